@@ -1,0 +1,42 @@
+/**
+ * The bounded cache of everything that is computed on request. One flight per key: many waiters, one production. A file is
+ * visible only after it was verified and renamed; a reader sees a whole segment or none.
+ */
+export interface SegmentStore {
+  /**
+   * The cached file, or the result of `produce`. A caller that aborts drops only its own wait; the production is cancelled
+   * when nobody waits. `produce` must call `commit` for `key` (and may for neighbours it made as well) before it returns.
+   */
+  get(key: CacheKey, produce: Producer, options?: { signal?: AbortSignal }): Promise<CachedFile>;
+  has(key: CacheKey): boolean;
+  /** Forgets and removes everything of an asset. */
+  removeAsset(assetId: string): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** Names one computed file; `plan` separates versions so that caches never mix them. */
+export interface CacheKey {
+  readonly assetId: string;
+  readonly plan: number;
+  readonly rendition: string;
+  /** `init.mp4`, `0.m4s`, `1.m4s` … */
+  readonly file: string;
+}
+
+export type Producer = (production: Production) => Promise<void>;
+
+export interface Production {
+  /** Aborts when nobody waits for any result of this production any more. */
+  readonly signal: AbortSignal;
+  /** A fresh path in the cache's own directory, removed afterwards when it was not committed. */
+  temporaryPath(): string;
+  /** Makes the closed, verified file at `path` visible under `key`; wakes whoever waits for it. */
+  commit(key: CacheKey, path: string): Promise<void>;
+}
+
+export interface CachedFile {
+  readonly path: string;
+  readonly sizeBytes: number;
+  /** Strong validator, quoted. */
+  readonly etag: string;
+}

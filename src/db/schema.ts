@@ -1,0 +1,90 @@
+import type { Generated, GeneratedAlways, Insertable, JSONColumnType, Selectable } from 'kysely';
+
+/** The tables as `migrations/*.sql` make them; the contract suite compares both on every engine. */
+export interface Schema {
+  installation: { id: string; organization_name: string; only_row: Generated<boolean> };
+  environment: {
+    id: string;
+    name: string;
+    type: 'development' | 'production';
+    default_video_quality: Generated<VideoQuality>;
+    created_at: Generated<Date>;
+  };
+  access_token: {
+    id: string;
+    environment_id: string;
+    name: string;
+    secret_hash: string;
+    permissions: JSONColumnType<string[]>;
+    created_at: Generated<Date>;
+    revoked_at: Date | null;
+  };
+  asset: {
+    id: string;
+    seq: GeneratedAlways<number>;
+    environment_id: string;
+    created_at: Generated<Date>;
+    status: Generated<'preparing' | 'ready' | 'errored'>;
+    progress_state: Generated<'ingesting' | 'transcoding' | 'completed' | 'errored'>;
+    progress: Generated<number>;
+    ingest_type: 'on_demand_url' | 'on_demand_direct_upload' | 'on_demand_clip';
+    upload_id: string | null;
+    video_quality: VideoQuality;
+    max_resolution_tier: '1080p' | '1440p' | '2160p';
+    mp4_support: string;
+    master_access: 'none' | 'temporary';
+    normalize_audio: boolean;
+    is_test: boolean;
+    passthrough: string | null;
+    meta: JSONColumnType<Record<string, string>> | null;
+    non_standard_input_reasons: JSONColumnType<Record<string, string>> | null;
+    error: JSONColumnType<{ type: string; messages: string[] }> | null;
+    duration_seconds: number | null;
+    aspect_ratio: string | null;
+    resolution_tier: string | null;
+    max_stored_resolution: string | null;
+    max_stored_frame_rate: number | null;
+    ready_at: Date | null;
+  };
+  asset_input: {
+    asset_id: string;
+    position: number;
+    settings: JSONColumnType<Record<string, unknown>>;
+    file: JSONColumnType<Record<string, unknown>> | null;
+  };
+  asset_media: {
+    asset_id: string;
+    step: Generated<string>;
+    crashes: Generated<number>;
+    facts: JSONColumnType<object> | null;
+    plan: JSONColumnType<object> | null;
+  };
+  playback_id: {
+    id: string;
+    seq: GeneratedAlways<number>;
+    asset_id: string;
+    environment_id: string;
+    policy: 'public' | 'signed' | 'drm';
+    created_at: Generated<Date>;
+  };
+  track: {
+    id: string;
+    seq: GeneratedAlways<number>;
+    asset_id: string;
+    type: 'video' | 'audio' | 'text';
+    status: string;
+    is_primary: Generated<boolean>;
+    name: string | null;
+    language_code: string | null;
+    duration_seconds: number | null;
+    max_width: number | null;
+    max_height: number | null;
+    max_frame_rate: number | null;
+    max_channels: number | null;
+    max_channel_layout: string | null;
+  };
+}
+
+export type VideoQuality = 'basic' | 'plus' | 'premium';
+export type Row<T extends keyof Schema> = Selectable<Schema[T]>;
+export type NewRow<T extends keyof Schema> = Insertable<Schema[T]>;

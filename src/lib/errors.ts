@@ -1,0 +1,86 @@
+/**
+ * The one error class of Kinora and its registry. A failure speaks to three audiences: the caller (`messages`, wire
+ * type and status), the operator (`cause` chain and `details` in the log) and the machine (`code`).
+ */
+
+/** How a failed job is treated: see `jobs/` and the queue runner. */
+export type FailureClass = 'retry' | 'fail' | 'defect';
+
+interface ErrorKind {
+  readonly status: number;
+  /** `error.type` of the Video API body (reference errors-and-pagination.md 3.1). */
+  readonly type: string;
+  readonly message: string;
+  readonly failure: FailureClass;
+}
+
+const kind = (status: number, type: string, message: string, failure: FailureClass = 'fail'): ErrorKind => ({
+  status,
+  type,
+  message,
+  failure,
+});
+
+export const errorRegistry = {
+  invalid_parameters: kind(400, 'invalid_parameters', 'Invalid parameters'),
+  unauthorized: kind(401, 'unauthorized', 'Unauthorized request'),
+  forbidden: kind(403, 'forbidden', 'The access token does not have permission for this operation'),
+  not_found: kind(404, 'not_found', "The requested resource either doesn't exist or you don't have access to it."),
+  method_not_allowed: kind(405, 'method_not_allowed', 'Method not allowed'),
+  payload_too_large: kind(413, 'payload_too_large', 'Request body is too large'),
+  unsupported_media_type: kind(415, 'unsupported_media_type', 'Content-Type must be application/json'),
+  internal_error: kind(500, 'internal_error', 'Internal server error', 'defect'),
+  unavailable: kind(503, 'unavailable', 'Service temporarily unavailable', 'retry'),
+  /** The input of an asset cannot be used; `messages` are shown to the caller in the asset's `errors`. */
+  invalid_input: kind(400, 'invalid_input', 'The input file is not a valid video file.'),
+  /** Network trouble while fetching a source; tried again before it becomes `invalid_input`. */
+  source_unreachable: kind(502, 'invalid_input', 'The input file could not be downloaded: connection failed.', 'retry'),
+  /** FFmpeg refused or failed cleanly on this input. */
+  media_failed: kind(500, 'internal_error', 'The media operation failed', 'fail'),
+  /** The media process died (signal, memory limit) or passed its deadline: counted per source, never endless. */
+  media_crashed: kind(500, 'internal_error', 'The media process crashed', 'defect'),
+  /** Nobody waits for the result any more. */
+  cancelled: kind(499, 'internal_error', 'Cancelled', 'defect'),
+  data_dir_in_use: kind(500, 'internal_error', 'The data directory is in use by another process'),
+  config_invalid: kind(500, 'internal_error', 'The configuration is invalid'),
+} as const satisfies Record<string, ErrorKind>;
+
+export type ErrorCode = keyof typeof errorRegistry;
+
+export interface KinoraErrorOptions {
+  /** Texts for the caller; the registry's default text when absent. */
+  messages?: readonly string[];
+  cause?: unknown;
+  /** For the operator's log only: ids, stage, sizes. Never secrets. */
+  details?: Record<string, unknown>;
+  /** Overrides the registry's class for job retry decisions. */
+  failure?: FailureClass;
+}
+
+export class KinoraError extends Error {
+  readonly code: ErrorCode;
+  readonly messages: readonly string[];
+  readonly details: Record<string, unknown> | undefined;
+  readonly failure: FailureClass;
+
+  constructor(code: ErrorCode, options: KinoraErrorOptions = {}) {
+    const messages = options.messages ?? [errorRegistry[code].message];
+    super(messages.join('; '), { cause: options.cause });
+    this.name = 'KinoraError';
+    this.code = code;
+    this.messages = messages;
+    this.details = options.details;
+    this.failure = options.failure ?? errorRegistry[code].failure;
+  }
+
+  get status(): number {
+    return errorRegistry[this.code].status;
+  }
+
+  get type(): string {
+    return errorRegistry[this.code].type;
+  }
+}
+
+export const isKinoraError = (error: unknown, code?: ErrorCode): error is KinoraError =>
+  error instanceof KinoraError && (code === undefined || error.code === code);

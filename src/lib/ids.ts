@@ -1,0 +1,23 @@
+import { randomBytes, randomInt, randomUUID } from 'node:crypto';
+
+const ALPHANUMERIC = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
+const LOWER_ALPHANUMERIC = 'abcdefghijklmnopqrstuvwxyz0123456789';
+
+const randomText = (alphabet: string, length: number): string =>
+  Array.from({ length }, () => alphabet[randomInt(alphabet.length)]).join('');
+
+/** 40 characters `[A-Za-z0-9]` for assets, playback ids, tracks, uploads (reference errors-and-pagination.md 5). */
+export const newId = (): string => randomText(ALPHANUMERIC, 40);
+
+/** 6 characters `[a-z0-9]` for environments and webhooks. */
+export const newShortId = (): string => randomText(LOWER_ALPHANUMERIC, 6);
+
+/** 75 base64url-like characters; shown once, stored hashed (reference system.md 2). */
+export const newSecret = (): string => randomBytes(57).toString('base64url').slice(0, 75);
+
+export const newUuid = (): string => randomUUID();
+
+const ID = /^[A-Za-z0-9]{40}$/;
+
+/** False for text that can never name a resource, so that no database call is needed to answer 404. */
+export const isId = (text: string): boolean => ID.test(text);

@@ -1,0 +1,115 @@
+import type { Rational } from './source-facts.js';
+
+/**
+ * Everything that decides what a viewer gets, derived from facts, index and asset settings by `plan-asset.ts`, stored with
+ * the asset and never changed afterwards: a later version of Kinora must not move the boundaries of a published asset.
+ * All times are integers on a timeline whose zero is the earliest presented sample of any stream.
+ */
+export interface Plan {
+  readonly version: 1;
+  /** Length of the whole presentation (the longer of picture and sound), seconds; equals the sum of segment durations. */
+  readonly durationSeconds: number;
+  readonly video?: VideoPlan;
+  readonly audio?: AudioPlan;
+}
+
+/** How segments read their pictures. */
+export interface VideoPlan {
+  /** The file the pictures come from; sound always comes from the source. */
+  readonly access: 'source' | 'mezzanine';
+  readonly formatName: string;
+  readonly streamIndex: number;
+  /** Time base of the stream; a timeline tick is 1/timescale s and `ticks = pts * timeBase.num - zeroTicks`. */
+  readonly timeBase: Rational;
+  /** = timeBase.den */
+  readonly timescale: number;
+  /** Source time, in ticks, that is zero on the timeline. */
+  readonly zeroTicks: number;
+  /** Segment k is [boundaries[k], boundaries[k + 1]); boundaries[0] is 0; shared by every rendition. */
+  readonly boundaries: readonly number[];
+  /** Pictures of the source in each segment, when the container counts them exactly (one packet, one picture). */
+  readonly frameCounts?: readonly number[];
+  /** MPEG-TS/PS: byte position and pts (stream ticks) of the key frame from which segment k can be decoded. */
+  readonly seekPoints?: readonly { readonly position: number; readonly pts: number }[];
+  /** Timeline ticks of the last picture; it is held to the end of the timeline, repeated once a second. */
+  readonly lastPictureTicks: number;
+  /** Average frame rate of the source. */
+  readonly frameRate: Rational;
+  readonly picture: PictureChain;
+  /** Lowest rung first. */
+  readonly renditions: readonly VideoRendition[];
+  /** Name of the rung that is made at ingest and listed first. */
+  readonly startRendition: string;
+  /** Why the top rung is (not) a copy, for operators. */
+  readonly copyDecision: string;
+}
+
+/** What happens to a decoded picture before it is encoded; the order is fixed in `engine/`. */
+export interface PictureChain {
+  readonly deinterlace: boolean;
+  /** Tone-map PQ or HLG to BT.709. */
+  readonly toneMap?: 'pq' | 'hlg';
+  /** Colour tags to set where only the container has them. */
+  readonly colour: { readonly primaries: string; readonly transfer: string; readonly matrix: string; readonly range: string };
+  readonly rotation: 0 | 90 | 180 | 270;
+  readonly flipHorizontal: boolean;
+  /** Burn in the mark of test assets. */
+  readonly testMark: boolean;
+}
+
+export interface VideoRendition {
+  /** `240p`-style label, unique within the plan; part of child URLs. */
+  readonly name: string;
+  readonly kind: 'encode' | 'copy';
+  /** Picture size after rotation, even, square pixels. */
+  readonly width: number;
+  readonly height: number;
+  /** Keep every n-th picture counted from the segment's start (sources above 60 fps). */
+  readonly frameStep: number;
+  /** RFC 6381, for example `avc1.64001f`. */
+  readonly codecs: string;
+  /** bit/s of video alone: upper bound over any segment. */
+  readonly bandwidth: number;
+  /** bit/s, known for copies only. */
+  readonly averageBandwidth?: number;
+  /** Absent for copies. */
+  readonly encoder?: EncoderSettings;
+  /** Copies only: avcC record, base64, that goes into the init segment. */
+  readonly avcc?: string;
+}
+
+export interface EncoderSettings {
+  readonly preset: string;
+  readonly crf: number;
+  /** bit/s; bufsize is twice this. */
+  readonly maxRate: number;
+  /** H.264 level times ten: 31 is 3.1. */
+  readonly level: number;
+}
+
+/** How the primary audio track is cut: AAC frames of 1024 samples, ticks are samples. */
+export interface AudioPlan {
+  readonly streamIndex: number;
+  readonly formatName: string;
+  readonly mode: 'copy' | 'encode';
+  readonly sourceTimeBase: Rational;
+  readonly sourceSampleRate: number;
+  /** Source time (ticks of `sourceTimeBase`) that is zero on the timeline. */
+  readonly sourceZero: number;
+  /** Of the produced stream. */
+  readonly sampleRate: 44100 | 48000;
+  readonly channels: 1 | 2;
+  /** Segment k holds the AAC frames [boundaries[k], boundaries[k + 1]). */
+  readonly boundaries: readonly number[];
+  /** Segments made by one job, so that encoder joins are rare; a multiple of nothing, the last chunk may be shorter. */
+  readonly chunkSegments: number;
+  readonly bitRate: number;
+  /** `mp4a.40.2` */
+  readonly codecs: string;
+  /** bit/s, upper bound over any segment. */
+  readonly bandwidth: number;
+  /** AudioSpecificConfig, base64. */
+  readonly audioSpecificConfig: string;
+  /** Constant gain of `normalize_audio`, dB; absent when 0. */
+  readonly gainDb?: number;
+}

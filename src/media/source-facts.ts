@@ -1,0 +1,76 @@
+/** What probing found in a source; stored with the asset, the input of every later decision. */
+
+/** Exact fraction; `den` > 0. */
+export interface Rational {
+  readonly num: number;
+  readonly den: number;
+}
+
+export interface SourceFacts {
+  /** Demuxer name as FFmpeg writes it, for example `mov,mp4,m4a,3gp,3g2,mj2`. */
+  readonly formatName: string;
+  readonly sizeBytes: number;
+  /** What the container declares, in seconds; 0 when it declares nothing. */
+  readonly durationSeconds: number;
+  readonly video?: VideoFacts;
+  /** Every audio stream, the default (else the first) one first. */
+  readonly audio: readonly AudioFacts[];
+}
+
+export interface VideoFacts {
+  readonly streamIndex: number;
+  /** FFmpeg codec name: `h264`, `hevc`, `vp9`, `av1`, `prores` … */
+  readonly codec: string;
+  /** FFmpeg profile number, -99 when unknown. */
+  readonly profile: number;
+  /** Codec level as FFmpeg gives it (H.264: 40 is 4.0), -99 when unknown. */
+  readonly level: number;
+  /** Coded picture after clean aperture, before rotation and sample aspect. */
+  readonly width: number;
+  readonly height: number;
+  /** Sample aspect ratio; 1/1 when the file says nothing. */
+  readonly sampleAspect: Rational;
+  /** Clockwise turn a player must apply, from the display matrix. */
+  readonly rotation: 0 | 90 | 180 | 270;
+  /** Mirror left-right, applied after the turn. */
+  readonly flipHorizontal: boolean;
+  readonly pixelFormat: string;
+  readonly bitDepth: number;
+  readonly timeBase: Rational;
+  /** Average frame rate; 0/1 when unknown. */
+  readonly frameRate: Rational;
+  /** From the stream's field order and from decoded frames: streams lie. */
+  readonly interlaced: boolean;
+  /** FFmpeg names (`bt709`, `smpte2084`, `arib-std-b67`, `unknown` …), from decoded frames, else from the container. */
+  readonly colour: { readonly primaries: string; readonly transfer: string; readonly matrix: string; readonly range: string };
+  readonly dolbyVisionProfile?: number;
+  /** H.264 only: the avcC record (Annex B extradata is converted), base64. */
+  readonly avcc?: string;
+  /** Declared stream bit rate in bit/s, 0 when unknown. */
+  readonly bitRate: number;
+  /** True when a decoded frame or packet side data carries CEA-608/708 captions. */
+  readonly closedCaptions: boolean;
+  readonly durationSeconds: number;
+  /** MP4/MOV: false when the edit list does more than shift the start or trim priming. */
+  readonly simpleEditList: boolean;
+}
+
+export interface AudioFacts {
+  readonly streamIndex: number;
+  readonly codec: string;
+  readonly profile: number;
+  readonly sampleRate: number;
+  readonly channels: number;
+  /** FFmpeg layout name: `mono`, `stereo`, `5.1` … */
+  readonly channelLayout: string;
+  /** Bits; absent when the codec has none. */
+  readonly sampleSizeBits?: number;
+  readonly timeBase: Rational;
+  readonly durationSeconds: number;
+  /** BCP 47 or ISO 639 code of the file's metadata. */
+  readonly language?: string;
+  readonly isDefault: boolean;
+  /** AAC only: AudioSpecificConfig, base64. */
+  readonly audioSpecificConfig?: string;
+  readonly simpleEditList: boolean;
+}

@@ -1,0 +1,24 @@
+/**
+ * Where every packet of the chosen streams stands: made once at ingest, stored beside the source, read by `plan-asset.ts`.
+ * Entries are in file (decode) order. Two hours at 30 fps are 216,000 entries, hence typed arrays.
+ */
+export interface StreamIndex {
+  /** Presentation time in ticks of the stream's time base, as the demuxer reports it after edit lists. */
+  readonly pts: Float64Array;
+  /** 1 where the packet is a random access point. */
+  readonly key: Uint8Array;
+  /** Packet size in bytes. */
+  readonly size: Uint32Array;
+  /** Byte position in the file, -1 when unknown; needed for byte seeks in MPEG-TS and MPEG-PS. */
+  readonly position: Float64Array;
+  /** Duration of the last packet in presentation order, in ticks; at least 1. */
+  readonly lastDuration: number;
+}
+
+export interface SourceIndex {
+  readonly video?: StreamIndex;
+  /** The primary audio stream. */
+  readonly audio?: StreamIndex;
+  /** Times that go back or jump although the container forbids it: the source needs a mezzanine. */
+  readonly discontinuous: boolean;
+}

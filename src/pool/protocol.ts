@@ -1,0 +1,192 @@
+import type { AudioPlan, EncoderSettings, PictureChain } from '../media/plan.js';
+import type { Rational, SourceFacts } from '../media/source-facts.js';
+
+/**
+ * What the server and a media process say to each other: types only, everything by value. Results that are bytes go to the
+ * paths named in the job; the parent verifies and renames them.
+ */
+
+export interface MediaSource {
+  readonly path: string;
+  /** Known after the probe; restricts the demuxer to this one. */
+  readonly formatName?: string;
+}
+
+export interface ProbeJob {
+  readonly kind: 'probe';
+  readonly source: MediaSource;
+  readonly maxPixels: number;
+  readonly maxStreams: number;
+}
+
+/** Writes the encoded `SourceIndex` (media/source-index-codec.ts) to `outPath`. */
+export interface IndexJob {
+  readonly kind: 'index';
+  readonly source: MediaSource;
+  readonly videoStreamIndex?: number;
+  readonly audioStreamIndex?: number;
+  readonly outPath: string;
+}
+
+/** Decodes the first, a middle and the last second the way segments will be decoded. */
+export interface SanityJob {
+  readonly kind: 'sanity';
+  readonly source: MediaSource;
+  readonly video?: { readonly streamIndex: number };
+  readonly audio?: { readonly streamIndex: number };
+  readonly durationSeconds: number;
+}
+export interface SanityResult {
+  /** Absent when all three places decode cleanly. */
+  readonly problem?: string;
+  /** At least one picture or 1,024 samples could be decoded somewhere. */
+  readonly decodable: boolean;
+}
+
+/** The part of a `VideoPlan` and `VideoRendition` that one segment needs. All ticks are on the timeline. */
+export interface VideoSegmentJob {
+  readonly kind: 'video-segment';
+  readonly source: MediaSource;
+  readonly streamIndex: number;
+  readonly timeBase: Rational;
+  readonly zeroTicks: number;
+  readonly startTicks: number;
+  readonly endTicks: number;
+  readonly lastPictureTicks: number;
+  readonly seekPoint?: { readonly position: number; readonly pts: number };
+  /** 1-based `mfhd` sequence number: segment number + 1. */
+  readonly sequence: number;
+  readonly rendition: {
+    readonly kind: 'encode' | 'copy';
+    readonly width: number;
+    readonly height: number;
+    readonly frameStep: number;
+    readonly frameRate: Rational;
+    readonly picture: PictureChain;
+    readonly encoder?: EncoderSettings;
+  };
+  /** Half the cores for a waiting viewer, one thread for background work. */
+  readonly threads: number;
+  readonly outPath: string;
+}
+export interface VideoSegmentResult {
+  readonly sizeBytes: number;
+  readonly sampleCount: number;
+  /** Source pictures that were read in [start, end), before `frameStep`. */
+  readonly pictureCount: number;
+}
+
+/** The avcC record of an encoded rendition: a pure function of size, rate and settings, no source needed. */
+export interface VideoConfigJob {
+  readonly kind: 'video-config';
+  readonly width: number;
+  readonly height: number;
+  readonly frameRate: Rational;
+  readonly encoder: EncoderSettings;
+}
+export interface VideoConfigResult {
+  /** base64 */
+  readonly avcc: string;
+}
+
+/** Makes the segments [firstSegment, firstSegment + outPaths.length) of the audio rendition. */
+export interface AudioChunkJob {
+  readonly kind: 'audio-chunk';
+  readonly source: MediaSource;
+  readonly audio: Omit<AudioPlan, 'boundaries'>;
+  readonly firstSegment: number;
+  /** outPaths.length + 1 AAC frame numbers. */
+  readonly boundaries: readonly number[];
+  /** Frame number at which the track ends: silence fills what the source lacks before it. */
+  readonly endFrame: number;
+  readonly outPaths: readonly string[];
+}
+export interface AudioChunkResult {
+  readonly sizesBytes: readonly number[];
+}
+
+/** EBU R128 measurement of a whole audio stream. */
+export interface LoudnessJob {
+  readonly kind: 'loudness';
+  readonly source: MediaSource;
+  readonly streamIndex: number;
+}
+export interface LoudnessResult {
+  /** LUFS; -70 for silence. */
+  readonly integrated: number;
+  /** dBTP */
+  readonly truePeak: number;
+}
+
+/**
+ * Decodes [fromPts, untilPts) of the source once, in order, through the picture chain at `width` x `height`, and writes
+ * fragments of H.264 (CRF 16, closed GOP of about 2 s, same picture times) to `outPath`; the first chunk's file starts with
+ * the init segment. Concatenated chunks are the mezzanine. Times that go back are laid end to end.
+ */
+export interface MezzanineJob {
+  readonly kind: 'mezzanine';
+  readonly source: MediaSource;
+  readonly streamIndex: number;
+  readonly timeBase: Rational;
+  /** Stream ticks of a key frame; absent: from the start. */
+  readonly fromPts?: number;
+  /** Stream ticks, exclusive; absent: to the end. */
+  readonly untilPts?: number;
+  readonly width: number;
+  readonly height: number;
+  readonly frameRate: Rational;
+  readonly picture: PictureChain;
+  readonly first: boolean;
+  /** Sequence number of the chunk's first fragment. */
+  readonly firstSequence: number;
+  readonly threads: number;
+  readonly outPath: string;
+}
+export interface MezzanineResult {
+  readonly pictures: number;
+  readonly decodeErrors: number;
+}
+
+/** A moving picture with a frame counter, a clock and a beep each second, H.264 + AAC in MP4. */
+export interface SampleJob {
+  readonly kind: 'sample';
+  readonly outPath: string;
+  readonly width: number;
+  readonly height: number;
+  readonly seconds: number;
+}
+
+export type MediaJob =
+  | ProbeJob
+  | IndexJob
+  | SanityJob
+  | VideoSegmentJob
+  | VideoConfigJob
+  | AudioChunkJob
+  | LoudnessJob
+  | MezzanineJob
+  | SampleJob;
+
+export interface MediaResults {
+  probe: SourceFacts;
+  index: { readonly packets: number };
+  sanity: SanityResult;
+  'video-segment': VideoSegmentResult;
+  'video-config': VideoConfigResult;
+  'audio-chunk': AudioChunkResult;
+  loudness: LoudnessResult;
+  mezzanine: MezzanineResult;
+  sample: { readonly sizeBytes: number };
+}
+
+/** Parent to child. One job at a time. */
+export type ToChild = { readonly type: 'run'; readonly id: number; readonly job: MediaJob } | { readonly type: 'exit' };
+
+/** Child to parent. */
+export type FromChild =
+  | { readonly type: 'ready' }
+  /** 0 to 1. */
+  | { readonly type: 'progress'; readonly id: number; readonly fraction: number }
+  | { readonly type: 'done'; readonly id: number; readonly result: MediaResults[MediaJob['kind']] }
+  /** `clean`: FFmpeg or the input said no and the process is fit for more work. */
+  | { readonly type: 'failed'; readonly id: number; readonly message: string; readonly clean: boolean; readonly code?: 'invalid_input' };

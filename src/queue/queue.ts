@@ -1,0 +1,45 @@
+import type { Transaction } from '../db/database.js';
+
+/** A unit of background work; delivered at least once, so handlers must be idempotent. */
+export interface Job<P = unknown> {
+  readonly id: string;
+  readonly queue: string;
+  readonly payload: P;
+  /** 1 on the first run. */
+  readonly attempt: number;
+  readonly maxAttempts: number;
+}
+
+export interface EnqueueOptions {
+  /** While a job with this key is queued or active in the queue, a second one is not made; its id is returned. */
+  dedupeKey?: string;
+  /** Higher runs first. */
+  priority?: number;
+  runAt?: Date;
+  maxAttempts?: number;
+}
+
+export interface Queue {
+  /** Visible to runners when `tx` commits; without `tx` at once. Returns the job's id. */
+  enqueue(queue: string, payload: unknown, options?: EnqueueOptions, tx?: Transaction): Promise<string>;
+  /** Queued jobs end at once; an active one gets its `signal` aborted within a second. */
+  cancel(queue: string, dedupeKey: string, tx?: Transaction): Promise<void>;
+}
+
+export interface JobContext {
+  /** Aborts on cancel, on lost lease and on shutdown; `signal.reason` tells which. */
+  readonly signal: AbortSignal;
+}
+
+export type JobHandler<P = never> = (job: Job<P>, context: JobContext) => Promise<void>;
+
+/**
+ * What becomes of a failed run: `KinoraError.failure` decides (`retry` and `defect` are tried again with backoff until
+ * `maxAttempts`, `fail` ends at once). `onFailed` runs after the last try, so that no resource stays "preparing" for ever.
+ */
+export interface QueueWorker {
+  readonly queue: string;
+  readonly concurrency: number;
+  readonly handler: JobHandler;
+  readonly onFailed?: (job: Job<never>, error: unknown) => Promise<void>;
+}

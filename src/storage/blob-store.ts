@@ -1,0 +1,50 @@
+import type { Readable } from 'node:stream';
+
+/**
+ * Where sources and everything that must not be lost live. Keys are `/`-separated names of `[A-Za-z0-9._-]` segments made
+ * by `keys.ts`; never text from a user. One contract suite (`test/contract/blob-store.ts`) runs on every implementation.
+ */
+export interface BlobStore {
+  /**
+   * Opens `key` for an append that survives interruption: bytes confirmed by an earlier, suspended or killed write are
+   * kept and `offsetBytes` says how many. The blob is invisible to readers until `commit`.
+   */
+  resumeWrite(key: string): Promise<BlobWrite>;
+  /** Writes a small blob (at most some MiB) as one visible step; replaces an earlier one. */
+  put(key: string, bytes: Uint8Array): Promise<void>;
+  /** Undefined when the blob does not exist. `end` is exclusive. */
+  read(key: string, range?: { start: number; end?: number }): Promise<Readable | undefined>;
+  stat(key: string): Promise<BlobInfo | undefined>;
+  /** Removing what is not there is no error. */
+  delete(key: string): Promise<void>;
+  /** Removes every blob below `prefix` (a whole key segment), also unfinished writes. */
+  deletePrefix(prefix: string): Promise<void>;
+  /**
+   * A path that a media process can open while the lease is held. On disk it is the blob itself, elsewhere a local copy.
+   * @throws KinoraError `not_found`
+   */
+  openLocal(key: string): Promise<LocalBlob>;
+}
+
+export interface BlobInfo {
+  readonly sizeBytes: number;
+}
+
+export interface LocalBlob {
+  readonly path: string;
+  release(): Promise<void>;
+}
+
+export interface BlobWrite {
+  /** Bytes already stored: where the next `write` continues. */
+  readonly offsetBytes: number;
+  write(chunk: Uint8Array): Promise<void>;
+  /** Drops what was stored and starts at zero again (the remote file changed). */
+  restart(): Promise<void>;
+  /** Makes the bytes durable and the blob visible under its key. */
+  commit(): Promise<BlobInfo>;
+  /** Keeps the bytes for a later `resumeWrite`. */
+  suspend(): Promise<void>;
+  /** Removes the unfinished bytes. */
+  discard(): Promise<void>;
+}

@@ -1,0 +1,7 @@
+/** The names under which an asset's blobs are stored. */
+export const sourceKey = (assetId: string): string => `assets/${assetId}/source`;
+export const indexKey = (assetId: string): string => `assets/${assetId}/index.bin`;
+export const mezzanineKey = (assetId: string): string => `assets/${assetId}/mezzanine.mp4`;
+export const mezzanineIndexKey = (assetId: string): string => `assets/${assetId}/mezzanine-index.bin`;
+/** Everything of one asset, for deletion. */
+export const assetPrefix = (assetId: string): string => `assets/${assetId}`;
