@@ -54,7 +54,6 @@ export interface Schema {
   };
   asset_media: {
     asset_id: string;
-    step: Generated<string>;
     crashes: Generated<number>;
     facts: JSONColumnType<object> | null;
     plan: JSONColumnType<object> | null;

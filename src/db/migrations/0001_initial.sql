@@ -66,8 +66,6 @@ create table asset_input (
 -- Apart from `asset` because it is large (a two-hour plan has some 2,000 boundaries) and lists never need it.
 create table asset_media (
   asset_id text primary key references asset on delete cascade,
-  -- The last finished step of the ingest job, so that a restart goes on after it.
-  step text not null default 'created',
   -- How often a media process died on this source: bounds the tries on a hostile file.
   crashes integer not null default 0,
   facts jsonb,
