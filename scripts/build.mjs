@@ -1,0 +1,26 @@
+// Compiles src/ to dist/ and copies what is not TypeScript (SQL migrations, the player page) beside it.
+import { execFileSync } from 'node:child_process';
+import { copyFileSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const source = join(root, 'src');
+const target = join(root, 'dist');
+const copied = /\.(sql|html|css|svg|js)$/;
+
+if (process.argv.includes('--clean')) rmSync(target, { recursive: true, force: true });
+const compiler = createRequire(import.meta.url).resolve('typescript/bin/tsc');
+try {
+  execFileSync(process.execPath, [compiler, '-p', join(root, 'tsconfig.src.json')], { stdio: 'inherit' });
+} catch {
+  process.exitCode = 1;
+}
+for (const entry of readdirSync(source, { recursive: true, withFileTypes: true })) {
+  if (!entry.isFile() || !copied.test(entry.name)) continue;
+  const from = join(entry.parentPath, entry.name);
+  const to = join(target, relative(source, from));
+  mkdirSync(dirname(to), { recursive: true });
+  copyFileSync(from, to);
+}

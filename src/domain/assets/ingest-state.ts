@@ -1,0 +1,93 @@
+import type { Database } from '../../db/database.js';
+import type { NewRow } from '../../db/schema.js';
+import {
+  countCrash,
+  findIngest,
+  type IngestRow,
+  insertTracks,
+  saveInputFile,
+  saveMedia,
+  updatePreparing,
+} from '../../db/tables/asset-ingest.js';
+import type { Clock } from '../../lib/clock.js';
+import { isKinoraError, type KinoraError } from '../../lib/errors.js';
+import type { Plan } from '../../media/plan.js';
+import type { SourceFacts } from '../../media/source-facts.js';
+
+/** What an asset shows once it is ready, besides its plan. */
+export interface ReadyAsset {
+  readonly properties: Pick<
+    NewRow<'asset'>,
+    'duration_seconds' | 'aspect_ratio' | 'resolution_tier' | 'max_stored_resolution' | 'max_stored_frame_rate'
+  >;
+  readonly tracks: readonly NewRow<'track'>[];
+}
+
+/** What the ingest job reads and writes of an asset. Writes after deletion or after a final status do nothing. */
+export interface IngestState {
+  /** Undefined when the asset was deleted. */
+  find(assetId: string): Promise<IngestRow | undefined>;
+  saveFacts(assetId: string, facts: SourceFacts, inputFile: object): Promise<void>;
+  savePlan(assetId: string, plan: Plan): Promise<void>;
+  saveReasons(assetId: string, reasons: Record<string, string>): Promise<void>;
+  /** `percent` counts only within `transcoding`. */
+  setProgress(assetId: string, state: 'ingesting' | 'transcoding', percent: number): Promise<void>;
+  /** Counts one death of a media process on this source and returns the new total. */
+  countCrash(assetId: string): Promise<number>;
+  /** `ready`, tracks and progress become visible together. False when the asset was deleted meanwhile. */
+  complete(assetId: string, ready: ReadyAsset): Promise<boolean>;
+  /** Final failure: the asset's `errors` say what the owner of the file can do about it. */
+  fail(assetId: string, error: unknown): Promise<void>;
+}
+
+export const createIngestState = (database: Database, clock: Clock): IngestState => {
+  const db = database.queryable;
+  return {
+    find: (assetId) => findIngest(db, assetId),
+    saveFacts: (assetId, facts, inputFile) =>
+      database.transaction(async (tx) => {
+        if (await saveMedia(tx, assetId, { facts })) await saveInputFile(tx, assetId, inputFile);
+      }),
+    savePlan: async (assetId, plan) => {
+      await saveMedia(db, assetId, { plan });
+    },
+    saveReasons: async (assetId, reasons) => {
+      await updatePreparing(db, assetId, { non_standard_input_reasons: JSON.stringify(reasons) });
+    },
+    setProgress: async (assetId, state, percent) => {
+      await updatePreparing(db, assetId, { progress_state: state, progress: percent });
+    },
+    countCrash: (assetId) => countCrash(db, assetId),
+    complete: (assetId, ready) =>
+      database.transaction(async (tx) => {
+        const changed = await updatePreparing(tx, assetId, {
+          ...ready.properties,
+          status: 'ready',
+          progress_state: 'completed',
+          progress: 100,
+          ready_at: clock.now(),
+        });
+        if (changed) await insertTracks(tx, ready.tracks);
+        return changed;
+      }),
+    fail: async (assetId, error) => {
+      await updatePreparing(db, assetId, {
+        status: 'errored',
+        progress_state: 'errored',
+        progress: -1,
+        error: JSON.stringify(assetErrors(error)),
+      });
+    },
+  };
+};
+
+/** The `errors` object of an asset whose ingest failed; texts are part of the wire contract. */
+const assetErrors = (error: unknown): { type: string; messages: readonly string[] } => {
+  if (isInputError(error)) return { type: 'invalid_input', messages: error.messages };
+  const messages = ['The asset could not be processed.'];
+  if (isKinoraError(error, 'media_crashed')) messages.push('The media process crashed or did not finish on this file.');
+  return { type: 'internal_error', messages };
+};
+
+const isInputError = (error: unknown): error is KinoraError =>
+  isKinoraError(error) && (error.code === 'invalid_input' || error.code === 'source_unreachable');

@@ -1,0 +1,30 @@
+import type { SourceFacts } from '../../media/source-facts.js';
+
+/** The `file` object of input-info (wire shape): what probing found in the main input. */
+export const describeInputFile = (facts: SourceFacts): object => ({
+  container_format: facts.formatName,
+  tracks: [
+    ...(facts.video
+      ? [
+          {
+            type: 'video',
+            duration: facts.video.durationSeconds,
+            encoding: facts.video.codec,
+            width: facts.video.width,
+            height: facts.video.height,
+            ...(facts.video.frameRate.num > 0 && { frame_rate: round3(facts.video.frameRate.num / facts.video.frameRate.den) }),
+          },
+        ]
+      : []),
+    ...facts.audio.map((audio) => ({
+      type: 'audio',
+      duration: audio.durationSeconds,
+      encoding: audio.codec,
+      channels: audio.channels,
+      sample_rate: audio.sampleRate,
+      ...(audio.sampleSizeBits !== undefined && { sample_size: audio.sampleSizeBits }),
+    })),
+  ],
+});
+
+const round3 = (value: number): number => Math.round(value * 1000) / 1000;
