@@ -1,0 +1,166 @@
+import { isIP, isIPv6 } from 'node:net';
+import { resolve } from 'node:path';
+
+/** How the text of an option becomes a value. */
+export interface Kind<T> {
+  /** What the documentation says about the form of the text. */
+  readonly form: string;
+  /** @throws Error whose message continues a sentence that begins with the option's name */
+  parse(text: string): T;
+  /** The value of the flag when it stands alone. */
+  readonly bare?: string;
+}
+
+const wrong = (expected: string, text: string): Error => new Error(`must be ${expected}, not ${JSON.stringify(text)}`);
+
+export const directory: Kind<string> = { form: 'path', parse: (text) => resolve(text) };
+
+export const text: Kind<string> = {
+  form: 'text',
+  parse: (value) => {
+    if (/^[\x20-\x7e]+$/.test(value)) return value;
+    throw wrong('printable ASCII text', value);
+  },
+};
+
+export const host: Kind<string> = {
+  form: 'host name or address',
+  parse: (value) => {
+    if (isIP(value) > 0 || /^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$/.test(value)) return value;
+    throw wrong('a host name or an IP address without scheme and port', value);
+  },
+};
+
+export const wholeNumber = (min: number, max: number): Kind<number> => ({
+  form: `${min} to ${max}`,
+  parse: (value) => {
+    const number = Number(value);
+    if (/^\d+$/.test(value) && number >= min && number <= max) return number;
+    throw wrong(`a whole number from ${min} to ${max}`, value);
+  },
+});
+
+export const boolean: Kind<boolean> = {
+  form: '`true` or `false`',
+  bare: 'true',
+  parse: (value) => {
+    if (/^(true|1)$/i.test(value)) return true;
+    if (/^(false|0)$/i.test(value)) return false;
+    throw wrong('true or false', value);
+  },
+};
+
+export const oneOf = <T extends string>(...values: readonly T[]): Kind<T> => ({
+  form: values.map((value) => `\`${value}\``).join(', '),
+  parse: (value) => {
+    const found = values.find((candidate) => candidate === value);
+    if (found !== undefined) return found;
+    throw wrong(`one of ${values.join(', ')}`, value);
+  },
+});
+
+const sizeUnits: Readonly<Record<string, number>> = {
+  b: 1,
+  kb: 1e3,
+  mb: 1e6,
+  gb: 1e9,
+  tb: 1e12,
+  kib: 2 ** 10,
+  mib: 2 ** 20,
+  gib: 2 ** 30,
+  tib: 2 ** 40,
+};
+
+/** In bytes; `10GiB`, `500MB`, or a bare number of bytes. */
+export const sizeBytes: Kind<number> = {
+  form: 'size: `10GiB`, `500MB`',
+  parse: (value) => {
+    const [, number, unit = 'B'] = /^(\d+(?:\.\d+)?) ?([a-z]+)?$/i.exec(value) ?? [];
+    const bytes = Math.round(Number(number) * (sizeUnits[unit.toLowerCase()] ?? Number.NaN));
+    if (Number.isSafeInteger(bytes) && bytes > 0) return bytes;
+    throw wrong('a size such as 10GiB, 500MB or a number of bytes', value);
+  },
+};
+
+const durationUnits: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
+
+/** In milliseconds; always with a unit. */
+export const durationMs: Kind<number> = {
+  form: 'duration: `500ms`, `30s`, `5m`',
+  parse: (value) => {
+    const [, number, unit = ''] = /^(\d+)(ms|s|m|h)$/.exec(value) ?? [];
+    const milliseconds = Number(number) * (durationUnits[unit] ?? Number.NaN);
+    if (Number.isSafeInteger(milliseconds) && milliseconds > 0) return milliseconds;
+    throw wrong('a duration such as 500ms, 30s or 5m', value);
+  },
+};
+
+/** An http(s) address that paths are appended to; given back without a slash at its end. */
+export const baseUrl: Kind<string> = {
+  form: 'http(s) address',
+  parse: (value) => {
+    const url = URL.canParse(value) ? new URL(value) : undefined;
+    if (url && /^https?:$/.test(url.protocol) && `${url.search}${url.hash}${url.username}${url.password}` === '') {
+      return url.href.replace(/\/+$/, '');
+    }
+    throw wrong('an address such as https://video.example.org, without query and credentials', value);
+  },
+};
+
+const block = (value: string): string => {
+  const [address = '', prefix, ...more] = value.split('/');
+  const longest = isIPv6(address) ? 128 : 32;
+  const bits = prefix ?? String(longest);
+  if (isIP(address) > 0 && more.length === 0 && /^\d{1,3}$/.test(bits) && Number(bits) <= longest) {
+    return `${address}/${Number(bits)}`;
+  }
+  throw wrong('true, false or a comma list of blocks such as 10.0.0.0/8,fd00::/8', value);
+};
+
+/** All, none, or these CIDR blocks (always with a prefix length). */
+export const addressBlocks: Kind<boolean | readonly string[]> = {
+  form: '`true`, `false` or CIDR blocks with commas',
+  bare: 'true',
+  parse: (value) => {
+    if (/^(true|1|false|0)$/i.test(value)) return boolean.parse(value);
+    return value.split(',').map((part) => block(part.trim()));
+  },
+};
+
+/** Never repeats the text: it holds a password. */
+export const databaseUrl: Kind<string> = {
+  form: '`postgres://user:password@host/database`',
+  parse: (value) => {
+    if (URL.canParse(value) && /^postgres(ql)?:$/.test(new URL(value).protocol)) return value;
+    throw new Error('must be an address such as postgres://user:password@host:5432/database');
+  },
+};
+
+/** Never repeats the text: it holds a secret. */
+export const accessToken: Kind<{ readonly id: string; readonly secret: string }> = {
+  form: '`id:secret`, the id a UUID',
+  parse: (value) => {
+    const [, id, secret] = /^([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}):([\x21-\x7e]+)$/i.exec(value) ?? [];
+    if (id !== undefined && secret !== undefined) return { id: id.toLowerCase(), secret };
+    throw new Error('must be a token id (a UUID), a colon and the secret');
+  },
+};
+
+const s3Sentence =
+  'asks for S3 storage, which this version of Kinora does not support yet; files are kept in the data directory';
+
+export const blobs: Kind<'file'> = {
+  form: '`file`',
+  parse: (value) => {
+    if (value === 'file') return value;
+    throw value.startsWith('s3://') ? new Error(s3Sentence) : wrong('file', value);
+  },
+};
+
+/** A known name that this version can't honour: refused, so that nobody believes that it has an effect. */
+export const s3Setting: Kind<never> = {
+  form: 'not supported yet',
+  parse: () => {
+    throw new Error(s3Sentence);
+  },
+};

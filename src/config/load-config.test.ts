@@ -1,0 +1,164 @@
+import { availableParallelism } from 'node:os';
+import { resolve } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { isKinoraError } from '../lib/errors.js';
+import { type ConfigSources, loadConfig } from './load-config.js';
+
+const load = (sources: Partial<ConfigSources> = {}) => loadConfig({ argv: [], env: {}, ...sources });
+const problemsOf = (sources: Partial<ConfigSources>): readonly string[] => {
+  try {
+    load(sources);
+  } catch (error) {
+    if (isKinoraError(error, 'config_invalid')) return error.messages;
+    throw error;
+  }
+  return [];
+};
+
+describe('loadConfig', () => {
+  it('gives the documented defaults', () => {
+    const { config, rest } = load({ env: { PATH: '/bin' } });
+    expect(config).toMatchObject({
+      dataDir: resolve('kinora-data'),
+      host: '127.0.0.1',
+      port: 8080,
+      sample: true,
+      allowPrivateSources: false,
+      blobs: 'file',
+      cacheSizeBytes: 10 * 2 ** 30,
+      maxSourceBytes: 100 * 2 ** 30,
+      mediaProcesses: availableParallelism(),
+      logLevel: 'info',
+      shutdownLimitMs: 30_000,
+    });
+    expect(config).not.toHaveProperty('publicUrl');
+    expect(config).not.toHaveProperty('token');
+    expect(rest).toEqual([]);
+  });
+
+  it('prefers flag to environment to file to default', () => {
+    const envFileText = '# local\nKINORA_PORT=1001\nKINORA_HOST="0.0.0.0"\nOTHER=x\n';
+    const env = { KINORA_PORT: '1002', KINORA_LOG_LEVEL: 'warn' };
+    const { config } = load({ argv: ['serve', '--port', '1003'], env, envFileText });
+    expect(config).toMatchObject({ port: 1003, host: '0.0.0.0', logLevel: 'warn' });
+    expect(load({ env, envFileText }).config.port).toBe(1002);
+    expect(load({ envFileText }).config.port).toBe(1001);
+  });
+
+  it('lets an empty value count as not set', () => {
+    expect(load({ env: { KINORA_PORT: '', KINORA_TOKEN: '' } }).config.port).toBe(8080);
+  });
+
+  it('leaves commands and arguments in order, wherever the options stand', () => {
+    const loaded = load({
+      argv: ['--data-dir=/x', 'asset', '--sample', 'create', '--port', '0', 'https://a.example/v.mp4', '--', '--odd'],
+    });
+    expect(loaded.rest).toEqual(['asset', 'create', 'https://a.example/v.mp4', '--odd']);
+    expect(loaded.config).toMatchObject({ dataDir: '/x', sample: true, port: 0 });
+  });
+
+  it('reads flags that may stand alone', () => {
+    expect(load({ argv: ['--sample=false'] }).config.sample).toBe(false);
+    expect(load({ argv: ['--sample', 'false', 'serve'] })).toMatchObject({
+      config: { sample: false },
+      rest: ['serve'],
+    });
+    expect(load({ argv: ['--allow-private-sources'] }).config.allowPrivateSources).toBe(true);
+    expect(load({ argv: ['--allow-private-sources', '10.0.0.0/8'] }).config.allowPrivateSources).toEqual([
+      '10.0.0.0/8',
+    ]);
+  });
+
+  it('reads the flags of commands', () => {
+    const commandFlags = { '--name': true, '--json': false };
+    const { flags, rest } = load({ argv: ['token', 'create', '--name', 'ci', '--json'], commandFlags });
+    expect(flags).toEqual({ '--name': 'ci', '--json': true });
+    expect(rest).toEqual(['token', 'create']);
+    expect(problemsOf({ argv: ['--json=1'], commandFlags })).toEqual(['--json takes no value.']);
+  });
+
+  it.each([
+    [{ KINORA_DATADIR: '/x' }, 'KINORA_DATADIR is not an option of Kinora; did you mean KINORA_DATA_DIR?'],
+    [{ KINORA_CACHE_SIZ: '1' }, 'KINORA_CACHE_SIZ is not an option of Kinora; did you mean KINORA_CACHE_SIZE?'],
+    [{ KINORA_PORT: '70000' }, 'KINORA_PORT must be a whole number from 0 to 65535, not "70000".'],
+    [{ KINORA_SAMPLE: 'maybe' }, 'KINORA_SAMPLE must be true or false, not "maybe".'],
+    [
+      { KINORA_HOST: 'http://x' },
+      'KINORA_HOST must be a host name or an IP address without scheme and port, not "http://x".',
+    ],
+    [{ KINORA_LOG_FORMAT: 'xml' }, 'KINORA_LOG_FORMAT must be one of pretty, json, not "xml".'],
+    [{ KINORA_SHUTDOWN_LIMIT: '30' }, 'KINORA_SHUTDOWN_LIMIT must be a duration such as 500ms, 30s or 5m, not "30".'],
+    [{ KINORA_MEDIA_PROCESSES: '0' }, 'KINORA_MEDIA_PROCESSES must be a whole number from 1 to 256, not "0".'],
+    [{ KINORA_USER_AGENT: 'a\r\nb: c' }, 'KINORA_USER_AGENT must be printable ASCII text, not "a\\r\\nb: c".'],
+  ])('refuses %o', (env, sentence) => {
+    expect(problemsOf({ env })).toEqual([sentence]);
+  });
+
+  it('names the nearest flag, and says where a wrong line of .env stands', () => {
+    expect(problemsOf({ argv: ['--prot', '80'] })).toEqual(['--prot is not a flag of Kinora; did you mean --port?']);
+    expect(problemsOf({ argv: ['-x'] })).toHaveLength(1);
+    expect(problemsOf({ argv: ['--port'] })).toEqual(['--port needs a value.']);
+    expect(problemsOf({ argv: ['--port', '--sample'] })).toEqual(['--port needs a value.']);
+    expect(problemsOf({ envFileText: 'KINORA_PROT=1' })).toEqual([
+      'KINORA_PROT in .env is not an option of Kinora; did you mean KINORA_PORT?',
+    ]);
+  });
+
+  it('tells every problem at once', () => {
+    expect(problemsOf({ argv: ['--port', 'x'], env: { KINORA_SAMPLE: 'x', KINORA_X: 'x' } })).toHaveLength(3);
+  });
+
+  it.each([
+    ['1', 1],
+    ['10GiB', 10 * 2 ** 30],
+    ['1.5 MiB', 1.5 * 2 ** 20],
+    ['500MB', 500e6],
+    ['2tib', 2 * 2 ** 40],
+  ])('reads the size %s', (size, bytes) => {
+    expect(load({ env: { KINORA_CACHE_SIZE: size } }).config.cacheSizeBytes).toBe(bytes);
+  });
+
+  it.each(['0', '-1', '10 GiBs', 'GiB', '1e3', '9999999TiB', '10G'])('refuses the size %s', (size) => {
+    expect(problemsOf({ env: { KINORA_CACHE_SIZE: size } })).toHaveLength(1);
+  });
+
+  it('reads CIDR lists', () => {
+    const read = (value: string) => load({ env: { KINORA_ALLOW_PRIVATE_SOURCES: value } }).config.allowPrivateSources;
+    expect(read('true')).toBe(true);
+    expect(read('false')).toBe(false);
+    expect(read('10.0.0.0/8, fd00::/8,127.0.0.1,::1')).toEqual(['10.0.0.0/8', 'fd00::/8', '127.0.0.1/32', '::1/128']);
+    for (const bad of ['10.0.0.0/33', '10.0.0/8', 'fd00::/129', 'localhost', '10.0.0.0/8/8', '10.0.0.0/', ','])
+      expect(problemsOf({ env: { KINORA_ALLOW_PRIVATE_SOURCES: bad } }), bad).toHaveLength(1);
+  });
+
+  it('reads addresses without the slash at their end', () => {
+    const read = (value: string) => load({ env: { KINORA_PUBLIC_URL: value } }).config.publicUrl;
+    expect(read('https://video.example.org/')).toBe('https://video.example.org');
+    expect(read('http://[::1]:8080/a/')).toBe('http://[::1]:8080/a');
+    for (const bad of ['video.example.org', 'ftp://x', 'https://u:p@x', 'https://x/?q', 'https://x/#h'])
+      expect(problemsOf({ env: { KINORA_PUBLIC_URL: bad } }), bad).toHaveLength(1);
+  });
+
+  it('reads a token and never repeats a secret', () => {
+    const id = '6f0a2a3e-3b0e-4a8c-9b1d-2d5a6c7e8f90';
+    expect(load({ env: { KINORA_TOKEN: `${id}:s3cret:with:colons` } }).config.token).toEqual({
+      id,
+      secret: 's3cret:with:colons',
+    });
+    for (const env of [
+      { KINORA_TOKEN: 'hunter2' },
+      { KINORA_DATABASE_URL: 'mysql://u:hunter2@h/d' },
+      { KINORA_S3_SECRET_ACCESS_KEY: 'hunter2' },
+    ]) {
+      const problems = problemsOf({ env });
+      expect(problems).toHaveLength(1);
+      expect(problems[0]).not.toContain('hunter2');
+    }
+  });
+
+  it('refuses what this version cannot honour', () => {
+    expect(problemsOf({ env: { KINORA_BLOBS: 's3://bucket/prefix' } })[0]).toContain('does not support yet');
+    expect(problemsOf({ argv: ['--s3-endpoint', 'https://s3.example.org'] })[0]).toContain('does not support yet');
+    expect(load({ env: { KINORA_BLOBS: 'file' } }).config.blobs).toBe('file');
+  });
+});

@@ -1,0 +1,58 @@
+import { describe, expect, it } from 'vitest';
+import { KinoraError } from '../lib/errors.js';
+import { createLogger } from './logger.js';
+
+const capture = (level: 'debug' | 'info' | 'warn' | 'error' = 'info') => {
+  const lines: Record<string, unknown>[] = [];
+  const logger = createLogger(level, 'json', { write: (line) => void lines.push(JSON.parse(line)) });
+  return { lines, logger };
+};
+
+describe('createLogger', () => {
+  it('writes the level as a word, the time and the bindings', () => {
+    const { lines, logger } = capture();
+    logger.child({ request_id: 'r1' }).info({ asset_id: 'a1' }, 'asset created');
+    expect(lines).toEqual([
+      {
+        level: 'info',
+        time: expect.stringMatching(/^\d{4}-.*Z$/),
+        request_id: 'r1',
+        asset_id: 'a1',
+        msg: 'asset created',
+      },
+    ]);
+  });
+
+  it('drops what is below the level', () => {
+    const { lines, logger } = capture('warn');
+    logger.info({}, 'no');
+    logger.warn({}, 'yes');
+    expect(lines.map((line) => line.msg)).toEqual(['yes']);
+  });
+
+  it('hides secrets at any place a request or a configuration puts them', () => {
+    const { lines, logger } = capture();
+    logger.info(
+      {
+        token: 'hunter2',
+        config: { token: 'hunter2', databaseUrl: 'hunter2' },
+        req: { headers: { authorization: 'hunter2' } },
+      },
+      'x',
+    );
+    expect(JSON.stringify(lines)).not.toContain('hunter2');
+    expect(JSON.stringify(lines).match(/\[secret\]/g)).toHaveLength(4);
+  });
+
+  it('writes an error with its code, details and causes', () => {
+    const { lines, logger } = capture();
+    const cause = new Error('connection reset');
+    logger.error(
+      { error: new KinoraError('source_unreachable', { cause, details: { attempt: 3 } }) },
+      'download failed',
+    );
+    expect(lines[0]).toMatchObject({
+      error: { code: 'source_unreachable', details: { attempt: 3 }, cause: { message: 'connection reset' } },
+    });
+  });
+});
