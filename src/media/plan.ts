@@ -50,7 +50,12 @@ export interface PictureChain {
   /** Tone-map PQ or HLG to BT.709. */
   readonly toneMap?: 'pq' | 'hlg';
   /** Colour tags to set where only the container has them. */
-  readonly colour: { readonly primaries: string; readonly transfer: string; readonly matrix: string; readonly range: string };
+  readonly colour: {
+    readonly primaries: string;
+    readonly transfer: string;
+    readonly matrix: string;
+    readonly range: string;
+  };
   readonly rotation: 0 | 90 | 180 | 270;
   readonly flipHorizontal: boolean;
   /** Burn in the mark of test assets. */

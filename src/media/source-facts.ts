@@ -42,7 +42,12 @@ export interface VideoFacts {
   /** From the stream's field order and from decoded frames: streams lie. */
   readonly interlaced: boolean;
   /** FFmpeg names (`bt709`, `smpte2084`, `arib-std-b67`, `unknown` …), from decoded frames, else from the container. */
-  readonly colour: { readonly primaries: string; readonly transfer: string; readonly matrix: string; readonly range: string };
+  readonly colour: {
+    readonly primaries: string;
+    readonly transfer: string;
+    readonly matrix: string;
+    readonly range: string;
+  };
   readonly dolbyVisionProfile?: number;
   /** H.264 only: the avcC record (Annex B extradata is converted), base64. */
   readonly avcc?: string;

@@ -1,0 +1,36 @@
+import type { Rational } from './source-facts.js';
+
+const gcd = (a: number, b: number): number => (b === 0 ? a : gcd(b, a % b));
+
+/** Lowest terms; `den` stays positive. Both parts must be safe integers. */
+export const reduce = ({ num, den }: Rational): Rational => {
+  const divisor = gcd(Math.abs(num), Math.abs(den)) || 1;
+  const sign = den < 0 ? -1 : 1;
+  return { num: (sign * num) / divisor, den: (sign * den) / divisor };
+};
+
+export const multiply = (a: Rational, b: Rational): Rational => {
+  // Crosswise reduction first, so that products of large terms stay safe integers.
+  const left = reduce({ num: a.num, den: b.den });
+  const right = reduce({ num: b.num, den: a.den });
+  return { num: left.num * right.num, den: left.den * right.den };
+};
+
+/** Negative, zero or positive as `a` is smaller than, equal to or greater than `b`; exact. */
+export const compare = (a: Rational, b: Rational): number => {
+  const difference = BigInt(a.num) * BigInt(b.den) - BigInt(b.num) * BigInt(a.den);
+  return difference < 0n ? -1 : difference > 0n ? 1 : 0;
+};
+
+export const toNumber = ({ num, den }: Rational): number => num / den;
+
+/** `ticks` of the clock `from` in ticks of the clock `to`, exact, rounded to nearest (halves up). */
+export const rescale = (ticks: number, from: Rational, to: Rational): number => {
+  const num = BigInt(ticks) * BigInt(from.num) * BigInt(to.den) * 2n;
+  const den = BigInt(from.den) * BigInt(to.num);
+  const doubled = num + den;
+  const divisor = den * 2n;
+  const quotient = doubled / divisor;
+  // BigInt division truncates towards zero; rounding needs the floor.
+  return Number(doubled < 0n && quotient * divisor !== doubled ? quotient - 1n : quotient);
+};
