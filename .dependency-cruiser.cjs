@@ -1,0 +1,100 @@
+// Who may import whom below src/: the same table as in docs/architecture.md. What is not named here is not allowed.
+
+const contracts = {
+  storage: 'storage/(blob-store|keys)',
+  pool: 'pool/(media-pool|protocol)',
+  net: 'net/fetch-source',
+  db: 'db/(database|schema|tables/[^/]+)',
+  queue: 'queue/queue',
+};
+
+const layers = {
+  lib: [],
+  media: ['lib'],
+  api: ['lib'],
+  config: ['lib'],
+  telemetry: ['lib'],
+  engine: ['media', 'pool/protocol', 'lib'],
+  pool: ['media', 'telemetry', 'lib'],
+  storage: ['telemetry', 'lib'],
+  net: [contracts.storage, 'telemetry', 'lib'],
+  db: ['telemetry', 'lib'],
+  cache: [contracts.storage, contracts.db, 'pool', 'media', 'telemetry', 'lib'],
+  queue: ['db', 'telemetry', 'lib'],
+  domain: [
+    'api',
+    contracts.db,
+    contracts.queue,
+    contracts.storage,
+    contracts.pool,
+    contracts.net,
+    'media',
+    'telemetry',
+    'lib',
+  ],
+  jobs: [
+    'domain',
+    'cache',
+    contracts.db,
+    contracts.queue,
+    contracts.storage,
+    contracts.pool,
+    contracts.net,
+    'media',
+    'telemetry',
+    'lib',
+  ],
+  http: ['api', 'domain', 'cache', contracts.db, 'media', 'telemetry', 'lib'],
+  cli: ['server', 'config', 'telemetry', 'domain', 'db', 'pool', 'lib'],
+};
+
+/** Packages that only one part of the house may touch. */
+const packages = {
+  engine: ['node-av'],
+  db: ['pg', 'kysely', '@electric-sql/pglite'],
+  net: ['undici'],
+  http: ['fastify'],
+  telemetry: ['pino', 'pino-pretty'],
+};
+
+const layerRules = Object.entries(layers).map(([layer, allowed]) => ({
+  name: `${layer} imports only what it may`,
+  severity: 'error',
+  from: { path: `^src/${layer}/`, pathNot: '\\.test\\.ts$' },
+  to: { path: '^src/', pathNot: [layer, ...allowed].map((part) => `^src/${part}(/|\\.ts$)`) },
+}));
+
+const packageRules = Object.entries(packages).map(([layer, names]) => ({
+  name: `${names.join(', ')} only under ${layer}/`,
+  severity: 'error',
+  from: { path: '^src/', pathNot: [`^src/${layer}/`, '^src/server\\.ts$'] },
+  to: { path: `^node_modules/(@types/)?(${names.join('|')})/` },
+}));
+
+module.exports = {
+  forbidden: [
+    { name: 'no cycles', severity: 'error', from: {}, to: { circular: true } },
+    { name: 'every import resolves', severity: 'error', from: {}, to: { couldNotResolve: true } },
+    {
+      name: 'the product does not import tests or development packages',
+      severity: 'error',
+      from: { path: '^src/', pathNot: '\\.test\\.ts$' },
+      to: { path: '^(test|bench|scripts)/|\\.test\\.ts$' },
+    },
+    {
+      name: 'acceptance tests know the product from outside',
+      severity: 'error',
+      from: { path: '^test/acceptance/' },
+      to: { path: '^src/' },
+    },
+    ...layerRules,
+    ...packageRules,
+  ],
+  options: {
+    tsPreCompilationDeps: true,
+    tsConfig: { fileName: 'tsconfig.test.json' },
+    doNotFollow: { path: 'node_modules' },
+    exclude: { path: '^dist/' },
+    enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['types', 'import', 'node', 'default'] },
+  },
+};

@@ -1,0 +1,96 @@
+// Writes docs/configuration.md and .env.example from the table of options. With --check writes nothing and fails when they
+// differ, or when the tree in docs/architecture.md names other folders than there are.
+import { execFileSync } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { flagOf, options } from '../dist/config/options.js';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const all = Object.values(options);
+const sections = [...new Set(all.map((option) => option.section))].map((section) => ({
+  section,
+  members: all.filter((option) => option.section === section),
+}));
+const defaultOf = (option) => (option.default ? `\`${option.default}\`` : (option.computed?.doc ?? '-'));
+
+const configuration = () => {
+  const tables = sections.map(({ section, members }) => {
+    const rows = members.map((option) => {
+      const doc = `${option.doc}${option.secret ? ' Secret: never logged.' : ''}`;
+      return `| \`${option.variable}\` | \`${flagOf(option.variable)}\` | ${option.kind.form} | ${defaultOf(option)} | ${doc} |`;
+    });
+    return [
+      `## ${section}`,
+      '',
+      '| Variable | Flag | Form | Default | Meaning |',
+      '|---|---|---|---|---|',
+      ...rows,
+    ].join('\n');
+  });
+  return `# Configuration
+
+<!-- Written by \`npm run generate\` from src/config/options.ts; edit that table instead. -->
+
+Each option is an environment variable, a flag and a line of an optional \`.env\` file in the working directory. Flag beats
+environment beats file beats default; an empty value counts as not set. An unknown \`KINORA_\` variable or flag stops the
+start with a sentence that names the nearest known one.
+
+${tables.join('\n\n')}
+`;
+};
+
+const exampleEnv = () => {
+  const parts = sections.map(({ section, members }) => {
+    const lines = members.map(
+      (option) => `# ${option.doc.replaceAll('`', '')}\n#${option.variable}=${option.default ?? ''}`,
+    );
+    return `# ${section}\n\n${lines.join('\n\n')}`;
+  });
+  return `# Written by \`npm run generate\` from src/config/options.ts. Copy to .env and take away the # of what you set.\n\n${parts.join('\n\n')}\n`;
+};
+
+/** Folders named in the tree of docs/architecture.md, as paths: two spaces of indent a level, names end with a slash. */
+const documentedFolders = () => {
+  const tree = /```tree\n([\s\S]*?)```/.exec(readFileSync(join(root, 'docs/architecture.md'), 'utf8'))?.[1] ?? '';
+  const parents = [];
+  return tree.split('\n').flatMap((line) => {
+    const [, indent, name] = /^( *)(\S+)\/(?: |$)/.exec(line) ?? [];
+    if (name === undefined) return [];
+    parents.length = indent.length / 2;
+    parents.push(name);
+    return [parents.join('/')];
+  });
+};
+
+const trackedFolders = () => {
+  const files = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard'], {
+    cwd: root,
+    encoding: 'utf8',
+  });
+  const folders = files.split('\n').flatMap((path) => {
+    const parts = path.split('/').slice(0, -1);
+    return parts.map((_, index) => parts.slice(0, index + 1).join('/'));
+  });
+  return [...new Set(folders)];
+};
+
+const generated = { 'docs/configuration.md': configuration(), '.env.example': exampleEnv() };
+
+if (process.argv.includes('--check')) {
+  const problems = [];
+  for (const [path, text] of Object.entries(generated)) {
+    if (readFileSync(join(root, path), 'utf8') !== text)
+      problems.push(`${path} differs from src/config/options.ts: run npm run generate`);
+  }
+  const documented = documentedFolders();
+  const tracked = trackedFolders();
+  for (const path of tracked)
+    if (!documented.includes(path)) problems.push(`docs/architecture.md: the tree lacks ${path}/`);
+  for (const path of documented)
+    if (!tracked.includes(path)) problems.push(`docs/architecture.md: the tree names ${path}/, which is not there`);
+  for (const problem of problems) console.error(problem);
+  process.exitCode = problems.length > 0 ? 1 : 0;
+} else {
+  for (const [path, text] of Object.entries(generated)) writeFileSync(join(root, path), text);
+}

@@ -1,0 +1,48 @@
+// What the tests need beside npm packages. On Debian as root it is installed (unless TEST_INSTALL=0); elsewhere a line says
+// what is missing and which suites are left out for it. With CI=true nothing may be missing.
+import { execFileSync } from 'node:child_process';
+import { accessSync, constants, existsSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+
+const folders = [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin'];
+const isInstalled = (program) =>
+  folders.some((folder) => {
+    try {
+      accessSync(join(folder, program), constants.X_OK);
+      return true;
+    } catch {
+      return false;
+    }
+  });
+
+const needs = [
+  {
+    program: 'pg_virtualenv',
+    packages: ['postgresql', 'postgresql-common'],
+    suites: 'everything on an external PostgreSQL',
+  },
+  { program: 'chromium', packages: ['chromium'], suites: 'playback in a real browser' },
+  { program: 'bwrap', packages: ['bubblewrap'], suites: 'the strongest sandbox of the media processes' },
+  { program: 'flock', packages: ['util-linux'], suites: 'the lock of the data directory (the server needs it too)' },
+];
+const missing = () => needs.filter(({ program }) => !isInstalled(program));
+
+const canInstall = process.getuid?.() === 0 && existsSync('/etc/debian_version') && isInstalled('apt-get');
+if (missing().length > 0 && canInstall && process.env.TEST_INSTALL !== '0') {
+  const apt = (...args) =>
+    execFileSync('apt-get', ['-q', '-y', ...args], {
+      stdio: 'inherit',
+      env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
+    });
+  try {
+    apt('update');
+    apt('install', '--no-install-recommends', ...missing().flatMap(({ packages }) => packages));
+  } catch (error) {
+    console.error(`Installing failed: ${error.message}`);
+  }
+}
+
+for (const { program, packages, suites } of missing()) {
+  console.error(`MISSING ${program} (Debian: apt-get install ${packages.join(' ')}): left out: ${suites}.`);
+}
+if (missing().length > 0 && process.env.CI === 'true') process.exitCode = 1;
