@@ -1,0 +1,197 @@
+import assert from 'node:assert';
+import { AAC_FRAME_SAMPLES } from './aac.js';
+import type { AudioPlan, Plan, VideoPlan, VideoRendition } from './plan.js';
+import {
+  chooseRenditions,
+  findSegmentWindow,
+  type PlaybackModifiers,
+  type SegmentWindow,
+} from './playback-modifiers.js';
+
+/** HLS playlists (RFC 8216, version 7: fragmented MP4), pure: plan, tracks and modifiers in, text out. */
+
+export interface HlsAudioTrack {
+  readonly id: string;
+  readonly name: string;
+  readonly languageCode: string;
+  readonly primary: boolean;
+  readonly channels: number;
+}
+
+export interface HlsTextTrack {
+  readonly id: string;
+  readonly name: string;
+  readonly languageCode: string;
+  readonly closedCaptions: boolean;
+}
+
+/** A playlist that the multivariant playlist names. */
+export type HlsChild = {
+  /** Present for instant clips. */
+  readonly window?: SegmentWindow;
+  /** The second, alternative address of the same playlist. */
+  readonly redundant?: true;
+} & (
+  | { readonly kind: 'video'; readonly rendition: string }
+  | { readonly kind: 'audio'; readonly trackId: string }
+  | { readonly kind: 'text'; readonly trackId: string }
+);
+
+export interface MultivariantInput {
+  readonly plan: Plan;
+  readonly title?: string;
+  /** Absolute address of `metadata.json`, for players that read chapters from it. */
+  readonly chaptersUri?: string;
+  /** Ready ones only, primary first. */
+  readonly audioTracks: readonly HlsAudioTrack[];
+  readonly textTracks: readonly HlsTextTrack[];
+  readonly modifiers: PlaybackModifiers;
+  readonly uri: (child: HlsChild) => string;
+}
+
+/** A quoted-string has no way to carry quotes, line ends or control characters (RFC 8216, 4.2). */
+const quote = (text: string): string =>
+  `"${text.replace(/[\u0000-\u001f\u007f\u2028\u2029]+/g, ' ').replaceAll('"', "'")}"`;
+
+const attributes = (entries: readonly (readonly [string, string | undefined])[]): string =>
+  entries.flatMap(([name, value]) => (value === undefined ? [] : [`${name}=${value}`])).join(',');
+
+const AUDIO_GROUP = 'aud';
+const TEXT_GROUP = 'sub';
+const CAPTION_CHARACTERISTICS =
+  'public.accessibility.transcribes-spoken-dialog,public.accessibility.describes-music-and-sound';
+
+const primarySubtag = (tag: string): string => tag.toLowerCase().split('-')[0]!;
+
+const findDefaultText = (tracks: readonly HlsTextTrack[], language: string | undefined): HlsTextTrack | undefined => {
+  if (language === undefined) return undefined;
+  return (
+    tracks.find((track) => track.languageCode.toLowerCase() === language.toLowerCase()) ??
+    tracks.find((track) => primarySubtag(track.languageCode) === primarySubtag(language))
+  );
+};
+
+/** The text of the multivariant playlist. A plan without picture gives one audio variant, whatever the resolution filters. */
+export const multivariantPlaylist = (input: MultivariantInput): string => {
+  const { plan, modifiers, audioTracks, textTracks } = input;
+  const { video } = plan;
+  // Sound without a ready track is not there for the viewer.
+  const audio = audioTracks.length > 0 ? plan.audio : undefined;
+  const window = findSegmentWindow(plan, modifiers);
+  const uri = (child: HlsChild): string => input.uri(window ? { ...child, window } : child);
+  const lines = ['#EXTM3U', '#EXT-X-VERSION:7', '#EXT-X-INDEPENDENT-SEGMENTS'];
+  if (input.title !== undefined)
+    lines.push(`#EXT-X-SESSION-DATA:DATA-ID="com.apple.hls.title",VALUE=${quote(input.title)}`);
+  if (input.chaptersUri !== undefined)
+    lines.push(`#EXT-X-SESSION-DATA:DATA-ID="com.apple.hls.chapters",URI=${quote(input.chaptersUri)}`);
+
+  const listedAudio = audio ? audioTracks : [];
+  const audioGroup = listedAudio.length > (video ? 0 : 1) ? AUDIO_GROUP : undefined;
+  for (const track of audioGroup ? listedAudio : [])
+    lines.push(
+      `#EXT-X-MEDIA:${attributes([
+        ['TYPE', 'AUDIO'],
+        ['GROUP-ID', quote(AUDIO_GROUP)],
+        ['NAME', quote(track.name)],
+        ['LANGUAGE', quote(track.languageCode)],
+        ['DEFAULT', track.primary ? 'YES' : 'NO'],
+        ['AUTOSELECT', 'YES'],
+        ['CHANNELS', quote(String(track.channels))],
+        ['URI', quote(uri({ kind: 'audio', trackId: track.id }))],
+      ])}`,
+    );
+  const defaultText = findDefaultText(textTracks, modifiers.defaultSubtitlesLang);
+  for (const track of textTracks)
+    lines.push(
+      `#EXT-X-MEDIA:${attributes([
+        ['TYPE', 'SUBTITLES'],
+        ['GROUP-ID', quote(TEXT_GROUP)],
+        ['NAME', quote(track.name)],
+        ['LANGUAGE', quote(track.languageCode)],
+        ['DEFAULT', track === defaultText ? 'YES' : 'NO'],
+        ['AUTOSELECT', 'YES'],
+        ['FORCED', 'NO'],
+        ['CHARACTERISTICS', track.closedCaptions ? quote(CAPTION_CHARACTERISTICS) : undefined],
+        ['URI', quote(uri({ kind: 'text', trackId: track.id }))],
+      ])}`,
+    );
+
+  const groups: [string, string | undefined][] = [
+    ['AUDIO', audioGroup && quote(audioGroup)],
+    ['SUBTITLES', textTracks.length > 0 ? quote(TEXT_GROUP) : undefined],
+  ];
+  const addVariant = (entries: readonly (readonly [string, string | undefined])[], child: HlsChild): void => {
+    const line = `#EXT-X-STREAM-INF:${attributes([...entries, ...groups, ['CLOSED-CAPTIONS', video ? 'NONE' : undefined]])}`;
+    lines.push(line, uri(child));
+    redundant.push(line, uri({ ...child, redundant: true }));
+  };
+  const redundant: string[] = [];
+  for (const rendition of video ? chooseRenditions(video, modifiers) : [])
+    addVariant(videoVariant(video!, audio, rendition), { kind: 'video', rendition: rendition.name });
+  const primaryTrack = listedAudio[0];
+  if (audio && primaryTrack && (!video || modifiers.addAudioOnly))
+    addVariant(
+      [
+        ['BANDWIDTH', String(audio.bandwidth)],
+        ['CODECS', quote(audio.codecs)],
+      ],
+      { kind: 'audio', trackId: primaryTrack.id },
+    );
+  if (modifiers.redundantStreams) lines.push(...redundant);
+  return `${lines.join('\n')}\n`;
+};
+
+const videoVariant = (
+  { frameRate }: VideoPlan,
+  audio: AudioPlan | undefined,
+  rendition: VideoRendition,
+): [string, string | undefined][] => {
+  const average = rendition.averageBandwidth;
+  return [
+    ['BANDWIDTH', String(rendition.bandwidth + (audio?.bandwidth ?? 0))],
+    ['AVERAGE-BANDWIDTH', average === undefined ? undefined : String(average + (audio?.bitRate ?? 0))],
+    ['RESOLUTION', `${rendition.width}x${rendition.height}`],
+    // A source that shows one picture only has no rate.
+    ['FRAME-RATE', frameRate.num > 0 ? (frameRate.num / (frameRate.den * rendition.frameStep)).toFixed(3) : undefined],
+    ['CODECS', quote(audio ? `${rendition.codecs},${audio.codecs}` : rendition.codecs)],
+  ];
+};
+
+export interface MediaPlaylistInput {
+  readonly plan: Plan;
+  /** Every video rendition has the same segments. */
+  readonly kind: 'video' | 'audio';
+  readonly window?: SegmentWindow;
+  readonly initUri: string;
+  /** `segment` counts from 0 over the whole asset. */
+  readonly segmentUri: (segment: number) => string;
+}
+
+const MICROSECONDS = 1_000_000;
+
+/** A media playlist. Segment durations are differences of rounded times, so that their sum never drifts. */
+export const mediaPlaylist = ({ plan, kind, window, initUri, segmentUri }: MediaPlaylistInput): string => {
+  const part = kind === 'video' ? plan.video : plan.audio;
+  assert(part, `the plan has no ${kind}`);
+  const secondsPerUnit = kind === 'video' ? 1 / plan.video!.timescale : AAC_FRAME_SAMPLES / plan.audio!.sampleRate;
+  const times = part.boundaries.map((boundary) => Math.round(boundary * secondsPerUnit * MICROSECONDS));
+  const first = window?.first ?? 0;
+  const end = Math.min(window?.end ?? Number.POSITIVE_INFINITY, times.length - 1);
+  const segments = Array.from({ length: Math.max(end - first, 0) }, (_, index) => ({
+    uri: segmentUri(first + index),
+    microseconds: times[first + index + 1]! - times[first + index]!,
+  }));
+  const target = Math.max(1, ...segments.map(({ microseconds }) => Math.ceil(microseconds / MICROSECONDS)));
+  return [
+    '#EXTM3U',
+    '#EXT-X-VERSION:7',
+    `#EXT-X-TARGETDURATION:${target}`,
+    '#EXT-X-MEDIA-SEQUENCE:0',
+    '#EXT-X-PLAYLIST-TYPE:VOD',
+    '#EXT-X-INDEPENDENT-SEGMENTS',
+    `#EXT-X-MAP:URI=${quote(initUri)}`,
+    ...segments.flatMap(({ uri, microseconds }) => [`#EXTINF:${(microseconds / MICROSECONDS).toFixed(6)},`, uri]),
+    '#EXT-X-ENDLIST',
+    '',
+  ].join('\n');
+};
