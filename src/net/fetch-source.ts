@@ -3,7 +3,8 @@ import type { BlobInfo, BlobWrite } from '../storage/blob-store.js';
 /** Guarded, resumable download of a source file. */
 export interface SourceFetcher {
   /**
-   * Streams `url` into `target` and commits it; continues after `target.offsetBytes` when the origin allows it.
+   * Streams `url` into `target` and commits it; continues after `target.offsetBytes` when the origin allows it. On failure
+   * `target` is suspended, or discarded when the input is refused.
    * Credentials in the URL are used, never logged.
    * @throws KinoraError `invalid_input` with the exact message of the reference (HTTP status, refused address, empty, too
    * large), `source_unreachable` after its own tries, `cancelled`
@@ -13,6 +14,13 @@ export interface SourceFetcher {
 
 export interface FetchOptions {
   readonly signal?: AbortSignal;
+  /**
+   * What `onValidator` told when the bytes before `target.offsetBytes` were stored. Without it a download starts again at
+   * zero: the remote file may have changed, and two halves of different files must never be joined.
+   */
+  readonly validator?: string;
+  /** Called before the first byte of a file version is stored; undefined: the origin gives no strong validator. */
+  readonly onValidator?: (validator: string | undefined) => void | Promise<void>;
   /** `totalBytes` is absent when the origin does not tell. Called at most a few times a second. */
   readonly onProgress?: (receivedBytes: number, totalBytes: number | undefined) => void;
 }

@@ -179,14 +179,30 @@ export interface MediaResults {
   sample: { readonly sizeBytes: number };
 }
 
-/** Parent to child. One job at a time. */
-export type ToChild = { readonly type: 'run'; readonly id: number; readonly job: MediaJob } | { readonly type: 'exit' };
+/** Parent to child. One job at a time; a process that is no longer wanted is killed. */
+export interface ToChild {
+  readonly type: 'run';
+  readonly id: number;
+  readonly job: MediaJob;
+}
 
-/** Child to parent. */
+/** Child to parent; `rssBytes` is the resident memory after the job. */
 export type FromChild =
   | { readonly type: 'ready' }
   /** 0 to 1. */
   | { readonly type: 'progress'; readonly id: number; readonly fraction: number }
-  | { readonly type: 'done'; readonly id: number; readonly result: MediaResults[MediaJob['kind']] }
+  | {
+      readonly type: 'done';
+      readonly id: number;
+      readonly result: MediaResults[MediaJob['kind']];
+      readonly rssBytes: number;
+    }
   /** `clean`: FFmpeg or the input said no and the process is fit for more work. */
-  | { readonly type: 'failed'; readonly id: number; readonly message: string; readonly clean: boolean; readonly code?: 'invalid_input' };
+  | {
+      readonly type: 'failed';
+      readonly id: number;
+      readonly message: string;
+      readonly clean: boolean;
+      readonly code?: 'invalid_input';
+      readonly rssBytes: number;
+    };

@@ -1,0 +1,92 @@
+import { BlockList, isIP } from 'node:net';
+
+type Network = readonly [address: string, prefix: number];
+
+/** Never a source: addresses of this host's null network, groups, cloud metadata and forms that hide another address. */
+const forbidden: readonly Network[] = [
+  ['0.0.0.0', 8],
+  ['192.0.0.0', 24],
+  ['192.0.2.0', 24],
+  ['192.88.99.0', 24],
+  ['198.51.100.0', 24],
+  ['203.0.113.0', 24],
+  ['224.0.0.0', 3],
+  ['169.254.169.254', 32],
+  ['169.254.170.2', 32],
+  ['100.100.100.200', 32],
+  ['::', 128],
+  ['fd00:ec2::254', 128],
+  ['fd20:ce::254', 128],
+  ['ff00::', 8],
+];
+
+/** Reachable only from inside: allowed by configuration. */
+const internal: readonly Network[] = [
+  ['10.0.0.0', 8],
+  ['100.64.0.0', 10],
+  ['127.0.0.0', 8],
+  ['169.254.0.0', 16],
+  ['172.16.0.0', 12],
+  ['192.168.0.0', 16],
+  ['198.18.0.0', 15],
+  ['::1', 128],
+  ['fc00::', 7],
+  ['fe80::', 10],
+];
+
+/**
+ * Everything outside global unicast 2000::/3 (with it IPv4-compatible ::/96 and NAT64 64:ff9b::/96), and what inside of it
+ * carries another address (Teredo in 2001::/23, 6to4 2002::/16) or is for documentation.
+ */
+const notGlobal: readonly Network[] = [
+  ['::', 3],
+  ['4000::', 2],
+  ['8000::', 1],
+  ['2001::', 23],
+  ['2001:db8::', 32],
+  ['2002::', 16],
+  ['3fff::', 20],
+];
+
+const blockList = (networks: readonly Network[]): BlockList => {
+  const list = new BlockList();
+  for (const [address, prefix] of networks) list.addSubnet(address, prefix, isIP(address) === 6 ? 'ipv6' : 'ipv4');
+  return list;
+};
+
+const parseNetwork = (text: string): Network => {
+  const [address = '', prefix] = text.split('/');
+  return [address, prefix === undefined ? (isIP(address) === 6 ? 128 : 32) : Number(prefix)];
+};
+
+const mapped = /^::ffff:(?:(\d+\.\d+\.\d+\.\d+)|([0-9a-f]{1,4}):([0-9a-f]{1,4}))$/;
+
+/** The IPv4 address inside an IPv4-mapped one (RFC 4291 2.5.5.2), so that it is judged as what it connects to. */
+const unmapped = (address: string): string => {
+  const [, dotted, high, low] = mapped.exec(address.toLowerCase()) ?? [];
+  if (dotted !== undefined) return dotted;
+  if (high === undefined || low === undefined) return address;
+  const bits = [Number.parseInt(high, 16), Number.parseInt(low, 16)];
+  return bits.flatMap((part) => [part >> 8, part & 255]).join('.');
+};
+
+/**
+ * Whether a connection to an address is allowed. Public unicast addresses are; `allowPrivate` adds internal ones (`true`)
+ * or the given CIDR networks. Metadata services, multicast and the like stay refused.
+ */
+export const createAddressPolicy = (allowPrivate: boolean | readonly string[]): ((address: string) => boolean) => {
+  const never = blockList(forbidden);
+  const inside = blockList(internal);
+  const special = blockList(notGlobal);
+  const allowed =
+    allowPrivate === true ? inside : blockList(allowPrivate === false ? [] : allowPrivate.map(parseNetwork));
+  return (address) => {
+    const target = unmapped(address.replace(/%.*$/, ''));
+    const version = isIP(target);
+    if (version === 0) return false;
+    const family = version === 6 ? 'ipv6' : 'ipv4';
+    if (never.check(target, family)) return false;
+    if (allowed.check(target, family)) return true;
+    return !inside.check(target, family) && !(version === 6 && special.check(target, family));
+  };
+};

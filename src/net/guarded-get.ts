@@ -1,0 +1,164 @@
+import { lookup as systemLookup } from 'node:dns/promises';
+import { isIP, type LookupFunction } from 'node:net';
+import { Agent, request } from 'undici';
+import type { Clock } from '../lib/clock.js';
+import { isKinoraError, KinoraError } from '../lib/errors.js';
+
+export interface ResolvedAddress {
+  readonly address: string;
+  readonly family: number;
+}
+
+export interface GuardedGetOptions {
+  readonly isAllowedAddress: (address: string) => boolean;
+  /** Exact URLs that are fetched whatever their address. */
+  readonly allowedUrls: ReadonlySet<string>;
+  readonly userAgent: string;
+  readonly clock: Clock;
+  readonly resolve?: (hostname: string) => Promise<readonly ResolvedAddress[]>;
+}
+
+export interface GuardedResponse {
+  readonly status: number;
+  /** First value of a header, by its lower-case name. */
+  header(name: string): string | undefined;
+  /** Fails with `source_unreachable`. */
+  readonly body: AsyncIterable<Uint8Array>;
+  /** Ends the connection. Must be called. */
+  close(): Promise<void>;
+}
+
+const MAX_REDIRECTS = 5;
+const CONNECT_LIMIT_MS = 10_000;
+const IDLE_LIMIT_MS = 30_000;
+
+const unreachable = (cause: unknown): KinoraError =>
+  isKinoraError(cause) ? cause : new KinoraError('source_unreachable', { cause });
+
+const notAllowed = (reason: string): KinoraError =>
+  new KinoraError('invalid_input', { messages: ['The input URL is not allowed.'], details: { reason } });
+
+const basicCredentials = (url: URL): string | undefined => {
+  if (url.username === '' && url.password === '') return undefined;
+  const decode = (text: string): string => {
+    try {
+      return decodeURIComponent(text);
+    } catch {
+      // A stray percent sign: the text is meant as it stands.
+      return text;
+    }
+  };
+  return `Basic ${Buffer.from(`${decode(url.username)}:${decode(url.password)}`).toString('base64')}`;
+};
+
+const parseUrl = (text: string, base?: URL): URL | undefined => {
+  try {
+    return new URL(text, base);
+  } catch {
+    // Not passed on as a cause: the error repeats the text, which may hold a password.
+    return undefined;
+  }
+};
+
+const pinned =
+  (addresses: readonly ResolvedAddress[]): LookupFunction =>
+  (_hostname, options, done) => {
+    const [first] = addresses;
+    if (options.all === true) done(null, [...addresses]);
+    else if (first !== undefined) done(null, first.address, first.family);
+  };
+
+/**
+ * GET that can't be led to an address which is not allowed: a literal host is judged as it stands, a name by every address
+ * it resolves to, and the connection goes to those very addresses, so that a second DNS answer has no say. Every
+ * redirect (at most five) is judged anew; credentials stay with the origin they were given for.
+ * The function throws KinoraError `invalid_input` for what is refused and `source_unreachable` for network trouble.
+ */
+export const createGuardedGet = (options: GuardedGetOptions) => {
+  const resolve = options.resolve ?? ((hostname: string) => systemLookup(hostname, { all: true }));
+
+  const addressesOf = async (url: URL, signal: AbortSignal): Promise<readonly ResolvedAddress[]> => {
+    const host = url.hostname.replace(/^\[|\]$/g, '');
+    const family = isIP(host);
+    const limit = AbortSignal.any([signal, AbortSignal.timeout(CONNECT_LIMIT_MS)]);
+    const addresses =
+      family !== 0
+        ? [{ address: host, family }]
+        : await new Promise<readonly ResolvedAddress[]>((found, failed) => {
+            limit.addEventListener('abort', () => failed(limit.reason), { once: true });
+            resolve(host).then(found, failed);
+          });
+    if (addresses.length === 0) throw new Error('The name has no address');
+    if (!options.allowedUrls.has(url.href) && !addresses.every(({ address }) => options.isAllowedAddress(address))) {
+      throw notAllowed('address');
+    }
+    return addresses;
+  };
+
+  const getOnce = async (url: URL, headers: Record<string, string>, signal: AbortSignal): Promise<GuardedResponse> => {
+    if (url.protocol !== 'http:' && url.protocol !== 'https:') throw notAllowed('protocol');
+    const startedMs = options.clock.monotonicMs();
+    const addresses = await addressesOf(url, signal);
+    const timeout = Math.max(1, CONNECT_LIMIT_MS - (options.clock.monotonicMs() - startedMs));
+    const agent = new Agent({
+      connect: { timeout, lookup: pinned(addresses) },
+      headersTimeout: IDLE_LIMIT_MS,
+      bodyTimeout: IDLE_LIMIT_MS,
+    });
+    const bare = new URL(url);
+    bare.username = '';
+    bare.password = '';
+    try {
+      const response = await request(bare, { dispatcher: agent, headers, signal });
+      // Closing early makes the body fail after nobody reads it any more.
+      response.body.on('error', () => undefined);
+      return {
+        status: response.statusCode,
+        header: (name) => [response.headers[name]].flat()[0],
+        body: bytesOf(response.body),
+        close: () => agent.destroy(),
+      };
+    } catch (error) {
+      await agent.destroy();
+      throw error;
+    }
+  };
+
+  return async (start: string, headers: Record<string, string>, signal: AbortSignal): Promise<GuardedResponse> => {
+    const first = parseUrl(start);
+    if (first === undefined) throw notAllowed('not a URL');
+    let url: URL = first;
+    let authorization = basicCredentials(url);
+    for (let redirects = 0; ; redirects += 1) {
+      const response: GuardedResponse = await getOnce(
+        url,
+        {
+          'user-agent': options.userAgent,
+          accept: '*/*',
+          'accept-encoding': 'identity',
+          ...headers,
+          ...(authorization === undefined ? {} : { authorization }),
+        },
+        signal,
+      ).catch((error: unknown) => {
+        throw unreachable(error);
+      });
+      const location: string | undefined = [301, 302, 303, 307, 308].includes(response.status)
+        ? response.header('location')
+        : undefined;
+      const next: URL | undefined = location === undefined ? undefined : parseUrl(location, url);
+      if (next === undefined || redirects === MAX_REDIRECTS) return response;
+      await response.close();
+      authorization = basicCredentials(next) ?? (next.origin === url.origin ? authorization : undefined);
+      url = next;
+    }
+  };
+};
+
+async function* bytesOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  try {
+    yield* body;
+  } catch (error) {
+    throw unreachable(error);
+  }
+}

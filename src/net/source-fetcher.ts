@@ -1,0 +1,185 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Clock } from '../lib/clock.js';
+import { isKinoraError, KinoraError } from '../lib/errors.js';
+import type { BlobWrite } from '../storage/blob-store.js';
+import type { Logger } from '../telemetry/logger.js';
+import { createAddressPolicy } from './address.js';
+import type { FetchOptions, SourceFetcher } from './fetch-source.js';
+import { createGuardedGet, type GuardedResponse, type ResolvedAddress } from './guarded-get.js';
+
+export interface SourceFetcherOptions {
+  /** `true`: internal addresses too; a list of CIDR networks: only those of them. */
+  readonly allowPrivate: boolean | readonly string[];
+  /** Exact URLs that are fetched whatever their address: files that this very server offers. */
+  readonly allowedUrls?: ReadonlySet<string>;
+  readonly maxBytes: number;
+  readonly userAgent: string;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Instead of the system's name resolution. */
+  readonly resolve?: (hostname: string) => Promise<readonly ResolvedAddress[]>;
+  /** Wait before the second try, three times as long before the third; 1 s when absent. */
+  readonly retryDelayMs?: number;
+}
+
+const MAX_TRIES = 3;
+/** A try that brought this much more than any before doesn't count: long downloads survive many broken connections. */
+const PROGRESS_BYTES = 2 ** 20;
+const TOTAL_LIMIT_MS = 12 * 3600_000;
+const REPORT_INTERVAL_MS = 250;
+
+const invalid = (message: string, details: Record<string, unknown> = {}): KinoraError =>
+  new KinoraError('invalid_input', { messages: [message], details });
+
+const badStatus = (status: number): KinoraError =>
+  invalid(`The input file could not be downloaded: HTTP status ${status}.`, { http_status: status });
+
+const isWorthAnotherTry = (error: unknown): boolean => {
+  if (isKinoraError(error, 'source_unreachable')) return true;
+  const status = isKinoraError(error, 'invalid_input') ? Number(error.details?.http_status) : 0;
+  return status === 408 || status === 429 || status >= 500;
+};
+
+const readableSize = (bytes: number): string => {
+  const units = ['bytes', 'KiB', 'MiB', 'GiB', 'TiB'];
+  const power = Math.min(units.length - 1, Math.floor(Math.log2(bytes) / 10));
+  return `${Number((bytes / 1024 ** power).toFixed(1))} ${units[power]}`;
+};
+
+const MINIMUM_AGE_MS = 1000;
+
+/** What may be sent in If-Range: a strong entity tag, or a date old enough to be a strong validator (RFC 9110 8.8.2.2). */
+const strongValidator = (response: GuardedResponse): string | undefined => {
+  const etag = response.header('etag');
+  if (etag?.startsWith('"')) return etag;
+  const modified = response.header('last-modified');
+  const ageMs = Date.parse(response.header('date') ?? '') - Date.parse(modified ?? '');
+  return ageMs >= MINIMUM_AGE_MS ? modified : undefined;
+};
+
+const numberOrUndefined = (text: string | undefined): number | undefined =>
+  text !== undefined && /^\d+$/.test(text) ? Number(text) : undefined;
+
+/** Guarded, resumable download; see `SourceFetcher`. */
+export const createSourceFetcher = (options: SourceFetcherOptions): SourceFetcher => {
+  const { clock, logger, maxBytes, retryDelayMs = 1000 } = options;
+  const get = createGuardedGet({
+    isAllowedAddress: createAddressPolicy(options.allowPrivate),
+    allowedUrls: options.allowedUrls ?? new Set(),
+    userAgent: options.userAgent,
+    clock,
+    ...(options.resolve === undefined ? {} : { resolve: options.resolve }),
+  });
+
+  const checkSize = (bytes: number): void => {
+    if (bytes > maxBytes) throw invalid(`The input file is larger than the maximum size of ${readableSize(maxBytes)}.`);
+  };
+
+  const download = async (url: string, target: BlobWrite, fetchOptions: FetchOptions, signal: AbortSignal) => {
+    let { validator } = fetchOptions;
+    let reportedMs = -Infinity;
+
+    const report = (totalBytes: number | undefined, isLast = false): void => {
+      const nowMs = clock.monotonicMs();
+      if (!isLast && nowMs - reportedMs < REPORT_INTERVAL_MS) return;
+      reportedMs = nowMs;
+      fetchOptions.onProgress?.(target.offsetBytes, totalBytes);
+    };
+
+    const startAgain = async (newValidator: string | undefined): Promise<void> => {
+      // In this order: old bytes must never stand beside the validator of a new file.
+      if (target.offsetBytes > 0) await target.restart();
+      validator = newValidator;
+      await fetchOptions.onValidator?.(newValidator);
+    };
+
+    /** Readies `target` for the body of `response`; returns the size of the whole file. */
+    const accept = async (response: GuardedResponse, offsetBytes: number): Promise<number | undefined> => {
+      if (response.status === 200) {
+        const totalBytes = numberOrUndefined(response.header('content-length'));
+        checkSize(totalBytes ?? 0);
+        await startAgain(strongValidator(response));
+        return totalBytes;
+      }
+      if (response.status === 206 && offsetBytes > 0) {
+        const [, first, total] = /^bytes (\d+)-\d+\/(\d+|\*)$/.exec(response.header('content-range') ?? '') ?? [];
+        const current = strongValidator(response);
+        if (Number(first) === offsetBytes && (current === undefined || current === validator)) {
+          checkSize(numberOrUndefined(total) ?? 0);
+          return numberOrUndefined(total);
+        }
+        await startAgain(undefined);
+        throw new KinoraError('source_unreachable', { details: { reason: 'another range or file than asked for' } });
+      }
+      throw badStatus(response.status);
+    };
+
+    const tryOnce = async (): Promise<void> => {
+      if (validator === undefined && target.offsetBytes > 0) await target.restart();
+      const offsetBytes = target.offsetBytes;
+      const range = { range: `bytes=${offsetBytes}-`, 'if-range': validator ?? '' };
+      const response = await get(url, offsetBytes > 0 ? range : {}, signal);
+      try {
+        if (response.status === 416 && offsetBytes > 0) {
+          if (response.header('content-range') === `bytes */${offsetBytes}`) return report(offsetBytes, true);
+          await startAgain(undefined);
+          throw new KinoraError('source_unreachable', { details: { reason: 'range refused' } });
+        }
+        const totalBytes = await accept(response, offsetBytes);
+        for await (const chunk of response.body) {
+          checkSize(target.offsetBytes + chunk.byteLength);
+          await target.write(chunk);
+          report(totalBytes);
+        }
+        if (totalBytes !== undefined && target.offsetBytes !== totalBytes) {
+          throw new KinoraError('source_unreachable', { details: { reason: 'body ended early' } });
+        }
+        report(totalBytes, true);
+      } finally {
+        await response.close();
+      }
+    };
+
+    let mostBytes = target.offsetBytes;
+    for (let tries = 1; ; tries += 1) {
+      try {
+        await tryOnce();
+        break;
+      } catch (error) {
+        if (target.offsetBytes >= mostBytes + PROGRESS_BYTES) tries = 1;
+        mostBytes = Math.max(mostBytes, target.offsetBytes);
+        if (signal.aborted || tries >= MAX_TRIES || !isWorthAnotherTry(error)) throw error;
+        const host = new URL(url).host;
+        logger.warn(
+          { err: error, host, received_bytes: target.offsetBytes },
+          'A download broke off and is tried again',
+        );
+        await sleep(retryDelayMs * 3 ** (tries - 1), undefined, { signal });
+      }
+    }
+    if (target.offsetBytes === 0) throw invalid('The input file is empty.');
+  };
+
+  return {
+    fetch: async (url, target, fetchOptions) => {
+      const limit = AbortSignal.timeout(TOTAL_LIMIT_MS);
+      const signal = fetchOptions.signal === undefined ? limit : AbortSignal.any([fetchOptions.signal, limit]);
+      try {
+        await download(url, target, fetchOptions, signal);
+        return await target.commit();
+      } catch (error) {
+        const failure = fetchOptions.signal?.aborted
+          ? new KinoraError('cancelled', { cause: fetchOptions.signal.reason })
+          : limit.aborted
+            ? new KinoraError('source_unreachable', { cause: error })
+            : error;
+        const close = isKinoraError(failure, 'invalid_input') ? target.discard() : target.suspend();
+        // The first failure says what went wrong; bytes left behind are found by the next `resumeWrite`.
+        await close.catch((problem: unknown) =>
+          logger.warn({ err: problem }, 'An unfinished download could not be put away'),
+        );
+        throw failure;
+      }
+    },
+  };
+};

@@ -1,0 +1,184 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import type { Clock } from '../lib/clock.js';
+import type { FromChild, MediaJob, ToChild } from './protocol.js';
+
+const START_LIMIT_MS = 30_000;
+const STDERR_TAIL_CHARACTERS = 4096;
+
+/** How one job ended in a media process. */
+export type Outcome =
+  | Extract<FromChild, { type: 'done' | 'failed' }>
+  /** `beforeStart`: the process never came up, so the job is not to blame. */
+  | { readonly type: 'crashed'; readonly beforeStart: boolean; readonly reason: string };
+
+export interface MediaProcess {
+  /** Runs at nice 19 for its whole life: a priority can't be raised again without privileges. */
+  readonly background: boolean;
+  readonly jobsStarted: number;
+  readonly busyMs: number;
+  readonly alive: boolean;
+  /** Never rejects. One job at a time. */
+  run(job: MediaJob, deadlineMs: number, onProgress: (fraction: number) => void): Promise<Outcome>;
+  /** Stops the process and its deadline. */
+  pause(): void;
+  resume(): void;
+  /** Ends the whole process group and waits until it is gone. */
+  kill(): Promise<void>;
+  /** Settles when nothing of the process is left. */
+  readonly closed: Promise<void>;
+}
+
+export interface Command {
+  readonly file: string;
+  readonly args: readonly string[];
+}
+
+/** A one-shot timer that can be held. */
+const pausableTimer = (clock: Clock, limitMs: number, onExpired: () => void) => {
+  let remainingMs = limitMs;
+  let startedMs = clock.monotonicMs();
+  let timer: NodeJS.Timeout | undefined;
+  const resume = (): void => {
+    if (timer !== undefined) return;
+    startedMs = clock.monotonicMs();
+    timer = setTimeout(onExpired, remainingMs);
+  };
+  const pause = (): void => {
+    if (timer === undefined) return;
+    clearTimeout(timer);
+    timer = undefined;
+    remainingMs -= clock.monotonicMs() - startedMs;
+  };
+  resume();
+  return { pause, resume };
+};
+
+/** Starts a media process that waits for jobs. Its environment is empty: no secret of the server can reach it. */
+export const startMediaProcess = (command: Command, background: boolean, clock: Clock): MediaProcess => {
+  let alive = true;
+  let ready = false;
+  let paused = false;
+  let jobsStarted = 0;
+  let busyMs = 0;
+  let stderr = '';
+  let endReason: string | undefined;
+  let timer: ReturnType<typeof pausableTimer>;
+  let current:
+    | {
+        id: number;
+        job: MediaJob;
+        deadlineMs: number;
+        onProgress: (fraction: number) => void;
+        settle: (outcome: Outcome) => void;
+      }
+    | undefined;
+
+  const child: ChildProcess = spawn(command.file, command.args, {
+    cwd: '/',
+    env: {},
+    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+    // A group of its own, so that one signal reaches the sandbox tools and the process alike.
+    detached: true,
+  });
+
+  const signal = (name: NodeJS.Signals): void => {
+    if (child.pid === undefined) return;
+    try {
+      process.kill(-child.pid, name);
+    } catch {
+      // The group has ended already: what the signal was for is done.
+    }
+  };
+  const expire = (what: string) => (): void => {
+    endReason = what;
+    signal('SIGKILL');
+  };
+  const begin = (): void => {
+    if (!ready || current === undefined) return;
+    timer = pausableTimer(clock, current.deadlineMs, expire(`deadline of ${current.deadlineMs} ms passed`));
+    if (paused) timer.pause();
+    const message: ToChild = { type: 'run', id: current.id, job: current.job };
+    // A failed send means that the channel is gone; `close` follows and settles the job.
+    child.send(message, () => undefined);
+  };
+  const settle = (outcome: Outcome): void => {
+    timer.pause();
+    const settled = current;
+    current = undefined;
+    settled?.settle(outcome);
+  };
+
+  timer = pausableTimer(clock, START_LIMIT_MS, expire('did not start in time'));
+
+  const closed = new Promise<void>((resolve) => {
+    const end = (reason: string): void => {
+      alive = false;
+      settle({
+        type: 'crashed',
+        beforeStart: !ready,
+        reason: [endReason ?? reason, stderr.trim()].filter(Boolean).join(': '),
+      });
+      resolve();
+    };
+    // `close` instead of `exit`: the pipe closes only when the last process of the group that holds it is gone.
+    child.once('close', (code, name) => end(name === null ? `exit code ${code}` : `signal ${name}`));
+    child.once('error', (error) => {
+      if (child.pid === undefined) end(error.message);
+    });
+  });
+  child.stderr?.on('data', (chunk: Buffer) => {
+    stderr = (stderr + chunk.toString('utf8')).slice(-STDERR_TAIL_CHARACTERS);
+  });
+  child.on('message', (message: FromChild) => {
+    if (message.type === 'ready' && !ready) {
+      ready = true;
+      timer.pause();
+      begin();
+    } else if (current === undefined || !('id' in message) || message.id !== current.id) {
+      return;
+    } else if (message.type === 'progress') {
+      current.onProgress(message.fraction);
+    } else if (message.type === 'done' || message.type === 'failed') {
+      settle(message);
+    }
+  });
+
+  return {
+    background,
+    closed,
+    get jobsStarted() {
+      return jobsStarted;
+    },
+    get busyMs() {
+      return busyMs;
+    },
+    get alive() {
+      return alive;
+    },
+    run: async (job, deadlineMs, onProgress) => {
+      jobsStarted += 1;
+      if (!alive) return { type: 'crashed', beforeStart: true, reason: endReason ?? 'ended while idle' };
+      const startedMs = clock.monotonicMs();
+      const outcome = await new Promise<Outcome>((settled) => {
+        current = { id: jobsStarted, job, deadlineMs, onProgress, settle: settled };
+        begin();
+      });
+      busyMs += clock.monotonicMs() - startedMs;
+      return outcome;
+    },
+    pause: () => {
+      paused = true;
+      timer.pause();
+      signal('SIGSTOP');
+    },
+    resume: () => {
+      paused = false;
+      if (current !== undefined || !ready) timer.resume();
+      signal('SIGCONT');
+    },
+    kill: () => {
+      signal('SIGKILL');
+      return closed;
+    },
+  };
+};

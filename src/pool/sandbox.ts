@@ -1,0 +1,194 @@
+import { accessSync, constants } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Clock } from '../lib/clock.js';
+import { KinoraError } from '../lib/errors.js';
+import type { Logger } from '../telemetry/logger.js';
+import { type Command, startMediaProcess } from './media-process.js';
+import type { VideoConfigJob } from './protocol.js';
+
+/** From strongest to none. */
+export const sandboxLevels = ['bwrap', 'unshare', 'setpriv', 'none'] as const;
+export type SandboxLevel = (typeof sandboxLevels)[number];
+
+export interface Sandbox {
+  readonly level: SandboxLevel;
+  /** For the log and `doctor`: what holds a media process back. */
+  readonly description: string;
+  /** How to get a stronger one; absent when this is the strongest. */
+  readonly advice?: string;
+  command(background: boolean): Command;
+}
+
+export interface SandboxOptions {
+  /** Directories whose files the media processes read: sources and stored mezzanines. */
+  readonly readDirs: readonly string[];
+  /** The one directory they write to. */
+  readonly writeDir: string;
+  /** Ceiling of a process's private memory (RLIMIT_DATA); RLIMIT_AS is no use with V8's reservations. */
+  readonly memoryBytes: number;
+  readonly logger: Logger;
+  readonly clock: Clock;
+  /** The process's entry script. */
+  readonly entryUrl?: URL;
+  /** Levels to try; all when absent. */
+  readonly levels?: readonly SandboxLevel[];
+}
+
+const PROBE_DEADLINE_MS = 20_000;
+/** CPU time of one process. The wall-clock deadline is the real limit; this one holds even when the server is gone. */
+const CPU_LIMIT_SECONDS = 4 * 3600;
+const FILE_SIZE_LIMIT_BYTES = 64 * 2 ** 30;
+/** 64 was measured to be enough, 24 is not. */
+const OPEN_FILES_LIMIT = 256;
+
+const systemLibraries = [
+  '/lib',
+  '/lib64',
+  '/usr/lib',
+  '/usr/lib64',
+  '/usr/local/lib',
+  '/usr/share/nodejs',
+  '/nix/store',
+  '/etc/ld.so.cache',
+];
+
+const findTool = (name: string): string | undefined =>
+  ['/usr/bin', '/bin', '/usr/sbin', '/sbin', '/usr/local/bin', '/run/current-system/sw/bin']
+    .map((directory) => join(directory, name))
+    .find((path) => {
+      try {
+        accessSync(path, constants.X_OK);
+        return true;
+      } catch {
+        // Not there or not for us: the next directory may have it.
+        return false;
+      }
+    });
+
+const descriptions: Record<SandboxLevel, string> = {
+  bwrap: 'bubblewrap: no network, own namespaces, only sources and libraries visible, no privileges',
+  unshare: 'unshare and setpriv: no network, own process space, no privileges; the file system is visible',
+  setpriv: 'setpriv: no privileges; network and file system are visible',
+  none: 'none: media processes have the rights of the server',
+};
+
+const advice =
+  'For the strongest isolation install bubblewrap and util-linux and allow unprivileged user namespaces ' +
+  '(sysctl kernel.unprivileged_userns_clone=1, kernel.apparmor_restrict_unprivileged_userns=0; in Docker a seccomp profile that permits them).';
+
+const everyAncestor = (path: string): string[] =>
+  dirname(path) === path ? [path] : [path, ...everyAncestor(dirname(path))];
+
+/** The app as Node resolves it: its compiled code and every node_modules on the way to the root. */
+const appPaths = (entry: string): string[] => {
+  const root = dirname(fileURLToPath(new URL('../../package.json', import.meta.url)));
+  return [
+    join(root, 'dist'),
+    join(root, 'package.json'),
+    dirname(entry),
+    ...everyAncestor(root).map((directory) => join(directory, 'node_modules')),
+  ];
+};
+
+/** Arguments that put a command into the level, outermost first; undefined when a tool is missing. */
+const wrapper = (level: SandboxLevel, options: SandboxOptions, entry: string): string[] | undefined => {
+  const setpriv = findTool('setpriv');
+  const dropped = ['--no-new-privs', '--bounding-set=-all', '--inh-caps=-all'];
+  switch (level) {
+    case 'bwrap': {
+      const bwrap = findTool('bwrap');
+      if (bwrap === undefined) return undefined;
+      const readable = [...systemLibraries, process.execPath, ...appPaths(entry)];
+      // Outer directories first: a later mount covers what an earlier one showed at its place.
+      const data = [...options.readDirs.map((path) => ['--ro-bind', path]), ['--bind', options.writeDir]].sort(
+        ([, a = ''], [, b = '']) => a.length - b.length,
+      );
+      return [
+        bwrap,
+        '--unshare-all',
+        '--die-with-parent',
+        ...['--uid', '65534', '--gid', '65534'],
+        ...['--proc', '/proc', '--dev', '/dev', '--tmpfs', '/tmp'],
+        ...readable.flatMap((path) => ['--ro-bind-try', path, path]),
+        ...data.flatMap(([kind = '', path = '']) => [kind, path, path]),
+        '--',
+      ];
+    }
+    case 'unshare': {
+      const unshare = findTool('unshare');
+      if (unshare === undefined || setpriv === undefined) return undefined;
+      return [
+        ...[setpriv, '--pdeathsig', 'KILL'],
+        ...[unshare, '--user', '--map-current-user', '--net', '--ipc', '--pid', '--fork', '--kill-child=KILL'],
+        ...[setpriv, ...dropped],
+      ];
+    }
+    case 'setpriv':
+      return setpriv === undefined ? undefined : [setpriv, '--pdeathsig', 'KILL', ...dropped];
+    case 'none':
+      return [];
+  }
+};
+
+const ceilings = (memoryBytes: number): string[] => {
+  const prlimit = findTool('prlimit');
+  if (prlimit === undefined) return [];
+  return [
+    prlimit,
+    `--data=${memoryBytes}`,
+    `--cpu=${CPU_LIMIT_SECONDS}`,
+    `--nofile=${OPEN_FILES_LIMIT}`,
+    `--fsize=${FILE_SIZE_LIMIT_BYTES}`,
+    '--core=0',
+  ];
+};
+
+const buildSandbox = (level: SandboxLevel, options: SandboxOptions): Sandbox | undefined => {
+  const entry = fileURLToPath(options.entryUrl ?? new URL('../engine/main.js', import.meta.url));
+  const wrapped = wrapper(level, options, entry);
+  if (wrapped === undefined) return undefined;
+  const limits = ceilings(options.memoryBytes);
+  return {
+    level,
+    description: descriptions[level] + (limits.length === 0 ? '; no limits, prlimit is missing' : ''),
+    ...(level === 'bwrap' ? {} : { advice }),
+    command: (background) => {
+      const [file = process.execPath, ...args] = [...limits, ...wrapped, process.execPath, entry];
+      return { file, args: background ? [...args, 'background'] : args };
+    },
+  };
+};
+
+const probeJob: VideoConfigJob = {
+  kind: 'video-config',
+  width: 64,
+  height: 64,
+  frameRate: { num: 25, den: 1 },
+  encoder: { preset: 'ultrafast', crf: 30, maxRate: 100_000, level: 30 },
+};
+
+/**
+ * The strongest level in which a media process really comes up and answers a small job: containers often carry the tools
+ * but refuse the namespaces.
+ * @throws KinoraError `unavailable` when no media process can be started at all
+ */
+export const chooseSandbox = async (options: SandboxOptions): Promise<Sandbox> => {
+  const problems: Record<string, string> = {};
+  for (const level of options.levels ?? sandboxLevels) {
+    const sandbox = buildSandbox(level, options);
+    if (sandbox === undefined) {
+      problems[level] = 'not installed';
+      continue;
+    }
+    const child = startMediaProcess(sandbox.command(false), false, options.clock);
+    const outcome = await child.run(probeJob, PROBE_DEADLINE_MS, () => undefined);
+    await child.kill();
+    if (outcome.type !== 'crashed') {
+      options.logger.info({ level, problems }, `Media processes are isolated by ${sandbox.description}`);
+      return sandbox;
+    }
+    problems[level] = outcome.reason;
+  }
+  throw new KinoraError('unavailable', { messages: ['No media process can be started'], details: problems });
+};

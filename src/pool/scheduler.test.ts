@@ -1,0 +1,62 @@
+import { describe, expect, it } from 'vitest';
+import { mediaPriority } from './media-pool.js';
+import { type ScheduledJob, schedule } from './scheduler.js';
+
+const { viewer, readAhead, warmUp, background } = mediaPriority;
+type Named = ScheduledJob & { name: string };
+const jobs = (...list: [string, ScheduledJob['state'], ScheduledJob['priority']][]): Named[] =>
+  list.map(([name, state, priority], sequence) => ({ name, state, priority, sequence }));
+const plan = (slots: number, ...list: [string, ScheduledJob['state'], ScheduledJob['priority']][]): string[] =>
+  schedule(jobs(...list), slots).map(({ action, job }) => `${action} ${job.name}`);
+
+describe('schedule', () => {
+  it('starts the most urgent first, then in order of arrival', () => {
+    expect(plan(2, ['a', 'waiting', readAhead], ['b', 'waiting', viewer], ['c', 'waiting', viewer])).toEqual([
+      'start b',
+      'start c',
+    ]);
+  });
+
+  it('keeps the last place for viewers', () => {
+    expect(plan(3, ['a', 'waiting', background], ['b', 'waiting', warmUp], ['c', 'waiting', readAhead])).toEqual([
+      'start c',
+      'start b',
+    ]);
+    expect(plan(2, ['a', 'running', warmUp], ['b', 'waiting', warmUp])).toEqual([]);
+  });
+
+  it('gives the only place to anybody', () => {
+    expect(plan(1, ['a', 'waiting', background])).toEqual(['start a']);
+  });
+
+  it('pauses the least urgent and latest job for a viewer without a place', () => {
+    expect(
+      plan(
+        3,
+        ['a', 'running', background],
+        ['b', 'running', background],
+        ['c', 'running', viewer],
+        ['d', 'waiting', viewer],
+      ),
+    ).toEqual(['pause b', 'start d']);
+    expect(plan(1, ['a', 'running', readAhead], ['b', 'waiting', viewer])).toEqual(['pause a', 'start b']);
+  });
+
+  it('pauses background work for read-ahead, but never equals', () => {
+    expect(plan(2, ['a', 'running', background], ['b', 'waiting', readAhead])).toEqual(['pause a', 'start b']);
+    expect(plan(2, ['a', 'running', viewer], ['b', 'running', viewer], ['c', 'waiting', viewer])).toEqual([]);
+  });
+
+  it('does not pause a viewer for read-ahead, nor read-ahead for background work', () => {
+    expect(plan(2, ['a', 'running', viewer], ['b', 'running', viewer], ['c', 'waiting', readAhead])).toEqual([]);
+    expect(plan(2, ['a', 'running', readAhead], ['b', 'waiting', background])).toEqual([]);
+  });
+
+  it('resumes a paused job before it starts another of the same priority', () => {
+    expect(plan(2, ['a', 'waiting', background], ['b', 'paused', background])).toEqual(['resume b']);
+  });
+
+  it('resumes a promoted job at once', () => {
+    expect(plan(1, ['a', 'running', background], ['b', 'paused', viewer])).toEqual(['pause a', 'resume b']);
+  });
+});

@@ -1,0 +1,41 @@
+import { type MediaPriority, mediaPriority } from './media-pool.js';
+
+/** What the scheduler needs to know of a job that has not ended. */
+export interface ScheduledJob {
+  readonly state: 'waiting' | 'running' | 'paused';
+  readonly priority: MediaPriority;
+  /** Order of arrival. */
+  readonly sequence: number;
+}
+
+export type Step<J> = { readonly action: 'start' | 'resume' | 'pause'; readonly job: J };
+
+const moreUrgentFirst = (a: ScheduledJob, b: ScheduledJob): number =>
+  a.priority - b.priority || Number(b.state === 'paused') - Number(a.state === 'paused') || a.sequence - b.sequence;
+
+/**
+ * Which jobs to start, resume or pause now so that the most urgent ones run in `slots` places. The last place is kept for
+ * viewers (when there is more than one). A job that finds no place pauses the least urgent running one that is less urgent
+ * than itself: pausing keeps the work done so far, whereas killing could starve a long job for ever.
+ */
+export const schedule = <J extends ScheduledJob>(jobs: Iterable<J>, slots: number): Step<J>[] => {
+  const all = [...jobs].sort(moreUrgentFirst);
+  const running = all.filter((job) => job.state === 'running');
+  const steps: Step<J>[] = [];
+  for (const job of all) {
+    if (job.state === 'running') continue;
+    const isViewer = job.priority === mediaPriority.viewer;
+    const others = running.filter((other) => other.priority !== mediaPriority.viewer).length;
+    const hasPlace = running.length < slots && (isViewer || slots === 1 || others < slots - 1);
+    if (!hasPlace) {
+      const victim = running.at(-1);
+      if (victim === undefined || victim.priority <= job.priority) continue;
+      running.pop();
+      steps.push({ action: 'pause', job: victim });
+    }
+    steps.push({ action: job.state === 'paused' ? 'resume' : 'start', job });
+    running.push(job);
+    running.sort(moreUrgentFirst);
+  }
+  return steps;
+};
