@@ -216,7 +216,8 @@ const encoded = {
   },
   'long-audio.mkv': { ...mkv, seconds: 80, audio: { ...flac, sampleRate: 44100 } },
 } satisfies Record<string, MediaRecipe>;
-type EncodedName = keyof typeof encoded;
+export type EncodedName = keyof typeof encoded;
+export const encodedNames = Object.keys(encoded) as readonly EncodedName[];
 
 const bytesOf = async (name: EncodedName): Promise<Buffer> => readFile(await fixture(name));
 
@@ -295,9 +296,9 @@ const derived = {
     ),
 };
 
-export type FixtureName = EncodedName | keyof typeof derived | 'png-bomb.mkv';
+type FixtureName = EncodedName | keyof typeof derived | 'png-bomb.mkv';
 export const fixtureNames: readonly FixtureName[] = [
-  ...(Object.keys(encoded) as EncodedName[]),
+  ...encodedNames,
   ...(Object.keys(derived) as (keyof typeof derived)[]),
   'png-bomb.mkv',
 ];

@@ -1,0 +1,375 @@
+/**
+ * Decodes results of the product for tests: counters of pictures, samples of sound, packets. Uses FFmpeg directly and
+ * nothing of the product's own reading or writing code.
+ */
+import { randomBytes } from 'node:crypto';
+import { rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import {
+  AV_BUFFERSRC_FLAG_KEEP_REF,
+  AV_LOG_QUIET,
+  AV_NOPTS_VALUE,
+  AV_PKT_DATA_DISPLAYMATRIX,
+  AVERROR_EAGAIN,
+  AVERROR_EOF,
+  AVMEDIA_TYPE_AUDIO,
+  AVMEDIA_TYPE_VIDEO,
+  type AVMediaType,
+} from 'node-av/constants';
+import {
+  avChannelLayoutDescribe,
+  avGetCodecName,
+  avGetCodecString,
+  avGetPixFmtName,
+  avGetSampleFmtName,
+  Codec,
+  CodecContext,
+  FFmpegError,
+  type FilterContext,
+  FilterGraph,
+  FormatContext,
+  Frame,
+  Log,
+  Packet,
+  type Stream,
+} from 'node-av/lib';
+
+Log.setLevel(AV_LOG_QUIET);
+
+/** A file, or the bytes of one: an init segment followed by media segments plays like a file. */
+export type MediaInput = string | readonly Uint8Array[];
+
+export interface MeasuredPicture {
+  readonly counter: number;
+  readonly ptsSeconds: number;
+  /** Mean luma (0 to 255) of the field that flashes at each full second. */
+  readonly flash: number;
+}
+
+export interface MeasuredAudio {
+  readonly sampleRate: number;
+  readonly channels: readonly Float32Array[];
+  /** Presentation time of the first sample. */
+  readonly startSeconds: number;
+}
+
+export interface MeasuredStream {
+  readonly index: number;
+  readonly type: 'video' | 'audio' | 'other';
+  readonly codec: string;
+  /** RFC 6381. */
+  readonly codecString: string | undefined;
+  readonly width: number;
+  readonly height: number;
+  readonly sampleAspect: number;
+  readonly pixelFormat: string | undefined;
+  readonly rotation: 0 | 90 | 180 | 270;
+  readonly sampleRate: number;
+  readonly channels: number;
+  readonly channelLayout: string | undefined;
+  readonly timeBase: { readonly num: number; readonly den: number };
+  readonly frameRate: number;
+  readonly extradata: Buffer | undefined;
+}
+
+export interface MeasuredPacket {
+  readonly streamIndex: number;
+  readonly ptsSeconds: number;
+  readonly dtsSeconds: number;
+  readonly durationSeconds: number;
+  readonly keyFrame: boolean;
+  readonly sizeBytes: number;
+}
+
+export interface MeasuredFile {
+  readonly formatName: string;
+  readonly startSeconds: number;
+  readonly durationSeconds: number;
+  readonly streams: readonly MeasuredStream[];
+}
+
+const check = (code: number, operation: string): number => {
+  FFmpegError.throwIfError(code, operation);
+  return code;
+};
+
+const withInput = <T>(input: MediaInput, use: (context: FormatContext) => T): T => {
+  const written = typeof input === 'string' ? undefined : join(tmpdir(), `measure-${randomBytes(6).toString('hex')}`);
+  const path = written ?? (input as string);
+  if (written !== undefined) writeFileSync(written, Buffer.concat(input as Uint8Array[]));
+  const context = new FormatContext();
+  context.allocContext();
+  try {
+    check(context.openInputSync(path), `open ${path}`);
+    check(context.findStreamInfoSync(), 'find streams');
+    return use(context);
+  } finally {
+    context.closeInputSync();
+    if (written !== undefined) rmSync(written);
+  }
+};
+
+/** Hands every packet to `each`; the packet is only valid during the call. */
+const forEachPacket = (context: FormatContext, each: (packet: Packet) => void): void => {
+  const packet = new Packet();
+  packet.alloc();
+  for (;;) {
+    const code = context.readFrameSync(packet);
+    if (code === AVERROR_EOF) break;
+    check(code, 'read packet');
+    each(packet);
+    packet.unref();
+  }
+  packet.free();
+};
+
+const getStream = (context: FormatContext, type: AVMediaType): Stream => {
+  const stream = context.streams.find((s) => s.codecpar.codecType === type);
+  if (stream === undefined) throw new Error('no such stream in the file');
+  return stream;
+};
+
+/** Decodes one stream from start to end; the frame is only valid during the call. Decode errors are failures. */
+const decodeStream = (context: FormatContext, stream: Stream, each: (frame: Frame) => void): void => {
+  const codec = Codec.findDecoder(stream.codecpar.codecId);
+  const decoder = new CodecContext();
+  decoder.allocContext3(codec);
+  check(decoder.parametersToContext(stream.codecpar), 'decoder parameters');
+  decoder.pktTimebase = stream.timeBase;
+  decoder.threadCount = 1;
+  check(decoder.open2Sync(codec), 'open decoder');
+  const frame = new Frame();
+  frame.alloc();
+  const receive = (): void => {
+    for (;;) {
+      const code = decoder.receiveFrameSync(frame);
+      if (code === AVERROR_EAGAIN || code === AVERROR_EOF) return;
+      check(code, 'decode');
+      each(frame);
+      frame.unref();
+    }
+  };
+  try {
+    forEachPacket(context, (packet) => {
+      if (packet.streamIndex !== stream.index) return;
+      check(decoder.sendPacketSync(packet), 'decode');
+      receive();
+    });
+    check(decoder.sendPacketSync(null), 'decode');
+    receive();
+  } finally {
+    frame.free();
+    decoder.freeContext();
+  }
+};
+
+/** A filter of one input and one output that is built from the first frame. */
+const filterFrames = (
+  describe: (frame: Frame) => string,
+  each: (frame: Frame) => void,
+): { push(frame: Frame | null): void } => {
+  const graph = new FilterGraph();
+  let source: FilterContext | undefined;
+  let sink: FilterContext | undefined;
+  const out = new Frame();
+  out.alloc();
+  return {
+    push: (frame) => {
+      if (source === undefined && frame !== null) {
+        graph.alloc();
+        check(graph.parsePtr(describe(frame)), 'filter');
+        check(graph.configSync(), 'filter');
+        source = (graph.getFilter('buffer@in') ?? graph.getFilter('abuffer@in')) as FilterContext;
+        sink = (graph.getFilter('buffersink@out') ?? graph.getFilter('abuffersink@out')) as FilterContext;
+      }
+      if (source === undefined || sink === undefined) return;
+      check(source.buffersrcAddFrameSync(frame, AV_BUFFERSRC_FLAG_KEEP_REF), 'filter');
+      for (;;) {
+        const code = sink.buffersinkGetFrameSync(out);
+        if (code === AVERROR_EAGAIN || code === AVERROR_EOF) break;
+        check(code, 'filter');
+        each(out);
+        out.unref();
+      }
+      if (frame === null) {
+        out.free();
+        graph.free();
+      }
+    },
+  };
+};
+
+const COUNTER_BITS = 16;
+
+/** Mean of a small patch around a place given as shares of the picture. */
+const patch = (luma: Buffer, width: number, height: number, x: number, y: number): number => {
+  const centreX = Math.min(width - 2, Math.max(1, Math.floor(x * width)));
+  const centreY = Math.min(height - 2, Math.max(1, Math.floor(y * height)));
+  let sum = 0;
+  for (let dy = -1; dy <= 1; dy++) {
+    for (let dx = -1; dx <= 1; dx++) sum += luma[(centreY + dy) * width + centreX + dx] as number;
+  }
+  return sum / 9;
+};
+
+/** Reads the bars of `paintCounter` from tightly packed luma. @throws when they cannot be told apart. */
+export const readCounter = (luma: Buffer, width: number, height: number): number => {
+  let counter = 0;
+  for (let bar = 0; bar < COUNTER_BITS; bar++) {
+    const x = (bar + 0.5) / COUNTER_BITS;
+    const difference = patch(luma, width, height, x, 0.5 / 24) - patch(luma, width, height, x, 1.5 / 24);
+    if (Math.abs(difference) < 30) throw new Error(`counter bar ${bar} is unreadable (${difference})`);
+    counter = counter * 2 + (difference > 0 ? 1 : 0);
+  }
+  return counter;
+};
+
+const TURNS = { 0: 'null', 90: 'transpose=1', 180: 'hflip,vflip', 270: 'transpose=2' } as const;
+
+const rotationOf = (stream: Stream): 0 | 90 | 180 | 270 => {
+  const matrix = stream.codecpar.getCodedSideData(AV_PKT_DATA_DISPLAYMATRIX);
+  if (matrix === null) return 0;
+  const a = matrix.readInt32LE(0);
+  const b = matrix.readInt32LE(4);
+  return ((Math.round((Math.atan2(b, a) * 180) / Math.PI) + 360) % 360) as 0 | 90 | 180 | 270;
+};
+
+/** Every picture in presentation order, turned the way a player shows it. */
+export const readFrameCounters = (input: MediaInput): MeasuredPicture[] =>
+  withInput(input, (context) => {
+    const stream = getStream(context, AVMEDIA_TYPE_VIDEO);
+    const { num, den } = stream.timeBase;
+    const turn = TURNS[rotationOf(stream)];
+    const pictures: MeasuredPicture[] = [];
+    const filter = filterFrames(
+      (frame) =>
+        `buffer@in=video_size=${frame.width}x${frame.height}:pix_fmt=${frame.format}:time_base=${num}/${den},` +
+        `${turn},format=gray,buffersink@out`,
+      (frame) => {
+        const luma = frame.toBuffer();
+        pictures.push({
+          counter: readCounter(luma, frame.width, frame.height),
+          ptsSeconds: (Number(frame.pts) * num) / den,
+          flash: patch(luma, frame.width, frame.height, 0.5, 0.6),
+        });
+      },
+    );
+    decodeStream(context, stream, (frame) => {
+      // Streams of AVI carry no presentation times; what FFmpeg works out stands in.
+      if (frame.pts === AV_NOPTS_VALUE) frame.pts = frame.bestEffortTimestamp;
+      filter.push(frame);
+    });
+    filter.push(null);
+    return pictures;
+  });
+
+/** All samples of the first audio stream as floats, one array per channel; gaps between time stamps are not filled. */
+export const readAudio = (input: MediaInput): MeasuredAudio =>
+  withInput(input, (context) => {
+    const stream = getStream(context, AVMEDIA_TYPE_AUDIO);
+    const { num, den } = stream.timeBase;
+    const parts: Float32Array[][] = [];
+    let startSeconds: number | undefined;
+    let sampleRate = 0;
+    const filter = filterFrames(
+      (frame) =>
+        `abuffer@in=sample_rate=${frame.sampleRate}:sample_fmt=${avGetSampleFmtName(frame.format as never)}` +
+        `:channel_layout=${avChannelLayoutDescribe(frame.channelLayout)}:time_base=${num}/${den},` +
+        'aformat=sample_fmts=fltp,abuffersink@out',
+      (frame) => {
+        const bytes = frame.toBuffer();
+        const samples = new Float32Array(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length));
+        const perChannel = samples.length / frame.channels;
+        for (let channel = 0; channel < frame.channels; channel++) {
+          parts[channel] ??= [];
+          parts[channel]?.push(samples.subarray(channel * perChannel, channel * perChannel + frame.nbSamples));
+        }
+      },
+    );
+    decodeStream(context, stream, (frame) => {
+      startSeconds ??= (Number(frame.pts) * num) / den;
+      sampleRate = frame.sampleRate;
+      filter.push(frame);
+    });
+    filter.push(null);
+    return { sampleRate, startSeconds: startSeconds ?? 0, channels: parts.map(concatenate) };
+  });
+
+const concatenate = (parts: readonly Float32Array[]): Float32Array => {
+  const whole = new Float32Array(parts.reduce((sum, part) => sum + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    whole.set(part, at);
+    at += part.length;
+  }
+  return whole;
+};
+
+export const probeFile = (input: MediaInput): MeasuredFile =>
+  withInput(input, (context) => ({
+    formatName: context.iformat?.name ?? '',
+    startSeconds: Number(context.startTime) / 1e6,
+    durationSeconds: Number(context.duration) / 1e6,
+    streams: context.streams.map((stream) => {
+      const { codecpar } = stream;
+      const isVideo = codecpar.codecType === AVMEDIA_TYPE_VIDEO;
+      const isAudio = codecpar.codecType === AVMEDIA_TYPE_AUDIO;
+      return {
+        index: stream.index,
+        type: isVideo ? 'video' : isAudio ? 'audio' : 'other',
+        codec: avGetCodecName(codecpar.codecId) ?? '',
+        codecString: avGetCodecString(codecpar) ?? undefined,
+        width: codecpar.width,
+        height: codecpar.height,
+        sampleAspect: codecpar.sampleAspectRatio.num === 0 ? 1 : codecpar.sampleAspectRatio.toDouble(),
+        pixelFormat: isVideo ? (avGetPixFmtName(codecpar.format as never) ?? undefined) : undefined,
+        rotation: rotationOf(stream),
+        sampleRate: codecpar.sampleRate,
+        channels: isAudio ? codecpar.channels : 0,
+        channelLayout: isAudio ? (avChannelLayoutDescribe(codecpar.channelLayout) ?? undefined) : undefined,
+        timeBase: { num: stream.timeBase.num, den: stream.timeBase.den },
+        frameRate: stream.avgFrameRate.den === 0 ? 0 : stream.avgFrameRate.toDouble(),
+        extradata: codecpar.extradata ?? undefined,
+      };
+    }),
+  }));
+
+/** Every packet in file order. */
+export const readPackets = (input: MediaInput): MeasuredPacket[] =>
+  withInput(input, (context) => {
+    const packets: MeasuredPacket[] = [];
+    const bases = context.streams.map(({ timeBase }) => timeBase.num / timeBase.den);
+    const seconds = (ticks: bigint, base: number): number =>
+      ticks === AV_NOPTS_VALUE ? Number.NaN : Number(ticks) * base;
+    forEachPacket(context, (packet) => {
+      const base = bases[packet.streamIndex] as number;
+      packets.push({
+        streamIndex: packet.streamIndex,
+        ptsSeconds: seconds(packet.pts, base),
+        dtsSeconds: seconds(packet.dts, base),
+        durationSeconds: Number(packet.duration) * base,
+        keyFrame: packet.isKeyframe,
+        sizeBytes: packet.size,
+      });
+    });
+    return packets;
+  });
+
+/** Phase in radians and amplitude of a tone in `samples[from, from + count)`, measured against time zero of sample 0. */
+export const measureTone = (
+  samples: Float32Array,
+  sampleRate: number,
+  frequency: number,
+  from: number,
+  count: number,
+): { readonly phase: number; readonly amplitude: number } => {
+  let sine = 0;
+  let cosine = 0;
+  for (let i = from; i < from + count; i++) {
+    const angle = (2 * Math.PI * frequency * i) / sampleRate;
+    sine += (samples[i] as number) * Math.sin(angle);
+    cosine += (samples[i] as number) * Math.cos(angle);
+  }
+  return { phase: Math.atan2(cosine, sine), amplitude: (2 * Math.hypot(sine, cosine)) / count };
+};
