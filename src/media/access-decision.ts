@@ -1,0 +1,49 @@
+import { isMpegStreamFormat, listKeyFrames, longestGopTicks } from './pictures.js';
+import type { SourceFacts } from './source-facts.js';
+import type { SourceIndex, StreamIndex } from './source-index.js';
+
+/** How frames of a source are reached. */
+export type AccessDecision =
+  | { readonly access: 'direct' }
+  | {
+      readonly access: 'mezzanine';
+      readonly reason: string;
+      /** Key frames can't be trusted as cutting points: decode from the start to the end in one go. */
+      readonly sequential: boolean;
+    };
+
+/** Containers in which random segments equalled a sequential decode. */
+const DIRECT_FORMATS = new Set(['mov', 'matroska', 'avi', 'flv', 'mpegts', 'mpeg']);
+export const MAX_GOP_SECONDS = 20;
+const MAX_BIT_DEPTH = 10;
+const DOLBY_VISION_WITHOUT_BASE_LAYER = 5;
+
+/** Decides whether segments may be decoded straight from the source. Sound never needs a mezzanine. */
+export const decideAccess = (facts: SourceFacts, index: SourceIndex): AccessDecision => {
+  const { video } = facts;
+  if (!video) return { access: 'direct' };
+  const mezzanine = (reason: string, sequential: boolean): AccessDecision => ({
+    access: 'mezzanine',
+    reason,
+    sequential,
+  });
+  if (!DIRECT_FORMATS.has(facts.formatName.split(',')[0]!))
+    return mezzanine(`no exact seeking in ${facts.formatName}`, true);
+  if (index.discontinuous) return mezzanine('times jump or go back', true);
+  if (!index.video || index.video.pts.length === 0) return mezzanine('the pictures could not be indexed', true);
+  if (!index.video.key.includes(1)) return mezzanine('no key frames', true);
+  if (hasRepeatedTimes(index.video)) return mezzanine('pictures share a time', true);
+  if (isMpegStreamFormat(facts.formatName) && index.video.position.some((position) => position < 0))
+    return mezzanine('byte positions are unknown', true);
+  const secondsPerTick = video.timeBase.num / video.timeBase.den;
+  if (longestGopTicks(index.video) * secondsPerTick > MAX_GOP_SECONDS)
+    return mezzanine(`key frames are more than ${MAX_GOP_SECONDS} s apart`, listKeyFrames(index.video).length < 2);
+  if (video.dolbyVisionProfile === DOLBY_VISION_WITHOUT_BASE_LAYER) return mezzanine('Dolby Vision profile 5', false);
+  if (video.bitDepth > MAX_BIT_DEPTH) return mezzanine(`${video.bitDepth} bits a sample`, false);
+  return { access: 'direct' };
+};
+
+const hasRepeatedTimes = ({ pts }: StreamIndex): boolean => {
+  const sorted = pts.slice().sort();
+  return sorted.some((time, picture) => picture > 0 && time === sorted[picture - 1]);
+};

@@ -1,0 +1,81 @@
+/**
+ * Segment boundaries in timeline ticks: about 4 s apart, always at a picture. The grid is stored with the plan; what is
+ * published is never cut differently.
+ */
+export const TARGET_SEGMENT_SECONDS = 4;
+const MIN_LAST_SECONDS = 2;
+const MIN_SECONDS = 1;
+/** Of a segment whose boundaries are key frames of the source. */
+const MAX_COPY_SECONDS = 8;
+
+export interface GridInput {
+  /** Ascending times of the pictures; the first is 0. */
+  readonly pictureTicks: Float64Array;
+  readonly endTicks: number;
+  /** Ticks per second. */
+  readonly timescale: number;
+}
+
+/** The last picture is shown again once a second until the end: times of the repeats. */
+const repeatTicks = ({ pictureTicks, endTicks, timescale }: GridInput): number[] => {
+  const last = pictureTicks.at(-1)!;
+  const count = Math.max(Math.ceil((endTicks - last) / timescale) - 1, 0);
+  return Array.from({ length: count }, (_, index) => last + (index + 1) * timescale);
+};
+
+/**
+ * Boundary k is the first picture (or repeat of the last one) at or after 4 s x k less half a picture; where pictures are
+ * so rare that a segment would be shorter than a second it is left out; a tail shorter than 2 s joins the segment before.
+ */
+export const planGrid = (input: GridInput): number[] => {
+  const { pictureTicks, endTicks, timescale } = input;
+  const last = pictureTicks.at(-1)!;
+  const pictures = [...pictureTicks, ...repeatTicks(input)];
+  const halfPicture = pictureTicks.length > 1 ? Math.min(last / (pictureTicks.length - 1), timescale) / 2 : 0;
+  const boundaries = [0];
+  let picture = 0;
+  for (let mark = 1; ; mark += 1) {
+    const earliest = mark * TARGET_SEGMENT_SECONDS * timescale - halfPicture;
+    while (picture < pictures.length && pictures[picture]! < earliest) picture += 1;
+    const ticks = pictures[picture];
+    if (ticks === undefined || ticks >= endTicks) break;
+    if (ticks - boundaries.at(-1)! >= MIN_SECONDS * timescale) boundaries.push(ticks);
+  }
+  if (boundaries.length > 1 && endTicks - boundaries.at(-1)! < MIN_LAST_SECONDS * timescale) boundaries.pop();
+  return [...boundaries, endTicks];
+};
+
+/** Boundaries at the key frame nearest to each 4 s mark; undefined when a segment would be outside 1 to 8 s. */
+export const planKeyFrameGrid = (keyTicks: Float64Array, endTicks: number, timescale: number): number[] | undefined => {
+  const boundaries = [0];
+  let key = 0;
+  for (let mark = TARGET_SEGMENT_SECONDS * timescale; mark < endTicks; mark += TARGET_SEGMENT_SECONDS * timescale) {
+    while (key + 1 < keyTicks.length && Math.abs(keyTicks[key + 1]! - mark) <= Math.abs(keyTicks[key]! - mark))
+      key += 1;
+    const ticks = keyTicks[key]!;
+    if (ticks > boundaries.at(-1)!) boundaries.push(ticks);
+  }
+  const shortTail = endTicks - boundaries.at(-1)! < MIN_LAST_SECONDS * timescale;
+  if (shortTail && boundaries.length > 1 && endTicks - boundaries.at(-2)! <= MAX_COPY_SECONDS * timescale)
+    boundaries.pop();
+  boundaries.push(endTicks);
+  // A source shorter than a second is one segment.
+  const single = boundaries.length === 2;
+  const fits = boundaries.slice(1).every((end, index) => {
+    const seconds = (end - boundaries[index]!) / timescale;
+    return seconds <= MAX_COPY_SECONDS && (single || seconds >= MIN_SECONDS);
+  });
+  return fits ? boundaries : undefined;
+};
+
+/** Pictures in each segment [boundaries[k], boundaries[k + 1]). */
+export const countPictures = (pictureTicks: Float64Array, boundaries: readonly number[]): number[] => {
+  const counts: number[] = [];
+  let picture = 0;
+  for (const end of boundaries.slice(1)) {
+    const first = picture;
+    while (picture < pictureTicks.length && pictureTicks[picture]! < end) picture += 1;
+    counts.push(picture - first);
+  }
+  return counts;
+};

@@ -1,0 +1,230 @@
+import { AAC_FRAME_SAMPLES } from './aac.js';
+import { planAudio } from './audio-plan.js';
+import { avcCodecs } from './avc.js';
+import { type CopyDecision, decideCopy } from './copy-decision.js';
+import { countPictures, planGrid } from './grid.js';
+import { displaySize, planLadder, type ResolutionTier, type VideoQuality } from './ladder.js';
+import { findConstantRate, isMovFormat, isMpegStreamFormat, listPictures } from './pictures.js';
+import type { PictureChain, Plan, VideoPlan, VideoRendition } from './plan.js';
+import { compare, reduce, rescale, toNumber } from './rational.js';
+import type { Rational, SourceFacts, VideoFacts } from './source-facts.js';
+import type { SourceIndex, StreamIndex } from './source-index.js';
+
+export interface AssetSettings {
+  readonly quality: VideoQuality;
+  readonly maxResolutionTier: ResolutionTier;
+  readonly isTest: boolean;
+  /** Constant gain of `normalize_audio`, dB. */
+  readonly normalizeGainDb?: number;
+}
+
+/** The re-encoded pictures: upright, square pixels, SDR, progressive, on the clock of the source. */
+export interface MezzaninePicture {
+  readonly index: StreamIndex;
+  readonly width: number;
+  readonly height: number;
+  readonly timeBase: Rational;
+}
+
+export interface PlanInput {
+  readonly facts: SourceFacts;
+  readonly index: SourceIndex;
+  readonly settings: AssetSettings;
+  readonly mezzanine?: MezzaninePicture;
+}
+
+/** Demuxer of the mezzanine, a fragmented MP4. */
+const MEZZANINE_FORMAT = 'mov,mp4,m4a,3gp,3g2,mj2';
+const TEST_ASSET_SECONDS = 10;
+/** Codecs of which every packet is exactly one picture in MP4, MOV and Matroska. */
+const ONE_PICTURE_PACKETS = new Set(['h264', 'hevc', 'vp9', 'av1', 'prores', 'mjpeg']);
+
+/** A file's picture stream, whichever file it is. */
+interface PictureSource {
+  readonly access: VideoPlan['access'];
+  readonly formatName: string;
+  readonly streamIndex: number;
+  readonly timeBase: Rational;
+  readonly index: StreamIndex;
+  /** Stream ticks, ascending. */
+  readonly pictures: Float64Array;
+  readonly display: { readonly width: number; readonly height: number };
+}
+
+/** Decides everything a viewer gets. A source without a playable stream gives `durationSeconds: 0`. */
+export const planAsset = (input: PlanInput): Plan => {
+  const { facts, index, settings } = input;
+  const source = findPictures(input);
+  const audio = facts.audio[0];
+  const sound = audio && index.audio && index.audio.pts.length > 0 ? { audio, index: index.audio } : undefined;
+
+  const pictureStart = source && seconds(source.pictures[0]!, source.timeBase);
+  const pictureEnd = source && seconds(source.pictures.at(-1)! + source.index.lastDuration, source.timeBase);
+  // Sound before the edit (negative times) is priming, not presented.
+  const soundStart = sound && seconds(Math.max(minimum(sound.index.pts), 0), sound.audio.timeBase);
+  const soundEnd = sound && seconds(maximum(sound.index.pts) + sound.index.lastDuration, sound.audio.timeBase);
+  const starts = [pictureStart, soundStart].filter((time) => time !== undefined);
+  const zero = starts.length === 2 && compare(starts[1]!, starts[0]!) < 0 ? starts[1] : starts[0];
+  if (!zero) return { version: 1, durationSeconds: 0 };
+  const lengths = [pictureEnd, soundEnd].map((end) => (end ? toNumber(end) - toNumber(zero) : 0));
+  const limit = settings.isTest ? TEST_ASSET_SECONDS : Number.POSITIVE_INFINITY;
+  const endSeconds = Math.min(Math.max(...lengths), limit);
+
+  const video = source && facts.video && planVideo(input, facts.video, source, zero, endSeconds);
+  const audioPlan =
+    sound &&
+    planAudio({
+      ...sound,
+      formatName: facts.formatName,
+      zero,
+      endSeconds,
+      ...(video && { pictureBoundaries: video.boundaries.map((ticks) => ticks / video.timescale) }),
+      ...(settings.normalizeGainDb !== undefined && { gainDb: settings.normalizeGainDb }),
+    });
+  const durationSeconds = video
+    ? video.boundaries.at(-1)! / video.timescale
+    : (audioPlan!.boundaries.at(-1)! * AAC_FRAME_SAMPLES) / audioPlan!.sampleRate;
+  return { version: 1, durationSeconds, ...(video && { video }), ...(audioPlan && { audio: audioPlan }) };
+};
+
+const minimum = (times: Float64Array): number => times.reduce((least, time) => Math.min(least, time));
+const maximum = (times: Float64Array): number => times.reduce((most, time) => Math.max(most, time));
+const seconds = (ticks: number, timeBase: Rational): Rational =>
+  reduce({ num: ticks * timeBase.num, den: timeBase.den });
+
+const findPictures = ({ facts, index, mezzanine }: PlanInput): PictureSource | undefined => {
+  const { video } = facts;
+  if (!video) return undefined;
+  const source: Omit<PictureSource, 'pictures'> | undefined = mezzanine
+    ? {
+        access: 'mezzanine',
+        formatName: MEZZANINE_FORMAT,
+        streamIndex: 0,
+        timeBase: mezzanine.timeBase,
+        index: mezzanine.index,
+        display: { width: mezzanine.width, height: mezzanine.height },
+      }
+    : index.video && {
+        access: 'source',
+        formatName: facts.formatName,
+        streamIndex: video.streamIndex,
+        timeBase: video.timeBase,
+        index: index.video,
+        display: displaySize(video),
+      };
+  const pictures = source && listPictures(source.index, source.formatName);
+  return pictures && pictures.length > 0 ? { ...source, pictures } : undefined;
+};
+
+const planVideo = (
+  input: PlanInput,
+  facts: VideoFacts,
+  source: PictureSource,
+  zero: Rational,
+  endSeconds: number,
+): VideoPlan => {
+  const { settings } = input;
+  const { timeBase, index } = source;
+  const timescale = timeBase.den;
+  const zeroTicks = rescale(1, zero, { num: 1, den: timescale });
+  const toTimeline = (pts: number): number => pts * timeBase.num - zeroTicks;
+  const allTicks = source.pictures.map(toTimeline);
+  // The first picture is shown from zero on.
+  allTicks[0] = 0;
+  const endTicks = Math.max(Math.round(endSeconds * timescale), 1);
+  const pictureTicks = allTicks.filter((ticks) => ticks < endTicks);
+  const frameRate = findFrameRate(source, facts);
+  const picture = planPicture(input, facts);
+  const ladder = planLadder({ picture: source.display, frameRate, ...settings });
+  const top = ladder.at(-1)!;
+  const copy: CopyDecision =
+    source.access === 'mezzanine'
+      ? { copy: false, reason: 'the pictures come from a mezzanine' }
+      : decideCopy({
+          facts: input.facts,
+          video: facts,
+          index,
+          picture,
+          quality: settings.quality,
+          top,
+          pictureTicks,
+          toTimeline,
+          endTicks,
+          timescale,
+        });
+  const boundaries = copy.copy ? copy.boundaries : planGrid({ pictureTicks, endTicks, timescale });
+  const renditions: VideoRendition[] = copy.copy
+    ? [...ladder.slice(0, -1), copyRendition(top, facts, copy.bandwidth, copy.averageBandwidth)]
+    : ladder;
+  return {
+    access: source.access,
+    formatName: source.formatName,
+    streamIndex: source.streamIndex,
+    timeBase,
+    timescale,
+    zeroTicks,
+    boundaries,
+    ...(countsPictures(source, facts) && { frameCounts: countPictures(pictureTicks, boundaries) }),
+    ...(isMpegStreamFormat(source.formatName) && { seekPoints: findSeekPoints(index, boundaries, toTimeline) }),
+    lastPictureTicks: pictureTicks.at(-1)!,
+    frameRate,
+    picture,
+    renditions,
+    startRendition: renditions[Math.floor((renditions.length - 1) / 2)]!.name,
+    copyDecision: copy.copy ? 'copied: the source fits the rung' : `encoded: ${copy.reason}`,
+  };
+};
+
+const copyRendition = (
+  { name, width, height, frameStep }: VideoRendition,
+  { avcc }: VideoFacts,
+  bandwidth: number,
+  averageBandwidth: number,
+): VideoRendition => {
+  const [, profile = 0, constraints = 0, level = 0] = Buffer.from(avcc!, 'base64');
+  const codecs = avcCodecs(profile, constraints, level);
+  return { name, kind: 'copy', width, height, frameStep, codecs, bandwidth, averageBandwidth, avcc: avcc! };
+};
+
+const findFrameRate = (source: PictureSource, facts: VideoFacts): Rational => {
+  const constant = findConstantRate(source.pictures, source.timeBase);
+  if (constant) return constant;
+  if (facts.frameRate.num > 0) return reduce(facts.frameRate);
+  const { pictures, timeBase } = source;
+  if (pictures.length < 2) return { num: 0, den: 1 };
+  const span = pictures.at(-1)! - pictures[0]!;
+  return reduce({ num: (pictures.length - 1) * timeBase.den, den: span * timeBase.num });
+};
+
+const HDR_TRANSFERS: Readonly<Record<string, 'pq' | 'hlg'>> = { smpte2084: 'pq', 'arib-std-b67': 'hlg' };
+const SDR_COLOUR = { primaries: 'bt709', transfer: 'bt709', matrix: 'bt709', range: 'tv' };
+
+const planPicture = ({ mezzanine, settings }: PlanInput, facts: VideoFacts): PictureChain => {
+  const testMark = settings.isTest;
+  if (mezzanine) return { deinterlace: false, colour: SDR_COLOUR, rotation: 0, flipHorizontal: false, testMark };
+  const toneMap = HDR_TRANSFERS[facts.colour.transfer];
+  const { interlaced, colour, rotation, flipHorizontal } = facts;
+  return { deinterlace: interlaced, ...(toneMap && { toneMap }), colour, rotation, flipHorizontal, testMark };
+};
+
+/** A packet of a program stream may hold several pictures, one of interlaced video half of one. */
+const countsPictures = ({ access, formatName }: PictureSource, { codec, interlaced }: VideoFacts): boolean =>
+  access === 'mezzanine' ||
+  ((isMovFormat(formatName) || formatName.startsWith('matroska')) && ONE_PICTURE_PACKETS.has(codec) && !interlaced);
+
+/** For each segment the last key frame that is shown at or before its start. */
+const findSeekPoints = (
+  index: StreamIndex,
+  boundaries: readonly number[],
+  toTimeline: (pts: number) => number,
+): { position: number; pts: number }[] => {
+  const keys = Array.from(index.pts, (pts, packet) => ({ pts, position: index.position[packet]!, packet }))
+    .filter(({ packet }) => index.key[packet])
+    .sort((a, b) => a.pts - b.pts);
+  let key = 0;
+  return boundaries.slice(0, -1).map((start) => {
+    while (key + 1 < keys.length && toTimeline(keys[key + 1]!.pts) <= start) key += 1;
+    const { position, pts } = keys[key]!;
+    return { position, pts };
+  });
+};
