@@ -1,0 +1,19 @@
+import { assetCommands } from './asset.js';
+import { backup } from './backup.js';
+import type { Command } from './command.js';
+import { doctor } from './doctor.js';
+import { envCommands } from './env.js';
+import { restore } from './restore.js';
+import { serve } from './serve.js';
+import { tokenCommands } from './token.js';
+
+/** Every command by the words that call it. */
+export const commands: Readonly<Record<string, Command>> = {
+  serve,
+  ...assetCommands,
+  ...tokenCommands,
+  ...envCommands,
+  doctor,
+  backup,
+  restore,
+};
