@@ -16,9 +16,9 @@ export type MediaHandlers = {
 
 const PROGRESS_INTERVAL_MS = 250;
 
-/** FFmpeg's own refusals leave the process fit for more work; running out of memory does not. */
+/** Refusals of the input leave the process fit for more work; running out of memory does not. */
 const isClean = (error: Error): boolean =>
-  isKinoraError(error) || (error.name === 'FFmpegError' && !/cannot allocate memory/i.test(error.message));
+  (isKinoraError(error) || error.name === 'FFmpegError') && !/cannot allocate memory/i.test(error.message);
 
 const failure = (id: number, thrown: unknown): FromChild => {
   const error = thrown instanceof Error ? thrown : new Error(String(thrown));

@@ -59,17 +59,6 @@ const parseNetwork = (text: string): Network => {
   return [address, prefix === undefined ? (isIP(address) === 6 ? 128 : 32) : Number(prefix)];
 };
 
-const mapped = /^::ffff:(?:(\d+\.\d+\.\d+\.\d+)|([0-9a-f]{1,4}):([0-9a-f]{1,4}))$/;
-
-/** The IPv4 address inside an IPv4-mapped one (RFC 4291 2.5.5.2), so that it is judged as what it connects to. */
-const unmapped = (address: string): string => {
-  const [, dotted, high, low] = mapped.exec(address.toLowerCase()) ?? [];
-  if (dotted !== undefined) return dotted;
-  if (high === undefined || low === undefined) return address;
-  const bits = [Number.parseInt(high, 16), Number.parseInt(low, 16)];
-  return bits.flatMap((part) => [part >> 8, part & 255]).join('.');
-};
-
 /**
  * Whether a connection to an address is allowed. Public unicast addresses are; `allowPrivate` adds internal ones (`true`)
  * or the given CIDR networks. Metadata services, multicast and the like stay refused.
@@ -81,7 +70,8 @@ export const createAddressPolicy = (allowPrivate: boolean | readonly string[]): 
   const allowed =
     allowPrivate === true ? inside : blockList(allowPrivate === false ? [] : allowPrivate.map(parseNetwork));
   return (address) => {
-    const target = unmapped(address.replace(/%.*$/, ''));
+    // BlockList judges an IPv4-mapped address by the IPv4 networks; a public one is refused as not global.
+    const target = address.replace(/%.*$/, '');
     const version = isIP(target);
     if (version === 0) return false;
     const family = version === 6 ? 'ipv6' : 'ipv4';

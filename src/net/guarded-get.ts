@@ -15,7 +15,10 @@ export interface GuardedGetOptions {
   readonly allowedUrls: ReadonlySet<string>;
   readonly userAgent: string;
   readonly clock: Clock;
+  /** Instead of the system's name resolution. */
   readonly resolve?: (hostname: string) => Promise<readonly ResolvedAddress[]>;
+  /** Longest silence of the origin; 30 s when absent. */
+  readonly idleLimitMs?: number;
 }
 
 export interface GuardedResponse {
@@ -30,7 +33,6 @@ export interface GuardedResponse {
 
 const MAX_REDIRECTS = 5;
 const CONNECT_LIMIT_MS = 10_000;
-const IDLE_LIMIT_MS = 30_000;
 
 const unreachable = (cause: unknown): KinoraError =>
   isKinoraError(cause) ? cause : new KinoraError('source_unreachable', { cause });
@@ -75,6 +77,7 @@ const pinned =
  * The function throws KinoraError `invalid_input` for what is refused and `source_unreachable` for network trouble.
  */
 export const createGuardedGet = (options: GuardedGetOptions) => {
+  const { idleLimitMs = 30_000 } = options;
   const resolve = options.resolve ?? ((hostname: string) => systemLookup(hostname, { all: true }));
 
   const addressesOf = async (url: URL, signal: AbortSignal): Promise<readonly ResolvedAddress[]> => {
@@ -102,8 +105,8 @@ export const createGuardedGet = (options: GuardedGetOptions) => {
     const timeout = Math.max(1, CONNECT_LIMIT_MS - (options.clock.monotonicMs() - startedMs));
     const agent = new Agent({
       connect: { timeout, lookup: pinned(addresses) },
-      headersTimeout: IDLE_LIMIT_MS,
-      bodyTimeout: IDLE_LIMIT_MS,
+      headersTimeout: idleLimitMs,
+      bodyTimeout: idleLimitMs,
     });
     const bare = new URL(url);
     bare.username = '';

@@ -1,23 +1,18 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Clock } from '../lib/clock.js';
 import { isKinoraError, KinoraError } from '../lib/errors.js';
 import type { BlobWrite } from '../storage/blob-store.js';
 import type { Logger } from '../telemetry/logger.js';
 import { createAddressPolicy } from './address.js';
 import type { FetchOptions, SourceFetcher } from './fetch-source.js';
-import { createGuardedGet, type GuardedResponse, type ResolvedAddress } from './guarded-get.js';
+import { createGuardedGet, type GuardedGetOptions, type GuardedResponse } from './guarded-get.js';
 
-export interface SourceFetcherOptions {
+export interface SourceFetcherOptions extends Omit<GuardedGetOptions, 'isAllowedAddress' | 'allowedUrls'> {
   /** `true`: internal addresses too; a list of CIDR networks: only those of them. */
   readonly allowPrivate: boolean | readonly string[];
   /** Exact URLs that are fetched whatever their address: files that this very server offers. */
   readonly allowedUrls?: ReadonlySet<string>;
   readonly maxBytes: number;
-  readonly userAgent: string;
-  readonly clock: Clock;
   readonly logger: Logger;
-  /** Instead of the system's name resolution. */
-  readonly resolve?: (hostname: string) => Promise<readonly ResolvedAddress[]>;
   /** Wait before the second try, three times as long before the third; 1 s when absent. */
   readonly retryDelayMs?: number;
 }
@@ -64,11 +59,9 @@ const numberOrUndefined = (text: string | undefined): number | undefined =>
 export const createSourceFetcher = (options: SourceFetcherOptions): SourceFetcher => {
   const { clock, logger, maxBytes, retryDelayMs = 1000 } = options;
   const get = createGuardedGet({
+    ...options,
     isAllowedAddress: createAddressPolicy(options.allowPrivate),
     allowedUrls: options.allowedUrls ?? new Set(),
-    userAgent: options.userAgent,
-    clock,
-    ...(options.resolve === undefined ? {} : { resolve: options.resolve }),
   });
 
   const checkSize = (bytes: number): void => {
