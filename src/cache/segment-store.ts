@@ -6,12 +6,20 @@ export interface SegmentStore {
   /**
    * The cached file, or the result of `produce`. A caller that aborts drops only its own wait; the production is cancelled
    * when nobody waits. `produce` must call `commit` for `key` (and may for neighbours it made as well) before it returns.
+   * @throws KinoraError `cancelled`, `not_found` (the asset was removed meanwhile), `unavailable` (disk full, stopping) and
+   * whatever `produce` throws
    */
-  get(key: CacheKey, produce: Producer, options?: { signal?: AbortSignal }): Promise<CachedFile>;
+  get(key: CacheKey, produce: Producer, options?: GetOptions): Promise<CachedFile>;
   has(key: CacheKey): boolean;
-  /** Forgets and removes everything of an asset. */
+  /** Forgets and removes everything of an asset; productions that still run for it can no longer commit. */
   removeAsset(assetId: string): Promise<void>;
   stop(): Promise<void>;
+}
+
+export interface GetOptions {
+  readonly signal?: AbortSignal;
+  /** Other keys that `produce` commits as well: who asks for one of them meanwhile waits for this production. */
+  readonly covers?: readonly CacheKey[];
 }
 
 /** Names one computed file; `plan` separates versions so that caches never mix them. */

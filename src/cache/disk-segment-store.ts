@@ -1,0 +1,244 @@
+import { createHash } from 'node:crypto';
+import { statSync } from 'node:fs';
+import { mkdir, readFile, rename, rm, statfs, utimes } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import type { Clock } from '../lib/clock.js';
+import { isKinoraError, KinoraError } from '../lib/errors.js';
+import { newUuid } from '../lib/ids.js';
+import type { Logger } from '../telemetry/logger.js';
+import { type CacheEntry, createCacheIndex } from './cache-index.js';
+import { assertSafeKey, assetPath, keyPath, storedName } from './cache-path.js';
+import { createFlight, type Flight } from './flight.js';
+import { scanCache } from './scan-cache.js';
+import type { CachedFile, CacheKey, GetOptions, Producer, SegmentStore } from './segment-store.js';
+
+export interface SegmentStoreOptions {
+  /** A directory of the cache's own; made when missing. */
+  readonly dir: string;
+  readonly maxBytes: number;
+  readonly logger: Logger;
+  readonly clock: Clock;
+}
+
+/** After the bound is passed, eviction goes on to this part of it, so that not every commit has to evict. */
+const EVICT_TO = 0.95;
+/** When the disk is full although the bound is not reached. */
+const EMERGENCY_EVICT_TO = 0.8;
+/** A path given out or committed is opened within this time; an open descriptor outlives the removal of its name. */
+const UNTOUCHABLE_MS = 10_000;
+const TOUCH_EVERY_MS = 60_000;
+const FULL_BELOW_BYTES = 16 * 1024 * 1024;
+
+interface Running {
+  readonly flight: Flight;
+  readonly assetId: string;
+  readonly done: Promise<void>;
+}
+
+/**
+ * The segment store on a local disk. Nothing is fsynced, because everything in it can be made again; instead every file
+ * carries the digest of its content in its name and is compared with it at first use after a start, so that what a power
+ * loss left empty, short or zeroed is thrown away and made again.
+ */
+export const createSegmentStore = async (options: SegmentStoreOptions): Promise<SegmentStore> => {
+  const { dir, maxBytes, logger, clock } = options;
+  const temporaryDir = join(dir, 'tmp');
+  await rm(temporaryDir, { recursive: true, force: true });
+  await mkdir(temporaryDir, { recursive: true });
+
+  const index = createCacheIndex();
+  for (const { path, digest, sizeBytes, lastUsedMs } of await scanCache(dir)) {
+    index.put(path, { sizeBytes, digest, lastUsedMs, touchedMs: lastUsedMs, verified: false });
+  }
+  const flights = new Map<string, Running>();
+  const running = new Set<Running>();
+  const removedAssets = new WeakSet<Flight>();
+  let stopped = false;
+
+  const nowMs = () => clock.now().getTime();
+  const absolute = (path: string, digest: string) => join(dir, storedName(path, digest));
+  const cachedFile = (path: string, entry: CacheEntry): CachedFile => ({
+    path: absolute(path, entry.digest),
+    sizeBytes: entry.sizeBytes,
+    etag: `"${entry.digest}"`,
+  });
+
+  const discard = async (path: string): Promise<void> => {
+    const entry = index.remove(path);
+    if (entry) await rm(absolute(path, entry.digest), { force: true });
+  };
+
+  const evict = async (targetBytes: number): Promise<number> => {
+    const beforeMs = nowMs() - UNTOUCHABLE_MS;
+    const victims = index.victims(targetBytes, beforeMs);
+    for (const path of victims) {
+      const entry = index.get(path);
+      if (entry && entry.lastUsedMs < beforeMs) await discard(path);
+    }
+    if (victims.length > 0) logger.debug({ files: victims.length, total_bytes: index.totalBytes }, 'cache evicted');
+    return victims.length;
+  };
+
+  const touch = (path: string, entry: CacheEntry, atMs: number): void => {
+    if (atMs - entry.touchedMs < TOUCH_EVERY_MS) return;
+    entry.touchedMs = atMs;
+    // Only the order of a later eviction depends on it, and the file may have been evicted in between.
+    utimes(absolute(path, entry.digest), atMs / 1000, atMs / 1000).catch(() => undefined);
+  };
+
+  /** Undefined when the file is not there or is not what was committed. */
+  const lookUp = async (path: string): Promise<CachedFile | undefined> => {
+    const entry = index.get(path);
+    if (!entry) return undefined;
+    const file = cachedFile(path, entry);
+    // A synchronous stat of a hot name costs microseconds and notices a cache directory that was emptied by hand.
+    if (statSync(file.path, { throwIfNoEntry: false })?.size !== entry.sizeBytes) {
+      await discard(path);
+      return undefined;
+    }
+    if (!entry.verified) {
+      const digest = await digestOf(file.path).catch(() => undefined);
+      if (digest !== entry.digest) {
+        logger.warn({ path }, 'a cached file is damaged and will be made again');
+        if (index.get(path) === entry) await discard(path);
+        return undefined;
+      }
+      entry.verified = true;
+    }
+    const atMs = nowMs();
+    index.use(path, atMs);
+    touch(path, entry, atMs);
+    return file;
+  };
+
+  const commit = async (flight: Flight, key: CacheKey, temporaryPath: string): Promise<void> => {
+    assertSafeKey(key);
+    const path = keyPath(key);
+    const digest = await digestOf(temporaryPath);
+    const sizeBytes = statSync(temporaryPath).size;
+    if (sizeBytes === 0) throw new KinoraError('media_failed', { details: { key: path, reason: 'empty file' } });
+    // What is already visible stays: a validator that was given out must not change.
+    const present = await lookUp(path);
+    if (present) {
+      await rm(temporaryPath, { force: true });
+      return flight.resolve(path, present);
+    }
+    const target = absolute(path, digest);
+    await mkdir(dirname(target), { recursive: true });
+    if (removedAssets.has(flight)) throw new KinoraError('not_found');
+    await rename(temporaryPath, target);
+    // An abandoned production may have finished the same key a moment ago.
+    const twin = index.get(path);
+    if (twin && twin.digest !== digest) await discard(path);
+    const atMs = nowMs();
+    const entry = { sizeBytes, digest, lastUsedMs: atMs, touchedMs: atMs, verified: true };
+    index.put(path, entry);
+    if (removedAssets.has(flight)) {
+      await discard(path);
+      throw new KinoraError('not_found');
+    }
+    flight.resolve(path, cachedFile(path, entry));
+    if (index.totalBytes > maxBytes) await evict(maxBytes * EVICT_TO);
+  };
+
+  /** A full disk shows itself in many ways (a media process only says that writing failed), so the disk is asked. */
+  const explain = async (error: unknown): Promise<unknown> => {
+    if (isKinoraError(error, 'cancelled')) return error;
+    const { bavail, bsize } = await statfs(dir).catch(() => ({ bavail: 1, bsize: FULL_BELOW_BYTES }));
+    const full = isNoSpace(error) || bavail * bsize < FULL_BELOW_BYTES;
+    if (!full) return error;
+    const evicted = await evict(index.totalBytes * EMERGENCY_EVICT_TO);
+    logger.error({ err: error, evicted_files: evicted }, 'the disk of the segment cache is full');
+    return new KinoraError('unavailable', { cause: error, details: { stage: 'cache', evicted } });
+  };
+
+  const takeOff = (key: CacheKey, produce: Producer, covers: readonly CacheKey[]): Flight => {
+    const flight = createFlight();
+    const paths = [key, ...covers].map(keyPath);
+    const temporaries: string[] = [];
+    const produceAll = async (): Promise<void> => {
+      try {
+        await produce({
+          signal: flight.signal,
+          temporaryPath: () => {
+            const path = join(temporaryDir, newUuid());
+            temporaries.push(path);
+            return path;
+          },
+          commit: (committed, path) => commit(flight, committed, path),
+        });
+        flight.fail(new Error(`the production of ${paths[0]} ended without committing what is waited for`));
+      } catch (error) {
+        flight.fail(await explain(error));
+      } finally {
+        for (const path of paths) if (flights.get(path)?.flight === flight) flights.delete(path);
+        await Promise.all(temporaries.map((path) => rm(path, { force: true }))).catch((error: unknown) =>
+          logger.warn({ err: error }, 'a temporary file of the segment cache could not be removed'),
+        );
+        running.delete(entry);
+      }
+    };
+    const entry: Running = {
+      flight,
+      assetId: key.assetId,
+      // Starts in the next microtask, after `entry` and the first waiter exist.
+      done: Promise.resolve().then(produceAll),
+    };
+    running.add(entry);
+    for (const path of paths) {
+      const other = flights.get(path);
+      if (!other || other.flight.abandoned) flights.set(path, entry);
+    }
+    return flight;
+  };
+
+  if (index.totalBytes > maxBytes) await evict(maxBytes * EVICT_TO);
+  logger.info(
+    { dir, files: [...index.paths()].length, bytes: index.totalBytes, max_bytes: maxBytes },
+    'segment cache open',
+  );
+
+  return {
+    async get(key, produce, { signal, covers = [] }: GetOptions = {}) {
+      assertSafeKey(key);
+      const path = keyPath(key);
+      const hit = await lookUp(path);
+      if (hit) return hit;
+      if (stopped) throw new KinoraError('unavailable');
+      // From here to `wait` nothing is awaited, so two callers can't both find the place empty.
+      const current = flights.get(path)?.flight;
+      const flight = current && !current.abandoned ? current : takeOff(key, produce, covers);
+      return flight.wait(path, signal);
+    },
+    has: (key) => index.get(keyPath(key)) !== undefined,
+    async removeAsset(assetId) {
+      const prefix = `${assetPath(assetId)}/`;
+      for (const { flight, assetId: owner } of running) {
+        if (owner !== assetId) continue;
+        removedAssets.add(flight);
+        flight.abort(new KinoraError('not_found'));
+      }
+      for (const path of [...index.paths()]) if (path.startsWith(prefix)) index.remove(path);
+      await rm(join(dir, assetPath(assetId)), { recursive: true, force: true });
+    },
+    async stop() {
+      stopped = true;
+      for (const { flight } of running) flight.abort(new KinoraError('unavailable'));
+      await Promise.all([...running].map(({ done }) => done));
+    },
+  };
+};
+
+const digestOf = async (path: string): Promise<string> =>
+  createHash('sha256')
+    .update(await readFile(path))
+    .digest('hex')
+    .slice(0, 32);
+
+const isNoSpace = (error: unknown): boolean => {
+  for (let cause: unknown = error; cause instanceof Error; cause = cause.cause) {
+    if ((cause as NodeJS.ErrnoException).code === 'ENOSPC' || /No space left on device/.test(cause.message))
+      return true;
+  }
+  return false;
+};

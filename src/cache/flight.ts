@@ -1,0 +1,80 @@
+import { KinoraError } from '../lib/errors.js';
+import type { CachedFile } from './segment-store.js';
+
+/**
+ * One production and everybody who waits for something it makes. Waiting ends for each caller on its own: by the result,
+ * by the caller's abort or by the failure of the production.
+ */
+export interface Flight {
+  readonly signal: AbortSignal;
+  /** True after `abort` or when the last waiter left: new callers must not join. */
+  readonly abandoned: boolean;
+  wait(path: string, signal: AbortSignal | undefined): Promise<CachedFile>;
+  /** Serves everybody who waits for `path`. */
+  resolve(path: string, file: CachedFile): void;
+  /** Ends every wait that is still open. */
+  fail(error: unknown): void;
+  abort(error: KinoraError): void;
+}
+
+interface Waiter {
+  readonly path: string;
+  readonly resolve: (file: CachedFile) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+export const createFlight = (): Flight => {
+  const controller = new AbortController();
+  const waiters = new Set<Waiter>();
+  // Once somebody was served the rest of the production is worth finishing: the viewer is about to ask for it.
+  let served = false;
+
+  const fail = (error: unknown) => {
+    for (const waiter of [...waiters]) waiter.reject(error);
+  };
+
+  return {
+    signal: controller.signal,
+    get abandoned() {
+      return controller.signal.aborted;
+    },
+    wait(path, signal) {
+      return new Promise<CachedFile>((resolve, reject) => {
+        const leave = () => {
+          waiters.delete(waiter);
+          signal?.removeEventListener('abort', onAbort);
+        };
+        const waiter: Waiter = {
+          path,
+          resolve: (file) => {
+            leave();
+            resolve(file);
+          },
+          reject: (error) => {
+            leave();
+            reject(error);
+          },
+        };
+        const onAbort = () => {
+          waiter.reject(new KinoraError('cancelled', { cause: signal?.reason }));
+          if (waiters.size === 0 && !served) controller.abort();
+        };
+        waiters.add(waiter);
+        if (signal?.aborted) onAbort();
+        else signal?.addEventListener('abort', onAbort, { once: true });
+      });
+    },
+    resolve(path, file) {
+      for (const waiter of [...waiters]) {
+        if (waiter.path !== path) continue;
+        served = true;
+        waiter.resolve(file);
+      }
+    },
+    fail,
+    abort(error) {
+      controller.abort(error);
+      fail(error);
+    },
+  };
+};

@@ -1,0 +1,50 @@
+import { readdir, rm, rmdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { parseStoredName } from './cache-path.js';
+
+export interface ScannedFile {
+  readonly path: string;
+  readonly digest: string;
+  readonly sizeBytes: number;
+  readonly lastUsedMs: number;
+}
+
+/**
+ * Reads what an earlier run left in the cache directory, oldest use first. Empty files, files with a strange name and the
+ * older of two files of one key are removed, as are directories that eviction has emptied.
+ */
+export const scanCache = async (dir: string): Promise<ScannedFile[]> => {
+  const found = new Map<string, ScannedFile>();
+  const drop = (path: string, digest: string) => rm(join(dir, `${path}~${digest}`), { force: true });
+
+  const visitFile = async (relative: string): Promise<void> => {
+    const name = parseStoredName(relative);
+    if (!name) return rm(join(dir, relative), { force: true });
+    const { size, mtimeMs } = await stat(join(dir, relative));
+    if (size === 0) return drop(name.path, name.digest);
+    const file = { ...name, sizeBytes: size, lastUsedMs: Math.floor(mtimeMs) };
+    const twin = found.get(name.path);
+    if (twin && twin.lastUsedMs >= file.lastUsedMs) return drop(file.path, file.digest);
+    found.set(name.path, file);
+    if (twin) await drop(twin.path, twin.digest);
+  };
+
+  const visitDirectory = async (relative: string, depth: number): Promise<void> => {
+    const entries = await readdir(join(dir, relative), { withFileTypes: true });
+    const files = entries.filter((entry) => entry.isFile());
+    await Promise.all(files.map((entry) => visitFile(`${relative}/${entry.name}`)));
+    for (const entry of entries) {
+      if (!entry.isDirectory() || depth >= 4) continue;
+      const child = `${relative}/${entry.name}`;
+      await visitDirectory(child, depth + 1);
+      // Refused while something is in it, which is the usual case and what we want.
+      await rmdir(join(dir, child)).catch(() => undefined);
+    }
+  };
+
+  for (const entry of await readdir(dir, { withFileTypes: true })) {
+    // Only the two-character directories are the cache's own; anything else in there is left alone.
+    if (entry.isDirectory() && entry.name.length === 2) await visitDirectory(entry.name, 1);
+  }
+  return [...found.values()].sort((a, b) => a.lastUsedMs - b.lastUsedMs);
+};

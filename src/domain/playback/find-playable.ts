@@ -1,0 +1,92 @@
+import type { Database } from '../../db/database.js';
+import type { Row } from '../../db/schema.js';
+import { findPlan, findPlayableRow, findReadyTracks } from '../../db/tables/playable.js';
+import type { Clock } from '../../lib/clock.js';
+import { isId } from '../../lib/ids.js';
+import type { Plan } from '../../media/plan.js';
+
+/** What a playback id leads to. */
+export interface Playable {
+  readonly policy: 'public' | 'signed' | 'drm';
+  readonly assetId: string;
+  readonly status: 'preparing' | 'ready' | 'errored';
+  readonly meta: Readonly<Record<string, string>>;
+  /** Those with status `ready`, in order of creation. */
+  readonly tracks: readonly Row<'track'>[];
+  /** Present when the asset is ready. */
+  readonly plan?: Plan;
+}
+
+export interface PlayableFinder {
+  /** Undefined when the id is unknown, deleted, or its asset is. Answers are up to a second old. */
+  find(playbackId: string): Promise<Playable | undefined>;
+  /** Makes a deletion or change visible at once; takes an asset id or a playback id. */
+  forget(id: string): void;
+}
+
+const LIFETIME_MS = 1000;
+const MAX_PLAYABLES = 2000;
+/** A plan of a two-hour asset is some 100 kB; a plan never changes once its asset is ready. */
+const MAX_PLANS = 100;
+
+/** Viewers ask for the same few ids again and again: their answers stay in memory for a moment, plans for longer. */
+export const createPlayableFinder = (database: Database, clock: Clock): PlayableFinder => {
+  const db = database.queryable;
+  const playables = new Map<string, { readonly untilMs: number; readonly answer: Promise<Playable | undefined> }>();
+  const plans = new Map<string, Plan>();
+
+  const loadPlan = async (assetId: string): Promise<Plan | undefined> => {
+    const known = plans.get(assetId);
+    const plan = known ?? ((await findPlan(db, assetId)) as Plan | undefined);
+    if (plan) putNewest(plans, assetId, plan, MAX_PLANS);
+    return plan;
+  };
+
+  const load = async (playbackId: string): Promise<Playable | undefined> => {
+    const row = await findPlayableRow(db, playbackId);
+    if (!row) return undefined;
+    const ready = row.status === 'ready';
+    const [tracks, plan] = ready
+      ? await Promise.all([findReadyTracks(db, row.asset_id), loadPlan(row.asset_id)])
+      : [[], undefined];
+    // The asset can be deleted between the queries.
+    if (ready && !plan) return undefined;
+    const { policy, asset_id: assetId, status, meta } = row;
+    return { policy, assetId, status, meta: meta ?? {}, tracks, ...(plan && { plan }) };
+  };
+
+  return {
+    find(playbackId) {
+      if (!isId(playbackId)) return Promise.resolve(undefined);
+      const nowMs = clock.monotonicMs();
+      const known = playables.get(playbackId);
+      if (known && nowMs < known.untilMs) return known.answer;
+      const answer = load(playbackId);
+      putNewest(playables, playbackId, { untilMs: nowMs + LIFETIME_MS, answer }, MAX_PLAYABLES);
+      answer.then(
+        // An unknown id is asked for again: it may be created the next moment, and unknown ids must not fill the memory.
+        (playable) => playable ?? playables.delete(playbackId),
+        () => playables.delete(playbackId),
+      );
+      return answer;
+    },
+    forget(id) {
+      playables.delete(id);
+      plans.delete(id);
+      for (const [playbackId, { answer }] of playables) {
+        answer.then(
+          (playable) => playable?.assetId === id && playables.delete(playbackId),
+          // Whoever asked gets the error; a failed answer is not kept anyway.
+          () => undefined,
+        );
+      }
+    },
+  };
+};
+
+/** Keeps the `max` newest; a Map iterates in insertion order. */
+const putNewest = <T>(map: Map<string, T>, key: string, value: T, max: number): void => {
+  map.delete(key);
+  map.set(key, value);
+  if (map.size > max) map.delete(map.keys().next().value!);
+};
