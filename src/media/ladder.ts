@@ -58,6 +58,9 @@ export const displaySize = ({ width, height, sampleAspect, rotation }: VideoFact
   return rotation % 180 === 0 ? { width: squareWidth, height } : { width: height, height: squareWidth };
 };
 
+/** The largest landscape picture of a tier. */
+export const tierBox = (tier: ResolutionTier): Size => LABELS.find(({ name }) => name === tier)!;
+
 const turned = (box: Size, picture: Size): Size =>
   picture.height > picture.width ? { width: box.height, height: box.width } : { width: box.width, height: box.height };
 
@@ -92,8 +95,7 @@ export type Rung = VideoRendition & { readonly kind: 'encode'; readonly encoder:
  * size, named after the smallest box that holds it.
  */
 export const planLadder = ({ picture, frameRate, quality, maxResolutionTier }: LadderInput): Rung[] => {
-  const tier = LABELS.find(({ name }) => name === maxResolutionTier)!;
-  const stored = fitInto(picture, tier);
+  const stored = fitInto(picture, tierBox(maxResolutionTier));
   const sourceRate = frameRate.num > 0 ? frameRate.num / frameRate.den : 30;
   // Measured averages are a little off: 60.01 is 60.
   const frameStep = Math.max(1, Math.ceil(sourceRate / (MAX_FRAME_RATE + 0.5)));

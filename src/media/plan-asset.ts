@@ -202,9 +202,13 @@ const SDR_COLOUR = { primaries: 'bt709', transfer: 'bt709', matrix: 'bt709', ran
 const planPicture = ({ mezzanine, settings }: PlanInput, facts: VideoFacts): PictureChain => {
   const testMark = settings.isTest;
   if (mezzanine) return { deinterlace: false, colour: SDR_COLOUR, rotation: 0, flipHorizontal: false, testMark };
-  const toneMap = HDR_TRANSFERS[facts.colour.transfer];
-  const { interlaced, colour, rotation, flipHorizontal } = facts;
-  return { deinterlace: interlaced, ...(toneMap && { toneMap }), colour, rotation, flipHorizontal, testMark };
+  return { ...sourcePicture(facts), testMark };
+};
+
+/** What makes the source's pictures upright, progressive and SDR. */
+export const sourcePicture = ({ interlaced, colour, rotation, flipHorizontal }: VideoFacts): PictureChain => {
+  const toneMap = HDR_TRANSFERS[colour.transfer];
+  return { deinterlace: interlaced, ...(toneMap && { toneMap }), colour, rotation, flipHorizontal, testMark: false };
 };
 
 /** A packet of a program stream may hold several pictures, one of interlaced video half of one. */

@@ -66,6 +66,8 @@ create table asset_input (
 -- Apart from `asset` because it is large (a two-hour plan has some 2,000 boundaries) and lists never need it.
 create table asset_media (
   asset_id text primary key references asset on delete cascade,
+  -- Entity tag or date of the origin's file while it is being downloaded: a later run may only continue the same file.
+  source_validator text,
   -- How often a media process died on this source: bounds the tries on a hostile file.
   crashes integer not null default 0,
   facts jsonb,

@@ -39,6 +39,10 @@ export const saveMedia = async (
   return result.numUpdatedRows > 0n;
 };
 
+export const saveSourceValidator = async (db: Queryable, assetId: string, validator: string | null): Promise<void> => {
+  await db.updateTable('asset_media').set({ source_validator: validator }).where('asset_id', '=', assetId).execute();
+};
+
 /** Counts one death of a media process on this source and returns the new total. */
 export const countCrash = async (db: Queryable, assetId: string): Promise<number> => {
   const row = await db

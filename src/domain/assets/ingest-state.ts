@@ -7,6 +7,7 @@ import {
   insertTracks,
   saveInputFile,
   saveMedia,
+  saveSourceValidator,
   updatePreparing,
 } from '../../db/tables/asset-ingest.js';
 import type { Clock } from '../../lib/clock.js';
@@ -27,6 +28,8 @@ export interface ReadyAsset {
 export interface IngestState {
   /** Undefined when the asset was deleted. */
   find(assetId: string): Promise<IngestRow | undefined>;
+  /** Which version of the remote file the download has begun. */
+  saveSourceValidator(assetId: string, validator: string | undefined): Promise<void>;
   saveFacts(assetId: string, facts: SourceFacts, inputFile: object): Promise<void>;
   savePlan(assetId: string, plan: Plan): Promise<void>;
   saveReasons(assetId: string, reasons: Record<string, string>): Promise<void>;
@@ -44,6 +47,7 @@ export const createIngestState = (database: Database, clock: Clock): IngestState
   const db = database.queryable;
   return {
     find: (assetId) => findIngest(db, assetId),
+    saveSourceValidator: (assetId, validator) => saveSourceValidator(db, assetId, validator ?? null),
     saveFacts: (assetId, facts, inputFile) =>
       database.transaction(async (tx) => {
         if (await saveMedia(tx, assetId, { facts })) await saveInputFile(tx, assetId, inputFile);

@@ -1,0 +1,123 @@
+import { createReadStream } from 'node:fs';
+import { planMezzanine } from '../../media/mezzanine-plan.js';
+import type { MezzaninePicture } from '../../media/plan-asset.js';
+import type { SourceFacts } from '../../media/source-facts.js';
+import type { SourceIndex } from '../../media/source-index.js';
+import type { ResolutionTier } from '../../media/ladder.js';
+import { mediaPriority } from '../../pool/media-pool.js';
+import { KinoraError } from '../../lib/errors.js';
+import { mezzanineIndexKey, mezzanineKey } from '../../storage/keys.js';
+import { type IndexDeps, readIndex } from './read-index.js';
+import { withTemporaryFile } from './temporary-file.js';
+
+export interface MezzanineInput {
+  readonly assetId: string;
+  readonly path: string;
+  readonly facts: SourceFacts;
+  readonly index: SourceIndex;
+  /** Key frames can't be trusted as cutting points. */
+  readonly sequential: boolean;
+  readonly tier: ResolutionTier;
+}
+
+export interface MezzanineOptions {
+  readonly signal: AbortSignal;
+  /** Media processes that may work on it at a time. */
+  readonly parallel: number;
+  /** 0 to 1; never goes back. */
+  readonly onProgress: (fraction: number) => void;
+}
+
+/** Longest wait for one chunk: hours of 4K on a slow machine, but not for ever. */
+const CHUNK_DEADLINE_MS = 12 * 3600_000;
+
+/**
+ * Re-encodes the pictures once, in parallel chunks cut at key frames where they can be trusted, and stores the result.
+ * A finished mezzanine of an earlier run is used as it is.
+ */
+export const makeMezzanine = async (
+  deps: IndexDeps,
+  input: MezzanineInput,
+  options: MezzanineOptions,
+): Promise<MezzaninePicture> => {
+  const { assetId } = input;
+  const plan = planMezzanine(input.facts, input.index, input.tier, input.sequential ? 1 : options.parallel * 4);
+  if (!(await deps.blobs.stat(mezzanineKey(assetId)))) await encode(deps, input, options, plan);
+  const stored = await deps.blobs.openLocal(mezzanineKey(assetId));
+  try {
+    const index = await readIndex(
+      deps,
+      mezzanineIndexKey(assetId),
+      stored.path,
+      { formatName: 'mov,mp4,m4a,3gp,3g2,mj2', video: { streamIndex: 0 }, audio: [] },
+      options.signal,
+    );
+    if (!index.video || index.video.pts.length === 0) throw new KinoraError('invalid_input');
+    const { width, height, timeBase } = plan;
+    return { index: index.video, width, height, timeBase };
+  } finally {
+    await stored.release();
+  }
+};
+
+const encode = async (
+  deps: IndexDeps,
+  { assetId, path, facts }: MezzanineInput,
+  { signal, onProgress }: MezzanineOptions,
+  plan: ReturnType<typeof planMezzanine>,
+): Promise<void> => {
+  const { chunks, ...common } = plan;
+  const fractions = chunks.map(() => 0);
+  const total = chunks.reduce((sum, { weight }) => sum + weight, 0);
+  const report = () =>
+    onProgress(fractions.reduce((sum, fraction, chunk) => sum + fraction * chunks[chunk]!.weight, 0) / total);
+
+  const target = await deps.blobs.resumeWrite(mezzanineKey(assetId));
+  await target.restart();
+  try {
+    await withTemporaryFiles(deps.temporaryDir, chunks.length, async (paths) => {
+      const failed = new AbortController();
+      const running = chunks.map(async ({ weight: _weight, ...chunk }, number) => {
+        await deps.pool.run(
+          {
+            kind: 'mezzanine',
+            source: { path, formatName: facts.formatName },
+            streamIndex: facts.video!.streamIndex,
+            ...common,
+            ...chunk,
+            first: number === 0,
+            threads: chunks.length === 1 ? 2 : 1,
+            outPath: paths[number]!,
+          },
+          {
+            priority: mediaPriority.background,
+            signal: AbortSignal.any([signal, failed.signal]),
+            deadlineMs: CHUNK_DEADLINE_MS,
+            onProgress: (fraction) => {
+              fractions[number] = fraction;
+              report();
+            },
+          },
+        );
+      });
+      try {
+        await Promise.all(running);
+      } catch (error) {
+        failed.abort();
+        await Promise.allSettled(running);
+        throw error;
+      }
+      for (const chunkPath of paths)
+        for await (const bytes of createReadStream(chunkPath, { highWaterMark: 2 ** 20 })) await target.write(bytes);
+    });
+    await target.commit();
+  } catch (error) {
+    await target.discard();
+    throw error;
+  }
+};
+
+const withTemporaryFiles = <T>(dir: string, count: number, work: (paths: string[]) => Promise<T>): Promise<T> =>
+  count === 0
+    ? work([])
+    : withTemporaryFile(dir, (path) => withTemporaryFiles(dir, count - 1, (paths) => work([path, ...paths])));
