@@ -1,0 +1,27 @@
+import { isLanguageCode } from './language-code.js';
+
+const ASSET_URL = /^(?:mux|kinora):\/\/assets\/([^/?#]+)$/;
+const OVERLAY_LENGTH = /^(-?\d+(?:\.\d+)?)(?:%|px)$/;
+const OPACITY = /^(\d+(?:\.\d+)?)%$/;
+
+/** The id in `mux://assets/{id}` (alias `kinora://`); undefined for any other URL. */
+export const assetIdOfUrl = (url: string): string | undefined => ASSET_URL.exec(url)?.[1];
+
+/** An absolute http(s) URL, as written: what the URL parser would silently mend (blanks, one slash) is refused. */
+export const isWebUrl = (text: string): boolean => /^https?:\/\/[^\s\\]+$/i.test(text) && URL.canParse(text);
+
+const overlayLength = (text: string): string | undefined =>
+  OVERLAY_LENGTH.test(text) ? undefined : 'must be a percentage or pixel value';
+
+const overlaySize = (text: string): string | undefined =>
+  overlayLength(text) ?? (Number.parseFloat(text) > 0 ? undefined : 'must be greater than 0');
+
+/** The `format` names of the schemas: each says what is wrong with a text, or undefined when nothing is. */
+export const formats: Readonly<Record<string, (text: string) => string | undefined>> = {
+  'source-url': (text) => (isWebUrl(text) || assetIdOfUrl(text) ? undefined : 'must be a valid URL'),
+  'bcp-47': (text) => (isLanguageCode(text) ? undefined : 'must be a valid BCP 47 language code'),
+  'overlay-length': overlayLength,
+  'overlay-size': overlaySize,
+  'overlay-opacity': (text) =>
+    Number(OPACITY.exec(text)?.[1] ?? 101) <= 100 ? undefined : 'must be a percentage between 0% and 100%',
+};

@@ -1,0 +1,56 @@
+/** What a token may be allowed to do. */
+export const permissions = [
+  'video:read',
+  'video:write',
+  'system:read',
+  'system:write',
+  'data:read',
+  'robots:read',
+  'robots:write',
+] as const;
+export type Permission = (typeof permissions)[number];
+
+interface Operation {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  /** Parameters as `:name`. */
+  readonly path: string;
+  /** Absent: any valid token will do. */
+  readonly permission?: Permission;
+  readonly success: 200 | 201 | 204;
+}
+
+/** Every operation of the API: routing, access checks, 405 answers and documentation all read this table. */
+export const operations = {
+  createAsset: { method: 'POST', path: '/video/v1/assets', permission: 'video:write', success: 201 },
+  listAssets: { method: 'GET', path: '/video/v1/assets', permission: 'video:read', success: 200 },
+  getAsset: { method: 'GET', path: '/video/v1/assets/:assetId', permission: 'video:read', success: 200 },
+  deleteAsset: { method: 'DELETE', path: '/video/v1/assets/:assetId', permission: 'video:write', success: 204 },
+  getInputInfo: { method: 'GET', path: '/video/v1/assets/:assetId/input-info', permission: 'video:read', success: 200 },
+  createPlaybackId: {
+    method: 'POST',
+    path: '/video/v1/assets/:assetId/playback-ids',
+    permission: 'video:write',
+    success: 201,
+  },
+  getPlaybackId: {
+    method: 'GET',
+    path: '/video/v1/assets/:assetId/playback-ids/:playbackId',
+    permission: 'video:read',
+    success: 200,
+  },
+  deletePlaybackId: {
+    method: 'DELETE',
+    path: '/video/v1/assets/:assetId/playback-ids/:playbackId',
+    permission: 'video:write',
+    success: 204,
+  },
+  findPlaybackIdOwner: {
+    method: 'GET',
+    path: '/video/v1/playback-ids/:playbackId',
+    permission: 'video:read',
+    success: 200,
+  },
+  whoami: { method: 'GET', path: '/system/v1/whoami', success: 200 },
+} as const satisfies Record<string, Operation>;
+
+export type OperationId = keyof typeof operations;

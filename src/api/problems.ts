@@ -1,0 +1,56 @@
+import { KinoraError } from '../lib/errors.js';
+
+/** Where in a body: `['inputs', 0, 'url']`. */
+export type Path = readonly (string | number)[];
+
+interface Problem {
+  readonly path: Path;
+  readonly message: string;
+}
+
+/** `inputs[0].url` */
+export const formatPath = (path: Path): string =>
+  path.map((part, at) => (typeof part === 'number' ? `[${part}]` : at === 0 ? part : `.${part}`)).join('');
+
+/** Collects everything that is wrong with a request, so that the caller hears of all of it at once. */
+export class Problems {
+  readonly #found: Problem[] = [];
+
+  /** `{path} {complaint}` */
+  add(path: Path, complaint: string): void {
+    this.#found.push({ path, message: `${formatPath(path)} ${complaint}` });
+  }
+
+  /** A sentence of its own; `path` only decides its place among the others. */
+  addSentence(path: Path, message: string): void {
+    this.#found.push({ path, message });
+  }
+
+  /**
+   * One message per problem, in the order of the body; what is missing comes before its siblings that are there.
+   * @throws KinoraError `invalid_parameters` when anything was found
+   */
+  throwIfAny(body: unknown): void {
+    if (this.#found.length === 0) return;
+    const placed = this.#found.map(({ path, message }) => ({ message, place: placeOf(body, path) }));
+    placed.sort((a, b) => comparePlaces(a.place, b.place));
+    throw new KinoraError('invalid_parameters', { messages: placed.map(({ message }) => message) });
+  }
+}
+
+const placeOf = (body: unknown, path: Path): number[] => {
+  let value = body;
+  return path.map((part) => {
+    const at = typeof part === 'number' ? part : isObject(value) ? Object.keys(value).indexOf(part) : -1;
+    value = isObject(value) || Array.isArray(value) ? (value as Record<string | number, unknown>)[part] : undefined;
+    return at;
+  });
+};
+
+const comparePlaces = (a: readonly number[], b: readonly number[]): number => {
+  const differing = a.findIndex((place, at) => place !== b[at]);
+  return differing < 0 ? a.length - b.length : a[differing]! - (b[differing] ?? -1);
+};
+
+export const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);

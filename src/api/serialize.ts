@@ -1,0 +1,150 @@
+/** What the serializers read of the stored rows. Absent values are left out of answers, never written as null. */
+export interface AssetRecord {
+  readonly id: string;
+  readonly created_at: Date;
+  readonly status: 'preparing' | 'ready' | 'errored';
+  readonly progress_state: string;
+  readonly progress: number;
+  readonly ingest_type: string;
+  readonly upload_id: string | null;
+  readonly video_quality: 'basic' | 'plus' | 'premium';
+  readonly max_resolution_tier: string;
+  readonly mp4_support: string;
+  readonly master_access: string;
+  readonly normalize_audio: boolean;
+  readonly is_test: boolean;
+  readonly passthrough: string | null;
+  readonly meta: object | null;
+  readonly non_standard_input_reasons: object | null;
+  readonly error: object | null;
+  readonly duration_seconds: number | null;
+  readonly aspect_ratio: string | null;
+  readonly resolution_tier: string | null;
+  readonly max_stored_resolution: string | null;
+  readonly max_stored_frame_rate: number | null;
+}
+
+export interface PlaybackIdRecord {
+  readonly id: string;
+  readonly asset_id: string;
+  readonly policy: string;
+}
+
+export interface TrackRecord {
+  readonly id: string;
+  readonly type: 'video' | 'audio' | 'text';
+  readonly status: string;
+  readonly is_primary: boolean;
+  readonly name: string | null;
+  readonly language_code: string | null;
+  readonly duration_seconds: number | null;
+  readonly max_width: number | null;
+  readonly max_height: number | null;
+  readonly max_frame_rate: number | null;
+  readonly max_channels: number | null;
+  readonly max_channel_layout: string | null;
+}
+
+/** Playback ids and tracks in creation order. */
+export interface AssetView {
+  readonly asset: AssetRecord;
+  readonly playbackIds: readonly PlaybackIdRecord[];
+  readonly tracks: readonly TrackRecord[];
+}
+
+export interface InputRecord {
+  readonly settings: object;
+  readonly file: object | null;
+}
+
+type Wire = Record<string, unknown>;
+
+const withoutNulls = (fields: Wire): Wire =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null && value !== undefined));
+
+const unixSeconds = (time: Date): string => String(Math.floor(time.getTime() / 1000));
+
+const ENCODING_TIER = { basic: 'baseline', plus: 'smart', premium: 'premium' } as const;
+
+export const serializeAsset = ({ asset, playbackIds, tracks }: AssetView): Wire =>
+  withoutNulls({
+    id: asset.id,
+    status: asset.status,
+    created_at: unixSeconds(asset.created_at),
+    progress: { state: asset.progress_state, progress: asset.progress },
+    playback_ids: playbackIds.length > 0 ? playbackIds.map(serializePlaybackId) : undefined,
+    master_access: asset.master_access,
+    mp4_support: asset.mp4_support,
+    normalize_audio: asset.normalize_audio,
+    encoding_tier: ENCODING_TIER[asset.video_quality],
+    video_quality: asset.video_quality,
+    max_resolution_tier: asset.max_resolution_tier,
+    ingest_type: asset.ingest_type,
+    test: asset.is_test ? true : undefined,
+    upload_id: asset.upload_id,
+    passthrough: asset.passthrough,
+    meta: asset.meta,
+    non_standard_input_reasons: asset.non_standard_input_reasons,
+    ...(asset.status === 'errored' && { errors: asset.error }),
+    ...(asset.status === 'ready' && {
+      duration: asset.duration_seconds,
+      aspect_ratio: asset.aspect_ratio,
+      resolution_tier: asset.resolution_tier,
+      max_stored_resolution: asset.max_stored_resolution,
+      max_stored_frame_rate: asset.max_stored_frame_rate,
+      tracks: [...tracks].sort((a, b) => trackRank(a) - trackRank(b)).map(serializeTrack),
+    }),
+  });
+
+/** Video, primary audio, other audio, text. */
+const trackRank = (track: TrackRecord): number => {
+  if (track.type === 'audio') return track.is_primary ? 1 : 2;
+  return track.type === 'video' ? 0 : 3;
+};
+
+const serializeTrack = (track: TrackRecord): Wire =>
+  withoutNulls({
+    id: track.id,
+    type: track.type,
+    status: track.type === 'video' ? undefined : track.status,
+    duration: track.duration_seconds,
+    max_width: track.max_width,
+    max_height: track.max_height,
+    max_frame_rate: track.max_frame_rate,
+    max_channels: track.max_channels,
+    max_channel_layout: track.max_channel_layout,
+    primary: track.is_primary && track.type === 'audio' ? true : undefined,
+    name: track.name,
+    language_code: track.language_code,
+  });
+
+export const serializePlaybackId = ({ id, policy }: PlaybackIdRecord): Wire => ({ id, policy });
+
+export const serializePlaybackIdOwner = (playbackId: PlaybackIdRecord): Wire => ({
+  ...serializePlaybackId(playbackId),
+  object: { type: 'asset', id: playbackId.asset_id },
+});
+
+export const serializeInput = ({ settings, file }: InputRecord): Wire =>
+  withoutNulls({ settings: hideCredentials(settings), file });
+
+/** The URL as given, minus `user:password@`, which is used for fetching and never shown. */
+const hideCredentials = (settings: object): object =>
+  'url' in settings ? { ...settings, url: String(settings.url).replace(/^(https?:\/\/)[^/?#]*@/i, '$1') } : settings;
+
+export interface CallerRecord {
+  readonly tokenName: string;
+  readonly permissions: readonly string[];
+  readonly environment: { readonly id: string; readonly name: string; readonly type: string };
+  readonly organization: { readonly id: string; readonly name: string };
+}
+
+export const serializeCaller = (caller: CallerRecord): Wire => ({
+  access_token_name: caller.tokenName,
+  environment_id: caller.environment.id,
+  environment_name: caller.environment.name,
+  environment_type: caller.environment.type,
+  organization_id: caller.organization.id,
+  organization_name: caller.organization.name,
+  permissions: caller.permissions,
+});

@@ -1,0 +1,117 @@
+import { Problems } from './problems.js';
+import { CreateAssetBody } from './schemas/asset.js';
+import type { Input } from './schemas/input.js';
+import type { NewPlaybackId } from './schemas/playback-id.js';
+import { requireJsonObject, validate } from './validate.js';
+import { validateInputs, withoutIgnoredSettings } from './validate-inputs.js';
+import { validateDrm } from './validate-playback-id.js';
+
+export type VideoQuality = NonNullable<CreateAssetBody['video_quality']>;
+
+/** A valid request for an asset: new names only, defaults filled in. */
+export interface AssetRequest {
+  /** As the caller wrote it: the order and the names of fields in messages. */
+  readonly body: unknown;
+  readonly inputsField: 'inputs' | 'input';
+  readonly inputs: readonly Input[];
+  /** One playback id each, in this order, after them those of `advancedPlaybackPolicies`. */
+  readonly playbackPolicies: readonly ('public' | 'signed')[];
+  readonly advancedPlaybackPolicies: readonly NewPlaybackId[];
+  readonly passthrough: string | undefined;
+  readonly meta: Readonly<Record<string, string>> | undefined;
+  readonly videoQuality: VideoQuality;
+  readonly maxResolutionTier: NonNullable<CreateAssetBody['max_resolution_tier']>;
+  readonly mp4Support: NonNullable<CreateAssetBody['mp4_support']>;
+  readonly masterAccess: NonNullable<CreateAssetBody['master_access']>;
+  readonly staticRenditions: NonNullable<CreateAssetBody['static_renditions']>;
+  readonly directives: NonNullable<CreateAssetBody['directives']>;
+  readonly normalizeAudio: boolean;
+  readonly test: boolean;
+  readonly generateShots: boolean;
+}
+
+const REPLACED = { input: 'inputs', playback_policy: 'playback_policies', encoding_tier: 'video_quality' } as const;
+
+const QUALITY_OF_TIER = { baseline: 'basic', smart: 'plus', premium: 'premium' } as const;
+
+/**
+ * Everything about a request for an asset that can be judged without looking anything up.
+ * @throws KinoraError `invalid_parameters` with one message per problem, in body order
+ */
+export const validateCreateAsset = (body: unknown, defaultVideoQuality: VideoQuality): AssetRequest => {
+  const problems = new Problems();
+  const written = writeOut(requireJsonObject(body), problems);
+  const known = validate(CreateAssetBody, written, [], problems);
+  const request = toRequest(body, known, defaultVideoQuality);
+  validateTogether(request, problems);
+  problems.throwIfAny(body);
+  return request;
+};
+
+/** Drops deprecated names where the new one is given, and turns short forms into full ones. */
+const writeOut = (body: Record<string, unknown>, problems: Problems): Record<string, unknown> => {
+  const full = { ...body };
+  for (const [old, replacement] of Object.entries(REPLACED)) if (full[replacement] != null) delete full[old];
+  for (const name of ['inputs', 'input']) {
+    const value = full[name];
+    if (typeof value === 'string') full[name] = [{ url: value }];
+    else if (Array.isArray(value)) full[name] = value.map(withoutIgnoredSettings);
+  }
+  for (const name of ['playback_policies', 'playback_policy']) {
+    if (typeof full[name] === 'string') full[name] = [full[name]];
+    const value = full[name];
+    if (Array.isArray(value) && value.includes('drm')) {
+      problems.addSentence([name], `${name} cannot contain drm; use advanced_playback_policies`);
+      full[name] = value.map((policy) => (policy === 'drm' ? 'public' : policy));
+    }
+  }
+  return full;
+};
+
+const toRequest = (body: unknown, known: CreateAssetBody, defaultVideoQuality: VideoQuality): AssetRequest => {
+  const meta = Object.entries(known.meta ?? {}).filter(([, value]) => value !== '');
+  const tierQuality = known.encoding_tier && QUALITY_OF_TIER[known.encoding_tier];
+  return {
+    body,
+    inputsField: known.input ? 'input' : 'inputs',
+    inputs: (known.inputs ?? known.input ?? []) as Input[],
+    playbackPolicies: (known.playback_policies ?? known.playback_policy ?? []) as ('public' | 'signed')[],
+    advancedPlaybackPolicies: known.advanced_playback_policies ?? [],
+    passthrough: known.passthrough || undefined,
+    meta: meta.length > 0 ? Object.fromEntries(meta) : undefined,
+    videoQuality: known.video_quality ?? tierQuality ?? defaultVideoQuality,
+    maxResolutionTier: known.max_resolution_tier ?? '1080p',
+    mp4Support: known.mp4_support ?? 'none',
+    masterAccess: known.master_access ?? 'none',
+    staticRenditions: known.static_renditions ?? [],
+    directives: known.directives ?? [],
+    normalizeAudio: known.normalize_audio ?? false,
+    test: known.test ?? false,
+    generateShots: known.generate_shots ?? false,
+  };
+};
+
+const validateTogether = (request: AssetRequest, problems: Problems): void => {
+  const given = (request.body as Record<string, unknown>)[request.inputsField];
+  if (given == null) problems.add(['inputs'], 'is required');
+  else if (Array.isArray(given) && given.length === 0)
+    problems.add([request.inputsField], 'must contain at least one input');
+  validateInputs(request.inputs, [request.inputsField], problems);
+
+  request.advancedPlaybackPolicies.forEach((entry, index) => {
+    validateDrm(entry, ['advanced_playback_policies', index], problems);
+  });
+  const drmAt = request.advancedPlaybackPolicies.findIndex(({ policy }) => policy === 'drm');
+  if (drmAt >= 0 && request.videoQuality === 'basic') {
+    problems.addSentence(['advanced_playback_policies', drmAt], 'DRM playback requires video_quality plus or premium');
+  }
+
+  if (request.mp4Support !== 'none' && request.staticRenditions.length > 0) {
+    problems.addSentence(['static_renditions'], 'mp4_support and static_renditions cannot be used together');
+  }
+  const resolutions = request.staticRenditions.map(({ resolution }) => resolution).filter((name) => name !== undefined);
+  const repeated = resolutions.filter((name, index) => resolutions.indexOf(name) < index);
+  for (const resolution of new Set(repeated)) {
+    problems.addSentence(['static_renditions'], `static_renditions contains a duplicate resolution: ${resolution}`);
+  }
+};

@@ -1,0 +1,111 @@
+import type { Static, TSchema } from 'typebox';
+import { KinoraError } from '../lib/errors.js';
+import { formats } from './formats.js';
+import { isObject, type Path, type Problems } from './problems.js';
+
+/** @throws KinoraError `invalid_parameters` */
+export const requireJsonObject = (body: unknown): Record<string, unknown> => {
+  if (isObject(body)) return body;
+  throw new KinoraError('invalid_parameters', { messages: ['Request body must be a JSON object'] });
+};
+
+/** The JSON Schema words that our schemas use. */
+interface Words {
+  readonly type?: 'string' | 'number' | 'boolean' | 'array' | 'object';
+  readonly enum?: readonly string[];
+  readonly anyOf?: readonly Words[];
+  readonly format?: string;
+  readonly maxLength?: number;
+  readonly maxItems?: number;
+  readonly minimum?: number;
+  readonly items?: Words;
+  readonly properties?: Readonly<Record<string, Words>>;
+  readonly required?: readonly string[];
+  /** Complaint about a required property that is absent, instead of `is required`. */
+  readonly 'x-when-absent'?: string;
+}
+
+/**
+ * Checks a JSON value against a schema, without coercion, and returns what the schema knows of it: unknown fields are
+ * left out, `null` is the same as absent. Of alternatives only the first is checked, the full form: short forms are
+ * written out before. Where a problem was found the returned value must not be used.
+ */
+export const validate = <T extends TSchema>(schema: T, value: unknown, path: Path, problems: Problems): Static<T> =>
+  check(schema as Words, value, path, problems) as Static<T>;
+
+const check = (schema: Words, value: unknown, path: Path, problems: Problems): unknown => {
+  if (schema.anyOf) return check(schema.anyOf[0]!, value, path, problems);
+  if (schema.enum) return checkString(schema, value, path, problems);
+  switch (schema.type) {
+    case 'string':
+      return checkString(schema, value, path, problems);
+    case 'number':
+      return checkNumber(schema, value, path, problems);
+    case 'boolean':
+      if (typeof value !== 'boolean') problems.add(path, 'must be a boolean');
+      return value;
+    case 'array':
+      return checkArray(schema, value, path, problems);
+    default:
+      return checkObject(schema, value, path, problems);
+  }
+};
+
+const checkString = (schema: Words, value: unknown, path: Path, problems: Problems): unknown => {
+  const complaint = typeof value === 'string' ? stringComplaint(schema, value) : 'must be a string';
+  if (complaint) problems.add(path, complaint);
+  return value;
+};
+
+/** NUL and lone surrogates: JSON can write them, PostgreSQL stores them neither in text nor in jsonb. */
+const UNSTORABLE = /\0|\p{Surrogate}/u;
+
+const stringComplaint = (schema: Words, text: string): string | undefined => {
+  if (schema.enum) return schema.enum.includes(text) ? undefined : `must be one of: ${schema.enum.join(', ')}`;
+  if (UNSTORABLE.test(text)) return 'must be valid Unicode text without NUL';
+  if (schema.maxLength !== undefined && codePoints(text) > schema.maxLength) {
+    return `must be at most ${schema.maxLength} characters`;
+  }
+  return schema.format === undefined ? undefined : formats[schema.format]!(text);
+};
+
+const codePoints = (text: string): number => {
+  let count = 0;
+  for (const _ of text) count++;
+  return count;
+};
+
+const checkNumber = (schema: Words, value: unknown, path: Path, problems: Problems): unknown => {
+  const valid = Number.isFinite(value) && (value as number) >= (schema.minimum ?? Number.NEGATIVE_INFINITY);
+  const bound = schema.minimum === undefined ? '' : ` greater than or equal to ${schema.minimum}`;
+  if (!valid) problems.add(path, `must be a number${bound}`);
+  return value;
+};
+
+const checkArray = (schema: Words, value: unknown, path: Path, problems: Problems): unknown => {
+  if (!Array.isArray(value)) {
+    problems.add(path, 'must be an array');
+    return [];
+  }
+  if (schema.maxItems !== undefined && value.length > schema.maxItems) {
+    problems.add(path, `must contain at most ${schema.maxItems} entries`);
+    return [];
+  }
+  return value.map((item, at) => check(schema.items!, item, [...path, at], problems));
+};
+
+const checkObject = (schema: Words, value: unknown, path: Path, problems: Problems): unknown => {
+  if (!isObject(value)) {
+    problems.add(path, 'must be an object');
+    return {};
+  }
+  const known: Record<string, unknown> = {};
+  for (const [name, property] of Object.entries(schema.properties!)) {
+    const given = Object.hasOwn(value, name) ? value[name] : undefined;
+    if (given !== undefined && given !== null) known[name] = check(property, given, [...path, name], problems);
+    else if (schema.required?.includes(name)) {
+      problems.add([...path, name], property['x-when-absent'] ?? 'is required');
+    }
+  }
+  return known;
+};

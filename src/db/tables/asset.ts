@@ -1,0 +1,57 @@
+import type { Queryable } from '../database.js';
+import type { NewRow, Row } from '../schema.js';
+
+export const insertAsset = async (db: Queryable, row: NewRow<'asset'>): Promise<Row<'asset'>> => {
+  const asset = await db.insertInto('asset').values(row).returningAll().executeTakeFirstOrThrow();
+  await db.insertInto('asset_media').values({ asset_id: asset.id, facts: null, plan: null }).execute();
+  return asset;
+};
+
+export const findAsset = (db: Queryable, environmentId: string, id: string): Promise<Row<'asset'> | undefined> =>
+  db
+    .selectFrom('asset')
+    .selectAll()
+    .where('id', '=', id)
+    .where('environment_id', '=', environmentId)
+    .executeTakeFirst();
+
+/** Removes the asset and, by cascade, everything that hangs on it. False when there was none. */
+export const removeAsset = async (db: Queryable, id: string): Promise<boolean> => {
+  const result = await db.deleteFrom('asset').where('id', '=', id).executeTakeFirst();
+  return result.numDeletedRows > 0n;
+};
+
+/** The sort key of a list's last row: where the next page begins. */
+export interface ListPosition {
+  readonly createdAt: Date;
+  readonly seq: number;
+}
+
+export interface ListAssetsQuery {
+  readonly limit: number;
+  /** Rows to leave out at the start; ignored with `after`. */
+  readonly offset: number;
+  readonly after?: ListPosition;
+  readonly uploadId?: string;
+}
+
+/** Newest first. */
+export const listAssets = (db: Queryable, environmentId: string, query: ListAssetsQuery): Promise<Row<'asset'>[]> => {
+  const { after, uploadId } = query;
+  let select = db.selectFrom('asset').selectAll().where('environment_id', '=', environmentId);
+  if (uploadId !== undefined) select = select.where('upload_id', '=', uploadId);
+  if (after) {
+    select = select.where((where) =>
+      where.or([
+        where('created_at', '<', after.createdAt),
+        where.and([where('created_at', '=', after.createdAt), where('seq', '<', after.seq)]),
+      ]),
+    );
+  }
+  return select
+    .orderBy('created_at', 'desc')
+    .orderBy('seq', 'desc')
+    .limit(query.limit)
+    .offset(after ? 0 : query.offset)
+    .execute();
+};

@@ -1,0 +1,80 @@
+import type { CallerRecord } from '../../api/serialize.js';
+import type { VideoQuality } from '../../api/validate-create-asset.js';
+import type { Database } from '../../db/database.js';
+import { findCaller } from '../../db/tables/access-token.js';
+import type { Clock } from '../../lib/clock.js';
+import { KinoraError } from '../../lib/errors.js';
+import { hashSecret, isSecretOf } from './secret-hash.js';
+import { isTokenId } from './tokens.js';
+
+/** Who makes a request, and in which environment. */
+export interface Caller extends CallerRecord {
+  readonly tokenId: string;
+  readonly environment: CallerRecord['environment'] & { readonly defaultVideoQuality: VideoQuality };
+}
+
+/** @throws KinoraError `unauthorized` */
+export type Authenticate = (authorization: string | undefined) => Promise<Caller>;
+
+/** A revoked token works for at most this long; the promise is five seconds. */
+const CACHE_MS = 3000;
+/** Tokens are few; the bound only keeps a mistake elsewhere from growing without limit. */
+const MAX_CACHED = 1000;
+
+interface Known {
+  readonly caller: Caller;
+  readonly secretHash: string;
+  readonly untilMs: number;
+}
+
+/** HTTP Basic with a token's id and secret. Tokens that were found are kept in memory for some seconds. */
+export const createAuthenticate = (database: Database, clock: Clock): Authenticate => {
+  const cache = new Map<string, Known>();
+  // Unknown ids take the same way as known ones, so that the time of the answer tells nothing.
+  const nobody = hashSecret('');
+
+  const find = async (tokenId: string): Promise<Known | undefined> => {
+    const cached = cache.get(tokenId);
+    if (cached && clock.monotonicMs() < cached.untilMs) return cached;
+    cache.delete(tokenId);
+    const readAtMs = clock.monotonicMs();
+    const row = await findCaller(database.queryable, tokenId);
+    if (!row) return undefined;
+    const known: Known = {
+      secretHash: row.secret_hash,
+      untilMs: readAtMs + CACHE_MS,
+      caller: {
+        tokenId,
+        tokenName: row.token_name,
+        permissions: row.permissions,
+        environment: {
+          id: row.environment_id,
+          name: row.environment_name,
+          type: row.environment_type,
+          defaultVideoQuality: row.default_video_quality,
+        },
+        organization: { id: row.organization_id, name: row.organization_name },
+      },
+    };
+    if (cache.size >= MAX_CACHED) cache.clear();
+    cache.set(tokenId, known);
+    return known;
+  };
+
+  return async (authorization) => {
+    const credentials = readBasic(authorization);
+    if (!credentials) throw new KinoraError('unauthorized');
+    const known = isTokenId(credentials.id) ? await find(credentials.id.toLowerCase()) : undefined;
+    const matches = isSecretOf(known?.secretHash ?? nobody, credentials.secret);
+    if (!known || !matches) throw new KinoraError('unauthorized');
+    return known.caller;
+  };
+};
+
+const readBasic = (authorization: string | undefined): { id: string; secret: string } | undefined => {
+  const encoded = /^Basic +([A-Za-z0-9+/_-]+={0,2}) *$/i.exec(authorization ?? '')?.[1];
+  if (encoded === undefined) return undefined;
+  const text = Buffer.from(encoded, 'base64').toString();
+  const colon = text.indexOf(':');
+  return colon < 0 ? undefined : { id: text.slice(0, colon), secret: text.slice(colon + 1) };
+};

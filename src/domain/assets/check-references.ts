@@ -1,0 +1,49 @@
+import { assetIdOfUrl } from '../../api/formats.js';
+import { type Path, Problems } from '../../api/problems.js';
+import type { AssetRequest } from '../../api/validate-create-asset.js';
+import { addClipTooShort, isShorterThanAClip } from '../../api/validate-inputs.js';
+import type { Queryable } from '../../db/database.js';
+import { findAsset } from '../../db/tables/asset.js';
+import { isId } from '../../lib/ids.js';
+import { addUnknownDrmConfiguration } from '../playback/drm.js';
+
+/**
+ * What a valid request refers to must exist, and be in a state that allows it.
+ * @throws KinoraError `invalid_parameters`
+ */
+export const checkReferences = async (db: Queryable, environmentId: string, request: AssetRequest): Promise<void> => {
+  const problems = new Problems();
+  await checkClipSource(db, environmentId, request, problems);
+  request.advancedPlaybackPolicies.forEach((entry, index) => {
+    addUnknownDrmConfiguration(entry, ['advanced_playback_policies', index], problems);
+  });
+  // Directives cannot be made on this server, so that none exists.
+  request.directives.forEach((_, index) => {
+    problems.add(['directives', index, 'id'], 'does not refer to an existing directive');
+  });
+  problems.throwIfAny(request.body);
+};
+
+const checkClipSource = async (
+  db: Queryable,
+  environmentId: string,
+  request: AssetRequest,
+  problems: Problems,
+): Promise<void> => {
+  const { url, start_time: start = 0, end_time: end } = request.inputs[0]!;
+  const sourceId = assetIdOfUrl(url);
+  if (sourceId === undefined) return;
+  const input: Path = [request.inputsField, 0];
+  const source = isId(sourceId) ? await findAsset(db, environmentId, sourceId) : undefined;
+  if (!source) {
+    problems.add([...input, 'url'], 'does not refer to an existing asset');
+    return;
+  }
+  if (source.status !== 'ready' || source.duration_seconds === null) {
+    problems.add([...input, 'url'], 'refers to an asset that is not ready');
+    return;
+  }
+  const duration = source.duration_seconds;
+  if (start >= duration) problems.add([...input, 'start_time'], 'is beyond the end of the source asset');
+  else if (isShorterThanAClip(start, Math.min(end ?? duration, duration))) addClipTooShort(input, problems);
+};

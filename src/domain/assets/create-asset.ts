@@ -1,0 +1,62 @@
+import type { AssetView } from '../../api/serialize.js';
+import type { AssetRequest } from '../../api/validate-create-asset.js';
+import { insertAsset } from '../../db/tables/asset.js';
+import { insertAssetInputs } from '../../db/tables/asset-input.js';
+import { newId } from '../../lib/ids.js';
+import type { DomainContext } from '../context.js';
+import { makePlaybackIds } from '../playback/playback-ids.js';
+import { checkReferences } from './check-references.js';
+import { refuseNotYetSupported } from './not-yet-supported.js';
+
+const TEST_ASSET_LIFETIME_MS = 24 * 3600 * 1000;
+
+/**
+ * Accepts an asset and queues its ingest, in one transaction.
+ * @throws KinoraError `invalid_parameters` when something it refers to does not exist or is not supported
+ */
+export const createAsset = async (
+  context: DomainContext,
+  environmentId: string,
+  request: AssetRequest,
+): Promise<AssetView> => {
+  await checkReferences(context.database.queryable, environmentId, request);
+  refuseNotYetSupported(request);
+  const assetId = newId();
+  const createdAt = context.clock.now();
+  return context.database.transaction(async (tx) => {
+    const asset = await insertAsset(tx, {
+      id: assetId,
+      environment_id: environmentId,
+      created_at: createdAt,
+      ingest_type: 'on_demand_url',
+      upload_id: null,
+      video_quality: request.videoQuality,
+      max_resolution_tier: request.maxResolutionTier,
+      mp4_support: request.mp4Support,
+      master_access: request.masterAccess,
+      normalize_audio: request.normalizeAudio,
+      is_test: request.test,
+      passthrough: request.passthrough ?? null,
+      meta: request.meta ? JSON.stringify(request.meta) : null,
+      non_standard_input_reasons: null,
+      error: null,
+      duration_seconds: null,
+      aspect_ratio: null,
+      resolution_tier: null,
+      max_stored_resolution: null,
+      max_stored_frame_rate: null,
+      ready_at: null,
+    });
+    await insertAssetInputs(tx, assetId, request.inputs);
+    const playbackIds = await makePlaybackIds(tx, { environmentId, assetId, createdAt }, [
+      ...request.playbackPolicies,
+      ...request.advancedPlaybackPolicies.map(({ policy }) => policy),
+    ]);
+    await context.queue.enqueue('ingest', { assetId }, { dedupeKey: assetId }, tx);
+    if (request.test) {
+      const runAt = new Date(createdAt.getTime() + TEST_ASSET_LIFETIME_MS);
+      await context.queue.enqueue('delete-test-asset', { assetId }, { dedupeKey: assetId, runAt }, tx);
+    }
+    return { asset, playbackIds, tracks: [] };
+  });
+};

@@ -1,0 +1,22 @@
+import { findAsset, removeAsset } from '../../db/tables/asset.js';
+import { listPlaybackIds } from '../../db/tables/playback-id.js';
+import { KinoraError } from '../../lib/errors.js';
+import { isId } from '../../lib/ids.js';
+import type { DomainContext } from '../context.js';
+
+/**
+ * Removes an asset in any state: its rows at once, a running ingest is stopped, files follow in the background.
+ * @throws KinoraError `not_found`
+ */
+export const deleteAsset = async (context: DomainContext, environmentId: string, assetId: string): Promise<void> => {
+  if (!isId(assetId)) throw new KinoraError('not_found');
+  const playbackIds = await context.database.transaction(async (tx) => {
+    if (!(await findAsset(tx, environmentId, assetId))) throw new KinoraError('not_found');
+    const removedIds = await listPlaybackIds(tx, [assetId]);
+    if (!(await removeAsset(tx, assetId))) throw new KinoraError('not_found');
+    await context.queue.cancel('ingest', assetId, tx);
+    await context.queue.enqueue('purge', { assetId }, { dedupeKey: assetId }, tx);
+    return removedIds.map(({ id }) => id);
+  });
+  context.onAssetDeleted(assetId, playbackIds);
+};

@@ -1,0 +1,38 @@
+import { encodeCursor, type ListQuery } from '../../api/list-query.js';
+import type { AssetView } from '../../api/serialize.js';
+import { listAssets as listAssetRows } from '../../db/tables/asset.js';
+import type { DomainContext } from '../context.js';
+import { viewAssets } from './get-asset.js';
+
+export interface AssetFilter {
+  readonly uploadId?: string | undefined;
+  readonly liveStreamId?: string | undefined;
+}
+
+export interface AssetPage {
+  readonly assets: AssetView[];
+  /** Null on the last page. */
+  readonly nextCursor: string | null;
+}
+
+/** Newest first. There are no live streams, so that none of them has assets. */
+export const listAssets = async (
+  context: DomainContext,
+  environmentId: string,
+  query: ListQuery,
+  filter: AssetFilter,
+): Promise<AssetPage> => {
+  if (filter.liveStreamId !== undefined) return { assets: [], nextCursor: null };
+  const db = context.database.queryable;
+  const { uploadId } = filter;
+  // One more than asked for, to know whether there is a next page.
+  const wanted = { ...query, limit: query.limit + 1, ...(uploadId !== undefined && { uploadId }) };
+  const rows = await listAssetRows(db, environmentId, wanted);
+  const page = rows.slice(0, query.limit);
+  const last = page.at(-1);
+  const more = last !== undefined && rows.length > page.length;
+  return {
+    assets: await viewAssets(db, page),
+    nextCursor: more ? encodeCursor({ createdAt: last.created_at, seq: last.seq }) : null,
+  };
+};

@@ -1,0 +1,13 @@
+import type { Database } from '../db/database.js';
+import type { Clock } from '../lib/clock.js';
+import type { Queue } from '../queue/queue.js';
+
+/** What the operations of the domain work with. */
+export interface DomainContext {
+  readonly database: Database;
+  readonly queue: Queue;
+  readonly clock: Clock;
+  /** Called after the commit, so that caches forget what may no longer be served. */
+  onAssetDeleted(assetId: string, playbackIds: readonly string[]): void;
+  onPlaybackIdDeleted(playbackId: string): void;
+}

@@ -1,0 +1,72 @@
+import { Problems } from '../../api/problems.js';
+import type { NewPlaybackId } from '../../api/schemas/playback-id.js';
+import type { PlaybackIdRecord } from '../../api/serialize.js';
+import type { Transaction } from '../../db/database.js';
+import { findPlaybackId, insertPlaybackIds, removePlaybackId } from '../../db/tables/playback-id.js';
+import { KinoraError } from '../../lib/errors.js';
+import { isId, newId } from '../../lib/ids.js';
+import { getAssetRow } from '../assets/get-asset.js';
+import type { DomainContext } from '../context.js';
+import { addUnknownDrmConfiguration } from './drm.js';
+
+/** One id per policy, duplicates included. */
+export const makePlaybackIds = (
+  tx: Transaction,
+  owner: { environmentId: string; assetId: string; createdAt: Date },
+  policies: readonly NewPlaybackId['policy'][],
+): Promise<PlaybackIdRecord[]> =>
+  insertPlaybackIds(
+    tx,
+    policies.map((policy) => ({
+      id: newId(),
+      asset_id: owner.assetId,
+      environment_id: owner.environmentId,
+      policy,
+      created_at: owner.createdAt,
+    })),
+  );
+
+/** @throws KinoraError `not_found` without the asset, `invalid_parameters` */
+export const createPlaybackId = async (
+  context: DomainContext,
+  environmentId: string,
+  assetId: string,
+  request: NewPlaybackId,
+): Promise<PlaybackIdRecord> => {
+  const problems = new Problems();
+  addUnknownDrmConfiguration(request, [], problems);
+  problems.throwIfAny(request);
+  return context.database.transaction(async (tx) => {
+    await getAssetRow(tx, environmentId, assetId);
+    const owner = { environmentId, assetId, createdAt: context.clock.now() };
+    const [created] = await makePlaybackIds(tx, owner, [request.policy]);
+    return created!;
+  });
+};
+
+/** `assetId` absent: whichever asset it belongs to. @throws KinoraError `not_found` */
+export const getPlaybackId = async (
+  context: DomainContext,
+  environmentId: string,
+  playbackId: string,
+  assetId?: string,
+): Promise<PlaybackIdRecord> => {
+  const found = isId(playbackId)
+    ? await findPlaybackId(context.database.queryable, environmentId, playbackId)
+    : undefined;
+  if (!found || (assetId !== undefined && found.asset_id !== assetId)) throw new KinoraError('not_found');
+  return found;
+};
+
+/** New requests for the stream get 404 from here on. @throws KinoraError `not_found` */
+export const deletePlaybackId = async (
+  context: DomainContext,
+  environmentId: string,
+  assetId: string,
+  playbackId: string,
+): Promise<void> => {
+  const removed =
+    isId(playbackId) && (await removePlaybackId(context.database.queryable, environmentId, assetId, playbackId));
+  if (!removed) throw new KinoraError('not_found');
+  context.onPlaybackIdDeleted(playbackId);
+};

@@ -1,0 +1,74 @@
+import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import { createAuthenticate } from '../domain/access/authenticate.js';
+import { KinoraError } from '../lib/errors.js';
+import { newUuid } from '../lib/ids.js';
+import type { AppDeps } from './app-deps.js';
+import { errorAnswer, toKinoraError } from './errors.js';
+import { healthRoutes } from './ops/health.js';
+import { allowedMethods, isApiPath, pathOf } from './plugins/api-paths.js';
+import { frameworkLogger } from './plugins/framework-logger.js';
+import { readJsonBody } from './plugins/json-body.js';
+import { operationRoutes } from './plugins/operation-route.js';
+import { logRequests } from './plugins/request-log.js';
+import { playbackError } from './stream/playback-error.js';
+import { whoamiRoutes } from './system/whoami.js';
+import { assetRoutes } from './video/assets.js';
+import { playbackIdRoutes } from './video/playback-ids.js';
+
+const BODY_LIMIT_BYTES = 1024 * 1024;
+/** As long as a request line can be: an over-long id is an unknown id, not another kind of error. */
+const MAX_PARAM_LENGTH = 16 * 1024;
+
+/** Every HTTP route on one app that never listens by itself. */
+export const createApp = (deps: AppDeps): FastifyInstance => {
+  const app = fastify({
+    loggerInstance: frameworkLogger(deps.logger),
+    disableRequestLogging: true,
+    requestIdLogLabel: 'request_id',
+    bodyLimit: BODY_LIMIT_BYTES,
+    genReqId: newUuid,
+    routerOptions: { ignoreTrailingSlash: true, maxParamLength: MAX_PARAM_LENGTH },
+    // Only a path that is not valid percent-encoding gets here.
+    frameworkErrors: (_, request, reply) => {
+      reply.header('X-Request-Id', request.id);
+      return sendError(new KinoraError('not_found'), request, reply);
+    },
+  });
+
+  const sendError = (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
+    const shown = toKinoraError(error);
+    if (shown.status >= 500) {
+      request.log.error({ error, ...shown.details }, 'request failed');
+    }
+    if (isApiPath(pathOf(request.url))) {
+      const answer = errorAnswer(shown);
+      return reply.code(answer.status).headers(answer.headers).send(answer.body);
+    }
+    const answer = playbackError(shown);
+    return reply.code(answer.status).header('Access-Control-Allow-Origin', '*').send(answer.body);
+  };
+  app.setErrorHandler(sendError);
+  app.setNotFoundHandler((request, reply) => sendError(new KinoraError('not_found'), request, reply));
+
+  logRequests(app, deps.logger);
+  // Unknown API paths end here: before credentials are looked at, before a body is read, and before a playback route,
+  // whose parameters would match them, is asked.
+  app.addHook('onRequest', async (request, reply) => {
+    const path = pathOf(request.url);
+    if (request.is404 && !isApiPath(path)) throw new KinoraError('not_found');
+    if (!isApiPath(path) || request.routeOptions.config.operation) return;
+    const allowed = allowedMethods(path);
+    if (allowed.length === 0) throw new KinoraError('not_found');
+    reply.header('Allow', allowed.join(', '));
+    throw new KinoraError('method_not_allowed');
+  });
+  readJsonBody(app);
+
+  const route = operationRoutes(app, createAuthenticate(deps.database, deps.clock));
+  assetRoutes(route, deps);
+  playbackIdRoutes(route, deps);
+  whoamiRoutes(route);
+  healthRoutes(app, deps);
+  if (deps.streamPlugin) app.register(deps.streamPlugin);
+  return app;
+};

@@ -1,0 +1,48 @@
+import { isKinoraError, KinoraError } from '../lib/errors.js';
+
+export interface ErrorAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: { readonly error: { readonly type: string; readonly messages: readonly string[] } };
+}
+
+const RETRY_AFTER_SECONDS = '2';
+
+/** The answer of the API to any failure. What is not meant for callers becomes an internal error without its cause. */
+export const errorAnswer = (error: unknown): ErrorAnswer => {
+  const shown = toKinoraError(error);
+  return {
+    status: shown.status,
+    headers: shown.code === 'unavailable' ? { 'Retry-After': RETRY_AFTER_SECONDS } : {},
+    body: { error: { type: shown.type, messages: shown.messages } },
+  };
+};
+
+const FRAMEWORK_ERRORS: Readonly<Record<string, () => KinoraError>> = {
+  FST_ERR_CTP_BODY_TOO_LARGE: () => new KinoraError('payload_too_large'),
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: () => new KinoraError('unsupported_media_type'),
+  // The body ended early or late: what arrived is not what the caller meant.
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: () =>
+    new KinoraError('invalid_parameters', { messages: ['Request body does not have the declared length'] }),
+};
+
+/** An error whose status, type and messages may be shown; anything unknown is our defect. */
+export const toKinoraError = (error: unknown): KinoraError => {
+  if (isKinoraError(error)) return error.status === 499 ? new KinoraError('unavailable', { cause: error }) : error;
+  if (isDatabaseUnreachable(error)) return new KinoraError('unavailable', { cause: error });
+  const known = FRAMEWORK_ERRORS[errorCode(error) ?? ''];
+  return known ? known() : new KinoraError('internal_error', { cause: error });
+};
+
+const errorCode = (error: unknown): string | undefined => {
+  const code = typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined;
+  return typeof code === 'string' ? code : undefined;
+};
+
+/** Network failures, and the SQLSTATE classes 08 (connection), 53 (out of resources) and 57P (shutting down). */
+const UNREACHABLE = /^(?:ECONN|EPIPE|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|EHOSTUNREACH|08|53|57P)/;
+/** What the PostgreSQL driver says without a code. */
+const LOST_CONNECTION = /^(?:Connection terminated|timeout exceeded when trying to connect|Client has encountered)/;
+
+const isDatabaseUnreachable = (error: unknown): boolean =>
+  error instanceof Error && (UNREACHABLE.test(errorCode(error) ?? '') || LOST_CONNECTION.test(error.message));

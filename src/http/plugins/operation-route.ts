@@ -1,0 +1,54 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { type OperationId, operations } from '../../api/operations.js';
+import type { Authenticate, Caller } from '../../domain/access/authenticate.js';
+import { KinoraError } from '../../lib/errors.js';
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    operation?: OperationId;
+  }
+}
+
+/** A request whose caller may do what it asks for. */
+export interface ApiRequest {
+  readonly caller: Caller;
+  readonly params: Readonly<Record<string, string>>;
+  readonly query: Readonly<Record<string, unknown>>;
+  /** Parsed JSON; undefined when the request has no body. */
+  readonly body: unknown;
+}
+
+/** Returns the answer's body; nothing for 204. */
+type OperationHandler = (request: ApiRequest) => Promise<object | undefined>;
+
+export type Route = (id: OperationId, handler: OperationHandler) => void;
+
+/** Connects operations of the table to their handlers: credentials and permission are checked before the body is read. */
+export const operationRoutes =
+  (app: FastifyInstance, authenticate: Authenticate): Route =>
+  (id, handler) => {
+    const operation: { path: string; permission?: string; method: string; success: number } = operations[id];
+    const callers = new WeakMap<FastifyRequest, Caller>();
+    app.route({
+      method: operation.method,
+      url: operation.path,
+      config: { operation: id },
+      onRequest: async (request) => {
+        const caller = await authenticate(request.headers.authorization);
+        request.tokenId = caller.tokenId;
+        if (operation.permission !== undefined && !caller.permissions.includes(operation.permission)) {
+          throw new KinoraError('forbidden');
+        }
+        callers.set(request, caller);
+      },
+      handler: async (request, reply) => {
+        const body = await handler({
+          caller: callers.get(request)!,
+          params: request.params as Record<string, string>,
+          query: request.query as Record<string, unknown>,
+          body: request.body,
+        });
+        return reply.code(operation.success).send(body);
+      },
+    });
+  };

@@ -1,0 +1,33 @@
+import type { FastifyInstance } from 'fastify';
+import type { Logger } from '../../telemetry/logger.js';
+import { isApiPath, pathOf } from './api-paths.js';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Who made the request, for the log; set once the credentials were accepted. */
+    tokenId: string | null;
+  }
+}
+
+/** One line per request, without its query: that is where playback tokens are. Viewers' successes only at `debug`. */
+export const logRequests = (app: FastifyInstance, logger: Logger): void => {
+  app.decorateRequest('tokenId', null);
+  app.addHook('onRequest', async (request, reply) => {
+    reply.header('X-Request-Id', request.id);
+    if (isApiPath(pathOf(request.url))) reply.header('Cache-Control', 'no-store');
+  });
+  app.addHook('onResponse', async (request, reply) => {
+    const path = pathOf(request.url);
+    const level = isApiPath(path) || reply.statusCode >= 400 ? 'info' : 'debug';
+    const fields = {
+      request_id: request.id,
+      method: request.method,
+      path,
+      status: reply.statusCode,
+      duration_ms: Math.round(reply.elapsedTime * 10) / 10,
+      remote_address: request.ip,
+      ...(request.tokenId !== null && { token_id: request.tokenId }),
+    };
+    logger[level](fields, 'request');
+  });
+};

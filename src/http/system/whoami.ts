@@ -1,0 +1,6 @@
+import { serializeCaller } from '../../api/serialize.js';
+import type { Route } from '../plugins/operation-route.js';
+
+export const whoamiRoutes = (route: Route): void => {
+  route('whoami', async ({ caller }) => ({ data: serializeCaller(caller) }));
+};

@@ -1,0 +1,36 @@
+import { lastOf, readListQuery } from '../../api/list-query.js';
+import { serializeAsset, serializeInput } from '../../api/serialize.js';
+import { validateCreateAsset } from '../../api/validate-create-asset.js';
+import { createAsset } from '../../domain/assets/create-asset.js';
+import { deleteAsset } from '../../domain/assets/delete-asset.js';
+import { getAsset, getInputInfo } from '../../domain/assets/get-asset.js';
+import { listAssets } from '../../domain/assets/list-assets.js';
+import type { DomainContext } from '../../domain/context.js';
+import type { Route } from '../plugins/operation-route.js';
+
+export const assetRoutes = (route: Route, context: DomainContext): void => {
+  route('createAsset', async ({ caller, body }) => {
+    const request = validateCreateAsset(body, caller.environment.defaultVideoQuality);
+    return { data: serializeAsset(await createAsset(context, caller.environment.id, request)) };
+  });
+
+  route('listAssets', async ({ caller, query }) => {
+    const filter = { uploadId: lastOf(query.upload_id), liveStreamId: lastOf(query.live_stream_id) };
+    const page = await listAssets(context, caller.environment.id, readListQuery(query), filter);
+    return { data: page.assets.map(serializeAsset), next_cursor: page.nextCursor };
+  });
+
+  route('getAsset', async ({ caller, params }) => ({
+    data: serializeAsset(await getAsset(context, caller.environment.id, params.assetId!)),
+  }));
+
+  route('deleteAsset', async ({ caller, params }) => {
+    await deleteAsset(context, caller.environment.id, params.assetId!);
+    return undefined;
+  });
+
+  route('getInputInfo', async ({ caller, params }) => {
+    const inputs = await getInputInfo(context, caller.environment.id, params.assetId!);
+    return { data: inputs.map(serializeInput) };
+  });
+};

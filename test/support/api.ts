@@ -1,0 +1,93 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import Mux from '@mux/mux-node';
+import type { FastifyPluginAsync } from 'fastify';
+import type { Database } from '#kinora/db/database.js';
+import { migrate } from '#kinora/db/migrate.js';
+import { openDatabase } from '#kinora/db/open-database.js';
+import { bootstrap } from '#kinora/domain/access/bootstrap.js';
+import { createEnvironment } from '#kinora/domain/access/environments.js';
+import { createToken, revokeToken } from '#kinora/domain/access/tokens.js';
+import { createApp } from '#kinora/http/app.js';
+import { systemClock } from '#kinora/lib/clock.js';
+import { createQueue } from '#kinora/queue/job-queue.js';
+import { memoryLogger } from './memory-logger.js';
+
+interface ApiOptions {
+  readonly streamPlugin?: FastifyPluginAsync;
+}
+
+export type Api = Awaited<ReturnType<typeof startApi>>;
+
+/** The API on a free port with an embedded database of its own; no job ever runs. */
+export const startApi = async (options: ApiOptions = {}) => {
+  const dataDir = await mkdtemp(join(tmpdir(), 'kinora-api-'));
+  const logger = memoryLogger();
+  const database = await openDatabase({ dataDir, logger });
+  await migrate(database);
+  const clock = { ...systemClock, aheadMs: 0, monotonicMs: () => systemClock.monotonicMs() + clock.aheadMs };
+  const { newToken } = await bootstrap(database, {}, clock);
+  const forgotten: unknown[] = [];
+  const app = createApp({
+    database,
+    queue: createQueue(database),
+    clock,
+    logger,
+    checks: { database: () => database.ping() },
+    onAssetDeleted: (assetId, playbackIds) => void forgotten.push({ assetId, playbackIds }),
+    onPlaybackIdDeleted: (playbackId) => void forgotten.push({ playbackId }),
+    ...options,
+  });
+  await app.listen({ host: '127.0.0.1', port: 0 });
+  const origin = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`;
+
+  const call = (token: string | undefined, method: string, path: string, body?: unknown, headers = {}) =>
+    fetch(`${origin}${path}`, {
+      method,
+      headers: {
+        ...(token !== undefined && { authorization: `Basic ${Buffer.from(token).toString('base64')}` }),
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+    });
+
+  return {
+    origin,
+    /** `id:secret` with every permission in the default environment. */
+    token: newToken!,
+    database: database as Database,
+    logger,
+    clock,
+    /** What the caches were told to forget, in order. */
+    forgotten,
+    /** A request as the given token, or without credentials. */
+    callAs: call,
+    call: (method: string, path: string, body?: unknown, headers?: Record<string, string>) =>
+      call(newToken, method, path, body, headers),
+    /** The official SDK, connected as `token`; it never retries, so that each answer is seen. */
+    sdk: (token = newToken!) => {
+      const [tokenId, tokenSecret] = token.split(':');
+      return new Mux({ baseURL: origin, tokenId: tokenId!, tokenSecret: tokenSecret!, maxRetries: 0 });
+    },
+    newToken: (token: { name: string; environmentId?: string; permissions?: string[] }) =>
+      createToken(database, token, clock),
+    newEnvironment: (name: string) => createEnvironment(database, { name, type: 'development' }, clock),
+    revoke: (tokenId: string) => revokeToken(database, tokenId, clock),
+    /** Makes an asset ready as the ingest would, as far as its answer is concerned. */
+    makeReady: async (assetId: string, durationSeconds: number) => {
+      await database.queryable
+        .updateTable('asset')
+        .set({ status: 'ready', progress_state: 'completed', progress: 100, duration_seconds: durationSeconds })
+        .where('id', '=', assetId)
+        .execute();
+    },
+    stop: async () => {
+      await app.close();
+      await database.close();
+      await rm(dataDir, { recursive: true, force: true });
+    },
+  };
+};
