@@ -1,0 +1,124 @@
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { afterEach, describe, expect, it } from 'vitest';
+import { mediaPriority } from '#kinora/pool/media-pool.js';
+import { startHostilePool } from '../support/hostile-pool.js';
+
+const cleanUps: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const cleanUp of cleanUps.splice(0)) await cleanUp();
+});
+const start = async (...options: Parameters<typeof startHostilePool>) => {
+  const started = await startHostilePool(...options);
+  cleanUps.push(started.stop);
+  return started;
+};
+
+const MIB = 2 ** 20;
+const limit = (text: unknown, name: string): string =>
+  new RegExp(`^${name}\\s+(\\S+)`, 'm').exec(String(text))?.[1] ?? 'absent';
+
+describe('a media process taken over by its file', () => {
+  it('finds nothing of the server in its environment', async () => {
+    process.env.KINORA_TEST_SECRET = 'secret';
+    cleanUps.push(() => delete process.env.KINORA_TEST_SECRET);
+    for (const level of ['bwrap', 'unshare', 'setpriv', 'none'] as const) {
+      const { run } = await start({ levels: [level] });
+      const { names } = await run('environment');
+      expect((names as string[]).filter((name) => name !== 'PWD')).toEqual([]);
+    }
+  });
+
+  for (const level of ['bwrap', 'unshare'] as const) {
+    it(`reaches no network (${level})`, async () => {
+      let reached = 0;
+      const server = createServer((_request, response) => {
+        reached += 1;
+        response.end();
+      });
+      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+      cleanUps.push(() => server.close());
+      const { run } = await start({ levels: [level] });
+      expect(await run(`connect:${(server.address() as AddressInfo).port}`)).toMatchObject({ connected: false });
+      expect(reached).toBe(0);
+    });
+  }
+
+  it('sees sources, which it can not change, and its own scratch directory, and nothing else', async () => {
+    const { run, root, readDir, writeDir } = await start({ levels: ['bwrap'] });
+    writeFileSync(join(readDir, 'a'), 'film');
+    mkdirSync(join(root, 'database'));
+    writeFileSync(join(root, 'database', 'secret'), 'secret');
+    expect(await run(`read:${join(readDir, 'a')}`)).toEqual({ text: 'film' });
+    expect(await run(`write:${join(readDir, 'a')}`)).toEqual({ reason: 'EROFS' });
+    expect(await run(`write:${join(writeDir, 'b')}`)).toEqual({ written: true });
+    expect(existsSync(join(writeDir, 'b'))).toBe(true);
+    for (const path of [
+      join(root, 'database', 'secret'),
+      '/etc/passwd',
+      '/etc/shadow',
+      '/root/.ssh',
+      '/home',
+      '/var',
+    ]) {
+      expect(await run(`read:${path}`), path).toEqual({ reason: 'ENOENT' });
+    }
+    const { text } = await run('read:/proc/1/environ');
+    expect(
+      String(text)
+        .split('\0')
+        .filter((line) => line !== '' && !line.startsWith('NODE_CHANNEL_')),
+    ).toEqual([]);
+  });
+
+  for (const level of ['bwrap', 'unshare', 'setpriv'] as const) {
+    it(`has ceilings and no privilege (${level})`, async () => {
+      const { run } = await start({ levels: [level] });
+      const { text, status } = await run('limits');
+      expect(limit(text, 'Max data size')).toBe(String(512 * MIB));
+      expect(limit(text, 'Max core file size')).toBe('0');
+      expect(limit(text, 'Max open files')).toBe('256');
+      expect(limit(text, 'Max cpu time')).toBe('14400');
+      expect(limit(text, 'Max file size')).not.toBe('unlimited');
+      expect(limit(status, 'NoNewPrivs:')).toBe('1');
+      for (const set of ['CapInh:', 'CapPrm:', 'CapEff:', 'CapAmb:'])
+        expect(limit(status, set)).toBe('0000000000000000');
+    });
+  }
+
+  it('cannot take more memory than its ceiling', async () => {
+    const { run } = await start({ memoryBytes: 300 * MIB });
+    const before = await run('hello');
+    await expect(run('memory')).rejects.toMatchObject({ code: 'media_failed', failure: 'defect' });
+    expect(await run('hello')).toMatchObject({ nice: before.nice });
+  });
+
+  it('is killed at its deadline, twice, while others are served', async () => {
+    const { run, logger } = await start();
+    const hanging = run('hang', { deadlineMs: 400, priority: mediaPriority.warmUp });
+    const failed = expect(hanging).rejects.toMatchObject({
+      code: 'media_crashed',
+      failure: 'defect',
+      details: { kind: 'probe', reason: 'deadline of 400 ms passed' },
+    });
+    for (let i = 0; i < 5; i += 1) await run('hello');
+    await failed;
+    expect(logger.lines.filter(({ level }) => level === 'warn').map(({ fields }) => fields.second_try)).toEqual([
+      false,
+      true,
+    ]);
+    await run('hello', { priority: mediaPriority.warmUp });
+  });
+
+  it('takes nothing down when it crashes, and is tried once more in a process of its own', async () => {
+    const { run, writeDir } = await start();
+    for (const way of ['crash', 'exit']) {
+      const others = [run('hello'), run('spin:100')];
+      await expect(run(way)).rejects.toMatchObject({ code: 'media_crashed' });
+      await Promise.all(others);
+    }
+    expect(await run(`once:${join(writeDir, 'tried')}`)).toEqual({ secondTry: true });
+  });
+});
