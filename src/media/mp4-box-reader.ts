@@ -1,0 +1,71 @@
+/** Reads the box structure of ISO/IEC 14496-12; shares nothing with the writer. */
+export interface Mp4Box {
+  readonly type: string;
+  /** Offset of the header. */
+  readonly start: number;
+  /** Offset after size, type and a 64-bit size. */
+  readonly content: number;
+  /** Offset after the last byte. */
+  readonly end: number;
+}
+
+/** A box with version and flags: the content begins after them. */
+export interface Mp4FullBox extends Mp4Box {
+  readonly version: number;
+  readonly flags: number;
+}
+
+export const viewOf = (bytes: Uint8Array): DataView => new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+
+/** The header at `start`; undefined when it does not fit in front of `limit`. Size 0 means up to `limit`. */
+export const readBoxHeader = (view: DataView, start: number, limit: number): Mp4Box | undefined => {
+  if (start + 8 > view.byteLength) return undefined;
+  let size = view.getUint32(start);
+  let content = start + 8;
+  if (size === 1) {
+    if (start + 16 > view.byteLength) return undefined;
+    size = view.getUint32(start + 8) * 0x1_0000_0000 + view.getUint32(start + 12);
+    content = start + 16;
+  }
+  const end = size === 0 ? limit : start + size;
+  if (end < content || end > limit) return undefined;
+  const type = String.fromCharCode(...new Uint8Array(view.buffer, view.byteOffset + start + 4, 4));
+  return { type, start, content, end };
+};
+
+/** The boxes that fill [start, end) exactly; undefined when they don't. */
+export const listBoxes = (bytes: Uint8Array, start = 0, end = bytes.length): Mp4Box[] | undefined => {
+  const view = viewOf(bytes);
+  const boxes: Mp4Box[] = [];
+  for (let offset = start; offset < end; ) {
+    const box = readBoxHeader(view, offset, end);
+    if (!box) return undefined;
+    boxes.push(box);
+    offset = box.end;
+  }
+  return boxes;
+};
+
+/** The only box at `path` below [start, end); undefined when it is missing, doubled or badly nested. */
+export const findBox = (
+  bytes: Uint8Array,
+  path: readonly string[],
+  start = 0,
+  end = bytes.length,
+): Mp4Box | undefined => {
+  let found: Mp4Box | undefined;
+  for (const type of path) {
+    const parent: Mp4Box | undefined = found;
+    const boxes = listBoxes(bytes, parent?.content ?? start, parent?.end ?? end)?.filter((box) => box.type === type);
+    if (boxes?.length !== 1) return undefined;
+    found = boxes[0];
+  }
+  return found;
+};
+
+/** Version and flags of a box; undefined when it is too short for them. */
+export const asFullBox = (bytes: Uint8Array, box: Mp4Box | undefined): Mp4FullBox | undefined => {
+  if (!box || box.content + 4 > box.end) return undefined;
+  const word = viewOf(bytes).getUint32(box.content);
+  return { ...box, content: box.content + 4, version: word >>> 24, flags: word & 0xff_ffff };
+};
