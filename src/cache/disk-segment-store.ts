@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { statSync } from 'node:fs';
 import { mkdir, readFile, rename, rm, statfs, utimes } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { throwIfAborted } from '../lib/abort.js';
 import type { Clock } from '../lib/clock.js';
 import { isKinoraError, KinoraError } from '../lib/errors.js';
 import { newUuid } from '../lib/ids.js';
@@ -123,9 +124,9 @@ export const createSegmentStore = async (options: SegmentStoreOptions): Promise<
       await rm(temporaryPath, { force: true });
       return flight.resolve(path, present);
     }
+    if (removedAssets.has(flight)) throw new KinoraError('not_found');
     const target = absolute(path, digest);
     await mkdir(dirname(target), { recursive: true });
-    if (removedAssets.has(flight)) throw new KinoraError('not_found');
     await rename(temporaryPath, target);
     // An abandoned production may have finished the same key a moment ago.
     const twin = index.get(path);
@@ -158,6 +159,7 @@ export const createSegmentStore = async (options: SegmentStoreOptions): Promise<
     const temporaries: string[] = [];
     const produceAll = async (): Promise<void> => {
       try {
+        throwIfAborted(flight.signal);
         await produce({
           signal: flight.signal,
           temporaryPath: () => {

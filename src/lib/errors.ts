@@ -27,6 +27,9 @@ export const errorRegistry = {
   forbidden: kind(403, 'forbidden', 'The access token does not have permission for this operation'),
   not_found: kind(404, 'not_found', "The requested resource either doesn't exist or you don't have access to it."),
   method_not_allowed: kind(405, 'method_not_allowed', 'Method not allowed'),
+  /** Playback of an asset that is preparing or errored. */
+  asset_not_ready: kind(412, 'asset_not_ready', 'Asset is not ready'),
+  range_not_satisfiable: kind(416, 'range_not_satisfiable', 'Range Not Satisfiable'),
   payload_too_large: kind(413, 'payload_too_large', 'Request body is too large'),
   unsupported_media_type: kind(415, 'unsupported_media_type', 'Content-Type must be application/json'),
   internal_error: kind(500, 'internal_error', 'Internal server error', 'defect'),

@@ -1,0 +1,263 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { availableParallelism } from 'node:os';
+import type { Clock } from '../lib/clock.js';
+import { isKinoraError, KinoraError } from '../lib/errors.js';
+import { AUDIO_RENDITION, findSegment, type SegmentTarget } from '../media/find-segment.js';
+import { writeAudioInit, writeVideoInit } from '../media/mp4-boxes.js';
+import type { AudioPlan, Plan, VideoPlan, VideoRendition } from '../media/plan.js';
+import { type MediaPool, type MediaPriority, mediaPriority } from '../pool/media-pool.js';
+import type { MediaJob, MediaResults } from '../pool/protocol.js';
+import type { BlobStore } from '../storage/blob-store.js';
+import { mezzanineKey, sourceKey } from '../storage/keys.js';
+import type { Logger } from '../telemetry/logger.js';
+import { keyPath } from './cache-path.js';
+import { createCrashMemory } from './crash-memory.js';
+import { createReadAhead } from './read-ahead.js';
+import { audioChunkJob, audioChunkRange, tighterEncoder, videoConfigJob, videoSegmentJob } from './segment-jobs.js';
+import type { CachedFile, CacheKey, Production, SegmentStore } from './segment-store.js';
+import { verifyAudioInit, verifyAudioSegment, verifyVideoInit, verifyVideoSegment } from './verify-segment.js';
+
+/** What a segment is made from. */
+export interface PlayableAsset {
+  readonly id: string;
+  readonly plan: Plan;
+}
+
+export interface SegmentRequest {
+  /** Drops this caller's wait; the work ends when nobody else waits for it. */
+  readonly signal?: AbortSignal;
+  /** A viewer's when absent. */
+  readonly priority?: MediaPriority;
+}
+
+export interface SegmentProducer {
+  /**
+   * `init.mp4` or `<number>.m4s` of a video rendition or of `audio`, from the cache or made now. A viewer's request also
+   * starts the segments after it.
+   * @throws KinoraError `not_found` (no such file in the plan), `media_failed`, `media_crashed`, `cancelled`, `unavailable`
+   */
+  segment(asset: PlayableAsset, rendition: string, file: string, request?: SegmentRequest): Promise<CachedFile>;
+  /** Makes what a player asks for first: the start of the start rendition and the sound beside it. */
+  warm(asset: PlayableAsset, request: SegmentRequest): Promise<void>;
+  stop(): void;
+}
+
+export interface SegmentProducerDeps {
+  readonly store: SegmentStore;
+  readonly pool: MediaPool;
+  readonly blobs: BlobStore;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+const WARM_SEGMENTS = 2;
+const MAX_SIZE_TRIES = 4;
+const READ_AHEAD_IDLE_MS = 15_000;
+
+/** What runs for a key, so that a viewer who arrives later can raise it. */
+interface Work {
+  priority: MediaPriority;
+  job?: MediaJob;
+}
+
+export const createSegmentProducer = (deps: SegmentProducerDeps): SegmentProducer => {
+  const { store, pool, blobs, clock, logger } = deps;
+  const cores = availableParallelism();
+  const works = new Map<string, Work>();
+  const crashes = createCrashMemory(clock);
+
+  const run = async <J extends MediaJob>(
+    asset: PlayableAsset,
+    job: J,
+    work: Work,
+    production: Production,
+  ): Promise<MediaResults[J['kind']]> => {
+    work.job = job;
+    try {
+      return await pool.run(job, { priority: work.priority, signal: production.signal });
+    } catch (error) {
+      if (isKinoraError(error, 'media_crashed')) crashes.count(asset.id);
+      throw error;
+    }
+  };
+
+  /** Fewer threads for work that nobody waits for. */
+  const threadsFor = (priority: MediaPriority): number =>
+    priority === mediaPriority.viewer ? Math.max(2, Math.floor(cores / 2)) : 1;
+
+  const makeVideo = async (
+    asset: PlayableAsset,
+    { video, rendition, number }: { video: VideoPlan; rendition: VideoRendition; number: number },
+    key: CacheKey,
+    work: Work,
+    production: Production,
+  ): Promise<void> => {
+    const blob = await blobs.openLocal(video.access === 'mezzanine' ? mezzanineKey(asset.id) : sourceKey(asset.id));
+    try {
+      const seconds = (video.boundaries[number + 1]! - video.boundaries[number]!) / video.timescale;
+      let encoder = rendition.encoder;
+      for (let attempt = 1; ; attempt++) {
+        const outPath = production.temporaryPath();
+        const threads = threadsFor(work.priority);
+        const target = { sourcePath: blob.path, outPath, threads, ...(encoder && { encoder }) };
+        const result = await run(asset, videoSegmentJob(video, rendition, number, target), work, production);
+        const bytes = await readFile(outPath);
+        const difference = verifyVideoSegment(bytes, video, number, result);
+        if (difference > 0) {
+          logger.warn({ asset_id: asset.id, segment: number, difference }, 'a segment lacks or repeats pictures');
+        }
+        const factor = (bytes.length * 8) / seconds / rendition.bandwidth;
+        if (factor <= 1 || !encoder) return await production.commit(key, outPath);
+        const fields = { asset_id: asset.id, rendition: rendition.name, segment: number, factor, attempt };
+        if (attempt === MAX_SIZE_TRIES) {
+          // Larger than promised is still better for a viewer than a hole.
+          logger.warn(fields, 'a segment stays larger than its rendition promises');
+          return await production.commit(key, outPath);
+        }
+        logger.info(fields, 'a segment is larger than its rendition promises and is encoded again');
+        encoder = tighterEncoder(encoder, factor, attempt);
+      }
+    } finally {
+      await blob.release();
+    }
+  };
+
+  const makeAudio = async (
+    asset: PlayableAsset,
+    audio: AudioPlan,
+    keys: readonly CacheKey[],
+    first: number,
+    work: Work,
+    production: Production,
+  ): Promise<void> => {
+    const blob = await blobs.openLocal(sourceKey(asset.id));
+    try {
+      const outPaths = keys.map(() => production.temporaryPath());
+      await run(asset, audioChunkJob(audio, first, blob.path, outPaths), work, production);
+      for (const [index, outPath] of outPaths.entries())
+        verifyAudioSegment(await readFile(outPath), audio, first + index);
+      for (const [index, outPath] of outPaths.entries()) await production.commit(keys[index]!, outPath);
+    } finally {
+      await blob.release();
+    }
+  };
+
+  const makeInit = async (
+    asset: PlayableAsset,
+    target: SegmentTarget,
+    key: CacheKey,
+    work: Work,
+    production: Production,
+  ): Promise<void> => {
+    const path = production.temporaryPath();
+    await writeFile(
+      path,
+      target.kind === 'audio' ? audioInit(target.audio) : await videoInit(asset, target, work, production),
+    );
+    await production.commit(key, path);
+  };
+
+  const videoInit = async (
+    asset: PlayableAsset,
+    { video, rendition }: { video: VideoPlan; rendition: VideoRendition },
+    work: Work,
+    production: Production,
+  ): Promise<Uint8Array> => {
+    const { width, height, encoder } = rendition;
+    const avcc = encoder
+      ? (await run(asset, videoConfigJob(video, rendition, encoder), work, production)).avcc
+      : rendition.avcc;
+    if (avcc === undefined) throw new Error(`rendition ${rendition.name} has neither encoder settings nor avcC`);
+    const bytes = writeVideoInit({
+      timescale: video.timescale,
+      width,
+      height,
+      avcc: Buffer.from(avcc, 'base64'),
+      // A copy keeps the colours of its source, which its own headers describe.
+      ...(encoder && { colour: 'bt709' as const }),
+    });
+    verifyVideoInit(bytes, video, rendition);
+    return bytes;
+  };
+
+  const make = (
+    asset: PlayableAsset,
+    name: string,
+    target: SegmentTarget,
+    request: SegmentRequest,
+  ): Promise<CachedFile> => {
+    const { signal, priority = mediaPriority.viewer } = request;
+    const keyOf = (number: number | 'init'): CacheKey => ({
+      assetId: asset.id,
+      plan: asset.plan.version,
+      rendition: name,
+      file: number === 'init' ? 'init.mp4' : `${number}.m4s`,
+    });
+    const { number } = target;
+    const key = keyOf(number);
+    const chunk = target.kind === 'audio' && number !== 'init' ? audioChunkRange(target.audio, number) : undefined;
+    const keys = chunk ? Array.from({ length: chunk.end - chunk.first }, (_, i) => keyOf(chunk.first + i)) : [key];
+
+    const waiting = works.get(keyPath(key));
+    if (waiting && priority < waiting.priority) {
+      waiting.priority = priority;
+      if (waiting.job) pool.promote(waiting.job, priority);
+    }
+    const produce = async (production: Production): Promise<void> => {
+      crashes.check(asset.id);
+      const work: Work = { priority };
+      for (const each of keys) works.set(keyPath(each), work);
+      try {
+        if (number === 'init') await makeInit(asset, target, key, work, production);
+        else if (target.kind === 'video') await makeVideo(asset, { ...target, number }, key, work, production);
+        else await makeAudio(asset, target.audio, keys, chunk!.first, work, production);
+      } finally {
+        for (const each of keys) if (works.get(keyPath(each)) === work) works.delete(keyPath(each));
+      }
+    };
+    return store.get(key, produce, { ...(signal && { signal }), covers: keys.filter((each) => each !== key) });
+  };
+
+  const readAhead = createReadAhead<PlayableAsset>({
+    make: async (asset, rendition, number, signal) => {
+      const target = findSegment(asset.plan, rendition, `${number}.m4s`);
+      if (target) await make(asset, rendition, target, { signal, priority: mediaPriority.readAhead });
+    },
+    maxUnderWay: 4 * cores,
+    idleMs: READ_AHEAD_IDLE_MS,
+  });
+
+  return {
+    async segment(asset, rendition, file, request = {}) {
+      const target = findSegment(asset.plan, rendition, file);
+      if (!target) throw new KinoraError('not_found');
+      const cached = await make(asset, rendition, target, request);
+      const viewer = (request.priority ?? mediaPriority.viewer) === mediaPriority.viewer;
+      if (viewer && target.kind === 'video' && target.number !== 'init') {
+        readAhead.note(asset, rendition, target.number, target.video.boundaries.length - 1);
+      }
+      return cached;
+    },
+    async warm(asset, request) {
+      const { video, audio } = asset.plan;
+      const names = [...(video ? [video.startRendition] : []), ...(audio ? [AUDIO_RENDITION] : [])];
+      const files = ['init.mp4', ...Array.from({ length: WARM_SEGMENTS }, (_, number) => `${number}.m4s`)];
+      const wanted = names.flatMap((name) =>
+        files.map((file) => ({ name, target: findSegment(asset.plan, name, file) })),
+      );
+      await Promise.all(wanted.map(({ name, target }) => target && make(asset, name, target, request)));
+    },
+    stop: () => readAhead.stop(),
+  };
+};
+
+const audioInit = (audio: AudioPlan): Uint8Array => {
+  const { sampleRate, channels, audioSpecificConfig } = audio;
+  const bytes = writeAudioInit({
+    sampleRate,
+    channels,
+    audioSpecificConfig: Buffer.from(audioSpecificConfig, 'base64'),
+  });
+  verifyAudioInit(bytes, audio);
+  return bytes;
+};

@@ -1,0 +1,96 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { createReadAhead } from './read-ahead.js';
+
+const asset = { id: 'a' };
+let made: string[];
+let aborted: string[];
+let finish: Map<string, () => void>;
+
+const readAhead = (maxUnderWay = 100) =>
+  createReadAhead<{ id: string }>({
+    make: (_, rendition, number, signal) => {
+      const name = `${rendition}/${number}`;
+      made.push(name);
+      signal.addEventListener('abort', () => aborted.push(name));
+      return new Promise<void>((resolve) => finish.set(name, resolve));
+    },
+    maxUnderWay,
+    idleMs: 1000,
+  });
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  made = [];
+  aborted = [];
+  finish = new Map();
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+test('one segment after the first look, two once the viewer moves on', () => {
+  const ahead = readAhead();
+  ahead.note(asset, '720p', 0, 10);
+  expect(made).toEqual(['720p/1']);
+  ahead.note(asset, '720p', 1, 10);
+  expect(made).toEqual(['720p/1', '720p/2', '720p/3']);
+  ahead.stop();
+});
+
+test('nothing beyond the end', () => {
+  const ahead = readAhead();
+  ahead.note(asset, '720p', 8, 10);
+  ahead.note(asset, '720p', 9, 10);
+  expect(made).toEqual(['720p/9']);
+  ahead.stop();
+});
+
+test('scrubbing cancels what the places before have begun', () => {
+  const ahead = readAhead();
+  ahead.note(asset, '720p', 0, 100);
+  ahead.note(asset, '720p', 50, 100);
+  ahead.note(asset, '720p', 20, 100);
+  expect(aborted).toEqual(['720p/1', '720p/51']);
+  ahead.stop();
+});
+
+test('two viewers who play do not disturb each other', () => {
+  const ahead = readAhead();
+  for (const number of [0, 1]) ahead.note(asset, '720p', number, 100);
+  for (const number of [50, 51]) ahead.note(asset, '720p', number, 100);
+  expect(aborted).toEqual(['720p/1']);
+  ahead.note(asset, '720p', 2, 100);
+  expect(made.slice(-1)).toEqual(['720p/4']);
+  ahead.stop();
+});
+
+test('a change of rendition goes on where the viewer was and drops the old one', () => {
+  const ahead = readAhead();
+  for (const number of [0, 1]) ahead.note(asset, '480p', number, 100);
+  made = [];
+  ahead.note(asset, '720p', 2, 100);
+  expect(made).toEqual(['720p/3', '720p/4']);
+  expect(aborted).toEqual(['480p/1', '480p/2', '480p/3']);
+  ahead.stop();
+});
+
+test('a viewer who stays away loses the work begun for him', () => {
+  const ahead = readAhead();
+  ahead.note(asset, '720p', 0, 10);
+  vi.advanceTimersByTime(999);
+  expect(aborted).toEqual([]);
+  vi.advanceTimersByTime(1);
+  expect(aborted).toEqual(['720p/1']);
+});
+
+test('the number of unfinished segments is bounded', async () => {
+  const ahead = readAhead(1);
+  ahead.note(asset, '720p', 0, 10);
+  ahead.note({ id: 'b' }, '720p', 0, 10);
+  expect(made).toEqual(['720p/1']);
+  finish.get('720p/1')!();
+  await vi.advanceTimersByTimeAsync(0);
+  ahead.note({ id: 'b' }, '720p', 1, 10);
+  expect(made).toEqual(['720p/1', '720p/2']);
+  ahead.stop();
+});

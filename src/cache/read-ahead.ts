@@ -1,0 +1,95 @@
+/**
+ * Decides what to make before it is asked for. Requests carry no viewer identity (shared caches must work), so viewers are
+ * recognised by their pace: a cursor is a place in an asset that moves forward segment by segment.
+ */
+export interface ReadAhead<A extends { readonly id: string }> {
+  /** A viewer was served segment `number` of `rendition`, which has `count` segments. */
+  note(asset: A, rendition: string, number: number, count: number): void;
+  stop(): void;
+}
+
+export interface ReadAheadOptions<A> {
+  /** Makes one segment; rejections are the maker's business to log. */
+  readonly make: (asset: A, rendition: string, number: number, signal: AbortSignal) => Promise<unknown>;
+  /** While so many are under way, no more are begun. */
+  readonly maxUnderWay: number;
+  /** A cursor that does not move for this long has lost its viewer. */
+  readonly idleMs: number;
+}
+
+interface Cursor {
+  rendition: string;
+  number: number;
+  /** It has moved forward at least once: somebody plays rather than seeks. */
+  playing: boolean;
+  readonly underWay: Map<string, AbortController>;
+  timer?: NodeJS.Timeout;
+}
+
+/** A player that buffers skips no more segments than this. */
+const MAX_STEP = 3;
+
+export const createReadAhead = <A extends { readonly id: string }>(options: ReadAheadOptions<A>): ReadAhead<A> => {
+  const byAsset = new Map<string, Set<Cursor>>();
+  let underWay = 0;
+
+  const drop = (assetId: string, cursor: Cursor): void => {
+    clearTimeout(cursor.timer);
+    for (const controller of cursor.underWay.values()) controller.abort();
+    const cursors = byAsset.get(assetId);
+    cursors?.delete(cursor);
+    if (cursors?.size === 0) byAsset.delete(assetId);
+  };
+
+  const begin = async (asset: A, cursor: Cursor, rendition: string, number: number): Promise<void> => {
+    const controller = new AbortController();
+    const name = `${rendition}/${number}`;
+    cursor.underWay.set(name, controller);
+    underWay++;
+    try {
+      await options.make(asset, rendition, number, controller.signal);
+    } catch {
+      // Nobody asked for it yet; whoever does gets the error of an own try.
+    } finally {
+      underWay--;
+      if (cursor.underWay.get(name) === controller) cursor.underWay.delete(name);
+    }
+  };
+
+  const findCursor = (cursors: Set<Cursor>, rendition: string, number: number): Cursor | undefined => {
+    const near = [...cursors].filter((cursor) => number >= cursor.number && number - cursor.number <= MAX_STEP);
+    // A player that changes the rendition goes on where it was.
+    return near.find((cursor) => cursor.rendition === rendition) ?? near.find((cursor) => cursor.playing);
+  };
+
+  return {
+    note(asset, rendition, number, count) {
+      const cursors = byAsset.get(asset.id) ?? new Set();
+      byAsset.set(asset.id, cursors);
+      let cursor = findCursor(cursors, rendition, number);
+      if (!cursor) {
+        // Whoever only looked into one place has probably sought on to this one.
+        for (const other of [...cursors]) if (!other.playing) drop(asset.id, other);
+        cursor = { rendition, number, playing: false, underWay: new Map() };
+        byAsset.set(asset.id, cursors.add(cursor));
+      }
+      cursor.playing ||= number > cursor.number;
+      cursor.rendition = rendition;
+      cursor.number = number;
+      const wanted = [number + 1, ...(cursor.playing ? [number + 2] : [])].filter((next) => next < count);
+      const names = new Set(wanted.map((next) => `${rendition}/${next}`));
+      for (const [name, controller] of cursor.underWay) if (!names.has(name)) controller.abort();
+      for (const next of wanted) {
+        if (underWay < options.maxUnderWay && !cursor.underWay.has(`${rendition}/${next}`)) {
+          void begin(asset, cursor, rendition, next);
+        }
+      }
+      clearTimeout(cursor.timer);
+      const idle = cursor;
+      cursor.timer = setTimeout(() => drop(asset.id, idle), options.idleMs).unref();
+    },
+    stop() {
+      for (const [assetId, cursors] of [...byAsset]) for (const cursor of [...cursors]) drop(assetId, cursor);
+    },
+  };
+};

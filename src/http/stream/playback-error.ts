@@ -1,0 +1,27 @@
+import { type ErrorCode, isKinoraError } from '../../lib/errors.js';
+
+/** Answer of the stream and image hosts to a failure. */
+export interface PlaybackError {
+  readonly status: number;
+  readonly body: { readonly code: number; readonly message: string };
+}
+
+/** Codes are those of `google.rpc.Code`. */
+const playbackCodes: Partial<Record<ErrorCode, number>> = {
+  invalid_parameters: 3,
+  forbidden: 7,
+  not_found: 5,
+  method_not_allowed: 12,
+  asset_not_ready: 9,
+  range_not_satisfiable: 11,
+  unavailable: 14,
+};
+
+/** Whatever is not meant for viewers becomes an internal error without a word about its cause. */
+export const playbackError = (error: unknown): PlaybackError => {
+  const code = isKinoraError(error) ? playbackCodes[error.code] : undefined;
+  if (!isKinoraError(error) || code === undefined)
+    return { status: 500, body: { code: 13, message: 'Internal error' } };
+  const message = error.code === 'not_found' ? 'Not Found' : error.messages[0]!;
+  return { status: error.status, body: { code, message } };
+};

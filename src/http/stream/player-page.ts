@@ -1,0 +1,84 @@
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
+import { matchesEtag } from './byte-range.js';
+
+/** True for what a browser sends when an address is opened; players and tools ask for anything or for a playlist. */
+export const acceptsHtml = (accept: string | undefined): boolean =>
+  accept?.split(',').some((part) => /^\s*text\/html\s*(;|$)/i.test(part) && !/;\s*q=0(\.0*)?\s*(;|$)/i.test(part)) ??
+  false;
+
+const require = createRequire(import.meta.url);
+const script = 'text/javascript; charset=utf-8';
+const assets = {
+  'player.js': { file: new URL('./player/player.js', import.meta.url), type: script },
+  'player.css': { file: new URL('./player/player.css', import.meta.url), type: 'text/css; charset=utf-8' },
+  'hls.min.js': { file: require.resolve('hls.js/dist/hls.min.js'), type: script },
+  'hls.worker.js': { file: require.resolve('hls.js/dist/hls.worker.js'), type: script },
+};
+
+const POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "connect-src 'self'",
+  'img-src data:',
+  "media-src 'self' blob:",
+  "worker-src 'self' blob:",
+  "base-uri 'none'",
+  "form-action 'none'",
+].join('; ');
+
+export interface Player {
+  /** The files of the page under `/player/`, a name no playback id can have. */
+  readonly routes: FastifyPluginAsync;
+  /** The page that plays a playback id, or says why it can't; `status` is that of the playlist. */
+  page(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    playbackId: string,
+    state: { readonly status: number; readonly title?: string | undefined },
+  ): FastifyReply;
+}
+
+export const loadPlayer = async (): Promise<Player> => {
+  const template = await readFile(new URL('./player/player.html', import.meta.url), 'utf8');
+  const files = await Promise.all(
+    Object.entries(assets).map(async ([name, { file, type }]) => ({ name, type, bytes: await readFile(file) })),
+  );
+  return {
+    async routes(app) {
+      for (const { name, type, bytes } of files) {
+        const etag = `"${createHash('sha256').update(bytes).digest('hex').slice(0, 32)}"`;
+        app.get(`/player/${name}`, async (request, reply) => {
+          reply.headers({ etag, 'cache-control': 'public, max-age=300', 'x-content-type-options': 'nosniff' });
+          if (matchesEtag(request.headers['if-none-match'], etag)) return reply.code(304).send();
+          return reply.type(type).send(bytes);
+        });
+      }
+    },
+    page(request, reply, playbackId, { status, title }) {
+      const queryAt = request.url.indexOf('?');
+      const query = queryAt === -1 ? '' : request.url.slice(queryAt);
+      const values: Record<string, string> = {
+        title: title ?? 'Video',
+        source: `/${encodeURIComponent(playbackId)}.m3u8${query}`,
+        status: String(status),
+      };
+      const html = template.replace(/\{\{(\w+)\}\}/g, (_, name: string) => escapeHtml(values[name]!));
+      return reply
+        .code(status)
+        .headers({
+          'cache-control': 'no-cache',
+          'content-security-policy': POLICY,
+          'referrer-policy': 'strict-origin-when-cross-origin',
+          'x-content-type-options': 'nosniff',
+        })
+        .type('text/html; charset=utf-8')
+        .send(html);
+    },
+  };
+};
+
+const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);

@@ -1,0 +1,109 @@
+// The page's own small player: hls.js where Media Source Extensions work, the browser's own HLS on Safari.
+const root = document.querySelector('#player');
+const video = root.querySelector('video');
+const message = root.querySelector('#message');
+const select = root.querySelector('select');
+const { source, status } = root.dataset;
+
+const POLL_MS = 1000;
+const SEEK_SECONDS = 5;
+
+const messages = {
+  400: 'The address of this video contains an invalid setting.',
+  403: 'You do not have access to this video.',
+  404: 'This video does not exist.',
+  412: 'This video is being prepared. It starts by itself as soon as it is ready.',
+};
+
+const showMessage = (text) => {
+  message.textContent = text;
+  message.hidden = false;
+  video.hidden = true;
+};
+
+/** Playing may be refused until the viewer has touched the page; the controls are there for that. */
+const start = () => video.play().catch(() => undefined);
+
+const showLevels = (hls) => {
+  const option = (text, value) => select.append(new Option(text, value));
+  option('Auto', -1);
+  const levels = hls.levels
+    .map(({ width, height }, index) => ({ lines: Math.min(width, height), index }))
+    .filter(({ lines }) => lines > 0)
+    .sort((a, b) => b.lines - a.lines);
+  for (const { lines, index } of levels) option(`${lines}p`, index);
+  select.parentElement.hidden = select.options.length < 3;
+  select.addEventListener('change', () => {
+    hls.nextLevel = Number(select.value);
+    video.focus();
+  });
+};
+
+const play = () => {
+  message.hidden = true;
+  video.hidden = false;
+  const native = video.canPlayType('application/vnd.apple.mpegurl') !== '';
+  const safari = native && 'webkitSupportsPresentationMode' in video;
+  if (safari || !window.Hls?.isSupported()) {
+    if (!native) return showMessage('This browser cannot play the video.');
+    video.src = source;
+    video.addEventListener('error', () => showMessage('The video could not be played.'));
+    return start();
+  }
+  const hls = new window.Hls({ workerPath: '/player/hls.worker.js' });
+  let recovered = false;
+  hls.on(window.Hls.Events.MANIFEST_PARSED, () => {
+    showLevels(hls);
+    start();
+  });
+  hls.on(window.Hls.Events.ERROR, (_, { fatal, type, response }) => {
+    if (!fatal) return;
+    if (type === window.Hls.ErrorTypes.MEDIA_ERROR && !recovered) {
+      recovered = true;
+      hls.recoverMediaError();
+      return;
+    }
+    hls.destroy();
+    showMessage(messages[response?.code] ?? 'The video could not be played.');
+  });
+  hls.loadSource(source);
+  hls.attachMedia(video);
+};
+
+const pollUntilReady = async () => {
+  const answer = await fetch(source, { method: 'HEAD', cache: 'no-store' }).catch(() => undefined);
+  // A server that can't be reached for a moment (a restart) is asked again like one that is not ready.
+  if (answer?.ok) return location.reload();
+  if (answer && answer.status !== 412 && answer.status < 500) return showMessage(messages[answer.status] ?? '');
+  setTimeout(pollUntilReady, POLL_MS);
+};
+
+const keys = {
+  ' ': () => (video.paused ? start() : video.pause()),
+  k: () => keys[' '](),
+  m: () => {
+    video.muted = !video.muted;
+  },
+  f: () => (document.fullscreenElement ? document.exitFullscreen() : video.requestFullscreen()),
+  ArrowLeft: () => {
+    video.currentTime -= SEEK_SECONDS;
+  },
+  ArrowRight: () => {
+    video.currentTime += SEEK_SECONDS;
+  },
+};
+
+document.addEventListener('keydown', (event) => {
+  // The browser's own controls handle the keys of the focused video, the list its own.
+  if (event.target === video || event.target === select || event.ctrlKey || event.metaKey || event.altKey) return;
+  const act = keys[event.key];
+  if (!act || video.hidden) return;
+  event.preventDefault();
+  act();
+});
+
+if (status === '200') play();
+else {
+  showMessage(messages[status] ?? 'The video could not be played.');
+  if (status === '412') setTimeout(pollUntilReady, POLL_MS);
+}

@@ -1,0 +1,24 @@
+// Commits files of a known content for ever and prints each name once it is visible, until it is killed.
+import { writeFile } from 'node:fs/promises';
+import { createSegmentStore } from '#kinora/cache/disk-segment-store.js';
+import { systemClock } from '#kinora/lib/clock.js';
+
+const quiet = { debug() {}, info() {}, warn() {}, error() {}, child: () => quiet };
+const store = await createSegmentStore({ dir: process.argv[2], maxBytes: 1e9, logger: quiet, clock: systemClock });
+const commitForEver = async (first, step) => {
+  for (let number = first; ; number += step) {
+    const key = {
+      assetId: 'AssetAssetAssetAssetAssetAssetAssetAsset',
+      plan: 1,
+      rendition: '720p',
+      file: `${number}.m4s`,
+    };
+    await store.get(key, async ({ temporaryPath, commit }) => {
+      const path = temporaryPath();
+      await writeFile(path, Buffer.alloc(300_000, number % 256));
+      await commit(key, path);
+    });
+    process.stdout.write(`${key.file}\n`);
+  }
+};
+await Promise.all([0, 1, 2, 3].map((first) => commitForEver(first, 4)));
