@@ -27,7 +27,8 @@ export type ApiCall = <T>(method: 'GET' | 'POST' | 'DELETE', path: string, body?
 /** Where this machine reaches the server. */
 export const serverUrl = (config: Config): string => {
   if (config.publicUrl !== undefined) return config.publicUrl;
-  if (config.port === 0) throw usageError('KINORA_PORT is 0, so the address of the server is not known: set KINORA_PUBLIC_URL.');
+  if (config.port === 0)
+    throw usageError('KINORA_PORT is 0, so the address of the server is not known: set KINORA_PUBLIC_URL.');
   const everywhere: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' };
   const host = everywhere[config.host] ?? config.host;
   return `http://${host.includes(':') ? `[${host}]` : host}:${config.port}`;
@@ -38,7 +39,9 @@ export const connectApi = async (config: Config): Promise<ApiCall> => {
   const origin = serverUrl(config);
   const token = await findToken(config);
   if (token === undefined) {
-    throw usageError(`No access token: set KINORA_TOKEN, or start the server once so that it leaves one in ${localTokenPath(config.dataDir)}.`);
+    throw usageError(
+      `No access token: set KINORA_TOKEN, or start the server once so that it leaves one in ${localTokenPath(config.dataDir)}.`,
+    );
   }
   const authorization = `Basic ${Buffer.from(token).toString('base64')}`;
   return async <T>(method: string, path: string, body?: object): Promise<Body<T>> => {
@@ -62,7 +65,10 @@ const send = async (url: string, init: RequestInit): Promise<Response> => {
     return await fetch(url, init);
   } catch (error) {
     const cause = error instanceof Error ? error.cause : error;
-    throw new KinoraError('unavailable', { messages: [`No server answers at ${new URL(url).origin}; is kinora serve running?`], cause });
+    throw new KinoraError('unavailable', {
+      messages: [`No server answers at ${new URL(url).origin}; is kinora serve running?`],
+      cause,
+    });
   }
 };
 

@@ -40,10 +40,16 @@ const watchAsset = async (api: ApiCall, config: Config, id: string): Promise<num
   line.end();
   if (asset.status === 'errored') {
     const messages = asset.errors?.messages ?? [];
-    throw new KinoraError('invalid_input', { messages: messages.length > 0 ? messages : ['The asset ended with an error.'] });
+    throw new KinoraError('invalid_input', {
+      messages: messages.length > 0 ? messages : ['The asset ended with an error.'],
+    });
   }
   const playbackId = asset.playback_ids?.find(({ policy }) => policy === 'public');
-  print(playbackId ? `${config.streamUrl ?? serverUrl(config)}/${playbackId.id}` : `${id} is ready; it has no public playback id.`);
+  print(
+    playbackId
+      ? `${config.streamUrl ?? serverUrl(config)}/${playbackId.id}`
+      : `${id} is ready; it has no public playback id.`,
+  );
   return 0;
 };
 
@@ -58,7 +64,10 @@ const create: Command = {
       });
     }
     const api = await connectApi(config);
-    const { data } = await api<ApiAsset>('POST', '/video/v1/assets', { inputs: [{ url }], playback_policies: ['public'] });
+    const { data } = await api<ApiAsset>('POST', '/video/v1/assets', {
+      inputs: [{ url }],
+      playback_policies: ['public'],
+    });
     return watchAsset(api, config, data.id);
   },
 };

@@ -13,7 +13,7 @@ export const writeLocalToken = async (dataDir: string, token: string): Promise<v
 
 /** `KINORA_TOKEN`, else the token that the first start left; undefined when there is neither. */
 export const findToken = async (config: Config): Promise<string | undefined> => {
-  if (config.token) return `${config.token.id}:${config.token.secret}`;
+  if (config.token !== undefined) return config.token;
   try {
     return (await readFile(localTokenPath(config.dataDir), 'utf8')).trim();
   } catch (error) {

@@ -18,8 +18,12 @@ const exitStatusOf = (error: unknown): number => {
 const commandLine = (words: string, command: Command): string => ['kinora', words, ...command.args].join(' ');
 
 const help = (): string => {
-  const lines = Object.entries(commands).map(([words, command]) => `  ${commandLine(words, command).padEnd(36)}${command.summary}`);
-  const flags = Object.values(options).map(({ variable, doc }) => `  ${flagOf(variable).padEnd(25)}${doc.replaceAll('`', '')}`);
+  const lines = Object.entries(commands).map(
+    ([words, command]) => `  ${commandLine(words, command).padEnd(36)}${command.summary}`,
+  );
+  const flags = Object.values(options).map(
+    ({ variable, doc }) => `  ${flagOf(variable).padEnd(25)}${doc.replaceAll('`', '')}`,
+  );
   return [
     'Kinora: a self-hosted video API.',
     '',
@@ -37,7 +41,12 @@ const help = (): string => {
 
 const commandHelp = (words: string, command: Command): string => {
   const flags = Object.entries(command.flags ?? {}).map(([flag, doc]) => `  ${flag.padEnd(18)}${doc}`);
-  return [`Usage: ${commandLine(words, command)}`, '', command.summary, ...(flags.length > 0 ? ['', ...flags] : [])].join('\n');
+  return [
+    `Usage: ${commandLine(words, command)}`,
+    '',
+    command.summary,
+    ...(flags.length > 0 ? ['', ...flags] : []),
+  ].join('\n');
 };
 
 const version = (): string => JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')).version;
@@ -60,7 +69,11 @@ const findCommand = (rest: readonly string[]): { words: string; command: Command
 
 const run = async (argv: readonly string[]): Promise<number> => {
   const ownFlags = Object.values(commands).flatMap((command) => Object.keys(command.flags ?? {}));
-  const commandFlags = { ...Object.fromEntries(ownFlags.map((flag) => [flag, true])), '--help': false, '--version': false };
+  const commandFlags = {
+    ...Object.fromEntries(ownFlags.map((flag) => [flag, true])),
+    '--help': false,
+    '--version': false,
+  };
   const { config, rest, flags } = loadConfig({ argv, ...readEnvironment(), commandFlags });
   if (flags['--version']) {
     print(version());

@@ -35,7 +35,9 @@ const startBlock = (config: Config, { url, newToken, hasToken }: Running): strin
     '',
     `  Address         ${url}`,
     `  Data directory  ${config.dataDir}`,
-    ...(newToken ? [`  Access token    ${newToken}`, `                  (shown this once; kept for this machine in ${tokenPath})`] : []),
+    ...(newToken
+      ? [`  Access token    ${newToken}`, `                  (shown this once; kept for this machine in ${tokenPath})`]
+      : []),
     '',
     'Create an asset from the address of any video:',
     '',
@@ -51,7 +53,7 @@ export const serve: Command = {
   args: [],
   run: async ({ config, logger }) => {
     const stopSignal = nextStopSignal();
-    const kinora = await createKinora(config);
+    const kinora = await createKinora(config, { logger });
     await kinora.start();
     const newToken = kinora.firstStart?.token;
     if (newToken) await writeLocalToken(config.dataDir, newToken);

@@ -1,0 +1,16 @@
+import { join } from 'node:path';
+
+/** Says that a backup is complete, and of what kind. */
+export interface Manifest {
+  readonly format: 1;
+  readonly database: 'pglite' | 'postgres';
+  readonly created_at: string;
+}
+
+export const backupFiles = (directory: string) => ({
+  manifest: join(directory, 'kinora-backup.json'),
+  /** The data directory. */
+  data: join(directory, 'data'),
+  /** Beside an external PostgreSQL only. */
+  dump: join(directory, 'database.dump'),
+});
