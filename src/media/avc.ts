@@ -43,6 +43,26 @@ export const annexBToLengthPrefixed = (bytes: Uint8Array): Uint8Array => {
   return output;
 };
 
+/** Drops access-unit delimiters from an access unit with 4-byte lengths; the same array when there is none. */
+export const withoutAccessUnitDelimiters = (bytes: Uint8Array): Uint8Array => {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const kept: Uint8Array[] = [];
+  for (let offset = 0; offset + 4 < bytes.length; ) {
+    const end = offset + 4 + view.getUint32(offset);
+    if ((bytes[offset + 4]! & 0x1f) !== NAL_ACCESS_UNIT_DELIMITER) kept.push(bytes.subarray(offset, end));
+    offset = end;
+  }
+  const total = kept.reduce((sum, unit) => sum + unit.length, 0);
+  if (total === bytes.length) return bytes;
+  const output = new Uint8Array(total);
+  let offset = 0;
+  for (const unit of kept) {
+    output.set(unit, offset);
+    offset += unit.length;
+  }
+  return output;
+};
+
 const PROFILES_WITH_CHROMA_FIELDS = new Set([100, 110, 122, 144]);
 
 /** The avcC record, 4-byte lengths. High profiles are taken as 8-bit 4:2:0, the only form Kinora writes or copies. */
