@@ -53,7 +53,7 @@ export const openSource = (source: MediaSource, options: OpenOptions = {}): Form
     protocol_whitelist: 'file',
     // Aliases of one demuxer ("mov,mp4,m4a…") are all matched by the first.
     format_whitelist: source.formatName?.split(',')[0] ?? FORMATS,
-    codec_whitelist: [...CODECS].join(',') + ',' + DECODERS,
+    codec_whitelist: `${[...CODECS].join(',')},${DECODERS}`,
     probesize: PROBE_BYTES,
     analyzeduration: ANALYZE_MICROSECONDS,
     ...(options.maxStreams !== undefined && { max_streams: options.maxStreams }),

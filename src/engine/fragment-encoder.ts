@@ -1,0 +1,161 @@
+import {
+  AV_CODEC_FLAG_GLOBAL_HEADER,
+  AV_PICTURE_TYPE_NONE,
+  AV_PIX_FMT_YUV420P,
+  AVCOL_PRI_BT709,
+  AVCOL_RANGE_MPEG,
+  AVCOL_SPC_BT709,
+  AVCOL_TRC_BT709,
+  FF_ENCODER_LIBX264,
+} from 'node-av/constants';
+import { Rational as AvRational, Codec, CodecContext, type Frame, type Packet } from 'node-av/lib';
+import { planSampleTimes, writeFragment } from '../media/mp4-boxes.js';
+import type { EncoderSettings } from '../media/plan.js';
+import type { Rational } from '../media/source-facts.js';
+import { check, failMedia, isDrained, newPacket, setOptions } from './av.js';
+
+export interface FragmentEncoderSettings {
+  readonly width: number;
+  readonly height: number;
+  readonly frameRate: Rational;
+  /** Without `maxRate` and `level` the rate is not limited and the level follows from size and rate. */
+  readonly encoder: Pick<EncoderSettings, 'preset' | 'crf'> & Partial<EncoderSettings>;
+  /** Ticks per second of the times given to `add`. */
+  readonly timescale: number;
+  readonly threads: number;
+}
+
+/**
+ * The encoder's own clock. It only spaces the pictures for rate control: true times are kept beside it and never rounded.
+ * A constant, because it is written into the SPS, which has to be the same for every source.
+ */
+const CLOCK = 90_000;
+
+/**
+ * `stitchable` keeps SPS and PPS equal whatever the content, so that one init segment serves all; one key frame, at the start;
+ * `annexb=0` writes length prefixes.
+ */
+const X264_PARAMS = 'scenecut=0:open-gop=0:keyint=infinite:stitchable=1:annexb=0';
+
+const openEncoder = (settings: FragmentEncoderSettings): CodecContext => {
+  const codec = Codec.findEncoderByName(FF_ENCODER_LIBX264);
+  if (codec === null) throw failMedia('encode', 'libx264 is missing');
+  const { encoder, frameRate } = settings;
+  const context = new CodecContext();
+  context.allocContext3(codec);
+  try {
+    context.width = settings.width;
+    context.height = settings.height;
+    context.pixelFormat = AV_PIX_FMT_YUV420P;
+    context.sampleAspectRatio = new AvRational(1, 1);
+    context.timeBase = new AvRational(1, CLOCK);
+    if (frameRate.num > 0) context.framerate = new AvRational(frameRate.num, frameRate.den);
+    context.colorPrimaries = AVCOL_PRI_BT709;
+    context.colorTrc = AVCOL_TRC_BT709;
+    context.colorSpace = AVCOL_SPC_BT709;
+    context.colorRange = AVCOL_RANGE_MPEG;
+    context.threadCount = settings.threads;
+    context.setFlags(AV_CODEC_FLAG_GLOBAL_HEADER);
+    setOptions(context, {
+      preset: encoder.preset,
+      profile: 'high',
+      crf: encoder.crf,
+      bf: 2,
+      'x264-params': X264_PARAMS,
+      ...(encoder.maxRate !== undefined && { maxrate: encoder.maxRate, bufsize: 2 * encoder.maxRate }),
+      ...(encoder.level !== undefined && { level: encoder.level }),
+    });
+    check(context.open2Sync(codec, null), 'open libx264');
+  } catch (error) {
+    context.freeContext();
+    throw error;
+  }
+  return context;
+};
+
+/** The avcC record that every fragment of these settings shares. */
+export const readEncoderConfig = (settings: FragmentEncoderSettings): Buffer => {
+  const context = openEncoder(settings);
+  try {
+    const avcc = context.extraData;
+    if (avcc === null || avcc[0] !== 1) throw failMedia('open libx264', 'it gave no avcC record');
+    return Buffer.from(avcc);
+  } finally {
+    context.freeContext();
+  }
+};
+
+/** Encodes pictures into one fragment that starts with its only key frame. */
+export class FragmentEncoder {
+  private readonly context: CodecContext;
+  private readonly packet: Packet = newPacket();
+  private clock = -1n;
+  private readonly ticksOf = new Map<bigint, number>();
+  private readonly samples: { readonly ticks: number; readonly data: Buffer; readonly sync: boolean }[] = [];
+
+  constructor(private readonly settings: FragmentEncoderSettings) {
+    try {
+      this.context = openEncoder(settings);
+    } catch (error) {
+      this.packet.free();
+      throw error;
+    }
+  }
+
+  get pictures(): number {
+    return this.ticksOf.size;
+  }
+
+  /** Times must grow. The frame is not kept. */
+  add(frame: Frame, ticks: number): void {
+    const clock = BigInt(Math.round((ticks * CLOCK) / this.settings.timescale));
+    this.clock = this.clock < clock ? clock : this.clock + 1n;
+    this.ticksOf.set(this.clock, ticks);
+    frame.pts = this.clock;
+    frame.pictType = AV_PICTURE_TYPE_NONE;
+    check(this.context.sendFrameSync(frame), 'encode picture');
+    this.drain();
+  }
+
+  /** The whole fragment; its durations add up to `endTicks - startTicks`. */
+  finish(range: { sequence: number; startTicks: number; endTicks: number }): {
+    bytes: Uint8Array;
+    sampleCount: number;
+  } {
+    check(this.context.sendFrameSync(null), 'encode picture');
+    this.drain();
+    if (this.samples.length === 0 || this.samples.length !== this.pictures) {
+      throw failMedia('encode', `${this.pictures} pictures became ${this.samples.length} samples`);
+    }
+    const times = planSampleTimes(
+      this.samples.map(({ ticks }) => ticks),
+      range.startTicks,
+      range.endTicks,
+    );
+    const bytes = writeFragment({
+      sequence: range.sequence,
+      baseDecodeTicks: range.startTicks,
+      samples: this.samples.map(({ data, sync }, index) => ({ ...times[index]!, sizeBytes: data.length, sync })),
+      data: this.samples.map(({ data }) => data),
+    });
+    return { bytes, sampleCount: this.samples.length };
+  }
+
+  close(): void {
+    this.context.freeContext();
+    this.packet.free();
+  }
+
+  private drain(): void {
+    for (;;) {
+      const code = this.context.receivePacketSync(this.packet);
+      if (isDrained(code)) return;
+      check(code, 'encode picture');
+      const { pts, data, isKeyframe } = this.packet;
+      const ticks = this.ticksOf.get(pts);
+      if (data === null || ticks === undefined) throw failMedia('encode', 'a packet without data or time');
+      this.samples.push({ ticks, data: Buffer.from(data), sync: isKeyframe });
+      this.packet.unref();
+    }
+  }
+}

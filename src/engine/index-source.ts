@@ -1,0 +1,115 @@
+import { statSync, writeFileSync } from 'node:fs';
+import { AV_PKT_FLAG_CORRUPT, AV_PKT_FLAG_DISCARD, AVERROR_EOF } from 'node-av/constants';
+import type { Packet, Stream } from 'node-av/lib';
+import type { SourceIndex, StreamIndex } from '../media/source-index.js';
+import { encodeSourceIndex } from '../media/source-index-codec.js';
+import type { IndexJob, MediaResults } from '../pool/protocol.js';
+import { NO_PTS, newPacket } from './av.js';
+import { openSource, readOnly, streamAt } from './open-source.js';
+import type { HandlerContext } from './serve-jobs.js';
+
+/** A hole this long in a transport or program stream is a jump of its clock, not a picture shown for so long. */
+const MAX_STEP_SECONDS = 10;
+/** Read errors after which the rest of the file is given up. */
+const MAX_READ_ERRORS = 20;
+const PROGRESS_PACKETS = 2_000;
+
+/** One pass over the packets of the chosen streams, without decoding. */
+export const indexSource = (job: IndexJob, context: HandlerContext): MediaResults['index'] => {
+  const sizeBytes = Math.max(statSync(job.source.path).size, 1);
+  const format = openSource(job.source);
+  const packet = newPacket();
+  try {
+    const formatName = format.iformat?.name ?? '';
+    const column = (index: number | undefined): StreamColumns | undefined =>
+      index === undefined ? undefined : new StreamColumns(streamAt(format, index), formatName);
+    const video = column(job.videoStreamIndex);
+    const audio = column(job.audioStreamIndex);
+    readOnly(
+      format,
+      [job.videoStreamIndex, job.audioStreamIndex].filter((index) => index !== undefined),
+    );
+    let errors = 0;
+    for (let packets = 1; ; packets += 1) {
+      const code = format.readFrameSync(packet);
+      if (code === AVERROR_EOF) break;
+      if (code < 0) {
+        errors += 1;
+        if (errors > MAX_READ_ERRORS) break;
+        continue;
+      }
+      if (packet.streamIndex === job.videoStreamIndex) video?.add(packet);
+      else if (packet.streamIndex === job.audioStreamIndex) audio?.add(packet);
+      if (packets % PROGRESS_PACKETS === 0 && packet.pos > 0n)
+        context.progress(Math.min(Number(packet.pos) / sizeBytes, 1));
+      packet.unref();
+    }
+    const index: SourceIndex = {
+      ...(video && { video: video.finish() }),
+      ...(audio && { audio: audio.finish() }),
+      discontinuous: errors > 0 || video?.broken === true,
+    };
+    writeFileSync(job.outPath, encodeSourceIndex(index));
+    return { packets: (index.video?.pts.length ?? 0) + (index.audio?.pts.length ?? 0) };
+  } finally {
+    packet.free();
+    format.closeInputSync();
+  }
+};
+
+class StreamColumns {
+  private readonly pts: number[] = [];
+  private readonly key: number[] = [];
+  private readonly size: number[] = [];
+  private readonly position: number[] = [];
+  private latest = Number.NEGATIVE_INFINITY;
+  private lastDuration = 0;
+  private lastDts: number | undefined;
+  private readonly isAvi: boolean;
+  private readonly maxStep: number;
+  /** Times go back or jump, or packets are damaged. */
+  broken = false;
+
+  constructor(stream: Stream, formatName: string) {
+    this.isAvi = formatName === 'avi';
+    const isMpegStream = formatName === 'mpegts' || formatName === 'mpeg';
+    this.maxStep = isMpegStream
+      ? (MAX_STEP_SECONDS * stream.timeBase.den) / stream.timeBase.num
+      : Number.POSITIVE_INFINITY;
+  }
+
+  add(packet: Packet): void {
+    const dts = packet.dts === NO_PTS ? undefined : Number(packet.dts);
+    if (dts !== undefined) {
+      if (this.lastDts !== undefined && (dts < this.lastDts || dts - this.lastDts > this.maxStep)) this.broken = true;
+      this.lastDts = dts;
+    }
+    if ((packet.flags & AV_PKT_FLAG_CORRUPT) !== 0) this.broken = true;
+    // AVI has decode times only; the pictures of a stream take the same set of times in their own order.
+    const time = this.isAvi ? packet.dts : packet.pts;
+    // The second field of a picture has no time of its own.
+    if (time === NO_PTS) return;
+    const pts = Number(time);
+    // What the edit list cuts off at the end is never shown; what it cuts at the start is needed to decode the rest.
+    if ((packet.flags & AV_PKT_FLAG_DISCARD) !== 0 && pts >= 0) return;
+    this.pts.push(pts);
+    this.key.push(packet.isKeyframe ? 1 : 0);
+    this.size.push(packet.size);
+    this.position.push(Number(packet.pos));
+    if (pts < this.latest) return;
+    this.lastDuration = Number(packet.duration);
+    this.latest = pts;
+  }
+
+  finish(): StreamIndex {
+    const sorted = Float64Array.from(this.pts).sort();
+    const lastStep = sorted.length > 1 ? sorted.at(-1)! - sorted.at(-2)! : 1;
+    return {
+      pts: Float64Array.from(this.pts),
+      key: Uint8Array.from(this.key),
+      size: Uint32Array.from(this.size),
+      position: Float64Array.from(this.position),
+      lastDuration: Math.max(this.lastDuration || lastStep, 1),
+    };
+  }
+}

@@ -1,0 +1,148 @@
+import { AV_BUFFERSRC_FLAG_KEEP_REF } from 'node-av/constants';
+import { avGetPixFmtName, type FilterContext, FilterGraph, type Frame } from 'node-av/lib';
+import type { PictureChain } from '../media/plan.js';
+import type { Rational } from '../media/source-facts.js';
+import { check, failMedia, isDrained, NO_PTS, newFrame } from './av.js';
+import { burnTestMark } from './burn-test-mark.js';
+import { MATRICES, PRIMARIES, RANGES, TRANSFERS } from './colour-names.js';
+import type { Crop } from './video-reader.js';
+
+export interface PictureFilterSettings {
+  readonly picture: PictureChain;
+  readonly crop: Crop | undefined;
+  /** Result, after rotation. */
+  readonly width: number;
+  readonly height: number;
+  /** Of the pictures that come in, and of the times that go out. */
+  readonly timeBase: Rational;
+  readonly threads: number;
+}
+
+const TURNS = { 0: [], 90: ['transpose=clock'], 180: ['hflip', 'vflip'], 270: ['transpose=cclock'] } as const;
+
+const known = (names: Readonly<Record<number, string>>, name: string): string | undefined =>
+  Object.values(names).includes(name) ? name : undefined;
+
+/** Says what the samples mean, where the pictures themselves do not: wrong or missing tags must not reach the conversion. */
+const describeColour = ({ colour, toneMap }: PictureChain, frame: Frame): string => {
+  const isRgb = /rgb|bgr|gbr|pal8/.test(avGetPixFmtName(frame.format as number as never) ?? '');
+  // The usual rule for untagged video: high definition is BT.709, the rest BT.601.
+  const matrix = known(MATRICES, colour.matrix) ?? (toneMap ? 'bt2020nc' : frame.height >= 720 ? 'bt709' : 'smpte170m');
+  const transfer = toneMap && { pq: 'smpte2084', hlg: 'arib-std-b67' }[toneMap];
+  const fields = {
+    color_primaries: known(PRIMARIES, colour.primaries) ?? (toneMap && 'bt2020'),
+    color_trc: transfer ?? known(TRANSFERS, colour.transfer),
+    colorspace: isRgb ? 'gbr' : matrix,
+    range: isRgb ? 'pc' : (known(RANGES, colour.range) ?? 'tv'),
+  };
+  const settings = Object.entries(fields).flatMap(([name, value]) => (value ? [`${name}=${value}`] : []));
+  return `setparams=${settings.join(':')}`;
+};
+
+/** Scaling comes before tone mapping and turning: both then work on fewer pixels. */
+const describeChain = ({ picture, crop, width, height }: PictureFilterSettings, frame: Frame): string => {
+  const sideways = picture.rotation === 90 || picture.rotation === 270;
+  const size = sideways ? `${height}:${width}` : `${width}:${height}`;
+  return [
+    ...(picture.deinterlace ? ['bwdif=mode=send_frame:parity=auto:deint=all'] : []),
+    ...(crop ? [`crop=iw-${crop.left + crop.right}:ih-${crop.top + crop.bottom}:${crop.left}:${crop.top}`] : []),
+    describeColour(picture, frame),
+    ...(picture.toneMap
+      ? [
+          `scale=${size}:flags=bicubic`,
+          'tonemapx=tonemap=bt2390:desat=0:peak=100:t=bt709:m=bt709:p=bt709:format=yuv420p',
+        ]
+      : [`scale=${size}:flags=bicubic:out_color_matrix=bt709:out_range=tv`]),
+    ...TURNS[picture.rotation],
+    ...(picture.flipHorizontal ? ['hflip'] : []),
+    'setsar=1',
+    'format=yuv420p',
+  ].join(',');
+};
+
+/** Turns decoded pictures into pictures of one rung; the graph is built again when the pictures change their shape. */
+export class PictureFilter {
+  private graph: FilterGraph | undefined;
+  private input!: FilterContext;
+  private output!: FilterContext;
+  private shape = '';
+  private readonly result = newFrame();
+
+  /** @param emit gets each finished picture, valid during the call only, and its time in ticks of `timeBase`. */
+  constructor(
+    private readonly settings: PictureFilterSettings,
+    private readonly emit: (frame: Frame, pts: number) => void,
+  ) {}
+
+  push(frame: Frame, pts: number): void {
+    const shape = [frame.width, frame.height, frame.format].join();
+    if (shape !== this.shape) {
+      this.flush();
+      this.build(frame);
+      this.shape = shape;
+    }
+    frame.pts = BigInt(pts);
+    check(this.input.buffersrcAddFrameSync(frame, AV_BUFFERSRC_FLAG_KEEP_REF), 'filter picture');
+    this.drain();
+  }
+
+  /** Gives out what is held back; the next picture starts a new graph. */
+  flush(): void {
+    if (this.graph === undefined) return;
+    check(this.input.buffersrcAddFrameSync(null), 'filter picture');
+    this.drain();
+    this.graph.free();
+    this.graph = undefined;
+    this.shape = '';
+  }
+
+  close(): void {
+    this.graph?.free();
+    this.graph = undefined;
+    this.result.free();
+  }
+
+  private build(frame: Frame): void {
+    const { num, den } = this.settings.timeBase;
+    const aspect = frame.sampleAspectRatio;
+    const chain = [
+      `buffer@in=video_size=${frame.width}x${frame.height}:pix_fmt=${frame.format}:time_base=${num}/${den}` +
+        `:pixel_aspect=${aspect.num > 0 ? aspect.num : 1}/${aspect.num > 0 ? aspect.den : 1}` +
+        `:colorspace=${frame.colorSpace}:range=${frame.colorRange}`,
+      describeChain(this.settings, frame),
+      'buffersink@out',
+    ].join(',');
+    const graph = new FilterGraph();
+    graph.alloc();
+    try {
+      graph.nbThreads = this.settings.threads;
+      check(graph.parsePtr(chain), `filter ${chain}`);
+      check(graph.configSync(), `filter ${chain}`);
+      const input = graph.getFilter('buffer@in');
+      const output = graph.getFilter('buffersink@out');
+      if (input === null || output === null) throw failMedia('filter', 'no input or output');
+      [this.graph, this.input, this.output] = [graph, input, output];
+    } catch (error) {
+      graph.free();
+      throw error;
+    }
+  }
+
+  private drain(): void {
+    // Deinterlacing halves the time base.
+    const base = this.output.buffersinkGetTimeBase();
+    const { num, den } = this.settings.timeBase;
+    for (;;) {
+      const code = this.output.buffersinkGetFrameSync(this.result);
+      if (isDrained(code)) return;
+      check(code, 'filter picture');
+      try {
+        if (this.result.pts === NO_PTS) throw failMedia('filter picture', 'it has no time');
+        if (this.settings.picture.testMark) burnTestMark(this.result);
+        this.emit(this.result, Math.round((Number(this.result.pts) * base.num * den) / (base.den * num)));
+      } finally {
+        this.result.unref();
+      }
+    }
+  }
+}

@@ -1,0 +1,270 @@
+import { AV_PKT_DATA_FRAME_CROPPING, AVERROR_EOF, AVSEEK_FLAG_BACKWARD, AVSEEK_FLAG_BYTE } from 'node-av/constants';
+import type { CodecContext, FormatContext, Frame, Packet, Stream } from 'node-av/lib';
+import type { Rational } from '../media/source-facts.js';
+import type { MediaSource } from '../pool/protocol.js';
+import { check, failMedia, isDrained, NO_PTS, newFrame, newPacket } from './av.js';
+import { OpenCache } from './open-cache.js';
+import { openDecoder, openSource, readOnly, streamAt } from './open-source.js';
+
+/** A decoded picture and its presentation time in stream ticks; the frame belongs to the reader. */
+export interface Picture {
+  readonly frame: Frame;
+  readonly pts: number;
+}
+
+/** Pixels to cut from each side (clean aperture of MP4 and MOV; what the codec itself crops is already gone). */
+export interface Crop {
+  readonly top: number;
+  readonly bottom: number;
+  readonly left: number;
+  readonly right: number;
+}
+
+export interface SeekPoint {
+  /** Byte position of the packet of a key frame. */
+  readonly position: number;
+  readonly pts: number;
+}
+
+/** Bad packets and pictures that are skipped before reading fails. */
+const MAX_ERRORS = 100;
+/** How much further back each try starts, in seconds and (byte seeks) in bytes; after the last the file is read from its start. */
+const BACK_SECONDS = [0, 2, 6, 18, 54];
+const BACK_BYTES = [0, 1 << 21, 1 << 23, 1 << 25];
+
+/**
+ * Reads the pictures of one stream in presentation order from any place: `seek` finds the place exactly, `take` moves on.
+ * Two pictures are kept: the one taken last and the one ahead, so that neighbouring ranges are read without a seek.
+ */
+export class VideoReader {
+  private format!: FormatContext;
+  private decoder!: CodecContext;
+  private stream!: Stream;
+  private readonly packet: Packet = newPacket();
+  private ahead = newFrame();
+  private aheadPts: number | undefined;
+  private behind = newFrame();
+  private behindPts: number | undefined;
+  /** Nothing has been read since the file was opened. */
+  private fresh = true;
+  private drained = false;
+  private readErrors = 0;
+  /** Time of the key frame from which decoding started. */
+  private keyPts: number | undefined;
+  private lastPts: number | undefined;
+  private lastDelta = 1;
+  /** Packets and pictures found damaged since the last seek. */
+  errors = 0;
+
+  constructor(
+    private readonly source: MediaSource,
+    private readonly streamIndex: number,
+    private readonly threads: number,
+  ) {
+    this.open();
+  }
+
+  get timeBase(): Rational {
+    return { num: this.stream.timeBase.num, den: this.stream.timeBase.den };
+  }
+
+  get crop(): Crop | undefined {
+    return cropOf(this.stream);
+  }
+
+  /** Byte position of the packet read last, for progress; -1 when unknown. */
+  get position(): number {
+    return Number(this.packet.pos);
+  }
+
+  /** The picture taken or skipped last. */
+  get previous(): Picture | undefined {
+    return this.behindPts === undefined ? undefined : { frame: this.behind, pts: this.behindPts };
+  }
+
+  /** The picture that `take` would give; undefined at the end. */
+  peek(): Picture | undefined {
+    if (this.aheadPts === undefined) this.decode();
+    return this.aheadPts === undefined ? undefined : { frame: this.ahead, pts: this.aheadPts };
+  }
+
+  /** The next picture; it stays valid until the next call. */
+  take(): Picture | undefined {
+    if (this.peek() === undefined) return undefined;
+    this.behind.unref();
+    [this.ahead, this.behind] = [this.behind, this.ahead];
+    this.behindPts = this.aheadPts;
+    this.aheadPts = undefined;
+    return this.previous;
+  }
+
+  /**
+   * Moves to the first picture with a time >= `pts`. With `wantPrevious` the picture before it becomes `previous`, if there
+   * is one. Decoding starts at a key frame that is not after the wanted picture: whatever a key frame leaves undecodable
+   * (leading pictures of an open GOP) is shown before it.
+   */
+  seek(pts: number, options: { wantPrevious: boolean; seekPoint?: SeekPoint | undefined }): void {
+    if (this.behindPts !== undefined && this.behindPts < pts && (this.drained || (this.aheadPts ?? -Infinity) >= pts))
+      return;
+    const latestStart = options.wantPrevious ? pts - 1 : pts;
+    const started = (): boolean => {
+      const first = this.peek()?.pts;
+      return first !== undefined && first <= latestStart && this.keyPts !== undefined && this.keyPts <= latestStart;
+    };
+    const { num, den } = this.timeBase;
+    const streamStart = this.stream.startTime === NO_PTS ? 0 : Number(this.stream.startTime);
+    const nearStart = ((pts - streamStart) * num) / den < 1;
+    const found =
+      (nearStart && this.rewind()) ||
+      (options.seekPoint !== undefined
+        ? BACK_BYTES.some((back) => this.jumpToByte(options.seekPoint!.position - back) && started())
+        : BACK_SECONDS.some((back) => this.jumpToTime(latestStart - Math.round((back * den) / num)) && started()));
+    if (!found) this.rewind();
+    for (let next = this.peek(); next !== undefined && next.pts < pts; next = this.peek()) this.take();
+  }
+
+  close(): void {
+    this.closeInput();
+    this.packet.free();
+    this.ahead.free();
+    this.behind.free();
+  }
+
+  private open(): void {
+    this.format = openSource(this.source);
+    try {
+      this.stream = streamAt(this.format, this.streamIndex);
+      readOnly(this.format, [this.streamIndex]);
+      this.decoder = openDecoder(this.stream, this.threads);
+    } catch (error) {
+      this.format.closeInputSync();
+      throw error;
+    }
+    this.fresh = true;
+  }
+
+  private closeInput(): void {
+    this.decoder.freeContext();
+    this.format.closeInputSync();
+  }
+
+  /** Back to the start of the file. */
+  private rewind(): true {
+    if (!this.fresh) {
+      this.closeInput();
+      this.open();
+    }
+    this.reset();
+    return true;
+  }
+
+  private jumpToTime(pts: number): boolean {
+    if (this.format.seekFrameSync(this.streamIndex, BigInt(Math.floor(pts)), AVSEEK_FLAG_BACKWARD) < 0) return false;
+    this.decoder.flushBuffers();
+    this.reset();
+    return true;
+  }
+
+  private jumpToByte(position: number): boolean {
+    if (position < 0 || this.format.seekFrameSync(-1, BigInt(position), AVSEEK_FLAG_BYTE) < 0) return false;
+    this.decoder.flushBuffers();
+    this.reset();
+    return true;
+  }
+
+  private reset(): void {
+    this.ahead.unref();
+    this.behind.unref();
+    this.aheadPts = undefined;
+    this.behindPts = undefined;
+    this.keyPts = undefined;
+    this.lastPts = undefined;
+    this.drained = false;
+    this.readErrors = 0;
+    this.errors = 0;
+  }
+
+  private countError(what: string): void {
+    this.errors += 1;
+    if (this.errors > MAX_ERRORS) throw failMedia('decode', `too many errors, the last: ${what}`);
+  }
+
+  /** Fills `ahead`, unless the stream has ended. */
+  private decode(): void {
+    while (!this.drained) {
+      const code = this.decoder.receiveFrameSync(this.ahead);
+      if (code >= 0) {
+        if (this.ahead.decodeErrorFlags !== 0) this.countError('damaged picture');
+        this.aheadPts = this.timeOf(this.ahead);
+        return;
+      }
+      if (code === AVERROR_EOF) this.drained = true;
+      else if (isDrained(code)) this.feed();
+      else this.countError('picture cannot be decoded');
+    }
+  }
+
+  /** Gives the decoder one packet, or the sign that no more follow. */
+  private feed(): void {
+    const code = this.format.readFrameSync(this.packet);
+    this.fresh = false;
+    if (code < 0) {
+      // Demuxers report damage once and then go on, or for ever: a second failure in a row is the end.
+      if (code !== AVERROR_EOF) {
+        this.countError('packet cannot be read');
+        this.readErrors += 1;
+        if (this.readErrors < 2) return;
+      }
+      check(this.decoder.sendPacketSync(null), 'drain decoder');
+      return;
+    }
+    this.readErrors = 0;
+    const packet = this.packet;
+    if (packet.streamIndex === this.streamIndex && (this.keyPts !== undefined || packet.isKeyframe)) {
+      if (this.keyPts === undefined) {
+        const time = packet.pts === NO_PTS || this.isAvi ? packet.dts : packet.pts;
+        this.keyPts = time === NO_PTS ? Number.POSITIVE_INFINITY : Number(time);
+      }
+      if (this.decoder.sendPacketSync(packet) < 0) this.countError('packet cannot be decoded');
+    }
+    packet.unref();
+  }
+
+  private get isAvi(): boolean {
+    return this.format.iformat?.name === 'avi';
+  }
+
+  private timeOf(frame: Frame): number {
+    // AVI stores no presentation times: a picture comes out of the decoder `hasBFrames` packets after its place.
+    const time = this.isAvi ? frame.pktDts : frame.bestEffortTimestamp;
+    const step = Number(frame.duration) || this.lastDelta;
+    const pts =
+      time === NO_PTS ? (this.lastPts ?? -step) + step : Number(time) - (this.isAvi ? this.decoder.hasBFrames : 0);
+    if (this.lastPts !== undefined && pts > this.lastPts) this.lastDelta = pts - this.lastPts;
+    this.lastPts = pts;
+    return pts;
+  }
+}
+
+/** Four 32-bit numbers in host byte order: top, bottom, left, right. */
+export const cropOf = (stream: Stream): Crop | undefined => {
+  const data = stream.codecpar.getCodedSideData(AV_PKT_DATA_FRAME_CROPPING);
+  if (data === null || data.length < 16) return undefined;
+  const [top, bottom, left, right] = [0, 4, 8, 12].map((offset) => data.readUInt32LE(offset)) as [
+    number,
+    number,
+    number,
+    number,
+  ];
+  return top + bottom + left + right === 0 ? undefined : { top, bottom, left, right };
+};
+
+const readers = new OpenCache<VideoReader>(3);
+
+/** Runs `use` with a reader that may still stand where the previous range of the same stream ended. */
+export const withVideoReader = <T>(
+  source: MediaSource,
+  streamIndex: number,
+  threads: number,
+  use: (reader: VideoReader) => T,
+): T => readers.use([source.path, streamIndex, threads], () => new VideoReader(source, streamIndex, threads), use);

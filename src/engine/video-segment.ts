@@ -1,0 +1,96 @@
+import { writeFileSync } from 'node:fs';
+import type { Frame } from 'node-av/lib';
+import type { VideoSegmentJob, VideoSegmentResult } from '../pool/protocol.js';
+import { cloneFrame, failMedia } from './av.js';
+import { copySegment } from './copy-segment.js';
+import { FragmentEncoder } from './fragment-encoder.js';
+import { PictureFilter } from './picture-filter.js';
+import { type VideoReader, withVideoReader } from './video-reader.js';
+
+/**
+ * Makes the segment [startTicks, endTicks) of one rendition, whatever was made before: the same pictures and times each time.
+ * @throws KinoraError `media_failed`
+ */
+export const makeVideoSegment = (job: VideoSegmentJob): VideoSegmentResult =>
+  job.rendition.kind === 'copy'
+    ? copySegment(job)
+    : withVideoReader(job.source, job.streamIndex, job.threads, (reader) => encodeSegment(job, reader));
+
+/** The last picture of a source whose sound is longer is shown again each second, so that players can seek there. */
+const heldTicks = (job: VideoSegmentJob): number[] => {
+  const { startTicks, endTicks, lastPictureTicks, timeBase } = job;
+  const ticks: number[] = startTicks > lastPictureTicks ? [startTicks] : [];
+  const first = Math.max(1, Math.floor((startTicks - lastPictureTicks) / timeBase.den) + 1);
+  for (let at = lastPictureTicks + first * timeBase.den; at < endTicks; at += timeBase.den) ticks.push(at);
+  return ticks;
+};
+
+const encodeSegment = (job: VideoSegmentJob, reader: VideoReader): VideoSegmentResult => {
+  const { startTicks, endTicks, timeBase, zeroTicks, rendition, threads } = job;
+  if (rendition.encoder === undefined) throw failMedia('segment', 'no encoder settings');
+  const { width, height, picture, frameRate, encoder: settings } = rendition;
+  if (reader.timeBase.num !== timeBase.num || reader.timeBase.den !== timeBase.den) {
+    throw failMedia('segment', 'the time base of the stream has changed');
+  }
+  const toTicks = (pts: number): number => pts * timeBase.num - zeroTicks;
+  const toPts = (ticks: number): number => Math.ceil((ticks + zeroTicks) / timeBase.num);
+
+  let shown = 0;
+  let lastTicks = Number.NEGATIVE_INFINITY;
+  let held: Frame | undefined;
+  const encoder = new FragmentEncoder({
+    width,
+    height,
+    frameRate: { num: frameRate.num, den: frameRate.den * rendition.frameStep },
+    encoder: settings,
+    timescale: timeBase.den,
+    threads,
+  });
+  const emit = (frame: Frame, pts: number): void => {
+    const ticks = toTicks(pts);
+    if (ticks < startTicks || ticks >= endTicks || ticks <= lastTicks) return;
+    lastTicks = ticks;
+    if (endTicks > job.lastPictureTicks + timeBase.den) {
+      held?.free();
+      held = cloneFrame(frame);
+    }
+    if (shown % rendition.frameStep === 0) encoder.add(frame, ticks);
+    shown += 1;
+  };
+  const hold = (frame: Frame): void => {
+    held?.free();
+    held = cloneFrame(frame);
+  };
+  const showsPictures = startTicks <= job.lastPictureTicks;
+  const filterSettings = { picture, crop: reader.crop, width, height, timeBase, threads };
+  const filter = new PictureFilter(filterSettings, showsPictures ? emit : hold);
+  try {
+    const firstPts = toPts(showsPictures ? startTicks : job.lastPictureTicks);
+    reader.seek(firstPts, { wantPrevious: picture.deinterlace, seekPoint: job.seekPoint });
+    let pictureCount = 0;
+    if (showsPictures) {
+      // Deinterlacing looks one picture to each side.
+      if (picture.deinterlace && reader.previous) filter.push(reader.previous.frame, reader.previous.pts);
+      for (let next = reader.peek(); next !== undefined && toTicks(next.pts) < endTicks; next = reader.peek()) {
+        filter.push(next.frame, next.pts);
+        pictureCount += 1;
+        reader.take();
+      }
+      const after = picture.deinterlace ? reader.peek() : undefined;
+      if (after) filter.push(after.frame, after.pts);
+    } else {
+      const last = reader.take() ?? reader.previous;
+      if (last) filter.push(last.frame, last.pts);
+    }
+    filter.flush();
+    if (held) for (const ticks of heldTicks(job)) if (ticks > lastTicks) encoder.add(held, ticks);
+    if (encoder.pictures === 0) throw failMedia('segment', 'no picture could be decoded');
+    const { bytes, sampleCount } = encoder.finish(job);
+    writeFileSync(job.outPath, bytes);
+    return { sizeBytes: bytes.length, sampleCount, pictureCount };
+  } finally {
+    held?.free();
+    filter.close();
+    encoder.close();
+  }
+};

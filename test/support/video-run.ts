@@ -1,0 +1,129 @@
+/** Plans a source and makes its video segments the way ingest does, in this process. */
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { indexSource } from '#kinora/engine/index-source.js';
+import { probe } from '#kinora/engine/probe.js';
+import { makeVideoConfig } from '#kinora/engine/video-config.js';
+import { makeVideoSegment } from '#kinora/engine/video-segment.js';
+import { writeVideoInit } from '#kinora/media/mp4-boxes.js';
+import { type AssetSettings, planAsset } from '#kinora/media/plan-asset.js';
+import type { Plan, VideoPlan, VideoRendition } from '#kinora/media/plan.js';
+import type { SourceFacts } from '#kinora/media/source-facts.js';
+import type { SourceIndex } from '#kinora/media/source-index.js';
+import { decodeSourceIndex } from '#kinora/media/source-index-codec.js';
+import type { VideoSegmentJob, VideoSegmentResult } from '#kinora/pool/protocol.js';
+
+export const silent = { progress: (): void => undefined };
+export const LIMITS = { maxPixels: 8192 * 4352, maxStreams: 64 };
+
+export const withFolder = <T>(use: (folder: string) => T): T => {
+  const folder = mkdtempSync(join(tmpdir(), 'kinora-video-'));
+  try {
+    return use(folder);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+};
+
+export const probeFile = (path: string): SourceFacts => probe({ kind: 'probe', source: { path }, ...LIMITS });
+
+export const indexFile = (path: string, facts: SourceFacts): SourceIndex =>
+  withFolder((folder) => {
+    const outPath = join(folder, 'index');
+    indexSource(
+      {
+        kind: 'index',
+        source: { path, formatName: facts.formatName },
+        ...(facts.video && { videoStreamIndex: facts.video.streamIndex }),
+        ...(facts.audio[0] && { audioStreamIndex: facts.audio[0].streamIndex }),
+        outPath,
+      },
+      silent,
+    );
+    return decodeSourceIndex(readFileSync(outPath));
+  });
+
+export interface PlannedSource {
+  readonly path: string;
+  readonly facts: SourceFacts;
+  readonly index: SourceIndex;
+  readonly plan: Plan;
+  readonly video: VideoPlan;
+}
+
+export const planFile = (path: string, settings: Partial<AssetSettings> = {}): PlannedSource => {
+  const facts = probeFile(path);
+  const index = indexFile(path, facts);
+  const plan = planAsset({
+    facts,
+    index,
+    settings: { quality: 'basic', maxResolutionTier: '1080p', isTest: false, ...settings },
+  });
+  if (!plan.video) throw new Error('no video in the plan');
+  return { path, facts, index, plan, video: plan.video };
+};
+
+export const segmentJob = (
+  { path, video }: PlannedSource,
+  rendition: VideoRendition,
+  segment: number,
+  outPath: string,
+): VideoSegmentJob => ({
+  kind: 'video-segment',
+  source: { path, formatName: video.formatName },
+  streamIndex: video.streamIndex,
+  timeBase: video.timeBase,
+  zeroTicks: video.zeroTicks,
+  startTicks: video.boundaries[segment]!,
+  endTicks: video.boundaries[segment + 1]!,
+  lastPictureTicks: video.lastPictureTicks,
+  ...(video.seekPoints && { seekPoint: video.seekPoints[segment]! }),
+  sequence: segment + 1,
+  rendition: {
+    kind: rendition.kind,
+    width: rendition.width,
+    height: rendition.height,
+    frameStep: rendition.frameStep,
+    frameRate: video.frameRate,
+    picture: video.picture,
+    ...(rendition.encoder && { encoder: rendition.encoder }),
+  },
+  threads: 2,
+  outPath,
+});
+
+export const makeSegment = (
+  source: PlannedSource,
+  rendition: VideoRendition,
+  segment: number,
+): VideoSegmentResult & { readonly bytes: Buffer } =>
+  withFolder((folder) => {
+    const outPath = join(folder, 'segment');
+    const result = makeVideoSegment(segmentJob(source, rendition, segment, outPath));
+    return { ...result, bytes: readFileSync(outPath) };
+  });
+
+export const avccOf = ({ video }: PlannedSource, rendition: VideoRendition): Buffer =>
+  Buffer.from(
+    rendition.avcc ??
+      makeVideoConfig({
+        kind: 'video-config',
+        width: rendition.width,
+        height: rendition.height,
+        frameRate: { num: video.frameRate.num, den: video.frameRate.den * rendition.frameStep },
+        encoder: rendition.encoder!,
+      }).avcc,
+    'base64',
+  );
+
+export const initOf = (source: PlannedSource, rendition: VideoRendition): Uint8Array =>
+  writeVideoInit({
+    timescale: source.video.timescale,
+    width: rendition.width,
+    height: rendition.height,
+    avcc: avccOf(source, rendition),
+    ...(rendition.kind === 'encode' && { colour: 'bt709' as const }),
+  });
+
+export const segmentNumbers = ({ video }: PlannedSource): number[] => video.boundaries.slice(1).map((_, index) => index);
