@@ -31,7 +31,7 @@ const PIXELS_1080P = 2_073_600;
 const PIXELS_1440P = 4_194_304;
 const HD_SHORT_SIDE = 720;
 
-export const describeAsset = (plan: Plan, facts: SourceFacts): AssetProperties => {
+export const describeReadyAsset = (plan: Plan, facts: SourceFacts): AssetProperties => {
   const { video, audio, durationSeconds } = plan;
   const source = facts.audio[0];
   const audioTrack = audio &&
