@@ -1,0 +1,151 @@
+/**
+ * Lays decoded pieces of sound on a timeline of samples. Time stamps are coarse (Matroska: whole milliseconds) and clocks
+ * drift, so neither "count the samples" nor "believe each stamp" is right alone. The rules here depend only on the pieces
+ * near a place, never on where decoding began: two readers that start at different places put every sample at the same one.
+ */
+
+export interface SoundPiece {
+  /** Position of the first sample by its time stamp, in samples on the timeline; may have a fraction. */
+  readonly position: number;
+  /** One array per channel, equally long. */
+  readonly channels: readonly Float32Array[];
+}
+
+/** Pieces that follow each other without a hole: `counts[i]` samples of the run come before `pieces[i]`. */
+interface Run {
+  readonly pieces: SoundPiece[];
+  readonly counts: number[];
+  length: number;
+}
+
+const lengthOf = (piece: SoundPiece): number => piece.channels[0]?.length ?? 0;
+
+/** A jump of more than half a piece is a hole or an overlap; less is the coarseness of the stamps. */
+const splitRuns = (pieces: readonly SoundPiece[], tickSamples: number): Run[] => {
+  const runs: Run[] = [];
+  let expected = Number.NaN;
+  for (const piece of pieces) {
+    const length = lengthOf(piece);
+    const limit = Math.max(3 * Math.min(tickSamples, length / 4), length / 2, 1);
+    let run = runs.at(-1);
+    if (run === undefined || Math.abs(piece.position - expected) > limit) {
+      run = { pieces: [], counts: [], length: 0 };
+      runs.push(run);
+    }
+    run.pieces.push(piece);
+    run.counts.push(run.length);
+    run.length += length;
+    expected = piece.position + length;
+  }
+  return runs;
+};
+
+const paint = (output: Float32Array, outputStart: number, samples: Float32Array, position: number): void => {
+  const from = Math.max(0, outputStart - position);
+  const until = Math.min(samples.length, outputStart + output.length - position);
+  if (from < until) output.set(samples.subarray(from, until), position + from - outputStart);
+};
+
+const TAPS = 32;
+const PHASES = 1024;
+/** Hann-windowed sinc, one row per fraction of a sample; a row's taps reach from -15 to 16 samples. */
+let sincRows: Float32Array[] | undefined;
+const makeSincRows = (): Float32Array[] =>
+  Array.from({ length: PHASES }, (_, phase) => {
+    const row = Float32Array.from({ length: TAPS }, (_, tap) => {
+      const x = tap - (TAPS / 2 - 1) - phase / PHASES;
+      const window = 0.5 + 0.5 * Math.cos((2 * Math.PI * x) / (TAPS + 1));
+      return (x === 0 ? 1 : Math.sin(Math.PI * x) / (Math.PI * x)) * window;
+    });
+    const sum = row.reduce((a, b) => a + b);
+    return row.map((value) => value / sum);
+  });
+
+const joinChannel = (run: Run, channel: number): Float32Array => {
+  const joined = new Float32Array(run.length);
+  run.pieces.forEach((piece, i) => {
+    joined.set(piece.channels[channel] as Float32Array, run.counts[i] as number);
+  });
+  return joined;
+};
+
+/**
+ * What must be added to a sample's count to get its place, at each full second: the mean over the pieces whose stamps lie
+ * within half a second of it.
+ */
+const measureOffsets = (run: Run, sampleRate: number): Map<number, number> => {
+  const sums = new Map<number, { sum: number; count: number }>();
+  run.pieces.forEach((piece, i) => {
+    const second = Math.round(piece.position / sampleRate);
+    const entry = sums.get(second) ?? { sum: 0, count: 0 };
+    entry.sum += piece.position - (run.counts[i] as number);
+    entry.count += 1;
+    sums.set(second, entry);
+  });
+  return new Map([...sums].map(([second, { sum, count }]) => [second, sum / count]));
+};
+
+/** Stretches a run whose clock differs from the time stamps: places between full seconds are interpolated. */
+const paintStretched = (outputs: readonly Float32Array[], outputStart: number, run: Run, sampleRate: number): void => {
+  sincRows ??= makeSincRows();
+  const offsets = measureOffsets(run, sampleRate);
+  const seconds = [...offsets.keys()].sort((a, b) => a - b);
+  const first = seconds[0] as number;
+  const last = seconds.at(-1) as number;
+  const offsetAt = (place: number): number => {
+    const second = Math.min(last, Math.max(first, place / sampleRate));
+    const before = Math.floor(second);
+    // A run has no holes, so that every full second between the first and the last has an entry.
+    const from = offsets.get(before) as number;
+    const until = offsets.get(before + 1) ?? from;
+    return from + (until - from) * (second - before);
+  };
+  const start = Math.max(outputStart, Math.ceil(offsets.get(first) as number));
+  const end = Math.min(outputStart + (outputs[0]?.length ?? 0), Math.floor(run.length + (offsets.get(last) as number)));
+  outputs.forEach((output, channel) => {
+    const samples = joinChannel(run, channel);
+    for (let place = start; place < end; place++) {
+      const at = place - offsetAt(place);
+      const whole = Math.floor(at);
+      const row = (sincRows as Float32Array[])[Math.floor((at - whole) * PHASES)] as Float32Array;
+      let sum = 0;
+      for (let tap = 0; tap < TAPS; tap++) sum += (row[tap] as number) * (samples[whole + tap - (TAPS / 2 - 1)] ?? 0);
+      output[place - outputStart] = sum;
+    }
+  });
+};
+
+/**
+ * The samples [from, until) of the timeline, silence where the source has none and before zero.
+ * @param tickSamples length of one tick of the source's time stamps in samples
+ */
+export const placeSound = (
+  pieces: readonly SoundPiece[],
+  channelCount: number,
+  from: number,
+  until: number,
+  sampleRate: number,
+  tickSamples: number,
+): Float32Array[] => {
+  const outputs = Array.from({ length: channelCount }, () => new Float32Array(until - from));
+  for (const run of splitRuns(pieces, tickSamples)) {
+    let lowest = Number.POSITIVE_INFINITY;
+    let highest = Number.NEGATIVE_INFINITY;
+    run.pieces.forEach((piece, i) => {
+      const offset = piece.position - (run.counts[i] as number);
+      lowest = Math.min(lowest, offset);
+      highest = Math.max(highest, offset);
+    });
+    // Rounded stamps spread by at most a tick around the truth: the clocks agree and no sample needs to be touched.
+    if (highest - lowest <= Math.max(1.1 * tickSamples, 1)) {
+      const offset = Math.round((lowest + highest) / 2);
+      run.pieces.forEach((piece, i) => {
+        outputs.forEach((output, channel) => {
+          paint(output, from, piece.channels[channel] as Float32Array, (run.counts[i] as number) + offset);
+        });
+      });
+    } else paintStretched(outputs, from, run, sampleRate);
+  }
+  if (from < 0) for (const output of outputs) output.fill(0, 0, Math.min(output.length, -from));
+  return outputs;
+};
