@@ -1,4 +1,5 @@
 import type { Generated, GeneratedAlways, Insertable, JSONColumnType, Selectable } from 'kysely';
+import type { ErrorCode } from '../lib/errors.js';
 
 /** The tables as `migrations/*.sql` make them; the contract suite compares both on every engine. */
 export interface Schema {
@@ -54,6 +55,7 @@ export interface Schema {
   };
   asset_media: {
     asset_id: string;
+    source_validator: string | null;
     crashes: Generated<number>;
     facts: JSONColumnType<object> | null;
     plan: JSONColumnType<object> | null;
@@ -82,6 +84,34 @@ export interface Schema {
     max_channels: number | null;
     max_channel_layout: string | null;
   };
+  job: {
+    id: Generated<string>;
+    seq: GeneratedAlways<number>;
+    queue: string;
+    key: string | null;
+    payload: JSONColumnType<object>;
+    state: Generated<'queued' | 'active' | 'done' | 'failed' | 'cancelled'>;
+    priority: Generated<number>;
+    run_at: Generated<Date>;
+    attempt: Generated<number>;
+    max_attempts: number;
+    failing: Generated<boolean>;
+    cancel: Generated<boolean>;
+    worker: string | null;
+    lease_id: string | null;
+    lease_until: Date | null;
+    error: JSONColumnType<JobError> | null;
+    created_at: Generated<Date>;
+    finished_at: Date | null;
+  };
+}
+
+/** Why the last run of a job failed, kept so that its end can be told even by another process. */
+export interface JobError {
+  code: ErrorCode;
+  messages: readonly string[];
+  /** For the operator. */
+  detail: string;
 }
 
 export type VideoQuality = 'basic' | 'plus' | 'premium';

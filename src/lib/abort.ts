@@ -4,6 +4,8 @@ import { KinoraError } from './errors.js';
 export const SHUTDOWN = Symbol('shutdown');
 /** Reason of an abort because the job was cancelled. */
 export const CANCELLED = Symbol('cancelled');
+/** Reason of an abort because the job may be another worker's by now: nothing that this run still does counts. */
+export const LEASE_LOST = Symbol('lease lost');
 
 /** @throws KinoraError `cancelled` when the signal has aborted. */
 export const throwIfAborted = (signal: AbortSignal | undefined): void => {

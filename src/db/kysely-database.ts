@@ -1,0 +1,46 @@
+import { Kysely, PostgresDialect, sql } from 'kysely';
+import type pg from 'pg';
+import { KinoraError } from '../lib/errors.js';
+import type { Database } from './database.js';
+import type { Schema } from './schema.js';
+
+interface DatabaseParts {
+  readonly engine: Database['engine'];
+  readonly pool: pg.Pool;
+  readonly listen: Database['listen'];
+  readonly beforeClose: () => Promise<void>;
+  readonly afterClose: () => Promise<void>;
+}
+
+/** The `Database` over a pool: what both engines have in common. */
+export const createDatabase = ({ engine, pool, listen, beforeClose, afterClose }: DatabaseParts): Database => {
+  const queryable = new Kysely<Schema>({ dialect: new PostgresDialect({ pool }) });
+  let closed: Promise<void> | undefined;
+  const close = async (): Promise<void> => {
+    try {
+      await beforeClose();
+    } finally {
+      await queryable.destroy();
+      // Kysely ends the pool only when a query has gone through it.
+      if (!pool.ended && !pool.ending) await pool.end();
+      await afterClose();
+    }
+  };
+  return {
+    engine,
+    queryable,
+    listen,
+    transaction: (work) => queryable.transaction().execute(work),
+    ping: async () => {
+      try {
+        await sql`select 1`.execute(queryable);
+      } catch (cause) {
+        throw new KinoraError('unavailable', { cause, details: { stage: 'database ping' } });
+      }
+    },
+    close: () => {
+      closed ??= close();
+      return closed;
+    },
+  };
+};

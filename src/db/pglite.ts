@@ -1,0 +1,244 @@
+import { existsSync } from 'node:fs';
+import { mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { Worker } from 'node:worker_threads';
+import pg from 'pg';
+import { KinoraError } from '../lib/errors.js';
+import type { Logger } from '../telemetry/logger.js';
+import type { Database } from './database.js';
+import { createDatabase } from './kysely-database.js';
+import { PgliteStream, type PgliteTransport } from './pglite-stream.js';
+import type { PgliteRequest, PgliteResponse, PgliteWorkerData } from './pglite-worker.js';
+import { sqlTypes } from './sql-types.js';
+
+/** The major version of PostgreSQL inside the pinned PGlite; it cannot open the directory of another one. */
+const PG_MAJOR = '18';
+const MAINTENANCE_CHECK_MS = 15_000;
+/** Written-ahead log since the last maintenance that makes one due at once, and the time after which any change does. */
+const MAINTENANCE_WAL_BYTES = 32 * 1024 * 1024;
+const MAINTENANCE_MAX_AGE_MS = 10 * 60_000;
+
+/** The engine's thread; one connection's requests go through it in order. */
+interface Engine extends PgliteTransport {
+  /** Commands that every new run of the engine starts with. */
+  readonly channels: Set<string>;
+  close(): Promise<void>;
+}
+
+const startWorker = async (directory: string): Promise<Worker> => {
+  const worker = new Worker(new URL('./pglite-worker.js', import.meta.url), {
+    workerData: { directory } satisfies PgliteWorkerData,
+  });
+  await new Promise<void>((resolve, reject) => {
+    worker.once('message', () => resolve());
+    worker.once('error', reject);
+    worker.once('exit', (code) => reject(new Error(`the database engine ended with code ${code} while it opened`)));
+  });
+  // Not all at once: the worker's own listeners are what keeps its port started.
+  for (const event of ['message', 'error', 'exit']) worker.removeAllListeners(event);
+  return worker;
+};
+
+const closeWorker = async (worker: Worker): Promise<void> => {
+  const exited = new Promise((resolve) => worker.once('exit', resolve));
+  worker.postMessage({ close: true } satisfies PgliteRequest);
+  await exited;
+};
+
+const listenCommand = (channel: string): Buffer => {
+  const text = `listen "${channel}"\0`;
+  const bytes = Buffer.alloc(5 + text.length);
+  bytes.write('Q', 0, 'latin1');
+  bytes.writeInt32BE(4 + text.length, 1);
+  bytes.write(text, 5, 'latin1');
+  return bytes;
+};
+
+const createEngine = (directory: string, logger: Logger): Engine => {
+  const channels = new Set<string>();
+  const waiting = new Map<number, { resolve: (bytes: Uint8Array) => void; reject: (error: Error) => void }>();
+  let nextId = 1;
+  let started: Promise<Worker> | undefined;
+  let closing = false;
+
+  const exchangeWith = (worker: Worker, bytes: Uint8Array): Promise<Uint8Array> =>
+    new Promise((resolve, reject) => {
+      const id = nextId++;
+      waiting.set(id, { resolve, reject });
+      worker.postMessage({ id, bytes } satisfies PgliteRequest);
+    });
+
+  const start = async (): Promise<Worker> => {
+    const worker = await startWorker(directory);
+    worker.on('message', (response: PgliteResponse) => {
+      if (!('id' in response)) return;
+      waiting.get(response.id)?.resolve(response.bytes);
+      waiting.delete(response.id);
+    });
+    worker.on('error', (error) => logger.error({ err: error }, 'The database engine failed'));
+    worker.on('exit', (code) => {
+      started = undefined;
+      const error = new KinoraError('unavailable', { details: { stage: 'database engine', exit_code: code } });
+      for (const { reject } of waiting.values()) reject(error);
+      waiting.clear();
+      if (!closing) logger.error({ exit_code: code }, 'The database engine ended; it is opened again on the next query');
+    });
+    for (const channel of channels) await exchangeWith(worker, listenCommand(channel));
+    return worker;
+  };
+
+  const running = (): Promise<Worker> => {
+    if (closing) return Promise.reject(new KinoraError('unavailable', { details: { stage: 'database closed' } }));
+    started ??= start().catch((error) => {
+      started = undefined;
+      throw error;
+    });
+    return started;
+  };
+
+  return {
+    channels,
+    ready: async () => void (await running()),
+    exchange: async (bytes) => {
+      if (!started || closing) throw new KinoraError('unavailable', { details: { stage: 'database engine' } });
+      return exchangeWith(await started, bytes);
+    },
+    close: async () => {
+      closing = true;
+      if (started) await closeWorker(await started);
+    },
+  };
+};
+
+/** The engine copies its template without a sync, so what the rename publishes would not survive a power cut by itself. */
+const syncTree = async (directory: string): Promise<void> => {
+  const entries = await readdir(directory, { recursive: true, withFileTypes: true });
+  const paths = entries.filter((entry) => entry.isFile() || entry.isDirectory());
+  for (const path of [directory, ...paths.map((entry) => join(entry.parentPath, entry.name))]) {
+    const handle = await open(path, 'r');
+    try {
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+  }
+};
+
+const syncDirectory = async (directory: string): Promise<void> => {
+  const handle = await open(directory, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+};
+
+/**
+ * Makes the database beside its place and moves it there complete: a directory in which `initdb` was interrupted can hold
+ * a PG_VERSION and never open again.
+ */
+const createDirectory = async (directory: string, logger: Logger): Promise<void> => {
+  logger.info({}, 'Creating the database (once, takes some seconds)');
+  const parent = dirname(directory);
+  await mkdir(parent, { recursive: true });
+  for (const name of await readdir(parent)) {
+    if (name.startsWith(`${basename(directory)}.new-`)) await rm(join(parent, name), { recursive: true, force: true });
+  }
+  const fresh = `${directory}.new-${process.pid}`;
+  // A thread of its own: its memory (800 MB while initdb runs) is given back when it ends.
+  await closeWorker(await startWorker(fresh));
+  await syncTree(fresh);
+  await rename(fresh, directory);
+  await syncDirectory(parent);
+};
+
+const checkVersion = async (directory: string): Promise<void> => {
+  const version = await readFile(join(directory, 'PG_VERSION'), 'utf8').then(
+    (text) => text.trim(),
+    (error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT') return undefined;
+      throw error;
+    },
+  );
+  if (version === PG_MAJOR) return;
+  const found = version === undefined ? 'is not a database directory' : `was made by PostgreSQL ${version}`;
+  throw new KinoraError('config_invalid', {
+    messages: [
+      `The directory ${directory} ${found}; this version of Kinora opens PostgreSQL ${PG_MAJOR} directories only. ` +
+        'Use the version of Kinora that made it, or move its contents with a backup.',
+    ],
+  });
+};
+
+/**
+ * PostgreSQL inside this process (PGlite on a worker thread). The caller holds the data directory's lock: two processes on
+ * one directory destroy it.
+ */
+export const openPglite = async (directory: string, logger: Logger): Promise<Database> => {
+  if (!existsSync(directory)) await createDirectory(directory, logger);
+  await checkVersion(directory);
+  const engine = createEngine(directory, logger);
+  await engine.ready();
+
+  const pool = new pg.Pool({
+    stream: () => new PgliteStream(engine) as never,
+    max: 1,
+    // The session lives as long as the database; an idle close would only cost a reconnect.
+    idleTimeoutMillis: 0,
+    connectionTimeoutMillis: 30_000,
+    types: sqlTypes,
+  });
+  pool.on('error', (error) => logger.error({ err: error }, 'The database connection was lost'));
+
+  const handlers = new Map<string, Set<(payload: string) => void>>();
+  pool.on('connect', (client) => {
+    client.on('notification', ({ channel, payload }) => {
+      for (const handler of handlers.get(channel) ?? []) handler(payload ?? '');
+    });
+  });
+
+  const walPosition = async (): Promise<number> => {
+    const { rows } = await pool.query<{ position: number }>(
+      "select pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::bigint as position",
+    );
+    return rows[0]!.position;
+  };
+  let maintainedPosition = await walPosition();
+  let maintainedAtMs = performance.now();
+  const maintain = async (): Promise<void> => {
+    // The embedded engine has no background processes: without this the log and dead rows grow without bound.
+    const written = (await walPosition()) - maintainedPosition;
+    const ageMs = performance.now() - maintainedAtMs;
+    if (written < MAINTENANCE_WAL_BYTES && (written === 0 || ageMs < MAINTENANCE_MAX_AGE_MS)) return;
+    await pool.query('checkpoint');
+    await pool.query('vacuum (analyze)');
+    maintainedPosition = await walPosition();
+    maintainedAtMs = performance.now();
+  };
+  let maintaining = Promise.resolve();
+  const timer = setInterval(() => {
+    maintaining = maintain().catch((error) => logger.error({ err: error }, 'Database maintenance failed'));
+  }, MAINTENANCE_CHECK_MS).unref();
+
+  return createDatabase({
+    engine: 'pglite',
+    pool,
+    listen: async (channel, handler) => {
+      const known = handlers.get(channel);
+      if (known) known.add(handler);
+      else {
+        handlers.set(channel, new Set([handler]));
+        engine.channels.add(channel);
+        await pool.query(`listen "${channel}"`);
+      }
+      // The session goes on listening: one channel without a handler costs nothing.
+      return async () => void handlers.get(channel)?.delete(handler);
+    },
+    beforeClose: async () => {
+      clearInterval(timer);
+      await maintaining;
+      await pool.query('checkpoint');
+    },
+    afterClose: () => engine.close(),
+  });
+};

@@ -1,0 +1,112 @@
+import pg from 'pg';
+import { KinoraError } from '../lib/errors.js';
+import type { Logger } from '../telemetry/logger.js';
+import type { Database } from './database.js';
+import { createDatabase } from './kysely-database.js';
+import { sqlTypes } from './sql-types.js';
+
+const MINIMUM_VERSION = 15;
+const POOL_SIZE = 10;
+const CONNECT_TIMEOUT_MS = 30_000;
+const RECONNECT_MS = 1_000;
+
+const checkVersion = async (pool: pg.Pool): Promise<void> => {
+  const { rows } = await pool.query<{ version: string }>("select current_setting('server_version_num') as version");
+  const major = Math.floor(Number(rows[0]?.version) / 10_000);
+  if (major >= MINIMUM_VERSION) return;
+  throw new KinoraError('config_invalid', {
+    messages: [`The database server is PostgreSQL ${major}; Kinora needs version ${MINIMUM_VERSION} or newer.`],
+  });
+};
+
+/** Keeps one connection of its own for LISTEN, because a pooled one is anybody's, and makes it anew when it breaks. */
+const createListener = (url: string, logger: Logger) => {
+  const handlers = new Map<string, Set<(payload: string) => void>>();
+  let connected: Promise<pg.Client> | undefined;
+  let retry: NodeJS.Timeout | undefined;
+  let closing = false;
+
+  const connect = async (): Promise<pg.Client> => {
+    const client = new pg.Client({ connectionString: url, keepAlive: true });
+    client.on('notification', ({ channel, payload }) => {
+      for (const handler of handlers.get(channel) ?? []) handler(payload ?? '');
+    });
+    client.on('error', (error) => logger.warn({ err: error }, 'The notification connection was lost'));
+    await client.connect();
+    try {
+      for (const channel of handlers.keys()) await client.query(`listen "${channel}"`);
+    } catch (error) {
+      await client.end();
+      throw error;
+    }
+    client.on('end', () => {
+      connected = undefined;
+      reconnect();
+    });
+    return client;
+  };
+  const connection = (): Promise<pg.Client> => {
+    connected ??= connect().catch((error) => {
+      connected = undefined;
+      throw error;
+    });
+    return connected;
+  };
+  const reconnect = (): void => {
+    if (closing || retry) return;
+    retry = setTimeout(() => {
+      retry = undefined;
+      connection().catch((error) => {
+        logger.warn({ err: error }, 'The notification connection could not be opened');
+        reconnect();
+      });
+    }, RECONNECT_MS);
+  };
+
+  return {
+    listen: async (channel: string, handler: (payload: string) => void): Promise<() => Promise<void>> => {
+      const known = handlers.get(channel);
+      if (known) known.add(handler);
+      else {
+        handlers.set(channel, new Set([handler]));
+        await (await connection()).query(`listen "${channel}"`);
+      }
+      return async () => void handlers.get(channel)?.delete(handler);
+    },
+    close: async (): Promise<void> => {
+      closing = true;
+      clearTimeout(retry);
+      // A connection that failed to open needs no end.
+      await connected?.then(
+        (client) => client.end(),
+        () => undefined,
+      );
+    },
+  };
+};
+
+/** An external PostgreSQL server. */
+export const openPostgres = async (url: string, logger: Logger): Promise<Database> => {
+  const pool = new pg.Pool({
+    connectionString: url,
+    max: POOL_SIZE,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    keepAlive: true,
+    types: sqlTypes,
+  });
+  pool.on('error', (error) => logger.warn({ err: error }, 'An idle database connection was lost'));
+  try {
+    await checkVersion(pool);
+  } catch (error) {
+    await pool.end();
+    throw error;
+  }
+  const listener = createListener(url, logger);
+  return createDatabase({
+    engine: 'postgres',
+    pool,
+    listen: listener.listen,
+    beforeClose: listener.close,
+    afterClose: async () => {},
+  });
+};

@@ -1,0 +1,14 @@
+interface BackoffOptions {
+  /** Before the second try. */
+  readonly baseMs: number;
+  readonly maxMs: number;
+}
+
+/**
+ * Milliseconds to wait after try number `attempt` (1 is the first): doubles each time up to `maxMs`, of which a random half
+ * is taken off so that what failed together does not come back together.
+ */
+export const backoffMs = (attempt: number, { baseMs, maxMs }: BackoffOptions): number => {
+  const full = Math.min(maxMs, baseMs * 2 ** (Math.max(1, attempt) - 1));
+  return Math.round(full * (0.5 + Math.random() / 2));
+};

@@ -1,0 +1,25 @@
+import type { JobError } from '../db/schema.js';
+import { isKinoraError, KinoraError } from '../lib/errors.js';
+
+/** PostgreSQL's jsonb cannot hold a NUL, and messages of foreign tools may have one. */
+const storable = (text: string): string => text.replaceAll('\0', '');
+
+const causeChain = (error: unknown): string => {
+  const texts: string[] = [];
+  for (let link = error; link !== undefined && texts.length < 5; ) {
+    texts.push(link instanceof Error ? link.message : String(link));
+    link = link instanceof Error ? link.cause : undefined;
+  }
+  return texts.join(' <- ');
+};
+
+export const toJobError = (error: unknown): JobError => {
+  const known = isKinoraError(error) ? error : new KinoraError('internal_error');
+  return { code: known.code, messages: known.messages.map(storable), detail: storable(causeChain(error)) };
+};
+
+export const fromJobError = (stored: JobError | null): KinoraError => {
+  if (!stored) return new KinoraError('internal_error');
+  const { code, messages, detail } = stored;
+  return new KinoraError(code, { messages, details: { detail } });
+};
