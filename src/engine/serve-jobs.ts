@@ -1,4 +1,6 @@
+import { Socket } from 'node:net';
 import { isKinoraError } from '../lib/errors.js';
+import { createLineReader } from '../lib/line-reader.js';
 import type { FromChild, MediaJob, MediaResults, ToChild } from '../pool/protocol.js';
 
 export interface HandlerContext {
@@ -33,11 +35,15 @@ const failure = (id: number, thrown: unknown): FromChild => {
   };
 };
 
-/** Answers jobs from the parent until the channel closes. */
-export const serveJobs = (handlers: MediaHandlers): void => {
+/** The parent's end of the channel is open as this descriptor. */
+const CHANNEL = 3;
+const MESSAGE_LIMIT_CHARACTERS = 64 * 2 ** 20;
+
+/** Answers jobs, a JSON message a line, until the channel closes because the parent is gone. */
+export const serveJobs = (handlers: MediaHandlers): Promise<void> => {
+  const channel = new Socket({ fd: CHANNEL });
   const send = (message: FromChild): void => {
-    // The parent is gone when this fails; the `disconnect` event ends the process.
-    process.send?.(message, () => undefined);
+    channel.write(`${JSON.stringify(message)}\n`);
   };
   const run = async (id: number, job: MediaJob): Promise<void> => {
     let reportedMs = -Infinity;
@@ -56,6 +62,13 @@ export const serveJobs = (handlers: MediaHandlers): void => {
       send(failure(id, error));
     }
   };
-  process.on('message', (message: ToChild) => void run(message.id, message.job));
-  send({ type: 'ready' });
+  const onMessage = (line: string): void => {
+    const { id, job } = JSON.parse(line) as ToChild;
+    void run(id, job);
+  };
+  return new Promise((resolve) => {
+    channel.setEncoding('utf8').on('data', createLineReader(MESSAGE_LIMIT_CHARACTERS, onMessage, resolve));
+    channel.once('end', resolve).once('error', resolve);
+    send({ type: 'ready' });
+  });
 };

@@ -1,9 +1,12 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
+import type { Socket } from 'node:net';
 import type { Clock } from '../lib/clock.js';
+import { createLineReader } from '../lib/line-reader.js';
 import type { FromChild, MediaJob, ToChild } from './protocol.js';
 
 const START_LIMIT_MS = 30_000;
 const STDERR_TAIL_CHARACTERS = 4096;
+const MESSAGE_LIMIT_CHARACTERS = 4 * 2 ** 20;
 
 /** How one job ended in a media process. */
 export type Outcome =
@@ -53,6 +56,28 @@ const pausableTimer = (clock: Clock, limitMs: number, onExpired: () => void) => 
   return { pause, resume };
 };
 
+/** Undefined for anything that is no message: the process may be in the hands of its file. */
+const parseMessage = (line: string): FromChild | undefined => {
+  try {
+    const message = JSON.parse(line) as Partial<Record<string, unknown>> | null;
+    switch (message?.type) {
+      case 'ready':
+        return message as FromChild;
+      case 'progress':
+        return typeof message.fraction === 'number' ? (message as FromChild) : undefined;
+      case 'done':
+        return typeof message.result === 'object' && message.result !== null ? (message as FromChild) : undefined;
+      case 'failed':
+        return typeof message.message === 'string' ? (message as FromChild) : undefined;
+      default:
+        return undefined;
+    }
+  } catch {
+    // No JSON is no message.
+    return undefined;
+  }
+};
+
 /** Starts a media process that waits for jobs. Its environment is empty: no secret of the server can reach it. */
 export const startMediaProcess = (command: Command, background: boolean, clock: Clock): MediaProcess => {
   let alive = true;
@@ -73,16 +98,19 @@ export const startMediaProcess = (command: Command, background: boolean, clock: 
       }
     | undefined;
 
-  const child: ChildProcess = spawn(command.file, command.args, {
+  const child = spawn(command.file, command.args, {
     cwd: '/',
     env: {},
-    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+    // Messages go through descriptor 3. Node's own IPC channel would throw in this process at a line that is no JSON.
+    stdio: ['ignore', 'ignore', 'pipe', 'pipe'],
     // A group of its own, so that one signal reaches the sandbox tools and the process alike.
     detached: true,
   });
 
+  const channel = child.stdio[3] as Socket;
+
   const signal = (name: NodeJS.Signals): void => {
-    if (child.pid === undefined) return;
+    if (!alive || child.pid === undefined) return;
     try {
       process.kill(-child.pid, name);
     } catch {
@@ -98,8 +126,7 @@ export const startMediaProcess = (command: Command, background: boolean, clock: 
     timer = pausableTimer(clock, current.deadlineMs, expire(`deadline of ${current.deadlineMs} ms passed`));
     if (paused) timer.pause();
     const message: ToChild = { type: 'run', id: current.id, job: current.job };
-    // A failed send means that the channel is gone; `close` follows and settles the job.
-    child.send(message, () => undefined);
+    channel.write(`${JSON.stringify(message)}\n`);
   };
   const settle = (outcome: Outcome): void => {
     timer.pause();
@@ -129,19 +156,27 @@ export const startMediaProcess = (command: Command, background: boolean, clock: 
   child.stderr?.on('data', (chunk: Buffer) => {
     stderr = (stderr + chunk.toString('utf8')).slice(-STDERR_TAIL_CHARACTERS);
   });
-  child.on('message', (message: FromChild) => {
-    if (message.type === 'ready' && !ready) {
+  // A failed write means that the process ends; `close` follows and settles the job.
+  channel.on('error', () => undefined);
+  const misbehave = expire('it sent what is no message');
+  const onMessage = (line: string): void => {
+    const message = parseMessage(line);
+    if (message === undefined) {
+      misbehave();
+    } else if (message.type === 'ready') {
+      if (ready) return;
       ready = true;
       timer.pause();
       begin();
-    } else if (current === undefined || !('id' in message) || message.id !== current.id) {
-      return;
+    } else if (message.id !== current?.id) {
+      // About a job that has ended already.
     } else if (message.type === 'progress') {
       current.onProgress(message.fraction);
-    } else if (message.type === 'done' || message.type === 'failed') {
+    } else {
       settle(message);
     }
-  });
+  };
+  channel.setEncoding('utf8').on('data', createLineReader(MESSAGE_LIMIT_CHARACTERS, onMessage, misbehave));
 
   return {
     background,

@@ -76,9 +76,10 @@ describe('media pool', () => {
 
   it('reports progress while the process is busy', async () => {
     const { run } = await start();
-    const seen: number[] = [];
-    await run('spin:50', { onProgress: (fraction) => seen.push(fraction) });
-    expect(seen).toEqual([0.5]);
+    const seen: { fraction: number; atMs: number }[] = [];
+    await run('spin:500', { onProgress: (fraction) => seen.push({ fraction, atMs: performance.now() }) });
+    expect(seen.map(({ fraction }) => fraction)).toEqual([0.5]);
+    expect(performance.now() - (seen[0]?.atMs ?? 0)).toBeGreaterThan(300);
   });
 
   it('keeps a place for a viewer while background work goes on', async () => {

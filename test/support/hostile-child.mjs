@@ -1,12 +1,11 @@
 // A media process whose "sources" are orders: what a hostile file could make FFmpeg do, done for real.
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync, writeSync } from 'node:fs';
 import { createConnection } from 'node:net';
 import { constants, getPriority, networkInterfaces, setPriority } from 'node:os';
 import { serveJobs } from '#kinora/engine/serve-jobs.js';
 import { KinoraError } from '#kinora/lib/errors.js';
 
 if (process.argv[2] === 'background') setPriority(constants.priority.PRIORITY_LOW);
-process.once('disconnect', () => process.exit(0));
 
 const spin = (milliseconds) => {
   const end = performance.now() + milliseconds;
@@ -18,7 +17,23 @@ const orders = {
   crash: () => process.abort(),
   exit: () => process.exit(3),
   hang: () => spin(600_000),
-  spin: (text) => spin(Number(text)),
+  nonsense: (text) => {
+    if (text !== 'endless') writeSync(3, `${text}\n`);
+    else {
+      for (let written = 0; written < 5 * 2 ** 20; ) {
+        try {
+          written += writeSync(3, 'x'.repeat(65_536));
+        } catch {
+          // The channel is full: the server reads on.
+        }
+      }
+    }
+    spin(600_000);
+  },
+  spin: (text) => {
+    spin(Number(text));
+    return {};
+  },
   invalid: () => {
     throw new KinoraError('invalid_input', { messages: ['The input file is not a valid video file.'] });
   },
@@ -70,7 +85,7 @@ const orders = {
   },
 };
 
-serveJobs({
+await serveJobs({
   'video-config': () => ({ avcc: '' }),
   probe: (job, context) => {
     const [order, argument] = job.source.path.split(':');
@@ -78,3 +93,4 @@ serveJobs({
     return orders[order](argument);
   },
 });
+process.exit(0);
