@@ -109,7 +109,11 @@ const ingest = async (deps: IngestDeps, assetId: string, signal: AbortSignal): P
       }));
     await deps.producer.warm({ id: assetId, plan }, { signal, priority: mediaPriority.warmUp });
     throwIfAborted(signal);
-    await deps.state.complete(assetId, plan, describeReadyAsset(plan, facts), mainInput.settings);
+    await deps.state.complete(assetId, {
+      properties: describeReadyAsset(plan, facts),
+      facts,
+      inputSettings: mainInput.settings,
+    });
     const elapsed = { download_ms: storedMs - startedMs, elapsed_ms: deps.clock.monotonicMs() - startedMs };
     deps.logger.info({ ...elapsed, duration_s: plan.durationSeconds }, 'asset is ready');
   } finally {

@@ -15,6 +15,11 @@ export const findAsset = (db: Queryable, environmentId: string, id: string): Pro
     .where('environment_id', '=', environmentId)
     .executeTakeFirst();
 
+export const findEnvironmentOf = async (db: Queryable, id: string): Promise<string | undefined> => {
+  const row = await db.selectFrom('asset').select('environment_id').where('id', '=', id).executeTakeFirst();
+  return row?.environment_id;
+};
+
 /** Removes the asset and, by cascade, everything that hangs on it. False when there was none. */
 export const removeAsset = async (db: Queryable, id: string): Promise<boolean> => {
   const result = await db.deleteFrom('asset').where('id', '=', id).executeTakeFirst();

@@ -1,4 +1,4 @@
-import { findAsset, removeAsset } from '../../db/tables/asset.js';
+import { findAsset, findEnvironmentOf, removeAsset } from '../../db/tables/asset.js';
 import { listPlaybackIds } from '../../db/tables/playback-id.js';
 import { KinoraError } from '../../lib/errors.js';
 import { isId } from '../../lib/ids.js';
@@ -19,4 +19,10 @@ export const deleteAsset = async (context: DomainContext, environmentId: string,
     return removedIds.map(({ id }) => id);
   });
   context.onAssetDeleted(assetId, playbackIds);
+};
+
+/** The end of a test asset's day; one that its owner deleted before is no error. */
+export const deleteTestAsset = async (context: DomainContext, assetId: string): Promise<void> => {
+  const environmentId = await findEnvironmentOf(context.database.queryable, assetId);
+  if (environmentId !== undefined) await deleteAsset(context, environmentId, assetId);
 };

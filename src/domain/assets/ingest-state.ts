@@ -10,18 +10,19 @@ import {
   saveSourceValidator,
   updatePreparing,
 } from '../../db/tables/asset-ingest.js';
+import { isLanguageCode } from '../../api/language-code.js';
 import type { Clock } from '../../lib/clock.js';
 import { isKinoraError, type KinoraError } from '../../lib/errors.js';
+import { newId } from '../../lib/ids.js';
+import type { AssetProperties } from '../../media/asset-properties.js';
 import type { Plan } from '../../media/plan.js';
 import type { SourceFacts } from '../../media/source-facts.js';
 
-/** What an asset shows once it is ready, besides its plan. */
 export interface ReadyAsset {
-  readonly properties: Pick<
-    NewRow<'asset'>,
-    'duration_seconds' | 'aspect_ratio' | 'resolution_tier' | 'max_stored_resolution' | 'max_stored_frame_rate'
-  >;
-  readonly tracks: readonly NewRow<'track'>[];
+  readonly properties: AssetProperties;
+  readonly facts: SourceFacts;
+  /** Settings of the main input: they may name its sound. */
+  readonly inputSettings: Record<string, unknown>;
 }
 
 /** What the ingest job reads and writes of an asset. Writes after deletion or after a final status do nothing. */
@@ -65,13 +66,13 @@ export const createIngestState = (database: Database, clock: Clock): IngestState
     complete: (assetId, ready) =>
       database.transaction(async (tx) => {
         const changed = await updatePreparing(tx, assetId, {
-          ...ready.properties,
+          ...assetColumns(ready.properties),
           status: 'ready',
           progress_state: 'completed',
           progress: 100,
           ready_at: clock.now(),
         });
-        if (changed) await insertTracks(tx, ready.tracks);
+        if (changed) await insertTracks(tx, trackRows(assetId, ready));
         return changed;
       }),
     fail: async (assetId, error) => {
@@ -83,6 +84,53 @@ export const createIngestState = (database: Database, clock: Clock): IngestState
       });
     },
   };
+};
+
+const assetColumns = (properties: AssetProperties) => ({
+  duration_seconds: properties.duration,
+  aspect_ratio: properties.aspectRatio ?? null,
+  resolution_tier: properties.resolutionTier,
+  max_stored_resolution: properties.maxStoredResolution,
+  max_stored_frame_rate: properties.maxStoredFrameRate ?? null,
+});
+
+const trackRows = (assetId: string, { properties, facts, inputSettings }: ReadyAsset): NewRow<'track'>[] => {
+  const { videoTrack, audioTrack } = properties;
+  const rows: NewRow<'track'>[] = [];
+  if (videoTrack) {
+    rows.push({
+      id: newId(),
+      asset_id: assetId,
+      type: 'video',
+      status: 'ready',
+      duration_seconds: videoTrack.duration,
+      max_width: videoTrack.maxWidth,
+      max_height: videoTrack.maxHeight,
+      max_frame_rate: videoTrack.maxFrameRate,
+    });
+  }
+  if (audioTrack) {
+    const { name, language_code: languageCode } = inputSettings;
+    rows.push({
+      id: newId(),
+      asset_id: assetId,
+      type: 'audio',
+      status: 'ready',
+      is_primary: true,
+      name: typeof name === 'string' ? name : 'Default',
+      language_code: typeof languageCode === 'string' ? languageCode : languageOf(facts.audio[0]?.language),
+      duration_seconds: audioTrack.duration,
+      max_channels: audioTrack.maxChannels,
+      max_channel_layout: audioTrack.maxChannelLayout,
+    });
+  }
+  return rows;
+};
+
+/** Files name languages in three letters (ISO 639-2) or not at all; the wire wants BCP 47: `eng` is `en`. */
+const languageOf = (fileLanguage: string | undefined): string => {
+  if (fileLanguage === undefined || !isLanguageCode(fileLanguage)) return 'und';
+  return Intl.getCanonicalLocales(fileLanguage)[0] ?? 'und';
 };
 
 /** The `errors` object of an asset whose ingest failed; texts are part of the wire contract. */

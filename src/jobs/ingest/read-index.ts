@@ -1,7 +1,8 @@
-import { readFile } from 'node:fs/promises';
+import { open, readFile } from 'node:fs/promises';
 import { buffer } from 'node:stream/consumers';
 import type { SourceIndex } from '../../media/source-index.js';
-import { decodeSourceIndex } from '../../media/source-index-codec.js';
+import { findMoov, type Mp4Streams, type ReadRange, readMp4SampleTables } from '../../media/mp4-sample-tables.js';
+import { decodeSourceIndex, encodeSourceIndex } from '../../media/source-index-codec.js';
 import { type MediaPool, mediaPriority } from '../../pool/media-pool.js';
 import type { BlobStore } from '../../storage/blob-store.js';
 import { withTemporaryFile } from './temporary-file.js';
@@ -20,7 +21,10 @@ export interface IndexedStreams {
   readonly audio: readonly { readonly streamIndex: number }[];
 }
 
-/** The stored index under `key`, or one demux pass over the file at `path`, stored for the next run. */
+/**
+ * The stored index under `key`, else the sample tables of an MP4 or MOV file (milliseconds), else one demux pass over the
+ * file at `path`; stored for the next run.
+ */
 export const readIndex = async (
   deps: IndexDeps,
   key: string,
@@ -30,20 +34,48 @@ export const readIndex = async (
 ): Promise<SourceIndex> => {
   const stored = await deps.blobs.read(key);
   if (stored) return decodeSourceIndex(await buffer(stored));
-  const bytes = await withTemporaryFile(deps.temporaryDir, async (outPath) => {
-    await deps.pool.run(
-      {
-        kind: 'index',
-        source: { path, formatName: source.formatName },
-        ...(source.video && { videoStreamIndex: source.video.streamIndex }),
-        ...(source.audio[0] && { audioStreamIndex: source.audio[0].streamIndex }),
-        outPath,
-      },
-      { priority: mediaPriority.warmUp, signal },
-    );
+  const streams = {
+    ...(source.video && { videoStreamIndex: source.video.streamIndex }),
+    ...(source.audio[0] && { audioStreamIndex: source.audio[0].streamIndex }),
+  };
+  const tables = source.formatName.startsWith('mov') ? await readTables(path, streams) : undefined;
+  const bytes = tables ? encodeSourceIndex(tables) : await demux(deps, path, source.formatName, streams, signal);
+  await deps.blobs.put(key, bytes);
+  return tables ?? decodeSourceIndex(bytes);
+};
+
+/** Undefined when the file has no tables that say what FFmpeg's demuxer would: fragments, damage, complicated edits. */
+const readTables = async (path: string, streams: Mp4Streams): Promise<SourceIndex | undefined> => {
+  const file = await open(path);
+  try {
+    const { size } = await file.stat();
+    const read: ReadRange = async (offset, length) => {
+      const { buffer: bytes, bytesRead } = await file.read(Buffer.alloc(length), 0, length, offset);
+      return bytes.subarray(0, bytesRead);
+    };
+    const moov = await findMoov(read, size);
+    const index = moov && readMp4SampleTables(moov, streams);
+    return index && liesWithin(index, size) ? index : undefined;
+  } finally {
+    await file.close();
+  }
+};
+
+/** False for a truncated file, whose tables promise samples that are not there. */
+const liesWithin = (index: SourceIndex, sizeBytes: number): boolean =>
+  [index.video, index.audio].every(
+    (stream) => !stream?.position.some((position, packet) => position + stream.size[packet]! > sizeBytes),
+  );
+
+const demux = (
+  deps: IndexDeps,
+  path: string,
+  formatName: string,
+  streams: Mp4Streams,
+  signal: AbortSignal,
+): Promise<Uint8Array> =>
+  withTemporaryFile(deps.temporaryDir, async (outPath) => {
+    const job = { kind: 'index', source: { path, formatName }, ...streams, outPath } as const;
+    await deps.pool.run(job, { priority: mediaPriority.warmUp, signal });
     return readFile(outPath);
   });
-  const index = decodeSourceIndex(bytes);
-  await deps.blobs.put(key, bytes);
-  return index;
-};
