@@ -1,9 +1,11 @@
 // Writes docs/configuration.md and .env.example from the table of options. With --check writes nothing and fails when they
-// differ, or when the tree in docs/architecture.md names other folders than there are.
+// differ, when the tree in docs/architecture.md names other folders than there are, or when docs/compatibility.md lacks an
+// operation of the API.
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { operations } from '../dist/api/operations.js';
 import { flagOf, options } from '../dist/config/options.js';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -89,6 +91,11 @@ if (process.argv.includes('--check')) {
     if (!documented.includes(path)) problems.push(`docs/architecture.md: the tree lacks ${path}/`);
   for (const path of documented)
     if (!tracked.includes(path)) problems.push(`docs/architecture.md: the tree names ${path}/, which is not there`);
+  const compatibility = readFileSync(join(root, 'docs/compatibility.md'), 'utf8');
+  for (const { method, path } of Object.values(operations)) {
+    if (!compatibility.includes(`\`${method} ${path}\``))
+      problems.push(`docs/compatibility.md lacks ${method} ${path}`);
+  }
   for (const problem of problems) console.error(problem);
   process.exitCode = problems.length > 0 ? 1 : 0;
 } else {

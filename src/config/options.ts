@@ -71,7 +71,7 @@ export const options = {
     kind: baseUrl,
     variable: 'KINORA_IMAGE_URL',
     section: 'Server',
-    doc: 'Base of image addresses; the public URL when not set.',
+    doc: 'Base of image addresses, for when images are served; the public URL when not set.',
   },
   shutdownLimitMs: {
     kind: durationMs,

@@ -1,0 +1,114 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { acquireDataDirLock } from '#kinora/db/data-dir-lock.js';
+import { runCli } from '../../support/run-cli.js';
+
+const directory = mkdtempSync(join(tmpdir(), 'kinora-cli-'));
+afterAll(() => rmSync(directory, { recursive: true, force: true }));
+
+const token = '6f0a2a3e-3b0e-4a8c-9b1d-2d5a6c7e8f90:secret';
+
+describe('kinora', () => {
+  it('explains itself', async () => {
+    const { status, stdout } = await runCli(['--help']);
+    expect(status).toBe(0);
+    for (const words of [
+      'serve',
+      'asset create <url>',
+      'token revoke <id>',
+      'env list',
+      'doctor',
+      'backup <dir>',
+      '--data-dir',
+    ]) {
+      expect(stdout).toContain(words);
+    }
+    const help = await runCli(['token', 'create', '--help']);
+    expect(help).toMatchObject({ status: 0, stderr: '' });
+    expect(help.stdout).toContain('--permissions');
+    expect(await runCli(['--version'])).toMatchObject({
+      status: 0,
+      stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/),
+    });
+  });
+
+  it.each([
+    [['serve', '--prot', '80'], {}, 'kinora: --prot is not a flag of Kinora; did you mean --port?'],
+    [
+      ['serve'],
+      { KINORA_DATADIR: '/x' },
+      'kinora: KINORA_DATADIR is not an option of Kinora; did you mean KINORA_DATA_DIR?',
+    ],
+    [['serve', '--port', 'x'], {}, 'kinora: --port must be a whole number from 0 to 65535, not "x".'],
+    [['serve'], { KINORA_BLOBS: 's3://b/p' }, 'does not support yet'],
+    [['serv'], {}, 'kinora: kinora serv is not a command; did you mean kinora serve?'],
+    [['asset'], {}, 'kinora: kinora asset needs one of: create, list, show, watch, delete.'],
+    [['asset', 'show'], {}, 'kinora: Usage: kinora asset show <id>'],
+    [['asset', 'list', '--name', 'x'], {}, 'kinora: kinora asset list has no flag --name.'],
+    [['env', 'create', 'x', '--type', 'y'], {}, 'kinora: --type must be one of development, production.'],
+    [[], {}, 'kinora: Name a command; kinora --help lists them.'],
+  ])('ends %j %j with status 2', async (args, env, sentence) => {
+    const { status, stdout, stderr } = await runCli(args, env);
+    expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
+    expect(stderr).toContain(sentence);
+  });
+
+  it('reads .env of the working directory', async () => {
+    writeFileSync(join(directory, '.env'), 'KINORA_PORT=nowhere\n');
+    const { status, stderr } = await runCli(['doctor'], {}, directory);
+    expect({ status, stderr }).toEqual({
+      status: 2,
+      stderr: 'kinora: KINORA_PORT in .env must be a whole number from 0 to 65535, not "nowhere".\n',
+    });
+  });
+
+  it('ends with status 75 while another process has the data directory', async () => {
+    const dataDir = mkdtempSync(join(directory, 'held-'));
+    const lock = await acquireDataDirLock(dataDir, () => undefined);
+    try {
+      for (const args of [
+        ['serve', '--port', '0'],
+        ['token', 'list'],
+        ['backup', join(directory, 'never')],
+      ]) {
+        const { status, stderr } = await runCli(args, { KINORA_DATA_DIR: dataDir });
+        expect(status, args.join(' ')).toBe(75);
+        expect(stderr).toContain(dataDir);
+        expect(stderr).not.toContain('    at ');
+      }
+    } finally {
+      await lock.release();
+    }
+  });
+});
+
+describe('kinora asset', () => {
+  it('says what it needs', async () => {
+    const env = { KINORA_DATA_DIR: join(directory, 'absent'), KINORA_PORT: '1' };
+    const noToken = await runCli(['asset', 'list'], env);
+    expect(noToken).toMatchObject({ status: 2, stderr: expect.stringContaining('No access token') });
+    const noServer = await runCli(['asset', 'list'], { ...env, KINORA_TOKEN: token });
+    expect(noServer).toMatchObject({
+      status: 1,
+      stderr: expect.stringContaining('No server answers at http://127.0.0.1:1;'),
+    });
+    const file = await runCli(['asset', 'create', './holiday.mp4'], { ...env, KINORA_TOKEN: token });
+    expect(file).toMatchObject({ status: 1, stderr: expect.stringContaining("can't upload files yet") });
+  });
+
+  it('is not confused by something else on the port', async () => {
+    const other = createServer((_, response) => response.end('<html>')).listen(0, '127.0.0.1');
+    await new Promise((resolve) => other.once('listening', resolve));
+    const origin = `http://127.0.0.1:${(other.address() as AddressInfo).port}`;
+    const result = await runCli(['asset', 'list'], { KINORA_PUBLIC_URL: origin, KINORA_TOKEN: token });
+    other.close();
+    expect(result).toMatchObject({
+      status: 1,
+      stderr: expect.stringContaining(`What answers at ${origin} is not Kinora.`),
+    });
+  });
+});
