@@ -129,9 +129,12 @@ export const placeSound = (
 ): Float32Array[] => {
   const outputs = Array.from({ length: channelCount }, () => new Float32Array(until - from));
   for (const run of splitRuns(pieces, tickSamples)) {
+    // The first piece may be trimmed and its stamp then rounded unlike all the others.
+    const longest = run.pieces.reduce((length, piece) => Math.max(length, lengthOf(piece)), 0);
     let lowest = Number.POSITIVE_INFINITY;
     let highest = Number.NEGATIVE_INFINITY;
     run.pieces.forEach((piece, i) => {
+      if (lengthOf(piece) < longest) return;
       const offset = piece.position - (run.counts[i] as number);
       lowest = Math.min(lowest, offset);
       highest = Math.max(highest, offset);

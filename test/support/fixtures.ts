@@ -89,7 +89,7 @@ const encoded = {
   },
   'prores-pcm.mov': {
     muxer: 'mov',
-    seconds: 4,
+    seconds: SECONDS,
     video: { ...small, encoder: 'prores_ks', filter: 'format=yuv422p10le', options: { profile: '2' } },
     audio: pcm,
   },
