@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { statSync } from 'node:fs';
-import { mkdir, readFile, rename, rm, statfs, utimes } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rename, rm, statfs, utimes } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { throwIfAborted } from '../lib/abort.js';
 import type { Clock } from '../lib/clock.js';
@@ -44,8 +44,9 @@ interface Running {
 export const createSegmentStore = async (options: SegmentStoreOptions): Promise<SegmentStore> => {
   const { dir, maxBytes, logger, clock } = options;
   const temporaryDir = join(dir, 'tmp');
-  await rm(temporaryDir, { recursive: true, force: true });
   await mkdir(temporaryDir, { recursive: true });
+  // Its content only: the directory itself may already be mounted into the media processes.
+  for (const name of await readdir(temporaryDir)) await rm(join(temporaryDir, name), { recursive: true, force: true });
 
   const index = createCacheIndex();
   for (const { path, digest, sizeBytes, lastUsedMs } of await scanCache(dir)) {

@@ -52,7 +52,7 @@ export const videoConfigJob = (
   kind: 'video-config',
   width: rendition.width,
   height: rendition.height,
-  frameRate: video.frameRate,
+  frameRate: { num: video.frameRate.num, den: video.frameRate.den * rendition.frameStep },
   encoder,
 });
 

@@ -26,7 +26,7 @@ export const sendFile = async (
   const range =
     ifRange === undefined || ifRange === file.etag ? parseByteRange(request.headers.range, file.sizeBytes) : undefined;
   if (range === 'unsatisfiable') {
-    reply.header('content-range', `bytes */${file.sizeBytes}`);
+    reply.headers({ 'content-range': `bytes */${file.sizeBytes}`, 'cache-control': 'no-cache' });
     throw new KinoraError('range_not_satisfiable');
   }
   const { start, end } = range ?? { start: 0, end: file.sizeBytes - 1 };

@@ -11,6 +11,7 @@ import {
 import { KinoraError } from '../../lib/errors.js';
 import { AUDIO_RENDITION } from '../../media/find-segment.js';
 import { metadataJson } from '../../media/metadata-json.js';
+import { pathOf } from '../plugins/api-paths.js';
 import { matchesEtag } from './byte-range.js';
 import { playbackError } from './playback-error.js';
 import { acceptsHtml, loadPlayer } from './player-page.js';
@@ -23,8 +24,6 @@ export interface StreamDeps {
 
 const PLAYLIST = 'application/vnd.apple.mpegurl';
 const METHODS = 'GET, HEAD, OPTIONS';
-/** First path segments that belong to other roles; everything else of one segment may be meant as a playback id. */
-const RESERVED = new Set(['video', 'system', 'robots', 'data']);
 
 type Query = Record<string, string | string[] | undefined>;
 
@@ -32,14 +31,11 @@ type Query = Record<string, string | string[] | undefined>;
 export const streamRoutes = ({ playables, segments }: StreamDeps): FastifyPluginAsync => {
   return async (app) => {
     app.addHook('onRequest', async (request, reply) => {
-      // The API answers for its own unknown paths, before a body is read.
-      if (RESERVED.has(request.url.split(/[/?#]/, 2)[1] ?? '')) {
-        reply.callNotFound();
-        return reply;
-      }
       reply.headers({
         'access-control-allow-origin': '*',
         'access-control-expose-headers': 'Content-Length, Content-Range, Accept-Ranges',
+        // Holds for refusals; media set their own.
+        'cache-control': 'no-cache',
       });
       if (request.method === 'OPTIONS') {
         const headers = { 'access-control-allow-methods': METHODS, 'access-control-allow-headers': '*' };
@@ -49,13 +45,6 @@ export const streamRoutes = ({ playables, segments }: StreamDeps): FastifyPlugin
         reply.header('allow', METHODS);
         throw new KinoraError('method_not_allowed');
       }
-    });
-
-    app.setErrorHandler((error, request, reply) => {
-      const { status, body } = playbackError(error);
-      if (status === 500) request.log.error({ err: error }, 'a viewer request failed');
-      if (status === 503) reply.header('retry-after', 1);
-      return reply.code(status).header('cache-control', 'no-cache').send(body);
     });
 
     const findReady = async (playbackId: string, query: Query): Promise<ReadyPlayable> => {
@@ -84,7 +73,6 @@ export const streamRoutes = ({ playables, segments }: StreamDeps): FastifyPlugin
       request: FastifyRequest<{ Querystring: Query }>,
       reply: FastifyReply,
       name: string,
-      base: string,
     ): Promise<unknown> => {
       const bare = !name.endsWith('.m3u8');
       const playbackId = bare ? name : name.slice(0, -'.m3u8'.length);
@@ -102,10 +90,12 @@ export const streamRoutes = ({ playables, segments }: StreamDeps): FastifyPlugin
       }
       const playable = await findReady(playbackId, request.query);
       const query = Object.fromEntries(Object.entries(request.query).map(([key, value]) => [key, lastOf(value)]));
-      return sendText(request, reply, PLAYLIST, writeMultivariantPlaylist(playable, query, base || `${playbackId}/`));
+      // Child addresses are relative, so that a proxy may put everything below a path of its own.
+      const base = pathOf(request.url).endsWith('/') ? `../${playbackId}/` : `${playbackId}/`;
+      return sendText(request, reply, PLAYLIST, writeMultivariantPlaylist(playable, query, base));
     };
 
-    route<{ name: string }>('/:name', (request, reply) => sendPlayback(request, reply, request.params.name, ''));
+    route<{ name: string }>('/:name', (request, reply) => sendPlayback(request, reply, request.params.name));
 
     route<{ playbackId: string }>('/:playbackId/metadata.json', async (request, reply) => {
       const { meta, plan } = await findReady(request.params.playbackId, request.query);
@@ -125,17 +115,22 @@ export const streamRoutes = ({ playables, segments }: StreamDeps): FastifyPlugin
           return sendText(request, reply, PLAYLIST, playlist);
         }
         const left = abortWhenLeft(reply);
-        const cached = await segments.segment({ id: assetId, plan }, rendition, file, { signal: left });
+        const cached = await segments
+          .segment({ id: assetId, plan }, rendition, file, { signal: left })
+          .catch((error: unknown) => {
+            if (left.aborted) return undefined;
+            throw error;
+          });
+        // Nobody is there to be answered.
+        if (!cached) return reply.hijack();
         reply.header('cache-control', 'public, max-age=31536000, immutable');
         return sendFile(request, reply, cached, rendition === AUDIO_RENDITION ? 'audio/mp4' : 'video/mp4');
       },
     );
 
     // Static renditions, text tracks and unknown names: nothing of that kind exists, yet access and state come first.
-    route<{ playbackId: string; '*': string }>('/:playbackId/*', async (request, reply) => {
-      const { playbackId, '*': rest } = request.params;
-      if (rest === '') return sendPlayback(request, reply, playbackId, './');
-      await findReady(playbackId, request.query);
+    route<{ playbackId: string; '*': string }>('/:playbackId/*', async (request) => {
+      await findReady(request.params.playbackId, request.query);
       throw new KinoraError('not_found');
     });
   };

@@ -1,0 +1,263 @@
+import { once } from 'node:events';
+import { request } from 'node:http';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { newId } from '#kinora/lib/ids.js';
+import { fixture } from '../../support/fixtures.js';
+import { type PreparedAsset, startPlayback } from '../../support/playback.js';
+import { type PlannedSource, planFile } from '../../support/video-run.js';
+
+let server: Awaited<ReturnType<typeof startPlayback>>;
+let source: PlannedSource;
+let asset: PreparedAsset;
+let preparing: PreparedAsset;
+
+beforeAll(async () => {
+  server = await startPlayback();
+  source = planFile(await fixture('h264-aac.mp4'));
+  asset = await server.addAsset(source, 'Harbour "walk" <1>');
+  preparing = await server.addAsset({ status: 'preparing' });
+});
+afterAll(() => server?.stop());
+
+const get = (path: string, headers: Record<string, string> = {}, method = 'GET') =>
+  fetch(`${server.origin}${path}`, { method, headers });
+const textOf = async (path: string) => (await get(path)).text();
+const top = () => source.video.renditions.at(-1)!.name;
+const segmentPath = (file: string, rendition = top()) => `/${asset.publicId}/1/${rendition}/${file}`;
+const refusal = async (response: Promise<Response>) => {
+  const answer = await response;
+  expect(answer.headers.get('access-control-allow-origin')).toBe('*');
+  expect(answer.headers.get('content-type')).toContain('application/json');
+  return [answer.status, await answer.json()];
+};
+const token = (header: object, payload: object = {}) =>
+  `${[header, payload].map((part) => Buffer.from(JSON.stringify(part)).toString('base64url')).join('.')}.c2ln`;
+
+test('both addresses give the same multivariant playlist, whose children exist', async () => {
+  const bare = await get(`/${asset.publicId}`);
+  expect(bare.headers.get('content-type')).toBe('application/vnd.apple.mpegurl');
+  expect(bare.headers.get('cache-control')).toBe('no-cache');
+  expect(bare.headers.get('vary')).toBe('Accept');
+  const playlist = await bare.text();
+  expect(await textOf(`/${asset.publicId}.m3u8`)).toBe(playlist);
+  expect(playlist).toContain('DATA-ID="com.apple.hls.title",VALUE="Harbour \'walk\' <1>"');
+  const children = [...playlist.matchAll(/^(?!#)(\S+)$|URI="([^"]+)"/gm)].map(([, line, uri]) => line ?? uri!);
+  expect(children.length).toBe(source.video.renditions.length + 1);
+  for (const child of children) {
+    const url = new URL(child, `${server.origin}/${asset.publicId}`);
+    const media = await fetch(url);
+    expect(media.headers.get('content-type')).toBe('application/vnd.apple.mpegurl');
+    expect(await media.text()).toMatch(/#EXT-X-MAP:URI="init.mp4"[\s\S]*#EXT-X-ENDLIST/);
+  }
+});
+
+test('relative addresses hold with a trailing slash as well', async () => {
+  const playlist = await textOf(`/${asset.publicId}/`);
+  const child = /^[^#].*$/m.exec(playlist)![0];
+  expect(new URL(child, `${server.origin}/${asset.publicId}/`).pathname).toBe(
+    new URL(/^[^#].*$/m.exec(await textOf(`/${asset.publicId}`))![0], `${server.origin}/${asset.publicId}`).pathname,
+  );
+});
+
+test('an unchanged playlist is not sent again', async () => {
+  const first = await get(`/${asset.publicId}.m3u8`);
+  const etag = first.headers.get('etag')!;
+  const again = await get(`/${asset.publicId}.m3u8`, { 'if-none-match': etag });
+  expect([again.status, await again.text(), again.headers.get('etag')]).toEqual([304, '', etag]);
+});
+
+test('modifiers shape the playlist; bad ones are named', async () => {
+  const renditions = source.video.renditions.map(({ name }) => name);
+  const listed = async (query: string) => {
+    const playlist = await textOf(`/${asset.publicId}.m3u8?${query}`);
+    return [...playlist.matchAll(/^[^#\s]\S*\/1\/(\w+)\/playlist\.m3u8(\S*)$/gm)].map(([, name, rest]) => `${name}${rest}`);
+  };
+  expect(await listed('rendition_order=desc&CMCD=bs')).toEqual([...renditions].reverse());
+  expect(await listed('max_resolution=270p')).toEqual(renditions.slice(0, 1));
+  expect(await listed('max_resolution=2160p&max_resolution=270p')).toEqual(renditions.slice(0, 1));
+  expect((await listed('redundant_streams=true')).filter((name) => name.endsWith('?redundant=1'))).toHaveLength(
+    renditions.length,
+  );
+  expect(await refusal(get(`/${asset.publicId}.m3u8?max_resolution=711p`))).toEqual([
+    400,
+    { code: 3, message: 'Invalid parameter: max_resolution' },
+  ]);
+});
+
+test('an instant clip is carried into the child playlists', async () => {
+  const playlist = await textOf(`/${asset.publicId}.m3u8?asset_start_time=4.5`);
+  const child = new URL(/^[^#].*$/m.exec(playlist)![0], `${server.origin}/`);
+  const media = await (await fetch(child)).text();
+  const whole = await textOf(segmentPath('playlist.m3u8'));
+  expect(media.match(/\.m4s/g)!.length).toBeLessThan(whole.match(/\.m4s/g)!.length);
+  expect(media).toContain(`\n${source.video.boundaries.length - 2}.m4s`);
+  expect(await refusal(get(`${segmentPath('playlist.m3u8')}?segments=x`))).toEqual([
+    400,
+    { code: 3, message: 'Invalid parameter: segments' },
+  ]);
+});
+
+test('every segment of every rendition is made, verified and served', async () => {
+  const { plan, video } = source;
+  for (const { name } of video.renditions) {
+    for (const file of ['init.mp4', ...video.boundaries.slice(1).map((_, number) => `${number}.m4s`)]) {
+      const answer = await get(segmentPath(file, name));
+      expect([answer.status, answer.headers.get('content-type')], file).toEqual([200, 'video/mp4']);
+      expect(answer.headers.get('cache-control')).toBe('public, max-age=31536000, immutable');
+      expect((await answer.arrayBuffer()).byteLength).toBe(Number(answer.headers.get('content-length')));
+    }
+  }
+  for (const file of ['init.mp4', ...plan.audio!.boundaries.slice(1).map((_, number) => `${number}.m4s`)]) {
+    const answer = await get(segmentPath(file, 'audio'));
+    expect([answer.status, answer.headers.get('content-type')], file).toEqual([200, 'audio/mp4']);
+    await answer.arrayBuffer();
+  }
+});
+
+test('many viewers of one cold segment wait for one production', async () => {
+  const other = await server.addAsset(source);
+  const path = `/${other.publicId}/1/${source.video.renditions[0]!.name}/1.m4s`;
+  const answers = await Promise.all(Array.from({ length: 12 }, () => get(path)));
+  const bodies = await Promise.all(answers.map(async (answer) => Buffer.from(await answer.arrayBuffer())));
+  expect(bodies.every((body) => body.equals(bodies[0]!))).toBe(true);
+  expect(new Set(answers.map(({ headers }) => headers.get('etag'))).size).toBe(1);
+});
+
+test('ranges, HEAD and validators of a segment', async () => {
+  const path = segmentPath('0.m4s');
+  const whole = await get(path);
+  const bytes = Buffer.from(await whole.arrayBuffer());
+  const etag = whole.headers.get('etag')!;
+  expect(etag).toMatch(/^"[0-9a-f]{32}"$/);
+  expect(whole.headers.get('access-control-expose-headers')).toBe('Content-Length, Content-Range, Accept-Ranges');
+  expect(whole.headers.get('accept-ranges')).toBe('bytes');
+
+  const part = await get(path, { range: 'bytes=10-19' });
+  expect([part.status, part.headers.get('content-range')]).toEqual([206, `bytes 10-19/${bytes.length}`]);
+  expect(Buffer.from(await part.arrayBuffer())).toEqual(bytes.subarray(10, 20));
+  expect((await get(path, { range: 'bytes=10-19', 'if-range': etag })).status).toBe(206);
+  expect((await get(path, { range: 'bytes=10-19', 'if-range': '"other"' })).status).toBe(200);
+  expect((await get(path, { 'if-none-match': etag })).status).toBe(304);
+
+  const beyond = await get(path, { range: `bytes=${bytes.length}-` });
+  expect([beyond.headers.get('content-range'), beyond.headers.get('cache-control')]).toEqual([
+    `bytes */${bytes.length}`,
+    'no-cache',
+  ]);
+  expect(await refusal(Promise.resolve(beyond))).toEqual([416, { code: 11, message: 'Range Not Satisfiable' }]);
+
+  const head = await get(path, {}, 'HEAD');
+  expect([head.status, head.headers.get('content-length'), await head.text()]).toEqual([200, `${bytes.length}`, '']);
+  const headOfPlaylist = await get(`/${asset.publicId}.m3u8`, {}, 'HEAD');
+  expect([headOfPlaylist.status, await headOfPlaylist.text()]).toEqual([200, '']);
+  expect(headOfPlaylist.headers.get('content-length')).toBe(`${(await textOf(`/${asset.publicId}.m3u8`)).length}`);
+});
+
+test('unknown, unready and missing things', async () => {
+  const notFound = [404, { code: 5, message: 'Not Found' }];
+  const notReady = [412, { code: 9, message: 'Asset is not ready' }];
+  for (const id of [newId(), 'short']) {
+    for (const path of ['', '.m3u8', '/metadata.json', '/1/360p/0.m4s', '/720p.mp4']) {
+      expect(await refusal(get(`/${id}${path}`)), path).toEqual(notFound);
+    }
+  }
+  const errored = await server.addAsset({ status: 'errored' });
+  for (const { publicId } of [preparing, errored]) {
+    for (const path of ['', '.m3u8', '/metadata.json', '/1/360p/0.m4s', '/720p.mp4', '/text/x.vtt']) {
+      expect(await refusal(get(`/${publicId}${path}`)), path).toEqual(notReady);
+    }
+  }
+  const absent = ['720p.mp4', 'audio.m4a', 'text/abc.vtt', '1/4320p/0.m4s', '2/audio/0.m4s', '1/audio/99.m4s'];
+  for (const path of [...absent, '1/audio/00.m4s', '1/audio/playlist', '1/4320p/playlist.m3u8']) {
+    expect(await refusal(get(`/${asset.publicId}/${path}`)), path).toEqual(notFound);
+  }
+});
+
+test('signed ids: the token is judged before the state', async () => {
+  const denied = (message: string) => [403, { code: 7, message }];
+  for (const { signedId } of [asset, preparing]) {
+    const answer = (query: string) => refusal(get(`/${signedId}.m3u8${query}`));
+    expect(await answer('')).toEqual(denied('Token is missing'));
+    expect(await answer('?token=')).toEqual(denied('Token is missing'));
+    expect(await answer('?token=abc')).toEqual(denied('Token is malformed'));
+    expect(await answer('?token=a.b.c')).toEqual(denied('Token is malformed'));
+    expect(await answer(`?token=${token({ alg: 'HS256' })}`)).toEqual(denied('Token algorithm is not supported'));
+    expect(await answer(`?token=${token({ alg: 'none' }).replace(/c2ln$/, '')}`)).toEqual(
+      denied('Token algorithm is not supported'),
+    );
+    expect(await answer(`?token=${token({ alg: 'RS256' })}`)).toEqual(denied('Token key is unknown'));
+  }
+  expect(await refusal(get(`/${asset.signedId}/1/${top()}/0.m4s`))).toEqual(denied('Token is missing'));
+  expect((await get(`/${asset.publicId}.m3u8?token=abc`)).status).toBe(200);
+});
+
+test('OPTIONS and other methods', async () => {
+  const preflight = await get(segmentPath('0.m4s'), { origin: 'https://a.example' }, 'OPTIONS');
+  expect([preflight.status, await preflight.text()]).toEqual([204, '']);
+  expect(preflight.headers.get('access-control-allow-origin')).toBe('*');
+  expect(preflight.headers.get('access-control-allow-methods')).toBe('GET, HEAD, OPTIONS');
+  const posted = await get(`/${asset.publicId}`, {}, 'POST');
+  expect([posted.status, posted.headers.get('allow')]).toEqual([405, 'GET, HEAD, OPTIONS']);
+  expect(await posted.json()).toEqual({ code: 12, message: 'Method not allowed' });
+});
+
+test('metadata.json tells the title and the length', async () => {
+  const answer = await get(`/${asset.publicId}/metadata.json`);
+  expect(answer.headers.get('content-type')).toBe('application/json; charset=utf-8');
+  expect(await answer.json()).toEqual([
+    {
+      metadata: [{ key: 'title', value: 'Harbour "walk" <1>' }],
+      titles: [{ language: 'und', title: 'Harbour "walk" <1>' }],
+      'start-time': 0,
+      duration: source.plan.durationSeconds,
+    },
+  ]);
+});
+
+test('a browser gets a page of this origin alone, with the status of the video', async () => {
+  const html = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' };
+  const page = await get(`/${asset.publicId}?max_resolution=270p`, html);
+  const text = await page.text();
+  expect([page.status, page.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
+  expect(page.headers.get('content-security-policy')).toContain("default-src 'none'");
+  expect(text).toContain('<title>Harbour &#34;walk&#34; &#60;1&#62;</title>');
+  expect(text).toContain(`data-source="/${asset.publicId}.m3u8?max_resolution=270p"`);
+  expect(text).not.toMatch(/https?:\/\//);
+  for (const [, path] of text.matchAll(/(?:src|href)="(\/[^"]+)"/g)) expect((await get(path!)).status, path).toBe(200);
+  expect((await get(`/${asset.publicId}.m3u8`, html)).headers.get('content-type')).toContain('mpegurl');
+  expect((await get(`/${preparing.publicId}`, html)).status).toBe(412);
+  expect((await get(`/${asset.signedId}`, html)).status).toBe(403);
+  expect((await get(`/${newId()}`, html)).status).toBe(404);
+});
+
+test('deletion is visible at once', async () => {
+  const gone = await server.addAsset(source);
+  expect((await get(`/${gone.publicId}.m3u8`)).status).toBe(200);
+  await server.database.queryable.deleteFrom('asset').where('id', '=', gone.assetId).execute();
+  server.playables.forget(gone.assetId);
+  expect((await get(`/${gone.publicId}.m3u8`)).status).toBe(404);
+});
+
+test('a viewer that leaves ends the work that only it waited for', async () => {
+  const other = await server.addAsset(source);
+  const rendition = source.video.renditions[0]!.name;
+  const leaving = request(`${server.origin}/${other.publicId}/1/${rendition}/0.m4s`);
+  leaving.on('error', () => undefined).end();
+  await once(leaving, 'socket');
+  await new Promise((resolve) => setTimeout(resolve, 30));
+  leaving.destroy();
+  // The same segment can be had right away.
+  expect((await get(`/${other.publicId}/1/${rendition}/0.m4s`)).status).toBe(200);
+  expect(server.logger.lines.filter(({ level }) => level === 'error')).toEqual([]);
+});
+
+test('warming makes the start of the start rendition and the sound beside it', async () => {
+  const fresh = await server.addAsset(source);
+  const { plan, video } = source;
+  await server.segments.warm({ id: fresh.assetId, plan }, { priority: 2 });
+  const has = (rendition: string, file: string) =>
+    server.store.has({ assetId: fresh.assetId, plan: 1, rendition, file });
+  for (const rendition of [video.startRendition, 'audio']) {
+    expect(['init.mp4', '0.m4s'].map((file) => has(rendition, file))).toEqual([true, true]);
+  }
+});

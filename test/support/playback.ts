@@ -1,0 +1,118 @@
+/** A server that plays one prepared asset: real database, cache, media processes and routes, without an ingest. */
+import { createReadStream } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createSegmentStore } from '#kinora/cache/disk-segment-store.js';
+import { createSegmentProducer } from '#kinora/cache/produce-segment.js';
+import { insertTracks } from '#kinora/db/tables/asset-ingest.js';
+import { createPlayableFinder, type PlayableFinder } from '#kinora/domain/playback/find-playable.js';
+import { streamRoutes } from '#kinora/http/stream/stream-routes.js';
+import { systemClock } from '#kinora/lib/clock.js';
+import { newId } from '#kinora/lib/ids.js';
+import type { Plan } from '#kinora/media/plan.js';
+import { createMediaPool } from '#kinora/pool/create-media-pool.js';
+import { createDiskBlobStore } from '#kinora/storage/disk-blob-store.js';
+import { sourceKey } from '#kinora/storage/keys.js';
+import { startApi } from './api.js';
+import { memoryLogger } from './memory-logger.js';
+
+export interface PreparedAsset {
+  readonly assetId: string;
+  readonly publicId: string;
+  readonly signedId: string;
+}
+
+export const startPlayback = async () => {
+  const dir = await mkdtemp(join(tmpdir(), 'kinora-playback-'));
+  const logger = memoryLogger();
+  const blobDir = join(dir, 'blobs');
+  const cacheDir = join(dir, 'cache');
+  const blobs = createDiskBlobStore(blobDir);
+  const store = await createSegmentStore({ dir: cacheDir, maxBytes: 1e9, logger, clock: systemClock });
+  const pool = await createMediaPool({
+    readDirs: [blobDir],
+    writeDir: join(cacheDir, 'tmp'),
+    memoryBytes: 1024 ** 3,
+    size: 2,
+    logger,
+    clock: systemClock,
+  });
+  const segments = createSegmentProducer({ store, pool, blobs, clock: systemClock, logger });
+  // The routes need the finder before the API has made the database.
+  let finder: PlayableFinder | undefined;
+  const playables: PlayableFinder = {
+    find: (playbackId) => finder!.find(playbackId),
+    forget: (id) => finder!.forget(id),
+  };
+  const api = await startApi({ streamPlugin: streamRoutes({ playables, segments }) });
+  finder = createPlayableFinder(api.database, systemClock);
+  const db = api.database.queryable;
+
+  return {
+    ...api,
+    logger,
+    store,
+    segments,
+    pool,
+    playables,
+    /** Makes a ready asset of a planned file, or one without a plan in another state. */
+    async addAsset(
+      source: { path: string; plan: Plan } | { status: 'preparing' | 'errored' },
+      title?: string,
+    ): Promise<PreparedAsset> {
+      const assetId = newId();
+      const environment = await db.selectFrom('environment').select('id').executeTakeFirstOrThrow();
+      const plan = 'plan' in source ? source.plan : null;
+      await db
+        .insertInto('asset')
+        .values({
+          id: assetId,
+          environment_id: environment.id,
+          status: 'status' in source ? source.status : 'ready',
+          ingest_type: 'on_demand_url',
+          video_quality: 'basic',
+          max_resolution_tier: '1080p',
+          mp4_support: 'none',
+          master_access: 'none',
+          normalize_audio: false,
+          is_test: false,
+          meta: title === undefined ? null : JSON.stringify({ title }),
+        })
+        .execute();
+      await db
+        .insertInto('asset_media')
+        .values({ asset_id: assetId, plan: JSON.stringify(plan) })
+        .execute();
+      if ('plan' in source) {
+        const blob = await blobs.resumeWrite(sourceKey(assetId));
+        for await (const chunk of createReadStream(source.path)) await blob.write(chunk);
+        await blob.commit();
+        const track = (type: 'video' | 'audio') => ({
+          id: newId(),
+          asset_id: assetId,
+          type,
+          status: 'ready',
+          is_primary: true,
+        });
+        await insertTracks(db, [...(plan?.video ? [track('video')] : []), ...(plan?.audio ? [track('audio')] : [])]);
+      }
+      const ids = { publicId: newId(), signedId: newId() };
+      await db
+        .insertInto('playback_id')
+        .values([
+          { id: ids.publicId, asset_id: assetId, environment_id: environment.id, policy: 'public' },
+          { id: ids.signedId, asset_id: assetId, environment_id: environment.id, policy: 'signed' },
+        ])
+        .execute();
+      return { assetId, ...ids };
+    },
+    async stop() {
+      await api.stop();
+      segments.stop();
+      await store.stop();
+      await pool.stop();
+      await rm(dir, { recursive: true, force: true });
+    },
+  };
+};
