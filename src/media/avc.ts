@@ -3,6 +3,7 @@ import assert from 'node:assert';
 /** H.264 byte-stream (Annex B) and length-prefixed forms, and the avcC record (ISO/IEC 14496-15, 5.3.3). */
 
 const NAL_ACCESS_UNIT_DELIMITER = 9;
+const NAL_IDR = 5;
 const NAL_SPS = 7;
 const NAL_PPS = 8;
 
@@ -43,15 +44,27 @@ export const annexBToLengthPrefixed = (bytes: Uint8Array): Uint8Array => {
   return output;
 };
 
-/** Drops access-unit delimiters from an access unit with 4-byte lengths; the same array when there is none. */
-export const withoutAccessUnitDelimiters = (bytes: Uint8Array): Uint8Array => {
+/** NAL units of an access unit with 4-byte lengths, the lengths included. */
+const splitLengthPrefixed = (bytes: Uint8Array): Uint8Array[] => {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  const kept: Uint8Array[] = [];
+  const units: Uint8Array[] = [];
   for (let offset = 0; offset + 4 < bytes.length; ) {
     const end = offset + 4 + view.getUint32(offset);
-    if ((bytes[offset + 4]! & 0x1f) !== NAL_ACCESS_UNIT_DELIMITER) kept.push(bytes.subarray(offset, end));
+    units.push(bytes.subarray(offset, end));
     offset = end;
   }
+  return units;
+};
+
+/** Whether the access unit is an IDR picture: nothing after it needs anything before it. */
+export const isIdrPicture = (bytes: Uint8Array, form: 'annexb' | 'length-prefixed'): boolean =>
+  form === 'annexb'
+    ? splitAnnexB(bytes).some((unit) => (unit[0]! & 0x1f) === NAL_IDR)
+    : splitLengthPrefixed(bytes).some((unit) => (unit[4]! & 0x1f) === NAL_IDR);
+
+/** Drops access-unit delimiters from an access unit with 4-byte lengths; the same array when there is none. */
+export const withoutAccessUnitDelimiters = (bytes: Uint8Array): Uint8Array => {
+  const kept = splitLengthPrefixed(bytes).filter((unit) => (unit[4]! & 0x1f) !== NAL_ACCESS_UNIT_DELIMITER);
   const total = kept.reduce((sum, unit) => sum + unit.length, 0);
   if (total === bytes.length) return bytes;
   const output = new Uint8Array(total);

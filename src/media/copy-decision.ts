@@ -85,6 +85,7 @@ const findObstacle = (input: CopyInput): string | undefined => {
   if (video.pixelFormat !== 'yuv420p') return `the pixel format is ${video.pixelFormat}`;
   if (video.interlaced) return 'interlaced';
   if (avcc?.spsCount !== 1) return 'the stream has not exactly one sequence parameter set';
+  if (video.idrKeyFrames === false) return 'key frames that are no IDR pictures';
   if (num !== den) return 'pixels are not square';
   if (picture.rotation !== 0 || picture.flipHorizontal) return 'the picture has to be turned';
   if (picture.toneMap) return 'the picture has to be tone-mapped';

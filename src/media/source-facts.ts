@@ -51,6 +51,8 @@ export interface VideoFacts {
   readonly dolbyVisionProfile?: number;
   /** H.264 only: the avcC record (Annex B extradata is converted), base64. */
   readonly avcc?: string;
+  /** H.264 only: every key frame that was looked at is an IDR picture. */
+  readonly idrKeyFrames?: boolean;
   /** Declared stream bit rate in bit/s, 0 when unknown. */
   readonly bitRate: number;
   /** True when a decoded frame or packet side data carries CEA-608/708 captions. */
