@@ -19,7 +19,7 @@ export interface FragmentEncoderSettings {
   readonly height: number;
   readonly frameRate: Rational;
   /** Without `maxRate` and `level` the rate is not limited and the level follows from size and rate. */
-  readonly encoder: Pick<EncoderSettings, 'preset' | 'crf'> & Partial<EncoderSettings>;
+  readonly encoder: Pick<EncoderSettings, 'preset' | 'crf'> & Partial<EncoderSettings> & { readonly bFrames?: number };
   /** Ticks per second of the times given to `add`. */
   readonly timescale: number;
   readonly threads: number;
@@ -49,7 +49,7 @@ const openEncoder = (settings: FragmentEncoderSettings): CodecContext => {
     context.pixelFormat = AV_PIX_FMT_YUV420P;
     context.sampleAspectRatio = new AvRational(1, 1);
     context.timeBase = new AvRational(1, CLOCK);
-    if (frameRate.num > 0) context.framerate = new AvRational(frameRate.num, frameRate.den);
+    context.framerate = frameRate.num > 0 ? new AvRational(frameRate.num, frameRate.den) : new AvRational(30, 1);
     context.colorPrimaries = AVCOL_PRI_BT709;
     context.colorTrc = AVCOL_TRC_BT709;
     context.colorSpace = AVCOL_SPC_BT709;
@@ -60,7 +60,7 @@ const openEncoder = (settings: FragmentEncoderSettings): CodecContext => {
       preset: encoder.preset,
       profile: 'high',
       crf: encoder.crf,
-      bf: 2,
+      bf: encoder.bFrames ?? 2,
       'x264-params': X264_PARAMS,
       ...(encoder.maxRate !== undefined && { maxrate: encoder.maxRate, bufsize: 2 * encoder.maxRate }),
       ...(encoder.level !== undefined && { level: encoder.level }),

@@ -11,11 +11,20 @@ import {
   AV_PROFILE_AAC_LOW,
   AVMEDIA_TYPE_AUDIO,
   AVMEDIA_TYPE_VIDEO,
+  AVSEEK_FLAG_BACKWARD,
+  AVSEEK_FLAG_BYTE,
 } from 'node-av/constants';
-import { avChannelLayoutDescribe, avGetPixFmtName, type FormatContext, type Frame, type Stream } from 'node-av/lib';
+import {
+  avChannelLayoutDefault,
+  avChannelLayoutDescribe,
+  avGetPixFmtName,
+  type FormatContext,
+  type Frame,
+  type Stream,
+} from 'node-av/lib';
 import { isKinoraError, KinoraError } from '../lib/errors.js';
 import { audioSpecificConfig } from '../media/aac.js';
-import { avccFromAnnexB } from '../media/avc.js';
+import { avccFromAnnexB, isIdrPicture } from '../media/avc.js';
 import type { AudioFacts, Rational, SourceFacts, VideoFacts } from '../media/source-facts.js';
 import type { ProbeJob } from '../pool/protocol.js';
 import { NO_PTS, newFrame, newPacket } from './av.js';
@@ -31,6 +40,8 @@ const NOT_MEDIA = 'The input file is not a valid video file.';
 /** Pictures that are decoded to see what the stream really holds, and packets that may be read for them. */
 const SAMPLE_PICTURES = 12;
 const SAMPLE_PACKETS = 2_000;
+/** Shares of the file at which a key frame is looked at. */
+const KEY_FRAME_PLACES = [0.25, 0.5, 0.75];
 
 /**
  * Finds out what a source holds.
@@ -145,6 +156,7 @@ const describeVideo = (format: FormatContext, stream: Stream, simpleEditList: bo
     },
     ...(dolbyVision && dolbyVision.length > 2 && { dolbyVisionProfile: dolbyVision[2]! }),
     ...(avcc && { avcc: Buffer.from(avcc).toString('base64') }),
+    ...(avcc && { idrKeyFrames: hasIdrKeyFrames(format, stream) }),
     bitRate: Number(codecpar.bitRate),
     closedCaptions: pictures.closedCaptions,
     durationSeconds: secondsOf(stream) || (format.duration > 0n ? Number(format.duration) / 1e6 : 0),
@@ -232,6 +244,34 @@ const samplePictures = (format: FormatContext, stream: Stream): PictureSample =>
   return { ...(first && { first }), interlaced, closedCaptions };
 };
 
+/** Looks at a key frame at a few places; a stream with none there has nothing against it. */
+const hasIdrKeyFrames = (format: FormatContext, stream: Stream): boolean => {
+  const form = stream.codecpar.extradata?.[0] === 1 ? 'length-prefixed' : 'annexb';
+  const packet = newPacket();
+  try {
+    return KEY_FRAME_PLACES.every((share) => {
+      if (!jumpTo(format, share)) return true;
+      for (let read = 0; read < SAMPLE_PACKETS && format.readFrameSync(packet) >= 0; read++) {
+        const isKey = packet.streamIndex === stream.index && packet.isKeyframe;
+        const isIdr = isKey && packet.data !== null && isIdrPicture(packet.data, form);
+        packet.unref();
+        if (isKey) return isIdr;
+      }
+      return true;
+    });
+  } finally {
+    packet.free();
+  }
+};
+
+/** Seeking by time may never end in MPEG streams: there a byte position has to do. */
+const jumpTo = (format: FormatContext, share: number): boolean => {
+  const [streamIndex, target, flags] = /^mpeg/.test(format.iformat?.name ?? '')
+    ? ([-1, BigInt(Math.floor(Number(format.pb?.sizeSync() ?? 0) * share)), AVSEEK_FLAG_BYTE] as const)
+    : ([-1, BigInt(Math.floor(Number(format.duration) * share)), AVSEEK_FLAG_BACKWARD] as const);
+  return format.seekFrameSync(streamIndex, target, flags) >= 0;
+};
+
 const describeAudio = (stream: Stream, simpleEditList: boolean): AudioFacts => {
   const { codecpar } = stream;
   const codec = codecNameOf(stream);
@@ -244,7 +284,7 @@ const describeAudio = (stream: Stream, simpleEditList: boolean): AudioFacts => {
     profile: codecpar.profile,
     sampleRate: codecpar.sampleRate,
     channels: codecpar.channels,
-    channelLayout: avChannelLayoutDescribe(codecpar.channelLayout) ?? `${codecpar.channels} channels`,
+    channelLayout: layoutOf(stream),
     ...(bits > 0 && { sampleSizeBits: bits }),
     timeBase: { num: stream.timeBase.num, den: stream.timeBase.den },
     durationSeconds: secondsOf(stream),
@@ -253,6 +293,13 @@ const describeAudio = (stream: Stream, simpleEditList: boolean): AudioFacts => {
     ...(config && { audioSpecificConfig: Buffer.from(config).toString('base64') }),
     simpleEditList,
   };
+};
+
+/** A file that only counts its channels means the usual arrangement of that many. */
+const layoutOf = ({ codecpar: { channelLayout, channels } }: Stream): string => {
+  const name = avChannelLayoutDescribe(channelLayout);
+  const isNamed = name !== null && !/^\d+ channels/.test(name);
+  return (isNamed ? name : avChannelLayoutDescribe(avChannelLayoutDefault(channels))) ?? `${channels} channels`;
 };
 
 const AAC_SAMPLE_RATES = new Set([96000, 88200, 64000, 48000, 44100, 32000, 24000, 22050, 16000, 12000, 11025, 8000]);

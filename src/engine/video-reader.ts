@@ -28,6 +28,8 @@ export interface SeekPoint {
 
 /** Bad packets and pictures that are skipped before reading fails. */
 const MAX_ERRORS = 100;
+/** Packets that are skipped in the search of a key frame. */
+const MAX_SKIPPED_PACKETS = 1_000;
 /** How much further back each try starts, in seconds and (byte seeks) in bytes; after the last the file is read from its start. */
 const BACK_SECONDS = [0, 2, 6, 18, 54];
 const BACK_BYTES = [0, 1 << 21, 1 << 23, 1 << 25];
@@ -49,17 +51,21 @@ export class VideoReader {
   private fresh = true;
   private drained = false;
   private readErrors = 0;
+  private skipped = 0;
   /** Time of the key frame from which decoding started. */
   private keyPts: number | undefined;
   private lastPts: number | undefined;
   private lastDelta = 1;
   /** Packets and pictures found damaged since the last seek. */
   errors = 0;
+  /** Byte position of the packet read last. */
+  position = 0;
 
   constructor(
     private readonly source: MediaSource,
     private readonly streamIndex: number,
     private readonly threads: number,
+    private readonly maxErrors = MAX_ERRORS,
   ) {
     this.open();
   }
@@ -72,9 +78,9 @@ export class VideoReader {
     return cropOf(this.stream);
   }
 
-  /** Byte position of the packet read last, for progress; -1 when unknown. */
-  get position(): number {
-    return Number(this.packet.pos);
+  /** Where the stream says that it begins, in stream ticks. */
+  get startPts(): number {
+    return this.stream.startTime === NO_PTS ? 0 : Number(this.stream.startTime);
   }
 
   /** The picture taken or skipped last. */
@@ -112,8 +118,7 @@ export class VideoReader {
       return first !== undefined && first <= latestStart && this.keyPts !== undefined && this.keyPts <= latestStart;
     };
     const { num, den } = this.timeBase;
-    const streamStart = this.stream.startTime === NO_PTS ? 0 : Number(this.stream.startTime);
-    const nearStart = ((pts - streamStart) * num) / den < 1;
+    const nearStart = ((pts - this.startPts) * num) / den < 1;
     const found =
       (nearStart && this.rewind()) ||
       (options.seekPoint !== undefined
@@ -181,12 +186,13 @@ export class VideoReader {
     this.lastPts = undefined;
     this.drained = false;
     this.readErrors = 0;
+    this.skipped = 0;
     this.errors = 0;
   }
 
   private countError(what: string): void {
     this.errors += 1;
-    if (this.errors > MAX_ERRORS) throw failMedia('decode', `too many errors, the last: ${what}`);
+    if (this.errors > this.maxErrors) throw failMedia('decode', `too many errors, the last: ${what}`);
   }
 
   /** Fills `ahead`, unless the stream has ended. */
@@ -220,7 +226,8 @@ export class VideoReader {
     }
     this.readErrors = 0;
     const packet = this.packet;
-    if (packet.streamIndex === this.streamIndex && (this.keyPts !== undefined || packet.isKeyframe)) {
+    this.position = Math.max(this.position, Number(packet.pos));
+    if (packet.streamIndex === this.streamIndex && this.isUseful(packet)) {
       if (this.keyPts === undefined) {
         const time = packet.pts === NO_PTS || this.isAvi ? packet.dts : packet.pts;
         this.keyPts = time === NO_PTS ? Number.POSITIVE_INFINITY : Number(time);
@@ -228,6 +235,13 @@ export class VideoReader {
       if (this.decoder.sendPacketSync(packet) < 0) this.countError('packet cannot be decoded');
     }
     packet.unref();
+  }
+
+  /** Decoding starts at a key frame; a file that never marks one is decoded all the same. */
+  private isUseful(packet: Packet): boolean {
+    if (this.keyPts !== undefined || packet.isKeyframe) return true;
+    this.skipped += 1;
+    return this.skipped > MAX_SKIPPED_PACKETS;
   }
 
   private get isAvi(): boolean {

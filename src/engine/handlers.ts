@@ -1,0 +1,19 @@
+import { makeAudioChunk } from './audio-chunk.js';
+import { indexSource } from './index-source.js';
+import { makeMezzanine } from './mezzanine.js';
+import { probe } from './probe.js';
+import { checkSanity } from './sanity.js';
+import type { MediaHandlers } from './serve-jobs.js';
+import { makeVideoConfig } from './video-config.js';
+import { makeVideoSegment } from './video-segment.js';
+
+/** Every kind of job and the function that does it. */
+export const handlers: MediaHandlers = {
+  probe,
+  index: indexSource,
+  sanity: checkSanity,
+  'video-segment': makeVideoSegment,
+  'video-config': makeVideoConfig,
+  'audio-chunk': makeAudioChunk,
+  mezzanine: makeMezzanine,
+};
