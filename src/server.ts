@@ -82,7 +82,7 @@ export const createKinora = async (config: Config, overrides: Overrides = {}): P
     });
     phases.push({ name: 'database', end: () => database.close() });
     await migrate(database);
-    const token = config.token && `${config.token.id}:${config.token.secret}`;
+    const { token } = config;
     const first = await bootstrap(database, token ? { token } : {}, clock);
     newToken = first.newToken;
 
@@ -171,7 +171,10 @@ export const createKinora = async (config: Config, overrides: Overrides = {}): P
     });
     await runner.start();
     phases.push({ name: 'jobs', end: () => runner.stop(config.shutdownLimitMs / 2) });
-    logger.info({ url, data_dir: config.dataDir, database: database.engine, sandbox: pool.sandbox }, 'Kinora is running');
+    logger.info(
+      { url, data_dir: config.dataDir, database: database.engine, sandbox: pool.sandbox },
+      'Kinora is running',
+    );
 
     const sampleToken = token ?? newToken;
     if (first.firstStart && config.sample && sampleToken) {

@@ -85,6 +85,9 @@ const bound = async (state: IngestState, assetId: string, error: unknown): Promi
   // The fetcher made its own tries with pauses; the owner of the file should hear of it now.
   if (isKinoraError(error, 'source_unreachable'))
     return new KinoraError('source_unreachable', { messages: error.messages, cause: error, failure: 'fail' });
+  // FFmpeg read the file and said no: it will say no again.
+  if (isKinoraError(error, 'media_failed') && error.failure === 'fail')
+    return new KinoraError('invalid_input', { cause: error });
   return error;
 };
 
@@ -100,14 +103,27 @@ const ingest = async (deps: IngestDeps, assetId: string, signal: AbortSignal): P
   try {
     const facts = (media.facts as SourceFacts | null) ?? (await probe(deps, assetId, source.path, signal));
     checkLimits(facts);
-    const plan =
-      (media.plan as Plan | null) ??
-      (await makePlan(deps, { assetId, path: source.path, facts, normalize: asset.normalize_audio }, signal, {
+    const input: PlanInput = {
+      assetId,
+      path: source.path,
+      facts,
+      normalize: asset.normalize_audio,
+      settings: {
         quality: asset.video_quality,
         maxResolutionTier: asset.max_resolution_tier,
         isTest: asset.is_test,
-      }));
-    await deps.producer.warm({ id: assetId, plan }, { signal, priority: mediaPriority.warmUp });
+      },
+    };
+    let plan = (media.plan as Plan | null) ?? (await makePlan(deps, input, signal));
+    const warm = () => deps.producer.warm({ id: assetId, plan }, { signal, priority: mediaPriority.warmUp });
+    try {
+      await warm();
+    } catch (error) {
+      if (plan.video?.access !== 'source' || !isPictureFailure(error)) throw error;
+      // The three tried places were fine and this one is not: read the pictures once in order instead.
+      plan = await makePlan(deps, input, signal, { reason: 'a segment could not be made', sequential: true });
+      await warm();
+    }
     throwIfAborted(signal);
     await deps.state.complete(assetId, {
       properties: describeReadyAsset(plan, facts),
@@ -156,26 +172,32 @@ const refuse = (message: string): never => {
   throw new KinoraError('invalid_input', { messages: [message] });
 };
 
+const isPictureFailure = (error: unknown): boolean =>
+  (isKinoraError(error, 'media_failed') || isKinoraError(error, 'media_crashed')) &&
+  error.details?.kind === 'video-segment';
+
 interface PlanInput {
   readonly assetId: string;
   readonly path: string;
   readonly facts: SourceFacts;
   readonly normalize: boolean;
+  readonly settings: AssetSettings;
 }
 
+/** `knownProblem`: a mezzanine is needed for a reason that neither index nor sanity check showed. */
 const makePlan = async (
   deps: IngestDeps,
   input: PlanInput,
   signal: AbortSignal,
-  settings: AssetSettings,
+  knownProblem?: Problem,
 ): Promise<Plan> => {
-  const { assetId, path, facts } = input;
+  const { assetId, path, facts, settings } = input;
   const index = await readIndex(deps, indexKey(assetId), path, facts, signal);
   const reasons = judgeInput(facts, index, settings.maxResolutionTier);
   if (reasons) await deps.state.saveReasons(assetId, reasons);
-  const problem = await findProblem(deps, path, facts, index, signal);
+  const problem = knownProblem ?? (await findProblem(deps, path, facts, index, signal));
   const gainDb = input.normalize ? await measureGain(deps, path, facts, signal) : undefined;
-  const mezzanine = problem && (await transcode(deps, input, index, problem, settings, signal));
+  const mezzanine = problem && (await transcode(deps, input, index, problem, signal));
   const plan = planAsset({
     facts,
     index,
@@ -222,10 +244,9 @@ const findProblem = async (
 
 const transcode = async (
   deps: IngestDeps,
-  { assetId, path, facts }: PlanInput,
+  { assetId, path, facts, settings: { maxResolutionTier: tier } }: PlanInput,
   index: SourceIndex,
   { reason, sequential }: Problem,
-  { maxResolutionTier: tier }: AssetSettings,
   signal: AbortSignal,
 ) => {
   deps.logger.info({ reason, sequential }, 'the pictures are transcoded before the asset is ready');

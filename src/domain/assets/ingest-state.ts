@@ -1,3 +1,4 @@
+import { isLanguageCode } from '../../api/language-code.js';
 import type { Database } from '../../db/database.js';
 import type { NewRow } from '../../db/schema.js';
 import {
@@ -10,7 +11,6 @@ import {
   saveSourceValidator,
   updatePreparing,
 } from '../../db/tables/asset-ingest.js';
-import { isLanguageCode } from '../../api/language-code.js';
 import type { Clock } from '../../lib/clock.js';
 import { isKinoraError, type KinoraError } from '../../lib/errors.js';
 import { newId } from '../../lib/ids.js';

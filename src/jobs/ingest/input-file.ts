@@ -12,7 +12,9 @@ export const describeInputFile = (facts: SourceFacts): object => ({
             encoding: facts.video.codec,
             width: facts.video.width,
             height: facts.video.height,
-            ...(facts.video.frameRate.num > 0 && { frame_rate: round3(facts.video.frameRate.num / facts.video.frameRate.den) }),
+            ...(facts.video.frameRate.num > 0 && {
+              frame_rate: round3(facts.video.frameRate.num / facts.video.frameRate.den),
+            }),
           },
         ]
       : []),

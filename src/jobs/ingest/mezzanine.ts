@@ -1,11 +1,11 @@
 import { createReadStream } from 'node:fs';
+import { KinoraError } from '../../lib/errors.js';
+import type { ResolutionTier } from '../../media/ladder.js';
 import { planMezzanine } from '../../media/mezzanine-plan.js';
 import type { MezzaninePicture } from '../../media/plan-asset.js';
 import type { SourceFacts } from '../../media/source-facts.js';
 import type { SourceIndex } from '../../media/source-index.js';
-import type { ResolutionTier } from '../../media/ladder.js';
 import { mediaPriority } from '../../pool/media-pool.js';
-import { KinoraError } from '../../lib/errors.js';
 import { mezzanineIndexKey, mezzanineKey } from '../../storage/keys.js';
 import { type IndexDeps, readIndex } from './read-index.js';
 import { withTemporaryFile } from './temporary-file.js';

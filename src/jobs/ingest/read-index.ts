@@ -1,7 +1,7 @@
 import { open, readFile } from 'node:fs/promises';
 import { buffer } from 'node:stream/consumers';
-import type { SourceIndex } from '../../media/source-index.js';
 import { findMoov, type Mp4Streams, type ReadRange, readMp4SampleTables } from '../../media/mp4-sample-tables.js';
+import type { SourceIndex } from '../../media/source-index.js';
 import { decodeSourceIndex, encodeSourceIndex } from '../../media/source-index-codec.js';
 import { type MediaPool, mediaPriority } from '../../pool/media-pool.js';
 import type { BlobStore } from '../../storage/blob-store.js';
