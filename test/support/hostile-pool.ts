@@ -2,9 +2,11 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { systemClock } from '#kinora/lib/clock.js';
+import { isKinoraError } from '#kinora/lib/errors.js';
 import { createMediaPool, type MediaPoolOptions } from '#kinora/pool/create-media-pool.js';
 import { type MediaPriority, mediaPriority, type RunOptions } from '#kinora/pool/media-pool.js';
 import type { ProbeJob } from '#kinora/pool/protocol.js';
+import { type SandboxLevel, sandboxLevels } from '#kinora/pool/sandbox.js';
 import { memoryLogger } from './memory-logger.js';
 
 /** An order to `hostile-child.mjs`, for example `spin:500`. */
@@ -48,4 +50,19 @@ export const startHostilePool = async (overrides: Partial<MediaPoolOptions> = {}
       rmSync(root, { recursive: true, force: true });
     },
   };
+};
+
+/** The levels that this machine can do; containers often refuse the stronger ones. */
+export const availableLevels = async (): Promise<ReadonlySet<SandboxLevel>> => {
+  const levels = new Set<SandboxLevel>();
+  for (const level of sandboxLevels) {
+    try {
+      const { stop } = await startHostilePool({ levels: [level] });
+      await stop();
+      levels.add(level);
+    } catch (error) {
+      if (!isKinoraError(error, 'unavailable')) throw error;
+    }
+  }
+  return levels;
 };
