@@ -2,14 +2,13 @@ import { existsSync } from 'node:fs';
 import { mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { Worker } from 'node:worker_threads';
-import pg from 'pg';
 import { KinoraError } from '../lib/errors.js';
 import type { Logger } from '../telemetry/logger.js';
+import { createPool } from './create-pool.js';
 import type { Database } from './database.js';
 import { createDatabase } from './kysely-database.js';
 import { PgliteStream, type PgliteTransport } from './pglite-stream.js';
 import type { PgliteRequest, PgliteResponse, PgliteWorkerData } from './pglite-worker.js';
-import { sqlTypes } from './sql-types.js';
 
 /** The major version of PostgreSQL inside the pinned PGlite; it cannot open the directory of another one. */
 const PG_MAJOR = '18';
@@ -81,7 +80,8 @@ const createEngine = (directory: string, logger: Logger): Engine => {
       const error = new KinoraError('unavailable', { details: { stage: 'database engine', exit_code: code } });
       for (const { reject } of waiting.values()) reject(error);
       waiting.clear();
-      if (!closing) logger.error({ exit_code: code }, 'The database engine ended; it is opened again on the next query');
+      if (!closing)
+        logger.error({ exit_code: code }, 'The database engine ended; it is opened again on the next query');
     });
     for (const channel of channels) await exchangeWith(worker, listenCommand(channel));
     return worker;
@@ -180,15 +180,11 @@ export const openPglite = async (directory: string, logger: Logger): Promise<Dat
   const engine = createEngine(directory, logger);
   await engine.ready();
 
-  const pool = new pg.Pool({
-    stream: () => new PgliteStream(engine) as never,
-    max: 1,
+  const pool = createPool(
     // The session lives as long as the database; an idle close would only cost a reconnect.
-    idleTimeoutMillis: 0,
-    connectionTimeoutMillis: 30_000,
-    types: sqlTypes,
-  });
-  pool.on('error', (error) => logger.error({ err: error }, 'The database connection was lost'));
+    { stream: () => new PgliteStream(engine) as never, max: 1, idleTimeoutMillis: 0 },
+    logger,
+  );
 
   const handlers = new Map<string, Set<(payload: string) => void>>();
   pool.on('connect', (client) => {

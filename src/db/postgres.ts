@@ -1,13 +1,12 @@
 import pg from 'pg';
 import { KinoraError } from '../lib/errors.js';
 import type { Logger } from '../telemetry/logger.js';
+import { createPool } from './create-pool.js';
 import type { Database } from './database.js';
 import { createDatabase } from './kysely-database.js';
-import { sqlTypes } from './sql-types.js';
 
 const MINIMUM_VERSION = 15;
 const POOL_SIZE = 10;
-const CONNECT_TIMEOUT_MS = 30_000;
 const RECONNECT_MS = 1_000;
 
 const checkVersion = async (pool: pg.Pool): Promise<void> => {
@@ -87,14 +86,7 @@ const createListener = (url: string, logger: Logger) => {
 
 /** An external PostgreSQL server. */
 export const openPostgres = async (url: string, logger: Logger): Promise<Database> => {
-  const pool = new pg.Pool({
-    connectionString: url,
-    max: POOL_SIZE,
-    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-    keepAlive: true,
-    types: sqlTypes,
-  });
-  pool.on('error', (error) => logger.warn({ err: error }, 'An idle database connection was lost'));
+  const pool = createPool({ connectionString: url, max: POOL_SIZE }, logger);
   try {
     await checkVersion(pool);
   } catch (error) {

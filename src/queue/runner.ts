@@ -162,7 +162,9 @@ export const createRunner = (options: RunnerOptions): Runner => {
     slot.active++;
     runs.set(leaseId, run);
     run.settled = execute(run)
-      .catch((error) => run.logger.error({ err: error }, "The job's outcome could not be stored; its lease will run out"))
+      .catch((error) =>
+        run.logger.error({ err: error }, "The job's outcome could not be stored; its lease will run out"),
+      )
       .finally(() => {
         slot.active--;
         runs.delete(leaseId);
@@ -268,7 +270,8 @@ export const createRunner = (options: RunnerOptions): Runner => {
       for (;;) {
         await Promise.all([...slots.values()].map(claim));
         if (runs.size > 0) await Promise.all([...runs.values()].map(({ settled }) => settled));
-        else if (await hasLiveJobs(db, queues, clock.now())) await delay(20); // another runner's
+        else if (await hasLiveJobs(db, queues, clock.now()))
+          await delay(20); // another runner's
         else return;
       }
     },

@@ -49,7 +49,8 @@ export const createDiskBlobStore = (rootDir: string): BlobStore => {
   const openWrite = async (key: string, suffix = ''): Promise<BlobWrite> => {
     const target = safePath(root, key);
     const partial = join(partialDir, partialName(key) + suffix);
-    if (writing.has(partial)) throw new KinoraError('unavailable', { details: { stage: 'blob is being written', key } });
+    if (writing.has(partial))
+      throw new KinoraError('unavailable', { details: { stage: 'blob is being written', key } });
     writing.add(partial);
     try {
       await mkdir(partialDir, { recursive: true });
