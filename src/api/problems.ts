@@ -26,6 +26,11 @@ export class Problems {
     this.#found.push({ path, message });
   }
 
+  /** Whether something is wrong with exactly this field: then rules about its value have nothing to add. */
+  has(path: Path): boolean {
+    return this.#found.some((problem) => formatPath(problem.path) === formatPath(path));
+  }
+
   /**
    * One message per problem, in the order of the body; what is missing comes before its siblings that are there.
    * @throws KinoraError `invalid_parameters` when anything was found

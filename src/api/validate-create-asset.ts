@@ -106,7 +106,7 @@ const validateTogether = (request: AssetRequest, problems: Problems): void => {
     problems.addSentence(['advanced_playback_policies', drmAt], 'DRM playback requires video_quality plus or premium');
   }
 
-  if (request.mp4Support !== 'none' && request.staticRenditions.length > 0) {
+  if (request.mp4Support !== 'none' && !problems.has(['mp4_support']) && request.staticRenditions.length > 0) {
     problems.addSentence(['static_renditions'], 'mp4_support and static_renditions cannot be used together');
   }
   const resolutions = request.staticRenditions.map(({ resolution }) => resolution).filter((name) => name !== undefined);

@@ -64,7 +64,9 @@ const validateClip = (input: Input, index: number, at: Path, problems: Problems)
     }
   } else if (assetIdOfUrl(url)) {
     if (index > 0) problems.add([...at, 'url'], 'cannot refer to an asset');
-    else if (typeof end === 'number' && isShorterThanAClip(start ?? 0, end)) addClipTooShort(at, problems);
+    else if (end !== undefined && !problems.has([...at, 'start_time']) && !problems.has([...at, 'end_time'])) {
+      if (isShorterThanAClip(start ?? 0, end)) addClipTooShort(at, problems);
+    }
   }
 };
 

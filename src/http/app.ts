@@ -1,4 +1,4 @@
-import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest, LogController } from 'fastify';
 import { createAuthenticate } from '../domain/access/authenticate.js';
 import { KinoraError } from '../lib/errors.js';
 import { newUuid } from '../lib/ids.js';
@@ -23,8 +23,7 @@ const MAX_PARAM_LENGTH = 16 * 1024;
 export const createApp = (deps: AppDeps): FastifyInstance => {
   const app = fastify({
     loggerInstance: frameworkLogger(deps.logger),
-    disableRequestLogging: true,
-    requestIdLogLabel: 'request_id',
+    logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'request_id' }),
     bodyLimit: BODY_LIMIT_BYTES,
     genReqId: newUuid,
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: MAX_PARAM_LENGTH },

@@ -1,0 +1,15 @@
+import { expect } from 'vitest';
+
+/** The whole of an error answer: status, type and every message in order. */
+export const expectError = async (
+  response: Response,
+  status: number,
+  type: string,
+  messages: readonly string[],
+): Promise<void> => {
+  const { status: found, body } = { status: response.status, body: await response.json() };
+  expect({ status: found, body }).toEqual({ status, body: { error: { type, messages } } });
+  expect(response.headers.get('content-type')).toBe('application/json; charset=utf-8');
+};
+
+export const NOT_FOUND = "The requested resource either doesn't exist or you don't have access to it.";
