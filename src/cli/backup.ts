@@ -1,6 +1,6 @@
 import { constants, existsSync } from 'node:fs';
 import { cp, mkdir, readdir, writeFile } from 'node:fs/promises';
-import { basename, dirname, relative, resolve } from 'node:path';
+import { dirname, relative, resolve } from 'node:path';
 import { systemClock } from '../lib/clock.js';
 import { backupFiles, type Manifest } from './backup-format.js';
 import { type Command, print, usageError } from './command.js';
@@ -8,15 +8,14 @@ import { dumpDatabase } from './pg-tools.js';
 import { withDataDirLock } from './with-database.js';
 
 /** What the server makes again by itself. */
-const transient = new Set(['cache', 'media-tmp']);
-const isLockFile = (path: string): boolean => basename(path).endsWith('.lock');
+const transient = new Set(['cache', 'media-tmp', 'lock']);
 
 const copyDataDir = (dataDir: string, target: string): Promise<void> =>
   cp(dataDir, target, {
     recursive: true,
     // Shares blocks where the file system can.
     mode: constants.COPYFILE_FICLONE,
-    filter: (path) => !transient.has(relative(dataDir, path)) && !isLockFile(path),
+    filter: (path) => !transient.has(relative(dataDir, path)),
   });
 
 /**

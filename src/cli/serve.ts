@@ -1,6 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Config } from '../config/options.js';
-import { createKinora } from '../server.js';
 import { type Command, print } from './command.js';
 import { findToken, localTokenPath, writeLocalToken } from './local-token.js';
 
@@ -53,6 +52,8 @@ export const serve: Command = {
   args: [],
   run: async ({ config, logger }) => {
     const stopSignal = nextStopSignal();
+    // Only here: no other command should wait for the whole server to load.
+    const { createKinora } = await import('../server.js');
     const kinora = await createKinora(config, { logger });
     await kinora.start();
     const newToken = kinora.firstStart?.token;

@@ -1,8 +1,6 @@
 import { existsSync } from 'node:fs';
 import { acquireDataDirLock } from '../db/data-dir-lock.js';
 import type { Database } from '../db/database.js';
-import { migrate } from '../db/migrate.js';
-import { openDatabase } from '../db/open-database.js';
 import { KinoraError } from '../lib/errors.js';
 import type { CommandContext } from './command.js';
 
@@ -33,6 +31,8 @@ export const withOpenDatabase = <T>(
 ): Promise<T> => {
   const { dataDir, databaseUrl } = config;
   const run = async (): Promise<T> => {
+    // Loaded when needed, so that other commands start at once.
+    const { openDatabase } = await import('../db/open-database.js');
     const database = await openDatabase({ dataDir, logger, ...(databaseUrl !== undefined && { url: databaseUrl }) });
     try {
       return await work(database);
@@ -49,6 +49,7 @@ export const withDatabase = <T>(
   work: (database: Database) => Promise<T>,
 ): Promise<T> =>
   withOpenDatabase(context, async (database) => {
+    const { migrate } = await import('../db/migrate.js');
     await migrate(database);
     return work(database);
   });

@@ -2,26 +2,27 @@ import { spawn } from 'node:child_process';
 import { tmpdir } from 'node:os';
 import { fileURLToPath } from 'node:url';
 
-export const cliPath = fileURLToPath(import.meta.resolve('#kinora/cli/main.js'));
+const cliPath = fileURLToPath(import.meta.resolve('#kinora/cli/main.js'));
 
 /** The environment of the test run without any option of Kinora. */
-export const cleanEnvironment = (): NodeJS.ProcessEnv =>
+const cleanEnvironment = (): NodeJS.ProcessEnv =>
   Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('KINORA_')));
 
-export interface CliResult {
+interface CliResult {
   readonly status: number | null;
   readonly stdout: string;
   readonly stderr: string;
 }
 
+type Options = Readonly<Record<string, string>>;
+
+const spawnCli = (args: readonly string[], env: Options, cwd: string) =>
+  spawn(process.execPath, [cliPath, ...args], { cwd, env: { ...cleanEnvironment(), ...env } });
+
 /** Runs the built command line to its end, in a directory without a `.env` file unless `cwd` says otherwise. */
-export const runCli = (
-  args: readonly string[],
-  env: Readonly<Record<string, string>> = {},
-  cwd = tmpdir(),
-): Promise<CliResult> =>
+export const runCli = (args: readonly string[], env: Options = {}, cwd = tmpdir()): Promise<CliResult> =>
   new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, [cliPath, ...args], { cwd, env: { ...cleanEnvironment(), ...env } });
+    const child = spawnCli(args, env, cwd);
     let stdout = '';
     let stderr = '';
     child.stdout.on('data', (chunk) => (stdout += chunk));
@@ -29,3 +30,24 @@ export const runCli = (
     child.on('error', reject);
     child.on('close', (status) => resolve({ status, stdout, stderr }));
   });
+
+/** Starts a command that goes on running; the caller ends it. */
+export const startCli = (args: readonly string[], env: Options) => {
+  const child = spawnCli(args, env, tmpdir());
+  let stdout = '';
+  let stderr = '';
+  child.stdout.on('data', (chunk) => (stdout += chunk));
+  child.stderr.on('data', (chunk) => (stderr += chunk));
+  const exited = new Promise<number | null>((resolve) => child.on('exit', resolve));
+  return {
+    child,
+    exited,
+    output: () => stdout,
+    /** Standard output as soon as `pattern` is in it. */
+    until: (pattern: RegExp): Promise<string> =>
+      new Promise((resolve, reject) => {
+        child.stdout.on('data', () => pattern.test(stdout) && resolve(stdout));
+        child.on('exit', (status) => reject(new Error(`ended with status ${status}: ${stderr}`)));
+      }),
+  };
+};

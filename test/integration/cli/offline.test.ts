@@ -16,7 +16,7 @@ const succeed = async (args: readonly string[], env: Readonly<Record<string, str
 };
 
 describe('commands on a data directory without a server', () => {
-  it('manage environments and tokens, and survive a backup', async () => {
+  it('manage environments and tokens, and survive a backup', { timeout: 240_000 }, async () => {
     const dataDir = join(directory, 'data');
     mkdirSync(join(dataDir, 'cache'), { recursive: true });
     writeFileSync(join(dataDir, 'cache', 'segment'), 'made again when needed');

@@ -1,0 +1,69 @@
+import type { spawn } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, describe, expect, it } from 'vitest';
+import { runCli, startCli } from '../../support/run-cli.js';
+
+const directory = mkdtempSync(join(tmpdir(), 'kinora-cli-'));
+const env = { KINORA_DATA_DIR: join(directory, 'data'), KINORA_PORT: '0', KINORA_SAMPLE: 'false' };
+const running = new Set<ReturnType<typeof spawn>>();
+afterEach(() => {
+  for (const child of running) child.kill('SIGKILL');
+});
+afterAll(() => rmSync(directory, { recursive: true, force: true }));
+
+/** Starts a server and waits for the block that it prints. */
+const serve = async () => {
+  const server = startCli(['serve'], env);
+  running.add(server.child);
+  server.child.on('exit', () => running.delete(server.child));
+  const block = await server.until(/Address +(\S+)[\s\S]*curl .*/);
+  return { ...server, block, url: /Address +(\S+)/.exec(block)?.[1] ?? '' };
+};
+
+describe('kinora serve', { timeout: 240_000 }, () => {
+  it('prints a token once, keeps it for this machine, stops on SIGTERM', async () => {
+    const first = await serve();
+    const token = /Access token +(\S+)/.exec(first.block)?.[1] ?? '';
+    expect(token).toMatch(/^[0-9a-f-]{36}:.{75}$/);
+    const tokenPath = join(env.KINORA_DATA_DIR, 'token');
+    expect(readFileSync(tokenPath, 'utf8')).toBe(`${token}\n`);
+    expect(statSync(tokenPath).mode & 0o777).toBe(0o600);
+
+    const authorization = `Basic ${Buffer.from(token).toString('base64')}`;
+    const whoami = await fetch(`${first.url}/system/v1/whoami`, { headers: { authorization } });
+    expect(whoami.status).toBe(200);
+
+    const api = { ...env, KINORA_PUBLIC_URL: first.url };
+    expect(await runCli(['asset', 'list'], api)).toMatchObject({
+      status: 0,
+      stdout: expect.stringMatching(/^ID .*TITLE\n$/),
+    });
+    const unknown = await runCli(['asset', 'show', 'A'.repeat(40)], api);
+    expect(unknown).toMatchObject({ status: 1, stderr: expect.stringContaining("doesn't exist") });
+    // Nothing answers there, and the guard refuses the address anyway: the asset ends with the reason.
+    const refused = await runCli(['asset', 'create', 'http://127.0.0.1:1/video.mp4'], api);
+    expect(refused).toMatchObject({ status: 1, stdout: '' });
+    expect(refused.stderr).toMatch(/errored\n[\s\S]*kinora: .+/);
+    const listed = await runCli(['asset', 'list'], api);
+    const id = /^(\w{40}) {2}errored/m.exec(listed.stdout)?.[1] ?? '';
+    expect(await runCli(['asset', 'watch', id], api)).toMatchObject({ status: 1 });
+    expect(JSON.parse((await runCli(['asset', 'show', id], api)).stdout)).toMatchObject({ id, status: 'errored' });
+    expect(await runCli(['asset', 'delete', id], api)).toMatchObject({ status: 0 });
+    expect(await runCli(['asset', 'delete', id], api)).toMatchObject({ status: 1 });
+
+    expect(await runCli(['serve'], env)).toMatchObject({ status: 75, stdout: '' });
+
+    first.child.kill('SIGTERM');
+    expect(await first.exited).toBe(0);
+
+    const second = await serve();
+    expect(second.block).not.toContain('Access token');
+    expect(second.block).toContain(`$(cat '${tokenPath}')`);
+    second.child.kill('SIGINT');
+    expect(await second.exited).toBe(0);
+    // The log is not mixed into the answer.
+    expect(second.output()).not.toContain('"level"');
+  });
+});
