@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { tmpdir } from 'node:os';
 import { fileURLToPath } from 'node:url';
 
-const cliPath = fileURLToPath(import.meta.resolve('#kinora/cli/main.js'));
+export const cliPath = fileURLToPath(import.meta.resolve('#kinora/cli/main.js'));
 
 /** The environment of the test run without any option of Kinora. */
 const cleanEnvironment = (): NodeJS.ProcessEnv =>
