@@ -207,6 +207,7 @@ export const startMediaProcess = (command: Command, background: boolean, clock: 
       signal('SIGSTOP');
     },
     resume: () => {
+      if (!paused) return;
       paused = false;
       if (current !== undefined || !ready) timer.resume();
       signal('SIGCONT');
