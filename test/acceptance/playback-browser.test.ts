@@ -1,0 +1,156 @@
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { type Booted, boot } from '../support/boot.js';
+import { readPictures, startChromium, type Watched, watch } from '../support/chromium.js';
+import { createAsset, serveFiles, settled } from '../support/create-asset.js';
+import { fixture } from '../support/fixtures.js';
+import type { Origin } from '../support/origin.js';
+
+const RATE = 30;
+
+let server: Booted;
+let files: Origin;
+let browser: Browser;
+let page: Page;
+let watched: Watched;
+
+beforeAll(async () => {
+  files = await serveFiles([await fixture('long.mp4'), await fixture('copy-1080p.mp4')]);
+  server = await boot();
+  browser = await startChromium();
+});
+afterAll(async () => {
+  await browser?.close();
+  await server?.stop();
+  await files?.stop();
+});
+beforeEach(async () => {
+  page = await (await browser.newContext()).newPage();
+  watched = watch(page);
+});
+afterEach(() => page.context().close());
+
+const playable = async (file: number, title: string): Promise<string> => {
+  const inputs = [{ url: `${files.url}/${file}` }];
+  const { id } = await createAsset(server, { inputs, playback_policies: ['public'], meta: { title } });
+  const asset = await settled(server, id);
+  expect(asset.errors).toBeUndefined();
+  return asset.playback_ids![0]!.id;
+};
+
+const open = async (playbackId: string): Promise<void> => {
+  await page.goto(`${server.url}/${playbackId}`);
+  await page.waitForFunction(() => document.querySelector('video')!.currentTime > 0);
+};
+
+const state = () =>
+  page.evaluate(() => {
+    const video = document.querySelector('video')!;
+    const quality = video.getVideoPlaybackQuality();
+    return {
+      time: video.currentTime,
+      duration: video.duration,
+      height: video.videoHeight,
+      total: quality.totalVideoFrames,
+      dropped: quality.droppedVideoFrames,
+      corrupted: quality.corruptedVideoFrames,
+      stalls: window.stalls,
+      pictures: window.pictures,
+    };
+  });
+
+/** Each picture is the one that belongs to its time: counter n is shown at n / rate. */
+const expectRightPictures = (pictures: Awaited<ReturnType<typeof state>>['pictures']): void => {
+  const wrong = pictures.filter(({ mediaSeconds, counter }) => Math.abs(counter - mediaSeconds * RATE) > 0.5);
+  expect(wrong).toEqual([]);
+};
+
+test('a created asset plays from start to end on the page of its playback id', { timeout: 120_000 }, async () => {
+  const playbackId = await playable(0, 'Twenty seconds');
+  await open(playbackId);
+  expect(await page.title()).toBe('Twenty seconds');
+  await page.evaluate(() => {
+    document.querySelector('video')!.currentTime = 0;
+  });
+  await readPictures(page);
+  await page.waitForFunction(() => document.querySelector('video')!.ended, undefined, { timeout: 90_000 });
+  const end = await state();
+  expect(end.duration).toBeCloseTo(20, 1);
+  expect(end.corrupted).toBe(0);
+  // Every picture of the source was decoded; showing each in time is up to the machine's spare power.
+  expect(end.total).toBeGreaterThanOrEqual(20 * RATE);
+  expect(end.dropped / end.total).toBeLessThan(0.05);
+  expect(end.stalls).toBe(0);
+  expectRightPictures(end.pictures);
+  expect(end.pictures.length).toBeGreaterThan(10 * RATE);
+  expect(watched.problems).toEqual([]);
+  expect(new Set(watched.requested.map((url) => new URL(url).origin))).toEqual(new Set([new URL(server.url).origin]));
+});
+
+test('seeking lands on the exact picture, also where nothing was made before', { timeout: 120_000 }, async () => {
+  const playbackId = await playable(0, 'Seek');
+  await open(playbackId);
+  await page.evaluate(() => document.querySelector('video')!.pause());
+  await readPictures(page);
+  for (const seconds of [17.21, 3.05, 11.99, 0.01, 19.4, 8.02, 4.0, 15.98, 6.5, 12.34]) {
+    const shown = await page.evaluate(
+      (time) =>
+        new Promise<{ count: number; ready: number }>((resolve) => {
+          const video = document.querySelector('video')!;
+          video.addEventListener('seeked', () => resolve({ count: window.pictures.length, ready: video.readyState }), {
+            once: true,
+          });
+          video.currentTime = time;
+        }),
+      seconds,
+    );
+    expect(shown.ready).toBeGreaterThanOrEqual(2);
+    await page.waitForFunction(
+      ([time, rate]) => {
+        const last = window.pictures.at(-1);
+        return last !== undefined && Math.abs(last.mediaSeconds - time!) <= 1 / rate!;
+      },
+      [seconds, RATE],
+    );
+  }
+  const { pictures } = await state();
+  expectRightPictures(pictures);
+  expect(watched.problems).toEqual([]);
+});
+
+test('every level can be chosen and shows the same pictures', { timeout: 240_000 }, async () => {
+  const playbackId = await playable(1, 'Levels');
+  await open(playbackId);
+  const levels = await page.$$eval('select option', (options) => options.map((option) => option.textContent));
+  expect(levels.length).toBeGreaterThan(2);
+  expect(levels[0]).toBe('Auto');
+  await readPictures(page);
+  await page.evaluate(() => document.querySelector('video')!.pause());
+  for (const [index, level] of levels.slice(1).entries()) {
+    await page.selectOption('select', { label: level! });
+    // The segment that is playing stays as it is, so the other end of the asset is looked at.
+    const seconds = index % 2 === 0 ? 9 : 1;
+    await page.evaluate((time) => {
+      document.querySelector('video')!.currentTime = time;
+    }, seconds);
+    await page.waitForFunction(
+      ([height, time]) => {
+        const video = document.querySelector('video')!;
+        const shown = window.pictures.at(-1)?.mediaSeconds ?? -1;
+        return video.videoHeight === height && !video.seeking && Math.abs(shown - time!) < 0.1;
+      },
+      [Number.parseInt(level!, 10), seconds],
+      { timeout: 60_000 },
+    );
+  }
+  const { pictures, corrupted } = await state();
+  expectRightPictures(pictures);
+  expect(corrupted).toBe(0);
+  expect(watched.problems).toEqual([]);
+});
+
+test('the page says why a video does not play', async () => {
+  await page.goto(`${server.url}/${'x'.repeat(40)}`);
+  await page.waitForSelector('#message:not([hidden])');
+  expect(await page.textContent('#message')).toBe('This video does not exist.');
+});

@@ -1,0 +1,91 @@
+/** A headless Chromium with a fresh profile that talks to nobody but the page's own server. */
+import { existsSync } from 'node:fs';
+import { type Browser, chromium, type Page } from 'playwright-core';
+
+const candidates = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
+
+export const startChromium = (): Promise<Browser> => {
+  const executablePath = process.env.CHROMIUM_PATH ?? candidates.find((path) => existsSync(path));
+  if (executablePath === undefined) throw new Error('Chromium is not installed; set CHROMIUM_PATH');
+  return chromium.launch({
+    executablePath,
+    args: [
+      '--headless',
+      '--no-sandbox',
+      '--disable-gpu',
+      '--disable-quic',
+      '--no-first-run',
+      '--disable-background-networking',
+      '--disable-component-update',
+      '--disable-sync',
+      '--autoplay-policy=no-user-gesture-required',
+    ],
+  });
+};
+
+export interface Watched {
+  /** Every address the page asked for, except those made by the page itself (`blob:`, `data:`). */
+  readonly requested: string[];
+  /** Error lines of the console, uncaught errors, answers of 400 and above. */
+  readonly problems: string[];
+}
+
+/** Keeps what a page asks for and what goes wrong in it. */
+export const watch = (page: Page): Watched => {
+  const watched: Watched = { requested: [], problems: [] };
+  page.on('request', (request) => {
+    if (!/^(blob|data):/.test(request.url())) watched.requested.push(request.url());
+  });
+  page.on('response', (response) => {
+    if (response.status() >= 400) watched.problems.push(`${response.status()} ${response.url()}`);
+  });
+  page.on('console', (line) => {
+    if (line.type() === 'error') watched.problems.push(line.text());
+  });
+  page.on('pageerror', (error) => watched.problems.push(String(error)));
+  return watched;
+};
+
+export interface PlayedPicture {
+  /** Seconds of the presentation at which the browser showed the picture. */
+  readonly mediaSeconds: number;
+  /** The 16-bit counter painted into the picture, -1 when it can't be read. */
+  readonly counter: number;
+}
+
+declare global {
+  interface Window {
+    pictures: PlayedPicture[];
+    stalls: number;
+  }
+}
+
+/** Reads the painted counter of every picture that the page's video shows from now on, and counts stalls. */
+export const readPictures = (page: Page): Promise<void> =>
+  page.evaluate(() => {
+    const video = document.querySelector('video')!;
+    const canvas = document.createElement('canvas');
+    window.pictures = [];
+    window.stalls = 0;
+    video.addEventListener('waiting', () => {
+      if (!video.seeking && !video.ended) window.stalls++;
+    });
+    const read = (_: number, { mediaTime }: VideoFrameCallbackMetadata) => {
+      canvas.width = video.videoWidth;
+      canvas.height = video.videoHeight;
+      const context = canvas.getContext('2d', { willReadFrequently: true })!;
+      context.drawImage(video, 0, 0);
+      const rowHeight = canvas.height / 24;
+      const lumaAt = (bar: number, row: number) =>
+        context.getImageData(((bar + 0.5) * canvas.width) / 16, (row + 0.5) * rowHeight, 1, 1).data[1]!;
+      let counter = 0;
+      for (let bar = 0; bar < 16; bar++) {
+        const above = lumaAt(bar, 0);
+        const below = lumaAt(bar, 1);
+        counter = Math.abs(above - below) < 60 || counter < 0 ? -1 : counter * 2 + (above > below ? 1 : 0);
+      }
+      window.pictures.push({ mediaSeconds: mediaTime, counter });
+      video.requestVideoFrameCallback(read);
+    };
+    video.requestVideoFrameCallback(read);
+  });
