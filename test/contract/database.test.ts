@@ -1,0 +1,140 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { sql } from 'kysely';
+import ts from 'typescript';
+import { expect, it, vi } from 'vitest';
+import { migrate } from '#kinora/db/migrate.js';
+import { describeOnBothEngines } from './engines.js';
+
+/** Table, column and whether it may be null, as `schema.ts` says. */
+const declaredColumns = async (): Promise<string[]> => {
+  const text = await readFile(new URL('../../src/db/schema.ts', import.meta.url), 'utf8');
+  const file = ts.createSourceFile('schema.ts', text, ts.ScriptTarget.ES2023, true);
+  const columns: string[] = [];
+  for (const node of file.statements) {
+    if (!ts.isInterfaceDeclaration(node) || node.name.text !== 'Schema') continue;
+    for (const table of node.members.filter(ts.isPropertySignature)) {
+      for (const column of (table.type as ts.TypeLiteralNode).members.filter(ts.isPropertySignature)) {
+        const type = column.type!.getText(file);
+        const nullable = /\|\s*null\s*>?$/.test(type);
+        columns.push(`${table.name.getText(file)}.${column.name.getText(file)}${nullable ? ' null' : ''}`);
+      }
+    }
+  }
+  return columns.sort();
+};
+
+describeOnBothEngines('database', (database) => {
+  it('has exactly the tables and columns that schema.ts declares', async () => {
+    const { rows } = await sql<{ column: string }>`
+      select table_name || '.' || column_name || case when is_nullable = 'YES' then ' null' else '' end as column
+      from information_schema.columns
+      where table_schema = 'public' and table_name <> 'schema_migration'`.execute(database().queryable);
+    expect(rows.map(({ column }) => column).sort()).toEqual(await declaredColumns());
+  });
+
+  it('keeps times used for paging to the millisecond', async () => {
+    const { rows } = await sql<{ name: string }>`
+      select table_name || '.' || column_name as name from information_schema.columns
+      where table_schema = 'public' and data_type like 'timestamp%' and datetime_precision <> 3
+        and table_name not in ('job', 'schema_migration')`.execute(database().queryable);
+    expect(rows).toEqual([]);
+  });
+
+  it('pages by a Date cursor without losing a row', async () => {
+    const db = database().queryable;
+    await db.insertInto('environment').values({ id: 'paging', name: 'paging', type: 'development' }).execute();
+    const id = (n: number): string => `page${String(n).padStart(36, '0')}`;
+    for (let n = 0; n < 60; n++) {
+      await sql`insert into asset (id, environment_id, ingest_type, video_quality, max_resolution_tier, mp4_support,
+        master_access, normalize_audio, is_test, created_at)
+        values (${id(n)}, 'paging', 'on_demand_url', 'basic', '1080p', 'none', 'none', false, false, clock_timestamp())
+      `.execute(db);
+    }
+    const seen: string[] = [];
+    let cursor: { created_at: Date; seq: number } | undefined;
+    for (;;) {
+      let query = db
+        .selectFrom('asset')
+        .select(['id', 'created_at', 'seq'])
+        .where('environment_id', '=', 'paging')
+        .orderBy('created_at', 'desc')
+        .orderBy('seq', 'desc')
+        .limit(7);
+      if (cursor) {
+        const { created_at, seq } = cursor;
+        query = query.where(sql<boolean>`(created_at, seq) < (${created_at}::timestamptz, ${seq}::bigint)`);
+      }
+      const rows = await query.execute();
+      seen.push(...rows.map((row) => row.id));
+      cursor = rows.at(-1);
+      if (!cursor) break;
+    }
+    expect(seen).toEqual(Array.from({ length: 60 }, (_, n) => id(59 - n)));
+  });
+
+  it('reads bigint as a number and refuses one that is not exact', async () => {
+    const db = database().queryable;
+    const read = (text: string) => sql<{ n: number }>`select ${sql.raw(text)}::bigint as n`.execute(db);
+    expect((await read('9007199254740991')).rows).toEqual([{ n: Number.MAX_SAFE_INTEGER }]);
+    await expect(read('9007199254740993')).rejects.toThrow('not a safe integer');
+    await database().ping();
+  });
+
+  it('undoes a failed transaction and goes on', async () => {
+    const db = database();
+    const work = db.transaction(async (tx) => {
+      await tx.insertInto('environment').values({ id: 'undone', name: 'undone', type: 'development' }).execute();
+      throw new Error('no');
+    });
+    await expect(work).rejects.toThrow('no');
+    expect(await db.queryable.selectFrom('environment').select('id').where('id', '=', 'undone').execute()).toEqual([]);
+  });
+
+  it('delivers notifications at commit and none of what was rolled back', async () => {
+    const db = database();
+    const heard: string[] = [];
+    const stop = await db.listen('contract', (payload) => heard.push(payload));
+    await db
+      .transaction(async (tx) => {
+        await sql`select pg_notify('contract', 'undone')`.execute(tx);
+        throw new Error('no');
+      })
+      .catch(() => undefined);
+    await db.transaction(async (tx) => {
+      await sql`select pg_notify('contract', 'first')`.execute(tx);
+      expect(heard).toEqual([]);
+    });
+    await sql`select pg_notify('contract', 'second')`.execute(db.queryable);
+    await vi.waitFor(() => expect(heard).toEqual(['first', 'second']));
+    await stop();
+  });
+
+  it('migrates once, and refuses a changed or unknown migration', async () => {
+    const db = database();
+    const count = async () =>
+      (await sql<{ n: number }>`select count(*) as n from schema_migration`.execute(db.queryable)).rows[0]!.n;
+    const before = await count();
+    await Promise.all([migrate(db), migrate(db)]);
+    expect(await count()).toBe(before);
+    const dir = mkdtempSync(join(tmpdir(), 'kinora-migrations-'));
+    try {
+      await expect(migrate(db, pathToFileURL(`${dir}/`))).rejects.toMatchObject({ code: 'config_invalid' });
+      const { rows } = await sql<{ name: string }>`select name from schema_migration`.execute(db.queryable);
+      for (const { name } of rows) writeFileSync(join(dir, name), 'select 1;');
+      await expect(migrate(db, pathToFileURL(`${dir}/`))).rejects.toThrow('was changed after it had been applied');
+    } finally {
+      rmSync(dir, { recursive: true });
+    }
+  });
+
+  it('answers 100 callers at once', async () => {
+    const answers = Array.from({ length: 100 }, (_, n) =>
+      sql<{ n: number }>`select ${n}::int as n`.execute(database().queryable),
+    );
+    expect((await Promise.all(answers)).map(({ rows }) => rows[0]!.n)).toEqual(Array.from({ length: 100 }, (_, n) => n));
+  });
+});
