@@ -67,7 +67,7 @@ export const planAudio = (input: AudioPlanInput): AudioPlan => {
     mode: 'encode',
     boundaries: planBoundaries(input, framesUntil(input.endSeconds, shared.sampleRate), shared.sampleRate),
     bitRate,
-    bandwidth: Math.ceil(bitRate * BANDWIDTH_MARGIN),
+    bandwidth: Math.round(bitRate * BANDWIDTH_MARGIN),
     audioSpecificConfig: configBase64(shared.sampleRate, shared.channels),
     ...(gainDb !== undefined && gainDb !== 0 && { gainDb }),
   };

@@ -108,7 +108,7 @@ export const planLadder = ({ picture, frameRate, quality, maxResolutionTier }: L
       ...size,
       frameStep,
       codecs: avcCodecs(HIGH_PROFILE, 0, level),
-      bandwidth: Math.ceil(maxRate * BANDWIDTH_MARGIN),
+      bandwidth: Math.round(maxRate * BANDWIDTH_MARGIN),
       encoder: { ...ENCODERS[quality], maxRate, level },
     };
   };
