@@ -8,7 +8,7 @@ export interface RunOptions {
   readonly priority: MediaPriority;
   /** Abort ends the wait at once; the process is killed when it already works on the job. */
   readonly signal?: AbortSignal;
-  /** Wall clock from the moment the job starts; a default per kind when absent. */
+  /** Wall clock from the moment the job starts, without the time it is paused; a default per kind when absent. */
   readonly deadlineMs?: number;
   /** A process of its own that has never seen another source and is not reused: for probing and for second tries. */
   readonly fresh?: boolean;
@@ -16,11 +16,12 @@ export interface RunOptions {
   readonly onProgress?: (fraction: number) => void;
 }
 
-/** The parent's side of the media processes. */
+/** The parent's side of the media processes. Less urgent work is paused, not lost, while more urgent work needs its place. */
 export interface MediaPool {
   /**
    * @throws KinoraError `invalid_input` (not media), `media_failed` (clean FFmpeg error), `media_crashed` (process died or
-   * deadline passed; retried once alone in a fresh process before it is thrown), `cancelled`
+   * deadline passed; retried once alone in a fresh process before it is thrown), `unavailable` (no process could be started,
+   * the source is not to blame), `cancelled`
    */
   run<J extends MediaJob>(job: J, options: RunOptions): Promise<MediaResults[J['kind']]>;
   /** Raises a queued job's priority: a viewer now waits for what was read-ahead. `job` is the object given to `run`. */
