@@ -16,7 +16,7 @@ export interface RunOptions {
   readonly onProgress?: (fraction: number) => void;
 }
 
-/** The parent's side of the media processes. Less urgent work is paused, not lost, while more urgent work needs its place. */
+/** The parent's side of the media processes. Less urgent work is paused, not lost, while more urgent work needs a place. */
 export interface MediaPool {
   /**
    * @throws KinoraError `invalid_input` (not media), `media_failed` (clean FFmpeg error), `media_crashed` (process died or
