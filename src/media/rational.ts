@@ -9,13 +9,6 @@ export const reduce = ({ num, den }: Rational): Rational => {
   return { num: (sign * num) / divisor, den: (sign * den) / divisor };
 };
 
-export const multiply = (a: Rational, b: Rational): Rational => {
-  // Crosswise reduction first, so that products of large terms stay safe integers.
-  const left = reduce({ num: a.num, den: b.den });
-  const right = reduce({ num: b.num, den: a.den });
-  return { num: left.num * right.num, den: left.den * right.den };
-};
-
 /** Negative, zero or positive as `a` is smaller than, equal to or greater than `b`; exact. */
 export const compare = (a: Rational, b: Rational): number => {
   const difference = BigInt(a.num) * BigInt(b.den) - BigInt(b.num) * BigInt(a.den);
