@@ -110,3 +110,24 @@ export const paintDigits = (
     x += advance(c) * height;
   }
 };
+
+/** A disc with a soft edge of one pixel. */
+export const fillDisc = (plane: LumaPlane, centreX: number, centreY: number, radius: number, value: number): void => {
+  const y0 = Math.max(0, Math.floor(centreY - radius - 1));
+  const y1 = Math.min(plane.height - 1, Math.ceil(centreY + radius + 1));
+  for (let y = y0; y <= y1; y++) {
+    const outer = halfChord(radius + 0.5, y - centreY);
+    const inner = halfChord(radius - 0.5, y - centreY);
+    const x0 = Math.max(0, Math.ceil(centreX - outer));
+    const x1 = Math.min(plane.width - 1, Math.floor(centreX + outer));
+    for (let x = x0; x <= x1; x++) {
+      const at = y * plane.stride + x;
+      const cover = Math.abs(x - centreX) <= inner ? 1 : radius + 0.5 - Math.hypot(x - centreX, y - centreY);
+      plane.data[at] = Math.round((plane.data[at] as number) * (1 - cover) + value * cover);
+    }
+  }
+};
+
+/** Half the width of a disc at this distance from its centre; 0 outside. */
+const halfChord = (radius: number, distance: number): number =>
+  Math.sqrt(Math.max(0, radius * radius - distance * distance));
