@@ -97,11 +97,15 @@ const run = async (argv: readonly string[]): Promise<number> => {
   return command.run({ config, args, flags, logger: createLogger(config.logLevel, config.logFormat) });
 };
 
-/** One sentence for what we foresaw, with its cause; the whole stack for what we did not. */
+/** One sentence for what we foresaw and for what the system refuses; the whole stack for everything else. */
 const explain = (error: unknown): string => {
-  if (!isKinoraError(error)) return error instanceof Error ? (error.stack ?? error.message) : String(error);
-  const cause = error.cause instanceof Error ? ` (${error.cause.message})` : '';
-  return `${error.messages.map((message) => `kinora: ${message}`).join('\n')}${cause}`;
+  if (isKinoraError(error)) {
+    const cause = error.cause instanceof Error ? ` (${error.cause.message})` : '';
+    return `${error.messages.map((message) => `kinora: ${message}`).join('\n')}${cause}`;
+  }
+  if (!(error instanceof Error)) return String(error);
+  const isRefusal = typeof (error as NodeJS.ErrnoException).syscall === 'string';
+  return isRefusal ? `kinora: ${error.message}; kinora doctor may tell more.` : (error.stack ?? error.message);
 };
 
 // Whoever read our output may have gone (`kinora asset list | head`); that must not take the server down.

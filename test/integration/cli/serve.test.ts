@@ -54,6 +54,14 @@ describe('kinora serve', { timeout: 240_000 }, () => {
     expect(await runCli(['asset', 'delete', id], api)).toMatchObject({ status: 1 });
 
     expect(await runCli(['serve'], env)).toMatchObject({ status: 75, stdout: '' });
+    const doctor = await runCli(['doctor', '--port', new URL(first.url).port], env);
+    expect(doctor).toMatchObject({ status: 0, stdout: expect.stringContaining('in use by a running server') });
+    expect(doctor.stdout).toContain(`${first.url}/readyz answers`);
+    const taken = await runCli(['serve', '--port', new URL(first.url).port], {
+      ...env,
+      KINORA_DATA_DIR: join(directory, 'other'),
+    });
+    expect(taken).toMatchObject({ status: 1, stderr: expect.stringMatching(/^kinora: listen EADDRINUSE.*doctor/m) });
 
     first.child.kill('SIGTERM');
     expect(await first.exited).toBe(0);
