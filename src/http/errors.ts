@@ -41,8 +41,9 @@ const errorCode = (error: unknown): string | undefined => {
 
 /** Network failures, and the SQLSTATE classes 08 (connection), 53 (out of resources) and 57P (shutting down). */
 const UNREACHABLE = /^(?:ECONN|EPIPE|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|EHOSTUNREACH|08|53|57P)/;
-/** What the PostgreSQL driver says without a code. */
-const LOST_CONNECTION = /^(?:Connection terminated|timeout exceeded when trying to connect|Client has encountered)/;
+/** What the PostgreSQL driver and the query builder say without a code; the last two while the server stops. */
+const LOST_CONNECTION =
+  /^(?:Connection terminated|timeout exceeded when trying to connect|Client has encountered|driver has already been destroyed|Cannot use a pool after calling end)/;
 
 const isDatabaseUnreachable = (error: unknown): boolean =>
   error instanceof Error && (UNREACHABLE.test(errorCode(error) ?? '') || LOST_CONNECTION.test(error.message));

@@ -17,6 +17,7 @@ import { memoryLogger } from './memory-logger.js';
 
 interface ApiOptions {
   readonly streamPlugin?: FastifyPluginAsync;
+  readonly checks?: Readonly<Record<string, () => Promise<unknown>>>;
 }
 
 export type Api = Awaited<ReturnType<typeof startApi>>;

@@ -1,0 +1,271 @@
+import { connect } from 'node:net';
+import { gzipSync } from 'node:zlib';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Api, startApi } from '../support/api.js';
+import { expectError, NOT_FOUND } from '../support/expect-error.js';
+
+let api: Api;
+let broken = false;
+beforeAll(async () => {
+  api = await startApi({
+    streamPlugin: async (app) => {
+      app.get('/:playbackId', async () => 'playlist');
+      app.get('/:playbackId/:plan/:rendition/:file', async () => 'segment');
+    },
+    checks: {
+      storage: async () => {
+        if (broken) throw new Error('disk gone');
+      },
+    },
+  });
+});
+afterAll(() => api?.stop());
+
+const UNKNOWN = 'A'.repeat(40);
+const inputs = 'https://media.example.org/walk.mp4';
+const FORBIDDEN = 'The access token does not have permission for this operation';
+
+const routes: [string, string][] = [
+  ['POST', '/video/v1/assets'],
+  ['GET', '/video/v1/assets'],
+  ['GET', `/video/v1/assets/${UNKNOWN}`],
+  ['DELETE', `/video/v1/assets/${UNKNOWN}`],
+  ['GET', `/video/v1/assets/${UNKNOWN}/input-info`],
+  ['POST', `/video/v1/assets/${UNKNOWN}/playback-ids`],
+  ['GET', `/video/v1/assets/${UNKNOWN}/playback-ids/${UNKNOWN}`],
+  ['DELETE', `/video/v1/assets/${UNKNOWN}/playback-ids/${UNKNOWN}`],
+  ['GET', `/video/v1/playback-ids/${UNKNOWN}`],
+  ['GET', '/system/v1/whoami'],
+];
+
+describe('every operation answers', () => {
+  it.each(routes)('401 to %s %s without credentials, before it reads the body', async (method, path) => {
+    const response = await api.callAs(undefined, method, path, method === 'POST' ? '{' : undefined);
+    await expectError(response, 401, 'unauthorized', ['Unauthorized request']);
+    expect(response.headers.get('www-authenticate')).toBeNull();
+  });
+
+  it.each(routes.slice(0, -1))(
+    '403 to %s %s without the permission, before it reads the body',
+    async (method, path) => {
+      const token = await api.newToken({
+        name: 'other',
+        permissions: [method === 'GET' ? 'video:write' : 'video:read'],
+      });
+      const response = await api.callAs(token, method, path, method === 'POST' ? '{' : undefined);
+      await expectError(response, 403, 'forbidden', [FORBIDDEN]);
+    },
+  );
+
+  it.each(routes.filter(([, path]) => path.includes(UNKNOWN)))('404 to %s %s', async (method, path) => {
+    await expectError(await api.call(method, path), 404, 'not_found', [NOT_FOUND]);
+  });
+
+  it.each(routes.filter(([, path]) => path.includes(UNKNOWN)))(
+    '404 to %s %s with malformed ids',
+    async (method, path) => {
+      for (const id of ['x', '%00', 'a%2Fb', 'a'.repeat(5000)]) {
+        const response = await api.call(method, path.replaceAll(UNKNOWN, id));
+        await expectError(response, 404, 'not_found', [NOT_FOUND]);
+      }
+    },
+  );
+
+  it.each([
+    ['PUT', '/video/v1/assets', 'POST, GET, HEAD'],
+    ['OPTIONS', '/video/v1/assets', 'POST, GET, HEAD'],
+    ['POST', `/video/v1/assets/${UNKNOWN}`, 'GET, DELETE, HEAD'],
+    ['PROPFIND', `/video/v1/assets/${UNKNOWN}`, 'GET, DELETE, HEAD'],
+    ['DELETE', `/video/v1/assets/${UNKNOWN}/input-info`, 'GET, HEAD'],
+    ['GET', `/video/v1/assets/${UNKNOWN}/playback-ids`, 'POST'],
+    ['PATCH', `/video/v1/assets/${UNKNOWN}/playback-ids/${UNKNOWN}/`, 'GET, DELETE, HEAD'],
+    ['POST', `/video/v1/playback-ids/${UNKNOWN}`, 'GET, HEAD'],
+    ['POST', '/system/v1/whoami', 'GET, HEAD'],
+  ])('405 to %s %s, whoever asks', async (method, path, allow) => {
+    const response = await api.callAs(undefined, method, path);
+    await expectError(response, 405, 'method_not_allowed', ['Method not allowed']);
+    expect(response.headers.get('allow')).toBe(allow);
+  });
+});
+
+describe('unknown paths', () => {
+  it.each([
+    ['GET', '/video'],
+    ['GET', '/video/'],
+    ['GET', '/video/v1'],
+    ['GET', '/video/v1/nonsense'],
+    ['POST', '/video/v1/nonsense'],
+    ['GET', '/video/v1/live-streams'],
+    ['POST', `/video/v1/live-streams/${UNKNOWN}/playback-ids`],
+    ['GET', '/data/v1/video-views'],
+    ['GET', '/robots/v0/jobs'],
+    ['GET', '/system/v1/nothing/a'],
+    ['GET', '/video/v1/Assets'],
+    ['GET', '/video/v1/assets/%ff'],
+  ])('of the API are %s %s not found, even without credentials', async (method, path) => {
+    const text = await raw(`${method} ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
+    expect(text).toMatch(/^HTTP\/1.1 404 /);
+    expect(text).toContain(JSON.stringify({ error: { type: 'not_found', messages: [NOT_FOUND] } }));
+  });
+
+  it('with a body that cannot be read are still not found', async () => {
+    const response = await api.call('POST', '/video/v1/nonsense', '{', { 'content-type': 'text/plain' });
+    await expectError(response, 404, 'not_found', [NOT_FOUND]);
+  });
+
+  it.each(['/a/b', '/a/b/c/d/e', '/%ff'])('of playback have the shape of playback: %s', async (path) => {
+    const response = await fetch(`${api.origin}${path}`);
+    expect({ status: response.status, body: await response.json() }).toEqual({
+      status: 404,
+      body: { code: 5, message: 'Not Found' },
+    });
+  });
+
+  it('do not hide the playback routes', async () => {
+    expect(await (await fetch(`${api.origin}/videos`)).text()).toBe('playlist');
+    expect(await (await fetch(`${api.origin}/a/b/c/d`)).text()).toBe('segment');
+  });
+});
+
+const raw = (request: string): Promise<string> =>
+  new Promise((resolve, reject) => {
+    const socket = connect(Number(new URL(api.origin).port), '127.0.0.1', () => socket.write(request));
+    let text = '';
+    socket.setEncoding('utf8');
+    socket.on('data', (chunk) => {
+      text += chunk;
+    });
+    socket.on('end', () => resolve(text));
+    socket.on('error', reject);
+  });
+
+describe('bodies', () => {
+  const path = '/video/v1/assets';
+  it('over 1 MiB get 413', async () => {
+    const body = JSON.stringify({ inputs, passthrough: 'x'.repeat(1024 * 1024) });
+    await expectError(await api.call('POST', path, body), 413, 'payload_too_large', ['Request body is too large']);
+  });
+
+  it('over 1 MiB that do not say so get 413', async () => {
+    const body = new Blob(['x'.repeat(1024 * 1024 + 1)]).stream();
+    const headers = { authorization: `Basic ${btoa(api.token)}`, 'content-type': 'application/json' };
+    const response = await fetch(`${api.origin}${path}`, {
+      method: 'POST',
+      headers,
+      body,
+      duplex: 'half',
+    } as RequestInit);
+    await expectError(response, 413, 'payload_too_large', ['Request body is too large']);
+  });
+
+  it.each(['text/plain', 'application/x-www-form-urlencoded', 'application/jsonx', 'nonsense'])(
+    'as %s get 415',
+    async (type) => {
+      const response = await api.call('POST', path, '{}', { 'content-type': type });
+      await expectError(response, 415, 'unsupported_media_type', ['Content-Type must be application/json']);
+    },
+  );
+
+  it('that are compressed get 415', async () => {
+    const response = await fetch(`${api.origin}${path}`, {
+      method: 'POST',
+      headers: {
+        authorization: `Basic ${btoa(api.token)}`,
+        'content-type': 'application/json',
+        'content-encoding': 'gzip',
+      },
+      body: gzipSync(JSON.stringify({ inputs })),
+    });
+    await expectError(response, 415, 'unsupported_media_type', ['Content-Encoding is not supported']);
+  });
+
+  it.each(['application/json', 'application/json; charset=utf-8', 'Application/JSON', 'application/vnd.x+json'])(
+    'as %s are read',
+    async (type) => {
+      expect((await api.call('POST', path, { inputs }, { 'content-type': type })).status).toBe(201);
+    },
+  );
+
+  it('without a type are read as JSON', async () => {
+    const body = JSON.stringify({ inputs });
+    const text = await raw(
+      `POST ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Basic ${btoa(api.token)}\r\nConnection: close\r\n` +
+        `Content-Length: ${body.length}\r\n\r\n${body}`,
+    );
+    expect(text).toMatch(/^HTTP\/1.1 201 /);
+  });
+
+  it('of reading requests do not matter, nor does a trailing slash', async () => {
+    expect((await api.call('GET', `${path}/`, undefined, { 'content-type': 'text/plain' })).status).toBe(200);
+    expect((await api.call('DELETE', `${path}/${UNKNOWN}/`, '{', { 'content-type': 'application/json' })).status).toBe(
+      400,
+    );
+  });
+});
+
+describe('answers', () => {
+  it('carry a request id of ours, forbid storing and allow no other origin', async () => {
+    const headers = { origin: 'https://example.org', 'x-request-id': 'mine' };
+    const found = await api.call('GET', '/video/v1/assets', undefined, headers);
+    const other = await api.call('GET', '/video/v1/nonsense', undefined, headers);
+    for (const response of [found, other]) {
+      expect(response.headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/);
+      expect(response.headers.get('cache-control')).toBe('no-store');
+      expect(response.headers.get('access-control-allow-origin')).toBeNull();
+    }
+    expect(found.headers.get('content-type')).toBe('application/json; charset=utf-8');
+    expect(found.headers.get('x-request-id')).not.toBe(other.headers.get('x-request-id'));
+  });
+
+  it('are logged with their request id and without what is secret', async () => {
+    const response = await api.call('GET', '/video/v1/assets?token=hidden-token');
+    const requestId = response.headers.get('x-request-id');
+    const line = await expect.poll(() => api.logger.lines.find(({ fields }) => fields.request_id === requestId));
+    await line.toMatchObject({
+      level: 'info',
+      fields: { method: 'GET', path: '/video/v1/assets', status: 200, token_id: api.token.split(':')[0] },
+    });
+    const log = JSON.stringify(api.logger.lines);
+    expect(log).not.toContain('hidden-token');
+    expect(log).not.toContain(api.token.split(':')[1]);
+  });
+
+  it('to HEAD have no body', async () => {
+    const response = await api.call('HEAD', '/system/v1/whoami');
+    expect(response.status).toBe(200);
+    expect(await response.text()).toBe('');
+  });
+});
+
+describe('health', () => {
+  it('tells that the process is alive and its parts are ready', async () => {
+    const alive = await fetch(`${api.origin}/healthz`);
+    const ready = await fetch(`${api.origin}/readyz`);
+    expect([alive.status, await alive.json(), ready.status, await ready.json()]).toEqual([
+      200,
+      { status: 'ok' },
+      200,
+      { status: 'ok' },
+    ]);
+  });
+
+  it('names the part that is not ready', async () => {
+    broken = true;
+    const ready = await fetch(`${api.origin}/readyz`);
+    broken = false;
+    expect([ready.status, await ready.json()]).toEqual([503, { status: 'unavailable', failed: ['storage'] }]);
+    expect((await fetch(`${api.origin}/healthz`)).status).toBe(200);
+  });
+});
+
+it('a database that cannot be reached makes 503 with a time to come back', async () => {
+  const token = await api.newToken({ name: 'not in memory' });
+  await api.database.close();
+  for (const response of [
+    await api.call('GET', '/video/v1/assets'),
+    await api.callAs(token, 'GET', '/system/v1/whoami'),
+  ]) {
+    expect(Number(response.headers.get('retry-after'))).toBeGreaterThan(0);
+    await expectError(response, 503, 'unavailable', ['Service temporarily unavailable']);
+  }
+});
