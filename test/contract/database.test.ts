@@ -135,6 +135,8 @@ describeOnBothEngines('database', (database) => {
     const answers = Array.from({ length: 100 }, (_, n) =>
       sql<{ n: number }>`select ${n}::int as n`.execute(database().queryable),
     );
-    expect((await Promise.all(answers)).map(({ rows }) => rows[0]!.n)).toEqual(Array.from({ length: 100 }, (_, n) => n));
+    expect((await Promise.all(answers)).map(({ rows }) => rows[0]!.n)).toEqual(
+      Array.from({ length: 100 }, (_, n) => n),
+    );
   });
 });

@@ -21,7 +21,7 @@ const programs = (): string | undefined => {
 export const hasPostgres = (): boolean => {
   if (programs()) return true;
   const text = 'PostgreSQL is not installed (Debian: apt-get install postgresql); its tests cannot run';
-  if (process.env['CI'] === 'true') throw new Error(text);
+  if (process.env.CI === 'true') throw new Error(text);
   console.warn(`SKIPPED: ${text}`);
   return false;
 };

@@ -1,0 +1,132 @@
+import { randomBytes } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import type { Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { BlobStore } from '#kinora/storage/blob-store.js';
+
+export interface OpenedBlobStore {
+  readonly store: BlobStore;
+  /** The same blobs through a new store, as after a restart. */
+  reopen(): BlobStore;
+  close(): Promise<void>;
+}
+
+/** What every implementation must do. */
+export const describeBlobStore = (title: string, open: () => Promise<OpenedBlobStore>): void => {
+  describe(`blob store ${title}`, () => {
+    let opened: OpenedBlobStore;
+    let store: BlobStore;
+    beforeAll(async () => {
+      opened = await open();
+      ({ store } = opened);
+    });
+    afterAll(() => opened.close());
+    const bytesOf = async (key: string, range?: { start: number; end?: number }): Promise<Buffer | undefined> => {
+      const stream: Readable | undefined = await store.read(key, range);
+      return stream && buffer(stream);
+    };
+
+    it('shows a written blob only after its commit', async () => {
+      const parts = [randomBytes(100), randomBytes(1_500_000), randomBytes(700_000), randomBytes(700_000)];
+      const whole = Buffer.concat(parts);
+      const write = await store.resumeWrite('assets/a/source');
+      for (const part of parts) await write.write(part);
+      expect(write.offsetBytes).toBe(whole.length);
+      expect(await store.stat('assets/a/source')).toBeUndefined();
+      expect(await store.read('assets/a/source')).toBeUndefined();
+      expect(await write.commit()).toEqual({ sizeBytes: whole.length });
+      expect(await store.stat('assets/a/source')).toEqual({ sizeBytes: whole.length });
+      expect((await bytesOf('assets/a/source'))!.equals(whole)).toBe(true);
+    });
+
+    it('reads ranges with an exclusive end', async () => {
+      await store.put('ranges', Buffer.from('0123456789'));
+      expect(String(await bytesOf('ranges', { start: 3 }))).toBe('3456789');
+      expect(String(await bytesOf('ranges', { start: 3, end: 5 }))).toBe('34');
+      expect(String(await bytesOf('ranges', { start: 3, end: 3 }))).toBe('');
+      expect(String(await bytesOf('ranges', { start: 8, end: 50 }))).toBe('89');
+    });
+
+    it('goes on where a suspended write stopped, also after a restart', async () => {
+      const first = await store.resumeWrite('resumed');
+      await first.write(Buffer.from('abc'));
+      await first.suspend();
+      const second = await opened.reopen().resumeWrite('resumed');
+      expect(second.offsetBytes).toBe(3);
+      await second.write(Buffer.from('def'));
+      await second.commit();
+      expect(String(await bytesOf('resumed'))).toBe('abcdef');
+    });
+
+    it('starts again, and forgets a discarded write', async () => {
+      const write = await store.resumeWrite('again');
+      await write.write(randomBytes(2_000_000));
+      await write.restart();
+      expect(write.offsetBytes).toBe(0);
+      await write.write(Buffer.from('new'));
+      await write.suspend();
+      const resumed = await store.resumeWrite('again');
+      expect(resumed.offsetBytes).toBe(3);
+      await resumed.discard();
+      const fresh = await store.resumeWrite('again');
+      expect(fresh.offsetBytes).toBe(0);
+      await fresh.discard();
+      expect(await store.stat('again')).toBeUndefined();
+    });
+
+    it('refuses a second write of one blob at a time', async () => {
+      const write = await store.resumeWrite('busy');
+      await expect(store.resumeWrite('busy')).rejects.toMatchObject({ code: 'unavailable', failure: 'retry' });
+      await write.discard();
+      await (await store.resumeWrite('busy')).discard();
+    });
+
+    it('replaces a small blob in one step', async () => {
+      await store.put('small', Buffer.from('a long first version'));
+      await store.put('small', Buffer.from('second'));
+      expect(String(await bytesOf('small'))).toBe('second');
+      await store.put('empty', new Uint8Array(0));
+      expect(await store.stat('empty')).toEqual({ sizeBytes: 0 });
+    });
+
+    it('deletes one blob, and everything below a prefix but no neighbour', async () => {
+      for (const key of ['assets/d/source', 'assets/d/index.bin', 'assets/de/source', 'assets/d.x']) {
+        await store.put(key, Buffer.from(key));
+      }
+      const unfinished = await store.resumeWrite('assets/d/mezzanine.mp4');
+      await unfinished.write(Buffer.from('x'));
+      await unfinished.suspend();
+      await store.delete('assets/d/index.bin');
+      await store.delete('assets/d/index.bin');
+      expect(await store.stat('assets/d/index.bin')).toBeUndefined();
+      await store.deletePrefix('assets/d');
+      await store.deletePrefix('assets/d');
+      expect(await store.stat('assets/d/source')).toBeUndefined();
+      const after = await store.resumeWrite('assets/d/mezzanine.mp4');
+      expect(after.offsetBytes).toBe(0);
+      await after.discard();
+      expect(await store.stat('assets/de/source')).toBeDefined();
+      expect(await store.stat('assets/d.x')).toBeDefined();
+    });
+
+    it('lends a local file, or says that there is none', async () => {
+      await store.put('local', Buffer.from('bytes'));
+      const local = await store.openLocal('local');
+      expect(String(await readFile(local.path))).toBe('bytes');
+      await local.release();
+      await expect(store.openLocal('absent')).rejects.toMatchObject({ code: 'not_found' });
+      await expect(store.openLocal('local/below')).rejects.toMatchObject({ code: 'not_found' });
+    });
+
+    it.each(['', '/etc/passwd', '../x', 'a/../../x', 'a//b', 'a/./b', '.partial/x', 'a\0b', 'a\\b', 'a/', 'ä'])(
+      'refuses the key %j',
+      async (key) => {
+        await expect(store.stat(key)).rejects.toMatchObject({ code: 'internal_error' });
+        await expect(store.resumeWrite(key)).rejects.toMatchObject({ code: 'internal_error' });
+        await expect(store.put(key, Buffer.from('x'))).rejects.toMatchObject({ code: 'internal_error' });
+        await expect(store.deletePrefix(key)).rejects.toMatchObject({ code: 'internal_error' });
+      },
+    );
+  });
+};

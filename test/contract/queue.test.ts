@@ -1,0 +1,304 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { sql } from 'kysely';
+import { afterEach, expect, it, vi } from 'vitest';
+import type { Database } from '#kinora/db/database.js';
+import { CANCELLED, LEASE_LOST, SHUTDOWN } from '#kinora/lib/abort.js';
+import { systemClock } from '#kinora/lib/clock.js';
+import { KinoraError } from '#kinora/lib/errors.js';
+import { newShortId } from '#kinora/lib/ids.js';
+import { createQueue } from '#kinora/queue/job-queue.js';
+import type { Job, JobContext, QueueWorker } from '#kinora/queue/queue.js';
+import { createRunner, type Runner } from '#kinora/queue/runner.js';
+import { quietLogger } from '../support/logger.js';
+import { describeOnBothEngines } from './engines.js';
+
+const runners: Runner[] = [];
+afterEach(async () => {
+  await Promise.all(runners.splice(0).map((runner) => runner.stop(1000)));
+});
+
+interface TestRunner {
+  handler: (job: Job<never>, context: JobContext) => Promise<void>;
+  onFailed?: QueueWorker['onFailed'];
+  concurrency?: number;
+  leaseMs?: number;
+  /** How far the runner's clock is ahead, so that delayed jobs are due. */
+  aheadMs?: number;
+}
+
+const startRunner = async (database: Database, queue: string, test: TestRunner): Promise<Runner> => {
+  const runner = createRunner({
+    database,
+    workers: [
+      {
+        queue,
+        concurrency: test.concurrency ?? 1,
+        handler: test.handler,
+        ...(test.onFailed && { onFailed: test.onFailed }),
+      },
+    ],
+    logger: quietLogger,
+    clock: { ...systemClock, now: () => new Date(Date.now() + (test.aheadMs ?? 0)) },
+    workerId: newShortId(),
+    ...(test.leaseMs && { leaseMs: test.leaseMs }),
+  });
+  runners.push(runner);
+  await runner.start();
+  return runner;
+};
+
+const aborted = (signal: AbortSignal): Promise<never> =>
+  new Promise((_, reject) => signal.addEventListener('abort', () => reject(new Error('aborted'))));
+
+describeOnBothEngines('queue', (database) => {
+  const jobs = (queue: string) =>
+    database()
+      .queryable.selectFrom('job')
+      .select(['state', 'attempt', 'error', 'failing', 'payload'])
+      .where('queue', '=', queue)
+      .orderBy('seq')
+      .execute();
+
+  it('runs by priority, then in order', async () => {
+    const queue = createQueue(database());
+    const ran: unknown[] = [];
+    await queue.enqueue('order', 'b1');
+    await queue.enqueue('order', 'b2');
+    await queue.enqueue('order', 'a', { priority: 5 });
+    await queue.enqueue('order', 'later', { runAt: new Date(Date.now() + 60_000) });
+    const runner = await startRunner(database(), 'order', { handler: async (job) => void ran.push(job.payload) });
+    await runner.drain();
+    expect(ran).toEqual(['a', 'b1', 'b2']);
+    expect((await jobs('order')).map(({ state }) => state)).toEqual(['done', 'done', 'done', 'queued']);
+  });
+
+  it('starts a job at once when its transaction commits, and never one that was rolled back', async () => {
+    const queue = createQueue(database());
+    const started: number[] = [];
+    await startRunner(database(), 'commit', { handler: async () => void started.push(performance.now()) });
+    await database()
+      .transaction(async (tx) => {
+        await queue.enqueue('commit', 'undone', {}, tx);
+        throw new Error('no');
+      })
+      .catch(() => undefined);
+    await database().transaction(async (tx) => {
+      await queue.enqueue('commit', 'kept', {}, tx);
+      await sql`select pg_sleep(0.2)`.execute(tx);
+      expect(started).toEqual([]);
+    });
+    const committedMs = performance.now();
+    await vi.waitFor(() => expect(started).toHaveLength(1), { interval: 5 });
+    expect(started[0]! - committedMs).toBeLessThan(1000);
+    expect(await jobs('commit')).toHaveLength(1);
+  });
+
+  it('keeps one live job per key', async () => {
+    const queue = createQueue(database());
+    const ids = await Promise.all([1, 2, 3, 4].map((n) => queue.enqueue('dedupe', n, { dedupeKey: 'k' })));
+    expect(new Set(ids).size).toBe(1);
+    const whileActive: string[] = [];
+    const runner = await startRunner(database(), 'dedupe', {
+      handler: async () => void whileActive.push(await queue.enqueue('dedupe', 'while active', { dedupeKey: 'k' })),
+    });
+    await runner.drain();
+    expect(whileActive).toEqual([ids[0]]);
+    expect(await queue.enqueue('dedupe', 'after', { dedupeKey: 'k' })).not.toBe(ids[0]);
+    await runner.drain();
+    expect((await jobs('dedupe')).map(({ state }) => state)).toEqual(['done', 'done']);
+  });
+
+  it('cancels a queued job at once and an active one within a second; its successor waits for its end', async () => {
+    const queue = createQueue(database());
+    await queue.enqueue('cancel', 1, { dedupeKey: 'queued' });
+    await queue.cancel('cancel', 'queued');
+    expect(await jobs('cancel')).toMatchObject([{ state: 'cancelled' }]);
+
+    await queue.enqueue('cancel', 2, { dedupeKey: 'active' });
+    let running = 0;
+    let mostRunning = 0;
+    let askedMs = 0;
+    let heardMs = Number.POSITIVE_INFINITY;
+    const reasons: unknown[] = [];
+    const onFailed = vi.fn(async () => {});
+    const runner = await startRunner(database(), 'cancel', {
+      concurrency: 2,
+      onFailed,
+      handler: async (job, { signal }) => {
+        mostRunning = Math.max(mostRunning, ++running);
+        if ((job.payload as number) === 2) {
+          askedMs = performance.now();
+          void queue.cancel('cancel', 'active').then(() => queue.enqueue('cancel', 3, { dedupeKey: 'active' }));
+          await aborted(signal).catch(() => undefined);
+          heardMs = performance.now();
+          reasons.push(signal.reason);
+          await delay(200);
+          running--;
+          throw new Error('stopped');
+        }
+        running--;
+      },
+    });
+    await vi.waitFor(async () => expect(await jobs('cancel')).toHaveLength(3), { timeout: 5000 });
+    await runner.drain();
+    expect(heardMs - askedMs).toBeLessThan(1000);
+    expect(reasons).toEqual([CANCELLED]);
+    expect(mostRunning).toBe(1);
+    expect((await jobs('cancel')).map(({ state }) => state)).toEqual(['cancelled', 'cancelled', 'done']);
+    expect(onFailed).not.toHaveBeenCalled();
+  });
+
+  it('tries again what may pass and ends at once what cannot', async () => {
+    const queue = createQueue(database());
+    await queue.enqueue('errors', 'retry', { maxAttempts: 3 });
+    await queue.enqueue('errors', 'defect', { maxAttempts: 2 });
+    await queue.enqueue('errors', 'fail', { maxAttempts: 3 });
+    const tries: string[] = [];
+    const failed: unknown[] = [];
+    let aheadMs = 0;
+    const runner = createRunner({
+      database: database(),
+      workers: [
+        {
+          queue: 'errors',
+          concurrency: 1,
+          handler: async (job: Job<string>) => {
+            tries.push(`${job.payload}${job.attempt}`);
+            if (job.payload === 'retry') throw new KinoraError('source_unreachable');
+            if (job.payload === 'fail') throw new KinoraError('invalid_input', { messages: ['bad \0 file'] });
+            throw new TypeError('oops');
+          },
+          onFailed: async (job: Job<string>, error) => void failed.push([job.payload, (error as Error).message]),
+        } as QueueWorker,
+      ],
+      logger: quietLogger,
+      clock: { ...systemClock, now: () => new Date(Date.now() + aheadMs) },
+      workerId: newShortId(),
+    });
+    runners.push(runner);
+    await runner.start();
+    await runner.drain();
+    expect(tries).toEqual(['retry1', 'defect1', 'fail1']);
+    aheadMs = 2_001;
+    await runner.drain();
+    aheadMs = 10_000_000;
+    await runner.drain();
+    expect(tries.sort()).toEqual(['defect1', 'defect2', 'fail1', 'retry1', 'retry2', 'retry3']);
+    expect(failed.sort()).toEqual([
+      ['defect', 'oops'],
+      ['fail', 'bad \0 file'],
+      ['retry', new KinoraError('source_unreachable').message],
+    ]);
+    expect(await jobs('errors')).toMatchObject([
+      { state: 'failed', error: { code: 'source_unreachable' } },
+      { state: 'failed', error: { code: 'internal_error', detail: 'oops' } },
+      { state: 'failed', error: { code: 'invalid_input', messages: ['bad  file'] } },
+    ]);
+  });
+
+  it('hands a job back uncounted at a stop, also one that does not listen', async () => {
+    const queue = createQueue(database());
+    await queue.enqueue('stop', 'polite');
+    await queue.enqueue('stop', 'deaf');
+    const reasons: unknown[] = [];
+    let wake = (): void => {};
+    const runner = await startRunner(database(), 'stop', {
+      concurrency: 2,
+      handler: async (job, { signal }) => {
+        if ((job.payload as string) === 'deaf') return new Promise((resolve) => (wake = resolve));
+        await aborted(signal).catch(() => undefined);
+        reasons.push(signal.reason);
+        throw new Error('stopped');
+      },
+    });
+    await vi.waitFor(async () => {
+      expect((await jobs('stop')).map(({ state }) => state)).toEqual(['active', 'active']);
+    });
+    await runner.stop(300);
+    const back = { state: 'queued', attempt: 0, failing: false };
+    expect(await jobs('stop')).toMatchObject([back, back]);
+    expect(reasons).toEqual([SHUTDOWN]);
+    wake();
+    await delay(100);
+    expect(await jobs('stop')).toMatchObject([back, back]);
+  });
+
+  it('takes a job from a worker that was lost, and the late end of that worker does not count', async () => {
+    const queue = createQueue(database());
+    await queue.enqueue('lease', 'x');
+    const reasons: unknown[] = [];
+    const ran: number[] = [];
+    await startRunner(database(), 'lease', {
+      leaseMs: 300,
+      concurrency: 1,
+      handler: async (job, { signal }) => {
+        ran.push(job.attempt);
+        if (job.attempt > 1) return;
+        // As if this worker had been frozen for longer than its lease.
+        await sql`update job set lease_until = now() - interval '1 second' where id = ${job.id}`.execute(
+          database().queryable,
+        );
+        await sql`update job set state = 'queued', lease_id = null, lease_until = null where id = ${job.id}`.execute(
+          database().queryable,
+        );
+        await aborted(signal).catch(() => undefined);
+        reasons.push(signal.reason);
+      },
+    });
+    await vi.waitFor(async () => expect((await jobs('lease'))[0]).toMatchObject({ state: 'done', attempt: 2 }), {
+      timeout: 5000,
+    });
+    expect(reasons).toEqual([LEASE_LOST]);
+    expect(ran).toEqual([1, 2]);
+  });
+
+  it('does what belongs to a failure when the last worker was lost, and again until it succeeds', async () => {
+    const queue = createQueue(database());
+    const id = await queue.enqueue('lost', 'x', { maxAttempts: 1 });
+    await sql`update job set state = 'active', attempt = 1, worker = 'gone', lease_id = gen_random_uuid(),
+      lease_until = now() - interval '1 second' where id = ${id}`.execute(database().queryable);
+    const handler = vi.fn(async () => {});
+    const errors: unknown[] = [];
+    const test = {
+      handler,
+      leaseMs: 300,
+      aheadMs: 0,
+      onFailed: async (_: unknown, error: unknown) => {
+        errors.push((error as KinoraError).code);
+        if (errors.length === 1) throw new Error('not now');
+      },
+    };
+    await startRunner(database(), 'lost', test);
+    await vi.waitFor(async () => expect(errors).toHaveLength(1), { timeout: 5000 });
+    await vi.waitFor(async () =>
+      expect(await jobs('lost')).toMatchObject([{ state: 'queued', failing: true, attempt: 1 }]),
+    );
+    const later = await startRunner(database(), 'lost', { ...test, aheadMs: 60_000 });
+    await later.drain();
+    expect(errors).toEqual(['internal_error', 'internal_error']);
+    expect(handler).not.toHaveBeenCalled();
+    expect(await jobs('lost')).toMatchObject([{ state: 'failed' }]);
+  });
+
+  it('keeps a job that takes many leases', async () => {
+    const queue = createQueue(database());
+    await queue.enqueue('long', 'x');
+    const runner = await startRunner(database(), 'long', { leaseMs: 300, handler: () => delay(1500) });
+    const other = await startRunner(database(), 'long', { leaseMs: 300, handler: () => delay(1500) });
+    await Promise.all([runner.drain(), other.drain()]);
+    expect(await jobs('long')).toMatchObject([{ state: 'done', attempt: 1 }]);
+  });
+
+  it('forgets finished jobs after a day', async () => {
+    const queue = createQueue(database());
+    await queue.enqueue('old', 1);
+    await queue.enqueue('old', 2);
+    const first = await startRunner(database(), 'old', { handler: async () => {} });
+    await first.drain();
+    await sql`update job set finished_at = finished_at - interval '25 hours' where queue = 'old' and payload = '1'`.execute(
+      database().queryable,
+    );
+    await startRunner(database(), 'old', { handler: async () => {} });
+    await vi.waitFor(async () => expect((await jobs('old')).map(({ payload }) => payload)).toEqual([2]));
+  });
+});
