@@ -2,6 +2,7 @@ import { closeSync, openSync, statSync, writeSync } from 'node:fs';
 import { writeVideoInit } from '../media/mp4-boxes.js';
 import type { MezzanineJob, MezzanineResult } from '../pool/protocol.js';
 import { failMedia } from './av.js';
+import { filterRange } from './filter-range.js';
 import { FragmentEncoder, type FragmentEncoderSettings, readEncoderConfig } from './fragment-encoder.js';
 import { PictureFilter } from './picture-filter.js';
 import type { HandlerContext } from './serve-jobs.js';
@@ -49,18 +50,17 @@ const encodeChunk = (
   const progress = progressOf(job, reader, context);
   let pictures = 0;
   try {
-    if (job.fromPts !== undefined) reader.seek(job.fromPts, { wantPrevious: job.picture.deinterlace });
-    const before = job.picture.deinterlace ? reader.previous : undefined;
-    if (before && job.fromPts !== undefined) filter.push(before.frame, before.pts);
-    for (let next = reader.peek(); next !== undefined && next.pts < until; next = reader.peek()) {
-      filter.push(next.frame, clock.advance(next.pts));
-      reader.take();
-      pictures += 1;
-      if (pictures % PROGRESS_PICTURES === 0) progress(next.pts);
-    }
-    const after = job.picture.deinterlace ? reader.peek() : undefined;
-    if (after && after.pts > clock.last) filter.push(after.frame, after.pts);
-    filter.flush();
+    const range = {
+      ...(job.fromPts !== undefined && { fromPts: job.fromPts }),
+      untilPts: until,
+      neighbours: job.picture.deinterlace,
+    };
+    let read = 0;
+    pictures = filterRange(reader, filter, range, (pts) => {
+      read += 1;
+      if (read % PROGRESS_PICTURES === 0) progress(pts);
+      return clock.advance(pts);
+    });
     writer.finish(job.untilPts === undefined ? undefined : job.untilPts * timeBase.num);
   } finally {
     filter.close();
@@ -82,7 +82,7 @@ const progressOf = (job: MezzanineJob, reader: VideoReader, context: HandlerCont
 
 /** Makes times grow: recordings that start again are laid end to end, a single wrong time is moved behind its neighbour. */
 class ForwardClock {
-  last = Number.NEGATIVE_INFINITY;
+  private last = Number.NEGATIVE_INFINITY;
   private shift = 0;
   private step = 1;
 

@@ -3,9 +3,10 @@ import type { Frame } from 'node-av/lib';
 import type { VideoSegmentJob, VideoSegmentResult } from '../pool/protocol.js';
 import { cloneFrame, failMedia } from './av.js';
 import { copySegment } from './copy-segment.js';
+import { filterRange } from './filter-range.js';
 import { FragmentEncoder } from './fragment-encoder.js';
 import { PictureFilter } from './picture-filter.js';
-import { type VideoReader, withVideoReader } from './video-reader.js';
+import { type SeekPoint, type VideoReader, withVideoReader } from './video-reader.js';
 
 /**
  * Makes the segment [startTicks, endTicks) of one rendition, whatever was made before: the same pictures and times each time.
@@ -23,6 +24,14 @@ const heldTicks = (job: VideoSegmentJob): number[] => {
   const first = Math.max(1, Math.floor((startTicks - lastPictureTicks) / timeBase.den) + 1);
   for (let at = lastPictureTicks + first * timeBase.den; at < endTicks; at += timeBase.den) ticks.push(at);
   return ticks;
+};
+
+const filterLast = (reader: VideoReader, filter: PictureFilter, pts: number, seekPoint: SeekPoint | undefined): 0 => {
+  reader.seek(pts, { wantPrevious: false, seekPoint });
+  const last = reader.take() ?? reader.previous;
+  if (last) filter.push(last.frame, last.pts);
+  filter.flush();
+  return 0;
 };
 
 const encodeSegment = (job: VideoSegmentJob, reader: VideoReader): VideoSegmentResult => {
@@ -65,24 +74,14 @@ const encodeSegment = (job: VideoSegmentJob, reader: VideoReader): VideoSegmentR
   const filterSettings = { picture, crop: reader.crop, width, height, timeBase, threads };
   const filter = new PictureFilter(filterSettings, showsPictures ? emit : hold);
   try {
-    const firstPts = toPts(showsPictures ? startTicks : job.lastPictureTicks);
-    reader.seek(firstPts, { wantPrevious: picture.deinterlace, seekPoint: job.seekPoint });
-    let pictureCount = 0;
-    if (showsPictures) {
-      // Deinterlacing looks one picture to each side.
-      if (picture.deinterlace && reader.previous) filter.push(reader.previous.frame, reader.previous.pts);
-      for (let next = reader.peek(); next !== undefined && toTicks(next.pts) < endTicks; next = reader.peek()) {
-        filter.push(next.frame, next.pts);
-        pictureCount += 1;
-        reader.take();
-      }
-      const after = picture.deinterlace ? reader.peek() : undefined;
-      if (after) filter.push(after.frame, after.pts);
-    } else {
-      const last = reader.take() ?? reader.previous;
-      if (last) filter.push(last.frame, last.pts);
-    }
-    filter.flush();
+    const pictureCount = showsPictures
+      ? filterRange(reader, filter, {
+          fromPts: toPts(startTicks),
+          untilPts: toPts(endTicks),
+          neighbours: picture.deinterlace,
+          seekPoint: job.seekPoint,
+        })
+      : filterLast(reader, filter, toPts(job.lastPictureTicks), job.seekPoint);
     if (held) for (const ticks of heldTicks(job)) if (ticks > lastTicks) encoder.add(held, ticks);
     if (encoder.pictures === 0) throw failMedia('segment', 'no picture could be decoded');
     const { bytes, sampleCount } = encoder.finish(job);

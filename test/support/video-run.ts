@@ -7,8 +7,8 @@ import { probe } from '#kinora/engine/probe.js';
 import { makeVideoConfig } from '#kinora/engine/video-config.js';
 import { makeVideoSegment } from '#kinora/engine/video-segment.js';
 import { writeVideoInit } from '#kinora/media/mp4-boxes.js';
-import { type AssetSettings, planAsset } from '#kinora/media/plan-asset.js';
 import type { Plan, VideoPlan, VideoRendition } from '#kinora/media/plan.js';
+import { type AssetSettings, planAsset } from '#kinora/media/plan-asset.js';
 import type { SourceFacts } from '#kinora/media/source-facts.js';
 import type { SourceIndex } from '#kinora/media/source-index.js';
 import { decodeSourceIndex } from '#kinora/media/source-index-codec.js';
@@ -126,4 +126,5 @@ export const initOf = (source: PlannedSource, rendition: VideoRendition): Uint8A
     ...(rendition.kind === 'encode' && { colour: 'bt709' as const }),
   });
 
-export const segmentNumbers = ({ video }: PlannedSource): number[] => video.boundaries.slice(1).map((_, index) => index);
+export const segmentNumbers = ({ video }: PlannedSource): number[] =>
+  video.boundaries.slice(1).map((_, index) => index);

@@ -1,0 +1,38 @@
+import type { PictureFilter } from './picture-filter.js';
+import type { SeekPoint, VideoReader } from './video-reader.js';
+
+export interface PictureRange {
+  /** Stream ticks; absent: from the start. */
+  readonly fromPts?: number;
+  /** Stream ticks, exclusive. */
+  readonly untilPts: number;
+  /** Give the filter one picture before and one after as well: deinterlacing looks to both sides. */
+  readonly neighbours: boolean;
+  readonly seekPoint?: SeekPoint | undefined;
+}
+
+/**
+ * Sends the pictures of a range through a filter, whose output still has to be cut to the range when there are neighbours.
+ * @param timeOf time of a picture for the filter, called once for each in order
+ * @returns the number of pictures of the range
+ */
+export const filterRange = (
+  reader: VideoReader,
+  filter: PictureFilter,
+  { fromPts, untilPts, neighbours, seekPoint }: PictureRange,
+  timeOf: (pts: number) => number = (pts) => pts,
+): number => {
+  if (fromPts !== undefined) reader.seek(fromPts, { wantPrevious: neighbours, seekPoint });
+  const before = neighbours && fromPts !== undefined ? reader.previous : undefined;
+  if (before) filter.push(before.frame, timeOf(before.pts));
+  let pictures = 0;
+  for (let next = reader.peek(); next !== undefined && next.pts < untilPts; next = reader.peek()) {
+    filter.push(next.frame, timeOf(next.pts));
+    pictures += 1;
+    reader.take();
+  }
+  const after = neighbours ? reader.peek() : undefined;
+  if (after) filter.push(after.frame, timeOf(after.pts));
+  filter.flush();
+  return pictures;
+};

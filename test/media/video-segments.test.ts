@@ -1,0 +1,134 @@
+import { describe, expect, test } from 'vitest';
+import { verifyFragment } from '#kinora/media/fragment-verifier.js';
+import { type EncodedName, fixture, recipeOf } from '../support/fixtures.js';
+import { probeFile as measureFile, readFrameCounters } from '../support/measure.js';
+import { initOf, makeSegment, type PlannedSource, planFile, segmentNumbers } from '../support/video-run.js';
+
+const numbers = (from: number, count: number): number[] => Array.from({ length: count }, (_, index) => from + index);
+const sources: EncodedName[] = [
+  'h264-aac.mp4',
+  'h264-index-at-end.mov',
+  'h264-fragmented.mp4',
+  'h264-mp3.mkv',
+  'h264-aac.ts',
+  'h264-mp3.avi',
+  'h264-aac.flv',
+  'hevc-aac.mp4',
+  'vp9-opus.webm',
+  'av1-aac.mp4',
+  'mpeg2-ac3.ts',
+  'mpeg4-b-frames.avi',
+  'prores-pcm.mov',
+  'fps-23.976.mp4',
+  'fps-29.97.mp4',
+  'fps-59.94.mkv',
+  'vfr.mp4',
+  'vfr.mkv',
+  'portrait-90.mp4',
+  'portrait-270.mov',
+  'rotated-180.mp4',
+  'anamorphic.mp4',
+  'odd-size.webm',
+  'odd-size-444.mp4',
+  'interlaced-tff.ts',
+  'interlaced-mpeg2.ts',
+  'h264-ten-bit.mkv',
+  'hdr-pq.mp4',
+  'open-gop.mp4',
+  'open-gop-hevc.mkv',
+  'intra-refresh.mp4',
+  'start-10s.mkv',
+  'start-3600s.ts',
+  'time-wrap.ts',
+  'video-late.mp4',
+];
+
+/** The segments of a rendition, each checked against the plan, in the order in which they are asked for. */
+const makeSegments = (source: PlannedSource, order: readonly number[]): Buffer[] => {
+  const rendition = source.video.renditions[0]!;
+  const made: Buffer[] = [];
+  for (const number of order) {
+    const { bytes, sampleCount, sizeBytes, pictureCount } = makeSegment(source, rendition, number);
+    const start = source.video.boundaries[number]!;
+    verifyFragment(bytes, {
+      baseDecodeTicks: start,
+      durationTicks: source.video.boundaries[number + 1]! - start,
+      sampleCount,
+      firstSync: true,
+    });
+    expect(sizeBytes).toBe(bytes.length);
+    if (source.video.frameCounts) expect(pictureCount).toBe(source.video.frameCounts[number]);
+    made[number] = bytes;
+  }
+  return made;
+};
+
+describe('every picture is in exactly one segment', () => {
+  test.each(sources)(
+    '%s',
+    async (name) => {
+      const source = planFile(await fixture(name));
+      const recipe = recipeOf(name);
+      const { rate, interlaced, deltasMs } = recipe.video!;
+      const seconds = recipe.video!.seconds ?? recipe.seconds;
+      const pictures = Math.round((seconds * rate[0]) / rate[1]) / (interlaced ? 2 : 1);
+      const counters = numbers(0, deltasMs ? source.index.video!.pts.length : pictures);
+      const rendition = source.video.renditions[0]!;
+      const init = initOf(source, rendition);
+      const order = segmentNumbers(source);
+      const inOrder = makeSegments(source, order);
+      // In any other order each segment is decoded after a seek.
+      const backwards = makeSegments(source, order.toReversed());
+
+      const joined = readFrameCounters([init, ...inOrder]);
+      expect(joined.map(({ counter }) => counter)).toEqual(counters);
+      const alone = backwards.flatMap((segment) => readFrameCounters([init, segment]));
+      expect(alone.map(({ counter }) => counter)).toEqual(counters);
+      // FFmpeg shifts all times of a file by its largest negative composition offset; differences are what counts.
+      const zero = joined[0]!.ptsSeconds;
+      const { timeBase, zeroTicks, timescale } = source.video;
+      const times = [...source.index.video!.pts]
+        .map((pts) => (pts * timeBase.num - zeroTicks) / timescale)
+        .sort((a, b) => a - b);
+      joined.slice(1).forEach(({ ptsSeconds }, index) => {
+        expect(ptsSeconds - zero).toBeCloseTo(times[index + 1]!, 3);
+      });
+      const measured = measureFile([init, ...inOrder]).streams[0]!;
+      expect([measured.width, measured.height, measured.rotation]).toEqual([rendition.width, rendition.height, 0]);
+      expect(measured.sampleAspect).toBe(1);
+    },
+    60_000,
+  );
+});
+
+test('a source faster than 60 pictures a second keeps every second one', async () => {
+  const source = planFile(await fixture('fps-120.mp4'));
+  const rendition = source.video.renditions[0]!;
+  const { bytes, sampleCount, pictureCount } = makeSegment(source, rendition, 0);
+  expect([sampleCount, pictureCount]).toEqual([240, 480]);
+  const counters = readFrameCounters([initOf(source, rendition), bytes]).map(({ counter }) => counter);
+  expect(counters).toEqual(numbers(0, 240).map((index) => 2 * index));
+}, 60_000);
+
+test('pictures before the edit are not shown', async () => {
+  const source = planFile(await fixture('edit-list.mp4'));
+  const rendition = source.video.renditions[0]!;
+  const made = makeSegments(source, segmentNumbers(source));
+  const counters = readFrameCounters([initOf(source, rendition), ...made]).map(({ counter }) => counter);
+  // 1.25 s at 30 pictures a second are cut.
+  expect(counters).toEqual(numbers(38, 240 - 38));
+}, 60_000);
+
+test('the last picture is held while the sound goes on', async () => {
+  const source = planFile(await fixture('audio-longer.mp4'));
+  const rendition = source.video.renditions[0]!;
+  const [first, second] = makeSegments(source, [0, 1]);
+  const init = initOf(source, rendition);
+  expect(readFrameCounters([init, first!]).map(({ counter }) => counter)).toEqual(numbers(0, 120));
+  const held = readFrameCounters([init, second!]);
+  expect(held.map(({ counter }) => counter)).toEqual([119, 119, 119]);
+  expect(held[1]!.ptsSeconds - held[0]!.ptsSeconds).toBeCloseTo(1, 3);
+  // Made alone, in a process that has not read the source before, it is the same.
+  const alone = planFile(await fixture('audio-longer.mp4'));
+  expect(readFrameCounters([init, makeSegment(alone, rendition, 1).bytes])).toEqual(held);
+}, 60_000);
