@@ -53,10 +53,23 @@ describe('decideAccess', () => {
       'key frames are more than 20 s apart',
       false,
     ],
+    [
+      'intra refresh',
+      steady,
+      { idrKeyFrames: false },
+      'mov',
+      false,
+      'key frames do not restore the whole picture',
+      true,
+    ],
     ['Dolby Vision 5', steady, { dolbyVisionProfile: 5 }, 'avi', false, 'Dolby Vision profile 5', false],
     ['12 bits', steady, { bitDepth: 12 }, 'avi', false, '12 bits a sample', false],
   ] as const)('%s goes to the mezzanine', (_, index, facts, format, discontinuous, reason, sequential) => {
     expect(decide(index, facts, format, discontinuous)).toEqual({ access: 'mezzanine', reason, sequential });
+  });
+  test('open GOPs are read directly', () => {
+    const open = streamIndex({ pts: [0, 512, 2048, 1024, 1536], keys: [0, 2], lastDuration: 512 });
+    expect(decide(open, { idrKeyFrames: false })).toEqual({ access: 'direct' });
   });
   test('transport streams need byte positions', () => {
     const lost = { ...steady, position: steady.position.map((position, packet) => (packet === 5 ? -1 : position)) };

@@ -1,4 +1,4 @@
-import { isMpegStreamFormat, listKeyFrames, longestGopTicks } from './pictures.js';
+import { hasOpenGops, isMpegStreamFormat, listKeyFrames, longestGopTicks } from './pictures.js';
 import type { SourceFacts } from './source-facts.js';
 import type { SourceIndex, StreamIndex } from './source-index.js';
 
@@ -35,6 +35,9 @@ export const decideAccess = (facts: SourceFacts, index: SourceIndex): AccessDeci
   if (hasRepeatedTimes(index.video)) return mezzanine('pictures share a time', true);
   if (isMpegStreamFormat(facts.formatName) && index.video.position.some((position) => position < 0))
     return mezzanine('byte positions are unknown', true);
+  // Open GOPs have pictures on both sides; without them such key frames are the start of an intra refresh.
+  if (video.idrKeyFrames === false && !hasOpenGops(index.video))
+    return mezzanine('key frames do not restore the whole picture', true);
   const secondsPerTick = video.timeBase.num / video.timeBase.den;
   if (longestGopTicks(index.video) * secondsPerTick > MAX_GOP_SECONDS)
     return mezzanine(`key frames are more than ${MAX_GOP_SECONDS} s apart`, listKeyFrames(index.video).length < 2);

@@ -130,6 +130,34 @@ describe('planAsset', () => {
     ]);
   });
 
+  test('a transport stream counts through zero when its clock wraps', () => {
+    const timeBase = { num: 1, den: 90_000 };
+    const { video, audio } = plan({
+      video: { timeBase },
+      audio: { timeBase },
+      facts: { formatName: 'mpegts' },
+      index: {
+        video: steadyIndex(300, 3000, 60, { start: -90_000 }),
+        audio: steadyIndex(475, 1920, 1, { start: -99_600 }),
+      },
+    });
+    expect(video).toMatchObject({ zeroTicks: -99_600 });
+    expect(audio).toMatchObject({ sourceZero: -99_600, mode: 'copy' });
+  });
+
+  test('variable rates are averaged from the pictures, whatever the container declares', () => {
+    // 151 pictures, 20 and 60 ms apart: 150 in 6 s are 25 a second
+    const pts = Array.from({ length: 151 }, (_, i) => i * 40 - (i % 2) * 20);
+    const index = streamIndex({ pts, lastDuration: 40 });
+    const facts = { formatName: 'matroska,webm' };
+    const video = { timeBase: { num: 1, den: 1000 }, frameRate: { num: 60, den: 1 }, codec: 'vp9' };
+    expect(plan({ video, facts, index: { video: index } }).video?.frameRate).toEqual({ num: 25, den: 1 });
+    expect(plan({ video, facts: { formatName: 'mpegts' }, index: { video: index } }).video?.frameRate).toEqual({
+      num: 60,
+      den: 1,
+    });
+  });
+
   test('priming sound does not move zero', () => {
     const audio = steadyIndex(472, 1024, 1, { start: -2048 });
     expect(plan({ video: {}, audio: {}, index: { video: picture, audio } })).toMatchObject({

@@ -60,8 +60,7 @@ export const planAsset = (input: PlanInput): Plan => {
 
   const pictureStart = source && seconds(source.pictures[0]!, source.timeBase);
   const pictureEnd = source && seconds(source.pictures.at(-1)! + source.index.lastDuration, source.timeBase);
-  // Sound before the edit (negative times) is priming, not presented.
-  const soundStart = sound && seconds(Math.max(minimum(sound.index.pts), 0), sound.audio.timeBase);
+  const soundStart = sound && seconds(findSoundStart(sound.index.pts, facts.formatName), sound.audio.timeBase);
   const soundEnd = sound && seconds(maximum(sound.index.pts) + sound.index.lastDuration, sound.audio.timeBase);
   const starts = [pictureStart, soundStart].filter((time) => time !== undefined);
   const zero = starts.length === 2 && compare(starts[1]!, starts[0]!) < 0 ? starts[1] : starts[0];
@@ -86,6 +85,12 @@ export const planAsset = (input: PlanInput): Plan => {
     : (audioPlan!.boundaries.at(-1)! * AAC_FRAME_SAMPLES) / audioPlan!.sampleRate;
   return { version: 1, durationSeconds, ...(video && { video }), ...(audioPlan && { audio: audioPlan }) };
 };
+
+/**
+ * Sound before zero is priming, not presented; only program streams count through zero, when their clock wraps.
+ */
+const findSoundStart = (pts: Float64Array, formatName: string): number =>
+  isMpegStreamFormat(formatName) ? minimum(pts) : Math.max(minimum(pts), 0);
 
 const minimum = (times: Float64Array): number => times.reduce((least, time) => Math.min(least, time));
 const maximum = (times: Float64Array): number => times.reduce((most, time) => Math.max(most, time));
@@ -187,13 +192,15 @@ const copyRendition = (
 };
 
 const findFrameRate = (source: PictureSource, facts: VideoFacts): Rational => {
-  const constant = findConstantRate(source.pictures, source.timeBase);
+  const { pictures, timeBase, formatName } = source;
+  const constant = findConstantRate(pictures, timeBase);
   if (constant) return constant;
-  if (facts.frameRate.num > 0) return reduce(facts.frameRate);
-  const { pictures, timeBase } = source;
+  // Packets of program streams may be fields or several pictures; elsewhere the index knows best.
+  const declared = facts.frameRate.num > 0 ? reduce(facts.frameRate) : undefined;
+  if (declared && (pictures.length < 2 || isMpegStreamFormat(formatName))) return declared;
   if (pictures.length < 2) return { num: 0, den: 1 };
-  const span = pictures.at(-1)! - pictures[0]!;
-  return reduce({ num: (pictures.length - 1) * timeBase.den, den: span * timeBase.num });
+  const spanSeconds = ((pictures.at(-1)! - pictures[0]!) * timeBase.num) / timeBase.den;
+  return reduce({ num: Math.max(Math.round(((pictures.length - 1) * 1000) / spanSeconds), 1), den: 1000 });
 };
 
 const HDR_TRANSFERS: Readonly<Record<string, 'pq' | 'hlg'>> = { smpte2084: 'pq', 'arib-std-b67': 'hlg' };
