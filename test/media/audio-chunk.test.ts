@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { makeAudioChunk } from '#kinora/engine/audio-chunk.js';
 import { readSound } from '#kinora/engine/audio-reader.js';
+import { measureLoudness } from '#kinora/engine/loudness.js';
 import { audioSpecificConfig } from '#kinora/media/aac.js';
 import { writeAudioInit } from '#kinora/media/mp4-boxes.js';
 import type { AudioPlan } from '#kinora/media/plan.js';
@@ -187,5 +188,148 @@ describe('segments', () => {
         expect(joint, `noise at frame ${boundary}`).toBeLessThan(-24);
       }
     });
+  });
+
+  test.each<[EncodedName, number]>([
+    ['h264-aac.mp4', 48000],
+    ['h264-aac.ts', 48000],
+    ['h264-aac-44100-mono.mp4', 44100],
+  ])("%s: copied packets are the source's own", async (name, rate) => {
+    const { init, segments, plan } = await makeTrack(name, boundaries, 2, { mode: 'copy' });
+    const sound = readAudio([init, ...segments]);
+    expect(sound).toMatchObject({ sampleRate: rate, startSeconds: 0 });
+    expect(sound.channels.map(({ length }) => length)).toEqual(sound.channels.map(() => 245 * 1024));
+    const { source } = await planFor(name);
+    const original = readSound(source, plan, 0, 245 * 1024);
+    // The first packet alone lacks its predecessor's half; from the second on everything is equal, also at the joins,
+    // but for the noise that AAC decoders make up themselves.
+    sound.channels.forEach((samples, channel) => {
+      const wanted = (original[channel] as Float32Array).subarray(2048);
+      expect(difference(samples.subarray(2048), wanted)).toBeLessThan(-60);
+    });
+    const sizes = readPackets([init, ...segments]).map(({ sizeBytes }) => sizeBytes);
+    expect(sizes.length).toBe(245);
+  });
+
+  test('a packet that is not there fails the copy cleanly', async () => {
+    await expect(makeTrack('audio-shorter.mp4', [0, 100, 245], 2, { mode: 'copy' })).rejects.toThrow(/missing/);
+  });
+
+  test('a chunk made again is the same', async () => {
+    const [first, second] = [
+      await makeTrack('h264-mp3.mkv', boundaries, 2),
+      await makeTrack('h264-mp3.mkv', boundaries, 2),
+    ];
+    expect(second.segments.map((bytes) => bytes.toString('hex'))).toEqual(
+      first.segments.map((bytes) => bytes.toString('hex')),
+    );
+  });
+});
+
+/** Level of a tone in the 50 ms after a time. */
+const levelAt = (samples: Float32Array, rate: number, tone: number, seconds: number): number =>
+  measureTone(samples, rate, tone, Math.round(seconds * rate), rate / 20).amplitude;
+
+describe('sound that does not fill the track', () => {
+  test('late sound is preceded by silence', async () => {
+    const { source, plan } = await planFor('audio-late.mkv');
+    const samples = readSound(source, plan, 0, 6 * 48000)[0] as Float32Array;
+    const first = samples.findIndex((value) => Math.abs(value) > 0.02);
+    expect(Math.abs(first / 48000 - 1.5)).toBeLessThan(0.002);
+    expect(levelAt(samples, 48000, 400, 4.4)).toBeGreaterThan(0.19);
+    expect(samples.subarray(4.51 * 48000).every((value) => value === 0)).toBe(true);
+    // A range that ends before the sound begins, and one that begins after its end.
+    expect(readSound(source, plan, 0, 4800)[0]?.every((value) => value === 0)).toBe(true);
+    expect(readSound(source, plan, 5.5 * 48000, 6 * 48000)[0]?.every((value) => value === 0)).toBe(true);
+  });
+
+  test('short sound is followed by silence to the end of the track', async () => {
+    const { init, segments } = await makeTrack('audio-shorter.mp4', [0, 100, 200, 282], 2);
+    const sound = readAudio([init, ...segments]);
+    const samples = sound.channels[0] as Float32Array;
+    expect(samples.length).toBe(282 * 1024);
+    expect(levelAt(samples, 48000, 400, 3.1)).toBeGreaterThan(0.19);
+    expect(levelAt(samples, 48000, 400, 3.3)).toBeLessThan(0.001);
+    expect(levelAt(samples, 48000, 400, 5.9)).toBeLessThan(0.001);
+  });
+
+  test('a hole is silent and what follows keeps its place', async () => {
+    const { source, plan } = await planFor('audio-hole.mkv');
+    const samples = readSound(source, plan, 0, 8 * 44100)[0] as Float32Array;
+    const before = measureTone(samples, 44100, 400, Math.round(2.2 * 44100), 8820);
+    const after = measureTone(samples, 44100, 400, Math.round(6.2 * 44100), 8820);
+    expect(levelAt(samples, 44100, 400, 3.2)).toBeLessThan(0.001);
+    expect(levelAt(samples, 44100, 400, 4.3)).toBeLessThan(0.001);
+    expect(after.amplitude).toBeGreaterThan(0.19);
+    expect(Math.abs(after.phase - before.phase)).toBeLessThan(0.01);
+    const later = readSound(source, plan, 5 * 44100, 7 * 44100)[0] as Float32Array;
+    expect(difference(later, samples.subarray(5 * 44100, 7 * 44100))).toBeLessThan(-60);
+  });
+
+  test('a drifting clock follows the time stamps', async () => {
+    const { source, plan } = await planFor('audio-drift.mkv');
+    const samples = readSound(source, plan, 0, 29 * 44100)[0] as Float32Array;
+    // 0.2 % of 28 s would be 56 ms: the beep of every second stays within 2 ms, and the tone at its height.
+    for (const second of [3, 14, 28]) {
+      const at = (offset: number): number =>
+        measureTone(samples, 44100, 1000, Math.round((second + offset) * 44100), 220).amplitude;
+      expect(at(-0.007), `before ${second} s`).toBeLessThan(0.06);
+      expect(at(0.002), `after ${second} s`).toBeGreaterThan(0.14);
+    }
+    const early = measureTone(samples, 44100, 400, Math.round(4.5 * 44100), 4410);
+    const late = measureTone(samples, 44100, 400, Math.round(27.5 * 44100), 4410);
+    expect(early.amplitude).toBeGreaterThan(0.19);
+    expect(Math.abs(late.phase - early.phase)).toBeLessThan(0.6);
+    // Two chunks meet without a step.
+    const left = readSound(source, plan, 8 * 44100, 12.3 * 44100)[0] as Float32Array;
+    const right = readSound(source, plan, 12.3 * 44100, 16 * 44100)[0] as Float32Array;
+    expect(difference(left, samples.subarray(8 * 44100, 12.3 * 44100))).toBeLessThan(-60);
+    expect(difference(right, samples.subarray(12.3 * 44100, 16 * 44100))).toBeLessThan(-60);
+  });
+});
+
+describe('channels and level', () => {
+  test('5.1 becomes stereo by the ITU matrix, 3 dB lower, without clipping', async () => {
+    const { source, plan } = await planFor('h264-ac3-5.1.mkv');
+    const [left, right] = readSound(source, plan, 0, 5 * 48000) as [Float32Array, Float32Array];
+    const gain = 10 ** (-3 / 20) * 0.2;
+    // 2.4 to 2.45 s: no beep. Left gets its own channel, the centre and the left surround; the low-frequency channel is left out.
+    expect(levelAt(left, 48000, 400, 2.4)).toBeCloseTo(gain, 2);
+    expect(levelAt(right, 48000, 600, 2.4)).toBeCloseTo(gain, 2);
+    expect(levelAt(left, 48000, 600, 2.4)).toBeLessThan(0.01);
+    for (const side of [left, right]) expect(levelAt(side, 48000, 800, 2.4)).toBeCloseTo(gain * Math.SQRT1_2, 2);
+    expect(levelAt(left, 48000, 1200, 2.4)).toBeCloseTo(gain * Math.SQRT1_2, 2);
+    expect(levelAt(right, 48000, 1600, 2.4)).toBeCloseTo(gain * Math.SQRT1_2, 2);
+    expect(levelAt(left, 48000, 60, 2.4)).toBeLessThan(0.01);
+    expect(Math.max(...left.subarray(0, 100_000).map(Math.abs))).toBeLessThan(1);
+  });
+
+  test('mono stays mono', async () => {
+    const { init, segments } = await makeTrack('h264-aac-44100-mono.mp4', [0, 100, 200], 2);
+    const sound = readAudio([init, ...segments]);
+    expect(sound.sampleRate).toBe(44100);
+    expect(sound.channels.length).toBe(1);
+  });
+
+  test('a gain is the same everywhere and never clips', async () => {
+    const { source, plan } = await planFor('h264-flac.mkv');
+    const plain = readSound(source, plan, 0, 96000)[0] as Float32Array;
+    const louder = readSound(source, { ...plan, gainDb: 6 }, 0, 96000)[0] as Float32Array;
+    expect(levelAt(louder, 48000, 400, 1.5) / levelAt(plain, 48000, 400, 1.5)).toBeCloseTo(10 ** (6 / 20), 3);
+    const loudest = readSound(source, { ...plan, gainDb: 24 }, 0, 96000)[0] as Float32Array;
+    expect(loudest.every((value) => Math.abs(value) <= 1)).toBe(true);
+  });
+});
+
+test('loudness: a tone measures as EBU Tech 3341 asks, silence as -70', async () => {
+  const path = await fixture('loudness.wav');
+  const { integrated, truePeak } = measureLoudness({ kind: 'loudness', source: { path }, streamIndex: 0 });
+  // A stereo 1,000 Hz sine at -23 dBFS in both channels measures -23 LUFS (test case 1).
+  expect(Math.abs(integrated - -23)).toBeLessThan(0.1);
+  expect(Math.abs(truePeak - -23)).toBeLessThan(0.2);
+  const silence = await fixture('silence.wav');
+  expect(measureLoudness({ kind: 'loudness', source: { path: silence }, streamIndex: 0 })).toEqual({
+    integrated: -70,
+    truePeak: -150,
   });
 });

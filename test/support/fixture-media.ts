@@ -76,6 +76,8 @@ export interface AudioRecipe {
   readonly seconds?: number;
   /** Amplitude of the sine, 0.2 unless told. */
   readonly amplitude?: number;
+  /** One tone in Hz in all channels, without beeps. */
+  readonly tone?: number;
   /** The clock of the sound runs this much faster than its time stamps say (0.001: 0.1 %). */
   readonly drift?: number;
   /** Leaves a hole in the sound: packets whose time is inside are dropped. */
@@ -289,8 +291,7 @@ const addVideo = (output: FormatContext, recipe: MediaRecipe, video: VideoRecipe
   return track;
 };
 
-/** Value of the generated sound at a time: what a decoder should give back, for comparisons. */
-export const soundAt = (channel: number, seconds: number, amplitude = 0.2): number => {
+const soundAt = (channel: number, seconds: number, amplitude = 0.2): number => {
   const tone = amplitude * Math.sin(2 * Math.PI * (CHANNEL_TONES[channel] as number) * seconds);
   return isMark(seconds) ? tone + amplitude * Math.sin(2 * Math.PI * 1000 * seconds) : tone;
 };
@@ -372,7 +373,10 @@ const addAudio = (output: FormatContext, recipe: MediaRecipe, audio: AudioRecipe
         for (let i = 0; i < count; i++) {
           // Sound follows the time stamps: with drift a sample lasts a little longer than 1/rate.
           const seconds = ((position + i) / audio.sampleRate) * (1 + (audio.drift ?? 0)) + (audio.startSeconds ?? 0);
-          samples[channel * count + i] = soundAt(channel, seconds, audio.amplitude);
+          samples[channel * count + i] =
+            audio.tone === undefined
+              ? soundAt(channel, seconds, audio.amplitude)
+              : (audio.amplitude ?? 0.2) * Math.sin(2 * Math.PI * audio.tone * seconds);
         }
       }
       const frame = Frame.fromAudioBuffer(Buffer.from(samples.buffer), {

@@ -114,6 +114,8 @@ const encoded = {
   'audio-only.flac': { muxer: 'flac', seconds: 12, audio: flac },
   'audio-only.ogg': { muxer: 'ogg', seconds: 12, audio: opus },
   'audio-only.wav': { muxer: 'wav', seconds: 12, audio: pcm },
+  'loudness.wav': { muxer: 'wav', seconds: 20, audio: { ...pcm, tone: 1000, amplitude: 10 ** (-23 / 20) } },
+  'silence.wav': { muxer: 'wav', seconds: 3, audio: { ...pcm, amplitude: 0 } },
   // Frame rates.
   'fps-23.976.mp4': { ...mp4, video: { ...h264, rate: [24000, 1001], gop: 48 }, audio: aac },
   'fps-25.mp4': { ...mp4, video: { ...h264, rate: [25, 1], gop: 50 }, audio: aac },
