@@ -121,31 +121,26 @@ test('seeking lands on the exact picture, also where nothing was made before', {
 test('every level can be chosen and shows the same pictures', { timeout: 240_000 }, async () => {
   const playbackId = await playable(1, 'Levels');
   await open(playbackId);
-  const levels = await page.$$eval('select option', (options) => options.map((option) => option.textContent));
-  expect(levels.length).toBeGreaterThan(2);
+  const levels = await page.$$eval('select option', (options) => options.map((option) => option.textContent!));
   expect(levels[0]).toBe('Auto');
-  await readPictures(page);
-  await page.evaluate(() => document.querySelector('video')!.pause());
-  for (const [index, level] of levels.slice(1).entries()) {
-    await page.selectOption('select', { label: level! });
-    // The segment that is playing stays as it is, so the other end of the asset is looked at.
-    const seconds = index % 2 === 0 ? 9 : 1;
-    await page.evaluate((time) => {
-      document.querySelector('video')!.currentTime = time;
-    }, seconds);
+  expect(levels.length).toBeGreaterThan(3);
+  for (const level of levels.slice(1)) {
+    await open(playbackId);
+    await readPictures(page);
+    await page.selectOption('select', { label: level });
+    // The segment that is playing stays as it is, the next one is of the chosen level.
     await page.waitForFunction(
-      ([height, time]) => {
+      (height) => {
         const video = document.querySelector('video')!;
-        const shown = window.pictures.at(-1)?.mediaSeconds ?? -1;
-        return video.videoHeight === height && !video.seeking && Math.abs(shown - time!) < 0.1;
+        return video.videoHeight === height && video.currentTime > 4.5;
       },
-      [Number.parseInt(level!, 10), seconds],
+      Number.parseInt(level, 10),
       { timeout: 60_000 },
     );
+    const { pictures, corrupted } = await state();
+    expectRightPictures(pictures);
+    expect(corrupted).toBe(0);
   }
-  const { pictures, corrupted } = await state();
-  expectRightPictures(pictures);
-  expect(corrupted).toBe(0);
   expect(watched.problems).toEqual([]);
 });
 
