@@ -1,21 +1,19 @@
-import { mkdtemp, rm } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import Mux from '@mux/mux-node';
 import type { FastifyPluginAsync } from 'fastify';
 import type { Database } from '#kinora/db/database.js';
-import { migrate } from '#kinora/db/migrate.js';
-import { openDatabase } from '#kinora/db/open-database.js';
 import { bootstrap } from '#kinora/domain/access/bootstrap.js';
 import { createEnvironment } from '#kinora/domain/access/environments.js';
 import { createToken, revokeToken } from '#kinora/domain/access/tokens.js';
 import { createApp } from '#kinora/http/app.js';
 import { systemClock } from '#kinora/lib/clock.js';
 import { createQueue } from '#kinora/queue/job-queue.js';
+import { openTestDatabase } from './database.js';
 import { memoryLogger } from './memory-logger.js';
 
 interface ApiOptions {
+  /** Migrated; an embedded one when absent. Closed by `stop`. */
+  readonly database?: Database;
   readonly streamPlugin?: FastifyPluginAsync;
   readonly checks?: Readonly<Record<string, () => Promise<unknown>>>;
 }
@@ -23,11 +21,10 @@ interface ApiOptions {
 export type Api = Awaited<ReturnType<typeof startApi>>;
 
 /** The API on a free port with an embedded database of its own; no job ever runs. */
-export const startApi = async (options: ApiOptions = {}) => {
-  const dataDir = await mkdtemp(join(tmpdir(), 'kinora-api-'));
+export const startApi = async ({ database: given, ...options }: ApiOptions = {}) => {
   const logger = memoryLogger();
-  const database = await openDatabase({ dataDir, logger });
-  await migrate(database);
+  const opened = given ? { database: given, close: () => given.close() } : await openTestDatabase();
+  const { database } = opened;
   const clock = { ...systemClock, aheadMs: 0, monotonicMs: () => systemClock.monotonicMs() + clock.aheadMs };
   const { newToken } = await bootstrap(database, {}, clock);
   const forgotten: unknown[] = [];
@@ -59,7 +56,7 @@ export const startApi = async (options: ApiOptions = {}) => {
     origin,
     /** `id:secret` with every permission in the default environment. */
     token: newToken!,
-    database: database as Database,
+    database,
     logger,
     clock,
     /** What the caches were told to forget, in order. */
@@ -87,8 +84,7 @@ export const startApi = async (options: ApiOptions = {}) => {
     },
     stop: async () => {
       await app.close();
-      await database.close();
-      await rm(dataDir, { recursive: true, force: true });
+      await opened.close();
     },
   };
 };

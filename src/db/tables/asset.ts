@@ -1,4 +1,4 @@
-import type { Queryable } from '../database.js';
+import type { Queryable, Transaction } from '../database.js';
 import type { NewRow, Row } from '../schema.js';
 
 export const insertAsset = async (db: Queryable, row: NewRow<'asset'>): Promise<Row<'asset'>> => {
@@ -20,10 +20,24 @@ export const findEnvironmentOf = async (db: Queryable, id: string): Promise<stri
   return row?.environment_id;
 };
 
-/** Removes the asset and, by cascade, everything that hangs on it. False when there was none. */
-export const removeAsset = async (db: Queryable, id: string): Promise<boolean> => {
-  const result = await db.deleteFrom('asset').where('id', '=', id).executeTakeFirst();
-  return result.numDeletedRows > 0n;
+/**
+ * Finds the asset and holds it until the transaction ends: `forChild` only against deletion, so that rows can be hung on
+ * it, `forRemoval` against those too.
+ */
+export const lockAsset = async (
+  tx: Transaction,
+  environmentId: string,
+  id: string,
+  purpose: 'forChild' | 'forRemoval',
+): Promise<boolean> => {
+  const select = tx.selectFrom('asset').select('id').where('id', '=', id).where('environment_id', '=', environmentId);
+  const locked = purpose === 'forChild' ? select.forKeyShare() : select.forUpdate();
+  return (await locked.executeTakeFirst()) !== undefined;
+};
+
+/** Removes the asset and, by cascade, everything that hangs on it. */
+export const removeAsset = async (db: Queryable, id: string): Promise<void> => {
+  await db.deleteFrom('asset').where('id', '=', id).execute();
 };
 
 /** The sort key of a list's last row: where the next page begins. */

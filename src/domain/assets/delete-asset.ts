@@ -1,4 +1,4 @@
-import { findAsset, findEnvironmentOf, removeAsset } from '../../db/tables/asset.js';
+import { findEnvironmentOf, lockAsset, removeAsset } from '../../db/tables/asset.js';
 import { listPlaybackIds } from '../../db/tables/playback-id.js';
 import { KinoraError } from '../../lib/errors.js';
 import { isId } from '../../lib/ids.js';
@@ -11,9 +11,9 @@ import type { DomainContext } from '../context.js';
 export const deleteAsset = async (context: DomainContext, environmentId: string, assetId: string): Promise<void> => {
   if (!isId(assetId)) throw new KinoraError('not_found');
   const playbackIds = await context.database.transaction(async (tx) => {
-    if (!(await findAsset(tx, environmentId, assetId))) throw new KinoraError('not_found');
+    if (!(await lockAsset(tx, environmentId, assetId, 'forRemoval'))) throw new KinoraError('not_found');
     const removedIds = await listPlaybackIds(tx, [assetId]);
-    if (!(await removeAsset(tx, assetId))) throw new KinoraError('not_found');
+    await removeAsset(tx, assetId);
     await context.queue.cancel('ingest', assetId, tx);
     await context.queue.enqueue('purge', { assetId }, { dedupeKey: assetId }, tx);
     return removedIds.map(({ id }) => id);

@@ -2,10 +2,10 @@ import { Problems } from '../../api/problems.js';
 import type { NewPlaybackId } from '../../api/schemas/playback-id.js';
 import type { PlaybackIdRecord } from '../../api/serialize.js';
 import type { Transaction } from '../../db/database.js';
+import { lockAsset } from '../../db/tables/asset.js';
 import { findPlaybackId, insertPlaybackIds, removePlaybackId } from '../../db/tables/playback-id.js';
 import { KinoraError } from '../../lib/errors.js';
 import { isId, newId } from '../../lib/ids.js';
-import { getAssetRow } from '../assets/get-asset.js';
 import type { DomainContext } from '../context.js';
 import { addUnknownDrmConfiguration } from './drm.js';
 
@@ -37,7 +37,7 @@ export const createPlaybackId = async (
   addUnknownDrmConfiguration(request, [], problems);
   problems.throwIfAny(request);
   return context.database.transaction(async (tx) => {
-    await getAssetRow(tx, environmentId, assetId);
+    if (!(await lockAsset(tx, environmentId, assetId, 'forChild'))) throw new KinoraError('not_found');
     const owner = { environmentId, assetId, createdAt: context.clock.now() };
     const [created] = await makePlaybackIds(tx, owner, [request.policy]);
     return created!;
