@@ -1,0 +1,272 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { makeMezzanine } from '#kinora/engine/mezzanine.js';
+import { probe } from '#kinora/engine/probe.js';
+import { checkSanity } from '#kinora/engine/sanity.js';
+import { decideAccess } from '#kinora/media/access-decision.js';
+import { planMezzanine } from '#kinora/media/mezzanine-plan.js';
+import { planAsset } from '#kinora/media/plan-asset.js';
+import type { SourceFacts } from '#kinora/media/source-facts.js';
+import type { SourceIndex } from '#kinora/media/source-index.js';
+import type { MezzanineResult, SanityResult } from '#kinora/pool/protocol.js';
+import { type EncodedName, fixture } from '../support/fixtures.js';
+import { readFrameCounters } from '../support/measure.js';
+import {
+  indexFile,
+  initOf,
+  LIMITS,
+  makeSegment,
+  probeFile,
+  segmentNumbers,
+  silent,
+  withFolder,
+} from '../support/video-run.js';
+
+const numbers = (from: number, count: number): number[] => Array.from({ length: count }, (_, index) => from + index);
+
+const check = (path: string, facts: SourceFacts): SanityResult =>
+  checkSanity({
+    kind: 'sanity',
+    source: { path, formatName: facts.formatName },
+    ...(facts.video && { video: facts.video }),
+    ...(facts.audio[0] && { audio: facts.audio[0] }),
+    durationSeconds: facts.durationSeconds,
+  });
+
+describe('facts', () => {
+  const videoFacts = async (name: EncodedName) => probeFile(await fixture(name)).video!;
+
+  test('of a plain MP4', async () => {
+    const facts = probeFile(await fixture('h264-aac.mp4'));
+    expect(facts).toMatchObject({ formatName: 'mov,mp4,m4a,3gp,3g2,mj2', durationSeconds: 6 });
+    expect(facts.video).toMatchObject({
+      streamIndex: 0,
+      codec: 'h264',
+      profile: 100,
+      level: 13,
+      width: 320,
+      height: 180,
+      sampleAspect: { num: 1, den: 1 },
+      rotation: 0,
+      flipHorizontal: false,
+      pixelFormat: 'yuv420p',
+      bitDepth: 8,
+      timeBase: { num: 1, den: 15360 },
+      frameRate: { num: 30, den: 1 },
+      interlaced: false,
+      colour: { primaries: 'bt709', transfer: 'bt709', matrix: 'bt709', range: 'tv' },
+      idrKeyFrames: true,
+      closedCaptions: false,
+      durationSeconds: 6,
+      simpleEditList: true,
+    });
+    expect(facts.audio).toMatchObject([
+      { codec: 'aac', profile: 1, sampleRate: 48000, channels: 2, channelLayout: 'stereo', isDefault: true },
+    ]);
+    // AAC-LC, 48 kHz, two channels.
+    expect(Buffer.from(facts.audio[0]!.audioSpecificConfig!, 'base64').subarray(0, 2).toString('hex')).toBe('1190');
+  });
+
+  test('a transport stream gets the records that its container lacks', async () => {
+    const facts = probeFile(await fixture('h264-aac.ts'));
+    expect(facts.audio[0]!.audioSpecificConfig).toBe(Buffer.from('1190', 'hex').toString('base64'));
+    const avcc = Buffer.from(facts.video!.avcc!, 'base64');
+    expect([...avcc.subarray(0, 2), avcc[4]]).toEqual([1, 100, 0xff]);
+  });
+
+  test.each([
+    ['interlaced-tff.ts', { interlaced: true }],
+    ['interlaced-mpeg2.ts', { interlaced: true }],
+    ['portrait-90.mp4', { rotation: 90, width: 320, height: 180 }],
+    ['portrait-270.mov', { rotation: 270 }],
+    ['rotated-180.mp4', { rotation: 180 }],
+    ['anamorphic.mp4', { sampleAspect: { num: 4, den: 3 }, width: 240 }],
+    ['h264-ten-bit.mkv', { bitDepth: 10, pixelFormat: 'yuv420p10le' }],
+    ['prores-pcm.mov', { codec: 'prores', bitDepth: 10 }],
+    ['hdr-pq.mp4', { colour: { primaries: 'bt2020', transfer: 'smpte2084', matrix: 'bt2020nc', range: 'tv' } }],
+    ['hdr-hlg.mp4', { colour: { primaries: 'bt2020', transfer: 'arib-std-b67', matrix: 'bt2020nc', range: 'tv' } }],
+    ['open-gop.mp4', { idrKeyFrames: false }],
+    ['intra-refresh.mp4', { idrKeyFrames: false }],
+    ['fps-29.97.mp4', { frameRate: { num: 30000, den: 1001 } }],
+  ] as const)('%s', async (name, expected) => {
+    expect(await videoFacts(name)).toMatchObject(expected);
+  });
+
+  test.each([
+    ['audio-only.mp3', 'mp3', 'stereo'],
+    ['audio-only.wav', 'pcm_s16le', 'stereo'],
+    ['audio-only.flac', 'flac', 'stereo'],
+    ['audio-only.ogg', 'opus', 'stereo'],
+    ['h264-ac3-5.1.mkv', 'ac3', '5.1(side)'],
+  ] as const)('sound of %s', async (name, codec, channelLayout) => {
+    const facts = probeFile(await fixture(name));
+    expect(facts.audio[0]).toMatchObject({ codec, channelLayout });
+    expect(check(await fixture(name), facts)).toEqual({ decodable: true });
+  });
+});
+
+describe('what is no media is refused', () => {
+  test.each([
+    'garbage.mp4',
+    'text.mp4',
+    'hls-playlist.mp4',
+    'concat-script.mp4',
+    'dash-manifest.mp4',
+    'truncated-without-index.mov',
+    'png-bomb.mkv',
+  ] as const)('%s', async (name) => {
+    const path = await fixture(name);
+    expect(() => probeFile(path)).toThrow(
+      expect.objectContaining({ code: 'invalid_input', message: 'The input file is not a valid video file.' }),
+    );
+  });
+
+  test('an empty file', async () => {
+    const path = await fixture('empty.mp4');
+    expect(() => probeFile(path)).toThrow(
+      expect.objectContaining({ code: 'invalid_input', message: 'The input file is empty.' }),
+    );
+  });
+
+  test('more pixels or streams than allowed', async () => {
+    const path = await fixture('h264-aac.mp4');
+    const refused = expect.objectContaining({ code: 'invalid_input' });
+    expect(() => probe({ kind: 'probe', source: { path }, ...LIMITS, maxPixels: 320 * 180 - 1 })).toThrow(refused);
+    expect(() => probe({ kind: 'probe', source: { path }, ...LIMITS, maxStreams: 1 })).toThrow(refused);
+  });
+
+  test('a file of another format than the probe found', async () => {
+    const path = await fixture('h264-mp3.mkv');
+    const facts = probeFile(path);
+    expect(() => indexFile(path, { ...facts, formatName: 'mov,mp4,m4a,3gp,3g2,mj2' })).toThrow(
+      expect.objectContaining({ code: 'media_failed' }),
+    );
+  });
+});
+
+describe('sanity', () => {
+  test.each([
+    'h264-aac.mp4',
+    'open-gop-hevc.mkv',
+    'interlaced-mpeg2.ts',
+    'audio-shorter.mp4',
+    'audio-late.mkv',
+  ] as const)('%s is sound', async (name) => {
+    const path = await fixture(name);
+    expect(check(path, probeFile(path))).toEqual({ decodable: true });
+  });
+  test.each(['bit-flips-in-data.mp4', 'bit-flips.ts'] as const)('%s is damaged', async (name) => {
+    const path = await fixture(name);
+    const { problem, decodable } = check(path, probeFile(path));
+    expect(problem).toMatch(/damaged/);
+    expect(decodable).toBe(true);
+  });
+});
+
+interface Mezzanine {
+  readonly path: string;
+  readonly facts: SourceFacts;
+  readonly index: SourceIndex;
+  readonly results: readonly MezzanineResult[];
+}
+
+const withMezzanine = (
+  source: string,
+  maxChunks: number,
+  use: (made: Mezzanine, of: Omit<Mezzanine, 'results'>) => void,
+): void =>
+  withFolder((folder) => {
+    const facts = probeFile(source);
+    const index = indexFile(source, facts);
+    const { chunks, ...common } = planMezzanine(facts, index, '1080p', maxChunks);
+    const results: MezzanineResult[] = [];
+    const parts = chunks.map(({ weight: _weight, ...chunk }, number) => {
+      const outPath = join(folder, String(number));
+      const job = {
+        kind: 'mezzanine' as const,
+        source: { path: source, formatName: facts.formatName },
+        streamIndex: facts.video!.streamIndex,
+        first: number === 0,
+        threads: 2,
+        outPath,
+      };
+      results.push(makeMezzanine({ ...job, ...common, ...chunk }, silent));
+      return readFileSync(outPath);
+    });
+    const path = join(folder, 'mezzanine.mp4');
+    writeFileSync(path, Buffer.concat(parts));
+    const made = probeFile(path);
+    use({ path, facts: made, index: indexFile(path, made), results }, { path: source, facts, index });
+  });
+
+const sorted = (index: SourceIndex): number[] => [...index.video!.pts].sort((a, b) => a - b);
+
+describe('mezzanine', () => {
+  test('of a source with one key frame: the same pictures and times, key frames every two seconds', async () => {
+    withMezzanine(await fixture('one-key-frame.mp4'), 1, (made, source) => {
+      expect(decideAccess(source.facts, source.index)).toMatchObject({ access: 'mezzanine', sequential: true });
+      expect(made.results).toEqual([{ pictures: 900, decodeErrors: 0 }]);
+      expect(readFrameCounters(made.path).map(({ counter }) => counter)).toEqual(numbers(0, 900));
+      expect(sorted(made.index)).toEqual(sorted(source.index));
+      expect([...made.index.video!.key].reduce((sum, key) => sum + key)).toBe(15);
+      expect(decideAccess(made.facts, made.index)).toEqual({ access: 'direct' });
+
+      // Segments are then made from it.
+      const { width, height, timeBase } = made.facts.video!;
+      const settings = { quality: 'basic', maxResolutionTier: '1080p', isTest: false } as const;
+      const mezzanine = { index: made.index.video!, width, height, timeBase };
+      const plan = planAsset({ facts: source.facts, index: source.index, settings, mezzanine });
+      const planned = { ...source, path: made.path, plan, video: plan.video! };
+      const rendition = plan.video!.renditions[0]!;
+      const segments = [...segmentNumbers(planned)].slice(2, 5).reverse();
+      const bytes = segments.map((number) => makeSegment(planned, rendition, number).bytes).reverse();
+      const counters = readFrameCounters([initOf(planned, rendition), ...bytes]).map(({ counter }) => counter);
+      expect(counters).toEqual(numbers(240, 360));
+    });
+  }, 60_000);
+
+  test('in chunks: nothing is lost or doubled where they join', async () => {
+    withMezzanine(await fixture('open-gop.mp4'), 4, (made, source) => {
+      expect(made.results).toHaveLength(4);
+      expect(readFrameCounters(made.path).map(({ counter }) => counter)).toEqual(numbers(0, 300));
+      expect(sorted(made.index)).toEqual(sorted(source.index));
+    });
+  }, 60_000);
+
+  test('of interlaced video in chunks', async () => {
+    withMezzanine(await fixture('interlaced-mpeg2.ts'), 3, (made, source) => {
+      expect(readFrameCounters(made.path).map(({ counter }) => counter)).toEqual(numbers(0, 150));
+      expect(sorted(made.index)).toEqual(sorted(source.index));
+      expect(made.facts.video!.interlaced).toBe(false);
+    });
+  }, 60_000);
+
+  test('of portrait video is upright', async () => {
+    withMezzanine(await fixture('portrait-90.mp4'), 1, (made) => {
+      expect(made.facts.video).toMatchObject({ width: 180, height: 320, rotation: 0 });
+      expect(readFrameCounters(made.path)).toHaveLength(180);
+    });
+  }, 60_000);
+
+  test('of two recordings in one file lays them end to end', async () => {
+    withMezzanine(await fixture('ts-joined.ts'), 1, (made, source) => {
+      expect(source.index.discontinuous).toBe(true);
+      expect(readFrameCounters(made.path).map(({ counter }) => counter)).toEqual([
+        ...numbers(0, 180),
+        ...numbers(1000, 150),
+      ]);
+      const times = sorted(made.index);
+      expect(times.slice(1).every((time, index) => time - times[index]! === 3000)).toBe(true);
+      expect(made.index.discontinuous).toBe(false);
+    });
+  }, 60_000);
+
+  test('of a damaged source keeps what can be decoded', async () => {
+    withMezzanine(await fixture('bit-flips-in-data.mp4'), 1, (made) => {
+      expect(made.results[0]!.decodeErrors).toBeGreaterThan(0);
+      expect(made.results[0]!.pictures).toBeGreaterThan(150);
+      expect(check(made.path, made.facts)).toEqual({ decodable: true });
+    });
+  }, 60_000);
+});
