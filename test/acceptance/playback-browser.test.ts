@@ -1,10 +1,11 @@
+import { readFile } from 'node:fs/promises';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { type Booted, boot } from '../support/boot.js';
 import { readPictures, startChromium, type Watched, watch } from '../support/chromium.js';
 import { createAsset, serveFiles, settled } from '../support/create-asset.js';
 import { fixture } from '../support/fixtures.js';
-import type { Origin } from '../support/origin.js';
+import { type Origin, serveFile, startOrigin } from '../support/origin.js';
 
 const RATE = 30;
 
@@ -142,6 +143,43 @@ test('every level can be chosen and shows the same pictures', { timeout: 240_000
     expect(corrupted).toBe(0);
   }
   expect(watched.problems).toEqual([]);
+});
+
+test('a page opened too early waits and starts by itself', { timeout: 60_000 }, async () => {
+  const bytes = await readFile(await fixture('long.mp4'));
+  let release = () => {};
+  const released = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  const slow = await startOrigin((request, response) => {
+    void released.then(() => serveFile(request, response, bytes, '"v1"'));
+  });
+  const asset = await createAsset(server, { inputs: [{ url: slow.url }], playback_policies: ['public'] });
+  const answer = await page.goto(`${server.url}/${asset.playback_ids![0]!.id}`);
+  expect(answer!.status()).toBe(412);
+  await page.waitForSelector('#message:not([hidden])');
+  expect(await page.textContent('#message')).toContain('being prepared');
+  release();
+  await page.waitForFunction(() => (document.querySelector('video')?.currentTime ?? 0) > 0);
+  expect(watched.problems.filter((problem) => !problem.includes('412'))).toEqual([]);
+  await slow.stop();
+});
+
+test("the browser's own HLS plays the same address", { timeout: 60_000 }, async () => {
+  const playbackId = await playable(0, 'Native');
+  await page.goto(`${server.url}/${'x'.repeat(40)}`);
+  await page.evaluate((source) => {
+    const video = document.querySelector('video')!;
+    video.hidden = false;
+    video.src = source;
+    return video.play();
+  }, `/${playbackId}.m3u8`);
+  await readPictures(page);
+  await page.waitForFunction(() => document.querySelector('video')!.currentTime > 5);
+  const { pictures, corrupted, duration } = await state();
+  expect(duration).toBeCloseTo(20, 1);
+  expect(corrupted).toBe(0);
+  expectRightPictures(pictures);
 });
 
 test('the page says why a video does not play', async () => {

@@ -51,7 +51,9 @@ export const startPlayback = async () => {
 
   return {
     ...api,
+    /** Of the cache and the media processes; `requestLog` is that of the routes. */
     logger,
+    requestLog: api.logger,
     store,
     segments,
     pool,

@@ -70,7 +70,9 @@ test('modifiers shape the playlist; bad ones are named', async () => {
   const renditions = source.video.renditions.map(({ name }) => name);
   const listed = async (query: string) => {
     const playlist = await textOf(`/${asset.publicId}.m3u8?${query}`);
-    return [...playlist.matchAll(/^[^#\s]\S*\/1\/(\w+)\/playlist\.m3u8(\S*)$/gm)].map(([, name, rest]) => `${name}${rest}`);
+    return [...playlist.matchAll(/^[^#\s]\S*\/1\/(\w+)\/playlist\.m3u8(\S*)$/gm)].map(
+      ([, name, rest]) => `${name}${rest}`,
+    );
   };
   expect(await listed('rendition_order=desc&CMCD=bs')).toEqual([...renditions].reverse());
   expect(await listed('max_resolution=270p')).toEqual(renditions.slice(0, 1));
@@ -248,7 +250,7 @@ test('a viewer that leaves ends the work that only it waited for', async () => {
   leaving.destroy();
   // The same segment can be had right away.
   expect((await get(`/${other.publicId}/1/${rendition}/0.m4s`)).status).toBe(200);
-  expect(server.logger.lines.filter(({ level }) => level === 'error')).toEqual([]);
+  expect([...server.logger.lines, ...server.requestLog.lines].filter(({ level }) => level === 'error')).toEqual([]);
 });
 
 test('warming makes the start of the start rendition and the sound beside it', async () => {
@@ -260,4 +262,33 @@ test('warming makes the start of the start rendition and the sound beside it', a
   for (const rendition of [video.startRendition, 'audio']) {
     expect(['init.mp4', '0.m4s'].map((file) => has(rendition, file))).toEqual([true, true]);
   }
+});
+
+test('a segment larger than its rendition promises is encoded again, smaller', async () => {
+  const encoded = planFile(await fixture('hevc-aac.mp4'));
+  const [rendition] = encoded.video.renditions;
+  const whole = await server.addAsset(encoded);
+  const path = (id: string) => `/${id}/1/${rendition!.name}/0.m4s`;
+  const usual = (await (await get(path(whole.publicId))).arrayBuffer()).byteLength;
+  const seconds = encoded.video.boundaries[1]! / encoded.video.timescale;
+  const bandwidth = Math.floor((usual * 8 * 0.6) / seconds);
+  const video = { ...encoded.video, renditions: [{ ...rendition!, bandwidth }] };
+  const tight = await server.addAsset({ path: encoded.path, plan: { ...encoded.plan, video } });
+  const smaller = (await (await get(path(tight.publicId))).arrayBuffer()).byteLength;
+  expect((smaller * 8) / seconds).toBeLessThanOrEqual(bandwidth);
+  expect(server.logger.lines.some(({ message }) => message.includes('encoded again'))).toBe(true);
+});
+
+test('a source that cannot be decoded is an internal error without its cause, and is not kept', async () => {
+  const broken = await server.addAsset({ path: import.meta.filename, plan: source.plan });
+  const rendition = source.video.renditions[0]!.name;
+  for (const file of ['0.m4s', '0.m4s']) {
+    expect(await refusal(get(`/${broken.publicId}/1/${rendition}/${file}`))).toEqual([
+      500,
+      { code: 13, message: 'Internal error' },
+    ]);
+  }
+  expect(server.store.has({ assetId: broken.assetId, plan: 1, rendition, file: '0.m4s' })).toBe(false);
+  const logged = server.requestLog.lines.filter(({ level }) => level === 'error');
+  expect(logged.length).toBe(2);
 });
