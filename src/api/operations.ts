@@ -19,7 +19,7 @@ interface Operation {
   readonly success: 200 | 201 | 204;
 }
 
-/** Every operation of the API: routing, access checks, 405 answers and documentation all read this table. */
+/** Every operation of the API: routing, access checks and 405 answers all read this table. */
 export const operations = {
   createAsset: { method: 'POST', path: '/video/v1/assets', permission: 'video:write', success: 201 },
   listAssets: { method: 'GET', path: '/video/v1/assets', permission: 'video:read', success: 200 },

@@ -1,12 +1,10 @@
 import { Problems } from './problems.js';
-import { CreateAssetBody } from './schemas/asset.js';
+import { CreateAssetBody, type VideoQuality } from './schemas/asset.js';
 import type { Input } from './schemas/input.js';
 import type { NewPlaybackId } from './schemas/playback-id.js';
 import { requireJsonObject, validate } from './validate.js';
 import { validateInputs, withoutIgnoredSettings } from './validate-inputs.js';
 import { validateDrm } from './validate-playback-id.js';
-
-export type VideoQuality = NonNullable<CreateAssetBody['video_quality']>;
 
 /** A valid request for an asset: new names only, defaults filled in. */
 export interface AssetRequest {

@@ -3,9 +3,9 @@ import { isObject, type Path, type Problems } from './problems.js';
 import type { Input } from './schemas/input.js';
 
 /** What the service does with an input. */
-export type InputRole = 'main' | 'text' | 'audio' | 'overlay';
+type InputRole = 'main' | 'text' | 'audio' | 'overlay';
 
-export const roleOfInput = (input: Input, index: number): InputRole => {
+const roleOfInput = (input: Input, index: number): InputRole => {
   if (index === 0) return 'main';
   return input.type === 'text' || input.type === 'audio' ? input.type : 'overlay';
 };

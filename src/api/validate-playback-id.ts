@@ -1,7 +1,7 @@
 import { type Path, Problems } from './problems.js';
+import type { VideoQuality } from './schemas/asset.js';
 import { NewPlaybackId } from './schemas/playback-id.js';
 import { requireJsonObject, validate } from './validate.js';
-import type { VideoQuality } from './validate-create-asset.js';
 
 /** The rules between `policy` and `drm_configuration_id`. */
 export const validateDrm = (entry: NewPlaybackId, path: Path, problems: Problems): void => {

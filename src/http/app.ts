@@ -16,6 +16,8 @@ import { assetRoutes } from './video/assets.js';
 import { playbackIdRoutes } from './video/playback-ids.js';
 
 const BODY_LIMIT_BYTES = 1024 * 1024;
+/** For receiving a request, not for answering it. */
+const REQUEST_TIMEOUT_MS = 60_000;
 /** As long as a request line can be: an over-long id is an unknown id, not another kind of error. */
 const MAX_PARAM_LENGTH = 16 * 1024;
 
@@ -25,6 +27,8 @@ export const createApp = (deps: AppDeps): FastifyInstance => {
     loggerInstance: frameworkLogger(deps.logger),
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'request_id' }),
     bodyLimit: BODY_LIMIT_BYTES,
+    // The framework's default is no limit at all for a request that never ends.
+    requestTimeout: REQUEST_TIMEOUT_MS,
     genReqId: newUuid,
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: MAX_PARAM_LENGTH },
     // Only a path that is not valid percent-encoding gets here.

@@ -66,3 +66,4 @@ export const CreateAssetBody = Type.Object({
   generate_shots: Type.Optional(Type.Boolean({ default: false })),
 });
 export type CreateAssetBody = Static<typeof CreateAssetBody>;
+export type VideoQuality = NonNullable<CreateAssetBody['video_quality']>;

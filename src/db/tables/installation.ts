@@ -1,5 +1,5 @@
 import type { Queryable } from '../database.js';
-import type { NewRow, Row } from '../schema.js';
+import type { NewRow } from '../schema.js';
 
 /** False when the database already belongs to an installation: exactly one caller ever gets true. */
 export const insertInstallation = async (db: Queryable, row: NewRow<'installation'>): Promise<boolean> => {
@@ -10,7 +10,3 @@ export const insertInstallation = async (db: Queryable, row: NewRow<'installatio
     .executeTakeFirst();
   return (result.numInsertedOrUpdatedRows ?? 0n) > 0n;
 };
-
-/** Undefined before the first start. */
-export const findInstallation = (db: Queryable): Promise<Row<'installation'> | undefined> =>
-  db.selectFrom('installation').selectAll().executeTakeFirst();

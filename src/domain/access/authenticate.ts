@@ -1,5 +1,5 @@
+import type { VideoQuality } from '../../api/schemas/asset.js';
 import type { CallerRecord } from '../../api/serialize.js';
-import type { VideoQuality } from '../../api/validate-create-asset.js';
 import type { Database } from '../../db/database.js';
 import { findCaller } from '../../db/tables/access-token.js';
 import type { Clock } from '../../lib/clock.js';

@@ -10,7 +10,7 @@ import { isId } from '../../lib/ids.js';
 import type { DomainContext } from '../context.js';
 
 /** @throws KinoraError `not_found` for unknown, malformed and other environments' ids alike */
-export const getAssetRow = async (db: Queryable, environmentId: string, assetId: string): Promise<Row<'asset'>> => {
+const getAssetRow = async (db: Queryable, environmentId: string, assetId: string): Promise<Row<'asset'>> => {
   const asset = isId(assetId) ? await findAsset(db, environmentId, assetId) : undefined;
   if (!asset) throw new KinoraError('not_found');
   return asset;
