@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { Worker } from 'node:worker_threads';
+import { systemClock } from '../lib/clock.js';
 import { KinoraError } from '../lib/errors.js';
 import type { Logger } from '../telemetry/logger.js';
 import { createPool } from './create-pool.js';
@@ -200,16 +201,16 @@ export const openPglite = async (directory: string, logger: Logger): Promise<Dat
     return rows[0]!.position;
   };
   let maintainedPosition = await walPosition();
-  let maintainedAtMs = performance.now();
+  let maintainedAtMs = systemClock.monotonicMs();
   const maintain = async (): Promise<void> => {
     // The embedded engine has no background processes: without this the log and dead rows grow without bound.
     const written = (await walPosition()) - maintainedPosition;
-    const ageMs = performance.now() - maintainedAtMs;
+    const ageMs = systemClock.monotonicMs() - maintainedAtMs;
     if (written < MAINTENANCE_WAL_BYTES && (written === 0 || ageMs < MAINTENANCE_MAX_AGE_MS)) return;
     await pool.query('checkpoint');
     await pool.query('vacuum (analyze)');
     maintainedPosition = await walPosition();
-    maintainedAtMs = performance.now();
+    maintainedAtMs = systemClock.monotonicMs();
   };
   let maintaining = Promise.resolve();
   const timer = setInterval(() => {
