@@ -141,7 +141,8 @@ export const placeSound = (
     });
     // Rounded stamps spread by at most a tick around the truth: the clocks agree and no sample needs to be touched.
     if (highest - lowest <= Math.max(1.1 * tickSamples, 1)) {
-      const offset = Math.round((lowest + highest) / 2);
+      // Stamps rounded half up put the middle half a sample late in some rates: ties must always fall to the same side.
+      const offset = Math.round((lowest + highest) / 2 - 1e-6);
       run.pieces.forEach((piece, i) => {
         outputs.forEach((output, channel) => {
           paint(output, from, piece.channels[channel] as Float32Array, (run.counts[i] as number) + offset);

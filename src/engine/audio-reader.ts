@@ -28,6 +28,8 @@ const PRE_ROLL_SECONDS = 0.5;
 const PLACE_SECONDS = 1.5;
 /** Of all packets; a stream with more errors is not silence but unusable. */
 const MAX_ERROR_SHARE = 0.5;
+/** Of the wanted length: pieces may overlap, but a stream whose time stands still must not fill the memory. */
+const MAX_OVERLAP = 4;
 /** A seek that lands too late is repeated this far back, then three times as far, and so on. */
 const FIRST_STEP_BACK_SECONDS = 2;
 
@@ -94,15 +96,22 @@ const DOWN_MIX_GAIN = 10 ** (-3 / 20);
 /** Collects what the decoder gives, as float planes in the channels and at the sample rate that are asked for. */
 class PieceCollector {
   readonly pieces: SoundPiece[] = [];
+  /** Place of the first piece that was decoded, kept or not. */
+  firstPosition: number | undefined;
   readonly #plan: Sound;
   readonly #startTicks: number;
+  /** Pieces that end before this are of no use. */
+  readonly #fromPosition: number;
+  #room: number;
   #filter: SoundFilter | undefined;
   #input = '';
   #gain = 1;
   #expected = Number.NaN;
 
-  constructor(plan: Sound, stream: Stream) {
+  constructor(plan: Sound, stream: Stream, fromSeconds: number, untilSeconds: number) {
     this.#plan = plan;
+    this.#fromPosition = fromSeconds * plan.sourceSampleRate;
+    this.#room = (untilSeconds - fromSeconds) * plan.sourceSampleRate * MAX_OVERLAP;
     this.#startTicks = stream.startTime === NO_PTS ? plan.sourceZero : Number(stream.startTime);
   }
 
@@ -136,6 +145,11 @@ class PieceCollector {
         ? this.#expected
         : Math.round(toSamples(this.#startTicks - this.#plan.sourceZero)) + toSamples(Number(pts) - this.#startTicks);
     if (Number.isNaN(position)) return; // nothing says where this piece belongs
+    this.firstPosition ??= position;
+    this.#expected = position + (frame.nbSamples * rate) / frame.sampleRate;
+    if (this.#expected <= this.#fromPosition) return;
+    this.#room -= this.#expected - position;
+    if (this.#room < 0) throw failMedia('decode sound', 'time stamps stand still');
     let at = position;
     this.#filter?.push(frame, (out) => {
       const planes = copyPlanes(out);
@@ -143,7 +157,6 @@ class PieceCollector {
       this.pieces.push({ position: at, channels: planes });
       at += out.nbSamples;
     });
-    this.#expected = at;
   }
 
   free(): void {
@@ -212,15 +225,14 @@ const collectPieces = (source: MediaSource, plan: Sound, fromSeconds: number, un
       const fromStart = target <= startSeconds + PRE_ROLL_SECONDS;
       seekToSeconds(format, fromStart ? startSeconds + zeroSeconds - 1 : target + zeroSeconds);
       const decoder = openDecoder(stream, 1);
-      const collector = new PieceCollector(plan, stream);
+      const collector = new PieceCollector(plan, stream, fromSeconds, untilSeconds);
       try {
         let late = false;
         decode(format, decoder, plan.streamIndex, collector, () => {
-          const first = collector.pieces[0];
-          late = !fromStart && first !== undefined && first.position > fromSeconds * plan.sourceSampleRate;
+          late = !fromStart && (collector.firstPosition ?? 0) > fromSeconds * plan.sourceSampleRate;
           return late || collector.untilSeconds > untilSeconds;
         });
-        if (fromStart || (!late && collector.pieces.length > 0)) return collector.pieces;
+        if (fromStart || (!late && collector.firstPosition !== undefined)) return collector.pieces;
       } finally {
         collector.free();
         decoder.freeContext();

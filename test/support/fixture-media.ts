@@ -117,7 +117,7 @@ const drain = (receive: () => number, each: () => void, operation: string): void
   }
 };
 
-export const paintPicture = (width: number, height: number, counter: number, seconds: number): Buffer => {
+const paintPicture = (width: number, height: number, counter: number, seconds: number): Buffer => {
   const chromaWidth = (width + 1) >> 1;
   const chromaHeight = (height + 1) >> 1;
   const picture = Buffer.alloc(width * height + 2 * chromaWidth * chromaHeight, 128);

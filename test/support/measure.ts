@@ -214,7 +214,7 @@ const patch = (luma: Buffer, width: number, height: number, x: number, y: number
 };
 
 /** Reads the bars of `paintCounter` from tightly packed luma. @throws when they cannot be told apart. */
-export const readCounter = (luma: Buffer, width: number, height: number): number => {
+const readCounter = (luma: Buffer, width: number, height: number): number => {
   let counter = 0;
   for (let bar = 0; bar < COUNTER_BITS; bar++) {
     const x = (bar + 0.5) / COUNTER_BITS;
