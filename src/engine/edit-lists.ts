@@ -1,88 +1,52 @@
-import { closeSync, openSync, readSync } from 'node:fs';
+import { open } from 'node:fs/promises';
+import { asFullBox, findBox, listBoxes, type Mp4Box, viewOf } from '../media/mp4-box-reader.js';
+import { findMoov } from '../media/mp4-sample-tables.js';
 
-/** A `moov` larger than this is not read: its edit lists count as not simple. */
-const MAX_MOOV_BYTES = 256 * 1024 * 1024;
 const NORMAL_RATE = 0x10000;
 
-interface Box {
-  readonly type: string;
-  readonly content: Buffer;
-}
-
-/** Boxes inside the content of another; stops at the first whose size makes no sense. */
-const childrenOf = (content: Buffer): Box[] => {
-  const boxes: Box[] = [];
-  for (let offset = 0; offset + 8 <= content.length; ) {
-    const size = content.readUInt32BE(offset);
-    if (size < 8 || offset + size > content.length) break;
-    boxes.push({
-      type: content.toString('latin1', offset + 4, offset + 8),
-      content: content.subarray(offset + 8, offset + size),
-    });
-    offset += size;
-  }
-  return boxes;
-};
-
-const find = (content: Buffer, type: string): Buffer | undefined =>
-  childrenOf(content).find((box) => box.type === type)?.content;
-
-/** Content of the top-level `moov`, wherever it is; undefined when there is none. */
-const readMoov = (path: string): Buffer | undefined => {
-  const file = openSync(path, 'r');
-  try {
-    const header = Buffer.alloc(16);
-    for (let position = 0; readSync(file, header, 0, 16, position) >= 8; ) {
-      const short = header.readUInt32BE(0);
-      const headerBytes = short === 1 ? 16 : 8;
-      const size = short === 1 ? Number(header.readBigUInt64BE(8)) : short;
-      if (header.toString('latin1', 4, 8) === 'moov') {
-        if (size > MAX_MOOV_BYTES || size < headerBytes) return undefined;
-        const content = Buffer.alloc(size - headerBytes);
-        return content.subarray(0, readSync(file, content, 0, content.length, position + headerBytes));
-      }
-      if (size < headerBytes) return undefined;
-      position += size;
-    }
-    return undefined;
-  } finally {
-    closeSync(file);
-  }
-};
-
 /** Empty edits (a late start), then at most one edit at normal rate (ISO/IEC 14496-12, 8.6.6). */
-const isSimple = (editList: Buffer): boolean => {
-  if (editList.length < 8) return false;
-  const long = editList[0] === 1;
-  const entryBytes = long ? 20 : 12;
-  const count = editList.readUInt32BE(4);
-  if (8 + count * entryBytes > editList.length) return false;
-  let edits = 0;
+const isSimple = (moov: Uint8Array, box: Mp4Box): boolean => {
+  const list = asFullBox(moov, box);
+  if (!list || list.version > 1 || list.content + 4 > list.end) return false;
+  const view = viewOf(moov);
+  const timeBytes = list.version === 1 ? 8 : 4;
+  const entryBytes = 2 * timeBytes + 4;
+  const count = view.getUint32(list.content);
+  if (list.content + 4 + count * entryBytes > list.end) return false;
   for (let index = 0; index < count; index += 1) {
-    const offset = 8 + index * entryBytes;
-    const mediaTime = long ? editList.readBigInt64BE(offset + 8) : BigInt(editList.readInt32BE(offset + 4));
-    if (mediaTime < 0n && edits > 0) return false;
-    if (mediaTime < 0n) continue;
-    edits += 1;
-    if (edits > 1 || editList.readUInt32BE(offset + entryBytes - 4) !== NORMAL_RATE) return false;
+    const entry = list.content + 4 + index * entryBytes;
+    // The highest bits tell an empty edit: its media time is -1.
+    const isEmpty = view.getInt32(entry + timeBytes) < 0;
+    if (isEmpty === (index === count - 1)) return false;
+    if (!isEmpty && view.getUint32(entry + 2 * timeBytes) !== NORMAL_RATE) return false;
   }
   return true;
 };
 
 /**
- * For each track (by its id) of an MP4 or MOV: whether its edit list does no more than shift the start or cut the ends.
- * Tracks without an edit list are absent.
+ * For each track of an MP4 or MOV (by its id) that has an edit list: whether the list does no more than shift the start or
+ * cut the ends. Empty when the file can't be read that way.
  */
-export const readEditLists = (path: string): ReadonlyMap<number, boolean> => {
+export const readEditLists = async (path: string): Promise<ReadonlyMap<number, boolean>> => {
   const simple = new Map<number, boolean>();
-  const moov = readMoov(path);
-  if (moov === undefined) return simple;
-  for (const { type, content } of childrenOf(moov)) {
-    const header = type === 'trak' ? find(content, 'tkhd') : undefined;
-    const edits = type === 'trak' ? find(content, 'edts') : undefined;
-    const editList = edits && find(edits, 'elst');
-    if (header === undefined || editList === undefined || header.length < 24) continue;
-    simple.set(header.readUInt32BE(header[0] === 1 ? 20 : 12), isSimple(editList));
+  const file = await open(path);
+  try {
+    const read = async (offset: number, length: number): Promise<Uint8Array> => {
+      const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, offset);
+      return buffer.subarray(0, bytesRead);
+    };
+    const moov = await findMoov(read, (await file.stat()).size);
+    const root = moov && listBoxes(moov)?.[0];
+    for (const track of (root && listBoxes(moov, root.content, root.end)) ?? []) {
+      if (track.type !== 'trak') continue;
+      const header = asFullBox(moov!, findBox(moov!, ['tkhd'], track.content, track.end));
+      const edits = findBox(moov!, ['edts', 'elst'], track.content, track.end);
+      const idOffset = header && header.content + (header.version === 1 ? 16 : 8);
+      if (!edits || idOffset === undefined || idOffset + 4 > header!.end) continue;
+      simple.set(viewOf(moov!).getUint32(idOffset), isSimple(moov!, edits));
+    }
+  } finally {
+    await file.close();
   }
   return simple;
 };

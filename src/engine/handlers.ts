@@ -1,7 +1,9 @@
 import { makeAudioChunk } from './audio-chunk.js';
 import { indexSource } from './index-source.js';
+import { measureLoudness } from './loudness.js';
 import { makeMezzanine } from './mezzanine.js';
 import { probe } from './probe.js';
+import { makeSample } from './sample.js';
 import { checkSanity } from './sanity.js';
 import type { MediaHandlers } from './serve-jobs.js';
 import { makeVideoConfig } from './video-config.js';
@@ -15,5 +17,7 @@ export const handlers: MediaHandlers = {
   'video-segment': makeVideoSegment,
   'video-config': makeVideoConfig,
   'audio-chunk': makeAudioChunk,
+  loudness: measureLoudness,
   mezzanine: makeMezzanine,
+  sample: makeSample,
 };

@@ -47,14 +47,14 @@ const KEY_FRAME_PLACES = [0.25, 0.5, 0.75];
  * Finds out what a source holds.
  * @throws KinoraError `invalid_input` with the text for the caller
  */
-export const probe = (job: ProbeJob): SourceFacts => {
+export const probe = async (job: ProbeJob): Promise<SourceFacts> => {
   const sizeBytes = statSync(job.source.path).size;
   if (sizeBytes === 0) throw invalidInput('The input file is empty.');
   const format = openForProbe(job);
   try {
     const formatName = format.iformat?.name ?? 'unknown';
     const durationSeconds = format.duration > 0n ? Number(format.duration) / 1e6 : 0;
-    const simpleEdits = formatName.startsWith('mov') ? readEditLists(job.source.path) : undefined;
+    const simpleEdits = formatName.startsWith('mov') ? await readEditLists(job.source.path) : undefined;
     const isSimple = (stream: Stream): boolean => simpleEdits?.get(stream.id) ?? true;
     const media = format.streams.filter(
       (stream) => isMovingPicture(stream) || stream.codecpar.codecType === AVMEDIA_TYPE_AUDIO,

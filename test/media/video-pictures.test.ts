@@ -83,7 +83,7 @@ describe('a segment read alone equals the same part of the whole', () => {
   test.each(names)(
     '%s',
     async (name) => {
-      const source = planFile(await fixture(name));
+      const source = await planFile(await fixture(name));
       const { boundaries, zeroTicks, timeBase, seekPoints } = source.video;
       const toPts = (ticks: number): number => Math.ceil((ticks + zeroTicks) / timeBase.num);
       const whole = readWhole(source).filter(({ pts }) => pts >= toPts(0));
@@ -113,7 +113,7 @@ describe('a segment read alone equals the same part of the whole', () => {
 });
 
 test('every place of a source can be read, in any order', async () => {
-  const source = planFile(await fixture('open-gop.mp4'));
+  const source = await planFile(await fixture('open-gop.mp4'));
   const whole = readWhole(source);
   const reader = new VideoReader({ path: source.path }, source.video.streamIndex, 1);
   try {
@@ -131,15 +131,15 @@ describe('HDR becomes SDR', () => {
   test.each(['hdr-pq.mp4', 'hdr-hlg.mp4'] as const)(
     '%s looks like its SDR original',
     async (name) => {
-      const hdr = planFile(await fixture(name));
-      const sdr = planFile(await fixture('h264-aac.mp4'));
+      const hdr = await planFile(await fixture(name));
+      const sdr = await planFile(await fixture('h264-aac.mp4'));
       expect(hdr.video.picture.toneMap).toBe(name === 'hdr-pq.mp4' ? 'pq' : 'hlg');
       const pictures = readWhole(hdr);
       const originals = readWhole(sdr);
       expect(pictures).toHaveLength(originals.length);
       const [luma, u, v] = pictures[45]!.planes;
       const [wantedLuma, wantedU, wantedV] = originals[45]!.planes;
-        expect(Math.abs(luma / wantedLuma - 1)).toBeLessThan(0.12);
+      expect(Math.abs(luma / wantedLuma - 1)).toBeLessThan(0.12);
       expect(Math.abs(u - wantedU)).toBeLessThan(4);
       expect(Math.abs(v - wantedV)).toBeLessThan(4);
       const contrast = (seen: readonly Seen[]): number => seen[2]!.planes[0] - seen[15]!.planes[0];
@@ -153,7 +153,7 @@ describe('HDR becomes SDR', () => {
 
 test('test assets carry a mark in the bottom right corner, and only there', async () => {
   const path = await fixture('hevc-aac.mp4');
-  const plain = planFile(path);
+  const plain = await planFile(path);
   const marked: PlannedSource = {
     ...plain,
     video: { ...plain.video, picture: { ...plain.video.picture, testMark: true } },
@@ -193,8 +193,8 @@ test('test assets carry a mark in the bottom right corner, and only there', asyn
 });
 
 test('one init segment serves whatever the content and the number of threads', async () => {
-  const source = planFile(await fixture('open-gop.mp4'));
-  const other = planFile(await fixture('hevc-aac.mp4'));
+  const source = await planFile(await fixture('open-gop.mp4'));
+  const other = await planFile(await fixture('hevc-aac.mp4'));
   const rendition = source.video.renditions[0]!;
   expect(rendition.encoder).toEqual(other.video.renditions[0]!.encoder);
   const init = initOf(source, rendition);

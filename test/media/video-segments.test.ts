@@ -67,7 +67,7 @@ describe('every picture is in exactly one segment', () => {
   test.each(sources)(
     '%s',
     async (name) => {
-      const source = planFile(await fixture(name));
+      const source = await planFile(await fixture(name));
       const recipe = recipeOf(name);
       const { rate, interlaced, deltasMs } = recipe.video!;
       const seconds = recipe.video!.seconds ?? recipe.seconds;
@@ -102,7 +102,7 @@ describe('every picture is in exactly one segment', () => {
 });
 
 test('a source faster than 60 pictures a second keeps every second one', async () => {
-  const source = planFile(await fixture('fps-120.mp4'));
+  const source = await planFile(await fixture('fps-120.mp4'));
   const rendition = source.video.renditions[0]!;
   const { bytes, sampleCount, pictureCount } = makeSegment(source, rendition, 0);
   expect([sampleCount, pictureCount]).toEqual([240, 480]);
@@ -111,7 +111,7 @@ test('a source faster than 60 pictures a second keeps every second one', async (
 }, 60_000);
 
 test('pictures before the edit are not shown', async () => {
-  const source = planFile(await fixture('edit-list.mp4'));
+  const source = await planFile(await fixture('edit-list.mp4'));
   const rendition = source.video.renditions[0]!;
   const made = makeSegments(source, segmentNumbers(source));
   const counters = readFrameCounters([initOf(source, rendition), ...made]).map(({ counter }) => counter);
@@ -120,7 +120,7 @@ test('pictures before the edit are not shown', async () => {
 }, 60_000);
 
 test('the last picture is held while the sound goes on', async () => {
-  const source = planFile(await fixture('audio-longer.mp4'));
+  const source = await planFile(await fixture('audio-longer.mp4'));
   const rendition = source.video.renditions[0]!;
   const [first, second] = makeSegments(source, [0, 1]);
   const init = initOf(source, rendition);
@@ -129,6 +129,6 @@ test('the last picture is held while the sound goes on', async () => {
   expect(held.map(({ counter }) => counter)).toEqual([119, 119, 119]);
   expect(held[1]!.ptsSeconds - held[0]!.ptsSeconds).toBeCloseTo(1, 3);
   // Made alone, in a process that has not read the source before, it is the same.
-  const alone = planFile(await fixture('audio-longer.mp4'));
+  const alone = await planFile(await fixture('audio-longer.mp4'));
   expect(readFrameCounters([init, makeSegment(alone, rendition, 1).bytes])).toEqual(held);
 }, 60_000);

@@ -35,10 +35,10 @@ const check = (path: string, facts: SourceFacts): SanityResult =>
   });
 
 describe('facts', () => {
-  const videoFacts = async (name: EncodedName) => probeFile(await fixture(name)).video!;
+  const videoFacts = async (name: EncodedName) => (await probeFile(await fixture(name))).video!;
 
   test('of a plain MP4', async () => {
-    const facts = probeFile(await fixture('h264-aac.mp4'));
+    const facts = await probeFile(await fixture('h264-aac.mp4'));
     expect(facts).toMatchObject({ formatName: 'mov,mp4,m4a,3gp,3g2,mj2', durationSeconds: 6 });
     expect(facts.video).toMatchObject({
       streamIndex: 0,
@@ -69,7 +69,7 @@ describe('facts', () => {
   });
 
   test('a transport stream gets the records that its container lacks', async () => {
-    const facts = probeFile(await fixture('h264-aac.ts'));
+    const facts = await probeFile(await fixture('h264-aac.ts'));
     expect(facts.audio[0]!.audioSpecificConfig).toBe(Buffer.from('1190', 'hex').toString('base64'));
     const avcc = Buffer.from(facts.video!.avcc!, 'base64');
     expect([...avcc.subarray(0, 2), avcc[4]]).toEqual([1, 100, 0xff]);
@@ -100,7 +100,7 @@ describe('facts', () => {
     ['audio-only.ogg', 'opus', 'stereo'],
     ['h264-ac3-5.1.mkv', 'ac3', '5.1(side)'],
   ] as const)('sound of %s', async (name, codec, channelLayout) => {
-    const facts = probeFile(await fixture(name));
+    const facts = await probeFile(await fixture(name));
     expect(facts.audio[0]).toMatchObject({ codec, channelLayout });
     expect(check(await fixture(name), facts)).toEqual({ decodable: true });
   });
@@ -117,14 +117,14 @@ describe('what is no media is refused', () => {
     'png-bomb.mkv',
   ] as const)('%s', async (name) => {
     const path = await fixture(name);
-    expect(() => probeFile(path)).toThrow(
+    await expect(probeFile(path)).rejects.toThrow(
       expect.objectContaining({ code: 'invalid_input', message: 'The input file is not a valid video file.' }),
     );
   });
 
   test('an empty file', async () => {
     const path = await fixture('empty.mp4');
-    expect(() => probeFile(path)).toThrow(
+    await expect(probeFile(path)).rejects.toThrow(
       expect.objectContaining({ code: 'invalid_input', message: 'The input file is empty.' }),
     );
   });
@@ -132,13 +132,15 @@ describe('what is no media is refused', () => {
   test('more pixels or streams than allowed', async () => {
     const path = await fixture('h264-aac.mp4');
     const refused = expect.objectContaining({ code: 'invalid_input' });
-    expect(() => probe({ kind: 'probe', source: { path }, ...LIMITS, maxPixels: 320 * 180 - 1 })).toThrow(refused);
-    expect(() => probe({ kind: 'probe', source: { path }, ...LIMITS, maxStreams: 1 })).toThrow(refused);
+    await expect(probe({ kind: 'probe', source: { path }, ...LIMITS, maxPixels: 320 * 180 - 1 })).rejects.toThrow(
+      refused,
+    );
+    await expect(probe({ kind: 'probe', source: { path }, ...LIMITS, maxStreams: 1 })).rejects.toThrow(refused);
   });
 
   test('a file of another format than the probe found', async () => {
     const path = await fixture('h264-mp3.mkv');
-    const facts = probeFile(path);
+    const facts = await probeFile(path);
     expect(() => indexFile(path, { ...facts, formatName: 'mov,mp4,m4a,3gp,3g2,mj2' })).toThrow(
       expect.objectContaining({ code: 'media_failed' }),
     );
@@ -154,11 +156,11 @@ describe('sanity', () => {
     'audio-late.mkv',
   ] as const)('%s is sound', async (name) => {
     const path = await fixture(name);
-    expect(check(path, probeFile(path))).toEqual({ decodable: true });
+    expect(check(path, await probeFile(path))).toEqual({ decodable: true });
   });
   test.each(['bit-flips-in-data.mp4', 'bit-flips.ts'] as const)('%s is damaged', async (name) => {
     const path = await fixture(name);
-    const { problem, decodable } = check(path, probeFile(path));
+    const { problem, decodable } = check(path, await probeFile(path));
     expect(problem).toMatch(/damaged/);
     expect(decodable).toBe(true);
   });
@@ -175,9 +177,9 @@ const withMezzanine = (
   source: string,
   maxChunks: number,
   use: (made: Mezzanine, of: Omit<Mezzanine, 'results'>) => void,
-): void =>
-  withFolder((folder) => {
-    const facts = probeFile(source);
+): Promise<void> =>
+  withFolder(async (folder) => {
+    const facts = await probeFile(source);
     const index = indexFile(source, facts);
     const { chunks, ...common } = planMezzanine(facts, index, '1080p', maxChunks);
     const results: MezzanineResult[] = [];
@@ -196,7 +198,7 @@ const withMezzanine = (
     });
     const path = join(folder, 'mezzanine.mp4');
     writeFileSync(path, Buffer.concat(parts));
-    const made = probeFile(path);
+    const made = await probeFile(path);
     use({ path, facts: made, index: indexFile(path, made), results }, { path: source, facts, index });
   });
 
@@ -204,7 +206,7 @@ const sorted = (index: SourceIndex): number[] => [...index.video!.pts].sort((a, 
 
 describe('mezzanine', () => {
   test('of a source with one key frame: the same pictures and times, key frames every two seconds', async () => {
-    withMezzanine(await fixture('one-key-frame.mp4'), 1, (made, source) => {
+    await withMezzanine(await fixture('one-key-frame.mp4'), 1, (made, source) => {
       expect(decideAccess(source.facts, source.index)).toMatchObject({ access: 'mezzanine', sequential: true });
       expect(made.results).toEqual([{ pictures: 900, decodeErrors: 0 }]);
       expect(readFrameCounters(made.path).map(({ counter }) => counter)).toEqual(numbers(0, 900));
@@ -227,7 +229,7 @@ describe('mezzanine', () => {
   }, 60_000);
 
   test('in chunks: nothing is lost or doubled where they join', async () => {
-    withMezzanine(await fixture('open-gop.mp4'), 4, (made, source) => {
+    await withMezzanine(await fixture('open-gop.mp4'), 4, (made, source) => {
       expect(made.results).toHaveLength(4);
       expect(readFrameCounters(made.path).map(({ counter }) => counter)).toEqual(numbers(0, 300));
       expect(sorted(made.index)).toEqual(sorted(source.index));
@@ -235,7 +237,7 @@ describe('mezzanine', () => {
   }, 60_000);
 
   test('of interlaced video in chunks', async () => {
-    withMezzanine(await fixture('interlaced-mpeg2.ts'), 3, (made, source) => {
+    await withMezzanine(await fixture('interlaced-mpeg2.ts'), 3, (made, source) => {
       expect(readFrameCounters(made.path).map(({ counter }) => counter)).toEqual(numbers(0, 150));
       expect(sorted(made.index)).toEqual(sorted(source.index));
       expect(made.facts.video!.interlaced).toBe(false);
@@ -243,14 +245,14 @@ describe('mezzanine', () => {
   }, 60_000);
 
   test('of portrait video is upright', async () => {
-    withMezzanine(await fixture('portrait-90.mp4'), 1, (made) => {
+    await withMezzanine(await fixture('portrait-90.mp4'), 1, (made) => {
       expect(made.facts.video).toMatchObject({ width: 180, height: 320, rotation: 0 });
       expect(readFrameCounters(made.path)).toHaveLength(180);
     });
   }, 60_000);
 
   test('of two recordings in one file lays them end to end', async () => {
-    withMezzanine(await fixture('ts-joined.ts'), 1, (made, source) => {
+    await withMezzanine(await fixture('ts-joined.ts'), 1, (made, source) => {
       expect(source.index.discontinuous).toBe(true);
       expect(readFrameCounters(made.path).map(({ counter }) => counter)).toEqual([
         ...numbers(0, 180),
@@ -263,7 +265,7 @@ describe('mezzanine', () => {
   }, 60_000);
 
   test('of a damaged source keeps what can be decoded', async () => {
-    withMezzanine(await fixture('bit-flips-in-data.mp4'), 1, (made) => {
+    await withMezzanine(await fixture('bit-flips-in-data.mp4'), 1, (made) => {
       expect(made.results[0]!.decodeErrors).toBeGreaterThan(0);
       expect(made.results[0]!.pictures).toBeGreaterThan(150);
       expect(check(made.path, made.facts)).toEqual({ decodable: true });

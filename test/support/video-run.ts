@@ -17,16 +17,23 @@ import type { VideoSegmentJob, VideoSegmentResult } from '#kinora/pool/protocol.
 export const silent = { progress: (): void => undefined };
 export const LIMITS = { maxPixels: 8192 * 4352, maxStreams: 64 };
 
+/** The folder is removed when `use` returns, or when its promise is settled. */
 export const withFolder = <T>(use: (folder: string) => T): T => {
   const folder = mkdtempSync(join(tmpdir(), 'kinora-video-'));
+  const remove = (): void => rmSync(folder, { recursive: true, force: true });
+  let result: T;
   try {
-    return use(folder);
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
+    result = use(folder);
+  } catch (error) {
+    remove();
+    throw error;
   }
+  if (result instanceof Promise) return result.finally(remove) as T;
+  remove();
+  return result;
 };
 
-export const probeFile = (path: string): SourceFacts => probe({ kind: 'probe', source: { path }, ...LIMITS });
+export const probeFile = (path: string): Promise<SourceFacts> => probe({ kind: 'probe', source: { path }, ...LIMITS });
 
 export const indexFile = (path: string, facts: SourceFacts): SourceIndex =>
   withFolder((folder) => {
@@ -52,8 +59,8 @@ export interface PlannedSource {
   readonly video: VideoPlan;
 }
 
-export const planFile = (path: string, settings: Partial<AssetSettings> = {}): PlannedSource => {
-  const facts = probeFile(path);
+export const planFile = async (path: string, settings: Partial<AssetSettings> = {}): Promise<PlannedSource> => {
+  const facts = await probeFile(path);
   const index = indexFile(path, facts);
   const plan = planAsset({
     facts,
