@@ -27,13 +27,13 @@ describe('planAudio', () => {
       chunkSegments: 8,
       bitRate: 127_875,
       codecs: 'mp4a.40.2',
-      bandwidth: 127_875,
+      bandwidth: 134_370,
       audioSpecificConfig: 'EZA=',
     });
   });
   test('declares the busiest segment of a copy', () => {
     const index = { ...tenSeconds, size: tenSeconds.size.map((size, frame) => (frame < 188 ? size * 2 : size)) };
-    expect(plan({}, index, { pictureBoundaries })).toMatchObject({ bandwidth: 255_750 });
+    expect(plan({}, index, { pictureBoundaries })).toMatchObject({ bandwidth: 261_998 });
   });
   test('skips priming and keeps up to 2 ms of it', () => {
     const index = steadyIndex(480, 1024, 1, { start: -2112 });

@@ -1,5 +1,6 @@
 import { AAC_FRAME_SAMPLES, audioSpecificConfig } from './aac.js';
 import { TARGET_SEGMENT_SECONDS } from './grid.js';
+import { fragmentOverheadBytes } from './mp4-boxes.js';
 import type { AudioPlan } from './plan.js';
 import { rescale } from './rational.js';
 import type { AudioFacts, Rational } from './source-facts.js';
@@ -49,7 +50,8 @@ export const planAudio = (input: AudioPlanInput): AudioPlan => {
     const boundaries = planBoundaries(input, copied.length, shared.sampleRate);
     const rates = boundaries.slice(1).map((end, segment) => {
       const start = boundaries[segment]!;
-      return (sumBytes(copied, start, end) * 8 * shared.sampleRate) / ((end - start) * AAC_FRAME_SAMPLES);
+      const bytes = sumBytes(copied, start, end) + fragmentOverheadBytes(end - start);
+      return (bytes * 8 * shared.sampleRate) / ((end - start) * AAC_FRAME_SAMPLES);
     });
     const bits = sumBytes(copied, 0, copied.length) * 8;
     return {

@@ -1,10 +1,14 @@
 import { readAvcc } from './avc.js';
 import { countPictures, planKeyFrameGrid } from './grid.js';
 import type { Rung, VideoQuality } from './ladder.js';
+import { fragmentOverheadBytes } from './mp4-boxes.js';
 import { hasOpenGops } from './pictures.js';
 import type { PictureChain } from './plan.js';
 import type { SourceFacts, VideoFacts } from './source-facts.js';
 import type { StreamIndex } from './source-index.js';
+
+/** A three-byte start code of Annex B becomes a four-byte length, in each of a picture's few NAL units. */
+const LENGTH_PREFIX_GROWTH_BYTES = 4;
 
 export interface CopyInput {
   readonly facts: SourceFacts;
@@ -59,7 +63,7 @@ export const decideCopy = (input: CopyInput): CopyDecision => {
   let peak = 0;
   let totalBits = 0;
   countPictures(input.pictureTicks, boundaries).forEach((count, segment) => {
-    let bits = 0;
+    let bits = (fragmentOverheadBytes(count) + count * LENGTH_PREFIX_GROWTH_BYTES) * 8;
     for (const end = packet + count; packet < end; packet += 1) bits += index.size[packet]! * 8;
     totalBits += bits;
     peak = Math.max(peak, (bits * timescale) / (boundaries[segment + 1]! - boundaries[segment]!));

@@ -235,6 +235,9 @@ export const writeFragment = ({ sequence, baseDecodeTicks, samples, data }: Frag
   ]);
 };
 
+/** What `writeFragment` adds to the bytes of its samples: boxes, and 16 bytes a sample in `trun`. */
+export const fragmentOverheadBytes = (sampleCount: number): number => 124 + 16 * sampleCount;
+
 export interface SampleTimes {
   readonly durationTicks: number;
   readonly compositionOffsetTicks: number;

@@ -116,6 +116,25 @@ test('every segment of every rendition is made, verified and served', async () =
   }
 });
 
+test('BANDWIDTH is no less than what the segments need', async () => {
+  const playlist = await textOf(`/${asset.publicId}.m3u8`);
+  const { video, plan } = source;
+  const sizeOf = async (path: string) => Number((await get(path, {}, 'HEAD')).headers.get('content-length'));
+  for (const { name } of video.renditions) {
+    const declared = Number(new RegExp(`BANDWIDTH=(\\d+).*\\n\\S*/${name}/playlist`).exec(playlist)![1]);
+    for (let number = 0; number + 1 < video.boundaries.length; number++) {
+      const seconds = (video.boundaries[number + 1]! - video.boundaries[number]!) / video.timescale;
+      const soundFrames = plan.audio!.boundaries[number + 1]! - plan.audio!.boundaries[number]!;
+      const soundSeconds = (soundFrames * 1024) / plan.audio!.sampleRate;
+      const bits = [
+        ((await sizeOf(segmentPath(`${number}.m4s`, name))) * 8) / seconds,
+        ((await sizeOf(segmentPath(`${number}.m4s`, 'audio'))) * 8) / soundSeconds,
+      ];
+      expect(bits[0]! + bits[1]!, `${name} ${number}`).toBeLessThanOrEqual(declared);
+    }
+  }
+});
+
 test('many viewers of one cold segment wait for one production', async () => {
   const other = await server.addAsset(source);
   const path = `/${other.publicId}/1/${source.video.renditions[0]!.name}/1.m4s`;
