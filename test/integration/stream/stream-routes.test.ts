@@ -13,7 +13,7 @@ let preparing: PreparedAsset;
 
 beforeAll(async () => {
   server = await startPlayback();
-  source = planFile(await fixture('h264-aac.mp4'));
+  source = await planFile(await fixture('h264-aac.mp4'));
   asset = await server.addAsset(source, 'Harbour "walk" <1>');
   preparing = await server.addAsset({ status: 'preparing' });
 });
@@ -284,7 +284,7 @@ test('warming makes the start of the start rendition and the sound beside it', a
 });
 
 test('a segment larger than its rendition promises is encoded again, smaller', async () => {
-  const encoded = planFile(await fixture('hevc-aac.mp4'));
+  const encoded = await planFile(await fixture('hevc-aac.mp4'));
   const [rendition] = encoded.video.renditions;
   const whole = await server.addAsset(encoded);
   const path = (id: string) => `/${id}/1/${rendition!.name}/0.m4s`;
