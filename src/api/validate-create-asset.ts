@@ -4,7 +4,7 @@ import type { Input } from './schemas/input.js';
 import type { NewPlaybackId } from './schemas/playback-id.js';
 import { requireJsonObject, validate } from './validate.js';
 import { validateInputs, withoutIgnoredSettings } from './validate-inputs.js';
-import { validateDrm } from './validate-playback-id.js';
+import { DRM_NEEDS_QUALITY, isDrm, validateDrm } from './validate-playback-id.js';
 
 /** A valid request for an asset: new names only, defaults filled in. */
 export interface AssetRequest {
@@ -99,9 +99,9 @@ const validateTogether = (request: AssetRequest, problems: Problems): void => {
   request.advancedPlaybackPolicies.forEach((entry, index) => {
     validateDrm(entry, ['advanced_playback_policies', index], problems);
   });
-  const drmAt = request.advancedPlaybackPolicies.findIndex(({ policy }) => policy === 'drm');
+  const drmAt = request.advancedPlaybackPolicies.findIndex(isDrm);
   if (drmAt >= 0 && request.videoQuality === 'basic') {
-    problems.addSentence(['advanced_playback_policies', drmAt], 'DRM playback requires video_quality plus or premium');
+    problems.addSentence(['advanced_playback_policies', drmAt], DRM_NEEDS_QUALITY);
   }
 
   if (request.mp4Support !== 'none' && !problems.has(['mp4_support']) && request.staticRenditions.length > 0) {

@@ -3,6 +3,12 @@ import type { VideoQuality } from './schemas/asset.js';
 import { NewPlaybackId } from './schemas/playback-id.js';
 import { requireJsonObject, validate } from './validate.js';
 
+export const DRM_NEEDS_QUALITY = 'DRM playback requires video_quality plus or premium';
+
+/** A complete request for DRM: one without a configuration is told of that first. */
+export const isDrm = (entry: NewPlaybackId): boolean =>
+  entry.policy === 'drm' && entry.drm_configuration_id !== undefined;
+
 /** The rules between `policy` and `drm_configuration_id`. */
 export const validateDrm = (entry: NewPlaybackId, path: Path, problems: Problems): void => {
   const at = [...path, 'drm_configuration_id'];
@@ -21,9 +27,7 @@ export const validateNewPlaybackId = (body: unknown, videoQuality: VideoQuality)
   const problems = new Problems();
   const entry = validate(NewPlaybackId, requireJsonObject(body), [], problems);
   validateDrm(entry, [], problems);
-  if (entry.policy === 'drm' && videoQuality === 'basic') {
-    problems.addSentence(['policy'], 'DRM playback requires video_quality plus or premium');
-  }
+  if (isDrm(entry) && videoQuality === 'basic') problems.addSentence(['policy'], DRM_NEEDS_QUALITY);
   problems.throwIfAny(body);
   return entry;
 };

@@ -72,6 +72,11 @@ const refused: [string, object, string[]][] = [
     ['advanced_playback_policies[0].drm_configuration_id is required when policy is drm'],
   ],
   [
+    'drm without configuration and quality',
+    { advanced_playback_policies: [{ policy: 'drm' }] },
+    ['advanced_playback_policies[0].drm_configuration_id is required when policy is drm'],
+  ],
+  [
     'configuration of a wrong type',
     { video_quality: 'plus', advanced_playback_policies: [{ policy: 'drm', drm_configuration_id: 1 }] },
     ['advanced_playback_policies[0].drm_configuration_id must be a string'],

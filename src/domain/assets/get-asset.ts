@@ -20,7 +20,12 @@ const getAssetRow = async (db: Queryable, environmentId: string, assetId: string
 export const viewAssets = async (db: Queryable, assets: readonly Row<'asset'>[]): Promise<AssetView[]> => {
   const ids = assets.map(({ id }) => id);
   const playbackIds = await listPlaybackIds(db, ids);
-  const tracks = await listTracks(db, ids);
+  // Only the answers about ready assets show tracks.
+  const ready = assets.filter(({ status }) => status === 'ready');
+  const tracks = await listTracks(
+    db,
+    ready.map(({ id }) => id),
+  );
   return assets.map((asset) => ({
     asset,
     playbackIds: playbackIds.filter(({ asset_id }) => asset_id === asset.id),
