@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { cp, mkdtemp, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { mkdirSync } from 'node:fs';
+import { cp, mkdtemp, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';

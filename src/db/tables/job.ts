@@ -127,11 +127,8 @@ const changeLeased = async (db: Queryable, leaseId: string, change: RawBuilder<u
 
 const noLease = sql`worker = null, lease_id = null, lease_until = null`;
 
-export const finishJob = (
-  db: Queryable,
-  leaseId: string,
-  end: 'done' | 'failed' | 'cancelled',
-): Promise<boolean> => changeLeased(db, leaseId, sql`state = ${end}, finished_at = now(), ${noLease}`);
+export const finishJob = (db: Queryable, leaseId: string, end: 'done' | 'failed' | 'cancelled'): Promise<boolean> =>
+  changeLeased(db, leaseId, sql`state = ${end}, finished_at = now(), ${noLease}`);
 
 /** Remembers that the job has failed for good before the work that belongs to it begins. */
 export const markJobFailing = (db: Queryable, leaseId: string, error: JobError): Promise<boolean> =>
