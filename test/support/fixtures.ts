@@ -8,7 +8,8 @@ import { existsSync } from 'node:fs';
 import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { type AudioRecipe, type MediaRecipe, type VideoRecipe, writeMedia } from './fixture-media.js';
+import { writeMedia } from './fixture-media.js';
+import type { AudioRecipe, MediaRecipe, VideoRecipe } from './fixture-recipe.js';
 
 const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 const directory = join(root, 'node_modules', '.cache', 'kinora-fixtures');
