@@ -142,6 +142,15 @@ test('a production that does not commit what it promised is an error, not a hang
   await expect(store.get(keyOf('0.m4s'), producing(keyOf('0.m4s'), ''))).rejects.toThrow();
 });
 
+test('a full disk makes room and asks to come back', async () => {
+  for (const file of ['0.m4s', '1.m4s']) await store.get(keyOf(file), producing(keyOf(file), Buffer.alloc(1000, file)));
+  nowMs += 11_000;
+  const full: Producer = () => Promise.reject(Object.assign(new Error('write failed'), { code: 'ENOSPC' }));
+  const error = await store.get(keyOf('2.m4s'), full).catch((refusal: unknown) => refusal);
+  expect(isKinoraError(error, 'unavailable')).toBe(true);
+  expect([store.has(keyOf('0.m4s')), store.has(keyOf('1.m4s'))]).toEqual([false, true]);
+});
+
 test('least recently used files go first, files in use stay', async () => {
   await store.stop();
   store = await openStore(10_000);
