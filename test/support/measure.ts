@@ -2,7 +2,7 @@
  * Decodes results of the product for tests: counters of pictures, samples of sound, packets. Uses FFmpeg directly and
  * nothing of the product's own reading or writing code.
  */
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -45,6 +45,10 @@ export interface MeasuredPicture {
   readonly ptsSeconds: number;
   /** Mean luma (0 to 255) of the field that flashes at each full second. */
   readonly flash: number;
+  /** Mean luma (0 to 255) of the whole picture. */
+  readonly luma: number;
+  /** Hash of the luma samples. */
+  readonly digest: string;
 }
 
 export interface MeasuredAudio {
@@ -252,6 +256,8 @@ export const readFrameCounters = (input: MediaInput): MeasuredPicture[] =>
           counter: readCounter(luma, frame.width, frame.height),
           ptsSeconds: (Number(frame.pts) * num) / den,
           flash: patch(luma, frame.width, frame.height, 0.5, 0.6),
+          luma: luma.reduce((sum, value) => sum + value, 0) / luma.length,
+          digest: createHash('sha1').update(luma).digest('hex'),
         });
       },
     );
