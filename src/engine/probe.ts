@@ -123,7 +123,8 @@ const describeVideo = (format: FormatContext, stream: Stream, simpleEditList: bo
   const crop = cropOf(stream);
   const first = pictures.first;
   const pixelFormat = avGetPixFmtName((first?.format ?? codecpar.format) as never) ?? 'unknown';
-  const avcc = codecNameOf(stream) === 'h264' ? avccOf(codecpar.extradata) : undefined;
+  // Packets whose picture the container crops would show too much when they are copied.
+  const avcc = codecNameOf(stream) === 'h264' && !crop ? avccOf(codecpar.extradata) : undefined;
   const dolbyVision = codecpar.getCodedSideData(AV_PKT_DATA_DOVI_CONF);
   const colourName = (
     names: Readonly<Record<number, string>>,

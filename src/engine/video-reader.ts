@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs';
 import { AV_PKT_DATA_FRAME_CROPPING, AVERROR_EOF, AVSEEK_FLAG_BACKWARD, AVSEEK_FLAG_BYTE } from 'node-av/constants';
 import type { CodecContext, FormatContext, Frame, Packet, Stream } from 'node-av/lib';
 import type { Rational } from '../media/source-facts.js';
@@ -32,6 +33,8 @@ const MAX_ERRORS = 100;
 const MAX_SKIPPED_PACKETS = 1_000;
 /** How much further back each try starts, in seconds and (byte seeks) in bytes; after the last the file is read from its start. */
 const BACK_SECONDS = [0, 2, 6, 18, 54];
+/** Halving stops here: less is read faster than sought. */
+const POSITION_BYTES = 1 << 18;
 const BACK_BYTES = [0, 1 << 21, 1 << 23, 1 << 25];
 
 /**
@@ -121,8 +124,8 @@ export class VideoReader {
     const nearStart = ((pts - this.startPts) * num) / den < 1;
     const found =
       (nearStart && this.rewind()) ||
-      (options.seekPoint !== undefined
-        ? BACK_BYTES.some((back) => this.jumpToByte(options.seekPoint!.position - back) && started())
+      (options.seekPoint !== undefined || this.isMpegStream
+        ? this.jumpBack(options.seekPoint?.position ?? this.findPosition(latestStart), started)
         : BACK_SECONDS.some((back) => this.jumpToTime(latestStart - Math.round((back * den) / num)) && started()));
     if (!found) this.rewind();
     for (let next = this.peek(); next !== undefined && next.pts < pts; next = this.peek()) this.take();
@@ -165,6 +168,7 @@ export class VideoReader {
 
   private jumpToTime(pts: number): boolean {
     if (this.format.seekFrameSync(this.streamIndex, BigInt(Math.floor(pts)), AVSEEK_FLAG_BACKWARD) < 0) return false;
+    this.fresh = false;
     this.decoder.flushBuffers();
     this.reset();
     return true;
@@ -172,9 +176,44 @@ export class VideoReader {
 
   private jumpToByte(position: number): boolean {
     if (position < 0 || this.format.seekFrameSync(-1, BigInt(position), AVSEEK_FLAG_BYTE) < 0) return false;
+    this.fresh = false;
     this.decoder.flushBuffers();
     this.reset();
     return true;
+  }
+
+  private jumpBack(position: number, started: () => boolean): boolean {
+    return BACK_BYTES.some((back) => this.jumpToByte(position - back) && started());
+  }
+
+  /**
+   * Byte position in an MPEG stream from which the next key frame is at or before `pts`, found by halving: FFmpeg's own time
+   * seek does not come to an end in streams with few key frames or damaged times.
+   */
+  private findPosition(pts: number): number {
+    let low = 0;
+    let high = statSync(this.source.path).size;
+    while (high - low > POSITION_BYTES) {
+      const middle = Math.floor((low + high) / 2);
+      const key = this.jumpToByte(middle) ? this.readKeyPts() : undefined;
+      if (key !== undefined && key <= pts) low = middle;
+      else high = middle;
+    }
+    return low;
+  }
+
+  /** Time of the next key frame from here, without decoding. */
+  private readKeyPts(): number | undefined {
+    for (let read = 0; read < MAX_SKIPPED_PACKETS && this.format.readFrameSync(this.packet) >= 0; read += 1) {
+      const { isKeyframe, streamIndex, pts } = this.packet;
+      this.packet.unref();
+      if (isKeyframe && streamIndex === this.streamIndex && pts !== NO_PTS) return Number(pts);
+    }
+    return undefined;
+  }
+
+  private get isMpegStream(): boolean {
+    return /^mpeg(ts)?$/.test(this.format.iformat?.name ?? '');
   }
 
   private reset(): void {
@@ -212,8 +251,8 @@ export class VideoReader {
 
   /** Gives the decoder one packet, or the sign that no more follow. */
   private feed(): void {
-    const code = this.format.readFrameSync(this.packet);
     this.fresh = false;
+    const code = this.format.readFrameSync(this.packet);
     if (code < 0) {
       // Demuxers report damage once and then go on, or for ever: a second failure in a row is the end.
       if (code !== AVERROR_EOF) {

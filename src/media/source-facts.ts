@@ -49,7 +49,7 @@ export interface VideoFacts {
     readonly range: string;
   };
   readonly dolbyVisionProfile?: number;
-  /** H.264 only: the avcC record (Annex B extradata is converted), base64. */
+  /** H.264 that the container does not crop: the avcC record (Annex B extradata is converted), base64. */
   readonly avcc?: string;
   /** H.264 only: every key frame that was looked at is an IDR picture. */
   readonly idrKeyFrames?: boolean;

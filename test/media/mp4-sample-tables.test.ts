@@ -50,7 +50,7 @@ const compared: EncodedName[] = [
 
 test.each(compared)('%s: the sample tables say what FFmpeg demuxes', async (name) => {
   const path = await fixture(name);
-  const facts = probeFile(path);
+  const facts = await probeFile(path);
   const tables = await readTables(path, {
     ...(facts.video && { videoStreamIndex: facts.video.streamIndex }),
     ...(facts.audio[0] && { audioStreamIndex: facts.audio[0].streamIndex }),
@@ -62,7 +62,7 @@ test.each(compared)('%s: the sample tables say what FFmpeg demuxes', async (name
 
 test.each(['h264-pcm-mono.mov', 'prores-pcm.mov'] as const)('%s: PCM spans the same time', async (name) => {
   const path = await fixture(name);
-  const facts = probeFile(path);
+  const facts = await probeFile(path);
   const tables = await readTables(path, { audioStreamIndex: facts.audio[0]!.streamIndex });
   const demuxed = indexFile(path, facts).audio!;
   const span = ({ pts, lastDuration, size }: StreamIndex) => ({

@@ -1,9 +1,13 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { AV_PKT_DATA_FRAME_CROPPING } from 'node-av/constants';
+import { FFmpegError, FormatContext, Packet } from 'node-av/lib';
 import { describe, expect, test } from 'vitest';
 import { makeMezzanine } from '#kinora/engine/mezzanine.js';
+import { PictureFilter } from '#kinora/engine/picture-filter.js';
 import { probe } from '#kinora/engine/probe.js';
 import { checkSanity } from '#kinora/engine/sanity.js';
+import { VideoReader } from '#kinora/engine/video-reader.js';
 import { decideAccess } from '#kinora/media/access-decision.js';
 import { planMezzanine } from '#kinora/media/mezzanine-plan.js';
 import { planAsset } from '#kinora/media/plan-asset.js';
@@ -17,6 +21,8 @@ import {
   initOf,
   LIMITS,
   makeSegment,
+  type PlannedSource,
+  planFile,
   probeFile,
   segmentNumbers,
   silent,
@@ -103,6 +109,76 @@ describe('facts', () => {
     const facts = await probeFile(await fixture(name));
     expect(facts.audio[0]).toMatchObject({ codec, channelLayout });
     expect(check(await fixture(name), facts)).toEqual({ decodable: true });
+  });
+});
+
+/** Copies the picture stream into Matroska and declares that `cut` pixels of each side are not to be shown. */
+const remuxCropped = (from: string, to: string, cut: number): void => {
+  const input = new FormatContext();
+  const output = new FormatContext();
+  const packet = new Packet();
+  packet.alloc();
+  FFmpegError.throwIfError(input.openInputSync(from), 'open');
+  FFmpegError.throwIfError(input.findStreamInfoSync(), 'find streams');
+  FFmpegError.throwIfError(output.allocOutputContext2(null, 'matroska', to), 'muxer');
+  const source = input.streams[0]!;
+  const stream = output.newStream(null);
+  source.codecpar.copy(stream.codecpar);
+  stream.codecpar.codecTag = 0;
+  const cropping = Buffer.from(new Uint32Array([cut, cut, cut, cut]).buffer);
+  FFmpegError.throwIfError(stream.codecpar.addCodedSideData(AV_PKT_DATA_FRAME_CROPPING, cropping), 'side data');
+  FFmpegError.throwIfError(output.openOutputSync(), 'open output');
+  FFmpegError.throwIfError(output.writeHeaderSync(), 'header');
+  while (input.readFrameSync(packet) >= 0) {
+    if (packet.streamIndex === 0) {
+      packet.rescaleTs(source.timeBase, stream.timeBase);
+      FFmpegError.throwIfError(output.interleavedWriteFrameSync(packet), 'write');
+    }
+    packet.unref();
+  }
+  output.writeTrailerSync();
+  output.closeOutputSync();
+  input.closeInputSync();
+  packet.free();
+};
+
+test('pixels outside the clean aperture are cut off', async () => {
+  const from = await fixture('h264-aac.mp4');
+  await withFolder(async (folder) => {
+    const path = join(folder, 'cropped.mkv');
+    remuxCropped(from, path, 16);
+    const source = await planFile(path);
+    expect(source.facts.video).toMatchObject({ width: 288, height: 148 });
+    expect(source.video.renditions.every(({ kind }) => kind === 'encode')).toBe(true);
+    const whole = await planFile(from);
+    const brightness = (planned: PlannedSource, height: number): number => {
+      const { width } = planned.video.renditions[0]!;
+      const reader = new VideoReader({ path: planned.path }, 0, 1);
+      let top = 0;
+      const filter = new PictureFilter(
+        {
+          picture: planned.video.picture,
+          crop: reader.crop,
+          width,
+          height,
+          timeBase: planned.video.timeBase,
+          threads: 1,
+        },
+        (frame) => {
+          const luma = frame.toBuffer().subarray(0, width * 4);
+          top = luma.reduce((sum, byte) => sum + byte, 0) / luma.length;
+        },
+      );
+      const first = reader.take()!;
+      filter.push(first.frame, first.pts);
+      filter.flush();
+      filter.close();
+      reader.close();
+      return top;
+    };
+    // The first picture has the number 0: its top rows are black until they are cut off.
+    expect(brightness(whole, 180)).toBeLessThan(30);
+    expect(brightness(source, 148)).toBeGreaterThan(50);
   });
 });
 

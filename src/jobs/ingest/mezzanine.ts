@@ -54,7 +54,8 @@ export const makeMezzanine = async (
     );
     if (!index.video || index.video.pts.length === 0) throw new KinoraError('invalid_input');
     const { width, height, timeBase } = plan;
-    return { index: index.video, width, height, timeBase };
+    // MP4 counts in whole parts of a second, whatever the clock of the source.
+    return { index: index.video, width, height, timeBase: { num: 1, den: timeBase.den } };
   } finally {
     await stored.release();
   }
