@@ -70,11 +70,15 @@ export const readPictures = (page: Page): Promise<void> =>
     video.addEventListener('waiting', () => {
       if (!video.seeking && !video.ended) window.stalls++;
     });
-    const read = (_: number, { mediaTime }: VideoFrameCallbackMetadata) => {
+    const read = () => {
+      // The callback may come late, when the next picture is already shown: the frame itself tells its time.
+      const frame = new VideoFrame(video);
+      const mediaSeconds = frame.timestamp / 1e6;
       canvas.width = video.videoWidth;
       canvas.height = video.videoHeight;
       const context = canvas.getContext('2d', { willReadFrequently: true })!;
-      context.drawImage(video, 0, 0);
+      context.drawImage(frame, 0, 0);
+      frame.close();
       const rowHeight = canvas.height / 24;
       const lumaAt = (bar: number, row: number) =>
         context.getImageData(((bar + 0.5) * canvas.width) / 16, (row + 0.5) * rowHeight, 1, 1).data[1]!;
@@ -84,7 +88,7 @@ export const readPictures = (page: Page): Promise<void> =>
         const below = lumaAt(bar, 1);
         counter = Math.abs(above - below) < 60 || counter < 0 ? -1 : counter * 2 + (above > below ? 1 : 0);
       }
-      window.pictures.push({ mediaSeconds: mediaTime, counter });
+      window.pictures.push({ mediaSeconds, counter });
       video.requestVideoFrameCallback(read);
     };
     video.requestVideoFrameCallback(read);
