@@ -1,0 +1,46 @@
+// Runs the benchmarks, or those named: `npm run bench -- segment-latency serve-cached`. Every figure stands beside a reference
+// that was measured in the same run, and is compared by ratio: lone numbers say more about the machine than about Kinora.
+import { cpus, loadavg, release } from 'node:os';
+import { hasProgram, versionOf } from './support/programs.mjs';
+
+const names = [
+  'time-to-ready',
+  'segment-latency',
+  'play-through',
+  'several-viewers',
+  'audio',
+  'serve-cached',
+  'api',
+  'memory',
+];
+
+const wanted = process.argv.slice(2);
+const unknown = wanted.filter((name) => !names.includes(name));
+if (unknown.length > 0) {
+  console.error(`No benchmark is called ${unknown.join(', ')}. There are: ${names.join(', ')}.`);
+  process.exit(2);
+}
+
+const [cpu] = cpus();
+console.log(`${cpus().length} x ${cpu.model.trim()}, Linux ${release()}, Node.js ${process.version}`);
+console.log(`ffmpeg ${versionOf('ffmpeg', '-version')}, nginx ${versionOf('nginx', '-v')}`);
+const [load] = loadavg();
+console.log(
+  `load before the start ${load.toFixed(2)}${load > 0.5 ? ': the machine is NOT quiet, look at ratios only' : ''}`,
+);
+
+let skipped = 0;
+for (const name of wanted.length > 0 ? wanted : names) {
+  const { title, needs, run } = await import(`./${name}.mjs`);
+  console.log(`\n## ${name}: ${title}\n`);
+  const missing = needs.filter((program) => !hasProgram(program));
+  if (missing.length > 0) {
+    skipped += 1;
+    console.log(`SKIPPED: ${missing.join(' and ')} not found. apt-get install -y ffmpeg nginx-light`);
+    continue;
+  }
+  const startedMs = performance.now();
+  await run();
+  console.log(`\n(${((performance.now() - startedMs) / 1000).toFixed(0)} s)`);
+}
+if (skipped > 0) console.log(`\n${skipped} SKIPPED for want of a reference to compare with.`);

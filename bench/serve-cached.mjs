@@ -1,0 +1,116 @@
+import { link, mkdir, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { dirname, join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { ratio, spread, table } from './support/figures.mjs';
+import { startKinora } from './support/kinora.mjs';
+import { load } from './support/load.mjs';
+import { movie } from './support/media.mjs';
+import { startOrigin } from './support/origin.mjs';
+import { readMedia, readMultivariant } from './support/playlist.mjs';
+import { cpuSecondsOf } from './support/processes.mjs';
+import { start } from './support/programs.mjs';
+
+export const title = 'cached segments on 16 connections, beside nginx (sendfile, one worker) with the same files';
+export const needs = ['ffmpeg', 'nginx'];
+
+const REPETITIONS = 5;
+const SECONDS = 4;
+
+const freePort = () =>
+  new Promise((resolve) => {
+    const server = createServer().listen(0, '127.0.0.1', () => {
+      const { port } = server.address();
+      server.close(() => resolve(port));
+    });
+  });
+
+const startNginx = async (root) => {
+  const port = await freePort();
+  const config = join(root, 'nginx.conf');
+  const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
+    (name) => `${name}_temp_path ${root}/tmp;`,
+  );
+  await writeFile(
+    config,
+    `daemon off; worker_processes 1; pid ${root}/nginx.pid; error_log ${root}/error.log; ${process.getuid() === 0 ? 'user root;' : ''}
+events { worker_connections 256; }
+http { access_log off; sendfile on; tcp_nopush on; keepalive_requests 1000000; open_file_cache max=1000; default_type video/mp4;
+${temporary.join(' ')}
+server { listen 127.0.0.1:${port}; root ${root}/www; } }`,
+  );
+  const { ended, stop, pid } = start('nginx', ['-p', root, '-c', config]);
+  const url = `http://127.0.0.1:${port}`;
+  while (!(await fetch(url).catch(() => undefined))) await delay(20);
+  return {
+    url,
+    pid,
+    stop: () => {
+      stop('SIGQUIT');
+      return ended;
+    },
+  };
+};
+
+/** The file in the cache behind a path: a name there ends in the digest of its content. */
+const cachedFiles = async (dataDir, assetId) => {
+  const directory = join(dataDir, 'cache', assetId.slice(0, 2), assetId);
+  const names = await readdir(directory, { recursive: true });
+  return new Map(names.filter((name) => name.includes('~')).map((name) => [name.split('~')[0], join(directory, name)]));
+};
+
+export const run = async () => {
+  const origin = await startOrigin(await movie(60));
+  const kinora = await startKinora();
+  const root = await mkdtemp(join(kinora.dataDir, 'nginx-'));
+  let nginx;
+  try {
+    // Plus quality: the top rung is copied, 2.3 MB a segment, as large as segments of 1080p are.
+    const asset = await kinora.createAsset(origin.url, { video_quality: 'plus' });
+    const { videos } = await readMultivariant(kinora, asset.playbackId);
+    const { segments } = await readMedia(kinora, videos[0]);
+    for (const { path } of segments) await kinora.get(path);
+    const files = await cachedFiles(kinora.dataDir, asset.id);
+    const paths = segments.map(({ path }) => path);
+    for (const path of paths) {
+      // /<playback id>/<plan>/<rendition>/<file>
+      const target = join(root, 'www', path);
+      await mkdir(dirname(target), { recursive: true });
+      await link(files.get(path.split('/').slice(2).join('/')), target);
+    }
+    await mkdir(join(root, 'tmp'), { recursive: true });
+    nginx = await startNginx(root);
+    await kinora.idle();
+    const measure = async (server) => {
+      const cpu = cpuSecondsOf(server.pid);
+      const result = await load(server.url, paths, { seconds: SECONDS });
+      return { ...result, cpuPerGigabyte: ((cpuSecondsOf(server.pid) - cpu) * 1e9) / result.bytes };
+    };
+    const [ours, theirs] = [[], []];
+    for (let i = -1; i < REPETITIONS; i++) {
+      const [a, b] = [await measure(kinora), await measure(nginx)];
+      if (i < 0) continue;
+      ours.push(a);
+      theirs.push(b);
+    }
+    const { size } = await stat(files.values().next().value);
+    console.log(
+      `${paths.length} segments of about ${(size / 1e6).toFixed(1)} MB; median (min to max) of ${REPETITIONS} x ${SECONDS} s, in turn; the load comes from the same cores\n`,
+    );
+    const row = (label, field) => {
+      const [a, b] = [ours, theirs].map((results) => results.map((result) => result[field]));
+      return [label, spread(a), spread(b), ratio(a, b)];
+    };
+    table([
+      ['', 'Kinora', 'nginx', 'Kinora / nginx'],
+      row('GB/s', 'gigabytesPerSecond'),
+      row('segments/s', 'requestsPerSecond'),
+      row('CPU seconds per GB', 'cpuPerGigabyte'),
+    ]);
+  } finally {
+    await nginx?.stop();
+    await kinora.stop();
+    origin.stop();
+    await rm(root, { recursive: true, force: true });
+  }
+};

@@ -1,0 +1,97 @@
+// A server as its users start it: `kinora serve` with default options on a fresh data directory.
+import { spawn } from 'node:child_process';
+import { randomBytes, randomUUID } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { cpuSecondsOf } from './processes.mjs';
+
+const main = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
+const POLL_MS = 20;
+
+export const startKinora = async () => {
+  const dataDir = await mkdtemp(join(tmpdir(), 'kinora-bench-'));
+  const token = `${randomUUID()}:${randomBytes(32).toString('base64url')}`;
+  const child = spawn(process.execPath, [main, 'serve'], {
+    env: {
+      PATH: process.env.PATH,
+      KINORA_DATA_DIR: dataDir,
+      KINORA_PORT: '0',
+      KINORA_SAMPLE: 'false',
+      KINORA_ALLOW_PRIVATE_SOURCES: 'true',
+      KINORA_TOKEN: token,
+      KINORA_LOG_LEVEL: 'info',
+      KINORA_LOG_FORMAT: 'json',
+    },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let log = '';
+  child.stderr.on('data', (chunk) => {
+    log += chunk;
+  });
+  const ended = new Promise((resolve) => child.on('close', resolve));
+  const url = await new Promise((resolve, reject) => {
+    let output = '';
+    child.stdout.on('data', (chunk) => {
+      output += chunk;
+      const address = /Address\s+(http:\S+)/.exec(output);
+      if (address) resolve(address[1]);
+    });
+    child.on('close', () => reject(new Error(`the server did not start: ${log.slice(-2000)}`)));
+  });
+  const authorization = `Basic ${Buffer.from(token).toString('base64')}`;
+
+  const api = async (method, path, body) => {
+    const answer = await fetch(`${url}/video/v1${path}`, {
+      method,
+      headers: { authorization, ...(body && { 'content-type': 'application/json' }) },
+      ...(body && { body: JSON.stringify(body) }),
+    });
+    const text = await answer.text();
+    if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${text}`);
+    return text ? JSON.parse(text).data : undefined;
+  };
+
+  /** From the request to `ready`. `readyMs` is a time of `performance.now`. */
+  const createAsset = async (sourceUrl, fields = {}) => {
+    const postedMs = performance.now();
+    let asset = await api('POST', '/assets', {
+      inputs: [{ url: sourceUrl }],
+      playback_policies: ['public'],
+      ...fields,
+    });
+    while (asset.status === 'preparing') {
+      await delay(POLL_MS);
+      asset = await api('GET', `/assets/${asset.id}`);
+    }
+    if (asset.status !== 'ready') throw new Error(JSON.stringify(asset.errors));
+    return { ...asset, playbackId: asset.playback_ids[0].id, postedMs, readyMs: performance.now() };
+  };
+
+  const get = async (path) => {
+    const answer = await fetch(new URL(path, url));
+    const bytes = Buffer.from(await answer.arrayBuffer());
+    if (!answer.ok) throw new Error(`${path}: ${answer.status} ${bytes}`);
+    return bytes;
+  };
+
+  /** Waits until the server and its media processes do nothing any more, read-ahead included. */
+  const idle = async () => {
+    for (let quiet = 0, before = cpuSecondsOf(child.pid); quiet < 3; ) {
+      await delay(100);
+      const now = cpuSecondsOf(child.pid);
+      quiet = now - before <= 0.01 ? quiet + 1 : 0;
+      before = now;
+    }
+  };
+
+  const stop = async () => {
+    child.kill('SIGTERM');
+    await ended;
+    await rm(dataDir, { recursive: true, force: true });
+  };
+
+  return { url, pid: child.pid, dataDir, authorization, api, createAsset, get, idle, stop, log: () => log };
+};

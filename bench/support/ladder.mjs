@@ -1,0 +1,11 @@
+// The rungs that Kinora gives a 1080p source in basic quality, and the ffmpeg options that ask for the same pictures.
+
+export const maxRates = { 1080: 3500, 720: 1800, 480: 900, 270: 300 };
+
+export const scaleTo = ({ width, height }) => `scale=${width}:${height}:flags=bicubic`;
+
+/** The settings of Kinora's encoder; `kilobits` is the peak rate. */
+export const x264 = (kilobits, crf = 23) => [
+  ...['-preset', 'veryfast', '-profile:v', 'high', '-crf', String(crf), '-bf', '2'],
+  ...['-maxrate', `${kilobits}k`, '-bufsize', `${2 * kilobits}k`],
+];

@@ -1,0 +1,48 @@
+// The files that are measured with, made once by ffmpeg: 1080p30 H.264 with a key frame every 2 s and AAC, about 34 MB a
+// minute. Longer ones repeat the same packets, so that only the length differs.
+import { existsSync } from 'node:fs';
+import { mkdir, rename, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { ffmpeg } from './programs.mjs';
+
+const directory = fileURLToPath(new URL('../../node_modules/.cache/kinora-bench', import.meta.url));
+
+const made = async (name, ...args) => {
+  const path = join(directory, name);
+  if (existsSync(path)) return path;
+  await mkdir(directory, { recursive: true });
+  const temporary = join(directory, `part-${name}`);
+  await ffmpeg(...args, temporary).ended;
+  await rename(temporary, path);
+  return path;
+};
+
+const picture = 'testsrc2=size=1920x1080:rate=30,noise=alls=6:allf=t';
+const sound = 'sine=frequency=440:beep_factor=4:sample_rate=48000,aeval=val(0)|0.7*val(0)';
+const h264 =
+  '-c:v libx264 -preset veryfast -b:v 4500k -maxrate 6000k -bufsize 9000k -g 60 -keyint_min 60 -sc_threshold 0 -pix_fmt yuv420p';
+
+/** `seconds`: 10, or whole minutes. */
+export const movie = async (seconds) => {
+  const minute = ['-f', 'lavfi', '-i', picture, '-f', 'lavfi', '-i', sound, '-t', '60', ...h264.split(' ')];
+  const one = await made('movie-60.mp4', ...minute, '-c:a', 'aac', '-b:a', '128k', '-movflags', '+faststart');
+  if (seconds === 60) return one;
+  const loops = String(Math.ceil(seconds / 60) - 1);
+  const copy = ['-stream_loop', loops, '-i', one, '-t', String(seconds), '-c', 'copy', '-movflags', '+faststart'];
+  return made(`movie-${seconds}.mp4`, ...copy);
+};
+
+/** Ten minutes of 5.1 FLAC beside a small picture: nothing of its sound can be copied. */
+export const surround = () =>
+  made(
+    'surround.mkv',
+    ...['-f', 'lavfi', '-i', 'testsrc2=size=320x180:rate=30', '-f', 'lavfi'],
+    ...[
+      '-i',
+      'anoisesrc=color=pink:amplitude=0.3:sample_rate=48000,pan=5.1|c0=c0|c1=0.8*c0|c2=0.5*c0|c3=0.2*c0|c4=0.4*c0|c5=0.3*c0',
+    ],
+    ...['-t', '600', '-c:v', 'libx264', '-preset', 'ultrafast', '-g', '60', '-pix_fmt', 'yuv420p', '-c:a', 'flac'],
+  );
+
+export const megabytes = async (path) => (await stat(path)).size / 1e6;

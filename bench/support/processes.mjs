@@ -1,0 +1,49 @@
+// What a process and everything that it started cost, from /proc.
+import { readdirSync, readFileSync } from 'node:fs';
+
+const read = (path) => {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    // It ended between the listing and the reading.
+    return '';
+  }
+};
+
+const statOf = (pid) => read(`/proc/${pid}/stat`).split(') ')[1]?.split(' ');
+
+/** `root` and its descendants. */
+export const treeOf = (root) => {
+  const parents = new Map();
+  for (const name of readdirSync('/proc')) {
+    if (!/^\d+$/.test(name)) continue;
+    const fields = statOf(name);
+    if (fields) parents.set(Number(name), Number(fields[1]));
+  }
+  const tree = new Set([root]);
+  for (let size = 0; size !== tree.size; ) {
+    size = tree.size;
+    for (const [pid, parent] of parents) if (tree.has(parent)) tree.add(pid);
+  }
+  return [...tree];
+};
+
+/** CPU seconds, including those of children that have ended. */
+export const cpuSecondsOf = (root) => {
+  let ticks = 0;
+  for (const pid of treeOf(root)) {
+    const fields = statOf(pid);
+    if (fields) ticks += fields.slice(11, 15).reduce((sum, field) => sum + Number(field), 0);
+  }
+  return ticks / 100;
+};
+
+/** Proportional set size in MB: pages that several processes share are counted once. */
+export const memoryOf = (root) => {
+  const memory = { server: 0, media: 0 };
+  for (const pid of treeOf(root)) {
+    const kilobytes = Number(/^Pss:\s+(\d+)/m.exec(read(`/proc/${pid}/smaps_rollup`))?.[1] ?? 0);
+    memory[pid === root ? 'server' : 'media'] += (kilobytes * 1024) / 1e6;
+  }
+  return memory;
+};
