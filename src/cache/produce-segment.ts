@@ -8,7 +8,7 @@ import type { AudioPlan, Plan, VideoPlan, VideoRendition } from '../media/plan.j
 import { type MediaPool, type MediaPriority, mediaPriority } from '../pool/media-pool.js';
 import type { MediaJob, MediaResults } from '../pool/protocol.js';
 import type { BlobStore } from '../storage/blob-store.js';
-import { mezzanineKey, sourceKey } from '../storage/keys.js';
+import { joinedKey, mezzanineKey, sourceKey } from '../storage/keys.js';
 import type { Logger } from '../telemetry/logger.js';
 import { keyPath } from './cache-path.js';
 import { createCrashMemory } from './crash-memory.js';
@@ -92,7 +92,7 @@ export const createSegmentProducer = (deps: SegmentProducerDeps): SegmentProduce
     work: Work,
     production: Production,
   ): Promise<void> => {
-    const blob = await blobs.openLocal(video.access === 'mezzanine' ? mezzanineKey(asset.id) : sourceKey(asset.id));
+    const blob = await blobs.openLocal(video.access === 'mezzanine' ? mezzanineKey(asset.id) : playedKey(asset));
     try {
       const seconds = (video.boundaries[number + 1]! - video.boundaries[number]!) / video.timescale;
       let encoder = rendition.encoder;
@@ -130,7 +130,7 @@ export const createSegmentProducer = (deps: SegmentProducerDeps): SegmentProduce
     work: Work,
     production: Production,
   ): Promise<void> => {
-    const blob = await blobs.openLocal(sourceKey(asset.id));
+    const blob = await blobs.openLocal(playedKey(asset));
     try {
       const outPaths = keys.map(() => production.temporaryPath());
       await run(asset, audioChunkJob(audio, first, blob.path, outPaths), work, production);
@@ -250,6 +250,8 @@ export const createSegmentProducer = (deps: SegmentProducerDeps): SegmentProduce
     stop: () => readAhead.stop(),
   };
 };
+
+const playedKey = ({ id, plan }: PlayableAsset): string => (plan.joined ? joinedKey(id) : sourceKey(id));
 
 const audioInit = (audio: AudioPlan): Uint8Array => {
   const { sampleRate, channels, audioSpecificConfig } = audio;

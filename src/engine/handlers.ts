@@ -1,5 +1,6 @@
 import { makeAudioChunk } from './audio-chunk.js';
 import { indexSource } from './index-source.js';
+import { joinRecordings } from './join-recordings.js';
 import { measureLoudness } from './loudness.js';
 import { makeMezzanine } from './mezzanine.js';
 import { probe } from './probe.js';
@@ -19,5 +20,6 @@ export const handlers: MediaHandlers = {
   'audio-chunk': makeAudioChunk,
   loudness: measureLoudness,
   mezzanine: makeMezzanine,
+  join: joinRecordings,
   sample: makeSample,
 };

@@ -6,6 +6,7 @@ import type { Clock } from '../lib/clock.js';
 import { isKinoraError, KinoraError } from '../lib/errors.js';
 import { decideAccess } from '../media/access-decision.js';
 import { describeReadyAsset } from '../media/asset-properties.js';
+import { isMpegStreamFormat } from '../media/pictures.js';
 import type { Plan } from '../media/plan.js';
 import { type AssetSettings, planAsset } from '../media/plan-asset.js';
 import type { SourceFacts } from '../media/source-facts.js';
@@ -15,11 +16,13 @@ import type { SourceFetcher } from '../net/fetch-source.js';
 import { type MediaPool, mediaPriority } from '../pool/media-pool.js';
 import type { Job, JobContext, QueueWorker } from '../queue/queue.js';
 import type { BlobStore } from '../storage/blob-store.js';
-import { assetPrefix, indexKey, sourceKey } from '../storage/keys.js';
+import { indexKey, sourceKey } from '../storage/keys.js';
 import type { Logger } from '../telemetry/logger.js';
 import { describeInputFile } from './ingest/input-file.js';
+import { withJoinedRecordings } from './ingest/join-recordings.js';
 import { makeMezzanine } from './ingest/mezzanine.js';
 import { readIndex } from './ingest/read-index.js';
+import { removeAssetFiles } from './purge.js';
 
 export interface IngestDeps {
   readonly state: IngestState;
@@ -65,15 +68,14 @@ export const createIngestWorker = (deps: IngestDeps, concurrency: number): Queue
     } catch (error) {
       if (!(await deps.state.find(assetId))) {
         // Deleted meanwhile: what this run wrote after the purge goes too.
-        await deps.segments.removeAsset(assetId);
-        await deps.blobs.deletePrefix(assetPrefix(assetId));
+        await removeAssetFiles(deps, assetId);
         return;
       }
       throw await bound(deps.state, assetId, error);
     }
   },
   onFailed: async (job: Job<IngestPayload>, error) => {
-    deps.logger.warn({ asset_id: job.payload.assetId, job_id: job.id, err: error }, 'ingest failed');
+    deps.logger.warn({ asset_id: job.payload.assetId, job_id: job.id, err: error }, 'the ingest failed');
     await deps.state.fail(job.payload.assetId, error);
   },
 });
@@ -96,9 +98,11 @@ const ingest = async (deps: IngestDeps, assetId: string, signal: AbortSignal): P
   if (row?.asset.status !== 'preparing') return;
   const { asset, media, mainInput } = row;
   const startedMs = deps.clock.monotonicMs();
+  deps.logger.info({}, 'the ingest begins');
 
   await storeSource(deps, assetId, String(mainInput.settings.url), media.source_validator, signal);
   const storedMs = deps.clock.monotonicMs();
+  deps.logger.info({ download_ms: Math.round(storedMs - startedMs) }, 'the source is stored');
   const source = await deps.blobs.openLocal(sourceKey(assetId));
   try {
     const facts = (media.facts as SourceFacts | null) ?? (await probe(deps, assetId, source.path, signal));
@@ -114,24 +118,27 @@ const ingest = async (deps: IngestDeps, assetId: string, signal: AbortSignal): P
         isTest: asset.is_test,
       },
     };
-    let plan = (media.plan as Plan | null) ?? (await makePlan(deps, input, signal));
+    const stored = media.plan as Plan | null;
+    let { plan, facts: playedFacts } = stored ? { plan: stored, facts } : await makePlan(deps, input, signal);
     const warm = () => deps.producer.warm({ id: assetId, plan }, { signal, priority: mediaPriority.warmUp });
     try {
       await warm();
     } catch (error) {
       if (plan.video?.access !== 'source' || !isPictureFailure(error)) throw error;
       // The three tried places were fine and this one is not: read the pictures once in order instead.
-      plan = await makePlan(deps, input, signal, { reason: 'a segment could not be made', sequential: true });
+      const problem = { reason: 'a segment could not be made', sequential: true };
+      ({ plan, facts: playedFacts } = await makePlan(deps, input, signal, problem));
       await warm();
     }
     throwIfAborted(signal);
-    await deps.state.complete(assetId, {
-      properties: describeReadyAsset(plan, facts),
-      facts,
+    const completed = await deps.state.complete(assetId, {
+      properties: describeReadyAsset(plan, playedFacts),
+      facts: playedFacts,
       inputSettings: mainInput.settings,
     });
-    const elapsed = { download_ms: storedMs - startedMs, elapsed_ms: deps.clock.monotonicMs() - startedMs };
-    deps.logger.info({ ...elapsed, duration_s: plan.durationSeconds }, 'asset is ready');
+    if (!completed) throw new KinoraError('not_found');
+    const elapsedMs = Math.round(deps.clock.monotonicMs() - startedMs);
+    deps.logger.info({ elapsed_ms: elapsedMs, duration_s: plan.durationSeconds }, 'the asset is ready');
   } finally {
     await source.release();
   }
@@ -153,12 +160,17 @@ const storeSource = async (
   });
 };
 
+const probeJob = (path: string) =>
+  ({ kind: 'probe', source: { path }, maxPixels: MAX_PIXELS, maxStreams: MAX_STREAMS }) as const;
+
 const probe = async (deps: IngestDeps, assetId: string, path: string, signal: AbortSignal): Promise<SourceFacts> => {
-  const facts = await deps.pool.run(
-    { kind: 'probe', source: { path }, maxPixels: MAX_PIXELS, maxStreams: MAX_STREAMS },
-    { priority: mediaPriority.warmUp, signal, fresh: true },
-  );
+  const facts = await deps.pool.run(probeJob(path), { priority: mediaPriority.warmUp, signal, fresh: true });
   await deps.state.saveFacts(assetId, facts, describeInputFile(facts));
+  const { formatName: format, durationSeconds: duration_s } = facts;
+  deps.logger.info(
+    { format, duration_s, video: facts.video?.codec, audio: facts.audio[0]?.codec },
+    'the source is probed',
+  );
   return facts;
 };
 
@@ -181,6 +193,8 @@ interface PlanInput {
   readonly path: string;
   readonly facts: SourceFacts;
   readonly normalize: boolean;
+  /** `path` is the copy with the recordings laid end to end. */
+  readonly joined?: true;
   readonly settings: AssetSettings;
 }
 
@@ -190,24 +204,55 @@ const makePlan = async (
   input: PlanInput,
   signal: AbortSignal,
   knownProblem?: Problem,
-): Promise<Plan> => {
+): Promise<Planned> => {
   const { assetId, path, facts, settings } = input;
   const index = await readIndex(deps, indexKey(assetId), path, facts, signal);
   const reasons = judgeInput(facts, index, settings.maxResolutionTier);
   if (reasons) await deps.state.saveReasons(assetId, reasons);
+  if (!index.discontinuous || !isMpegStreamFormat(facts.formatName))
+    return { plan: await planFile(deps, input, index, signal, knownProblem), facts };
+  const probeFile = (file: string) => deps.pool.run(probeJob(file), { priority: mediaPriority.warmUp, signal });
+  return withJoinedRecordings(deps, input, probeFile, signal, async (joined) => {
+    if (!joined) return { plan: await planFile(deps, input, index, signal, knownProblem), facts };
+    await deps.state.saveFacts(assetId, joined.facts);
+    const played = { ...input, path: joined.path, facts: joined.facts, joined: true } as const;
+    return { plan: await planFile(deps, played, joined.index, signal, knownProblem), facts: joined.facts };
+  });
+};
+
+/** The plan and the facts of the file that it reads. */
+interface Planned {
+  readonly plan: Plan;
+  readonly facts: SourceFacts;
+}
+
+const planFile = async (
+  deps: IngestDeps,
+  input: PlanInput,
+  index: SourceIndex,
+  signal: AbortSignal,
+  knownProblem: Problem | undefined,
+): Promise<Plan> => {
+  const { assetId, path, facts, settings } = input;
   const problem = knownProblem ?? (await findProblem(deps, path, facts, index, signal));
   const gainDb = input.normalize ? await measureGain(deps, path, facts, signal) : undefined;
   const mezzanine = problem && (await transcode(deps, input, index, problem, signal));
-  const plan = planAsset({
+  const planned = planAsset({
     facts,
     index,
     settings: { ...settings, ...(gainDb !== undefined && { normalizeGainDb: gainDb }) },
     ...(mezzanine && { mezzanine }),
   });
+  const plan: Plan = input.joined ? { ...planned, joined: true } : planned;
   if (plan.durationSeconds <= 0) refuse('The input file does not contain any playable duration.');
   if (plan.durationSeconds > MAX_DURATION_SECONDS)
     refuse('The input file is longer than the maximum duration of 12 hours.');
   await deps.state.savePlan(assetId, plan);
+  const { access, renditions } = plan.video ?? {};
+  deps.logger.info(
+    { access, renditions: renditions?.map(({ name, kind }) => `${name} ${kind}`) },
+    'the asset is planned',
+  );
   return plan;
 };
 

@@ -9,6 +9,8 @@ export interface Plan {
   readonly version: 1;
   /** Length of the whole presentation (the longer of picture and sound), seconds; equals the sum of segment durations. */
   readonly durationSeconds: number;
+  /** Pictures and sound are read from the copy of the source in which its recordings are laid end to end. */
+  readonly joined?: true;
   readonly video?: VideoPlan;
   readonly audio?: AudioPlan;
 }

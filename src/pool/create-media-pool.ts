@@ -12,6 +12,8 @@ export interface MediaPoolOptions extends SandboxOptions {
   readonly size: number;
   /** A process is replaced after so many jobs; 200 when absent. */
   readonly jobsPerProcess?: number;
+  /** Wall-clock limits per kind of job in place of the defaults. */
+  readonly deadlinesMs?: Partial<Record<MediaJob['kind'], number>>;
 }
 
 type Result = MediaResults[MediaJob['kind']];
@@ -40,6 +42,7 @@ const defaultDeadlineMs: Record<MediaJob['kind'], number> = {
   'audio-chunk': 60_000,
   loudness: 30 * 60_000,
   mezzanine: 30 * 60_000,
+  join: 30 * 60_000,
   sample: 5 * 60_000,
 };
 
@@ -189,7 +192,7 @@ export const createMediaPool = async (options: MediaPoolOptions): Promise<MediaP
         const entry: Entry = {
           job,
           sequence: sequence++,
-          deadlineMs: runOptions.deadlineMs ?? defaultDeadlineMs[job.kind],
+          deadlineMs: runOptions.deadlineMs ?? options.deadlinesMs?.[job.kind] ?? defaultDeadlineMs[job.kind],
           onProgress: runOptions.onProgress ?? (() => undefined),
           resolve: (result) => {
             signal?.removeEventListener('abort', onAbort);

@@ -147,6 +147,18 @@ export interface MezzanineResult {
   readonly decodeErrors: number;
 }
 
+/** Lays the recordings of an MPEG stream whose clock jumps end to end, as a transport stream at `outPath`. */
+export interface JoinJob {
+  readonly kind: 'join';
+  readonly source: MediaSource;
+  readonly streamIndexes: readonly number[];
+  readonly outPath: string;
+}
+export interface JoinResult {
+  /** With fewer than 2 nothing was written. */
+  readonly recordings: number;
+}
+
 /** A moving picture with a frame counter, a clock and a beep each second, H.264 + AAC in MP4. */
 export interface SampleJob {
   readonly kind: 'sample';
@@ -165,6 +177,7 @@ export type MediaJob =
   | AudioChunkJob
   | LoudnessJob
   | MezzanineJob
+  | JoinJob
   | SampleJob;
 
 export interface MediaResults {
@@ -176,6 +189,7 @@ export interface MediaResults {
   'audio-chunk': AudioChunkResult;
   loudness: LoudnessResult;
   mezzanine: MezzanineResult;
+  join: JoinResult;
   sample: { readonly sizeBytes: number };
 }
 

@@ -31,7 +31,8 @@ export interface IngestState {
   find(assetId: string): Promise<IngestRow | undefined>;
   /** Which version of the remote file the download has begun. */
   saveSourceValidator(assetId: string, validator: string | undefined): Promise<void>;
-  saveFacts(assetId: string, facts: SourceFacts, inputFile: object): Promise<void>;
+  /** `inputFile` is what `input-info` shows of the main input. */
+  saveFacts(assetId: string, facts: SourceFacts, inputFile?: object): Promise<void>;
   savePlan(assetId: string, plan: Plan): Promise<void>;
   saveReasons(assetId: string, reasons: Record<string, string>): Promise<void>;
   /** `percent` counts only within `transcoding`. */
@@ -51,7 +52,8 @@ export const createIngestState = (database: Database, clock: Clock): IngestState
     saveSourceValidator: (assetId, validator) => saveSourceValidator(db, assetId, validator ?? null),
     saveFacts: (assetId, facts, inputFile) =>
       database.transaction(async (tx) => {
-        if (await saveMedia(tx, assetId, { facts })) await saveInputFile(tx, assetId, inputFile);
+        const known = await saveMedia(tx, assetId, { facts });
+        if (known && inputFile) await saveInputFile(tx, assetId, inputFile);
       }),
     savePlan: async (assetId, plan) => {
       await saveMedia(db, assetId, { plan });

@@ -1,0 +1,67 @@
+import { createReadStream } from 'node:fs';
+import type { SourceFacts } from '../../media/source-facts.js';
+import type { SourceIndex } from '../../media/source-index.js';
+import { mediaPriority } from '../../pool/media-pool.js';
+import { joinedIndexKey, joinedKey } from '../../storage/keys.js';
+import { type IndexDeps, readIndex } from './read-index.js';
+import { withTemporaryFile } from './temporary-file.js';
+
+export interface JoinedSource {
+  readonly path: string;
+  readonly facts: SourceFacts;
+  readonly index: SourceIndex;
+}
+
+/**
+ * Calls `use` with a copy of an MPEG stream in which several recordings, joined with jumps of the clock, are laid end to
+ * end; undefined when the file is one recording. A finished copy of an earlier run is used as it is.
+ */
+export const withJoinedRecordings = async <T>(
+  deps: IndexDeps,
+  source: { readonly assetId: string; readonly path: string; readonly facts: SourceFacts },
+  probe: (path: string) => Promise<SourceFacts>,
+  signal: AbortSignal,
+  use: (joined: JoinedSource | undefined) => Promise<T>,
+): Promise<T> => {
+  const { assetId } = source;
+  if (!(await deps.blobs.stat(joinedKey(assetId))) && !(await join(deps, assetId, source, signal)))
+    return use(undefined);
+  const blob = await deps.blobs.openLocal(joinedKey(assetId));
+  try {
+    const facts = await probe(blob.path);
+    const index = await readIndex(deps, joinedIndexKey(assetId), blob.path, facts, signal);
+    return await use({ path: blob.path, facts, index });
+  } finally {
+    await blob.release();
+  }
+};
+
+const join = (
+  deps: IndexDeps,
+  assetId: string,
+  { path, facts }: { readonly path: string; readonly facts: SourceFacts },
+  signal: AbortSignal,
+): Promise<boolean> =>
+  withTemporaryFile(deps.temporaryDir, async (outPath) => {
+    const streams = [facts.video, facts.audio[0]].filter((stream) => stream !== undefined);
+    const { recordings } = await deps.pool.run(
+      {
+        kind: 'join',
+        source: { path, formatName: facts.formatName },
+        streamIndexes: streams.map(({ streamIndex }) => streamIndex),
+        outPath,
+      },
+      { priority: mediaPriority.warmUp, signal },
+    );
+    if (recordings < 2) return false;
+    const target = await deps.blobs.resumeWrite(joinedKey(assetId));
+    try {
+      await target.restart();
+      for await (const bytes of createReadStream(outPath, { highWaterMark: 2 ** 20 })) await target.write(bytes);
+      await target.commit();
+    } catch (error) {
+      await target.discard();
+      throw error;
+    }
+    return true;
+  });
