@@ -58,7 +58,7 @@ export const parsePlaybackModifiers = (
 
   const order = texts.get('rendition_order');
   if (order !== undefined && order !== 'desc') return bad('rendition_order');
-  for (const flag of FLAGS) if (!['true', 'false', undefined].includes(texts.get(flag))) return bad(flag);
+  for (const flag of FLAGS) if (texts.has(flag) && !BOOLEANS.has(texts.get(flag)!)) return bad(flag);
   const defaultSubtitlesLang = texts.get('default_subtitles_lang');
   if (defaultSubtitlesLang !== undefined && !LANGUAGE_TAG.test(defaultSubtitlesLang))
     return bad('default_subtitles_lang');
@@ -78,10 +78,17 @@ export const parsePlaybackModifiers = (
     ...(assetStartSeconds !== undefined && { assetStartSeconds }),
     ...(assetEndSeconds !== undefined && { assetEndSeconds: Math.min(assetEndSeconds, durationSeconds) }),
     ...(defaultSubtitlesLang !== undefined && { defaultSubtitlesLang }),
-    redundantStreams: texts.get('redundant_streams') === 'true',
-    addAudioOnly: texts.get('add_audio_only') === 'true',
+    redundantStreams: BOOLEANS.get(texts.get('redundant_streams') ?? '') === true,
+    addAudioOnly: BOOLEANS.get(texts.get('add_audio_only') ?? '') === true,
   };
 };
+
+const BOOLEANS: ReadonlyMap<string, boolean> = new Map([
+  ['true', true],
+  ['1', true],
+  ['false', false],
+  ['0', false],
+]);
 
 const KNOWN = [
   'max_resolution',
