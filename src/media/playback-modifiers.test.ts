@@ -53,7 +53,7 @@ describe('parsePlaybackModifiers', () => {
     [{ rendition_order: 'asc' }, 'Invalid parameter: rendition_order'],
     [{ redundant_streams: 'yes' }, 'Invalid parameter: redundant_streams'],
     [{ roku_trick_play: 'yes' }, 'Invalid parameter: roku_trick_play'],
-    [{ exclude_pdt: 0 }, 'Invalid parameter: exclude_pdt'],
+    [{ exclude_pdt: 2 }, 'Invalid parameter: exclude_pdt'],
     [{ add_audio_only: 'TRUE' }, 'Invalid parameter: add_audio_only'],
     [{ default_subtitles_lang: 'de"' }, 'Invalid parameter: default_subtitles_lang'],
     [{ asset_start_time: 'abc' }, 'Invalid parameter: asset_start_time'],
