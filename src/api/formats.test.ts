@@ -19,6 +19,8 @@ describe('urls', () => {
     'ftp://a/b',
     'http://a:99999',
     'http://a\\b',
+    'https:///user:pass@a.b/c',
+    'https://?a',
   ])('%j cannot', (text) => expect(isWebUrl(text)).toBe(false));
 
   it('of assets name their id', () => {
