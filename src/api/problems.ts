@@ -15,20 +15,22 @@ export const formatPath = (path: Path): string =>
 /** Collects everything that is wrong with a request, so that the caller hears of all of it at once. */
 export class Problems {
   readonly #found: Problem[] = [];
+  readonly #fields = new Set<string>();
 
   /** `{path} {complaint}` */
   add(path: Path, complaint: string): void {
-    this.#found.push({ path, message: `${formatPath(path)} ${complaint}` });
+    this.addSentence(path, `${formatPath(path)} ${complaint}`);
   }
 
   /** A sentence of its own; `path` only decides its place among the others. */
   addSentence(path: Path, message: string): void {
     this.#found.push({ path, message });
+    this.#fields.add(formatPath(path));
   }
 
   /** Whether something is wrong with exactly this field: then rules about its value have nothing to add. */
   has(path: Path): boolean {
-    return this.#found.some((problem) => formatPath(problem.path) === formatPath(path));
+    return this.#fields.has(formatPath(path));
   }
 
   /**
@@ -37,19 +39,30 @@ export class Problems {
    */
   throwIfAny(body: unknown): void {
     if (this.#found.length === 0) return;
-    const placed = this.#found.map(({ path, message }) => ({ message, place: placeOf(body, path) }));
+    const placeOf = placesIn(body);
+    const placed = this.#found.map(({ path, message }) => ({ message, place: placeOf(path) }));
     placed.sort((a, b) => comparePlaces(a.place, b.place));
     throw new KinoraError('invalid_parameters', { messages: placed.map(({ message }) => message) });
   }
 }
 
-const placeOf = (body: unknown, path: Path): number[] => {
-  let value = body;
-  return path.map((part) => {
-    const at = typeof part === 'number' ? part : isObject(value) ? Object.keys(value).indexOf(part) : -1;
-    value = isObject(value) || Array.isArray(value) ? (value as Record<string | number, unknown>)[part] : undefined;
-    return at;
-  });
+/** Where the parts of a path stand in the body; -1 for what is not there. */
+const placesIn = (body: unknown): ((path: Path) => number[]) => {
+  // The keys of an object are numbered once: a body of many fields and many problems would keep the process busy for long.
+  const numbered = new Map<object, ReadonlyMap<string, number>>();
+  const numberOf = (object: object, key: string): number => {
+    const known = numbered.get(object) ?? new Map(Object.keys(object).map((name, at) => [name, at]));
+    numbered.set(object, known);
+    return known.get(key) ?? -1;
+  };
+  return (path) => {
+    let value = body;
+    return path.map((part) => {
+      const at = typeof part === 'number' ? part : isObject(value) ? numberOf(value, part) : -1;
+      value = isObject(value) || Array.isArray(value) ? (value as Record<string | number, unknown>)[part] : undefined;
+      return at;
+    });
+  };
 };
 
 const comparePlaces = (a: readonly number[], b: readonly number[]): number => {

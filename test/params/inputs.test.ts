@@ -32,6 +32,11 @@ const refused: [string, unknown, string[]][] = [
   ['a url with a blank', [{ url: 'https://media.example.org/a b.mp4' }], ['inputs[0].url must be a valid URL']],
   ['a url without a host', [{ url: 'https://' }], ['inputs[0].url must be a valid URL']],
   ['something else than an asset', [{ url: 'mux://uploads/x' }], ['inputs[0].url must be a valid URL']],
+  [
+    'more generated subtitles than there can be',
+    [{ ...main, generated_subtitles: Array(101).fill(0) }],
+    ['inputs[0].generated_subtitles must contain at most 100 entries'],
+  ],
   ['a text that is no url', 'nonsense', ['inputs[0].url must be a valid URL']],
   ['type not known', [main, { ...image, type: 'image' }], ['inputs[1].type must be one of: video, audio, text']],
   [

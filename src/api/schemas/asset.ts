@@ -1,9 +1,7 @@
 import { type Static, type TSchema, Type } from 'typebox';
-import { passthrough } from './common.js';
+import { MAX_ENTRIES, passthrough } from './common.js';
 import { Input } from './input.js';
 import { NewPlaybackId } from './playback-id.js';
-
-const MAX_ENTRIES = 100;
 
 /** A list that may be written as a plain string when it has one entry. */
 const listOrString = <T extends TSchema>(item: T, description: string, deprecated = false) =>

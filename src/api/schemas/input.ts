@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { passthrough } from './common.js';
+import { MAX_ENTRIES, passthrough } from './common.js';
 
 /** Languages of speech recognition; `auto` detects. */
 const GENERATED_SUBTITLE_LANGUAGES = (
@@ -37,6 +37,6 @@ export const Input = Type.Object({
   start_time: Type.Optional(Type.Number({ minimum: 0 })),
   end_time: Type.Optional(Type.Number({ minimum: 0 })),
   overlay_settings: Type.Optional(OverlaySettings),
-  generated_subtitles: Type.Optional(Type.Array(GeneratedSubtitles)),
+  generated_subtitles: Type.Optional(Type.Array(GeneratedSubtitles, { maxItems: MAX_ENTRIES })),
 });
 export type Input = Static<typeof Input>;
