@@ -52,6 +52,7 @@ describe('GET /video/v1/assets answers', () => {
     ['?limit=1&limit=2', (all) => all.slice(0, 2)],
     ['?unknown=1', (all) => all],
     ['?upload_id=nothing', () => []],
+    ['?upload_id=a%00b', () => []],
     ['?live_stream_id=nothing', () => []],
   ])('%s', async (query, expected) => {
     expect(await idsOf(query)).toEqual(expected(ids));
@@ -81,7 +82,7 @@ describe('GET /video/v1/assets answers', () => {
     const copies = Array.from({ length: 101 }, (_unused, at) => ({
       ...row,
       id: String(at).padStart(40, 'c'),
-      upload_id: `u${at}`,
+      upload_id: String(at).padStart(40, 'u'),
     }));
     await api.database.queryable
       .insertInto('asset')
@@ -89,9 +90,10 @@ describe('GET /video/v1/assets answers', () => {
       .execute();
     expect(await idsOf('?limit=1000')).toHaveLength(100);
     expect(await idsOf('')).toHaveLength(25);
-    expect(await idsOf('?upload_id=u7')).toEqual(['7'.padStart(40, 'c')]);
-    const answer = await (await list('?upload_id=u7')).json();
-    expect(answer.data[0].upload_id).toBe('u7');
+    const uploadId = '7'.padStart(40, 'u');
+    expect(await idsOf(`?upload_id=${uploadId}`)).toEqual(['7'.padStart(40, 'c')]);
+    const answer = await (await list(`?upload_id=${uploadId}`)).json();
+    expect(answer.data[0].upload_id).toBe(uploadId);
     expect(answer.next_cursor).toBeNull();
   });
 });

@@ -1,6 +1,7 @@
 import { encodeCursor, type ListQuery } from '../../api/list-query.js';
 import type { AssetView } from '../../api/serialize.js';
 import { listAssets as listAssetRows } from '../../db/tables/asset.js';
+import { isId } from '../../lib/ids.js';
 import type { DomainContext } from '../context.js';
 import { viewAssets } from './get-asset.js';
 
@@ -22,9 +23,10 @@ export const listAssets = async (
   query: ListQuery,
   filter: AssetFilter,
 ): Promise<AssetPage> => {
-  if (filter.liveStreamId !== undefined) return { assets: [], nextCursor: null };
+  const { uploadId, liveStreamId } = filter;
+  const matchesNothing = liveStreamId !== undefined || (uploadId !== undefined && !isId(uploadId));
+  if (matchesNothing) return { assets: [], nextCursor: null };
   const db = context.database.queryable;
-  const { uploadId } = filter;
   // One more than asked for, to know whether there is a next page.
   const wanted = { ...query, limit: query.limit + 1, ...(uploadId !== undefined && { uploadId }) };
   const rows = await listAssetRows(db, environmentId, wanted);
