@@ -107,7 +107,9 @@ const validateTogether = (request: AssetRequest, problems: Problems): void => {
   if (request.mp4Support !== 'none' && !problems.has(['mp4_support']) && request.staticRenditions.length > 0) {
     problems.addSentence(['static_renditions'], 'mp4_support and static_renditions cannot be used together');
   }
-  const resolutions = request.staticRenditions.map(({ resolution }) => resolution).filter((name) => name !== undefined);
+  const resolutions = request.staticRenditions
+    .filter((_, index) => !problems.has(['static_renditions', index, 'resolution']))
+    .map(({ resolution }) => resolution);
   const repeated = resolutions.filter((name, index) => resolutions.indexOf(name) < index);
   for (const resolution of new Set(repeated)) {
     problems.addSentence(['static_renditions'], `static_renditions contains a duplicate resolution: ${resolution}`);

@@ -147,6 +147,11 @@ const refused: [string, object, string[]][] = [
     ['static_renditions contains a duplicate resolution: 720p'],
   ],
   [
+    'unknown resolution twice',
+    { static_renditions: [{ resolution: '4k' }, { resolution: '4k' }] },
+    [0, 1].map((at) => `static_renditions[${at}].resolution must be one of: ${RESOLUTIONS}`),
+  ],
+  [
     'rendition passthrough too long',
     { static_renditions: [{ resolution: '720p', passthrough: times('a', 256) }] },
     ['static_renditions[0].passthrough must be at most 255 characters'],
