@@ -5,11 +5,11 @@ import { newUuid } from '../lib/ids.js';
 import type { AppDeps } from './app-deps.js';
 import { errorAnswer, toKinoraError } from './errors.js';
 import { healthRoutes } from './ops/health.js';
-import { allowedMethods, isApiPath, pathOf } from './plugins/api-paths.js';
+import { allowedMethods, isApiPath } from './plugins/api-paths.js';
 import { frameworkLogger } from './plugins/framework-logger.js';
 import { readJsonBody } from './plugins/json-body.js';
 import { operationRoutes } from './plugins/operation-route.js';
-import { logRequests } from './plugins/request-log.js';
+import { logRequests, setCommonHeaders } from './plugins/request-log.js';
 import { playbackError } from './stream/playback-error.js';
 import { whoamiRoutes } from './system/whoami.js';
 import { assetRoutes } from './video/assets.js';
@@ -33,22 +33,25 @@ export const createApp = (deps: AppDeps): FastifyInstance => {
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: MAX_PARAM_LENGTH },
     // Only a path that is not valid percent-encoding gets here.
     frameworkErrors: (_, request, reply) => {
-      reply.header('X-Request-Id', request.id);
+      setCommonHeaders(request, reply);
       return sendError(new KinoraError('not_found'), request, reply);
     },
   });
 
   const sendError = (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
     const shown = toKinoraError(error);
-    if (shown.status >= 500) {
-      request.log.error({ error, ...shown.details }, 'request failed');
-    }
-    if (isApiPath(pathOf(request.url))) {
+    const brokenOff = request.raw.destroyed && !request.raw.complete;
+    if (brokenOff) request.log.debug({ error }, 'the caller left before its request was complete');
+    else if (shown.status >= 500) request.log.error({ error, ...shown.details }, 'request failed');
+    if (isApiPath(request.url)) {
       const answer = errorAnswer(shown);
       return reply.code(answer.status).headers(answer.headers).send(answer.body);
     }
     const answer = playbackError(shown);
-    return reply.code(answer.status).header('Access-Control-Allow-Origin', '*').send(answer.body);
+    return reply
+      .code(answer.status)
+      .headers({ ...answer.headers, 'Access-Control-Allow-Origin': '*' })
+      .send(answer.body);
   };
   app.setErrorHandler(sendError);
   app.setNotFoundHandler((request, reply) => sendError(new KinoraError('not_found'), request, reply));
@@ -57,10 +60,10 @@ export const createApp = (deps: AppDeps): FastifyInstance => {
   // Unknown API paths end here: before credentials are looked at, before a body is read, and before a playback route,
   // whose parameters would match them, is asked.
   app.addHook('onRequest', async (request, reply) => {
-    const path = pathOf(request.url);
-    if (request.is404 && !isApiPath(path)) throw new KinoraError('not_found');
-    if (!isApiPath(path) || request.routeOptions.config.operation) return;
-    const allowed = allowedMethods(path);
+    const ofApi = isApiPath(request.url);
+    if (request.is404 && !ofApi) throw new KinoraError('not_found');
+    if (!ofApi || request.routeOptions.config.operation) return;
+    const allowed = allowedMethods(request.url);
     if (allowed.length === 0) throw new KinoraError('not_found');
     reply.header('Allow', allowed.join(', '));
     throw new KinoraError('method_not_allowed');

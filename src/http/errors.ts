@@ -8,12 +8,15 @@ export interface ErrorAnswer {
 
 const RETRY_AFTER_SECONDS = '2';
 
+export const errorHeaders = ({ code }: KinoraError): Readonly<Record<string, string>> =>
+  code === 'unavailable' ? { 'Retry-After': RETRY_AFTER_SECONDS } : {};
+
 /** The answer of the API to any failure. What is not meant for callers becomes an internal error without its cause. */
 export const errorAnswer = (error: unknown): ErrorAnswer => {
   const shown = toKinoraError(error);
   return {
     status: shown.status,
-    headers: shown.code === 'unavailable' ? { 'Retry-After': RETRY_AFTER_SECONDS } : {},
+    headers: errorHeaders(shown),
     body: { error: { type: shown.type, messages: shown.messages } },
   };
 };

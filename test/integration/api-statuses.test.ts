@@ -106,7 +106,26 @@ describe('unknown paths', () => {
     const text = await raw(`${method} ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
     expect(text).toMatch(/^HTTP\/1.1 404 /);
     expect(text).toContain(JSON.stringify({ error: { type: 'not_found', messages: [NOT_FOUND] } }));
+    expect(text).toMatch(/^cache-control: no-store$/im);
+    expect(text).toMatch(/^x-request-id: [0-9a-f-]{36}$/im);
+    expect(text).not.toMatch(/^access-control-/im);
   });
+
+  it.each(['http://x/video/v1/assets?limit=1', '/%76ideo/v1/assets?limit=1'])(
+    'are told from known ones however the target is written: %s',
+    async (target) => {
+      const end = ` HTTP/1.1\r\nHost: x\r\nAuthorization: Basic ${btoa(api.token)}\r\nConnection: close\r\n\r\n`;
+      const found = await raw(`GET ${target}${end}`);
+      expect(found).toMatch(/^HTTP\/1.1 200 /);
+      expect(found).toMatch(/^cache-control: no-store$/im);
+      const refused = await raw(`PUT ${target}${end}`);
+      expect(refused).toMatch(/^HTTP\/1.1 405 /);
+      expect(refused).toMatch(/^allow: POST, GET, HEAD$/im);
+      expect(refused).not.toMatch(/^access-control-/im);
+      const invalid = await raw(`GET ${target.replace('=1', '=x')}${end}`);
+      expect(invalid).toContain('{"error":{"type":"invalid_parameters"');
+    },
+  );
 
   it('with a body that cannot be read are still not found', async () => {
     const response = await api.call('POST', '/video/v1/nonsense', '{', { 'content-type': 'text/plain' });
@@ -185,6 +204,22 @@ describe('bodies', () => {
       expect((await api.call('POST', path, { inputs }, { 'content-type': type })).status).toBe(201);
     },
   );
+
+  it('that break off are no failure of the server', async () => {
+    const before = api.logger.lines.length;
+    const socket = connect(Number(new URL(api.origin).port), '127.0.0.1');
+    const sent =
+      `POST ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Basic ${btoa(api.token)}\r\n` +
+      'Content-Type: application/json\r\nContent-Length: 10\r\n\r\n{}';
+    socket.write(sent, () => setTimeout(() => socket.destroy(), 100));
+    const newLines = () => api.logger.lines.slice(before);
+    await expect
+      .poll(newLines)
+      .toContainEqual(
+        expect.objectContaining({ level: 'debug', message: 'the caller left before its request was complete' }),
+      );
+    expect(newLines().filter(({ level }) => level === 'error')).toEqual([]);
+  });
 
   it('without a type are read as JSON', async () => {
     const body = JSON.stringify({ inputs });

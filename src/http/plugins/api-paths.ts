@@ -6,15 +6,27 @@ const API_PATH = /^\/(?:video|system|robots|data)(?:\/|$)/;
 /** The path of a request target, without the query. */
 export const pathOf = (url: string): string => url.split('?', 1)[0]!;
 
-export const isApiPath = (path: string): boolean => API_PATH.test(path);
+/** The path as the router reads it, which also knows the absolute form (RFC 9112, 3.2.2) and undoes percent-encoding. */
+const routedPath = (url: string): string => {
+  const path = pathOf(url).replace(/^https?:\/\/[^/]*/i, '');
+  try {
+    return decodeURI(path);
+  } catch {
+    // No valid encoding: the router refuses it, as what it looks like.
+    return path;
+  }
+};
+
+export const isApiPath = (url: string): boolean => API_PATH.test(routedPath(url));
 
 const patterns = Object.values(operations).map(({ method, path }) => ({
   method,
   pattern: new RegExp(`^${path.replaceAll(/:\w+/g, '[^/]+')}/?$`),
 }));
 
-/** The methods that a path answers, for the `Allow` header; empty for an unknown path. */
-export const allowedMethods = (path: string): string[] => {
+/** The methods that the path of a request target answers, for the `Allow` header; empty for an unknown path. */
+export const allowedMethods = (url: string): string[] => {
+  const path = routedPath(url);
   const methods: string[] = patterns.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method);
   return methods.includes('GET') ? [...methods, 'HEAD'] : methods;
 };

@@ -1,4 +1,4 @@
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from '../../telemetry/logger.js';
 import { isApiPath, pathOf } from './api-paths.js';
 
@@ -9,20 +9,22 @@ declare module 'fastify' {
   }
 }
 
+/** What every answer has. */
+export const setCommonHeaders = (request: FastifyRequest, reply: FastifyReply): void => {
+  reply.header('X-Request-Id', request.id);
+  if (isApiPath(request.url)) reply.header('Cache-Control', 'no-store');
+};
+
 /** One line per request, without its query: that is where playback tokens are. Viewers' successes only at `debug`. */
 export const logRequests = (app: FastifyInstance, logger: Logger): void => {
   app.decorateRequest('tokenId', null);
-  app.addHook('onRequest', async (request, reply) => {
-    reply.header('X-Request-Id', request.id);
-    if (isApiPath(pathOf(request.url))) reply.header('Cache-Control', 'no-store');
-  });
+  app.addHook('onRequest', async (request, reply) => setCommonHeaders(request, reply));
   app.addHook('onResponse', async (request, reply) => {
-    const path = pathOf(request.url);
-    const level = isApiPath(path) || reply.statusCode >= 400 ? 'info' : 'debug';
+    const level = isApiPath(request.url) || reply.statusCode >= 400 ? 'info' : 'debug';
     const fields = {
       request_id: request.id,
       method: request.method,
-      path,
+      path: pathOf(request.url),
       status: reply.statusCode,
       duration_ms: Math.round(reply.elapsedTime * 10) / 10,
       remote_address: request.ip,

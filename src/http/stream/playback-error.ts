@@ -1,8 +1,10 @@
-import { type ErrorCode, isKinoraError } from '../../lib/errors.js';
+import type { ErrorCode } from '../../lib/errors.js';
+import { errorHeaders, toKinoraError } from '../errors.js';
 
 /** Answer of the stream and image hosts to a failure. */
 export interface PlaybackError {
   readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
   readonly body: { readonly code: number; readonly message: string };
 }
 
@@ -19,9 +21,9 @@ const playbackCodes: Partial<Record<ErrorCode, number>> = {
 
 /** Whatever is not meant for viewers becomes an internal error without a word about its cause. */
 export const playbackError = (error: unknown): PlaybackError => {
-  const code = isKinoraError(error) ? playbackCodes[error.code] : undefined;
-  if (!isKinoraError(error) || code === undefined)
-    return { status: 500, body: { code: 13, message: 'Internal error' } };
-  const message = error.code === 'not_found' ? 'Not Found' : error.messages[0]!;
-  return { status: error.status, body: { code, message } };
+  const shown = toKinoraError(error);
+  const code = playbackCodes[shown.code];
+  if (code === undefined) return { status: 500, headers: {}, body: { code: 13, message: 'Internal error' } };
+  const message = shown.code === 'not_found' ? 'Not Found' : shown.messages[0]!;
+  return { status: shown.status, headers: errorHeaders(shown), body: { code, message } };
 };

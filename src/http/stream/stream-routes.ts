@@ -82,7 +82,8 @@ export const streamRoutes = ({ playables, segments }: StreamDeps): FastifyPlugin
           (playable) => ({ status: 200, title: playable.meta.title }),
           (error: unknown) => {
             const { status } = playbackError(error);
-            if (status === 500) throw error;
+            // For the log, and for a header that says when to come back.
+            if (status >= 500) throw error;
             return { status };
           },
         );
