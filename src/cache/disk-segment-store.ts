@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { statSync } from 'node:fs';
-import { mkdir, readdir, readFile, rename, rm, statfs, utimes } from 'node:fs/promises';
+import { renameSync, statSync } from 'node:fs';
+import { mkdir, readdir, readFile, rm, statfs, utimes, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { throwIfAborted } from '../lib/abort.js';
 import type { Clock } from '../lib/clock.js';
@@ -99,7 +99,7 @@ export const createSegmentStore = async (options: SegmentStoreOptions): Promise<
       return undefined;
     }
     if (!entry.verified) {
-      const digest = await digestOf(file.path).catch(() => undefined);
+      const digest = await readFile(file.path).then(digestOf, () => undefined);
       if (digest !== entry.digest) {
         logger.warn({ path }, 'a cached file is damaged and will be made again');
         if (index.get(path) === entry) await discard(path);
@@ -113,33 +113,33 @@ export const createSegmentStore = async (options: SegmentStoreOptions): Promise<
     return file;
   };
 
-  const commit = async (flight: Flight, key: CacheKey, temporaryPath: string): Promise<void> => {
+  const commit = async (flight: Flight, key: CacheKey, bytes: Uint8Array): Promise<void> => {
     assertSafeKey(key);
     const path = keyPath(key);
-    const digest = await digestOf(temporaryPath);
-    const sizeBytes = statSync(temporaryPath).size;
-    if (sizeBytes === 0) throw new KinoraError('media_failed', { details: { key: path, reason: 'empty file' } });
+    if (bytes.length === 0) throw new KinoraError('media_failed', { details: { key: path, reason: 'empty file' } });
     // What is already visible stays: a validator that was given out must not change.
     const present = await lookUp(path);
-    if (present) {
-      await rm(temporaryPath, { force: true });
-      return flight.resolve(path, present);
-    }
-    if (removedAssets.has(flight)) throw new KinoraError('not_found');
+    if (present) return flight.resolve(path, present);
+    const digest = digestOf(bytes);
     const target = absolute(path, digest);
-    await mkdir(dirname(target), { recursive: true });
-    await rename(temporaryPath, target);
-    // An abandoned production may have finished the same key a moment ago.
-    const twin = index.get(path);
-    if (twin && twin.digest !== digest) await discard(path);
-    const atMs = nowMs();
-    const entry = { sizeBytes, digest, lastUsedMs: atMs, touchedMs: atMs, verified: true };
-    index.put(path, entry);
-    if (removedAssets.has(flight)) {
-      await discard(path);
-      throw new KinoraError('not_found');
+    // Beside its place, where no media process can write; the next start removes what a killed commit left.
+    const unfinished = `${target}.${newUuid()}`;
+    try {
+      await mkdir(dirname(target), { recursive: true });
+      await writeFile(unfinished, bytes);
+      if (removedAssets.has(flight)) throw new KinoraError('not_found');
+      // From here to `resolve` nothing is awaited, so of two productions of one key the first one stays.
+      let entry = index.get(path);
+      if (!entry) {
+        renameSync(unfinished, target);
+        const atMs = nowMs();
+        entry = { sizeBytes: bytes.length, digest, lastUsedMs: atMs, touchedMs: atMs, verified: true };
+        index.put(path, entry);
+      }
+      flight.resolve(path, cachedFile(path, entry));
+    } finally {
+      await rm(unfinished, { force: true });
     }
-    flight.resolve(path, cachedFile(path, entry));
     if (index.totalBytes > maxBytes) await evict(maxBytes * EVICT_TO);
   };
 
@@ -168,15 +168,15 @@ export const createSegmentStore = async (options: SegmentStoreOptions): Promise<
             temporaries.push(path);
             return path;
           },
-          commit: (committed, path) => commit(flight, committed, path),
+          commit: (committed, bytes) => commit(flight, committed, bytes),
         });
         flight.fail(new Error(`the production of ${paths[0]} ended without committing what is waited for`));
       } catch (error) {
         flight.fail(await explain(error));
       } finally {
         for (const path of paths) if (flights.get(path)?.flight === flight) flights.delete(path);
-        await Promise.all(temporaries.map((path) => rm(path, { force: true }))).catch((error: unknown) =>
-          logger.warn({ err: error }, 'a temporary file of the segment cache could not be removed'),
+        await Promise.all(temporaries.map((path) => rm(path, { recursive: true, force: true }))).catch(
+          (error: unknown) => logger.warn({ err: error }, 'a temporary file of the segment cache could not be removed'),
         );
         running.delete(entry);
       }
@@ -232,11 +232,7 @@ export const createSegmentStore = async (options: SegmentStoreOptions): Promise<
   };
 };
 
-const digestOf = async (path: string): Promise<string> =>
-  createHash('sha256')
-    .update(await readFile(path))
-    .digest('hex')
-    .slice(0, 32);
+const digestOf = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex').slice(0, 32);
 
 const isNoSpace = (error: unknown): boolean => {
   for (let cause: unknown = error; cause instanceof Error; cause = cause.cause) {

@@ -26,6 +26,7 @@ interface Waiter {
 export const createFlight = (): Flight => {
   const controller = new AbortController();
   const waiters = new Set<Waiter>();
+  const results = new Map<string, CachedFile>();
   // Once somebody was served the rest of the production is worth finishing: the viewer is about to ask for it.
   let served = false;
 
@@ -39,6 +40,9 @@ export const createFlight = (): Flight => {
       return controller.signal.aborted;
     },
     wait(path, signal) {
+      // Who looked into the cache just before a commit comes here just after it.
+      const result = results.get(path);
+      if (result) return Promise.resolve(result);
       return new Promise<CachedFile>((resolve, reject) => {
         const leave = () => {
           waiters.delete(waiter);
@@ -65,6 +69,7 @@ export const createFlight = (): Flight => {
       });
     },
     resolve(path, file) {
+      results.set(path, file);
       for (const waiter of [...waiters]) {
         if (waiter.path !== path) continue;
         served = true;

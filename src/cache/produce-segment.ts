@@ -1,4 +1,3 @@
-import { readFile, writeFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import type { Clock } from '../lib/clock.js';
 import { isKinoraError, KinoraError } from '../lib/errors.js';
@@ -7,6 +6,7 @@ import { writeAudioInit, writeVideoInit } from '../media/mp4-boxes.js';
 import type { AudioPlan, Plan, VideoPlan, VideoRendition } from '../media/plan.js';
 import { type MediaPool, type MediaPriority, mediaPriority } from '../pool/media-pool.js';
 import type { MediaJob, MediaResults } from '../pool/protocol.js';
+import { readResult } from '../pool/read-result.js';
 import type { BlobStore } from '../storage/blob-store.js';
 import { joinedKey, mezzanineKey, sourceKey } from '../storage/keys.js';
 import type { Logger } from '../telemetry/logger.js';
@@ -52,6 +52,8 @@ export interface SegmentProducerDeps {
 
 const WARM_SEGMENTS = 2;
 const MAX_SIZE_TRIES = 4;
+/** Several times what eight seconds of the best copied source have. */
+const MAX_SEGMENT_BYTES = 256 * 2 ** 20;
 const READ_AHEAD_IDLE_MS = 15_000;
 
 /** What runs for a key, so that a viewer who arrives later can raise it. */
@@ -101,18 +103,18 @@ export const createSegmentProducer = (deps: SegmentProducerDeps): SegmentProduce
         const threads = threadsFor(work.priority);
         const target = { sourcePath: blob.path, outPath, threads, ...(encoder && { encoder }) };
         const result = await run(asset, videoSegmentJob(video, rendition, number, target), work, production);
-        const bytes = await readFile(outPath);
+        const bytes = await readResult(outPath, MAX_SEGMENT_BYTES);
         const difference = verifyVideoSegment(bytes, video, number, result);
         if (difference > 0) {
           logger.warn({ asset_id: asset.id, segment: number, difference }, 'a segment lacks or repeats pictures');
         }
         const factor = (bytes.length * 8) / seconds / rendition.bandwidth;
-        if (factor <= 1 || !encoder) return await production.commit(key, outPath);
+        if (factor <= 1 || !encoder) return await production.commit(key, bytes);
         const fields = { asset_id: asset.id, rendition: rendition.name, segment: number, factor, attempt };
         if (attempt === MAX_SIZE_TRIES) {
           // Larger than promised is still better for a viewer than a hole.
           logger.warn(fields, 'a segment stays larger than its rendition promises');
-          return await production.commit(key, outPath);
+          return await production.commit(key, bytes);
         }
         logger.info(fields, 'a segment is larger than its rendition promises and is encoded again');
         encoder = tighterEncoder(encoder, factor, attempt);
@@ -134,9 +136,9 @@ export const createSegmentProducer = (deps: SegmentProducerDeps): SegmentProduce
     try {
       const outPaths = keys.map(() => production.temporaryPath());
       await run(asset, audioChunkJob(audio, first, blob.path, outPaths), work, production);
-      for (const [index, outPath] of outPaths.entries())
-        verifyAudioSegment(await readFile(outPath), audio, first + index);
-      for (const [index, outPath] of outPaths.entries()) await production.commit(keys[index]!, outPath);
+      const segments = await Promise.all(outPaths.map((path) => readResult(path, MAX_SEGMENT_BYTES)));
+      for (const [index, bytes] of segments.entries()) verifyAudioSegment(bytes, audio, first + index);
+      for (const [index, bytes] of segments.entries()) await production.commit(keys[index]!, bytes);
     } finally {
       await blob.release();
     }
@@ -149,12 +151,8 @@ export const createSegmentProducer = (deps: SegmentProducerDeps): SegmentProduce
     work: Work,
     production: Production,
   ): Promise<void> => {
-    const path = production.temporaryPath();
-    await writeFile(
-      path,
-      target.kind === 'audio' ? audioInit(target.audio) : await videoInit(asset, target, work, production),
-    );
-    await production.commit(key, path);
+    const bytes = target.kind === 'audio' ? audioInit(target.audio) : await videoInit(asset, target, work, production);
+    await production.commit(key, bytes);
   };
 
   const videoInit = async (
@@ -215,7 +213,7 @@ export const createSegmentProducer = (deps: SegmentProducerDeps): SegmentProduce
         for (const each of keys) if (works.get(keyPath(each)) === work) works.delete(keyPath(each));
       }
     };
-    return store.get(key, produce, { ...(signal && { signal }), covers: keys.filter((each) => each !== key) });
+    return store.get(key, produce, { ...(signal && { signal }), covers: keys.filter(({ file }) => file !== key.file) });
   };
 
   const readAhead = createReadAhead<PlayableAsset>({

@@ -36,10 +36,13 @@ export type Producer = (production: Production) => Promise<void>;
 export interface Production {
   /** Aborts when nobody waits for any result of this production any more. */
   readonly signal: AbortSignal;
-  /** A fresh path in the cache's own directory, removed afterwards when it was not committed. */
+  /** A fresh path in the directory that media processes write to; what is left there is removed afterwards. */
   temporaryPath(): string;
-  /** Makes the closed, verified file at `path` visible under `key`; wakes whoever waits for it. */
-  commit(key: CacheKey, path: string): Promise<void>;
+  /**
+   * Makes the verified bytes visible under `key`; wakes whoever waits for it. Bytes and not a file, because the process that
+   * wrote a file may be able to change it after the verification.
+   */
+  commit(key: CacheKey, bytes: Uint8Array): Promise<void>;
 }
 
 export interface CachedFile {

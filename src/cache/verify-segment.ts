@@ -26,7 +26,13 @@ export const verifyVideoSegment = (
   const expected = video.frameCounts?.[number] ?? result.pictureCount;
   const difference = Math.abs(result.pictureCount - expected);
   if (difference > expected * MAX_MISSING) {
-    const details = { stage: 'verify', segment: number, expected_pictures: expected, pictures: result.pictureCount };
+    const details = {
+      kind: 'video-segment',
+      stage: 'verify',
+      segment: number,
+      expected_pictures: expected,
+      pictures: result.pictureCount,
+    };
     throw new KinoraError('media_failed', { details });
   }
   return difference;

@@ -1,5 +1,4 @@
 // Commits files of a known content for ever and prints each name once it is visible, until it is killed.
-import { writeFile } from 'node:fs/promises';
 import { createSegmentStore } from '#kinora/cache/disk-segment-store.js';
 import { systemClock } from '#kinora/lib/clock.js';
 
@@ -13,11 +12,7 @@ const commitForEver = async (first, step) => {
       rendition: '720p',
       file: `${number}.m4s`,
     };
-    await store.get(key, async ({ temporaryPath, commit }) => {
-      const path = temporaryPath();
-      await writeFile(path, Buffer.alloc(300_000, number % 256));
-      await commit(key, path);
-    });
+    await store.get(key, ({ commit }) => commit(key, Buffer.alloc(300_000, number % 256)));
     process.stdout.write(`${key.file}\n`);
   }
 };

@@ -34,11 +34,8 @@ afterEach(async () => {
 
 const producing =
   (key: CacheKey, bytes: Uint8Array | string): Producer =>
-  async ({ temporaryPath, commit }) => {
-    const path = temporaryPath();
-    await writeFile(path, bytes);
-    await commit(key, path);
-  };
+  ({ commit }) =>
+    commit(key, typeof bytes === 'string' ? Buffer.from(bytes) : bytes);
 const never: Producer = () => Promise.reject(new Error('must not be produced'));
 
 /** A production that the test finishes by hand. */
@@ -103,6 +100,32 @@ test('nobody waits: the production ends, and the next caller starts a new one', 
   expect(isKinoraError(await left, 'cancelled')).toBe(true);
   expect(first.state.aborted).toBe(true);
   expect(await readFile((await again).path, 'utf8')).toBe('second');
+});
+
+test('of two productions that commit one key at once, the first stays and both serve its file', async () => {
+  const key = keyOf('0.m4s');
+  const barrier = { arrived: 0, open: () => {} };
+  const both = new Promise<void>((resolve) => {
+    barrier.open = resolve;
+  });
+  const deaf =
+    (bytes: string): Producer =>
+    async ({ commit }) => {
+      if (++barrier.arrived === 2) barrier.open();
+      await both;
+      await commit(key, Buffer.from(bytes));
+    };
+  const leaving = new AbortController();
+  const left = store.get(key, deaf('first'), { signal: leaving.signal }).catch((error: unknown) => error);
+  await new Promise((resolve) => setImmediate(resolve));
+  leaving.abort();
+  const served = await store.get(key, deaf('other'));
+  await left;
+  await store.stop();
+  const text = await readFile(served.path, 'utf8');
+  expect(['first', 'other']).toContain(text);
+  expect(served.sizeBytes).toBe(text.length);
+  expect(await readdir(join(dir, 'As', assetId, '1', '720p'))).toHaveLength(1);
 });
 
 test('one production serves the waiters of every key it covers, each as soon as it can', async () => {
@@ -222,11 +245,9 @@ test('removing an asset ends its productions and leaves other assets alone', asy
     start = resolve;
   });
   const stubborn: Producer = async (production) => {
-    const path = production.temporaryPath();
-    await writeFile(path, 'late');
     start();
     await once(production.signal, 'abort');
-    outcome = await production.commit(keyOf('1.m4s'), path).catch((error: unknown) => error);
+    outcome = await production.commit(keyOf('1.m4s'), Buffer.from('late')).catch((error: unknown) => error);
   };
   const waiting = store.get(keyOf('1.m4s'), stubborn).catch((error: unknown) => error);
   await started;

@@ -1,0 +1,57 @@
+import { constants } from 'node:fs';
+import { type FileHandle, open } from 'node:fs/promises';
+import { Readable } from 'node:stream';
+import { KinoraError } from '../lib/errors.js';
+
+/**
+ * The only way to read what a media process left at a path of its job. The process may be in the hands of its file: a link
+ * would show it any file of the server, a pipe would hold a thread of the server for ever, and a file may grow while it is
+ * read. All throw KinoraError `media_failed` when there is no plain file.
+ */
+
+const FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+/** No file, a link, a socket. */
+const NO_PLAIN_FILE = new Set(['ENOENT', 'ELOOP', 'ENXIO']);
+const READ_SIZE_BYTES = 2 ** 20;
+
+const refused = (reason: string, cause?: unknown): KinoraError =>
+  new KinoraError('media_failed', { cause, details: { stage: 'result', reason } });
+
+const openResult = async (path: string): Promise<{ handle: FileHandle; sizeBytes: number }> => {
+  const handle = await open(path, FLAGS).catch((error: NodeJS.ErrnoException) => {
+    throw NO_PLAIN_FILE.has(error.code ?? '') ? refused('no plain file', error) : error;
+  });
+  try {
+    const found = await handle.stat();
+    if (!found.isFile()) throw refused('no plain file');
+    return { handle, sizeBytes: found.size };
+  } catch (error) {
+    await handle.close();
+    throw error;
+  }
+};
+
+/** The whole file; one above `maxBytes` is refused too. */
+export const readResult = async (path: string, maxBytes: number): Promise<Buffer> => {
+  const { handle, sizeBytes } = await openResult(path);
+  try {
+    if (sizeBytes > maxBytes) throw refused(`${sizeBytes} bytes are too many`);
+    const bytes = Buffer.alloc(sizeBytes);
+    for (let done = 0; done < sizeBytes; ) {
+      const { bytesRead } = await handle.read(bytes, done, sizeBytes - done, done);
+      if (bytesRead === 0) throw refused('it became shorter');
+      done += bytesRead;
+    }
+    return bytes;
+  } finally {
+    await handle.close();
+  }
+};
+
+/** The bytes that the file has now, in large pieces. */
+export const streamResult = async (path: string): Promise<Readable> => {
+  const { handle, sizeBytes } = await openResult(path);
+  if (sizeBytes > 0) return handle.createReadStream({ start: 0, end: sizeBytes - 1, highWaterMark: READ_SIZE_BYTES });
+  await handle.close();
+  return Readable.from([]);
+};
