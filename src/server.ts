@@ -1,6 +1,8 @@
-import { mkdir, rename } from 'node:fs/promises';
+import { mkdir, readdir, rename } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { FastifyInstance } from 'fastify';
 import { createSegmentStore } from './cache/disk-segment-store.js';
 import { createSegmentProducer } from './cache/produce-segment.js';
 import type { Config } from './config/options.js';
@@ -20,8 +22,8 @@ import { createPurgeHandler } from './jobs/purge.js';
 import { type Clock, systemClock } from './lib/clock.js';
 import { newId, newUuid } from './lib/ids.js';
 import { createSourceFetcher, type SourceFetcherOptions } from './net/source-fetcher.js';
-import { createMediaPool } from './pool/create-media-pool.js';
-import { mediaPriority } from './pool/media-pool.js';
+import { createMediaPool, type MediaPoolOptions } from './pool/create-media-pool.js';
+import { type MediaPool, mediaPriority } from './pool/media-pool.js';
 import { createQueue } from './queue/job-queue.js';
 import type { Job } from './queue/queue.js';
 import { createRunner } from './queue/runner.js';
@@ -34,8 +36,8 @@ export interface Kinora {
   readonly url: string;
   /** Present after the first start of a database that made its own token: shown once, stored only as a hash. */
   readonly firstStart?: { readonly token: string };
-  /** Address of the page that plays the sample asset; present on a first start that makes one. */
-  readonly samplePage?: Promise<string>;
+  /** Address of the page that plays the sample asset, on a first start that makes one; undefined when it failed (logged). */
+  readonly samplePage?: Promise<string | undefined>;
   /** @throws KinoraError `data_dir_in_use`, `config_invalid`, `unavailable` */
   start(): Promise<void>;
   /** Ends in phases, each within its share of the limit; safe after a failed `start`. */
@@ -47,16 +49,21 @@ export interface Overrides {
   readonly logger?: Logger;
   readonly clock?: Clock;
   readonly resolve?: SourceFetcherOptions['resolve'];
+  readonly mediaProcesses?: Pick<MediaPoolOptions, 'entryUrl' | 'deadlinesMs'>;
 }
 
 /** One step of the shutdown: what to end, and in which order it was started. */
 interface Phase {
   readonly name: string;
-  readonly end: () => unknown;
+  readonly end: (limitMs: number) => unknown;
 }
 
 const PURGE_CONCURRENCY = 2;
 const SAMPLE_SECONDS = 20;
+const MIN_PHASE_MS = 1000;
+/** A part that cuts off its own work at its limit has this long to do so. */
+const GRACE_MS = 500;
+const CLOSE_IDLE_MS = 100;
 
 /** The composition root: concrete parts meet here and nowhere else. */
 export const createKinora = async (config: Config, overrides: Overrides = {}): Promise<Kinora> => {
@@ -64,27 +71,28 @@ export const createKinora = async (config: Config, overrides: Overrides = {}): P
   const clock = overrides.clock ?? systemClock;
   const phases: Phase[] = [];
   let url = '';
+  let stopping = false;
   let newToken: string | undefined;
-  let samplePage: Promise<string> | undefined;
+  let samplePage: Promise<string | undefined> | undefined;
 
   const start = async (): Promise<void> => {
     await mkdir(config.dataDir, { recursive: true });
+    const isFresh = (await readdir(config.dataDir)).length === 0;
     const lock = await acquireDataDirLock(config.dataDir, () => {
       // Another process may open the directory from now on; going on would corrupt it.
       logger.error({ data_dir: config.dataDir }, 'the lock of the data directory was lost');
       process.kill(process.pid, 'SIGKILL');
     });
     phases.push({ name: 'lock', end: () => lock.release() });
-    const database = await openDatabase({
+    // Creating the embedded database takes seconds on a thread of its own: the media processes start meanwhile.
+    const opening = openDatabase({
       dataDir: config.dataDir,
       logger,
       ...(config.databaseUrl && { url: config.databaseUrl }),
     });
-    phases.push({ name: 'database', end: () => database.close() });
-    await migrate(database);
-    const { token } = config;
-    const first = await bootstrap(database, token ? { token } : {}, clock);
-    newToken = first.newToken;
+    phases.push({ name: 'database', end: async () => (await opening.catch(() => undefined))?.close() });
+    // The failure is thrown where the database is needed first, unless something else fails before.
+    opening.catch(() => undefined);
 
     const blobDir = join(config.dataDir, 'blobs');
     const cacheDir = join(config.dataDir, 'cache');
@@ -99,8 +107,21 @@ export const createKinora = async (config: Config, overrides: Overrides = {}): P
       memoryBytes: config.mediaMemoryBytes,
       logger,
       clock,
+      ...overrides.mediaProcesses,
     });
     phases.push({ name: 'media processes', end: () => pool.stop() });
+    const samplePath = join(config.dataDir, 'sample.mp4');
+    const sampleOut = join(temporaryDir, `sample-${newId()}`);
+    // Begun before the database can tell that this is the first start, because both take seconds.
+    let sample = isFresh && config.sample ? makeSample(pool, sampleOut, samplePath) : undefined;
+    sample?.catch(() => undefined);
+
+    const database = await opening;
+    await migrate(database);
+    const { token } = config;
+    const first = await bootstrap(database, token ? { token } : {}, clock);
+    newToken = first.newToken;
+
     const producer = createSegmentProducer({ store, pool, blobs, clock, logger });
     phases.push({ name: 'segment producer', end: () => producer.stop() });
 
@@ -116,7 +137,6 @@ export const createKinora = async (config: Config, overrides: Overrides = {}): P
       },
       onPlaybackIdDeleted: (playbackId) => playables.forget(playbackId),
     };
-    const samplePath = join(config.dataDir, 'sample.mp4');
     const app = createApp({
       ...context,
       logger,
@@ -127,12 +147,13 @@ export const createKinora = async (config: Config, overrides: Overrides = {}): P
       },
     });
     await app.listen({ host: config.host, port: config.port });
-    phases.push({ name: 'http', end: () => app.close() });
-    url = addressOf(config, app.server.address() as AddressInfo);
+    phases.push({ name: 'http', end: (limitMs) => closeHttp(app, limitMs) });
+    const localUrl = addressOf(config.host, app.server.address() as AddressInfo);
+    url = config.publicUrl ?? localUrl;
 
     const fetcher = createSourceFetcher({
       allowPrivate: config.allowPrivateSources,
-      allowedUrls: new Set([sampleUrl(url)]),
+      allowedUrls: new Set([sampleUrl(localUrl)]),
       maxBytes: config.maxSourceBytes,
       userAgent: config.userAgent,
       clock,
@@ -159,9 +180,15 @@ export const createKinora = async (config: Config, overrides: Overrides = {}): P
       clock,
       logger,
       workerId: newUuid(),
+      // The lock of the data directory is the embedded database's too.
+      isAlone: database.engine === 'pglite',
       workers: [
         ingestWorker,
-        { queue: 'purge', concurrency: PURGE_CONCURRENCY, handler: createPurgeHandler({ blobs, segments: store }) },
+        {
+          queue: 'purge',
+          concurrency: PURGE_CONCURRENCY,
+          handler: createPurgeHandler({ blobs, segments: store, logger }),
+        },
         {
           queue: 'delete-test-asset',
           concurrency: 1,
@@ -170,7 +197,7 @@ export const createKinora = async (config: Config, overrides: Overrides = {}): P
       ],
     });
     await runner.start();
-    phases.push({ name: 'jobs', end: () => runner.stop(config.shutdownLimitMs / 2) });
+    phases.push({ name: 'jobs', end: (limitMs) => runner.stop(limitMs) });
     logger.info(
       { url, data_dir: config.dataDir, database: database.engine, sandbox: pool.sandbox },
       'Kinora is running',
@@ -178,24 +205,27 @@ export const createKinora = async (config: Config, overrides: Overrides = {}): P
 
     const sampleToken = token ?? newToken;
     if (first.firstStart && config.sample && sampleToken) {
-      const makeSample = async (): Promise<string> => {
-        const outPath = join(temporaryDir, `sample-${newId()}`);
-        const job = { kind: 'sample', outPath, width: 1920, height: 1080, seconds: SAMPLE_SECONDS } as const;
-        await pool.run(job, { priority: mediaPriority.warmUp });
-        await rename(outPath, samplePath);
-        return `${config.streamUrl ?? url}/${await createSampleAsset(app, sampleToken, sampleUrl(url))}`;
-      };
-      samplePage = makeSample();
-      // Whoever prints the page says so; without a listener the failure must still not end the process.
-      samplePage.catch((error: unknown) => logger.warn({ err: error }, 'the sample video could not be made'));
+      sample ??= makeSample(pool, sampleOut, samplePath);
+      samplePage = sample
+        .then(() => createSampleAsset(app, sampleToken, sampleUrl(localUrl)))
+        .then((playbackId) => `${config.streamUrl ?? url}/${playbackId}`)
+        .catch((error: unknown) => {
+          // No reason to end: everything else works.
+          if (!stopping) logger.warn({ err: error }, 'the sample video could not be made');
+          return undefined;
+        });
     }
   };
 
   const stop = async (): Promise<void> => {
+    stopping = true;
+    if (phases.length === 0) return;
     const startedMs = clock.monotonicMs();
     for (const { name, end } of phases.splice(0).reverse()) {
+      // Half of what is left, so that the last ones, which save the data, always have their share.
+      const limitMs = Math.max(MIN_PHASE_MS, (config.shutdownLimitMs - (clock.monotonicMs() - startedMs)) / 2);
       try {
-        await end();
+        await withinLimit(end(limitMs), limitMs + GRACE_MS);
       } catch (error) {
         // The later phases matter more than this one's failure: closing the database and releasing the lock.
         logger.error({ err: error, phase: name }, 'a part did not stop cleanly');
@@ -226,9 +256,42 @@ export const createKinora = async (config: Config, overrides: Overrides = {}): P
   } as Kinora;
 };
 
-/** The public URL, with the real port where port 0 asked for a free one. */
-const addressOf = (config: Config, address: AddressInfo): string => {
-  if (config.publicUrl) return config.publicUrl;
-  const host = config.host.includes(':') ? `[${config.host}]` : config.host;
-  return `http://${host === '0.0.0.0' || host === '[::]' ? 'localhost' : host}:${address.port}`;
+/** The local URL, with the real port where port 0 asked for a free one. */
+const addressOf = (host: string, { port }: AddressInfo): string => {
+  const shown = host === '0.0.0.0' || host === '::' ? 'localhost' : host;
+  return `http://${shown.includes(':') ? `[${shown}]` : shown}:${port}`;
+};
+
+const makeSample = async (pool: MediaPool, outPath: string, path: string): Promise<void> => {
+  const job = { kind: 'sample', outPath, width: 1920, height: 1080, seconds: SAMPLE_SECONDS } as const;
+  await pool.run(job, { priority: mediaPriority.warmUp });
+  await rename(outPath, path);
+};
+
+/** Refuses new requests, answers those that have begun, and cuts off what is still under way at the limit. */
+const closeHttp = async (app: FastifyInstance, limitMs: number): Promise<void> => {
+  // A connection whose last answer comes after the close began would otherwise be kept for more requests.
+  const idle = setInterval(() => app.server.closeIdleConnections(), CLOSE_IDLE_MS);
+  const limit = setTimeout(() => app.server.closeAllConnections(), limitMs);
+  try {
+    await app.close();
+  } finally {
+    clearInterval(idle);
+    clearTimeout(limit);
+  }
+};
+
+const withinLimit = async (work: unknown, limitMs: number): Promise<void> => {
+  const done = new AbortController();
+  const limit = delay(limitMs, undefined, { signal: done.signal }).then(
+    () => {
+      throw new Error(`not within ${Math.round(limitMs)} ms`);
+    },
+    () => undefined,
+  );
+  try {
+    await Promise.race([work, limit]);
+  } finally {
+    done.abort();
+  }
 };

@@ -3,9 +3,9 @@ import { KinoraError } from '../lib/errors.js';
 
 /** Keeps a source that kills media processes from doing so again and again at the request of viewers. */
 export interface CrashMemory {
-  count(assetId: string): void;
-  /** @throws KinoraError `media_crashed` while the asset is remembered */
-  check(assetId: string): void;
+  count(file: string): void;
+  /** @throws KinoraError `media_crashed` while the file is remembered */
+  check(file: string): void;
 }
 
 const MAX_CRASHES = 2;
@@ -14,16 +14,16 @@ const REMEMBER_MS = 5 * 60_000;
 export const createCrashMemory = (clock: Clock): CrashMemory => {
   const crashes = new Map<string, { count: number; untilMs: number }>();
   return {
-    count(assetId) {
+    count(file) {
       const nowMs = clock.monotonicMs();
       for (const [id, { untilMs }] of crashes) if (untilMs <= nowMs) crashes.delete(id);
-      crashes.set(assetId, { count: (crashes.get(assetId)?.count ?? 0) + 1, untilMs: nowMs + REMEMBER_MS });
+      crashes.set(file, { count: (crashes.get(file)?.count ?? 0) + 1, untilMs: nowMs + REMEMBER_MS });
     },
-    check(assetId) {
-      const known = crashes.get(assetId);
+    check(file) {
+      const known = crashes.get(file);
       if (!known || known.count < MAX_CRASHES || known.untilMs <= clock.monotonicMs()) return;
       throw new KinoraError('media_crashed', {
-        details: { asset_id: assetId, reason: 'crashed repeatedly', ...known },
+        details: { file, reason: 'crashed repeatedly', ...known },
       });
     },
   };

@@ -60,11 +60,7 @@ export const serve: Command = {
     if (newToken) await writeLocalToken(config.dataDir, newToken);
     const hasToken = (await findToken(config)) !== undefined;
     print(startBlock(config, { url: kinora.url, newToken, hasToken }));
-    // A sample that can't be made is no reason to stop: the server says why in the log.
-    kinora.samplePage?.then(
-      (page) => page && print(`A sample video plays at  ${page}\n`),
-      (error: unknown) => logger.warn({ error }, 'the sample video could not be made'),
-    );
+    void kinora.samplePage?.then((page) => page && print(`A sample video plays at  ${page}\n`));
     await stopSignal;
     const stopped = kinora.stop().then(() => true);
     // The limit is the composition root's own plus a moment; this one only guards against a stop that hangs.

@@ -185,7 +185,7 @@ export const chooseSandbox = async (options: SandboxOptions): Promise<Sandbox> =
     const outcome = await child.run(probeJob, PROBE_DEADLINE_MS, () => undefined);
     await child.kill();
     if (outcome.type !== 'crashed') {
-      options.logger.info({ level, problems }, `Media processes are isolated by ${sandbox.description}`);
+      options.logger.info({ sandbox: level, problems }, `Media processes are isolated by ${sandbox.description}`);
       return sandbox;
     }
     problems[level] = outcome.reason;

@@ -48,6 +48,8 @@ interface RunnerOptions {
   readonly workerId: string;
   /** A job whose worker has not been heard of for so long is given to another; renewed three times as often. */
   readonly leaseMs?: number;
+  /** No other process uses the database: the leases found at the start are those of a killed run. */
+  readonly isAlone?: boolean;
 }
 
 interface Slot {
@@ -224,9 +226,9 @@ export const createRunner = (options: RunnerOptions): Runner => {
     }
   };
 
-  const reap = async (): Promise<void> => {
+  const reap = async (all = false): Promise<void> => {
     const lost = toJobError(new KinoraError('internal_error', { cause: new Error('the worker was lost') }));
-    const count = await reapJobs(db, lost);
+    const count = await reapJobs(db, lost, all);
     if (count > 0) logger.warn({ count }, 'Jobs of lost workers were taken back');
   };
 
@@ -249,6 +251,7 @@ export const createRunner = (options: RunnerOptions): Runner => {
 
   return {
     start: async () => {
+      if (options.isAlone) await reap(true);
       unlisten = [
         await database.listen(JOB_READY, (queue) => {
           const slot = slots.get(queue);

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 export const cliPath = fileURLToPath(import.meta.resolve('#kinora/cli/main.js'));
 
 /** The environment of the test run without any option of Kinora. */
-const cleanEnvironment = (): NodeJS.ProcessEnv =>
+export const cleanEnvironment = (): NodeJS.ProcessEnv =>
   Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('KINORA_')));
 
 interface CliResult {

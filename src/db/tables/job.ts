@@ -100,10 +100,11 @@ export const renewLeases = async (
 };
 
 /**
- * Takes back the jobs whose worker has gone. One without tries left is queued once more, marked `failing`, so that a
- * runner does what belongs to its failure. Returns the number of jobs.
+ * Takes back the jobs whose worker has gone: those whose lease has run out, or all when no worker can be there. One
+ * without tries left is queued once more, marked `failing`, so that a runner does what belongs to its failure. Returns the
+ * number of jobs.
  */
-export const reapJobs = async (db: Queryable, error: JobError): Promise<number> => {
+export const reapJobs = async (db: Queryable, error: JobError, all = false): Promise<number> => {
   const { rows } = await sql<{ id: string }>`
     update job set
       state = case when cancel then 'cancelled' else 'queued' end,
@@ -112,7 +113,7 @@ export const reapJobs = async (db: Queryable, error: JobError): Promise<number> 
       error = case when failing then error else ${JSON.stringify(error)}::jsonb end,
       run_at = now(),
       worker = null, lease_id = null, lease_until = null
-    where state = 'active' and lease_until < now()
+    where state = 'active' and (${all} or lease_until < now())
     returning id, pg_notify(${JOB_READY}, queue)`.execute(db);
   return rows.length;
 };

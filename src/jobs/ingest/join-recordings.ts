@@ -1,7 +1,7 @@
-import { createReadStream } from 'node:fs';
 import type { SourceFacts } from '../../media/source-facts.js';
 import type { SourceIndex } from '../../media/source-index.js';
 import { mediaPriority } from '../../pool/media-pool.js';
+import { streamResult } from '../../pool/read-result.js';
 import { joinedIndexKey, joinedKey } from '../../storage/keys.js';
 import { type IndexDeps, readIndex } from './read-index.js';
 import { withTemporaryFile } from './temporary-file.js';
@@ -57,7 +57,7 @@ const join = (
     const target = await deps.blobs.resumeWrite(joinedKey(assetId));
     try {
       await target.restart();
-      for await (const bytes of createReadStream(outPath, { highWaterMark: 2 ** 20 })) await target.write(bytes);
+      for await (const bytes of await streamResult(outPath)) await target.write(bytes);
       await target.commit();
     } catch (error) {
       await target.discard();

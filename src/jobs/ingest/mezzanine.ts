@@ -1,4 +1,3 @@
-import { createReadStream } from 'node:fs';
 import { KinoraError } from '../../lib/errors.js';
 import type { ResolutionTier } from '../../media/ladder.js';
 import { planMezzanine } from '../../media/mezzanine-plan.js';
@@ -6,6 +5,7 @@ import type { MezzaninePicture } from '../../media/plan-asset.js';
 import type { SourceFacts } from '../../media/source-facts.js';
 import type { SourceIndex } from '../../media/source-index.js';
 import { mediaPriority } from '../../pool/media-pool.js';
+import { streamResult } from '../../pool/read-result.js';
 import { mezzanineIndexKey, mezzanineKey } from '../../storage/keys.js';
 import { type IndexDeps, readIndex } from './read-index.js';
 import { withTemporaryFile } from './temporary-file.js';
@@ -74,8 +74,8 @@ const encode = async (
     onProgress(fractions.reduce((sum, fraction, chunk) => sum + fraction * chunks[chunk]!.weight, 0) / total);
 
   const target = await deps.blobs.resumeWrite(mezzanineKey(assetId));
-  await target.restart();
   try {
+    await target.restart();
     await withTemporaryFiles(deps.temporaryDir, chunks.length, async (paths) => {
       const failed = new AbortController();
       const running = chunks.map(async ({ weight: _weight, ...chunk }, number) => {
@@ -108,8 +108,7 @@ const encode = async (
         await Promise.allSettled(running);
         throw error;
       }
-      for (const chunkPath of paths)
-        for await (const bytes of createReadStream(chunkPath, { highWaterMark: 2 ** 20 })) await target.write(bytes);
+      for (const chunkPath of paths) for await (const bytes of await streamResult(chunkPath)) await target.write(bytes);
     });
     await target.commit();
   } catch (error) {

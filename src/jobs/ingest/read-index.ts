@@ -1,9 +1,10 @@
-import { open, readFile } from 'node:fs/promises';
+import { open } from 'node:fs/promises';
 import { buffer } from 'node:stream/consumers';
 import { findMoov, type Mp4Streams, type ReadRange, readMp4SampleTables } from '../../media/mp4-sample-tables.js';
 import type { SourceIndex } from '../../media/source-index.js';
 import { decodeSourceIndex, encodeSourceIndex } from '../../media/source-index-codec.js';
 import { type MediaPool, mediaPriority } from '../../pool/media-pool.js';
+import { readResult } from '../../pool/read-result.js';
 import type { BlobStore } from '../../storage/blob-store.js';
 import { withTemporaryFile } from './temporary-file.js';
 
@@ -12,6 +13,9 @@ export interface IndexDeps {
   readonly pool: MediaPool;
   readonly temporaryDir: string;
 }
+
+/** Several times the index of twelve hours at 120 pictures a second. */
+const MAX_INDEX_BYTES = 2 ** 30;
 
 /** The part of `SourceFacts` that says which streams to index. */
 export interface IndexedStreams {
@@ -77,5 +81,5 @@ const demux = (
   withTemporaryFile(deps.temporaryDir, async (outPath) => {
     const job = { kind: 'index', source: { path, formatName }, ...streams, outPath } as const;
     await deps.pool.run(job, { priority: mediaPriority.warmUp, signal });
-    return readFile(outPath);
+    return readResult(outPath, MAX_INDEX_BYTES);
   });

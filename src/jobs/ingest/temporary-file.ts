@@ -8,6 +8,7 @@ export const withTemporaryFile = async <T>(dir: string, work: (path: string) => 
   try {
     return await work(path);
   } finally {
-    await rm(path, { force: true });
+    // A process in the hands of its file may have left a directory.
+    await rm(path, { recursive: true, force: true });
   }
 };
