@@ -1,10 +1,15 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Config } from '../config/options.js';
 import { KinoraError } from '../lib/errors.js';
+import { isId } from '../lib/ids.js';
 import { type ApiAsset, type ApiCall, connectApi, serverUrl } from './api-client.js';
 import { type Command, print, printTable } from './command.js';
 
-const assetPath = (id: string): string => `/video/v1/assets/${encodeURIComponent(id)}`;
+/** Only of what can be an id: an empty one, or `..`, would be the path of something else. */
+const assetPath = (id: string): string => {
+  if (isId(id)) return `/video/v1/assets/${id}`;
+  throw new KinoraError('not_found', { messages: [`There is no asset with the id ${JSON.stringify(id)}.`] });
+};
 
 const describe = (asset: ApiAsset): string => {
   if (asset.status !== 'preparing') return asset.status;

@@ -28,8 +28,9 @@ export const print = (text: string): void => {
   process.stdout.write(`${text}\n`);
 };
 
-/** Columns as wide as their longest cell. */
-export const printTable = (rows: readonly (readonly string[])[]): void => {
+/** Columns as wide as their longest cell. Control characters, which titles may hold, are shown as blanks. */
+export const printTable = (cells: readonly (readonly string[])[]): void => {
+  const rows = cells.map((row) => row.map((cell) => cell.replaceAll(/\p{Cc}/gu, ' ')));
   const widths = rows[0]?.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0))) ?? [];
   for (const row of rows)
     print(

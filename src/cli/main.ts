@@ -59,11 +59,12 @@ const findCommand = (rest: readonly string[]): { words: string; command: Command
     if (command) return { words, command, args: rest.slice(length) };
   }
   const said = rest.slice(0, 2).join(' ');
+  const firstWords = Object.keys(commands).map((words) => words.split(' ')[0]!);
   const candidates = Object.keys(commands).filter((words) => words.startsWith(`${rest[0]} `));
   throw usageError(
     candidates.length > 0
       ? `kinora ${rest[0]} needs one of: ${candidates.map((words) => words.split(' ')[1]).join(', ')}.`
-      : `kinora ${said} is not a command; did you mean kinora ${nearest(rest[0] ?? '', Object.keys(commands))}?`,
+      : `kinora ${said} is not a command; did you mean kinora ${nearest(rest[0] ?? '', firstWords)}?`,
   );
 };
 

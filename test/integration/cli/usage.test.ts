@@ -46,6 +46,7 @@ describe('kinora', () => {
     [['serve', '--port', 'x'], {}, 'kinora: --port must be a whole number from 0 to 65535, not "x".'],
     [['serve'], { KINORA_BLOBS: 's3://b/p' }, 'does not support yet'],
     [['serv'], {}, 'kinora: kinora serv is not a command; did you mean kinora serve?'],
+    [['asst', 'list'], {}, 'kinora: kinora asst list is not a command; did you mean kinora asset?'],
     [['asset'], {}, 'kinora: kinora asset needs one of: create, list, show, watch, delete.'],
     [['asset', 'show'], {}, 'kinora: Usage: kinora asset show <id>'],
     [['asset', 'list', '--name', 'x'], {}, 'kinora: kinora asset list has no flag --name.'],
@@ -98,6 +99,30 @@ describe('kinora asset', () => {
     });
     const file = await runCli(['asset', 'create', './holiday.mp4'], { ...env, KINORA_TOKEN: token });
     expect(file).toMatchObject({ status: 1, stderr: expect.stringContaining("can't upload files yet") });
+  });
+
+  it.each(['', '.', '..', '../x', 'a/b', 'x'.repeat(41)])('never takes %j for the id of an asset', async (id) => {
+    const env = { KINORA_PORT: '1', KINORA_TOKEN: token };
+    for (const command of ['show', 'watch', 'delete']) {
+      expect(await runCli(['asset', command, id], env)).toEqual({
+        status: 1,
+        stdout: '',
+        stderr: `kinora: There is no asset with the id ${JSON.stringify(id)}.\n`,
+      });
+    }
+  });
+
+  it('shows titles without what would steer the terminal', async () => {
+    const title = 'A\n\u001b[2J\u009bB';
+    const asset = { id: 'x', status: 'ready', created_at: '0', progress: { state: 'completed', progress: 100 } };
+    const body = JSON.stringify({ data: [{ ...asset, meta: { title } }], next_cursor: null });
+    const server = createServer((_, response) => response.end(body)).listen(0, '127.0.0.1');
+    await new Promise((resolve) => server.once('listening', resolve));
+    const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const { stdout } = await runCli(['asset', 'list'], { KINORA_PUBLIC_URL: origin, KINORA_TOKEN: token });
+    server.close();
+    expect(stdout.split('\n')).toHaveLength(3);
+    expect(stdout).toContain('A  [2J B\n');
   });
 
   it('is not confused by something else on the port', async () => {
