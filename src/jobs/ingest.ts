@@ -82,7 +82,10 @@ export const createIngestWorker = (deps: IngestDeps, concurrency: number): Queue
 
 /** Makes an error final once a source had its tries. */
 const bound = async (state: IngestState, assetId: string, error: unknown): Promise<unknown> => {
-  if (isKinoraError(error, 'media_crashed') && (await state.countCrash(assetId)) >= MAX_CRASHES)
+  // Without a clean answer from FFmpeg: the process died, ran out of time or out of memory.
+  const isCrash =
+    isKinoraError(error, 'media_crashed') || (isKinoraError(error, 'media_failed') && error.failure === 'defect');
+  if (isCrash && (await state.countCrash(assetId)) >= MAX_CRASHES)
     return new KinoraError('media_crashed', { cause: error, failure: 'fail' });
   // The fetcher made its own tries with pauses; the owner of the file should hear of it now.
   if (isKinoraError(error, 'source_unreachable'))
@@ -127,6 +130,8 @@ const ingest = async (deps: IngestDeps, assetId: string, signal: AbortSignal): P
       if (plan.video?.access !== 'source' || !isPictureFailure(error)) throw error;
       // The three tried places were fine and this one is not: read the pictures once in order instead.
       const problem = { reason: 'a segment could not be made', sequential: true };
+      // What was made by the first plan has the same names as what the second one makes.
+      await deps.segments.removeAsset(assetId);
       ({ plan, facts: playedFacts } = await makePlan(deps, input, signal, problem));
       await warm();
     }
