@@ -10,7 +10,7 @@ export const title = 'memory while a file of 1 GB is taken in, beside the size o
 export const needs = ['ffmpeg'];
 
 const REPETITIONS = 3;
-const EVERY_MS = 50;
+const EVERY_MS = 100;
 const SOURCE_SECONDS = 1860;
 
 /** The largest memory while `work` runs. */

@@ -13,7 +13,7 @@ import { ffmpeg } from './support/programs.mjs';
 export const title = 'a segment that nobody has asked for, beside the ffmpeg command that makes the same 4 s';
 export const needs = ['ffmpeg'];
 
-const REPETITIONS = 7;
+const REPETITIONS = 5;
 
 export const run = async () => {
   const path = await movie(600);

@@ -8,7 +8,7 @@ import { load } from './support/load.mjs';
 import { movie } from './support/media.mjs';
 import { startOrigin } from './support/origin.mjs';
 import { readMedia, readMultivariant } from './support/playlist.mjs';
-import { cpuSecondsOf } from './support/processes.mjs';
+import { ownCpuSecondsOf } from './support/processes.mjs';
 import { start } from './support/programs.mjs';
 
 export const title = 'cached segments on 16 connections, beside nginx (sendfile, one worker) with the same files';
@@ -33,7 +33,7 @@ const startNginx = async (root) => {
   );
   await writeFile(
     config,
-    `daemon off; worker_processes 1; pid ${root}/nginx.pid; error_log ${root}/error.log; ${process.getuid() === 0 ? 'user root;' : ''}
+    `daemon off; master_process off; worker_processes 1; pid ${root}/nginx.pid; error_log ${root}/error.log; ${process.getuid() === 0 ? 'user root;' : ''}
 events { worker_connections 256; }
 http { access_log off; sendfile on; tcp_nopush on; keepalive_requests 1000000; open_file_cache max=1000; default_type video/mp4;
 ${temporary.join(' ')}
@@ -82,9 +82,9 @@ export const run = async () => {
     nginx = await startNginx(root);
     await kinora.idle();
     const measure = async (server) => {
-      const cpu = cpuSecondsOf(server.pid);
+      const cpu = ownCpuSecondsOf(server.pid);
       const result = await load(server.url, paths, { seconds: SECONDS });
-      return { ...result, cpuPerGigabyte: ((cpuSecondsOf(server.pid) - cpu) * 1e9) / result.bytes };
+      return { ...result, cpuPerGigabyte: ((ownCpuSecondsOf(server.pid) - cpu) * 1e9) / result.bytes };
     };
     const [ours, theirs] = [[], []];
     for (let i = -1; i < REPETITIONS; i++) {
@@ -93,9 +93,10 @@ export const run = async () => {
       ours.push(a);
       theirs.push(b);
     }
-    const { size } = await stat(files.values().next().value);
+    const sizes = await Promise.all(paths.map(async (path) => (await stat(join(root, 'www', path))).size));
+    const size = sizes.reduce((sum, each) => sum + each, 0) / sizes.length;
     console.log(
-      `${paths.length} segments of about ${(size / 1e6).toFixed(1)} MB; median (min to max) of ${REPETITIONS} x ${SECONDS} s, in turn; the load comes from the same cores\n`,
+      `${paths.length} segments of ${(size / 1e6).toFixed(1)} MB on average; median (min to max) of ${REPETITIONS} x ${SECONDS} s, in turn; the load comes from the same cores\n`,
     );
     const row = (label, field) => {
       const [a, b] = [ours, theirs].map((results) => results.map((result) => result[field]));

@@ -28,7 +28,13 @@ export const treeOf = (root) => {
   return [...tree];
 };
 
-/** CPU seconds, including those of children that have ended. */
+/** CPU seconds of one process alone. */
+export const ownCpuSecondsOf = (pid) => {
+  const [user, system] = statOf(pid).slice(11, 13);
+  return (Number(user) + Number(system)) / 100;
+};
+
+/** CPU seconds of `root` and everything below it, including children that have ended. */
 export const cpuSecondsOf = (root) => {
   let ticks = 0;
   for (const pid of treeOf(root)) {
