@@ -70,8 +70,9 @@ const validateClip = (input: Input, index: number, at: Path, problems: Problems)
   }
 };
 
+/** To the microsecond: in floating point 0.7 - 0.2 is less than 0.5. */
 export const isShorterThanAClip = (startSeconds: number, endSeconds: number): boolean =>
-  endSeconds - startSeconds < MIN_CLIP_SECONDS;
+  Math.round((endSeconds - startSeconds) * 1e6) < MIN_CLIP_SECONDS * 1e6;
 
 export const addClipTooShort = (input: Path, problems: Problems): void =>
   problems.add(input, `clip must be at least ${MIN_CLIP_SECONDS} seconds long`);

@@ -277,6 +277,8 @@ describe('a clip', () => {
     [{ start_time: 10 }, 'inputs[0].start_time is beyond the end of the source asset'],
     [{ start_time: 4, end_time: 8 }, 'inputs[0].url is not yet supported by this server'],
     [{ start_time: 4, end_time: 4.5 }, 'inputs[0].url is not yet supported by this server'],
+    [{ start_time: 0.2, end_time: 0.7 }, 'inputs[0].url is not yet supported by this server'],
+    [{ start_time: 0.2, end_time: 0.6999 }, 'inputs[0] clip must be at least 0.5 seconds long'],
     [{ end_time: 99 }, 'inputs[0].url is not yet supported by this server'],
   ])('%o is answered', async (fields, message) => {
     await expectError(await create(clip(fields)), 400, 'invalid_parameters', [message]);
