@@ -1,4 +1,5 @@
 import { makeAudioChunk } from './audio-chunk.js';
+import { indexMp4 } from './index-mp4.js';
 import { indexSource } from './index-source.js';
 import { joinRecordings } from './join-recordings.js';
 import { measureLoudness } from './loudness.js';
@@ -13,7 +14,7 @@ import { makeVideoSegment } from './video-segment.js';
 /** Every kind of job and the function that does it. */
 export const handlers: MediaHandlers = {
   probe,
-  index: indexSource,
+  index: async (job, context) => (await indexMp4(job)) ?? indexSource(job, context),
   sanity: checkSanity,
   'video-segment': makeVideoSegment,
   'video-config': makeVideoConfig,

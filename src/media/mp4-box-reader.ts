@@ -33,13 +33,16 @@ export const readBoxHeader = (view: DataView, start: number, limit: number): Mp4
   return { type, start, content, end };
 };
 
-/** The boxes that fill [start, end) exactly; undefined when they don't. */
+/** Side by side; no writer comes near it, and 256 MB of empty boxes would take gigabytes as objects. */
+const MAX_BOXES = 100_000;
+
+/** The boxes that fill [start, end) exactly; undefined when they don't, or are too many. */
 export const listBoxes = (bytes: Uint8Array, start = 0, end = bytes.length): Mp4Box[] | undefined => {
   const view = viewOf(bytes);
   const boxes: Mp4Box[] = [];
   for (let offset = start; offset < end; ) {
     const box = readBoxHeader(view, offset, end);
-    if (!box) return undefined;
+    if (!box || boxes.length === MAX_BOXES) return undefined;
     boxes.push(box);
     offset = box.end;
   }

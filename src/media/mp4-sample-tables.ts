@@ -12,6 +12,7 @@ import type { SourceIndex, StreamIndex } from './source-index.js';
 const MAX_SAMPLES = 12_000_000;
 const MAX_MOOV_BYTES = 256 * 1024 * 1024;
 const MAX_TOP_LEVEL_BOXES = 4096;
+const MAX_EDITS = 100_000;
 
 export type ReadRange = (offset: number, length: number) => Promise<Uint8Array>;
 
@@ -141,7 +142,7 @@ const readEdits = (
   const version = asFullBox(moov, elst)?.version;
   const wide = version === 1;
   const table = readTable(moov, elst, wide ? 20 : 12);
-  if (!table || version === undefined || version > 1) return undefined;
+  if (!table || table.count > MAX_EDITS || version === undefined || version > 1) return undefined;
   return Array.from({ length: table.count }, (_, row) => {
     const duration = wide ? table.u32(row, 0) * 0x1_0000_0000 + table.u32(row, 1) : table.u32(row, 0);
     return {

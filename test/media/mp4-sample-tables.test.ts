@@ -1,25 +1,21 @@
-import { type FileHandle, open } from 'node:fs/promises';
-import { afterAll, expect, test } from 'vitest';
-import { findMoov, type Mp4Streams, readMp4SampleTables } from '#kinora/media/mp4-sample-tables.js';
-import type { SourceIndex, StreamIndex } from '#kinora/media/source-index.js';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { indexMp4 } from '#kinora/engine/index-mp4.js';
+import type { StreamIndex } from '#kinora/media/source-index.js';
+import { decodeSourceIndex } from '#kinora/media/source-index-codec.js';
+import type { IndexJob } from '#kinora/pool/protocol.js';
 import { type EncodedName, fixture } from '../support/fixtures.js';
-import { indexFile, probeFile } from '../support/video-run.js';
+import { indexFile, probeFile, withFolder } from '../support/video-run.js';
 
-const files: FileHandle[] = [];
-afterAll(() => Promise.all(files.map((file) => file.close())));
+const MOV = 'mov,mp4,m4a,3gp,3g2,mj2';
 
-const readTables = async (path: string, streams: Mp4Streams): Promise<SourceIndex | undefined> => {
-  const file = await open(path);
-  files.push(file);
-  const moov = await findMoov(
-    async (offset, length) => {
-      const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, offset);
-      return buffer.subarray(0, bytesRead);
-    },
-    (await file.stat()).size,
-  );
-  return moov && readMp4SampleTables(moov, streams);
-};
+const readTables = async (path: string, streams: Omit<IndexJob, 'kind' | 'source' | 'outPath'>) =>
+  withFolder(async (folder) => {
+    const outPath = join(folder, 'index');
+    const found = await indexMp4({ kind: 'index', source: { path, formatName: MOV }, ...streams, outPath });
+    return found && decodeSourceIndex(readFileSync(outPath));
+  });
 
 const plain = (stream: StreamIndex | undefined) =>
   stream && {

@@ -1,8 +1,6 @@
-import { open } from 'node:fs/promises';
 import { buffer } from 'node:stream/consumers';
-import { findMoov, type Mp4Streams, type ReadRange, readMp4SampleTables } from '../../media/mp4-sample-tables.js';
 import type { SourceIndex } from '../../media/source-index.js';
-import { decodeSourceIndex, encodeSourceIndex } from '../../media/source-index-codec.js';
+import { decodeSourceIndex } from '../../media/source-index-codec.js';
 import { type MediaPool, mediaPriority } from '../../pool/media-pool.js';
 import { readResult } from '../../pool/read-result.js';
 import type { BlobStore } from '../../storage/blob-store.js';
@@ -14,8 +12,8 @@ export interface IndexDeps {
   readonly temporaryDir: string;
 }
 
-/** Several times the index of twelve hours at 120 pictures a second. */
-const MAX_INDEX_BYTES = 2 ** 30;
+/** Above the longest index that the codec reads: twice 12 million packets of about 8 bytes. */
+const MAX_INDEX_BYTES = 2 ** 29;
 
 /** The part of `SourceFacts` that says which streams to index. */
 export interface IndexedStreams {
@@ -25,10 +23,7 @@ export interface IndexedStreams {
   readonly audio: readonly { readonly streamIndex: number }[];
 }
 
-/**
- * The stored index under `key`, else the sample tables of an MP4 or MOV file (milliseconds), else one demux pass over the
- * file at `path`; stored for the next run.
- */
+/** The stored index under `key`, else what a media process finds in the file at `path`; stored for the next run. */
 export const readIndex = async (
   deps: IndexDeps,
   key: string,
@@ -38,48 +33,19 @@ export const readIndex = async (
 ): Promise<SourceIndex> => {
   const stored = await deps.blobs.read(key);
   if (stored) return decodeSourceIndex(await buffer(stored));
-  const streams = {
-    ...(source.video && { videoStreamIndex: source.video.streamIndex }),
-    ...(source.audio[0] && { audioStreamIndex: source.audio[0].streamIndex }),
-  };
-  const tables = source.formatName.startsWith('mov') ? await readTables(path, streams) : undefined;
-  const bytes = tables ? encodeSourceIndex(tables) : await demux(deps, path, source.formatName, streams, signal);
-  await deps.blobs.put(key, bytes);
-  return tables ?? decodeSourceIndex(bytes);
-};
-
-/** Undefined when the file has no tables that say what FFmpeg's demuxer would: fragments, damage, complicated edits. */
-const readTables = async (path: string, streams: Mp4Streams): Promise<SourceIndex | undefined> => {
-  const file = await open(path);
-  try {
-    const { size } = await file.stat();
-    const read: ReadRange = async (offset, length) => {
-      const { buffer: bytes, bytesRead } = await file.read(Buffer.alloc(length), 0, length, offset);
-      return bytes.subarray(0, bytesRead);
-    };
-    const moov = await findMoov(read, size);
-    const index = moov && readMp4SampleTables(moov, streams);
-    return index && liesWithin(index, size) ? index : undefined;
-  } finally {
-    await file.close();
-  }
-};
-
-/** False for a truncated file, whose tables promise samples that are not there. */
-const liesWithin = (index: SourceIndex, sizeBytes: number): boolean =>
-  [index.video, index.audio].every(
-    (stream) => !stream?.position.some((position, packet) => position + stream.size[packet]! > sizeBytes),
-  );
-
-const demux = (
-  deps: IndexDeps,
-  path: string,
-  formatName: string,
-  streams: Mp4Streams,
-  signal: AbortSignal,
-): Promise<Uint8Array> =>
-  withTemporaryFile(deps.temporaryDir, async (outPath) => {
-    const job = { kind: 'index', source: { path, formatName }, ...streams, outPath } as const;
+  const bytes = await withTemporaryFile(deps.temporaryDir, async (outPath) => {
+    const job = {
+      kind: 'index',
+      source: { path, formatName: source.formatName },
+      ...(source.video && { videoStreamIndex: source.video.streamIndex }),
+      ...(source.audio[0] && { audioStreamIndex: source.audio[0].streamIndex }),
+      outPath,
+    } as const;
     await deps.pool.run(job, { priority: mediaPriority.warmUp, signal });
     return readResult(outPath, MAX_INDEX_BYTES);
   });
+  // Before it is stored: what can't be read would fail every later run too.
+  const index = decodeSourceIndex(bytes);
+  await deps.blobs.put(key, bytes);
+  return index;
+};
