@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import type { Socket } from 'node:net';
 import type { Clock } from '../lib/clock.js';
 import { createLineReader } from '../lib/line-reader.js';
@@ -78,8 +78,48 @@ const parseMessage = (line: string): FromChild | undefined => {
   }
 };
 
-/** Starts a media process that waits for jobs. Its environment is empty: no secret of the server can reach it. */
+/** A process that never came up. */
+const deadProcess = (background: boolean, reason: string): MediaProcess => ({
+  background,
+  jobsStarted: 0,
+  busyMs: 0,
+  alive: false,
+  run: async () => ({ type: 'crashed', beforeStart: true, reason }),
+  pause: () => undefined,
+  resume: () => undefined,
+  kill: async () => undefined,
+  closed: Promise.resolve(),
+});
+
+/** Its environment is empty: no secret of the server can reach it. */
+const spawnProcess = (command: Command): ChildProcess => {
+  const child = spawn(command.file, command.args, {
+    cwd: '/',
+    env: {},
+    // Messages go through descriptor 3. Node's own IPC channel would throw in this process at a line that is no JSON.
+    stdio: ['ignore', 'ignore', 'pipe', 'pipe'],
+    // A group of its own, so that one signal reaches the sandbox tools and the process alike.
+    detached: true,
+  });
+  if (child.stdio?.[3]) return child;
+  // The error event that follows says no more.
+  child.once('error', () => undefined);
+  throw new Error('no channel to a media process could be made');
+};
+
+/** Starts a media process that waits for jobs. Never throws: a process that can't be started is one that has ended. */
 export const startMediaProcess = (command: Command, background: boolean, clock: Clock): MediaProcess => {
+  let child: ChildProcess;
+  try {
+    child = spawnProcess(command);
+  } catch (error) {
+    // Without memory or descriptors `spawn` throws, or leaves out the channel, where otherwise it emits its error.
+    return deadProcess(background, error instanceof Error ? error.message : String(error));
+  }
+  return watchProcess(child, background, clock);
+};
+
+const watchProcess = (child: ChildProcess, background: boolean, clock: Clock): MediaProcess => {
   let alive = true;
   let ready = false;
   let paused = false;
@@ -97,15 +137,6 @@ export const startMediaProcess = (command: Command, background: boolean, clock: 
         settle: (outcome: Outcome) => void;
       }
     | undefined;
-
-  const child = spawn(command.file, command.args, {
-    cwd: '/',
-    env: {},
-    // Messages go through descriptor 3. Node's own IPC channel would throw in this process at a line that is no JSON.
-    stdio: ['ignore', 'ignore', 'pipe', 'pipe'],
-    // A group of its own, so that one signal reaches the sandbox tools and the process alike.
-    detached: true,
-  });
 
   const channel = child.stdio[3] as Socket;
 
