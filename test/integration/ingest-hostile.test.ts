@@ -59,10 +59,8 @@ describe('a file that takes the media process down', () => {
       expect(crashesOf(id, 'the ingest begins')).toBe(2);
       expect(crashesOf(id, 'the ingest failed')).toBe(1);
     }
-    // Two runs of two tries for each file.
-    expect(logger.lines.filter(({ message }) => message === 'A media process ended before its job')).toHaveLength(
-      hostile.length * 4,
-    );
+    // Two runs of two tries for each; what runs out of memory says so itself and is tried once a run.
+    expect(logger.lines.filter(({ message }) => message === 'A media process ended before its job')).toHaveLength(12);
     expect(processesNaming(server.dataDir).length).toBeGreaterThan(0);
   });
 
