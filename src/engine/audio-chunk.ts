@@ -5,8 +5,8 @@ import { AAC_FRAME_SAMPLES } from '../media/aac.js';
 import { writeFragment } from '../media/mp4-boxes.js';
 import type { AudioChunkJob, AudioChunkResult } from '../pool/protocol.js';
 import { readSound, seekToSeconds, soundFrame } from './audio-reader.js';
-import { check, failMedia, isDrained, newPacket, setOptions } from './av.js';
-import { openSource, readOnly, streamAt } from './open-source.js';
+import { check, failMedia, isDrained, newFrame, newPacket, setOptions } from './av.js';
+import { openDecoder, openSource, readOnly, streamAt } from './open-source.js';
 
 /** Frames of input that the encoder sees before the first one that counts: joins are then as good as within a chunk. */
 const PRE_ROLL_FRAMES = 2;
@@ -23,8 +23,8 @@ const COPY_SEEK_SECONDS = 1;
 export const makeAudioChunk = (job: AudioChunkJob): AudioChunkResult => {
   const firstFrame = job.boundaries[0] as number;
   const endFrame = job.boundaries.at(-1) as number;
-  const frames =
-    job.audio.mode === 'copy' ? copyFrames(job, firstFrame, endFrame) : encodeFrames(job, firstFrame, endFrame);
+  const copied = job.audio.mode === 'copy' ? copyFrames(job, firstFrame, endFrame) : undefined;
+  const frames = copied ?? encodeFrames(job, firstFrame, endFrame);
   const sizesBytes = job.outPaths.map((path, i) => {
     const from = job.boundaries[i] as number;
     const until = job.boundaries[i + 1] as number;
@@ -99,15 +99,21 @@ const encodeFrames = (job: AudioChunkJob, firstFrame: number, endFrame: number):
   return frames;
 };
 
-/** The source's own AAC frames [firstFrame, endFrame): the frame number is the nearest to the packet's time. */
-const copyFrames = (job: AudioChunkJob, firstFrame: number, endFrame: number): Buffer[] => {
+/**
+ * The source's own AAC frames [firstFrame, endFrame): the frame number is the nearest to the packet's time. Undefined when
+ * one is damaged: a browser's decoder stops there for good, while encoding puts silence in its place.
+ */
+const copyFrames = (job: AudioChunkJob, firstFrame: number, endFrame: number): Buffer[] | undefined => {
   const { sourceTimeBase: base, sourceZero, sampleRate, streamIndex } = job.audio;
   const frames: (Buffer | undefined)[] = new Array(endFrame - firstFrame).fill(undefined);
   let missing = frames.length;
   const format = openSource(job.source);
   const packet = newPacket();
+  const stream = streamAt(format, streamIndex);
+  const decoder = openDecoder(stream, 1);
+  const decoded = newFrame();
   try {
-    const hasConfig = streamAt(format, streamIndex).codecpar.extradataSize > 0;
+    const hasConfig = stream.codecpar.extradataSize > 0;
     readOnly(format, [streamIndex]);
     const startSeconds = (sourceZero * base.num) / base.den + (firstFrame * AAC_FRAME_SAMPLES) / sampleRate;
     seekToSeconds(format, startSeconds - COPY_SEEK_SECONDS);
@@ -115,6 +121,10 @@ const copyFrames = (job: AudioChunkJob, firstFrame: number, endFrame: number): B
       const seconds = ((Number(packet.pts) - sourceZero) * base.num) / base.den;
       const frame = Math.round((seconds * sampleRate) / AAC_FRAME_SAMPLES) - firstFrame;
       if (packet.streamIndex === streamIndex && frame >= 0 && frame < frames.length && frames[frame] === undefined) {
+        if (decoder.sendPacketSync(packet) < 0) return undefined;
+        const code = decoder.receiveFrameSync(decoded);
+        if (code < 0 && !isDrained(code)) return undefined;
+        decoded.unref();
         const data = Buffer.from(packet.data ?? []);
         frames[frame] = hasConfig ? data : withoutAdtsHeader(data);
         missing -= 1;
@@ -122,6 +132,8 @@ const copyFrames = (job: AudioChunkJob, firstFrame: number, endFrame: number): B
       packet.unref();
     }
   } finally {
+    decoded.free();
+    decoder.freeContext();
     packet.free();
     format.closeInputSync();
   }

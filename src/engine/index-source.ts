@@ -1,5 +1,5 @@
 import { statSync, writeFileSync } from 'node:fs';
-import { AV_PKT_FLAG_CORRUPT, AV_PKT_FLAG_DISCARD, AVERROR_EOF } from 'node-av/constants';
+import { AV_PKT_DATA_SKIP_SAMPLES, AV_PKT_FLAG_CORRUPT, AV_PKT_FLAG_DISCARD, AVERROR_EOF } from 'node-av/constants';
 import type { Packet, Stream } from 'node-av/lib';
 import type { SourceIndex, StreamIndex } from '../media/source-index.js';
 import { encodeSourceIndex } from '../media/source-index-codec.js';
@@ -67,15 +67,18 @@ class StreamColumns {
   private lastDts: number | undefined;
   private readonly isAvi: boolean;
   private readonly maxStep: number;
+  /** Ticks a sample of sound; 0 for pictures. */
+  private readonly sampleTicks: number;
   /** Times go back or jump, or packets are damaged. */
   broken = false;
 
   constructor(stream: Stream, formatName: string) {
+    const { num, den } = stream.timeBase;
+    const { sampleRate } = stream.codecpar;
+    this.sampleTicks = sampleRate > 0 ? den / (num * sampleRate) : 0;
     this.isAvi = formatName === 'avi';
     const isMpegStream = formatName === 'mpegts' || formatName === 'mpeg';
-    this.maxStep = isMpegStream
-      ? (MAX_STEP_SECONDS * stream.timeBase.den) / stream.timeBase.num
-      : Number.POSITIVE_INFINITY;
+    this.maxStep = isMpegStream ? (MAX_STEP_SECONDS * den) / num : Number.POSITIVE_INFINITY;
   }
 
   add(packet: Packet): void {
@@ -89,7 +92,11 @@ class StreamColumns {
     const time = this.isAvi ? packet.dts : packet.pts;
     // The second field of a picture has no time of its own.
     if (time === NO_PTS) return;
-    const pts = Number(time);
+    const skipped = this.skippedTicks(packet);
+    const duration = Number(packet.duration);
+    // A packet of nothing but priming or padding is not presented.
+    if (skipped.start + skipped.end > 0 && skipped.start + skipped.end >= duration) return;
+    const pts = Number(time) + Math.round(skipped.start);
     // What the edit list cuts off at the end is never shown; what it cuts at the start is needed to decode the rest.
     if ((packet.flags & AV_PKT_FLAG_DISCARD) !== 0 && pts >= 0) return;
     this.pts.push(pts);
@@ -97,8 +104,15 @@ class StreamColumns {
     this.size.push(packet.size);
     this.position.push(Number(packet.pos));
     if (pts < this.latest) return;
-    this.lastDuration = Number(packet.duration);
+    this.lastDuration = duration - Math.round(skipped.start + skipped.end);
     this.latest = pts;
+  }
+
+  /** What decoders drop of a packet of sound: priming and padding, of which only the container knows. */
+  private skippedTicks(packet: Packet): { start: number; end: number } {
+    const skip = this.sampleTicks > 0 ? packet.getSideData(AV_PKT_DATA_SKIP_SAMPLES) : null;
+    if (skip === null || skip.length < 8) return { start: 0, end: 0 };
+    return { start: skip.readUInt32LE(0) * this.sampleTicks, end: skip.readUInt32LE(4) * this.sampleTicks };
   }
 
   finish(): StreamIndex {
@@ -109,7 +123,7 @@ class StreamColumns {
       key: Uint8Array.from(this.key),
       size: Uint32Array.from(this.size),
       position: Float64Array.from(this.position),
-      lastDuration: Math.max(this.lastDuration || lastStep, 1),
+      lastDuration: Math.max(this.lastDuration > 0 ? this.lastDuration : lastStep, 1),
     };
   }
 }
