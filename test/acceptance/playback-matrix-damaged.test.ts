@@ -1,0 +1,96 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type Booted, boot } from '../support/boot.js';
+import { createAsset, serveFiles, settled, type WireAsset } from '../support/create-asset.js';
+import { fixture } from '../support/fixtures.js';
+import { readAudio } from '../support/measure.js';
+import type { Origin } from '../support/origin.js';
+import { type Played, playThrough } from '../support/play-through.js';
+import { checkPlaylists, checkSync, durationOf, readPictures } from '../support/playback-checks.js';
+
+const refused = {
+  'truncated-without-index.mov': 'The input file is not a valid video file.',
+  'garbage.mp4': 'The input file is not a valid video file.',
+  'text.mp4': 'The input file is not a valid video file.',
+  'hls-playlist.mp4': 'The input file is not a valid video file.',
+  'concat-script.mp4': 'The input file is not a valid video file.',
+  'dash-manifest.mp4': 'The input file is not a valid video file.',
+  'png-bomb.mkv': 'The input file is not a valid video file.',
+  'empty.mp4': 'The input file is empty.',
+} as const;
+const playable = [
+  'ts-joined.ts',
+  'truncated.mp4',
+  'truncated.mkv',
+  'bit-flips-in-index.mp4',
+  'bit-flips-in-data.mp4',
+  'bit-flips.ts',
+  'silence.wav',
+] as const;
+const names = [...(Object.keys(refused) as (keyof typeof refused)[]), ...playable];
+/** From the request to an answer, with the other files of this table in the queue. */
+const LIMIT_MS = 30_000;
+
+let server: Booted;
+let origin: Origin;
+const assets = new Map<string, WireAsset>();
+beforeAll(async () => {
+  const paths: string[] = [];
+  for (const name of names) paths.push(await fixture(name));
+  origin = await serveFiles(paths);
+  server = await boot();
+  const started = performance.now();
+  for (const [index, name] of names.entries()) {
+    const inputs = [{ url: `${origin.url}/${index}` }];
+    assets.set(name, await createAsset(server, { inputs, playback_policies: ['public'] }));
+  }
+  for (const [name, { id }] of assets) assets.set(name, await settled(server, id, LIMIT_MS));
+  expect(performance.now() - started).toBeLessThan(2 * LIMIT_MS);
+});
+afterAll(async () => {
+  await server?.stop();
+  await origin?.stop();
+});
+
+test.each(Object.entries(refused))('%s is refused', (name, message) => {
+  const asset = assets.get(name)!;
+  expect(asset.status).toBe('errored');
+  expect(asset.errors).toEqual({ type: 'invalid_input', messages: [message] });
+});
+
+const play = async (name: (typeof playable)[number]): Promise<Played> => {
+  const asset = assets.get(name)!;
+  expect(asset.errors).toBeUndefined();
+  expect(asset.status).toBe('ready');
+  const played = await playThrough(`${server.url}/${asset.playback_ids![0]!.id}.m3u8`);
+  checkPlaylists(played, asset);
+  return played;
+};
+const countersOf = ({ variants }: Played): number[] => readPictures(variants[0]!).map(({ counter }) => counter);
+const numbers = (from: number, count: number): number[] => Array.from({ length: count }, (_, index) => from + index);
+
+test('two joined recordings play one after the other, each in step with its sound', async () => {
+  const played = await play('ts-joined.ts');
+  expect(countersOf(played)).toEqual([...numbers(0, 180), ...numbers(1000, 150)]);
+  expect(durationOf(played.variants[0]!)).toBeGreaterThan(11);
+  expect(durationOf(played.variants[0]!)).toBeLessThan(11.1);
+  expect(checkSync(played.variants[0]!, played.audio!, { until: 6 })).toBe(5);
+  expect(checkSync(played.variants[0]!, played.audio!, { from: 6 })).toBe(5);
+});
+
+test.each(['truncated.mp4', 'truncated.mkv'] as const)('%s plays what is there', async (name) => {
+  const played = await play(name);
+  const counters = countersOf(played);
+  // 60 % of the bytes; pictures that need one that is cut off are missing at the very end.
+  expect(counters.length).toBeGreaterThan(100);
+  expect(counters.slice(0, 100)).toEqual(numbers(0, 100));
+  expect(counters).toEqual(counters.toSorted((a, b) => a - b));
+  expect(durationOf(played.variants[0]!)).toBeLessThan((counters.at(-1)! + 2) / 30);
+  expect(checkSync(played.variants[0]!, played.audio!, { until: 3.3 })).toBe(3);
+});
+
+test.each(['bit-flips-in-data.mp4', 'bit-flips.ts'] as const)('%s plays to its end', async (name) => {
+  const played = await play(name);
+  // What is served is sound: every picture and every frame of sound can be decoded.
+  expect(readPictures(played.variants[0]!).length).toBeGreaterThan(170);
+  expect(readAudio([played.audio!.init, ...played.audio!.segments.map(({ bytes }) => bytes)]).channels).toHaveLength(2);
+});

@@ -1,0 +1,53 @@
+/** What a viewer must get of a fixture, worked out from its recipe and from FFmpeg's own pass over the source. */
+import { type EncodedName, fixture, recipeOf } from './fixtures.js';
+import { type MeasuredAudio, type MeasuredPicture, readAudio, readFrameCounters } from './measure.js';
+
+export interface SourceTruth {
+  readonly pictures: readonly { readonly counter: number; readonly seconds: number; readonly luma: number }[];
+  /** `startSeconds` is on the timeline of the presentation. */
+  readonly sound?: MeasuredAudio;
+  /** End of the longer of picture and sound. */
+  readonly durationSeconds: number;
+  /** Longest distance of two pictures. */
+  readonly pictureSeconds: number;
+  /** Source time that is zero on the timeline, less what the recipe added: times of marks and tones count from here. */
+  readonly recipeZeroSeconds: number;
+}
+
+const spaceEvenly = (pictures: MeasuredPicture[], [num, den]: readonly [number, number]): void =>
+  pictures.forEach((picture, index) => {
+    pictures[index] = { ...picture, ptsSeconds: (index * den) / num };
+  });
+
+/** Zero is the earliest presented picture or sample; the first picture is shown from zero on. */
+export const readSourceTruth = async (name: EncodedName): Promise<SourceTruth> => {
+  const path = await fixture(name);
+  const { video, audio, muxer, firstCounter = 0 } = recipeOf(name);
+  const measured = video === undefined ? [] : readFrameCounters(path);
+  // AVI has no presentation times: FFmpeg reports those of reordered pictures late, and the last one's not at all.
+  if (muxer === 'avi' && (video?.bFrames ?? 0) > 0) spaceEvenly(measured, video!.rate);
+  const sound = audio === undefined ? undefined : readAudio(path);
+  const zero = Math.min(measured[0]?.ptsSeconds ?? Number.POSITIVE_INFINITY, sound?.startSeconds ?? 1e9);
+  const pictures = measured.map(({ counter, ptsSeconds, luma }, index) => ({
+    counter,
+    luma,
+    seconds: index === 0 ? 0 : ptsSeconds - zero,
+  }));
+  const rate = (video?.rate[0] ?? 0) / (video?.rate[1] ?? 1) / (video?.interlaced === true ? 2 : 1);
+  const pictureSeconds = video?.deltasMs === undefined ? 1 / rate : Math.max(...video.deltasMs) / 1000;
+  const lastDelta = video?.deltasMs?.[(measured.length - 1) % video.deltasMs.length];
+  const pictureEnd = (pictures.at(-1)?.seconds ?? 0) + (lastDelta === undefined ? 1 / rate : lastDelta / 1000);
+  const soundEnd =
+    sound === undefined ? 0 : sound.startSeconds - zero + (sound.channels[0] as Float32Array).length / sound.sampleRate;
+  // Where picture n would be by the recipe, against where it is: what muxing and reading shifted everything by.
+  const first = measured[0];
+  const recipeFirst = ((first?.counter ?? 0) - firstCounter) / rate + (video?.startSeconds ?? 0);
+  const recipeZeroSeconds = first === undefined ? 0 : recipeFirst - (first.ptsSeconds - zero);
+  return {
+    pictures,
+    ...(sound && { sound: { ...sound, startSeconds: sound.startSeconds - zero } }),
+    durationSeconds: Math.max(video === undefined ? 0 : pictureEnd, soundEnd),
+    pictureSeconds: video === undefined ? 0 : pictureSeconds,
+    recipeZeroSeconds,
+  };
+};
