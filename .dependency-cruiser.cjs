@@ -2,7 +2,7 @@
 
 const contracts = {
   storage: 'storage/(blob-store|keys)',
-  pool: 'pool/(media-pool|protocol)',
+  pool: 'pool/(media-pool|protocol|read-result)',
   net: 'net/fetch-source',
   db: 'db/(database|schema|tables/[^/]+)',
   queue: 'queue/queue',
