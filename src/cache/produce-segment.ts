@@ -78,7 +78,7 @@ export const createSegmentProducer = (deps: SegmentProducerDeps): SegmentProduce
     try {
       return await pool.run(job, { priority: work.priority, signal: production.signal });
     } catch (error) {
-      if (isKinoraError(error, 'media_crashed')) crashes.count(asset.id);
+      if (isKinoraError(error, 'media_crashed')) crashes.count(readFileOf(asset));
       throw error;
     }
   };
@@ -202,7 +202,7 @@ export const createSegmentProducer = (deps: SegmentProducerDeps): SegmentProduce
       if (waiting.job) pool.promote(waiting.job, priority);
     }
     const produce = async (production: Production): Promise<void> => {
-      crashes.check(asset.id);
+      crashes.check(readFileOf(asset));
       const work: Work = { priority };
       for (const each of keys) works.set(keyPath(each), work);
       try {
@@ -250,6 +250,9 @@ export const createSegmentProducer = (deps: SegmentProducerDeps): SegmentProduce
 };
 
 const playedKey = ({ id, plan }: PlayableAsset): string => (plan.joined ? joinedKey(id) : sourceKey(id));
+
+/** A source that kills media processes says nothing about the mezzanine made of it. */
+const readFileOf = ({ id, plan }: PlayableAsset): string => `${id} ${plan.video?.access ?? 'source'}`;
 
 const audioInit = (audio: AudioPlan): Uint8Array => {
   const { sampleRate, channels, audioSpecificConfig } = audio;
