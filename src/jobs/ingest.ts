@@ -20,6 +20,7 @@ import { indexKey, sourceKey } from '../storage/keys.js';
 import type { Logger } from '../telemetry/logger.js';
 import { describeInputFile } from './ingest/input-file.js';
 import { withJoinedRecordings } from './ingest/join-recordings.js';
+import { measureGain } from './ingest/measure-gain.js';
 import { makeMezzanine } from './ingest/mezzanine.js';
 import { readIndex } from './ingest/read-index.js';
 import { removeAssetFiles } from './purge.js';
@@ -45,13 +46,16 @@ interface IngestPayload {
 
 /** Longest source that is accepted, seconds. */
 const MAX_DURATION_SECONDS = 12 * 3600;
+/**
+ * A picture can't be shown longer: its sound is made in memory (about 1 MB a second), and so long a pause has only been seen
+ * where the index of a file is damaged.
+ */
+const MAX_SEGMENT_SECONDS = 300;
 /** 8K with room to spare; more is a decompression bomb until somebody shows a real one. */
 const MAX_PIXELS = 8192 * 8192;
 const MAX_STREAMS = 100;
 /** Runs in which media processes died on one source (each run already tries twice) before the source is given up. */
 const MAX_CRASHES = 2;
-/** Below it the loudness measurement found nothing but silence. */
-const SILENCE_LUFS = -70;
 
 /**
  * From a URL to a ready asset: store, probe, index, choose access, plan, warm, publish. Every step leaves its result
@@ -252,6 +256,8 @@ const planFile = async (
   if (plan.durationSeconds <= 0) refuse('The input file does not contain any playable duration.');
   if (plan.durationSeconds > MAX_DURATION_SECONDS)
     refuse('The input file is longer than the maximum duration of 12 hours.');
+  if (longestSegmentSeconds(plan) > MAX_SEGMENT_SECONDS)
+    throw new KinoraError('invalid_input', { details: { problem: 'the times of the pictures are damaged' } });
   await deps.state.savePlan(assetId, plan);
   const { access, renditions } = plan.video ?? {};
   deps.logger.info(
@@ -259,6 +265,11 @@ const planFile = async (
     'the asset is planned',
   );
   return plan;
+};
+
+const longestSegmentSeconds = ({ video }: Plan): number => {
+  const { boundaries = [], timescale = 1 } = video ?? {};
+  return boundaries.slice(1).reduce((longest, end, k) => Math.max(longest, (end - boundaries[k]!) / timescale), 0);
 };
 
 interface Problem {
@@ -321,20 +332,4 @@ const transcode = async (
   );
   await deps.state.setProgress(assetId, 'ingesting', 0);
   return mezzanine;
-};
-
-/** EBU R128: integrated loudness to -24 LUFS but no true peak above -2 dBTP; one constant for the whole track. */
-const measureGain = async (
-  deps: IngestDeps,
-  path: string,
-  facts: SourceFacts,
-  signal: AbortSignal,
-): Promise<number | undefined> => {
-  const audio = facts.audio[0];
-  if (!audio) return undefined;
-  const { integrated, truePeak } = await deps.pool.run(
-    { kind: 'loudness', source: { path, formatName: facts.formatName }, streamIndex: audio.streamIndex },
-    { priority: mediaPriority.warmUp, signal },
-  );
-  return integrated <= SILENCE_LUFS ? undefined : Math.min(-24 - integrated, -2 - truePeak);
 };

@@ -14,6 +14,8 @@ const refused = {
   'hls-playlist.mp4': 'The input file is not a valid video file.',
   'concat-script.mp4': 'The input file is not a valid video file.',
   'dash-manifest.mp4': 'The input file is not a valid video file.',
+  // One picture is an hour after all others.
+  'bit-flips-in-index.mp4': 'The input file is not a valid video file.',
   'png-bomb.mkv': 'The input file is not a valid video file.',
   'empty.mp4': 'The input file is empty.',
 } as const;
@@ -21,7 +23,6 @@ const playable = [
   'ts-joined.ts',
   'truncated.mp4',
   'truncated.mkv',
-  'bit-flips-in-index.mp4',
   'bit-flips-in-data.mp4',
   'bit-flips.ts',
   'silence.wav',
