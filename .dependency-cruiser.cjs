@@ -52,7 +52,7 @@ const layers = {
 const packages = {
   engine: ['node-av'],
   db: ['pg', 'kysely', '@electric-sql/pglite'],
-  net: ['undici'],
+  net: [],
   http: ['fastify'],
   telemetry: ['pino', 'pino-pretty'],
 };

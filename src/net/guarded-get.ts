@@ -1,6 +1,7 @@
 import { lookup as systemLookup } from 'node:dns/promises';
+import { request as httpRequest, type IncomingMessage } from 'node:http';
+import { request as httpsRequest } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
-import { Agent, request } from 'undici';
 import type { Clock } from '../lib/clock.js';
 import { isKinoraError, KinoraError } from '../lib/errors.js';
 
@@ -70,6 +71,28 @@ const pinned =
     else if (first !== undefined) done(null, first.address, first.family);
   };
 
+interface Opening {
+  readonly lookup: LookupFunction;
+  readonly headers: Record<string, string>;
+  readonly signal: AbortSignal;
+  readonly connectLimitMs: number;
+  readonly idleLimitMs: number;
+}
+
+const openResponse = (url: URL, { connectLimitMs, idleLimitMs, ...options }: Opening): Promise<IncomingMessage> =>
+  new Promise((resolve, reject) => {
+    const secure = url.protocol === 'https:';
+    const request = (secure ? httpsRequest : httpRequest)(url, { ...options, agent: false });
+    const tooSlow = setTimeout(() => request.destroy(new Error('No connection in time')), connectLimitMs);
+    request.once('socket', (socket) => socket.once(secure ? 'secureConnect' : 'connect', () => clearTimeout(tooSlow)));
+    request.once('close', () => clearTimeout(tooSlow));
+    request.setTimeout(idleLimitMs, () => request.destroy(new Error('The origin fell silent')));
+    request.once('response', resolve);
+    // Stays for the life of the request: later failures reach the reader of the body.
+    request.on('error', reject);
+    request.end();
+  });
+
 /**
  * GET that can't be led to an address which is not allowed: a literal host is judged as it stands, a name by every address
  * it resolves to, and the connection goes to those very addresses, so that a second DNS answer has no say. Every
@@ -102,29 +125,20 @@ export const createGuardedGet = (options: GuardedGetOptions) => {
     if (url.protocol !== 'http:' && url.protocol !== 'https:') throw notAllowed('protocol');
     const startedMs = options.clock.monotonicMs();
     const addresses = await addressesOf(url, signal);
-    const timeout = Math.max(1, CONNECT_LIMIT_MS - (options.clock.monotonicMs() - startedMs));
-    const agent = new Agent({
-      connect: { timeout, lookup: pinned(addresses) },
-      headersTimeout: idleLimitMs,
-      bodyTimeout: idleLimitMs,
-    });
+    const connectLimitMs = Math.max(1, CONNECT_LIMIT_MS - (options.clock.monotonicMs() - startedMs));
     const bare = new URL(url);
     bare.username = '';
     bare.password = '';
-    try {
-      const response = await request(bare, { dispatcher: agent, headers, signal });
-      // Closing early makes the body fail after nobody reads it any more.
-      response.body.on('error', () => undefined);
-      return {
-        status: response.statusCode,
-        header: (name) => [response.headers[name]].flat()[0],
-        body: bytesOf(response.body),
-        close: () => agent.destroy(),
-      };
-    } catch (error) {
-      await agent.destroy();
-      throw error;
-    }
+    const lookup = pinned(addresses);
+    const response = await openResponse(bare, { lookup, headers, signal, connectLimitMs, idleLimitMs });
+    // Closing early makes the body fail after nobody reads it any more.
+    response.on('error', () => undefined);
+    return {
+      status: response.statusCode!,
+      header: (name) => [response.headers[name]].flat()[0],
+      body: bytesOf(response),
+      close: async () => void response.destroy(),
+    };
   };
 
   return async (start: string, headers: Record<string, string>, signal: AbortSignal): Promise<GuardedResponse> => {

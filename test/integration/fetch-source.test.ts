@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { SourceFetcherOptions } from '#kinora/net/source-fetcher.js';
 import { KEY, startFetching } from '../support/fetching.js';
@@ -45,6 +46,26 @@ describe('source fetcher', () => {
     expect(seen.at(-1)).toEqual([bytes.length, bytes.length]);
     expect(seen.length).toBeLessThan(10);
   });
+
+  it.each([64, 72, 100])(
+    'survives an origin that closes the connection behind %i KiB that are read slowly',
+    async (kib) => {
+      const bytes = randomBytes(kib * 1024);
+      const server = createServer((socket) => {
+        socket.once('data', () => {
+          socket.write(`HTTP/1.0 200 OK\r\nContent-Length: ${bytes.length}\r\n\r\n`);
+          socket.end(bytes);
+        });
+        socket.on('error', () => undefined);
+      }).listen(0, '127.0.0.1');
+      await new Promise((resolve) => server.once('listening', resolve));
+      const fetching = startFetching();
+      cleanUps.push(() => server.close(), fetching.stop);
+      const { port } = server.address() as { port: number };
+      await fetching.fetch(`http://127.0.0.1:${port}/v.mp4`, { onValidator: () => delay(200) });
+      expect(bytes.equals((await fetching.stored())!)).toBe(true);
+    },
+  );
 
   it('uses credentials of the URL, keeps them within their origin and logs none', async () => {
     const other = await startOrigin((request, response) => serveFile(request, response, Buffer.from('film'), '"1"'));
