@@ -31,6 +31,13 @@ describe('planAudio', () => {
       audioSpecificConfig: 'EZA=',
     });
   });
+  test('makes fewer segments at a time when pictures are far apart', () => {
+    const chunkSegments = (boundaries: number[]): number =>
+      plan({}, tenSeconds, { pictureBoundaries: boundaries }).chunkSegments;
+    expect(chunkSegments([0, 8, 10])).toBe(8);
+    expect(chunkSegments([0, 30, 34])).toBe(2);
+    expect(chunkSegments([0, 300])).toBe(1);
+  });
   test('declares the busiest segment of a copy', () => {
     const index = { ...tenSeconds, size: tenSeconds.size.map((size, frame) => (frame < 188 ? size * 2 : size)) };
     expect(plan({}, index, { pictureBoundaries })).toMatchObject({ bandwidth: 261_998 });

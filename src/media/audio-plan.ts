@@ -22,6 +22,8 @@ export interface AudioPlanInput {
 const AAC_LC_PROFILE = 1;
 const MIN_LAST_SECONDS = 2;
 const CHUNK_SEGMENTS = 8;
+/** Sound of a chunk is held in memory; only pictures far apart make it this long. */
+const MAX_CHUNK_SECONDS = 64;
 const STEREO_BIT_RATE = 128_000;
 const MONO_BIT_RATE = 96_000;
 const BANDWIDTH_MARGIN = 1.1;
@@ -42,7 +44,7 @@ export const planAudio = (input: AudioPlanInput): AudioPlan => {
     sourceZero: rescale(1, zero, audio.timeBase),
     sampleRate: audio.sampleRate === 44_100 ? (44_100 as const) : (48_000 as const),
     channels: audio.channels === 1 ? (1 as const) : (2 as const),
-    chunkSegments: CHUNK_SEGMENTS,
+    chunkSegments: planChunkSegments(input.pictureBoundaries ?? []),
     codecs: 'mp4a.40.2',
   };
   const copied = findCopyablePackets(input, shared.sourceZero);
@@ -73,6 +75,11 @@ export const planAudio = (input: AudioPlanInput): AudioPlan => {
     audioSpecificConfig: configBase64(shared.sampleRate, shared.channels),
     ...(gainDb !== undefined && gainDb !== 0 && { gainDb }),
   };
+};
+
+const planChunkSegments = (boundaries: readonly number[]): number => {
+  const longest = boundaries.slice(1).reduce((most, end, k) => Math.max(most, end - boundaries[k]!), 1);
+  return Math.max(1, Math.min(CHUNK_SEGMENTS, Math.floor(MAX_CHUNK_SECONDS / longest)));
 };
 
 const configBase64 = (sampleRate: number, channels: number): string =>
