@@ -52,7 +52,6 @@ const layers = {
 const packages = {
   engine: ['node-av'],
   db: ['pg', 'kysely', '@electric-sql/pglite'],
-  net: [],
   http: ['fastify'],
   telemetry: ['pino', 'pino-pretty'],
 };
@@ -71,8 +70,16 @@ const packageRules = Object.entries(packages).map(([layer, names]) => ({
   to: { path: `^node_modules/(@types/)?(${names.join('|')})/` },
 }));
 
+const networkRule = {
+  name: 'the network only under net/',
+  severity: 'error',
+  from: { path: '^src/', pathNot: '^src/net/' },
+  to: { path: '^(node:)?(http|https|http2|dgram|tls|dns)(/|$)' },
+};
+
 module.exports = {
   forbidden: [
+    networkRule,
     { name: 'no cycles', severity: 'error', from: {}, to: { circular: true } },
     { name: 'every import resolves', severity: 'error', from: {}, to: { couldNotResolve: true } },
     {
