@@ -9,6 +9,7 @@ import type { Config } from './config/options.js';
 import { acquireDataDirLock } from './db/data-dir-lock.js';
 import { migrate } from './db/migrate.js';
 import { openDatabase } from './db/open-database.js';
+import { acquireServerLock } from './db/server-lock.js';
 import { bootstrap } from './domain/access/bootstrap.js';
 import { deleteTestAsset } from './domain/assets/delete-asset.js';
 import { createIngestState } from './domain/assets/ingest-state.js';
@@ -117,6 +118,13 @@ export const createKinora = async (config: Config, overrides: Overrides = {}): P
     sample?.catch(() => undefined);
 
     const database = await opening;
+    if (config.databaseUrl) {
+      const serverLock = await acquireServerLock(config.databaseUrl, logger, () => {
+        logger.error({}, 'another server uses the database');
+        process.kill(process.pid, 'SIGKILL');
+      });
+      phases.push({ name: 'server lock', end: () => serverLock.release() });
+    }
     await migrate(database);
     const { token } = config;
     const first = await bootstrap(database, token ? { token } : {}, clock);

@@ -1,0 +1,100 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import pg from 'pg';
+import { KinoraError } from '../lib/errors.js';
+import { newId } from '../lib/ids.js';
+import type { Logger } from '../telemetry/logger.js';
+
+export interface ServerLock {
+  release(): Promise<void>;
+}
+
+/** Chosen at random; not the number that `migrate` uses. */
+const LOCK = '7203915463852047713';
+/** The session of a server that was just killed can hold the lock for a moment more. */
+const TRIES = 6;
+const TRY_DELAY_MS = 500;
+const RECONNECT_MS = 1_000;
+/** PostgreSQL ends the session of a machine that vanished within a minute instead of two hours. */
+const KEEPALIVE = 'set tcp_keepalives_idle = 30; set tcp_keepalives_interval = 10; set tcp_keepalives_count = 3';
+
+const connect = async (url: string): Promise<pg.Client> => {
+  const client = new pg.Client({ connectionString: url, keepAlive: true, connectionTimeoutMillis: 30_000 });
+  // `end` follows and says that the connection is gone; without a listener the event would end the process.
+  client.on('error', () => undefined);
+  await client.connect();
+  return client;
+};
+
+const tryLock = async (client: pg.Client, name: string): Promise<boolean> => {
+  await client.query(KEEPALIVE);
+  // Not as an option of the connection: one in the URL would win.
+  await client.query("select set_config('application_name', $1, false)", [name]);
+  for (let attempt = 1; ; attempt++) {
+    // After a cut in the network this server's own earlier session may still be there.
+    await client.query(
+      'select pg_terminate_backend(pid) from pg_stat_activity where application_name = $1 and pid <> pg_backend_pid()',
+      [name],
+    );
+    const { rows } = await client.query<{ locked: boolean }>('select pg_try_advisory_lock($1) as locked', [LOCK]);
+    if (rows[0]?.locked === true) return true;
+    if (attempt === TRIES) return false;
+    await delay(TRY_DELAY_MS);
+  }
+};
+
+/**
+ * Makes this process the only server on the database at `url`; commands may use it all the same. The lock belongs to a
+ * connection of its own and is taken again when that one breaks. `onLost` is called when another server was faster; the
+ * process must then stop at once.
+ * @throws KinoraError `data_dir_in_use`
+ */
+export const acquireServerLock = async (url: string, logger: Logger, onLost: () => void): Promise<ServerLock> => {
+  const name = `kinora-${newId()}`;
+  let released = false;
+  let current: pg.Client | undefined;
+
+  const take = async (): Promise<boolean> => {
+    const client = await connect(url);
+    let lost = false;
+    client.once('end', () => {
+      lost = true;
+      if (current === client) void takeAgain();
+    });
+    try {
+      const locked = await tryLock(client, name);
+      if (lost) throw new Error('the connection was lost');
+      if (locked && !released) current = client;
+      else await client.end();
+      return locked;
+    } catch (error) {
+      await client.end();
+      throw error;
+    }
+  };
+  const takeAgain = async (): Promise<void> => {
+    current = undefined;
+    while (!released) {
+      try {
+        if (!(await take())) onLost();
+        return;
+      } catch (error) {
+        logger.warn({ err: error }, 'The connection that marks the database as in use was lost; trying again');
+        await delay(RECONNECT_MS);
+      }
+    }
+  };
+
+  if (!(await take())) {
+    throw new KinoraError('data_dir_in_use', {
+      messages: ['The database is in use by another Kinora server; every server needs a database of its own.'],
+    });
+  }
+  return {
+    release: async () => {
+      released = true;
+      const client = current;
+      current = undefined;
+      await client?.end();
+    },
+  };
+};
