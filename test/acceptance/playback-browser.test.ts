@@ -164,6 +164,26 @@ test('a page opened too early waits and starts by itself', { timeout: 60_000 }, 
   await slow.stop();
 });
 
+test('a page opened too early says so when the video turns out to be none', { timeout: 60_000 }, async () => {
+  let release = () => {};
+  const released = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  const slow = await startOrigin((request, response) => {
+    void released.then(() => serveFile(request, response, Buffer.from('no video'), '"v1"'));
+  });
+  const asset = await createAsset(server, { inputs: [{ url: slow.url }], playback_policies: ['public'] });
+  const address = `${server.url}/${asset.playback_ids![0]!.id}`;
+  await page.goto(address);
+  await page.waitForSelector('#message:not([hidden])');
+  expect(await page.textContent('#message')).toContain('being prepared');
+  release();
+  await page.waitForFunction(() => document.querySelector('#message')?.textContent?.includes('could not be processed'));
+  expect((await page.goto(address))!.status()).toBe(412);
+  await page.waitForFunction(() => document.querySelector('#message')?.textContent?.includes('could not be processed'));
+  await slow.stop();
+});
+
 test("the browser's own HLS plays the same address", { timeout: 60_000 }, async () => {
   const playbackId = await playable(0, 'Native');
   await page.goto(`${server.url}/${'x'.repeat(40)}`);

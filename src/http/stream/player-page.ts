@@ -33,12 +33,12 @@ const POLICY = [
 export interface Player {
   /** The files of the page under `/player/`, a name no playback id can have. */
   readonly routes: FastifyPluginAsync;
-  /** The page that plays a playback id, or says why it can't; `status` is that of the playlist. */
+  /** The page that plays a playback id, or says why it can't; `status` is that of the playlist, `errored` that it stays so. */
   page(
     request: FastifyRequest,
     reply: FastifyReply,
     playbackId: string,
-    state: { readonly status: number; readonly title?: string | undefined },
+    state: { readonly status: number; readonly errored?: boolean; readonly title?: string | undefined },
   ): FastifyReply;
 }
 
@@ -58,13 +58,13 @@ export const loadPlayer = async (): Promise<Player> => {
         });
       }
     },
-    page(request, reply, playbackId, { status, title }) {
+    page(request, reply, playbackId, { status, errored, title }) {
       const queryAt = request.url.indexOf('?');
       const query = queryAt === -1 ? '' : request.url.slice(queryAt);
       const values: Record<string, string> = {
         title: title ?? 'Video',
         source: `/${encodeURIComponent(playbackId)}.m3u8${query}`,
-        status: String(status),
+        status: errored ? 'errored' : String(status),
       };
       const html = template.replace(/\{\{(\w+)\}\}/g, (_, name: string) => escapeHtml(values[name]!));
       return reply

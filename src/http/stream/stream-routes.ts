@@ -8,7 +8,7 @@ import {
   writeMediaPlaylist,
   writeMultivariantPlaylist,
 } from '../../domain/playback/write-playlist.js';
-import { KinoraError } from '../../lib/errors.js';
+import { isKinoraError, KinoraError } from '../../lib/errors.js';
 import { AUDIO_RENDITION } from '../../media/find-segment.js';
 import { metadataJson } from '../../media/metadata-json.js';
 import { pathOf } from '../plugins/api-paths.js';
@@ -80,11 +80,13 @@ export const streamRoutes = ({ playables, segments }: StreamDeps): FastifyPlugin
       if (bare && acceptsHtml(request.headers.accept)) {
         const state = await findReady(playbackId, request.query).then(
           (playable) => ({ status: 200, title: playable.meta.title }),
-          (error: unknown) => {
+          async (error: unknown) => {
             const { status } = playbackError(error);
             // For the log, and for a header that says when to come back.
             if (status >= 500) throw error;
-            return { status };
+            const errored =
+              isKinoraError(error, 'asset_not_ready') && (await playables.find(playbackId))?.status === 'errored';
+            return { status, errored };
           },
         );
         return player.page(request, reply, playbackId, state);

@@ -12,8 +12,10 @@ const messages = {
   400: 'The address of this video contains an invalid setting.',
   403: 'You do not have access to this video.',
   404: 'This video does not exist.',
-  412: 'This video is being prepared. It starts by itself as soon as it is ready.',
+  412: 'This video is being prepared. It appears here as soon as it is ready.',
+  errored: 'This video could not be processed.',
 };
+const UNPLAYABLE = 'The video could not be played.';
 
 const showMessage = (text) => {
   message.textContent = text;
@@ -47,7 +49,7 @@ const play = () => {
   if (safari || !window.Hls?.isSupported()) {
     if (!native) return showMessage('This browser cannot play the video.');
     video.src = source;
-    video.addEventListener('error', () => showMessage('The video could not be played.'));
+    video.addEventListener('error', () => showMessage(UNPLAYABLE));
     return start();
   }
   const hls = new window.Hls({ workerPath: '/player/hls.worker.js' });
@@ -64,17 +66,24 @@ const play = () => {
       return;
     }
     hls.destroy();
-    showMessage(messages[response?.code] ?? 'The video could not be played.');
+    showMessage(messages[response?.code] ?? UNPLAYABLE);
   });
   hls.loadSource(source);
   hls.attachMedia(video);
 };
 
+/** What a fresh page says. Playlists answer alike while a video is prepared and after that has failed. */
+const currentStatus = async () => {
+  const answer = await fetch(location.href, { headers: { accept: 'text/html' }, cache: 'no-store' });
+  const page = new DOMParser().parseFromString(await answer.text(), 'text/html');
+  return page.querySelector('#player')?.dataset.status;
+};
+
 const pollUntilReady = async () => {
-  const answer = await fetch(source, { method: 'HEAD', cache: 'no-store' }).catch(() => undefined);
-  // A server that can't be reached for a moment (a restart) is asked again like one that is not ready.
-  if (answer?.ok) return location.reload();
-  if (answer && answer.status !== 412 && answer.status < 500) return showMessage(messages[answer.status] ?? '');
+  // A server that can't be reached for a moment (a restart) or has trouble is asked again like one that is not ready.
+  const now = (await currentStatus().catch(() => undefined)) ?? '412';
+  if (now === '200') return location.reload();
+  if (now !== '412') return showMessage(messages[now] ?? UNPLAYABLE);
   setTimeout(pollUntilReady, POLL_MS);
 };
 
@@ -104,6 +113,6 @@ document.addEventListener('keydown', (event) => {
 
 if (status === '200') play();
 else {
-  showMessage(messages[status] ?? 'The video could not be played.');
+  showMessage(messages[status] ?? UNPLAYABLE);
   if (status === '412') setTimeout(pollUntilReady, POLL_MS);
 }
