@@ -80,13 +80,11 @@ const run = async (argv: readonly string[]): Promise<number> => {
     print(version());
     return 0;
   }
-  if (rest.length === 0) {
-    if (flags['--help']) {
-      print(help());
-      return 0;
-    }
-    throw usageError('Name a command; kinora --help lists them.');
+  if (rest[0] === 'help' || (flags['--help'] && rest.length === 0)) {
+    print(help());
+    return 0;
   }
+  if (rest.length === 0) throw usageError('Name a command; kinora --help lists them.');
   const { words, command, args } = findCommand(rest);
   if (flags['--help']) {
     print(commandHelp(words, command));
@@ -105,6 +103,10 @@ const explain = (error: unknown): string => {
     return `${error.messages.map((message) => `kinora: ${message}`).join('\n')}${cause}`;
   }
   if (!(error instanceof Error)) return String(error);
+  if ((error as NodeJS.ErrnoException).code === 'EADDRINUSE') {
+    const { address, port } = error as Error & { address: string; port: number };
+    return `kinora: Port ${port} of ${address} is in use by another program; choose another with --port or KINORA_PORT.`;
+  }
   const isRefusal = typeof (error as NodeJS.ErrnoException).syscall === 'string';
   return isRefusal ? `kinora: ${error.message}; kinora doctor may tell more.` : (error.stack ?? error.message);
 };

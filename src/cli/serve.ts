@@ -27,7 +27,8 @@ interface Running {
 
 const startBlock = (config: Config, { url, newToken, hasToken }: Running): string => {
   const tokenPath = localTokenPath(config.dataDir);
-  const user = newToken ?? (hasToken && !config.token ? `$(cat ${quote(tokenPath)})` : '<token id>:<secret>');
+  // From the file, so that the secret stays out of the shell's history and the list of processes.
+  const user = hasToken && !config.token ? `$(cat ${quote(tokenPath)})` : '<token id>:<secret>';
   return [
     '',
     'Kinora is running.',

@@ -61,7 +61,10 @@ describe('kinora serve', { timeout: 240_000 }, () => {
       ...env,
       KINORA_DATA_DIR: join(directory, 'other'),
     });
-    expect(taken).toMatchObject({ status: 1, stderr: expect.stringMatching(/^kinora: listen EADDRINUSE.*doctor/m) });
+    expect(taken).toMatchObject({
+      status: 1,
+      stderr: expect.stringMatching(/^kinora: Port \d+ of 127\.0\.0\.1 is in use .*KINORA_PORT/m),
+    });
 
     first.child.kill('SIGTERM');
     expect(await first.exited).toBe(0);
