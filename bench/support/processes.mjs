@@ -13,7 +13,7 @@ const read = (path) => {
 const statOf = (pid) => read(`/proc/${pid}/stat`).split(') ')[1]?.split(' ');
 
 /** `root` and its descendants. */
-export const treeOf = (root) => {
+const treeOf = (root) => {
   const parents = new Map();
   for (const name of readdirSync('/proc')) {
     if (!/^\d+$/.test(name)) continue;

@@ -16,7 +16,7 @@ export const fetchBytes = async (url: string): Promise<Buffer> => {
   return bytes;
 };
 
-export const fetchText = async (url: string): Promise<string> => (await fetchBytes(url)).toString('utf8');
+const fetchText = async (url: string): Promise<string> => (await fetchBytes(url)).toString('utf8');
 
 /** Addresses of every media playlist of a playback id, without repetition. */
 export const mediaPlaylists = async (serverUrl: string, playbackId: string): Promise<string[]> => {

@@ -111,7 +111,7 @@ export const makeSegment = (
     return { ...result, bytes: readFileSync(outPath) };
   });
 
-export const avccOf = ({ video }: PlannedSource, rendition: VideoRendition): Buffer =>
+const avccOf = ({ video }: PlannedSource, rendition: VideoRendition): Buffer =>
   Buffer.from(
     rendition.avcc ??
       makeVideoConfig({

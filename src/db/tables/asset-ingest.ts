@@ -92,5 +92,9 @@ export const saveInputFile = async (db: Queryable, assetId: string, file: object
 };
 
 export const insertTracks = async (db: Queryable, tracks: readonly NewRow<'track'>[]): Promise<void> => {
-  if (tracks.length > 0) await db.insertInto('track').values([...tracks]).execute();
+  if (tracks.length > 0)
+    await db
+      .insertInto('track')
+      .values([...tracks])
+      .execute();
 };
