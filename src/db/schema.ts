@@ -95,6 +95,8 @@ export interface Schema {
     run_at: Generated<Date>;
     attempt: Generated<number>;
     max_attempts: number;
+    retries: Generated<number>;
+    losses: Generated<number>;
     failing: Generated<boolean>;
     cancel: Generated<boolean>;
     worker: string | null;

@@ -1,3 +1,4 @@
+import { isDatabaseAway } from '../lib/database-away.js';
 import { isKinoraError, KinoraError } from '../lib/errors.js';
 
 export interface ErrorAnswer {
@@ -32,7 +33,7 @@ const FRAMEWORK_ERRORS: Readonly<Record<string, () => KinoraError>> = {
 /** An error whose status, type and messages may be shown; anything unknown is our defect. */
 export const toKinoraError = (error: unknown): KinoraError => {
   if (isKinoraError(error)) return error.status === 499 ? new KinoraError('unavailable', { cause: error }) : error;
-  if (isDatabaseUnreachable(error)) return new KinoraError('unavailable', { cause: error });
+  if (isDatabaseAway(error)) return new KinoraError('unavailable', { cause: error });
   const known = FRAMEWORK_ERRORS[errorCode(error) ?? ''];
   return known ? known() : new KinoraError('internal_error', { cause: error });
 };
@@ -41,12 +42,3 @@ const errorCode = (error: unknown): string | undefined => {
   const code = typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined;
   return typeof code === 'string' ? code : undefined;
 };
-
-/** Network failures, and the SQLSTATE classes 08 (connection), 53 (out of resources) and 57P (shutting down). */
-const UNREACHABLE = /^(?:ECONN|EPIPE|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|EHOSTUNREACH|08|53|57P)/;
-/** What the PostgreSQL driver and the query builder say without a code; the last two while the server stops. */
-const LOST_CONNECTION =
-  /^(?:Connection terminated|timeout exceeded when trying to connect|Client has encountered|driver has already been destroyed|Cannot use a pool after calling end)/;
-
-const isDatabaseUnreachable = (error: unknown): boolean =>
-  error instanceof Error && (UNREACHABLE.test(errorCode(error) ?? '') || LOST_CONNECTION.test(error.message));

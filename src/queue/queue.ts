@@ -16,6 +16,7 @@ export interface EnqueueOptions {
   /** Higher runs first. */
   priority?: number;
   runAt?: Date;
+  /** Runs that may end with a defect; 5 when absent. */
   maxAttempts?: number;
 }
 
@@ -34,8 +35,8 @@ export interface JobContext {
 export type JobHandler<P = never> = (job: Job<P>, context: JobContext) => Promise<void>;
 
 /**
- * What becomes of a failed run: `KinoraError.failure` decides (`retry` and `defect` are tried again with backoff until
- * `maxAttempts`, `fail` ends at once). `onFailed` runs after the last try, so that no resource stays "preparing" for ever.
+ * What becomes of a failed run: `KinoraError.failure` decides. `defect` is tried again with backoff until `maxAttempts`,
+ * `retry` for hours, a run whose worker was lost twenty times, each counted apart; `fail` ends at once. `onFailed` runs after the last try, so that no resource stays "preparing" for ever.
  */
 export interface QueueWorker {
   readonly queue: string;

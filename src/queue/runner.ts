@@ -17,7 +17,8 @@ import {
 import { CANCELLED, LEASE_LOST, SHUTDOWN } from '../lib/abort.js';
 import { backoffMs } from '../lib/backoff.js';
 import type { Clock } from '../lib/clock.js';
-import { isKinoraError, KinoraError } from '../lib/errors.js';
+import { isDatabaseAway } from '../lib/database-away.js';
+import { type FailureClass, isKinoraError, KinoraError } from '../lib/errors.js';
 import type { Logger } from '../telemetry/logger.js';
 import { fromJobError, toJobError } from './job-error.js';
 import type { Job, QueueWorker } from './queue.js';
@@ -27,6 +28,10 @@ const DEFAULT_LEASE_MS = 30_000;
 const POLL_MS = 2_000;
 const DELETE_FINISHED_MS = 60 * 60_000;
 const RETRY_BACKOFF = { baseMs: 2_000, maxMs: 5 * 60_000 };
+/** With the backoff above more than two hours: the operator can make room or start the database again. */
+const MAX_RETRIES = 40;
+/** A job whose server is restarted again and again is not to blame, but one that takes the server down must end. */
+const MAX_LOSSES = 20;
 const SETTLE_BACKOFF = { baseMs: 100, maxMs: 2_000 };
 /** Of work that belongs to a failure and itself fails: without end, for no resource may stay "preparing" for ever. */
 const FAILING_BACKOFF = { baseMs: 30_000, maxMs: 30_000 };
@@ -72,6 +77,11 @@ interface Run {
   settled: Promise<void>;
 }
 
+const failureOf = (error: unknown): FailureClass => {
+  if (isKinoraError(error)) return error.failure;
+  return isDatabaseAway(error) ? 'retry' : 'defect';
+};
+
 export const createRunner = (options: RunnerOptions): Runner => {
   const { database, workers, logger, clock, workerId, leaseMs = DEFAULT_LEASE_MS } = options;
   const db = database.queryable;
@@ -105,7 +115,7 @@ export const createRunner = (options: RunnerOptions): Runner => {
     } catch (failure) {
       run.logger.error({ err: failure }, 'The work that follows a failed job has failed; trying again');
       const runAt = new Date(clock.now().getTime() + backoffMs(1, FAILING_BACKOFF));
-      await settle(run, () => retryJob(db, run.leaseId, { runAt, error: undefined }));
+      await settle(run, () => retryJob(db, run.leaseId, { runAt }));
       return;
     }
     await settle(run, () => finishJob(db, run.leaseId, 'failed'));
@@ -119,12 +129,15 @@ export const createRunner = (options: RunnerOptions): Runner => {
       if (signal.reason === CANCELLED) await settle(run, () => finishJob(db, run.leaseId, 'cancelled'));
       return;
     }
-    const failure = isKinoraError(error) ? error.failure : 'defect';
+    const failure = failureOf(error);
     const stored = toJobError(error);
-    if (failure !== 'fail' && job.attempt < job.maxAttempts) {
+    const isRetry = failure === 'retry';
+    const { attempt, retries, losses } = run.row;
+    const tries = isRetry ? retries + 1 : attempt - retries - losses;
+    if (failure !== 'fail' && tries < (isRetry ? MAX_RETRIES : job.maxAttempts)) {
       run.logger[failure === 'defect' ? 'error' : 'warn']({ err: error }, 'The job failed and is tried again');
-      const runAt = new Date(clock.now().getTime() + backoffMs(job.attempt, RETRY_BACKOFF));
-      await settle(run, () => retryJob(db, run.leaseId, { runAt, error: stored }));
+      const runAt = new Date(clock.now().getTime() + backoffMs(tries, RETRY_BACKOFF));
+      await settle(run, () => retryJob(db, run.leaseId, { runAt, error: stored, isRetry }));
       return;
     }
     run.logger[failure === 'fail' ? 'info' : 'error']({ err: error }, 'The job failed');
@@ -228,7 +241,7 @@ export const createRunner = (options: RunnerOptions): Runner => {
 
   const reap = async (all = false): Promise<void> => {
     const lost = toJobError(new KinoraError('internal_error', { cause: new Error('the worker was lost') }));
-    const count = await reapJobs(db, lost, all);
+    const count = await reapJobs(db, lost, MAX_LOSSES, all);
     if (count > 0) logger.warn({ count }, 'Jobs of lost workers were taken back');
   };
 

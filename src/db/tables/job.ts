@@ -101,15 +101,16 @@ export const renewLeases = async (
 
 /**
  * Takes back the jobs whose worker has gone: those whose lease has run out, or all when no worker can be there. One
- * without tries left is queued once more, marked `failing`, so that a runner does what belongs to its failure. Returns the
- * number of jobs.
+ * that was lost too often is queued once more, marked `failing`, so that a runner does what belongs to its failure. Returns
+ * the number of jobs.
  */
-export const reapJobs = async (db: Queryable, error: JobError, all = false): Promise<number> => {
+export const reapJobs = async (db: Queryable, error: JobError, maxLosses: number, all = false): Promise<number> => {
   const { rows } = await sql<{ id: string }>`
     update job set
       state = case when cancel then 'cancelled' else 'queued' end,
       finished_at = case when cancel then now() end,
-      failing = failing or attempt >= max_attempts,
+      failing = failing or losses + 1 >= ${maxLosses},
+      losses = losses + (not failing)::int,
       error = case when failing then error else ${JSON.stringify(error)}::jsonb end,
       run_at = now(),
       worker = null, lease_id = null, lease_until = null
@@ -135,11 +136,11 @@ export const finishJob = (db: Queryable, leaseId: string, end: 'done' | 'failed'
 export const markJobFailing = (db: Queryable, leaseId: string, error: JobError): Promise<boolean> =>
   changeLeased(db, leaseId, sql`failing = true, error = ${JSON.stringify(error)}::jsonb`);
 
-/** Queues the job again, or ends it when it was cancelled meanwhile. */
+/** Queues the job again, or ends it when it was cancelled meanwhile. `isRetry`: this run was no failure of its own. */
 export const retryJob = (
   db: Queryable,
   leaseId: string,
-  { runAt, error }: { runAt: Date; error: JobError | undefined },
+  { runAt, error, isRetry }: { runAt: Date; error?: JobError; isRetry?: boolean },
 ): Promise<boolean> =>
   changeLeased(
     db,
@@ -147,6 +148,7 @@ export const retryJob = (
     sql`state = case when cancel then 'cancelled' else 'queued' end,
       finished_at = case when cancel then now() end,
       run_at = ${runAt}::timestamptz,
+      retries = retries + ${isRetry ? 1 : 0},
       error = coalesce(${error ? JSON.stringify(error) : null}::jsonb, error),
       ${noLease}`,
   );

@@ -1,0 +1,11 @@
+/** Network failures, and the SQLSTATE classes 08 (connection), 53 (out of resources) and 57P (shutting down). */
+const UNREACHABLE = /^(?:ECONN|EPIPE|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|EHOSTUNREACH|08|53|57P)/;
+/** What the PostgreSQL driver and the query builder say without a code; the last two while the server stops. */
+const LOST_CONNECTION =
+  /^(?:Connection terminated|timeout exceeded when trying to connect|Client has encountered|driver has already been destroyed|Cannot use a pool after calling end)/;
+
+/** Whether a query failed because the database could not be reached, not because of the query. */
+export const isDatabaseAway = (error: unknown): boolean =>
+  error instanceof Error &&
+  (('code' in error && typeof error.code === 'string' && UNREACHABLE.test(error.code)) ||
+    LOST_CONNECTION.test(error.message));
