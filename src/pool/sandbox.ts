@@ -36,8 +36,11 @@ export interface SandboxOptions {
 }
 
 const PROBE_DEADLINE_MS = 20_000;
-/** CPU time of one process. The wall-clock deadline is the real limit; this one holds even when the server is gone. */
-const CPU_LIMIT_SECONDS = 4 * 3600;
+/**
+ * CPU time of one process. The wall-clock deadline is the real limit; this one holds even when the server is gone. Far above
+ * what the longest mezzanine takes on several threads, which count each by itself.
+ */
+const CPU_LIMIT_SECONDS = 7 * 24 * 3600;
 const FILE_SIZE_LIMIT_BYTES = 64 * 2 ** 30;
 /** 64 was measured to be enough, 24 is not. */
 const OPEN_FILES_LIMIT = 256;
@@ -68,9 +71,10 @@ const findTool = (name: string): string | undefined =>
 
 const descriptions: Record<SandboxLevel, string> = {
   bwrap: 'bubblewrap: no network, own namespaces, only sources and libraries visible, no privileges',
-  unshare: 'unshare and setpriv: no network, own process space, no privileges; the file system is visible',
-  setpriv: 'setpriv: no privileges; network and file system are visible',
-  none: 'none: media processes have the rights of the server',
+  unshare:
+    'unshare and setpriv: no network, own process space, no privileges; every file of the server can be read and changed',
+  setpriv: 'setpriv: no privileges; the network can be reached, every file of the server can be read and changed',
+  none: 'none: media processes have all rights of the server: the network, every file to read and change',
 };
 
 const advice =
