@@ -32,6 +32,9 @@ interface Entry {
   process?: MediaProcess;
 }
 
+/** Viewers who wait behind so many others get nothing in time: those who come then are told so at once. */
+const MAX_WAITING_VIEWERS_PER_PLACE = 64;
+
 /** Generous for the slowest machine: they end work that would never end. */
 const defaultDeadlineMs: Record<MediaJob['kind'], number> = {
   probe: 30_000,
@@ -84,6 +87,11 @@ export const createMediaPool = async (options: MediaPoolOptions): Promise<MediaP
 
   const isRunning = (entry: Entry): boolean => entry.state === 'running';
   const runningCount = (): number => [...entries].filter(isRunning).length;
+
+  const isFull = (): boolean => {
+    const waiting = [...entries].filter((entry) => !isRunning(entry) && entry.priority === mediaPriority.viewer);
+    return waiting.length >= MAX_WAITING_VIEWERS_PER_PLACE * size;
+  };
 
   const keepOneWarm = (): void => {
     if (stopped || runningCount() >= size || [...idle].some((child) => !child.background)) return;
@@ -184,6 +192,9 @@ export const createMediaPool = async (options: MediaPoolOptions): Promise<MediaP
       const { signal } = runOptions;
       if (stopped) return Promise.reject(new KinoraError('cancelled', { cause: SHUTDOWN }));
       if (signal?.aborted) return Promise.reject(new KinoraError('cancelled', { cause: signal.reason ?? CANCELLED }));
+      if (runOptions.priority === mediaPriority.viewer && isFull()) {
+        return Promise.reject(new KinoraError('unavailable', { details: { reason: 'too many viewers wait' } }));
+      }
       return new Promise<MediaResults[J['kind']]>((resolve, reject) => {
         const onAbort = (): void => {
           drop(entry, signal?.reason);

@@ -21,7 +21,7 @@ export interface MediaPool {
   /**
    * @throws KinoraError `invalid_input` (not media), `media_failed` (clean FFmpeg error), `media_crashed` (process died or
    * deadline passed; retried once alone in a fresh process before it is thrown), `unavailable` (no process could be started,
-   * the source is not to blame), `cancelled`
+   * the source is not to blame; or too many viewers wait already), `cancelled`
    */
   run<J extends MediaJob>(job: J, options: RunOptions): Promise<MediaResults[J['kind']]>;
   /** Raises a queued job's priority: a viewer now waits for what was read-ahead. `job` is the object given to `run`. */

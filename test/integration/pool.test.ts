@@ -107,6 +107,16 @@ describe('media pool', () => {
     expect(ended).toEqual(['viewer', 'background']);
   });
 
+  it('refuses a viewer at once when 64 wait for each place, and nobody else', async () => {
+    const { run } = await start({ size: 1 });
+    const busy = run('spin:500');
+    const waiting = Array.from({ length: 64 }, () => run('hello'));
+    await expect(run('hello')).rejects.toMatchObject({ code: 'unavailable', status: 503 });
+    const background = run('hello', { priority: mediaPriority.background });
+    await Promise.all([busy, ...waiting, background]);
+    await run('hello');
+  });
+
   it('lets a promoted job overtake', async () => {
     const { pool, run } = await start({ size: 1 });
     const busy = run('spin:300');
