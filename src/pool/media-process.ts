@@ -5,6 +5,8 @@ import { createLineReader } from '../lib/line-reader.js';
 import type { FromChild, MediaJob, ToChild } from './protocol.js';
 
 const START_LIMIT_MS = 30_000;
+/** A process of another group that its file made could keep the pipes of an ended process open for ever. */
+const PIPES_LIMIT_MS = 3_000;
 const STDERR_TAIL_CHARACTERS = 4096;
 const MESSAGE_LIMIT_CHARACTERS = 4 * 2 ** 20;
 
@@ -56,6 +58,8 @@ const pausableTimer = (clock: Clock, limitMs: number, onExpired: () => void) => 
   return { pause, resume };
 };
 
+const isRecord = (value: unknown): boolean => typeof value === 'object' && value !== null && !Array.isArray(value);
+
 /** Undefined for anything that is no message: the process may be in the hands of its file. */
 const parseMessage = (line: string): FromChild | undefined => {
   try {
@@ -63,10 +67,12 @@ const parseMessage = (line: string): FromChild | undefined => {
     switch (message?.type) {
       case 'ready':
         return message as FromChild;
-      case 'progress':
-        return typeof message.fraction === 'number' ? (message as FromChild) : undefined;
+      case 'progress': {
+        if (typeof message.fraction !== 'number') return undefined;
+        return { ...message, fraction: Math.min(1, Math.max(0, message.fraction)) } as FromChild;
+      }
       case 'done':
-        return typeof message.result === 'object' && message.result !== null ? (message as FromChild) : undefined;
+        return isRecord(message.result) ? (message as FromChild) : undefined;
       case 'failed':
         return typeof message.message === 'string' ? (message as FromChild) : undefined;
       default:
@@ -180,6 +186,15 @@ const watchProcess = (child: ChildProcess, background: boolean, clock: Clock): M
     };
     // `close` instead of `exit`: the pipe closes only when the last process of the group that holds it is gone.
     child.once('close', (code, name) => end(name === null ? `exit code ${code}` : `signal ${name}`));
+    child.once('exit', () => {
+      const limit = setTimeout(() => {
+        signal('SIGKILL');
+        // Closing this end of them brings about `close`.
+        child.stderr?.destroy();
+        channel.destroy();
+      }, PIPES_LIMIT_MS);
+      child.once('close', () => clearTimeout(limit));
+    });
     child.once('error', (error) => {
       if (child.pid === undefined) end(error.message);
     });

@@ -73,6 +73,17 @@ describe('a media process taken over by its file', () => {
     },
   );
 
+  for (const level of ['unshare', 'setpriv', 'none'] as const) {
+    it.skipIf(!levels.has(level))(`can read and change files, and the description says so (${level})`, async () => {
+      const { pool, run, root } = await start({ levels: [level] });
+      const file = join(root, 'secret');
+      writeFileSync(file, 'secret');
+      expect(await run(`read:${file}`)).toEqual({ text: 'secret' });
+      expect(await run(`write:${file}`)).toEqual({ written: true });
+      expect(pool.sandbox).toMatch(/every file.* read and change/);
+    });
+  }
+
   for (const level of ['bwrap', 'unshare', 'setpriv'] as const) {
     it.skipIf(!levels.has(level))(`has ceilings and no privilege (${level})`, async () => {
       const { run } = await start({ levels: [level] });
@@ -80,7 +91,7 @@ describe('a media process taken over by its file', () => {
       expect(limit(text, 'Max data size')).toBe(String(512 * MIB));
       expect(limit(text, 'Max core file size')).toBe('0');
       expect(limit(text, 'Max open files')).toBe('256');
-      expect(limit(text, 'Max cpu time')).toBe('14400');
+      expect(limit(text, 'Max cpu time')).toBe(String(7 * 24 * 3600));
       expect(limit(text, 'Max file size')).not.toBe('unlimited');
       expect(limit(status, 'NoNewPrivs:')).toBe('1');
       for (const set of ['CapInh:', 'CapPrm:', 'CapEff:', 'CapAmb:'])
@@ -121,6 +132,36 @@ describe('a media process taken over by its file', () => {
       });
       await run('hello');
     }
+  });
+
+  it('can report no progress but 0 to 1 and no result but an object', async () => {
+    const { run } = await start();
+    for (const [sent, seen] of [
+      ['1e308', 1],
+      ['1e999', 1],
+      ['-7', 0],
+    ] as const) {
+      const fractions: number[] = [];
+      const message = `{"type":"progress","id":1,"fraction":${sent}}`;
+      await run(`say:${message}`, { fresh: true, onProgress: (fraction) => fractions.push(fraction) });
+      expect(fractions, sent).toEqual([0.5, seen]);
+    }
+    for (const result of ['[]', 'null', '7', '"x"']) {
+      const message = `{"type":"done","id":1,"result":${result},"rssBytes":1}`;
+      await expect(run(`say:${message}`, { fresh: true }), result).rejects.toMatchObject({
+        code: 'media_crashed',
+        details: { reason: 'it sent what is no message' },
+      });
+    }
+  });
+
+  it('can not hold up the server by a process that keeps its channel open', async () => {
+    const { pool, run } = await start({ levels: ['none'] });
+    const { pid } = await run('leave');
+    cleanUps.push(() => process.kill(pid as number, 'SIGKILL'));
+    const beganMs = performance.now();
+    await pool.stop();
+    expect(performance.now() - beganMs).toBeLessThan(10_000);
   });
 
   it('takes nothing down when it crashes, and is tried once more in a process of its own', async () => {

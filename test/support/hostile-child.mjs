@@ -1,4 +1,5 @@
 // A media process whose "sources" are orders: what a hostile file could make FFmpeg do, done for real.
+import { spawn } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync, writeSync } from 'node:fs';
 import { createConnection } from 'node:net';
 import { constants, getPriority, networkInterfaces, setPriority } from 'node:os';
@@ -29,6 +30,17 @@ const orders = {
       }
     }
     spin(600_000);
+  },
+  say: (text) => {
+    writeSync(3, `${text}\n`);
+    spin(300);
+    return {};
+  },
+  // A process of another group that holds the channel.
+  leave: () => {
+    const left = spawn('/bin/sleep', ['60'], { detached: true, stdio: ['ignore', 'ignore', 'ignore', 3] });
+    left.unref();
+    return { pid: left.pid };
   },
   spin: (text) => {
     spin(Number(text));
@@ -88,7 +100,7 @@ const orders = {
 await serveJobs({
   'video-config': () => ({ avcc: '' }),
   probe: (job, context) => {
-    const [order, argument] = job.source.path.split(':');
+    const [, order, argument] = /^([^:]*):?(.*)$/.exec(job.source.path);
     context.progress(0.5);
     return orders[order](argument);
   },
