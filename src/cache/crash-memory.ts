@@ -3,28 +3,37 @@ import { KinoraError } from '../lib/errors.js';
 
 /** Keeps a source that kills media processes from doing so again and again at the request of viewers. */
 export interface CrashMemory {
-  count(file: string): void;
-  /** @throws KinoraError `media_crashed` while the file is remembered */
-  check(file: string): void;
+  count(source: string, segment: string): void;
+  /** @throws KinoraError `media_crashed` while the segment, or too many of its source, are remembered */
+  check(source: string, segment: string): void;
 }
 
-const MAX_CRASHES = 2;
+const MAX_SEGMENT_CRASHES = 2;
+/** One damaged place must not take the rest of a film away: it crashes a segment of every rendition, and the sound's. */
+const MAX_SOURCE_CRASHES = 20;
 const REMEMBER_MS = 5 * 60_000;
 
 export const createCrashMemory = (clock: Clock): CrashMemory => {
   const crashes = new Map<string, { count: number; untilMs: number }>();
+  const segmentKey = (source: string, segment: string): string => `${source} ${segment}`;
+  const add = (key: string): void => {
+    crashes.set(key, { count: (crashes.get(key)?.count ?? 0) + 1, untilMs: clock.monotonicMs() + REMEMBER_MS });
+  };
+  const refuse = (key: string, limit: number): void => {
+    const known = crashes.get(key);
+    if (!known || known.count < limit || known.untilMs <= clock.monotonicMs()) return;
+    throw new KinoraError('media_crashed', { details: { file: key, reason: 'crashed repeatedly', ...known } });
+  };
   return {
-    count(file) {
+    count(source, segment) {
       const nowMs = clock.monotonicMs();
-      for (const [id, { untilMs }] of crashes) if (untilMs <= nowMs) crashes.delete(id);
-      crashes.set(file, { count: (crashes.get(file)?.count ?? 0) + 1, untilMs: nowMs + REMEMBER_MS });
+      for (const [key, { untilMs }] of crashes) if (untilMs <= nowMs) crashes.delete(key);
+      add(source);
+      add(segmentKey(source, segment));
     },
-    check(file) {
-      const known = crashes.get(file);
-      if (!known || known.count < MAX_CRASHES || known.untilMs <= clock.monotonicMs()) return;
-      throw new KinoraError('media_crashed', {
-        details: { file, reason: 'crashed repeatedly', ...known },
-      });
+    check(source, segment) {
+      refuse(source, MAX_SOURCE_CRASHES);
+      refuse(segmentKey(source, segment), MAX_SEGMENT_CRASHES);
     },
   };
 };

@@ -68,19 +68,9 @@ export const createSegmentProducer = (deps: SegmentProducerDeps): SegmentProduce
   const works = new Map<string, Work>();
   const crashes = createCrashMemory(clock);
 
-  const run = async <J extends MediaJob>(
-    asset: PlayableAsset,
-    job: J,
-    work: Work,
-    production: Production,
-  ): Promise<MediaResults[J['kind']]> => {
+  const run = <J extends MediaJob>(job: J, work: Work, production: Production): Promise<MediaResults[J['kind']]> => {
     work.job = job;
-    try {
-      return await pool.run(job, { priority: work.priority, signal: production.signal });
-    } catch (error) {
-      if (isKinoraError(error, 'media_crashed')) crashes.count(readFileOf(asset));
-      throw error;
-    }
+    return pool.run(job, { priority: work.priority, signal: production.signal });
   };
 
   /** Fewer threads for work that nobody waits for. */
@@ -102,7 +92,7 @@ export const createSegmentProducer = (deps: SegmentProducerDeps): SegmentProduce
         const outPath = production.temporaryPath();
         const threads = threadsFor(work.priority);
         const target = { sourcePath: blob.path, outPath, threads, ...(encoder && { encoder }) };
-        const result = await run(asset, videoSegmentJob(video, rendition, number, target), work, production);
+        const result = await run(videoSegmentJob(video, rendition, number, target), work, production);
         const bytes = await readResult(outPath, MAX_SEGMENT_BYTES);
         const difference = verifyVideoSegment(bytes, video, number, result);
         if (difference > 0) {
@@ -135,7 +125,7 @@ export const createSegmentProducer = (deps: SegmentProducerDeps): SegmentProduce
     const blob = await blobs.openLocal(playedKey(asset));
     try {
       const outPaths = keys.map(() => production.temporaryPath());
-      await run(asset, audioChunkJob(audio, first, blob.path, outPaths), work, production);
+      await run(audioChunkJob(audio, first, blob.path, outPaths), work, production);
       const segments = await Promise.all(outPaths.map((path) => readResult(path, MAX_SEGMENT_BYTES)));
       for (const [index, bytes] of segments.entries()) verifyAudioSegment(bytes, audio, first + index);
       for (const [index, bytes] of segments.entries()) await production.commit(keys[index]!, bytes);
@@ -144,26 +134,19 @@ export const createSegmentProducer = (deps: SegmentProducerDeps): SegmentProduce
     }
   };
 
-  const makeInit = async (
-    asset: PlayableAsset,
-    target: SegmentTarget,
-    key: CacheKey,
-    work: Work,
-    production: Production,
-  ): Promise<void> => {
-    const bytes = target.kind === 'audio' ? audioInit(target.audio) : await videoInit(asset, target, work, production);
+  const makeInit = async (target: SegmentTarget, key: CacheKey, work: Work, production: Production): Promise<void> => {
+    const bytes = target.kind === 'audio' ? audioInit(target.audio) : await videoInit(target, work, production);
     await production.commit(key, bytes);
   };
 
   const videoInit = async (
-    asset: PlayableAsset,
     { video, rendition }: { video: VideoPlan; rendition: VideoRendition },
     work: Work,
     production: Production,
   ): Promise<Uint8Array> => {
     const { width, height, encoder } = rendition;
     const avcc = encoder
-      ? (await run(asset, videoConfigJob(video, rendition, encoder), work, production)).avcc
+      ? (await run(videoConfigJob(video, rendition, encoder), work, production)).avcc
       : rendition.avcc;
     if (avcc === undefined) throw new Error(`rendition ${rendition.name} has neither encoder settings nor avcC`);
     const bytes = writeVideoInit({
@@ -202,13 +185,19 @@ export const createSegmentProducer = (deps: SegmentProducerDeps): SegmentProduce
       if (waiting.job) pool.promote(waiting.job, priority);
     }
     const produce = async (production: Production): Promise<void> => {
-      crashes.check(readFileOf(asset));
+      const source = readFileOf(asset);
+      // A chunk of sound crashes as a whole, whichever of its segments was asked for.
+      const segment = keyPath(keys[0]!);
+      crashes.check(source, segment);
       const work: Work = { priority };
       for (const each of keys) works.set(keyPath(each), work);
       try {
-        if (number === 'init') await makeInit(asset, target, key, work, production);
+        if (number === 'init') await makeInit(target, key, work, production);
         else if (target.kind === 'video') await makeVideo(asset, { ...target, number }, key, work, production);
         else await makeAudio(asset, target.audio, keys, chunk!.first, work, production);
+      } catch (error) {
+        if (isKinoraError(error, 'media_crashed')) crashes.count(source, segment);
+        throw error;
       } finally {
         for (const each of keys) if (works.get(keyPath(each)) === work) works.delete(keyPath(each));
       }
