@@ -18,7 +18,7 @@ export interface GuardedGetOptions {
   readonly clock: Clock;
   /** Instead of the system's name resolution. */
   readonly resolve?: (hostname: string) => Promise<readonly ResolvedAddress[]>;
-  /** Longest silence of the origin; 30 s when absent. */
+  /** Longest silence of the origin; its header may take twice as long. 30 s when absent. */
   readonly idleLimitMs?: number;
 }
 
@@ -85,7 +85,13 @@ const openResponse = (url: URL, { connectLimitMs, idleLimitMs, ...options }: Ope
     const request = (secure ? httpsRequest : httpRequest)(url, { ...options, agent: false });
     const tooSlow = setTimeout(() => request.destroy(new Error('No connection in time')), connectLimitMs);
     request.once('socket', (socket) => socket.once(secure ? 'secureConnect' : 'connect', () => clearTimeout(tooSlow)));
-    request.once('close', () => clearTimeout(tooSlow));
+    // The silence below ends with every byte, so a header that comes byte by byte needs a limit of its own.
+    const tooLate = setTimeout(() => request.destroy(new Error('No answer in time')), 2 * idleLimitMs);
+    request.once('response', () => clearTimeout(tooLate));
+    request.once('close', () => {
+      clearTimeout(tooSlow);
+      clearTimeout(tooLate);
+    });
     request.setTimeout(idleLimitMs, () => request.destroy(new Error('The origin fell silent')));
     request.once('response', resolve);
     // Stays for the life of the request: later failures reach the reader of the body.

@@ -15,11 +15,16 @@ export interface SourceFetcherOptions extends Omit<GuardedGetOptions, 'isAllowed
   readonly logger: Logger;
   /** Wait before the second try, three times as long before the third; 1 s when absent. */
   readonly retryDelayMs?: number;
+  /** Over which the least rate is measured; five minutes when absent. */
+  readonly rateWindowMs?: number;
 }
 
 const MAX_TRIES = 3;
 /** A try that brought this much more than any before doesn't count: long downloads survive many broken connections. */
 const PROGRESS_BYTES = 2 ** 20;
+/** Slower than any origin that means well; a byte now and then would hold a place of the ingest for hours. */
+const LEAST_BYTES_PER_SECOND = 1024;
+const RATE_WINDOW_MS = 5 * 60_000;
 const TOTAL_LIMIT_MS = 12 * 3600_000;
 const REPORT_INTERVAL_MS = 250;
 
@@ -57,7 +62,7 @@ const numberOrUndefined = (text: string | undefined): number | undefined =>
 
 /** Guarded, resumable download; see `SourceFetcher`. */
 export const createSourceFetcher = (options: SourceFetcherOptions): SourceFetcher => {
-  const { clock, logger, maxBytes, retryDelayMs = 1000 } = options;
+  const { clock, logger, maxBytes, retryDelayMs = 1000, rateWindowMs = RATE_WINDOW_MS } = options;
   const get = createGuardedGet({
     ...options,
     isAllowedAddress: createAddressPolicy(options.allowPrivate),
@@ -66,6 +71,22 @@ export const createSourceFetcher = (options: SourceFetcherOptions): SourceFetche
 
   const checkSize = (bytes: number): void => {
     if (bytes > maxBytes) throw invalid(`The input file is larger than the maximum size of ${readableSize(maxBytes)}.`);
+  };
+
+  /** To be told of every piece of one body. */
+  const rateCheck = (): ((bytes: number) => void) => {
+    let beganMs = clock.monotonicMs();
+    let receivedBytes = 0;
+    return (bytes) => {
+      receivedBytes += bytes;
+      const elapsedMs = clock.monotonicMs() - beganMs;
+      if (elapsedMs < rateWindowMs) return;
+      if (receivedBytes < (elapsedMs / 1000) * LEAST_BYTES_PER_SECOND) {
+        throw new KinoraError('source_unreachable', { details: { reason: 'too slow', receivedBytes, elapsedMs } });
+      }
+      beganMs += elapsedMs;
+      receivedBytes = 0;
+    };
   };
 
   const download = async (url: string, target: BlobWrite, fetchOptions: FetchOptions, signal: AbortSignal) => {
@@ -119,7 +140,9 @@ export const createSourceFetcher = (options: SourceFetcherOptions): SourceFetche
           throw new KinoraError('source_unreachable', { details: { reason: 'range refused' } });
         }
         const totalBytes = await accept(response, offsetBytes);
+        const checkRate = rateCheck();
         for await (const chunk of response.body) {
+          checkRate(chunk.byteLength);
           checkSize(target.offsetBytes + chunk.byteLength);
           await target.write(chunk);
           report(totalBytes);

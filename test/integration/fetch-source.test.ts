@@ -306,6 +306,32 @@ describe('source fetcher', () => {
     expect(silent.origin.requests).toHaveLength(6);
   });
 
+  it('gives up on an origin that sends a byte now and then', async () => {
+    const timers: NodeJS.Timeout[] = [];
+    const slow = await start(
+      (request, response) => {
+        const isBody = request.url === '/body';
+        if (isBody) response.writeHead(200, { etag: '"v1"', 'content-length': 100_000 });
+        else request.socket.write('HTTP/1.1 200 OK\r\nX-Endless: ');
+        const write = (): unknown => (isBody ? response.write('x') : request.socket.write('x'));
+        timers.push(setInterval(write, 50));
+      },
+      { rateWindowMs: 400, idleLimitMs: 300 },
+    );
+    try {
+      await expect(slow.fetch(`${slow.origin.url}/body`)).rejects.toMatchObject({
+        code: 'source_unreachable',
+        details: { reason: 'too slow' },
+      });
+      await expect(slow.fetch(`${slow.origin.url}/header`)).rejects.toMatchObject({
+        code: 'source_unreachable',
+        cause: new Error('No answer in time'),
+      });
+    } finally {
+      for (const timer of timers) clearInterval(timer);
+    }
+  });
+
   it('stops when it is cancelled and keeps what it has', async () => {
     const abort = new AbortController();
     const { origin, fetch, store } = await start((_request, response) => {
