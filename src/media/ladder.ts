@@ -123,3 +123,27 @@ export const planLadder = ({ picture, frameRate, quality, maxResolutionTier }: L
     .filter(({ width, height }) => width < stored.width && height < stored.height);
   return [...lower, rung(LABELS[top]!, stored)];
 };
+
+/** What a rung may promise of the next higher one's rate. */
+const STEP_DOWN = 0.75;
+const MIN_RATE = 100_000;
+
+/**
+ * Rungs below one that needs `bandwidth` (bit/s), each promising less than the one above: players take the larger promise
+ * for the better picture, and a copied source may need less than the ladder allows for the rung below it.
+ */
+export const limitRungs = (rungs: readonly Rung[], bandwidth: number): Rung[] => {
+  let above = bandwidth;
+  return rungs
+    .toReversed()
+    .map((rung) => {
+      const maxRate = Math.max(Math.floor((above * STEP_DOWN) / BANDWIDTH_MARGIN), MIN_RATE);
+      const limited =
+        rung.encoder.maxRate <= maxRate
+          ? rung
+          : { ...rung, bandwidth: Math.ceil(maxRate * BANDWIDTH_MARGIN), encoder: { ...rung.encoder, maxRate } };
+      above = limited.bandwidth;
+      return limited;
+    })
+    .reverse();
+};

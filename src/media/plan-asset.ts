@@ -3,7 +3,7 @@ import { planAudio } from './audio-plan.js';
 import { avcCodecs } from './avc.js';
 import { type CopyDecision, decideCopy } from './copy-decision.js';
 import { countPictures, planGrid } from './grid.js';
-import { displaySize, planLadder, type ResolutionTier, type VideoQuality } from './ladder.js';
+import { displaySize, limitRungs, planLadder, type ResolutionTier, type VideoQuality } from './ladder.js';
 import { findConstantRate, isMovFormat, isMpegStreamFormat, listPictures } from './pictures.js';
 import type { PictureChain, Plan, VideoPlan, VideoRendition } from './plan.js';
 import { compare, reduce, rescale, toNumber } from './rational.js';
@@ -159,7 +159,10 @@ const planVideo = (
         });
   const boundaries = copy.copy ? copy.boundaries : planGrid({ pictureTicks, endTicks, timescale });
   const renditions: VideoRendition[] = copy.copy
-    ? [...ladder.slice(0, -1), copyRendition(top, facts, copy.bandwidth, copy.averageBandwidth)]
+    ? [
+        ...limitRungs(ladder.slice(0, -1), copy.bandwidth),
+        copyRendition(top, facts, copy.bandwidth, copy.averageBandwidth),
+      ]
     : ladder;
   return {
     access: source.access,
