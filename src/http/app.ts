@@ -5,6 +5,7 @@ import { newUuid } from '../lib/ids.js';
 import type { AppDeps } from './app-deps.js';
 import { errorAnswer, toKinoraError } from './errors.js';
 import { healthRoutes } from './ops/health.js';
+import { welcomeRoute } from './ops/welcome.js';
 import { allowedMethods, isApiPath } from './plugins/api-paths.js';
 import { frameworkLogger } from './plugins/framework-logger.js';
 import { readJsonBody } from './plugins/json-body.js';
@@ -75,6 +76,7 @@ export const createApp = (deps: AppDeps): FastifyInstance => {
   playbackIdRoutes(route, deps);
   whoamiRoutes(route);
   healthRoutes(app, deps);
+  welcomeRoute(app);
   if (deps.streamPlugin) app.register(deps.streamPlugin);
   return app;
 };

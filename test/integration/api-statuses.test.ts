@@ -273,6 +273,13 @@ describe('answers', () => {
 });
 
 describe('health', () => {
+  it('the bare address says what answers there', async () => {
+    const answer = await fetch(api.origin);
+    expect(answer.status).toBe(200);
+    expect(answer.headers.get('content-type')).toBe('text/plain; charset=utf-8');
+    expect(await answer.text()).toMatch(/^Kinora is running\./);
+  });
+
   it('tells that the process is alive and its parts are ready', async () => {
     const alive = await fetch(`${api.origin}/healthz`);
     const ready = await fetch(`${api.origin}/readyz`);
