@@ -77,7 +77,7 @@ export const createKinora = async (config: Config, overrides: Overrides = {}): P
   let samplePage: Promise<string | undefined> | undefined;
 
   const start = async (): Promise<void> => {
-    await mkdir(config.dataDir, { recursive: true });
+    await mkdir(config.dataDir, { recursive: true, mode: 0o700 });
     const isFresh = (await readdir(config.dataDir)).length === 0;
     const lock = await acquireDataDirLock(config.dataDir, () => {
       // Another process may open the directory from now on; going on would corrupt it.

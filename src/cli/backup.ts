@@ -1,6 +1,6 @@
 import { constants, existsSync } from 'node:fs';
 import { cp, mkdir, readdir, writeFile } from 'node:fs/promises';
-import { dirname, relative, resolve } from 'node:path';
+import { relative, resolve } from 'node:path';
 import { systemClock } from '../lib/clock.js';
 import { backupFiles, type Manifest } from './backup-format.js';
 import { type Command, print, usageError } from './command.js';
@@ -8,7 +8,7 @@ import { dumpDatabase } from './pg-tools.js';
 import { withDataDirLock } from './with-database.js';
 
 /** What the server makes again by itself. */
-const transient = new Set(['cache', 'media-tmp', 'lock']);
+const transient = new Set(['cache', 'lock']);
 
 const copyDataDir = (dataDir: string, target: string): Promise<void> =>
   cp(dataDir, target, {
@@ -32,7 +32,7 @@ export const backup: Command = {
       throw usageError('The backup must not lie inside the data directory.');
     if (existsSync(target) && (await readdir(target)).length > 0) throw usageError(`${target} is not empty.`);
     const files = backupFiles(target);
-    await mkdir(dirname(files.data), { recursive: true });
+    await mkdir(files.data, { recursive: true, mode: 0o700 });
     if (databaseUrl === undefined) {
       await withDataDirLock(dataDir, () => copyDataDir(dataDir, files.data));
     } else {

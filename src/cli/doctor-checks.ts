@@ -65,6 +65,16 @@ const dataDirectory: Check = async ({ config: { dataDir, cacheSizeBytes } }) => 
   return [ok(text)];
 };
 
+const privacy: Check = async ({ config: { dataDir } }) => {
+  if (!existsSync(dataDir) || (statSync(dataDir).mode & 0o007) === 0) return [];
+  return [
+    warn(
+      `Every user of this machine can look into ${dataDir}, which holds the database, sources and a token`,
+      `chmod 700 ${dataDir}`,
+    ),
+  ];
+};
+
 const isServerRunning = async (dataDir: string): Promise<boolean> => {
   if (!existsSync(dataDir)) return false;
   try {
@@ -222,6 +232,7 @@ const answers: Check = async ({ config }) => {
 export const checks: readonly Check[] = [
   node,
   dataDirectory,
+  privacy,
   lockAndPort,
   media,
   database,

@@ -7,7 +7,7 @@ export const localTokenPath = (dataDir: string): string => join(dataDir, 'token'
 
 /** `token` is `id:secret`; only the owner may read the file. */
 export const writeLocalToken = async (dataDir: string, token: string): Promise<void> => {
-  await mkdir(dataDir, { recursive: true });
+  await mkdir(dataDir, { recursive: true, mode: 0o700 });
   await writeFile(localTokenPath(dataDir), `${token}\n`, { mode: 0o600 });
 };
 

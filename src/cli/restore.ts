@@ -35,6 +35,7 @@ export const restore: Command = {
     const incoming = `${dataDir}.restore-${process.pid}`;
     await mkdir(dirname(dataDir), { recursive: true });
     try {
+      await mkdir(incoming, { mode: 0o700 });
       await cp(files.data, incoming, { recursive: true, mode: constants.COPYFILE_FICLONE });
       if (databaseUrl !== undefined) await restoreDatabase(databaseUrl, files.dump);
       // In one step: a server never finds half of it.

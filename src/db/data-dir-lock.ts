@@ -24,7 +24,8 @@ const SCRIPT = 'trap "" HUP INT TERM; exec flock -n -x -E 75 "$1" cat';
  * @throws KinoraError `data_dir_in_use`, or `config_invalid` when the directory cannot be locked
  */
 export const acquireDataDirLock = async (dataDir: string, onLost: () => void): Promise<DataDirLock> => {
-  await mkdir(dataDir, { recursive: true }).catch((cause) => {
+  // Sources, the database and the first token are nobody else's; a directory that is there keeps its rights.
+  await mkdir(dataDir, { recursive: true, mode: 0o700 }).catch((cause) => {
     throw new KinoraError('config_invalid', { messages: [`The data directory ${dataDir} cannot be created.`], cause });
   });
   const child = spawn('/bin/sh', ['-c', SCRIPT, 'kinora-lock', join(dataDir, 'lock')], {

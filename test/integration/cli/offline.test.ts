@@ -1,9 +1,10 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
+import { boot } from '../../support/boot.js';
 import { runCli } from '../../support/run-cli.js';
 
 const directory = mkdtempSync(join(tmpdir(), 'kinora-cli-'));
@@ -82,6 +83,23 @@ describe('kinora doctor', () => {
     expect(stdout).toContain('Media processes: ');
     expect(stdout).not.toMatch(/^fail/m);
     expect(status).toBe(0);
+  });
+
+  it('warns of a data directory that others can look into, and Kinora makes none', async () => {
+    const env = { KINORA_DATA_DIR: join(directory, 'rights', 'data') };
+    expect(await runCli(['env', 'list'], env)).toMatchObject({ status: 1 });
+    await (await boot({ dataDir: env.KINORA_DATA_DIR })).stop();
+    expect(statSync(env.KINORA_DATA_DIR).mode & 0o777).toBe(0o700);
+    const backup = join(directory, 'rights', 'backup');
+    chmodSync(env.KINORA_DATA_DIR, 0o755);
+    expect(await runCli(['backup', backup], env)).toMatchObject({ status: 0 });
+    const restored = join(directory, 'rights', 'restored');
+    expect(await runCli(['restore', backup], { KINORA_DATA_DIR: restored })).toMatchObject({ status: 0 });
+    for (const made of [backup, join(backup, 'data'), restored]) expect(statSync(made).mode & 0o777, made).toBe(0o700);
+    const warning = /^warn {2}Every user .*\n {6}-> chmod 700 /m;
+    expect((await runCli(['doctor', '--port', '0'], env)).stdout).toMatch(warning);
+    expect((await runCli(['doctor', '--port', '0'], { KINORA_DATA_DIR: restored })).stdout).not.toMatch(warning);
+    expect(statSync(env.KINORA_DATA_DIR).mode & 0o777).toBe(0o755);
   });
 
   it('says which program setting to change when the port is taken', async () => {
