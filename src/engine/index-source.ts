@@ -67,7 +67,7 @@ class StreamColumns {
   private lastDts: number | undefined;
   private readonly isAvi: boolean;
   private readonly maxStep: number;
-  /** Ticks a sample of sound; 0 for pictures. */
+  /** Ticks a sample of sound; 0 where nothing is skipped but by time: pictures, and MP4 with its edit lists. */
   private readonly sampleTicks: number;
   /** Times go back or jump, or packets are damaged. */
   broken = false;
@@ -75,7 +75,7 @@ class StreamColumns {
   constructor(stream: Stream, formatName: string) {
     const { num, den } = stream.timeBase;
     const { sampleRate } = stream.codecpar;
-    this.sampleTicks = sampleRate > 0 ? den / (num * sampleRate) : 0;
+    this.sampleTicks = sampleRate > 0 && !formatName.startsWith('mov') ? den / (num * sampleRate) : 0;
     this.isAvi = formatName === 'avi';
     const isMpegStream = formatName === 'mpegts' || formatName === 'mpeg';
     this.maxStep = isMpegStream ? (MAX_STEP_SECONDS * den) / num : Number.POSITIVE_INFINITY;

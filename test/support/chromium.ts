@@ -74,8 +74,9 @@ export const readPictures = (page: Page): Promise<void> =>
       // The callback may come late, when the next picture is already shown: the frame itself tells its time.
       const frame = new VideoFrame(video);
       const mediaSeconds = frame.timestamp / 1e6;
-      canvas.width = video.videoWidth;
-      canvas.height = video.videoHeight;
+      // Not the video's size: after a change of level it belongs to another picture for a moment.
+      canvas.width = frame.displayWidth;
+      canvas.height = frame.displayHeight;
       const context = canvas.getContext('2d', { willReadFrequently: true })!;
       context.drawImage(frame, 0, 0);
       frame.close();

@@ -270,6 +270,16 @@ export const readFrameCounters = (input: MediaInput): MeasuredPicture[] =>
     return pictures;
   });
 
+/** How many pictures of the first video stream can be decoded, whatever they show. */
+export const countPictures = (input: MediaInput): number =>
+  withInput(input, (context) => {
+    let pictures = 0;
+    decodeStream(context, getStream(context, AVMEDIA_TYPE_VIDEO), () => {
+      pictures += 1;
+    });
+    return pictures;
+  });
+
 /** All samples of the first audio stream as floats, one array per channel; gaps between time stamps are not filled. */
 export const readAudio = (input: MediaInput): MeasuredAudio =>
   withInput(input, (context) => {
