@@ -1,4 +1,4 @@
-import { mkdir, readdir, rename } from 'node:fs/promises';
+import { access, constants, mkdir, readdir, rename } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -148,7 +148,7 @@ export const createKinora = async (config: Config, overrides: Overrides = {}): P
     const app = createApp({
       ...context,
       logger,
-      checks: { database: () => database.ping() },
+      checks: { database: () => database.ping(), storage: () => access(blobDir, constants.R_OK | constants.W_OK) },
       streamPlugin: async (scope) => {
         await scope.register(sampleRoute(samplePath));
         await scope.register(streamRoutes({ playables, segments: producer }));

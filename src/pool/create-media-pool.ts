@@ -8,7 +8,7 @@ import { chooseSandbox, type SandboxOptions } from './sandbox.js';
 import { schedule } from './scheduler.js';
 
 export interface MediaPoolOptions extends SandboxOptions {
-  /** Jobs at a time; one place is kept for viewers when there is more than one. */
+  /** Jobs at a time; background work leaves one of them free when there is more than one. */
   readonly size: number;
   /** A process is replaced after so many jobs; 200 when absent. */
   readonly jobsPerProcess?: number;

@@ -17,12 +17,17 @@ describe('schedule', () => {
     ]);
   });
 
-  it('keeps the last place for viewers', () => {
-    expect(plan(3, ['a', 'waiting', background], ['b', 'waiting', warmUp], ['c', 'waiting', readAhead])).toEqual([
-      'start c',
+  it('keeps the last place free of background work', () => {
+    expect(plan(3, ['a', 'waiting', background], ['b', 'waiting', background], ['c', 'waiting', background])).toEqual([
+      'start a',
       'start b',
     ]);
-    expect(plan(2, ['a', 'running', warmUp], ['b', 'waiting', warmUp])).toEqual([]);
+    expect(plan(2, ['a', 'running', warmUp], ['b', 'waiting', background])).toEqual([]);
+  });
+
+  it('gives every place to what is needed in a moment', () => {
+    expect(plan(2, ['a', 'running', warmUp], ['b', 'waiting', warmUp])).toEqual(['start b']);
+    expect(plan(2, ['a', 'running', background], ['b', 'waiting', readAhead])).toEqual(['start b']);
   });
 
   it('gives the only place to anybody', () => {
@@ -43,7 +48,7 @@ describe('schedule', () => {
   });
 
   it('pauses background work for read-ahead, but never equals', () => {
-    expect(plan(2, ['a', 'running', background], ['b', 'waiting', readAhead])).toEqual(['pause a', 'start b']);
+    expect(plan(1, ['a', 'running', background], ['b', 'waiting', readAhead])).toEqual(['pause a', 'start b']);
     expect(plan(2, ['a', 'running', viewer], ['b', 'running', viewer], ['c', 'waiting', viewer])).toEqual([]);
   });
 

@@ -14,8 +14,9 @@ const moreUrgentFirst = (a: ScheduledJob, b: ScheduledJob): number =>
   a.priority - b.priority || Number(b.state === 'paused') - Number(a.state === 'paused') || a.sequence - b.sequence;
 
 /**
- * Which jobs to start, resume or pause now so that the most urgent ones run in `slots` places. The last place is kept for
- * viewers (when there is more than one). A job that finds no place pauses the least urgent running one that is less urgent
+ * Which jobs to start, resume or pause now so that the most urgent ones run in `slots` places. Background work leaves the last
+ * place free (when there is more than one), so that a viewer finds a warm process; work that somebody will wait for in a moment
+ * takes every place. A job that finds no place pauses the least urgent running one that is less urgent
  * than itself: pausing keeps the work done so far, whereas killing could starve a long job for ever.
  */
 export const schedule = <J extends ScheduledJob>(jobs: Iterable<J>, slots: number): Step<J>[] => {
@@ -24,9 +25,8 @@ export const schedule = <J extends ScheduledJob>(jobs: Iterable<J>, slots: numbe
   const steps: Step<J>[] = [];
   for (const job of all) {
     if (job.state === 'running') continue;
-    const isViewer = job.priority === mediaPriority.viewer;
-    const others = running.filter((other) => other.priority !== mediaPriority.viewer).length;
-    const hasPlace = running.length < slots && (isViewer || slots === 1 || others < slots - 1);
+    const isBackground = job.priority === mediaPriority.background;
+    const hasPlace = running.length < (isBackground ? Math.max(slots - 1, 1) : slots);
     if (!hasPlace) {
       const victim = running.at(-1);
       if (victim === undefined || victim.priority <= job.priority) continue;
