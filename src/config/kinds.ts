@@ -138,10 +138,10 @@ export const databaseUrl: Kind<string> = {
 
 /** Never repeats the text: it holds a secret. */
 export const accessToken: Kind<string> = {
-  form: '`id:secret`, the id a UUID',
+  form: '`id:secret`, the id a UUID or a name of letters, digits, `.`, `_` and `-`',
   parse: (value) => {
-    if (/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}:[\x21-\x7e]+$/i.test(value)) return value;
-    throw new Error('must be a token id (a UUID), a colon and the secret');
+    if (/^[a-z0-9][a-z0-9._-]{0,63}:[\x21-\x7e]+$/i.test(value)) return value;
+    throw new Error('must be a token id (a UUID or a short name), a colon and the secret');
   },
 };
 

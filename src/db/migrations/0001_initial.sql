@@ -16,7 +16,8 @@ create table environment (
 );
 
 create table access_token (
-  id uuid primary key,
+  -- A UUID where Kinora makes it; an operator may bring a name of his own.
+  id text primary key,
   environment_id text not null references environment on delete cascade,
   name text not null,
   secret_hash text not null,

@@ -55,7 +55,7 @@ const splitToken = (text: string): Token => {
   const secret = rest.join(':');
   if (isTokenId(id) && secret !== '') return { id: id.toLowerCase(), secret, name: 'Configured token' };
   throw new KinoraError('config_invalid', {
-    messages: ['KINORA_TOKEN must be id:secret, where the id is a UUID and the secret is not empty.'],
+    messages: ['KINORA_TOKEN must be id:secret, where the id is a UUID or a short name and the secret is not empty.'],
   });
 };
 

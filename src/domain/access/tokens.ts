@@ -24,8 +24,9 @@ export interface NewToken {
   readonly permissions?: readonly string[];
 }
 
-const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
-export const isTokenId = (text: string): boolean => UUID.test(text);
+/** Made ids are UUIDs; a configured token may bring a short name. Letters count in lower case. */
+const TOKEN_ID = /^[a-z0-9][a-z0-9._-]{0,63}$/i;
+export const isTokenId = (text: string): boolean => TOKEN_ID.test(text);
 
 /**
  * Makes a token and returns it as `id:secret`; the secret cannot be read again.
