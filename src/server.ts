@@ -115,6 +115,7 @@ export const createKinora = async (config: Config, overrides: Overrides = {}): P
     const sampleOut = join(temporaryDir, `sample-${newId()}`);
     // Begun before the database can tell that this is the first start, because both take seconds.
     let sample = isFresh && config.sample ? makeSample(pool, sampleOut, samplePath) : undefined;
+    // A failure is logged where the sample is used; until then it must not end the process.
     sample?.catch(() => undefined);
 
     const database = await opening;

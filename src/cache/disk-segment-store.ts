@@ -146,6 +146,7 @@ export const createSegmentStore = async (options: SegmentStoreOptions): Promise<
   /** A full disk shows itself in many ways (a media process only says that writing failed), so the disk is asked. */
   const explain = async (error: unknown): Promise<unknown> => {
     if (isKinoraError(error, 'cancelled')) return error;
+    // Where the free space can't be told, the error itself has to say that the disk is full.
     const { bavail, bsize } = await statfs(dir).catch(() => ({ bavail: 1, bsize: FULL_BELOW_BYTES }));
     const full = isNoSpace(error) || bavail * bsize < FULL_BELOW_BYTES;
     if (!full) return error;

@@ -300,6 +300,7 @@ export const createRunner = (options: RunnerOptions): Runner => {
         await Promise.all([...runs.values()].map(({ settled }) => settled));
       })();
       const limit = new AbortController();
+      // The timer rejects only when it is switched off below.
       await Promise.race([released, delay(limitMs, undefined, { signal: limit.signal }).catch(() => {})]);
       limit.abort();
       stopped = true;
