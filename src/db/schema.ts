@@ -3,7 +3,7 @@ import type { ErrorCode } from '../lib/errors.js';
 
 /** The tables as `migrations/*.sql` make them; the contract suite compares both on every engine. */
 export interface Schema {
-  installation: { id: string; organization_name: string; only_row: Generated<boolean> };
+  installation: { id: string; organization_name: string; only_row: Generated<boolean>; secret: Generated<string> };
   environment: {
     id: string;
     name: string;
@@ -46,6 +46,7 @@ export interface Schema {
     max_stored_resolution: string | null;
     max_stored_frame_rate: number | null;
     ready_at: Date | null;
+    thumbnail_time: number | null;
   };
   asset_input: {
     asset_id: string;
@@ -106,6 +107,106 @@ export interface Schema {
     created_at: Generated<Date>;
     finished_at: Date | null;
   };
+  upload: {
+    id: string;
+    seq: GeneratedAlways<number>;
+    environment_id: string;
+    created_at: Generated<Date>;
+    status: Generated<UploadStatus>;
+    timeout_seconds: number;
+    expires_at: Date;
+    cors_origin: string;
+    new_asset_settings: JSONColumnType<Record<string, unknown>>;
+    is_test: boolean;
+    target_asset_id: string;
+    total_bytes: number | null;
+    error: JSONColumnType<{ type: string; message: string }> | null;
+  };
+  event: {
+    id: string;
+    seq: GeneratedAlways<number>;
+    environment_id: string;
+    created_at: Date;
+    type: string;
+    object_type: string;
+    object_id: string;
+    body: string;
+  };
+  webhook: {
+    id: string;
+    seq: GeneratedAlways<number>;
+    environment_id: string;
+    address: string;
+    enabled: Generated<boolean>;
+    signing_secret: string;
+    created_at: Generated<Date>;
+  };
+  webhook_delivery: {
+    id: string;
+    seq: GeneratedAlways<number>;
+    webhook_id: string;
+    event_id: string;
+    object_id: string;
+    state: Generated<'pending' | 'succeeded' | 'failed' | 'stopped'>;
+    attempts: Generated<number>;
+    next_attempt_at: Date;
+    finished_at: Date | null;
+  };
+  webhook_attempt: {
+    delivery_id: string;
+    number: number;
+    address: string;
+    created_at: Date;
+    duration_ms: number;
+    response_status: number | null;
+    response_headers: JSONColumnType<Record<string, string>> | null;
+    response_body: string | null;
+    error: string | null;
+  };
+  signing_key: {
+    id: string;
+    seq: GeneratedAlways<number>;
+    environment_id: string;
+    created_at: Generated<Date>;
+    public_key: string;
+  };
+  playback_restriction: {
+    id: string;
+    seq: GeneratedAlways<number>;
+    environment_id: string;
+    created_at: Generated<Date>;
+    updated_at: Generated<Date>;
+    referrer: JSONColumnType<{ allowed_domains: string[]; allow_no_referrer: boolean }>;
+    user_agent: JSONColumnType<{ allow_no_user_agent: boolean; allow_high_risk_user_agent: boolean }>;
+  };
+  transcription_vocabulary: {
+    id: string;
+    seq: GeneratedAlways<number>;
+    environment_id: string;
+    created_at: Generated<Date>;
+    updated_at: Generated<Date>;
+    name: string | null;
+    phrases: JSONColumnType<string[]>;
+    passthrough: string | null;
+  };
+  delivery_usage: {
+    environment_id: string;
+    asset_id: string;
+    minute: Date;
+    tier: string;
+    delivered_seconds: number;
+    delivered_bytes: number;
+  };
+  deleted_asset: {
+    id: string;
+    environment_id: string;
+    created_at: Date;
+    deleted_at: Date;
+    duration_seconds: number | null;
+    resolution_tier: string | null;
+    video_quality: VideoQuality;
+    passthrough: string | null;
+  };
 }
 
 /** Why the last run of a job failed, kept so that its end can be told even by another process. */
@@ -116,6 +217,7 @@ export interface JobError {
   detail: string;
 }
 
+export type UploadStatus = 'waiting' | 'asset_created' | 'cancelled' | 'errored' | 'timed_out';
 export type VideoQuality = 'basic' | 'plus' | 'premium';
 export type Row<T extends keyof Schema> = Selectable<Schema[T]>;
 export type NewRow<T extends keyof Schema> = Insertable<Schema[T]>;

@@ -9,3 +9,6 @@ export const systemClock: Clock = {
   now: () => new Date(),
   monotonicMs: () => performance.now(),
 };
+
+/** ISO 8601 in UTC with six digits after the second, as webhooks write times; JavaScript knows the first three. */
+export const isoMicroseconds = (time: Date): string => time.toISOString().replace('Z', '000Z');

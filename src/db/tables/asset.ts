@@ -15,6 +15,10 @@ export const findAsset = (db: Queryable, environmentId: string, id: string): Pro
     .where('environment_id', '=', environmentId)
     .executeTakeFirst();
 
+/** Without regard to the environment: for the server's own work. */
+export const findAssetById = (db: Queryable, id: string): Promise<Row<'asset'> | undefined> =>
+  db.selectFrom('asset').selectAll().where('id', '=', id).executeTakeFirst();
+
 export const findEnvironmentOf = async (db: Queryable, id: string): Promise<string | undefined> => {
   const row = await db.selectFrom('asset').select('environment_id').where('id', '=', id).executeTakeFirst();
   return row?.environment_id;

@@ -4,6 +4,7 @@ import { insertAsset } from '../../db/tables/asset.js';
 import { insertAssetInputs } from '../../db/tables/asset-input.js';
 import { newId } from '../../lib/ids.js';
 import type { DomainContext } from '../context.js';
+import { recordAssetEvent } from '../events/record-asset-event.js';
 import { makePlaybackIds } from '../playback/playback-ids.js';
 import { checkReferences } from './check-references.js';
 import { refuseNotYetSupported } from './not-yet-supported.js';
@@ -46,6 +47,7 @@ export const createAsset = async (
       max_stored_resolution: null,
       max_stored_frame_rate: null,
       ready_at: null,
+      thumbnail_time: null,
     });
     await insertAssetInputs(tx, assetId, request.inputs);
     const playbackIds = await makePlaybackIds(tx, { environmentId, assetId, createdAt }, [
@@ -57,6 +59,7 @@ export const createAsset = async (
       const runAt = new Date(createdAt.getTime() + TEST_ASSET_LIFETIME_MS);
       await context.queue.enqueue('delete-test-asset', { assetId }, { dedupeKey: assetId, runAt }, tx);
     }
+    await recordAssetEvent(context, tx, 'video.asset.created', assetId);
     return { asset, playbackIds, tracks: [] };
   });
 };

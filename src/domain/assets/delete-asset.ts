@@ -3,6 +3,7 @@ import { listPlaybackIds } from '../../db/tables/playback-id.js';
 import { KinoraError } from '../../lib/errors.js';
 import { isId } from '../../lib/ids.js';
 import type { DomainContext } from '../context.js';
+import { recordAssetEvent } from '../events/record-asset-event.js';
 
 /**
  * Removes an asset in any state: its rows at once, a running ingest is stopped, files follow in the background.
@@ -13,6 +14,7 @@ export const deleteAsset = async (context: DomainContext, environmentId: string,
   const playbackIds = await context.database.transaction(async (tx) => {
     if (!(await lockAsset(tx, environmentId, assetId, 'forRemoval'))) throw new KinoraError('not_found');
     const removedIds = await listPlaybackIds(tx, [assetId]);
+    await recordAssetEvent(context, tx, 'video.asset.deleted', assetId);
     await removeAsset(tx, assetId);
     await context.queue.cancel('ingest', assetId, tx);
     await context.queue.enqueue('purge', { assetId }, { dedupeKey: assetId }, tx);

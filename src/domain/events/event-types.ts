@@ -1,0 +1,12 @@
+/** Every event that this server sends (reference webhooks.md 5). */
+export type EventType =
+  | `video.asset.${'created' | 'non_standard_input_detected' | 'ready' | 'errored' | 'updated' | 'deleted' | 'warning'}`
+  | `video.asset.master.${'preparing' | 'ready' | 'errored' | 'deleted'}`
+  | `video.asset.static_renditions.${'preparing' | 'ready' | 'errored' | 'deleted'}`
+  | `video.asset.static_rendition.${'created' | 'ready' | 'skipped' | 'errored' | 'deleted'}`
+  | `video.asset.track.${'created' | 'ready' | 'errored' | 'deleted'}`
+  | `video.asset.shots.${'created' | 'ready' | 'skipped' | 'errored' | 'deleted'}`
+  | `video.upload.${'created' | 'asset_created' | 'cancelled' | 'errored'}`;
+
+/** What an event is about; `static-rendition` is spelt so on the wire. */
+export type EventObjectType = 'asset' | 'upload' | 'track' | 'static-rendition';
