@@ -47,6 +47,11 @@ export interface Schema {
     max_stored_frame_rate: number | null;
     ready_at: Date | null;
     thumbnail_time: number | null;
+    source_asset_id: string | null;
+    generate_shots: Generated<boolean>;
+    static_renditions_status: 'preparing' | 'ready' | 'errored' | null;
+    master_status: 'preparing' | 'ready' | 'errored' | null;
+    master_ready_at: Date | null;
   };
   asset_input: {
     asset_id: string;
@@ -60,6 +65,7 @@ export interface Schema {
     crashes: Generated<number>;
     facts: JSONColumnType<object> | null;
     plan: JSONColumnType<object> | null;
+    source_owner: string | null;
   };
   playback_id: {
     id: string;
@@ -84,6 +90,38 @@ export interface Schema {
     max_frame_rate: number | null;
     max_channels: number | null;
     max_channel_layout: string | null;
+    text_type: 'subtitles' | null;
+    text_source: 'uploaded' | 'embedded' | 'generated_live' | 'generated_live_final' | 'generated_vod' | null;
+    closed_captions: boolean | null;
+    passthrough: string | null;
+    error: JSONColumnType<{ type: string; messages: string[] }> | null;
+    url: string | null;
+  };
+  track_media: { track_id: string; plan: JSONColumnType<object> };
+  static_rendition: {
+    id: string;
+    seq: GeneratedAlways<number>;
+    asset_id: string;
+    created_at: Generated<Date>;
+    name: string;
+    ext: 'mp4' | 'm4a';
+    resolution: string | null;
+    status: Generated<'preparing' | 'ready' | 'skipped' | 'errored'>;
+    progress: Generated<number>;
+    width: number | null;
+    height: number | null;
+    bitrate: number | null;
+    size_bytes: number | null;
+    resolution_tier: string | null;
+    passthrough: string | null;
+    error: JSONColumnType<{ type: string; messages: string[] }> | null;
+  };
+  shots: {
+    asset_id: string;
+    created_at: Generated<Date>;
+    status: 'pending' | 'completed' | 'errored' | 'skipped' | 'deleted';
+    start_times: JSONColumnType<number[]> | null;
+    error: JSONColumnType<{ type: string; messages: string[] }> | null;
   };
   job: {
     id: Generated<string>;

@@ -11,6 +11,8 @@ export interface Plan {
   readonly durationSeconds: number;
   /** Pictures and sound are read from the copy of the source in which its recordings are laid end to end. */
   readonly joined?: true;
+  /** The asset under whose name source, index and mezzanine are stored, when it is another one: that of a clip. */
+  readonly sourceOwner?: string;
   readonly video?: VideoPlan;
   readonly audio?: AudioPlan;
 }
@@ -62,6 +64,22 @@ export interface PictureChain {
   readonly flipHorizontal: boolean;
   /** Burn in the mark of test assets. */
   readonly testMark: boolean;
+  /** Laid over the upright picture in this order, later ones on top. */
+  readonly overlays?: readonly OverlayPlacement[];
+}
+
+/** Where an overlay image goes: fractions of the frame's width and height, so that it is the same in every rendition. */
+export interface OverlayPlacement {
+  /** Whose stored image it is (a clip shows those of its source), and the position of its input. */
+  readonly assetId: string;
+  readonly input: number;
+  /** Of the left and the upper edge; what lies outside of 0 to 1 is cut off. */
+  readonly left: number;
+  readonly top: number;
+  readonly width: number;
+  readonly height: number;
+  /** 0 to 1, on top of the image's own transparency. */
+  readonly opacity: number;
 }
 
 export interface VideoRendition {

@@ -39,6 +39,33 @@ export const lockAsset = async (
   return (await locked.executeTakeFirst()) !== undefined;
 };
 
+/** Finds the asset and holds it against other changes until the transaction ends. */
+export const lockAssetForUpdate = (
+  tx: Transaction,
+  environmentId: string,
+  id: string,
+): Promise<Row<'asset'> | undefined> =>
+  tx
+    .selectFrom('asset')
+    .selectAll()
+    .where('id', '=', id)
+    .where('environment_id', '=', environmentId)
+    .forNoKeyUpdate()
+    .executeTakeFirst();
+
+/** What the owner of an asset can change after its creation. */
+export const updateAssetRow = async (
+  tx: Transaction,
+  id: string,
+  { passthrough, meta, thumbnail_time }: Pick<Row<'asset'>, 'passthrough' | 'meta' | 'thumbnail_time'>,
+): Promise<void> => {
+  await tx
+    .updateTable('asset')
+    .set({ passthrough, meta: meta && JSON.stringify(meta), thumbnail_time })
+    .where('id', '=', id)
+    .execute();
+};
+
 /** Removes the asset and, by cascade, everything that hangs on it. */
 export const removeAsset = async (db: Queryable, id: string): Promise<void> => {
   await db.deleteFrom('asset').where('id', '=', id).execute();

@@ -1,0 +1,60 @@
+-- Clips, further tracks, renditions, masters and shots of an asset.
+
+alter table asset
+  -- The asset that a clip was made from.
+  add column source_asset_id text,
+  add column generate_shots boolean not null default false,
+  -- Of the deprecated `mp4_support` as a whole.
+  add column static_renditions_status text check (static_renditions_status in ('preparing', 'ready', 'errored')),
+  add column master_status text check (master_status in ('preparing', 'ready', 'errored')),
+  add column master_ready_at timestamptz(3);
+
+-- The asset under whose name source, index and mezzanine are stored, when it is another one: that of a clip. They stay as
+-- long as any asset refers to them.
+alter table asset_media add column source_owner text;
+create index asset_media_source_owner on asset_media (source_owner) where source_owner is not null;
+
+alter table track
+  add column text_type text check (text_type in ('subtitles')),
+  add column text_source text check (text_source in ('uploaded', 'embedded', 'generated_live', 'generated_live_final', 'generated_vod')),
+  add column closed_captions boolean,
+  add column passthrough text,
+  add column error jsonb,
+  -- Where its file comes from; absent for what is part of the main input.
+  add column url text;
+
+-- How the sound of a further audio track is cut (`media/plan.ts` AudioPlan); apart because it is large.
+create table track_media (
+  track_id text primary key references track on delete cascade,
+  plan jsonb not null
+);
+
+create table static_rendition (
+  id text primary key,
+  seq bigint generated always as identity,
+  asset_id text not null references asset on delete cascade,
+  created_at timestamptz(3) not null default now(),
+  name text not null,
+  ext text not null check (ext in ('mp4', 'm4a')),
+  -- As requested; absent for the files of `mp4_support`.
+  resolution text,
+  status text not null default 'preparing' check (status in ('preparing', 'ready', 'skipped', 'errored')),
+  progress double precision not null default 0,
+  width integer,
+  height integer,
+  bitrate integer,
+  size_bytes bigint,
+  resolution_tier text,
+  passthrough text,
+  error jsonb,
+  unique (asset_id, name)
+);
+
+create table shots (
+  asset_id text primary key references asset on delete cascade,
+  created_at timestamptz(3) not null default now(),
+  status text not null check (status in ('pending', 'completed', 'errored', 'skipped', 'deleted')),
+  -- Start times in seconds, ascending, the first is 0.
+  start_times jsonb,
+  error jsonb
+);
