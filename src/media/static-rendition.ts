@@ -1,0 +1,79 @@
+/** Requested names of the Static Renditions API (reference assets.md 6). */
+export type RenditionResolution = 'highest' | 'audio-only' | `${2160 | 1440 | 1080 | 720 | 540 | 480 | 360 | 270}p`;
+
+export interface Size {
+  readonly width: number;
+  readonly height: number;
+}
+
+/** What an asset offers: the stored picture (after the cap of its tier) and whether it has sound. */
+export interface RenditionSource {
+  readonly picture?: Size | undefined;
+  readonly hasAudio: boolean;
+}
+
+/** One downloadable file to be made. */
+export interface RenditionFile {
+  readonly name: string;
+  readonly ext: 'mp4' | 'm4a';
+  /** Picture size; absent for sound alone. */
+  readonly size?: Size;
+}
+
+export const renditionFileName = (resolution: RenditionResolution): Pick<RenditionFile, 'name' | 'ext'> =>
+  resolution === 'audio-only' ? { name: 'audio.m4a', ext: 'm4a' } : { name: `${resolution}.mp4`, ext: 'mp4' };
+
+/** What a requested rendition becomes; undefined: it is skipped, because it would have to be enlarged or has no stream. */
+export const planRendition = (resolution: RenditionResolution, source: RenditionSource): RenditionFile | undefined => {
+  const file = renditionFileName(resolution);
+  if (resolution === 'audio-only') return source.hasAudio ? file : undefined;
+  if (!source.picture) return undefined;
+  if (resolution === 'highest') return { ...file, size: source.picture };
+  const box = boxOf(Number.parseInt(resolution, 10), source.picture);
+  const { width, height } = source.picture;
+  return width < box.width && height < box.height ? undefined : { ...file, size: fitInto(box, source.picture) };
+};
+
+export type Mp4Support = 'none' | 'capped-1080p' | 'audio-only' | 'audio-only,capped-1080p' | 'standard';
+
+/** The files of the deprecated `mp4_support`; undefined: they can't be made of this asset. */
+export const planMp4Support = (
+  support: Mp4Support,
+  { picture, hasAudio }: RenditionSource,
+): RenditionFile[] | undefined => {
+  const sound = { name: 'audio.m4a', ext: 'm4a' } as const;
+  const video = (name: string, lines: number): RenditionFile => ({
+    name,
+    ext: 'mp4',
+    size: fitInto(boxOf(lines, picture!), picture!),
+  });
+  const exceeds = (lines: number): boolean => {
+    const box = boxOf(lines, picture!);
+    return picture!.width > box.width || picture!.height > box.height;
+  };
+  if (support === 'none') return [];
+  if (support === 'audio-only') return hasAudio ? [sound] : undefined;
+  if (!picture) return [sound];
+  if (support === 'standard') {
+    return [
+      video('low.mp4', 360),
+      ...(exceeds(360) ? [video('medium.mp4', 540)] : []),
+      ...(exceeds(540) ? [video('high.mp4', 1080)] : []),
+    ];
+  }
+  const capped = video('capped-1080p.mp4', 1080);
+  return support === 'capped-1080p' || !hasAudio ? [capped] : [capped, sound];
+};
+
+/** 16:9 with so many lines, turned for portrait. */
+const boxOf = (lines: number, { width, height }: Size): Size => {
+  const long = (lines * 16) / 9;
+  return height > width ? { width: lines, height: long } : { width: long, height: lines };
+};
+
+/** Never enlarged, aspect kept, even. */
+const fitInto = (box: Size, { width, height }: Size): Size => {
+  const scale = Math.min(box.width / width, box.height / height, 1);
+  const even = (length: number): number => Math.max(2, Math.round((length * scale) / 2) * 2);
+  return { width: even(width), height: even(height) };
+};
