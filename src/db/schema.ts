@@ -177,6 +177,7 @@ export interface Schema {
     address: string;
     enabled: Generated<boolean>;
     signing_secret: string;
+    configured: Generated<boolean>;
     created_at: Generated<Date>;
   };
   webhook_delivery: {
@@ -185,6 +186,7 @@ export interface Schema {
     webhook_id: string;
     event_id: string;
     object_id: string;
+    created_at: Date;
     state: Generated<'pending' | 'succeeded' | 'failed' | 'stopped'>;
     attempts: Generated<number>;
     next_attempt_at: Date;

@@ -34,6 +34,8 @@ create table event (
   body text not null
 );
 create index event_newest on event (environment_id, seq desc);
+create index event_of_type on event (environment_id, type, seq desc);
+create index event_of_object on event (environment_id, object_id, seq desc);
 create index event_age on event (created_at);
 
 create table webhook (
@@ -43,9 +45,13 @@ create table webhook (
   address text not null,
   enabled boolean not null default true,
   signing_secret text not null,
-  created_at timestamptz(3) not null default now(),
-  unique (environment_id, address)
+  -- Made by the configuration, which keeps it as it says.
+  configured boolean not null default false,
+  created_at timestamptz(3) not null default now()
 );
+-- By its digest: an address of 2048 characters can have more bytes than an index entry holds.
+create unique index webhook_address on webhook (environment_id, md5(address));
+create index webhook_newest on webhook (environment_id, seq desc);
 
 create table webhook_delivery (
   id uuid primary key,
@@ -54,12 +60,14 @@ create table webhook_delivery (
   event_id uuid not null references event on delete cascade,
   -- Deliveries of one object go out in order of occurrence.
   object_id text not null,
+  created_at timestamptz(3) not null,
   state text not null default 'pending' check (state in ('pending', 'succeeded', 'failed', 'stopped')),
   attempts integer not null default 0,
   next_attempt_at timestamptz(3) not null,
   finished_at timestamptz(3)
 );
 create index webhook_delivery_due on webhook_delivery (webhook_id, next_attempt_at, seq) where state = 'pending';
+create index webhook_delivery_order on webhook_delivery (webhook_id, object_id, seq) where state = 'pending';
 create index webhook_delivery_newest on webhook_delivery (webhook_id, seq desc);
 create index webhook_delivery_event on webhook_delivery (event_id);
 
