@@ -1,4 +1,5 @@
 import assert from 'node:assert';
+import { ascii, box, bytesOf, concat, fullBox, IDENTITY_MATRIX, u16, u32, u64, zeros } from './mp4-box-writer.js';
 
 /**
  * Writes the boxes of CMAF init segments and fragments (ISO/IEC 14496-12, -14, -15; 23000-19): one track, number 1, no edit
@@ -43,37 +44,6 @@ export interface Fragment {
   readonly data: readonly Uint8Array[];
 }
 
-const concat = (parts: readonly Uint8Array[]): Uint8Array => {
-  const bytes = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
-  let offset = 0;
-  for (const part of parts) {
-    bytes.set(part, offset);
-    offset += part.length;
-  }
-  return bytes;
-};
-
-const bytesOf = (...values: number[]): Uint8Array => Uint8Array.from(values);
-const ascii = (text: string): Uint8Array => Uint8Array.from(text, (character) => character.charCodeAt(0));
-const zeros = (count: number): Uint8Array => new Uint8Array(count);
-const u16 = (value: number): Uint8Array => bytesOf(value >> 8, value & 0xff);
-const u32 = (...values: number[]): Uint8Array => {
-  const view = new DataView(new ArrayBuffer(values.length * 4));
-  values.forEach((value, index) => {
-    view.setUint32(index * 4, value >>> 0);
-  });
-  return new Uint8Array(view.buffer);
-};
-const u64 = (value: number): Uint8Array => u32(Math.floor(value / 0x1_0000_0000), value % 0x1_0000_0000);
-
-const box = (type: string, ...parts: Uint8Array[]): Uint8Array => {
-  const size = parts.reduce((sum, part) => sum + part.length, 8);
-  return concat([u32(size), ascii(type), ...parts]);
-};
-const fullBox = (type: string, version: number, flags: number, ...parts: Uint8Array[]): Uint8Array =>
-  box(type, u32(version * 0x100_0000 + flags), ...parts);
-
-const IDENTITY_MATRIX = u32(0x10000, 0, 0, 0, 0x10000, 0, 0, 0, 0x40000000);
 const TRACK_ID = 1;
 
 const movieHeader = fullBox(
