@@ -24,7 +24,14 @@ export const operations = {
   createAsset: { method: 'POST', path: '/video/v1/assets', permission: 'video:write', success: 201 },
   listAssets: { method: 'GET', path: '/video/v1/assets', permission: 'video:read', success: 200 },
   getAsset: { method: 'GET', path: '/video/v1/assets/:assetId', permission: 'video:read', success: 200 },
+  updateAsset: { method: 'PATCH', path: '/video/v1/assets/:assetId', permission: 'video:write', success: 200 },
   deleteAsset: { method: 'DELETE', path: '/video/v1/assets/:assetId', permission: 'video:write', success: 204 },
+  deleteThumbnailTime: {
+    method: 'DELETE',
+    path: '/video/v1/assets/:assetId/thumbnail-time',
+    permission: 'video:write',
+    success: 204,
+  },
   getInputInfo: { method: 'GET', path: '/video/v1/assets/:assetId/input-info', permission: 'video:read', success: 200 },
   createPlaybackId: {
     method: 'POST',

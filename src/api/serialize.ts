@@ -22,6 +22,7 @@ export interface AssetRecord {
   readonly resolution_tier: string | null;
   readonly max_stored_resolution: string | null;
   readonly max_stored_frame_rate: number | null;
+  readonly thumbnail_time: number | null;
 }
 
 export interface PlaybackIdRecord {
@@ -85,6 +86,7 @@ export const serializeAsset = ({ asset, playbackIds, tracks }: AssetView): Wire 
     passthrough: asset.passthrough,
     meta: asset.meta,
     non_standard_input_reasons: asset.non_standard_input_reasons,
+    thumbnail_time: asset.thumbnail_time,
     ...(asset.status === 'errored' && { errors: asset.error }),
     ...(asset.status === 'ready' && {
       duration: asset.duration_seconds,

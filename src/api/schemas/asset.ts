@@ -65,3 +65,11 @@ export const CreateAssetBody = Type.Object({
 });
 export type CreateAssetBody = Static<typeof CreateAssetBody>;
 export type VideoQuality = NonNullable<CreateAssetBody['video_quality']>;
+
+/** Body of PATCH /video/v1/assets/{id}; an empty text clears. */
+export const UpdateAssetBody = Type.Object({
+  passthrough: Type.Optional(passthrough()),
+  meta: Type.Optional(Meta),
+  thumbnail_time: Type.Optional(Type.Number({ description: 'Seconds' })),
+});
+export type UpdateAssetBody = Static<typeof UpdateAssetBody>;

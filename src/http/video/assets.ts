@@ -1,10 +1,12 @@
 import { lastOf, readListQuery } from '../../api/list-query.js';
 import { serializeAsset, serializeInput } from '../../api/serialize.js';
 import { validateCreateAsset } from '../../api/validate-create-asset.js';
+import { validateUpdateAsset } from '../../api/validate-update-asset.js';
 import { createAsset } from '../../domain/assets/create-asset.js';
 import { deleteAsset } from '../../domain/assets/delete-asset.js';
 import { getAsset, getInputInfo } from '../../domain/assets/get-asset.js';
 import { listAssets } from '../../domain/assets/list-assets.js';
+import { deleteThumbnailTime, updateAsset } from '../../domain/assets/update-asset.js';
 import type { DomainContext } from '../../domain/context.js';
 import type { Route } from '../plugins/operation-route.js';
 
@@ -23,6 +25,17 @@ export const assetRoutes = (route: Route, context: DomainContext): void => {
   route('getAsset', async ({ caller, params }) => ({
     data: serializeAsset(await getAsset(context, caller.environment.id, params.assetId!)),
   }));
+
+  route('updateAsset', async ({ caller, params, body }) => {
+    const { asset } = await getAsset(context, caller.environment.id, params.assetId!);
+    const update = validateUpdateAsset(body ?? {});
+    return { data: serializeAsset(await updateAsset(context, caller.environment.id, asset.id, update)) };
+  });
+
+  route('deleteThumbnailTime', async ({ caller, params }) => {
+    await deleteThumbnailTime(context, caller.environment.id, params.assetId!);
+    return undefined;
+  });
 
   route('deleteAsset', async ({ caller, params }) => {
     await deleteAsset(context, caller.environment.id, params.assetId!);

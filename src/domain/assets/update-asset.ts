@@ -1,0 +1,81 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { UpdateAssetBody } from '../../api/schemas/asset.js';
+import type { AssetView } from '../../api/serialize.js';
+import type { Row } from '../../db/schema.js';
+import { lockAssetForUpdate, updateAssetRow } from '../../db/tables/asset.js';
+import { KinoraError } from '../../lib/errors.js';
+import { isId } from '../../lib/ids.js';
+import type { DomainContext } from '../context.js';
+import { recordAssetEvent } from '../events/record-asset-event.js';
+import { viewAssets } from './get-asset.js';
+
+type Changeable = Pick<Row<'asset'>, 'passthrough' | 'meta' | 'thumbnail_time'>;
+
+/**
+ * Changes what is given and leaves the rest; an empty text clears.
+ * @throws KinoraError `not_found`, `invalid_parameters` for a thumbnail time that the asset cannot have
+ */
+export const updateAsset = (
+  context: DomainContext,
+  environmentId: string,
+  assetId: string,
+  { passthrough, meta, thumbnail_time: thumbnailTime }: UpdateAssetBody,
+): Promise<AssetView> =>
+  changeAsset(context, environmentId, assetId, (asset) => {
+    if (thumbnailTime !== undefined) requireThumbnailTime(asset, thumbnailTime);
+    return {
+      passthrough: passthrough === undefined ? asset.passthrough : passthrough || null,
+      meta: mergeMeta(asset.meta, meta),
+      thumbnail_time: thumbnailTime ?? asset.thumbnail_time,
+    };
+  });
+
+/** Back to the default poster; nothing happens when no time was set. @throws KinoraError `not_found` */
+export const deleteThumbnailTime = async (
+  context: DomainContext,
+  environmentId: string,
+  assetId: string,
+): Promise<void> => {
+  await changeAsset(context, environmentId, assetId, (asset) => ({ ...asset, thumbnail_time: null }));
+};
+
+/** Writes and tells of a change only when something differs. */
+const changeAsset = async (
+  context: DomainContext,
+  environmentId: string,
+  assetId: string,
+  change: (asset: Row<'asset'>) => Changeable,
+): Promise<AssetView> => {
+  if (!isId(assetId)) throw new KinoraError('not_found');
+  return context.database.transaction(async (tx) => {
+    const asset = await lockAssetForUpdate(tx, environmentId, assetId);
+    if (!asset) throw new KinoraError('not_found');
+    const { passthrough, meta, thumbnail_time } = change(asset);
+    const changed = { ...asset, passthrough, meta, thumbnail_time };
+    if (!isDeepStrictEqual(changed, asset)) {
+      await updateAssetRow(tx, assetId, changed);
+      await recordAssetEvent(context, tx, 'video.asset.updated', assetId);
+    }
+    const [view] = await viewAssets(tx, [changed]);
+    return view!;
+  });
+};
+
+const requireThumbnailTime = (asset: Row<'asset'>, seconds: number): void => {
+  const { status, resolution_tier: tier, duration_seconds: duration } = asset;
+  const complaint =
+    status !== 'ready' || tier === 'audio-only' || duration === null
+      ? 'can only be set on a ready asset with video'
+      : seconds < 0 || seconds > duration
+        ? 'must be between 0 and the asset duration'
+        : undefined;
+  if (complaint) throw new KinoraError('invalid_parameters', { messages: [`thumbnail_time ${complaint}`] });
+};
+
+const mergeMeta = (
+  current: Readonly<Record<string, string>> | null,
+  given: UpdateAssetBody['meta'] = {},
+): Record<string, string> | null => {
+  const kept = Object.entries({ ...current, ...given }).filter(([, value]) => value !== '');
+  return kept.length > 0 ? Object.fromEntries(kept) : null;
+};
