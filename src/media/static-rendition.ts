@@ -1,10 +1,7 @@
+import { fitInto, type Size } from './ladder.js';
+
 /** Requested names of the Static Renditions API (reference assets.md 6). */
 export type RenditionResolution = 'highest' | 'audio-only' | `${2160 | 1440 | 1080 | 720 | 540 | 480 | 360 | 270}p`;
-
-export interface Size {
-  readonly width: number;
-  readonly height: number;
-}
 
 /** What an asset offers: the stored picture (after the cap of its tier) and whether it has sound. */
 export interface RenditionSource {
@@ -31,7 +28,9 @@ export const planRendition = (resolution: RenditionResolution, source: Rendition
   if (resolution === 'highest') return { ...file, size: source.picture };
   const box = boxOf(Number.parseInt(resolution, 10), source.picture);
   const { width, height } = source.picture;
-  return width < box.width && height < box.height ? undefined : { ...file, size: fitInto(box, source.picture) };
+  return width < box.width && height < box.height
+    ? undefined
+    : { ...file, size: fitInto(source.picture, landscapeBox(Number.parseInt(resolution, 10))) };
 };
 
 export type Mp4Support = 'none' | 'capped-1080p' | 'audio-only' | 'audio-only,capped-1080p' | 'standard';
@@ -45,7 +44,7 @@ export const planMp4Support = (
   const video = (name: string, lines: number): RenditionFile => ({
     name,
     ext: 'mp4',
-    size: fitInto(boxOf(lines, picture!), picture!),
+    size: fitInto(picture!, landscapeBox(lines)),
   });
   const exceeds = (lines: number): boolean => {
     const box = boxOf(lines, picture!);
@@ -65,15 +64,11 @@ export const planMp4Support = (
   return support === 'capped-1080p' || !hasAudio ? [capped] : [capped, sound];
 };
 
-/** 16:9 with so many lines, turned for portrait. */
-const boxOf = (lines: number, { width, height }: Size): Size => {
-  const long = (lines * 16) / 9;
-  return height > width ? { width: lines, height: long } : { width: long, height: lines };
-};
+/** 16:9 with so many lines. */
+const landscapeBox = (lines: number): Size => ({ width: (lines * 16) / 9, height: lines });
 
-/** Never enlarged, aspect kept, even. */
-const fitInto = (box: Size, { width, height }: Size): Size => {
-  const scale = Math.min(box.width / width, box.height / height, 1);
-  const even = (length: number): number => Math.max(2, Math.round((length * scale) / 2) * 2);
-  return { width: even(width), height: even(height) };
+/** Turned for portrait. */
+const boxOf = (lines: number, picture: Size): Size => {
+  const { width, height } = landscapeBox(lines);
+  return picture.height > picture.width ? { width: height, height: width } : { width, height };
 };
