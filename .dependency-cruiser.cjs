@@ -53,7 +53,7 @@ const packages = {
   engine: ['node-av'],
   db: ['pg', 'kysely', '@electric-sql/pglite'],
   http: ['fastify'],
-  telemetry: ['pino', 'pino-pretty'],
+  telemetry: ['pino', 'pino-pretty', 'prom-client'],
 };
 
 const layerRules = Object.entries(layers).map(([layer, allowed]) => ({

@@ -16,6 +16,7 @@ import { createIngestState } from './domain/assets/ingest-state.js';
 import type { DomainContext } from './domain/context.js';
 import { createPlayableFinder } from './domain/playback/find-playable.js';
 import { createApp } from './http/app.js';
+import { createMetricsApp } from './http/ops/metrics.js';
 import { createSampleAsset, sampleRoute, sampleUrl } from './http/ops/sample.js';
 import { streamRoutes } from './http/stream/stream-routes.js';
 import { createIngestWorker } from './jobs/ingest.js';
@@ -30,11 +31,14 @@ import type { Job } from './queue/queue.js';
 import { createRunner } from './queue/runner.js';
 import { createDiskBlobStore } from './storage/disk-blob-store.js';
 import { createLogger, type Logger } from './telemetry/logger.js';
+import { createMetrics } from './telemetry/metrics.js';
 
 /** A running server and everything it holds. */
 export interface Kinora {
   /** Where it listens, known after `start`. */
   readonly url: string;
+  /** Known after `start`, when metrics are served. */
+  readonly metricsUrl?: string;
   /** Present after the first start of a database that made its own token: shown once, stored only as a hash. */
   readonly firstStart?: { readonly token: string };
   /** Address of the page that plays the sample asset, on a first start that makes one; undefined when it failed (logged). */
@@ -70,8 +74,10 @@ const CLOSE_IDLE_MS = 100;
 export const createKinora = async (config: Config, overrides: Overrides = {}): Promise<Kinora> => {
   const logger = overrides.logger ?? createLogger(config.logLevel, config.logFormat);
   const clock = overrides.clock ?? systemClock;
+  const metrics = createMetrics();
   const phases: Phase[] = [];
   let url = '';
+  let metricsUrl: string | undefined;
   let stopping = false;
   let newToken: string | undefined;
   let samplePage: Promise<string | undefined> | undefined;
@@ -108,6 +114,7 @@ export const createKinora = async (config: Config, overrides: Overrides = {}): P
       memoryBytes: config.mediaMemoryBytes,
       logger,
       clock,
+      metrics,
       ...overrides.mediaProcesses,
     });
     phases.push({ name: 'media processes', end: () => pool.stop() });
@@ -131,7 +138,7 @@ export const createKinora = async (config: Config, overrides: Overrides = {}): P
     const first = await bootstrap(database, token ? { token } : {}, clock);
     newToken = first.newToken;
 
-    const producer = createSegmentProducer({ store, pool, blobs, clock, logger });
+    const producer = createSegmentProducer({ store, pool, blobs, clock, logger, metrics });
     phases.push({ name: 'segment producer', end: () => producer.stop() });
 
     const playables = createPlayableFinder(database, clock);
@@ -149,7 +156,13 @@ export const createKinora = async (config: Config, overrides: Overrides = {}): P
     const app = createApp({
       ...context,
       logger,
-      checks: { database: () => database.ping(), storage: () => access(blobDir, constants.R_OK | constants.W_OK) },
+      metrics,
+      rateLimits: { post: config.rateLimitPost, other: config.rateLimitOther },
+      checks: {
+        database: () => database.ping(),
+        storage: () => access(blobDir, constants.R_OK | constants.W_OK),
+        'media processes': () => pool.check(),
+      },
       streamPlugin: async (scope) => {
         await scope.register(sampleRoute(samplePath));
         await scope.register(streamRoutes({ playables, segments: producer }));
@@ -157,6 +170,12 @@ export const createKinora = async (config: Config, overrides: Overrides = {}): P
     });
     await app.listen({ host: config.host, port: config.port });
     phases.push({ name: 'http', end: (limitMs) => closeHttp(app, limitMs) });
+    if (config.metricsPort !== undefined) {
+      const metricsApp = createMetricsApp({ metrics, database, cacheBytes: () => store.totalBytes, logger });
+      await metricsApp.listen({ host: config.metricsHost, port: config.metricsPort });
+      phases.push({ name: 'metrics', end: (limitMs) => closeHttp(metricsApp, limitMs) });
+      metricsUrl = `${addressOf(config.metricsHost, metricsApp.server.address() as AddressInfo)}/metrics`;
+    }
     const localUrl = addressOf(config.host, app.server.address() as AddressInfo);
     url = config.publicUrl ?? localUrl;
 
@@ -188,6 +207,7 @@ export const createKinora = async (config: Config, overrides: Overrides = {}): P
       database,
       clock,
       logger,
+      metrics,
       workerId: newUuid(),
       // The lock of the data directory is the embedded database's too.
       isAlone: database.engine === 'pglite',
@@ -208,7 +228,13 @@ export const createKinora = async (config: Config, overrides: Overrides = {}): P
     await runner.start();
     phases.push({ name: 'jobs', end: (limitMs) => runner.stop(limitMs) });
     logger.info(
-      { url, data_dir: config.dataDir, database: database.engine, sandbox: pool.sandbox },
+      {
+        url,
+        data_dir: config.dataDir,
+        database: database.engine,
+        sandbox: pool.sandbox,
+        ...(metricsUrl && { metrics_url: metricsUrl }),
+      },
       'Kinora is running',
     );
 
@@ -246,6 +272,9 @@ export const createKinora = async (config: Config, overrides: Overrides = {}): P
   return {
     get url() {
       return url;
+    },
+    get metricsUrl() {
+      return metricsUrl;
     },
     get firstStart() {
       return newToken === undefined ? undefined : { token: newToken };

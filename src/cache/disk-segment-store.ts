@@ -215,6 +215,9 @@ export const createSegmentStore = async (options: SegmentStoreOptions): Promise<
       return flight.wait(path, signal);
     },
     has: (key) => index.get(keyPath(key)) !== undefined,
+    get totalBytes() {
+      return index.totalBytes;
+    },
     async removeAsset(assetId) {
       const prefix = `${assetPath(assetId)}/`;
       for (const { flight, assetId: owner } of running) {

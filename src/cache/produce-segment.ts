@@ -10,6 +10,7 @@ import { readResult } from '../pool/read-result.js';
 import type { BlobStore } from '../storage/blob-store.js';
 import { joinedKey, mezzanineKey, sourceKey } from '../storage/keys.js';
 import type { Logger } from '../telemetry/logger.js';
+import type { Metrics } from '../telemetry/metrics.js';
 import { keyPath } from './cache-path.js';
 import { createCrashMemory } from './crash-memory.js';
 import { createReadAhead } from './read-ahead.js';
@@ -48,6 +49,7 @@ export interface SegmentProducerDeps {
   readonly blobs: BlobStore;
   readonly clock: Clock;
   readonly logger: Logger;
+  readonly metrics?: Metrics;
 }
 
 const WARM_SEGMENTS = 2;
@@ -218,8 +220,12 @@ export const createSegmentProducer = (deps: SegmentProducerDeps): SegmentProduce
     async segment(asset, rendition, file, request = {}) {
       const target = findSegment(asset.plan, rendition, file);
       if (!target) throw new KinoraError('not_found');
-      const cached = await make(asset, rendition, target, request);
       const viewer = (request.priority ?? mediaPriority.viewer) === mediaPriority.viewer;
+      if (viewer) {
+        const isCached = store.has({ assetId: asset.id, plan: asset.plan.version, rendition, file });
+        deps.metrics?.segmentRequested(isCached ? 'hit' : 'miss');
+      }
+      const cached = await make(asset, rendition, target, request);
       if (viewer && target.kind === 'video' && target.number !== 'init') {
         readAhead.note(asset, rendition, target.number, target.video.boundaries.length - 1);
       }

@@ -11,6 +11,7 @@ export interface SegmentStore {
    */
   get(key: CacheKey, produce: Producer, options?: GetOptions): Promise<CachedFile>;
   has(key: CacheKey): boolean;
+  readonly totalBytes: number;
   /** Forgets and removes everything of an asset; productions that still run for it can no longer commit. */
   removeAsset(assetId: string): Promise<void>;
   stop(): Promise<void>;

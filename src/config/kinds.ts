@@ -95,6 +95,17 @@ export const durationMs: Kind<number> = {
   },
 };
 
+/** How many a second, and how many may come at once: ten seconds' worth when not told, and at least one. */
+export const rate: Kind<{ readonly perSecond: number; readonly burst: number }> = {
+  form: '`<per second>` or `<per second>:<burst>`',
+  parse: (value) => {
+    const [, perSecond, burst] = /^(\d+(?:\.\d+)?)(?::(\d+))?$/.exec(value) ?? [];
+    const parsed = { perSecond: Number(perSecond), burst: Math.max(1, Number(burst ?? Number(perSecond) * 10)) };
+    if (parsed.perSecond > 0 && burst !== '0') return parsed;
+    throw wrong('requests a second such as 5, or with a burst such as 5:50', value);
+  },
+};
+
 /** An http(s) address that paths are appended to; given back without a slash at its end. */
 export const baseUrl: Kind<string> = {
   form: 'http(s) address',

@@ -1,10 +1,14 @@
 import type { FastifyPluginAsync } from 'fastify';
 import type { DomainContext } from '../domain/context.js';
 import type { Logger } from '../telemetry/logger.js';
+import type { Metrics } from '../telemetry/metrics.js';
+import type { RateLimits } from './plugins/rate-limit.js';
 
 /** What the HTTP side needs from the composition root. */
 export interface AppDeps extends DomainContext {
   readonly logger: Logger;
+  readonly metrics?: Metrics;
+  readonly rateLimits?: RateLimits;
   /** Readiness by name: each resolves while its part works and rejects otherwise. */
   readonly checks: Readonly<Record<string, () => Promise<unknown>>>;
   /** Everything below `/:playbackId`. */

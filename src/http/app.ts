@@ -9,7 +9,9 @@ import { welcomeRoute } from './ops/welcome.js';
 import { allowedMethods, isApiPath } from './plugins/api-paths.js';
 import { frameworkLogger } from './plugins/framework-logger.js';
 import { readJsonBody } from './plugins/json-body.js';
+import { measureRequests } from './plugins/measure-requests.js';
 import { operationRoutes } from './plugins/operation-route.js';
+import { createRateLimit } from './plugins/rate-limit.js';
 import { logRequests, setCommonHeaders } from './plugins/request-log.js';
 import { playbackError } from './stream/playback-error.js';
 import { whoamiRoutes } from './system/whoami.js';
@@ -58,6 +60,7 @@ export const createApp = (deps: AppDeps): FastifyInstance => {
   app.setNotFoundHandler((request, reply) => sendError(new KinoraError('not_found'), request, reply));
 
   logRequests(app, deps.logger);
+  if (deps.metrics) measureRequests(app, deps.metrics);
   // Unknown API paths end here: before credentials are looked at, before a body is read, and before a playback route,
   // whose parameters would match them, is asked.
   app.addHook('onRequest', async (request, reply) => {
@@ -71,7 +74,8 @@ export const createApp = (deps: AppDeps): FastifyInstance => {
   });
   readJsonBody(app);
 
-  const route = operationRoutes(app, createAuthenticate(deps.database, deps.clock));
+  const limitRate = createRateLimit(deps.rateLimits ?? {}, deps.clock);
+  const route = operationRoutes(app, createAuthenticate(deps.database, deps.clock), limitRate);
   assetRoutes(route, deps);
   playbackIdRoutes(route, deps);
   whoamiRoutes(route);

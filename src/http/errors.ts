@@ -1,16 +1,20 @@
 import { isDatabaseAway } from '../lib/database-away.js';
-import { isKinoraError, KinoraError } from '../lib/errors.js';
+import { type ErrorCode, isKinoraError, KinoraError } from '../lib/errors.js';
 
 export interface ErrorAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: { readonly error: { readonly type: string; readonly messages: readonly string[] } };
+  readonly body:
+    | { readonly error: { readonly type: string; readonly messages: readonly string[] } }
+    | { readonly errors: readonly string[] };
 }
 
-const RETRY_AFTER_SECONDS = '2';
+const RETRY_AFTER_SECONDS: Readonly<Partial<Record<ErrorCode, string>>> = { unavailable: '2', too_many_requests: '1' };
 
-export const errorHeaders = ({ code }: KinoraError): Readonly<Record<string, string>> =>
-  code === 'unavailable' ? { 'Retry-After': RETRY_AFTER_SECONDS } : {};
+export const errorHeaders = ({ code }: KinoraError): Readonly<Record<string, string>> => {
+  const seconds = RETRY_AFTER_SECONDS[code];
+  return seconds === undefined ? {} : { 'Retry-After': seconds };
+};
 
 /** The answer of the API to any failure. What is not meant for callers becomes an internal error without its cause. */
 export const errorAnswer = (error: unknown): ErrorAnswer => {
@@ -18,7 +22,11 @@ export const errorAnswer = (error: unknown): ErrorAnswer => {
   return {
     status: shown.status,
     headers: errorHeaders(shown),
-    body: { error: { type: shown.type, messages: shown.messages } },
+    // The one failure with a shape of its own.
+    body:
+      shown.code === 'too_many_requests'
+        ? { errors: shown.messages }
+        : { error: { type: shown.type, messages: shown.messages } },
   };
 };
 

@@ -32,6 +32,7 @@ export const errorRegistry = {
   range_not_satisfiable: kind(416, 'range_not_satisfiable', 'Range Not Satisfiable'),
   payload_too_large: kind(413, 'payload_too_large', 'Request body is too large'),
   unsupported_media_type: kind(415, 'unsupported_media_type', 'Content-Type must be application/json'),
+  too_many_requests: kind(429, 'too_many_requests', 'Too many requests, retry later.', 'retry'),
   internal_error: kind(500, 'internal_error', 'Internal server error', 'defect'),
   unavailable: kind(503, 'unavailable', 'Service temporarily unavailable', 'retry'),
   /** The input of an asset cannot be used; `messages` are shown to the caller in the asset's `errors`. */

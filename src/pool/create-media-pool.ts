@@ -1,8 +1,10 @@
 import { mkdirSync } from 'node:fs';
 import { CANCELLED, SHUTDOWN } from '../lib/abort.js';
 import { KinoraError } from '../lib/errors.js';
+import type { Metrics } from '../telemetry/metrics.js';
 import { type MediaPool, type MediaPriority, mediaPriority, type RunOptions } from './media-pool.js';
 import { type MediaProcess, type Outcome, startMediaProcess } from './media-process.js';
+import { mediaSeconds } from './media-seconds.js';
 import type { MediaJob, MediaResults } from './protocol.js';
 import { chooseSandbox, type SandboxOptions } from './sandbox.js';
 import { schedule } from './scheduler.js';
@@ -14,6 +16,7 @@ export interface MediaPoolOptions extends SandboxOptions {
   readonly jobsPerProcess?: number;
   /** Wall-clock limits per kind of job in place of the defaults. */
   readonly deadlinesMs?: Partial<Record<MediaJob['kind'], number>>;
+  readonly metrics?: Metrics;
 }
 
 type Result = MediaResults[MediaJob['kind']];
@@ -47,6 +50,9 @@ const defaultDeadlineMs: Record<MediaJob['kind'], number> = {
   mezzanine: 30 * 60_000,
   join: 30 * 60_000,
   sample: 5 * 60_000,
+  still: 60_000,
+  animated: 2 * 60_000,
+  storyboard: 5 * 60_000,
 };
 
 /** Keeps a process's CPU time far below its limit. */
@@ -59,7 +65,7 @@ const IDLE_LIMIT_MS = 30_000;
  * @throws KinoraError `unavailable` when no media process can be started
  */
 export const createMediaPool = async (options: MediaPoolOptions): Promise<MediaPool> => {
-  const { size, clock, logger, memoryBytes, jobsPerProcess = 200 } = options;
+  const { size, clock, logger, memoryBytes, metrics, jobsPerProcess = 200 } = options;
   for (const directory of [...options.readDirs, options.writeDir]) mkdirSync(directory, { recursive: true });
   const sandbox = await chooseSandbox(options);
 
@@ -75,7 +81,9 @@ export const createMediaPool = async (options: MediaPoolOptions): Promise<MediaP
     processes.add(child);
     void child.closed.then(() => {
       processes.delete(child);
-      if (idle.delete(child) && !stopped) logger.warn({}, 'A waiting media process ended by itself');
+      if (!idle.delete(child) || stopped) return;
+      metrics?.mediaProcessLost('idle');
+      logger.warn({}, 'A waiting media process ended by itself');
     });
     return child;
   };
@@ -129,6 +137,7 @@ export const createMediaPool = async (options: MediaPoolOptions): Promise<MediaP
 
   const crash = (entry: Entry, outcome: Extract<Outcome, { type: 'crashed' }>): void => {
     const details = { kind: entry.job.kind, reason: outcome.reason };
+    metrics?.mediaProcessLost(entry.job.kind);
     logger.warn({ ...details, second_try: entry.isSecondTry }, 'A media process ended before its job');
     if (entry.isSecondTry) {
       entries.delete(entry);
@@ -157,8 +166,11 @@ export const createMediaPool = async (options: MediaPoolOptions): Promise<MediaP
   const work = async (entry: Entry): Promise<void> => {
     const child = acquire(entry);
     entry.process = child;
+    const busyMs = child.busyMs;
     const outcome = await child.run(entry.job, entry.deadlineMs, entry.onProgress);
     delete entry.process;
+    const made = outcome.type === 'done' && mediaSeconds(entry.job);
+    if (made) metrics?.mediaMade(made.kind, made.seconds, child.busyMs - busyMs);
     release(child, entry, outcome);
     if (entries.has(entry)) settle(entry, outcome);
     reconcile();
@@ -222,6 +234,10 @@ export const createMediaPool = async (options: MediaPoolOptions): Promise<MediaP
         entries.add(entry);
         reconcile();
       });
+    },
+    check: async () => {
+      keepOneWarm();
+      await Promise.any([...processes].map(({ started }) => started));
     },
     promote: (job, priority) => {
       for (const entry of entries) if (entry.job === job && priority < entry.priority) entry.priority = priority;

@@ -26,6 +26,8 @@ export interface MediaPool {
   run<J extends MediaJob>(job: J, options: RunOptions): Promise<MediaResults[J['kind']]>;
   /** Raises a queued job's priority: a viewer now waits for what was read-ahead. `job` is the object given to `run`. */
   promote(job: MediaJob, priority: MediaPriority): void;
+  /** Resolves while a media process is there, or once a new one is; rejects when none can be started. */
+  check(): Promise<void>;
   /** Which isolation the processes run in, for the log and `doctor`. */
   readonly sandbox: string;
   stop(): Promise<void>;

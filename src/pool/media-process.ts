@@ -20,8 +20,11 @@ export interface MediaProcess {
   /** Runs at nice 19 for its whole life: a priority can't be raised again without privileges. */
   readonly background: boolean;
   readonly jobsStarted: number;
+  /** Spent on jobs, without the time on hold. */
   readonly busyMs: number;
   readonly alive: boolean;
+  /** Settles when the process can take work; rejects when it ends before. */
+  readonly started: Promise<void>;
   /** Never rejects. One job at a time. */
   run(job: MediaJob, deadlineMs: number, onProgress: (fraction: number) => void): Promise<Outcome>;
   /** Stops the process and its deadline. */
@@ -55,7 +58,9 @@ const pausableTimer = (clock: Clock, limitMs: number, onExpired: () => void) => 
     remainingMs -= clock.monotonicMs() - startedMs;
   };
   resume();
-  return { pause, resume };
+  /** Without the time on hold. */
+  const elapsedMs = (): number => limitMs - remainingMs + (timer === undefined ? 0 : clock.monotonicMs() - startedMs);
+  return { pause, resume, elapsedMs };
 };
 
 const isRecord = (value: unknown): boolean => typeof value === 'object' && value !== null && !Array.isArray(value);
@@ -84,12 +89,19 @@ const parseMessage = (line: string): FromChild | undefined => {
   }
 };
 
+/** Whoever waits for it sees its failure; that nobody does is no failure. */
+const settledQuietly = (promise: Promise<void>): Promise<void> => {
+  promise.catch(() => undefined);
+  return promise;
+};
+
 /** A process that never came up. */
 const deadProcess = (background: boolean, reason: string): MediaProcess => ({
   background,
   jobsStarted: 0,
   busyMs: 0,
   alive: false,
+  started: settledQuietly(Promise.reject(new Error(reason))),
   run: async () => ({ type: 'crashed', beforeStart: true, reason }),
   pause: () => undefined,
   resume: () => undefined,
@@ -174,14 +186,21 @@ const watchProcess = (child: ChildProcess, background: boolean, clock: Clock): M
 
   timer = pausableTimer(clock, START_LIMIT_MS, expire('did not start in time'));
 
+  let onStarted: () => void;
+  let onNotStarted: (error: Error) => void;
+  const started = settledQuietly(
+    new Promise<void>((resolve, reject) => {
+      onStarted = resolve;
+      onNotStarted = reject;
+    }),
+  );
+
   const closed = new Promise<void>((resolve) => {
     const end = (reason: string): void => {
       alive = false;
-      settle({
-        type: 'crashed',
-        beforeStart: !ready,
-        reason: [endReason ?? reason, stderr.trim()].filter(Boolean).join(': '),
-      });
+      const told = [endReason ?? reason, stderr.trim()].filter(Boolean).join(': ');
+      onNotStarted(new Error(told));
+      settle({ type: 'crashed', beforeStart: !ready, reason: told });
       resolve();
     };
     // `close` instead of `exit`: the pipe closes only when the last process of the group that holds it is gone.
@@ -212,6 +231,7 @@ const watchProcess = (child: ChildProcess, background: boolean, clock: Clock): M
     } else if (message.type === 'ready') {
       if (ready) return;
       ready = true;
+      onStarted();
       timer.pause();
       begin();
     } else if (message.id !== current?.id) {
@@ -227,6 +247,7 @@ const watchProcess = (child: ChildProcess, background: boolean, clock: Clock): M
   return {
     background,
     closed,
+    started,
     get jobsStarted() {
       return jobsStarted;
     },
@@ -239,12 +260,12 @@ const watchProcess = (child: ChildProcess, background: boolean, clock: Clock): M
     run: async (job, deadlineMs, onProgress) => {
       jobsStarted += 1;
       if (!alive) return { type: 'crashed', beforeStart: true, reason: endReason ?? 'ended while idle' };
-      const startedMs = clock.monotonicMs();
       const outcome = await new Promise<Outcome>((settled) => {
         current = { id: jobsStarted, job, deadlineMs, onProgress, settle: settled };
         begin();
       });
-      busyMs += clock.monotonicMs() - startedMs;
+      // Of a process that ended before it was ready, the time that it was given to start.
+      busyMs += timer.elapsedMs();
       return outcome;
     },
     pause: () => {

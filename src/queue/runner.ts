@@ -20,6 +20,7 @@ import type { Clock } from '../lib/clock.js';
 import { isDatabaseAway } from '../lib/database-away.js';
 import { type FailureClass, isKinoraError, KinoraError } from '../lib/errors.js';
 import type { Logger } from '../telemetry/logger.js';
+import type { Metrics } from '../telemetry/metrics.js';
 import { fromJobError, toJobError } from './job-error.js';
 import type { Job, QueueWorker } from './queue.js';
 
@@ -55,6 +56,7 @@ interface RunnerOptions {
   readonly leaseMs?: number;
   /** No other process uses the database: the leases found at the start are those of a killed run. */
   readonly isAlone?: boolean;
+  readonly metrics?: Metrics;
 }
 
 interface Slot {
@@ -89,6 +91,8 @@ export const createRunner = (options: RunnerOptions): Runner => {
     workers.map((worker) => [worker.queue, { worker, active: 0, claiming: undefined, claimAgain: false }]),
   );
   const runs = new Map<string, Run>();
+  const ended = (run: Run, end: 'done' | 'failed' | 'cancelled' | 'retried') =>
+    options.metrics?.jobEnded(run.worker.queue, end);
   const timers: NodeJS.Timeout[] = [];
   let unlisten: (() => Promise<void>)[] = [];
   let stopping = false;
@@ -118,7 +122,7 @@ export const createRunner = (options: RunnerOptions): Runner => {
       await settle(run, () => retryJob(db, run.leaseId, { runAt }));
       return;
     }
-    await settle(run, () => finishJob(db, run.leaseId, 'failed'));
+    if (await settle(run, () => finishJob(db, run.leaseId, 'failed'))) ended(run, 'failed');
   };
 
   const afterError = async (run: Run, job: Job<never>, error: unknown): Promise<void> => {
@@ -126,7 +130,9 @@ export const createRunner = (options: RunnerOptions): Runner => {
     if (signal.aborted) {
       run.logger.info({ err: error, reason: String(signal.reason) }, 'The job was interrupted');
       if (signal.reason === SHUTDOWN) await settle(run, () => releaseJob(db, run.leaseId));
-      if (signal.reason === CANCELLED) await settle(run, () => finishJob(db, run.leaseId, 'cancelled'));
+      if (signal.reason === CANCELLED) {
+        if (await settle(run, () => finishJob(db, run.leaseId, 'cancelled'))) ended(run, 'cancelled');
+      }
       return;
     }
     const failure = failureOf(error);
@@ -137,7 +143,7 @@ export const createRunner = (options: RunnerOptions): Runner => {
     if (failure !== 'fail' && tries < (isRetry ? MAX_RETRIES : job.maxAttempts)) {
       run.logger[failure === 'defect' ? 'error' : 'warn']({ err: error }, 'The job failed and is tried again');
       const runAt = new Date(clock.now().getTime() + backoffMs(tries, RETRY_BACKOFF));
-      await settle(run, () => retryJob(db, run.leaseId, { runAt, error: stored, isRetry }));
+      if (await settle(run, () => retryJob(db, run.leaseId, { runAt, error: stored, isRetry }))) ended(run, 'retried');
       return;
     }
     run.logger[failure === 'fail' ? 'info' : 'error']({ err: error }, 'The job failed');
@@ -160,7 +166,7 @@ export const createRunner = (options: RunnerOptions): Runner => {
     } catch (error) {
       return afterError(run, job, error);
     }
-    await settle(run, () => finishJob(db, run.leaseId, 'done'));
+    if (await settle(run, () => finishJob(db, run.leaseId, 'done'))) ended(run, 'done');
   };
 
   const startRun = (slot: Slot, row: JobRow, claimedAtMs: number): void => {

@@ -6,12 +6,13 @@ import { bootstrap } from '#kinora/domain/access/bootstrap.js';
 import { createEnvironment } from '#kinora/domain/access/environments.js';
 import { createToken, revokeToken } from '#kinora/domain/access/tokens.js';
 import { createApp } from '#kinora/http/app.js';
+import type { AppDeps } from '#kinora/http/app-deps.js';
 import { systemClock } from '#kinora/lib/clock.js';
 import { createQueue } from '#kinora/queue/job-queue.js';
 import { openTestDatabase } from './database.js';
 import { memoryLogger } from './memory-logger.js';
 
-interface ApiOptions {
+interface ApiOptions extends Pick<AppDeps, 'rateLimits'> {
   /** Migrated; an embedded one when absent. Closed by `stop`. */
   readonly database?: Database;
   readonly streamPlugin?: FastifyPluginAsync;

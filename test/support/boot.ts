@@ -9,6 +9,8 @@ import { createLogger } from '#kinora/telemetry/logger.js';
 
 export interface Booted {
   readonly url: string;
+  /** With the option `METRICS_PORT`. */
+  readonly metricsUrl: string | undefined;
   readonly token: { readonly id: string; readonly secret: string };
   readonly dataDir: string;
   /** Stops the server; removes its data unless `dataDir` was given. */
@@ -47,6 +49,7 @@ export const boot = async ({ options = {}, dataDir, token, ...overrides }: BootO
   await kinora.start();
   return {
     url: kinora.url,
+    metricsUrl: kinora.metricsUrl,
     token: access,
     dataDir: directory,
     stop: async () => {

@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { type OperationId, operations } from '../../api/operations.js';
 import type { Authenticate, Caller } from '../../domain/access/authenticate.js';
 import { KinoraError } from '../../lib/errors.js';
+import type { LimitRate } from './rate-limit.js';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -23,9 +24,9 @@ type OperationHandler = (request: ApiRequest) => Promise<object | undefined>;
 
 export type Route = (id: OperationId, handler: OperationHandler) => void;
 
-/** Connects operations of the table to their handlers: credentials and permission are checked before the body is read. */
+/** Connects operations of the table to their handlers: credentials, rate and permission are checked before the body is read. */
 export const operationRoutes =
-  (app: FastifyInstance, authenticate: Authenticate): Route =>
+  (app: FastifyInstance, authenticate: Authenticate, limitRate: LimitRate): Route =>
   (id, handler) => {
     const operation: { path: string; permission?: string; method: string; success: number } = operations[id];
     const callers = new WeakMap<FastifyRequest, Caller>();
@@ -36,6 +37,7 @@ export const operationRoutes =
       onRequest: async (request) => {
         const caller = await authenticate(request.headers.authorization);
         request.tokenId = caller.tokenId;
+        limitRate(caller.environment.id, request.method);
         if (operation.permission !== undefined && !caller.permissions.includes(operation.permission)) {
           throw new KinoraError('forbidden');
         }

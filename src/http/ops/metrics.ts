@@ -1,0 +1,59 @@
+import fastify, { type FastifyInstance, LogController } from 'fastify';
+import type { Database } from '../../db/database.js';
+import { countLiveJobs, webhookLagSeconds } from '../../db/tables/operating-figures.js';
+import type { Logger } from '../../telemetry/logger.js';
+import type { Metrics, Sample } from '../../telemetry/metrics.js';
+
+export interface MetricsDeps {
+  readonly metrics: Metrics;
+  readonly database: Database;
+  readonly cacheBytes: () => number;
+  readonly logger: Logger;
+}
+
+/**
+ * `GET /metrics` on an app, and so a port, of its own: it asks for no credentials, and what it tells is not for everyone
+ * who may reach the API.
+ */
+export const createMetricsApp = ({ metrics, database, cacheBytes, logger }: MetricsDeps): FastifyInstance => {
+  const db = database.queryable;
+  /** A database that is away must not hide all other figures. */
+  const orNothing =
+    (read: () => Promise<readonly Sample[]>): (() => Promise<readonly Sample[]>) =>
+    () =>
+      read().catch((error: unknown) => {
+        logger.warn({ err: error }, 'a figure could not be read');
+        return [];
+      });
+  metrics.watchProcess();
+  metrics.watch(
+    { name: 'kinora_jobs', help: 'Background jobs that wait or run', labels: ['queue', 'state'] },
+    orNothing(async () =>
+      (await countLiveJobs(db)).map(({ queue, state, jobs }) => ({ labels: { queue, state }, value: jobs })),
+    ),
+  );
+  metrics.watch(
+    { name: 'kinora_job_oldest_seconds', help: 'How long the oldest due job has been waiting', labels: ['queue'] },
+    orNothing(async () =>
+      (await countLiveJobs(db))
+        .filter(({ state }) => state === 'queued')
+        .map(({ queue, oldestSeconds }) => ({ labels: { queue }, value: oldestSeconds })),
+    ),
+  );
+  metrics.watch(
+    { name: 'kinora_webhook_lag_seconds', help: 'Age of the oldest event that waits for its delivery' },
+    orNothing(async () => [{ value: await webhookLagSeconds(db) }]),
+  );
+  metrics.watch({ name: 'kinora_segment_cache_bytes', help: 'Size of the segment cache' }, async () => [
+    { value: cacheBytes() },
+  ]);
+
+  const app = fastify({ logController: new LogController({ disableRequestLogging: true }) });
+  app.get('/metrics', async (_, reply) =>
+    reply
+      .header('Cache-Control', 'no-store')
+      .type(metrics.contentType)
+      .send(await metrics.read()),
+  );
+  return app;
+};

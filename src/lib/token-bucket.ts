@@ -1,0 +1,24 @@
+import type { Clock } from './clock.js';
+
+export interface Rate {
+  readonly perSecond: number;
+  /** How many may come at once; at least 1. */
+  readonly burst: number;
+}
+
+/**
+ * A token bucket per key: each starts with `burst` tokens and gains `perSecond` up to that number. A window that starts
+ * anew every few seconds would let twice its number pass around the change.
+ * @returns whether there was a token, which is then taken
+ */
+export const createTokenBuckets = ({ perSecond, burst }: Rate, clock: Clock): ((key: string) => boolean) => {
+  const buckets = new Map<string, { tokens: number; atMs: number }>();
+  return (key) => {
+    const nowMs = clock.monotonicMs();
+    const { tokens, atMs } = buckets.get(key) ?? { tokens: burst, atMs: nowMs };
+    const available = Math.min(burst, tokens + ((nowMs - atMs) / 1000) * perSecond);
+    const taken = available >= 1;
+    buckets.set(key, { tokens: taken ? available - 1 : available, atMs: nowMs });
+    return taken;
+  };
+};

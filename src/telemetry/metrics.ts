@@ -1,0 +1,106 @@
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+
+/**
+ * Figures for operators, in the text format of Prometheus. Labels take few values that are known beforehand (a route's
+ * pattern, never an address; no ids), so that the number of series does not grow with what callers do.
+ */
+export interface Metrics {
+  /** `route` is the pattern that matched. */
+  requestEnded(request: { method: string; route: string; status: number; durationMs: number }): void;
+  jobEnded(queue: string, end: 'done' | 'failed' | 'cancelled' | 'retried'): void;
+  /** A viewer asked for a segment: was it in the cache? */
+  segmentRequested(found: 'hit' | 'miss'): void;
+  /** `workMs` is what a media process worked on it, without waiting for its turn. */
+  mediaMade(kind: 'encode' | 'copy' | 'audio', mediaSeconds: number, workMs: number): void;
+  /** A media process ended before its job did (or `idle`: without one), and another takes its place. */
+  mediaProcessLost(job: string): void;
+  /** A figure that is asked for whenever the metrics are read; `read` must not throw. */
+  watch(gauge: GaugeName, read: () => Promise<readonly Sample[]>): void;
+  /** From now on also memory, processor time, open files and event loop delay of this process. */
+  watchProcess(): void;
+  readonly contentType: string;
+  read(): Promise<string>;
+}
+
+export interface GaugeName {
+  readonly name: `kinora_${string}`;
+  readonly help: string;
+  readonly labels?: readonly string[];
+}
+
+export interface Sample {
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly value: number;
+}
+
+/** From an answer out of memory to one that waited for a whole segment to be made. */
+const REQUEST_SECONDS = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
+/** Below 1 a viewer waits. */
+const REAL_TIME_FACTORS = [0.25, 0.5, 1, 2, 4, 8, 16, 32, 64, 128];
+
+/** A registry of its own for each server. */
+export const createMetrics = (): Metrics => {
+  const registry = new Registry();
+  const registers = [registry];
+  const requests = new Histogram({
+    name: 'kinora_http_request_duration_seconds',
+    help: 'Time from the arrival of a request to the end of its answer',
+    labelNames: ['method', 'route', 'status'],
+    buckets: REQUEST_SECONDS,
+    registers,
+  });
+  const jobs = new Counter({
+    name: 'kinora_jobs_ended_total',
+    help: 'Runs of background jobs by their end',
+    labelNames: ['queue', 'end'],
+    registers,
+  });
+  const segments = new Counter({
+    name: 'kinora_segment_requests_total',
+    help: 'Segments that viewers asked for: hit, in the cache; miss, made or waited for',
+    labelNames: ['cache'],
+    registers,
+  });
+  const factors = new Histogram({
+    name: 'kinora_media_real_time_factor',
+    help: 'Seconds of media made in a second of work, for each segment of video and each chunk of sound',
+    labelNames: ['kind'],
+    buckets: REAL_TIME_FACTORS,
+    registers,
+  });
+  const lost = new Counter({
+    name: 'kinora_media_process_restarts_total',
+    help: 'Media processes that ended before their job and were replaced, by kind of job',
+    labelNames: ['job'],
+    registers,
+  });
+
+  return {
+    requestEnded: ({ method, route, status, durationMs }) => {
+      requests.observe({ method, route, status: String(status) }, durationMs / 1000);
+    },
+    jobEnded: (queue, end) => jobs.inc({ queue, end }),
+    segmentRequested: (found) => segments.inc({ cache: found }),
+    mediaMade: (kind, mediaSeconds, workMs) => {
+      if (workMs > 0) factors.observe({ kind }, (mediaSeconds * 1000) / workMs);
+    },
+    mediaProcessLost: (job) => lost.inc({ job }),
+    watch: ({ name, help, labels = [] }, read) => {
+      new Gauge({
+        name,
+        help,
+        labelNames: [...labels],
+        registers,
+        async collect() {
+          const samples = await read();
+          // What is no longer there must not keep its last value.
+          this.reset();
+          for (const { labels: values = {}, value } of samples) this.set(values, value);
+        },
+      });
+    },
+    watchProcess: () => collectDefaultMetrics({ register: registry }),
+    contentType: registry.contentType,
+    read: () => registry.metrics(),
+  };
+};
