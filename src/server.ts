@@ -10,10 +10,12 @@ import { acquireDataDirLock } from './db/data-dir-lock.js';
 import { migrate } from './db/migrate.js';
 import { openDatabase } from './db/open-database.js';
 import { acquireServerLock } from './db/server-lock.js';
+import { getInstallationSecret } from './db/tables/installation.js';
 import { bootstrap } from './domain/access/bootstrap.js';
 import { deleteTestAsset } from './domain/assets/delete-asset.js';
 import { createIngestState } from './domain/assets/ingest-state.js';
 import type { DomainContext } from './domain/context.js';
+import { createAccessCheck } from './domain/playback/check-access.js';
 import { createPlayableFinder } from './domain/playback/find-playable.js';
 import { createApp } from './http/app.js';
 import { createMetricsApp } from './http/ops/metrics.js';
@@ -142,6 +144,12 @@ export const createKinora = async (config: Config, overrides: Overrides = {}): P
     phases.push({ name: 'segment producer', end: () => producer.stop() });
 
     const playables = createPlayableFinder(database, clock);
+    const accessCheck = createAccessCheck({
+      database,
+      clock,
+      installationSecret: await getInstallationSecret(database.queryable),
+      riskyUserAgents: config.riskyUserAgents,
+    });
     const queue = createQueue(database);
     const context: DomainContext = {
       database,
@@ -152,6 +160,8 @@ export const createKinora = async (config: Config, overrides: Overrides = {}): P
         for (const playbackId of playbackIds) playables.forget(playbackId);
       },
       onPlaybackIdDeleted: (playbackId) => playables.forget(playbackId),
+      onSigningKeyDeleted: (signingKeyId) => accessCheck.forgetSigningKey(signingKeyId),
+      onPlaybackRestrictionChanged: (restrictionId) => accessCheck.forgetPlaybackRestriction(restrictionId),
     };
     const app = createApp({
       ...context,
@@ -165,7 +175,7 @@ export const createKinora = async (config: Config, overrides: Overrides = {}): P
       },
       streamPlugin: async (scope) => {
         await scope.register(sampleRoute(samplePath));
-        await scope.register(streamRoutes({ playables, segments: producer }));
+        await scope.register(streamRoutes({ playables, access: accessCheck, segments: producer }));
       },
     });
     await app.listen({ host: config.host, port: config.port });

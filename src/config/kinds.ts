@@ -23,6 +23,16 @@ export const text: Kind<string> = {
   },
 };
 
+/** In lower case, at least one. */
+export const textList: Kind<readonly string[]> = {
+  form: 'texts with commas',
+  parse: (value) => {
+    const parts = text.parse(value).split(',').map((part) => part.trim().toLowerCase());
+    if (parts.every((part) => part !== '')) return parts;
+    throw wrong('a comma list without empty entries', value);
+  },
+};
+
 export const host: Kind<string> = {
   form: 'host name or address',
   parse: (value) => {

@@ -15,6 +15,7 @@ import {
   s3Setting,
   sizeBytes,
   text,
+  textList,
   wholeNumber,
 } from './kinds.js';
 
@@ -112,6 +113,13 @@ export const options = {
     variable: 'KINORA_METRICS_PORT',
     section: 'Server',
     doc: 'Port of its own for `/metrics`, which asks for no credentials; not served when not set. 0 picks a free one, which is logged.',
+  },
+  riskyUserAgents: {
+    kind: textList,
+    variable: 'KINORA_RISKY_USER_AGENTS',
+    section: 'Access',
+    default: 'curl,wget,python-requests,go-http-client,ffmpeg,lavf,youtube-dl,yt-dlp,aria2',
+    doc: 'Parts of the `User-Agent` of programs that playback restrictions may forbid as high-risk; letter case does not matter.',
   },
   sample: {
     kind: boolean,

@@ -10,4 +10,7 @@ export interface DomainContext {
   /** Called after the commit, so that caches forget what may no longer be served. */
   onAssetDeleted(assetId: string, playbackIds: readonly string[]): void;
   onPlaybackIdDeleted(playbackId: string): void;
+  onSigningKeyDeleted(signingKeyId: string): void;
+  /** Removal is a change too. */
+  onPlaybackRestrictionChanged(restrictionId: string): void;
 }

@@ -27,7 +27,7 @@ const LANGUAGE_TAG = /^[A-Za-z]{1,8}(-[A-Za-z0-9]{1,8})*$/;
 const FLAGS = ['redundant_streams', 'roku_trick_play', 'exclude_pdt', 'add_audio_only'] as const;
 
 /**
- * Reads the modifiers among `values` (query parameters or claims; unknown names and empty values are ignored). A refused
+ * Reads the modifiers among `values` (query parameters or claims; unknown names and empty values are ignored, `null` is empty). A refused
  * value gives `{ invalid }`: the text for the caller, `Invalid parameter: <name>`.
  */
 export const parsePlaybackModifiers = (
@@ -38,7 +38,7 @@ export const parsePlaybackModifiers = (
   const texts = new Map<string, string>();
   for (const name of KNOWN) {
     const value = Object.hasOwn(values, name) ? values[name] : undefined;
-    if (value === undefined || value === '') continue;
+    if (value === undefined || value === null || value === '') continue;
     if (typeof value !== 'string' && typeof value !== 'number' && typeof value !== 'boolean') return bad(name);
     texts.set(name, String(value));
   }

@@ -17,6 +17,8 @@ interface ApiOptions extends Pick<AppDeps, 'rateLimits'> {
   readonly database?: Database;
   readonly streamPlugin?: FastifyPluginAsync;
   readonly checks?: Readonly<Record<string, () => Promise<unknown>>>;
+  readonly onSigningKeyDeleted?: (signingKeyId: string) => void;
+  readonly onPlaybackRestrictionChanged?: (restrictionId: string) => void;
 }
 
 export type Api = Awaited<ReturnType<typeof startApi>>;
@@ -37,6 +39,8 @@ export const startApi = async ({ database: given, ...options }: ApiOptions = {})
     checks: { database: () => database.ping() },
     onAssetDeleted: (assetId, playbackIds) => void forgotten.push({ assetId, playbackIds }),
     onPlaybackIdDeleted: (playbackId) => void forgotten.push({ playbackId }),
+    onSigningKeyDeleted: (signingKeyId) => void forgotten.push({ signingKeyId }),
+    onPlaybackRestrictionChanged: (restrictionId) => void forgotten.push({ restrictionId }),
     ...options,
   });
   await app.listen({ host: '127.0.0.1', port: 0 });

@@ -6,6 +6,8 @@ import { join } from 'node:path';
 import { createSegmentStore } from '#kinora/cache/disk-segment-store.js';
 import { createSegmentProducer } from '#kinora/cache/produce-segment.js';
 import { insertTracks } from '#kinora/db/tables/asset-ingest.js';
+import { getInstallationSecret } from '#kinora/db/tables/installation.js';
+import { type AccessCheck, createAccessCheck } from '#kinora/domain/playback/check-access.js';
 import { createPlayableFinder, type PlayableFinder } from '#kinora/domain/playback/find-playable.js';
 import { streamRoutes } from '#kinora/http/stream/stream-routes.js';
 import { systemClock } from '#kinora/lib/clock.js';
@@ -39,13 +41,30 @@ export const startPlayback = async () => {
     clock: systemClock,
   });
   const segments = createSegmentProducer({ store, pool, blobs, clock: systemClock, logger });
-  // The routes need the finder before the API has made the database.
+  // The routes need both before the API has made the database.
+  let access: AccessCheck | undefined;
   let finder: PlayableFinder | undefined;
   const playables: PlayableFinder = {
     find: (playbackId) => finder!.find(playbackId),
     forget: (id) => finder!.forget(id),
   };
-  const api = await startApi({ streamPlugin: streamRoutes({ playables, segments }) });
+  const lateAccess: AccessCheck = {
+    check: (...of) => access!.check(...of),
+    checkChild: (...of) => access!.checkChild(...of),
+    forgetSigningKey: (id) => access!.forgetSigningKey(id),
+    forgetPlaybackRestriction: (id) => access!.forgetPlaybackRestriction(id),
+  };
+  const api = await startApi({
+    streamPlugin: streamRoutes({ playables, access: lateAccess, segments }),
+    onSigningKeyDeleted: lateAccess.forgetSigningKey,
+    onPlaybackRestrictionChanged: lateAccess.forgetPlaybackRestriction,
+  });
+  access = createAccessCheck({
+    database: api.database,
+    clock: api.clock,
+    installationSecret: await getInstallationSecret(api.database.queryable),
+    riskyUserAgents: ['curl', 'lavf'],
+  });
   finder = createPlayableFinder(api.database, systemClock);
   const db = api.database.queryable;
 

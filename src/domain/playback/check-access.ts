@@ -1,34 +1,150 @@
+import { createPublicKey } from 'node:crypto';
+import { lastOf } from '../../api/list-query.js';
+import type { Database } from '../../db/database.js';
+import { findPlaybackRestrictionRules } from '../../db/tables/playback-restriction.js';
+import { findVerificationKey } from '../../db/tables/signing-key.js';
+import type { Clock } from '../../lib/clock.js';
 import { KinoraError } from '../../lib/errors.js';
+import { isId } from '../../lib/ids.js';
+import { parsePlaybackModifiers } from '../../media/playback-modifiers.js';
+import { type ChildSigner, createChildSigner, type Grant } from '../signing/child-signature.js';
+import { createRecentMemory } from '../signing/recent-memory.js';
+import { type Audience, refusal, type VerificationKey, verifyToken } from '../signing/verify-token.js';
+import type { Playable } from './find-playable.js';
+import { isRestricted, type ViewerHeaders } from './is-restricted.js';
 
-/**
- * Lets public ids pass and judges the token of the others. No signing key can exist yet, so every well-formed token is
- * signed with an unknown one.
- * @throws KinoraError `forbidden`
- */
-export const checkAccess = (policy: 'public' | 'signed' | 'drm', token: string | undefined): void => {
-  if (policy === 'public') return;
-  const refuse = (message: string): never => {
-    throw new KinoraError('forbidden', { messages: [message] });
+/** What the decision looks at of a viewer's request. */
+export interface AccessRequest extends ViewerHeaders {
+  /** As parsed; of a repeated parameter the last one counts. `token` and `signature` are read. */
+  readonly query: Readonly<Record<string, unknown>>;
+}
+
+/** What a viewer who was let in may have. */
+export interface Access {
+  /** True for what is not public: the answer must be `Cache-Control: private`, no shared cache may give it to others. */
+  readonly signed: boolean;
+  /**
+   * Parameters of the answer: the query of a public id (one text each), the claims of a signed one, whose query then has
+   * no say. Values of claims may be numbers, booleans, texts, or empty texts that count as absent. Nothing is left of them
+   * where a signed address was shown instead of a token.
+   */
+  readonly modifiers: Readonly<Record<string, unknown>>;
+  /** When the token ends, in Unix seconds; undefined for public ids. */
+  readonly expiresAtSeconds: number | undefined;
+  /**
+   * Query that opens a child address until the token ends: `signature=…`, or nothing for public ids. `child` must tell
+   * everything that the viewer may not change: what it leads to and which part of it.
+   */
+  childQuery(child: string): string;
+}
+
+export interface AccessCheck {
+  /**
+   * Decides whether a viewer may have what belongs to `audience`: `v` playlists, files, text; `t` thumbnail; `g` animated;
+   * `s` storyboard; `d` license. Public ids let everybody in, others need a token. With `child` a signature that
+   * `childQuery` made of the same text is as good as a token.
+   * @throws KinoraError `forbidden` with the reason; `invalid_parameters` for a bad modifier in a token with audience `v`
+   */
+  check(playable: Playable, request: AccessRequest, audience: Audience, child?: string): Promise<Access>;
+  /**
+   * The same for what only playlists lead to: a token does not open it, since it may allow less than the whole (a lower
+   * resolution, a clip). Needs neither RSA nor, for keys and restrictions in use, the database.
+   */
+  checkChild(playable: Playable, request: AccessRequest, child: string): Promise<Access>;
+  /** Makes a removed key unknown at once. */
+  forgetSigningKey(id: string): void;
+  /** Makes a changed or removed restriction count at once. */
+  forgetPlaybackRestriction(id: string): void;
+}
+
+export interface AccessCheckDeps {
+  readonly database: Database;
+  readonly clock: Clock;
+  /** Of the database; the key of child addresses comes from it. */
+  readonly installationSecret: string;
+  /** Lower-case parts of names that restrictions may forbid. */
+  readonly riskyUserAgents: readonly string[];
+}
+
+/** Keys and restrictions stay in memory for less than a minute; what this server removes is gone at once. */
+export const createAccessCheck = (deps: AccessCheckDeps): AccessCheck => {
+  const { clock, riskyUserAgents } = deps;
+  const db = deps.database.queryable;
+  const signer = createChildSigner(deps.installationSecret);
+  const keys = createRecentMemory(async (id): Promise<VerificationKey | undefined> => {
+    const row = await findVerificationKey(db, id);
+    return row && { environmentId: row.environment_id, publicKey: createPublicKey(row.public_key) };
+  }, clock);
+  const restrictions = createRecentMemory((id) => findPlaybackRestrictionRules(db, id), clock);
+  const findKey = async (id: string) => (isId(id) ? keys.find(id) : undefined);
+
+  const checkRestriction = async (environmentId: string, id: string | undefined, viewer: ViewerHeaders) => {
+    if (id === undefined) return;
+    const rules = isId(id) ? await restrictions.find(id) : undefined;
+    if (!rules || rules.environment_id !== environmentId) throw refusal('Playback restriction is invalid');
+    if (isRestricted(rules, viewer, riskyUserAgents)) throw refusal('Playback is restricted');
   };
-  if (!token) refuse('Token is missing');
-  const parts = token!.split('.');
-  const header = parts.length === 3 && parts.every((part) => BASE64URL.test(part)) ? parseObject(parts[0]!) : undefined;
-  if (!header || !parseObject(parts[1]!)) refuse('Token is malformed');
-  if (header!.alg !== 'RS256') refuse('Token algorithm is not supported');
-  refuse('Token key is unknown');
+
+  const byToken = async (playable: Playable, request: AccessRequest, audience: Audience): Promise<Access> => {
+    const token = lastOf(request.query.token);
+    if (!token) throw refusal('Token is missing');
+    const { playbackId, environmentId } = playable;
+    const verified = await verifyToken(token, { playbackId, environmentId, audience }, findKey, clock);
+    const { claims, keyId, expiresAtSeconds } = verified;
+    if (audience === 'v') {
+      const parsed = parsePlaybackModifiers(claims, playable.plan?.durationSeconds ?? Number.POSITIVE_INFINITY);
+      if ('invalid' in parsed) throw new KinoraError('invalid_parameters', { messages: [parsed.invalid] });
+    }
+    const restriction = claims.playback_restriction_id ?? '';
+    // Anything but a text can't name a restriction, and must not lift it.
+    const restrictionId = restriction === '' ? undefined : String(restriction);
+    await checkRestriction(environmentId, restrictionId, request);
+    const grant = { expiresAtSeconds, keyId, ...(restrictionId !== undefined && { restrictionId }) };
+    return signedAccess(signer, playbackId, claims, grant);
+  };
+
+  const bySignature = async (
+    { playbackId, environmentId }: Playable,
+    request: AccessRequest,
+    signature: string,
+    child: string,
+  ): Promise<Access> => {
+    const grant = signer.verify(playbackId, child, signature);
+    if (!grant) throw refusal('Token signature is invalid');
+    const key = await findKey(grant.keyId);
+    if (key?.environmentId !== environmentId) throw refusal('Token key is unknown');
+    if (grant.expiresAtSeconds <= clock.now().getTime() / 1000) throw refusal('Token has expired');
+    await checkRestriction(environmentId, grant.restrictionId, request);
+    return signedAccess(signer, playbackId, {}, grant);
+  };
+
+  return {
+    async check(playable, request, audience, child) {
+      if (playable.policy === 'public') return publicAccess(request);
+      const signature = child === undefined ? undefined : lastOf(request.query.signature);
+      return signature ? bySignature(playable, request, signature, child!) : byToken(playable, request, audience);
+    },
+    async checkChild(playable, request, child) {
+      if (playable.policy === 'public') return publicAccess(request);
+      const signature = lastOf(request.query.signature);
+      if (!signature) throw refusal('Token is missing');
+      return bySignature(playable, request, signature, child);
+    },
+    forgetSigningKey: (id) => keys.forget(id),
+    forgetPlaybackRestriction: (id) => restrictions.forget(id),
+  };
 };
 
-/** An empty signature is well-formed: that is what `alg: none` looks like. */
-const BASE64URL = /^[A-Za-z0-9_-]*$/;
+const publicAccess = ({ query }: AccessRequest): Access => ({
+  signed: false,
+  modifiers: Object.fromEntries(Object.entries(query).map(([name, value]) => [name, lastOf(value)])),
+  expiresAtSeconds: undefined,
+  childQuery: () => '',
+});
 
-const parseObject = (part: string): Record<string, unknown> | undefined => {
-  try {
-    const value: unknown = JSON.parse(Buffer.from(part, 'base64url').toString('utf8'));
-    return typeof value === 'object' && value !== null && !Array.isArray(value)
-      ? (value as Record<string, unknown>)
-      : undefined;
-  } catch {
-    // Not JSON: malformed, which is what undefined says.
-    return undefined;
-  }
-};
+const signedAccess = (signer: ChildSigner, playbackId: string, claims: Access['modifiers'], grant: Grant): Access => ({
+  signed: true,
+  modifiers: claims,
+  expiresAtSeconds: grant.expiresAtSeconds,
+  childQuery: (child) => `signature=${signer.sign(playbackId, child, grant)}`,
+});

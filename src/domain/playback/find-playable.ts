@@ -7,6 +7,8 @@ import type { Plan } from '../../media/plan.js';
 
 /** What a playback id leads to. */
 export interface Playable {
+  readonly playbackId: string;
+  readonly environmentId: string;
   readonly policy: 'public' | 'signed' | 'drm';
   readonly assetId: string;
   readonly status: 'preparing' | 'ready' | 'errored';
@@ -18,10 +20,19 @@ export interface Playable {
 }
 
 export interface PlayableFinder {
-  /** Undefined when the id is unknown, deleted, or its asset is. Answers are up to a second old. */
-  find(playbackId: string): Promise<Playable | undefined>;
+  /**
+   * Undefined when the id is unknown, deleted, or its asset is. Answers are up to a second old; of a ready asset up to
+   * `readyMaxAgeMs`, for callers to whom only the plan matters, which never changes then.
+   */
+  find(playbackId: string, readyMaxAgeMs?: number): Promise<Playable | undefined>;
   /** Makes a deletion or change visible at once; takes an asset id or a playback id. */
   forget(id: string): void;
+}
+
+interface Entry {
+  readonly readAtMs: number;
+  readonly answer: Promise<Playable | undefined>;
+  ready: boolean;
 }
 
 const LIFETIME_MS = 1000;
@@ -32,7 +43,7 @@ const MAX_PLANS = 100;
 /** Viewers ask for the same few ids again and again: their answers stay in memory for a moment, plans for longer. */
 export const createPlayableFinder = (database: Database, clock: Clock): PlayableFinder => {
   const db = database.queryable;
-  const playables = new Map<string, { readonly untilMs: number; readonly answer: Promise<Playable | undefined> }>();
+  const playables = new Map<string, Entry>();
   const plans = new Map<string, Plan>();
 
   const loadPlan = async (assetId: string): Promise<Plan | undefined> => {
@@ -51,24 +62,25 @@ export const createPlayableFinder = (database: Database, clock: Clock): Playable
       : [[], undefined];
     // The asset can be deleted between the queries.
     if (ready && !plan) return undefined;
-    const { policy, asset_id: assetId, status, meta } = row;
-    return { policy, assetId, status, meta: meta ?? {}, tracks, ...(plan && { plan }) };
+    const { policy, asset_id: assetId, environment_id: environmentId, status, meta } = row;
+    return { playbackId, environmentId, policy, assetId, status, meta: meta ?? {}, tracks, ...(plan && { plan }) };
   };
 
   return {
-    find(playbackId) {
+    find(playbackId, readyMaxAgeMs = LIFETIME_MS) {
       if (!isId(playbackId)) return Promise.resolve(undefined);
       const nowMs = clock.monotonicMs();
       const known = playables.get(playbackId);
-      if (known && nowMs < known.untilMs) return known.answer;
-      const answer = load(playbackId);
-      putNewest(playables, playbackId, { untilMs: nowMs + LIFETIME_MS, answer }, MAX_PLAYABLES);
-      answer.then(
+      if (known && nowMs < known.readAtMs + (known.ready ? readyMaxAgeMs : LIFETIME_MS)) return known.answer;
+      const entry: Entry = { readAtMs: nowMs, answer: load(playbackId), ready: false };
+      putNewest(playables, playbackId, entry, MAX_PLAYABLES);
+      const drop = () => playables.get(playbackId) === entry && playables.delete(playbackId);
+      entry.answer.then((playable) => {
+        entry.ready = playable?.plan !== undefined;
         // An unknown id is asked for again: it may be created the next moment, and unknown ids must not fill the memory.
-        (playable) => playable ?? playables.delete(playbackId),
-        () => playables.delete(playbackId),
-      );
-      return answer;
+        if (!playable) drop();
+      }, drop);
+      return entry.answer;
     },
     forget(id) {
       playables.delete(id);

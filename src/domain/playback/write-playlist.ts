@@ -3,6 +3,7 @@ import { AUDIO_RENDITION } from '../../media/find-segment.js';
 import { type HlsChild, mediaPlaylist, multivariantPlaylist } from '../../media/hls.js';
 import type { Plan } from '../../media/plan.js';
 import { parsePlaybackModifiers, type SegmentWindow } from '../../media/playback-modifiers.js';
+import type { Access } from './check-access.js';
 import type { Playable } from './find-playable.js';
 
 /** A playback id whose asset can be played. */
@@ -10,16 +11,12 @@ export type ReadyPlayable = Playable & { readonly plan: Plan };
 
 /**
  * The multivariant playlist of a playback id. `base` comes before `<plan version>/<rendition>/playlist.m3u8` and is relative
- * to the address that was asked for.
+ * to the address that was asked for. Each child address carries what opens it and nothing else.
  * @throws KinoraError `invalid_parameters`
  */
-export const writeMultivariantPlaylist = (
-  playable: ReadyPlayable,
-  query: Readonly<Record<string, unknown>>,
-  base: string,
-): string => {
+export const writeMultivariantPlaylist = (playable: ReadyPlayable, access: Access, base: string): string => {
   const { plan, meta, tracks } = playable;
-  const modifiers = parsePlaybackModifiers(query, plan.durationSeconds);
+  const modifiers = parsePlaybackModifiers(access.modifiers, plan.durationSeconds);
   if ('invalid' in modifiers) throw new KinoraError('invalid_parameters', { messages: [modifiers.invalid] });
   const primary = tracks.filter(({ type, is_primary }) => type === 'audio' && is_primary);
   return multivariantPlaylist({
@@ -34,40 +31,68 @@ export const writeMultivariantPlaylist = (
     })),
     textTracks: [],
     modifiers,
-    uri: (child) => `${base}${plan.version}/${childName(child)}/playlist.m3u8${childQuery(child)}`,
+    uri: (child) => {
+      const segments = child.window && `${child.window.first}-${child.window.end}`;
+      const rendition = childName(child);
+      const signature = access.childQuery(renditionChild(plan.version, rendition, segments));
+      const query = writeQuery([segments && `segments=${segments}`, child.redundant && 'redundant=1', signature]);
+      return `${base}${plan.version}/${rendition}/playlist.m3u8${query}`;
+    },
   });
 };
 
 const childName = (child: HlsChild): string => (child.kind === 'video' ? child.rendition : AUDIO_RENDITION);
 
-const childQuery = ({ window, redundant }: HlsChild): string => {
-  const parts = [window && `segments=${window.first}-${window.end}`, redundant && 'redundant=1'].filter(Boolean);
-  return parts.length > 0 ? `?${parts.join('&')}` : '';
+const writeQuery = (parts: readonly (string | boolean | undefined)[]): string => {
+  const given = parts.filter(Boolean);
+  return given.length > 0 ? `?${given.join('&')}` : '';
 };
+
+/**
+ * The child (see `Access.childQuery`) that the playlist and the segments of one rendition are: whoever may have one
+ * rendition can't make the address of another one of it, or of segments outside an instant clip.
+ */
+export const renditionChild = (version: number | string, rendition: string, segments: string | undefined): string =>
+  `${version}/${rendition}/${segments ?? ''}`;
 
 /**
  * The playlist of one rendition; `segments` is the query value that the multivariant playlist wrote for an instant clip.
  * Undefined when the plan has no such rendition.
  * @throws KinoraError `invalid_parameters`
  */
-export const writeMediaPlaylist = (plan: Plan, rendition: string, segments: unknown): string | undefined => {
+export const writeMediaPlaylist = (
+  plan: Plan,
+  access: Access,
+  rendition: string,
+  segments: string | undefined,
+): string | undefined => {
   const kind = rendition === AUDIO_RENDITION ? 'audio' : 'video';
   const known =
     kind === 'audio' ? plan.audio : plan.video?.renditions.some((candidate) => candidate.name === rendition);
   if (!known) return undefined;
   const window = parseWindow(segments);
+  const signature = access.childQuery(renditionChild(plan.version, rendition, segments));
+  // Public segments have one address each, whichever clip they are part of, so that caches keep them once.
+  const query = signature ? writeQuery([segments && `segments=${segments}`, signature]) : '';
   return mediaPlaylist({
     plan,
     kind,
     ...(window && { window }),
-    initUri: 'init.mp4',
-    segmentUri: (number) => `${number}.m4s`,
+    initUri: `init.mp4${query}`,
+    segmentUri: (number) => `${number}.m4s${query}`,
   });
 };
 
-const parseWindow = (segments: unknown): SegmentWindow | undefined => {
-  if (segments === undefined || segments === '') return undefined;
-  const [, first, end] = (typeof segments === 'string' && /^(\d{1,7})-(\d{1,7})$/.exec(segments)) || [];
+/** Whether `<number>.m4s` belongs to the instant clip that `segments` tells of; anything does where there is none. */
+export const isInClip = (file: string, segments: string | undefined): boolean => {
+  const window = parseWindow(segments);
+  const number = /^(\d+)\.m4s$/.exec(file)?.[1];
+  return !window || number === undefined || (Number(number) >= window.first && Number(number) < window.end);
+};
+
+const parseWindow = (segments: string | undefined): SegmentWindow | undefined => {
+  if (!segments) return undefined;
+  const [, first, end] = /^(\d{1,7})-(\d{1,7})$/.exec(segments) ?? [];
   if (first === undefined || Number(first) >= Number(end)) {
     throw new KinoraError('invalid_parameters', { messages: ['Invalid parameter: segments'] });
   }

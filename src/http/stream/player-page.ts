@@ -70,7 +70,6 @@ export const loadPlayer = async (): Promise<Player> => {
       return reply
         .code(status)
         .headers({
-          'cache-control': 'no-cache',
           'content-security-policy': POLICY,
           'referrer-policy': 'strict-origin-when-cross-origin',
           'x-content-type-options': 'nosniff',

@@ -1,24 +1,29 @@
 import { createHash } from 'node:crypto';
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
+import { lastOf } from '../../api/list-query.js';
 import type { SegmentProducer } from '../../cache/produce-segment.js';
-import { checkAccess } from '../../domain/playback/check-access.js';
+import type { AccessCheck } from '../../domain/playback/check-access.js';
 import type { PlayableFinder } from '../../domain/playback/find-playable.js';
 import {
-  type ReadyPlayable,
+  isInClip,
+  renditionChild,
   writeMediaPlaylist,
   writeMultivariantPlaylist,
 } from '../../domain/playback/write-playlist.js';
+import { refusal } from '../../domain/signing/verify-token.js';
 import { isKinoraError, KinoraError } from '../../lib/errors.js';
 import { AUDIO_RENDITION } from '../../media/find-segment.js';
 import { metadataJson } from '../../media/metadata-json.js';
 import { pathOf } from '../plugins/api-paths.js';
 import { matchesEtag } from './byte-range.js';
+import { createOpenPlayback, immutableFor } from './open-playback.js';
 import { playbackError } from './playback-error.js';
 import { acceptsHtml, loadPlayer } from './player-page.js';
 import { sendFile } from './send-file.js';
 
 export interface StreamDeps {
   readonly playables: PlayableFinder;
+  readonly access: AccessCheck;
   readonly segments: SegmentProducer;
 }
 
@@ -28,13 +33,13 @@ const METHODS = 'GET, HEAD, OPTIONS';
 type Query = Record<string, string | string[] | undefined>;
 
 /** What viewers ask for: playlists, segments, metadata and the page for a browser without a player. */
-export const streamRoutes = ({ playables, segments }: StreamDeps): FastifyPluginAsync => {
+export const streamRoutes = ({ playables, access, segments }: StreamDeps): FastifyPluginAsync => {
   return async (app) => {
     app.addHook('onRequest', async (request, reply) => {
       reply.headers({
         'access-control-allow-origin': '*',
         'access-control-expose-headers': 'Content-Length, Content-Range, Accept-Ranges',
-        // Holds for refusals; media set their own.
+        // Holds for playlists and refusals of public ids; segments set their own, and so does what is not public.
         'cache-control': 'no-cache',
       });
       if (request.method === 'OPTIONS') {
@@ -47,14 +52,7 @@ export const streamRoutes = ({ playables, segments }: StreamDeps): FastifyPlugin
       }
     });
 
-    const findReady = async (playbackId: string, query: Query): Promise<ReadyPlayable> => {
-      const playable = await playables.find(playbackId);
-      if (!playable) throw new KinoraError('not_found');
-      checkAccess(playable.policy, lastOf(query.token));
-      if (playable.status !== 'ready' || !playable.plan) throw new KinoraError('asset_not_ready');
-      return { ...playable, plan: playable.plan };
-    };
-
+    const { open, openChild } = createOpenPlayback(playables, access);
     const player = await loadPlayer();
     await app.register(player.routes);
 
@@ -78,8 +76,8 @@ export const streamRoutes = ({ playables, segments }: StreamDeps): FastifyPlugin
       const playbackId = bare ? name : name.slice(0, -'.m3u8'.length);
       if (bare) reply.header('vary', 'Accept');
       if (bare && acceptsHtml(request.headers.accept)) {
-        const state = await findReady(playbackId, request.query).then(
-          (playable) => ({ status: 200, title: playable.meta.title }),
+        const state = await open(request, reply, playbackId, 'v').then(
+          ({ playable }) => ({ status: 200, title: playable.meta.title }),
           async (error: unknown) => {
             const { status } = playbackError(error);
             // For the log, and for a header that says when to come back.
@@ -91,18 +89,17 @@ export const streamRoutes = ({ playables, segments }: StreamDeps): FastifyPlugin
         );
         return player.page(request, reply, playbackId, state);
       }
-      const playable = await findReady(playbackId, request.query);
-      const query = Object.fromEntries(Object.entries(request.query).map(([key, value]) => [key, lastOf(value)]));
+      const opened = await open(request, reply, playbackId, 'v');
       // Child addresses are relative, so that a proxy may put everything below a path of its own.
       const base = pathOf(request.url).endsWith('/') ? `../${playbackId}/` : `${playbackId}/`;
-      return sendText(request, reply, PLAYLIST, writeMultivariantPlaylist(playable, query, base));
+      return sendText(request, reply, PLAYLIST, writeMultivariantPlaylist(opened.playable, opened.access, base));
     };
 
     route<{ name: string }>('/:name', (request, reply) => sendPlayback(request, reply, request.params.name));
 
     route<{ playbackId: string }>('/:playbackId/metadata.json', async (request, reply) => {
-      const { meta, plan } = await findReady(request.params.playbackId, request.query);
-      const body = JSON.stringify(metadataJson(meta.title, plan.durationSeconds));
+      const { playable } = await open(request, reply, request.params.playbackId, 'v', 'metadata.json');
+      const body = JSON.stringify(metadataJson(playable.meta.title, playable.plan.durationSeconds));
       return sendText(request, reply, 'application/json; charset=utf-8', body);
     });
 
@@ -110,13 +107,17 @@ export const streamRoutes = ({ playables, segments }: StreamDeps): FastifyPlugin
       '/:playbackId/:plan/:rendition/:file',
       async (request, reply) => {
         const { playbackId, plan: version, rendition, file } = request.params;
-        const { assetId, plan } = await findReady(playbackId, request.query);
+        const clip = lastOf(request.query.segments);
+        const child = renditionChild(version, rendition, clip);
+        const { playable, access: granted } = await openChild(request, reply, playbackId, child);
+        const { assetId, plan } = playable;
         if (version !== String(plan.version)) throw new KinoraError('not_found');
         if (file === 'playlist.m3u8') {
-          const playlist = writeMediaPlaylist(plan, rendition, lastOf(request.query.segments));
+          const playlist = writeMediaPlaylist(plan, granted, rendition, clip);
           if (playlist === undefined) throw new KinoraError('not_found');
           return sendText(request, reply, PLAYLIST, playlist);
         }
+        if (granted.signed && !isInClip(file, clip)) throw refusal('Token signature is invalid');
         const left = abortWhenLeft(reply);
         const cached = await segments
           .segment({ id: assetId, plan }, rendition, file, { signal: left })
@@ -126,22 +127,18 @@ export const streamRoutes = ({ playables, segments }: StreamDeps): FastifyPlugin
           });
         // Nobody is there to be answered.
         if (!cached) return reply.hijack();
-        reply.header('cache-control', 'public, max-age=31536000, immutable');
+        reply.header('cache-control', immutableFor(granted));
         return sendFile(request, reply, cached, rendition === AUDIO_RENDITION ? 'audio/mp4' : 'video/mp4');
       },
     );
 
     // Static renditions, text tracks and unknown names: nothing of that kind exists, yet access and state come first.
-    route<{ playbackId: string; '*': string }>('/:playbackId/*', async (request) => {
-      await findReady(request.params.playbackId, request.query);
+    route<{ playbackId: string; '*': string }>('/:playbackId/*', async (request, reply) => {
+      await open(request, reply, request.params.playbackId, 'v');
       throw new KinoraError('not_found');
     });
   };
 };
-
-/** The last one of a repeated query parameter wins. */
-const lastOf = (value: string | string[] | undefined): string | undefined =>
-  Array.isArray(value) ? value.at(-1) : value;
 
 /** Aborts when the connection closes before the answer is complete. */
 const abortWhenLeft = (reply: FastifyReply): AbortSignal => {
@@ -154,6 +151,6 @@ const abortWhenLeft = (reply: FastifyReply): AbortSignal => {
 
 const sendText = (request: FastifyRequest, reply: FastifyReply, contentType: string, text: string): FastifyReply => {
   const etag = `"${createHash('sha256').update(text).digest('hex').slice(0, 32)}"`;
-  reply.headers({ etag, 'cache-control': 'no-cache', 'content-type': contentType });
+  reply.headers({ etag, 'content-type': contentType });
   return matchesEtag(request.headers['if-none-match'], etag) ? reply.code(304).send() : reply.send(text);
 };

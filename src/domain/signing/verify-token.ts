@@ -1,0 +1,86 @@
+import type { KeyObject } from 'node:crypto';
+import { compactVerify } from 'jose';
+import type { Clock } from '../../lib/clock.js';
+import { KinoraError } from '../../lib/errors.js';
+
+export type Audience = 'v' | 't' | 'g' | 's' | 'd';
+
+/** A key that tokens of one environment are signed with. */
+export interface VerificationKey {
+  readonly environmentId: string;
+  readonly publicKey: KeyObject;
+}
+
+/** What a token must be good for. */
+export interface TokenUse {
+  readonly playbackId: string;
+  readonly environmentId: string;
+  readonly audience: Audience;
+}
+
+export interface VerifiedToken {
+  readonly claims: Readonly<Record<string, unknown>>;
+  readonly keyId: string;
+  /** Whole Unix seconds, never later than the claim. */
+  readonly expiresAtSeconds: number;
+}
+
+/**
+ * Judges a playback token. The first rule that it breaks, in the order below, makes the answer.
+ * @throws KinoraError `forbidden` with the reason
+ */
+export const verifyToken = async (
+  token: string,
+  use: TokenUse,
+  findKey: (keyId: string) => Promise<VerificationKey | undefined>,
+  clock: Clock,
+): Promise<VerifiedToken> => {
+  const parts = token.split('.');
+  const wellFormed = parts.length === 3 && parts.every((part) => BASE64URL.test(part));
+  const header = wellFormed ? parseObject(parts[0]!) : undefined;
+  const claims = wellFormed ? parseObject(parts[1]!) : undefined;
+  if (!header || !claims) throw refusal('Token is malformed');
+  if (header.alg !== 'RS256') throw refusal('Token algorithm is not supported');
+
+  // Where both name a key the payload's counts: the SDK of Node.js writes it there, the others into the header.
+  const keyId = claims.kid ?? header.kid;
+  const key = typeof keyId === 'string' ? await findKey(keyId) : undefined;
+  if (typeof keyId !== 'string' || !key || key.environmentId !== use.environmentId) {
+    throw refusal('Token key is unknown');
+  }
+  await compactVerify(token, key.publicKey, { algorithms: ['RS256'] }).catch((cause: unknown) => {
+    throw refusal('Token signature is invalid', cause);
+  });
+
+  const nowSeconds = clock.now().getTime() / 1000;
+  const { exp, nbf, sub, aud } = claims;
+  if (!isTime(exp) || exp <= nowSeconds) throw refusal('Token has expired');
+  if (nbf !== undefined && (!isTime(nbf) || nbf > nowSeconds)) throw refusal('Token is not yet valid');
+  if (sub !== use.playbackId) throw refusal('Token subject does not match');
+  const audiences: unknown[] = Array.isArray(aud) ? aud : [aud];
+  if (!audiences.includes(use.audience)) throw refusal('Token audience does not match');
+  return { claims, keyId, expiresAtSeconds: Math.floor(Math.min(exp, LATEST_SECONDS)) };
+};
+
+export const refusal = (message: string, cause?: unknown): KinoraError =>
+  new KinoraError('forbidden', { messages: [message], cause });
+
+/** An empty signature is well-formed: that is what `alg: none` looks like. */
+const BASE64URL = /^[A-Za-z0-9_-]*$/;
+/** The year 9999: digits that fit into an address. */
+const LATEST_SECONDS = 253_402_300_799;
+
+/** JSON has no other numbers than finite ones, but `1e999` reads as infinite. */
+const isTime = (value: unknown): value is number => Number.isFinite(value);
+
+const parseObject = (part: string): Record<string, unknown> | undefined => {
+  try {
+    const value: unknown = JSON.parse(Buffer.from(part, 'base64url').toString('utf8'));
+    return typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? (value as Record<string, unknown>)
+      : undefined;
+  } catch {
+    // Not JSON: malformed, which is what undefined says.
+    return undefined;
+  }
+};
