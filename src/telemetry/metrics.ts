@@ -95,6 +95,8 @@ export const createMetrics = (): Metrics => {
           const samples = await read();
           // What is no longer there must not keep its last value.
           this.reset();
+          // Without labels a reset means 0, which is not the same as not known.
+          if (samples.length === 0) this.remove();
           for (const { labels: values = {}, value } of samples) this.set(values, value);
         },
       });

@@ -184,7 +184,7 @@ it('counts lost media processes, and is ready as long as another one comes', asy
   const metrics = createMetrics();
   const { pool, run, stop } = await startHostilePool({ metrics });
   try {
-    await expect(run('abort')).rejects.toThrow('The media process crashed');
+    await expect(run('crash')).rejects.toThrow('The media process crashed');
     // It was tried once more before it counted as a crash.
     expect(readSeries(await metrics.read())['kinora_media_process_restarts_total{job="probe"}']).toBe(2);
     await pool.check();
