@@ -96,7 +96,7 @@ export const createMetrics = (): Metrics => {
           // What is no longer there must not keep its last value.
           this.reset();
           // Without labels a reset means 0, which is not the same as not known.
-          if (samples.length === 0) this.remove();
+          if (labels.length === 0 && samples.length === 0) this.remove();
           for (const { labels: values = {}, value } of samples) this.set(values, value);
         },
       });
