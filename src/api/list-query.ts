@@ -19,29 +19,52 @@ export const lastOf = (value: unknown): string | undefined => {
   return typeof last === 'string' ? last : undefined;
 };
 
-const DEFAULT_LIMIT = 25;
-const MAX_LIMIT = 100;
+type Query = Readonly<Record<string, unknown>>;
 
-/**
- * Paging parameters from the query string; a limit above 100 is taken as 100.
- * @throws KinoraError `invalid_parameters`
- */
-export const readListQuery = (query: Readonly<Record<string, unknown>>): ListQuery => {
+/** A whole number from 1 in a query. */
+export const readPositive = (query: Query, name: string, fallback: number, problems: Problems): number => {
+  const text = lastOf(query[name]);
+  if (text === undefined) return fallback;
+  if (!/^0*[1-9]\d*$/.test(text)) problems.add([name], 'must be a positive integer');
+  return Number(text);
+};
+
+/** A part of a list without cursors. */
+export interface PageQuery {
+  /** 1 is the first. */
+  readonly page: number;
+  readonly limit: number;
+  /** Items on the pages before. */
+  readonly offset: number;
+}
+
+const LIMITS = { default: 25, max: 100 };
+
+/** `limit`, where more than the greatest is taken as the greatest, and `page`; what is wrong with them goes to `problems`. */
+export const readPage = (query: Query, problems: Problems, limits = LIMITS): PageQuery => {
+  const limit = Math.min(readPositive(query, 'limit', limits.default, problems), limits.max);
+  const page = readPositive(query, 'page', 1, problems);
+  return { page, limit, offset: Math.min((page - 1) * limit, Number.MAX_SAFE_INTEGER) };
+};
+
+/** Paging parameters of a list without cursors. @throws KinoraError `invalid_parameters` */
+export const readPageQuery = (query: Query, limits = LIMITS): PageQuery => {
   const problems = new Problems();
-  const positive = (name: string, fallback: number): number => {
-    const text = lastOf(query[name]);
-    if (text === undefined) return fallback;
-    if (!/^0*[1-9]\d*$/.test(text)) problems.add([name], 'must be a positive integer');
-    return Number(text);
-  };
-  const limit = Math.min(positive('limit', DEFAULT_LIMIT), MAX_LIMIT);
-  const page = positive('page', 1);
+  const page = readPage(query, problems, limits);
+  problems.throwIfAny(query);
+  return page;
+};
+
+/** Paging parameters of a list with cursors. @throws KinoraError `invalid_parameters` */
+export const readListQuery = (query: Query): ListQuery => {
+  const problems = new Problems();
+  const { limit, offset } = readPage(query, problems);
   const cursor = lastOf(query.cursor);
   const after = cursor === undefined ? undefined : decodeCursor(cursor);
   if (cursor !== undefined && !after) problems.add(['cursor'], 'is invalid');
   problems.throwIfAny(query);
   if (after) return { limit, offset: 0, after };
-  return { limit, offset: Math.min((page - 1) * limit, Number.MAX_SAFE_INTEGER) };
+  return { limit, offset };
 };
 
 export const encodeCursor = ({ createdAt, seq }: CursorPosition): string =>
