@@ -10,6 +10,12 @@ export const assetIdOfUrl = (url: string): string | undefined => ASSET_URL.exec(
 /** An absolute http(s) URL, as written: what the URL parser would silently mend (blanks, one or three slashes) is refused. */
 export const isWebUrl = (text: string): boolean => /^https?:\/\/[^\s\\/?#][^\s\\]*$/i.test(text) && URL.canParse(text);
 
+/** Labels of a host name (RFC 1123, 2.1), alone, below `*.`, or the star for every host. */
+const DOMAIN_PATTERN = /^(?:\*|(?:\*\.)?(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)*[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)$/i;
+const MAX_DOMAIN_CHARACTERS = 253;
+
+const isDomainPattern = (text: string): boolean => text.length <= MAX_DOMAIN_CHARACTERS && DOMAIN_PATTERN.test(text);
+
 const overlayLength = (text: string): string | undefined =>
   OVERLAY_LENGTH.test(text) ? undefined : 'must be a percentage or pixel value';
 
@@ -19,6 +25,7 @@ const overlaySize = (text: string): string | undefined =>
 /** The `format` names of the schemas: each says what is wrong with a text, or undefined when nothing is. */
 export const formats: Readonly<Record<string, (text: string) => string | undefined>> = {
   'source-url': (text) => (isWebUrl(text) || assetIdOfUrl(text) ? undefined : 'must be a valid URL'),
+  'domain-pattern': (text) => (isDomainPattern(text) ? undefined : 'is not a valid domain'),
   'bcp-47': (text) => (isLanguageCode(text) ? undefined : 'must be a valid BCP 47 language code'),
   'overlay-length': overlayLength,
   'overlay-size': overlaySize,

@@ -10,12 +10,14 @@ export const permissions = [
 ] as const;
 export type Permission = (typeof permissions)[number];
 
-interface Operation {
+export interface Operation {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** Parameters as `:name`. */
   readonly path: string;
   /** Absent: any valid token will do. */
   readonly permission?: Permission;
+  /** As good as `permission`. */
+  readonly otherPermission?: Permission;
   readonly success: 200 | 201 | 204;
 }
 
@@ -55,6 +57,94 @@ export const operations = {
     method: 'GET',
     path: '/video/v1/playback-ids/:playbackId',
     permission: 'video:read',
+    success: 200,
+  },
+  createSigningKey: {
+    method: 'POST',
+    path: '/system/v1/signing-keys',
+    permission: 'system:write',
+    success: 201,
+  },
+  listSigningKeys: {
+    method: 'GET',
+    path: '/system/v1/signing-keys',
+    permission: 'system:read',
+    success: 200,
+  },
+  getSigningKey: {
+    method: 'GET',
+    path: '/system/v1/signing-keys/:signingKeyId',
+    permission: 'system:read',
+    success: 200,
+  },
+  deleteSigningKey: {
+    method: 'DELETE',
+    path: '/system/v1/signing-keys/:signingKeyId',
+    permission: 'system:write',
+    success: 204,
+  },
+  createVideoSigningKey: {
+    method: 'POST',
+    path: '/video/v1/signing-keys',
+    permission: 'video:write',
+    otherPermission: 'system:write',
+    success: 201,
+  },
+  listVideoSigningKeys: {
+    method: 'GET',
+    path: '/video/v1/signing-keys',
+    permission: 'video:read',
+    otherPermission: 'system:read',
+    success: 200,
+  },
+  getVideoSigningKey: {
+    method: 'GET',
+    path: '/video/v1/signing-keys/:signingKeyId',
+    permission: 'video:read',
+    otherPermission: 'system:read',
+    success: 200,
+  },
+  deleteVideoSigningKey: {
+    method: 'DELETE',
+    path: '/video/v1/signing-keys/:signingKeyId',
+    permission: 'video:write',
+    otherPermission: 'system:write',
+    success: 204,
+  },
+  createPlaybackRestriction: {
+    method: 'POST',
+    path: '/video/v1/playback-restrictions',
+    permission: 'video:write',
+    success: 201,
+  },
+  listPlaybackRestrictions: {
+    method: 'GET',
+    path: '/video/v1/playback-restrictions',
+    permission: 'video:read',
+    success: 200,
+  },
+  getPlaybackRestriction: {
+    method: 'GET',
+    path: '/video/v1/playback-restrictions/:playbackRestrictionId',
+    permission: 'video:read',
+    success: 200,
+  },
+  deletePlaybackRestriction: {
+    method: 'DELETE',
+    path: '/video/v1/playback-restrictions/:playbackRestrictionId',
+    permission: 'video:write',
+    success: 204,
+  },
+  updatePlaybackRestrictionReferrer: {
+    method: 'PUT',
+    path: '/video/v1/playback-restrictions/:playbackRestrictionId/referrer',
+    permission: 'video:write',
+    success: 200,
+  },
+  updatePlaybackRestrictionUserAgent: {
+    method: 'PUT',
+    path: '/video/v1/playback-restrictions/:playbackRestrictionId/user_agent',
+    permission: 'video:write',
     success: 200,
   },
   whoami: { method: 'GET', path: '/system/v1/whoami', success: 200 },

@@ -63,7 +63,7 @@ type Wire = Record<string, unknown>;
 const withoutNulls = (fields: Wire): Wire =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null && value !== undefined));
 
-const unixSeconds = (time: Date): string => String(Math.floor(time.getTime() / 1000));
+export const unixSeconds = (time: Date): string => String(Math.floor(time.getTime() / 1000));
 
 const ENCODING_TIER = { basic: 'baseline', plus: 'smart', premium: 'premium' } as const;
 

@@ -17,6 +17,8 @@ interface Words {
   readonly format?: string;
   readonly maxLength?: number;
   readonly maxItems?: number;
+  /** What the items are called in complaints, instead of `entries`. */
+  readonly 'x-items'?: string;
   readonly minimum?: number;
   readonly items?: Words;
   readonly properties?: Readonly<Record<string, Words>>;
@@ -88,7 +90,7 @@ const checkArray = (schema: Words, value: unknown, path: Path, problems: Problem
     return [];
   }
   if (schema.maxItems !== undefined && value.length > schema.maxItems) {
-    problems.add(path, `must contain at most ${schema.maxItems} entries`);
+    problems.add(path, `must contain at most ${schema.maxItems} ${schema['x-items'] ?? 'entries'}`);
     return [];
   }
   return value.map((item, at) => check(schema.items!, item, [...path, at], problems));

@@ -14,9 +14,11 @@ import { operationRoutes } from './plugins/operation-route.js';
 import { createRateLimit } from './plugins/rate-limit.js';
 import { logRequests, setCommonHeaders } from './plugins/request-log.js';
 import { playbackError } from './stream/playback-error.js';
+import { signingKeyRoutes } from './system/signing-keys.js';
 import { whoamiRoutes } from './system/whoami.js';
 import { assetRoutes } from './video/assets.js';
 import { playbackIdRoutes } from './video/playback-ids.js';
+import { playbackRestrictionRoutes } from './video/playback-restrictions.js';
 
 const BODY_LIMIT_BYTES = 1024 * 1024;
 /** For receiving a request, not for answering it. */
@@ -78,6 +80,8 @@ export const createApp = (deps: AppDeps): FastifyInstance => {
   const route = operationRoutes(app, createAuthenticate(deps.database, deps.clock), limitRate);
   assetRoutes(route, deps);
   playbackIdRoutes(route, deps);
+  signingKeyRoutes(route, deps);
+  playbackRestrictionRoutes(route, deps);
   whoamiRoutes(route);
   healthRoutes(app, deps);
   welcomeRoute(app);

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { type OperationId, operations } from '../../api/operations.js';
+import { type Operation, type OperationId, operations } from '../../api/operations.js';
 import type { Authenticate, Caller } from '../../domain/access/authenticate.js';
 import { KinoraError } from '../../lib/errors.js';
 import type { LimitRate } from './rate-limit.js';
@@ -28,7 +28,8 @@ export type Route = (id: OperationId, handler: OperationHandler) => void;
 export const operationRoutes =
   (app: FastifyInstance, authenticate: Authenticate, limitRate: LimitRate): Route =>
   (id, handler) => {
-    const operation: { path: string; permission?: string; method: string; success: number } = operations[id];
+    const operation: Operation = operations[id];
+    const { permission, otherPermission = permission } = operation;
     const callers = new WeakMap<FastifyRequest, Caller>();
     app.route({
       method: operation.method,
@@ -38,9 +39,8 @@ export const operationRoutes =
         const caller = await authenticate(request.headers.authorization);
         request.tokenId = caller.tokenId;
         limitRate(caller.environment.id, request.method);
-        if (operation.permission !== undefined && !caller.permissions.includes(operation.permission)) {
-          throw new KinoraError('forbidden');
-        }
+        const has = (name: string | undefined) => name === undefined || caller.permissions.includes(name);
+        if (!has(permission) && !has(otherPermission)) throw new KinoraError('forbidden');
         callers.set(request, caller);
       },
       handler: async (request, reply) => {

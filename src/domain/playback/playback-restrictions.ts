@@ -1,0 +1,77 @@
+import type { PlaybackRestrictionRules } from '../../api/validate-playback-restriction.js';
+import type { Row } from '../../db/schema.js';
+import {
+  countPlaybackRestrictions,
+  findPlaybackRestriction,
+  insertPlaybackRestriction,
+  listPlaybackRestrictions as listRows,
+  removePlaybackRestriction,
+  updatePlaybackRestriction,
+} from '../../db/tables/playback-restriction.js';
+import { KinoraError } from '../../lib/errors.js';
+import { isId, newId } from '../../lib/ids.js';
+import type { DomainContext } from '../context.js';
+
+type Restriction = Row<'playback_restriction'>;
+
+export const createPlaybackRestriction = (
+  context: DomainContext,
+  environmentId: string,
+  rules: PlaybackRestrictionRules,
+): Promise<Restriction> =>
+  insertPlaybackRestriction(context.database.queryable, {
+    id: newId(),
+    environment_id: environmentId,
+    created_at: context.clock.now(),
+    ...rules,
+  });
+
+/** Newest first, and how many there are. */
+export const listPlaybackRestrictions = async (
+  context: DomainContext,
+  environmentId: string,
+  page: { readonly limit: number; readonly offset: number },
+): Promise<{ readonly restrictions: Restriction[]; readonly total: number }> => {
+  const db = context.database.queryable;
+  const [restrictions, total] = await Promise.all([
+    listRows(db, environmentId, page),
+    countPlaybackRestrictions(db, environmentId),
+  ]);
+  return { restrictions, total };
+};
+
+/** @throws KinoraError `not_found` */
+export const getPlaybackRestriction = async (
+  context: DomainContext,
+  environmentId: string,
+  id: string,
+): Promise<Restriction> => {
+  const found = isId(id) ? await findPlaybackRestriction(context.database.queryable, environmentId, id) : undefined;
+  if (!found) throw new KinoraError('not_found');
+  return found;
+};
+
+/** Replaces one part of the rules: here it counts at once, on other servers within a minute. @throws KinoraError `not_found` */
+export const changePlaybackRestriction = async (
+  context: DomainContext,
+  environmentId: string,
+  id: string,
+  rules: Partial<PlaybackRestrictionRules>,
+): Promise<Restriction> => {
+  const { database, clock } = context;
+  const changed = await updatePlaybackRestriction(database.queryable, environmentId, id, rules, clock.now());
+  if (!changed) throw new KinoraError('not_found');
+  context.onPlaybackRestrictionChanged(id);
+  return changed;
+};
+
+/** Tokens that name it open nothing any more. @throws KinoraError `not_found` */
+export const deletePlaybackRestriction = async (
+  context: DomainContext,
+  environmentId: string,
+  id: string,
+): Promise<void> => {
+  const removed = isId(id) && (await removePlaybackRestriction(context.database.queryable, environmentId, id));
+  if (!removed) throw new KinoraError('not_found');
+  context.onPlaybackRestrictionChanged(id);
+};
