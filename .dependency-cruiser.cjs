@@ -3,7 +3,7 @@
 const contracts = {
   storage: 'storage/(blob-store|keys)',
   pool: 'pool/(media-pool|protocol|read-result)',
-  net: 'net/fetch-source',
+  net: 'net/(fetch-source|send-webhook)',
   db: 'db/(database|schema|tables/[^/]+)',
   queue: 'queue/queue',
 };
@@ -44,7 +44,7 @@ const layers = {
     'telemetry',
     'lib',
   ],
-  http: ['api', 'domain', 'cache', contracts.db, 'media', 'telemetry', 'lib'],
+  http: ['api', 'domain', 'cache', contracts.db, contracts.net, 'media', 'telemetry', 'lib'],
   cli: ['server', 'config', 'telemetry', 'domain', 'db', 'pool', 'lib'],
 };
 

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import { createSegmentStore } from './cache/disk-segment-store.js';
+import { createImageProducer } from './cache/produce-image.js';
 import { createSegmentProducer } from './cache/produce-segment.js';
 import type { Config } from './config/options.js';
 import { acquireDataDirLock } from './db/data-dir-lock.js';
@@ -17,15 +18,22 @@ import { createIngestState } from './domain/assets/ingest-state.js';
 import type { DomainContext } from './domain/context.js';
 import { createAccessCheck } from './domain/playback/check-access.js';
 import { createPlayableFinder } from './domain/playback/find-playable.js';
+import { createUploadUrls } from './domain/uploads/upload-url.js';
+import { createUploadWriters } from './domain/uploads/upload-writer.js';
 import { createApp } from './http/app.js';
+import { imageRoutes } from './http/image/image-routes.js';
 import { createMetricsApp } from './http/ops/metrics.js';
 import { createSampleAsset, sampleRoute, sampleUrl } from './http/ops/sample.js';
 import { streamRoutes } from './http/stream/stream-routes.js';
+import { createWebhookDeliverer } from './jobs/deliver-webhooks.js';
 import { createIngestWorker } from './jobs/ingest.js';
 import { createPurgeHandler } from './jobs/purge.js';
+import { createEventPurge } from './jobs/purge-events.js';
+import { createUploadWorkers, SETTLE_QUEUE } from './jobs/settle-uploads.js';
 import { type Clock, systemClock } from './lib/clock.js';
 import { newId, newUuid } from './lib/ids.js';
 import { createSourceFetcher, type SourceFetcherOptions } from './net/source-fetcher.js';
+import { createWebhookSender } from './net/webhook-sender.js';
 import { createMediaPool, type MediaPoolOptions } from './pool/create-media-pool.js';
 import { type MediaPool, mediaPriority } from './pool/media-pool.js';
 import { createQueue } from './queue/job-queue.js';
@@ -143,11 +151,15 @@ export const createKinora = async (config: Config, overrides: Overrides = {}): P
     const producer = createSegmentProducer({ store, pool, blobs, clock, logger, metrics });
     phases.push({ name: 'segment producer', end: () => producer.stop() });
 
+    const images = createImageProducer({ store, pool, blobs, clock });
+    const imageUrl = config.imageUrl ?? config.publicUrl;
+
     const playables = createPlayableFinder(database, clock);
+    const installationSecret = await getInstallationSecret(database.queryable);
     const accessCheck = createAccessCheck({
       database,
       clock,
-      installationSecret: await getInstallationSecret(database.queryable),
+      installationSecret,
       riskyUserAgents: config.riskyUserAgents,
     });
     const queue = createQueue(database);
@@ -163,9 +175,16 @@ export const createKinora = async (config: Config, overrides: Overrides = {}): P
       onSigningKeyDeleted: (signingKeyId) => accessCheck.forgetSigningKey(signingKeyId),
       onPlaybackRestrictionChanged: (restrictionId) => accessCheck.forgetPlaybackRestriction(restrictionId),
     };
+    const webhookSender = createWebhookSender({
+      allowPrivate: config.allowPrivateSources,
+      ...(overrides.resolve && { resolve: overrides.resolve }),
+    });
+    const writers = createUploadWriters({ ...context, blobs, logger, maxBytes: config.maxSourceBytes });
     const app = createApp({
       ...context,
       logger,
+      webhookSender,
+      uploads: { writers, urls: createUploadUrls(installationSecret, () => url) },
       metrics,
       rateLimits: { post: config.rateLimitPost, other: config.rateLimitOther },
       checks: {
@@ -176,6 +195,7 @@ export const createKinora = async (config: Config, overrides: Overrides = {}): P
       streamPlugin: async (scope) => {
         await scope.register(sampleRoute(samplePath));
         await scope.register(streamRoutes({ playables, access: accessCheck, segments: producer }));
+        await scope.register(imageRoutes({ playables, access: accessCheck, images, ...(imageUrl && { imageUrl }) }));
       },
     });
     await app.listen({ host: config.host, port: config.port });
@@ -223,6 +243,7 @@ export const createKinora = async (config: Config, overrides: Overrides = {}): P
       isAlone: database.engine === 'pglite',
       workers: [
         ingestWorker,
+        ...createUploadWorkers({ database, clock, writers }),
         {
           queue: 'purge',
           concurrency: PURGE_CONCURRENCY,
@@ -235,8 +256,15 @@ export const createKinora = async (config: Config, overrides: Overrides = {}): P
         },
       ],
     });
+    await queue.enqueue(SETTLE_QUEUE, {}, { dedupeKey: 'start' });
     await runner.start();
     phases.push({ name: 'jobs', end: (limitMs) => runner.stop(limitMs) });
+    const deliverer = createWebhookDeliverer({ database, sender: webhookSender, clock, logger });
+    await deliverer.start();
+    phases.push({ name: 'webhooks', end: (limitMs) => deliverer.stop(limitMs) });
+    const eventPurge = createEventPurge({ database, clock, logger, retentionMs: config.eventRetentionMs });
+    eventPurge.start();
+    phases.push({ name: 'purge of events', end: () => eventPurge.stop() });
     logger.info(
       {
         url,

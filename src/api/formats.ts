@@ -10,6 +10,10 @@ export const assetIdOfUrl = (url: string): string | undefined => ASSET_URL.exec(
 /** An absolute http(s) URL, as written: what the URL parser would silently mend (blanks, one or three slashes) is refused. */
 export const isWebUrl = (text: string): boolean => /^https?:\/\/[^\s\\/?#][^\s\\]*$/i.test(text) && URL.canParse(text);
 
+const MAX_ADDRESS_CHARACTERS = 2048;
+
+const MAX_PHRASE_CHARACTERS = 32;
+
 /** Labels of a host name (RFC 1123, 2.1), alone, below `*.`, or the star for every host. */
 const DOMAIN_PATTERN = /^(?:\*|(?:\*\.)?(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)*[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)$/i;
 const MAX_DOMAIN_CHARACTERS = 253;
@@ -25,6 +29,12 @@ const overlaySize = (text: string): string | undefined =>
 /** The `format` names of the schemas: each says what is wrong with a text, or undefined when nothing is. */
 export const formats: Readonly<Record<string, (text: string) => string | undefined>> = {
   'source-url': (text) => (isWebUrl(text) || assetIdOfUrl(text) ? undefined : 'must be a valid URL'),
+  'webhook-address': (text) =>
+    isWebUrl(text) && [...text].length <= MAX_ADDRESS_CHARACTERS ? undefined : 'must be a valid URL',
+  'vocabulary-phrase': (text) =>
+    text !== '' && [...text].length <= MAX_PHRASE_CHARACTERS
+      ? undefined
+      : `must be between 1 and ${MAX_PHRASE_CHARACTERS} characters`,
   'domain-pattern': (text) => (isDomainPattern(text) ? undefined : 'is not a valid domain'),
   'bcp-47': (text) => (isLanguageCode(text) ? undefined : 'must be a valid BCP 47 language code'),
   'overlay-length': overlayLength,

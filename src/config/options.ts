@@ -25,7 +25,7 @@ import {
  */
 export interface Option<T = unknown> {
   readonly variable: `KINORA_${string}`;
-  readonly section: 'Server' | 'Access' | 'Sources' | 'Storage' | 'Media' | 'Logs';
+  readonly section: 'Server' | 'Access' | 'Sources' | 'Webhooks' | 'Storage' | 'Media' | 'Logs';
   readonly kind: Kind<T>;
   /** In the form that a person would write it. */
   readonly default?: string;
@@ -148,6 +148,13 @@ export const options = {
     section: 'Sources',
     default: 'Kinora/0.1',
     doc: 'The `User-Agent` of downloads.',
+  },
+  eventRetentionMs: {
+    kind: durationMs,
+    variable: 'KINORA_EVENT_RETENTION',
+    section: 'Webhooks',
+    default: '720h',
+    doc: 'How long events and their deliveries stay readable; what is still to be delivered stays longer.',
   },
   databaseUrl: {
     kind: databaseUrl,

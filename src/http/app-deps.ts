@@ -1,7 +1,9 @@
 import type { FastifyPluginAsync } from 'fastify';
 import type { DomainContext } from '../domain/context.js';
+import type { WebhookSender } from '../net/send-webhook.js';
 import type { Logger } from '../telemetry/logger.js';
 import type { Metrics } from '../telemetry/metrics.js';
+import type { UploadDeps } from './video/uploads.js';
 import type { RateLimits } from './plugins/rate-limit.js';
 
 /** What the HTTP side needs from the composition root. */
@@ -11,6 +13,8 @@ export interface AppDeps extends DomainContext {
   readonly rateLimits?: RateLimits;
   /** Readiness by name: each resolves while its part works and rejects otherwise. */
   readonly checks: Readonly<Record<string, () => Promise<unknown>>>;
+  readonly webhookSender: WebhookSender;
+  readonly uploads: UploadDeps;
   /** Everything below `/:playbackId`. */
   readonly streamPlugin?: FastifyPluginAsync;
 }

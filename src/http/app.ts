@@ -12,12 +12,17 @@ import { readJsonBody } from './plugins/json-body.js';
 import { measureRequests } from './plugins/measure-requests.js';
 import { operationRoutes } from './plugins/operation-route.js';
 import { createRateLimit } from './plugins/rate-limit.js';
+import { answerExpectations, limitReceiving } from './plugins/receive-limit.js';
 import { logRequests, setCommonHeaders } from './plugins/request-log.js';
 import { playbackError } from './stream/playback-error.js';
+import { eventRoutes } from './system/events.js';
+import { webhookRoutes } from './system/webhooks.js';
 import { signingKeyRoutes } from './system/signing-keys.js';
 import { whoamiRoutes } from './system/whoami.js';
+import { UPLOAD_PREFIX, uploadAddress } from './upload/upload-address.js';
 import { assetRoutes } from './video/assets.js';
 import { playbackIdRoutes } from './video/playback-ids.js';
+import { uploadRoutes } from './video/uploads.js';
 import { playbackRestrictionRoutes } from './video/playback-restrictions.js';
 
 const BODY_LIMIT_BYTES = 1024 * 1024;
@@ -32,8 +37,6 @@ export const createApp = (deps: AppDeps): FastifyInstance => {
     loggerInstance: frameworkLogger(deps.logger),
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'request_id' }),
     bodyLimit: BODY_LIMIT_BYTES,
-    // The framework's default is no limit at all for a request that never ends.
-    requestTimeout: REQUEST_TIMEOUT_MS,
     genReqId: newUuid,
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: MAX_PARAM_LENGTH },
     // Only a path that is not valid percent-encoding gets here.
@@ -74,6 +77,8 @@ export const createApp = (deps: AppDeps): FastifyInstance => {
     reply.header('Allow', allowed.join(', '));
     throw new KinoraError('method_not_allowed');
   });
+  limitReceiving(app, REQUEST_TIMEOUT_MS);
+  answerExpectations(app, UPLOAD_PREFIX);
   readJsonBody(app);
 
   const limitRate = createRateLimit(deps.rateLimits ?? {}, deps.clock);
@@ -82,9 +87,13 @@ export const createApp = (deps: AppDeps): FastifyInstance => {
   playbackIdRoutes(route, deps);
   signingKeyRoutes(route, deps);
   playbackRestrictionRoutes(route, deps);
+  uploadRoutes(route, deps, deps.uploads);
   whoamiRoutes(route);
+  webhookRoutes(route, deps);
+  eventRoutes(route, deps);
   healthRoutes(app, deps);
   welcomeRoute(app);
+  app.register(uploadAddress({ ...deps.uploads, database: deps.database }));
   if (deps.streamPlugin) app.register(deps.streamPlugin);
   return app;
 };

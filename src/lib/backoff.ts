@@ -12,3 +12,6 @@ export const backoffMs = (attempt: number, { baseMs, maxMs }: BackoffOptions): n
   const full = Math.min(maxMs, baseMs * 2 ** (Math.max(1, attempt) - 1));
   return Math.round(full * (0.5 + Math.random() / 2));
 };
+
+/** A random factor from `1 - share` to `1 + share`. */
+export const jitter = (share: number): number => 1 + share * (2 * Math.random() - 1);

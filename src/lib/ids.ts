@@ -15,9 +15,16 @@ export const newShortId = (): string => randomText(LOWER_ALPHANUMERIC, 6);
 /** 75 base64url-like characters; shown once, stored hashed (reference system.md 2). */
 export const newSecret = (): string => randomBytes(57).toString('base64url').slice(0, 75);
 
+/** 32 characters `[a-z0-9]`, the key of a webhook's signatures; shown once. */
+export const newSigningSecret = (): string => randomText(LOWER_ALPHANUMERIC, 32);
+
 export const newUuid = (): string => randomUUID();
 
 const ID = /^[A-Za-z0-9]{40}$/;
 
 /** False for text that can never name a resource, so that no database call is needed to answer 404. */
 export const isId = (text: string): boolean => ID.test(text);
+
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+export const isUuid = (text: string): boolean => UUID.test(text);

@@ -1,14 +1,9 @@
-import { lookup as systemLookup } from 'node:dns/promises';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
-import { isIP, type LookupFunction } from 'node:net';
+import type { LookupFunction } from 'node:net';
 import type { Clock } from '../lib/clock.js';
 import { isKinoraError, KinoraError } from '../lib/errors.js';
-
-export interface ResolvedAddress {
-  readonly address: string;
-  readonly family: number;
-}
+import { pinnedLookup, type Resolve, type ResolvedAddress, resolveHost } from './resolve-host.js';
 
 export interface GuardedGetOptions {
   readonly isAllowedAddress: (address: string) => boolean;
@@ -17,7 +12,7 @@ export interface GuardedGetOptions {
   readonly userAgent: string;
   readonly clock: Clock;
   /** Instead of the system's name resolution. */
-  readonly resolve?: (hostname: string) => Promise<readonly ResolvedAddress[]>;
+  readonly resolve?: Resolve;
   /** Longest silence of the origin; its header may take twice as long. 30 s when absent. */
   readonly idleLimitMs?: number;
 }
@@ -63,14 +58,6 @@ const parseUrl = (text: string, base?: URL): URL | undefined => {
   }
 };
 
-const pinned =
-  (addresses: readonly ResolvedAddress[]): LookupFunction =>
-  (_hostname, options, done) => {
-    const [first] = addresses;
-    if (options.all === true) done(null, [...addresses]);
-    else if (first !== undefined) done(null, first.address, first.family);
-  };
-
 interface Opening {
   readonly lookup: LookupFunction;
   readonly headers: Record<string, string>;
@@ -107,20 +94,10 @@ const openResponse = (url: URL, { connectLimitMs, idleLimitMs, ...options }: Ope
  */
 export const createGuardedGet = (options: GuardedGetOptions) => {
   const { idleLimitMs = 30_000 } = options;
-  const resolve = options.resolve ?? ((hostname: string) => systemLookup(hostname, { all: true }));
 
   const addressesOf = async (url: URL, signal: AbortSignal): Promise<readonly ResolvedAddress[]> => {
-    const host = url.hostname.replace(/^\[|\]$/g, '');
-    const family = isIP(host);
     const limit = AbortSignal.any([signal, AbortSignal.timeout(CONNECT_LIMIT_MS)]);
-    const addresses =
-      family !== 0
-        ? [{ address: host, family }]
-        : await new Promise<readonly ResolvedAddress[]>((found, failed) => {
-            limit.addEventListener('abort', () => failed(limit.reason), { once: true });
-            resolve(host).then(found, failed);
-          });
-    if (addresses.length === 0) throw new Error('The name has no address');
+    const addresses = await resolveHost(url, limit, options.resolve);
     if (!options.allowedUrls.has(url.href) && !addresses.every(({ address }) => options.isAllowedAddress(address))) {
       throw notAllowed('address');
     }
@@ -135,7 +112,7 @@ export const createGuardedGet = (options: GuardedGetOptions) => {
     const bare = new URL(url);
     bare.username = '';
     bare.password = '';
-    const lookup = pinned(addresses);
+    const lookup = pinnedLookup(addresses);
     const response = await openResponse(bare, { lookup, headers, signal, connectLimitMs, idleLimitMs });
     // Closing early makes the body fail after nobody reads it any more.
     response.on('error', () => undefined);

@@ -8,6 +8,8 @@ import { createToken, revokeToken } from '#kinora/domain/access/tokens.js';
 import { createApp } from '#kinora/http/app.js';
 import type { AppDeps } from '#kinora/http/app-deps.js';
 import { systemClock } from '#kinora/lib/clock.js';
+import type { Resolve } from '#kinora/net/resolve-host.js';
+import { createWebhookSender } from '#kinora/net/webhook-sender.js';
 import { createQueue } from '#kinora/queue/job-queue.js';
 import { openTestDatabase } from './database.js';
 import { memoryLogger } from './memory-logger.js';
@@ -16,6 +18,9 @@ interface ApiOptions extends Pick<AppDeps, 'rateLimits'> {
   /** Migrated; an embedded one when absent. Closed by `stop`. */
   readonly database?: Database;
   readonly streamPlugin?: FastifyPluginAsync;
+  /** Networks that webhooks may reach; none that is not public when absent. */
+  readonly allowPrivate?: readonly string[];
+  readonly resolve?: Resolve;
   readonly checks?: Readonly<Record<string, () => Promise<unknown>>>;
   readonly onSigningKeyDeleted?: (signingKeyId: string) => void;
   readonly onPlaybackRestrictionChanged?: (restrictionId: string) => void;
@@ -24,7 +29,7 @@ interface ApiOptions extends Pick<AppDeps, 'rateLimits'> {
 export type Api = Awaited<ReturnType<typeof startApi>>;
 
 /** The API on a free port with an embedded database of its own; no job ever runs. */
-export const startApi = async ({ database: given, ...options }: ApiOptions = {}) => {
+export const startApi = async ({ database: given, allowPrivate = [], resolve, ...options }: ApiOptions = {}) => {
   const logger = memoryLogger();
   const opened = given ? { database: given, close: () => given.close() } : await openTestDatabase();
   const { database } = opened;
@@ -36,11 +41,16 @@ export const startApi = async ({ database: given, ...options }: ApiOptions = {})
     queue: createQueue(database),
     clock,
     logger,
+    webhookSender: createWebhookSender({ allowPrivate, ...(resolve && { resolve }) }),
     checks: { database: () => database.ping() },
     onAssetDeleted: (assetId, playbackIds) => void forgotten.push({ assetId, playbackIds }),
     onPlaybackIdDeleted: (playbackId) => void forgotten.push({ playbackId }),
     onSigningKeyDeleted: (signingKeyId) => void forgotten.push({ signingKeyId }),
     onPlaybackRestrictionChanged: (restrictionId) => void forgotten.push({ restrictionId }),
+    uploads: {
+      writers: createUploadWriters({ ...domain, blobs: createDiskBlobStore(blobDir), logger, maxBytes }),
+      urls: createUploadUrls(await getInstallationSecret(database.queryable), () => origin),
+    },
     ...options,
   });
   await app.listen({ host: '127.0.0.1', port: 0 });

@@ -1,4 +1,4 @@
-/** Every event that this server sends (reference webhooks.md 5). */
+/** Every event that this server sends. The last one only when it is asked for, to try a webhook. */
 export type EventType =
   | `video.asset.${'created' | 'non_standard_input_detected' | 'ready' | 'errored' | 'updated' | 'deleted' | 'warning'}`
   | `video.asset.master.${'preparing' | 'ready' | 'errored' | 'deleted'}`
@@ -6,7 +6,8 @@ export type EventType =
   | `video.asset.static_rendition.${'created' | 'ready' | 'skipped' | 'errored' | 'deleted'}`
   | `video.asset.track.${'created' | 'ready' | 'errored' | 'deleted'}`
   | `video.asset.shots.${'created' | 'ready' | 'skipped' | 'errored' | 'deleted'}`
-  | `video.upload.${'created' | 'asset_created' | 'cancelled' | 'errored'}`;
+  | `video.upload.${'created' | 'asset_created' | 'cancelled' | 'errored'}`
+  | 'kinora.webhook.test';
 
 /** What an event is about; `static-rendition` is spelt so on the wire. */
-export type EventObjectType = 'asset' | 'upload' | 'track' | 'static-rendition';
+export type EventObjectType = 'asset' | 'upload' | 'track' | 'static-rendition' | 'webhook';

@@ -8,7 +8,7 @@ import { recordEvent } from './record-event.js';
 
 /** Records an event about an asset as it now is in the transaction. Before a deletion: call it while the row is there. */
 export const recordAssetEvent = async (
-  context: Pick<DomainContext, 'queue' | 'clock'>,
+  context: Pick<DomainContext, 'clock'>,
   tx: Transaction,
   type: EventType,
   assetId: string,

@@ -1,6 +1,7 @@
 import type { Transaction } from '../../db/database.js';
+import type { NewRow } from '../../db/schema.js';
 import { findEnvironment } from '../../db/tables/environment.js';
-import { insertDeliveries, insertEvent, listEnabledWebhooks } from '../../db/tables/event.js';
+import { insertEvent } from '../../db/tables/event.js';
 import { isoMicroseconds } from '../../lib/clock.js';
 import { newUuid } from '../../lib/ids.js';
 import type { DomainContext } from '../context.js';
@@ -14,23 +15,28 @@ export interface NewEvent {
   readonly data: object;
 }
 
-/** The queue that sends; one job for each webhook with something to send, whose key is the webhook's id. */
-export const DELIVERY_QUEUE = 'deliver-webhooks';
-
 /**
  * Writes an event, and what each enabled webhook is to be sent, in the transaction that changes the state: neither can be
  * without the other. The envelope is stored as the text that every attempt sends.
  */
 export const recordEvent = async (
-  { queue, clock }: Pick<DomainContext, 'queue' | 'clock'>,
+  { clock }: Pick<DomainContext, 'clock'>,
   tx: Transaction,
   { environmentId, type, object, data }: NewEvent,
 ): Promise<void> => {
   const environment = await findEnvironment(tx, environmentId);
   // Removed with everything that it held: there is nobody to tell.
   if (!environment) return;
+  await insertEvent(tx, makeEvent(environment, { type, object, data }, clock.now()));
+};
+
+/** The row of an event; its body is the envelope exactly as it is sent. */
+export const makeEvent = (
+  environment: { readonly id: string; readonly name: string },
+  { type, object, data }: Omit<NewEvent, 'environmentId'>,
+  createdAt: Date,
+): NewRow<'event'> & { readonly id: string } => {
   const id = newUuid();
-  const createdAt = clock.now();
   const body = JSON.stringify({
     type,
     request_id: null,
@@ -43,27 +49,13 @@ export const recordEvent = async (
     accessor_source: null,
     accessor: null,
   });
-  await insertEvent(tx, {
+  return {
     id,
-    environment_id: environmentId,
+    environment_id: environment.id,
     created_at: createdAt,
     type,
     object_type: object.type,
     object_id: object.id,
     body,
-  });
-  const webhooks = await listEnabledWebhooks(tx, environmentId);
-  await insertDeliveries(
-    tx,
-    webhooks.map((webhook) => ({
-      id: newUuid(),
-      webhook_id: webhook.id,
-      event_id: id,
-      object_id: object.id,
-      next_attempt_at: createdAt,
-      finished_at: null,
-    })),
-  );
-  for (const webhook of webhooks)
-    await queue.enqueue(DELIVERY_QUEUE, { webhookId: webhook.id }, { dedupeKey: webhook.id }, tx);
+  };
 };

@@ -1,0 +1,92 @@
+import { Problems } from '../../api/problems.js';
+import type { CreateWebhookBody, UpdateWebhookBody } from '../../api/schemas/webhook.js';
+import type { Row } from '../../db/schema.js';
+import {
+  findWebhook,
+  insertWebhook,
+  listWebhooks as listWebhookRows,
+  lockWebhook,
+  removeWebhook,
+  updateWebhook as updateWebhookRow,
+} from '../../db/tables/webhook.js';
+import { stopDeliveries } from '../../db/tables/webhook-delivery.js';
+import { KinoraError } from '../../lib/errors.js';
+import { newShortId, newSigningSecret } from '../../lib/ids.js';
+import type { WebhookSender } from '../../net/send-webhook.js';
+import type { DomainContext } from '../context.js';
+
+const refuseAddress = (complaint: string): never => {
+  const problems = new Problems();
+  problems.add(['address'], complaint);
+  problems.throwIfAny({});
+  throw new KinoraError('invalid_parameters');
+};
+
+const IN_USE = 'is already in use by another webhook';
+
+const checkAllowed = async (sender: WebhookSender, address: string): Promise<void> => {
+  if (!(await sender.allows(address))) refuseAddress('is not allowed');
+};
+
+/** @throws KinoraError `invalid_parameters` for an address that is refused or in use */
+export const createWebhook = async (
+  context: DomainContext,
+  sender: WebhookSender,
+  environmentId: string,
+  { address }: CreateWebhookBody,
+): Promise<Row<'webhook'>> => {
+  await checkAllowed(sender, address);
+  const created = await insertWebhook(context.database.queryable, {
+    id: newShortId(),
+    environment_id: environmentId,
+    address,
+    signing_secret: newSigningSecret(),
+    created_at: context.clock.now(),
+  });
+  return created ?? refuseAddress(IN_USE);
+};
+
+/** @throws KinoraError `not_found` */
+export const getWebhook = async (
+  context: DomainContext,
+  environmentId: string,
+  webhookId: string,
+): Promise<Row<'webhook'>> => {
+  const found = await findWebhook(context.database.queryable, environmentId, webhookId);
+  if (!found) throw new KinoraError('not_found');
+  return found;
+};
+
+/** Newest first. */
+export const listWebhooks = (
+  context: DomainContext,
+  environmentId: string,
+  page: { limit: number; offset: number },
+): Promise<Row<'webhook'>[]> => listWebhookRows(context.database.queryable, environmentId, page);
+
+/**
+ * What waits when a webhook is disabled is never sent: events of that time would arrive long after they matter.
+ * @throws KinoraError `not_found`; `invalid_parameters` for an address that is refused or in use
+ */
+export const updateWebhook = async (
+  context: DomainContext,
+  sender: WebhookSender,
+  { environment_id: environmentId, id, ...before }: Row<'webhook'>,
+  change: UpdateWebhookBody,
+): Promise<Row<'webhook'>> => {
+  if (change.address !== undefined && change.address !== before.address) await checkAllowed(sender, change.address);
+  return context.database.transaction(async (tx) => {
+    if (!(await lockWebhook(tx, environmentId, id))) throw new KinoraError('not_found');
+    if (change.enabled === false) await stopDeliveries(tx, id, context.clock.now());
+    return (await updateWebhookRow(tx, id, change)) ?? refuseAddress(IN_USE);
+  });
+};
+
+/** Its deliveries go with it. @throws KinoraError `not_found` */
+export const deleteWebhook = async (
+  context: DomainContext,
+  environmentId: string,
+  webhookId: string,
+): Promise<void> => {
+  if (!(await removeWebhook(context.database.queryable, environmentId, webhookId))) throw new KinoraError('not_found');
+};

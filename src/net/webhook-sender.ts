@@ -1,0 +1,122 @@
+import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http';
+import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import type { LookupFunction } from 'node:net';
+import { createAddressPolicy } from './address.js';
+import { pinnedLookup, type Resolve, resolveHost } from './resolve-host.js';
+import type { WebhookAnswer, WebhookMessage, WebhookSender } from './send-webhook.js';
+
+export interface WebhookSenderOptions {
+  /** `true`: internal addresses too; a list of CIDR networks: only those of them. */
+  readonly allowPrivate: boolean | readonly string[];
+  readonly resolve?: Resolve;
+}
+
+const LIMIT_MS = 5000;
+const RESOLVE_LIMIT_MS = 2000;
+const KEPT_BODY_BYTES = 1024;
+const KEPT_HEADER_CHARACTERS = 4096;
+const KEPT_ERROR_BYTES = 512;
+/** Connections to one receiver that wait for the next event, and for how long. */
+const KEEP_ALIVE = { keepAlive: true, maxFreeSockets: 4, timeout: 4000 };
+
+/** Node reports a connection that the receiver closed between two requests this way. */
+const wasClosedMeanwhile = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && (error.code === 'ECONNRESET' || error.code === 'EPIPE');
+
+/** PostgreSQL stores neither NUL nor half characters. */
+const storable = (bytes: Buffer): string => bytes.toString('utf8').replaceAll('\0', '');
+
+const describe = (error: unknown): string => {
+  const text = error instanceof Error ? error.message || ('code' in error ? String(error.code) : '') : String(error);
+  return storable(Buffer.from(text).subarray(0, KEPT_ERROR_BYTES));
+};
+
+const keptHeaders = (response: IncomingMessage): Record<string, string> => {
+  const kept: Record<string, string> = {};
+  let characters = 0;
+  for (const [name, value] of Object.entries(response.headers)) {
+    const text = [value].flat().join(', ');
+    characters += name.length + text.length;
+    if (characters > KEPT_HEADER_CHARACTERS) break;
+    kept[name] = text;
+  }
+  return kept;
+};
+
+/** The first KiB. A longer body is cut off with its connection; an end that does not come in time is no failure. */
+const readStart = async (response: IncomingMessage): Promise<string> => {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  try {
+    for await (const chunk of response as AsyncIterable<Buffer>) {
+      chunks.push(chunk);
+      length += chunk.length;
+      if (length > KEPT_BODY_BYTES) break;
+    }
+  } catch {
+    // What came is kept; the status, which decides, is there.
+  }
+  return storable(Buffer.concat(chunks).subarray(0, KEPT_BODY_BYTES));
+};
+
+export const createWebhookSender = ({ allowPrivate, resolve }: WebhookSenderOptions): WebhookSender => {
+  const isAllowed = createAddressPolicy(allowPrivate);
+  const agents = { 'http:': new HttpAgent(KEEP_ALIVE), 'https:': new HttpsAgent(KEEP_ALIVE) };
+
+  const post = (url: URL, lookup: LookupFunction, { body, signature }: WebhookMessage, signal: AbortSignal) =>
+    new Promise<IncomingMessage>((answered, failed) => {
+      const secure = url.protocol === 'https:';
+      const request = (secure ? httpsRequest : httpRequest)(url, {
+        method: 'POST',
+        agent: secure ? agents['https:'] : agents['http:'],
+        lookup,
+        signal,
+        headers: {
+          'content-type': 'application/json',
+          'content-length': Buffer.byteLength(body),
+          'user-agent': 'Kinora-Webhooks/1',
+          'mux-signature': signature,
+        },
+      });
+      request.once('response', answered);
+      // Stays for the life of the request: later failures reach the reader of the body.
+      request.on('error', (error) => {
+        if (!request.reusedSocket || !wasClosedMeanwhile(error)) return failed(error);
+        post(url, lookup, { body, signature }, signal).then(answered, failed);
+      });
+      request.end(body);
+    });
+
+  return {
+    allows: async (address) => {
+      try {
+        const found = await resolveHost(new URL(address), AbortSignal.timeout(RESOLVE_LIMIT_MS), resolve);
+        return found.every(({ address }) => isAllowed(address));
+      } catch {
+        // No answer about the name now: it is judged again whenever something is sent.
+        return true;
+      }
+    },
+    send: async (address, message, signal) => {
+      const limit = AbortSignal.timeout(LIMIT_MS);
+      const end = signal ? AbortSignal.any([signal, limit]) : limit;
+      let answer: WebhookAnswer;
+      try {
+        const url = new URL(address);
+        const found = await resolveHost(url, end, resolve);
+        if (!found.every(({ address }) => isAllowed(address))) return { error: 'The address is not allowed' };
+        const response = await post(url, pinnedLookup(found), message, end);
+        // Closing early makes the body fail after nobody reads it any more.
+        response.on('error', () => undefined);
+        answer = {
+          status: response.statusCode!,
+          headers: keptHeaders(response),
+          body: await readStart(response),
+        };
+      } catch (error) {
+        answer = { error: limit.aborted ? 'No answer within 5 s' : describe(error) };
+      }
+      return answer;
+    },
+  };
+};
