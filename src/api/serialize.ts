@@ -60,7 +60,7 @@ export interface InputRecord {
 
 type Wire = Record<string, unknown>;
 
-const withoutNulls = (fields: Wire): Wire =>
+export const withoutNulls = (fields: Wire): Wire =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null && value !== undefined));
 
 export const unixSeconds = (time: Date): string => String(Math.floor(time.getTime() / 1000));
