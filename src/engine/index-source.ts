@@ -1,15 +1,15 @@
 import { statSync, writeFileSync } from 'node:fs';
 import { AV_PKT_DATA_SKIP_SAMPLES, AV_PKT_FLAG_CORRUPT, AV_PKT_FLAG_DISCARD, AVERROR_EOF } from 'node-av/constants';
 import type { Packet, Stream } from 'node-av/lib';
+import { isMpegStreamFormat } from '../media/pictures.js';
 import type { SourceIndex, StreamIndex } from '../media/source-index.js';
 import { encodeSourceIndex } from '../media/source-index-codec.js';
+import { MAX_STEP_SECONDS, straightenTimes } from '../media/straighten-times.js';
 import type { IndexJob, MediaResults } from '../pool/protocol.js';
 import { NO_PTS, newPacket } from './av.js';
 import { openSource, readOnly, streamAt } from './open-source.js';
 import type { HandlerContext } from './serve-jobs.js';
 
-/** A hole this long in a transport or program stream is a jump of its clock, not a picture shown for so long. */
-const MAX_STEP_SECONDS = 10;
 /** Read errors after which the rest of the file is given up. */
 const MAX_READ_ERRORS = 20;
 const PROGRESS_PACKETS = 2_000;
@@ -47,7 +47,8 @@ export const indexSource = (job: IndexJob, context: HandlerContext): MediaResult
     const index: SourceIndex = {
       ...(video && { video: video.finish() }),
       ...(audio && { audio: audio.finish() }),
-      discontinuous: errors > 0 || video?.broken === true,
+      discontinuous:
+        errors > 0 || video?.broken === true || video?.hasWrongTimes() === true || audio?.hasWrongTimes() === true,
     };
     writeFileSync(job.outPath, encodeSourceIndex(index));
     return { packets: (index.video?.pts.length ?? 0) + (index.audio?.pts.length ?? 0) };
@@ -66,7 +67,9 @@ class StreamColumns {
   private lastDuration = 0;
   private lastDts: number | undefined;
   private readonly isAvi: boolean;
-  private readonly maxStep: number;
+  private readonly ticksPerSecond: number;
+  /** Of an MPEG stream, whose times are no table that was written with care; every packet has an entry. */
+  private readonly mpegTimes: { pts: number[]; dts: number[] } | undefined;
   /** Ticks a sample of sound; 0 where nothing is skipped but by time: pictures, and MP4 with its edit lists. */
   private readonly sampleTicks: number;
   /** Times go back or jump, or packets are damaged. */
@@ -77,16 +80,19 @@ class StreamColumns {
     const { sampleRate } = stream.codecpar;
     this.sampleTicks = sampleRate > 0 && !formatName.startsWith('mov') ? den / (num * sampleRate) : 0;
     this.isAvi = formatName === 'avi';
-    const isMpegStream = formatName === 'mpegts' || formatName === 'mpeg';
-    this.maxStep = isMpegStream ? (MAX_STEP_SECONDS * den) / num : Number.POSITIVE_INFINITY;
+    this.ticksPerSecond = den / num;
+    if (isMpegStreamFormat(formatName)) this.mpegTimes = { pts: [], dts: [] };
   }
 
   add(packet: Packet): void {
     const dts = packet.dts === NO_PTS ? undefined : Number(packet.dts);
     if (dts !== undefined) {
-      if (this.lastDts !== undefined && (dts < this.lastDts || dts - this.lastDts > this.maxStep)) this.broken = true;
+      const maxStep = this.mpegTimes ? MAX_STEP_SECONDS * this.ticksPerSecond : Number.POSITIVE_INFINITY;
+      if (this.lastDts !== undefined && (dts < this.lastDts || dts - this.lastDts > maxStep)) this.broken = true;
       this.lastDts = dts;
     }
+    this.mpegTimes?.dts.push(dts ?? Number.NaN);
+    this.mpegTimes?.pts.push(packet.pts === NO_PTS ? Number.NaN : Number(packet.pts));
     if ((packet.flags & AV_PKT_FLAG_CORRUPT) !== 0) this.broken = true;
     // AVI has decode times only; the pictures of a stream take the same set of times in their own order.
     const time = this.isAvi ? packet.dts : packet.pts;
@@ -113,6 +119,10 @@ class StreamColumns {
     const skip = this.sampleTicks > 0 ? packet.getSideData(AV_PKT_DATA_SKIP_SAMPLES) : null;
     if (skip === null || skip.length < 8) return { start: 0, end: 0 };
     return { start: skip.readUInt32LE(0) * this.sampleTicks, end: skip.readUInt32LE(4) * this.sampleTicks };
+  }
+
+  hasWrongTimes(): boolean {
+    return this.mpegTimes !== undefined && straightenTimes(this.mpegTimes, this.ticksPerSecond).wrong > 0;
   }
 
   finish(): StreamIndex {

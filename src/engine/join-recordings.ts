@@ -1,69 +1,110 @@
-import { AVERROR_EOF } from 'node-av/constants';
+import { AVERROR_EOF, AVERROR_INVALIDDATA } from 'node-av/constants';
 import { FormatContext, type Packet, type Stream } from 'node-av/lib';
+import { type StraightTimes, straightenTimes } from '../media/straighten-times.js';
 import type { JoinJob, MediaResults } from '../pool/protocol.js';
 import { check, NO_PTS, newPacket } from './av.js';
 import { openSource, readOnly, streamAt } from './open-source.js';
 
-/** A hole this long is a jump of the clock; the same limit marks an index as discontinuous. */
-const MAX_STEP_SECONDS = 10;
 const MAX_READ_ERRORS = 20;
 
 /** One recording in a file that joins several; stream ticks (MPEG: 1/90,000 s), over all its streams. */
-interface Part {
-  start: number;
-  end: number;
+interface Recording {
+  readonly start: number;
+  readonly end: number;
+}
+
+interface StreamTimes {
+  readonly pts: number[];
+  readonly dts: number[];
+  readonly duration: number[];
 }
 
 /**
- * Copies the packets of an MPEG transport or program stream whose clock jumps into a transport stream in which the
- * recordings are laid end to end. Nothing is decoded. Two passes: the first finds where each recording starts and ends.
+ * Copies the packets of an MPEG transport or program stream whose clock jumps, or in which single time stamps are wrong, into
+ * a transport stream in which recordings are laid end to end and every time is plausible. Nothing is decoded. Two passes:
+ * the first finds where each recording starts and ends.
  */
 export const joinRecordings = (job: JoinJob): MediaResults['join'] => {
-  const parts: Part[] = [];
-  readPackets(job, (packet, _stream, part) => {
-    if (packet.pts === NO_PTS) return;
-    const pts = Number(packet.pts);
-    const known = parts[part];
-    if (!known) parts[part] = { start: pts, end: pts + Number(packet.duration) };
-    else {
-      known.start = Math.min(known.start, pts);
-      known.end = Math.max(known.end, pts + Number(packet.duration));
-    }
+  const columns = new Map<number, StreamTimes>();
+  let ticksPerSecond = 1;
+  readPackets(job, (packet, stream) => {
+    ticksPerSecond = stream.timeBase.den / stream.timeBase.num;
+    const known = columns.get(stream.index) ?? { pts: [], dts: [], duration: [] };
+    columns.set(stream.index, known);
+    known.pts.push(ticksOf(packet.pts));
+    known.dts.push(ticksOf(packet.dts));
+    known.duration.push(Number(packet.duration));
   });
-  if (parts.length < 2) return { recordings: parts.length };
+  const times = straightenAll(columns, ticksPerSecond);
+  const recordings: Recording[] = [];
+  for (const [index, { pts, recording }] of times) {
+    const { duration } = columns.get(index)!;
+    pts.forEach((start, packet) => {
+      if (Number.isNaN(start)) return;
+      const end = start + duration[packet]!;
+      const known = recordings[recording[packet]!];
+      recordings[recording[packet]!] = {
+        start: Math.min(known?.start ?? start, start),
+        end: Math.max(known?.end ?? end, end),
+      };
+    });
+  }
+  const wrongTimes = [...times.values()].reduce((sum, { wrong }) => sum + wrong, 0);
+  if (recordings.length < 2 && wrongTimes === 0) return { recordings: recordings.length, wrongTimes };
   let end = 0;
-  const shifts = parts.map((part) => {
+  const shifts = recordings.map((part) => {
     const shift = end - part.start;
     end += part.end - part.start;
-    return BigInt(shift);
+    return shift;
   });
-  writeJoined(job, shifts);
-  return { recordings: parts.length };
+  writeJoined(job, times, shifts);
+  return { recordings: recordings.length, wrongTimes };
 };
 
-const writeJoined = (job: JoinJob, shifts: readonly bigint[]): void => {
+/** Where one stream jumps forward and another goes on, it is a hole and not the clock. */
+const straightenAll = (
+  columns: ReadonlyMap<number, StreamTimes>,
+  ticksPerSecond: number,
+): ReadonlyMap<number, StraightTimes> => {
+  const straighten = (maxStepSeconds?: number): Map<number, StraightTimes> =>
+    new Map([...columns].map(([index, known]) => [index, straightenTimes(known, ticksPerSecond, maxStepSeconds)]));
+  const times = straighten();
+  const counts = new Set([...times.values()].map(({ recordings }) => recordings));
+  return counts.size > 1 ? straighten(Number.POSITIVE_INFINITY) : times;
+};
+
+const ticksOf = (time: bigint): number => (time === NO_PTS ? Number.NaN : Number(time));
+
+const writeJoined = (job: JoinJob, times: ReadonlyMap<number, StraightTimes>, shifts: readonly number[]): void => {
   const output = new FormatContext();
   check(output.allocOutputContext2(null, 'mpegts', job.outPath), 'joined file');
   try {
-    const tracks = new Map<number, Stream>();
-    let opened = false;
-    readPackets(job, (packet, stream, part, streams) => {
-      if (!opened) {
-        for (const each of streams) tracks.set(each.index, addTrack(output, each));
+    const tracks = new Map<number, { readonly stream: Stream; packet: number; lastDts: number }>();
+    readPackets(job, (packet, stream, streams) => {
+      if (tracks.size === 0) {
+        for (const each of streams)
+          tracks.set(each.index, { stream: addTrack(output, each), packet: 0, lastDts: Number.NEGATIVE_INFINITY });
         check(output.openOutputSync(), 'joined file');
         check(output.writeHeaderSync(null), 'joined file');
-        opened = true;
       }
-      // A packet without times cannot be placed: the rest of a picture that began before the jump.
-      if (packet.dts === NO_PTS && packet.pts === NO_PTS) return;
       const track = tracks.get(stream.index)!;
-      const shift = shifts[part]!;
-      if (packet.pts !== NO_PTS) packet.pts += shift;
-      packet.dts = packet.dts === NO_PTS ? packet.pts : packet.dts + shift;
-      packet.rescaleTs(stream.timeBase, track.timeBase);
-      packet.streamIndex = track.index;
+      const { dts, pts, recording } = times.get(stream.index)!;
+      const number = track.packet;
+      track.packet += 1;
+      const shift = shifts[recording[number]!] ?? 0;
+      const shown = pts[number]! + shift;
+      const decoded = Number.isNaN(dts[number]!) ? shown : dts[number]! + shift;
+      // A packet without times cannot be placed: the rest of a picture that began before the jump.
+      if (Number.isNaN(decoded)) return;
+      track.lastDts = Math.max(decoded, track.lastDts + 1);
+      packet.dts = BigInt(track.lastDts);
+      packet.pts = Number.isNaN(shown) ? NO_PTS : BigInt(Math.max(shown, track.lastDts));
+      packet.rescaleTs(stream.timeBase, track.stream.timeBase);
+      packet.streamIndex = track.stream.index;
       packet.pos = -1n;
-      check(output.interleavedWriteFrameSync(packet), 'write joined file');
+      const code = output.interleavedWriteFrameSync(packet);
+      // Sound without its own header: the muxer leaves out what no decoder would take.
+      if (code !== AVERROR_INVALIDDATA) check(code, 'write joined file');
     });
     check(output.writeTrailerSync(), 'write joined file');
   } finally {
@@ -80,22 +121,13 @@ const addTrack = (output: FormatContext, source: Stream): Stream => {
   return track;
 };
 
-/**
- * Calls `use` for every packet of the job's streams with the number of the recording it belongs to. Streams reach a jump
- * one after the other, because their packets end at different places, so each counts its own.
- */
-const readPackets = (
-  job: JoinJob,
-  use: (packet: Packet, stream: Stream, part: number, streams: readonly Stream[]) => void,
-): void => {
+/** Calls `use` for every packet of the job's streams, in the order of the file. */
+const readPackets = (job: JoinJob, use: (packet: Packet, stream: Stream, streams: readonly Stream[]) => void): void => {
   const format = openSource(job.source);
   const packet = newPacket();
   try {
     const streams = job.streamIndexes.map((index) => streamAt(format, index));
     readOnly(format, job.streamIndexes);
-    const clocks = new Map(
-      streams.map((stream) => [stream.index, { stream, part: 0, last: undefined as number | undefined }]),
-    );
     for (let errors = 0; errors <= MAX_READ_ERRORS; ) {
       const code = format.readFrameSync(packet);
       if (code === AVERROR_EOF) return;
@@ -103,15 +135,8 @@ const readPackets = (
         errors += 1;
         continue;
       }
-      const clock = clocks.get(packet.streamIndex);
-      const time = packet.dts === NO_PTS ? packet.pts : packet.dts;
-      if (clock && time !== NO_PTS) {
-        const now = Number(time);
-        const maxStep = (MAX_STEP_SECONDS * clock.stream.timeBase.den) / clock.stream.timeBase.num;
-        if (clock.last !== undefined && (now < clock.last || now - clock.last > maxStep)) clock.part += 1;
-        clock.last = now;
-      }
-      if (clock) use(packet, clock.stream, clock.part, streams);
+      const stream = streams.find(({ index }) => index === packet.streamIndex);
+      if (stream) use(packet, stream, streams);
       packet.unref();
     }
   } finally {

@@ -107,7 +107,7 @@ const ingest = async (deps: IngestDeps, assetId: string, signal: AbortSignal): P
   const startedMs = deps.clock.monotonicMs();
   deps.logger.info({}, 'the ingest begins');
 
-  await storeSource(deps, assetId, String(mainInput.settings.url), media.source_validator, signal);
+  await storeSource(deps, assetId, mainInput.settings.url, media.source_validator, signal);
   const storedMs = deps.clock.monotonicMs();
   deps.logger.info({ download_ms: Math.round(storedMs - startedMs) }, 'the source is stored');
   const source = await deps.blobs.openLocal(sourceKey(assetId));
@@ -156,11 +156,13 @@ const ingest = async (deps: IngestDeps, assetId: string, signal: AbortSignal): P
 const storeSource = async (
   deps: IngestDeps,
   assetId: string,
-  url: string,
+  url: unknown,
   validator: string | null,
   signal: AbortSignal,
 ): Promise<void> => {
   if (await deps.blobs.stat(sourceKey(assetId))) return;
+  // A direct upload brings its source before there is an asset.
+  if (typeof url !== 'string') throw new KinoraError('internal_error', { details: { stage: 'the uploaded source' } });
   const target = await deps.blobs.resumeWrite(sourceKey(assetId));
   await deps.fetcher.fetch(url, target, {
     signal,
@@ -185,7 +187,8 @@ const probe = async (deps: IngestDeps, assetId: string, path: string, signal: Ab
 
 const checkLimits = (facts: SourceFacts): void => {
   if (!facts.video && facts.audio.length === 0) refuse('The input file does not contain any video or audio.');
-  if (facts.durationSeconds > MAX_DURATION_SECONDS)
+  // What an MPEG stream seems to last is the difference of two time stamps, and one may be wrong: its plan is judged.
+  if (facts.durationSeconds > MAX_DURATION_SECONDS && !isMpegStreamFormat(facts.formatName))
     refuse('The input file is longer than the maximum duration of 12 hours.');
 };
 
@@ -223,7 +226,8 @@ const makePlan = async (
   const probeFile = (file: string) => deps.pool.run(probeJob(file), { priority: mediaPriority.warmUp, signal });
   return withJoinedRecordings(deps, input, probeFile, signal, async (joined) => {
     if (!joined) return { plan: await planFile(deps, input, index, signal, knownProblem), facts };
-    await deps.state.saveFacts(assetId, joined.facts);
+    const { formatName } = facts;
+    await deps.state.saveFacts(assetId, joined.facts, describeInputFile({ ...joined.facts, formatName }));
     const played = { ...input, path: joined.path, facts: joined.facts, joined: true } as const;
     return { plan: await planFile(deps, played, joined.index, signal, knownProblem), facts: joined.facts };
   });

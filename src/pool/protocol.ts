@@ -147,7 +147,10 @@ export interface MezzanineResult {
   readonly decodeErrors: number;
 }
 
-/** Lays the recordings of an MPEG stream whose clock jumps end to end, as a transport stream at `outPath`. */
+/**
+ * Lays the recordings of an MPEG stream whose clock jumps end to end and gives packets with wrong times plausible ones, as a
+ * transport stream at `outPath`.
+ */
 export interface JoinJob {
   readonly kind: 'join';
   readonly source: MediaSource;
@@ -155,8 +158,10 @@ export interface JoinJob {
   readonly outPath: string;
 }
 export interface JoinResult {
-  /** With fewer than 2 nothing was written. */
+  /** With fewer than 2, and no wrong times, nothing was written. */
   readonly recordings: number;
+  /** Packets whose time was wrong. */
+  readonly wrongTimes: number;
 }
 
 /** A moving picture with a frame counter, a clock and a beep each second, H.264 + AAC in MP4. */

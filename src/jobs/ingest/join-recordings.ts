@@ -1,5 +1,6 @@
 import type { SourceFacts } from '../../media/source-facts.js';
 import type { SourceIndex } from '../../media/source-index.js';
+import { encodeSourceIndex } from '../../media/source-index-codec.js';
 import { mediaPriority } from '../../pool/media-pool.js';
 import { streamResult } from '../../pool/read-result.js';
 import { joinedIndexKey, joinedKey } from '../../storage/keys.js';
@@ -14,7 +15,8 @@ export interface JoinedSource {
 
 /**
  * Calls `use` with a copy of an MPEG stream in which several recordings, joined with jumps of the clock, are laid end to
- * end; undefined when the file is one recording. A finished copy of an earlier run is used as it is.
+ * end and wrong time stamps are replaced; undefined when the file is one recording without such. A finished copy of an
+ * earlier run is used as it is.
  */
 export const withJoinedRecordings = async <T>(
   deps: IndexDeps,
@@ -24,8 +26,7 @@ export const withJoinedRecordings = async <T>(
   use: (joined: JoinedSource | undefined) => Promise<T>,
 ): Promise<T> => {
   const { assetId } = source;
-  if (!(await deps.blobs.stat(joinedKey(assetId))) && !(await join(deps, assetId, source, signal)))
-    return use(undefined);
+  if (!(await deps.blobs.stat(joinedKey(assetId))) && !(await join(deps, source, probe, signal))) return use(undefined);
   const blob = await deps.blobs.openLocal(joinedKey(assetId));
   try {
     const facts = await probe(blob.path);
@@ -38,13 +39,13 @@ export const withJoinedRecordings = async <T>(
 
 const join = (
   deps: IndexDeps,
-  assetId: string,
-  { path, facts }: { readonly path: string; readonly facts: SourceFacts },
+  { assetId, path, facts }: { readonly assetId: string; readonly path: string; readonly facts: SourceFacts },
+  probe: (path: string) => Promise<SourceFacts>,
   signal: AbortSignal,
 ): Promise<boolean> =>
   withTemporaryFile(deps.temporaryDir, async (outPath) => {
     const streams = [facts.video, facts.audio[0]].filter((stream) => stream !== undefined);
-    const { recordings } = await deps.pool.run(
+    const { recordings, wrongTimes } = await deps.pool.run(
       {
         kind: 'join',
         source: { path, formatName: facts.formatName },
@@ -53,7 +54,11 @@ const join = (
       },
       { priority: mediaPriority.warmUp, signal },
     );
-    if (recordings < 2) return false;
+    if (recordings < 2 && wrongTimes === 0) return false;
+    const index = await readIndex(deps, joinedIndexKey(assetId), outPath, await probe(outPath), signal);
+    // Where times were wrong, pictures may be too: they are read once in order.
+    if (wrongTimes > 0)
+      await deps.blobs.put(joinedIndexKey(assetId), encodeSourceIndex({ ...index, discontinuous: true }));
     const target = await deps.blobs.resumeWrite(joinedKey(assetId));
     try {
       await target.restart();

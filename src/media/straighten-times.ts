@@ -1,0 +1,197 @@
+/** Times of one stream's packets in file (decode) order, in ticks; NaN where a packet has none. */
+export interface PacketTimes {
+  readonly dts: readonly number[];
+  readonly pts: readonly number[];
+}
+
+export interface StraightTimes {
+  /** Packets whose time was wrong and is now an estimate. */
+  readonly wrong: number;
+  /** Recordings in the stream: one more than its clock jumps. */
+  readonly recordings: number;
+  /** For each packet the number of its recording, from 0. */
+  readonly recording: Int32Array;
+  /** Strictly growing within a recording. NaN only in streams of which most packets have none. */
+  readonly dts: Float64Array;
+  /** NaN where the packet had none. */
+  readonly pts: Float64Array;
+}
+
+/** A hole this long in a transport or program stream is a jump of its clock, not a picture shown for so long. */
+export const MAX_STEP_SECONDS = 10;
+/** Packets back in which the one before a wrong run is looked for: more than one PES packet of sound holds. */
+const WINDOW = 64;
+/** A jump must explain this many packets: a shorter run that leaves the line of times and comes back is a wrong time. */
+const JUMP_COST = 30;
+/** Pictures wait less than this to be shown (ISO/IEC 13818-1, 2.4.2.7), beside what most pictures of the stream wait. */
+const DELAY_TOLERANCE_SECONDS = 1;
+/** Pictures before and after in decode order among which the place of one without a time is looked for. */
+const NEIGHBOURS = 16;
+
+/**
+ * Tells wrong times of single packets, which a flipped bit makes, from jumps of the clock, where another recording begins,
+ * and gives the wrong ones the time that their neighbours leave free.
+ * @param maxStepSeconds a longer step forward is a jump too
+ */
+export const straightenTimes = (
+  { dts, pts }: PacketTimes,
+  ticksPerSecond: number,
+  maxStepSeconds = MAX_STEP_SECONDS,
+): StraightTimes => {
+  const timed = Int32Array.from(dts.keys()).filter((packet) => !Number.isNaN(dts[packet]!));
+  const recording = new Int32Array(dts.length);
+  const chain = findChain(
+    Float64Array.from(timed, (packet) => dts[packet]!),
+    maxStepSeconds * ticksPerSecond,
+  );
+  // Most times missing or wrong: these are not single errors, and nothing says what would be right.
+  if (chain.length * 2 < dts.length)
+    return { wrong: 0, recordings: 1, recording, dts: Float64Array.from(dts), pts: Float64Array.from(pts) };
+  const right = new Uint8Array(dts.length);
+  let recordings = 1;
+  let last = 0;
+  for (const { at, jump } of chain) {
+    const packet = timed[at]!;
+    recording.fill(recordings - 1, last, packet);
+    if (jump) recordings += 1;
+    right[packet] = 1;
+    last = packet;
+  }
+  recording.fill(recordings - 1, last);
+  const step = medianStep(dts, right, recording);
+  const straight = fillDts(dts, right, recording, step);
+  // One time that serves for both is wrong for both.
+  const known = Float64Array.from(pts, (time, packet) =>
+    time === dts[packet] && !right[packet] ? Number.POSITIVE_INFINITY : time,
+  );
+  const shown = straightenPts(known, straight, recording, step, DELAY_TOLERANCE_SECONDS * ticksPerSecond);
+  let wrong = 0;
+  for (let packet = 0; packet < dts.length; packet += 1)
+    if ((!Number.isNaN(dts[packet]!) && !right[packet]) || differs(pts[packet]!, shown[packet]!)) wrong += 1;
+  return { wrong, recordings, recording, dts: straight, pts: shown };
+};
+
+const differs = (a: number, b: number): boolean => a !== b && !Number.isNaN(a);
+
+/** The longest sequence of times that grow in steps, where leaving the line for another costs `JUMP_COST`. */
+const findChain = (times: Float64Array, maxStep: number): { at: number; jump: boolean }[] => {
+  const follows = (before: number, at: number): boolean => {
+    const step = times[at]! - times[before]!;
+    return step >= 0 && step <= maxStep;
+  };
+  const score = new Int32Array(times.length);
+  const from = new Int32Array(times.length).fill(-1);
+  const jumped = new Uint8Array(times.length);
+  let trouble = Number.NEGATIVE_INFINITY;
+  let best = 0;
+  for (let at = 0; at < times.length; at += 1) {
+    if (at > 0 && !follows(at - 1, at)) trouble = at;
+    // Far from any trouble the packet before is the best.
+    const window = at - trouble <= WINDOW ? WINDOW : 1;
+    score[at] = 1;
+    for (let before = at - 1; before >= Math.max(at - window, 0); before -= 1) {
+      const jump = follows(before, at) ? 0 : JUMP_COST;
+      const sum = score[before]! + 1 - jump;
+      if (sum <= score[at]!) continue;
+      score[at] = sum;
+      from[at] = before;
+      jumped[at] = jump > 0 ? 1 : 0;
+    }
+    if (score[at]! >= score[best]!) best = at;
+  }
+  const chain: { at: number; jump: boolean }[] = [];
+  for (let at = times.length > 0 ? best : -1; at >= 0; at = from[at]!) chain.push({ at, jump: jumped[at] === 1 });
+  return chain.reverse();
+};
+
+const quantile = (sorted: Float64Array, share: number): number =>
+  sorted[Math.min(Math.floor(sorted.length * share), sorted.length - 1)] ?? 0;
+
+const medianStep = (dts: readonly number[], right: Uint8Array, recording: Int32Array): number => {
+  const steps: number[] = [];
+  for (let packet = 1; packet < dts.length; packet += 1)
+    if (right[packet] && right[packet - 1] && recording[packet] === recording[packet - 1])
+      steps.push(dts[packet]! - dts[packet - 1]!);
+  return Math.max(quantile(Float64Array.from(steps).sort(), 0.5), 1);
+};
+
+/** Packets without a right time lie evenly between the two beside them, or one step apart at an end of the recording. */
+const fillDts = (dts: readonly number[], right: Uint8Array, recording: Int32Array, step: number): Float64Array => {
+  const filled = Float64Array.from(dts);
+  for (let start = 0; start < dts.length; ) {
+    if (right[start]) {
+      start += 1;
+      continue;
+    }
+    let end = start + 1;
+    while (end < dts.length && !right[end]) end += 1;
+    const before = start > 0 ? filled[start - 1]! : undefined;
+    const continues = end < dts.length && (start === 0 || recording[end] === recording[start - 1]);
+    const after = continues ? dts[end]! : undefined;
+    const stride = before !== undefined && after !== undefined ? (after - before) / (end - start + 1) : step;
+    for (let packet = start; packet < end; packet += 1)
+      filled[packet] =
+        before !== undefined
+          ? Math.round(before + stride * (packet - start + 1))
+          : Math.round((after ?? 0) - stride * (end - packet));
+    start = end;
+  }
+  for (let packet = 1; packet < filled.length; packet += 1)
+    if (recording[packet] === recording[packet - 1])
+      filled[packet] = Math.max(filled[packet]!, filled[packet - 1]! + 1);
+  return filled;
+};
+
+/** A picture that waits much longer than the others of the stream, or is shown before it is decoded, has a wrong time. */
+const straightenPts = (
+  pts: Float64Array,
+  dts: Float64Array,
+  recording: Int32Array,
+  step: number,
+  tolerance: number,
+): Float64Array => {
+  const delays = pts.map((time, packet) => time - dts[packet]!);
+  const sorted = delays.filter((delay) => Number.isFinite(delay)).sort();
+  const low = quantile(sorted, 0.05);
+  const high = quantile(sorted, 0.95);
+  const margin = high - low + tolerance;
+  const wrong: number[] = [];
+  const shown = pts.map((time, packet) => {
+    // Without a time there is nothing to compare.
+    if (!(delays[packet]! < low - margin || delays[packet]! > high + margin)) return time;
+    wrong.push(packet);
+    return Number.NaN;
+  });
+  for (const packet of wrong) {
+    const usual = dts[packet]! + quantile(sorted, 0.5);
+    shown[packet] = high === low ? usual : findFreePlace(shown, recording, packet, usual, step);
+  }
+  return shown;
+};
+
+/** The place in the times around a picture that is nearest to `usual` and has room for one. */
+const findFreePlace = (
+  shown: Float64Array,
+  recording: Int32Array,
+  packet: number,
+  usual: number,
+  step: number,
+): number => {
+  const from = Math.max(packet - NEIGHBOURS, 0);
+  const near = shown
+    .subarray(from, packet + NEIGHBOURS + 1)
+    .filter((time, at) => !Number.isNaN(time) && recording[from + at] === recording[packet])
+    .sort();
+  let place = usual;
+  let nearest = Number.POSITIVE_INFINITY;
+  for (let at = 1; at < near.length; at += 1) {
+    const [before, after] = [near[at - 1]!, near[at]!];
+    if (after - before < 1.5 * step) continue;
+    const margin = Math.min(step, (after - before) / 2);
+    const free = Math.min(Math.max(usual, before + margin), after - margin);
+    if (Math.abs(free - usual) >= nearest) continue;
+    nearest = Math.abs(free - usual);
+    place = Math.round(free);
+  }
+  return place;
+};
