@@ -42,3 +42,17 @@ export const playAll = async (serverUrl: string, playbackId: string): Promise<Re
   }
   return digests;
 };
+
+/** Every file below a multivariant playlist in order, by its own address, with the digest of its bytes. */
+export const playTree = async (master: string): Promise<{ url: string; digest: string }[]> => {
+  const played: { url: string; digest: string }[] = [];
+  for (const playlist of new Set(addressesIn(await fetchText(master), master))) {
+    for (const url of await segmentsOf(playlist)) {
+      const digest = createHash('sha256')
+        .update(await fetchBytes(url))
+        .digest('hex');
+      played.push({ url, digest });
+    }
+  }
+  return played;
+};
