@@ -1,14 +1,18 @@
 import { AV_BUFFERSRC_FLAG_KEEP_REF } from 'node-av/constants';
 import { avGetPixFmtName, type FilterContext, FilterGraph, type Frame } from 'node-av/lib';
-import type { PictureChain } from '../media/plan.js';
+import { overlayPixels } from '../media/overlay-geometry.js';
+import type { OverlayPlacement, PictureChain } from '../media/plan.js';
 import type { Rational } from '../media/source-facts.js';
 import { check, failMedia, isDrained, NO_PTS, newFrame } from './av.js';
 import { burnTestMark } from './burn-test-mark.js';
 import { MATRICES, PRIMARIES, RANGES, TRANSFERS } from './colour-names.js';
+import { loadOverlayPixels } from './overlay-image.js';
 import type { Crop } from './video-reader.js';
 
 export interface PictureFilterSettings {
   readonly picture: PictureChain;
+  /** Files of the overlays of `picture`, in their order. */
+  readonly overlayPaths?: readonly string[] | undefined;
   readonly crop: Crop | undefined;
   /** Result, after rotation. */
   readonly width: number;
@@ -17,6 +21,9 @@ export interface PictureFilterSettings {
   readonly timeBase: Rational;
   readonly threads: number;
 }
+
+/** Seconds; no picture of a source is as early. */
+const BEFORE_ALL = -1_000_000_000n;
 
 const TURNS = { 0: [], 90: ['transpose=clock'], 180: ['hflip', 'vflip'], 270: ['transpose=cclock'] } as const;
 
@@ -59,6 +66,26 @@ const describeChain = ({ picture, crop, width, height }: PictureFilterSettings, 
     'format=yuv420p',
   ].join(',');
 };
+
+/** The images laid over `[main]`, each an input of its own that gives one picture, and the result as `[shown]`. */
+const describeOverlays = (overlays: readonly OverlayPlacement[], frame: { width: number; height: number }): string =>
+  overlays
+    .map((overlay, number) => {
+      const { left, top, width, height, crop } = overlayPixels(overlay, frame);
+      const chain = [
+        `buffer@overlay${number}=video_size=${overlay.image.width}x${overlay.image.height}:pix_fmt=rgba:time_base=1/1:pixel_aspect=1/1`,
+        ...(crop ? [`crop=${crop.width}:${crop.height}:${crop.left}:${crop.top}:exact=1`] : []),
+        ...(overlay.opacity < 1 ? [`colorchannelmixer=aa=${overlay.opacity}`] : []),
+        `scale=${width}:${height}:flags=bicubic+accurate_rnd:out_color_matrix=bt709:out_range=tv`,
+        'format=yuva420p',
+      ].join(',');
+      const [below, above] = [
+        number === 0 ? 'main' : `laid${number}`,
+        number + 1 === overlays.length ? 'shown' : `laid${number + 1}`,
+      ];
+      return `${chain}[image${number}];[${below}][image${number}]overlay=${left}:${top}:format=yuv420:eof_action=repeat[${above}]`;
+    })
+    .join(';');
 
 /** Turns decoded pictures into pictures of one rung; the graph is built again when the pictures change their shape. */
 export class PictureFilter {
@@ -105,13 +132,18 @@ export class PictureFilter {
   private build(frame: Frame): void {
     const { num, den } = this.settings.timeBase;
     const aspect = frame.sampleAspectRatio;
-    const chain = [
+    const { overlays = [] } = this.settings.picture;
+    const { overlayPaths = [] } = this.settings;
+    const main = [
       `buffer@in=video_size=${frame.width}x${frame.height}:pix_fmt=${frame.format}:time_base=${num}/${den}` +
         `:pixel_aspect=${aspect.num > 0 ? aspect.num : 1}/${aspect.num > 0 ? aspect.den : 1}` +
         `:colorspace=${frame.colorSpace}:range=${frame.colorRange}`,
       describeChain(this.settings, frame),
-      'buffersink@out',
     ].join(',');
+    const chain =
+      overlays.length === 0
+        ? `${main},buffersink@out`
+        : `${main}[main];${describeOverlays(overlays, this.settings)};[shown]format=yuv420p,buffersink@out`;
     const graph = new FilterGraph();
     graph.alloc();
     try {
@@ -121,6 +153,9 @@ export class PictureFilter {
       const input = graph.getFilter('buffer@in');
       const output = graph.getFilter('buffersink@out');
       if (input === null || output === null) throw failMedia('filter', 'no input or output');
+      overlays.forEach((overlay, number) => {
+        feedOverlay(graph.getFilter(`buffer@overlay${number}`), overlay, overlayPaths[number]);
+      });
       [this.graph, this.input, this.output] = [graph, input, output];
     } catch (error) {
       graph.free();
@@ -146,3 +181,16 @@ export class PictureFilter {
     }
   }
 }
+
+/** One picture before all others, and no more. */
+const feedOverlay = (input: FilterContext | null, { image }: OverlayPlacement, path: string | undefined): void => {
+  if (input === null || path === undefined) throw failMedia('filter', 'no input for an overlay');
+  const frame = loadOverlayPixels(path, image);
+  try {
+    frame.pts = BEFORE_ALL;
+    check(input.buffersrcAddFrameSync(frame), 'filter overlay');
+    check(input.buffersrcAddFrameSync(null), 'filter overlay');
+  } finally {
+    frame.free();
+  }
+};

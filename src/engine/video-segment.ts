@@ -71,7 +71,8 @@ const encodeSegment = (job: VideoSegmentJob, reader: VideoReader): VideoSegmentR
     held = cloneFrame(frame);
   };
   const showsPictures = startTicks <= job.lastPictureTicks;
-  const filterSettings = { picture, crop: reader.crop, width, height, timeBase, threads };
+  const { overlayPaths } = job;
+  const filterSettings = { picture, overlayPaths, crop: reader.crop, width, height, timeBase, threads };
   const filter = new PictureFilter(filterSettings, showsPictures ? emit : hold);
   try {
     const pictureCount = showsPictures

@@ -70,3 +70,56 @@ const align = (
   if (edge === 'left' || edge === 'top') return margin;
   return edge === 'right' || edge === 'bottom' ? 1 - margin - size : 0.5 - size / 2 + margin;
 };
+
+/** The size at which an image is kept: no larger than the largest place it can get, aspect kept. */
+export const fitOverlay = (natural: Size, { maxWidth, maxHeight }: { maxWidth: number; maxHeight: number }): Size => {
+  const scale = Math.min(1, Math.max(maxWidth / natural.width, maxHeight / natural.height));
+  return {
+    width: Math.max(1, Math.round(natural.width * scale)),
+    height: Math.max(1, Math.round(natural.height * scale)),
+  };
+};
+
+/** How much larger than the frame a picture may become on its way. */
+const MAX_ENLARGED = 2;
+
+export interface OverlayPixels extends Size {
+  /** Of the upper left corner on the frame; may be negative. */
+  readonly left: number;
+  readonly top: number;
+  /** The part of the stored image that is used; absent: all of it. */
+  readonly crop?: Size & { readonly left: number; readonly top: number };
+}
+
+/** Whole pixels of a place on a frame of this size. Of an image that is drawn far too large only the visible part is used. */
+export const overlayPixels = (
+  { left, top, width, height, image }: Omit<OverlayPlacement, 'assetId' | 'input' | 'opacity'>,
+  frame: Size,
+): OverlayPixels => {
+  const pixels = (value: number, length: number): number => Math.max(1, Math.round(value * length));
+  if (width <= MAX_ENLARGED && height <= MAX_ENLARGED) {
+    return {
+      left: Math.round(left * frame.width),
+      top: Math.round(top * frame.height),
+      width: pixels(width, frame.width),
+      height: pixels(height, frame.height),
+    };
+  }
+  const across = visible(left, width, image.width);
+  const down = visible(top, height, image.height);
+  return {
+    left: Math.round(across.at * frame.width),
+    top: Math.round(down.at * frame.height),
+    width: pixels(across.length, frame.width),
+    height: pixels(down.length, frame.height),
+    crop: { left: across.first, top: down.first, width: across.count, height: down.count },
+  };
+};
+
+/** Along one axis: the whole pixels of the image that touch the frame, and where they lie on it. */
+const visible = (at: number, length: number, pixels: number) => {
+  const first = Math.min(Math.max(Math.floor((-at / length) * pixels), 0), pixels - 1);
+  const end = Math.max(Math.min(Math.ceil(((1 - at) / length) * pixels), pixels), first + 1);
+  const pixel = length / pixels;
+  return { first, count: end - first, at: at + first * pixel, length: (end - first) * pixel };
+};

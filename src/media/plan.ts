@@ -80,6 +80,8 @@ export interface OverlayPlacement {
   readonly height: number;
   /** 0 to 1, on top of the image's own transparency. */
   readonly opacity: number;
+  /** Pixels of the stored image. */
+  readonly image: { readonly width: number; readonly height: number };
 }
 
 export interface VideoRendition {

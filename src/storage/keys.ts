@@ -6,8 +6,8 @@ export const mezzanineIndexKey = (assetId: string): string => `assets/${assetId}
 /** A copy of an MPEG stream with its recordings laid end to end. */
 export const joinedKey = (assetId: string): string => `assets/${assetId}/joined.ts`;
 export const joinedIndexKey = (assetId: string): string => `assets/${assetId}/joined-index.bin`;
-/** The image of the overlay that input `position` brings. */
-export const overlayKey = (assetId: string, position: number): string => `assets/${assetId}/overlay-${position}.png`;
+/** The pixels (RGBA) of the overlay that input `position` brings. */
+export const overlayKey = (assetId: string, position: number): string => `assets/${assetId}/overlay-${position}.rgba`;
 /** The file of a further audio track. */
 export const trackSourceKey = (assetId: string, trackId: string): string =>
   `assets/${assetId}/tracks/${trackId}/source`;
