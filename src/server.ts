@@ -20,6 +20,7 @@ import { createAccessCheck } from './domain/playback/check-access.js';
 import { createPlayableFinder } from './domain/playback/find-playable.js';
 import { createUploadUrls } from './domain/uploads/upload-url.js';
 import { createUploadWriters } from './domain/uploads/upload-writer.js';
+import { keepConfiguredWebhook } from './domain/webhooks/configured-webhook.js';
 import { createApp } from './http/app.js';
 import { imageRoutes } from './http/image/image-routes.js';
 import { createMetricsApp } from './http/ops/metrics.js';
@@ -147,6 +148,7 @@ export const createKinora = async (config: Config, overrides: Overrides = {}): P
     const { token } = config;
     const first = await bootstrap(database, token ? { token } : {}, clock);
     newToken = first.newToken;
+    await keepConfiguredWebhook(database, { url: config.webhookUrl, secret: config.webhookSecret }, clock);
 
     const producer = createSegmentProducer({ store, pool, blobs, clock, logger, metrics });
     phases.push({ name: 'segment producer', end: () => producer.stop() });

@@ -6,12 +6,14 @@ import { envCommands } from './env.js';
 import { restore } from './restore.js';
 import { serve } from './serve.js';
 import { tokenCommands } from './token.js';
+import { webhookCommands } from './webhook.js';
 
 /** Every command by the words that call it. */
 export const commands: Readonly<Record<string, Command>> = {
   serve,
   ...assetCommands,
   ...tokenCommands,
+  ...webhookCommands,
   ...envCommands,
   doctor,
   backup,

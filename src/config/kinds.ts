@@ -27,7 +27,10 @@ export const text: Kind<string> = {
 export const textList: Kind<readonly string[]> = {
   form: 'texts with commas',
   parse: (value) => {
-    const parts = text.parse(value).split(',').map((part) => part.trim().toLowerCase());
+    const parts = text
+      .parse(value)
+      .split(',')
+      .map((part) => part.trim().toLowerCase());
     if (parts.every((part) => part !== '')) return parts;
     throw wrong('a comma list without empty entries', value);
   },
@@ -125,6 +128,24 @@ export const baseUrl: Kind<string> = {
       return url.href.replace(/\/+$/, '');
     }
     throw wrong('an address such as https://video.example.org, without query and credentials', value);
+  },
+};
+
+/** Never repeats the text: it may hold credentials. */
+export const webhookUrl: Kind<string> = {
+  form: 'http(s) address',
+  parse: (value) => {
+    if (/^https?:\/\/[^\s\\/?#][^\s\\]*$/i.test(value) && URL.canParse(value) && value.length <= 2048) return value;
+    throw new Error('must be an address such as https://example.org/webhooks');
+  },
+};
+
+/** Never repeats the text. */
+export const signingSecret: Kind<string> = {
+  form: '16 to 255 printable characters',
+  parse: (value) => {
+    if (/^[\x21-\x7e]{16,255}$/.test(value)) return value;
+    throw new Error('must be 16 to 255 printable ASCII characters without blanks');
   },
 };
 

@@ -13,9 +13,11 @@ import {
   oneOf,
   rate,
   s3Setting,
+  signingSecret,
   sizeBytes,
   text,
   textList,
+  webhookUrl,
   wholeNumber,
 } from './kinds.js';
 
@@ -148,6 +150,20 @@ export const options = {
     section: 'Sources',
     default: 'Kinora/0.1',
     doc: 'The `User-Agent` of downloads.',
+  },
+  webhookUrl: {
+    kind: webhookUrl,
+    variable: 'KINORA_WEBHOOK_URL',
+    section: 'Webhooks',
+    secret: true,
+    doc: 'A webhook of the default environment that is kept as long as this is set; needs `KINORA_WEBHOOK_SECRET`.',
+  },
+  webhookSecret: {
+    kind: signingSecret,
+    variable: 'KINORA_WEBHOOK_SECRET',
+    section: 'Webhooks',
+    secret: true,
+    doc: 'Signing secret of the webhook that `KINORA_WEBHOOK_URL` names.',
   },
   eventRetentionMs: {
     kind: durationMs,

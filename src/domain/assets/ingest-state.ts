@@ -1,6 +1,7 @@
 import { isLanguageCode } from '../../api/language-code.js';
 import type { Database } from '../../db/database.js';
 import type { NewRow } from '../../db/schema.js';
+import { findAssetById } from '../../db/tables/asset.js';
 import {
   countCrash,
   findIngest,
@@ -17,6 +18,7 @@ import { newId } from '../../lib/ids.js';
 import type { AssetProperties } from '../../media/asset-properties.js';
 import type { Plan } from '../../media/plan.js';
 import type { SourceFacts } from '../../media/source-facts.js';
+import { recordAssetEvent } from '../events/record-asset-event.js';
 
 export interface ReadyAsset {
   readonly properties: AssetProperties;
@@ -25,7 +27,10 @@ export interface ReadyAsset {
   readonly inputSettings: Record<string, unknown>;
 }
 
-/** What the ingest job reads and writes of an asset. Writes after deletion or after a final status do nothing. */
+/**
+ * What the ingest job reads and writes of an asset. Writes after deletion or after a final status do nothing; what receivers
+ * of webhooks are to know is recorded with each change.
+ */
 export interface IngestState {
   /** Undefined when the asset was deleted. */
   find(assetId: string): Promise<IngestRow | undefined>;
@@ -58,9 +63,15 @@ export const createIngestState = (database: Database, clock: Clock): IngestState
     savePlan: async (assetId, plan) => {
       await saveMedia(db, assetId, { plan });
     },
-    saveReasons: async (assetId, reasons) => {
-      await updatePreparing(db, assetId, { non_standard_input_reasons: JSON.stringify(reasons) });
-    },
+    saveReasons: (assetId, reasons) =>
+      database.transaction(async (tx) => {
+        // A run after a restart finds the same again: told once.
+        const isNews = (await findAssetById(tx, assetId))?.non_standard_input_reasons === null;
+        const change = { non_standard_input_reasons: JSON.stringify(reasons) };
+        if ((await updatePreparing(tx, assetId, change)) && isNews) {
+          await recordAssetEvent({ clock }, tx, 'video.asset.non_standard_input_detected', assetId);
+        }
+      }),
     setProgress: async (assetId, state, percent) => {
       await updatePreparing(db, assetId, { progress_state: state, progress: percent });
     },
@@ -74,17 +85,21 @@ export const createIngestState = (database: Database, clock: Clock): IngestState
           progress: 100,
           ready_at: clock.now(),
         });
-        if (changed) await insertTracks(tx, trackRows(assetId, ready));
-        return changed;
+        if (!changed) return false;
+        await insertTracks(tx, trackRows(assetId, ready));
+        await recordAssetEvent({ clock }, tx, 'video.asset.ready', assetId);
+        return true;
       }),
-    fail: async (assetId, error) => {
-      await updatePreparing(db, assetId, {
-        status: 'errored',
-        progress_state: 'errored',
-        progress: -1,
-        error: JSON.stringify(assetErrors(error)),
-      });
-    },
+    fail: (assetId, error) =>
+      database.transaction(async (tx) => {
+        const changed = await updatePreparing(tx, assetId, {
+          status: 'errored',
+          progress_state: 'errored',
+          progress: -1,
+          error: JSON.stringify(assetErrors(error)),
+        });
+        if (changed) await recordAssetEvent({ clock }, tx, 'video.asset.errored', assetId);
+      }),
   };
 };
 

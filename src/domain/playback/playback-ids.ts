@@ -7,6 +7,7 @@ import { findPlaybackId, insertPlaybackIds, removePlaybackId } from '../../db/ta
 import { KinoraError } from '../../lib/errors.js';
 import { isId, newId } from '../../lib/ids.js';
 import type { DomainContext } from '../context.js';
+import { recordAssetEvent } from '../events/record-asset-event.js';
 import { addUnknownDrmConfiguration } from './drm.js';
 
 /** One id per policy, duplicates included. */
@@ -40,6 +41,7 @@ export const createPlaybackId = async (
     if (!(await lockAsset(tx, environmentId, assetId, 'forChild'))) throw new KinoraError('not_found');
     const owner = { environmentId, assetId, createdAt: context.clock.now() };
     const [created] = await makePlaybackIds(tx, owner, [request.policy]);
+    await recordAssetEvent(context, tx, 'video.asset.updated', assetId);
     return created!;
   });
 };
@@ -65,8 +67,10 @@ export const deletePlaybackId = async (
   assetId: string,
   playbackId: string,
 ): Promise<void> => {
-  const removed =
-    isId(playbackId) && (await removePlaybackId(context.database.queryable, environmentId, assetId, playbackId));
-  if (!removed) throw new KinoraError('not_found');
+  if (!isId(playbackId)) throw new KinoraError('not_found');
+  await context.database.transaction(async (tx) => {
+    if (!(await removePlaybackId(tx, environmentId, assetId, playbackId))) throw new KinoraError('not_found');
+    await recordAssetEvent(context, tx, 'video.asset.updated', assetId);
+  });
   context.onPlaybackIdDeleted(playbackId);
 };

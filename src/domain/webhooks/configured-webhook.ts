@@ -1,0 +1,54 @@
+import type { Database } from '../../db/database.js';
+import { listEnvironments } from '../../db/tables/environment.js';
+import {
+  findConfiguredWebhook,
+  findWebhookByAddress,
+  insertWebhook,
+  removeWebhook,
+  updateWebhook,
+} from '../../db/tables/webhook.js';
+import type { Clock } from '../../lib/clock.js';
+import { KinoraError } from '../../lib/errors.js';
+import { newShortId } from '../../lib/ids.js';
+
+export interface ConfiguredWebhook {
+  readonly url?: string | undefined;
+  readonly secret?: string | undefined;
+}
+
+/**
+ * Makes the default environment have the webhook that the configuration names, enabled and with its secret, or removes the one
+ * that an earlier configuration named. One with the same address that was made by the API is taken over.
+ * @throws KinoraError `config_invalid` when only one of address and secret is given
+ */
+export const keepConfiguredWebhook = async (
+  database: Database,
+  { url, secret }: ConfiguredWebhook,
+  clock: Clock,
+): Promise<void> => {
+  if ((url === undefined) !== (secret === undefined)) {
+    throw new KinoraError('config_invalid', {
+      messages: ['KINORA_WEBHOOK_URL and KINORA_WEBHOOK_SECRET belong together: set both or neither.'],
+    });
+  }
+  await database.transaction(async (tx) => {
+    const [environment] = await listEnvironments(tx);
+    const environmentId = environment!.id;
+    const before = await findConfiguredWebhook(tx);
+    const same = url === undefined ? undefined : await findWebhookByAddress(tx, environmentId, url);
+    if (before && (url === undefined || (same && same.id !== before.id))) {
+      await removeWebhook(tx, before.environment_id, before.id);
+    }
+    if (url === undefined || secret === undefined) return;
+    const wanted = { address: url, signing_secret: secret, enabled: true, configured: true };
+    const existing = same ?? before;
+    if (existing) await updateWebhook(tx, existing.id, wanted);
+    else
+      await insertWebhook(tx, {
+        ...wanted,
+        id: newShortId(),
+        environment_id: environmentId,
+        created_at: clock.now(),
+      });
+  });
+};
