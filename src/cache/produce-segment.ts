@@ -1,21 +1,19 @@
 import { availableParallelism } from 'node:os';
 import type { Clock } from '../lib/clock.js';
-import { isKinoraError, KinoraError } from '../lib/errors.js';
+import { KinoraError } from '../lib/errors.js';
 import { AUDIO_RENDITION, findSegment, type SegmentTarget } from '../media/find-segment.js';
 import { writeAudioInit, writeVideoInit } from '../media/mp4-boxes.js';
 import type { AudioPlan, Plan, VideoPlan, VideoRendition } from '../media/plan.js';
 import { type MediaPool, type MediaPriority, mediaPriority } from '../pool/media-pool.js';
-import type { MediaJob, MediaResults } from '../pool/protocol.js';
 import { readResult } from '../pool/read-result.js';
-import type { BlobStore } from '../storage/blob-store.js';
+import type { BlobStore, LocalBlob } from '../storage/blob-store.js';
 import { joinedKey, mezzanineKey, sourceKey } from '../storage/keys.js';
 import type { Logger } from '../telemetry/logger.js';
 import type { Metrics } from '../telemetry/metrics.js';
-import { keyPath } from './cache-path.js';
-import { createCrashMemory } from './crash-memory.js';
+import { createFileMaker, type Work } from './file-maker.js';
 import { createReadAhead } from './read-ahead.js';
 import { audioChunkJob, audioChunkRange, tighterEncoder, videoConfigJob, videoSegmentJob } from './segment-jobs.js';
-import type { CachedFile, CacheKey, Production, SegmentStore } from './segment-store.js';
+import type { CachedFile, CacheKey, SegmentStore } from './segment-store.js';
 import { verifyAudioInit, verifyAudioSegment, verifyVideoInit, verifyVideoSegment } from './verify-segment.js';
 
 /** What a segment is made from. */
@@ -58,22 +56,10 @@ const MAX_SIZE_TRIES = 4;
 const MAX_SEGMENT_BYTES = 256 * 2 ** 20;
 const READ_AHEAD_IDLE_MS = 15_000;
 
-/** What runs for a key, so that a viewer who arrives later can raise it. */
-interface Work {
-  priority: MediaPriority;
-  job?: MediaJob;
-}
-
 export const createSegmentProducer = (deps: SegmentProducerDeps): SegmentProducer => {
   const { store, pool, blobs, clock, logger } = deps;
   const cores = availableParallelism();
-  const works = new Map<string, Work>();
-  const crashes = createCrashMemory(clock);
-
-  const run = <J extends MediaJob>(job: J, work: Work, production: Production): Promise<MediaResults[J['kind']]> => {
-    work.job = job;
-    return pool.run(job, { priority: work.priority, signal: production.signal });
-  };
+  const maker = createFileMaker({ store, pool, clock });
 
   /** Fewer threads for work that nobody waits for. */
   const threadsFor = (priority: MediaPriority): number =>
@@ -84,29 +70,28 @@ export const createSegmentProducer = (deps: SegmentProducerDeps): SegmentProduce
     { video, rendition, number }: { video: VideoPlan; rendition: VideoRendition; number: number },
     key: CacheKey,
     work: Work,
-    production: Production,
   ): Promise<void> => {
-    const blob = await blobs.openLocal(video.access === 'mezzanine' ? mezzanineKey(asset.id) : playedKey(asset));
+    const blob = await openPictures(blobs, asset);
     try {
       const seconds = (video.boundaries[number + 1]! - video.boundaries[number]!) / video.timescale;
       let encoder = rendition.encoder;
       for (let attempt = 1; ; attempt++) {
-        const outPath = production.temporaryPath();
+        const outPath = work.production.temporaryPath();
         const threads = threadsFor(work.priority);
         const target = { sourcePath: blob.path, outPath, threads, ...(encoder && { encoder }) };
-        const result = await run(videoSegmentJob(video, rendition, number, target), work, production);
+        const result = await work.run(videoSegmentJob(video, rendition, number, target));
         const bytes = await readResult(outPath, MAX_SEGMENT_BYTES);
         const difference = verifyVideoSegment(bytes, video, number, result);
         if (difference > 0) {
           logger.warn({ asset_id: asset.id, segment: number, difference }, 'a segment lacks or repeats pictures');
         }
         const factor = (bytes.length * 8) / seconds / rendition.bandwidth;
-        if (factor <= 1 || !encoder) return await production.commit(key, bytes);
+        if (factor <= 1 || !encoder) return await work.production.commit(key, bytes);
         const fields = { asset_id: asset.id, rendition: rendition.name, segment: number, factor, attempt };
         if (attempt === MAX_SIZE_TRIES) {
           // Larger than promised is still better for a viewer than a hole.
           logger.warn(fields, 'a segment stays larger than its rendition promises');
-          return await production.commit(key, bytes);
+          return await work.production.commit(key, bytes);
         }
         logger.info(fields, 'a segment is larger than its rendition promises and is encoded again');
         encoder = tighterEncoder(encoder, factor, attempt);
@@ -122,34 +107,30 @@ export const createSegmentProducer = (deps: SegmentProducerDeps): SegmentProduce
     keys: readonly CacheKey[],
     first: number,
     work: Work,
-    production: Production,
   ): Promise<void> => {
     const blob = await blobs.openLocal(playedKey(asset));
     try {
-      const outPaths = keys.map(() => production.temporaryPath());
-      await run(audioChunkJob(audio, first, blob.path, outPaths), work, production);
+      const outPaths = keys.map(() => work.production.temporaryPath());
+      await work.run(audioChunkJob(audio, first, blob.path, outPaths));
       const segments = await Promise.all(outPaths.map((path) => readResult(path, MAX_SEGMENT_BYTES)));
       for (const [index, bytes] of segments.entries()) verifyAudioSegment(bytes, audio, first + index);
-      for (const [index, bytes] of segments.entries()) await production.commit(keys[index]!, bytes);
+      for (const [index, bytes] of segments.entries()) await work.production.commit(keys[index]!, bytes);
     } finally {
       await blob.release();
     }
   };
 
-  const makeInit = async (target: SegmentTarget, key: CacheKey, work: Work, production: Production): Promise<void> => {
-    const bytes = target.kind === 'audio' ? audioInit(target.audio) : await videoInit(target, work, production);
-    await production.commit(key, bytes);
+  const makeInit = async (target: SegmentTarget, key: CacheKey, work: Work): Promise<void> => {
+    const bytes = target.kind === 'audio' ? audioInit(target.audio) : await videoInit(target, work);
+    await work.production.commit(key, bytes);
   };
 
   const videoInit = async (
     { video, rendition }: { video: VideoPlan; rendition: VideoRendition },
     work: Work,
-    production: Production,
   ): Promise<Uint8Array> => {
     const { width, height, encoder } = rendition;
-    const avcc = encoder
-      ? (await run(videoConfigJob(video, rendition, encoder), work, production)).avcc
-      : rendition.avcc;
+    const avcc = encoder ? (await work.run(videoConfigJob(video, rendition, encoder))).avcc : rendition.avcc;
     if (avcc === undefined) throw new Error(`rendition ${rendition.name} has neither encoder settings nor avcC`);
     const bytes = writeVideoInit({
       timescale: video.timescale,
@@ -181,30 +162,18 @@ export const createSegmentProducer = (deps: SegmentProducerDeps): SegmentProduce
     const chunk = target.kind === 'audio' && number !== 'init' ? audioChunkRange(target.audio, number) : undefined;
     const keys = chunk ? Array.from({ length: chunk.end - chunk.first }, (_, i) => keyOf(chunk.first + i)) : [key];
 
-    const waiting = works.get(keyPath(key));
-    if (waiting && priority < waiting.priority) {
-      waiting.priority = priority;
-      if (waiting.job) pool.promote(waiting.job, priority);
-    }
-    const produce = async (production: Production): Promise<void> => {
-      const source = readFileOf(asset);
-      // A chunk of sound crashes as a whole, whichever of its segments was asked for.
-      const segment = keyPath(keys[0]!);
-      crashes.check(source, segment);
-      const work: Work = { priority };
-      for (const each of keys) works.set(keyPath(each), work);
-      try {
-        if (number === 'init') await makeInit(target, key, work, production);
-        else if (target.kind === 'video') await makeVideo(asset, { ...target, number }, key, work, production);
-        else await makeAudio(asset, target.audio, keys, chunk!.first, work, production);
-      } catch (error) {
-        if (isKinoraError(error, 'media_crashed')) crashes.count(source, segment);
-        throw error;
-      } finally {
-        for (const each of keys) if (works.get(keyPath(each)) === work) works.delete(keyPath(each));
-      }
-    };
-    return store.get(key, produce, { ...(signal && { signal }), covers: keys.filter(({ file }) => file !== key.file) });
+    return maker.make({
+      key,
+      keys,
+      source: pictureFileOf(asset),
+      priority,
+      ...(signal && { signal }),
+      produce: async (work) => {
+        if (number === 'init') await makeInit(target, key, work);
+        else if (target.kind === 'video') await makeVideo(asset, { ...target, number }, key, work);
+        else await makeAudio(asset, target.audio, keys, chunk!.first, work);
+      },
+    });
   };
 
   const readAhead = createReadAhead<PlayableAsset>({
@@ -246,8 +215,12 @@ export const createSegmentProducer = (deps: SegmentProducerDeps): SegmentProduce
 
 const playedKey = ({ id, plan }: PlayableAsset): string => (plan.joined ? joinedKey(id) : sourceKey(id));
 
-/** A source that kills media processes says nothing about the mezzanine made of it. */
-const readFileOf = ({ id, plan }: PlayableAsset): string => `${id} ${plan.video?.access ?? 'source'}`;
+/** The file that pictures are read from. */
+export const openPictures = (blobs: BlobStore, asset: PlayableAsset): Promise<LocalBlob> =>
+  blobs.openLocal(asset.plan.video?.access === 'mezzanine' ? mezzanineKey(asset.id) : playedKey(asset));
+
+/** Its name: a source that kills media processes says nothing about the mezzanine made of it. */
+export const pictureFileOf = ({ id, plan }: PlayableAsset): string => `${id} ${plan.video?.access ?? 'source'}`;
 
 const audioInit = (audio: AudioPlan): Uint8Array => {
   const { sampleRate, channels, audioSpecificConfig } = audio;

@@ -1,13 +1,17 @@
+import { makeAnimated } from './animated.js';
 import { makeAudioChunk } from './audio-chunk.js';
 import { indexMp4 } from './index-mp4.js';
 import { indexSource } from './index-source.js';
 import { joinRecordings } from './join-recordings.js';
 import { measureLoudness } from './loudness.js';
 import { makeMezzanine } from './mezzanine.js';
+import { readOverlayImage } from './overlay-image.js';
 import { probe } from './probe.js';
 import { makeSample } from './sample.js';
 import { checkSanity } from './sanity.js';
 import type { MediaHandlers } from './serve-jobs.js';
+import { makeStill } from './still.js';
+import { makeStoryboard } from './storyboard.js';
 import { makeVideoConfig } from './video-config.js';
 import { makeVideoSegment } from './video-segment.js';
 
@@ -23,4 +27,8 @@ export const handlers: MediaHandlers = {
   mezzanine: makeMezzanine,
   join: joinRecordings,
   sample: makeSample,
+  'overlay-image': readOverlayImage,
+  still: makeStill,
+  animated: makeAnimated,
+  storyboard: makeStoryboard,
 };

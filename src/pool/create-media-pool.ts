@@ -50,6 +50,7 @@ const defaultDeadlineMs: Record<MediaJob['kind'], number> = {
   mezzanine: 30 * 60_000,
   join: 30 * 60_000,
   sample: 5 * 60_000,
+  'overlay-image': 30_000,
   still: 60_000,
   animated: 2 * 60_000,
   storyboard: 5 * 60_000,

@@ -1,3 +1,4 @@
+import type { StillLayout } from '../media/image-geometry.js';
 import type { AudioPlan, EncoderSettings, PictureChain } from '../media/plan.js';
 import type { Rational, SourceFacts } from '../media/source-facts.js';
 
@@ -65,6 +66,8 @@ export interface VideoSegmentJob {
     readonly picture: PictureChain;
     readonly encoder?: EncoderSettings;
   };
+  /** Files of the overlays of `picture`, in their order: plain RGBA as `OverlayImageJob` writes it. */
+  readonly overlayPaths?: readonly string[];
   /** Half the cores for a waiting viewer, one thread for background work. */
   readonly threads: number;
   readonly outPath: string;
@@ -173,6 +176,78 @@ export interface SampleJob {
   readonly seconds: number;
 }
 
+export type StillFormat = 'jpg' | 'png' | 'webp';
+
+/** The part of a `VideoPlan` that images need. All ticks are on the timeline. */
+export interface ImageSource {
+  readonly source: MediaSource;
+  readonly streamIndex: number;
+  readonly timeBase: Rational;
+  readonly zeroTicks: number;
+  readonly lastPictureTicks: number;
+  readonly picture: PictureChain;
+  /** Files of the overlays of `picture`, in their order: plain RGBA as `OverlayImageJob` writes it. */
+  readonly overlayPaths?: readonly string[];
+  readonly threads: number;
+  readonly outPath: string;
+}
+
+/** A moment, and the key frame before it where the container needs help to find it. */
+export interface ShownAt {
+  readonly ticks: number;
+  readonly seekPoint?: { readonly position: number; readonly pts: number };
+}
+
+/** One picture as an image file at `outPath`. */
+export interface StillJob extends ImageSource, ShownAt {
+  readonly kind: 'still';
+  readonly layout: StillLayout;
+  readonly format: StillFormat;
+}
+
+/** The pictures shown at `startTicks + i / framesPerSecond` as an endless animation at `outPath`. */
+export interface AnimatedJob extends ImageSource {
+  readonly kind: 'animated';
+  readonly start: ShownAt;
+  readonly endTicks: number;
+  readonly framesPerSecond: number;
+  readonly width: number;
+  readonly height: number;
+  readonly format: 'gif' | 'webp';
+}
+
+/** Pictures of many moments on one sheet at `outPath`, row by row. */
+export interface StoryboardJob extends ImageSource {
+  readonly kind: 'storyboard';
+  /** Ascending. */
+  readonly tiles: readonly ShownAt[];
+  readonly columns: number;
+  /** Of one tile. */
+  readonly width: number;
+  readonly height: number;
+  readonly format: StillFormat;
+}
+
+export interface ImageResult {
+  readonly sizeBytes: number;
+}
+
+/** Decodes an overlay image and writes its pixels (RGBA, rows without padding) to `outPath`. */
+export interface OverlayImageJob {
+  readonly kind: 'overlay-image';
+  readonly source: MediaSource;
+  /** Larger images are refused before they are decoded. */
+  readonly maxSide: number;
+  /** The stored image need not be larger than this in both directions. */
+  readonly maxWidth: number;
+  readonly maxHeight: number;
+  readonly outPath: string;
+}
+export interface OverlayImageResult {
+  readonly natural: { readonly width: number; readonly height: number };
+  readonly stored: { readonly width: number; readonly height: number };
+}
+
 export type MediaJob =
   | ProbeJob
   | IndexJob
@@ -183,7 +258,11 @@ export type MediaJob =
   | LoudnessJob
   | MezzanineJob
   | JoinJob
-  | SampleJob;
+  | SampleJob
+  | OverlayImageJob
+  | StillJob
+  | AnimatedJob
+  | StoryboardJob;
 
 export interface MediaResults {
   probe: SourceFacts;
@@ -196,6 +275,10 @@ export interface MediaResults {
   mezzanine: MezzanineResult;
   join: JoinResult;
   sample: { readonly sizeBytes: number };
+  'overlay-image': OverlayImageResult;
+  still: ImageResult;
+  animated: ImageResult;
+  storyboard: ImageResult;
 }
 
 /** Parent to child. One job at a time; a process that is no longer wanted is killed. */

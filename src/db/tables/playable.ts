@@ -3,13 +3,14 @@ import type { Row } from '../schema.js';
 
 /** What a viewer's request needs to know of a playback id, in one query; the plan is apart because it is large. */
 export type PlayableRow = Pick<Row<'playback_id'>, 'policy' | 'asset_id' | 'environment_id'> &
-  Pick<Row<'asset'>, 'status' | 'meta'>;
+  Pick<Row<'asset'>, 'status' | 'meta' | 'thumbnail_time'>;
 
 export const findPlayableRow = (db: Queryable, playbackId: string): Promise<PlayableRow | undefined> =>
   db
     .selectFrom('playback_id')
     .innerJoin('asset', 'asset.id', 'playback_id.asset_id')
-    .select(['playback_id.policy', 'playback_id.asset_id', 'playback_id.environment_id', 'asset.status', 'asset.meta'])
+    .select(['playback_id.policy', 'playback_id.asset_id', 'playback_id.environment_id'])
+    .select(['asset.status', 'asset.meta', 'asset.thumbnail_time'])
     .where('playback_id.id', '=', playbackId)
     .executeTakeFirst();
 

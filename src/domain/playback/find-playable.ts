@@ -13,6 +13,8 @@ export interface Playable {
   readonly assetId: string;
   readonly status: 'preparing' | 'ready' | 'errored';
   readonly meta: Readonly<Record<string, string>>;
+  /** Seconds; of images that ask for no time. */
+  readonly thumbnailTime?: number;
   /** Those with status `ready`, in order of creation. */
   readonly tracks: readonly Row<'track'>[];
   /** Present when the asset is ready. */
@@ -62,8 +64,25 @@ export const createPlayableFinder = (database: Database, clock: Clock): Playable
       : [[], undefined];
     // The asset can be deleted between the queries.
     if (ready && !plan) return undefined;
-    const { policy, asset_id: assetId, environment_id: environmentId, status, meta } = row;
-    return { playbackId, environmentId, policy, assetId, status, meta: meta ?? {}, tracks, ...(plan && { plan }) };
+    const {
+      policy,
+      asset_id: assetId,
+      environment_id: environmentId,
+      status,
+      meta,
+      thumbnail_time: thumbnailTime,
+    } = row;
+    return {
+      playbackId,
+      environmentId,
+      policy,
+      assetId,
+      status,
+      meta: meta ?? {},
+      ...(thumbnailTime !== null && { thumbnailTime }),
+      tracks,
+      ...(plan && { plan }),
+    };
   };
 
   return {

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import { lastOf } from '../../api/list-query.js';
 import type { SegmentProducer } from '../../cache/produce-segment.js';
@@ -15,11 +14,12 @@ import { isKinoraError, KinoraError } from '../../lib/errors.js';
 import { AUDIO_RENDITION } from '../../media/find-segment.js';
 import { metadataJson } from '../../media/metadata-json.js';
 import { pathOf } from '../plugins/api-paths.js';
-import { matchesEtag } from './byte-range.js';
 import { createOpenPlayback, immutableFor } from './open-playback.js';
 import { playbackError } from './playback-error.js';
 import { acceptsHtml, loadPlayer } from './player-page.js';
 import { sendFile } from './send-file.js';
+import { sendText } from './send-text.js';
+import { abortWhenLeft, acceptViewers, type Query } from './viewer-routes.js';
 
 export interface StreamDeps {
   readonly playables: PlayableFinder;
@@ -28,44 +28,14 @@ export interface StreamDeps {
 }
 
 const PLAYLIST = 'application/vnd.apple.mpegurl';
-const METHODS = 'GET, HEAD, OPTIONS';
-
-type Query = Record<string, string | string[] | undefined>;
 
 /** What viewers ask for: playlists, segments, metadata and the page for a browser without a player. */
 export const streamRoutes = ({ playables, access, segments }: StreamDeps): FastifyPluginAsync => {
   return async (app) => {
-    app.addHook('onRequest', async (request, reply) => {
-      reply.headers({
-        'access-control-allow-origin': '*',
-        'access-control-expose-headers': 'Content-Length, Content-Range, Accept-Ranges',
-        // Holds for playlists and refusals of public ids; segments set their own, and so does what is not public.
-        'cache-control': 'no-cache',
-      });
-      if (request.method === 'OPTIONS') {
-        const headers = { 'access-control-allow-methods': METHODS, 'access-control-allow-headers': '*' };
-        return reply.code(204).headers(headers).header('access-control-max-age', 86_400).send();
-      }
-      if (request.method !== 'GET' && request.method !== 'HEAD') {
-        reply.header('allow', METHODS);
-        throw new KinoraError('method_not_allowed');
-      }
-    });
-
+    const route = acceptViewers(app);
     const { open, openChild } = createOpenPlayback(playables, access);
     const player = await loadPlayer();
     await app.register(player.routes);
-
-    const route = <P>(
-      url: string,
-      handler: (request: FastifyRequest<{ Params: P; Querystring: Query }>, reply: FastifyReply) => Promise<unknown>,
-    ) =>
-      app.route<{ Params: P; Querystring: Query }>({
-        method: ['GET', 'HEAD', 'OPTIONS', 'POST', 'PUT', 'PATCH', 'DELETE'],
-        url,
-        exposeHeadRoute: false,
-        handler,
-      });
 
     const sendPlayback = async (
       request: FastifyRequest<{ Querystring: Query }>,
@@ -138,19 +108,4 @@ export const streamRoutes = ({ playables, access, segments }: StreamDeps): Fasti
       throw new KinoraError('not_found');
     });
   };
-};
-
-/** Aborts when the connection closes before the answer is complete. */
-const abortWhenLeft = (reply: FastifyReply): AbortSignal => {
-  const controller = new AbortController();
-  reply.raw.once('close', () => {
-    if (!reply.raw.writableFinished) controller.abort();
-  });
-  return controller.signal;
-};
-
-const sendText = (request: FastifyRequest, reply: FastifyReply, contentType: string, text: string): FastifyReply => {
-  const etag = `"${createHash('sha256').update(text).digest('hex').slice(0, 32)}"`;
-  reply.headers({ etag, 'content-type': contentType });
-  return matchesEtag(request.headers['if-none-match'], etag) ? reply.code(304).send() : reply.send(text);
 };

@@ -1,0 +1,77 @@
+import { createHash } from 'node:crypto';
+import { animatedSize, planStill, stillSize, ticksAt } from '../media/image-geometry.js';
+import type { AnimatedParameters, StoryboardFormat, ThumbnailParameters } from '../media/image-parameters.js';
+import type { Size } from '../media/ladder.js';
+import type { VideoPlan } from '../media/plan.js';
+import { listTiles, type Storyboard, sheetSize } from '../media/storyboard.js';
+import type { AnimatedJob, ImageSource, ShownAt, StillFormat, StillJob, StoryboardJob } from '../pool/protocol.js';
+
+/** From the plan to what one media process needs for one image. Pure. */
+
+/** Everything of a job but what the asset as a whole gives it and where it writes. */
+type Placeless<J> = Omit<J, 'source' | 'picture' | 'threads' | 'outPath'>;
+
+export interface PlannedImage {
+  readonly job: Placeless<StillJob> | Placeless<AnimatedJob> | Placeless<StoryboardJob>;
+  /** Of the finished image. */
+  readonly size: Size;
+}
+
+const imageSource = (video: VideoPlan): Placeless<ImageSource> => ({
+  streamIndex: video.streamIndex,
+  timeBase: video.timeBase,
+  zeroTicks: video.zeroTicks,
+  lastPictureTicks: video.lastPictureTicks,
+});
+
+const shownAt = (video: VideoPlan, seconds: number): ShownAt => {
+  const { boundaries, seekPoints, timescale, lastPictureTicks } = video;
+  const ticks = Math.min(ticksAt(seconds, timescale), lastPictureTicks);
+  const after = boundaries.findIndex((boundary) => boundary > ticks);
+  const seekPoint = seekPoints?.[after === -1 ? boundaries.length - 2 : after - 1];
+  return { ticks, ...(seekPoint && { seekPoint }) };
+};
+
+const storedSize = ({ renditions }: VideoPlan): Size => {
+  const { width, height } = renditions.at(-1)!;
+  return { width, height };
+};
+
+export const planThumbnail = (
+  video: VideoPlan,
+  parameters: ThumbnailParameters,
+  defaultSeconds: number,
+  format: StillFormat,
+): PlannedImage => {
+  const layout = planStill(storedSize(video), parameters);
+  const at = shownAt(video, parameters.timeSeconds ?? defaultSeconds);
+  return { job: { kind: 'still', ...imageSource(video), ...at, layout, format }, size: stillSize(layout) };
+};
+
+export const planAnimated = (
+  video: VideoPlan,
+  parameters: AnimatedParameters,
+  format: AnimatedJob['format'],
+): PlannedImage => {
+  const { startSeconds, endSeconds, framesPerSecond } = parameters;
+  const size = animatedSize(storedSize(video), parameters);
+  const start = shownAt(video, startSeconds);
+  const endTicks = Math.round(endSeconds * video.timescale);
+  return {
+    job: { kind: 'animated', ...imageSource(video), start, endTicks, framesPerSecond, ...size, format },
+    size,
+  };
+};
+
+export const planSheet = (video: VideoPlan, storyboard: Storyboard, format: StoryboardFormat): PlannedImage => {
+  const { window, tile, columns } = storyboard;
+  const tiles = listTiles(storyboard).map(({ start }) => shownAt(video, window.startSeconds + start));
+  return {
+    job: { kind: 'storyboard', ...imageSource(video), tiles, columns, ...tile, format },
+    size: sheetSize(storyboard),
+  };
+};
+
+/** Equal jobs make equal images. */
+export const imageFile = ({ job }: PlannedImage): string =>
+  `${job.kind}-${createHash('sha256').update(JSON.stringify(job)).digest('hex').slice(0, 32)}.${job.format}`;

@@ -1,0 +1,132 @@
+import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
+import { lastOf } from '../../api/list-query.js';
+import { type PlannedImage, planAnimated, planSheet, planThumbnail } from '../../cache/image-jobs.js';
+import type { ImageProducer } from '../../cache/produce-image.js';
+import type { AccessCheck } from '../../domain/playback/check-access.js';
+import type { PlayableFinder } from '../../domain/playback/find-playable.js';
+import type { Audience } from '../../domain/signing/verify-token.js';
+import { KinoraError } from '../../lib/errors.js';
+import {
+  parseAnimatedParameters,
+  parseStoryboardFormat,
+  parseStoryboardWindow,
+  parseThumbnailParameters,
+} from '../../media/image-parameters.js';
+import type { VideoPlan } from '../../media/plan.js';
+import { planStoryboard, writeStoryboardJson, writeStoryboardVtt } from '../../media/storyboard.js';
+import { createOpenPlayback, type OpenedPlayback } from '../stream/open-playback.js';
+import { sendFile } from '../stream/send-file.js';
+import { sendText } from '../stream/send-text.js';
+import { abortWhenLeft, acceptViewers, type Query } from '../stream/viewer-routes.js';
+import { storyboardUrl } from './storyboard-url.js';
+
+export interface ImageDeps {
+  readonly playables: PlayableFinder;
+  readonly access: AccessCheck;
+  readonly images: ImageProducer;
+  /** Base of the addresses in storyboards; absent: the host that was asked. */
+  readonly imageUrl?: string;
+}
+
+const THUMBNAILS = { jpg: 'jpg', jpeg: 'jpg', png: 'png', webp: 'webp' } as const;
+const TYPES = { jpg: 'image/jpeg', png: 'image/png', webp: 'image/webp', gif: 'image/gif' } as const;
+const DAY_SECONDS = 86_400;
+/** The time that an asset gives its images can be changed. */
+const DEFAULT_TIME_SECONDS = 60;
+
+type Request = FastifyRequest<{ Params: { playbackId: string }; Querystring: Query }>;
+
+/** An opened playback id with pictures. */
+interface Opened extends OpenedPlayback {
+  readonly video: VideoPlan;
+}
+
+/** Thumbnails, animated previews and storyboards. */
+export const imageRoutes = ({ playables, access, images, imageUrl }: ImageDeps): FastifyPluginAsync => {
+  return async (app) => {
+    const route = acceptViewers(app);
+    const { open } = createOpenPlayback(playables, access);
+
+    const openVideo = async (request: Request, reply: FastifyReply, audience: Audience): Promise<Opened> => {
+      const opened = await open(request, reply, request.params.playbackId, audience);
+      const { video } = opened.playable.plan;
+      if (!video) throw new KinoraError('not_found');
+      return { ...opened, video };
+    };
+
+    const sendImage = async (
+      request: Request,
+      reply: FastifyReply,
+      { playable, access: { signed } }: Opened,
+      image: PlannedImage,
+      maxAgeSeconds: number = DAY_SECONDS,
+    ): Promise<FastifyReply> => {
+      const left = abortWhenLeft(reply);
+      const { assetId: id, plan } = playable;
+      const cached = await images.image({ id, plan }, image, { signal: left }).catch((error: unknown) => {
+        if (left.aborted) return undefined;
+        throw error;
+      });
+      // Nobody is there to be answered.
+      if (!cached) return reply.hijack();
+      reply.header('cache-control', cacheControl(signed, maxAgeSeconds));
+      return sendFile(request, reply, cached, TYPES[image.job.format]);
+    };
+
+    for (const [extension, format] of Object.entries(THUMBNAILS)) {
+      route<Request['params']>(`/:playbackId/thumbnail.${extension}`, async (request, reply) => {
+        const opened = await openVideo(request, reply, 't');
+        const { plan, thumbnailTime } = opened.playable;
+        const parameters = parseThumbnailParameters(opened.access.modifiers);
+        const image = planThumbnail(opened.video, parameters, thumbnailTime ?? plan.durationSeconds / 2, format);
+        const maxAgeSeconds = parameters.timeSeconds === undefined ? DEFAULT_TIME_SECONDS : DAY_SECONDS;
+        return sendImage(request, reply, opened, image, maxAgeSeconds);
+      });
+    }
+
+    for (const format of ['gif', 'webp'] as const) {
+      route<Request['params']>(`/:playbackId/animated.${format}`, async (request, reply) => {
+        const opened = await openVideo(request, reply, 'g');
+        const parameters = parseAnimatedParameters(opened.access.modifiers, opened.playable.plan.durationSeconds);
+        return sendImage(request, reply, opened, planAnimated(opened.video, parameters, format));
+      });
+    }
+
+    const openStoryboard = async (request: Request, reply: FastifyReply) => {
+      const opened = await openVideo(request, reply, 's');
+      const window = parseStoryboardWindow(opened.access.modifiers, opened.playable.plan.durationSeconds);
+      return { opened, storyboard: planStoryboard(opened.video, window) };
+    };
+
+    for (const format of ['jpg', 'png', 'webp'] as const) {
+      route<Request['params']>(`/:playbackId/storyboard.${format}`, async (request, reply) => {
+        const { opened, storyboard } = await openStoryboard(request, reply);
+        return sendImage(request, reply, opened, planSheet(opened.video, storyboard, format));
+      });
+    }
+
+    const texts = {
+      vtt: { type: 'text/vtt; charset=utf-8', write: writeStoryboardVtt },
+      json: { type: 'application/json', write: writeStoryboardJson },
+    };
+    for (const [extension, { type, write }] of Object.entries(texts)) {
+      route<Request['params']>(`/:playbackId/storyboard.${extension}`, async (request, reply) => {
+        const { opened, storyboard } = await openStoryboard(request, reply);
+        const { signed, modifiers } = opened.access;
+        // Players put it next to a token, where nothing else of the query counts.
+        const format = parseStoryboardFormat(lastOf(request.query.format) ?? modifiers.format);
+        const url = storyboardUrl(
+          request,
+          imageUrl,
+          format,
+          signed ? ['token'] : ['asset_start_time', 'asset_end_time'],
+        );
+        reply.header('cache-control', cacheControl(signed, DAY_SECONDS));
+        return sendText(request, reply, type, write(storyboard, url));
+      });
+    }
+  };
+};
+
+const cacheControl = (signed: boolean, maxAgeSeconds: number): string =>
+  `${signed ? 'private' : 'public'}, max-age=${maxAgeSeconds}`;
