@@ -15,7 +15,8 @@ const MAX_ADDRESS_CHARACTERS = 2048;
 const MAX_PHRASE_CHARACTERS = 32;
 
 /** Labels of a host name (RFC 1123, 2.1), alone, below `*.`, or the star for every host. */
-const DOMAIN_PATTERN = /^(?:\*|(?:\*\.)?(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)*[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)$/i;
+const DOMAIN_PATTERN =
+  /^(?:\*|(?:\*\.)?(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)*[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)$/i;
 const MAX_DOMAIN_CHARACTERS = 253;
 
 const isDomainPattern = (text: string): boolean => text.length <= MAX_DOMAIN_CHARACTERS && DOMAIN_PATTERN.test(text);

@@ -98,7 +98,12 @@ export const operations = {
     permission: 'video:write',
     success: 204,
   },
-  listDrmConfigurations: { method: 'GET', path: '/video/v1/drm-configurations', permission: 'video:read', success: 200 },
+  listDrmConfigurations: {
+    method: 'GET',
+    path: '/video/v1/drm-configurations',
+    permission: 'video:read',
+    success: 200,
+  },
   getDrmConfiguration: {
     method: 'GET',
     path: '/video/v1/drm-configurations/:configurationId',

@@ -16,14 +16,17 @@ import { answerExpectations, limitReceiving } from './plugins/receive-limit.js';
 import { logRequests, setCommonHeaders } from './plugins/request-log.js';
 import { playbackError } from './stream/playback-error.js';
 import { eventRoutes } from './system/events.js';
-import { webhookRoutes } from './system/webhooks.js';
 import { signingKeyRoutes } from './system/signing-keys.js';
+import { usageExportRoutes } from './system/usage-exports.js';
+import { webhookRoutes } from './system/webhooks.js';
 import { whoamiRoutes } from './system/whoami.js';
 import { UPLOAD_PREFIX, uploadAddress } from './upload/upload-address.js';
 import { assetRoutes } from './video/assets.js';
+import { drmConfigurationRoutes } from './video/drm-configurations.js';
 import { playbackIdRoutes } from './video/playback-ids.js';
-import { uploadRoutes } from './video/uploads.js';
 import { playbackRestrictionRoutes } from './video/playback-restrictions.js';
+import { uploadRoutes } from './video/uploads.js';
+import { vocabularyRoutes } from './video/vocabularies.js';
 
 const BODY_LIMIT_BYTES = 1024 * 1024;
 /** For receiving a request, not for answering it. */
@@ -88,6 +91,9 @@ export const createApp = (deps: AppDeps): FastifyInstance => {
   signingKeyRoutes(route, deps);
   playbackRestrictionRoutes(route, deps);
   uploadRoutes(route, deps, deps.uploads);
+  vocabularyRoutes(route, deps);
+  drmConfigurationRoutes(route);
+  usageExportRoutes(route);
   whoamiRoutes(route);
   webhookRoutes(route, deps);
   eventRoutes(route, deps);

@@ -37,6 +37,14 @@ const routes: [string, string][] = [
   ['GET', `/video/v1/assets/${UNKNOWN}/playback-ids/${UNKNOWN}`],
   ['DELETE', `/video/v1/assets/${UNKNOWN}/playback-ids/${UNKNOWN}`],
   ['GET', `/video/v1/playback-ids/${UNKNOWN}`],
+  ['POST', '/video/v1/transcription-vocabularies'],
+  ['GET', '/video/v1/transcription-vocabularies'],
+  ['GET', `/video/v1/transcription-vocabularies/${UNKNOWN}`],
+  ['PUT', `/video/v1/transcription-vocabularies/${UNKNOWN}`],
+  ['DELETE', `/video/v1/transcription-vocabularies/${UNKNOWN}`],
+  ['GET', '/video/v1/drm-configurations'],
+  ['GET', `/video/v1/drm-configurations/${UNKNOWN}`],
+  ['GET', '/system/v1/usage/exports'],
   ['GET', '/system/v1/whoami'],
 ];
 
@@ -50,9 +58,10 @@ describe('every operation answers', () => {
   it.each(routes.slice(0, -1))(
     '403 to %s %s without the permission, before it reads the body',
     async (method, path) => {
+      const area = path.split('/')[1];
       const token = await api.newToken({
         name: 'other',
-        permissions: [method === 'GET' ? 'video:write' : 'video:read'],
+        permissions: [method === 'GET' ? `${area}:write` : `${area}:read`],
       });
       const response = await api.callAs(token, method, path, method === 'POST' ? '{' : undefined);
       await expectError(response, 403, 'forbidden', [FORBIDDEN]);
@@ -82,6 +91,10 @@ describe('every operation answers', () => {
     ['GET', `/video/v1/assets/${UNKNOWN}/playback-ids`, 'POST'],
     ['PATCH', `/video/v1/assets/${UNKNOWN}/playback-ids/${UNKNOWN}/`, 'GET, DELETE, HEAD'],
     ['POST', `/video/v1/playback-ids/${UNKNOWN}`, 'GET, HEAD'],
+    ['PATCH', '/video/v1/transcription-vocabularies', 'POST, GET, HEAD'],
+    ['PATCH', `/video/v1/transcription-vocabularies/${UNKNOWN}`, 'GET, PUT, DELETE, HEAD'],
+    ['POST', '/video/v1/drm-configurations', 'GET, HEAD'],
+    ['POST', '/system/v1/usage/exports', 'GET, HEAD'],
     ['POST', '/system/v1/whoami', 'GET, HEAD'],
   ])('405 to %s %s, whoever asks', async (method, path, allow) => {
     const response = await api.callAs(undefined, method, path);

@@ -1,0 +1,23 @@
+import type { Path } from './problems.js';
+
+/** Unix seconds: from the first on, up to but without the second. */
+export type Window = readonly [startSeconds: number, endSeconds: number];
+
+const SECONDS = /^-?\d{1,15}$/;
+
+/** What a query says as `timeframe[]`, which may also be written `timeframe`. */
+export interface Timeframe {
+  readonly values: readonly string[];
+  /** Where it stands in the query. */
+  readonly path: Path;
+  /** Present when the values are two times, in whatever order. */
+  readonly window: Window | undefined;
+}
+
+export const readTimeframe = (query: Readonly<Record<string, unknown>>): Timeframe => {
+  const path = ['timeframe[]', 'timeframe'].filter((name) => query[name] !== undefined);
+  const values = path.flatMap((name) => query[name] as string | string[]);
+  const [start = '', end = '', more] = values;
+  const areTimes = more === undefined && SECONDS.test(start) && SECONDS.test(end);
+  return { values, path: path.slice(0, 1), window: areTimes ? [Number(start), Number(end)] : undefined };
+};
