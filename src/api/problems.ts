@@ -14,23 +14,41 @@ export const formatPath = (path: Path): string =>
 
 /** Collects everything that is wrong with a request, so that the caller hears of all of it at once. */
 export class Problems {
-  readonly #found: Problem[] = [];
-  readonly #fields = new Set<string>();
+  readonly #found: Problem[];
+  readonly #fields: Set<string>;
+  readonly #base: Path;
+
+  /** @param base where in the body the paths begin that are given to this collection */
+  constructor(base: Path = [], shared?: Problems) {
+    this.#base = base;
+    this.#found = shared ? shared.#found : [];
+    this.#fields = shared ? shared.#fields : new Set();
+  }
+
+  /** The same collection for those who know only the part of the body below `base`. */
+  below(base: Path): Problems {
+    return new Problems([...this.#base, ...base], this);
+  }
+
+  /** `inputs[0].url`, from the start of the body. */
+  nameOf(path: Path): string {
+    return formatPath([...this.#base, ...path]);
+  }
 
   /** `{path} {complaint}` */
   add(path: Path, complaint: string): void {
-    this.addSentence(path, `${formatPath(path)} ${complaint}`);
+    this.addSentence(path, `${this.nameOf(path)} ${complaint}`);
   }
 
   /** A sentence of its own; `path` only decides its place among the others. */
   addSentence(path: Path, message: string): void {
-    this.#found.push({ path, message });
-    this.#fields.add(formatPath(path));
+    this.#found.push({ path: [...this.#base, ...path], message });
+    this.#fields.add(this.nameOf(path));
   }
 
   /** Whether something is wrong with exactly this field: then rules about its value have nothing to add. */
   has(path: Path): boolean {
-    return this.#fields.has(formatPath(path));
+    return this.#fields.has(this.nameOf(path));
   }
 
   /**

@@ -1,4 +1,4 @@
-import { Problems } from './problems.js';
+import { type Path, Problems } from './problems.js';
 import { CreateAssetBody, type VideoQuality } from './schemas/asset.js';
 import type { Input } from './schemas/input.js';
 import type { NewPlaybackId } from './schemas/playback-id.js';
@@ -6,12 +6,18 @@ import { requireJsonObject, validate } from './validate.js';
 import { validateInputs, withoutIgnoredSettings } from './validate-inputs.js';
 import { DRM_NEEDS_QUALITY, isDrm, validateDrm } from './validate-playback-id.js';
 
+/** An input of a valid request. The main input of a direct upload has no address. */
+export type AssetInput = Omit<Input, 'url'> & Partial<Pick<Input, 'url'>>;
+
 /** A valid request for an asset: new names only, defaults filled in. */
 export interface AssetRequest {
   /** As the caller wrote it: the order and the names of fields in messages. */
   readonly body: unknown;
+  /** Where in the body the settings of the asset are. */
+  readonly base: Path;
   readonly inputsField: 'inputs' | 'input';
-  readonly inputs: readonly Input[];
+  /** At least one. */
+  readonly inputs: readonly AssetInput[];
   /** One playback id each, in this order, after them those of `advancedPlaybackPolicies`. */
   readonly playbackPolicies: readonly ('public' | 'signed')[];
   readonly advancedPlaybackPolicies: readonly NewPlaybackId[];
@@ -38,16 +44,17 @@ const QUALITY_OF_TIER = { baseline: 'basic', smart: 'plus', premium: 'premium' }
  */
 export const validateCreateAsset = (body: unknown, defaultVideoQuality: VideoQuality): AssetRequest => {
   const problems = new Problems();
-  const written = writeOut(requireJsonObject(body), problems);
-  const known = validate(CreateAssetBody, written, [], problems);
-  const request = toRequest(body, known, defaultVideoQuality);
-  validateTogether(request, problems);
+  const settings = requireJsonObject(body);
+  const known = validate(CreateAssetBody, writeOut(settings, problems), [], problems);
+  const request = toRequest({ body, base: [] }, known, defaultVideoQuality);
+  if (settings[request.inputsField] == null) problems.add(['inputs'], 'is required');
+  validateTogether(request, settings, problems);
   problems.throwIfAny(body);
   return request;
 };
 
-/** Drops deprecated names where the new one is given, and turns short forms into full ones. */
-const writeOut = (body: Record<string, unknown>, problems: Problems): Record<string, unknown> => {
+/** The settings in full: drops deprecated names where the new one is given, and turns short forms into full ones. */
+export const writeOut = (body: Record<string, unknown>, problems: Problems): Record<string, unknown> => {
   const full = { ...body };
   for (const [old, replacement] of Object.entries(REPLACED)) if (full[replacement] != null) delete full[old];
   for (const name of ['inputs', 'input']) {
@@ -59,18 +66,23 @@ const writeOut = (body: Record<string, unknown>, problems: Problems): Record<str
     if (typeof full[name] === 'string') full[name] = [full[name]];
     const value = full[name];
     if (Array.isArray(value) && value.includes('drm')) {
-      problems.addSentence([name], `${name} cannot contain drm; use advanced_playback_policies`);
+      problems.add([name], 'cannot contain drm; use advanced_playback_policies');
       full[name] = value.map((policy) => (policy === 'drm' ? 'public' : policy));
     }
   }
   return full;
 };
 
-const toRequest = (body: unknown, known: CreateAssetBody, defaultVideoQuality: VideoQuality): AssetRequest => {
+/** Valid only when no problem is found. */
+export const toRequest = (
+  place: Pick<AssetRequest, 'body' | 'base'>,
+  known: CreateAssetBody,
+  defaultVideoQuality: VideoQuality,
+): AssetRequest => {
   const meta = Object.entries(known.meta ?? {}).filter(([, value]) => value !== '');
   const tierQuality = known.encoding_tier && QUALITY_OF_TIER[known.encoding_tier];
   return {
-    body,
+    ...place,
     inputsField: known.input ? 'input' : 'inputs',
     inputs: (known.inputs ?? known.input ?? []) as Input[],
     playbackPolicies: (known.playback_policies ?? known.playback_policy ?? []) as ('public' | 'signed')[],
@@ -89,12 +101,16 @@ const toRequest = (body: unknown, known: CreateAssetBody, defaultVideoQuality: V
   };
 };
 
-const validateTogether = (request: AssetRequest, problems: Problems): void => {
-  const given = (request.body as Record<string, unknown>)[request.inputsField];
-  if (given == null) problems.add(['inputs'], 'is required');
-  else if (Array.isArray(given) && given.length === 0)
+/** The rules between fields. `settings` as the caller wrote them; paths are relative to them. */
+export const validateTogether = (
+  request: AssetRequest,
+  settings: Record<string, unknown>,
+  problems: Problems,
+): void => {
+  const given = settings[request.inputsField];
+  if (Array.isArray(given) && given.length === 0)
     problems.add([request.inputsField], 'must contain at least one input');
-  validateInputs(request.inputs, [request.inputsField], problems);
+  validateInputs(request.inputs as Input[], [request.inputsField], problems);
 
   request.advancedPlaybackPolicies.forEach((entry, index) => {
     validateDrm(entry, ['advanced_playback_policies', index], problems);
@@ -105,13 +121,14 @@ const validateTogether = (request: AssetRequest, problems: Problems): void => {
   }
 
   if (request.mp4Support !== 'none' && !problems.has(['mp4_support']) && request.staticRenditions.length > 0) {
-    problems.addSentence(['static_renditions'], 'mp4_support and static_renditions cannot be used together');
+    const names = [problems.nameOf(['mp4_support']), problems.nameOf(['static_renditions'])];
+    problems.addSentence(['static_renditions'], `${names.join(' and ')} cannot be used together`);
   }
   const resolutions = request.staticRenditions
     .filter((_, index) => !problems.has(['static_renditions', index, 'resolution']))
     .map(({ resolution }) => resolution);
   const repeated = resolutions.filter((name, index) => resolutions.indexOf(name) < index);
   for (const resolution of new Set(repeated)) {
-    problems.addSentence(['static_renditions'], `static_renditions contains a duplicate resolution: ${resolution}`);
+    problems.add(['static_renditions'], `contains a duplicate resolution: ${resolution}`);
   }
 };

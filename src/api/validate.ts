@@ -11,7 +11,7 @@ export const requireJsonObject = (body: unknown): Record<string, unknown> => {
 
 /** The JSON Schema words that our schemas use. */
 interface Words {
-  readonly type?: 'string' | 'number' | 'boolean' | 'array' | 'object';
+  readonly type?: 'string' | 'number' | 'integer' | 'boolean' | 'array' | 'object';
   readonly enum?: readonly string[];
   readonly anyOf?: readonly Words[];
   readonly format?: string;
@@ -20,6 +20,7 @@ interface Words {
   /** What the items are called in complaints, instead of `entries`. */
   readonly 'x-items'?: string;
   readonly minimum?: number;
+  readonly maximum?: number;
   readonly items?: Words;
   readonly properties?: Readonly<Record<string, Words>>;
   readonly required?: readonly string[];
@@ -43,6 +44,8 @@ const check = (schema: Words, value: unknown, path: Path, problems: Problems): u
       return checkString(schema, value, path, problems);
     case 'number':
       return checkNumber(schema, value, path, problems);
+    case 'integer':
+      return checkInteger(schema, value, path, problems);
     case 'boolean':
       if (typeof value !== 'boolean') problems.add(path, 'must be a boolean');
       return value;
@@ -81,6 +84,14 @@ const checkNumber = (schema: Words, value: unknown, path: Path, problems: Proble
   const valid = Number.isFinite(value) && (value as number) >= (schema.minimum ?? Number.NEGATIVE_INFINITY);
   const bound = schema.minimum === undefined ? '' : ` greater than or equal to ${schema.minimum}`;
   if (!valid) problems.add(path, `must be a number${bound}`);
+  return value;
+};
+
+const checkInteger = (schema: Words, value: unknown, path: Path, problems: Problems): unknown => {
+  const { minimum = Number.MIN_SAFE_INTEGER, maximum = Number.MAX_SAFE_INTEGER } = schema;
+  if (!Number.isInteger(value)) problems.add(path, 'must be an integer');
+  else if ((value as number) < minimum || (value as number) > maximum)
+    problems.add(path, `must be between ${minimum} and ${maximum}`);
   return value;
 };
 

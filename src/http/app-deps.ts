@@ -3,8 +3,8 @@ import type { DomainContext } from '../domain/context.js';
 import type { WebhookSender } from '../net/send-webhook.js';
 import type { Logger } from '../telemetry/logger.js';
 import type { Metrics } from '../telemetry/metrics.js';
-import type { UploadDeps } from './video/uploads.js';
 import type { RateLimits } from './plugins/rate-limit.js';
+import type { UploadDeps } from './video/uploads.js';
 
 /** What the HTTP side needs from the composition root. */
 export interface AppDeps extends DomainContext {

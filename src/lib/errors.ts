@@ -30,6 +30,8 @@ export const errorRegistry = {
   /** Playback of an asset that is preparing or errored. */
   asset_not_ready: kind(412, 'asset_not_ready', 'Asset is not ready'),
   range_not_satisfiable: kind(416, 'range_not_satisfiable', 'Range Not Satisfiable'),
+  /** What has ended and takes no more, for good. */
+  gone: kind(410, 'gone', 'This upload is no longer accepting data.'),
   payload_too_large: kind(413, 'payload_too_large', 'Request body is too large'),
   unsupported_media_type: kind(415, 'unsupported_media_type', 'Content-Type must be application/json'),
   too_many_requests: kind(429, 'too_many_requests', 'Too many requests, retry later.', 'retry'),

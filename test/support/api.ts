@@ -1,20 +1,30 @@
+import { mkdtemp, rm } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import Mux from '@mux/mux-node';
 import type { FastifyPluginAsync } from 'fastify';
 import type { Database } from '#kinora/db/database.js';
+import { getInstallationSecret } from '#kinora/db/tables/installation.js';
 import { bootstrap } from '#kinora/domain/access/bootstrap.js';
 import { createEnvironment } from '#kinora/domain/access/environments.js';
 import { createToken, revokeToken } from '#kinora/domain/access/tokens.js';
+import type { DomainContext } from '#kinora/domain/context.js';
+import { createUploadUrls } from '#kinora/domain/uploads/upload-url.js';
+import { createUploadWriters } from '#kinora/domain/uploads/upload-writer.js';
 import { createApp } from '#kinora/http/app.js';
 import type { AppDeps } from '#kinora/http/app-deps.js';
 import { systemClock } from '#kinora/lib/clock.js';
 import type { Resolve } from '#kinora/net/resolve-host.js';
 import { createWebhookSender } from '#kinora/net/webhook-sender.js';
 import { createQueue } from '#kinora/queue/job-queue.js';
+import { createDiskBlobStore } from '#kinora/storage/disk-blob-store.js';
 import { openTestDatabase } from './database.js';
 import { memoryLogger } from './memory-logger.js';
 
 interface ApiOptions extends Pick<AppDeps, 'rateLimits'> {
+  /** The largest upload; 1 MiB when absent. */
+  readonly maxUploadBytes?: number;
   /** Migrated; an embedded one when absent. Closed by `stop`. */
   readonly database?: Database;
   readonly streamPlugin?: FastifyPluginAsync;
@@ -29,32 +39,44 @@ interface ApiOptions extends Pick<AppDeps, 'rateLimits'> {
 export type Api = Awaited<ReturnType<typeof startApi>>;
 
 /** The API on a free port with an embedded database of its own; no job ever runs. */
-export const startApi = async ({ database: given, allowPrivate = [], resolve, ...options }: ApiOptions = {}) => {
+export const startApi = async ({
+  database: given,
+  allowPrivate = [],
+  resolve,
+  maxUploadBytes = 2 ** 20,
+  ...options
+}: ApiOptions = {}) => {
   const logger = memoryLogger();
   const opened = given ? { database: given, close: () => given.close() } : await openTestDatabase();
   const { database } = opened;
   const clock = { ...systemClock, aheadMs: 0, monotonicMs: () => systemClock.monotonicMs() + clock.aheadMs };
   const { newToken } = await bootstrap(database, {}, clock);
   const forgotten: unknown[] = [];
-  const app = createApp({
+  let origin = '';
+  const blobDir = await mkdtemp(join(tmpdir(), 'kinora-blobs-'));
+  const domain: DomainContext = {
     database,
     queue: createQueue(database),
     clock,
-    logger,
-    webhookSender: createWebhookSender({ allowPrivate, ...(resolve && { resolve }) }),
-    checks: { database: () => database.ping() },
     onAssetDeleted: (assetId, playbackIds) => void forgotten.push({ assetId, playbackIds }),
     onPlaybackIdDeleted: (playbackId) => void forgotten.push({ playbackId }),
     onSigningKeyDeleted: (signingKeyId) => void forgotten.push({ signingKeyId }),
     onPlaybackRestrictionChanged: (restrictionId) => void forgotten.push({ restrictionId }),
+  };
+  const blobs = createDiskBlobStore(blobDir);
+  const app = createApp({
+    ...domain,
+    logger,
+    webhookSender: createWebhookSender({ allowPrivate, ...(resolve && { resolve }) }),
+    checks: { database: () => database.ping() },
     uploads: {
-      writers: createUploadWriters({ ...domain, blobs: createDiskBlobStore(blobDir), logger, maxBytes }),
+      writers: createUploadWriters({ ...domain, blobs, logger, maxBytes: maxUploadBytes }),
       urls: createUploadUrls(await getInstallationSecret(database.queryable), () => origin),
     },
     ...options,
   });
   await app.listen({ host: '127.0.0.1', port: 0 });
-  const origin = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`;
+  origin = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`;
 
   const call = (token: string | undefined, method: string, path: string, body?: unknown, headers = {}) =>
     fetch(`${origin}${path}`, {
@@ -72,6 +94,8 @@ export const startApi = async ({ database: given, allowPrivate = [], resolve, ..
     /** `id:secret` with every permission in the default environment. */
     token: newToken!,
     database,
+    /** The sources that uploads bring; unfinished ones below `.partial`. */
+    blobDir,
     logger,
     clock,
     /** What the caches were told to forget, in order. */
@@ -100,6 +124,7 @@ export const startApi = async ({ database: given, allowPrivate = [], resolve, ..
     stop: async () => {
       await app.close();
       await opened.close();
+      await rm(blobDir, { recursive: true, force: true });
     },
   };
 };

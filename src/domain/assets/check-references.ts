@@ -12,7 +12,7 @@ import { addUnknownDrmConfiguration } from '../playback/drm.js';
  * @throws KinoraError `invalid_parameters`
  */
 export const checkReferences = async (db: Queryable, environmentId: string, request: AssetRequest): Promise<void> => {
-  const problems = new Problems();
+  const problems = new Problems(request.base);
   await checkClipSource(db, environmentId, request, problems);
   request.advancedPlaybackPolicies.forEach((entry, index) => {
     addUnknownDrmConfiguration(entry, ['advanced_playback_policies', index], problems);
@@ -31,7 +31,7 @@ const checkClipSource = async (
   problems: Problems,
 ): Promise<void> => {
   const { url, start_time: start = 0, end_time: end } = request.inputs[0]!;
-  const sourceId = assetIdOfUrl(url);
+  const sourceId = assetIdOfUrl(url ?? '');
   if (sourceId === undefined) return;
   const input: Path = [request.inputsField, 0];
   const source = isId(sourceId) ? await findAsset(db, environmentId, sourceId) : undefined;

@@ -1,5 +1,6 @@
 import type { AssetView } from '../../api/serialize.js';
 import type { AssetRequest } from '../../api/validate-create-asset.js';
+import type { Queryable, Transaction } from '../../db/database.js';
 import { insertAsset } from '../../db/tables/asset.js';
 import { insertAssetInputs } from '../../db/tables/asset-input.js';
 import { newId } from '../../lib/ids.js';
@@ -20,46 +21,70 @@ export const createAsset = async (
   environmentId: string,
   request: AssetRequest,
 ): Promise<AssetView> => {
-  await checkReferences(context.database.queryable, environmentId, request);
+  await checkNewAsset(context.database.queryable, environmentId, request);
+  return context.database.transaction((tx) =>
+    insertNewAsset(context, tx, { id: newId(), environmentId, uploadId: null, request }),
+  );
+};
+
+/**
+ * What of a valid request needs a look at what exists.
+ * @throws KinoraError `invalid_parameters` when something it refers to does not exist or is not supported
+ */
+export const checkNewAsset = async (db: Queryable, environmentId: string, request: AssetRequest): Promise<void> => {
+  await checkReferences(db, environmentId, request);
   refuseNotYetSupported(request);
-  const assetId = newId();
+};
+
+export interface NewAsset {
+  readonly id: string;
+  readonly environmentId: string;
+  /** The direct upload that brought the source; null when it is to be downloaded. */
+  readonly uploadId: string | null;
+  readonly request: AssetRequest;
+}
+
+/** Makes the asset of a checked request, queues its ingest and records its creation, in the caller's transaction. */
+export const insertNewAsset = async (
+  context: Pick<DomainContext, 'queue' | 'clock'>,
+  tx: Transaction,
+  { id: assetId, environmentId, uploadId, request }: NewAsset,
+): Promise<AssetView> => {
   const createdAt = context.clock.now();
-  return context.database.transaction(async (tx) => {
-    const asset = await insertAsset(tx, {
-      id: assetId,
-      environment_id: environmentId,
-      created_at: createdAt,
-      ingest_type: 'on_demand_url',
-      upload_id: null,
-      video_quality: request.videoQuality,
-      max_resolution_tier: request.maxResolutionTier,
-      mp4_support: request.mp4Support,
-      master_access: request.masterAccess,
-      normalize_audio: request.normalizeAudio,
-      is_test: request.test,
-      passthrough: request.passthrough ?? null,
-      meta: request.meta ? JSON.stringify(request.meta) : null,
-      non_standard_input_reasons: null,
-      error: null,
-      duration_seconds: null,
-      aspect_ratio: null,
-      resolution_tier: null,
-      max_stored_resolution: null,
-      max_stored_frame_rate: null,
-      ready_at: null,
-      thumbnail_time: null,
-    });
-    await insertAssetInputs(tx, assetId, request.inputs);
-    const playbackIds = await makePlaybackIds(tx, { environmentId, assetId, createdAt }, [
-      ...request.playbackPolicies,
-      ...request.advancedPlaybackPolicies.map(({ policy }) => policy),
-    ]);
-    await context.queue.enqueue('ingest', { assetId }, { dedupeKey: assetId }, tx);
-    if (request.test) {
-      const runAt = new Date(createdAt.getTime() + TEST_ASSET_LIFETIME_MS);
-      await context.queue.enqueue('delete-test-asset', { assetId }, { dedupeKey: assetId, runAt }, tx);
-    }
-    await recordAssetEvent(context, tx, 'video.asset.created', assetId);
-    return { asset, playbackIds, tracks: [] };
+  const asset = await insertAsset(tx, {
+    id: assetId,
+    environment_id: environmentId,
+    created_at: createdAt,
+    ingest_type: uploadId === null ? 'on_demand_url' : 'on_demand_direct_upload',
+    upload_id: uploadId,
+    video_quality: request.videoQuality,
+    max_resolution_tier: request.maxResolutionTier,
+    mp4_support: request.mp4Support,
+    master_access: request.masterAccess,
+    normalize_audio: request.normalizeAudio,
+    is_test: request.test,
+    passthrough: request.passthrough ?? null,
+    meta: request.meta ? JSON.stringify(request.meta) : null,
+    non_standard_input_reasons: null,
+    error: null,
+    duration_seconds: null,
+    aspect_ratio: null,
+    resolution_tier: null,
+    max_stored_resolution: null,
+    max_stored_frame_rate: null,
+    ready_at: null,
+    thumbnail_time: null,
   });
+  await insertAssetInputs(tx, assetId, request.inputs);
+  const playbackIds = await makePlaybackIds(tx, { environmentId, assetId, createdAt }, [
+    ...request.playbackPolicies,
+    ...request.advancedPlaybackPolicies.map(({ policy }) => policy),
+  ]);
+  await context.queue.enqueue('ingest', { assetId }, { dedupeKey: assetId }, tx);
+  if (request.test) {
+    const runAt = new Date(createdAt.getTime() + TEST_ASSET_LIFETIME_MS);
+    await context.queue.enqueue('delete-test-asset', { assetId }, { dedupeKey: assetId, runAt }, tx);
+  }
+  await recordAssetEvent(context, tx, 'video.asset.created', assetId);
+  return { asset, playbackIds, tracks: [] };
 };

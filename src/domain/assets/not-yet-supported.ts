@@ -11,7 +11,7 @@ const notYetSupported: readonly Finder[] = [
   // Further inputs: subtitle files, additional sound, overlay images.
   ({ inputs, inputsField }) => inputs.slice(1).map((_, at) => [inputsField, at + 1]),
   // Clips.
-  ({ inputs, inputsField }) => when(assetIdOfUrl(inputs[0]!.url) !== undefined, [inputsField, 0, 'url']),
+  ({ inputs, inputsField }) => when(assetIdOfUrl(inputs[0]!.url ?? '') !== undefined, [inputsField, 0, 'url']),
   ({ inputs, inputsField }) =>
     when((inputs[0]!.generated_subtitles ?? []).length > 0, [inputsField, 0, 'generated_subtitles']),
   ({ staticRenditions }) => when(staticRenditions.length > 0, ['static_renditions']),
@@ -22,7 +22,7 @@ const notYetSupported: readonly Finder[] = [
 
 /** @throws KinoraError `invalid_parameters` that names each field, so that nothing is ever ignored in silence. */
 export const refuseNotYetSupported = (request: AssetRequest): void => {
-  const problems = new Problems();
+  const problems = new Problems(request.base);
   for (const find of notYetSupported) {
     for (const path of find(request)) problems.add(path, 'is not yet supported by this server');
   }

@@ -1,0 +1,20 @@
+import { type Static, Type } from 'typebox';
+import { CreateAssetBody } from './asset.js';
+
+/** Body of POST /video/v1/uploads. In its settings the first input has no `url`: it is the uploaded file. */
+export const CreateUploadBody = Type.Object({
+  cors_origin: Type.Optional(
+    Type.String({ description: 'The origin whose pages may send the file; every one when absent' }),
+  ),
+  timeout: Type.Optional(
+    Type.Integer({
+      minimum: 60,
+      maximum: 604_800,
+      default: 3600,
+      description: 'Seconds in which the file must arrive',
+    }),
+  ),
+  test: Type.Optional(Type.Boolean({ default: false })),
+  new_asset_settings: Type.Optional(CreateAssetBody),
+});
+export type CreateUploadBody = Static<typeof CreateUploadBody>;

@@ -1,0 +1,38 @@
+/** What the serializers read of a stored upload. */
+export interface UploadRecord {
+  readonly id: string;
+  readonly status: 'waiting' | 'asset_created' | 'cancelled' | 'errored' | 'timed_out';
+  readonly timeout_seconds: number;
+  readonly cors_origin: string;
+  readonly new_asset_settings: Readonly<Record<string, unknown>>;
+  readonly is_test: boolean;
+  readonly target_asset_id: string;
+  readonly error: object | null;
+}
+
+/** `url` is shown only while the upload waits. */
+export const serializeUpload = (upload: UploadRecord, url?: string): Record<string, unknown> => ({
+  id: upload.id,
+  status: upload.status,
+  timeout: upload.timeout_seconds,
+  cors_origin: upload.cors_origin,
+  new_asset_settings: upload.new_asset_settings,
+  ...(upload.status === 'waiting' && url !== undefined && { url }),
+  ...(upload.status === 'asset_created' && { asset_id: upload.target_asset_id }),
+  ...(upload.error && { error: upload.error }),
+  ...(upload.is_test && { test: true }),
+});
+
+/** An upload inside an event: without its address, which is a permission, and with new names of fields only. */
+export const serializeUploadEvent = (upload: UploadRecord): Record<string, unknown> => {
+  const { input, playback_policy: policy, ...settings } = upload.new_asset_settings;
+  const policies = settings.playback_policies ?? policy;
+  return {
+    ...serializeUpload(upload),
+    new_asset_settings: {
+      ...settings,
+      ...(input !== undefined && { inputs: input }),
+      ...(policies !== undefined && { playback_policies: typeof policies === 'string' ? [policies] : policies }),
+    },
+  };
+};

@@ -1,0 +1,73 @@
+import { assetIdOfUrl, isWebUrl } from './formats.js';
+import { isObject, Problems } from './problems.js';
+import type { CreateAssetBody, VideoQuality } from './schemas/asset.js';
+import { CreateUploadBody } from './schemas/upload.js';
+import { requireJsonObject, validate } from './validate.js';
+import { type AssetInput, type AssetRequest, toRequest, validateTogether, writeOut } from './validate-create-asset.js';
+
+/** A valid request for a direct upload, defaults filled in. */
+export interface UploadRequest {
+  readonly corsOrigin: string;
+  readonly timeoutSeconds: number;
+  readonly test: boolean;
+  /** What is known of the settings, names and short forms as written. */
+  readonly newAssetSettings: Readonly<Record<string, unknown>>;
+  /** The asset that the settings describe. */
+  readonly asset: AssetRequest;
+}
+
+const SETTINGS = 'new_asset_settings';
+const DEFAULT_TIMEOUT_SECONDS = 3600;
+/** Stands for the address of the uploaded file while the rules for inputs are applied: it is no asset's. */
+const UPLOADED_FILE = 'https://upload.invalid/';
+
+/**
+ * Everything about a request for a direct upload that can be judged without looking anything up.
+ * @throws KinoraError `invalid_parameters` with one message per problem, in body order
+ */
+export const validateCreateUpload = (body: unknown, defaultVideoQuality: VideoQuality): UploadRequest => {
+  const problems = new Problems();
+  const below = problems.below([SETTINGS]);
+  const given = requireJsonObject(body);
+  const settings = isObject(given[SETTINGS]) ? given[SETTINGS] : {};
+  const written = isObject(given[SETTINGS]) ? withMainInput(writeOut(settings, below), below) : given[SETTINGS];
+  const known = validate(CreateUploadBody, { ...given, [SETTINGS]: written }, [], problems);
+  const knownSettings = known.new_asset_settings ?? {};
+  const asset = toRequest({ body, base: [SETTINGS] }, knownSettings, defaultVideoQuality);
+  validateTogether(asset, settings, below);
+  problems.throwIfAny(body);
+  return {
+    corsOrigin: known.cors_origin ?? '*',
+    timeoutSeconds: known.timeout ?? DEFAULT_TIMEOUT_SECONDS,
+    test: known.test ?? false,
+    newAssetSettings: asWritten(knownSettings, settings),
+    asset: { ...asset, inputs: asset.inputs.length > 0 ? withoutMainUrl(asset.inputs) : [{}] },
+  };
+};
+
+/** Gives the first input the address that it must not have, so that it can be judged like any other. */
+const withMainInput = (settings: Record<string, unknown>, problems: Problems): Record<string, unknown> => {
+  const full = { ...settings };
+  for (const name of ['inputs', 'input']) {
+    const inputs = full[name];
+    if (!Array.isArray(inputs) || !isObject(inputs[0])) continue;
+    const { url } = inputs[0];
+    if (url != null) problems.add(['inputs', 0, 'url'], 'must be omitted for direct uploads');
+    const isUrl = typeof url === 'string' && (isWebUrl(url) || assetIdOfUrl(url) !== undefined);
+    full[name] = [{ ...inputs[0], url: isUrl ? url : UPLOADED_FILE }, ...inputs.slice(1)];
+  }
+  return full;
+};
+
+const withoutMainUrl = ([main, ...others]: readonly AssetInput[]): AssetInput[] => {
+  const { url: _, ...settings } = main!;
+  return [settings, ...others];
+};
+
+const asWritten = (known: CreateAssetBody, settings: Record<string, unknown>): Record<string, unknown> =>
+  Object.fromEntries(
+    Object.entries(known).map(([name, value]) => {
+      if (typeof settings[name] === 'string') return [name, settings[name]];
+      return [name, name === 'inputs' || name === 'input' ? withoutMainUrl(value as AssetInput[]) : value];
+    }),
+  );

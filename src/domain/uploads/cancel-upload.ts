@@ -1,0 +1,29 @@
+import type { Row } from '../../db/schema.js';
+import { lockUpload } from '../../db/tables/upload.js';
+import { KinoraError } from '../../lib/errors.js';
+import type { DomainContext } from '../context.js';
+import { endUpload } from './end-upload.js';
+import { getUpload } from './get-upload.js';
+import type { UploadWriters } from './upload-writer.js';
+
+/**
+ * Ends a waiting upload; a request that sends its file is broken off.
+ * @throws KinoraError `not_found`; `forbidden` when it has ended already
+ */
+export const cancelUpload = async (
+  context: DomainContext,
+  writers: UploadWriters,
+  environmentId: string,
+  uploadId: string,
+): Promise<Row<'upload'>> => {
+  await getUpload(context, environmentId, uploadId);
+  const cancelled = await context.database.transaction(async (tx) => {
+    const upload = await lockUpload(tx, uploadId);
+    if (!upload) throw new KinoraError('not_found');
+    if (upload.status !== 'waiting')
+      throw new KinoraError('forbidden', { messages: ['cancellation no longer possible'] });
+    return endUpload(context, tx, upload, { status: 'cancelled', event: 'video.upload.cancelled' });
+  });
+  await writers.abort(uploadId);
+  return cancelled;
+};

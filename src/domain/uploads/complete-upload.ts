@@ -1,0 +1,51 @@
+import type { AssetRequest } from '../../api/validate-create-asset.js';
+import { validateCreateUpload } from '../../api/validate-create-upload.js';
+import type { Transaction } from '../../db/database.js';
+import type { Row } from '../../db/schema.js';
+import { findEnvironment } from '../../db/tables/environment.js';
+import { lockUpload, updateUpload } from '../../db/tables/upload.js';
+import { isKinoraError, KinoraError } from '../../lib/errors.js';
+import { checkNewAsset, insertNewAsset } from '../assets/create-asset.js';
+import type { DomainContext } from '../context.js';
+import { endUpload, TIME_OUT_QUEUE } from './end-upload.js';
+import { recordUploadEvent } from './record-upload-event.js';
+
+/**
+ * The bytes of the file are in their place: makes the asset and ends the upload in one transaction, `asset_created`, or
+ * `errored` when what its settings refer to has gone. Returns the upload as it then is; one that had ended is left alone.
+ * @throws KinoraError `not_found`
+ */
+export const completeUpload = (context: DomainContext, uploadId: string): Promise<Row<'upload'>> =>
+  context.database.transaction(async (tx) => {
+    const upload = await lockUpload(tx, uploadId);
+    if (!upload) throw new KinoraError('not_found');
+    if (upload.status !== 'waiting') return upload;
+    const request = await readSettings(tx, upload);
+    if (request instanceof KinoraError) {
+      const error = { type: request.type, message: request.messages.join('; ') };
+      return endUpload(context, tx, upload, { status: 'errored', error, event: 'video.upload.errored' });
+    }
+    await insertNewAsset(context, tx, {
+      id: upload.target_asset_id,
+      environmentId: upload.environment_id,
+      uploadId,
+      request: { ...request, test: request.test || upload.is_test },
+    });
+    const created = await updateUpload(tx, uploadId, { status: 'asset_created' });
+    await recordUploadEvent(context, tx, 'video.upload.asset_created', created);
+    await context.queue.cancel(TIME_OUT_QUEUE, uploadId, tx);
+    return created;
+  });
+
+/** The stored settings as a request, judged anew; what is wrong with them is returned. */
+const readSettings = async (tx: Transaction, upload: Row<'upload'>): Promise<AssetRequest | KinoraError> => {
+  const quality = (await findEnvironment(tx, upload.environment_id))!.default_video_quality;
+  try {
+    const { asset: request } = validateCreateUpload({ new_asset_settings: upload.new_asset_settings }, quality);
+    await checkNewAsset(tx, upload.environment_id, request);
+    return request;
+  } catch (error) {
+    if (isKinoraError(error, 'invalid_parameters')) return error;
+    throw error;
+  }
+};

@@ -1,0 +1,41 @@
+import type { UploadRequest } from '../../api/validate-create-upload.js';
+import type { Row } from '../../db/schema.js';
+import { insertUpload } from '../../db/tables/upload.js';
+import { newId } from '../../lib/ids.js';
+import { checkNewAsset } from '../assets/create-asset.js';
+import type { DomainContext } from '../context.js';
+import { TIME_OUT_QUEUE } from './end-upload.js';
+import { recordUploadEvent } from './record-upload-event.js';
+
+/**
+ * Makes an upload that waits for its file, and the job that ends its time.
+ * @throws KinoraError `invalid_parameters` when the settings refer to something that does not exist or is not supported
+ */
+export const createUpload = async (
+  context: DomainContext,
+  environmentId: string,
+  request: UploadRequest,
+): Promise<Row<'upload'>> => {
+  await checkNewAsset(context.database.queryable, environmentId, request.asset);
+  const createdAt = context.clock.now();
+  const expiresAt = new Date(createdAt.getTime() + request.timeoutSeconds * 1000);
+  return context.database.transaction(async (tx) => {
+    const upload = await insertUpload(tx, {
+      id: newId(),
+      environment_id: environmentId,
+      created_at: createdAt,
+      timeout_seconds: request.timeoutSeconds,
+      expires_at: expiresAt,
+      cors_origin: request.corsOrigin,
+      new_asset_settings: JSON.stringify(request.newAssetSettings),
+      is_test: request.test,
+      target_asset_id: newId(),
+      total_bytes: null,
+      error: null,
+    });
+    const { id: uploadId } = upload;
+    await context.queue.enqueue(TIME_OUT_QUEUE, { uploadId }, { dedupeKey: uploadId, runAt: expiresAt }, tx);
+    await recordUploadEvent(context, tx, 'video.upload.created', upload);
+    return upload;
+  });
+};

@@ -1,0 +1,23 @@
+import type { Row } from '../../db/schema.js';
+import { findUpload, listUploads as listUploadRows } from '../../db/tables/upload.js';
+import { KinoraError } from '../../lib/errors.js';
+import { isId } from '../../lib/ids.js';
+import type { DomainContext } from '../context.js';
+
+/** @throws KinoraError `not_found` for unknown, malformed and other environments' ids alike */
+export const getUpload = async (
+  context: DomainContext,
+  environmentId: string,
+  uploadId: string,
+): Promise<Row<'upload'>> => {
+  const upload = isId(uploadId) ? await findUpload(context.database.queryable, environmentId, uploadId) : undefined;
+  if (!upload) throw new KinoraError('not_found');
+  return upload;
+};
+
+/** Newest first, in every state. */
+export const listUploads = (
+  context: DomainContext,
+  environmentId: string,
+  page: { readonly limit: number; readonly offset: number },
+): Promise<Row<'upload'>[]> => listUploadRows(context.database.queryable, environmentId, page);

@@ -1,0 +1,22 @@
+import { serializeUploadEvent } from '../../api/serialize-upload.js';
+import type { Transaction } from '../../db/database.js';
+import type { Row } from '../../db/schema.js';
+import type { DomainContext } from '../context.js';
+import type { EventType } from '../events/event-types.js';
+import { recordEvent } from '../events/record-event.js';
+
+export type UploadEventType = Extract<EventType, `video.upload.${string}`>;
+
+/** Records an event about an upload as it is now, with the change that it tells of. */
+export const recordUploadEvent = (
+  context: Pick<DomainContext, 'queue' | 'clock'>,
+  tx: Transaction,
+  type: UploadEventType,
+  upload: Row<'upload'>,
+): Promise<void> =>
+  recordEvent(context, tx, {
+    environmentId: upload.environment_id,
+    type,
+    object: { type: 'upload', id: upload.id },
+    data: serializeUploadEvent(upload),
+  });

@@ -1,0 +1,29 @@
+import type { FastifyInstance } from 'fastify';
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Bodies are files, which may take hours to arrive: the route has a limit of its own. */
+    receivesFiles?: boolean;
+  }
+}
+
+/** Closes connections whose request has not arrived within `limitMs`. The server's own limit would hold for files too. */
+export const limitReceiving = (app: FastifyInstance, limitMs: number): void => {
+  app.addHook('onRequest', async ({ raw, routeOptions }) => {
+    const hasBody = raw.headers['transfer-encoding'] !== undefined || Number(raw.headers['content-length'] ?? 0) > 0;
+    if (!hasBody || routeOptions.config.receivesFiles) return;
+    const limit = setTimeout(() => raw.destroy(), limitMs);
+    raw.once('close', () => clearTimeout(limit));
+  });
+};
+
+/**
+ * Asks for the body of a request that waits to be asked (`Expect: 100-continue`, RFC 9110, 10.1.1). Below `filePrefix` the
+ * route does it, once it knows that it wants the file.
+ */
+export const answerExpectations = ({ server }: FastifyInstance, filePrefix: string): void => {
+  server.on('checkContinue', (request, response) => {
+    if (!request.url?.startsWith(filePrefix)) response.writeContinue();
+    server.emit('request', request, response);
+  });
+};

@@ -1,0 +1,47 @@
+import { KinoraError } from '../../lib/errors.js';
+
+/** What a request to an upload address brings. */
+export type UploadRange =
+  /** The whole file. */
+  | { readonly kind: 'file' }
+  /** No bytes: the question how much has come. */
+  | { readonly kind: 'status'; readonly totalBytes: number | undefined }
+  /** `endBytes` is exclusive. */
+  | {
+      readonly kind: 'chunk';
+      readonly startBytes: number;
+      readonly endBytes: number;
+      readonly totalBytes: number | undefined;
+    };
+
+// Up to 15 digits are exact numbers, and more than any file has.
+const CHUNK = /^bytes\s+(\d{1,15})-(\d{1,15})\/(\d{1,15}|\*)$/i;
+const STATUS = /^bytes\s+\*\/(\d{1,15}|\*)$/i;
+
+const totalOf = (text: string): number | undefined => (text === '*' ? undefined : Number(text));
+
+/**
+ * Reads `Content-Range` of a request (RFC 9110, 14.4).
+ * @param bodyBytes length of the body; undefined when it comes in pieces of unknown number
+ * @throws KinoraError `invalid_parameters`
+ */
+export const readUploadRange = (header: string | undefined, bodyBytes: number | undefined): UploadRange => {
+  if (header === undefined) return { kind: 'file' };
+  const status = STATUS.exec(header.trim());
+  if (status) {
+    if (bodyBytes) throw invalid('A request for the status has no body.');
+    return { kind: 'status', totalBytes: totalOf(status[1]!) };
+  }
+  const chunk = CHUNK.exec(header.trim());
+  if (!chunk) throw invalid('Content-Range must be bytes <first>-<last>/<size>.');
+  const startBytes = Number(chunk[1]);
+  const endBytes = Number(chunk[2]) + 1;
+  const totalBytes = totalOf(chunk[3]!);
+  if (endBytes <= startBytes) throw invalid('Content-Range ends before it starts.');
+  if (totalBytes !== undefined && endBytes > totalBytes) throw invalid('Content-Range goes past the size of the file.');
+  if (bodyBytes !== undefined && bodyBytes !== endBytes - startBytes)
+    throw invalid('Content-Length is not the length of Content-Range.');
+  return { kind: 'chunk', startBytes, endBytes, totalBytes };
+};
+
+const invalid = (message: string): KinoraError => new KinoraError('invalid_parameters', { messages: [message] });

@@ -1,0 +1,37 @@
+export const UPLOAD_METHODS = 'PUT, POST, PATCH, OPTIONS';
+const ALLOWED_HEADERS = ['Content-Type', 'Content-Range'];
+const MAX_AGE_SECONDS = 3600;
+
+/**
+ * What every answer to an upload address carries, errors too. Pages of another origin than the upload's get none of it, and
+ * so their browser keeps the answer from them; the bytes are accepted all the same.
+ */
+export const corsHeaders = (corsOrigin: string, origin: string | undefined): Record<string, string> => {
+  const exposed = { 'access-control-expose-headers': 'Range' };
+  if (corsOrigin === '*') return { 'access-control-allow-origin': '*', ...exposed };
+  const vary = { vary: 'Origin' };
+  if (origin === undefined) return { ...vary, ...exposed };
+  if (!isSameOrigin(corsOrigin, origin)) return vary;
+  return { ...vary, 'access-control-allow-origin': origin, ...exposed };
+};
+
+/** In addition, for `OPTIONS`. @param requested the `Access-Control-Request-Headers` */
+export const preflightHeaders = (requested: string | undefined): Record<string, string> => {
+  const names = (requested ?? '').split(',').map((name) => name.trim());
+  const others = names.filter((name) => name !== '' && !ALLOWED_HEADERS.some((known) => equal(known, name)));
+  return {
+    'access-control-allow-methods': UPLOAD_METHODS,
+    'access-control-allow-headers': [...ALLOWED_HEADERS, ...others].join(', '),
+    'access-control-max-age': String(MAX_AGE_SECONDS),
+  };
+};
+
+const equal = (a: string, b: string): boolean => a.toLowerCase() === b.toLowerCase();
+
+/** Scheme, host and port; an allowed origin that is a bare host is any scheme's. */
+const isSameOrigin = (allowed: string, origin: string): boolean => {
+  const bare = !allowed.includes('://');
+  const partOf = (text: string): string => (URL.canParse(text) ? new URL(text)[bare ? 'host' : 'origin'] : '');
+  const wanted = bare ? partOf(`${origin.split('://', 1)[0]}://${allowed}`) : partOf(allowed);
+  return allowed === origin || (wanted !== '' && wanted !== 'null' && wanted === partOf(origin));
+};

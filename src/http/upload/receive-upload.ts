@@ -1,0 +1,109 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { UploadWriter, UploadWriters } from '../../domain/uploads/upload-writer.js';
+import { isKinoraError, KinoraError } from '../../lib/errors.js';
+import { readUploadRange, type UploadRange } from './content-range.js';
+
+interface Received {
+  /** The answer is 200: everything has come. */
+  readonly isComplete: boolean;
+  readonly receivedBytes: number;
+}
+
+/** A connection without a byte for so long is closed; what came before is kept. */
+const IDLE_LIMIT_MS = 60_000;
+
+/**
+ * Takes what a request brings. When it returns the bytes are stored, and the asset exists if they were the last.
+ * @throws KinoraError as `UploadWriters.open` and `UploadWriter`; `range_not_satisfiable` for a chunk behind a gap
+ */
+export const receiveUpload = async (
+  writers: UploadWriters,
+  uploadId: string,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<Received> => {
+  const bodyBytes = bodyLength(request);
+  const range = readUploadRange(request.headers['content-range'], bodyBytes);
+  if (range.kind === 'file' && bodyBytes === 0) throw invalid('The file is empty.');
+  const writer = await writers.open(uploadId);
+  let received: Received | undefined;
+  try {
+    const body: Body = async (startBytes, endBytes) => {
+      if (request.headers.expect !== undefined) reply.raw.writeContinue();
+      request.raw.socket.setTimeout(IDLE_LIMIT_MS);
+      try {
+        await writer.write(request.raw, { offsetBytes: startBytes, ...(endBytes !== undefined && { endBytes }) });
+      } finally {
+        request.raw.socket.setTimeout(0);
+      }
+    };
+    const isComplete = await take(writer, range, bodyBytes, body, reply);
+    received = { isComplete, receivedBytes: writer.receivedBytes };
+  } finally {
+    // Before the answer: it promises that the bytes are stored.
+    await writer.close();
+  }
+  return received;
+};
+
+/** Stores the body of the request, which starts at `startBytes` of the file. */
+type Body = (startBytes: number, endBytes?: number) => Promise<void>;
+
+/** Whether the file is complete as far as this request is concerned. */
+const take = async (
+  writer: UploadWriter,
+  range: UploadRange,
+  bodyBytes: number | undefined,
+  body: Body,
+  reply: FastifyReply,
+): Promise<boolean> => {
+  if (range.kind === 'file') return takeFile(writer, bodyBytes, body);
+  if (range.totalBytes !== undefined) await writer.setTotal(range.totalBytes);
+  if (range.kind === 'status') return finishIfComplete(writer);
+  const { startBytes, endBytes } = range;
+  if (endBytes > (writer.totalBytes ?? endBytes)) throw invalid('Content-Range goes past the size of the file.');
+  if (startBytes > writer.receivedBytes) {
+    if (writer.receivedBytes > 0) reply.header('range', `bytes=0-${writer.receivedBytes - 1}`);
+    throw new KinoraError('range_not_satisfiable', {
+      messages: ['The bytes before this chunk have not been received.'],
+    });
+  }
+  if (endBytes > writer.receivedBytes) {
+    await body(startBytes, endBytes);
+    if (writer.receivedBytes < endBytes) throw invalid('The body is shorter than Content-Range.');
+  }
+  return endBytes === writer.totalBytes ? finishIfComplete(writer) : false;
+};
+
+const finishIfComplete = async (writer: UploadWriter): Promise<boolean> => {
+  if (writer.receivedBytes !== writer.totalBytes) return false;
+  await writer.finish();
+  return true;
+};
+
+/** A body without a range is the file from its start to its end. */
+const takeFile = async (writer: UploadWriter, bodyBytes: number | undefined, body: Body): Promise<boolean> => {
+  if (writer.isComplete) {
+    // The same file once more, as far as can be told.
+    if (bodyBytes !== undefined) await writer.setTotal(bodyBytes);
+    return true;
+  }
+  await writer.restart(bodyBytes);
+  try {
+    await body(0, bodyBytes);
+  } catch (error) {
+    // A beginning of which no file can come.
+    if (isKinoraError(error, 'payload_too_large')) await writer.restart();
+    throw error;
+  }
+  await writer.finish();
+  return true;
+};
+
+/** Undefined when the body comes in pieces of unknown number. */
+const bodyLength = ({ headers }: FastifyRequest): number | undefined => {
+  if (headers['transfer-encoding'] !== undefined) return undefined;
+  return Number(headers['content-length'] ?? 0);
+};
+
+const invalid = (message: string): KinoraError => new KinoraError('invalid_parameters', { messages: [message] });

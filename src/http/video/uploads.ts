@@ -1,0 +1,39 @@
+import { readListQuery } from '../../api/list-query.js';
+import { serializeUpload } from '../../api/serialize-upload.js';
+import { validateCreateUpload } from '../../api/validate-create-upload.js';
+import type { Row } from '../../db/schema.js';
+import type { DomainContext } from '../../domain/context.js';
+import { cancelUpload } from '../../domain/uploads/cancel-upload.js';
+import { createUpload } from '../../domain/uploads/create-upload.js';
+import { getUpload, listUploads } from '../../domain/uploads/get-upload.js';
+import type { UploadUrls } from '../../domain/uploads/upload-url.js';
+import type { UploadWriters } from '../../domain/uploads/upload-writer.js';
+import type { Route } from '../plugins/operation-route.js';
+
+export interface UploadDeps {
+  readonly writers: UploadWriters;
+  readonly urls: UploadUrls;
+}
+
+export const uploadRoutes = (route: Route, context: DomainContext, { writers, urls }: UploadDeps): void => {
+  const show = (upload: Row<'upload'>) => serializeUpload(upload, urls.urlOf(upload));
+
+  route('createUpload', async ({ caller, body }) => {
+    const request = validateCreateUpload(body ?? {}, caller.environment.defaultVideoQuality);
+    return { data: show(await createUpload(context, caller.environment.id, request)) };
+  });
+
+  route('listUploads', async ({ caller, query }) => {
+    const { cursor: _notOfThisList, ...paging } = query;
+    const uploads = await listUploads(context, caller.environment.id, readListQuery(paging));
+    return { data: uploads.map(show) };
+  });
+
+  route('getUpload', async ({ caller, params }) => ({
+    data: show(await getUpload(context, caller.environment.id, params.uploadId!)),
+  }));
+
+  route('cancelUpload', async ({ caller, params }) => ({
+    data: show(await cancelUpload(context, writers, caller.environment.id, params.uploadId!)),
+  }));
+};

@@ -1,0 +1,42 @@
+import type { Database } from '../db/database.js';
+import { findUploadById, listUnsettledUploads } from '../db/tables/upload.js';
+import { TIME_OUT_QUEUE } from '../domain/uploads/end-upload.js';
+import type { UploadWriters } from '../domain/uploads/upload-writer.js';
+import type { Clock } from '../lib/clock.js';
+import { KinoraError } from '../lib/errors.js';
+import type { Job, QueueWorker } from '../queue/queue.js';
+
+interface SettleDeps {
+  readonly database: Database;
+  readonly clock: Clock;
+  readonly writers: UploadWriters;
+}
+
+/** To be filled at each start: what the uploads of a stopped server still need. */
+export const SETTLE_QUEUE = 'settle-uploads';
+
+const TIME_OUT_CONCURRENCY = 2;
+
+/** Ends uploads whose time is over, and makes the assets of those whose last byte came just before the server was killed. */
+export const createUploadWorkers = ({ database, clock, writers }: SettleDeps): QueueWorker[] => [
+  {
+    queue: TIME_OUT_QUEUE,
+    concurrency: TIME_OUT_CONCURRENCY,
+    handler: async (job: Job<{ uploadId: string }>) => {
+      const { uploadId } = job.payload;
+      await writers.settle(uploadId);
+      const upload = await findUploadById(database.queryable, uploadId);
+      // While bytes are coming the request that brings them decides, when it ends. Otherwise the database's clock is ahead.
+      if (upload?.status === 'waiting' && !writers.isOpen(uploadId))
+        throw new KinoraError('unavailable', { details: { stage: 'the time of an upload is not over yet' } });
+    },
+  },
+  {
+    queue: SETTLE_QUEUE,
+    concurrency: 1,
+    handler: async () => {
+      for (const uploadId of await listUnsettledUploads(database.queryable, clock.now()))
+        await writers.settle(uploadId);
+    },
+  },
+];
