@@ -2,15 +2,16 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { fixture } from '../../support/fixtures.js';
 import { playTree } from '../../support/play.js';
 import { type PreparedAsset, startPlayback } from '../../support/playback.js';
+import type { OwnedKey } from '../../support/playback-token.js';
 import { type PlannedSource, planFile } from '../../support/video-run.js';
 
 let server: Awaited<ReturnType<typeof startPlayback>>;
 let source: PlannedSource;
 let asset: PreparedAsset;
 let mux: ReturnType<typeof server.sdk>;
-let key: { keyId: string; keySecret: string };
+let key: OwnedKey;
 
-const newKey = async () => {
+const newKey = async (): Promise<OwnedKey> => {
   const { id, private_key } = await mux.system.signingKeys.create();
   return { keyId: id, keySecret: private_key! };
 };

@@ -1,0 +1,39 @@
+import { describe, expect, test } from 'vitest';
+import { createChildSigner, type Grant } from './child-signature.js';
+
+const signer = createChildSigner('secret');
+const id = 'p'.repeat(40);
+const grant: Grant = { expiresAtSeconds: 1_800_000_000, keyId: 'K'.repeat(40), restrictionId: 'R'.repeat(40) };
+
+test('a signature gives back its grant', () => {
+  expect(signer.verify(id, '1/720p/', signer.sign(id, '1/720p/', grant))).toEqual(grant);
+  const { restrictionId: _, ...free } = grant;
+  expect(signer.verify(id, 'x', signer.sign(id, 'x', free))).toEqual(free);
+});
+
+describe('nothing of it can be changed', () => {
+  const signature = signer.sign(id, '1/720p/', grant);
+  const [expiry, key, restriction, code] = signature.split('.') as [string, string, string, string];
+  test.each([
+    ['playback id', `q${id.slice(1)}`, '1/720p/', signature],
+    ['child', id, '1/1080p/', signature],
+    ['clip', id, '1/720p/0-9', signature],
+    ['expiry', id, '1/720p/', [1_900_000_000, key, restriction, code].join('.')],
+    ['key', id, '1/720p/', [expiry, 'L'.repeat(40), restriction, code].join('.')],
+    ['restriction', id, '1/720p/', [expiry, key, '', code].join('.')],
+    ['code', id, '1/720p/', `${expiry}.${key}.${restriction}.${[...code].reverse().join('')}`],
+    ['length of the code', id, '1/720p/', signature.slice(0, -1)],
+    ['form of the expiry', id, '1/720p/', `0${signature}`],
+    ['parts', id, '1/720p/', `${signature}.`],
+    ['everything', id, '1/720p/', ''],
+  ])('%s', (_, playbackId, child, changed) => {
+    expect(signer.verify(playbackId, child, changed)).toBeUndefined();
+  });
+  test('fields cannot move from one to the next', () => {
+    const moved = [expiry, key.slice(1), `K${restriction}`, code].join('.');
+    expect(signer.verify(id, '1/720p/', moved)).toBeUndefined();
+  });
+  test('another installation', () => {
+    expect(createChildSigner('other').verify(id, '1/720p/', signature)).toBeUndefined();
+  });
+});
