@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { UploadWriter, UploadWriters } from '../../domain/uploads/upload-writer.js';
 import { isKinoraError, KinoraError } from '../../lib/errors.js';
@@ -29,13 +30,8 @@ export const receiveUpload = async (
   let received: Received | undefined;
   try {
     const body: Body = async (startBytes, endBytes) => {
-      if (request.headers.expect !== undefined) reply.raw.writeContinue();
-      request.raw.socket.setTimeout(IDLE_LIMIT_MS);
-      try {
-        await writer.write(request.raw, { offsetBytes: startBytes, ...(endBytes !== undefined && { endBytes }) });
-      } finally {
-        request.raw.socket.setTimeout(0);
-      }
+      const range = { offsetBytes: startBytes, ...(endBytes !== undefined && { endBytes }) };
+      await receiveBody(request, reply, (sent) => writer.write(sent, range));
     };
     const isComplete = await take(writer, range, bodyBytes, body, reply);
     received = { isComplete, receivedBytes: writer.receivedBytes };
@@ -44,6 +40,21 @@ export const receiveUpload = async (
     await writer.close();
   }
   return received;
+};
+
+/** Asks for the body where the sender waits to be asked, and does not wait for ever for the next of its bytes. */
+export const receiveBody = async <T>(
+  { headers, raw }: FastifyRequest,
+  reply: FastifyReply,
+  receive: (body: Readable) => Promise<T>,
+): Promise<T> => {
+  if (headers.expect !== undefined) reply.raw.writeContinue();
+  raw.socket.setTimeout(IDLE_LIMIT_MS);
+  try {
+    return await receive(raw);
+  } finally {
+    raw.socket.setTimeout(0);
+  }
 };
 
 /** Stores the body of the request, which starts at `startBytes` of the file. */
