@@ -1,0 +1,21 @@
+/** A certificate for 127.0.0.1 that nobody vouches for, valid for a hundred years, and its key: worth nothing outside tests. */
+export const selfSigned = {
+  key: `-----BEGIN PRIVATE KEY-----
+MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgdVjjqbi6VKAdIbvi
+GD7TAXB0NIlPuXV0YUJ3mxlEVKmhRANCAAR+RQn3jyLpOrQNHbud+sxxHa4Ulo3l
+RdXW/y/uwnnJJExM3Nh3/Z47INnQmOvM7A/i2DpeDM7ladoL8DBL19Qq
+-----END PRIVATE KEY-----
+`,
+  cert: `-----BEGIN CERTIFICATE-----
+MIIBjzCCATagAwIBAgIUWIjqcB32pzsr+rw1PhJna/eN/Y0wCgYIKoZIzj0EAwIw
+FDESMBAGA1UEAwwJbG9jYWxob3N0MCAXDTI2MTEyMTEyMzQyOVoYDzIxMjYxMDI4
+MTIzNDI5WjAUMRIwEAYDVQQDDAlsb2NhbGhvc3QwWTATBgcqhkjOPQIBBggqhkjO
+PQMBBwNCAAR+RQn3jyLpOrQNHbud+sxxHa4Ulo3lRdXW/y/uwnnJJExM3Nh3/Z47
+INnQmOvM7A/i2DpeDM7ladoL8DBL19Qqo2QwYjAdBgNVHQ4EFgQUETMxTNDsmTrg
+YDQHFvF7dxxa/fgwHwYDVR0jBBgwFoAUETMxTNDsmTrgYDQHFvF7dxxa/fgwDwYD
+VR0TAQH/BAUwAwEB/zAPBgNVHREECDAGhwR/AAABMAoGCCqGSM49BAMCA0cAMEQC
+IA2V+GwihpHraa7pZ49FbL42A37pRUeP8MbUcGthR+oJAiA156Jhie6WxfAzGyD7
+fxvyj4DESPOyd4doxYP+DcTWMQ==
+-----END CERTIFICATE-----
+`,
+};
