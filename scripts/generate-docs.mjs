@@ -1,10 +1,11 @@
 // Writes docs/configuration.md and .env.example from the table of options. With --check writes nothing and fails when they
-// differ, when the tree in docs/architecture.md names other folders than there are, or when docs/compatibility.md lacks an
-// operation of the API.
+// differ, when the tree in docs/architecture.md names other folders than there are, or when docs/compatibility.md or the
+// OpenAPI document lacks an operation of the API.
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { undocumented } from '../dist/api/openapi/openapi-document.js';
 import { operations } from '../dist/api/operations.js';
 import { flagOf, options } from '../dist/config/options.js';
 
@@ -96,6 +97,7 @@ if (process.argv.includes('--check')) {
     if (!compatibility.includes(`\`${method} ${path}\``))
       problems.push(`docs/compatibility.md lacks ${method} ${path}`);
   }
+  problems.push(...undocumented());
   for (const problem of problems) console.error(problem);
   process.exitCode = problems.length > 0 ? 1 : 0;
 } else {

@@ -16,7 +16,7 @@ const inputs = (deprecated: boolean) =>
 const playbackPolicies = (deprecated: boolean) =>
   Type.Optional(listOrString(Type.Enum(['public', 'signed']), 'One playback id is made per entry', deprecated));
 
-const resolutions = [
+export const resolutions = [
   'highest',
   'audio-only',
   '2160p',
@@ -34,7 +34,7 @@ const StaticRendition = Type.Object({
   passthrough: Type.Optional(passthrough()),
 });
 
-const Meta = Type.Object({
+export const Meta = Type.Object({
   title: Type.Optional(Type.String({ maxLength: 512 })),
   creator_id: Type.Optional(Type.String({ maxLength: 128 })),
   external_id: Type.Optional(Type.String({ maxLength: 128 })),

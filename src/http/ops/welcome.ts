@@ -4,6 +4,7 @@ const TEXT = `Kinora is running.
 
   POST /video/v1/assets   creates an asset (HTTP Basic with an access token)
   GET  /<playback id>     plays it
+  GET  /docs              tells what it can do (/openapi.json for programs)
   GET  /healthz, /readyz  tell how it is
 `;
 

@@ -1,0 +1,67 @@
+import { Type } from 'typebox';
+import { list, listWithCursor, one } from '../schemas/answer.js';
+import { CreateAssetBody, UpdateAssetBody } from '../schemas/asset.js';
+import { AssetAnswer, InputInfoAnswer, PlaybackIdAnswer, PlaybackIdOwnerAnswer } from '../schemas/asset-answer.js';
+import { NewPlaybackId } from '../schemas/playback-id.js';
+import { type Description, pagingWithCursor } from './description.js';
+
+const assets = { tag: 'Assets' } as const;
+const playbackIds = { tag: 'Playback ids' } as const;
+
+export const assetOperations = {
+  createAsset: {
+    ...assets,
+    summary: 'Create an asset',
+    details:
+      'From the address of a file, which is fetched once. The asset is `preparing` at first; it can be played when it is `ready`.',
+    body: CreateAssetBody,
+    example: {
+      inputs: [{ url: 'https://media.example.org/walk.mp4' }],
+      playback_policies: ['public'],
+      meta: { title: 'Harbour walk' },
+    },
+    answer: one(AssetAnswer),
+  },
+  listAssets: {
+    ...assets,
+    summary: 'List assets',
+    details: 'Newest first.',
+    query: {
+      ...pagingWithCursor(),
+      upload_id: Type.String({ description: 'Only the asset that this upload became' }),
+      live_stream_id: Type.String({ description: 'There are no live streams: gives an empty list' }),
+    },
+    answer: listWithCursor(AssetAnswer),
+  },
+  getAsset: { ...assets, summary: 'Read an asset', answer: one(AssetAnswer) },
+  updateAsset: {
+    ...assets,
+    summary: 'Change an asset',
+    details: 'What is not named stays; an empty text clears.',
+    body: UpdateAssetBody,
+    example: { passthrough: 'order-81', meta: { title: 'Harbour walk, second day' } },
+    answer: one(AssetAnswer),
+  },
+  deleteAsset: {
+    ...assets,
+    summary: 'Delete an asset',
+    details: 'Its playback ids stop to work at once. Clips made from it stay.',
+  },
+  deleteThumbnailTime: { ...assets, summary: 'Go back to the default time of thumbnails' },
+  getInputInfo: {
+    ...assets,
+    summary: 'Read what was found in the inputs',
+    details: 'One entry for each input, in the order of the request.',
+    answer: list(InputInfoAnswer),
+  },
+  createPlaybackId: {
+    ...playbackIds,
+    summary: 'Add a playback id',
+    body: NewPlaybackId,
+    example: { policy: 'signed' },
+    answer: one(PlaybackIdAnswer),
+  },
+  getPlaybackId: { ...playbackIds, summary: 'Read a playback id', answer: one(PlaybackIdAnswer) },
+  deletePlaybackId: { ...playbackIds, summary: 'Remove a playback id', details: 'It stops to work at once.' },
+  findPlaybackIdOwner: { ...playbackIds, summary: 'Find what a playback id plays', answer: one(PlaybackIdOwnerAnswer) },
+} as const satisfies Record<string, Description>;

@@ -1,0 +1,221 @@
+import type { TSchema } from 'typebox';
+import { type ErrorCode, errorRegistry } from '../../lib/errors.js';
+import { type Operation, type OperationId, operations } from '../operations.js';
+import { assetOperations } from './asset-operations.js';
+import { type Description, tags } from './description.js';
+import { playbackOperations } from './playback-operations.js';
+import { systemOperations } from './system-operations.js';
+import { uploadOperations } from './upload-operations.js';
+
+const descriptions: Readonly<Record<OperationId, Description>> = {
+  ...assetOperations,
+  ...uploadOperations,
+  ...playbackOperations,
+  ...systemOperations,
+};
+
+type Json = Record<string, unknown>;
+
+export interface DocumentedOperation {
+  readonly operationId: string;
+  readonly tags: readonly string[];
+  readonly summary: string;
+  readonly description?: string;
+  readonly deprecated?: boolean;
+  readonly parameters?: readonly { name: string; in: 'path' | 'query'; required?: boolean; schema: Json }[];
+  readonly requestBody?: { content: { 'application/json': { schema: Json; example?: object } } };
+  readonly responses: Readonly<Record<string, Json>>;
+}
+
+export interface OpenApiDocument {
+  readonly openapi: '3.1.0';
+  readonly info: { readonly title: string; readonly version: string; readonly description: string };
+  readonly tags: readonly { readonly name: string; readonly description: string }[];
+  readonly paths: Readonly<Record<string, Readonly<Record<string, DocumentedOperation>>>>;
+  readonly components: { readonly schemas: Readonly<Record<string, Json>>; readonly [part: string]: Json };
+  readonly [part: string]: unknown;
+}
+
+/** What keeps the document from being complete, a sentence each; empty when it is. */
+export const undocumented = (
+  table: Readonly<Record<string, Operation>> = operations,
+  described: Readonly<Record<string, Description>> = descriptions,
+): string[] => {
+  const where = 'in src/api/openapi';
+  const gone = Object.keys(described).filter((id) => !table[id]);
+  return [
+    ...gone.map((id) => `${id} is described ${where} but is no operation of src/api/operations.ts`),
+    ...Object.entries(table).flatMap(([id, { method, path, success }]) => {
+      const description = described[id];
+      const name = `${id} (${method} ${path})`;
+      if (!description) return [`${name} is not described ${where}: it needs a summary and its schemas`];
+      const readsBody = method !== 'GET' && method !== 'DELETE';
+      return [
+        ...(readsBody && !description.body
+          ? [`${name} lacks \`body\` ${where}: the schema that validates it, or 'none'`]
+          : []),
+        ...(!readsBody && description.body ? [`${name} has a \`body\` ${where}, which ${method} does not read`] : []),
+        ...(success !== 204 && !description.answer
+          ? [`${name} lacks \`answer\` ${where}: the schema of its answer`]
+          : []),
+        ...(success === 204 && description.answer ? [`${name} has an \`answer\` ${where}, but 204 has no body`] : []),
+      ];
+    }),
+  ];
+};
+
+/** Which failures an operation may answer with, beside those that every operation may. */
+const failuresOf = ({ method, path, permission }: Operation, { query, body }: Description): ErrorCode[] => [
+  ...(query || (body && body !== 'none') ? (['invalid_parameters'] as const) : []),
+  'unauthorized',
+  ...(permission ? (['forbidden'] as const) : []),
+  ...(path.includes(':') ? (['not_found'] as const) : []),
+  ...(method !== 'GET' && method !== 'DELETE' ? (['payload_too_large', 'unsupported_media_type'] as const) : []),
+  'too_many_requests',
+  'internal_error',
+  'unavailable',
+];
+
+const failureResponse = (code: ErrorCode): Json => {
+  const { type, message } = errorRegistry[code];
+  const isLimit = code === 'too_many_requests';
+  return {
+    description: message,
+    ...((isLimit || code === 'unavailable') && {
+      headers: { 'Retry-After': { description: 'Seconds to wait', schema: { type: 'integer' } } },
+    }),
+    content: {
+      'application/json': {
+        schema: { $ref: `#/components/schemas/${isLimit ? 'TooManyRequests' : 'Error'}` },
+        example: isLimit ? { errors: [message] } : { error: { type, messages: [message] } },
+      },
+    },
+  };
+};
+
+const errorSchemas = {
+  Error: {
+    type: 'object',
+    required: ['error'],
+    properties: {
+      error: {
+        type: 'object',
+        required: ['type', 'messages'],
+        properties: {
+          type: { type: 'string' },
+          messages: { type: 'array', items: { type: 'string' }, description: 'One for each problem that was found' },
+        },
+      },
+    },
+  },
+  TooManyRequests: {
+    type: 'object',
+    required: ['errors'],
+    properties: { errors: { type: 'array', items: { type: 'string' } } },
+  },
+} as const;
+
+const INTRODUCTION = `Kinora takes the address of a video, or a file, and answers with addresses that play it.
+
+Requests carry an access token as HTTP Basic credentials: its id as the user name, its secret as the password. Bodies are
+JSON in UTF-8. Unknown fields are ignored, \`null\` counts as absent. Fields without a value are left out of answers.`;
+
+/**
+ * The API as an OpenAPI 3.1 document, written from the table of operations and the schemas that validate requests.
+ * Schemas with a title stand under \`components\` once.
+ */
+export const openApiDocument = (): OpenApiDocument => {
+  const schemas: Record<string, Json> = { ...errorSchemas };
+  const used = new Set<ErrorCode>();
+
+  const write = (schema: unknown): unknown => {
+    if (Array.isArray(schema)) return schema.map(write);
+    if (typeof schema !== 'object' || schema === null) return schema;
+    const { title, ...words } = schema as Json;
+    if (typeof title !== 'string') return writeWords(words);
+    schemas[title] ??= { title, ...writeWords(words) };
+    return { $ref: `#/components/schemas/${title}` };
+  };
+  const writeWords = (words: Json): Json => ({
+    // An enumeration of texts says only which.
+    ...(Array.isArray(words.enum) && words.type === undefined && { type: 'string' }),
+    ...Object.fromEntries(
+      Object.entries(words)
+        .filter(([word]) => !word.startsWith('x-'))
+        .map(([word, value]) => [word, word === 'properties' ? writeProperties(value as Json) : write(value)]),
+    ),
+  });
+  const writeProperties = (properties: Json): Json =>
+    Object.fromEntries(Object.entries(properties).map(([name, schema]) => [name, write(schema)]));
+
+  const writeOperation = (id: OperationId): DocumentedOperation => {
+    const operation: Operation = operations[id];
+    const { tag, summary, details, query = {}, body, example, answer, deprecated } = descriptions[id];
+    const failures = failuresOf(operation, descriptions[id]);
+    for (const code of failures) used.add(code);
+    const parameters = [
+      ...[...operation.path.matchAll(/:(\w+)/g)].map(([, name]) => ({
+        name: name!,
+        in: 'path' as const,
+        required: true,
+        schema: { type: 'string' },
+      })),
+      ...Object.entries(query).map(([name, schema]) => queryParameter(name, write(schema) as Json)),
+    ];
+    const allowed = [operation.permission, operation.otherPermission].filter((name) => name !== undefined);
+    const permission = allowed.length > 0 && `Permission: ${allowed.map((name) => `\`${name}\``).join(' or ')}.`;
+    const description = [details, permission].filter(Boolean).join('\n\n');
+    return {
+      operationId: id,
+      tags: [tag],
+      summary,
+      ...(description && { description }),
+      ...(deprecated && { deprecated }),
+      ...(parameters.length > 0 && { parameters }),
+      ...(body &&
+        body !== 'none' && {
+          requestBody: {
+            content: { 'application/json': { schema: write(body) as Json, ...(example && { example }) } },
+          },
+        }),
+      responses: {
+        [operation.success]: answer
+          ? { description: 'Done', content: { 'application/json': { schema: write(answer as TSchema) } } }
+          : { description: 'Done; without a body' },
+        ...Object.fromEntries(
+          failures.map((code) => [errorRegistry[code].status, { $ref: `#/components/responses/${code}` }]),
+        ),
+      },
+    };
+  };
+
+  const paths: Record<string, Record<string, DocumentedOperation>> = {};
+  for (const id of Object.keys(operations) as OperationId[]) {
+    const { method, path } = operations[id];
+    const template = path.replaceAll(/:(\w+)/g, '{$1}');
+    paths[template] = { ...paths[template], [method.toLowerCase()]: writeOperation(id) };
+  }
+  const usedTags = new Set<string>(Object.values(descriptions).map(({ tag }) => tag));
+  return {
+    openapi: '3.1.0',
+    info: { title: 'Kinora', version: '1', description: INTRODUCTION },
+    servers: [{ url: '/' }],
+    security: [{ basic: [] }],
+    tags: Object.entries(tags)
+      .filter(([name]) => usedTags.has(name))
+      .map(([name, description]) => ({ name, description })),
+    paths,
+    components: {
+      securitySchemes: { basic: { type: 'http', scheme: 'basic', description: 'Id and secret of an access token' } },
+      schemas,
+      responses: Object.fromEntries([...used].map((code) => [code, failureResponse(code)])),
+    },
+  };
+};
+
+/** Lists are written `name[]=a&name[]=b`. */
+const queryParameter = (name: string, schema: Json) => ({
+  name: schema.type === 'array' ? `${name}[]` : name,
+  in: 'query' as const,
+  schema,
+});

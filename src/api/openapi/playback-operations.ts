@@ -1,0 +1,90 @@
+import { list, listWithTotal, one } from '../schemas/answer.js';
+import {
+  DrmConfigurationAnswer,
+  NewSigningKeyAnswer,
+  PlaybackRestrictionAnswer,
+  SigningKeyAnswer,
+} from '../schemas/playback-answer.js';
+import { CreatePlaybackRestrictionBody, ReferrerRules, UserAgentRules } from '../schemas/playback-restriction.js';
+import { type Description, paging } from './description.js';
+
+const restrictions = { tag: 'Playback restrictions' } as const;
+const drm = { tag: 'DRM configurations' } as const;
+const keys = { tag: 'Signing keys' } as const;
+const oldKeys = { ...keys, deprecated: true } as const;
+
+const createKey = {
+  summary: 'Create a signing key',
+  details: '`private_key` is in this answer only; the server keeps the public half.',
+  body: 'none',
+  answer: one(NewSigningKeyAnswer),
+} as const;
+const listKeys = {
+  summary: 'List signing keys',
+  details: 'Oldest first.',
+  query: paging(),
+  answer: list(SigningKeyAnswer),
+} as const;
+const getKey = { summary: 'Read a signing key', answer: one(SigningKeyAnswer) } as const;
+const deleteKey = {
+  summary: 'Delete a signing key',
+  details: 'Tokens that it signed are refused, at the latest after a minute.',
+} as const;
+
+export const playbackOperations = {
+  createPlaybackRestriction: {
+    ...restrictions,
+    summary: 'Create a playback restriction',
+    details: 'It applies to playback tokens that name it as `playback_restriction_id`.',
+    body: CreatePlaybackRestrictionBody,
+    example: { referrer: { allowed_domains: ['example.com', '*.example.com'], allow_no_referrer: false } },
+    answer: one(PlaybackRestrictionAnswer),
+  },
+  listPlaybackRestrictions: {
+    ...restrictions,
+    summary: 'List playback restrictions',
+    details: 'Newest first.',
+    query: paging(),
+    answer: listWithTotal(PlaybackRestrictionAnswer),
+  },
+  getPlaybackRestriction: {
+    ...restrictions,
+    summary: 'Read a playback restriction',
+    answer: one(PlaybackRestrictionAnswer),
+  },
+  deletePlaybackRestriction: {
+    ...restrictions,
+    summary: 'Delete a playback restriction',
+    details: 'Tokens that name it are refused from then on.',
+  },
+  updatePlaybackRestrictionReferrer: {
+    ...restrictions,
+    summary: 'Replace the rules about referrers',
+    body: ReferrerRules,
+    example: { allowed_domains: ['*'], allow_no_referrer: true },
+    answer: one(PlaybackRestrictionAnswer),
+  },
+  updatePlaybackRestrictionUserAgent: {
+    ...restrictions,
+    summary: 'Replace the rules about user agents',
+    body: UserAgentRules,
+    example: { allow_no_user_agent: false, allow_high_risk_user_agent: false },
+    answer: one(PlaybackRestrictionAnswer),
+  },
+  createSigningKey: { ...keys, ...createKey },
+  listSigningKeys: { ...keys, ...listKeys },
+  getSigningKey: { ...keys, ...getKey },
+  deleteSigningKey: { ...keys, ...deleteKey },
+  createVideoSigningKey: { ...oldKeys, ...createKey },
+  listVideoSigningKeys: { ...oldKeys, ...listKeys },
+  getVideoSigningKey: { ...oldKeys, ...getKey },
+  deleteVideoSigningKey: { ...oldKeys, ...deleteKey },
+  listDrmConfigurations: {
+    ...drm,
+    summary: 'List DRM configurations',
+    details: 'Always empty.',
+    query: paging(),
+    answer: list(DrmConfigurationAnswer),
+  },
+  getDrmConfiguration: { ...drm, summary: 'Read a DRM configuration', answer: one(DrmConfigurationAnswer) },
+} as const satisfies Record<string, Description>;

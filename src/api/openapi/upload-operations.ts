@@ -1,0 +1,52 @@
+import { Type } from 'typebox';
+import { list, one } from '../schemas/answer.js';
+import { CreateAssetBody } from '../schemas/asset.js';
+import { Input } from '../schemas/input.js';
+import { CreateUploadBody } from '../schemas/upload.js';
+import { UploadAnswer } from '../schemas/upload-answer.js';
+import { type Description, paging } from './description.js';
+
+/** The first input is the uploaded file, which has no address. */
+const UploadBody = Type.Object({
+  ...CreateUploadBody.properties,
+  new_asset_settings: Type.Optional(
+    Type.Object({
+      ...CreateAssetBody.properties,
+      inputs: Type.Optional(
+        Type.Array(Type.Partial(Input), {
+          description: 'The first one is the uploaded file and has no `url`; all others do',
+        }),
+      ),
+      input: Type.Optional(Type.Array(Type.Partial(Input), { deprecated: true })),
+    }),
+  ),
+});
+
+const uploads = { tag: 'Direct uploads' } as const;
+
+export const uploadOperations = {
+  createUpload: {
+    ...uploads,
+    summary: 'Create a direct upload',
+    details:
+      'Answers with the signed `url` to which the file is sent with PUT, in one piece or in chunks with `Content-Range`; it speaks tus 1.0 as well.',
+    body: UploadBody,
+    example: { cors_origin: 'https://studio.example.org', new_asset_settings: { playback_policies: ['public'] } },
+    answer: one(UploadAnswer),
+  },
+  listUploads: {
+    ...uploads,
+    summary: 'List direct uploads',
+    details: 'Newest first, in every state.',
+    query: paging(),
+    answer: list(UploadAnswer),
+  },
+  getUpload: { ...uploads, summary: 'Read a direct upload', answer: one(UploadAnswer) },
+  cancelUpload: {
+    ...uploads,
+    summary: 'Cancel a direct upload',
+    details: 'Only while it is `waiting`; what has arrived is removed. Later ones are refused with 403.',
+    body: 'none',
+    answer: one(UploadAnswer),
+  },
+} as const satisfies Record<string, Description>;

@@ -1,0 +1,145 @@
+import { Type } from 'typebox';
+import { id, unixSeconds } from './answer.js';
+import { Meta, resolutions } from './asset.js';
+
+const { Optional, Object: Fields, Enum, Number: Numeric, Integer, String: Text, Boolean: Flag } = Type;
+
+const resolutionTier = () => Enum(['audio-only', '720p', '1080p', '1440p', '2160p']);
+const Failure = Fields({ type: Text(), messages: Type.Array(Text()) });
+const seconds = () => Numeric({ description: 'Seconds' });
+
+export const PlaybackIdAnswer = Fields(
+  { id: id(), policy: Enum(['public', 'signed', 'drm']), drm_configuration_id: Optional(Text()) },
+  { title: 'PlaybackId' },
+);
+
+export const PlaybackIdOwnerAnswer = Fields(
+  {
+    ...PlaybackIdAnswer.properties,
+    object: Fields({ type: Enum(['asset']), id: id() }, { description: 'What the playback id plays' }),
+  },
+  { title: 'PlaybackIdOwner' },
+);
+
+export const TrackAnswer = Fields(
+  {
+    id: id(),
+    type: Enum(['video', 'audio', 'text']),
+    status: Optional(Enum(['preparing', 'ready', 'errored', 'deleted'], { description: 'Of sound and text' })),
+    duration: Optional(seconds()),
+    max_width: Optional(Integer()),
+    max_height: Optional(Integer()),
+    max_frame_rate: Optional(Numeric()),
+    max_channels: Optional(Integer()),
+    max_channel_layout: Optional(Text()),
+    primary: Optional(Flag({ description: 'The sound that plays by default' })),
+    name: Optional(Text()),
+    language_code: Optional(Text({ description: 'BCP 47' })),
+    text_type: Optional(Enum(['subtitles'])),
+    text_source: Optional(Enum(['uploaded', 'embedded', 'generated_vod'])),
+    closed_captions: Optional(Flag()),
+    passthrough: Optional(Text()),
+    auto_language_confidence: Optional(Numeric({ minimum: 0, maximum: 1 })),
+    error: Optional(Failure),
+  },
+  { title: 'Track' },
+);
+
+export const StaticRenditionAnswer = Fields(
+  {
+    id: Optional(id('Absent for files of `mp4_support`')),
+    name: Text(),
+    ext: Enum(['mp4', 'm4a']),
+    type: Optional(Enum(['standard', 'advanced'])),
+    status: Optional(Enum(['preparing', 'ready', 'skipped', 'errored'])),
+    resolution: Optional(Enum(resolutions)),
+    resolution_tier: Optional(resolutionTier()),
+    width: Optional(Integer()),
+    height: Optional(Integer()),
+    bitrate: Optional(Integer({ description: 'bit/s' })),
+    filesize: Optional(Text({ pattern: '^\\d+$', description: 'Bytes, as text' })),
+    passthrough: Optional(Text()),
+  },
+  { title: 'StaticRendition' },
+);
+
+export const ShotsAnswer = Fields(
+  {
+    status: Enum(['pending', 'completed', 'errored', 'skipped', 'deleted']),
+    created_at: Optional(unixSeconds()),
+    shots_manifest_url: Optional(Text({ format: 'uri', description: 'Signed; renewed with each answer' })),
+    errors: Optional(Failure),
+  },
+  { title: 'Shots' },
+);
+
+export const AssetAnswer = Fields(
+  {
+    id: id(),
+    status: Enum(['preparing', 'ready', 'errored']),
+    created_at: unixSeconds(),
+    progress: Fields({
+      state: Enum(['ingesting', 'transcoding', 'completed', 'errored']),
+      progress: Numeric({ minimum: -1, maximum: 100, description: 'Per cent; -1 when errored' }),
+    }),
+    playback_ids: Optional(Type.Array(PlaybackIdAnswer)),
+    master_access: Enum(['none', 'temporary']),
+    master: Optional(Fields({ status: Enum(['preparing', 'ready', 'errored']), url: Optional(Text()) })),
+    mp4_support: Enum(['none', 'capped-1080p', 'audio-only', 'audio-only,capped-1080p', 'standard'], {
+      deprecated: true,
+    }),
+    static_renditions: Optional(
+      Fields({
+        status: Optional(Enum(['preparing', 'ready', 'errored', 'disabled'], { description: 'Of `mp4_support` only' })),
+        files: Optional(Type.Array(StaticRenditionAnswer)),
+      }),
+    ),
+    normalize_audio: Flag(),
+    encoding_tier: Enum(['baseline', 'smart', 'premium'], { deprecated: true }),
+    video_quality: Enum(['basic', 'plus', 'premium']),
+    max_resolution_tier: Enum(['1080p', '1440p', '2160p']),
+    ingest_type: Enum(['on_demand_url', 'on_demand_direct_upload', 'on_demand_clip']),
+    test: Optional(Flag({ description: 'Only when true' })),
+    upload_id: Optional(id()),
+    source_asset_id: Optional(id('Of the asset that a clip was made from')),
+    passthrough: Optional(Text()),
+    meta: Optional(Meta),
+    directives: Optional(Type.Array(Fields({ id: id() }))),
+    generate_shots: Optional(Flag()),
+    shots: Optional(ShotsAnswer),
+    thumbnail_time: Optional(seconds()),
+    non_standard_input_reasons: Optional(
+      Type.Record(Text(), Text(), { description: 'What of the input had to be converted, and what it was' }),
+    ),
+    errors: Optional(Failure),
+    duration: Optional(seconds()),
+    aspect_ratio: Optional(Text({ description: '`16:9`' })),
+    resolution_tier: Optional(resolutionTier()),
+    max_stored_resolution: Optional(Enum(['Audio only', 'SD', 'HD', 'FHD', 'UHD'], { deprecated: true })),
+    max_stored_frame_rate: Optional(Numeric()),
+    tracks: Optional(Type.Array(TrackAnswer, { description: 'From `ready` on' })),
+  },
+  { title: 'Asset' },
+);
+
+const InputTrack = Fields({
+  type: Enum(['video', 'audio', 'text', 'image']),
+  duration: Optional(seconds()),
+  encoding: Optional(Text()),
+  width: Optional(Integer()),
+  height: Optional(Integer()),
+  frame_rate: Optional(Numeric()),
+  channels: Optional(Integer()),
+  sample_rate: Optional(Integer()),
+  sample_size: Optional(Integer({ description: 'bit' })),
+});
+
+export const InputInfoAnswer = Fields(
+  {
+    settings: Type.Unsafe({ type: 'object', description: 'The input as accepted, without credentials in its address' }),
+    file: Optional(
+      Fields({ container_format: Text(), tracks: Type.Array(InputTrack) }, { description: 'Once it was probed' }),
+    ),
+  },
+  { title: 'InputInfo' },
+);

@@ -1,0 +1,19 @@
+import { Type } from 'typebox';
+import { id } from './answer.js';
+
+export const UploadAnswer = Type.Object(
+  {
+    id: id(),
+    status: Type.Enum(['waiting', 'asset_created', 'cancelled', 'errored', 'timed_out']),
+    timeout: Type.Integer({ description: 'Seconds' }),
+    cors_origin: Type.String(),
+    new_asset_settings: Type.Unsafe({ type: 'object', description: 'As they were sent' }),
+    url: Type.Optional(
+      Type.String({ format: 'uri', description: 'Where the file is sent to, signed; while the upload waits' }),
+    ),
+    asset_id: Type.Optional(id('Of the asset that the file became')),
+    error: Type.Optional(Type.Object({ type: Type.String(), message: Type.String() })),
+    test: Type.Optional(Type.Boolean({ description: 'Only when true' })),
+  },
+  { title: 'Upload' },
+);
