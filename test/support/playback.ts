@@ -45,7 +45,7 @@ export const startPlayback = async () => {
   let access: AccessCheck | undefined;
   let finder: PlayableFinder | undefined;
   const playables: PlayableFinder = {
-    find: (playbackId) => finder!.find(playbackId),
+    find: (...of) => finder!.find(...of),
     forget: (id) => finder!.forget(id),
   };
   const lateAccess: AccessCheck = {
@@ -65,7 +65,7 @@ export const startPlayback = async () => {
     installationSecret: await getInstallationSecret(api.database.queryable),
     riskyUserAgents: ['curl', 'lavf'],
   });
-  finder = createPlayableFinder(api.database, systemClock);
+  finder = createPlayableFinder(api.database, api.clock);
   const db = api.database.queryable;
 
   return {
