@@ -20,7 +20,7 @@ import { signingKeyRoutes } from './system/signing-keys.js';
 import { usageExportRoutes } from './system/usage-exports.js';
 import { webhookRoutes } from './system/webhooks.js';
 import { whoamiRoutes } from './system/whoami.js';
-import { UPLOAD_PREFIX, uploadAddress } from './upload/upload-address.js';
+import { FILE_PREFIXES, uploadAddress } from './upload/upload-address.js';
 import { assetRoutes } from './video/assets.js';
 import { drmConfigurationRoutes } from './video/drm-configurations.js';
 import { playbackIdRoutes } from './video/playback-ids.js';
@@ -81,7 +81,7 @@ export const createApp = (deps: AppDeps): FastifyInstance => {
     throw new KinoraError('method_not_allowed');
   });
   limitReceiving(app, REQUEST_TIMEOUT_MS);
-  answerExpectations(app, UPLOAD_PREFIX);
+  answerExpectations(app, FILE_PREFIXES);
   readJsonBody(app);
 
   const limitRate = createRateLimit(deps.rateLimits ?? {}, deps.clock);

@@ -18,12 +18,12 @@ export const limitReceiving = (app: FastifyInstance, limitMs: number): void => {
 };
 
 /**
- * Asks for the body of a request that waits to be asked (`Expect: 100-continue`, RFC 9110, 10.1.1). Below `filePrefix` the
- * route does it, once it knows that it wants the file.
+ * Asks for the body of a request that waits to be asked (`Expect: 100-continue`, RFC 9110, 10.1.1). Below `filePrefixes`
+ * the route does it, once it knows that it wants the file.
  */
-export const answerExpectations = ({ server }: FastifyInstance, filePrefix: string): void => {
+export const answerExpectations = ({ server }: FastifyInstance, filePrefixes: readonly string[]): void => {
   server.on('checkContinue', (request, response) => {
-    if (!request.url?.startsWith(filePrefix)) response.writeContinue();
+    if (!filePrefixes.some((prefix) => request.url?.startsWith(prefix))) response.writeContinue();
     server.emit('request', request, response);
   });
 };

@@ -1,4 +1,3 @@
-export const UPLOAD_METHODS = 'PUT, POST, PATCH, OPTIONS';
 const ALLOWED_HEADERS = ['Content-Type', 'Content-Range'];
 const MAX_AGE_SECONDS = 3600;
 
@@ -6,8 +5,12 @@ const MAX_AGE_SECONDS = 3600;
  * What every answer to an upload address carries, errors too. Pages of another origin than the upload's get none of it, and
  * so their browser keeps the answer from them; the bytes are accepted all the same.
  */
-export const corsHeaders = (corsOrigin: string, origin: string | undefined): Record<string, string> => {
-  const exposed = { 'access-control-expose-headers': 'Range' };
+export const corsHeaders = (
+  corsOrigin: string,
+  origin: string | undefined,
+  exposedHeaders: string,
+): Record<string, string> => {
+  const exposed = { 'access-control-expose-headers': exposedHeaders };
   if (corsOrigin === '*') return { 'access-control-allow-origin': '*', ...exposed };
   const vary = { vary: 'Origin' };
   if (origin === undefined) return { ...vary, ...exposed };
@@ -16,11 +19,11 @@ export const corsHeaders = (corsOrigin: string, origin: string | undefined): Rec
 };
 
 /** In addition, for `OPTIONS`. @param requested the `Access-Control-Request-Headers` */
-export const preflightHeaders = (requested: string | undefined): Record<string, string> => {
+export const preflightHeaders = (requested: string | undefined, methods: string): Record<string, string> => {
   const names = (requested ?? '').split(',').map((name) => name.trim());
   const others = names.filter((name) => name !== '' && !ALLOWED_HEADERS.some((known) => equal(known, name)));
   return {
-    'access-control-allow-methods': UPLOAD_METHODS,
+    'access-control-allow-methods': methods,
     'access-control-allow-headers': [...ALLOWED_HEADERS, ...others].join(', '),
     'access-control-max-age': String(MAX_AGE_SECONDS),
   };

@@ -7,7 +7,8 @@ import type { UploadWriters } from '../../domain/uploads/upload-writer.js';
 import { KinoraError } from '../../lib/errors.js';
 import { isId } from '../../lib/ids.js';
 import { errorAnswer } from '../errors.js';
-import { corsHeaders, preflightHeaders, UPLOAD_METHODS } from './cors.js';
+import { corsHeaders, preflightHeaders } from './cors.js';
+import { receiveTus, TUS_OPTIONS } from './receive-tus.js';
 import { receiveUpload } from './receive-upload.js';
 
 export interface UploadAddressDeps {
@@ -16,16 +17,58 @@ export interface UploadAddressDeps {
   readonly urls: UploadUrls;
 }
 
-/** The addresses that `createUploadUrls` makes. */
-export const UPLOAD_PREFIX = '/u/';
+/** The addresses that `createUploadUrls` makes, and with the other one in its place those of the tus protocol. */
+const UPLOAD_PREFIX = '/u/';
+const TUS_PREFIX = '/tus/';
+export const FILE_PREFIXES = [UPLOAD_PREFIX, TUS_PREFIX] as const;
 
 type UploadRequest = FastifyRequest<{ Params: { uploadId: string }; Querystring: Record<string, unknown> }>;
 
 /** A sender that is refused may still send for so long: a browser reads the answer only when it has sent everything. */
 const REFUSED_BODY_MS = 60_000;
 
-/** `/u/{upload}`: where the file of a direct upload is sent to, whole or in chunks. */
-export const uploadAddress = ({ database, writers, urls }: UploadAddressDeps): FastifyPluginAsync => {
+/** How a file is sent. */
+interface Protocol {
+  readonly prefix: string;
+  readonly methods: string;
+  /** Of an answer, what a page of another origin reads. */
+  readonly exposedHeaders: string;
+  /** What an answer to `OPTIONS` says of the protocol. */
+  readonly options: Readonly<Record<string, string>>;
+  answer(upload: Row<'upload'>, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply>;
+}
+
+/** Where the file of a direct upload is sent to: whole or in chunks by PUT, or by the tus protocol. */
+export const uploadAddress = (deps: UploadAddressDeps): FastifyPluginAsync => {
+  const { writers, urls } = deps;
+  const put: Protocol = {
+    prefix: UPLOAD_PREFIX,
+    methods: 'PUT, POST, PATCH, OPTIONS',
+    exposedHeaders: 'Range',
+    options: {},
+    answer: async (upload, request, reply) => {
+      const { isComplete, receivedBytes } = await receiveUpload(writers, upload.id, request, reply);
+      if (receivedBytes > 0 && !isComplete) reply.header('range', `bytes=0-${receivedBytes - 1}`);
+      return reply.code(isComplete ? 200 : 308).send();
+    },
+  };
+  const tus: Protocol = {
+    prefix: TUS_PREFIX,
+    methods: 'POST, HEAD, PATCH, OPTIONS',
+    exposedHeaders: 'Location, Upload-Offset, Upload-Length, Upload-Defer-Length, Tus-Resumable',
+    options: TUS_OPTIONS,
+    answer: async (upload, request, reply) => {
+      const url = urls.urlOf(upload).replace(UPLOAD_PREFIX, TUS_PREFIX);
+      return receiveTus(writers, { uploadId: upload.id, url }, request, reply);
+    },
+  };
+  return async (scope) => {
+    for (const protocol of [put, tus]) await scope.register(addressOf(protocol, deps));
+  };
+};
+
+const addressOf = (protocol: Protocol, { database, urls }: UploadAddressDeps): FastifyPluginAsync => {
+  const { methods, exposedHeaders } = protocol;
   return async (scope) => {
     // The body is a file whatever its type is said to be, even one that cannot be read.
     scope.removeAllContentTypeParsers();
@@ -33,7 +76,7 @@ export const uploadAddress = ({ database, writers, urls }: UploadAddressDeps): F
     scope.addHook('onRequest', async (request, reply) => {
       delete request.raw.headers['content-type'];
       // Until the upload is known: also who may not be told more must be able to read the refusal.
-      reply.headers({ 'cache-control': 'no-store', ...corsHeaders('*', undefined) });
+      reply.headers({ 'cache-control': 'no-store', ...corsHeaders('*', undefined, exposedHeaders) });
     });
     scope.setErrorHandler((error, request, reply) => {
       const answer = errorAnswer(error);
@@ -53,17 +96,18 @@ export const uploadAddress = ({ database, writers, urls }: UploadAddressDeps): F
       const { uploadId } = request.params;
       const upload = isId(uploadId) ? await findUploadById(database.queryable, uploadId) : undefined;
       if (upload) {
-        for (const name of Object.keys(corsHeaders('*', undefined))) reply.removeHeader(name);
-        reply.headers(corsHeaders(upload.cors_origin, request.headers.origin));
+        for (const name of Object.keys(corsHeaders('*', undefined, exposedHeaders))) reply.removeHeader(name);
+        reply.headers(corsHeaders(upload.cors_origin, request.headers.origin, exposedHeaders));
       }
       if (request.method === 'OPTIONS') {
         const allowed = !upload || reply.hasHeader('access-control-allow-origin');
-        if (allowed) reply.headers(preflightHeaders(request.headers['access-control-request-headers'] as string));
-        reply.code(204).send();
+        const requested = request.headers['access-control-request-headers'] as string | undefined;
+        if (allowed) reply.headers(preflightHeaders(requested, methods));
+        reply.code(204).headers(protocol.options).send();
         return undefined;
       }
-      if (!['PUT', 'POST', 'PATCH'].includes(request.method)) {
-        reply.header('allow', UPLOAD_METHODS);
+      if (!methods.split(', ').includes(request.method)) {
+        reply.header('allow', methods);
         throw new KinoraError('method_not_allowed');
       }
       if (!upload) throw new KinoraError('not_found');
@@ -74,15 +118,12 @@ export const uploadAddress = ({ database, writers, urls }: UploadAddressDeps): F
 
     scope.route<{ Params: { uploadId: string }; Querystring: Record<string, unknown> }>({
       method: ['GET', 'HEAD', 'OPTIONS', 'PUT', 'POST', 'PATCH', 'DELETE'],
-      url: `${UPLOAD_PREFIX}:uploadId`,
+      url: `${protocol.prefix}:uploadId`,
       exposeHeadRoute: false,
       config: { receivesFiles: true },
       handler: async (request, reply) => {
         const upload = await admit(request, reply);
-        if (!upload) return reply;
-        const { isComplete, receivedBytes } = await receiveUpload(writers, upload.id, request, reply);
-        if (receivedBytes > 0 && !isComplete) reply.header('range', `bytes=0-${receivedBytes - 1}`);
-        return reply.code(isComplete ? 200 : 308).send();
+        return upload ? protocol.answer(upload, request, reply) : reply;
       },
     });
   };

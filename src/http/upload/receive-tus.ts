@@ -1,0 +1,98 @@
+import { Readable } from 'node:stream';
+import { Server } from '@tus/server';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { UploadWriter, UploadWriters } from '../../domain/uploads/upload-writer.js';
+import { isKinoraError } from '../../lib/errors.js';
+import { receiveBody } from './receive-upload.js';
+import { noLocker, TUS_EXTENSIONS, TusStore } from './tus-store.js';
+
+/** What `OPTIONS` tells about the server (tus 1.0, "OPTIONS"). */
+export const TUS_OPTIONS = {
+  'tus-resumable': '1.0.0',
+  'tus-version': '1.0.0',
+  'tus-extension': TUS_EXTENSIONS.join(','),
+} as const;
+
+interface TusUpload {
+  readonly uploadId: string;
+  /** In this protocol. */
+  readonly url: string;
+}
+
+/**
+ * Answers one request of the tus protocol for an upload.
+ * @throws KinoraError as `UploadWriters.open` and `UploadWriter`
+ */
+export const receiveTus = async (
+  writers: UploadWriters,
+  upload: TusUpload,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply> => {
+  const writer = await openUnlessLocked(writers, upload.uploadId);
+  if (!writer) return refuse(reply, 423, 'Another request is sending data.');
+  let answer: Response;
+  try {
+    answer = await receiveBody(request, reply, (body) => ask(writer, upload, request, body));
+  } finally {
+    // Before the answer: it promises that the bytes are stored.
+    await writer.close();
+  }
+  answer.headers.forEach((value, name) => {
+    // Which origins may read the answer differs from upload to upload.
+    if (!/^(?:access-control|content)-/.test(name)) reply.header(name, value);
+  });
+  return answer.ok ? reply.code(answer.status).send() : refuse(reply, answer.status, await answer.text());
+};
+
+const refuse = (reply: FastifyReply, status: number, message: string): FastifyReply =>
+  reply.code(status).send({ error: { type: 'invalid_parameters', messages: [message.trim()] } });
+
+/** Clients repeat a request after 423; after 503 they would create the upload again. */
+const openUnlessLocked = async (writers: UploadWriters, uploadId: string): Promise<UploadWriter | undefined> => {
+  try {
+    return await writers.open(uploadId);
+  } catch (error) {
+    if (isKinoraError(error, 'unavailable') && writers.isOpen(uploadId)) return undefined;
+    throw error;
+  }
+};
+
+const ask = async (
+  writer: UploadWriter,
+  { uploadId, url }: TusUpload,
+  request: FastifyRequest,
+  body: Readable,
+): Promise<Response> => {
+  let failure: Error | undefined;
+  const server = new Server({
+    path: '/',
+    datastore: new TusStore(uploadId, writer),
+    locker: noLocker,
+    getFileIdFromRequest: () => uploadId,
+    namingFunction: () => uploadId,
+    generateUrl: () => url,
+    onResponseError: (_request, error) => {
+      // What has no status of the protocol is ours.
+      if (error instanceof Error && !('status_code' in error)) failure = error;
+      return undefined;
+    },
+  });
+  const answer = await server.handleWeb(webRequest(request, url, body));
+  if (failure) throw failure;
+  return answer;
+};
+
+/** With the headers that belong to the protocol: those of proxies are none of its business, and the type is always this. */
+const webRequest = ({ headers, method }: FastifyRequest, url: string, body: Readable): Request => {
+  const own = new Headers();
+  for (const [name, value] of Object.entries(headers)) {
+    if (/^(?:tus-|upload-|content-length$)/.test(name)) own.set(name, String(value));
+  }
+  const isPatch = method === 'PATCH' || (method === 'POST' && headers['x-http-method-override'] === 'PATCH');
+  if (!isPatch) return new Request(url, { method, headers: own });
+  own.set('content-type', 'application/offset+octet-stream');
+  // `duplex` is needed for a stream (Fetch, 5.3), but not in every declaration of the type.
+  const init = { method: 'PATCH', headers: own, body: Readable.toWeb(body), duplex: 'half' };
+  return new Request(url, init as RequestInit);
+};
