@@ -4,6 +4,7 @@ import { KinoraError } from '../lib/errors.js';
 import { isId } from '../lib/ids.js';
 import { type ApiAsset, type ApiCall, connectApi, serverUrl } from './api-client.js';
 import { type Command, print, printTable } from './command.js';
+import { uploadFile } from './upload-file.js';
 
 /** Only of what can be an id: an empty one, or `..`, would be the path of something else. */
 const assetPath = (id: string): string => {
@@ -60,20 +61,18 @@ const watchAsset = async (api: ApiCall, config: Config, id: string): Promise<num
 
 const create: Command = {
   summary: 'creates an asset, follows it and prints its playback address',
-  args: ['<url>'],
+  args: ['<url or file>'],
   run: async ({ config, args }) => {
-    const url = args[0]!;
-    if (!/^https?:\/\//i.test(url)) {
-      throw new KinoraError('invalid_parameters', {
-        messages: [`This version can't upload files yet: give the http(s) address of the video instead of ${url}.`],
-      });
-    }
+    const source = args[0]!;
     const api = await connectApi(config);
-    const { data } = await api<ApiAsset>('POST', '/video/v1/assets', {
-      inputs: [{ url }],
-      playback_policies: ['public'],
-    });
-    return watchAsset(api, config, data.id);
+    const settings = { playback_policies: ['public'] };
+    if (/^https?:\/\//i.test(source)) {
+      const { data } = await api<ApiAsset>('POST', '/video/v1/assets', { inputs: [{ url: source }], ...settings });
+      return watchAsset(api, config, data.id);
+    }
+    const line = progressLine();
+    const id = await uploadFile(api, source, settings, line.show).finally(line.end);
+    return watchAsset(api, config, id);
   },
 };
 

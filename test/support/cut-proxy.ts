@@ -1,0 +1,88 @@
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+
+/** A network that breaks on demand: passes TCP connections on to a server. */
+export interface CutProxy {
+  readonly url: string;
+  /** Where the server is to listen, also when it is started again. */
+  readonly serverPort: number;
+  /**
+   * Cuts every connection as soon as `bytes` more were sent by clients, and holds new ones until `mend`.
+   * @returns when it is cut
+   */
+  breakAfter(bytes: number): Promise<void>;
+  /** Passes held and new connections on. */
+  mend(): void;
+  stop(): Promise<void>;
+}
+
+const listen = async (server: Server): Promise<number> => {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return (server.address() as AddressInfo).port;
+};
+
+const freePort = async (): Promise<number> => {
+  const server = createServer();
+  const port = await listen(server);
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+};
+
+export const startCutProxy = async (): Promise<CutProxy> => {
+  const serverPort = await freePort();
+  const sockets = new Set<Socket>();
+  const held = new Set<() => void>();
+  let isBroken = false;
+  let left = Number.POSITIVE_INFINITY;
+  let onBroken: (() => void) | undefined;
+
+  const keep = (socket: Socket): void => {
+    sockets.add(socket);
+    // A cut connection is what this is for.
+    socket.on('error', () => undefined);
+    socket.on('close', () => sockets.delete(socket));
+  };
+  const cut = (): void => {
+    for (const socket of sockets) socket.destroy();
+  };
+  const server = createServer((client) => {
+    keep(client);
+    const pass = (): void => {
+      held.delete(pass);
+      if (client.destroyed) return;
+      const upstream = connect(serverPort, '127.0.0.1');
+      keep(upstream);
+      client.on('close', () => upstream.destroy());
+      upstream.on('close', () => client.destroy());
+      client.on('data', (chunk) => {
+        left -= chunk.length;
+        if (left > 0) return;
+        left = Number.POSITIVE_INFINITY;
+        isBroken = true;
+        cut();
+        onBroken?.();
+      });
+      client.pipe(upstream).pipe(client);
+    };
+    if (isBroken) held.add(pass);
+    else pass();
+  });
+  const port = await listen(server);
+  return {
+    url: `http://127.0.0.1:${port}`,
+    serverPort,
+    breakAfter: (bytes) => {
+      left = bytes;
+      return new Promise((resolve) => {
+        onBroken = resolve;
+      });
+    },
+    mend: () => {
+      isBroken = false;
+      for (const pass of held) pass();
+    },
+    stop: () => {
+      cut();
+      return new Promise((resolve) => server.close(() => resolve()));
+    },
+  };
+};
