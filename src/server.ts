@@ -20,6 +20,7 @@ import { createAccessCheck } from './domain/playback/check-access.js';
 import { createPlayableFinder } from './domain/playback/find-playable.js';
 import { createUploadUrls } from './domain/uploads/upload-url.js';
 import { createUploadWriters } from './domain/uploads/upload-writer.js';
+import { createDeliveryCounter } from './domain/usage/delivery-counter.js';
 import { keepConfiguredWebhook } from './domain/webhooks/configured-webhook.js';
 import { createApp } from './http/app.js';
 import { imageRoutes } from './http/image/image-routes.js';
@@ -164,6 +165,8 @@ export const createKinora = async (config: Config, overrides: Overrides = {}): P
       installationSecret,
       riskyUserAgents: config.riskyUserAgents,
     });
+    const deliveries = createDeliveryCounter({ database, clock, logger });
+    phases.push({ name: 'delivery counter', end: () => deliveries.stop() });
     const queue = createQueue(database);
     const context: DomainContext = {
       database,
@@ -196,7 +199,7 @@ export const createKinora = async (config: Config, overrides: Overrides = {}): P
       },
       streamPlugin: async (scope) => {
         await scope.register(sampleRoute(samplePath));
-        await scope.register(streamRoutes({ playables, access: accessCheck, segments: producer }));
+        await scope.register(streamRoutes({ playables, access: accessCheck, segments: producer, deliveries }));
         await scope.register(imageRoutes({ playables, access: accessCheck, images, ...(imageUrl && { imageUrl }) }));
       },
     });

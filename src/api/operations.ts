@@ -110,6 +110,7 @@ export const operations = {
     permission: 'video:read',
     success: 200,
   },
+  listDeliveryUsage: { method: 'GET', path: '/video/v1/delivery-usage', permission: 'video:read', success: 200 },
   listUsageExports: { method: 'GET', path: '/system/v1/usage/exports', permission: 'system:read', success: 200 },
   createSigningKey: {
     method: 'POST',

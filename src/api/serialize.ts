@@ -65,7 +65,7 @@ export const withoutNulls = (fields: Wire): Wire =>
 
 export const unixSeconds = (time: Date): string => String(Math.floor(time.getTime() / 1000));
 
-const ENCODING_TIER = { basic: 'baseline', plus: 'smart', premium: 'premium' } as const;
+export const ENCODING_TIER = { basic: 'baseline', plus: 'smart', premium: 'premium' } as const;
 
 export const serializeAsset = ({ asset, playbackIds, tracks }: AssetView): Wire =>
   withoutNulls({

@@ -22,6 +22,7 @@ import { webhookRoutes } from './system/webhooks.js';
 import { whoamiRoutes } from './system/whoami.js';
 import { FILE_PREFIXES, uploadAddress } from './upload/upload-address.js';
 import { assetRoutes } from './video/assets.js';
+import { deliveryUsageRoutes } from './video/delivery-usage.js';
 import { drmConfigurationRoutes } from './video/drm-configurations.js';
 import { playbackIdRoutes } from './video/playback-ids.js';
 import { playbackRestrictionRoutes } from './video/playback-restrictions.js';
@@ -93,6 +94,7 @@ export const createApp = (deps: AppDeps): FastifyInstance => {
   uploadRoutes(route, deps, deps.uploads);
   vocabularyRoutes(route, deps);
   drmConfigurationRoutes(route);
+  deliveryUsageRoutes(route, deps);
   usageExportRoutes(route);
   whoamiRoutes(route);
   webhookRoutes(route, deps);

@@ -30,6 +30,7 @@ const PIXELS_720P = 921_600;
 const PIXELS_1080P = 2_073_600;
 const PIXELS_1440P = 4_194_304;
 const HD_SHORT_SIDE = 720;
+const STORED_RESOLUTION = { '720p': 'HD', '1080p': 'HD', '1440p': 'FHD', '2160p': 'UHD' } as const;
 
 export const describeReadyAsset = (plan: Plan, facts: SourceFacts): AssetProperties => {
   const { video, audio, durationSeconds } = plan;
@@ -64,18 +65,21 @@ const round3 = (value: number): number => Math.round(value * 1000) / 1000;
 const storedFrameRate = ({ frameRate, renditions }: VideoPlan): number =>
   frameRate.num > 0 ? round3(frameRate.num / frameRate.den / renditions.at(-1)!.frameStep) : -1;
 
+/** By the number of pixels. */
+export const pictureTier = (width: number, height: number): '720p' | '1080p' | '1440p' | '2160p' => {
+  const pixels = width * height;
+  if (pixels <= PIXELS_720P) return '720p';
+  if (pixels <= PIXELS_1080P) return '1080p';
+  return pixels <= PIXELS_1440P ? '1440p' : '2160p';
+};
+
 const storedResolution = (
   width: number,
   height: number,
 ): Pick<AssetProperties, 'resolutionTier' | 'maxStoredResolution'> => {
-  const pixels = width * height;
-  if (pixels <= PIXELS_720P) {
-    const short = Math.min(width, height) < HD_SHORT_SIDE;
-    return { resolutionTier: '720p', maxStoredResolution: short ? 'SD' : 'HD' };
-  }
-  if (pixels <= PIXELS_1080P) return { resolutionTier: '1080p', maxStoredResolution: 'HD' };
-  if (pixels <= PIXELS_1440P) return { resolutionTier: '1440p', maxStoredResolution: 'FHD' };
-  return { resolutionTier: '2160p', maxStoredResolution: 'UHD' };
+  const resolutionTier = pictureTier(width, height);
+  const isSmall = resolutionTier === '720p' && Math.min(width, height) < HD_SHORT_SIDE;
+  return { resolutionTier, maxStoredResolution: isSmall ? 'SD' : STORED_RESOLUTION[resolutionTier] };
 };
 
 /** Exact: 720x480 with pixels of 32:27 is 16:9. */

@@ -9,6 +9,7 @@ import { insertTracks } from '#kinora/db/tables/asset-ingest.js';
 import { getInstallationSecret } from '#kinora/db/tables/installation.js';
 import { type AccessCheck, createAccessCheck } from '#kinora/domain/playback/check-access.js';
 import { createPlayableFinder, type PlayableFinder } from '#kinora/domain/playback/find-playable.js';
+import { createDeliveryCounter, type DeliveryCounter } from '#kinora/domain/usage/delivery-counter.js';
 import { streamRoutes } from '#kinora/http/stream/stream-routes.js';
 import { systemClock } from '#kinora/lib/clock.js';
 import { newId } from '#kinora/lib/ids.js';
@@ -41,9 +42,10 @@ export const startPlayback = async () => {
     clock: systemClock,
   });
   const segments = createSegmentProducer({ store, pool, blobs, clock: systemClock, logger });
-  // The routes need both before the API has made the database.
+  // The routes need these before the API has made the database.
   let access: AccessCheck | undefined;
   let finder: PlayableFinder | undefined;
+  let deliveries: DeliveryCounter | undefined;
   const playables: PlayableFinder = {
     find: (...of) => finder!.find(...of),
     forget: (id) => finder!.forget(id),
@@ -55,7 +57,12 @@ export const startPlayback = async () => {
     forgetPlaybackRestriction: (id) => access!.forgetPlaybackRestriction(id),
   };
   const api = await startApi({
-    streamPlugin: streamRoutes({ playables, access: lateAccess, segments }),
+    streamPlugin: streamRoutes({
+      playables,
+      access: lateAccess,
+      segments,
+      deliveries: { count: (sent) => deliveries!.count(sent) },
+    }),
     onSigningKeyDeleted: lateAccess.forgetSigningKey,
     onPlaybackRestrictionChanged: lateAccess.forgetPlaybackRestriction,
   });
@@ -66,6 +73,7 @@ export const startPlayback = async () => {
     riskyUserAgents: ['curl', 'lavf'],
   });
   finder = createPlayableFinder(api.database, api.clock);
+  deliveries = createDeliveryCounter({ database: api.database, clock: systemClock, logger, writeMs: 100 });
   const db = api.database.queryable;
 
   return {
@@ -129,6 +137,7 @@ export const startPlayback = async () => {
       return { assetId, ...ids };
     },
     async stop() {
+      await deliveries!.stop();
       await api.stop();
       segments.stop();
       await store.stop();

@@ -1,5 +1,6 @@
 import { findEnvironmentOf, lockAsset, removeAsset } from '../../db/tables/asset.js';
 import { listPlaybackIds } from '../../db/tables/playback-id.js';
+import { keepDeletedAsset } from '../../db/tables/usage.js';
 import { KinoraError } from '../../lib/errors.js';
 import { isId } from '../../lib/ids.js';
 import type { DomainContext } from '../context.js';
@@ -15,6 +16,7 @@ export const deleteAsset = async (context: DomainContext, environmentId: string,
     if (!(await lockAsset(tx, environmentId, assetId, 'forRemoval'))) throw new KinoraError('not_found');
     const removedIds = await listPlaybackIds(tx, [assetId]);
     await recordAssetEvent(context, tx, 'video.asset.deleted', assetId);
+    await keepDeletedAsset(tx, assetId, context.clock.now());
     await removeAsset(tx, assetId);
     await context.queue.cancel('ingest', assetId, tx);
     await context.queue.enqueue('purge', { assetId }, { dedupeKey: assetId }, tx);

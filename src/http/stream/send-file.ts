@@ -10,6 +10,7 @@ const READ_SIZE_BYTES = 256 * 1024;
 
 /**
  * Answers with a file: conditional requests, one byte range, HEAD. Headers set on `reply` before are kept.
+ * `onSent` is told how much of the file went out with an answer that was sent to its end.
  * @throws KinoraError `range_not_satisfiable`
  */
 export const sendFile = async (
@@ -17,6 +18,7 @@ export const sendFile = async (
   reply: FastifyReply,
   file: CachedFile,
   contentType: string,
+  onSent: (sizeBytes: number) => void = () => {},
 ): Promise<FastifyReply> => {
   reply.headers({ etag: file.etag, 'accept-ranges': 'bytes' });
   if (matchesEtag(request.headers['if-none-match'], file.etag)) return reply.code(304).send();
@@ -40,6 +42,7 @@ export const sendFile = async (
   reply.raw.writeHead(reply.statusCode, reply.getHeaders() as Record<string, string | number | string[]>);
   try {
     await pipeline(handle.createReadStream({ start, end, highWaterMark: READ_SIZE_BYTES }), reply.raw);
+    onSent(end - start + 1);
   } catch (error) {
     // The viewer left, or reading failed half-way; `pipeline` has closed the connection, so a cut file shows as such.
     request.log.debug({ err: error }, 'a file was not sent to its end');

@@ -10,6 +10,8 @@ import {
   writeMultivariantPlaylist,
 } from '../../domain/playback/write-playlist.js';
 import { refusal } from '../../domain/signing/verify-token.js';
+import type { DeliveryCounter } from '../../domain/usage/delivery-counter.js';
+import { segmentDelivery } from '../../domain/usage/segment-delivery.js';
 import { isKinoraError, KinoraError } from '../../lib/errors.js';
 import { AUDIO_RENDITION } from '../../media/find-segment.js';
 import { metadataJson } from '../../media/metadata-json.js';
@@ -25,12 +27,13 @@ export interface StreamDeps {
   readonly playables: PlayableFinder;
   readonly access: AccessCheck;
   readonly segments: SegmentProducer;
+  readonly deliveries: Pick<DeliveryCounter, 'count'>;
 }
 
 const PLAYLIST = 'application/vnd.apple.mpegurl';
 
 /** What viewers ask for: playlists, segments, metadata and the page for a browser without a player. */
-export const streamRoutes = ({ playables, access, segments }: StreamDeps): FastifyPluginAsync => {
+export const streamRoutes = ({ playables, access, segments, deliveries }: StreamDeps): FastifyPluginAsync => {
   return async (app) => {
     const route = acceptViewers(app);
     const { open, openChild } = createOpenPlayback(playables, access);
@@ -80,7 +83,7 @@ export const streamRoutes = ({ playables, access, segments }: StreamDeps): Fasti
         const clip = lastOf(request.query.segments);
         const child = renditionChild(version, rendition, clip);
         const { playable, access: granted } = await openChild(request, reply, playbackId, child);
-        const { assetId, plan } = playable;
+        const { environmentId, assetId, plan } = playable;
         if (version !== String(plan.version)) throw new KinoraError('not_found');
         if (file === 'playlist.m3u8') {
           const playlist = writeMediaPlaylist(plan, granted, rendition, clip);
@@ -98,7 +101,11 @@ export const streamRoutes = ({ playables, access, segments }: StreamDeps): Fasti
         // Nobody is there to be answered.
         if (!cached) return reply.hijack();
         reply.header('cache-control', immutableFor(granted));
-        return sendFile(request, reply, cached, rendition === AUDIO_RENDITION ? 'audio/mp4' : 'video/mp4');
+        const type = rendition === AUDIO_RENDITION ? 'audio/mp4' : 'video/mp4';
+        return sendFile(request, reply, cached, type, (bytes) => {
+          const delivered = bytes === cached.sizeBytes ? segmentDelivery(plan, rendition, file) : undefined;
+          if (delivered) deliveries.count({ environmentId, assetId, ...delivered, bytes });
+        });
       },
     );
 

@@ -1,0 +1,110 @@
+import type { Database } from '../../db/database.js';
+import type { Row } from '../../db/schema.js';
+import { addDeliveries, deleteOldDeletedAssets, deleteOldUsage } from '../../db/tables/usage.js';
+import type { Clock } from '../../lib/clock.js';
+import type { AssetProperties } from '../../media/asset-properties.js';
+import type { Logger } from '../../telemetry/logger.js';
+
+/** What a viewer was sent. */
+export interface Delivery {
+  readonly environmentId: string;
+  readonly assetId: string;
+  /** Of the picture that was sent. */
+  readonly tier: AssetProperties['resolutionTier'];
+  /** Playing time of what was sent; nothing is counted when it is 0. */
+  readonly seconds: number;
+  readonly bytes: number;
+}
+
+export interface DeliveryCounter {
+  /** Only adds in memory: takes no time and never fails. Written within seconds; a killed process loses those. */
+  count(delivery: Delivery): void;
+  /** Writes what is in memory. What is counted afterwards is lost. */
+  stop(): Promise<void>;
+}
+
+interface DeliveryCounterOptions {
+  readonly database: Database;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** How often memory is written; 5 s when absent. */
+  readonly writeMs?: number;
+}
+
+const WRITE_MS = 5000;
+const MINUTE_MS = 60_000;
+const PURGE_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * 60 * MINUTE_MS;
+/** Reports reach back 90 days. */
+const KEEP_USAGE_MS = 91 * DAY_MS;
+/** A day longer than the usage that refers to it. */
+const KEEP_DELETED_ASSET_MS = 92 * DAY_MS;
+
+type Totals = Map<string, Row<'delivery_usage'>>;
+
+/** Sums what viewers are sent by asset, minute and tier. Also removes what is too old for any report. */
+export const createDeliveryCounter = (options: DeliveryCounterOptions): DeliveryCounter => {
+  const { database, clock, logger, writeMs = WRITE_MS } = options;
+  const db = database.queryable;
+  let counted: Totals = new Map();
+  let working: Promise<void> | undefined;
+  let purgeAtMs = clock.monotonicMs();
+
+  const write = async (): Promise<void> => {
+    if (counted.size === 0) return;
+    const batch = counted;
+    counted = new Map();
+    try {
+      await addDeliveries(db, [...batch.values()]);
+    } catch (error) {
+      for (const totals of batch.values()) add(counted, totals);
+      throw error;
+    }
+  };
+
+  const purge = async (): Promise<void> => {
+    if (clock.monotonicMs() < purgeAtMs) return;
+    purgeAtMs = clock.monotonicMs() + PURGE_MS;
+    const nowMs = clock.now().getTime();
+    await deleteOldUsage(db, new Date(nowMs - KEEP_USAGE_MS));
+    await deleteOldDeletedAssets(db, new Date(nowMs - KEEP_DELETED_ASSET_MS));
+  };
+
+  const timer = setInterval(() => {
+    working ??= write()
+      .then(purge)
+      .catch((error) => logger.warn({ err: error }, 'delivery usage could not be written; it is tried again'))
+      .finally(() => {
+        working = undefined;
+      });
+  }, writeMs);
+
+  return {
+    count({ environmentId, assetId, tier, seconds, bytes }) {
+      if (seconds <= 0) return;
+      const nowMs = clock.now().getTime();
+      add(counted, {
+        environment_id: environmentId,
+        asset_id: assetId,
+        minute: new Date(nowMs - (nowMs % MINUTE_MS)),
+        tier,
+        delivered_seconds: seconds,
+        delivered_bytes: bytes,
+      });
+    },
+    stop: async () => {
+      clearInterval(timer);
+      await working;
+      await write();
+    },
+  };
+};
+
+const add = (totals: Totals, row: Row<'delivery_usage'>): void => {
+  const key = `${row.environment_id} ${row.asset_id} ${row.minute.getTime()} ${row.tier}`;
+  const known = totals.get(key);
+  if (known) {
+    known.delivered_seconds += row.delivered_seconds;
+    known.delivered_bytes += row.delivered_bytes;
+  } else totals.set(key, row);
+};

@@ -1,0 +1,49 @@
+import type { DeliveryReport } from '../../api/serialize-delivery-usage.js';
+import type { DeliveryUsageQuery } from '../../api/validate-delivery-usage.js';
+import {
+  countDeliveredAssets,
+  findReportedAssets,
+  listDeliveredAssets,
+  sumDeliveredTiers,
+} from '../../db/tables/usage.js';
+import { isId } from '../../lib/ids.js';
+import type { DomainContext } from '../context.js';
+
+export interface DeliveryUsagePage {
+  readonly reports: DeliveryReport[];
+  /** On all pages. */
+  readonly totalCount: number;
+}
+
+const MINUTE_SECONDS = 60;
+
+/**
+ * What the assets of an environment have been delivered, the most delivered first; every minute counts that the window
+ * touches. There are no live streams, so that none of them was delivered.
+ */
+export const listDeliveryUsage = async (
+  { database, clock }: Pick<DomainContext, 'database' | 'clock'>,
+  environmentId: string,
+  { page, window, assetId, liveStreamId }: DeliveryUsageQuery,
+): Promise<DeliveryUsagePage> => {
+  const matchesNothing = liveStreamId !== undefined || (assetId !== undefined && !isId(assetId));
+  if (matchesNothing) return { reports: [], totalCount: 0 };
+  // Nothing is delivered in the future, whose later part a Date can't hold.
+  const latest = clock.now().getTime() / 1000 + MINUTE_SECONDS;
+  const [start, end] = window.map((seconds) => Math.min(seconds, latest)) as [number, number];
+  const filter = {
+    environmentId,
+    from: new Date((start - (start % MINUTE_SECONDS)) * 1000),
+    before: new Date(end * 1000),
+    assetId,
+  };
+  const db = database.queryable;
+  const totalCount = await countDeliveredAssets(db, filter);
+  const ids = await listDeliveredAssets(db, filter, page);
+  const tiers = await sumDeliveredTiers(db, filter, ids);
+  const assets = new Map((await findReportedAssets(db, ids)).map((asset) => [asset.id, asset]));
+  return {
+    reports: ids.map((id) => ({ asset: assets.get(id)!, tiers: tiers.filter(({ asset_id }) => asset_id === id) })),
+    totalCount,
+  };
+};

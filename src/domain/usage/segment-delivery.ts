@@ -1,0 +1,27 @@
+import { AAC_FRAME_SAMPLES } from '../../media/aac.js';
+import { pictureTier } from '../../media/asset-properties.js';
+import { findSegment } from '../../media/find-segment.js';
+import type { Plan } from '../../media/plan.js';
+import type { Delivery } from './delivery-counter.js';
+
+/**
+ * What the whole of a file of a rendition counts as: segments of pictures, or of sound where there is no picture.
+ * Undefined for what does not count.
+ */
+export const segmentDelivery = (
+  plan: Plan,
+  rendition: string,
+  file: string,
+): Pick<Delivery, 'tier' | 'seconds'> | undefined => {
+  const target = findSegment(plan, rendition, file);
+  if (!target || target.number === 'init') return undefined;
+  if (target.kind === 'video') {
+    const { video, number } = target;
+    const ticks = video.boundaries[number + 1]! - video.boundaries[number]!;
+    return { tier: pictureTier(target.rendition.width, target.rendition.height), seconds: ticks / video.timescale };
+  }
+  if (plan.video) return undefined;
+  const { audio, number } = target;
+  const frames = audio.boundaries[number + 1]! - audio.boundaries[number]!;
+  return { tier: 'audio-only', seconds: (frames * AAC_FRAME_SAMPLES) / audio.sampleRate };
+};
