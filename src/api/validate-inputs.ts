@@ -5,7 +5,7 @@ import type { Input } from './schemas/input.js';
 /** What the service does with an input. */
 type InputRole = 'main' | 'text' | 'audio' | 'overlay';
 
-const roleOfInput = (input: Input, index: number): InputRole => {
+export const roleOfInput = (input: Pick<Input, 'type'>, index: number): InputRole => {
   if (index === 0) return 'main';
   return input.type === 'text' || input.type === 'audio' ? input.type : 'overlay';
 };

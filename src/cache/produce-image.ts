@@ -58,7 +58,8 @@ export const createImageProducer = ({ store, pool, blobs, clock }: ImageProducer
             try {
               const outPath = production.temporaryPath();
               const source = { path: blob.path, formatName: video.formatName };
-              await run({ ...image.job, source, picture: video.picture, threads, outPath } as MediaJob);
+              const { overlayPaths } = blob;
+              await run({ ...image.job, source, picture: video.picture, overlayPaths, threads, outPath } as MediaJob);
               const bytes = await readResult(outPath, MAX_IMAGE_BYTES);
               verifyImage(bytes, image.job.format, image.size);
               await production.commit(key, bytes);

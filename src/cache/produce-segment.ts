@@ -7,7 +7,7 @@ import type { AudioPlan, Plan, VideoPlan, VideoRendition } from '../media/plan.j
 import { type MediaPool, type MediaPriority, mediaPriority } from '../pool/media-pool.js';
 import { readResult } from '../pool/read-result.js';
 import type { BlobStore, LocalBlob } from '../storage/blob-store.js';
-import { joinedKey, mezzanineKey, sourceKey } from '../storage/keys.js';
+import { joinedKey, mezzanineKey, overlayKey, sourceKey } from '../storage/keys.js';
 import type { Logger } from '../telemetry/logger.js';
 import type { Metrics } from '../telemetry/metrics.js';
 import { createFileMaker, type Work } from './file-maker.js';
@@ -78,7 +78,8 @@ export const createSegmentProducer = (deps: SegmentProducerDeps): SegmentProduce
       for (let attempt = 1; ; attempt++) {
         const outPath = work.production.temporaryPath();
         const threads = threadsFor(work.priority);
-        const target = { sourcePath: blob.path, outPath, threads, ...(encoder && { encoder }) };
+        const { path: sourcePath, overlayPaths } = blob;
+        const target = { sourcePath, overlayPaths, outPath, threads, ...(encoder && { encoder }) };
         const result = await work.run(videoSegmentJob(video, rendition, number, target));
         const bytes = await readResult(outPath, MAX_SEGMENT_BYTES);
         const difference = verifyVideoSegment(bytes, video, number, result);
@@ -213,14 +214,41 @@ export const createSegmentProducer = (deps: SegmentProducerDeps): SegmentProduce
   };
 };
 
-const playedKey = ({ id, plan }: PlayableAsset): string => (plan.joined ? joinedKey(id) : sourceKey(id));
+/** Under whose name the source lies. */
+const ownerOf = ({ id, plan }: PlayableAsset): string => plan.sourceOwner ?? id;
 
-/** The file that pictures are read from. */
-export const openPictures = (blobs: BlobStore, asset: PlayableAsset): Promise<LocalBlob> =>
-  blobs.openLocal(asset.plan.video?.access === 'mezzanine' ? mezzanineKey(asset.id) : playedKey(asset));
+const playedKey = (asset: PlayableAsset): string =>
+  asset.plan.joined ? joinedKey(ownerOf(asset)) : sourceKey(ownerOf(asset));
+
+/** The files that pictures are made of, while they may be read. */
+export interface OpenPictures {
+  readonly path: string;
+  /** In the order of the plan. */
+  readonly overlayPaths: readonly string[];
+  release(): Promise<void>;
+}
+
+/** @throws KinoraError `not_found` when the asset was deleted meanwhile */
+export const openPictures = async (blobs: BlobStore, asset: PlayableAsset): Promise<OpenPictures> => {
+  const { video } = asset.plan;
+  const pictures = video?.access === 'mezzanine' ? mezzanineKey(ownerOf(asset)) : playedKey(asset);
+  const keys = [pictures, ...(video?.picture.overlays ?? []).map(({ assetId, input }) => overlayKey(assetId, input))];
+  const opened: LocalBlob[] = [];
+  const release = async (): Promise<void> => {
+    await Promise.all(opened.map((blob) => blob.release()));
+  };
+  try {
+    for (const key of keys) opened.push(await blobs.openLocal(key));
+  } catch (error) {
+    await release();
+    throw error;
+  }
+  return { path: opened[0]!.path, overlayPaths: opened.slice(1).map(({ path }) => path), release };
+};
 
 /** Its name: a source that kills media processes says nothing about the mezzanine made of it. */
-export const pictureFileOf = ({ id, plan }: PlayableAsset): string => `${id} ${plan.video?.access ?? 'source'}`;
+export const pictureFileOf = (asset: PlayableAsset): string =>
+  `${ownerOf(asset)} ${asset.plan.video?.access ?? 'source'}`;
 
 const audioInit = (audio: AudioPlan): Uint8Array => {
   const { sampleRate, channels, audioSpecificConfig } = audio;

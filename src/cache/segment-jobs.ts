@@ -5,6 +5,7 @@ import type { AudioChunkJob, VideoConfigJob, VideoSegmentJob } from '../pool/pro
 
 export interface VideoJobTarget {
   readonly sourcePath: string;
+  readonly overlayPaths: readonly string[];
   readonly outPath: string;
   readonly threads: number;
   /** Instead of the rendition's own, when a segment must become smaller. */
@@ -39,6 +40,7 @@ export const videoSegmentJob = (
       picture: video.picture,
       ...(encoder && { encoder }),
     },
+    ...(target.overlayPaths.length > 0 && { overlayPaths: target.overlayPaths }),
     threads: target.threads,
     outPath: target.outPath,
   };

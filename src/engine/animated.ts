@@ -1,14 +1,14 @@
 import type { Frame } from 'node-av/lib';
 import type { AnimatedJob, ImageResult } from '../pool/protocol.js';
 import { AnimationWriter } from './animation-writer.js';
-import { cloneFrame } from './av.js';
+import { cloneFrame, failMedia } from './av.js';
 import { filterRange } from './filter-range.js';
 import { PictureFilter } from './picture-filter.js';
 import { checkTimeBase, seekShown } from './shown-picture.js';
 import { withVideoReader } from './video-reader.js';
 
 /**
- * Writes an endless animation. A picture that is shown for several of its frames is stored once, for as long.
+ * Writes an endless animation: each of its frames is the picture that is shown at the frame's time.
  * @throws KinoraError `media_failed`
  */
 export const makeAnimated = (job: AnimatedJob): ImageResult =>
@@ -22,17 +22,18 @@ export const makeAnimated = (job: AnimatedJob): ImageResult =>
     let frame = 0;
     const ticksOf = (number: number): number => startTicks + (number * timeBase.den) / framesPerSecond;
     /** Gives the picture shown so far to the frames before `untilTicks`. */
-    const show = (untilTicks: number): void => {
-      const first = frame;
-      while (frame < frames && ticksOf(frame) < untilTicks) frame += 1;
-      if (shown && frame > first) writer.add(shown, first);
+    const show = (picture: Frame, untilTicks: number): void => {
+      for (; frame < frames && ticksOf(frame) < untilTicks; frame += 1) writer.add(picture, frame);
     };
-    const filter = new PictureFilter({ picture, crop: reader.crop, width, height, timeBase, threads }, (next, pts) => {
-      // The first picture is shown from the start on, whenever it began.
-      if (shown) show(pts * timeBase.num - zeroTicks);
-      shown?.free();
-      shown = cloneFrame(next);
-    });
+    const filter = new PictureFilter(
+      { picture, overlayPaths: job.overlayPaths, crop: reader.crop, width, height, timeBase, threads },
+      (next, pts) => {
+        // The first picture is shown from the start on, whenever it began.
+        if (shown) show(shown, pts * timeBase.num - zeroTicks);
+        shown?.free();
+        shown = cloneFrame(next);
+      },
+    );
     try {
       const fromPts = seekShown(reader, job, job.start);
       filterRange(reader, filter, {
@@ -41,7 +42,8 @@ export const makeAnimated = (job: AnimatedJob): ImageResult =>
         neighbours: picture.deinterlace,
         seekPoint: job.start.seekPoint,
       });
-      show(Number.POSITIVE_INFINITY);
+      if (!shown) throw failMedia('animation', 'no picture could be decoded');
+      show(shown, Number.POSITIVE_INFINITY);
       return { sizeBytes: writer.finish() };
     } finally {
       shown?.free();

@@ -10,6 +10,7 @@ import {
 } from 'node-av/constants';
 import { Codec, CodecContext, type Frame, SoftwareScaleContext } from 'node-av/lib';
 import { readImageHeader } from '../media/image-header.js';
+import { OVERLAY_HEADER_BYTES, RGBA_BYTES, readOverlayHeader, writeOverlayHeader } from '../media/overlay-file.js';
 import { fitOverlay } from '../media/overlay-geometry.js';
 import type { OverlayImageJob, OverlayImageResult } from '../pool/protocol.js';
 import { check, failMedia, newFrame, newPacket, setOptions } from './av.js';
@@ -20,7 +21,6 @@ const CODECS = {
   webp: AV_CODEC_ID_WEBP,
   gif: AV_CODEC_ID_GIF,
 } as const;
-const RGBA_BYTES = 4;
 
 /**
  * Decodes an image once and writes its pixels as plain RGBA, no larger than needed, so that no segment has to run an image
@@ -40,8 +40,9 @@ export const readOverlayImage = (job: OverlayImageJob): OverlayImageResult => {
     const natural = { width: decoded.width, height: decoded.height };
     const { width, height } = fitOverlay(natural, job);
     convert(decoded, stored, width, height);
-    writeFileSync(job.outPath, packedRows(stored));
-    return { natural, stored: { width, height } };
+    const file = { natural, stored: { width, height } };
+    writeFileSync(job.outPath, Buffer.concat([writeOverlayHeader(file), ...packedRows(stored)]));
+    return file;
   } finally {
     decoded.free();
     stored.free();
@@ -98,19 +99,20 @@ const convert = (from: Frame, to: Frame, width: number, height: number): void =>
 };
 
 /** Rows without the padding that FFmpeg puts behind them. */
-const packedRows = (frame: Frame): Buffer => {
+const packedRows = (frame: Frame): Buffer[] => {
   const data = frame.data?.[0];
   const stride = frame.linesize[0];
   if (data === undefined || stride === undefined) throw failMedia('overlay', 'no pixels');
   const rowBytes = frame.width * RGBA_BYTES;
-  const rows = Array.from({ length: frame.height }, (_, y) => data.subarray(y * stride, y * stride + rowBytes));
-  return Buffer.concat(rows);
+  return Array.from({ length: frame.height }, (_, y) => data.subarray(y * stride, y * stride + rowBytes));
 };
 
 /** A picture of stored pixels, for a filter; the caller frees it. */
-export const loadOverlayPixels = (path: string, { width, height }: { width: number; height: number }): Frame => {
+export const loadOverlayPixels = (path: string): Frame => {
   const bytes = readFileSync(path);
-  if (bytes.length !== width * height * RGBA_BYTES) throw failMedia('overlay', 'its stored pixels are damaged');
+  const file = readOverlayHeader(bytes, bytes.length);
+  if (!file) throw failMedia('overlay', 'its stored pixels are damaged');
+  const { width, height } = file.stored;
   const frame = newFrame();
   try {
     frame.format = AV_PIX_FMT_RGBA;
@@ -121,7 +123,10 @@ export const loadOverlayPixels = (path: string, { width, height }: { width: numb
     const stride = frame.linesize[0];
     if (data === undefined || stride === undefined) throw failMedia('overlay', 'no pixels');
     const rowBytes = width * RGBA_BYTES;
-    for (let y = 0; y < height; y++) bytes.copy(data, y * stride, y * rowBytes, (y + 1) * rowBytes);
+    for (let y = 0; y < height; y++) {
+      const from = OVERLAY_HEADER_BYTES + y * rowBytes;
+      bytes.copy(data, y * stride, from, from + rowBytes);
+    }
     return frame;
   } catch (error) {
     frame.free();

@@ -153,8 +153,8 @@ export class PictureFilter {
       const input = graph.getFilter('buffer@in');
       const output = graph.getFilter('buffersink@out');
       if (input === null || output === null) throw failMedia('filter', 'no input or output');
-      overlays.forEach((overlay, number) => {
-        feedOverlay(graph.getFilter(`buffer@overlay${number}`), overlay, overlayPaths[number]);
+      overlays.forEach((_, number) => {
+        feedOverlay(graph.getFilter(`buffer@overlay${number}`), overlayPaths[number]);
       });
       [this.graph, this.input, this.output] = [graph, input, output];
     } catch (error) {
@@ -183,9 +183,9 @@ export class PictureFilter {
 }
 
 /** One picture before all others, and no more. */
-const feedOverlay = (input: FilterContext | null, { image }: OverlayPlacement, path: string | undefined): void => {
+const feedOverlay = (input: FilterContext | null, path: string | undefined): void => {
   if (input === null || path === undefined) throw failMedia('filter', 'no input for an overlay');
-  const frame = loadOverlayPixels(path, image);
+  const frame = loadOverlayPixels(path);
   try {
     frame.pts = BEFORE_ALL;
     check(input.buffersrcAddFrameSync(frame), 'filter overlay');

@@ -1,6 +1,7 @@
 import type { SegmentProducer } from '../cache/produce-segment.js';
 import type { SegmentStore } from '../cache/segment-store.js';
 import type { IngestState } from '../domain/assets/ingest-state.js';
+import { overlayInputs } from '../domain/assets/overlay-inputs.js';
 import { throwIfAborted } from '../lib/abort.js';
 import type { Clock } from '../lib/clock.js';
 import { isKinoraError, KinoraError } from '../lib/errors.js';
@@ -23,6 +24,7 @@ import { withJoinedRecordings } from './ingest/join-recordings.js';
 import { measureGain } from './ingest/measure-gain.js';
 import { makeMezzanine } from './ingest/mezzanine.js';
 import { readIndex } from './ingest/read-index.js';
+import { placeOverlays, type StoredOverlay, storeOverlays } from './ingest/store-overlays.js';
 import { removeAssetFiles } from './purge.js';
 
 export interface IngestDeps {
@@ -39,6 +41,8 @@ export interface IngestDeps {
   readonly logger: Logger;
   readonly clock: Clock;
 }
+
+type IngestRow = NonNullable<Awaited<ReturnType<IngestState['find']>>>;
 
 interface IngestPayload {
   readonly assetId: string;
@@ -103,10 +107,35 @@ const bound = async (state: IngestState, assetId: string, error: unknown): Promi
 const ingest = async (deps: IngestDeps, assetId: string, signal: AbortSignal): Promise<void> => {
   const row = await deps.state.find(assetId);
   if (row?.asset.status !== 'preparing') return;
-  const { asset, media, mainInput } = row;
-  const startedMs = deps.clock.monotonicMs();
+  const { asset, furtherInputs } = row;
   deps.logger.info({}, 'the ingest begins');
+  const stopOverlays = new AbortController();
+  const overlaySignal = AbortSignal.any([signal, stopOverlays.signal]);
+  const storingOverlays = storeOverlays(
+    deps,
+    assetId,
+    overlayInputs(furtherInputs),
+    asset.max_resolution_tier,
+    overlaySignal,
+  );
+  // Its failure is thrown where the overlays are needed: without a picture they are ignored.
+  storingOverlays.catch(() => undefined);
+  try {
+    await ingestMain(deps, row, storingOverlays, signal);
+  } finally {
+    stopOverlays.abort();
+    await Promise.allSettled([storingOverlays]);
+  }
+};
 
+const ingestMain = async (
+  deps: IngestDeps,
+  { asset, media, mainInput }: IngestRow,
+  storingOverlays: Promise<readonly StoredOverlay[]>,
+  signal: AbortSignal,
+): Promise<void> => {
+  const assetId = asset.id;
+  const startedMs = deps.clock.monotonicMs();
   await storeSource(deps, assetId, mainInput.settings.url, media.source_validator, signal);
   const storedMs = deps.clock.monotonicMs();
   deps.logger.info({ download_ms: Math.round(storedMs - startedMs) }, 'the source is stored');
@@ -114,6 +143,7 @@ const ingest = async (deps: IngestDeps, assetId: string, signal: AbortSignal): P
   try {
     const facts = (media.facts as SourceFacts | null) ?? (await probe(deps, assetId, source.path, signal));
     checkLimits(facts);
+    const overlays = facts.video ? await storingOverlays : [];
     const input: PlanInput = {
       assetId,
       path: source.path,
@@ -123,6 +153,7 @@ const ingest = async (deps: IngestDeps, assetId: string, signal: AbortSignal): P
         quality: asset.video_quality,
         maxResolutionTier: asset.max_resolution_tier,
         isTest: asset.is_test,
+        placeOverlays: (picture) => placeOverlays(assetId, overlays, picture),
       },
     };
     const stored = media.plan as Plan | null;

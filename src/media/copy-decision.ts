@@ -94,6 +94,7 @@ const findObstacle = (input: CopyInput): string | undefined => {
   if (picture.rotation !== 0 || picture.flipHorizontal) return 'the picture has to be turned';
   if (picture.toneMap) return 'the picture has to be tone-mapped';
   if (picture.testMark) return 'the picture gets the test mark';
+  if (picture.overlays) return 'an image is laid over the picture';
   if (top.width !== video.width || top.height !== video.height) return 'the picture has to be scaled';
   if (top.frameStep !== 1) return 'more than 60 pictures a second';
   if (!video.simpleEditList) return 'the edit list is not simple';

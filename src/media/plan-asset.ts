@@ -3,9 +3,9 @@ import { planAudio } from './audio-plan.js';
 import { avcCodecs } from './avc.js';
 import { type CopyDecision, decideCopy } from './copy-decision.js';
 import { countPictures, planGrid } from './grid.js';
-import { displaySize, limitRungs, planLadder, type ResolutionTier, type VideoQuality } from './ladder.js';
+import { displaySize, limitRungs, planLadder, type ResolutionTier, type Size, type VideoQuality } from './ladder.js';
 import { findConstantRate, isMovFormat, isMpegStreamFormat, listPictures } from './pictures.js';
-import type { PictureChain, Plan, VideoPlan, VideoRendition } from './plan.js';
+import type { OverlayPlacement, PictureChain, Plan, VideoPlan, VideoRendition } from './plan.js';
 import { compare, reduce, rescale, toNumber } from './rational.js';
 import type { Rational, SourceFacts, VideoFacts } from './source-facts.js';
 import type { SourceIndex, StreamIndex } from './source-index.js';
@@ -16,6 +16,8 @@ export interface AssetSettings {
   readonly isTest: boolean;
   /** Constant gain of `normalize_audio`, dB. */
   readonly normalizeGainDb?: number;
+  /** Where overlays go on a picture of this shape (upright, square pixels). */
+  readonly placeOverlays?: (picture: Size) => readonly OverlayPlacement[];
 }
 
 /** The re-encoded pictures: upright, square pixels, SDR, progressive, on the clock of the source. */
@@ -139,7 +141,7 @@ const planVideo = (
   const endTicks = Math.max(Math.round(endSeconds * timescale), 1);
   const pictureTicks = allTicks.filter((ticks) => ticks < endTicks);
   const frameRate = findFrameRate(source, facts);
-  const picture = planPicture(input, facts);
+  const picture = planPicture(input, facts, source.display);
   const ladder = planLadder({ picture: source.display, frameRate, ...settings });
   const top = ladder.at(-1)!;
   const copy: CopyDecision =
@@ -209,10 +211,11 @@ const findFrameRate = (source: PictureSource, facts: VideoFacts): Rational => {
 const HDR_TRANSFERS: Readonly<Record<string, 'pq' | 'hlg'>> = { smpte2084: 'pq', 'arib-std-b67': 'hlg' };
 const SDR_COLOUR = { primaries: 'bt709', transfer: 'bt709', matrix: 'bt709', range: 'tv' };
 
-const planPicture = ({ mezzanine, settings }: PlanInput, facts: VideoFacts): PictureChain => {
-  const testMark = settings.isTest;
-  if (mezzanine) return { deinterlace: false, colour: SDR_COLOUR, rotation: 0, flipHorizontal: false, testMark };
-  return { ...sourcePicture(facts), testMark };
+const planPicture = ({ mezzanine, settings }: PlanInput, facts: VideoFacts, display: Size): PictureChain => {
+  const overlays = settings.placeOverlays?.(display) ?? [];
+  const laidOver = { testMark: settings.isTest, ...(overlays.length > 0 && { overlays }) };
+  if (mezzanine) return { deinterlace: false, colour: SDR_COLOUR, rotation: 0, flipHorizontal: false, ...laidOver };
+  return { ...sourcePicture(facts), ...laidOver };
 };
 
 /** What makes the source's pictures upright, progressive and SDR. */

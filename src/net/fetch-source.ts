@@ -14,6 +14,8 @@ export interface SourceFetcher {
 
 export interface FetchOptions {
   readonly signal?: AbortSignal;
+  /** Below the limit that holds for every source. */
+  readonly maxBytes?: number;
   /**
    * What `onValidator` told when the bytes before `target.offsetBytes` were stored. Without it a download starts again at
    * zero: the remote file may have changed, and two halves of different files must never be joined.

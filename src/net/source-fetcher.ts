@@ -69,10 +69,6 @@ export const createSourceFetcher = (options: SourceFetcherOptions): SourceFetche
     allowedUrls: options.allowedUrls ?? new Set(),
   });
 
-  const checkSize = (bytes: number): void => {
-    if (bytes > maxBytes) throw invalid(`The input file is larger than the maximum size of ${readableSize(maxBytes)}.`);
-  };
-
   /** To be told of every piece of one body. */
   const rateCheck = (): ((bytes: number) => void) => {
     let beganMs = clock.monotonicMs();
@@ -91,7 +87,13 @@ export const createSourceFetcher = (options: SourceFetcherOptions): SourceFetche
 
   const download = async (url: string, target: BlobWrite, fetchOptions: FetchOptions, signal: AbortSignal) => {
     let { validator } = fetchOptions;
+    const limitBytes = Math.min(maxBytes, fetchOptions.maxBytes ?? maxBytes);
     let reportedMs = -Infinity;
+
+    const checkSize = (bytes: number): void => {
+      if (bytes > limitBytes)
+        throw invalid(`The input file is larger than the maximum size of ${readableSize(limitBytes)}.`);
+    };
 
     const report = (totalBytes: number | undefined, isLast = false): void => {
       const nowMs = clock.monotonicMs();

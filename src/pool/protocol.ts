@@ -66,7 +66,7 @@ export interface VideoSegmentJob {
     readonly picture: PictureChain;
     readonly encoder?: EncoderSettings;
   };
-  /** Files of the overlays of `picture`, in their order: plain RGBA as `OverlayImageJob` writes it. */
+  /** Files of the overlays of `picture`, in their order: as `OverlayImageJob` writes them. */
   readonly overlayPaths?: readonly string[];
   /** Half the cores for a waiting viewer, one thread for background work. */
   readonly threads: number;
@@ -186,7 +186,7 @@ export interface ImageSource {
   readonly zeroTicks: number;
   readonly lastPictureTicks: number;
   readonly picture: PictureChain;
-  /** Files of the overlays of `picture`, in their order: plain RGBA as `OverlayImageJob` writes it. */
+  /** Files of the overlays of `picture`, in their order: as `OverlayImageJob` writes them. */
   readonly overlayPaths?: readonly string[];
   readonly threads: number;
   readonly outPath: string;
@@ -232,7 +232,7 @@ export interface ImageResult {
   readonly sizeBytes: number;
 }
 
-/** Decodes an overlay image and writes its pixels (RGBA, rows without padding) to `outPath`. */
+/** Decodes an overlay image and writes its pixels to `outPath`, in the form of media/overlay-file.ts. */
 export interface OverlayImageJob {
   readonly kind: 'overlay-image';
   readonly source: MediaSource;

@@ -6,7 +6,9 @@ export const mezzanineIndexKey = (assetId: string): string => `assets/${assetId}
 /** A copy of an MPEG stream with its recordings laid end to end. */
 export const joinedKey = (assetId: string): string => `assets/${assetId}/joined.ts`;
 export const joinedIndexKey = (assetId: string): string => `assets/${assetId}/joined-index.bin`;
-/** The pixels (RGBA) of the overlay that input `position` brings. */
+/** The image of an overlay, as its input `position` brings it, until its pixels are stored. */
+export const overlayImageKey = (assetId: string, position: number): string => `assets/${assetId}/overlay-${position}.image`;
+/** The pixels of the overlay that input `position` brings (media/overlay-file.ts). */
 export const overlayKey = (assetId: string, position: number): string => `assets/${assetId}/overlay-${position}.rgba`;
 /** The file of a further audio track. */
 export const trackSourceKey = (assetId: string, trackId: string): string =>

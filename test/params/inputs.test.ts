@@ -201,12 +201,6 @@ const refused: [string, unknown, string[]][] = [
   ['a subtitle file, for now', [main, text], ['inputs[1] is not yet supported by this server']],
   ['further sound, for now', [main, audio], ['inputs[1] is not yet supported by this server']],
   [
-    'an overlay, for now',
-    overlay({ width: '12%', opacity: '75%', vertical_margin: '-4.5px', height: '' }),
-    ['inputs[1] is not yet supported by this server'],
-  ],
-  ['an input without a type, for now', [main, image], ['inputs[1] is not yet supported by this server']],
-  [
     'generated subtitles, for now',
     [{ ...main, generated_subtitles: [{}] }, text],
     [
@@ -219,6 +213,11 @@ const refused: [string, unknown, string[]][] = [
 describe('inputs are refused for', () => {
   it.each(refused)('%s', async (_, inputs, messages) => {
     await expectError(await create(inputs), 400, 'invalid_parameters', messages);
+  });
+
+  it('nothing when an image is laid over the picture, with or without settings', async () => {
+    const settings = { width: '12%', opacity: '75%', vertical_margin: '-4.5px', height: '' };
+    for (const inputs of [overlay(settings), [main, image]]) expect((await create(inputs)).status).toBe(201);
   });
 
   it('a problem under the deprecated name, which the message then uses', async () => {

@@ -270,6 +270,23 @@ export const readFrameCounters = (input: MediaInput): MeasuredPicture[] =>
     return pictures;
   });
 
+export interface LumaPicture {
+  readonly luma: Buffer;
+  readonly width: number;
+  readonly height: number;
+}
+
+/** The brightness of every pixel of every picture, in presentation order. */
+export const readLuma = (input: MediaInput): LumaPicture[] =>
+  withInput(input, (context) => {
+    const pictures: LumaPicture[] = [];
+    decodeStream(context, getStream(context, AVMEDIA_TYPE_VIDEO), (frame) => {
+      const { width, height } = frame;
+      pictures.push({ luma: frame.toBuffer().subarray(0, width * height), width, height });
+    });
+    return pictures;
+  });
+
 /** How many pictures of the first video stream can be decoded, whatever they show. */
 export const countPictures = (input: MediaInput): number =>
   withInput(input, (context) => {

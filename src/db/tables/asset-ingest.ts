@@ -7,19 +7,20 @@ export interface IngestRow {
   readonly asset: Row<'asset'>;
   readonly media: Row<'asset_media'>;
   readonly mainInput: Row<'asset_input'>;
+  readonly furtherInputs: readonly Row<'asset_input'>[];
 }
 
 /** Undefined when the asset was deleted. */
 export const findIngest = async (db: Queryable, assetId: string): Promise<IngestRow | undefined> => {
   const asset = await db.selectFrom('asset').selectAll().where('id', '=', assetId).executeTakeFirst();
   const media = await db.selectFrom('asset_media').selectAll().where('asset_id', '=', assetId).executeTakeFirst();
-  const mainInput = await db
+  const [mainInput, ...furtherInputs] = await db
     .selectFrom('asset_input')
     .selectAll()
     .where('asset_id', '=', assetId)
-    .where('position', '=', 0)
-    .executeTakeFirst();
-  return asset && media && mainInput ? { asset, media, mainInput } : undefined;
+    .orderBy('position')
+    .execute();
+  return asset && media && mainInput ? { asset, media, mainInput, furtherInputs } : undefined;
 };
 
 /** Keeps what a step of the ingest found, so that a restart goes on after it. False when the asset is gone. */

@@ -1,6 +1,7 @@
 import { assetIdOfUrl } from '../../api/formats.js';
 import { type Path, Problems } from '../../api/problems.js';
 import type { AssetRequest } from '../../api/validate-create-asset.js';
+import { roleOfInput } from '../../api/validate-inputs.js';
 
 type Finder = (request: AssetRequest) => readonly Path[];
 
@@ -8,8 +9,9 @@ const when = (asked: boolean, path: Path): readonly Path[] => (asked ? [path] : 
 
 /** What is valid and understood but not carried out by this version: one line each, removed by the work that builds it. */
 const notYetSupported: readonly Finder[] = [
-  // Further inputs: subtitle files, additional sound, overlay images.
-  ({ inputs, inputsField }) => inputs.slice(1).map((_, at) => [inputsField, at + 1]),
+  // Further inputs: subtitle files, additional sound.
+  ({ inputs, inputsField }) =>
+    inputs.flatMap((input, at) => (['text', 'audio'].includes(roleOfInput(input, at)) ? [[inputsField, at]] : [])),
   // Clips.
   ({ inputs, inputsField }) => when(assetIdOfUrl(inputs[0]!.url ?? '') !== undefined, [inputsField, 0, 'url']),
   ({ inputs, inputsField }) =>

@@ -1,0 +1,22 @@
+import type { Input } from '../../api/schemas/input.js';
+import { roleOfInput } from '../../api/validate-inputs.js';
+import type { Row } from '../../db/schema.js';
+import type { OverlaySettings } from '../../media/overlay-geometry.js';
+
+/** An input that is laid over the picture. */
+export interface OverlayInput {
+  readonly position: number;
+  readonly url: string;
+  readonly settings: OverlaySettings;
+}
+
+/** The overlays among the inputs of an asset, in request order. */
+export const overlayInputs = (inputs: readonly Pick<Row<'asset_input'>, 'position' | 'settings'>[]): OverlayInput[] =>
+  inputs
+    .map(({ position, settings }) => ({ position, input: settings as unknown as Input }))
+    .filter(({ position, input }) => roleOfInput(input, position) === 'overlay')
+    .map(({ position, input }) => ({
+      position,
+      url: input.url,
+      settings: (input.overlay_settings ?? {}) as OverlaySettings,
+    }));

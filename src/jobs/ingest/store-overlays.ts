@@ -1,0 +1,121 @@
+import type { OverlayInput } from '../../domain/assets/overlay-inputs.js';
+import { isKinoraError, KinoraError } from '../../lib/errors.js';
+import { type ResolutionTier, type Size, tierBox } from '../../media/ladder.js';
+import { OVERLAY_HEADER_BYTES, type OverlayFile, RGBA_BYTES, readOverlayHeader } from '../../media/overlay-file.js';
+import { placeOverlay } from '../../media/overlay-geometry.js';
+import type { OverlayPlacement } from '../../media/plan.js';
+import type { SourceFetcher } from '../../net/fetch-source.js';
+import { type MediaPool, mediaPriority } from '../../pool/media-pool.js';
+import { readResult } from '../../pool/read-result.js';
+import type { BlobStore } from '../../storage/blob-store.js';
+import { overlayImageKey, overlayKey } from '../../storage/keys.js';
+import { withTemporaryFile } from './temporary-file.js';
+
+export interface OverlayDeps {
+  readonly blobs: BlobStore;
+  readonly fetcher: SourceFetcher;
+  readonly pool: MediaPool;
+  readonly temporaryDir: string;
+}
+
+/** A stored overlay and what it was asked to look like; its place follows when the shape of the picture is known. */
+export interface StoredOverlay {
+  readonly input: OverlayInput;
+  readonly file: OverlayFile;
+}
+
+const MAX_SIDE = 4096;
+/** Several times what an image of the largest size needs. */
+const MAX_IMAGE_BYTES = 64 * 2 ** 20;
+const UNUSABLE = 'The overlay image could not be used.';
+
+/**
+ * Fetches every overlay once, decodes it in a media process and keeps its pixels. What an earlier run stored is used.
+ * @throws KinoraError `invalid_input`
+ */
+export const storeOverlays = async (
+  deps: OverlayDeps,
+  assetId: string,
+  inputs: readonly OverlayInput[],
+  tier: ResolutionTier,
+  signal: AbortSignal,
+): Promise<StoredOverlay[]> => {
+  const stored: StoredOverlay[] = [];
+  for (const input of inputs) {
+    try {
+      const file =
+        (await findStored(deps.blobs, assetId, input.position)) ?? (await store(deps, assetId, input, tier, signal));
+      stored.push({ input, file });
+    } catch (error) {
+      throw isUnusable(error) ? new KinoraError('invalid_input', { messages: [UNUSABLE], cause: error }) : error;
+    }
+  }
+  return stored;
+};
+
+const isUnusable = (error: unknown): boolean =>
+  isKinoraError(error, 'invalid_input') ||
+  isKinoraError(error, 'source_unreachable') ||
+  isKinoraError(error, 'media_failed') ||
+  isKinoraError(error, 'media_crashed');
+
+const findStored = async (blobs: BlobStore, assetId: string, position: number): Promise<OverlayFile | undefined> => {
+  const key = overlayKey(assetId, position);
+  const found = await blobs.stat(key);
+  const stream = found && (await blobs.read(key, { start: 0, end: OVERLAY_HEADER_BYTES }));
+  if (!stream) return undefined;
+  return readOverlayHeader(Buffer.concat((await stream.toArray()) as Buffer[]), found.sizeBytes);
+};
+
+const store = async (
+  { blobs, fetcher, pool, temporaryDir }: OverlayDeps,
+  assetId: string,
+  { position, url }: OverlayInput,
+  tier: ResolutionTier,
+  signal: AbortSignal,
+): Promise<OverlayFile> => {
+  const imageKey = overlayImageKey(assetId, position);
+  if (!(await blobs.stat(imageKey))) {
+    await fetcher.fetch(url, await blobs.resumeWrite(imageKey), { signal, maxBytes: MAX_IMAGE_BYTES });
+  }
+  const image = await blobs.openLocal(imageKey);
+  const box = tierBox(tier);
+  try {
+    return await withTemporaryFile(temporaryDir, async (outPath) => {
+      const side = Math.max(box.width, box.height);
+      await pool.run(
+        {
+          kind: 'overlay-image',
+          source: { path: image.path },
+          maxSide: MAX_SIDE,
+          maxWidth: side,
+          maxHeight: side,
+          outPath,
+        },
+        { priority: mediaPriority.warmUp, signal, fresh: true },
+      );
+      // What the process says of its result is not believed: the file must speak for itself.
+      const bytes = await readResult(outPath, MAX_SIDE * MAX_SIDE * RGBA_BYTES + OVERLAY_HEADER_BYTES);
+      const file = readOverlayHeader(bytes, bytes.length);
+      if (!file) throw new KinoraError('media_failed', { details: { stage: 'overlay' } });
+      await blobs.put(overlayKey(assetId, position), bytes);
+      return file;
+    });
+  } finally {
+    await image.release();
+    await blobs.delete(imageKey);
+  }
+};
+
+/** Where the overlays go on a picture of this shape. */
+export const placeOverlays = (
+  assetId: string,
+  overlays: readonly StoredOverlay[],
+  picture: Size,
+): readonly OverlayPlacement[] =>
+  overlays.map(({ input: { position, settings }, file }) => ({
+    assetId,
+    input: position,
+    ...placeOverlay(settings, file.natural, picture),
+    image: file.stored,
+  }));
