@@ -56,10 +56,10 @@ const encodeChunk = (
       neighbours: job.picture.deinterlace,
     };
     let read = 0;
-    pictures = filterRange(reader, filter, range, (pts) => {
+    pictures = filterRange(reader, filter, range, (pts, following) => {
       read += 1;
       if (read % PROGRESS_PICTURES === 0) progress(pts);
-      return clock.advance(pts);
+      return clock.advance(pts, following);
     });
     writer.finish(job.untilPts === undefined ? undefined : job.untilPts * timeBase.num);
   } finally {
@@ -80,7 +80,7 @@ const progressOf = (job: MezzanineJob, reader: VideoReader, context: HandlerCont
   };
 };
 
-/** Makes times grow: recordings that start again are laid end to end, a single wrong time is moved behind its neighbour. */
+/** Makes times grow: recordings that start again are laid end to end, a single wrong time is moved between its neighbours. */
 class ForwardClock {
   private last = Number.NEGATIVE_INFINITY;
   private shift = 0;
@@ -88,9 +88,15 @@ class ForwardClock {
 
   constructor(private readonly restartTicks: number) {}
 
-  advance(pts: number): number {
+  /** @param following time of the picture after it, undefined for the last one */
+  advance(pts: number, following: number | undefined): number {
+    const next = following === undefined ? Number.NEGATIVE_INFINITY : following + this.shift;
     let time = pts + this.shift;
-    if (time <= this.last) {
+    const isOut = time <= this.last || time >= next;
+    if (next > this.last && isOut && Number.isFinite(this.last)) {
+      // Its neighbours are in line: only this one is wrong.
+      time = Math.max(Math.round((this.last + next) / 2), this.last + 1);
+    } else if (time <= this.last) {
       if (this.last - time >= this.restartTicks) this.shift += this.last + this.step - time;
       time = Math.max(pts + this.shift, this.last + 1);
     } else if (this.last >= 0) this.step = time - this.last;

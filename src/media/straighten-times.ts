@@ -184,8 +184,10 @@ const findFreePlace = (
     .sort();
   let place = usual;
   let nearest = Number.POSITIVE_INFINITY;
-  for (let at = 1; at < near.length; at += 1) {
-    const [before, after] = [near[at - 1]!, near[at]!];
+  for (let at = 0; near.length > 0 && at <= near.length; at += 1) {
+    // Before the first and after the last there is room for one.
+    const before = near[at - 1] ?? near[0]! - 2 * step;
+    const after = near[at] ?? near.at(-1)! + 2 * step;
     if (after - before < 1.5 * step) continue;
     const margin = Math.min(step, (after - before) / 2);
     const free = Math.min(Math.max(usual, before + margin), after - margin);

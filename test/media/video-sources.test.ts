@@ -236,7 +236,8 @@ describe('sanity', () => {
   });
   test.each(['bit-flips-in-data.mp4', 'bit-flips.ts'] as const)('%s is damaged', async (name) => {
     const path = await fixture(name);
-    const { problem, decodable } = check(path, await probeFile(path));
+    // What a damaged transport stream seems to last may be wrong too.
+    const { problem, decodable } = check(path, { ...(await probeFile(path)), durationSeconds: 6 });
     expect(problem).toMatch(/damaged/);
     expect(decodable).toBe(true);
   });

@@ -10,6 +10,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { writeMedia } from './fixture-media.js';
 import type { AudioRecipe, MediaRecipe, VideoRecipe } from './fixture-recipe.js';
+import { withLatePicture, withWrongTimes } from './wrong-time.js';
 
 const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 const directory = join(root, 'node_modules', '.cache', 'kinora-fixtures');
@@ -274,6 +275,25 @@ const derived = {
     const { start, end } = findBox(bytes, 'mdat');
     return flip(bytes, (start + 16) / bytes.length, end / bytes.length, 40);
   },
+  'late-picture.mp4': async (): Promise<Buffer> => withLatePicture(await bytesOf('h264-aac.mp4')),
+  /** One picture an hour late: its presentation time alone is wrong. */
+  'wrong-picture-time.ts': async (): Promise<Buffer> =>
+    withWrongTimes(await bytesOf('h264-aac.ts'), [{ kind: 'picture', packet: 100, field: 'pts', addSeconds: 3600 }]),
+  'wrong-decode-time.ts': async (): Promise<Buffer> =>
+    withWrongTimes(await bytesOf('h264-aac.ts'), [{ kind: 'picture', packet: 100, field: 'dts', addSeconds: -3 }]),
+  /** 14 hours: more than a file may last. */
+  'wrong-sound-time.ts': async (): Promise<Buffer> =>
+    withWrongTimes(await bytesOf('h264-aac.ts'), [{ kind: 'sound', packet: 15, field: 'pts', addSeconds: 50_400 }]),
+  /** In a picture in the middle, and at both ends of the file. */
+  'wrong-times.ts': async (): Promise<Buffer> =>
+    withWrongTimes(await bytesOf('h264-aac.ts'), [
+      { kind: 'picture', packet: 0, field: 'pts', addSeconds: 7200 },
+      { kind: 'picture', packet: 60, field: 'pts', addSeconds: -30 },
+      { kind: 'picture', packet: 60, field: 'dts', addSeconds: -30 },
+      { kind: 'picture', packet: 130, field: 'pts', addSeconds: 2 },
+      { kind: 'sound', packet: 20, field: 'pts', addSeconds: -2 },
+      { kind: 'sound', packet: -1, field: 'pts', addSeconds: 50_400 },
+    ]),
   'bit-flips.ts': async (): Promise<Buffer> => flip(await bytesOf('h264-aac.ts'), 0.1, 0.9, 60),
   'garbage.mp4': async (): Promise<Buffer> => {
     const bytes = Buffer.alloc(200_000);
