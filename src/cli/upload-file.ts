@@ -50,9 +50,9 @@ const unusable = (message: string, cause?: unknown): KinoraError =>
 const openFile = async (path: string): Promise<FileHandle> => {
   const file = await open(path).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT' || error.code === 'ENOTDIR') {
-      throw unusable(`There is no file ${path}; give a file or an http(s) address.`, error);
+      throw unusable(`There is no file ${path}; give a file or an http(s) address.`);
     }
-    throw unusable(`${path} can't be read (${error.code}).`, error);
+    throw unusable(`${path} can't be read.`, error);
   });
   if ((await file.stat()).isFile()) return file;
   await file.close();

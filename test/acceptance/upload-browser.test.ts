@@ -1,0 +1,150 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { startChromium } from '../support/chromium.js';
+import { api, settled, type WireAsset } from '../support/create-asset.js';
+import { type CutProxy, startCutProxy } from '../support/cut-proxy.js';
+import { fixture } from '../support/fixtures.js';
+import { type Origin, startOrigin } from '../support/origin.js';
+import { paddedVideo, sha256Of } from '../support/padded-video.js';
+import { cleanUpServers, filesBelow, makeDataDir, type ServerProcess, startServer } from '../support/server-process.js';
+
+const SIZE_BYTES = 200 * 1024 * 1024;
+
+/** What browsers load of an uploader: a file beside the entry that Node.js would take. */
+const browserFile = (entry: string, file: string): string => fileURLToPath(new URL(file, import.meta.resolve(entry)));
+
+const libraries: Readonly<Record<string, string>> = {
+  '/upchunk.js': browserFile('@mux/upchunk', './upchunk.mjs'),
+  '/mux-uploader.js': browserFile('@mux/mux-uploader', './mux-uploader.mjs'),
+  '/tus.js': browserFile('tus-js-client', '../../dist/tus.min.js'),
+};
+
+/** Pages of an application, whose origin is not Kinora's; the address to send to is their query. */
+const pages: Readonly<Record<string, string>> = {
+  upchunk: `<input type="file"><script type="module">
+    import { createUpload } from '/upchunk.js';
+    document.querySelector('input').onchange = ({ target }) => {
+      const upload = createUpload({ endpoint, file: target.files[0], chunkSize: 30720 });
+      upload.on('error', ({ detail }) => end(detail.message));
+      upload.on('success', () => end('success'));
+    };
+  </script>`,
+  'mux-uploader': `<mux-uploader dynamic-chunk-size></mux-uploader><script type="module">
+    const uploader = document.querySelector('mux-uploader');
+    uploader.setAttribute('endpoint', endpoint);
+    uploader.addEventListener('uploaderror', ({ detail }) => end(detail.message));
+    uploader.addEventListener('success', () => end('success'));
+    await import('/mux-uploader.js');
+  </script>`,
+  tus: `<input type="file"><script src="/tus.js"></script><script>
+    document.querySelector('input').onchange = ({ target }) => {
+      new tus.Upload(target.files[0], {
+        endpoint: endpoint.replace('/u/', '/tus/'),
+        retryDelays: [100, 500, 1000, 2000, 4000, 8000],
+        onError: (error) => end(error.message),
+        onSuccess: () => end('success'),
+      }).start();
+    };
+  </script>`,
+};
+const html = (page: string): string => `<!doctype html><title>An application</title><body><script>
+  const endpoint = decodeURIComponent(location.search.slice(1));
+  const end = (how) => { window.outcome ??= how; };
+</script>${page}`;
+
+declare global {
+  interface Window {
+    /** How the upload ended. */
+    outcome?: string;
+  }
+}
+
+const dataDir = makeDataDir();
+let directory: string;
+let video: string;
+let digest: string;
+let proxy: CutProxy;
+let server: ServerProcess;
+let application: Origin;
+let browser: Browser;
+
+/** Behind a network that can be cut: its address stays the same when the server is started again. */
+const outside = () => ({ url: proxy.url, token: server.token });
+const start = () => startServer({ dataDir, options: { PORT: String(proxy.serverPort), PUBLIC_URL: proxy.url } });
+
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'kinora-uploads-'));
+  video = join(directory, 'holiday.mp4');
+  await paddedVideo(await fixture('h264-aac.mp4'), video, SIZE_BYTES);
+  digest = await sha256Of(video);
+  application = await startOrigin(async ({ url = '/' }, response) => {
+    const library = libraries[url];
+    const page = pages[url.split('?')[0]!.slice(1)] ?? '';
+    response.setHeader('content-type', library === undefined ? 'text/html' : 'text/javascript');
+    response.end(library === undefined ? html(page) : await readFile(library));
+  });
+  proxy = await startCutProxy();
+  server = await start();
+  browser = await startChromium();
+});
+afterAll(async () => {
+  await browser?.close();
+  await proxy?.stop();
+  await application?.stop();
+  await cleanUpServers();
+  await rm(directory, { recursive: true, force: true });
+});
+const createUpload = async (): Promise<{ id: string; url: string }> => {
+  const settings = { playback_policies: ['public'] };
+  const body = { cors_origin: application.url, new_asset_settings: settings };
+  const answer = await api(outside(), 'POST', '/video/v1/uploads', body);
+  expect(answer.status).toBe(201);
+  return ((await answer.json()) as { data: { id: string; url: string } }).data;
+};
+
+/** Cuts the network after a third of the file, and the power of the server after two thirds. */
+const disturb = async (): Promise<void> => {
+  await proxy.breakAfter(SIZE_BYTES / 3);
+  const again = proxy.breakAfter(SIZE_BYTES / 3);
+  proxy.mend();
+  await again;
+  await server.kill();
+  server = await start();
+  proxy.mend();
+};
+
+const expectOneWholeAsset = async (uploadId: string): Promise<void> => {
+  const assets = await api(outside(), 'GET', `/video/v1/assets?upload_id=${uploadId}`);
+  const { data } = (await assets.json()) as { data: WireAsset[] };
+  expect(data).toHaveLength(1);
+  const upload = await api(outside(), 'GET', `/video/v1/uploads/${uploadId}`);
+  expect(await upload.json()).toMatchObject({ data: { status: 'asset_created', asset_id: data[0]!.id } });
+  const asset = await settled(outside(), data[0]!.id);
+  expect(asset).toMatchObject({ status: 'ready', upload_id: uploadId, ingest_type: 'on_demand_direct_upload' });
+  const stored = filesBelow(dataDir).filter((path) => path.includes(asset.id) && path.endsWith('/source'));
+  expect(stored).toHaveLength(1);
+  expect(await sha256Of(join(dataDir, stored[0]!))).toBe(digest);
+};
+
+test.each(Object.keys(pages))(
+  '%s gets a file through a cut network and a server that dies',
+  {
+    timeout: 150_000,
+  },
+  async (name) => {
+    const { id, url } = await createUpload();
+    const page = await browser.newPage();
+    await page.goto(`${application.url}/${name}?${encodeURIComponent(url)}`);
+    const disturbed = disturb();
+    await page.setInputFiles('input[type=file]', video);
+    await disturbed;
+    await page.waitForFunction(() => window.outcome !== undefined, undefined, { timeout: 90_000 });
+    expect(await page.evaluate(() => window.outcome)).toBe('success');
+    await expectOneWholeAsset(id);
+    await page.close();
+  },
+);
