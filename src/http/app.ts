@@ -5,6 +5,7 @@ import { newUuid } from '../lib/ids.js';
 import type { AppDeps } from './app-deps.js';
 import { errorAnswer, toKinoraError } from './errors.js';
 import { healthRoutes } from './ops/health.js';
+import { openApiRoutes } from './ops/openapi.js';
 import { welcomeRoute } from './ops/welcome.js';
 import { allowedMethods, isApiPath } from './plugins/api-paths.js';
 import { frameworkLogger } from './plugins/framework-logger.js';
@@ -100,6 +101,7 @@ export const createApp = (deps: AppDeps): FastifyInstance => {
   webhookRoutes(route, deps);
   eventRoutes(route, deps);
   healthRoutes(app, deps);
+  openApiRoutes(app);
   welcomeRoute(app);
   app.register(uploadAddress({ ...deps.uploads, database: deps.database }));
   if (deps.streamPlugin) app.register(deps.streamPlugin);

@@ -20,6 +20,7 @@ import { createWebhookSender } from '#kinora/net/webhook-sender.js';
 import { createQueue } from '#kinora/queue/job-queue.js';
 import { createDiskBlobStore } from '#kinora/storage/disk-blob-store.js';
 import { openTestDatabase } from './database.js';
+import { watchAnswers } from './documented-answers.js';
 import { memoryLogger } from './memory-logger.js';
 
 interface ApiOptions extends Pick<AppDeps, 'rateLimits'> {
@@ -75,6 +76,7 @@ export const startApi = async ({
     },
     ...options,
   });
+  const undocumented = watchAnswers(app);
   await app.listen({ host: '127.0.0.1', port: 0 });
   origin = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`;
 
@@ -121,10 +123,12 @@ export const startApi = async ({
         .where('id', '=', assetId)
         .execute();
     },
+    /** Fails when an answer was not as the OpenAPI document says. */
     stop: async () => {
       await app.close();
       await opened.close();
       await rm(blobDir, { recursive: true, force: true });
+      if (undocumented.length > 0) throw new Error(`Not as the OpenAPI document says:\n${undocumented.join('\n')}`);
     },
   };
 };

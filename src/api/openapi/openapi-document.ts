@@ -64,13 +64,13 @@ export const undocumented = (
   ];
 };
 
-/** Which failures an operation may answer with, beside those that every operation may. */
-const failuresOf = ({ method, path, permission }: Operation, { query, body }: Description): ErrorCode[] => [
-  ...(query || (body && body !== 'none') ? (['invalid_parameters'] as const) : []),
+/** Which failures an operation may answer with; a body that comes with any method but GET is read, whether used or not. */
+const failuresOf = ({ method, path, permission }: Operation, { query }: Description): ErrorCode[] => [
+  ...(query || method !== 'GET' ? (['invalid_parameters'] as const) : []),
   'unauthorized',
   ...(permission ? (['forbidden'] as const) : []),
   ...(path.includes(':') ? (['not_found'] as const) : []),
-  ...(method !== 'GET' && method !== 'DELETE' ? (['payload_too_large', 'unsupported_media_type'] as const) : []),
+  ...(method !== 'GET' ? (['payload_too_large', 'unsupported_media_type'] as const) : []),
   'too_many_requests',
   'internal_error',
   'unavailable',
