@@ -8,6 +8,9 @@ import type { AnimatedJob, ImageSource, ShownAt, StillFormat, StillJob, Storyboa
 
 /** From the plan to what one media process needs for one image. Pure. */
 
+/** Tiles so near to each other are exact: all of it is decoded in one pass. */
+const EXACT_BELOW_SECONDS = 2;
+
 /** Everything of a job but what the asset as a whole gives it and where it writes. */
 type Placeless<J> = Omit<J, 'source' | 'picture' | 'threads' | 'outPath'>;
 
@@ -65,9 +68,13 @@ export const planAnimated = (
 
 export const planSheet = (video: VideoPlan, storyboard: Storyboard, format: StoryboardFormat): PlannedImage => {
   const { window, tile, columns } = storyboard;
-  const tiles = listTiles(storyboard).map(({ start }) => shownAt(video, window.startSeconds + start));
+  const times = listTiles(storyboard);
+  const tiles = times.map(({ start }) => shownAt(video, window.startSeconds + start));
+  const secondsApart = times[0]!.end;
+  // Key frames stand in where tiles are far apart: two hours are not decoded for a hundred pictures.
+  const toleranceTicks = secondsApart < EXACT_BELOW_SECONDS ? 0 : Math.floor((secondsApart / 2) * video.timescale);
   return {
-    job: { kind: 'storyboard', ...imageSource(video), tiles, columns, ...tile, format },
+    job: { kind: 'storyboard', ...imageSource(video), tiles, toleranceTicks, columns, ...tile, format },
     size: sheetSize(storyboard),
   };
 };

@@ -11,8 +11,8 @@ const KINDS = {
     encoder: 'gif',
     pixelFormat: AV_PIX_FMT_PAL8,
     chain:
-      'scale=flags=bicubic+accurate_rnd+full_chroma_int,format=bgra,split[a][b];[a]palettegen=stats_mode=diff[p];' +
-      '[b][p]paletteuse=dither=bayer:bayer_scale=3:diff_mode=rectangle',
+      'scale=flags=bicubic+accurate_rnd+full_chroma_int,format=bgra,split[a][b];[a]palettegen[p];' +
+      '[b][p]paletteuse=dither=bayer:bayer_scale=5:diff_mode=rectangle',
     options: {},
   },
   webp: {
@@ -55,7 +55,7 @@ export class AnimationWriter {
     }
   }
 
-  /** @param number of the animation's frame at which the picture appears; it stays until the next. */
+  /** @param number of the frame, from 0 */
   add(frame: Frame, number: number): void {
     const { threads, framesPerSecond } = this.job;
     this.graph ??= new FrameGraph(
@@ -104,6 +104,8 @@ export class AnimationWriter {
       const { packet, output, stream } = this;
       if (packet.data !== null) this.parts.push(Buffer.from(packet.data));
       if (output && stream) {
+        // Of the last picture; the others stay until the next.
+        packet.duration = 1n;
         packet.rescaleTs(this.context.timeBase, stream.timeBase);
         packet.streamIndex = stream.index;
         check(output.writeFrameSync(packet), 'write animation');

@@ -15,10 +15,24 @@ export const checkTimeBase = (reader: VideoReader, { timeBase }: ImageSource): v
 const ptsAt = (ticks: number, { zeroTicks, timeBase }: ImageSource): number =>
   Math.floor((ticks + zeroTicks) / timeBase.num);
 
+/** Reading on is cheaper than a seek as long as this. */
+const NEAR_SECONDS = 2;
+
 /** Finds the picture that is shown at a moment: the last that began, or the first when none did. Its time, in stream ticks. */
-export const seekShown = (reader: VideoReader, source: ImageSource, { ticks, seekPoint }: ShownAt): number => {
+export const seekShown = (
+  reader: VideoReader,
+  source: ImageSource,
+  { ticks, seekPoint }: ShownAt,
+  toleranceTicks = 0,
+): number => {
   const pts = ptsAt(Math.min(ticks, source.lastPictureTicks), source);
-  reader.seek(pts + 1, { wantPrevious: true, seekPoint });
+  if (toleranceTicks > 0) {
+    const tolerance = Math.floor(toleranceTicks / source.timeBase.num);
+    reader.seek(pts, { wantPrevious: false, seekPoint, tolerance });
+    if ((reader.peek()?.pts ?? Number.POSITIVE_INFINITY) <= pts) reader.take();
+  } else if (isNear(reader, pts, source)) {
+    for (let next = reader.peek(); next !== undefined && next.pts <= pts; next = reader.peek()) reader.take();
+  } else reader.seek(pts + 1, { wantPrevious: true, seekPoint });
   const shown = reader.previous;
   // Pictures before zero are cut off by an edit; one that begins late is shown from zero on.
   const found = shown && shown.pts >= ptsAt(0, source) ? shown : (reader.take() ?? shown);
@@ -26,28 +40,39 @@ export const seekShown = (reader: VideoReader, source: ImageSource, { ticks, see
   return found.pts;
 };
 
-/**
- * Sends the picture that is shown at a moment through a filter; `filter` gets its time back from here to tell it from the
- * neighbours that deinterlacing needs.
- */
+/** The reader stands before the wanted picture, or at it, and not far from it. */
+const isNear = (reader: VideoReader, pts: number, { timeBase: { num, den } }: ImageSource): boolean =>
+  reader.previous !== undefined &&
+  reader.previous.pts <= pts &&
+  ((pts - reader.previous.pts) * num) / den <= NEAR_SECONDS;
+
+export interface ShownSettings {
+  readonly width: number;
+  readonly height: number;
+  readonly threads: number;
+  /** How much earlier than the moment a picture may be when that saves decoding; 0 when absent. */
+  readonly toleranceTicks?: number;
+}
+
+/** Sends the picture that is shown at a moment through a filter to `use`. */
 export const filterShown = (
   reader: VideoReader,
   source: ImageSource,
   at: ShownAt,
-  size: { readonly width: number; readonly height: number; readonly threads: number },
+  { toleranceTicks = 0, ...size }: ShownSettings,
   use: (frame: Frame) => void,
 ): void => {
-  let shownPts: number | undefined;
+  const { picture, timeBase, overlayPaths } = source;
+  const shownPts = seekShown(reader, source, at, toleranceTicks);
   let used = false;
-  const { picture, overlayPaths, timeBase } = source;
   const filter = new PictureFilter({ picture, overlayPaths, crop: reader.crop, ...size, timeBase }, (frame, pts) => {
     if (pts !== shownPts || used) return;
     used = true;
     use(frame);
   });
   try {
-    shownPts = seekShown(reader, source, at);
-    if (picture.deinterlace) {
+    // Deinterlacing looks to both sides; where time does not matter much, quality does not either.
+    if (picture.deinterlace && toleranceTicks === 0) {
       const { seekPoint } = at;
       filterRange(reader, filter, { fromPts: shownPts, untilPts: shownPts + 1, neighbours: true, seekPoint });
     } else {

@@ -13,14 +13,14 @@ import { VideoReader } from './video-reader.js';
  * @throws KinoraError `media_failed`
  */
 export const makeStoryboard = (job: StoryboardJob): ImageResult => {
-  const { tiles, columns, width, height, format, threads, timeBase } = job;
+  const { tiles, toleranceTicks, columns, width, height, format, threads, timeBase } = job;
   const reader = new VideoReader(job.source, job.streamIndex, threads);
   const sheet = blackSheet(columns * width, Math.ceil(tiles.length / columns) * height);
   try {
     checkTimeBase(reader, job);
     tiles.forEach((at, number) => {
       const [left, top] = [(number % columns) * width, Math.floor(number / columns) * height];
-      filterShown(reader, job, at, { width, height, threads }, (frame) => paste(frame, sheet, left, top));
+      filterShown(reader, job, at, { width, height, threads, toleranceTicks }, (frame) => paste(frame, sheet, left, top));
     });
     let bytes: Buffer | undefined;
     const { scale, pixels } = STILL_COLOURS[format];

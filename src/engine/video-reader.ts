@@ -110,9 +110,13 @@ export class VideoReader {
   /**
    * Moves to the first picture with a time >= `pts`. With `wantPrevious` the picture before it becomes `previous`, if there
    * is one. Decoding starts at a key frame that is not after the wanted picture: whatever a key frame leaves undecodable
-   * (leading pictures of an open GOP) is shown before it.
+   * (leading pictures of an open GOP) is shown before it. With `tolerance` a picture that is so much earlier (stream ticks)
+   * will do, which saves decoding what lies between.
    */
-  seek(pts: number, options: { wantPrevious: boolean; seekPoint?: SeekPoint | undefined }): void {
+  seek(
+    pts: number,
+    options: { wantPrevious: boolean; seekPoint?: SeekPoint | undefined; tolerance?: number | undefined },
+  ): void {
     if (this.behindPts !== undefined && this.behindPts < pts && (this.drained || (this.aheadPts ?? -Infinity) >= pts))
       return;
     const latestStart = options.wantPrevious ? pts - 1 : pts;
@@ -128,7 +132,8 @@ export class VideoReader {
         ? this.jumpBack(options.seekPoint?.position ?? this.findPosition(latestStart), started)
         : BACK_SECONDS.some((back) => this.jumpToTime(latestStart - Math.round((back * den) / num)) && started()));
     if (!found) this.rewind();
-    for (let next = this.peek(); next !== undefined && next.pts < pts; next = this.peek()) this.take();
+    const first = pts - (options.tolerance ?? 0);
+    for (let next = this.peek(); next !== undefined && next.pts < first; next = this.peek()) this.take();
   }
 
   close(): void {

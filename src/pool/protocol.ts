@@ -221,6 +221,8 @@ export interface StoryboardJob extends ImageSource {
   readonly kind: 'storyboard';
   /** Ascending. */
   readonly tiles: readonly ShownAt[];
+  /** How much earlier than its moment the picture of a tile may be when that saves decoding. */
+  readonly toleranceTicks: number;
   readonly columns: number;
   /** Of one tile. */
   readonly width: number;
