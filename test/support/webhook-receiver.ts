@@ -28,6 +28,8 @@ export const startReceiver = async (
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
     const body = Buffer.concat(chunks).toString();
+    // Asked for a source file: without an answer its import stays where it is.
+    if (body === '') return;
     const one: Received = { path: request.url ?? '', headers: request.headers, body, event: JSON.parse(body) };
     received.push(one);
     answer(request, response, one);
