@@ -28,7 +28,7 @@ const writeTime = (bytes: Buffer, at: number, ticks: number): void => {
   bytes.writeUInt16BE(((ticks & 0x7fff) << 1) | 1, at + 3);
 };
 
-export interface WrongTime {
+interface WrongTime {
   readonly kind: 'picture' | 'sound';
   /** The first PES packet from this one on (a negative number counts from the end) that has the field. */
   readonly packet: number;
