@@ -1,0 +1,41 @@
+import { expect, it } from 'vitest';
+import type { Plan } from '../../media/plan.js';
+import { segmentDelivery } from './segment-delivery.js';
+
+const rendition = (name: string, width: number, height: number) => ({ name, width, height });
+const video = {
+  timescale: 1000,
+  boundaries: [0, 4000, 8040, 9000],
+  renditions: [
+    rendition('240p', 426, 240),
+    rendition('720p', 1280, 720),
+    rendition('tall', 722, 1280),
+    rendition('1080p', 1920, 1080),
+    rendition('1440p', 2560, 1440),
+    rendition('2160p', 3840, 2160),
+  ],
+};
+const audio = { sampleRate: 48_000, boundaries: [0, 188, 375] };
+const withPicture = { version: 1, durationSeconds: 9, video, audio } as unknown as Plan;
+const soundOnly = { version: 1, durationSeconds: 8, audio } as unknown as Plan;
+
+it.each([
+  ['240p', '0.m4s', { tier: '720p', seconds: 4 }],
+  ['720p', '1.m4s', { tier: '720p', seconds: 4.04 }],
+  ['tall', '2.m4s', { tier: '1080p', seconds: 0.96 }],
+  ['1080p', '0.m4s', { tier: '1080p', seconds: 4 }],
+  ['1440p', '0.m4s', { tier: '1440p', seconds: 4 }],
+  ['2160p', '0.m4s', { tier: '2160p', seconds: 4 }],
+  ['240p', 'init.mp4', undefined],
+  ['240p', '3.m4s', undefined],
+  ['other', '0.m4s', undefined],
+  ['audio', '0.m4s', undefined],
+])('%s/%s of a video counts as %j', (name, file, expected) => {
+  expect(segmentDelivery(withPicture, name, file)).toEqual(expected);
+});
+
+it('sound alone counts by its own length', () => {
+  expect(segmentDelivery(soundOnly, 'audio', '0.m4s')).toEqual({ tier: 'audio-only', seconds: (188 * 1024) / 48_000 });
+  expect(segmentDelivery(soundOnly, 'audio', '1.m4s')).toEqual({ tier: 'audio-only', seconds: (187 * 1024) / 48_000 });
+  expect(segmentDelivery(soundOnly, 'audio', 'init.mp4')).toBeUndefined();
+});

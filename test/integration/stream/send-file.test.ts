@@ -1,0 +1,59 @@
+import { once } from 'node:events';
+import { mkdtemp, open, rm } from 'node:fs/promises';
+import { type IncomingMessage, request } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import fastify from 'fastify';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { sendFile } from '#kinora/http/stream/send-file.js';
+
+/** More than all buffers between two processes hold. */
+const SIZE_BYTES = 64 * 2 ** 20;
+const app = fastify();
+const sent: number[] = [];
+let left = 0;
+let dir: string;
+let port: number;
+
+beforeAll(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'kinora-test-'));
+  const path = join(dir, 'file');
+  const file = await open(path, 'w');
+  await file.truncate(SIZE_BYTES);
+  await file.close();
+  app.get('/', async (incoming, reply) => {
+    reply.raw.once('close', () => {
+      left += 1;
+    });
+    const cached = { path, sizeBytes: SIZE_BYTES, etag: '"a"' };
+    return sendFile(incoming, reply, cached, 'video/mp4', (bytes) => sent.push(bytes));
+  });
+  await app.listen({ host: '127.0.0.1', port: 0 });
+  port = (app.server.address() as AddressInfo).port;
+});
+afterAll(async () => {
+  await app.close();
+  await rm(dir, { recursive: true, force: true });
+});
+
+const get = async (headers: Record<string, string> = {}): Promise<IncomingMessage> => {
+  const outgoing = request({ port, host: '127.0.0.1', headers }).end();
+  const [answer] = (await once(outgoing, 'response')) as [IncomingMessage];
+  return answer;
+};
+
+test('tells what went out with a complete answer, and nothing of one that the viewer left', async () => {
+  const broken = await get();
+  await once(broken, 'data');
+  broken.destroy();
+  await expect.poll(() => left, { timeout: 30_000 }).toBe(1);
+
+  for (const headers of [{}, { range: 'bytes=10-19' }, { 'if-none-match': '"a"' }]) {
+    const answer = await get(headers as Record<string, string>);
+    answer.resume();
+    await once(answer, 'end');
+  }
+  await expect.poll(() => left, { timeout: 30_000 }).toBe(4);
+  expect(sent).toEqual([SIZE_BYTES, 10]);
+});
