@@ -10,6 +10,7 @@ const names = [
   'several-viewers',
   'audio',
   'serve-cached',
+  'signed-segments',
   'api',
   'memory',
 ];
