@@ -7,6 +7,8 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 export interface Metrics {
   /** `route` is the pattern that matched. */
   requestEnded(request: { method: string; route: string; status: number; durationMs: number }): void;
+  /** A request that sends the file of a direct upload begins (1) or ends (-1). */
+  uploadsInFlight(change: 1 | -1): void;
   jobEnded(queue: string, end: 'done' | 'failed' | 'cancelled' | 'retried'): void;
   /** A viewer asked for a segment: was it in the cache? */
   segmentRequested(found: 'hit' | 'miss'): void;
@@ -49,6 +51,11 @@ export const createMetrics = (): Metrics => {
     buckets: REQUEST_SECONDS,
     registers,
   });
+  const uploads = new Gauge({
+    name: 'kinora_uploads_in_flight',
+    help: 'Requests that send the file of a direct upload',
+    registers,
+  });
   const jobs = new Counter({
     name: 'kinora_jobs_ended_total',
     help: 'Runs of background jobs by their end',
@@ -79,6 +86,7 @@ export const createMetrics = (): Metrics => {
     requestEnded: ({ method, route, status, durationMs }) => {
       requests.observe({ method, route, status: String(status) }, durationMs / 1000);
     },
+    uploadsInFlight: (change) => uploads.inc(change),
     jobEnded: (queue, end) => jobs.inc({ queue, end }),
     segmentRequested: (found) => segments.inc({ cache: found }),
     mediaMade: (kind, mediaSeconds, workMs) => {
