@@ -231,6 +231,7 @@ export const createKinora = async (config: Config, overrides: Overrides = {}): P
         fetcher,
         pool,
         producer,
+        images,
         temporaryDir,
         parallel: config.mediaProcesses,
         logger,

@@ -9,7 +9,7 @@ import type { AnimatedJob, ImageSource, ShownAt, StillFormat, StillJob, Storyboa
 /** From the plan to what one media process needs for one image. Pure. */
 
 /** Tiles so near to each other are exact: all of it is decoded in one pass. */
-const EXACT_BELOW_SECONDS = 2;
+const EXACT_BELOW_SECONDS = 0.5;
 
 /** Everything of a job but what the asset as a whole gives it and where it writes. */
 type Placeless<J> = Omit<J, 'source' | 'picture' | 'threads' | 'outPath'>;

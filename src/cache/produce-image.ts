@@ -1,13 +1,14 @@
 import { availableParallelism } from 'node:os';
 import type { Clock } from '../lib/clock.js';
 import { KinoraError } from '../lib/errors.js';
+import { parseThumbnailParameters } from '../media/image-parameters.js';
 import { verifyImage } from '../media/image-verifier.js';
 import { type MediaPool, mediaPriority } from '../pool/media-pool.js';
 import type { MediaJob } from '../pool/protocol.js';
 import { readResult } from '../pool/read-result.js';
 import type { BlobStore } from '../storage/blob-store.js';
 import { createFileMaker } from './file-maker.js';
-import { imageFile, type PlannedImage } from './image-jobs.js';
+import { imageFile, type PlannedImage, planThumbnail } from './image-jobs.js';
 import { openPictures, type PlayableAsset, pictureFileOf, type SegmentRequest } from './produce-segment.js';
 import type { CachedFile, SegmentStore } from './segment-store.js';
 
@@ -17,6 +18,8 @@ export interface ImageProducer {
    * @throws KinoraError `not_found` (no picture in the asset), `media_failed`, `media_crashed`, `cancelled`, `unavailable`
    */
   image(asset: PlayableAsset, image: PlannedImage, request?: SegmentRequest): Promise<CachedFile>;
+  /** Makes what players show before they play, once nothing else has to be done. `seconds`: the asset's own time. */
+  warmPoster(asset: PlayableAsset, seconds?: number): void;
 }
 
 export interface ImageProducerDeps {
@@ -36,7 +39,7 @@ export const createImageProducer = ({ store, pool, blobs, clock }: ImageProducer
   const threads = Math.max(2, Math.floor(availableParallelism() / 2));
   let waitingLong = 0;
 
-  return {
+  const producer: ImageProducer = {
     async image(asset, image, { signal, priority } = {}) {
       const { video } = asset.plan;
       if (!video) throw new KinoraError('not_found');
@@ -72,5 +75,13 @@ export const createImageProducer = ({ store, pool, blobs, clock }: ImageProducer
         waitingLong -= isLong ? 1 : 0;
       }
     },
+    warmPoster(asset, seconds) {
+      const { video, durationSeconds } = asset.plan;
+      if (!video) return;
+      const poster = planThumbnail(video, parseThumbnailParameters({}), seconds ?? durationSeconds / 2, 'webp');
+      // Nobody asked for it yet; whoever does gets the error of an own try.
+      producer.image(asset, poster, { priority: mediaPriority.background }).catch(() => undefined);
+    },
   };
+  return producer;
 };

@@ -1,3 +1,4 @@
+import type { ImageProducer } from '../cache/produce-image.js';
 import type { SegmentProducer } from '../cache/produce-segment.js';
 import type { SegmentStore } from '../cache/segment-store.js';
 import type { IngestState } from '../domain/assets/ingest-state.js';
@@ -34,6 +35,7 @@ export interface IngestDeps {
   readonly fetcher: SourceFetcher;
   readonly pool: MediaPool;
   readonly producer: SegmentProducer;
+  readonly images: Pick<ImageProducer, 'warmPoster'>;
   /** A directory that media processes may write to. */
   readonly temporaryDir: string;
   /** Media processes that one ingest may keep busy. */
@@ -179,6 +181,7 @@ const ingestMain = async (
     if (!completed) throw new KinoraError('not_found');
     const elapsedMs = Math.round(deps.clock.monotonicMs() - startedMs);
     deps.logger.info({ elapsed_ms: elapsedMs, duration_s: plan.durationSeconds }, 'the asset is ready');
+    deps.images.warmPoster({ id: assetId, plan }, asset.thumbnail_time ?? undefined);
   } finally {
     await source.release();
   }
