@@ -12,6 +12,8 @@ const names = [
   'serve-cached',
   'signed-segments',
   'api',
+  'list-uploads',
+  'upload',
   'memory',
 ];
 

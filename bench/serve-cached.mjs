@@ -1,56 +1,19 @@
-import { link, mkdir, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
+import { link, mkdir, mkdtemp, readdir, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { ratio, spread, table } from './support/figures.mjs';
 import { startKinora } from './support/kinora.mjs';
 import { load } from './support/load.mjs';
 import { movie } from './support/media.mjs';
+import { startNginx } from './support/nginx.mjs';
 import { startOrigin } from './support/origin.mjs';
 import { readMedia, readMultivariant } from './support/playlist.mjs';
 import { ownCpuSecondsOf } from './support/processes.mjs';
-import { start } from './support/programs.mjs';
 
 export const title = 'cached segments on 16 connections, beside nginx (sendfile, one worker) with the same files';
 export const needs = ['ffmpeg', 'nginx'];
 
 const REPETITIONS = 5;
 const SECONDS = 4;
-
-const freePort = () =>
-  new Promise((resolve) => {
-    const server = createServer().listen(0, '127.0.0.1', () => {
-      const { port } = server.address();
-      server.close(() => resolve(port));
-    });
-  });
-
-const startNginx = async (root) => {
-  const port = await freePort();
-  const config = join(root, 'nginx.conf');
-  const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
-    (name) => `${name}_temp_path ${root}/tmp;`,
-  );
-  await writeFile(
-    config,
-    `daemon off; master_process off; worker_processes 1; pid ${root}/nginx.pid; error_log ${root}/error.log; ${process.getuid() === 0 ? 'user root;' : ''}
-events { worker_connections 256; }
-http { access_log off; sendfile on; tcp_nopush on; keepalive_requests 1000000; open_file_cache max=1000; default_type video/mp4;
-${temporary.join(' ')}
-server { listen 127.0.0.1:${port}; root ${root}/www; } }`,
-  );
-  const { ended, stop, pid } = start('nginx', ['-p', root, '-c', config]);
-  const url = `http://127.0.0.1:${port}`;
-  while (!(await fetch(url).catch(() => undefined))) await delay(20);
-  return {
-    url,
-    pid,
-    stop: () => {
-      stop('SIGQUIT');
-      return ended;
-    },
-  };
-};
 
 /** The file in the cache behind a path: a name there ends in the digest of its content. */
 const cachedFiles = async (dataDir, assetId) => {
@@ -78,7 +41,6 @@ export const run = async () => {
       await mkdir(dirname(target), { recursive: true });
       await link(files.get(path.split('/').slice(2).join('/')), target);
     }
-    await mkdir(join(root, 'tmp'), { recursive: true });
     nginx = await startNginx(root);
     await kinora.idle();
     const measure = async (server) => {

@@ -44,6 +44,10 @@ export const cpuSecondsOf = (root) => {
   return ticks / 100;
 };
 
+/** Resident set size in MB of one process alone. */
+export const residentMegabytesOf = (pid) =>
+  (Number(/^VmRSS:\s+(\d+)/m.exec(read(`/proc/${pid}/status`))?.[1] ?? 0) * 1024) / 1e6;
+
 /** Proportional set size in MB: pages that several processes share are counted once. */
 export const memoryOf = (root) => {
   const memory = { server: 0, media: 0 };
