@@ -44,6 +44,7 @@ const routes: [string, string][] = [
   ['DELETE', `/video/v1/transcription-vocabularies/${UNKNOWN}`],
   ['GET', '/video/v1/drm-configurations'],
   ['GET', `/video/v1/drm-configurations/${UNKNOWN}`],
+  ['GET', '/video/v1/delivery-usage'],
   ['GET', '/system/v1/usage/exports'],
   ['GET', '/system/v1/whoami'],
 ];
@@ -94,6 +95,7 @@ describe('every operation answers', () => {
     ['PATCH', '/video/v1/transcription-vocabularies', 'POST, GET, HEAD'],
     ['PATCH', `/video/v1/transcription-vocabularies/${UNKNOWN}`, 'GET, PUT, DELETE, HEAD'],
     ['POST', '/video/v1/drm-configurations', 'GET, HEAD'],
+    ['POST', '/video/v1/delivery-usage', 'GET, HEAD'],
     ['POST', '/system/v1/usage/exports', 'GET, HEAD'],
     ['POST', '/system/v1/whoami', 'GET, HEAD'],
   ])('405 to %s %s, whoever asks', async (method, path, allow) => {
