@@ -9,7 +9,11 @@ export interface ErrorAnswer {
     | { readonly errors: readonly string[] };
 }
 
-const RETRY_AFTER_SECONDS: Readonly<Partial<Record<ErrorCode, string>>> = { unavailable: '2', too_many_requests: '1' };
+const RETRY_AFTER_SECONDS: Readonly<Partial<Record<ErrorCode, string>>> = {
+  unavailable: '2',
+  upload_busy: '2',
+  too_many_requests: '1',
+};
 
 export const errorHeaders = ({ code }: KinoraError): Readonly<Record<string, string>> => {
   const seconds = RETRY_AFTER_SECONDS[code];

@@ -37,6 +37,8 @@ export const errorRegistry = {
   too_many_requests: kind(429, 'too_many_requests', 'Too many requests, retry later.', 'retry'),
   internal_error: kind(500, 'internal_error', 'Internal server error', 'defect'),
   unavailable: kind(503, 'unavailable', 'Service temporarily unavailable', 'retry'),
+  /** An upload has one writer at a time; the sender of the second one tries again. */
+  upload_busy: kind(503, 'unavailable', 'Another request is sending data.', 'retry'),
   /** The input of an asset cannot be used; `messages` are shown to the caller in the asset's `errors`. */
   invalid_input: kind(400, 'invalid_input', 'The input file is not a valid video file.'),
   /** Network trouble while fetching a source; tried again before it becomes `invalid_input`. */

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { mkdir } from 'node:fs/promises';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Api, startApi } from '../support/api.js';
 import { expectError, NOT_FOUND } from '../support/expect-error.js';
@@ -394,6 +395,40 @@ describe('a request to an upload address', () => {
       await expectAsset(upload);
     },
   );
+});
+
+describe('a last byte that was stored just before the server was killed', () => {
+  /** The file is in its place, and nothing else has happened. */
+  const createStored = async () => {
+    const upload = await create();
+    await sendChunk(upload.url, file, 0, 100);
+    await rm(join(api.blobDir, '.partial', `assets~${upload.assetId}~source`));
+    await mkdir(join(api.blobDir, 'assets', upload.assetId), { recursive: true });
+    await writeFile(join(api.blobDir, 'assets', upload.assetId, 'source'), file);
+    expect((await read(upload.id)).status).toBe('waiting');
+    return upload;
+  };
+
+  it.each<[string, (url: string) => Promise<Response>]>([
+    ['a question for the status', (url) => askStatus(url, N)],
+    ['the last chunk once more', (url) => sendChunk(url, file, 100, N)],
+    ['the file once more', (url) => sendBytes(url, file)],
+  ])('makes the asset with %s', async (_name, send) => {
+    const upload = await createStored();
+    await expectDone(await send(upload.url));
+    await expectAsset(upload);
+  });
+
+  it('makes the asset at the next start, or at the end of its time', async () => {
+    const upload = await createStored();
+    const [settle] = api.uploadWorkers.filter(({ queue }) => queue === 'settle-uploads');
+    await settle!.handler({} as never, {} as never);
+    await expectAsset(upload);
+    const late = await createStored();
+    const [timeOut] = api.uploadWorkers.filter(({ queue }) => queue === 'time-out-upload');
+    await timeOut!.handler({ payload: { uploadId: late.id } } as never, {} as never);
+    await expectAsset(late);
+  });
 });
 
 describe('what the storage or the settings do not allow', () => {

@@ -14,6 +14,7 @@ import { createUploadUrls } from '#kinora/domain/uploads/upload-url.js';
 import { createUploadWriters } from '#kinora/domain/uploads/upload-writer.js';
 import { createApp } from '#kinora/http/app.js';
 import type { AppDeps } from '#kinora/http/app-deps.js';
+import { createUploadWorkers } from '#kinora/jobs/settle-uploads.js';
 import { systemClock } from '#kinora/lib/clock.js';
 import type { Resolve } from '#kinora/net/resolve-host.js';
 import { createWebhookSender } from '#kinora/net/webhook-sender.js';
@@ -65,13 +66,14 @@ export const startApi = async ({
     onPlaybackRestrictionChanged: (restrictionId) => void forgotten.push({ restrictionId }),
   };
   const blobs = createDiskBlobStore(blobDir);
+  const writers = createUploadWriters({ ...domain, blobs, logger, maxBytes: maxUploadBytes });
   const app = createApp({
     ...domain,
     logger,
     webhookSender: createWebhookSender({ allowPrivate, ...(resolve && { resolve }) }),
     checks: { database: () => database.ping() },
     uploads: {
-      writers: createUploadWriters({ ...domain, blobs, logger, maxBytes: maxUploadBytes }),
+      writers,
       urls: createUploadUrls(await getInstallationSecret(database.queryable), () => origin),
     },
     ...options,
@@ -96,6 +98,8 @@ export const startApi = async ({
     /** `id:secret` with every permission in the default environment. */
     token: newToken!,
     database,
+    /** For tests to run in place of the queue. */
+    uploadWorkers: createUploadWorkers({ database, clock, writers }),
     /** The sources that uploads bring; unfinished ones below `.partial`. */
     blobDir,
     logger,

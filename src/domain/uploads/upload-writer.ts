@@ -29,7 +29,7 @@ export interface UploadWriters {
   /**
    * Takes the one place of writer, always followed by `close`. A predecessor that is just ending is waited for; one that has
    * been silent for seconds (its connection was cut unnoticed) is ended.
-   * @throws KinoraError `not_found`; `gone` when cancelled, timed out or errored; `unavailable` while another one writes
+   * @throws KinoraError `not_found`; `gone` when cancelled, timed out or errored; `upload_busy` while another one writes
    */
   open(uploadId: string): Promise<UploadWriter>;
   isOpen(uploadId: string): boolean;
@@ -97,8 +97,8 @@ export const createUploadWriters = (context: UploadContext): UploadWriters => {
     for (;;) {
       const other = places.get(uploadId);
       if (!other) break;
-      if (clock.monotonicMs() - other.lastByteMs > SILENT_MS) other.controller.abort(new KinoraError('unavailable'));
-      else if (!other.ending) throw new KinoraError('unavailable', { messages: ['Another request is sending data.'] });
+      if (clock.monotonicMs() - other.lastByteMs > SILENT_MS) other.controller.abort(new KinoraError('upload_busy'));
+      else if (!other.ending) throw new KinoraError('upload_busy');
       await other.closed;
     }
     let leave!: () => void;
@@ -278,7 +278,7 @@ export const createUploadWriters = (context: UploadContext): UploadWriters => {
         // Ended in whatever way, or removed with its environment: that is what was to be found out.
         if (isKinoraError(error, 'gone') || isKinoraError(error, 'not_found')) return undefined;
         // A writer has come first; it does the same when it closes.
-        if (places.has(uploadId)) return undefined;
+        if (isKinoraError(error, 'upload_busy')) return undefined;
         throw error;
       });
       await writer?.close();

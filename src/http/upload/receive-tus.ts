@@ -53,7 +53,7 @@ const openUnlessLocked = async (writers: UploadWriters, uploadId: string): Promi
   try {
     return await writers.open(uploadId);
   } catch (error) {
-    if (isKinoraError(error, 'unavailable') && writers.isOpen(uploadId)) return undefined;
+    if (isKinoraError(error, 'upload_busy')) return undefined;
     throw error;
   }
 };

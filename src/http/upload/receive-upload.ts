@@ -27,19 +27,17 @@ export const receiveUpload = async (
   const range = readUploadRange(request.headers['content-range'], bodyBytes);
   if (range.kind === 'file' && bodyBytes === 0) throw invalid('The file is empty.');
   const writer = await writers.open(uploadId);
-  let received: Received | undefined;
   try {
     const body: Body = async (startBytes, endBytes) => {
       const range = { offsetBytes: startBytes, ...(endBytes !== undefined && { endBytes }) };
       await receiveBody(request, reply, (sent) => writer.write(sent, range));
     };
     const isComplete = await take(writer, range, bodyBytes, body, reply);
-    received = { isComplete, receivedBytes: writer.receivedBytes };
+    return { isComplete, receivedBytes: writer.receivedBytes };
   } finally {
     // Before the answer: it promises that the bytes are stored.
     await writer.close();
   }
-  return received;
 };
 
 /** Asks for the body where the sender waits to be asked, and does not wait for ever for the next of its bytes. */

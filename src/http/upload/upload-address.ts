@@ -4,7 +4,7 @@ import type { Row } from '../../db/schema.js';
 import { findUploadById } from '../../db/tables/upload.js';
 import type { UploadUrls } from '../../domain/uploads/upload-url.js';
 import type { UploadWriters } from '../../domain/uploads/upload-writer.js';
-import { KinoraError } from '../../lib/errors.js';
+import { isKinoraError, KinoraError } from '../../lib/errors.js';
 import { isId } from '../../lib/ids.js';
 import { errorAnswer } from '../errors.js';
 import { corsHeaders, preflightHeaders } from './cors.js';
@@ -80,7 +80,9 @@ const addressOf = (protocol: Protocol, { database, urls }: UploadAddressDeps): F
     });
     scope.setErrorHandler((error, request, reply) => {
       const answer = errorAnswer(error);
-      if (answer.status >= 500 && !request.raw.destroyed) request.log.error({ error }, 'request failed');
+      // Two requests at once are the sender's affair, and a broken connection nobody's.
+      const isOurs = answer.status >= 500 && !isKinoraError(error, 'upload_busy') && !request.raw.destroyed;
+      if (isOurs) request.log.error({ error }, 'request failed');
       return reply.code(answer.status).headers(answer.headers).send(answer.body);
     });
     // Whatever of the body nobody has read is read and forgotten, for a while.

@@ -1,0 +1,90 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Api, startApi } from '../support/api.js';
+import { sendChunk } from '../support/uploading.js';
+
+let api: Api;
+beforeAll(async () => {
+  api = await startApi();
+});
+afterAll(() => api?.stop());
+
+const ID = /^[A-Za-z0-9]{40}$/;
+const COUNT = 1000;
+
+describe('the official SDK', () => {
+  it('makes an upload, reads it back, sends a file and finds its asset', async () => {
+    const mux = api.sdk();
+    const upload = await mux.video.uploads.create({
+      cors_origin: 'https://studio.example.org',
+      timeout: 7200,
+      new_asset_settings: { playback_policies: ['public'], video_quality: 'plus', meta: { title: 'Harbour walk' } },
+    });
+    expect(upload).toEqual({
+      id: expect.stringMatching(ID),
+      status: 'waiting',
+      timeout: 7200,
+      cors_origin: 'https://studio.example.org',
+      new_asset_settings: { playback_policies: ['public'], video_quality: 'plus', meta: { title: 'Harbour walk' } },
+      url: expect.stringContaining(`${api.origin}/u/${upload.id}?`),
+    });
+    expect(await mux.video.uploads.retrieve(upload.id)).toEqual(upload);
+    const file = Buffer.alloc(600_000, 'film');
+    expect((await sendChunk(upload.url!, file, 0, 524_288)).status).toBe(308);
+    expect((await sendChunk(upload.url!, file, 524_288, file.length)).status).toBe(200);
+    const { url: _, ...rest } = upload;
+    const created = await mux.video.uploads.retrieve(upload.id);
+    expect(created).toEqual({ ...rest, status: 'asset_created', asset_id: expect.stringMatching(ID) });
+    expect(await mux.video.assets.retrieve(created.asset_id!)).toMatchObject({
+      upload_id: upload.id,
+      ingest_type: 'on_demand_direct_upload',
+      video_quality: 'plus',
+      meta: { title: 'Harbour walk' },
+      playback_ids: [{ policy: 'public' }],
+    });
+    const [found] = (await mux.video.assets.list({ upload_id: upload.id })).data;
+    expect(found!.id).toBe(created.asset_id);
+  });
+
+  it('cancels an upload once', async () => {
+    const mux = api.sdk();
+    const { id } = await mux.video.uploads.create({ cors_origin: '*' });
+    const cancelled = await mux.video.uploads.cancel(id);
+    expect(cancelled).toMatchObject({ id, status: 'cancelled' });
+    expect(cancelled).not.toHaveProperty('url');
+    await expect(mux.video.uploads.cancel(id)).rejects.toMatchObject({
+      status: 403,
+      error: { error: { type: 'forbidden', messages: ['cancellation no longer possible'] } },
+    });
+  });
+
+  it('gets the error class of each status', async () => {
+    const mux = api.sdk();
+    const reader = api.sdk(await api.newToken({ name: 'reader', permissions: ['video:read'] }));
+    const { BadRequestError, NotFoundError, PermissionDeniedError, AuthenticationError } = mux.constructor as never as {
+      [name: string]: new () => Error;
+    };
+    await expect(mux.video.uploads.create({ cors_origin: '*', timeout: 1 })).rejects.toBeInstanceOf(BadRequestError);
+    await expect(mux.video.uploads.retrieve('A'.repeat(40))).rejects.toBeInstanceOf(NotFoundError);
+    await expect(mux.video.uploads.cancel('A'.repeat(40))).rejects.toBeInstanceOf(NotFoundError);
+    await expect(reader.video.uploads.create({ cors_origin: '*' })).rejects.toBeInstanceOf(PermissionDeniedError);
+    await expect(api.sdk('x:y').video.uploads.list()).rejects.toBeInstanceOf(AuthenticationError);
+  });
+
+  it(`lists ${COUNT} uploads without loss or double`, async () => {
+    const environment = await api.newEnvironment('many');
+    const mux = api.sdk(await api.newToken({ name: 'many', environmentId: environment.id }));
+    expect((await mux.video.uploads.list()).data).toEqual([]);
+    const ids: string[] = [];
+    for (let made = 0; made < COUNT; made += 20) {
+      const some = Array.from({ length: 20 }, () => mux.video.uploads.create({ cors_origin: '*' }));
+      for (const { id } of await Promise.all(some)) ids.push(id);
+    }
+    const listed: string[] = [];
+    for await (const upload of mux.video.uploads.list()) listed.push(upload.id);
+    expect(listed).toHaveLength(COUNT);
+    expect([...listed].sort()).toEqual([...ids].sort());
+    const again: string[] = [];
+    for await (const upload of mux.video.uploads.list({ limit: 100 })) again.push(upload.id);
+    expect(again).toEqual(listed);
+  });
+});
