@@ -12,6 +12,7 @@ const names = [
   'serve-cached',
   'signed-segments',
   'api',
+  'webhooks',
   'list-uploads',
   'upload',
   'memory',

@@ -103,6 +103,25 @@ it('tells of requests, jobs, the cache and the speed of media work', async () =>
   expect(series['kinora_media_real_time_factor_sum{kind="audio"}']).toBeGreaterThan(0);
 });
 
+it('counts uploads while their file is being sent', async () => {
+  const created = await (await api(server, 'POST', '/video/v1/uploads', {})).json();
+  const { url } = created.data as { url: string };
+  let send: ReadableStreamDefaultController<Uint8Array>;
+  const body = new ReadableStream<Uint8Array>({
+    start: (controller) => {
+      send = controller;
+      controller.enqueue(new Uint8Array(1000));
+    },
+  });
+  const sent = fetch(url, { method: 'PUT', body, duplex: 'half' } as RequestInit & { duplex: 'half' });
+  const during = await scrapeUntil((series) => series.kinora_uploads_in_flight === 1);
+  expect(during.kinora_uploads_in_flight).toBe(1);
+  send!.close();
+  expect((await sent).status).toBe(200);
+  const after = await scrapeUntil((series) => series.kinora_uploads_in_flight === 0);
+  expect(after.kinora_uploads_in_flight).toBe(0);
+});
+
 it('tells of waiting jobs and late deliveries as they are now', async () => {
   const { database, close } = await openTestDatabase();
   try {
