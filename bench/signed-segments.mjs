@@ -10,8 +10,8 @@ export const title =
   'small cached segments of a signed playback id on 16 connections, beside the same ones of a public id';
 export const needs = ['ffmpeg'];
 
-const REPETITIONS = 5;
-const SECONDS = 4;
+const REPETITIONS = 21;
+const SECONDS = 1;
 
 const signToken = (playbackId, { id, private_key }) => {
   const encode = (value) => Buffer.from(JSON.stringify(value)).toString('base64url');

@@ -11,6 +11,7 @@ import { acquireDataDirLock } from './db/data-dir-lock.js';
 import { migrate } from './db/migrate.js';
 import { openDatabase } from './db/open-database.js';
 import { acquireServerLock } from './db/server-lock.js';
+import { isSourceUsed } from './db/tables/clip.js';
 import { getInstallationSecret } from './db/tables/installation.js';
 import { bootstrap } from './domain/access/bootstrap.js';
 import { deleteTestAsset } from './domain/assets/delete-asset.js';
@@ -253,7 +254,12 @@ export const createKinora = async (config: Config, overrides: Overrides = {}): P
         {
           queue: 'purge',
           concurrency: PURGE_CONCURRENCY,
-          handler: createPurgeHandler({ blobs, segments: store, logger }),
+          handler: createPurgeHandler({
+            blobs,
+            segments: store,
+            isSourceUsed: (assetId) => isSourceUsed(database.queryable, assetId),
+            logger,
+          }),
         },
         {
           queue: 'delete-test-asset',

@@ -7,6 +7,7 @@ export interface AssetRecord {
   readonly progress: number;
   readonly ingest_type: string;
   readonly upload_id: string | null;
+  readonly source_asset_id: string | null;
   readonly video_quality: 'basic' | 'plus' | 'premium';
   readonly max_resolution_tier: string;
   readonly mp4_support: string;
@@ -83,6 +84,7 @@ export const serializeAsset = ({ asset, playbackIds, tracks }: AssetView): Wire 
     ingest_type: asset.ingest_type,
     test: asset.is_test ? true : undefined,
     upload_id: asset.upload_id,
+    source_asset_id: asset.source_asset_id,
     passthrough: asset.passthrough,
     meta: asset.meta,
     non_standard_input_reasons: asset.non_standard_input_reasons,

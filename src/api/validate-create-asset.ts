@@ -32,6 +32,8 @@ export interface AssetRequest {
   readonly normalizeAudio: boolean;
   readonly test: boolean;
   readonly generateShots: boolean;
+  /** Of a clip: the overlays of its source are on it too. */
+  readonly copyOverlays: boolean;
 }
 
 const REPLACED = { input: 'inputs', playback_policy: 'playback_policies', encoding_tier: 'video_quality' } as const;
@@ -98,6 +100,7 @@ export const toRequest = (
     normalizeAudio: known.normalize_audio ?? false,
     test: known.test ?? false,
     generateShots: known.generate_shots ?? false,
+    copyOverlays: known.copy_overlays ?? true,
   };
 };
 

@@ -66,7 +66,9 @@ export interface Schema {
     facts: JSONColumnType<object> | null;
     plan: JSONColumnType<object> | null;
     source_owner: string | null;
+    clip: JSONColumnType<object> | null;
   };
+  source_use: { asset_id: string; owner_id: string };
   playback_id: {
     id: string;
     seq: GeneratedAlways<number>;

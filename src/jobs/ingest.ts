@@ -8,6 +8,7 @@ import type { Clock } from '../lib/clock.js';
 import { isKinoraError, KinoraError } from '../lib/errors.js';
 import { decideAccess } from '../media/access-decision.js';
 import { describeReadyAsset } from '../media/asset-properties.js';
+import type { ClipSource } from '../media/clip.js';
 import { isMpegStreamFormat } from '../media/pictures.js';
 import type { Plan } from '../media/plan.js';
 import { type AssetSettings, planAsset } from '../media/plan-asset.js';
@@ -18,7 +19,7 @@ import type { SourceFetcher } from '../net/fetch-source.js';
 import { type MediaPool, mediaPriority } from '../pool/media-pool.js';
 import type { Job, JobContext, QueueWorker } from '../queue/queue.js';
 import type { BlobStore } from '../storage/blob-store.js';
-import { indexKey, sourceKey } from '../storage/keys.js';
+import { indexKey, joinedIndexKey, joinedKey, sourceKey } from '../storage/keys.js';
 import type { Logger } from '../telemetry/logger.js';
 import { describeInputFile } from './ingest/input-file.js';
 import { withJoinedRecordings } from './ingest/join-recordings.js';
@@ -138,10 +139,19 @@ const ingestMain = async (
 ): Promise<void> => {
   const assetId = asset.id;
   const startedMs = deps.clock.monotonicMs();
-  await storeSource(deps, assetId, mainInput.settings.url, media.source_validator, signal);
-  const storedMs = deps.clock.monotonicMs();
-  deps.logger.info({ download_ms: Math.round(storedMs - startedMs) }, 'the source is stored');
-  const source = await deps.blobs.openLocal(sourceKey(assetId));
+  const clip = media.clip as ClipSource | null;
+  if (!clip) {
+    await storeSource(deps, assetId, mainInput.settings.url, media.source_validator, signal);
+    const storedMs = deps.clock.monotonicMs();
+    deps.logger.info({ download_ms: Math.round(storedMs - startedMs) }, 'the source is stored');
+  }
+  const owner = media.source_owner ?? assetId;
+  const source = await deps.blobs
+    .openLocal(clip?.joined ? joinedKey(owner) : sourceKey(owner))
+    .catch((error: unknown) => {
+      if (clip && isKinoraError(error, 'not_found')) return refuse('The source asset is no longer available.');
+      throw error;
+    });
   try {
     const facts = (media.facts as SourceFacts | null) ?? (await probe(deps, assetId, source.path, signal));
     checkLimits(facts);
@@ -159,12 +169,13 @@ const ingestMain = async (
       },
     };
     const stored = media.plan as Plan | null;
-    let { plan, facts: playedFacts } = stored ? { plan: stored, facts } : await makePlan(deps, input, signal);
+    const makeFirst = () => (clip ? makeClipPlan(deps, input, owner, clip, signal) : makePlan(deps, input, signal));
+    let { plan, facts: playedFacts } = stored ? { plan: stored, facts } : await makeFirst();
     const warm = () => deps.producer.warm({ id: assetId, plan }, { signal, priority: mediaPriority.warmUp });
     try {
       await warm();
     } catch (error) {
-      if (plan.video?.access !== 'source' || !isPictureFailure(error)) throw error;
+      if (clip || plan.video?.access !== 'source' || !isPictureFailure(error)) throw error;
       // The three tried places were fine and this one is not: read the pictures once in order instead.
       const problem = { reason: 'a segment could not be made', sequential: true };
       // What was made by the first plan has the same names as what the second one makes.
@@ -267,6 +278,42 @@ const makePlan = async (
   });
 };
 
+/** A clip reads what the asset it is cut from has stored; its access to pictures is known to be good. */
+const makeClipPlan = async (
+  deps: IngestDeps,
+  input: PlanInput,
+  owner: string,
+  clip: ClipSource,
+  signal: AbortSignal,
+): Promise<Planned> => {
+  const { path, facts, settings } = input;
+  const key = clip.joined ? joinedIndexKey(owner) : indexKey(owner);
+  const index = await readIndex(deps, key, path, facts, signal);
+  const gainDb = input.normalize ? await measureGain(deps, path, facts, signal) : undefined;
+  const mezzanine =
+    clip.mezzanineTier &&
+    (await makeMezzanine(
+      deps,
+      { assetId: owner, path, facts, index, sequential: true, tier: clip.mezzanineTier },
+      { signal, parallel: deps.parallel, onProgress: () => undefined },
+    ));
+  const { placeOverlays: placeOwn } = settings;
+  const planned = planAsset({
+    facts,
+    index,
+    settings: {
+      ...settings,
+      ...(gainDb !== undefined && { normalizeGainDb: gainDb }),
+      placeOverlays: (picture) => [...clip.overlays, ...(placeOwn?.(picture) ?? [])],
+    },
+    clip,
+    ...(mezzanine && { mezzanine }),
+  });
+  const plan: Plan = { ...planned, sourceOwner: owner, ...(clip.joined && { joined: true }) };
+  await savePlan(deps, input.assetId, plan);
+  return { plan, facts };
+};
+
 /** The plan and the facts of the file that it reads. */
 interface Planned {
   readonly plan: Plan;
@@ -291,6 +338,12 @@ const planFile = async (
     ...(mezzanine && { mezzanine }),
   });
   const plan: Plan = input.joined ? { ...planned, joined: true } : planned;
+  await savePlan(deps, assetId, plan);
+  return plan;
+};
+
+/** @throws KinoraError `invalid_input` for what can't be played, or not by this server */
+const savePlan = async (deps: IngestDeps, assetId: string, plan: Plan): Promise<void> => {
   if (plan.durationSeconds <= 0) refuse('The input file does not contain any playable duration.');
   if (plan.durationSeconds > MAX_DURATION_SECONDS)
     refuse('The input file is longer than the maximum duration of 12 hours.');
@@ -302,7 +355,6 @@ const planFile = async (
     { access, renditions: renditions?.map(({ name, kind }) => `${name} ${kind}`) },
     'the asset is planned',
   );
-  return plan;
 };
 
 const longestSegmentSeconds = ({ video }: Plan): number => {

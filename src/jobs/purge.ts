@@ -16,11 +16,22 @@ export const removeAssetFiles = async ({ blobs, segments }: AssetFiles, assetId:
   await segments.removeAsset(assetId);
 };
 
+export interface PurgeDeps extends AssetFiles {
+  /** Clips need the files of an asset for longer than the asset is there. */
+  readonly isSourceUsed: (assetId: string) => Promise<boolean>;
+  readonly logger: Logger;
+}
+
 /** Removes what a deleted asset left outside the database: its blobs and its cached files. */
 export const createPurgeHandler =
-  (deps: AssetFiles & { readonly logger: Logger }): JobHandler<{ assetId: string }> =>
+  (deps: PurgeDeps): JobHandler<{ assetId: string }> =>
   async (job) => {
     const { assetId } = job.payload;
+    if (await deps.isSourceUsed(assetId)) {
+      await deps.segments.removeAsset(assetId);
+      deps.logger.info({ asset_id: assetId }, 'clips still need the files of a deleted asset');
+      return;
+    }
     await removeAssetFiles(deps, assetId);
     deps.logger.info({ asset_id: assetId }, 'the files of a deleted asset are removed');
   };

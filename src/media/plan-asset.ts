@@ -33,11 +33,24 @@ export interface PlanInput {
   readonly index: SourceIndex;
   readonly settings: AssetSettings;
   readonly mezzanine?: MezzaninePicture;
+  readonly clip?: ClipRange;
+}
+
+/** The part of a source that a clip shows, in seconds on the timeline of the asset that it is cut from. */
+export interface ClipRange {
+  readonly startSeconds: number;
+  /** Absent: to the end. */
+  readonly endSeconds?: number;
+  /** Source time that is zero on that timeline, seconds. */
+  readonly zero: Rational;
 }
 
 /** Demuxer of the mezzanine, a fragmented MP4. */
 const MEZZANINE_FORMAT = 'mov,mp4,m4a,3gp,3g2,mj2';
 const TEST_ASSET_SECONDS = 10;
+/** For clips of sound alone. */
+const CLIP_TIMESCALE = 48_000;
+const CLIP_TOLERANCE_TICKS = 0.01;
 /** Codecs of which every packet is exactly one picture in MP4, MOV and Matroska. */
 const ONE_PICTURE_PACKETS = new Set(['h264', 'hevc', 'vp9', 'av1', 'prores', 'mjpeg']);
 
@@ -65,11 +78,15 @@ export const planAsset = (input: PlanInput): Plan => {
   const soundStart = sound && seconds(findSoundStart(sound.index.pts, facts.formatName), sound.audio.timeBase);
   const soundEnd = sound && seconds(maximum(sound.index.pts) + sound.index.lastDuration, sound.audio.timeBase);
   const starts = [pictureStart, soundStart].filter((time) => time !== undefined);
-  const zero = starts.length === 2 && compare(starts[1]!, starts[0]!) < 0 ? starts[1] : starts[0];
-  if (!zero) return { version: 1, durationSeconds: 0 };
+  const earliest = starts.length === 2 && compare(starts[1]!, starts[0]!) < 0 ? starts[1] : starts[0];
+  if (!earliest) return { version: 1, durationSeconds: 0 };
+  const zero = input.clip ? findClipStart(input.clip, source) : earliest;
   const lengths = [pictureEnd, soundEnd].map((end) => (end ? toNumber(end) - toNumber(zero) : 0));
-  const limit = settings.isTest ? TEST_ASSET_SECONDS : Number.POSITIVE_INFINITY;
-  const endSeconds = Math.min(Math.max(...lengths), limit);
+  const { clip } = input;
+  const clipEnd = clip?.endSeconds === undefined ? undefined : toNumber(clip.zero) + clip.endSeconds - toNumber(zero);
+  const limits = [clipEnd, settings.isTest ? TEST_ASSET_SECONDS : undefined].filter((end) => end !== undefined);
+  const endSeconds = Math.min(Math.max(...lengths), ...limits);
+  if (endSeconds <= 0) return { version: 1, durationSeconds: 0 };
 
   const video = source && facts.video && planVideo(input, facts.video, source, zero, endSeconds);
   const audioPlan =
@@ -86,6 +103,15 @@ export const planAsset = (input: PlanInput): Plan => {
     ? video.boundaries.at(-1)! / video.timescale
     : (audioPlan!.boundaries.at(-1)! * AAC_FRAME_SAMPLES) / audioPlan!.sampleRate;
   return { version: 1, durationSeconds, ...(video && { video }), ...(audioPlan && { audio: audioPlan }) };
+};
+
+/** Where the picture begins that is shown at the start of a clip: a clip never begins within a picture. */
+const findClipStart = ({ zero, startSeconds }: ClipRange, source: PictureSource | undefined): Rational => {
+  const { num, den } = source?.timeBase ?? { num: 1, den: CLIP_TIMESCALE };
+  const wanted = ((toNumber(zero) + startSeconds) * den) / num;
+  // What floating point takes from an exact time must not cost a picture.
+  const shown = source?.pictures.findLast((pts) => pts <= wanted + CLIP_TOLERANCE_TICKS);
+  return seconds(shown ?? Math.round(wanted), { num, den });
 };
 
 /**
@@ -135,11 +161,12 @@ const planVideo = (
   const timescale = timeBase.den;
   const zeroTicks = rescale(1, zero, { num: 1, den: timescale });
   const toTimeline = (pts: number): number => pts * timeBase.num - zeroTicks;
-  const allTicks = source.pictures.map(toTimeline);
-  // The first picture is shown from zero on.
-  allTicks[0] = 0;
   const endTicks = Math.max(Math.round(endSeconds * timescale), 1);
-  const pictureTicks = allTicks.filter((ticks) => ticks < endTicks);
+  const allTicks = source.pictures.map(toTimeline);
+  if (!input.clip) allTicks[0] = 0;
+  const pictureTicks = allTicks.filter((ticks) => ticks >= 0 && ticks < endTicks);
+  // The first picture is shown from zero on.
+  pictureTicks[0] = 0;
   const frameRate = findFrameRate(source, facts);
   const picture = planPicture(input, facts, source.display);
   const ladder = planLadder({ picture: source.display, frameRate, ...settings });

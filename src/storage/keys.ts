@@ -7,20 +7,9 @@ export const mezzanineIndexKey = (assetId: string): string => `assets/${assetId}
 export const joinedKey = (assetId: string): string => `assets/${assetId}/joined.ts`;
 export const joinedIndexKey = (assetId: string): string => `assets/${assetId}/joined-index.bin`;
 /** The image of an overlay, as its input `position` brings it, until its pixels are stored. */
-export const overlayImageKey = (assetId: string, position: number): string => `assets/${assetId}/overlay-${position}.image`;
+export const overlayImageKey = (assetId: string, position: number): string =>
+  `assets/${assetId}/overlay-${position}.image`;
 /** The pixels of the overlay that input `position` brings (media/overlay-file.ts). */
 export const overlayKey = (assetId: string, position: number): string => `assets/${assetId}/overlay-${position}.rgba`;
-/** The file of a further audio track. */
-export const trackSourceKey = (assetId: string, trackId: string): string =>
-  `assets/${assetId}/tracks/${trackId}/source`;
-export const trackIndexKey = (assetId: string, trackId: string): string =>
-  `assets/${assetId}/tracks/${trackId}/index.bin`;
-/** Cleaned WebVTT of a text track. */
-export const trackTextKey = (assetId: string, trackId: string): string =>
-  `assets/${assetId}/tracks/${trackId}/text.vtt`;
-/** Everything of one further track. */
-export const trackPrefix = (assetId: string, trackId: string): string => `assets/${assetId}/tracks/${trackId}`;
-/** A downloadable file: `720p.mp4`, `audio.m4a`, `master.mp4`. */
-export const renditionKey = (assetId: string, name: string): string => `assets/${assetId}/files/${name}`;
 /** Everything of one asset, for deletion. */
 export const assetPrefix = (assetId: string): string => `assets/${assetId}`;

@@ -21,7 +21,7 @@ export const PlaybackIdOwnerAnswer = Fields(
   { title: 'PlaybackIdOwner' },
 );
 
-export const TrackAnswer = Fields(
+const TrackAnswer = Fields(
   {
     id: id(),
     type: Enum(['video', 'audio', 'text']),
@@ -45,7 +45,7 @@ export const TrackAnswer = Fields(
   { title: 'Track' },
 );
 
-export const StaticRenditionAnswer = Fields(
+const StaticRenditionAnswer = Fields(
   {
     id: Optional(id('Absent for files of `mp4_support`')),
     name: Text(),
@@ -63,7 +63,7 @@ export const StaticRenditionAnswer = Fields(
   { title: 'StaticRendition' },
 );
 
-export const ShotsAnswer = Fields(
+const ShotsAnswer = Fields(
   {
     status: Enum(['pending', 'completed', 'errored', 'skipped', 'deleted']),
     created_at: Optional(unixSeconds()),

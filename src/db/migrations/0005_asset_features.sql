@@ -9,10 +9,19 @@ alter table asset
   add column master_status text check (master_status in ('preparing', 'ready', 'errored')),
   add column master_ready_at timestamptz(3);
 
--- The asset under whose name source, index and mezzanine are stored, when it is another one: that of a clip. They stay as
--- long as any asset refers to them.
-alter table asset_media add column source_owner text;
-create index asset_media_source_owner on asset_media (source_owner) where source_owner is not null;
+-- Of a clip: the asset under whose name source, index and mezzanine are stored, and which part of it is shown.
+alter table asset_media
+  add column source_owner text,
+  add column clip jsonb;
+
+-- Whose stored files an asset needs beside its own. They stay as long as anything needs them, whatever becomes of their
+-- owner, so this is no reference to its row.
+create table source_use (
+  asset_id text not null references asset on delete cascade,
+  owner_id text not null,
+  primary key (asset_id, owner_id)
+);
+create index source_use_owner on source_use (owner_id);
 
 alter table track
   add column text_type text check (text_type in ('subtitles')),

@@ -1,6 +1,7 @@
 import type { AssetView } from '../../api/serialize.js';
 import type { AssetRequest } from '../../api/validate-create-asset.js';
 import type { Queryable, Transaction } from '../../db/database.js';
+import type { Row } from '../../db/schema.js';
 import { insertAsset } from '../../db/tables/asset.js';
 import { insertAssetInputs } from '../../db/tables/asset-input.js';
 import { newId } from '../../lib/ids.js';
@@ -8,6 +9,7 @@ import type { DomainContext } from '../context.js';
 import { recordAssetEvent } from '../events/record-asset-event.js';
 import { makePlaybackIds } from '../playback/playback-ids.js';
 import { checkReferences } from './check-references.js';
+import { attachClip, clippedAssetId } from './clip-source.js';
 import { refuseNotYetSupported } from './not-yet-supported.js';
 
 const TEST_ASSET_LIFETIME_MS = 24 * 3600 * 1000;
@@ -51,12 +53,14 @@ export const insertNewAsset = async (
   { id: assetId, environmentId, uploadId, request }: NewAsset,
 ): Promise<AssetView> => {
   const createdAt = context.clock.now();
+  const clippedId = uploadId === null ? clippedAssetId(request) : undefined;
   const asset = await insertAsset(tx, {
     id: assetId,
     environment_id: environmentId,
     created_at: createdAt,
-    ingest_type: uploadId === null ? 'on_demand_url' : 'on_demand_direct_upload',
+    ingest_type: ingestType(uploadId, clippedId),
     upload_id: uploadId,
+    source_asset_id: clippedId ?? null,
     video_quality: request.videoQuality,
     max_resolution_tier: request.maxResolutionTier,
     mp4_support: request.mp4Support,
@@ -75,6 +79,7 @@ export const insertNewAsset = async (
     ready_at: null,
     thumbnail_time: null,
   });
+  if (clippedId !== undefined) await attachClip(tx, environmentId, { id: assetId, sourceId: clippedId }, request);
   await insertAssetInputs(tx, assetId, request.inputs);
   const playbackIds = await makePlaybackIds(tx, { environmentId, assetId, createdAt }, [
     ...request.playbackPolicies,
@@ -87,4 +92,9 @@ export const insertNewAsset = async (
   }
   await recordAssetEvent(context, tx, 'video.asset.created', assetId);
   return { asset, playbackIds, tracks: [] };
+};
+
+const ingestType = (uploadId: string | null, clippedId: string | undefined): Row<'asset'>['ingest_type'] => {
+  if (uploadId !== null) return 'on_demand_direct_upload';
+  return clippedId === undefined ? 'on_demand_url' : 'on_demand_clip';
 };

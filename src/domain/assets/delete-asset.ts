@@ -1,4 +1,5 @@
-import { findEnvironmentOf, lockAsset, removeAsset } from '../../db/tables/asset.js';
+import { findAssetById, findEnvironmentOf, lockAsset, removeAsset } from '../../db/tables/asset.js';
+import { isSourceUsed, lockSourceUses } from '../../db/tables/clip.js';
 import { listPlaybackIds } from '../../db/tables/playback-id.js';
 import { keepDeletedAsset } from '../../db/tables/usage.js';
 import { KinoraError } from '../../lib/errors.js';
@@ -17,9 +18,15 @@ export const deleteAsset = async (context: DomainContext, environmentId: string,
     const removedIds = await listPlaybackIds(tx, [assetId]);
     await recordAssetEvent(context, tx, 'video.asset.deleted', assetId);
     await keepDeletedAsset(tx, assetId, context.clock.now());
+    const used = await lockSourceUses(tx, assetId);
     await removeAsset(tx, assetId);
     await context.queue.cancel('ingest', assetId, tx);
     await context.queue.enqueue('purge', { assetId }, { dedupeKey: assetId }, tx);
+    // A clip may have been the last that needed the files of an asset deleted before.
+    for (const ownerId of used) {
+      if (!(await findAssetById(tx, ownerId)) && !(await isSourceUsed(tx, ownerId)))
+        await context.queue.enqueue('purge', { assetId: ownerId }, { dedupeKey: ownerId }, tx);
+    }
     return removedIds.map(({ id }) => id);
   });
   context.onAssetDeleted(assetId, playbackIds);

@@ -1,4 +1,3 @@
-import { assetIdOfUrl } from '../../api/formats.js';
 import { type Path, Problems } from '../../api/problems.js';
 import type { AssetRequest } from '../../api/validate-create-asset.js';
 import { roleOfInput } from '../../api/validate-inputs.js';
@@ -12,8 +11,6 @@ const notYetSupported: readonly Finder[] = [
   // Further inputs: subtitle files, additional sound.
   ({ inputs, inputsField }) =>
     inputs.flatMap((input, at) => (['text', 'audio'].includes(roleOfInput(input, at)) ? [[inputsField, at]] : [])),
-  // Clips.
-  ({ inputs, inputsField }) => when(assetIdOfUrl(inputs[0]!.url ?? '') !== undefined, [inputsField, 0, 'url']),
   ({ inputs, inputsField }) =>
     when((inputs[0]!.generated_subtitles ?? []).length > 0, [inputsField, 0, 'generated_subtitles']),
   ({ staticRenditions }) => when(staticRenditions.length > 0, ['static_renditions']),

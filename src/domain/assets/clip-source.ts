@@ -1,0 +1,43 @@
+import { assetIdOfUrl } from '../../api/formats.js';
+import { Problems } from '../../api/problems.js';
+import type { AssetRequest } from '../../api/validate-create-asset.js';
+import type { Transaction } from '../../db/database.js';
+import { findClipSource, insertSourceUses, listSourceUses, saveClip } from '../../db/tables/clip.js';
+import { type ClipSource, zeroOf } from '../../media/clip.js';
+import type { Plan } from '../../media/plan.js';
+
+/** The asset that the request is a clip of; undefined when it is none. */
+export const clippedAssetId = ({ inputs }: AssetRequest): string | undefined => assetIdOfUrl(inputs[0]!.url ?? '');
+
+/**
+ * Ties a clip to the files of its source, which stay from now on even when the source is deleted.
+ * @throws KinoraError `invalid_parameters` when it was deleted since the request was checked
+ */
+export const attachClip = async (
+  tx: Transaction,
+  environmentId: string,
+  clip: { readonly id: string; readonly sourceId: string },
+  request: AssetRequest,
+): Promise<void> => {
+  const source = await findClipSource(tx, environmentId, clip.sourceId);
+  if (!source?.plan || !source.facts) {
+    const problems = new Problems(request.base);
+    problems.add([request.inputsField, 0, 'url'], 'does not refer to an existing asset');
+    problems.throwIfAny(request.body);
+    return;
+  }
+  const plan = source.plan as Plan;
+  const { start_time: startSeconds = 0, end_time: endSeconds } = request.inputs[0]!;
+  const sourceOwner = source.source_owner ?? clip.sourceId;
+  const cut: ClipSource = {
+    startSeconds,
+    endSeconds: Math.min(endSeconds ?? plan.durationSeconds, plan.durationSeconds),
+    zero: zeroOf(plan),
+    ...(plan.video?.access === 'mezzanine' && { mezzanineTier: source.max_resolution_tier }),
+    ...(plan.joined && { joined: true }),
+    overlays: request.copyOverlays ? (plan.video?.picture.overlays ?? []) : [],
+  };
+  await saveClip(tx, clip.id, { facts: source.facts, sourceOwner, clip: cut });
+  const uses = new Set([clip.sourceId, sourceOwner, ...(await listSourceUses(tx, clip.sourceId))]);
+  await insertSourceUses(tx, clip.id, [...uses]);
+};
