@@ -20,7 +20,9 @@ export const makeStoryboard = (job: StoryboardJob): ImageResult => {
     checkTimeBase(reader, job);
     tiles.forEach((at, number) => {
       const [left, top] = [(number % columns) * width, Math.floor(number / columns) * height];
-      filterShown(reader, job, at, { width, height, threads, toleranceTicks }, (frame) => paste(frame, sheet, left, top));
+      filterShown(reader, job, at, { width, height, threads, toleranceTicks }, (frame) =>
+        paste(frame, sheet, left, top),
+      );
     });
     let bytes: Buffer | undefined;
     const { scale, pixels } = STILL_COLOURS[format];

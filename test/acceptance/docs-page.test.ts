@@ -36,7 +36,7 @@ it('is read in a browser without scripts, other requests or complaints', async (
 
   // Every link within the page leads somewhere.
   const lost = await page.evaluate(() =>
-    [...document.querySelectorAll('a[href^="#"]')]
+    Array.from(document.querySelectorAll('a[href^="#"]'))
       .map((link) => link.getAttribute('href')!.slice(1))
       .filter((id) => !document.getElementById(id)),
   );

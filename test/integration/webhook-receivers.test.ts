@@ -49,8 +49,8 @@ describe('receivers', () => {
     // 120 requests that hang for 5 s each are on their way meanwhile.
     expect(createdMs).toBeLessThan(20_000);
     expect(arrivedMs - createdMs).toBeLessThan(4000);
-    const [{ attempts }] = (await deliveriesOf(server, good.id)) as [{ attempts: unknown[] }];
-    expect(attempts).toHaveLength(1);
+    const [delivery] = await deliveriesOf(server, good.id);
+    expect(delivery).toMatchObject({ attempts: [expect.anything()] });
     for (const { id } of [...silent, good]) await removeWebhook(id);
   });
 

@@ -292,13 +292,11 @@ export interface RgbPicture {
   readonly height: number;
   /** Red, green and blue of each pixel, row by row. */
   readonly rgb: Buffer;
-  /** Undefined where no counter can be read: the picture is turned, cut or too small. */
-  readonly counter: number | undefined;
   readonly ptsSeconds: number;
 }
 
-/** Every picture of an image file or video the way it is stored, in full-range RGB. */
-export const readRgbPictures = (input: MediaInput): RgbPicture[] =>
+/** Every picture of an image file or video the way it is stored, in full-range RGB; `chain` comes before the conversion. */
+export const readRgbPictures = (input: MediaInput, chain = 'null'): RgbPicture[] =>
   withInput(input, (context) => {
     const stream = getStream(context, AVMEDIA_TYPE_VIDEO);
     const { num, den } = stream.timeBase;
@@ -307,27 +305,30 @@ export const readRgbPictures = (input: MediaInput): RgbPicture[] =>
       (frame) =>
         `buffer@in=video_size=${frame.width}x${frame.height}:pix_fmt=${frame.format}:time_base=${num}/${den}` +
         `:colorspace=${frame.colorSpace}:range=${frame.colorRange},` +
-        'scale=flags=bicubic+accurate_rnd+full_chroma_int,format=rgb24,buffersink@out',
+        `${chain},scale=flags=bicubic+accurate_rnd+full_chroma_int,format=rgb24,buffersink@out`,
       (frame) => {
-        const { width, height } = frame;
-        const rgb = frame.toBuffer();
-        const luma = Buffer.alloc(width * height);
-        for (let at = 0; at < luma.length; at++) {
-          luma[at] = (rgb[at * 3]! + rgb[at * 3 + 1]! + rgb[at * 3 + 2]!) / 3;
-        }
-        let counter: number | undefined;
-        try {
-          counter = readCounter(luma, width, height);
-        } catch {
-          // No counter in this picture, which is what undefined says.
-        }
-        pictures.push({ width, height, rgb, counter, ptsSeconds: (Number(frame.pts) * num) / den });
+        const { width, height, pts } = frame;
+        pictures.push({ width, height, rgb: frame.toBuffer(), ptsSeconds: (Number(pts) * num) / den });
       },
     );
     decodeStream(context, stream, (frame) => filter.push(frame));
     filter.push(null);
     return pictures;
   });
+
+/** The counter of a picture; undefined where none can be read: it is turned, cut or too small. */
+export const counterOf = ({ width, height, rgb }: Omit<RgbPicture, 'ptsSeconds'>): number | undefined => {
+  const luma = Buffer.alloc(width * height);
+  for (let at = 0; at < luma.length; at++) {
+    luma[at] = ((rgb[at * 3] as number) + (rgb[at * 3 + 1] as number) + (rgb[at * 3 + 2] as number)) / 3;
+  }
+  try {
+    return readCounter(luma, width, height);
+  } catch {
+    // That is what undefined says.
+    return undefined;
+  }
+};
 
 /** How many pictures of the first video stream can be decoded, whatever they show. */
 export const countPictures = (input: MediaInput): number =>

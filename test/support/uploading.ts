@@ -62,7 +62,7 @@ export const openRequest = (url: string, headers: Record<string, string | number
   };
 };
 
-export const sha256 = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
+const sha256 = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
 
 /** What the blob store in `dir` has of an asset to come: bytes of unfinished files and of finished ones. */
 export const storedIn = async (dir: string, assetId: string): Promise<{ partial?: Buffer; source?: Buffer }> => {
