@@ -19,7 +19,7 @@ export const CallerAnswer = Fields(
 );
 
 export const WebhookAnswer = Fields(
-  { id: id(), address: Text({ format: 'uri' }), enabled: Flag(), created_at: isoTime() },
+  { id: id(), address: Text(), enabled: Flag(), created_at: isoTime() },
   { title: 'Webhook' },
 );
 
