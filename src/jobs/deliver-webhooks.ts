@@ -16,6 +16,8 @@ import type { Logger } from '../telemetry/logger.js';
 
 /** Requests to one receiver at a time. There is no limit over all, so that dead receivers can't take the others' places. */
 const PER_WEBHOOK = 8;
+/** Webhooks that are looked at together. */
+const LOOK_BATCH = 32;
 /** Finds retries that are due, and what no notification told of. */
 const POLL_MS = 1000;
 /** So long after an event a failed delivery of it holds back the later ones of the same object. */
@@ -37,10 +39,9 @@ interface WebhookDelivererOptions {
 
 /** One webhook while it has something to send. */
 interface Receiver {
-  /** Ids of the deliveries that are being sent or whose outcome is not stored yet: they may not be sent twice. */
-  readonly active: Set<string>;
-  looking: boolean;
-  lookAgain: boolean;
+  requests: number;
+  /** The last look found as much as there was room for: there may be more. */
+  hasMore: boolean;
 }
 
 /**
@@ -50,10 +51,15 @@ interface Receiver {
 export const createWebhookDeliverer = (options: WebhookDelivererOptions): WebhookDeliverer => {
   const { database, clock, logger } = options;
   const receivers = new Map<string, Receiver>();
+  /** Webhooks to look at. */
+  const ready = new Set<string>();
+  /** Deliveries that are being sent or whose outcome is not stored yet: they may not be sent twice. */
+  const active = new Set<string>();
   const cut = new AbortController();
   const sending = new Set<Promise<void>>();
   let unsaved: { readonly result: AttemptResult; readonly saved: () => void }[] = [];
   let isSaving = false;
+  let isLooking = false;
   let stopping = false;
   let timer: NodeJS.Timeout | undefined;
   let unlisten: (() => Promise<void>) | undefined;
@@ -87,11 +93,22 @@ export const createWebhookDeliverer = (options: WebhookDelivererOptions): Webhoo
       void saveAll();
     });
 
-  const send = async (webhookId: string, due: DueDelivery): Promise<void> => {
+  const receiverOf = (webhookId: string): Receiver => {
+    const known = receivers.get(webhookId) ?? { requests: 0, hasMore: false };
+    receivers.set(webhookId, known);
+    return known;
+  };
+
+  const send = async (due: DueDelivery): Promise<void> => {
+    const receiver = receiverOf(due.webhook_id);
+    receiver.requests++;
     const result = await attemptDelivery(options, due, cut.signal);
+    receiver.requests--;
+    // The outcome can be stored while the next ones are sent. Several are looked for at once: that costs as much as one.
+    if (receiver.hasMore && receiver.requests <= PER_WEBHOOK / 2) wake(due.webhook_id);
     if (cut.signal.aborted && !result.succeeded) return;
     const { status, error, retryAt } = result;
-    const fields = { webhook_id: webhookId, delivery_id: due.id, attempt: due.attempts + 1, status, error };
+    const fields = { webhook_id: due.webhook_id, delivery_id: due.id, attempt: due.attempts + 1, status, error };
     if (result.succeeded) logger.debug(fields, 'the webhook took an event');
     else if (retryAt)
       logger.info({ ...fields, retry_at: retryAt }, 'the webhook did not take an event; trying again later');
@@ -99,52 +116,56 @@ export const createWebhookDeliverer = (options: WebhookDelivererOptions): Webhoo
     await save(result);
   };
 
-  const look = async (webhookId: string, receiver: Receiver): Promise<void> => {
-    const { active } = receiver;
-    // Half of the places at a time: a look costs as much for one as for several.
-    while (!stopping && active.size <= PER_WEBHOOK / 2) {
-      const now = clock.now();
-      const due = await listDueDeliveries(database.queryable, webhookId, {
-        now,
-        orderedSince: new Date(now.getTime() - ORDERED_MS),
-        limit: PER_WEBHOOK - active.size,
-        except: [...active],
-      });
-      if (due.length === 0 || stopping) break;
-      for (const delivery of due) {
-        active.add(delivery.id);
-        const work = send(webhookId, delivery).finally(() => {
-          active.delete(delivery.id);
-          sending.delete(work);
-          wake(webhookId);
-        });
-        sending.add(work);
-      }
+  const start = (due: DueDelivery): void => {
+    active.add(due.id);
+    const work = send(due).finally(() => {
+      active.delete(due.id);
+      sending.delete(work);
+      // The next event of the same object has waited for this outcome.
+      wake(due.webhook_id);
+    });
+    sending.add(work);
+  };
+
+  const lookOnce = async (): Promise<void> => {
+    const places = new Map(
+      [...ready].slice(0, LOOK_BATCH).map((id) => [id, PER_WEBHOOK - (receivers.get(id)?.requests ?? 0)]),
+    );
+    for (const id of places.keys()) ready.delete(id);
+    const now = clock.now();
+    const due = await listDueDeliveries(database.queryable, places, {
+      now,
+      orderedSince: new Date(now.getTime() - ORDERED_MS),
+      except: [...active],
+    });
+    if (stopping) return;
+    for (const [id, room] of places) {
+      const found = due.filter(({ webhook_id }) => webhook_id === id);
+      const receiver = receiverOf(id);
+      receiver.hasMore = found.length === room;
+      for (const delivery of found) start(delivery);
+      if (receiver.requests === 0) receivers.delete(id);
     }
   };
 
-  /** Sends what a webhook is waiting for; asked again meanwhile, it looks once more. */
+  /** Looks for what the ready webhooks have to send, all together, until nothing more can be begun. */
+  const look = async (): Promise<void> => {
+    if (isLooking) return;
+    isLooking = true;
+    try {
+      while (ready.size > 0 && !stopping) await lookOnce();
+    } catch (error) {
+      // The next poll looks again.
+      logger.warn({ err: error }, 'No webhook deliveries could be read');
+    } finally {
+      isLooking = false;
+    }
+  };
+
+  /** A webhook may have something to send. */
   const wake = (webhookId: string): void => {
-    if (stopping) return;
-    const receiver = receivers.get(webhookId) ?? { active: new Set(), looking: false, lookAgain: false };
-    receivers.set(webhookId, receiver);
-    receiver.lookAgain = true;
-    if (receiver.looking) return;
-    receiver.looking = true;
-    void (async () => {
-      try {
-        while (receiver.lookAgain && !stopping) {
-          receiver.lookAgain = false;
-          await look(webhookId, receiver);
-        }
-      } catch (error) {
-        // The next poll looks again.
-        logger.warn({ err: error, webhook_id: webhookId }, 'No webhook deliveries could be read');
-      } finally {
-        receiver.looking = false;
-        if (receiver.active.size === 0) receivers.delete(webhookId);
-      }
-    })();
+    ready.add(webhookId);
+    void look();
   };
 
   const poll = async (): Promise<void> => {

@@ -7,6 +7,7 @@ import { WEBHOOK_READY } from './event.js';
 /** A delivery whose time has come, with all that sending it needs. */
 export interface DueDelivery {
   readonly id: string;
+  readonly webhook_id: string;
   /** Made so far. */
   readonly attempts: number;
   readonly body: string;
@@ -18,37 +19,37 @@ export interface DueDelivery {
 const LOOK_AHEAD = 500;
 
 /**
- * The next deliveries of a webhook, the longest due first; none of a disabled one. A delivery waits while an earlier one of
- * the same object is due too, or not delivered and from after `orderedSince`.
+ * The next deliveries of each webhook, the longest due first, up to its number of `places`; none of a disabled one. A delivery
+ * waits while an earlier one of the same object is due too, or not delivered and from after `orderedSince`.
  */
 export const listDueDeliveries = async (
   db: Queryable,
-  webhookId: string,
-  query: { now: Date; orderedSince: Date; limit: number; except: readonly string[] },
+  places: ReadonlyMap<string, number>,
+  query: { now: Date; orderedSince: Date; except: readonly string[] },
 ): Promise<DueDelivery[]> => {
-  const { now, orderedSince, limit, except } = query;
+  const { now, orderedSince, except } = query;
   const { rows } = await sql<DueDelivery>`
-    with due as materialized (
-      select id, seq, event_id, object_id, attempts, next_attempt_at from webhook_delivery
-      where webhook_id = ${webhookId} and state = 'pending' and next_attempt_at <= ${now}::timestamptz
-        and id <> all(${except}::uuid[])
-      order by next_attempt_at, seq
-      limit ${LOOK_AHEAD}
-    ), first as (
-      select * from due
+    select first.id, first.webhook_id, first.attempts, event.body, webhook.address, webhook.signing_secret
+    from unnest(${[...places.keys()]}::text[], ${[...places.values()]}::integer[]) as receiver (webhook_id, places)
+    join webhook on webhook.id = receiver.webhook_id and webhook.enabled
+    cross join lateral (
+      select due.* from (
+        select id, seq, webhook_id, event_id, object_id, attempts, next_attempt_at from webhook_delivery
+        where webhook_id = receiver.webhook_id and state = 'pending' and next_attempt_at <= ${now}::timestamptz
+          and id <> all(${except}::uuid[])
+        order by next_attempt_at, seq
+        limit ${LOOK_AHEAD}
+      ) due
       where not exists (
         select from webhook_delivery earlier
-        where earlier.webhook_id = ${webhookId} and earlier.object_id = due.object_id and earlier.state = 'pending'
+        where earlier.webhook_id = due.webhook_id and earlier.object_id = due.object_id and earlier.state = 'pending'
           and earlier.seq < due.seq
           and (earlier.next_attempt_at <= ${now}::timestamptz or earlier.created_at > ${orderedSince}::timestamptz)
       )
       order by next_attempt_at, seq
-      limit ${limit}
-    )
-    select first.id, first.attempts, event.body, webhook.address, webhook.signing_secret
-    from first
+      limit receiver.places
+    ) first
     join event on event.id = first.event_id
-    join webhook on webhook.id = ${webhookId} and webhook.enabled
     order by first.next_attempt_at, first.seq`.execute(db);
   return rows;
 };

@@ -7,7 +7,7 @@ import { signWebhook } from './sign-webhook.js';
 /** Sends a delivery once, signed at this moment, and says what follows. Never throws. */
 export const attemptDelivery = async (
   { sender, clock }: { readonly sender: WebhookSender; readonly clock: Clock },
-  { id, attempts, body, address, signing_secret: secret }: DueDelivery,
+  { id, attempts, body, address, signing_secret: secret }: Omit<DueDelivery, 'webhook_id'>,
   signal?: AbortSignal,
 ): Promise<AttemptResult> => {
   const createdAt = clock.now();

@@ -1,0 +1,57 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Booted, boot } from '../../support/boot.js';
+import { runCli } from '../../support/run-cli.js';
+import { type Receiver, startReceiver } from '../../support/webhook-receiver.js';
+
+let server: Booted;
+let receiver: Receiver;
+beforeAll(async () => {
+  receiver = await startReceiver((_, response, { path }) => {
+    response.writeHead(path === '/bad' ? 500 : 200).end(path === '/bad' ? 'no room' : 'thank you');
+  });
+  server = await boot();
+});
+afterAll(async () => {
+  await server?.stop();
+  await receiver?.stop();
+});
+
+const kinora = (...args: string[]) =>
+  runCli(['webhook', ...args], {
+    KINORA_PUBLIC_URL: server.url,
+    KINORA_TOKEN: `${server.token.id}:${server.token.secret}`,
+  });
+
+const create = async (address: string): Promise<string> => {
+  const { stdout } = await kinora('create', address);
+  expect(stdout).toMatch(/^[a-z0-9]{6} {2}[a-z0-9]{32}\n$/);
+  return stdout.slice(0, 6);
+};
+
+describe('kinora webhook', { timeout: 240_000 }, () => {
+  it('makes, tries, lists and deletes webhooks', async () => {
+    const id = await create(`${receiver.url}/in`);
+    const tested = await kinora('test', id);
+    expect(tested).toMatchObject({ status: 0, stderr: '' });
+    expect(tested.stdout).toMatch(/^status 200 after \d+ ms\nthank you\n$/);
+    expect(receiver.at('/in')).toMatchObject([
+      { event: { type: 'kinora.webhook.test', object: { type: 'webhook', id } } },
+    ]);
+    expect((await kinora('list')).stdout).toContain(`${receiver.url}/in`);
+    expect((await kinora('deliveries', id)).stdout).toMatch(/succeeded +1 +status 200 +- +kinora\.webhook\.test/);
+    expect(await kinora('delete', id)).toMatchObject({ status: 0, stdout: `${id} is deleted.\n` });
+    expect((await kinora('list')).stdout).not.toContain(receiver.url);
+  });
+
+  it('says what went wrong', async () => {
+    const id = await create(`${receiver.url}/bad`);
+    const refused = await kinora('test', id);
+    expect(refused).toMatchObject({ status: 1, stdout: '' });
+    expect(refused.stderr).toMatch(/did not take the event: status 500 after \d+ ms: no room/);
+    const taken = await kinora('create', `${receiver.url}/bad`);
+    expect(taken).toMatchObject({ status: 1, stderr: 'kinora: address is already in use by another webhook\n' });
+    for (const unknown of ['zzzzzz', '..', '']) {
+      expect(await kinora('test', unknown)).toMatchObject({ status: 1, stdout: '' });
+    }
+  });
+});
