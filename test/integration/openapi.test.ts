@@ -3,7 +3,8 @@ import { type Booted, boot } from '../support/boot.js';
 import { api, createAsset, serveFiles, settled } from '../support/create-asset.js';
 import { undocumentedAnswer } from '../support/documented-answers.js';
 import { fixture } from '../support/fixtures.js';
-import type { Origin } from '../support/origin.js';
+import { type Origin, startOrigin } from '../support/origin.js';
+import { until } from '../support/server-process.js';
 
 let server: Booted;
 let origin: Origin;
@@ -64,6 +65,33 @@ it('describes assets in every state as a real server answers them', async () => 
   await ask('deleteAsset', 'DELETE', `/video/v1/assets/${sound!.id}`);
   await ask('getAsset', 'GET', `/video/v1/assets/${sound!.id}`);
   await ask('createAsset', 'POST', '/video/v1/assets', { inputs: 3 });
+});
+
+it('describes webhooks, their deliveries and events as a real server answers them', async () => {
+  let status = 500;
+  const receiver = await startOrigin((_, response) => response.writeHead(status, { 'x-reason': 'test' }).end('told'));
+  try {
+    const created = await ask('createWebhook', 'POST', '/system/v1/webhooks', { address: `${receiver.url}/in` });
+    const path = `/system/v1/webhooks/${(created as { id: string }).id}`;
+    await ask('getWebhook', 'GET', path);
+    await ask('updateWebhook', 'PATCH', path, { enabled: true });
+    expect(await ask('listWebhooks', 'GET', '/system/v1/webhooks')).toHaveLength(1);
+    const tested = (await ask('testWebhook', 'POST', `${path}/test`)) as { id: string; event: { id: string } };
+    await until('the attempt is told', async () => {
+      const delivery = await ask('getDelivery', 'GET', `${path}/deliveries/${tested.id}`);
+      return (delivery as { attempts: object[] }).attempts.length > 0;
+    });
+    status = 200;
+    await ask('redeliver', 'POST', `${path}/deliveries/${tested.id}/redeliver`);
+    await until('it is delivered', async () => {
+      const [delivery] = (await ask('listDeliveries', 'GET', `${path}/deliveries`)) as { state: string }[];
+      return delivery?.state === 'succeeded';
+    });
+    await ask('getEvent', 'GET', `/system/v1/events/${tested.event.id}`);
+    await ask('deleteWebhook', 'DELETE', path);
+  } finally {
+    await receiver.stop();
+  }
 });
 
 it('would notice an answer that it does not describe', () => {
