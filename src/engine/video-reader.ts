@@ -58,6 +58,8 @@ export class VideoReader {
   /** Time of the key frame from which decoding started. */
   private keyPts: number | undefined;
   private lastPts: number | undefined;
+  /** Reading began at the start of the file. */
+  private fromStart = true;
   private lastDelta = 1;
   /** Packets and pictures found damaged since the last seek. */
   errors = 0;
@@ -168,6 +170,7 @@ export class VideoReader {
       this.open();
     }
     this.reset();
+    this.fromStart = true;
     return true;
   }
 
@@ -228,6 +231,7 @@ export class VideoReader {
     this.behindPts = undefined;
     this.keyPts = undefined;
     this.lastPts = undefined;
+    this.fromStart = false;
     this.drained = false;
     this.readErrors = 0;
     this.skipped = 0;
@@ -296,6 +300,8 @@ export class VideoReader {
     // AVI stores no presentation times: a picture comes out of the decoder `hasBFrames` packets after its place.
     const time = this.isAvi ? frame.pktDts : frame.bestEffortTimestamp;
     const step = Number(frame.duration) || this.lastDelta;
+    // The only picture after a jump, given out at the end of the file: one has to jump further back to learn its time.
+    if (time === NO_PTS && this.lastPts === undefined && !this.fromStart) return Number.POSITIVE_INFINITY;
     const pts =
       time === NO_PTS ? (this.lastPts ?? -step) + step : Number(time) - (this.isAvi ? this.decoder.hasBFrames : 0);
     if (this.lastPts !== undefined && pts > this.lastPts) this.lastDelta = pts - this.lastPts;
