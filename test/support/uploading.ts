@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { type ClientRequest, type IncomingMessage, request } from 'node:http';
@@ -61,8 +60,6 @@ export const openRequest = (url: string, headers: Record<string, string | number
     cut: () => void outgoing.destroy(),
   };
 };
-
-const sha256 = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
 
 /** What the blob store in `dir` has of an asset to come: bytes of unfinished files and of finished ones. */
 export const storedIn = async (dir: string, assetId: string): Promise<{ partial?: Buffer; source?: Buffer }> => {
