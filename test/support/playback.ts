@@ -4,12 +4,14 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createSegmentStore } from '#kinora/cache/disk-segment-store.js';
+import { createImageProducer } from '#kinora/cache/produce-image.js';
 import { createSegmentProducer } from '#kinora/cache/produce-segment.js';
 import { insertTracks } from '#kinora/db/tables/asset-ingest.js';
 import { getInstallationSecret } from '#kinora/db/tables/installation.js';
 import { type AccessCheck, createAccessCheck } from '#kinora/domain/playback/check-access.js';
 import { createPlayableFinder, type PlayableFinder } from '#kinora/domain/playback/find-playable.js';
 import { createDeliveryCounter, type DeliveryCounter } from '#kinora/domain/usage/delivery-counter.js';
+import { imageRoutes } from '#kinora/http/image/image-routes.js';
 import { streamRoutes } from '#kinora/http/stream/stream-routes.js';
 import { systemClock } from '#kinora/lib/clock.js';
 import { newId } from '#kinora/lib/ids.js';
@@ -42,6 +44,7 @@ export const startPlayback = async () => {
     clock: systemClock,
   });
   const segments = createSegmentProducer({ store, pool, blobs, clock: systemClock, logger });
+  const images = createImageProducer({ store, pool, blobs, clock: systemClock });
   // The routes need these before the API has made the database.
   let access: AccessCheck | undefined;
   let finder: PlayableFinder | undefined;
@@ -57,12 +60,11 @@ export const startPlayback = async () => {
     forgetPlaybackRestriction: (id) => access!.forgetPlaybackRestriction(id),
   };
   const api = await startApi({
-    streamPlugin: streamRoutes({
-      playables,
-      access: lateAccess,
-      segments,
-      deliveries: { count: (sent) => deliveries!.count(sent) },
-    }),
+    streamPlugin: async (scope) => {
+      const count = (sent: Parameters<DeliveryCounter['count']>[0]) => deliveries!.count(sent);
+      await scope.register(streamRoutes({ playables, access: lateAccess, segments, deliveries: { count } }));
+      await scope.register(imageRoutes({ playables, access: lateAccess, images }));
+    },
     onSigningKeyDeleted: lateAccess.forgetSigningKey,
     onPlaybackRestrictionChanged: lateAccess.forgetPlaybackRestriction,
   });

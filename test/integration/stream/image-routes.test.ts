@@ -1,0 +1,215 @@
+import { once } from 'node:events';
+import { request } from 'node:http';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { fixture } from '../../support/fixtures.js';
+import { counterOf, readRgbPictures } from '../../support/measure.js';
+import { type PreparedAsset, startPlayback } from '../../support/playback.js';
+import { inSeconds, type OwnedKey, signToken } from '../../support/playback-token.js';
+import { planFile } from '../../support/video-run.js';
+
+let server: Awaited<ReturnType<typeof startPlayback>>;
+let key: OwnedKey;
+let asset: PreparedAsset;
+
+beforeAll(async () => {
+  server = await startPlayback();
+  const { id, private_key } = await server.sdk().system.signingKeys.create();
+  key = { keyId: id, keySecret: private_key! };
+  asset = await server.addAsset(await planFile(await fixture('h264-aac.mp4')));
+}, 60_000);
+afterAll(() => server?.stop());
+
+const get = (path: string, headers: Record<string, string> = {}, method = 'GET') =>
+  fetch(new URL(path, server.origin), { method, headers });
+const bytesOf = async (path: string): Promise<Buffer> => Buffer.from(await (await get(path)).arrayBuffer());
+const counterAt = async (path: string) => counterOf(readRgbPictures([await bytesOf(path)])[0]!);
+const sign = (aud: string, claims: object = {}): string =>
+  signToken(key, { kid: key.keyId, sub: asset.signedId, aud, exp: inSeconds(600), ...claims });
+/** How many jobs the media processes get while `work` runs. */
+const jobsDuring = async (work: () => Promise<unknown>): Promise<number> => {
+  const run = vi.spyOn(server.pool, 'run');
+  try {
+    await work();
+    return run.mock.calls.length;
+  } finally {
+    run.mockRestore();
+  }
+};
+
+test.each([
+  'thumbnail.jpg?width=64',
+  'animated.webp?end=0.5&width=64',
+  'storyboard.png',
+  'storyboard.vtt',
+  'storyboard.json',
+])('%s: validators, HEAD, other origins', async (file) => {
+  const path = `/${asset.publicId}/${file}`;
+  const first = await get(path);
+  const body = Buffer.from(await first.arrayBuffer());
+  const { headers } = first;
+  expect(first.status).toBe(200);
+  expect(headers.get('access-control-allow-origin')).toBe('*');
+  expect(headers.get('access-control-expose-headers')).toBe('Content-Length, Content-Range, Accept-Ranges');
+  expect(headers.get('etag')).toMatch(/^"[0-9a-f]{32}"$/);
+  expect(Number(headers.get('content-length'))).toBe(body.length);
+
+  const head = await get(path, {}, 'HEAD');
+  expect((await head.arrayBuffer()).byteLength).toBe(0);
+  for (const name of ['etag', 'content-length', 'content-type', 'cache-control']) {
+    expect(head.headers.get(name), name).toBe(headers.get(name));
+  }
+  const unchanged = await get(path, { 'if-none-match': headers.get('etag')! });
+  expect([unchanged.status, (await unchanged.arrayBuffer()).byteLength]).toEqual([304, 0]);
+  expect(unchanged.headers.get('cache-control')).toBe(headers.get('cache-control'));
+  expect((await get(path, { 'if-none-match': '"other"' })).status).toBe(200);
+
+  const options = await get(path, {}, 'OPTIONS');
+  expect([options.status, options.headers.get('access-control-allow-methods')]).toEqual([204, 'GET, HEAD, OPTIONS']);
+  for (const method of ['POST', 'PUT', 'DELETE']) {
+    const refused = await get(path, {}, method);
+    expect([refused.status, refused.headers.get('allow')]).toEqual([405, 'GET, HEAD, OPTIONS']);
+  }
+  expect((await bytesOf(path)).equals(body)).toBe(true);
+});
+
+test('how long answers may be kept', async () => {
+  const control = async (id: string, file: string) => (await get(`/${id}/${file}`)).headers.get('cache-control');
+  expect(await control(asset.publicId, 'thumbnail.jpg')).toBe('public, max-age=60');
+  expect(await control(asset.publicId, 'thumbnail.jpg?time=')).toBe('public, max-age=60');
+  expect(await control(asset.publicId, 'thumbnail.jpg?time=2')).toBe('public, max-age=86400');
+  for (const file of ['animated.gif?end=0.5&width=32', 'storyboard.jpg', 'storyboard.vtt', 'storyboard.json']) {
+    expect(await control(asset.publicId, file), file).toBe('public, max-age=86400');
+  }
+  expect(await control(asset.signedId, `thumbnail.jpg?token=${sign('t')}`)).toBe('private, max-age=60');
+  expect(await control(asset.signedId, `thumbnail.jpg?token=${sign('t', { time: 2 })}`)).toBe('private, max-age=86400');
+  expect(await control(asset.signedId, `storyboard.vtt?token=${sign('s')}`)).toBe('private, max-age=86400');
+  // Refusals are not kept.
+  expect(await control(asset.publicId, 'thumbnail.jpg?width=0')).toBe('no-cache');
+  expect(await control(asset.signedId, 'thumbnail.jpg')).toBe('private, no-cache');
+});
+
+test('one part of an image can be asked for', async () => {
+  const path = `/${asset.publicId}/storyboard.jpg`;
+  const whole = await bytesOf(path);
+  const part = await get(path, { range: 'bytes=10-19' });
+  expect([part.status, part.headers.get('content-range')]).toEqual([206, `bytes 10-19/${whole.length}`]);
+  expect(Buffer.from(await part.arrayBuffer())).toEqual(whole.subarray(10, 20));
+});
+
+test('equal images are made once, also by requests at the same time; all playback ids share them', async () => {
+  const query = 'time=3.2&width=123';
+  const same = [
+    `/${asset.publicId}/thumbnail.jpg?${query}`,
+    `/${asset.publicId}/thumbnail.jpeg?${query}&fit_mode=pad`,
+    `/${asset.publicId}/thumbnail.jpg?width=123&time=3.20&flip_h=0&unknown=1`,
+    `/${asset.signedId}/thumbnail.jpg?token=${sign('t', { time: '3.2', width: 123 })}`,
+  ];
+  const etags = new Set<string | null>();
+  const jobs = await jobsDuring(async () => {
+    for (const answer of await Promise.all([...same, ...same].map((path) => get(path)))) {
+      expect(answer.status).toBe(200);
+      etags.add(answer.headers.get('etag'));
+      await answer.arrayBuffer();
+    }
+  });
+  expect([jobs, etags.size]).toEqual([1, 1]);
+  expect(await jobsDuring(() => bytesOf(same[0]!))).toBe(0);
+  expect(await jobsDuring(() => bytesOf(`/${asset.publicId}/thumbnail.jpg?time=3.3&width=123`))).toBe(1);
+});
+
+test('the time of the asset is that of images without one', async () => {
+  const { assetId, publicId, signedId } = await server.addAsset(await planFile(await fixture('h264-aac.mp4')));
+  const thumbnail = `/${publicId}/thumbnail.png`;
+  // The middle of 6 s at 30 pictures a second.
+  expect(await counterAt(thumbnail)).toBe(90);
+  const change = server.database.queryable.updateTable('asset').set({ thumbnail_time: 1.5 });
+  await change.where('id', '=', assetId).execute();
+  server.playables.forget(assetId);
+  expect(await counterAt(thumbnail)).toBe(45);
+  expect(await counterAt(`${thumbnail}?time=2`)).toBe(60);
+  const token = sign('t', { sub: signedId });
+  // On a signed id the time has to be a claim.
+  expect(await counterAt(`/${signedId}/thumbnail.png?time=2&token=${token}`)).toBe(45);
+  expect(await counterAt(`/${signedId}/thumbnail.png?token=${sign('t', { sub: signedId, time: '2' })}`)).toBe(60);
+});
+
+test('a storyboard points to the sheet on the host that was asked, with what belongs to it', async () => {
+  const imageIn = async (path: string, headers: Record<string, string> = {}) => {
+    const { json, vtt } = {
+      json: await (await get(path.replace('.vtt', '.json'), headers)).json(),
+      vtt: await (await get(path, headers)).text(),
+    };
+    const addresses = new Set([...vtt.matchAll(/^https?:.*(?=#xywh)/gm)].map(([address]) => address));
+    expect([...addresses]).toEqual([json.url]);
+    return json.url as string;
+  };
+  const vtt = `/${asset.publicId}/storyboard.vtt`;
+  const sheet = `/${asset.publicId}/storyboard`;
+  expect(await imageIn(vtt)).toBe(`${server.origin}${sheet}.jpg`);
+  expect(await imageIn(`${vtt}?format=webp`)).toBe(`${server.origin}${sheet}.webp`);
+  expect(await imageIn(vtt, { 'x-forwarded-proto': 'https' })).toBe(
+    `${server.origin.replace('http:', 'https:')}${sheet}.jpg`,
+  );
+  const token = sign('s', { asset_start_time: 1, asset_end_time: 3 });
+  const signed = await imageIn(`/${asset.signedId}/storyboard.vtt?format=webp&token=${token}`);
+  expect(signed).toBe(`${server.origin}/${asset.signedId}/storyboard.webp?token=${token}`);
+
+  // The sheet of a window is that of the same window.
+  const window = await imageIn(`${vtt}?asset_start_time=1&asset_end_time=3`);
+  expect(window).toBe(`${server.origin}${sheet}.jpg?asset_start_time=1&asset_end_time=3`);
+  const png = [window.replace('.jpg', '.png'), signed.replace('.webp', '.png')];
+  const [ofPublic, ofSigned] = await Promise.all(png.map(bytesOf));
+  expect(ofPublic!.equals(ofSigned!)).toBe(true);
+  expect((await bytesOf(`${sheet}.png`)).equals(ofPublic!)).toBe(false);
+});
+
+test('a host name that is none is not repeated', async () => {
+  const { hostname, port } = new URL(server.origin);
+  const answer = await new Promise<string>((resolve, reject) => {
+    const path = `/${asset.publicId}/storyboard.vtt`;
+    request({ hostname, port, path, headers: { host: 'evil"host' } }, async (response) => {
+      let text = '';
+      for await (const chunk of response) text += chunk;
+      resolve(`${response.statusCode} ${text}`);
+    })
+      .on('error', reject)
+      .end();
+  });
+  expect(answer).toMatch(/^400 /);
+  expect(answer).not.toContain('evil');
+});
+
+test('work that nobody waits for any more ends', async () => {
+  const { hostname, port } = new URL(server.origin);
+  const before = server.store.totalBytes;
+  const leaving = request({ hostname, port, path: `/${asset.publicId}/animated.gif?width=640&fps=30&end=6` });
+  leaving.on('error', () => undefined).end();
+  const run = vi.spyOn(server.pool, 'run');
+  await vi.waitFor(() => expect(run).toHaveBeenCalled(), 10_000);
+  const { signal } = run.mock.calls[0]![1];
+  leaving.destroy();
+  await once(signal!, 'abort');
+  run.mockRestore();
+  expect(server.store.totalBytes).toBe(before);
+});
+
+test('images go with their asset', async () => {
+  const { assetId, publicId } = await server.addAsset(await planFile(await fixture('h264-aac.mp4')));
+  const before = server.store.totalBytes;
+  await bytesOf(`/${publicId}/thumbnail.jpg`);
+  await bytesOf(`/${publicId}/storyboard.jpg`);
+  expect(server.store.totalBytes).toBeGreaterThan(before);
+  await server.store.removeAsset(assetId);
+  expect(server.store.totalBytes).toBe(before);
+});
+
+test('a source that cannot be decoded is an internal error without its cause', async () => {
+  const { plan } = await planFile(await fixture('h264-aac.mp4'));
+  const broken = await server.addAsset({ path: import.meta.filename, plan });
+  for (const file of ['thumbnail.jpg', 'animated.gif', 'storyboard.jpg']) {
+    const answer = await get(`/${broken.publicId}/${file}`);
+    expect([answer.status, await answer.json()]).toEqual([500, { code: 13, message: 'Internal error' }]);
+  }
+  // What is worked out from the plan alone needs no picture.
+  expect((await get(`/${broken.publicId}/storyboard.vtt`)).status).toBe(200);
+});
