@@ -274,14 +274,15 @@ export const createUploadWriters = (context: UploadContext): UploadWriters => {
     },
     settle: async (uploadId) => {
       if (places.has(uploadId)) return;
-      const writer = await open(uploadId).catch((error: unknown) => {
-        // Ended in whatever way, or removed with its environment: that is what was to be found out.
-        if (isKinoraError(error, 'gone') || isKinoraError(error, 'not_found')) return undefined;
-        // A writer has come first; it does the same when it closes.
-        if (isKinoraError(error, 'upload_busy')) return undefined;
-        throw error;
-      });
-      await writer?.close();
+      const place = await takePlace(uploadId);
+      // It is done in a moment: a sender that comes meanwhile waits.
+      place.ending = true;
+      try {
+        const upload = await findUploadById(db, uploadId);
+        if (upload) await settleWaiting(upload);
+      } finally {
+        place.leave();
+      }
     },
   };
 };
