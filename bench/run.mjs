@@ -9,6 +9,7 @@ const names = [
   'play-through',
   'several-viewers',
   'audio',
+  'images',
   'serve-cached',
   'signed-segments',
   'api',

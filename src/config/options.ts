@@ -75,7 +75,7 @@ export const options = {
     kind: baseUrl,
     variable: 'KINORA_IMAGE_URL',
     section: 'Server',
-    doc: 'Base of image addresses, for when images are served; the public URL when not set.',
+    doc: 'Base of image addresses in storyboards; the public URL when not set, else the host that was asked.',
   },
   shutdownLimitMs: {
     kind: durationMs,
