@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { createServer as createTlsServer } from 'node:https';
 import { type AddressInfo, createServer } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -143,14 +144,19 @@ describe('a webhook request', () => {
 
   it('uses a connection again, and a new one when the receiver closed it', async () => {
     const ports: (number | undefined)[] = [];
+    let closed: Promise<unknown> = Promise.resolve();
     const { url } = await receiver((request, response) => {
+      if (ports.length === 1) closed = once(request.socket, 'close');
       ports.push(request.socket.remotePort);
       response.end();
       // Without a word, as a server that restarts does.
       if (ports.length === 2) response.once('finish', () => setTimeout(() => request.socket.resetAndDestroy(), 0));
     });
     const one = sender();
-    for (let n = 0; n < 4; n++) expect(await one.send(url, message)).toMatchObject({ status: 200 });
+    for (let n = 0; n < 4; n++) {
+      expect(await one.send(url, message)).toMatchObject({ status: 200 });
+      if (n === 1) await closed;
+    }
     expect(ports).toHaveLength(4);
     expect(ports[1]).toBe(ports[0]);
     expect(ports[2]).not.toBe(ports[1]);
