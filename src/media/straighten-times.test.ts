@@ -57,8 +57,8 @@ test('a single wrong time, anywhere and however wrong, gets back what it was', (
         if (field !== 'pts') wrong.dts[packet]! += add;
         if (field !== 'dts') wrong.pts[packet]! += add;
         const fixed = straightenTimes(wrong, TICKS);
-        // At the very end nothing shows that a decode time up to 10 s later is not a hole.
-        if (packet === 78 && !back && field !== 'pts' && size <= 10 * TICKS) return;
+        // At either end nothing shows that a decode time up to 10 s away from the others is not a hole.
+        if (packet === (back ? 0 : 78) && field !== 'pts' && size <= 10 * TICKS) return;
         expect(fixed).toMatchObject({ wrong: 1, recordings: 1 });
         expect([...fixed.dts]).toEqual(times.dts);
         expect([...fixed.pts]).toEqual(times.pts);
