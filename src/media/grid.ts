@@ -41,7 +41,7 @@ export const planGrid = (input: GridInput): number[] => {
     if (ticks === undefined || ticks >= endTicks) break;
     if (ticks - boundaries.at(-1)! >= MIN_SECONDS * timescale) boundaries.push(ticks);
   }
-  if (boundaries.length > 1 && endTicks - boundaries.at(-1)! < MIN_LAST_SECONDS * timescale) boundaries.pop();
+  while (boundaries.length > 1 && endTicks - boundaries.at(-1)! < MIN_LAST_SECONDS * timescale) boundaries.pop();
   return [...boundaries, endTicks];
 };
 

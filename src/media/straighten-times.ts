@@ -92,7 +92,9 @@ const findChain = (times: Float64Array, maxStep: number): { at: number; jump: bo
     for (let before = at - 1; before >= Math.max(at - window, 0); before -= 1) {
       const jump = follows(before, at) ? 0 : JUMP_COST;
       const sum = score[before]! + 1 - jump;
-      if (sum <= score[at]!) continue;
+      // Of two that explain as much, the one that leaves the smaller hole.
+      const closer = sum === score[at] && jump === 0 && from[at]! >= 0 && times[before]! > times[from[at]!]!;
+      if (sum <= score[at]! && !closer) continue;
       score[at] = sum;
       from[at] = before;
       jumped[at] = jump > 0 ? 1 : 0;
@@ -164,17 +166,17 @@ const straightenPts = (
   });
   for (const packet of wrong) {
     const usual = dts[packet]! + quantile(sorted, 0.5);
-    shown[packet] = high === low ? usual : findFreePlace(shown, recording, packet, usual, step);
+    const earliest = dts[packet]! + low;
+    shown[packet] = high === low ? usual : findFreePlace(shown, recording, { packet, usual, earliest }, step);
   }
   return shown;
 };
 
-/** The place in the times around a picture that is nearest to `usual` and has room for one. */
+/** The place in the times around a picture, not before `earliest`, that is nearest to `usual` and has room for one. */
 const findFreePlace = (
   shown: Float64Array,
   recording: Int32Array,
-  packet: number,
-  usual: number,
+  { packet, usual, earliest }: { packet: number; usual: number; earliest: number },
   step: number,
 ): number => {
   const from = Math.max(packet - NEIGHBOURS, 0);
@@ -191,7 +193,7 @@ const findFreePlace = (
     if (after - before < 1.5 * step) continue;
     const margin = Math.min(step, (after - before) / 2);
     const free = Math.min(Math.max(usual, before + margin), after - margin);
-    if (Math.abs(free - usual) >= nearest) continue;
+    if (free < earliest || Math.abs(free - usual) >= nearest) continue;
     nearest = Math.abs(free - usual);
     place = Math.round(free);
   }
