@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os';
 import type { Clock } from '../lib/clock.js';
 import { KinoraError } from '../lib/errors.js';
-import { AUDIO_RENDITION, findSegment, type SegmentTarget } from '../media/find-segment.js';
+import { AUDIO_RENDITION, type FurtherRenditions, findSegment, type SegmentTarget } from '../media/find-segment.js';
 import { writeAudioInit, writeVideoInit } from '../media/mp4-boxes.js';
 import type { AudioPlan, Plan, VideoPlan, VideoRendition } from '../media/plan.js';
 import { type MediaPool, type MediaPriority, mediaPriority } from '../pool/media-pool.js';
@@ -20,6 +20,7 @@ import { verifyAudioInit, verifyAudioSegment, verifyVideoInit, verifyVideoSegmen
 export interface PlayableAsset {
   readonly id: string;
   readonly plan: Plan;
+  readonly further?: FurtherRenditions;
 }
 
 export interface SegmentRequest {
@@ -104,12 +105,12 @@ export const createSegmentProducer = (deps: SegmentProducerDeps): SegmentProduce
 
   const makeAudio = async (
     asset: PlayableAsset,
-    audio: AudioPlan,
+    { audio, sourceKey: furtherKey }: { audio: AudioPlan; sourceKey?: string },
     keys: readonly CacheKey[],
     first: number,
     work: Work,
   ): Promise<void> => {
-    const blob = await blobs.openLocal(playedKey(asset));
+    const blob = await blobs.openLocal(furtherKey ?? playedKey(asset));
     try {
       const outPaths = keys.map(() => work.production.temporaryPath());
       await work.run(audioChunkJob(audio, first, blob.path, outPaths));
@@ -166,20 +167,20 @@ export const createSegmentProducer = (deps: SegmentProducerDeps): SegmentProduce
     return maker.make({
       key,
       keys,
-      source: pictureFileOf(asset),
+      source: (target.kind === 'audio' && target.sourceKey) || pictureFileOf(asset),
       priority,
       ...(signal && { signal }),
       produce: async (work) => {
         if (number === 'init') await makeInit(target, key, work);
         else if (target.kind === 'video') await makeVideo(asset, { ...target, number }, key, work);
-        else await makeAudio(asset, target.audio, keys, chunk!.first, work);
+        else await makeAudio(asset, target, keys, chunk!.first, work);
       },
     });
   };
 
   const readAhead = createReadAhead<PlayableAsset>({
     make: async (asset, rendition, number, signal) => {
-      const target = findSegment(asset.plan, rendition, `${number}.m4s`);
+      const target = findSegment(asset, rendition, `${number}.m4s`);
       if (target) await make(asset, rendition, target, { signal, priority: mediaPriority.readAhead });
     },
     maxUnderWay: 4 * cores,
@@ -188,7 +189,7 @@ export const createSegmentProducer = (deps: SegmentProducerDeps): SegmentProduce
 
   return {
     async segment(asset, rendition, file, request = {}) {
-      const target = findSegment(asset.plan, rendition, file);
+      const target = findSegment(asset, rendition, file);
       if (!target) throw new KinoraError('not_found');
       const viewer = (request.priority ?? mediaPriority.viewer) === mediaPriority.viewer;
       if (viewer) {
@@ -205,9 +206,7 @@ export const createSegmentProducer = (deps: SegmentProducerDeps): SegmentProduce
       const { video, audio } = asset.plan;
       const names = [...(video ? [video.startRendition] : []), ...(audio ? [AUDIO_RENDITION] : [])];
       const files = ['init.mp4', ...Array.from({ length: WARM_SEGMENTS }, (_, number) => `${number}.m4s`)];
-      const wanted = names.flatMap((name) =>
-        files.map((file) => ({ name, target: findSegment(asset.plan, name, file) })),
-      );
+      const wanted = names.flatMap((name) => files.map((file) => ({ name, target: findSegment(asset, name, file) })));
       await Promise.all(wanted.map(({ name, target }) => target && make(asset, name, target, request)));
     },
     stop: () => readAhead.stop(),

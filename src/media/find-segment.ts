@@ -3,6 +3,20 @@ import type { AudioPlan, Plan, VideoPlan, VideoRendition } from './plan.js';
 /** The name of the primary sound in addresses and in the cache, beside the names of the video renditions. */
 export const AUDIO_RENDITION = 'audio';
 
+/** What an asset has beside its plan, which never changes: tracks and files that were added later. */
+export interface FurtherRenditions {
+  /** Sizes that no variant of the ladder has, made for files; pictures and boundaries are those of the plan. */
+  readonly video?: readonly VideoRendition[];
+  /** Sound that is not in the source, by the name of its rendition. */
+  readonly audio?: ReadonlyMap<string, FurtherAudio>;
+}
+
+export interface FurtherAudio {
+  readonly audio: AudioPlan;
+  /** Of the blob that it is read from. */
+  readonly sourceKey: string;
+}
+
 /** `number` counts segments from 0. */
 export type SegmentTarget =
   | {
@@ -11,15 +25,29 @@ export type SegmentTarget =
       readonly rendition: VideoRendition;
       readonly number: number | 'init';
     }
-  | { readonly kind: 'audio'; readonly audio: AudioPlan; readonly number: number | 'init' };
+  | {
+      readonly kind: 'audio';
+      readonly audio: AudioPlan;
+      /** Absent: the source of the asset. */
+      readonly sourceKey?: string;
+      readonly number: number | 'init';
+    };
 
-/** What the file `init.mp4` or `<number>.m4s` of a rendition is; undefined when the plan has no such file. */
-export const findSegment = ({ video, audio }: Plan, name: string, file: string): SegmentTarget | undefined => {
+/** What the file `init.mp4` or `<number>.m4s` of a rendition is; undefined when there is no such file. */
+export const findSegment = (
+  { plan: { video, audio }, further }: { readonly plan: Plan; readonly further?: FurtherRenditions },
+  name: string,
+  file: string,
+): SegmentTarget | undefined => {
   const digits = /^(0|[1-9]\d{0,6})\.m4s$/.exec(file)?.[1];
   if (digits === undefined && file !== 'init.mp4') return undefined;
   const number = digits === undefined ? 'init' : Number(digits);
   const inside = ({ boundaries }: VideoPlan | AudioPlan) => number === 'init' || number < boundaries.length - 1;
   if (name === AUDIO_RENDITION) return audio && inside(audio) ? { kind: 'audio', audio, number } : undefined;
-  const rendition = video?.renditions.find((candidate) => candidate.name === name);
+  const added = further?.audio?.get(name);
+  if (added) return inside(added.audio) ? { kind: 'audio', ...added, number } : undefined;
+  const rendition = [...(video?.renditions ?? []), ...(further?.video ?? [])].find(
+    (candidate) => candidate.name === name,
+  );
   return video && rendition && inside(video) ? { kind: 'video', video, rendition, number } : undefined;
 };

@@ -13,7 +13,7 @@ export const segmentDelivery = (
   rendition: string,
   file: string,
 ): Pick<Delivery, 'tier' | 'seconds'> | undefined => {
-  const target = findSegment(plan, rendition, file);
+  const target = findSegment({ plan }, rendition, file);
   if (!target || target.number === 'init') return undefined;
   if (target.kind === 'video') {
     const { video, number } = target;
