@@ -226,7 +226,7 @@ export const createKinora = async (config: Config, overrides: Overrides = {}): P
     });
     const ingestWorker = createIngestWorker(
       {
-        state: createIngestState(database, clock),
+        state: createIngestState(context),
         blobs,
         segments: store,
         fetcher,

@@ -1,5 +1,4 @@
 import { isLanguageCode } from '../../api/language-code.js';
-import type { Database } from '../../db/database.js';
 import type { NewRow } from '../../db/schema.js';
 import { findAssetById } from '../../db/tables/asset.js';
 import {
@@ -12,13 +11,14 @@ import {
   saveSourceValidator,
   updatePreparing,
 } from '../../db/tables/asset-ingest.js';
-import type { Clock } from '../../lib/clock.js';
 import { isKinoraError, type KinoraError } from '../../lib/errors.js';
 import { newId } from '../../lib/ids.js';
 import type { AssetProperties } from '../../media/asset-properties.js';
 import type { Plan } from '../../media/plan.js';
 import type { SourceFacts } from '../../media/source-facts.js';
+import type { DomainContext } from '../context.js';
 import { recordAssetEvent } from '../events/record-asset-event.js';
+import { startLateWork } from './late-work.js';
 
 export interface ReadyAsset {
   readonly properties: AssetProperties;
@@ -50,7 +50,8 @@ export interface IngestState {
   fail(assetId: string, error: unknown): Promise<void>;
 }
 
-export const createIngestState = (database: Database, clock: Clock): IngestState => {
+export const createIngestState = (context: Pick<DomainContext, 'database' | 'clock' | 'queue'>): IngestState => {
+  const { database, clock } = context;
   const db = database.queryable;
   return {
     find: (assetId) => findIngest(db, assetId),
@@ -88,6 +89,7 @@ export const createIngestState = (database: Database, clock: Clock): IngestState
         if (!changed) return false;
         await insertTracks(tx, trackRows(assetId, ready));
         await recordAssetEvent({ clock }, tx, 'video.asset.ready', assetId);
+        await startLateWork(context, tx, assetId);
         return true;
       }),
     fail: (assetId, error) =>
