@@ -98,8 +98,19 @@ export interface Schema {
     passthrough: string | null;
     error: JSONColumnType<{ type: string; messages: string[] }> | null;
     url: string | null;
+    source_validator: string | null;
+    input_position: number | null;
   };
-  track_media: { track_id: string; plan: JSONColumnType<object> };
+  track_media: {
+    track_id: string;
+    source_asset_id: string;
+    source_track_id: string;
+    source_validator: string | null;
+    crashes: Generated<number>;
+    facts: JSONColumnType<object> | null;
+    clip_zero: JSONColumnType<object> | null;
+    plan: JSONColumnType<object> | null;
+  };
   static_rendition: {
     id: string;
     seq: GeneratedAlways<number>;

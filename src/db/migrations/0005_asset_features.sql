@@ -30,13 +30,27 @@ alter table track
   add column passthrough text,
   add column error jsonb,
   -- Where its file comes from; absent for what is part of the main input.
-  add column url text;
+  add column url text,
+  -- Which version of the remote file the download has begun.
+  add column source_validator text,
+  -- Of the input that brings it; absent for tracks that were added later.
+  add column input_position integer;
 
--- How the sound of a further audio track is cut (`media/plan.ts` AudioPlan); apart because it is large.
+-- What the ingest of a further audio track found; apart because it is large.
 create table track_media (
   track_id text primary key references track on delete cascade,
-  plan jsonb not null
+  -- The track under whose name the file and its index are stored: itself, or the one that a clip has it from.
+  source_asset_id text not null,
+  source_track_id text not null,
+  source_validator text,
+  crashes integer not null default 0,
+  facts jsonb,
+  -- The file's time, in seconds as a fraction, that is zero on the timeline of the asset that a clip is cut from.
+  clip_zero jsonb,
+  -- How the sound is cut (`media/plan.ts` AudioPlan); present when the track is ready.
+  plan jsonb
 );
+create index track_media_source on track_media (source_track_id);
 
 create table static_rendition (
   id text primary key,
