@@ -6,6 +6,12 @@ export const keyPath = (key: CacheKey): string => `${assetPath(key.assetId)}/${k
 /** The directory of everything of one asset. The first two characters spread assets over many directories. */
 export const assetPath = (assetId: string): string => `${assetId.slice(0, 2)}/${assetId}`;
 
+/** Whatever the version of its plan. */
+export const isOfRendition = (path: string, assetId: string, rendition: string): boolean => {
+  const prefix = `${assetPath(assetId)}/`;
+  return path.startsWith(prefix) && path.slice(prefix.length).split('/')[1] === rendition;
+};
+
 const SEGMENT = /^[A-Za-z0-9][A-Za-z0-9._-]*$/;
 
 /** Keys are made by this product, so a part that could leave the cache directory is a defect, not bad input. */

@@ -8,7 +8,7 @@ import { isKinoraError, KinoraError } from '../lib/errors.js';
 import { newUuid } from '../lib/ids.js';
 import type { Logger } from '../telemetry/logger.js';
 import { type CacheEntry, createCacheIndex } from './cache-index.js';
-import { assertSafeKey, assetPath, keyPath, storedName } from './cache-path.js';
+import { assertSafeKey, assetPath, isOfRendition, keyPath, storedName } from './cache-path.js';
 import { createFlight, type Flight } from './flight.js';
 import { scanCache } from './scan-cache.js';
 import type { CachedFile, CacheKey, GetOptions, Producer, SegmentStore } from './segment-store.js';
@@ -33,6 +33,7 @@ const FULL_BELOW_BYTES = 16 * 1024 * 1024;
 interface Running {
   readonly flight: Flight;
   readonly assetId: string;
+  readonly rendition: string;
   readonly done: Promise<void>;
 }
 
@@ -54,7 +55,7 @@ export const createSegmentStore = async (options: SegmentStoreOptions): Promise<
   }
   const flights = new Map<string, Running>();
   const running = new Set<Running>();
-  const removedAssets = new WeakSet<Flight>();
+  const removed = new WeakSet<Flight>();
   let stopped = false;
 
   const nowMs = () => clock.now().getTime();
@@ -127,7 +128,7 @@ export const createSegmentStore = async (options: SegmentStoreOptions): Promise<
     try {
       await mkdir(dirname(target), { recursive: true });
       await writeFile(unfinished, bytes);
-      if (removedAssets.has(flight)) throw new KinoraError('not_found');
+      if (removed.has(flight)) throw new KinoraError('not_found');
       // From here to `resolve` nothing is awaited, so of two productions of one key the first one stays.
       let entry = index.get(path);
       if (!entry) {
@@ -185,6 +186,7 @@ export const createSegmentStore = async (options: SegmentStoreOptions): Promise<
     const entry: Running = {
       flight,
       assetId: key.assetId,
+      rendition: key.rendition,
       // Starts in the next microtask, after `entry` and the first waiter exist.
       done: Promise.resolve().then(produceAll),
     };
@@ -194,6 +196,15 @@ export const createSegmentStore = async (options: SegmentStoreOptions): Promise<
       if (!other || other.flight.abandoned) flights.set(path, entry);
     }
     return flight;
+  };
+
+  /** Productions of what is removed can no longer commit. */
+  const endFlights = (isRemoved: (entry: Running) => boolean): void => {
+    for (const entry of running) {
+      if (!isRemoved(entry)) continue;
+      removed.add(entry.flight);
+      entry.flight.abort(new KinoraError('not_found'));
+    }
   };
 
   if (index.totalBytes > maxBytes) await evict(maxBytes * EVICT_TO);
@@ -220,13 +231,13 @@ export const createSegmentStore = async (options: SegmentStoreOptions): Promise<
     },
     async removeAsset(assetId) {
       const prefix = `${assetPath(assetId)}/`;
-      for (const { flight, assetId: owner } of running) {
-        if (owner !== assetId) continue;
-        removedAssets.add(flight);
-        flight.abort(new KinoraError('not_found'));
-      }
+      endFlights((entry) => entry.assetId === assetId);
       for (const path of [...index.paths()]) if (path.startsWith(prefix)) index.remove(path);
       await rm(join(dir, assetPath(assetId)), { recursive: true, force: true });
+    },
+    async removeRendition(assetId, rendition) {
+      endFlights((entry) => entry.assetId === assetId && entry.rendition === rendition);
+      for (const path of [...index.paths()]) if (isOfRendition(path, assetId, rendition)) await discard(path);
     },
     async stop() {
       stopped = true;

@@ -37,8 +37,11 @@ export interface SegmentProducer {
    * @throws KinoraError `not_found` (no such file in the plan), `media_failed`, `media_crashed`, `cancelled`, `unavailable`
    */
   segment(asset: PlayableAsset, rendition: string, file: string, request?: SegmentRequest): Promise<CachedFile>;
-  /** Makes what a player asks for first: the start of the start rendition and the sound beside it. */
-  warm(asset: PlayableAsset, request: SegmentRequest): Promise<void>;
+  /**
+   * Makes what a player asks for first of the named renditions: of the start rendition and the sound beside it where none
+   * is named.
+   */
+  warm(asset: PlayableAsset, request: SegmentRequest, renditions?: readonly string[]): Promise<void>;
   stop(): void;
 }
 
@@ -202,9 +205,9 @@ export const createSegmentProducer = (deps: SegmentProducerDeps): SegmentProduce
       }
       return cached;
     },
-    async warm(asset, request) {
+    async warm(asset, request, renditions) {
       const { video, audio } = asset.plan;
-      const names = [...(video ? [video.startRendition] : []), ...(audio ? [AUDIO_RENDITION] : [])];
+      const names = renditions ?? [...(video ? [video.startRendition] : []), ...(audio ? [AUDIO_RENDITION] : [])];
       const files = ['init.mp4', ...Array.from({ length: WARM_SEGMENTS }, (_, number) => `${number}.m4s`)];
       const wanted = names.flatMap((name) => files.map((file) => ({ name, target: findSegment(asset, name, file) })));
       await Promise.all(wanted.map(({ name, target }) => target && make(asset, name, target, request)));

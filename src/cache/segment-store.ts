@@ -14,6 +14,8 @@ export interface SegmentStore {
   readonly totalBytes: number;
   /** Forgets and removes everything of an asset; productions that still run for it can no longer commit. */
   removeAsset(assetId: string): Promise<void>;
+  /** The same for one rendition of it. */
+  removeRendition(assetId: string, rendition: string): Promise<void>;
   stop(): Promise<void>;
 }
 

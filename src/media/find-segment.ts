@@ -2,6 +2,14 @@ import type { AudioPlan, Plan, VideoPlan, VideoRendition } from './plan.js';
 
 /** The name of the primary sound in addresses and in the cache, beside the names of the video renditions. */
 export const AUDIO_RENDITION = 'audio';
+const FURTHER_AUDIO = `${AUDIO_RENDITION}-`;
+
+/** The name of a further track of sound. */
+export const furtherAudioRendition = (trackId: string): string => `${FURTHER_AUDIO}${trackId}`;
+
+/** The track whose sound a rendition is; undefined when the name is none of a further track. */
+export const furtherAudioTrack = (rendition: string): string | undefined =>
+  rendition.startsWith(FURTHER_AUDIO) ? rendition.slice(FURTHER_AUDIO.length) : undefined;
 
 /** What an asset has beside its plan, which never changes: tracks and files that were added later. */
 export interface FurtherRenditions {

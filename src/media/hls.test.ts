@@ -22,7 +22,13 @@ const soundPlan = planAsset({
   settings,
 });
 
-const primary: HlsAudioTrack = { id: 'A1', name: 'Default', languageCode: 'en', primary: true, channels: 2 };
+const primary: HlsAudioTrack = {
+  rendition: 'A1',
+  name: 'Default',
+  languageCode: 'en',
+  primary: true,
+  sound: plan.audio!,
+};
 const text = (id: string, languageCode: string, closedCaptions = false): HlsTextTrack => ({
   id,
   name: `Text ${id}`,
@@ -30,7 +36,7 @@ const text = (id: string, languageCode: string, closedCaptions = false): HlsText
   closedCaptions,
 });
 const uri = (child: HlsChild): string => {
-  const name = child.kind === 'video' ? child.rendition : child.trackId;
+  const name = child.kind === 'text' ? child.trackId : child.rendition;
   const window = child.window ? `-${child.window.first}-${child.window.end}` : '';
   return `${child.kind}/${name}${window}.m3u8${child.redundant ? '?r=1' : ''}`;
 };
@@ -70,7 +76,7 @@ describe('multivariantPlaylist', () => {
     expect(lines.filter((line) => line.startsWith('#EXT-X-KEY'))).toEqual([]);
   });
   test('groups further sound and text', () => {
-    const spanish = { ...primary, id: 'A2', name: 'Español', languageCode: 'es', primary: false };
+    const spanish = { ...primary, rendition: 'A2', name: 'Español', languageCode: 'es', primary: false };
     const lines = multivariant({ audioTracks: [primary, spanish], textTracks: [text('T1', 'de', true)] });
     expect(lines).toContain(
       '#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID="aud",NAME="Español",LANGUAGE="es",DEFAULT=NO,AUTOSELECT=YES,CHANNELS="2",URI="audio/A2.m3u8"',
@@ -79,6 +85,24 @@ describe('multivariantPlaylist', () => {
       '#EXT-X-MEDIA:TYPE=SUBTITLES,GROUP-ID="sub",NAME="Text T1",LANGUAGE="de",DEFAULT=NO,AUTOSELECT=YES,FORCED=NO,CHARACTERISTICS="public.accessibility.transcribes-spoken-dialog,public.accessibility.describes-music-and-sound",URI="text/T1.m3u8"',
     );
     expect(lines.filter((line) => line.includes('AUDIO="aud",SUBTITLES="sub"'))).toHaveLength(2);
+  });
+  test('promises enough for the richest track, and names that differ', () => {
+    const rich = { ...plan.audio!, bandwidth: 200_000, bitRate: 190_000 };
+    const further = ['Default', 'Default', 'A "b"', "A 'b'"].map((name, index) => {
+      return { ...primary, rendition: `A${index + 2}`, name, primary: false, sound: rich };
+    });
+    const lines = multivariant({ audioTracks: [primary, ...further] });
+    expect(lines.flatMap((line) => /TYPE=AUDIO.*NAME="([^"]*)"/.exec(line)?.[1] ?? [])).toEqual([
+      'Default',
+      'Default (2)',
+      'Default (3)',
+      "A 'b'",
+      "A 'b' (2)",
+    ]);
+    const bandwidth = (line: string): number => Number(/[:,]BANDWIDTH=(\d+)/.exec(line)?.[1] ?? 0);
+    const withOne = multivariant().map(bandwidth).filter(Boolean);
+    const withAll = lines.map(bandwidth).filter(Boolean);
+    expect(withAll).toEqual(withOne.map((bits) => bits - plan.audio!.bandwidth + 200_000));
   });
   test.each([
     ['de', 'T2'],
@@ -135,7 +159,7 @@ describe('multivariantPlaylist', () => {
 
 describe('mediaPlaylist', () => {
   const playlist = (kind: 'video' | 'audio', window?: { first: number; end: number }) =>
-    mediaPlaylist({ plan, kind, initUri: 'init.mp4', segmentUri: (n) => `${n}.m4s`, ...(window && { window }) });
+    mediaPlaylist({ part: plan[kind]!, initUri: 'init.mp4', segmentUri: (n) => `${n}.m4s`, ...(window && { window }) });
 
   test('has the exact durations of the grid', () => {
     expect(playlist('video')).toBe(
@@ -171,8 +195,8 @@ describe('mediaPlaylist', () => {
   });
   test('rounding never adds up', () => {
     const boundaries = Array.from({ length: 2001 }, (_, index) => index * 4001);
-    const long = { ...plan, video: { ...plan.video!, timescale: 999, boundaries } };
-    const text = mediaPlaylist({ plan: long, kind: 'video', initUri: 'i', segmentUri: String });
+    const part = { ...plan.video!, timescale: 999, boundaries };
+    const text = mediaPlaylist({ part, initUri: 'i', segmentUri: String });
     const sum = [...text.matchAll(/EXTINF:([\d.]+)/g)].reduce((total, [, seconds]) => total + Number(seconds), 0);
     expect(sum).toBeCloseTo((2000 * 4001) / 999, 5);
   });

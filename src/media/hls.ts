@@ -1,4 +1,3 @@
-import assert from 'node:assert';
 import { AAC_FRAME_SAMPLES } from './aac.js';
 import type { AudioPlan, Plan, VideoPlan, VideoRendition } from './plan.js';
 import {
@@ -11,12 +10,15 @@ import {
 /** HLS playlists (RFC 8216, version 7: fragmented MP4), pure: plan, tracks and modifiers in, text out. */
 
 export interface HlsAudioTrack {
-  readonly id: string;
+  readonly rendition: string;
   readonly name: string;
   readonly languageCode: string;
   readonly primary: boolean;
-  readonly channels: number;
+  readonly sound: SoundFigures;
 }
+
+/** What the multivariant playlist tells of a track of sound. */
+export type SoundFigures = Pick<AudioPlan, 'channels' | 'bandwidth' | 'bitRate' | 'codecs'>;
 
 export interface HlsTextTrack {
   readonly id: string;
@@ -32,8 +34,7 @@ export type HlsChild = {
   /** The second, alternative address of the same playlist. */
   readonly redundant?: true;
 } & (
-  | { readonly kind: 'video'; readonly rendition: string }
-  | { readonly kind: 'audio'; readonly trackId: string }
+  | { readonly kind: 'video' | 'audio'; readonly rendition: string }
   | { readonly kind: 'text'; readonly trackId: string }
 );
 
@@ -75,8 +76,7 @@ const findDefaultText = (tracks: readonly HlsTextTrack[], language: string | und
 export const multivariantPlaylist = (input: MultivariantInput): string => {
   const { plan, modifiers, audioTracks, textTracks } = input;
   const { video } = plan;
-  // Sound without a ready track is not there for the viewer.
-  const audio = audioTracks.length > 0 ? plan.audio : undefined;
+  const audio = combine(audioTracks.map(({ sound }) => sound));
   const window = findSegmentWindow(plan, modifiers);
   const uri = (child: HlsChild): string => input.uri(window ? { ...child, window } : child);
   const lines = ['#EXTM3U', '#EXT-X-VERSION:7', '#EXT-X-INDEPENDENT-SEGMENTS'];
@@ -85,19 +85,19 @@ export const multivariantPlaylist = (input: MultivariantInput): string => {
   if (input.chaptersUri !== undefined)
     lines.push(`#EXT-X-SESSION-DATA:DATA-ID="com.apple.hls.chapters",URI=${quote(input.chaptersUri)}`);
 
-  const listedAudio = audio ? audioTracks : [];
-  const audioGroup = listedAudio.length > (video ? 0 : 1) ? AUDIO_GROUP : undefined;
-  for (const track of audioGroup ? listedAudio : [])
+  const audioGroup = audioTracks.length > (video ? 0 : 1) ? AUDIO_GROUP : undefined;
+  const audioName = uniqueNames();
+  for (const track of audioGroup ? audioTracks : [])
     lines.push(
       `#EXT-X-MEDIA:${attributes([
         ['TYPE', 'AUDIO'],
         ['GROUP-ID', quote(AUDIO_GROUP)],
-        ['NAME', quote(track.name)],
+        ['NAME', audioName(track.name)],
         ['LANGUAGE', quote(track.languageCode)],
         ['DEFAULT', track.primary ? 'YES' : 'NO'],
         ['AUTOSELECT', 'YES'],
-        ['CHANNELS', quote(String(track.channels))],
-        ['URI', quote(uri({ kind: 'audio', trackId: track.id }))],
+        ['CHANNELS', quote(String(track.sound.channels))],
+        ['URI', quote(uri({ kind: 'audio', rendition: track.rendition }))],
       ])}`,
     );
   const defaultText = findDefaultText(textTracks, modifiers.defaultSubtitlesLang);
@@ -128,22 +128,43 @@ export const multivariantPlaylist = (input: MultivariantInput): string => {
   const redundant: string[] = [];
   for (const rendition of video ? chooseRenditions(video, modifiers) : [])
     addVariant(videoVariant(video!, audio, rendition), { kind: 'video', rendition: rendition.name });
-  const primaryTrack = listedAudio[0];
+  const primaryTrack = audioTracks[0];
   if (audio && primaryTrack && (!video || modifiers.addAudioOnly))
     addVariant(
       [
         ['BANDWIDTH', String(audio.bandwidth)],
         ['CODECS', quote(audio.codecs)],
       ],
-      { kind: 'audio', trackId: primaryTrack.id },
+      { kind: 'audio', rendition: primaryTrack.rendition },
     );
   if (modifiers.redundantStreams) lines.push(...redundant);
   return `${lines.join('\n')}\n`;
 };
 
+/** A variant must promise enough for each of its tracks (RFC 8216, 4.3.4.2). */
+const combine = (sounds: readonly SoundFigures[]): Omit<SoundFigures, 'channels'> | undefined =>
+  sounds.length === 0
+    ? undefined
+    : {
+        bandwidth: Math.max(...sounds.map(({ bandwidth }) => bandwidth)),
+        bitRate: Math.max(...sounds.map(({ bitRate }) => bitRate)),
+        codecs: [...new Set(sounds.map(({ codecs }) => codecs))].join(),
+      };
+
+/** Names of one group must differ (RFC 8216, 4.3.4.1.1), also after quoting. */
+const uniqueNames = () => {
+  const taken = new Set<string>();
+  return (name: string): string => {
+    let quoted = quote(name);
+    for (let number = 2; taken.has(quoted); number += 1) quoted = quote(`${name} (${number})`);
+    taken.add(quoted);
+    return quoted;
+  };
+};
+
 const videoVariant = (
   { frameRate }: VideoPlan,
-  audio: AudioPlan | undefined,
+  audio: Omit<SoundFigures, 'channels'> | undefined,
   rendition: VideoRendition,
 ): [string, string | undefined][] => {
   const average = rendition.averageBandwidth;
@@ -158,9 +179,8 @@ const videoVariant = (
 };
 
 export interface MediaPlaylistInput {
-  readonly plan: Plan;
   /** Every video rendition has the same segments. */
-  readonly kind: 'video' | 'audio';
+  readonly part: VideoPlan | AudioPlan;
   readonly window?: SegmentWindow;
   readonly initUri: string;
   /** `segment` counts from 0 over the whole asset. */
@@ -170,10 +190,8 @@ export interface MediaPlaylistInput {
 const MICROSECONDS = 1_000_000;
 
 /** A media playlist. Segment durations are differences of rounded times, so that their sum never drifts. */
-export const mediaPlaylist = ({ plan, kind, window, initUri, segmentUri }: MediaPlaylistInput): string => {
-  const part = kind === 'video' ? plan.video : plan.audio;
-  assert(part, `the plan has no ${kind}`);
-  const secondsPerUnit = kind === 'video' ? 1 / plan.video!.timescale : AAC_FRAME_SAMPLES / plan.audio!.sampleRate;
+export const mediaPlaylist = ({ part, window, initUri, segmentUri }: MediaPlaylistInput): string => {
+  const secondsPerUnit = 'timescale' in part ? 1 / part.timescale : AAC_FRAME_SAMPLES / part.sampleRate;
   const times = part.boundaries.map((boundary) => Math.round(boundary * secondsPerUnit * MICROSECONDS));
   const first = window?.first ?? 0;
   const end = Math.min(window?.end ?? Number.POSITIVE_INFINITY, times.length - 1);

@@ -68,17 +68,13 @@ interface PictureSource {
 
 /** Decides everything a viewer gets. A source without a playable stream gives `durationSeconds: 0`. */
 export const planAsset = (input: PlanInput): Plan => {
-  const { facts, index, settings } = input;
+  const { facts, settings } = input;
   const source = findPictures(input);
-  const audio = facts.audio[0];
-  const sound = audio && index.audio && index.audio.pts.length > 0 ? { audio, index: index.audio } : undefined;
+  const sound = findSound(input);
 
-  const pictureStart = source && seconds(source.pictures[0]!, source.timeBase);
+  const earliest = findStart(input, source);
   const pictureEnd = source && seconds(source.pictures.at(-1)! + source.index.lastDuration, source.timeBase);
-  const soundStart = sound && seconds(findSoundStart(sound.index.pts, facts.formatName), sound.audio.timeBase);
   const soundEnd = sound && seconds(maximum(sound.index.pts) + sound.index.lastDuration, sound.audio.timeBase);
-  const starts = [pictureStart, soundStart].filter((time) => time !== undefined);
-  const earliest = starts.length === 2 && compare(starts[1]!, starts[0]!) < 0 ? starts[1] : starts[0];
   if (!earliest) return { version: 1, durationSeconds: 0 };
   const zero = input.clip ? findClipStart(input.clip, source) : earliest;
   const lengths = [pictureEnd, soundEnd].map((end) => (end ? toNumber(end) - toNumber(zero) : 0));
@@ -105,6 +101,24 @@ export const planAsset = (input: PlanInput): Plan => {
   return { version: 1, durationSeconds, ...(video && { video }), ...(audioPlan && { audio: audioPlan }) };
 };
 
+/** The primary sound, when it can be played. */
+const findSound = ({ facts, index }: Pick<PlanInput, 'facts' | 'index'>) => {
+  const audio = facts.audio[0];
+  return audio && index.audio && index.audio.pts.length > 0 ? { audio, index: index.audio } : undefined;
+};
+
+/** The earliest presented picture or sample of a file, in its own time; undefined when it has neither. */
+export const findStart = (
+  file: Pick<PlanInput, 'facts' | 'index'>,
+  source: PictureSource | undefined = findPictures(file),
+): Rational | undefined => {
+  const sound = findSound(file);
+  const pictureStart = source && seconds(source.pictures[0]!, source.timeBase);
+  const soundStart = sound && seconds(findSoundStart(sound.index.pts, file.facts.formatName), sound.audio.timeBase);
+  const starts = [pictureStart, soundStart].filter((time) => time !== undefined);
+  return starts.length === 2 && compare(starts[1]!, starts[0]!) < 0 ? starts[1] : starts[0];
+};
+
 /** Where the picture begins that is shown at the start of a clip: a clip never begins within a picture. */
 const findClipStart = ({ zero, startSeconds }: ClipRange, source: PictureSource | undefined): Rational => {
   const { num, den } = source?.timeBase ?? { num: 1, den: CLIP_TIMESCALE };
@@ -125,7 +139,11 @@ const maximum = (times: Float64Array): number => times.reduce((most, time) => Ma
 const seconds = (ticks: number, timeBase: Rational): Rational =>
   reduce({ num: ticks * timeBase.num, den: timeBase.den });
 
-const findPictures = ({ facts, index, mezzanine }: PlanInput): PictureSource | undefined => {
+const findPictures = ({
+  facts,
+  index,
+  mezzanine,
+}: Pick<PlanInput, 'facts' | 'index' | 'mezzanine'>): PictureSource | undefined => {
   const { video } = facts;
   if (!video) return undefined;
   const source: Omit<PictureSource, 'pictures'> | undefined = mezzanine

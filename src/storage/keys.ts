@@ -11,5 +11,12 @@ export const overlayImageKey = (assetId: string, position: number): string =>
   `assets/${assetId}/overlay-${position}.image`;
 /** The pixels of the overlay that input `position` brings (media/overlay-file.ts). */
 export const overlayKey = (assetId: string, position: number): string => `assets/${assetId}/overlay-${position}.rgba`;
+/** The file of a track that is not part of the source. */
+export const trackSourceKey = (assetId: string, trackId: string): string =>
+  `assets/${assetId}/tracks/${trackId}/source`;
+export const trackIndexKey = (assetId: string, trackId: string): string =>
+  `assets/${assetId}/tracks/${trackId}/index.bin`;
+/** Everything of one track, for deletion. */
+export const trackPrefix = (assetId: string, trackId: string): string => `assets/${assetId}/tracks/${trackId}`;
 /** Everything of one asset, for deletion. */
 export const assetPrefix = (assetId: string): string => `assets/${assetId}`;

@@ -51,6 +51,7 @@ export const startPlayback = async () => {
   let deliveries: DeliveryCounter | undefined;
   const playables: PlayableFinder = {
     find: (...of) => finder!.find(...of),
+    findFurther: (...of) => finder!.findFurther(...of),
     forget: (id) => finder!.forget(id),
   };
   const lateAccess: AccessCheck = {

@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import type { Queryable } from '../database.js';
 import type { Row } from '../schema.js';
 
@@ -14,14 +15,34 @@ export const findPlayableRow = (db: Queryable, playbackId: string): Promise<Play
     .where('playback_id.id', '=', playbackId)
     .executeTakeFirst();
 
-export const findReadyTracks = (db: Queryable, assetId: string): Promise<Row<'track'>[]> =>
+/** `sound` is the plan of a further audio track without its boundaries, which are most of it. */
+export type PlayableTrack = Row<'track'> & { readonly sound: object | null };
+
+export const findReadyTracks = (db: Queryable, assetId: string): Promise<PlayableTrack[]> =>
   db
     .selectFrom('track')
-    .selectAll()
+    .leftJoin('track_media', 'track_media.track_id', 'track.id')
+    .selectAll('track')
+    .select(sql<object | null>`track_media.plan - 'boundaries'`.as('sound'))
     .where('asset_id', '=', assetId)
     .where('status', '=', 'ready')
     .orderBy('seq')
     .execute();
+
+/** Undefined when the asset has no such further audio track that is ready. */
+export const findFurtherAudio = (
+  db: Queryable,
+  assetId: string,
+  trackId: string,
+): Promise<Pick<Row<'track_media'>, 'source_asset_id' | 'source_track_id' | 'plan'> | undefined> =>
+  db
+    .selectFrom('track')
+    .innerJoin('track_media', 'track_media.track_id', 'track.id')
+    .select(['track_media.source_asset_id', 'track_media.source_track_id', 'track_media.plan'])
+    .where('track.id', '=', trackId)
+    .where('track.asset_id', '=', assetId)
+    .where('track.status', '=', 'ready')
+    .executeTakeFirst();
 
 export const findPlan = async (db: Queryable, assetId: string): Promise<object | undefined> => {
   const row = await db.selectFrom('asset_media').select('plan').where('asset_id', '=', assetId).executeTakeFirst();

@@ -1,9 +1,16 @@
 import type { Database } from '../../db/database.js';
-import type { Row } from '../../db/schema.js';
-import { findPlan, findPlayableRow, findReadyTracks } from '../../db/tables/playable.js';
+import {
+  findFurtherAudio,
+  findPlan,
+  findPlayableRow,
+  findReadyTracks,
+  type PlayableTrack,
+} from '../../db/tables/playable.js';
 import type { Clock } from '../../lib/clock.js';
 import { isId } from '../../lib/ids.js';
-import type { Plan } from '../../media/plan.js';
+import { type FurtherAudio, type FurtherRenditions, furtherAudioTrack } from '../../media/find-segment.js';
+import type { AudioPlan, Plan } from '../../media/plan.js';
+import { trackSourceKey } from '../../storage/keys.js';
 
 /** What a playback id leads to. */
 export interface Playable {
@@ -16,7 +23,7 @@ export interface Playable {
   /** Seconds; of images that ask for no time. */
   readonly thumbnailTime?: number;
   /** Those with status `ready`, in order of creation. */
-  readonly tracks: readonly Row<'track'>[];
+  readonly tracks: readonly PlayableTrack[];
   /** Present when the asset is ready. */
   readonly plan?: Plan;
 }
@@ -27,6 +34,8 @@ export interface PlayableFinder {
    * `readyMaxAgeMs`, for callers to whom only the plan matters, which never changes then.
    */
   find(playbackId: string, readyMaxAgeMs?: number): Promise<Playable | undefined>;
+  /** What leads to a rendition that is not in the plan: that of a further audio track. Undefined for any other name. */
+  findFurther(playable: Playable, rendition: string): Promise<FurtherRenditions | undefined>;
   /** Makes a deletion or change visible at once; takes an asset id or a playback id. */
   forget(id: string): void;
 }
@@ -41,12 +50,16 @@ const LIFETIME_MS = 1000;
 const MAX_PLAYABLES = 2000;
 /** A plan of a two-hour asset is some 100 kB; a plan never changes once its asset is ready. */
 const MAX_PLANS = 100;
+/** Their plans are a tenth of that. */
+const MAX_FURTHER_AUDIO = 200;
 
 /** Viewers ask for the same few ids again and again: their answers stay in memory for a moment, plans for longer. */
 export const createPlayableFinder = (database: Database, clock: Clock): PlayableFinder => {
   const db = database.queryable;
   const playables = new Map<string, Entry>();
   const plans = new Map<string, Plan>();
+  /** By track. */
+  const furtherAudio = new Map<string, FurtherAudio & { readonly assetId: string }>();
 
   const loadPlan = async (assetId: string): Promise<Plan | undefined> => {
     const known = plans.get(assetId);
@@ -85,6 +98,17 @@ export const createPlayableFinder = (database: Database, clock: Clock): Playable
     };
   };
 
+  const loadFurtherAudio = async (assetId: string, trackId: string): Promise<FurtherAudio | undefined> => {
+    const known = furtherAudio.get(trackId);
+    if (known) return known.assetId === assetId ? known : undefined;
+    const row = isId(trackId) ? await findFurtherAudio(db, assetId, trackId) : undefined;
+    if (!row?.plan) return undefined;
+    const sourceKey = trackSourceKey(row.source_asset_id, row.source_track_id);
+    const found = { assetId, audio: row.plan as AudioPlan, sourceKey };
+    putNewest(furtherAudio, trackId, found, MAX_FURTHER_AUDIO);
+    return found;
+  };
+
   return {
     find(playbackId, readyMaxAgeMs = LIFETIME_MS) {
       if (!isId(playbackId)) return Promise.resolve(undefined);
@@ -101,9 +125,15 @@ export const createPlayableFinder = (database: Database, clock: Clock): Playable
       }, drop);
       return entry.answer;
     },
+    async findFurther({ assetId }, rendition) {
+      const trackId = furtherAudioTrack(rendition);
+      const found = trackId === undefined ? undefined : await loadFurtherAudio(assetId, trackId);
+      return found && { audio: new Map([[rendition, found]]) };
+    },
     forget(id) {
       playables.delete(id);
       plans.delete(id);
+      for (const [trackId, { assetId }] of furtherAudio) if (assetId === id) furtherAudio.delete(trackId);
       for (const [playbackId, { answer }] of playables) {
         answer.then(
           (playable) => playable?.assetId === id && playables.delete(playbackId),

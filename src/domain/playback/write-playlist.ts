@@ -1,6 +1,12 @@
 import { KinoraError } from '../../lib/errors.js';
-import { AUDIO_RENDITION } from '../../media/find-segment.js';
-import { type HlsChild, mediaPlaylist, multivariantPlaylist } from '../../media/hls.js';
+import { AUDIO_RENDITION, type FurtherRenditions, furtherAudioRendition } from '../../media/find-segment.js';
+import {
+  type HlsAudioTrack,
+  type HlsChild,
+  mediaPlaylist,
+  multivariantPlaylist,
+  type SoundFigures,
+} from '../../media/hls.js';
 import type { Plan } from '../../media/plan.js';
 import { parsePlaybackModifiers, type SegmentWindow } from '../../media/playback-modifiers.js';
 import type { Access } from './check-access.js';
@@ -15,20 +21,13 @@ export type ReadyPlayable = Playable & { readonly plan: Plan };
  * @throws KinoraError `invalid_parameters`
  */
 export const writeMultivariantPlaylist = (playable: ReadyPlayable, access: Access, base: string): string => {
-  const { plan, meta, tracks } = playable;
+  const { plan, meta } = playable;
   const modifiers = parsePlaybackModifiers(access.modifiers, plan.durationSeconds);
   if ('invalid' in modifiers) throw new KinoraError('invalid_parameters', { messages: [modifiers.invalid] });
-  const primary = tracks.filter(({ type, is_primary }) => type === 'audio' && is_primary);
   return multivariantPlaylist({
     plan,
     ...(meta.title !== undefined && { title: meta.title }),
-    audioTracks: primary.map((track) => ({
-      id: track.id,
-      name: track.name ?? 'Default',
-      languageCode: track.language_code ?? 'und',
-      primary: true,
-      channels: plan.audio?.channels ?? 2,
-    })),
+    audioTracks: listAudio(playable),
     textTracks: [],
     modifiers,
     uri: (child) => {
@@ -41,7 +40,23 @@ export const writeMultivariantPlaylist = (playable: ReadyPlayable, access: Acces
   });
 };
 
-const childName = (child: HlsChild): string => (child.kind === 'video' ? child.rendition : AUDIO_RENDITION);
+/** The primary one first. */
+const listAudio = ({ plan, tracks }: ReadyPlayable): HlsAudioTrack[] =>
+  tracks
+    .flatMap((track) => {
+      const sound = (track.sound as SoundFigures | null) ?? plan.audio;
+      if (track.type !== 'audio' || !sound) return [];
+      return {
+        rendition: track.sound ? furtherAudioRendition(track.id) : AUDIO_RENDITION,
+        name: track.name ?? 'Default',
+        languageCode: track.language_code ?? 'und',
+        primary: track.is_primary,
+        sound,
+      };
+    })
+    .sort((a, b) => Number(b.primary) - Number(a.primary));
+
+const childName = (child: HlsChild): string => (child.kind === 'text' ? AUDIO_RENDITION : child.rendition);
 
 const writeQuery = (parts: readonly (string | boolean | undefined)[]): string => {
   const given = parts.filter(Boolean);
@@ -57,26 +72,26 @@ export const renditionChild = (version: number | string, rendition: string, segm
 
 /**
  * The playlist of one rendition; `segments` is the query value that the multivariant playlist wrote for an instant clip.
- * Undefined when the plan has no such rendition.
+ * Undefined when there is no such rendition in the plan nor beside it.
  * @throws KinoraError `invalid_parameters`
  */
 export const writeMediaPlaylist = (
   plan: Plan,
+  further: FurtherRenditions | undefined,
   access: Access,
   rendition: string,
   segments: string | undefined,
 ): string | undefined => {
-  const kind = rendition === AUDIO_RENDITION ? 'audio' : 'video';
-  const known =
-    kind === 'audio' ? plan.audio : plan.video?.renditions.some((candidate) => candidate.name === rendition);
-  if (!known) return undefined;
+  const isVideo = plan.video?.renditions.some((candidate) => candidate.name === rendition);
+  const sound = rendition === AUDIO_RENDITION ? plan.audio : further?.audio?.get(rendition)?.audio;
+  const part = isVideo ? plan.video : sound;
+  if (!part) return undefined;
   const window = parseWindow(segments);
   const signature = access.childQuery(renditionChild(plan.version, rendition, segments));
   // Public segments have one address each, whichever clip they are part of, so that caches keep them once.
   const query = signature ? writeQuery([segments && `segments=${segments}`, signature]) : '';
   return mediaPlaylist({
-    plan,
-    kind,
+    part,
     ...(window && { window }),
     initUri: `init.mp4${query}`,
     segmentUri: (number) => `${number}.m4s${query}`,

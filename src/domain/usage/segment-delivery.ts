@@ -1,6 +1,6 @@
 import { AAC_FRAME_SAMPLES } from '../../media/aac.js';
 import { pictureTier } from '../../media/asset-properties.js';
-import { findSegment } from '../../media/find-segment.js';
+import { type FurtherRenditions, findSegment } from '../../media/find-segment.js';
 import type { Plan } from '../../media/plan.js';
 import type { Delivery } from './delivery-counter.js';
 
@@ -12,8 +12,9 @@ export const segmentDelivery = (
   plan: Plan,
   rendition: string,
   file: string,
+  further?: FurtherRenditions,
 ): Pick<Delivery, 'tier' | 'seconds'> | undefined => {
-  const target = findSegment({ plan }, rendition, file);
+  const target = findSegment({ plan, ...(further && { further }) }, rendition, file);
   if (!target || target.number === 'init') return undefined;
   if (target.kind === 'video') {
     const { video, number } = target;

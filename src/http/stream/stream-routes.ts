@@ -13,7 +13,6 @@ import { refusal } from '../../domain/signing/verify-token.js';
 import type { DeliveryCounter } from '../../domain/usage/delivery-counter.js';
 import { segmentDelivery } from '../../domain/usage/segment-delivery.js';
 import { isKinoraError, KinoraError } from '../../lib/errors.js';
-import { AUDIO_RENDITION } from '../../media/find-segment.js';
 import { metadataJson } from '../../media/metadata-json.js';
 import { pathOf } from '../plugins/api-paths.js';
 import { createOpenPlayback, immutableFor } from './open-playback.js';
@@ -85,15 +84,16 @@ export const streamRoutes = ({ playables, access, segments, deliveries }: Stream
         const { playable, access: granted } = await openChild(request, reply, playbackId, child);
         const { environmentId, assetId, plan } = playable;
         if (version !== String(plan.version)) throw new KinoraError('not_found');
+        const further = await playables.findFurther(playable, rendition);
         if (file === 'playlist.m3u8') {
-          const playlist = writeMediaPlaylist(plan, granted, rendition, clip);
+          const playlist = writeMediaPlaylist(plan, further, granted, rendition, clip);
           if (playlist === undefined) throw new KinoraError('not_found');
           return sendText(request, reply, PLAYLIST, playlist);
         }
         if (granted.signed && !isInClip(file, clip)) throw refusal('Token signature is invalid');
         const left = abortWhenLeft(reply);
         const cached = await segments
-          .segment({ id: assetId, plan }, rendition, file, { signal: left })
+          .segment({ id: assetId, plan, ...(further && { further }) }, rendition, file, { signal: left })
           .catch((error: unknown) => {
             if (left.aborted) return undefined;
             throw error;
@@ -101,9 +101,9 @@ export const streamRoutes = ({ playables, access, segments, deliveries }: Stream
         // Nobody is there to be answered.
         if (!cached) return reply.hijack();
         reply.header('cache-control', immutableFor(granted));
-        const type = rendition === AUDIO_RENDITION ? 'audio/mp4' : 'video/mp4';
-        return sendFile(request, reply, cached, type, (bytes) => {
-          const delivered = bytes === cached.sizeBytes ? segmentDelivery(plan, rendition, file) : undefined;
+        const isPicture = plan.video?.renditions.some(({ name }) => name === rendition);
+        return sendFile(request, reply, cached, isPicture ? 'video/mp4' : 'audio/mp4', (bytes) => {
+          const delivered = bytes === cached.sizeBytes ? segmentDelivery(plan, rendition, file, further) : undefined;
           if (delivered) deliveries.count({ environmentId, assetId, ...delivered, bytes });
         });
       },
