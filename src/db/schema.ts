@@ -51,6 +51,7 @@ export interface Schema {
     generate_shots: Generated<boolean>;
     static_renditions_status: 'preparing' | 'ready' | 'errored' | null;
     master_status: 'preparing' | 'ready' | 'errored' | null;
+    master_id: string | null;
     master_ready_at: Date | null;
   };
   asset_input: {
@@ -105,7 +106,6 @@ export interface Schema {
     track_id: string;
     source_asset_id: string;
     source_track_id: string;
-    source_validator: string | null;
     crashes: Generated<number>;
     facts: JSONColumnType<object> | null;
     clip_zero: JSONColumnType<object> | null;
@@ -131,6 +131,7 @@ export interface Schema {
   };
   shots: {
     asset_id: string;
+    order_id: string;
     created_at: Generated<Date>;
     status: 'pending' | 'completed' | 'errored' | 'skipped' | 'deleted';
     start_times: JSONColumnType<number[]> | null;

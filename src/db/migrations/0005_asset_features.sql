@@ -7,6 +7,8 @@ alter table asset
   -- Of the deprecated `mp4_support` as a whole.
   add column static_renditions_status text check (static_renditions_status in ('preparing', 'ready', 'errored')),
   add column master_status text check (master_status in ('preparing', 'ready', 'errored')),
+  -- Of the order: a master that is ordered again is another file.
+  add column master_id text,
   add column master_ready_at timestamptz(3);
 
 -- Of a clip: the asset under whose name source, index and mezzanine are stored, and which part of it is shown.
@@ -42,7 +44,6 @@ create table track_media (
   -- The track under whose name the file and its index are stored: itself, or the one that a clip has it from.
   source_asset_id text not null,
   source_track_id text not null,
-  source_validator text,
   crashes integer not null default 0,
   facts jsonb,
   -- The file's time, in seconds as a fraction, that is zero on the timeline of the asset that a clip is cut from.
@@ -75,6 +76,8 @@ create table static_rendition (
 
 create table shots (
   asset_id text primary key references asset on delete cascade,
+  -- Shots that are ordered again after a deletion have other addresses.
+  order_id text not null,
   created_at timestamptz(3) not null default now(),
   status text not null check (status in ('pending', 'completed', 'errored', 'skipped', 'deleted')),
   -- Start times in seconds, ascending, the first is 0.
