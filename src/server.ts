@@ -19,6 +19,7 @@ import { createIngestState } from './domain/assets/ingest-state.js';
 import type { DomainContext } from './domain/context.js';
 import { createAccessCheck } from './domain/playback/check-access.js';
 import { createPlayableFinder } from './domain/playback/find-playable.js';
+import { createTrackState } from './domain/tracks/track-state.js';
 import { createUploadUrls } from './domain/uploads/upload-url.js';
 import { createUploadWriters } from './domain/uploads/upload-writer.js';
 import { createDeliveryCounter } from './domain/usage/delivery-counter.js';
@@ -30,6 +31,7 @@ import { createSampleAsset, sampleRoute, sampleUrl } from './http/ops/sample.js'
 import { streamRoutes } from './http/stream/stream-routes.js';
 import { createWebhookDeliverer } from './jobs/deliver-webhooks.js';
 import { createIngestWorker } from './jobs/ingest.js';
+import { createTrackWorkers } from './jobs/ingest-track.js';
 import { createPurgeHandler } from './jobs/purge.js';
 import { createEventPurge } from './jobs/purge-events.js';
 import { createUploadWorkers, SETTLE_QUEUE } from './jobs/settle-uploads.js';
@@ -177,6 +179,7 @@ export const createKinora = async (config: Config, overrides: Overrides = {}): P
         playables.forget(assetId);
         for (const playbackId of playbackIds) playables.forget(playbackId);
       },
+      onTracksChanged: (assetId) => playables.forget(assetId),
       onPlaybackIdDeleted: (playbackId) => playables.forget(playbackId),
       onSigningKeyDeleted: (signingKeyId) => accessCheck.forgetSigningKey(signingKeyId),
       onPlaybackRestrictionChanged: (restrictionId) => accessCheck.forgetPlaybackRestriction(restrictionId),
@@ -224,8 +227,10 @@ export const createKinora = async (config: Config, overrides: Overrides = {}): P
       logger,
       ...(overrides.resolve && { resolve: overrides.resolve }),
     });
+    const trackDeps = { state: createTrackState(context), blobs, fetcher, pool, temporaryDir, logger };
     const ingestWorker = createIngestWorker(
       {
+        tracks: trackDeps.state,
         state: createIngestState(context),
         blobs,
         segments: store,
@@ -250,6 +255,7 @@ export const createKinora = async (config: Config, overrides: Overrides = {}): P
       isAlone: database.engine === 'pglite',
       workers: [
         ingestWorker,
+        ...createTrackWorkers(trackDeps),
         ...createUploadWorkers({ database, clock, writers }),
         {
           queue: 'purge',

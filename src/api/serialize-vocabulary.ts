@@ -1,4 +1,5 @@
-import { unixSeconds, withoutNulls } from './serialize.js';
+import { unixSeconds } from './serialize.js';
+import { withoutNulls } from './wire.js';
 
 export interface VocabularyRecord {
   readonly id: string;

@@ -1,3 +1,6 @@
+import { serializeTrack, type TrackRecord, trackRank } from './serialize-track.js';
+import { type Wire, withoutNulls } from './wire.js';
+
 /** What the serializers read of the stored rows. Absent values are left out of answers, never written as null. */
 export interface AssetRecord {
   readonly id: string;
@@ -32,21 +35,6 @@ export interface PlaybackIdRecord {
   readonly policy: string;
 }
 
-export interface TrackRecord {
-  readonly id: string;
-  readonly type: 'video' | 'audio' | 'text';
-  readonly status: string;
-  readonly is_primary: boolean;
-  readonly name: string | null;
-  readonly language_code: string | null;
-  readonly duration_seconds: number | null;
-  readonly max_width: number | null;
-  readonly max_height: number | null;
-  readonly max_frame_rate: number | null;
-  readonly max_channels: number | null;
-  readonly max_channel_layout: string | null;
-}
-
 /** Playback ids and tracks in creation order. */
 export interface AssetView {
   readonly asset: AssetRecord;
@@ -58,11 +46,6 @@ export interface InputRecord {
   readonly settings: object;
   readonly file: object | null;
 }
-
-type Wire = Record<string, unknown>;
-
-export const withoutNulls = (fields: Wire): Wire =>
-  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null && value !== undefined));
 
 export const unixSeconds = (time: Date): string => String(Math.floor(time.getTime() / 1000));
 
@@ -98,28 +81,6 @@ export const serializeAsset = ({ asset, playbackIds, tracks }: AssetView): Wire 
       max_stored_frame_rate: asset.max_stored_frame_rate,
       tracks: [...tracks].sort((a, b) => trackRank(a) - trackRank(b)).map(serializeTrack),
     }),
-  });
-
-/** Video, primary audio, other audio, text. */
-const trackRank = (track: TrackRecord): number => {
-  if (track.type === 'audio') return track.is_primary ? 1 : 2;
-  return track.type === 'video' ? 0 : 3;
-};
-
-const serializeTrack = (track: TrackRecord): Wire =>
-  withoutNulls({
-    id: track.id,
-    type: track.type,
-    status: track.type === 'video' ? undefined : track.status,
-    duration: track.duration_seconds,
-    max_width: track.max_width,
-    max_height: track.max_height,
-    max_frame_rate: track.max_frame_rate,
-    max_channels: track.max_channels,
-    max_channel_layout: track.max_channel_layout,
-    primary: track.is_primary && track.type === 'audio' ? true : undefined,
-    name: track.name,
-    language_code: track.language_code,
   });
 
 export const serializePlaybackId = ({ id, policy }: PlaybackIdRecord): Wire => ({ id, policy });

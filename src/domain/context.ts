@@ -9,6 +9,8 @@ export interface DomainContext {
   readonly clock: Clock;
   /** Called after the commit, so that caches forget what may no longer be served. */
   onAssetDeleted(assetId: string, playbackIds: readonly string[]): void;
+  /** A track was added, changed or removed. */
+  onTracksChanged(assetId: string): void;
   onPlaybackIdDeleted(playbackId: string): void;
   onSigningKeyDeleted(signingKeyId: string): void;
   /** Removal is a change too. */

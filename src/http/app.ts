@@ -27,6 +27,7 @@ import { deliveryUsageRoutes } from './video/delivery-usage.js';
 import { drmConfigurationRoutes } from './video/drm-configurations.js';
 import { playbackIdRoutes } from './video/playback-ids.js';
 import { playbackRestrictionRoutes } from './video/playback-restrictions.js';
+import { trackRoutes } from './video/tracks.js';
 import { uploadRoutes } from './video/uploads.js';
 import { vocabularyRoutes } from './video/vocabularies.js';
 
@@ -90,6 +91,7 @@ export const createApp = (deps: AppDeps): FastifyInstance => {
   const route = operationRoutes(app, createAuthenticate(deps.database, deps.clock), limitRate);
   assetRoutes(route, deps);
   playbackIdRoutes(route, deps);
+  trackRoutes(route, deps);
   signingKeyRoutes(route, deps);
   playbackRestrictionRoutes(route, deps);
   uploadRoutes(route, deps, deps.uploads);

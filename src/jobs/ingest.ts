@@ -3,10 +3,10 @@ import type { SegmentProducer } from '../cache/produce-segment.js';
 import type { SegmentStore } from '../cache/segment-store.js';
 import type { IngestState } from '../domain/assets/ingest-state.js';
 import { overlayInputs } from '../domain/assets/overlay-inputs.js';
+import type { TrackState } from '../domain/tracks/track-state.js';
 import { throwIfAborted } from '../lib/abort.js';
 import type { Clock } from '../lib/clock.js';
 import { isKinoraError, KinoraError } from '../lib/errors.js';
-import { decideAccess } from '../media/access-decision.js';
 import { describeReadyAsset } from '../media/asset-properties.js';
 import type { ClipSource } from '../media/clip.js';
 import { isMpegStreamFormat } from '../media/pictures.js';
@@ -21,16 +21,19 @@ import type { Job, JobContext, QueueWorker } from '../queue/queue.js';
 import type { BlobStore } from '../storage/blob-store.js';
 import { indexKey, joinedIndexKey, joinedKey, sourceKey } from '../storage/keys.js';
 import type { Logger } from '../telemetry/logger.js';
+import { findProblem, type Problem } from './ingest/find-problem.js';
 import { describeInputFile } from './ingest/input-file.js';
 import { withJoinedRecordings } from './ingest/join-recordings.js';
 import { measureGain } from './ingest/measure-gain.js';
 import { makeMezzanine } from './ingest/mezzanine.js';
 import { readIndex } from './ingest/read-index.js';
+import { type SideCars, startSideCars } from './ingest/side-cars.js';
 import { placeOverlays, type StoredOverlay, storeOverlays } from './ingest/store-overlays.js';
 import { removeAssetFiles } from './purge.js';
 
 export interface IngestDeps {
   readonly state: IngestState;
+  readonly tracks: TrackState;
   readonly blobs: BlobStore;
   readonly segments: SegmentStore;
   readonly fetcher: SourceFetcher;
@@ -123,18 +126,19 @@ const ingest = async (deps: IngestDeps, assetId: string, signal: AbortSignal): P
   );
   // Its failure is thrown where the overlays are needed: without a picture they are ignored.
   storingOverlays.catch(() => undefined);
+  const sideCars = startSideCars({ ...deps, state: deps.tracks }, assetId, signal);
   try {
-    await ingestMain(deps, row, storingOverlays, signal);
+    await ingestMain(deps, row, { storingOverlays, sideCars }, signal);
   } finally {
     stopOverlays.abort();
-    await Promise.allSettled([storingOverlays]);
+    await Promise.allSettled([storingOverlays, sideCars.stop()]);
   }
 };
 
 const ingestMain = async (
   deps: IngestDeps,
   { asset, media, mainInput }: IngestRow,
-  storingOverlays: Promise<readonly StoredOverlay[]>,
+  { storingOverlays, sideCars }: { storingOverlays: Promise<readonly StoredOverlay[]>; sideCars: SideCars },
   signal: AbortSignal,
 ): Promise<void> => {
   const assetId = asset.id;
@@ -183,6 +187,8 @@ const ingestMain = async (
       ({ plan, facts: playedFacts } = await makePlan(deps, input, signal, problem));
       await warm();
     }
+    sideCars.planned(plan);
+    await sideCars.settle();
     throwIfAborted(signal);
     const completed = await deps.state.complete(assetId, {
       properties: describeReadyAsset(plan, playedFacts),
@@ -360,37 +366,6 @@ const savePlan = async (deps: IngestDeps, assetId: string, plan: Plan): Promise<
 const longestSegmentSeconds = ({ video }: Plan): number => {
   const { boundaries = [], timescale = 1 } = video ?? {};
   return boundaries.slice(1).reduce((longest, end, k) => Math.max(longest, (end - boundaries[k]!) / timescale), 0);
-};
-
-interface Problem {
-  readonly reason: string;
-  /** Key frames can't be trusted as cutting points. */
-  readonly sequential: boolean;
-}
-
-/** Why segments can't be decoded straight from the source: judged by its index and by trying three places. */
-const findProblem = async (
-  deps: IngestDeps,
-  path: string,
-  facts: SourceFacts,
-  index: SourceIndex,
-  signal: AbortSignal,
-): Promise<Problem | undefined> => {
-  const sanity = await deps.pool.run(
-    {
-      kind: 'sanity',
-      source: { path, formatName: facts.formatName },
-      ...(facts.video && { video: { streamIndex: facts.video.streamIndex } }),
-      ...(facts.audio[0] && { audio: { streamIndex: facts.audio[0].streamIndex } }),
-      durationSeconds: facts.durationSeconds,
-    },
-    { priority: mediaPriority.warmUp, signal },
-  );
-  if (!sanity.decodable) throw new KinoraError('invalid_input', { details: { problem: sanity.problem } });
-  if (!facts.video) return undefined;
-  const access = decideAccess(facts, index);
-  if (access.access === 'mezzanine') return access;
-  return sanity.problem === undefined ? undefined : { reason: sanity.problem, sequential: true };
 };
 
 const transcode = async (

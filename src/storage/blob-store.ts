@@ -48,3 +48,9 @@ export interface BlobWrite {
   /** Removes the unfinished bytes. */
   discard(): Promise<void>;
 }
+
+/** The whole of a small blob; undefined when it does not exist. */
+export const readBlob = async (blobs: Pick<BlobStore, 'read'>, key: string): Promise<Buffer | undefined> => {
+  const stream = await blobs.read(key);
+  return stream && Buffer.concat((await stream.toArray()) as Buffer[]);
+};

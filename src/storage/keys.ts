@@ -18,5 +18,14 @@ export const trackIndexKey = (assetId: string, trackId: string): string =>
   `assets/${assetId}/tracks/${trackId}/index.bin`;
 /** Everything of one track, for deletion. */
 export const trackPrefix = (assetId: string, trackId: string): string => `assets/${assetId}/tracks/${trackId}`;
+/** A text track as viewers get it: WebVTT. */
+export const trackTextKey = (assetId: string, trackId: string): string => `${trackPrefix(assetId, trackId)}/text.vtt`;
+export const masterKey = (assetId: string, masterId: string): string => `${masterPrefix(assetId)}/${masterId}/file`;
+/** Every master of one asset. */
+export const masterPrefix = (assetId: string): string => `assets/${assetId}/masters`;
+/** What shot detection has found so far for one order. */
+export const shotScoresKey = (assetId: string, orderId: string, chunk: number): string =>
+  `${shotScoresPrefix(assetId, orderId)}/${chunk}.json`;
+export const shotScoresPrefix = (assetId: string, orderId: string): string => `assets/${assetId}/shots/${orderId}`;
 /** Everything of one asset, for deletion. */
 export const assetPrefix = (assetId: string): string => `assets/${assetId}`;

@@ -61,6 +61,7 @@ export const startApi = async ({
     queue: createQueue(database),
     clock,
     onAssetDeleted: (assetId, playbackIds) => void forgotten.push({ assetId, playbackIds }),
+    onTracksChanged: (assetId) => void forgotten.push({ tracksOf: assetId }),
     onPlaybackIdDeleted: (playbackId) => void forgotten.push({ playbackId }),
     onSigningKeyDeleted: (signingKeyId) => void forgotten.push({ signingKeyId }),
     onPlaybackRestrictionChanged: (restrictionId) => void forgotten.push({ restrictionId }),

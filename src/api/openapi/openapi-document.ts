@@ -5,10 +5,12 @@ import { assetOperations } from './asset-operations.js';
 import { type Description, tags } from './description.js';
 import { playbackOperations } from './playback-operations.js';
 import { systemOperations } from './system-operations.js';
+import { trackOperations } from './track-operations.js';
 import { uploadOperations } from './upload-operations.js';
 
 const descriptions: Readonly<Record<OperationId, Description>> = {
   ...assetOperations,
+  ...trackOperations,
   ...uploadOperations,
   ...playbackOperations,
   ...systemOperations,

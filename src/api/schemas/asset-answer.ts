@@ -21,7 +21,7 @@ export const PlaybackIdOwnerAnswer = Fields(
   { title: 'PlaybackIdOwner' },
 );
 
-const TrackAnswer = Fields(
+export const TrackAnswer = Fields(
   {
     id: id(),
     type: Enum(['video', 'audio', 'text']),

@@ -20,7 +20,7 @@ const OverlaySettings = Type.Object({
   opacity: Type.Optional(Type.String({ format: 'overlay-opacity' })),
 });
 
-const GeneratedSubtitles = Type.Object({
+export const GeneratedSubtitles = Type.Object({
   language_code: Type.Optional(Type.Enum(GENERATED_SUBTITLE_LANGUAGES)),
   name: Type.Optional(Type.String()),
   passthrough: Type.Optional(passthrough()),
@@ -40,3 +40,4 @@ export const Input = Type.Object({
   generated_subtitles: Type.Optional(Type.Array(GeneratedSubtitles, { maxItems: MAX_ENTRIES })),
 });
 export type Input = Static<typeof Input>;
+export type GeneratedSubtitles = Static<typeof GeneratedSubtitles>;

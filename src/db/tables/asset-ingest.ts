@@ -83,19 +83,12 @@ export const updatePreparing = async (db: Queryable, assetId: string, change: Pr
   return result.numUpdatedRows > 0n;
 };
 
-export const saveInputFile = async (db: Queryable, assetId: string, file: object): Promise<void> => {
+/** What probing found in the input at `position`; the main one is at 0. */
+export const saveInputFile = async (db: Queryable, assetId: string, file: object, position = 0): Promise<void> => {
   await db
     .updateTable('asset_input')
     .set({ file: JSON.stringify(file) })
     .where('asset_id', '=', assetId)
-    .where('position', '=', 0)
+    .where('position', '=', position)
     .execute();
-};
-
-export const insertTracks = async (db: Queryable, tracks: readonly NewRow<'track'>[]): Promise<void> => {
-  if (tracks.length > 0)
-    await db
-      .insertInto('track')
-      .values([...tracks])
-      .execute();
 };

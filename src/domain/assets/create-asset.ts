@@ -8,6 +8,7 @@ import { newId } from '../../lib/ids.js';
 import type { DomainContext } from '../context.js';
 import { recordAssetEvent } from '../events/record-asset-event.js';
 import { makePlaybackIds } from '../playback/playback-ids.js';
+import { insertSideCars } from '../tracks/side-cars.js';
 import { checkReferences } from './check-references.js';
 import { attachClip, clippedAssetId } from './clip-source.js';
 import { refuseNotYetSupported } from './not-yet-supported.js';
@@ -81,6 +82,7 @@ export const insertNewAsset = async (
   });
   if (clippedId !== undefined) await attachClip(tx, environmentId, { id: assetId, sourceId: clippedId }, request);
   await insertAssetInputs(tx, assetId, request.inputs);
+  await insertSideCars(tx, assetId, request.inputs);
   const playbackIds = await makePlaybackIds(tx, { environmentId, assetId, createdAt }, [
     ...request.playbackPolicies,
     ...request.advancedPlaybackPolicies.map(({ policy }) => policy),

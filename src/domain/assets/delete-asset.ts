@@ -1,11 +1,13 @@
 import { findAssetById, findEnvironmentOf, lockAsset, removeAsset } from '../../db/tables/asset.js';
 import { isSourceUsed, lockSourceUses } from '../../db/tables/clip.js';
 import { listPlaybackIds } from '../../db/tables/playback-id.js';
+import { listTracks } from '../../db/tables/track.js';
 import { keepDeletedAsset } from '../../db/tables/usage.js';
 import { KinoraError } from '../../lib/errors.js';
 import { isId } from '../../lib/ids.js';
 import type { DomainContext } from '../context.js';
 import { recordAssetEvent } from '../events/record-asset-event.js';
+import { INGEST_TRACK_QUEUE } from '../tracks/create-track.js';
 
 /**
  * Removes an asset in any state: its rows at once, a running ingest is stopped, files follow in the background.
@@ -19,8 +21,11 @@ export const deleteAsset = async (context: DomainContext, environmentId: string,
     await recordAssetEvent(context, tx, 'video.asset.deleted', assetId);
     await keepDeletedAsset(tx, assetId, context.clock.now());
     const used = await lockSourceUses(tx, assetId);
+    const tracks = await listTracks(tx, [assetId]);
     await removeAsset(tx, assetId);
     await context.queue.cancel('ingest', assetId, tx);
+    for (const { id, status } of tracks)
+      if (status === 'preparing') await context.queue.cancel(INGEST_TRACK_QUEUE, id, tx);
     await context.queue.enqueue('purge', { assetId }, { dedupeKey: assetId }, tx);
     // A clip may have been the last that needed the files of an asset deleted before.
     for (const ownerId of used) {

@@ -1,16 +1,16 @@
 import { isLanguageCode } from '../../api/language-code.js';
-import type { NewRow } from '../../db/schema.js';
+import type { NewRow, Row } from '../../db/schema.js';
 import { findAssetById } from '../../db/tables/asset.js';
 import {
   countCrash,
   findIngest,
   type IngestRow,
-  insertTracks,
   saveInputFile,
   saveMedia,
   saveSourceValidator,
   updatePreparing,
 } from '../../db/tables/asset-ingest.js';
+import { insertTracks, listTracks } from '../../db/tables/track.js';
 import { isKinoraError, type KinoraError } from '../../lib/errors.js';
 import { newId } from '../../lib/ids.js';
 import type { AssetProperties } from '../../media/asset-properties.js';
@@ -18,6 +18,8 @@ import type { Plan } from '../../media/plan.js';
 import type { SourceFacts } from '../../media/source-facts.js';
 import type { DomainContext } from '../context.js';
 import { recordAssetEvent } from '../events/record-asset-event.js';
+import { announceSideCars, MAIN_AUDIO_NAME } from '../tracks/side-cars.js';
+import { claimName, takenNames } from '../tracks/track-name.js';
 import { startLateWork } from './late-work.js';
 
 export interface ReadyAsset {
@@ -87,7 +89,8 @@ export const createIngestState = (context: Pick<DomainContext, 'database' | 'clo
           ready_at: clock.now(),
         });
         if (!changed) return false;
-        await insertTracks(tx, trackRows(assetId, ready));
+        await insertTracks(tx, trackRows(assetId, ready, await listTracks(tx, [assetId])));
+        await announceSideCars(context, tx, assetId);
         await recordAssetEvent({ clock }, tx, 'video.asset.ready', assetId);
         await startLateWork(context, tx, assetId);
         return true;
@@ -113,7 +116,12 @@ const assetColumns = (properties: AssetProperties) => ({
   max_stored_frame_rate: properties.maxStoredFrameRate ?? null,
 });
 
-const trackRows = (assetId: string, { properties, facts, inputSettings }: ReadyAsset): NewRow<'track'>[] => {
+/** What the main input brings; `sideCars` have their names already. */
+const trackRows = (
+  assetId: string,
+  { properties, facts, inputSettings }: ReadyAsset,
+  sideCars: readonly Row<'track'>[],
+): NewRow<'track'>[] => {
   const { videoTrack, audioTrack } = properties;
   const rows: NewRow<'track'>[] = [];
   if (videoTrack) {
@@ -136,7 +144,7 @@ const trackRows = (assetId: string, { properties, facts, inputSettings }: ReadyA
       type: 'audio',
       status: 'ready',
       is_primary: true,
-      name: typeof name === 'string' ? name : 'Default',
+      name: typeof name === 'string' && name ? name : claimName(MAIN_AUDIO_NAME, takenNames(sideCars, 'audio')),
       language_code: typeof languageCode === 'string' ? languageCode : languageOf(facts.audio[0]?.language),
       duration_seconds: audioTrack.duration,
       max_channels: audioTrack.maxChannels,

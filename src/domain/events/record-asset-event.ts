@@ -1,5 +1,7 @@
 import { serializeAssetEvent } from '../../api/serialize-events.js';
+import { withoutNulls } from '../../api/wire.js';
 import type { Transaction } from '../../db/database.js';
+import type { Row } from '../../db/schema.js';
 import { findAssetById } from '../../db/tables/asset.js';
 import { viewAssets } from '../assets/get-asset.js';
 import type { DomainContext } from '../context.js';
@@ -18,4 +20,20 @@ export const recordAssetEvent = async (
   const [view] = await viewAssets(tx, [row]);
   const object = { type: 'asset', id: assetId } as const;
   await recordEvent(context, tx, { environmentId: row.environment_id, type, object, data: serializeAssetEvent(view!) });
+};
+
+/** Records a problem that the asset survives. */
+export const recordAssetWarning = async (
+  context: Pick<DomainContext, 'clock'>,
+  tx: Transaction,
+  asset: Row<'asset'>,
+  warning: { readonly type: string; readonly message: string },
+): Promise<void> => {
+  const { id, status, passthrough, upload_id, source_asset_id, environment_id: environmentId } = asset;
+  await recordEvent(context, tx, {
+    environmentId,
+    type: 'video.asset.warning',
+    object: { type: 'asset', id },
+    data: withoutNulls({ id, status, passthrough, upload_id, source_asset_id, warning }),
+  });
 };

@@ -1,0 +1,135 @@
+import type { MasterView } from '../../api/serialize.js';
+import type { Transaction } from '../../db/database.js';
+import type { Row } from '../../db/schema.js';
+import { findAssetById, lockAssetForUpdate } from '../../db/tables/asset.js';
+import { setMaster, updateMaster } from '../../db/tables/master.js';
+import { KinoraError } from '../../lib/errors.js';
+import { isId, newId } from '../../lib/ids.js';
+import type { AssetView } from '../../api/serialize.js';
+import type { DomainContext } from '../context.js';
+import { recordAssetEvent } from '../events/record-asset-event.js';
+import type { Artifact } from '../signing/artifact-urls.js';
+import { viewAssets } from './get-asset.js';
+
+/** Makes the file of a master. */
+export const MASTER_QUEUE = 'master';
+/** Ends the access when its time is over, and removes the file. */
+export const MASTER_END_QUEUE = 'end-master';
+
+export interface MasterOrder {
+  readonly assetId: string;
+  readonly masterId: string;
+}
+
+const LIFETIME_MS = 24 * 3600_000;
+
+type Context = Pick<DomainContext, 'clock' | 'queue' | 'artifactUrls'>;
+type MasterRow = Pick<Row<'asset'>, 'id' | 'master_id' | 'resolution_tier'>;
+
+/**
+ * Gives or takes away the access to the master of an asset; of one that is not ready yet, the master follows when it is.
+ * @throws KinoraError `not_found`, `invalid_parameters` for an errored asset
+ */
+export const setMasterAccess = (
+  context: DomainContext,
+  environmentId: string,
+  assetId: string,
+  access: 'none' | 'temporary',
+): Promise<AssetView> => {
+  if (!isId(assetId)) throw new KinoraError('not_found');
+  return context.database.transaction(async (tx) => {
+    const asset = await lockAssetForUpdate(tx, environmentId, assetId);
+    if (!asset) throw new KinoraError('not_found');
+    if (asset.status === 'errored')
+      throw new KinoraError('invalid_parameters', { messages: ['Asset is in an errored state'] });
+    if (access === 'none') await endMaster(context, tx, asset);
+    else if (asset.status === 'preparing') await setMaster(tx, assetId, { ...NO_MASTER, master_access: 'temporary' });
+    // What failed may be tried again.
+    else if (asset.master_access === 'none' || asset.master_status === 'errored') await orderMaster(context, tx, assetId);
+    const [view] = await viewAssets(context, tx, [(await findAssetById(tx, assetId))!]);
+    return view!;
+  });
+};
+
+const NO_MASTER = { master_status: null, master_id: null, master_ready_at: null } as const;
+
+/** Begins the master of an asset that is ready. */
+export const orderMaster = async (context: Context, tx: Transaction, assetId: string): Promise<void> => {
+  const masterId = newId();
+  await setMaster(tx, assetId, {
+    master_access: 'temporary',
+    master_status: 'preparing',
+    master_id: masterId,
+    master_ready_at: null,
+  });
+  await context.queue.enqueue(MASTER_QUEUE, { assetId, masterId }, { dedupeKey: masterId }, tx);
+  await recordAssetEvent(context, tx, 'video.asset.master.preparing', assetId);
+};
+
+/** Stops the work on a master and its timer; its file goes in the background. */
+export const cancelMaster = async (context: Pick<DomainContext, 'queue'>, tx: Transaction, asset: MasterRow) => {
+  const { id: assetId, master_id: masterId } = asset;
+  if (masterId === null) return;
+  await context.queue.cancel(MASTER_QUEUE, masterId, tx);
+  await context.queue.cancel(MASTER_END_QUEUE, masterId, tx);
+  await context.queue.enqueue(MASTER_END_QUEUE, { assetId, masterId }, { dedupeKey: masterId }, tx);
+};
+
+const endMaster = async (context: Context, tx: Transaction, asset: Row<'asset'>): Promise<void> => {
+  if (asset.master_access === 'none') return;
+  await setMaster(tx, asset.id, { ...NO_MASTER, master_access: 'none' });
+  await cancelMaster(context, tx, asset);
+  // There was none of an asset that is not ready, nor when it could not be made.
+  if (asset.master_status === 'preparing' || asset.master_status === 'ready')
+    await recordAssetEvent(context, tx, 'video.asset.master.deleted', asset.id);
+};
+
+/** The file is stored: its day begins. False when it is no longer wanted. */
+export const completeMaster = (context: DomainContext, { assetId, masterId }: MasterOrder): Promise<boolean> =>
+  context.database.transaction(async (tx) => {
+    const readyAt = context.clock.now();
+    const change = { master_status: 'ready', master_ready_at: readyAt } as const;
+    if (!(await updateMaster(tx, assetId, { masterId, from: 'preparing' }, change))) return false;
+    const runAt = new Date(expirySeconds(readyAt) * 1000);
+    await context.queue.enqueue(MASTER_END_QUEUE, { assetId, masterId }, { dedupeKey: masterId, runAt }, tx);
+    await recordAssetEvent(context, tx, 'video.asset.master.ready', assetId);
+    return true;
+  });
+
+export const failMaster = (context: DomainContext, { assetId, masterId }: MasterOrder): Promise<void> =>
+  context.database.transaction(async (tx) => {
+    if (await updateMaster(tx, assetId, { masterId, from: 'preparing' }, { master_status: 'errored' }))
+      await recordAssetEvent(context, tx, 'video.asset.master.errored', assetId);
+  });
+
+/** The end of the day of a master; one that was given up before is no error. */
+export const expireMaster = (context: DomainContext, { assetId, masterId }: MasterOrder): Promise<void> =>
+  context.database.transaction(async (tx) => {
+    const change = { ...NO_MASTER, master_access: 'none' } as const;
+    if (await updateMaster(tx, assetId, { masterId, from: 'ready' }, change))
+      await recordAssetEvent(context, tx, 'video.asset.master.deleted', assetId);
+  });
+
+const expirySeconds = (readyAt: Date): number => Math.ceil((readyAt.getTime() + LIFETIME_MS) / 1000);
+
+/** Sound alone has a name of its own. */
+export const masterFile = ({ resolution_tier: tier }: Pick<MasterRow, 'resolution_tier'>): string =>
+  tier === 'audio-only' ? 'master.m4a' : 'master.mp4';
+
+/** The master as signed addresses name it; undefined when there is none. */
+export const masterArtifact = (asset: MasterRow): Artifact | undefined =>
+  asset.master_id === null
+    ? undefined
+    : { kind: 'master', assetId: asset.id, version: asset.master_id, file: masterFile(asset) };
+
+/** Undefined without access. */
+export const viewMaster = (
+  { artifactUrls }: Pick<DomainContext, 'artifactUrls'>,
+  asset: Row<'asset'>,
+): MasterView | undefined => {
+  if (asset.master_access === 'none' || asset.status === 'errored') return undefined;
+  const artifact = masterArtifact(asset);
+  return artifact && asset.master_ready_at
+    ? { status: 'ready', url: artifactUrls.urlOf(artifact, expirySeconds(asset.master_ready_at)) }
+    : { status: asset.master_status ?? 'preparing' };
+};

@@ -1,0 +1,48 @@
+import { createHash } from 'node:crypto';
+import { findAssetById } from '../../db/tables/asset.js';
+import { KinoraError } from '../../lib/errors.js';
+import { isId } from '../../lib/ids.js';
+import type { BlobStore } from '../../storage/blob-store.js';
+import { masterKey } from '../../storage/keys.js';
+import type { DomainContext } from '../context.js';
+import { masterArtifact } from './master-access.js';
+
+export interface OpenedFile {
+  readonly path: string;
+  readonly sizeBytes: number;
+  /** Strong validator, quoted. */
+  readonly etag: string;
+  release(): Promise<void>;
+}
+
+export interface MasterDownload {
+  readonly assetId: string;
+  readonly file: string;
+  readonly expires: unknown;
+  readonly signature: unknown;
+}
+
+/**
+ * The file behind a signed address of a master.
+ * @throws KinoraError `not_found` (no such asset), `forbidden` (not an address of this master, or its time is over)
+ */
+export const openMaster = async (
+  { database, clock, artifactUrls, blobs }: DomainContext & { readonly blobs: BlobStore },
+  { assetId, file, expires, signature }: MasterDownload,
+): Promise<OpenedFile> => {
+  const asset = isId(assetId) ? await findAssetById(database.queryable, assetId) : undefined;
+  if (!asset) throw new KinoraError('not_found');
+  const artifact = masterArtifact(asset);
+  if (!artifact || artifact.file !== file) throw new KinoraError('forbidden', { messages: ['Signature is invalid'] });
+  artifactUrls.check(artifact, expires, signature, clock.now());
+  const key = masterKey(assetId, artifact.version);
+  const blob = await blobs.openLocal(key);
+  const info = await blobs.stat(key);
+  if (info) {
+    // A stored master never changes, and what is ordered again has another version.
+    const etag = `"${createHash('sha256').update(`${artifact.version} ${info.sizeBytes}`).digest('hex').slice(0, 32)}"`;
+    return { path: blob.path, sizeBytes: info.sizeBytes, etag, release: blob.release };
+  }
+  await blob.release();
+  throw new KinoraError('not_found');
+};

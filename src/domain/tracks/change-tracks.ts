@@ -1,0 +1,41 @@
+import type { Transaction } from '../../db/database.js';
+import type { Row } from '../../db/schema.js';
+import { lockAssetForUpdate } from '../../db/tables/asset.js';
+import { listTracks } from '../../db/tables/track.js';
+import { KinoraError } from '../../lib/errors.js';
+import type { DomainContext } from '../context.js';
+
+/** The tracks of an asset as they are while nobody else changes them. */
+export interface LockedTracks {
+  readonly tx: Transaction;
+  readonly asset: Row<'asset'>;
+  readonly tracks: readonly Row<'track'>[];
+  /** @throws KinoraError `not_found` */
+  get(trackId: string): Row<'track'>;
+}
+
+/**
+ * Changes the tracks of an asset in one transaction, so that two requests can't give the same name, and lets playlists
+ * show it at once.
+ * @throws KinoraError `not_found`
+ */
+export const changeTracks = async <T>(
+  context: DomainContext,
+  environmentId: string,
+  assetId: string,
+  change: (locked: LockedTracks) => Promise<T>,
+): Promise<T> => {
+  const result = await context.database.transaction(async (tx) => {
+    const asset = await lockAssetForUpdate(tx, environmentId, assetId);
+    if (!asset) throw new KinoraError('not_found');
+    const tracks = await listTracks(tx, [assetId]);
+    const get = (trackId: string) => {
+      const track = tracks.find(({ id }) => id === trackId);
+      if (!track) throw new KinoraError('not_found');
+      return track;
+    };
+    return change({ tx, asset, tracks, get });
+  });
+  context.onTracksChanged(assetId);
+  return result;
+};

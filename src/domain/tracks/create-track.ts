@@ -1,0 +1,56 @@
+import { Problems } from '../../api/problems.js';
+import type { CreateTrackBody } from '../../api/schemas/track.js';
+import type { Row } from '../../db/schema.js';
+import { insertTracks } from '../../db/tables/track.js';
+import { KinoraError } from '../../lib/errors.js';
+import { newId } from '../../lib/ids.js';
+import type { DomainContext } from '../context.js';
+import { changeTracks } from './change-tracks.js';
+import { recordTrackEvent } from './record-track-event.js';
+import { claimName, languageName, takenNames } from './track-name.js';
+
+/** The queue of the job that turns the file of a track into what is played; payload `{ trackId }`, which is its key too. */
+export const INGEST_TRACK_QUEUE = 'ingest-track';
+
+/**
+ * Adds a track to a ready asset and queues its ingest.
+ * @throws KinoraError `not_found`, `invalid_parameters`
+ */
+export const createTrack = (
+  context: DomainContext,
+  environmentId: string,
+  assetId: string,
+  request: CreateTrackBody,
+): Promise<Row<'track'>> =>
+  changeTracks(context, environmentId, assetId, async ({ tx, asset, tracks }) => {
+    if (asset.status !== 'ready')
+      throw new KinoraError('invalid_parameters', { messages: ['Tracks can only be added to a ready asset'] });
+    const problems = new Problems();
+    const { type, name, language_code, url } = request;
+    if (type === 'audio') problems.add(['type'], 'audio is not yet supported by this server');
+    const taken = takenNames(tracks, type);
+    if (name && taken.has(name)) problems.add(['name'], `must be unique among ${type} tracks`);
+    problems.throwIfAny(request);
+    const [track] = await insertTracks(tx, [
+      {
+        id: newId(),
+        asset_id: assetId,
+        type,
+        status: 'preparing',
+        // Of a silent asset the first sound is the one that plays.
+        is_primary: type === 'audio' && !tracks.some((other) => other.type === 'audio'),
+        name: name || claimName(languageName(language_code), taken),
+        language_code,
+        url,
+        ...(type === 'text' && {
+          text_type: request.text_type ?? 'subtitles',
+          text_source: 'uploaded',
+          closed_captions: request.closed_captions ?? false,
+          passthrough: request.passthrough || null,
+        }),
+      },
+    ]);
+    await recordTrackEvent(context, tx, environmentId, 'created', track!);
+    await context.queue.enqueue(INGEST_TRACK_QUEUE, { trackId: track!.id }, { dedupeKey: track!.id }, tx);
+    return track!;
+  });

@@ -1,0 +1,32 @@
+import { removeTrack } from '../../db/tables/track.js';
+import { KinoraError } from '../../lib/errors.js';
+import type { DomainContext } from '../context.js';
+import { changeTracks } from './change-tracks.js';
+import { INGEST_TRACK_QUEUE } from './create-track.js';
+import { recordTrackEvent } from './record-track-event.js';
+
+/** The queue of the job that removes the files of a deleted track; payload `{ assetId, trackId }`. */
+export const PURGE_TRACK_QUEUE = 'purge-track';
+
+/**
+ * Removes a text or further audio track at once; work on it is stopped, files follow in the background.
+ * @throws KinoraError `not_found`, `invalid_parameters`
+ */
+export const deleteTrack = (
+  context: DomainContext,
+  environmentId: string,
+  assetId: string,
+  trackId: string,
+): Promise<void> =>
+  changeTracks(context, environmentId, assetId, async ({ tx, asset, get }) => {
+    if (asset.status !== 'ready') throw new KinoraError('not_found');
+    const track = get(trackId);
+    if (track.type === 'video') throw refusal('The video track cannot be deleted');
+    if (track.is_primary) throw refusal('The primary audio track cannot be deleted');
+    await recordTrackEvent(context, tx, environmentId, 'deleted', { ...track, status: 'deleted' });
+    await removeTrack(tx, trackId);
+    await context.queue.cancel(INGEST_TRACK_QUEUE, trackId, tx);
+    await context.queue.enqueue(PURGE_TRACK_QUEUE, { assetId, trackId }, { dedupeKey: trackId }, tx);
+  });
+
+const refusal = (message: string): KinoraError => new KinoraError('invalid_parameters', { messages: [message] });

@@ -1,0 +1,74 @@
+import type { AssetInput } from '../../api/validate-create-asset.js';
+import { roleOfInput } from '../../api/validate-inputs.js';
+import type { Transaction } from '../../db/database.js';
+import type { NewRow } from '../../db/schema.js';
+import { findEnvironmentOf } from '../../db/tables/asset.js';
+import { insertTracks, listTracks } from '../../db/tables/track.js';
+import { newId } from '../../lib/ids.js';
+import type { DomainContext } from '../context.js';
+import { INGEST_TRACK_QUEUE } from './create-track.js';
+import { recordTrackEvent } from './record-track-event.js';
+import { claimName, languageName, takenNames } from './track-name.js';
+
+/** What the sound of the main input is called when nobody names it. */
+export const MAIN_AUDIO_NAME = 'Default';
+
+/** Makes the tracks that the further inputs of a request bring. They are shown when the asset is ready. */
+export const insertSideCars = async (
+  tx: Transaction,
+  assetId: string,
+  inputs: readonly AssetInput[],
+): Promise<void> => {
+  const given = inputs.flatMap(({ name, generated_subtitles: generated = [] }, at) => {
+    const type = roleOfInput(inputs[at]!, at) === 'text' ? ('text' as const) : ('audio' as const);
+    return [
+      { type, name: name || (at === 0 ? MAIN_AUDIO_NAME : null) },
+      ...generated.map((entry) => ({ type: 'text' as const, name: entry.name ?? null })),
+    ];
+  });
+  const taken = { text: takenNames(given, 'text'), audio: takenNames(given, 'audio') };
+  const rows = inputs.flatMap((input, position): NewRow<'track'>[] => {
+    const role = roleOfInput(input, position);
+    if (role !== 'text' && role !== 'audio') return [];
+    const { url, language_code: code = 'und', name } = input;
+    const text = {
+      text_type: 'subtitles',
+      text_source: 'uploaded',
+      closed_captions: input.closed_captions ?? false,
+      passthrough: input.passthrough || null,
+    } as const;
+    return [
+      {
+        id: newId(),
+        asset_id: assetId,
+        type: role,
+        status: 'preparing',
+        name: name || claimName(languageName(code), taken[role]),
+        language_code: code,
+        url: url ?? null,
+        input_position: position,
+        ...(role === 'text' && text),
+      },
+    ];
+  });
+  // One by one: the order of creation is that of the request, whatever the database does with many rows at once.
+  for (const row of rows) await insertTracks(tx, [row]);
+};
+
+/** Tells of the tracks of the creation request when the asset becomes ready, and queues what is not finished. */
+export const announceSideCars = async (
+  context: Pick<DomainContext, 'clock' | 'queue'>,
+  tx: Transaction,
+  assetId: string,
+): Promise<void> => {
+  const tracks = (await listTracks(tx, [assetId])).filter(({ input_position }) => input_position !== null);
+  const environmentId = await findEnvironmentOf(tx, assetId);
+  if (environmentId === undefined) return;
+  for (const track of tracks) {
+    const { id, status } = track;
+    const created = { ...track, status: 'preparing', error: null };
+    await recordTrackEvent(context, tx, environmentId, 'created', created);
+    if (status === 'ready' || status === 'errored') await recordTrackEvent(context, tx, environmentId, status, track);
+    else await context.queue.enqueue(INGEST_TRACK_QUEUE, { trackId: id }, { dedupeKey: id }, tx);
+  }
+};

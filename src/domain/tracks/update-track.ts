@@ -1,0 +1,42 @@
+import { isDeepStrictEqual } from 'node:util';
+import { Problems } from '../../api/problems.js';
+import type { UpdateTrackBody } from '../../api/schemas/track.js';
+import type { Row } from '../../db/schema.js';
+import { updateTrackRow } from '../../db/tables/track.js';
+import type { DomainContext } from '../context.js';
+import { recordAssetEvent } from '../events/record-asset-event.js';
+import { changeTracks } from './change-tracks.js';
+import { claimName, languageName, takenNames } from './track-name.js';
+
+/**
+ * Changes what is given and leaves the rest: an empty `passthrough` clears, an empty `name` is filled from the language.
+ * @throws KinoraError `not_found`, `invalid_parameters` for a name that another track has
+ */
+export const updateTrack = (
+  context: DomainContext,
+  environmentId: string,
+  assetId: string,
+  trackId: string,
+  update: UpdateTrackBody,
+): Promise<Row<'track'>> =>
+  changeTracks(context, environmentId, assetId, async ({ tx, tracks, get }) => {
+    const track = get(trackId);
+    const type = track.type === 'audio' ? 'audio' : 'text';
+    const others = tracks.filter(({ id }) => id !== trackId);
+    const taken = takenNames(others, type);
+    const problems = new Problems();
+    if (update.name && taken.has(update.name)) problems.add(['name'], `must be unique among ${type} tracks`);
+    problems.throwIfAny(update);
+    const language = update.language_code ?? track.language_code;
+    const name = update.name === '' ? claimName(languageName(language ?? 'und'), taken) : update.name;
+    const change = {
+      name: name ?? track.name,
+      language_code: language,
+      closed_captions: update.closed_captions ?? track.closed_captions,
+      passthrough: update.passthrough === undefined ? track.passthrough : update.passthrough || null,
+    };
+    if (isDeepStrictEqual({ ...track, ...change }, track)) return track;
+    const changed = await updateTrackRow(tx, trackId, change);
+    await recordAssetEvent(context, tx, 'video.asset.updated', assetId);
+    return changed;
+  });

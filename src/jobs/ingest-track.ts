@@ -1,0 +1,53 @@
+import { INGEST_TRACK_QUEUE } from '../domain/tracks/create-track.js';
+import { PURGE_TRACK_QUEUE } from '../domain/tracks/delete-track.js';
+import { isKinoraError, KinoraError } from '../lib/errors.js';
+import type { Job, JobContext, QueueWorker } from '../queue/queue.js';
+import { trackPrefix } from '../storage/keys.js';
+import { ingestOneTrack, type TrackIngestDeps } from './ingest/ingest-one-track.js';
+
+interface TrackPayload {
+  readonly trackId: string;
+}
+
+/** Tracks of ready assets that are worked on at once; most of it is waiting for their files. */
+const CONCURRENCY = 4;
+
+/** Turns the files of tracks into what is played, and removes what deleted ones leave. */
+export const createTrackWorkers = (deps: TrackIngestDeps): QueueWorker[] => [
+  {
+    queue: INGEST_TRACK_QUEUE,
+    concurrency: CONCURRENCY,
+    handler: async (job: Job<TrackPayload>, { signal }: JobContext) => {
+      const track = await deps.state.find(job.payload.trackId);
+      if (!track) return;
+      const logger = deps.logger.child({ asset_id: track.asset_id, track_id: track.id, job_id: job.id });
+      const plan = async () => {
+        const found = await deps.state.findPlan(track.asset_id);
+        if (!found) throw new KinoraError('not_found');
+        return found;
+      };
+      try {
+        await ingestOneTrack({ ...deps, logger }, { track, plan, signal });
+      } catch (error) {
+        if (!(await deps.state.find(track.id))) return;
+        throw bound(error);
+      }
+    },
+    onFailed: async (job: Job<TrackPayload>, error) => {
+      deps.logger.warn({ track_id: job.payload.trackId, job_id: job.id, err: error }, 'a track failed');
+      await deps.state.fail(job.payload.trackId, error);
+    },
+  },
+  {
+    queue: PURGE_TRACK_QUEUE,
+    concurrency: 1,
+    handler: (job: Job<{ assetId: string; trackId: string }>) =>
+      deps.blobs.deletePrefix(trackPrefix(job.payload.assetId, job.payload.trackId)),
+  },
+];
+
+/** The fetcher made its own tries with pauses; the owner of the file should hear of it now. */
+const bound = (error: unknown): unknown =>
+  isKinoraError(error, 'source_unreachable')
+    ? new KinoraError('source_unreachable', { messages: error.messages, cause: error, failure: 'fail' })
+    : error;

@@ -1,0 +1,37 @@
+import { KinoraError } from '../../lib/errors.js';
+import { decideAccess } from '../../media/access-decision.js';
+import type { SourceFacts } from '../../media/source-facts.js';
+import type { SourceIndex } from '../../media/source-index.js';
+import { type MediaPool, mediaPriority } from '../../pool/media-pool.js';
+
+/** Why pictures are transcoded before the asset is ready. */
+export interface Problem {
+  readonly reason: string;
+  /** Key frames can't be trusted as cutting points. */
+  readonly sequential: boolean;
+}
+
+/** Why segments can't be decoded straight from the source: judged by its index and by trying three places. */
+export const findProblem = async (
+  { pool }: { readonly pool: MediaPool },
+  path: string,
+  facts: SourceFacts,
+  index: SourceIndex,
+  signal: AbortSignal,
+): Promise<Problem | undefined> => {
+  const sanity = await pool.run(
+    {
+      kind: 'sanity',
+      source: { path, formatName: facts.formatName },
+      ...(facts.video && { video: { streamIndex: facts.video.streamIndex } }),
+      ...(facts.audio[0] && { audio: { streamIndex: facts.audio[0].streamIndex } }),
+      durationSeconds: facts.durationSeconds,
+    },
+    { priority: mediaPriority.warmUp, signal },
+  );
+  if (!sanity.decodable) throw new KinoraError('invalid_input', { details: { problem: sanity.problem } });
+  if (!facts.video) return undefined;
+  const access = decideAccess(facts, index);
+  if (access.access === 'mezzanine') return access;
+  return sanity.problem === undefined ? undefined : { reason: sanity.problem, sequential: true };
+};

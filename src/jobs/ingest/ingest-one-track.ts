@@ -1,0 +1,62 @@
+import type { Row } from '../../db/schema.js';
+import { recognitionUnavailable } from '../../domain/tracks/generate-subtitles.js';
+import type { TrackState } from '../../domain/tracks/track-state.js';
+import { KinoraError } from '../../lib/errors.js';
+import type { Plan } from '../../media/plan.js';
+import type { SourceFetcher } from '../../net/fetch-source.js';
+import type { MediaPool } from '../../pool/media-pool.js';
+import type { BlobStore } from '../../storage/blob-store.js';
+import { trackPrefix, trackSourceKey } from '../../storage/keys.js';
+import type { Logger } from '../../telemetry/logger.js';
+import { ingestAudioTrack } from './audio-track.js';
+import { ingestTextTrack } from './text-track.js';
+
+export interface TrackIngestDeps {
+  readonly state: TrackState;
+  readonly blobs: BlobStore;
+  readonly fetcher: SourceFetcher;
+  readonly pool: MediaPool;
+  /** A directory that media processes may write to. */
+  readonly temporaryDir: string;
+  readonly logger: Logger;
+}
+
+export interface TrackIngest {
+  readonly track: Row<'track'>;
+  /** Of the asset that the track belongs to; while that is still preparing, waits until there is one. */
+  readonly plan: () => Promise<Plan>;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * From the address of a track's file to a ready track. Every step leaves its result where the next run finds it.
+ * @throws KinoraError what the fetcher throws; `invalid_input` for a file that is not what it should be
+ */
+export const ingestOneTrack = async (deps: TrackIngestDeps, ingest: TrackIngest): Promise<void> => {
+  const { track } = ingest;
+  if (track.status !== 'preparing') return;
+  try {
+    if (track.text_source === 'generated_vod') await deps.state.fail(track.id, recognitionUnavailable());
+    else await (track.type === 'text' ? ingestTextTrack : ingestAudioTrack)(deps, ingest);
+  } finally {
+    // Deleted meanwhile: what this run wrote after the purge goes too.
+    if (!(await deps.state.find(track.id))) await deps.blobs.deletePrefix(trackPrefix(track.asset_id, track.id));
+  }
+};
+
+/** Stores the file of a track as `trackSourceKey`, unless an earlier run has. */
+export const fetchTrackSource = async (
+  { blobs, fetcher, state }: TrackIngestDeps,
+  track: Row<'track'>,
+  { signal, maxBytes }: { readonly signal: AbortSignal; readonly maxBytes?: number },
+): Promise<void> => {
+  const key = trackSourceKey(track.asset_id, track.id);
+  if (await blobs.stat(key)) return;
+  if (track.url === null) throw new KinoraError('internal_error', { details: { stage: 'the file of a track' } });
+  await fetcher.fetch(track.url, await blobs.resumeWrite(key), {
+    signal,
+    ...(maxBytes !== undefined && { maxBytes }),
+    ...(track.source_validator !== null && { validator: track.source_validator }),
+    onValidator: (validator) => state.saveValidator(track.id, validator),
+  });
+};

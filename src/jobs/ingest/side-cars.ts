@@ -1,0 +1,71 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Row } from '../../db/schema.js';
+import { isKinoraError, KinoraError } from '../../lib/errors.js';
+import type { Plan } from '../../media/plan.js';
+import { ingestOneTrack, type TrackIngestDeps } from './ingest-one-track.js';
+
+/** The work on the tracks of the creation request that goes on beside the ingest of the main input. */
+export interface SideCars {
+  /** Tells the plan that tracks are cut to. */
+  planned(plan: Plan): void;
+  /** Waits a moment for what is nearly done and stops the rest, which goes on by itself when the asset is ready. */
+  settle(): Promise<void>;
+  /** Stops everything. */
+  stop(): Promise<void>;
+}
+
+/** Tracks that are worked on at once. */
+const LANES = 4;
+/** How much later an asset becomes ready, at most, for the sake of tracks that come with it. */
+const GRACE_MS = 2000;
+
+export const startSideCars = (deps: TrackIngestDeps, assetId: string, signal: AbortSignal): SideCars => {
+  const ending = new AbortController();
+  const anyEnd = AbortSignal.any([signal, ending.signal]);
+  let tellPlan: (plan: Plan) => void = () => undefined;
+  const plan = new Promise<Plan>((resolve, reject) => {
+    tellPlan = resolve;
+    anyEnd.addEventListener('abort', () => reject(new KinoraError('cancelled', { cause: anyEnd.reason })));
+  });
+  // Nobody may be waiting for it.
+  plan.catch(() => undefined);
+
+  const work = async (track: Row<'track'>): Promise<void> => {
+    try {
+      await ingestOneTrack(deps, { track, plan: () => plan, signal: anyEnd });
+    } catch (error) {
+      if (anyEnd.aborted) return;
+      deps.logger.warn({ err: error, track_id: track.id }, 'a track of the creation request failed');
+      // The owner of the file should hear of it now. Anything else is tried again when the asset is ready.
+      const isFinal = isKinoraError(error, 'invalid_input') || isKinoraError(error, 'source_unreachable');
+      if (isFinal) await deps.state.fail(track.id, error);
+    }
+  };
+  const workAll = async (): Promise<void> => {
+    const tracks = await deps.state.listPreparing(assetId);
+    const lane = async (): Promise<void> => {
+      for (let next = tracks.shift(); next && !anyEnd.aborted; next = tracks.shift()) await work(next);
+    };
+    await Promise.all(Array.from({ length: LANES }, lane));
+  };
+  const done = workAll().catch((error: unknown) => {
+    // Not the asset's failure: the tracks are still preparing, and their own jobs follow.
+    deps.logger.warn({ err: error }, 'the tracks of the creation request could not be prepared');
+  });
+
+  const stop = async (): Promise<void> => {
+    ending.abort();
+    await done;
+  };
+  return {
+    planned: (known) => tellPlan(known),
+    settle: async () => {
+      const over = new AbortController();
+      const grace = delay(GRACE_MS, undefined, { signal: over.signal }).catch(() => undefined);
+      await Promise.race([done, grace]);
+      over.abort();
+      await stop();
+    },
+    stop,
+  };
+};

@@ -1,0 +1,140 @@
+/** One line of text with its time, seconds on the timeline of the asset. */
+export interface Cue {
+  readonly startSeconds: number;
+  readonly endSeconds: number;
+  /** WebVTT cue settings such as `align:start line:0`; empty when there are none. */
+  readonly settings: string;
+  /** WebVTT cue text: escaped, lines separated by `\n`. */
+  readonly text: string;
+}
+
+export interface Subtitles {
+  readonly format: 'srt' | 'webvtt';
+  /** In order of their start. */
+  readonly cues: readonly Cue[];
+}
+
+/** More is no subtitle file: one cue a second over the longest asset. */
+const MAX_CUES = 50_000;
+const MAX_CUE_CHARACTERS = 4_000;
+/** Hours may be missing, the fraction may be short: both are seen in files that people have. */
+const TIMING =
+  /^\s*(?:(\d{1,4}):)?(\d{1,2}):(\d{1,2})[.,](\d{1,3})\s*-->\s*(?:(\d{1,4}):)?(\d{1,2}):(\d{1,2})[.,](\d{1,3})(?:[ \t]+(.*))?$/;
+const KEPT_TAGS: ReadonlySet<string> = new Set(['b', 'i', 'u']);
+const WEBVTT_TAGS: ReadonlySet<string> = new Set(['b', 'i', 'u', 'c', 'v', 'lang', 'ruby', 'rt']);
+/** Regions are dropped with everything else before the cues, so nothing may refer to one. */
+const CUE_SETTING = /^(vertical|line|position|size|align):[\w%.,+-]+$/;
+
+/**
+ * Reads SubRip or WebVTT, told apart by content (W3C WebVTT; SubRip has no standard). Cue ids, notes, styles and regions are
+ * dropped, so are cues without text or that end before they begin. Undefined when there is no cue at all.
+ */
+export const parseSubtitles = (text: string): Subtitles | undefined => {
+  const lines = text
+    .replace(/^\uFEFF/, '')
+    .replaceAll('\0', '\uFFFD')
+    .split(/\r\n|\r|\n/);
+  const format = /^WEBVTT(?:[ \t]|$)/.test(lines[0] ?? '') ? 'webvtt' : 'srt';
+  const cues: Cue[] = [];
+  for (let at = 0; at < lines.length && cues.length < MAX_CUES; at++) {
+    const timing = TIMING.exec(lines[at]!);
+    if (!timing) continue;
+    const payload: string[] = [];
+    while (at + 1 < lines.length && lines[at + 1]!.trim() !== '' && !TIMING.test(lines[at + 1]!)) {
+      payload.push(lines[++at]!);
+    }
+    // Without an empty line between them, the number of the next SubRip cue looks like text of this one.
+    if (format === 'srt' && TIMING.test(lines[at + 1] ?? '') && /^\s*\d+\s*$/.test(payload.at(-1) ?? '')) payload.pop();
+    const cue = toCue(timing, payload.join('\n').slice(0, MAX_CUE_CHARACTERS), format);
+    if (cue) cues.push(cue);
+  }
+  if (cues.length === 0) return undefined;
+  return { format, cues: cues.sort((a, b) => a.startSeconds - b.startSeconds || a.endSeconds - b.endSeconds) };
+};
+
+const toCue = (timing: RegExpExecArray, payload: string, format: Subtitles['format']): Cue | undefined => {
+  const startSeconds = secondsOf(timing.slice(1, 5));
+  const endSeconds = secondsOf(timing.slice(5, 9));
+  const text = cleanText(payload, format);
+  if (endSeconds <= startSeconds || text === '') return undefined;
+  const settings =
+    format === 'webvtt' ? (timing[9] ?? '').split(/[ \t]+/).filter((part) => CUE_SETTING.test(part)) : [];
+  return { startSeconds, endSeconds, settings: settings.join(' '), text };
+};
+
+const secondsOf = ([hours = '0', minutes = '0', seconds = '0', fraction = '0']: readonly (
+  | string
+  | undefined
+)[]): number => Number(hours) * 3600 + Number(minutes) * 60 + Number(seconds) + Number(fraction.padEnd(3, '0')) / 1000;
+
+/** Keeps the tags that WebVTT players know and escapes every other `<` and `&`. */
+const cleanText = (payload: string, format: Subtitles['format']): string => {
+  const known = format === 'webvtt' ? WEBVTT_TAGS : KEPT_TAGS;
+  // `{\an8}` and its like are positions of another format that players of SubRip understand.
+  const source = format === 'srt' ? payload.replace(/\{\\[^}\n]*\}/g, '') : payload;
+  const cleaned = source.replace(/<[^<>\n]*>|[<>&]/g, (part, at: number) => {
+    if (part === '&') return isEntity(source, at) ? '&' : '&amp;';
+    if (part === '<') return '&lt;';
+    if (part === '>') return '&gt;';
+    const tag = /^<(\/?)([a-z]+)(?:[.\s][^>]*)?>$/i.exec(part);
+    const name = tag?.[2]?.toLowerCase();
+    if (name !== undefined && known.has(name)) return format === 'srt' ? `<${tag![1]}${name}>` : part;
+    if (format === 'webvtt' && /^<(?:\d{2,}:)?\d{2}:\d{2}\.\d{3}>$/.test(part)) return part;
+    // A tag of another format says nothing; `a < b > c` is text.
+    return /^<\/?[a-z][^<>]*>$/i.test(part)
+      ? ''
+      : part.replaceAll('&', '&amp;').replace('<', '&lt;').replace('>', '&gt;');
+  });
+  return cleaned
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '')
+    .join('\n');
+};
+
+/** SubRip knows no entities, but files made from WebVTT have them. */
+const isEntity = (text: string, at: number): boolean =>
+  /^&(?:amp|lt|gt|nbsp|lrm|rlm|quot|apos|#\d{1,7}|#x[0-9a-f]{1,6});/i.test(text.slice(at, at + 12));
+
+/** Moves cues by `-fromSeconds` and keeps what lies within [fromSeconds, untilSeconds), cut at both ends. */
+export const trimCues = (cues: readonly Cue[], fromSeconds: number, untilSeconds: number): Cue[] =>
+  cues
+    .filter((cue) => cue.endSeconds > fromSeconds && cue.startSeconds < untilSeconds)
+    .map((cue) => ({
+      ...cue,
+      startSeconds: Math.max(cue.startSeconds - fromSeconds, 0),
+      endSeconds: Math.min(cue.endSeconds, untilSeconds) - fromSeconds,
+    }))
+    // What is left of less than a millisecond can't be written.
+    .filter((cue) => Math.round(cue.endSeconds * 1000) > Math.round(cue.startSeconds * 1000));
+
+/** A whole WebVTT file. `headers` are lines below `WEBVTT`. */
+export const writeWebvtt = (cues: readonly Cue[], headers: readonly string[] = []): string =>
+  [
+    ['WEBVTT', ...headers].join('\n'),
+    ...cues.map(({ startSeconds, endSeconds, settings, text }) => {
+      const timing = `${timestamp(startSeconds)} --> ${timestamp(endSeconds)}${settings && ` ${settings}`}`;
+      return `${timing}\n${text}`;
+    }),
+    '',
+  ]
+    .join('\n\n')
+    .replace(/\n\n$/, '\n');
+
+const timestamp = (seconds: number): string => {
+  const ms = Math.round(seconds * 1000);
+  const two = (value: number): string => String(value).padStart(2, '0');
+  const rest = `${two(Math.floor(ms / 60_000) % 60)}:${two(Math.floor(ms / 1000) % 60)}.${String(ms % 1000).padStart(3, '0')}`;
+  return `${two(Math.floor(ms / 3_600_000))}:${rest}`;
+};
+
+/**
+ * One segment of an HLS subtitle rendition: every cue that is shown within [fromSeconds, untilSeconds), with its whole time,
+ * so that players know a cue that goes on in the next segment as the same (RFC 8216, 3.5). Times count like those of the
+ * media segments, whose zero is zero.
+ */
+export const webvttSegment = (cues: readonly Cue[], fromSeconds: number, untilSeconds: number): string =>
+  writeWebvtt(
+    cues.filter((cue) => cue.endSeconds > fromSeconds && cue.startSeconds < untilSeconds),
+    ['X-TIMESTAMP-MAP=MPEGTS:0,LOCAL:00:00:00.000'],
+  );
