@@ -79,6 +79,15 @@ export const createWebhookSender = ({ allowPrivate, resolve }: WebhookSenderOpti
         },
       });
       request.once('response', answered);
+      // The connection is no HTTP any more: without a listener nothing would ever be heard of the request.
+      request.once('upgrade', (_, socket) => {
+        socket.destroy();
+        failed(new Error('The receiver switched protocols'));
+      });
+      request.once('socket', (socket) => {
+        // After an early answer the rest of the body may still fail; nobody else listens then, and that would end the process.
+        if (!request.reusedSocket) socket.on('error', () => undefined);
+      });
       // Stays for the life of the request: later failures reach the reader of the body.
       request.on('error', (error) => {
         if (!request.reusedSocket || !wasClosedMeanwhile(error)) return failed(error);

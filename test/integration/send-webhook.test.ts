@@ -128,6 +128,46 @@ describe('a webhook request', () => {
     expect(await nobody.send('http://hooks.example.org/', message)).toEqual({ error: 'The name has no address' });
   });
 
+  it('takes what came of an answer that is cut off, and nothing for none', async () => {
+    const saying = (text: string) => startRaw((socket) => socket.once('data', () => socket.end(text)));
+    const cut = await saying('HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nabc');
+    expect(await sender().send(cut, message)).toMatchObject({ status: 200, body: 'abc' });
+    const unreadable = await saying('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nzz\r\nabc');
+    expect(await sender().send(unreadable, message)).toMatchObject({ status: 200, body: '' });
+    expect(await sender().send(await saying(''), message)).toEqual({ error: 'socket hang up' });
+    const headers = await saying(`HTTP/1.1 200 OK\r\nx-long: ${'a'.repeat(100_000)}\r\n\r\n`);
+    expect(await sender().send(headers, message)).toEqual({ error: expect.stringContaining('overflow') });
+  });
+
+  it('ends when the receiver wants to speak another protocol', async () => {
+    const switching = await startRaw((socket) =>
+      socket.once('data', () =>
+        socket.write('HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n'),
+      ),
+    );
+    expect(await sender().send(switching, message)).toEqual({ error: 'The receiver switched protocols' });
+  });
+
+  it('outlives a receiver that answers before it has read everything, and leaves', async () => {
+    const escaped: unknown[] = [];
+    const note = (error: unknown) => void escaped.push(error);
+    process.on('uncaughtException', note);
+    cleanUps.push(() => process.off('uncaughtException', note));
+    const left: Promise<unknown>[] = [];
+    const hasty = await startRaw((socket) => {
+      socket.pause();
+      socket.write('HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n');
+      left.push(once(socket, 'close'));
+      setTimeout(() => socket.resetAndDestroy(), 10);
+    });
+    // More than the buffers of both sockets hold.
+    const large = { ...message, body: 'x'.repeat(8 * 2 ** 20) };
+    for (let n = 0; n < 3; n++) expect(await sender().send(hasty, large)).toMatchObject({ status: 200 });
+    await Promise.all(left);
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    expect(escaped).toEqual([]);
+  });
+
   it('verifies certificates', async () => {
     let requests = 0;
     const server = createTlsServer(selfSigned, (_, response) => {
