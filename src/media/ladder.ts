@@ -1,5 +1,5 @@
 import { avcCodecs } from './avc.js';
-import type { EncoderSettings, VideoRendition } from './plan.js';
+import type { EncoderSettings, VideoPlan, VideoRendition } from './plan.js';
 import type { Rational, VideoFacts } from './source-facts.js';
 
 export type VideoQuality = 'basic' | 'plus' | 'premium';
@@ -96,7 +96,7 @@ export type Rung = VideoRendition & { readonly kind: 'encode'; readonly encoder:
  */
 export const planLadder = ({ picture, frameRate, quality, maxResolutionTier }: LadderInput): Rung[] => {
   const stored = fitInto(picture, tierBox(maxResolutionTier));
-  const sourceRate = frameRate.num > 0 ? frameRate.num / frameRate.den : 30;
+  const sourceRate = rateOf(frameRate);
   // Measured averages are a little off: 60.01 is 60.
   const frameStep = Math.max(1, Math.ceil(sourceRate / (MAX_FRAME_RATE + 0.5)));
   const rung = (label: (typeof LABELS)[number], size: Size): Rung => {
@@ -147,3 +147,34 @@ export const limitRungs = (rungs: readonly Rung[], bandwidth: number): Rung[] =>
     })
     .reverse();
 };
+
+/**
+ * A size that the ladder does not have: its rate lies between those of its neighbours as its number of pixels does. Smaller
+ * than the top rung.
+ */
+export const planRung = (
+  { renditions, frameRate }: Pick<VideoPlan, 'renditions' | 'frameRate'>,
+  size: Size,
+  quality: VideoQuality,
+): Rung => {
+  const pixels = (of: Size): number => of.width * of.height;
+  const above = renditions.find((rung) => pixels(rung) > pixels(size)) ?? renditions.at(-1)!;
+  const below = renditions.findLast((rung) => pixels(rung) < pixels(size));
+  const least = below ? { pixels: pixels(below), bandwidth: below.bandwidth } : { pixels: 0, bandwidth: 0 };
+  const share = (pixels(size) - least.pixels) / (pixels(above) - least.pixels);
+  const bandwidth = Math.round(least.bandwidth + (above.bandwidth - least.bandwidth) * share);
+  const { preset, crf } = above.encoder ?? below?.encoder ?? ENCODERS[quality];
+  const { frameStep } = above;
+  const level = avcLevel(size, Math.ceil(rateOf(frameRate) / frameStep - 0.01));
+  return {
+    name: `${size.width}x${size.height}`,
+    kind: 'encode',
+    ...size,
+    frameStep,
+    codecs: avcCodecs(HIGH_PROFILE, 0, level),
+    bandwidth,
+    encoder: { preset, crf, maxRate: Math.floor(bandwidth / BANDWIDTH_MARGIN), level },
+  };
+};
+
+const rateOf = ({ num, den }: Rational): number => (num > 0 ? num / den : 30);

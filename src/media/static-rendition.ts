@@ -1,0 +1,94 @@
+import { fitInto, planRung, type Size, type VideoQuality } from './ladder.js';
+import type { Plan, VideoPlan, VideoRendition } from './plan.js';
+
+/** What a static rendition can be asked for as. */
+export type RenditionResolution = 'highest' | 'audio-only' | `${2160 | 1440 | 1080 | 720 | 540 | 480 | 360 | 270}p`;
+
+/** The pictures that are stored have the size of the top rung. */
+export const renditionSource = ({ video, audio }: Plan): RenditionSource => ({
+  picture: video?.renditions.at(-1),
+  hasAudio: audio !== undefined,
+});
+
+/** What an asset offers: the stored picture (after the cap of its tier) and whether it has sound. */
+export interface RenditionSource {
+  readonly picture?: Size | undefined;
+  readonly hasAudio: boolean;
+}
+
+/** One downloadable file to be made. */
+export interface RenditionFile {
+  readonly name: string;
+  readonly ext: 'mp4' | 'm4a';
+  /** Picture size; absent for sound alone. */
+  readonly size?: Size;
+}
+
+export const renditionFileName = (resolution: RenditionResolution): Pick<RenditionFile, 'name' | 'ext'> =>
+  resolution === 'audio-only' ? { name: 'audio.m4a', ext: 'm4a' } : { name: `${resolution}.mp4`, ext: 'mp4' };
+
+/** What a requested rendition becomes; undefined: it is skipped, because it would have to be enlarged or has no stream. */
+export const planRendition = (resolution: RenditionResolution, source: RenditionSource): RenditionFile | undefined => {
+  const file = renditionFileName(resolution);
+  if (resolution === 'audio-only') return source.hasAudio ? file : undefined;
+  if (!source.picture) return undefined;
+  if (resolution === 'highest') return { ...file, size: source.picture };
+  const box = boxOf(Number.parseInt(resolution, 10), source.picture);
+  const { width, height } = source.picture;
+  return width < box.width && height < box.height
+    ? undefined
+    : { ...file, size: fitInto(source.picture, landscapeBox(Number.parseInt(resolution, 10))) };
+};
+
+export type Mp4Support = 'none' | 'capped-1080p' | 'audio-only' | 'audio-only,capped-1080p' | 'standard';
+
+/** The files of the deprecated `mp4_support`; undefined: they can't be made of this asset. */
+export const planMp4Support = (
+  support: Mp4Support,
+  { picture, hasAudio }: RenditionSource,
+): RenditionFile[] | undefined => {
+  const sound = { name: 'audio.m4a', ext: 'm4a' } as const;
+  const video = (name: string, lines: number): RenditionFile => ({
+    name,
+    ext: 'mp4',
+    size: fitInto(picture!, landscapeBox(lines)),
+  });
+  const exceeds = (lines: number): boolean => {
+    const box = boxOf(lines, picture!);
+    return picture!.width > box.width || picture!.height > box.height;
+  };
+  if (support === 'none') return [];
+  if (support === 'audio-only') return hasAudio ? [sound] : undefined;
+  if (!picture) return [sound];
+  if (support === 'standard') {
+    return [
+      video('low.mp4', 360),
+      ...(exceeds(360) ? [video('medium.mp4', 540)] : []),
+      ...(exceeds(540) ? [video('high.mp4', 1080)] : []),
+    ];
+  }
+  const capped = video('capped-1080p.mp4', 1080);
+  return support === 'capped-1080p' || !hasAudio ? [capped] : [capped, sound];
+};
+
+/** A rung that differs by no more is the same picture: its size was rounded once instead of twice. */
+const SAME_SIZE_PIXELS = 2;
+
+/**
+ * The rendition that the pictures of a file come from: the rung of the ladder with that size, whose segments viewers may have
+ * asked for already, else one between its neighbours.
+ */
+export const chooseVideoRendition = (video: VideoPlan, size: Size, quality: VideoQuality): VideoRendition => {
+  const isSame = ({ width, height }: Size): boolean =>
+    Math.abs(width - size.width) <= SAME_SIZE_PIXELS && Math.abs(height - size.height) <= SAME_SIZE_PIXELS;
+  return video.renditions.find(isSame) ?? planRung(video, size, quality);
+};
+
+/** 16:9 with so many lines. */
+const landscapeBox = (lines: number): Size => ({ width: (lines * 16) / 9, height: lines });
+
+/** Turned for portrait. */
+const boxOf = (lines: number, picture: Size): Size => {
+  const { width, height } = landscapeBox(lines);
+  return picture.height > picture.width ? { width: height, height: width } : { width, height };
+};
