@@ -19,6 +19,7 @@ import { createIngestState } from './domain/assets/ingest-state.js';
 import type { DomainContext } from './domain/context.js';
 import { createAccessCheck } from './domain/playback/check-access.js';
 import { createPlayableFinder } from './domain/playback/find-playable.js';
+import { createArtifactUrls } from './domain/signing/artifact-urls.js';
 import { createTrackState } from './domain/tracks/track-state.js';
 import { createUploadUrls } from './domain/uploads/upload-url.js';
 import { createUploadWriters } from './domain/uploads/upload-writer.js';
@@ -159,6 +160,7 @@ export const createKinora = async (config: Config, overrides: Overrides = {}): P
 
     const images = createImageProducer({ store, pool, blobs, clock });
     const imageUrl = config.imageUrl ?? config.publicUrl;
+    const streamUrl = config.streamUrl ?? config.publicUrl;
 
     const playables = createPlayableFinder(database, clock);
     const installationSecret = await getInstallationSecret(database.queryable);
@@ -171,10 +173,12 @@ export const createKinora = async (config: Config, overrides: Overrides = {}): P
     const deliveries = createDeliveryCounter({ database, clock, logger });
     phases.push({ name: 'delivery counter', end: () => deliveries.stop() });
     const queue = createQueue(database);
+    const artifactUrls = createArtifactUrls(installationSecret, () => config.streamUrl ?? url);
     const context: DomainContext = {
       database,
       queue,
       clock,
+      artifactUrls,
       onAssetDeleted: (assetId, playbackIds) => {
         playables.forget(assetId);
         for (const playbackId of playbackIds) playables.forget(playbackId);
@@ -203,7 +207,15 @@ export const createKinora = async (config: Config, overrides: Overrides = {}): P
       },
       streamPlugin: async (scope) => {
         await scope.register(sampleRoute(samplePath));
-        await scope.register(streamRoutes({ playables, access: accessCheck, segments: producer, deliveries }));
+        await scope.register(
+          streamRoutes({
+            playables,
+            access: accessCheck,
+            segments: producer,
+            deliveries,
+            ...(streamUrl && { streamUrl }),
+          }),
+        );
         await scope.register(imageRoutes({ playables, access: accessCheck, images, ...(imageUrl && { imageUrl }) }));
       },
     });

@@ -1,5 +1,5 @@
-import { ENCODING_TIER, unixSeconds } from './serialize.js';
-import { withoutNulls } from './wire.js';
+import { ENCODING_TIER } from './serialize.js';
+import { unixSeconds, withoutNulls } from './wire.js';
 
 /** What an asset has been delivered in a window; the asset may be gone. */
 export interface DeliveryReport {

@@ -1,4 +1,4 @@
-import { unixSeconds } from './serialize.js';
+import { unixSeconds } from './wire.js';
 
 export interface SigningKeyRecord {
   readonly id: string;

@@ -1,5 +1,4 @@
-import { unixSeconds } from './serialize.js';
-import { withoutNulls } from './wire.js';
+import { unixSeconds, withoutNulls } from './wire.js';
 
 export interface VocabularyRecord {
   readonly id: string;

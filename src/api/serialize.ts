@@ -1,5 +1,6 @@
+import { type ShotsView, serializeShots } from './serialize-shots.js';
 import { serializeTrack, type TrackRecord, trackRank } from './serialize-track.js';
-import { type Wire, withoutNulls } from './wire.js';
+import { unixSeconds, type Wire, withoutNulls } from './wire.js';
 
 /** What the serializers read of the stored rows. Absent values are left out of answers, never written as null. */
 export interface AssetRecord {
@@ -27,6 +28,7 @@ export interface AssetRecord {
   readonly max_stored_resolution: string | null;
   readonly max_stored_frame_rate: number | null;
   readonly thumbnail_time: number | null;
+  readonly generate_shots: boolean;
 }
 
 export interface PlaybackIdRecord {
@@ -40,6 +42,14 @@ export interface AssetView {
   readonly asset: AssetRecord;
   readonly playbackIds: readonly PlaybackIdRecord[];
   readonly tracks: readonly TrackRecord[];
+  readonly master?: MasterView | undefined;
+  readonly shots?: ShotsView | undefined;
+}
+
+export interface MasterView {
+  readonly status: 'preparing' | 'ready' | 'errored';
+  /** Signed; of a ready one. */
+  readonly url?: string;
 }
 
 export interface InputRecord {
@@ -47,11 +57,9 @@ export interface InputRecord {
   readonly file: object | null;
 }
 
-export const unixSeconds = (time: Date): string => String(Math.floor(time.getTime() / 1000));
-
 export const ENCODING_TIER = { basic: 'baseline', plus: 'smart', premium: 'premium' } as const;
 
-export const serializeAsset = ({ asset, playbackIds, tracks }: AssetView): Wire =>
+export const serializeAsset = ({ asset, playbackIds, tracks, master, shots }: AssetView): Wire =>
   withoutNulls({
     id: asset.id,
     status: asset.status,
@@ -59,6 +67,7 @@ export const serializeAsset = ({ asset, playbackIds, tracks }: AssetView): Wire 
     progress: { state: asset.progress_state, progress: asset.progress },
     playback_ids: playbackIds.length > 0 ? playbackIds.map(serializePlaybackId) : undefined,
     master_access: asset.master_access,
+    master,
     mp4_support: asset.mp4_support,
     normalize_audio: asset.normalize_audio,
     encoding_tier: ENCODING_TIER[asset.video_quality],
@@ -72,6 +81,8 @@ export const serializeAsset = ({ asset, playbackIds, tracks }: AssetView): Wire 
     meta: asset.meta,
     non_standard_input_reasons: asset.non_standard_input_reasons,
     thumbnail_time: asset.thumbnail_time,
+    generate_shots: asset.generate_shots ? true : undefined,
+    shots: shots && serializeShots(shots),
     ...(asset.status === 'errored' && { errors: asset.error }),
     ...(asset.status === 'ready' && {
       duration: asset.duration_seconds,

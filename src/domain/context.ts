@@ -1,12 +1,14 @@
 import type { Database } from '../db/database.js';
 import type { Clock } from '../lib/clock.js';
 import type { Queue } from '../queue/queue.js';
+import type { ArtifactUrls } from './signing/artifact-urls.js';
 
 /** What the operations of the domain work with. */
 export interface DomainContext {
   readonly database: Database;
   readonly queue: Queue;
   readonly clock: Clock;
+  readonly artifactUrls: ArtifactUrls;
   /** Called after the commit, so that caches forget what may no longer be served. */
   onAssetDeleted(assetId: string, playbackIds: readonly string[]): void;
   /** A track was added, changed or removed. */

@@ -25,6 +25,7 @@ import { FILE_PREFIXES, uploadAddress } from './upload/upload-address.js';
 import { assetRoutes } from './video/assets.js';
 import { deliveryUsageRoutes } from './video/delivery-usage.js';
 import { drmConfigurationRoutes } from './video/drm-configurations.js';
+import { masterAndShotsRoutes } from './video/master-and-shots.js';
 import { playbackIdRoutes } from './video/playback-ids.js';
 import { playbackRestrictionRoutes } from './video/playback-restrictions.js';
 import { trackRoutes } from './video/tracks.js';
@@ -91,6 +92,7 @@ export const createApp = (deps: AppDeps): FastifyInstance => {
   const route = operationRoutes(app, createAuthenticate(deps.database, deps.clock), limitRate);
   assetRoutes(route, deps);
   playbackIdRoutes(route, deps);
+  masterAndShotsRoutes(route, deps);
   trackRoutes(route, deps);
   signingKeyRoutes(route, deps);
   playbackRestrictionRoutes(route, deps);

@@ -10,6 +10,7 @@ import { bootstrap } from '#kinora/domain/access/bootstrap.js';
 import { createEnvironment } from '#kinora/domain/access/environments.js';
 import { createToken, revokeToken } from '#kinora/domain/access/tokens.js';
 import type { DomainContext } from '#kinora/domain/context.js';
+import { createArtifactUrls } from '#kinora/domain/signing/artifact-urls.js';
 import { createUploadUrls } from '#kinora/domain/uploads/upload-url.js';
 import { createUploadWriters } from '#kinora/domain/uploads/upload-writer.js';
 import { createApp } from '#kinora/http/app.js';
@@ -60,6 +61,7 @@ export const startApi = async ({
     database,
     queue: createQueue(database),
     clock,
+    artifactUrls: createArtifactUrls(await getInstallationSecret(database.queryable), () => origin),
     onAssetDeleted: (assetId, playbackIds) => void forgotten.push({ assetId, playbackIds }),
     onTracksChanged: (assetId) => void forgotten.push({ tracksOf: assetId }),
     onPlaybackIdDeleted: (playbackId) => void forgotten.push({ playbackId }),

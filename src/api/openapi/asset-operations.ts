@@ -1,7 +1,13 @@
 import { Type } from 'typebox';
 import { list, listWithCursor, one } from '../schemas/answer.js';
-import { CreateAssetBody, UpdateAssetBody } from '../schemas/asset.js';
-import { AssetAnswer, InputInfoAnswer, PlaybackIdAnswer, PlaybackIdOwnerAnswer } from '../schemas/asset-answer.js';
+import { CreateAssetBody, MasterAccessBody, UpdateAssetBody } from '../schemas/asset.js';
+import {
+  AssetAnswer,
+  InputInfoAnswer,
+  PlaybackIdAnswer,
+  PlaybackIdOwnerAnswer,
+  ShotsAnswer,
+} from '../schemas/asset-answer.js';
 import { NewPlaybackId } from '../schemas/playback-id.js';
 import { type Description, pagingWithCursor } from './description.js';
 
@@ -47,6 +53,29 @@ export const assetOperations = {
     summary: 'Delete an asset',
     details: 'Its playback ids stop to work at once. Clips made from it stay.',
   },
+  updateMasterAccess: {
+    ...assets,
+    summary: 'Give or take away access to the master',
+    details:
+      'The best version of the whole asset as one file, at an address that is good for 24 hours from the moment it is there.',
+    body: MasterAccessBody,
+    example: { master_access: 'temporary' },
+    answer: one(AssetAnswer),
+  },
+  createShots: {
+    ...assets,
+    summary: 'Find the shots of an asset',
+    details: 'Where one camera position ends and the next begins, with a sheet of pictures of each.',
+    body: 'none',
+    answer: one(ShotsAnswer),
+  },
+  getShots: {
+    ...assets,
+    summary: 'Read the state of the shots',
+    details: 'The address of the list is good for 24 hours and renewed with each answer.',
+    answer: one(ShotsAnswer),
+  },
+  deleteShots: { ...assets, summary: 'Remove the shots' },
   deleteThumbnailTime: { ...assets, summary: 'Go back to the default time of thumbnails' },
   getInputInfo: {
     ...assets,

@@ -63,7 +63,7 @@ const StaticRenditionAnswer = Fields(
   { title: 'StaticRendition' },
 );
 
-const ShotsAnswer = Fields(
+export const ShotsAnswer = Fields(
   {
     status: Enum(['pending', 'completed', 'errored', 'skipped', 'deleted']),
     created_at: Optional(unixSeconds()),

@@ -66,6 +66,10 @@ export const CreateAssetBody = Type.Object({
 export type CreateAssetBody = Static<typeof CreateAssetBody>;
 export type VideoQuality = NonNullable<CreateAssetBody['video_quality']>;
 
+/** Body of PUT /video/v1/assets/{id}/master-access. */
+export const MasterAccessBody = Type.Object({ master_access: Type.Enum(['none', 'temporary']) });
+export type MasterAccessBody = Static<typeof MasterAccessBody>;
+
 /** Body of PATCH /video/v1/assets/{id}; an empty text clears. */
 export const UpdateAssetBody = Type.Object({
   passthrough: Type.Optional(passthrough()),

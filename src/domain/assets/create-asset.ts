@@ -66,6 +66,7 @@ export const insertNewAsset = async (
     max_resolution_tier: request.maxResolutionTier,
     mp4_support: request.mp4Support,
     master_access: request.masterAccess,
+    generate_shots: request.generateShots,
     normalize_audio: request.normalizeAudio,
     is_test: request.test,
     passthrough: request.passthrough ?? null,

@@ -1,6 +1,7 @@
 import { findAssetById, findEnvironmentOf, lockAsset, removeAsset } from '../../db/tables/asset.js';
 import { isSourceUsed, lockSourceUses } from '../../db/tables/clip.js';
 import { listPlaybackIds } from '../../db/tables/playback-id.js';
+import { findShots } from '../../db/tables/shots.js';
 import { listTracks } from '../../db/tables/track.js';
 import { keepDeletedAsset } from '../../db/tables/usage.js';
 import { KinoraError } from '../../lib/errors.js';
@@ -8,6 +9,8 @@ import { isId } from '../../lib/ids.js';
 import type { DomainContext } from '../context.js';
 import { recordAssetEvent } from '../events/record-asset-event.js';
 import { INGEST_TRACK_QUEUE } from '../tracks/create-track.js';
+import { cancelMaster } from './master-access.js';
+import { SHOTS_QUEUE } from './shots.js';
 
 /**
  * Removes an asset in any state: its rows at once, a running ingest is stopped, files follow in the background.
@@ -22,6 +25,9 @@ export const deleteAsset = async (context: DomainContext, environmentId: string,
     await keepDeletedAsset(tx, assetId, context.clock.now());
     const used = await lockSourceUses(tx, assetId);
     const tracks = await listTracks(tx, [assetId]);
+    await cancelMaster(context, tx, (await findAssetById(tx, assetId))!);
+    const shots = await findShots(tx, assetId);
+    if (shots) await context.queue.cancel(SHOTS_QUEUE, shots.order_id, tx);
     await removeAsset(tx, assetId);
     await context.queue.cancel('ingest', assetId, tx);
     for (const { id, status } of tracks)

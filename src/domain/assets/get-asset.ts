@@ -4,10 +4,12 @@ import type { Row } from '../../db/schema.js';
 import { findAsset } from '../../db/tables/asset.js';
 import { listAssetInputs } from '../../db/tables/asset-input.js';
 import { listPlaybackIds } from '../../db/tables/playback-id.js';
+import { listShots } from '../../db/tables/shots.js';
 import { listTracks } from '../../db/tables/track.js';
 import { KinoraError } from '../../lib/errors.js';
 import { isId } from '../../lib/ids.js';
 import type { DomainContext } from '../context.js';
+import { viewMaster, viewShots } from './artifacts.js';
 
 /** @throws KinoraError `not_found` for unknown, malformed and other environments' ids alike */
 const getAssetRow = async (db: Queryable, environmentId: string, assetId: string): Promise<Row<'asset'>> => {
@@ -17,7 +19,11 @@ const getAssetRow = async (db: Queryable, environmentId: string, assetId: string
 };
 
 /** What belongs to each asset, fetched for all of them at once. */
-export const viewAssets = async (db: Queryable, assets: readonly Row<'asset'>[]): Promise<AssetView[]> => {
+export const viewAssets = async (
+  context: Pick<DomainContext, 'clock' | 'artifactUrls'>,
+  db: Queryable,
+  assets: readonly Row<'asset'>[],
+): Promise<AssetView[]> => {
   const ids = assets.map(({ id }) => id);
   const playbackIds = await listPlaybackIds(db, ids);
   // Only the answers about ready assets show tracks.
@@ -26,17 +32,20 @@ export const viewAssets = async (db: Queryable, assets: readonly Row<'asset'>[])
     db,
     ready.map(({ id }) => id),
   );
+  const shots = await listShots(db, ids);
   return assets.map((asset) => ({
     asset,
     playbackIds: playbackIds.filter(({ asset_id }) => asset_id === asset.id),
     tracks: tracks.filter(({ asset_id }) => asset_id === asset.id),
+    master: viewMaster(context, asset),
+    shots: shots.filter(({ asset_id }) => asset_id === asset.id).map((row) => viewShots(context, row))[0],
   }));
 };
 
 /** @throws KinoraError `not_found` */
 export const getAsset = async (context: DomainContext, environmentId: string, assetId: string): Promise<AssetView> => {
   const db = context.database.queryable;
-  const [view] = await viewAssets(db, [await getAssetRow(db, environmentId, assetId)]);
+  const [view] = await viewAssets(context, db, [await getAssetRow(db, environmentId, assetId)]);
   return view!;
 };
 

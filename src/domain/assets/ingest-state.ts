@@ -52,7 +52,9 @@ export interface IngestState {
   fail(assetId: string, error: unknown): Promise<void>;
 }
 
-export const createIngestState = (context: Pick<DomainContext, 'database' | 'clock' | 'queue'>): IngestState => {
+export const createIngestState = (
+  context: Pick<DomainContext, 'database' | 'clock' | 'queue' | 'artifactUrls'>,
+): IngestState => {
   const { database, clock } = context;
   const db = database.queryable;
   return {
@@ -72,7 +74,7 @@ export const createIngestState = (context: Pick<DomainContext, 'database' | 'clo
         const isNews = (await findAssetById(tx, assetId))?.non_standard_input_reasons === null;
         const change = { non_standard_input_reasons: JSON.stringify(reasons) };
         if ((await updatePreparing(tx, assetId, change)) && isNews) {
-          await recordAssetEvent({ clock }, tx, 'video.asset.non_standard_input_detected', assetId);
+          await recordAssetEvent(context, tx, 'video.asset.non_standard_input_detected', assetId);
         }
       }),
     setProgress: async (assetId, state, percent) => {
@@ -91,7 +93,7 @@ export const createIngestState = (context: Pick<DomainContext, 'database' | 'clo
         if (!changed) return false;
         await insertTracks(tx, trackRows(assetId, ready, await listTracks(tx, [assetId])));
         await announceSideCars(context, tx, assetId);
-        await recordAssetEvent({ clock }, tx, 'video.asset.ready', assetId);
+        await recordAssetEvent(context, tx, 'video.asset.ready', assetId);
         await startLateWork(context, tx, assetId);
         return true;
       }),
@@ -103,7 +105,7 @@ export const createIngestState = (context: Pick<DomainContext, 'database' | 'clo
           progress: -1,
           error: JSON.stringify(assetErrors(error)),
         });
-        if (changed) await recordAssetEvent({ clock }, tx, 'video.asset.errored', assetId);
+        if (changed) await recordAssetEvent(context, tx, 'video.asset.errored', assetId);
       }),
   };
 };

@@ -2,17 +2,21 @@ import type { Transaction } from '../../db/database.js';
 import { findAssetById } from '../../db/tables/asset.js';
 import type { DomainContext } from '../context.js';
 import { startGeneratedSubtitles } from '../tracks/generate-subtitles.js';
+import { orderMaster } from './master-access.js';
+import { orderShots } from './shots.js';
 
 /**
  * Begins what an asset was asked for at its creation and can only be made of a ready one; in the transaction that makes it
  * ready, after that event. None of it makes the asset less ready when it fails.
  */
 export const startLateWork = async (
-  context: Pick<DomainContext, 'clock' | 'queue'>,
+  context: Pick<DomainContext, 'clock' | 'queue' | 'artifactUrls'>,
   tx: Transaction,
   assetId: string,
 ): Promise<void> => {
   const asset = await findAssetById(tx, assetId);
   if (!asset) return;
+  if (asset.master_access === 'temporary') await orderMaster(context, tx, assetId);
+  if (asset.generate_shots) await orderShots(context, tx, asset);
   await startGeneratedSubtitles(context, tx, asset);
 };

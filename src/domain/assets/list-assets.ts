@@ -34,7 +34,7 @@ export const listAssets = async (
   const last = page.at(-1);
   const more = last !== undefined && rows.length > page.length;
   return {
-    assets: await viewAssets(db, page),
+    assets: await viewAssets(context, db, page),
     nextCursor: more ? encodeCursor({ createdAt: last.created_at, seq: last.seq }) : null,
   };
 };

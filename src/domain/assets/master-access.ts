@@ -1,14 +1,13 @@
-import type { MasterView } from '../../api/serialize.js';
+import type { AssetView } from '../../api/serialize.js';
 import type { Transaction } from '../../db/database.js';
 import type { Row } from '../../db/schema.js';
 import { findAssetById, lockAssetForUpdate } from '../../db/tables/asset.js';
 import { setMaster, updateMaster } from '../../db/tables/master.js';
 import { KinoraError } from '../../lib/errors.js';
 import { isId, newId } from '../../lib/ids.js';
-import type { AssetView } from '../../api/serialize.js';
 import type { DomainContext } from '../context.js';
 import { recordAssetEvent } from '../events/record-asset-event.js';
-import type { Artifact } from '../signing/artifact-urls.js';
+import { expirySeconds } from './artifacts.js';
 import { viewAssets } from './get-asset.js';
 
 /** Makes the file of a master. */
@@ -20,8 +19,6 @@ export interface MasterOrder {
   readonly assetId: string;
   readonly masterId: string;
 }
-
-const LIFETIME_MS = 24 * 3600_000;
 
 type Context = Pick<DomainContext, 'clock' | 'queue' | 'artifactUrls'>;
 type MasterRow = Pick<Row<'asset'>, 'id' | 'master_id' | 'resolution_tier'>;
@@ -45,7 +42,8 @@ export const setMasterAccess = (
     if (access === 'none') await endMaster(context, tx, asset);
     else if (asset.status === 'preparing') await setMaster(tx, assetId, { ...NO_MASTER, master_access: 'temporary' });
     // What failed may be tried again.
-    else if (asset.master_access === 'none' || asset.master_status === 'errored') await orderMaster(context, tx, assetId);
+    else if (asset.master_access === 'none' || asset.master_status === 'errored')
+      await orderMaster(context, tx, assetId);
     const [view] = await viewAssets(context, tx, [(await findAssetById(tx, assetId))!]);
     return view!;
   });
@@ -109,27 +107,3 @@ export const expireMaster = (context: DomainContext, { assetId, masterId }: Mast
     if (await updateMaster(tx, assetId, { masterId, from: 'ready' }, change))
       await recordAssetEvent(context, tx, 'video.asset.master.deleted', assetId);
   });
-
-const expirySeconds = (readyAt: Date): number => Math.ceil((readyAt.getTime() + LIFETIME_MS) / 1000);
-
-/** Sound alone has a name of its own. */
-export const masterFile = ({ resolution_tier: tier }: Pick<MasterRow, 'resolution_tier'>): string =>
-  tier === 'audio-only' ? 'master.m4a' : 'master.mp4';
-
-/** The master as signed addresses name it; undefined when there is none. */
-export const masterArtifact = (asset: MasterRow): Artifact | undefined =>
-  asset.master_id === null
-    ? undefined
-    : { kind: 'master', assetId: asset.id, version: asset.master_id, file: masterFile(asset) };
-
-/** Undefined without access. */
-export const viewMaster = (
-  { artifactUrls }: Pick<DomainContext, 'artifactUrls'>,
-  asset: Row<'asset'>,
-): MasterView | undefined => {
-  if (asset.master_access === 'none' || asset.status === 'errored') return undefined;
-  const artifact = masterArtifact(asset);
-  return artifact && asset.master_ready_at
-    ? { status: 'ready', url: artifactUrls.urlOf(artifact, expirySeconds(asset.master_ready_at)) }
-    : { status: asset.master_status ?? 'preparing' };
-};

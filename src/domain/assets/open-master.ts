@@ -5,7 +5,7 @@ import { isId } from '../../lib/ids.js';
 import type { BlobStore } from '../../storage/blob-store.js';
 import { masterKey } from '../../storage/keys.js';
 import type { DomainContext } from '../context.js';
-import { masterArtifact } from './master-access.js';
+import { masterArtifact } from './artifacts.js';
 
 export interface OpenedFile {
   readonly path: string;

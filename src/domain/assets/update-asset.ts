@@ -56,7 +56,7 @@ const changeAsset = async (
       await updateAssetRow(tx, assetId, changed);
       await recordAssetEvent(context, tx, 'video.asset.updated', assetId);
     }
-    const [view] = await viewAssets(tx, [changed]);
+    const [view] = await viewAssets(context, tx, [changed]);
     return view!;
   });
 };

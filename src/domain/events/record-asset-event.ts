@@ -10,14 +10,14 @@ import { recordEvent } from './record-event.js';
 
 /** Records an event about an asset as it now is in the transaction. Before a deletion: call it while the row is there. */
 export const recordAssetEvent = async (
-  context: Pick<DomainContext, 'clock'>,
+  context: Pick<DomainContext, 'clock' | 'artifactUrls'>,
   tx: Transaction,
   type: EventType,
   assetId: string,
 ): Promise<void> => {
   const row = await findAssetById(tx, assetId);
   if (!row) return;
-  const [view] = await viewAssets(tx, [row]);
+  const [view] = await viewAssets(context, tx, [row]);
   const object = { type: 'asset', id: assetId } as const;
   await recordEvent(context, tx, { environmentId: row.environment_id, type, object, data: serializeAssetEvent(view!) });
 };
