@@ -41,6 +41,18 @@ describe('a browser', () => {
     expect((await fetch(url, { method: 'OPTIONS' })).status).toBe(204);
   });
 
+  it('may send from a public page to a server of a private network, if its origin may', async () => {
+    const { url } = await create(STUDIO);
+    for (const [origin, expected] of [
+      [STUDIO, 'true'],
+      ['https://elsewhere.example', null],
+    ] as const) {
+      const headers = { origin, 'access-control-request-private-network': 'true' };
+      const answer = await fetch(url, { method: 'OPTIONS', headers });
+      expect(answer.headers.get('access-control-allow-private-network')).toBe(expected);
+    }
+  });
+
   it.each<[string | undefined, string, string | undefined]>([
     [undefined, STUDIO, '*'],
     ['*', 'null', '*'],

@@ -384,12 +384,16 @@ describe('a request to an upload address', () => {
 
   it('by another method: 405', async () => {
     const upload = await create();
-    for (const method of ['GET', 'DELETE']) {
+    for (const method of ['GET', 'DELETE', 'PROPFIND', 'QUERY', 'MKCOL']) {
       const answer = await fetch(upload.url, { method });
       expect(answer.headers.get('allow')).toBe('PUT, POST, PATCH, OPTIONS');
       await expectError(answer, 405, 'method_not_allowed', ['Method not allowed']);
     }
     expect((await fetch(upload.url, { method: 'HEAD' })).status).toBe(405);
+    // What is refused here stays unknown elsewhere.
+    expect((await fetch(api.origin, { method: 'PROPFIND' })).status).toBe(404);
+    expect((await api.call('PROPFIND', '/video/v1/uploads')).status).toBe(405);
+    expect((await api.call('PROPFIND', '/video/v1/nothing')).status).toBe(404);
   });
 
   it.each(['video/*', 'application/json', 'multipart/form-data', '', 'no type at all', 'text/plain; charset="'])(

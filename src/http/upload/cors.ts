@@ -1,3 +1,5 @@
+import type { IncomingHttpHeaders } from 'node:http';
+
 const ALLOWED_HEADERS = ['Content-Type', 'Content-Range'];
 const MAX_AGE_SECONDS = 3600;
 
@@ -18,14 +20,18 @@ export const corsHeaders = (
   return { ...vary, 'access-control-allow-origin': origin, ...exposed };
 };
 
-/** In addition, for `OPTIONS`. @param requested the `Access-Control-Request-Headers` */
-export const preflightHeaders = (requested: string | undefined, methods: string): Record<string, string> => {
-  const names = (requested ?? '').split(',').map((name) => name.trim());
+/** In addition, for `OPTIONS`. @param request the headers of the question */
+export const preflightHeaders = (request: IncomingHttpHeaders, methods: string): Record<string, string> => {
+  const names = (request['access-control-request-headers'] ?? '').split(',').map((name) => name.trim());
   const others = names.filter((name) => name !== '' && !ALLOWED_HEADERS.some((known) => equal(known, name)));
   return {
     'access-control-allow-methods': methods,
     'access-control-allow-headers': [...ALLOWED_HEADERS, ...others].join(', '),
     'access-control-max-age': String(MAX_AGE_SECONDS),
+    // A page of the internet may send to a server of the local network: the address is a secret that it was given.
+    ...(request['access-control-request-private-network'] === 'true' && {
+      'access-control-allow-private-network': 'true',
+    }),
   };
 };
 

@@ -1,3 +1,4 @@
+import { METHODS } from 'node:http';
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import type { Database } from '../../db/database.js';
 import type { Row } from '../../db/schema.js';
@@ -26,6 +27,8 @@ type UploadRequest = FastifyRequest<{ Params: { uploadId: string }; Querystring:
 
 /** A sender that is refused may still send for so long: a browser reads the answer only when it has sent everything. */
 const REFUSED_BODY_MS = 60_000;
+
+const USUAL_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'POST', 'PATCH', 'DELETE']);
 
 /** How a file is sent. */
 interface Protocol {
@@ -63,6 +66,9 @@ export const uploadAddress = (deps: UploadAddressDeps): FastifyPluginAsync => {
     },
   };
   return async (scope) => {
+    // So that every method that there is gets as far as the refusal, before a body is read.
+    for (const method of METHODS)
+      if (!USUAL_METHODS.has(method)) scope.addHttpMethod(method, { overrideExisting: true });
     for (const protocol of [put, tus]) await scope.register(addressOf(protocol, deps));
   };
 };
@@ -103,8 +109,7 @@ const addressOf = (protocol: Protocol, { database, urls }: UploadAddressDeps): F
       }
       if (request.method === 'OPTIONS') {
         const allowed = !upload || reply.hasHeader('access-control-allow-origin');
-        const requested = request.headers['access-control-request-headers'] as string | undefined;
-        if (allowed) reply.headers(preflightHeaders(requested, methods));
+        if (allowed) reply.headers(preflightHeaders(request.headers, methods));
         reply.code(204).headers(protocol.options).send();
         return undefined;
       }
@@ -119,7 +124,7 @@ const addressOf = (protocol: Protocol, { database, urls }: UploadAddressDeps): F
     };
 
     scope.route<{ Params: { uploadId: string }; Querystring: Record<string, unknown> }>({
-      method: ['GET', 'HEAD', 'OPTIONS', 'PUT', 'POST', 'PATCH', 'DELETE'],
+      method: METHODS,
       url: `${protocol.prefix}:uploadId`,
       exposeHeadRoute: false,
       config: { receivesFiles: true },
