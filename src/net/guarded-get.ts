@@ -81,6 +81,11 @@ const openResponse = (url: URL, { connectLimitMs, idleLimitMs, ...options }: Ope
     });
     request.setTimeout(idleLimitMs, () => request.destroy(new Error('The origin fell silent')));
     request.once('response', resolve);
+    // The connection is no HTTP any more: without a listener nothing would ever be heard of the request.
+    request.once('upgrade', (_, socket) => {
+      socket.destroy();
+      reject(new Error('The origin switched protocols'));
+    });
     // Stays for the life of the request: later failures reach the reader of the body.
     request.on('error', reject);
     request.end();

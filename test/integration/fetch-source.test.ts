@@ -293,6 +293,13 @@ describe('source fetcher', () => {
     await write.discard();
   });
 
+  it('gives up on an origin that switches protocols', async () => {
+    const { origin, fetch } = await start(({ socket }) =>
+      socket.write('HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n'),
+    );
+    await expect(fetch(`${origin.url}/v.mp4`)).rejects.toMatchObject({ code: 'source_unreachable' });
+  });
+
   it('gives up on an origin that falls silent', async () => {
     const silent = await start(
       (request, response) => {
