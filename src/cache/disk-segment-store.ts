@@ -199,12 +199,14 @@ export const createSegmentStore = async (options: SegmentStoreOptions): Promise<
   };
 
   /** Productions of what is removed can no longer commit. */
-  const endFlights = (isRemoved: (entry: Running) => boolean): void => {
-    for (const entry of running) {
-      if (!isRemoved(entry)) continue;
-      removed.add(entry.flight);
-      entry.flight.abort(new KinoraError('not_found'));
+  const endFlights = async (isRemoved: (entry: Running) => boolean): Promise<void> => {
+    const ended = [...running].filter(isRemoved);
+    for (const { flight } of ended) {
+      removed.add(flight);
+      flight.abort(new KinoraError('not_found'));
     }
+    // Whoever is just writing a file would make its directory again, or keep it from being removed.
+    await Promise.all(ended.map(({ done }) => done));
   };
 
   if (index.totalBytes > maxBytes) await evict(maxBytes * EVICT_TO);
@@ -231,12 +233,13 @@ export const createSegmentStore = async (options: SegmentStoreOptions): Promise<
     },
     async removeAsset(assetId) {
       const prefix = `${assetPath(assetId)}/`;
-      endFlights((entry) => entry.assetId === assetId);
+      await endFlights((entry) => entry.assetId === assetId);
       for (const path of [...index.paths()]) if (path.startsWith(prefix)) index.remove(path);
-      await rm(join(dir, assetPath(assetId)), { recursive: true, force: true });
+      // Again for a file of a request that came too late to be ended above.
+      await rm(join(dir, assetPath(assetId)), { recursive: true, force: true, maxRetries: 5 });
     },
     async removeRendition(assetId, rendition) {
-      endFlights((entry) => entry.assetId === assetId && entry.rendition === rendition);
+      await endFlights((entry) => entry.assetId === assetId && entry.rendition === rendition);
       for (const path of [...index.paths()]) if (isOfRendition(path, assetId, rendition)) await discard(path);
     },
     async stop() {

@@ -300,3 +300,23 @@ const killAfter = async (child: ChildProcess, count: number): Promise<string[]> 
   expect(files.length).toBeGreaterThanOrEqual(count);
   return files;
 };
+
+test('an asset is removed while its files are written, and nothing of it stays', async () => {
+  for (let round = 0; round < 10; round++) {
+    let commits = 0;
+    const first = keyOf('0.m4s');
+    const busy: Producer = async (production) => {
+      // Finishes what it does although nobody wants it any more, as a process does that is told too late.
+      for (let number = 1; number <= 300; number++) {
+        await production.commit(keyOf(`${number}.m4s`), Buffer.from('bytes')).catch(() => undefined);
+        commits++;
+      }
+    };
+    const waiting = expect(store.get(first, busy)).rejects.toMatchObject({ code: 'not_found' });
+    await expect.poll(() => commits, { interval: 1 }).toBeGreaterThan(20 * round);
+    await store.removeAsset(assetId);
+    await waiting;
+    expect(store.totalBytes).toBe(0);
+    expect(await readdir(join(dir, assetId.slice(0, 2)))).toEqual([]);
+  }
+});
