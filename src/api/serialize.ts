@@ -1,3 +1,4 @@
+import { type RenditionRecord, serializeRenditions } from './serialize-rendition.js';
 import { type ShotsView, serializeShots } from './serialize-shots.js';
 import { serializeTrack, type TrackRecord, trackRank } from './serialize-track.js';
 import { unixSeconds, type Wire, withoutNulls } from './wire.js';
@@ -29,6 +30,7 @@ export interface AssetRecord {
   readonly max_stored_frame_rate: number | null;
   readonly thumbnail_time: number | null;
   readonly generate_shots: boolean;
+  readonly static_renditions_status: string | null;
 }
 
 export interface PlaybackIdRecord {
@@ -37,11 +39,12 @@ export interface PlaybackIdRecord {
   readonly policy: string;
 }
 
-/** Playback ids and tracks in creation order. */
+/** Playback ids, tracks and renditions in creation order. */
 export interface AssetView {
   readonly asset: AssetRecord;
   readonly playbackIds: readonly PlaybackIdRecord[];
   readonly tracks: readonly TrackRecord[];
+  readonly renditions: readonly RenditionRecord[];
   readonly master?: MasterView | undefined;
   readonly shots?: ShotsView | undefined;
 }
@@ -59,7 +62,7 @@ export interface InputRecord {
 
 export const ENCODING_TIER = { basic: 'baseline', plus: 'smart', premium: 'premium' } as const;
 
-export const serializeAsset = ({ asset, playbackIds, tracks, master, shots }: AssetView): Wire =>
+export const serializeAsset = ({ asset, playbackIds, tracks, renditions, master, shots }: AssetView): Wire =>
   withoutNulls({
     id: asset.id,
     status: asset.status,
@@ -69,6 +72,7 @@ export const serializeAsset = ({ asset, playbackIds, tracks, master, shots }: As
     master_access: asset.master_access,
     master,
     mp4_support: asset.mp4_support,
+    static_renditions: serializeRenditions(asset, renditions),
     normalize_audio: asset.normalize_audio,
     encoding_tier: ENCODING_TIER[asset.video_quality],
     video_quality: asset.video_quality,

@@ -28,6 +28,7 @@ import { drmConfigurationRoutes } from './video/drm-configurations.js';
 import { masterAndShotsRoutes } from './video/master-and-shots.js';
 import { playbackIdRoutes } from './video/playback-ids.js';
 import { playbackRestrictionRoutes } from './video/playback-restrictions.js';
+import { staticRenditionRoutes } from './video/static-renditions.js';
 import { trackRoutes } from './video/tracks.js';
 import { uploadRoutes } from './video/uploads.js';
 import { vocabularyRoutes } from './video/vocabularies.js';
@@ -94,6 +95,7 @@ export const createApp = (deps: AppDeps): FastifyInstance => {
   playbackIdRoutes(route, deps);
   masterAndShotsRoutes(route, deps);
   trackRoutes(route, deps);
+  staticRenditionRoutes(route, deps);
   signingKeyRoutes(route, deps);
   playbackRestrictionRoutes(route, deps);
   uploadRoutes(route, deps, deps.uploads);

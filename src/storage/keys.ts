@@ -27,5 +27,14 @@ export const masterPrefix = (assetId: string): string => `assets/${assetId}/mast
 export const shotScoresKey = (assetId: string, orderId: string, chunk: number): string =>
   `${shotScoresPrefix(assetId, orderId)}/${chunk}.json`;
 export const shotScoresPrefix = (assetId: string, orderId: string): string => `assets/${assetId}/shots/${orderId}`;
+/** The file of a static rendition. */
+export const renditionKey = (assetId: string, renditionId: string): string =>
+  `${renditionPrefix(assetId, renditionId)}/file`;
+/** Everything of one static rendition. */
+export const renditionPrefix = (assetId: string, renditionId: string): string =>
+  `assets/${assetId}/renditions/${renditionId}`;
+/** What is made of its file so far. */
+export const renditionPartsPrefix = (assetId: string, renditionId: string): string =>
+  `${renditionPrefix(assetId, renditionId)}/parts`;
 /** Everything of one asset, for deletion. */
 export const assetPrefix = (assetId: string): string => `assets/${assetId}`;

@@ -4,6 +4,7 @@ import { type Operation, type OperationId, operations } from '../operations.js';
 import { assetOperations } from './asset-operations.js';
 import { type Description, tags } from './description.js';
 import { playbackOperations } from './playback-operations.js';
+import { renditionOperations } from './rendition-operations.js';
 import { systemOperations } from './system-operations.js';
 import { trackOperations } from './track-operations.js';
 import { uploadOperations } from './upload-operations.js';
@@ -11,6 +12,7 @@ import { uploadOperations } from './upload-operations.js';
 const descriptions: Readonly<Record<OperationId, Description>> = {
   ...assetOperations,
   ...trackOperations,
+  ...renditionOperations,
   ...uploadOperations,
   ...playbackOperations,
   ...systemOperations,

@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { id, unixSeconds } from './answer.js';
-import { Meta, resolutions } from './asset.js';
+import { Meta, mp4Supports, resolutions } from './asset.js';
 
 const { Optional, Object: Fields, Enum, Number: Numeric, Integer, String: Text, Boolean: Flag } = Type;
 
@@ -45,7 +45,7 @@ export const TrackAnswer = Fields(
   { title: 'Track' },
 );
 
-const StaticRenditionAnswer = Fields(
+export const StaticRenditionAnswer = Fields(
   {
     id: Optional(id('Absent for files of `mp4_support`')),
     name: Text(),
@@ -85,12 +85,10 @@ export const AssetAnswer = Fields(
     playback_ids: Optional(Type.Array(PlaybackIdAnswer)),
     master_access: Enum(['none', 'temporary']),
     master: Optional(Fields({ status: Enum(['preparing', 'ready', 'errored']), url: Optional(Text()) })),
-    mp4_support: Enum(['none', 'capped-1080p', 'audio-only', 'audio-only,capped-1080p', 'standard'], {
-      deprecated: true,
-    }),
+    mp4_support: Enum(mp4Supports, { deprecated: true }),
     static_renditions: Optional(
       Fields({
-        status: Optional(Enum(['preparing', 'ready', 'errored', 'disabled'], { description: 'Of `mp4_support` only' })),
+        status: Optional(Enum(['preparing', 'ready', 'errored'], { description: 'Of `mp4_support` only' })),
         files: Optional(Type.Array(StaticRenditionAnswer)),
       }),
     ),

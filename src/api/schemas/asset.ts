@@ -29,6 +29,8 @@ export const resolutions = [
   '270p',
 ] as const;
 
+export const mp4Supports = ['none', 'capped-1080p', 'audio-only', 'audio-only,capped-1080p', 'standard'] as const;
+
 const StaticRendition = Type.Object({
   resolution: Type.Enum(resolutions, { 'x-when-absent': `must be one of: ${resolutions.join(', ')}` }),
   passthrough: Type.Optional(passthrough()),
@@ -48,9 +50,7 @@ export const CreateAssetBody = Type.Object({
   playback_policy: playbackPolicies(true),
   advanced_playback_policies: Type.Optional(Type.Array(NewPlaybackId, { maxItems: MAX_ENTRIES })),
   passthrough: Type.Optional(passthrough()),
-  mp4_support: Type.Optional(
-    Type.Enum(['none', 'capped-1080p', 'audio-only', 'audio-only,capped-1080p', 'standard'], { deprecated: true }),
-  ),
+  mp4_support: Type.Optional(Type.Enum(mp4Supports, { deprecated: true })),
   normalize_audio: Type.Optional(Type.Boolean({ default: false })),
   master_access: Type.Optional(Type.Enum(['none', 'temporary'], { default: 'none' })),
   test: Type.Optional(Type.Boolean({ default: false })),

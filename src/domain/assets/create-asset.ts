@@ -8,6 +8,7 @@ import { newId } from '../../lib/ids.js';
 import type { DomainContext } from '../context.js';
 import { recordAssetEvent } from '../events/record-asset-event.js';
 import { makePlaybackIds } from '../playback/playback-ids.js';
+import { insertRequestedRenditions, recordRenditionEvent } from '../renditions/static-renditions.js';
 import { insertSideCars } from '../tracks/side-cars.js';
 import { checkReferences } from './check-references.js';
 import { attachClip, clippedAssetId } from './clip-source.js';
@@ -65,6 +66,7 @@ export const insertNewAsset = async (
     video_quality: request.videoQuality,
     max_resolution_tier: request.maxResolutionTier,
     mp4_support: request.mp4Support,
+    static_renditions_status: request.mp4Support === 'none' ? null : 'preparing',
     master_access: request.masterAccess,
     generate_shots: request.generateShots,
     normalize_audio: request.normalizeAudio,
@@ -84,6 +86,7 @@ export const insertNewAsset = async (
   if (clippedId !== undefined) await attachClip(tx, environmentId, { id: assetId, sourceId: clippedId }, request);
   await insertAssetInputs(tx, assetId, request.inputs);
   await insertSideCars(tx, assetId, request.inputs);
+  const renditions = await insertRequestedRenditions(context, tx, assetId, request.staticRenditions);
   const playbackIds = await makePlaybackIds(tx, { environmentId, assetId, createdAt }, [
     ...request.playbackPolicies,
     ...request.advancedPlaybackPolicies.map(({ policy }) => policy),
@@ -94,7 +97,8 @@ export const insertNewAsset = async (
     await context.queue.enqueue('delete-test-asset', { assetId }, { dedupeKey: assetId, runAt }, tx);
   }
   await recordAssetEvent(context, tx, 'video.asset.created', assetId);
-  return { asset, playbackIds, tracks: [] };
+  for (const rendition of renditions) await recordRenditionEvent(context, tx, environmentId, 'created', rendition);
+  return { asset, playbackIds, tracks: [], renditions };
 };
 
 const ingestType = (uploadId: string | null, clippedId: string | undefined): Row<'asset'>['ingest_type'] => {

@@ -2,12 +2,14 @@ import { findAssetById, findEnvironmentOf, lockAsset, removeAsset } from '../../
 import { isSourceUsed, lockSourceUses } from '../../db/tables/clip.js';
 import { listPlaybackIds } from '../../db/tables/playback-id.js';
 import { findShots } from '../../db/tables/shots.js';
+import { listStaticRenditions } from '../../db/tables/static-rendition.js';
 import { listTracks } from '../../db/tables/track.js';
 import { keepDeletedAsset } from '../../db/tables/usage.js';
 import { KinoraError } from '../../lib/errors.js';
 import { isId } from '../../lib/ids.js';
 import type { DomainContext } from '../context.js';
 import { recordAssetEvent } from '../events/record-asset-event.js';
+import { RENDITION_QUEUE } from '../renditions/static-renditions.js';
 import { INGEST_TRACK_QUEUE } from '../tracks/create-track.js';
 import { cancelMaster } from './master-access.js';
 import { SHOTS_QUEUE } from './shots.js';
@@ -25,6 +27,7 @@ export const deleteAsset = async (context: DomainContext, environmentId: string,
     await keepDeletedAsset(tx, assetId, context.clock.now());
     const used = await lockSourceUses(tx, assetId);
     const tracks = await listTracks(tx, [assetId]);
+    const renditions = await listStaticRenditions(tx, [assetId]);
     await cancelMaster(context, tx, (await findAssetById(tx, assetId))!);
     const shots = await findShots(tx, assetId);
     if (shots) await context.queue.cancel(SHOTS_QUEUE, shots.order_id, tx);
@@ -32,6 +35,8 @@ export const deleteAsset = async (context: DomainContext, environmentId: string,
     await context.queue.cancel('ingest', assetId, tx);
     for (const { id, status } of tracks)
       if (status === 'preparing') await context.queue.cancel(INGEST_TRACK_QUEUE, id, tx);
+    for (const { id, status } of renditions)
+      if (status === 'preparing') await context.queue.cancel(RENDITION_QUEUE, id, tx);
     await context.queue.enqueue('purge', { assetId }, { dedupeKey: assetId }, tx);
     // A clip may have been the last that needed the files of an asset deleted before.
     for (const ownerId of used) {

@@ -5,6 +5,7 @@ import { findAsset } from '../../db/tables/asset.js';
 import { listAssetInputs } from '../../db/tables/asset-input.js';
 import { listPlaybackIds } from '../../db/tables/playback-id.js';
 import { listShots } from '../../db/tables/shots.js';
+import { listStaticRenditions } from '../../db/tables/static-rendition.js';
 import { listTracks } from '../../db/tables/track.js';
 import { KinoraError } from '../../lib/errors.js';
 import { isId } from '../../lib/ids.js';
@@ -32,11 +33,13 @@ export const viewAssets = async (
     db,
     ready.map(({ id }) => id),
   );
+  const renditions = await listStaticRenditions(db, ids);
   const shots = await listShots(db, ids);
   return assets.map((asset) => ({
     asset,
     playbackIds: playbackIds.filter(({ asset_id }) => asset_id === asset.id),
     tracks: tracks.filter(({ asset_id }) => asset_id === asset.id),
+    renditions: renditions.filter(({ asset_id }) => asset_id === asset.id),
     master: viewMaster(context, asset),
     shots: shots.filter(({ asset_id }) => asset_id === asset.id).map((row) => viewShots(context, row))[0],
   }));

@@ -18,6 +18,7 @@ import type { Plan } from '../../media/plan.js';
 import type { SourceFacts } from '../../media/source-facts.js';
 import type { DomainContext } from '../context.js';
 import { recordAssetEvent } from '../events/record-asset-event.js';
+import { failRenditions } from '../renditions/rendition-state.js';
 import { announceSideCars, MAIN_AUDIO_NAME } from '../tracks/side-cars.js';
 import { claimName, takenNames } from '../tracks/track-name.js';
 import { startLateWork } from './late-work.js';
@@ -105,7 +106,10 @@ export const createIngestState = (
           progress: -1,
           error: JSON.stringify(assetErrors(error)),
         });
-        if (changed) await recordAssetEvent(context, tx, 'video.asset.errored', assetId);
+        const asset = changed && (await findAssetById(tx, assetId));
+        if (!asset) return;
+        await recordAssetEvent(context, tx, 'video.asset.errored', assetId);
+        await failRenditions(context, tx, asset);
       }),
   };
 };

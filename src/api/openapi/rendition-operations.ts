@@ -1,0 +1,27 @@
+import { one } from '../schemas/answer.js';
+import { AssetAnswer, StaticRenditionAnswer } from '../schemas/asset-answer.js';
+import { Mp4SupportBody, NewStaticRendition } from '../schemas/static-rendition.js';
+import type { Description } from './description.js';
+
+const renditions = { tag: 'Renditions' } as const;
+
+export const renditionOperations = {
+  createStaticRendition: {
+    ...renditions,
+    summary: 'Add a file for download',
+    details:
+      'Made when the asset is ready. It is `skipped` when the picture would have to be enlarged, or when the asset lacks the picture or the sound.',
+    body: NewStaticRendition,
+    example: { resolution: '720p', passthrough: 'for-download' },
+    answer: one(StaticRenditionAnswer),
+  },
+  deleteStaticRendition: { ...renditions, summary: 'Remove a file for download', details: 'Its address ends at once.' },
+  updateMp4Support: {
+    ...renditions,
+    summary: 'Choose files for download by `mp4_support`',
+    details: 'Deprecated: static renditions do more. Files that the old and the new value have in common are kept.',
+    body: Mp4SupportBody,
+    example: { mp4_support: 'capped-1080p' },
+    answer: one(AssetAnswer),
+  },
+} as const satisfies Record<string, Description>;

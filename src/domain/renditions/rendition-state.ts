@@ -1,0 +1,97 @@
+import type { Transaction } from '../../db/database.js';
+import type { Row } from '../../db/schema.js';
+import { lockAssetForUpdate } from '../../db/tables/asset.js';
+import {
+  findRenditionWork,
+  listStaticRenditions,
+  type RenditionWork,
+  updatePreparingRendition,
+} from '../../db/tables/static-rendition.js';
+import { isKinoraError } from '../../lib/errors.js';
+import { pictureTier } from '../../media/asset-properties.js';
+import type { Size } from '../../media/ladder.js';
+import type { DomainContext } from '../context.js';
+import { endMp4Support, settleMp4Support } from './mp4-support.js';
+import { recordRenditionEvent } from './static-renditions.js';
+
+/** A file that is stored. */
+export interface MadeFile {
+  readonly sizeBytes: number;
+  readonly durationSeconds: number;
+  /** Absent for sound alone. */
+  readonly picture?: Size;
+}
+
+/**
+ * What the job that makes files reads and writes. Writes after deletion or after a final status do nothing; what receivers of
+ * webhooks are to know is recorded with each change.
+ */
+export interface RenditionState {
+  /** Undefined when the rendition was deleted. */
+  find(renditionId: string): Promise<RenditionWork | undefined>;
+  /** 0 to 1. False when the rendition was deleted meanwhile. */
+  saveProgress(renditionId: string, fraction: number): Promise<boolean>;
+  complete(renditionId: string, file: MadeFile): Promise<void>;
+  /** It can't be made of this asset. */
+  skip(renditionId: string): Promise<void>;
+  fail(renditionId: string, error: unknown): Promise<void>;
+}
+
+type Context = Pick<DomainContext, 'database' | 'clock' | 'queue' | 'artifactUrls'>;
+type Change = Parameters<typeof updatePreparingRendition>[2];
+
+export const createRenditionState = (context: Context): RenditionState => {
+  const db = context.database.queryable;
+
+  const finish = async (renditionId: string, status: 'ready' | 'skipped' | 'errored', change: Change = {}) => {
+    const work = await findRenditionWork(db, renditionId);
+    if (!work) return;
+    const { id: assetId, environment_id: environmentId } = work.asset;
+    await context.database.transaction(async (tx) => {
+      // In this order with everybody else who changes both; of several files that end at once one sees itself as the last.
+      if (!(await lockAssetForUpdate(tx, environmentId, assetId))) return;
+      const rendition = await updatePreparingRendition(tx, renditionId, { ...change, status });
+      if (!rendition) return;
+      if (rendition.resolution === null) await settleMp4Support(context, tx, assetId);
+      else await recordRenditionEvent(context, tx, environmentId, status, rendition);
+    });
+  };
+
+  return {
+    find: (renditionId) => findRenditionWork(db, renditionId),
+    saveProgress: async (renditionId, progress) =>
+      (await updatePreparingRendition(db, renditionId, { progress })) !== undefined,
+    complete: (renditionId, { sizeBytes, durationSeconds, picture }) =>
+      finish(renditionId, 'ready', {
+        progress: 1,
+        width: picture?.width ?? null,
+        height: picture?.height ?? null,
+        bitrate: Math.round((sizeBytes * 8) / durationSeconds),
+        size_bytes: sizeBytes,
+        resolution_tier: picture ? pictureTier(picture.width, picture.height) : 'audio-only',
+      }),
+    skip: (renditionId) => finish(renditionId, 'skipped'),
+    fail: (renditionId, error) => finish(renditionId, 'errored', { error: JSON.stringify(renditionError(error)) }),
+  };
+};
+
+/** The `error` object of events about a rendition. */
+const renditionError = (error: unknown): { type: string; messages: string[] } => {
+  const messages = ['The static rendition could not be made.'];
+  if (isKinoraError(error, 'media_crashed')) messages.push('The media process crashed or did not finish on this file.');
+  return { type: 'internal_error', messages };
+};
+
+/** Without an asset there are no files: in the transaction in which its ingest fails, after that event. */
+export const failRenditions = async (
+  context: Pick<DomainContext, 'clock' | 'queue' | 'artifactUrls'>,
+  tx: Transaction,
+  asset: Pick<Row<'asset'>, 'id' | 'environment_id' | 'mp4_support' | 'error'>,
+): Promise<void> => {
+  if (asset.mp4_support !== 'none') await endMp4Support(context, tx, asset.id, 'errored');
+  const error = asset.error && JSON.stringify(asset.error);
+  for (const { id } of await listStaticRenditions(tx, [asset.id])) {
+    const rendition = await updatePreparingRendition(tx, id, { status: 'errored', error });
+    if (rendition) await recordRenditionEvent(context, tx, asset.environment_id, 'errored', rendition);
+  }
+};

@@ -1,0 +1,142 @@
+import type { NewStaticRendition } from '../../api/schemas/static-rendition.js';
+import type { RenditionRecord } from '../../api/serialize-rendition.js';
+import { serializeRenditionEvent } from '../../api/serialize-rendition.js';
+import type { Transaction } from '../../db/database.js';
+import type { Row } from '../../db/schema.js';
+import { lockAssetForUpdate } from '../../db/tables/asset.js';
+import {
+  insertStaticRendition,
+  listStaticRenditions,
+  removeStaticRendition,
+} from '../../db/tables/static-rendition.js';
+import { KinoraError } from '../../lib/errors.js';
+import { isId, newId } from '../../lib/ids.js';
+import { renditionFileName } from '../../media/static-rendition.js';
+import type { DomainContext } from '../context.js';
+import { recordEvent } from '../events/record-event.js';
+
+/** Makes the file of a rendition. */
+export const RENDITION_QUEUE = 'make-static-rendition';
+/** Removes what a deleted rendition left in the blob store. */
+export const PURGE_RENDITION_QUEUE = 'purge-static-rendition';
+
+export interface RenditionJob {
+  readonly assetId: string;
+  readonly renditionId: string;
+}
+
+type Rendition = Row<'static_rendition'>;
+
+/** Makes the rows of a request, in its order; their files follow when the asset is ready. */
+export const insertRequestedRenditions = async (
+  context: Pick<DomainContext, 'clock'>,
+  tx: Transaction,
+  assetId: string,
+  requested: readonly NewStaticRendition[],
+): Promise<Rendition[]> => {
+  const made: Rendition[] = [];
+  for (const { resolution, passthrough } of requested) {
+    const row = {
+      id: newId(),
+      asset_id: assetId,
+      created_at: context.clock.now(),
+      ...renditionFileName(resolution),
+      resolution,
+      passthrough: passthrough || null,
+      error: null,
+    };
+    made.push(await insertStaticRendition(tx, row));
+  }
+  return made;
+};
+
+/**
+ * Adds a file to an asset in any state but errored; the place of one that failed can be taken.
+ * @throws KinoraError `not_found`, `invalid_parameters`
+ */
+export const createStaticRendition = async (
+  context: DomainContext,
+  environmentId: string,
+  assetId: string,
+  request: NewStaticRendition,
+): Promise<RenditionRecord> =>
+  context.database.transaction(async (tx) => {
+    const asset = await lockAssetForUpdate(tx, environmentId, assetId);
+    if (!asset) throw new KinoraError('not_found');
+    if (asset.status === 'errored') throw refusal('Asset is in an errored state');
+    if (asset.mp4_support !== 'none') throw refusal('mp4_support and static_renditions cannot be used together');
+    const { resolution } = request;
+    const present = (await listStaticRenditions(tx, [assetId])).find((other) => other.resolution === resolution);
+    if (present && present.status !== 'errored')
+      throw refusal(`A static rendition with resolution ${resolution} already exists`);
+    if (present) await dropRendition(context, tx, present);
+    const [rendition] = await insertRequestedRenditions(context, tx, assetId, [request]);
+    await recordRenditionEvent(context, tx, environmentId, 'created', rendition!);
+    if (asset.status === 'ready') await orderFile(context, tx, rendition!);
+    return rendition!;
+  });
+
+export const refusal = (message: string): KinoraError => new KinoraError('invalid_parameters', { messages: [message] });
+
+/** Its address is gone at once; the file follows in the background. @throws KinoraError `not_found` */
+export const deleteStaticRendition = async (
+  context: DomainContext,
+  environmentId: string,
+  assetId: string,
+  renditionId: string,
+): Promise<void> => {
+  if (!isId(assetId) || !isId(renditionId)) throw new KinoraError('not_found');
+  await context.database.transaction(async (tx) => {
+    if (!(await lockAssetForUpdate(tx, environmentId, assetId))) throw new KinoraError('not_found');
+    const renditions = await listStaticRenditions(tx, [assetId]);
+    // The files of `mp4_support` have no id that anybody was told.
+    const rendition = renditions.find(({ id, resolution }) => id === renditionId && resolution !== null);
+    if (!rendition) throw new KinoraError('not_found');
+    await recordRenditionEvent(context, tx, environmentId, 'deleted', rendition);
+    await dropRendition(context, tx, rendition);
+  });
+};
+
+/** Begins the files that an asset was asked for before it was ready. */
+export const orderFiles = async (
+  context: Pick<DomainContext, 'queue'>,
+  tx: Transaction,
+  assetId: string,
+): Promise<void> => {
+  for (const rendition of await listStaticRenditions(tx, [assetId])) await orderFile(context, tx, rendition);
+};
+
+export const orderFile = async (
+  { queue }: Pick<DomainContext, 'queue'>,
+  tx: Transaction,
+  { id: renditionId, asset_id: assetId }: Rendition,
+): Promise<void> => {
+  await queue.enqueue(RENDITION_QUEUE, { assetId, renditionId }, { dedupeKey: renditionId }, tx);
+};
+
+/** Removes the row, ends the work on its file, and removes that in the background. */
+export const dropRendition = async (
+  { queue }: Pick<DomainContext, 'queue'>,
+  tx: Transaction,
+  { id: renditionId, asset_id: assetId }: Rendition,
+): Promise<void> => {
+  await removeStaticRendition(tx, renditionId);
+  await queue.cancel(RENDITION_QUEUE, renditionId, tx);
+  await queue.enqueue(PURGE_RENDITION_QUEUE, { assetId, renditionId }, { dedupeKey: renditionId }, tx);
+};
+
+/** `rendition` is its state as receivers see it. */
+export const recordRenditionEvent = async (
+  context: Pick<DomainContext, 'clock'>,
+  tx: Transaction,
+  environmentId: string,
+  happened: 'created' | 'ready' | 'skipped' | 'errored' | 'deleted',
+  rendition: RenditionRecord,
+): Promise<void> => {
+  await recordEvent(context, tx, {
+    environmentId,
+    type: `video.asset.static_rendition.${happened}`,
+    object: { type: 'static-rendition', id: rendition.id },
+    data: serializeRenditionEvent(rendition),
+  });
+};
