@@ -95,6 +95,8 @@ export const createKinora = async (config: Config, overrides: Overrides = {}): P
   let url = '';
   let metricsUrl: string | undefined;
   let stopping = false;
+  /** Jobs and webhooks are taken up. */
+  let isWorking = false;
   let newToken: string | undefined;
   let samplePage: Promise<string | undefined> | undefined;
 
@@ -204,6 +206,9 @@ export const createKinora = async (config: Config, overrides: Overrides = {}): P
         database: () => database.ping(),
         storage: () => access(blobDir, constants.R_OK | constants.W_OK),
         'media processes': () => pool.check(),
+        'background jobs': async () => {
+          if (!isWorking) throw new Error('the server is starting or stopping');
+        },
       },
       streamPlugin: async (scope) => {
         await scope.register(sampleRoute(samplePath));
@@ -295,6 +300,7 @@ export const createKinora = async (config: Config, overrides: Overrides = {}): P
     const eventPurge = createEventPurge({ database, clock, logger, retentionMs: config.eventRetentionMs });
     eventPurge.start();
     phases.push({ name: 'purge of events', end: () => eventPurge.stop() });
+    isWorking = true;
     logger.info(
       {
         url,
@@ -322,6 +328,7 @@ export const createKinora = async (config: Config, overrides: Overrides = {}): P
 
   const stop = async (): Promise<void> => {
     stopping = true;
+    isWorking = false;
     if (phases.length === 0) return;
     const startedMs = clock.monotonicMs();
     for (const { name, end } of phases.splice(0).reverse()) {
