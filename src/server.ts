@@ -6,6 +6,7 @@ import type { FastifyInstance } from 'fastify';
 import { createSegmentStore } from './cache/disk-segment-store.js';
 import { createImageProducer } from './cache/produce-image.js';
 import { createSegmentProducer } from './cache/produce-segment.js';
+import { createTextTracks } from './cache/text-tracks.js';
 import type { Config } from './config/options.js';
 import { acquireDataDirLock } from './db/data-dir-lock.js';
 import { migrate } from './db/migrate.js';
@@ -217,6 +218,7 @@ export const createKinora = async (config: Config, overrides: Overrides = {}): P
             playables,
             access: accessCheck,
             segments: producer,
+            texts: createTextTracks(blobs),
             deliveries,
             ...(streamUrl && { streamUrl }),
           }),

@@ -1,4 +1,4 @@
-import { AAC_FRAME_SAMPLES } from './aac.js';
+import { imageStream } from './image-playlist.js';
 import type { AudioPlan, Plan, VideoPlan, VideoRendition } from './plan.js';
 import {
   chooseRenditions,
@@ -6,6 +6,7 @@ import {
   type PlaybackModifiers,
   type SegmentWindow,
 } from './playback-modifiers.js';
+import { secondsPerUnit } from './segment-times.js';
 
 /** HLS playlists (RFC 8216, version 7: fragmented MP4), pure: plan, tracks and modifiers in, text out. */
 
@@ -102,11 +103,12 @@ export const multivariantPlaylist = (input: MultivariantInput): string => {
     );
   const defaultText = findDefaultText(textTracks, modifiers.defaultSubtitlesLang);
   for (const track of textTracks)
+  const textName = uniqueNames();
     lines.push(
       `#EXT-X-MEDIA:${attributes([
         ['TYPE', 'SUBTITLES'],
         ['GROUP-ID', quote(TEXT_GROUP)],
-        ['NAME', quote(track.name)],
+        ['NAME', textName(track.name)],
         ['LANGUAGE', quote(track.languageCode)],
         ['DEFAULT', track === defaultText ? 'YES' : 'NO'],
         ['AUTOSELECT', 'YES'],
@@ -182,7 +184,8 @@ export interface MediaPlaylistInput {
   /** Every video rendition has the same segments. */
   readonly part: VideoPlan | AudioPlan;
   readonly window?: SegmentWindow;
-  readonly initUri: string;
+  /** Absent for segments of text. */
+  readonly initUri?: string;
   /** `segment` counts from 0 over the whole asset. */
   readonly segmentUri: (segment: number) => string;
 }
@@ -191,8 +194,8 @@ const MICROSECONDS = 1_000_000;
 
 /** A media playlist. Segment durations are differences of rounded times, so that their sum never drifts. */
 export const mediaPlaylist = ({ part, window, initUri, segmentUri }: MediaPlaylistInput): string => {
-  const secondsPerUnit = 'timescale' in part ? 1 / part.timescale : AAC_FRAME_SAMPLES / part.sampleRate;
-  const times = part.boundaries.map((boundary) => Math.round(boundary * secondsPerUnit * MICROSECONDS));
+  const unit = secondsPerUnit(part);
+  const times = part.boundaries.map((boundary) => Math.round(boundary * unit * MICROSECONDS));
   const first = window?.first ?? 0;
   const end = Math.min(window?.end ?? Number.POSITIVE_INFINITY, times.length - 1);
   const segments = Array.from({ length: Math.max(end - first, 0) }, (_, index) => ({
@@ -207,7 +210,7 @@ export const mediaPlaylist = ({ part, window, initUri, segmentUri }: MediaPlayli
     '#EXT-X-MEDIA-SEQUENCE:0',
     '#EXT-X-PLAYLIST-TYPE:VOD',
     '#EXT-X-INDEPENDENT-SEGMENTS',
-    `#EXT-X-MAP:URI=${quote(initUri)}`,
+    ...(initUri === undefined ? [] : [`#EXT-X-MAP:URI=${quote(initUri)}`]),
     ...segments.flatMap(({ uri, microseconds }) => [`#EXTINF:${(microseconds / MICROSECONDS).toFixed(6)},`, uri]),
     '#EXT-X-ENDLIST',
     '',

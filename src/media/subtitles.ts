@@ -71,7 +71,7 @@ const secondsOf = ([hours = '0', minutes = '0', seconds = '0', fraction = '0']: 
 const cleanText = (payload: string, format: Subtitles['format']): string => {
   const known = format === 'webvtt' ? WEBVTT_TAGS : KEPT_TAGS;
   // `{\an8}` and its like are positions of another format that players of SubRip understand.
-  const source = format === 'srt' ? payload.replace(/\{\\[^}\n]*\}/g, '') : payload;
+  const source = format === 'srt' ? payload.replace(/\{\\[^{}\n]*\}/g, '') : payload;
   const cleaned = source.replace(/<[^<>\n]*>|[<>&]/g, (part, at: number) => {
     if (part === '&') return isEntity(source, at) ? '&' : '&amp;';
     if (part === '<') return '&lt;';

@@ -6,8 +6,9 @@ import { join } from 'node:path';
 import { createSegmentStore } from '#kinora/cache/disk-segment-store.js';
 import { createImageProducer } from '#kinora/cache/produce-image.js';
 import { createSegmentProducer } from '#kinora/cache/produce-segment.js';
-import { insertTracks } from '#kinora/db/tables/asset-ingest.js';
+import { createTextTracks } from '#kinora/cache/text-tracks.js';
 import { getInstallationSecret } from '#kinora/db/tables/installation.js';
+import { insertTracks } from '#kinora/db/tables/track.js';
 import { type AccessCheck, createAccessCheck } from '#kinora/domain/playback/check-access.js';
 import { createPlayableFinder, type PlayableFinder } from '#kinora/domain/playback/find-playable.js';
 import { createDeliveryCounter, type DeliveryCounter } from '#kinora/domain/usage/delivery-counter.js';
@@ -63,7 +64,15 @@ export const startPlayback = async () => {
   const api = await startApi({
     streamPlugin: async (scope) => {
       const count = (sent: Parameters<DeliveryCounter['count']>[0]) => deliveries!.count(sent);
-      await scope.register(streamRoutes({ playables, access: lateAccess, segments, deliveries: { count } }));
+      await scope.register(
+        streamRoutes({
+          playables,
+          access: lateAccess,
+          segments,
+          texts: createTextTracks(blobs),
+          deliveries: { count },
+        }),
+      );
       await scope.register(imageRoutes({ playables, access: lateAccess, images }));
     },
     onSigningKeyDeleted: lateAccess.forgetSigningKey,

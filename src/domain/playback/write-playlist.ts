@@ -3,12 +3,14 @@ import { AUDIO_RENDITION, type FurtherRenditions, furtherAudioRendition } from '
 import {
   type HlsAudioTrack,
   type HlsChild,
+  type HlsTextTrack,
   mediaPlaylist,
   multivariantPlaylist,
   type SoundFigures,
 } from '../../media/hls.js';
 import type { Plan } from '../../media/plan.js';
-import { parsePlaybackModifiers, type SegmentWindow } from '../../media/playback-modifiers.js';
+import { findSegmentWindow, parsePlaybackModifiers, type SegmentWindow } from '../../media/playback-modifiers.js';
+import { gridOf, segmentSeconds } from '../../media/segment-times.js';
 import type { Access } from './check-access.js';
 import type { Playable } from './find-playable.js';
 
@@ -28,7 +30,7 @@ export const writeMultivariantPlaylist = (playable: ReadyPlayable, access: Acces
     plan,
     ...(meta.title !== undefined && { title: meta.title }),
     audioTracks: listAudio(playable),
-    textTracks: [],
+    textTracks: listText(playable),
     modifiers,
     uri: (child) => {
       const segments = child.window && `${child.window.first}-${child.window.end}`;
@@ -56,7 +58,33 @@ const listAudio = ({ plan, tracks }: ReadyPlayable): HlsAudioTrack[] =>
     })
     .sort((a, b) => Number(b.primary) - Number(a.primary));
 
-const childName = (child: HlsChild): string => (child.kind === 'text' ? AUDIO_RENDITION : child.rendition);
+/** The child (see `Access.childQuery`) that `metadata.json` is. */
+export const METADATA_CHILD = 'metadata.json';
+/** The name of the pictures for previews, beside the names of the renditions. */
+export const IMAGES_RENDITION = 'images';
+
+const listText = ({ tracks }: ReadyPlayable): HlsTextTrack[] =>
+  tracks
+    .filter(({ type }) => type === 'text')
+    .map((track) => ({
+      id: track.id,
+      name: track.name ?? 'und',
+      languageCode: track.language_code ?? 'und',
+      closedCaptions: track.closed_captions ?? false,
+    }));
+
+/** The name of the rendition of a text track in addresses. */
+const TEXT_RENDITION = 'text-';
+
+/** The track whose rendition has this name; undefined when it is none of text. */
+export const textRenditionTrack = (rendition: string): string | undefined =>
+  rendition.startsWith(TEXT_RENDITION) ? rendition.slice(TEXT_RENDITION.length) : undefined;
+
+const childName = (child: HlsChild): string => {
+  if (child.kind === 'text') return `${TEXT_RENDITION}${child.trackId}`;
+  if (child.kind === 'images') return IMAGES_RENDITION;
+  return child.rendition;
+};
 
 const writeQuery = (parts: readonly (string | boolean | undefined)[]): string => {
   const given = parts.filter(Boolean);
@@ -87,9 +115,7 @@ export const writeMediaPlaylist = (
   const part = isVideo ? plan.video : sound;
   if (!part) return undefined;
   const window = parseWindow(segments);
-  const signature = access.childQuery(renditionChild(plan.version, rendition, segments));
-  // Public segments have one address each, whichever clip they are part of, so that caches keep them once.
-  const query = signature ? writeQuery([segments && `segments=${segments}`, signature]) : '';
+  const query = segmentQuery(access, renditionChild(plan.version, rendition, segments), segments);
   return mediaPlaylist({
     part,
     ...(window && { window }),
@@ -98,10 +124,45 @@ export const writeMediaPlaylist = (
   });
 };
 
-/** Whether `<number>.m4s` belongs to the instant clip that `segments` tells of; anything does where there is none. */
+/** Public segments have one address each, whichever clip they are part of, so that caches keep them once. */
+const segmentQuery = (access: Access, child: string, segments: string | undefined): string => {
+  const signature = access.childQuery(child);
+  return signature ? writeQuery([segments && `segments=${segments}`, signature]) : '';
+};
+
+/** The playlist of the rendition of a text track, cut like the media; `segments` as in `writeMediaPlaylist`. */
+export const writeTextPlaylist = (
+  plan: Plan,
+  access: Access,
+  trackId: string,
+  segments: string | undefined,
+): string => {
+  const window = parseWindow(segments);
+  const query = segmentQuery(access, renditionChild(plan.version, `${TEXT_RENDITION}${trackId}`, segments), segments);
+  return mediaPlaylist({
+    part: gridOf(plan)!,
+    ...(window && { window }),
+    segmentUri: (number) => `${number}.vtt${query}`,
+  });
+};
+
+/** The times of the instant clip that a viewer asked for or is allowed; undefined: the whole. */
+export const clipTimes = (
+  { plan }: ReadyPlayable,
+  access: Access,
+): { readonly startSeconds: number; readonly endSeconds: number } | undefined => {
+  const modifiers = parsePlaybackModifiers(access.modifiers, plan.durationSeconds);
+  if ('invalid' in modifiers) throw new KinoraError('invalid_parameters', { messages: [modifiers.invalid] });
+  const window = findSegmentWindow(plan, modifiers);
+  const first = window && segmentSeconds(plan, window.first);
+  const last = window && segmentSeconds(plan, window.end - 1);
+  return first && last && { startSeconds: first.startSeconds, endSeconds: last.endSeconds };
+};
+
+/** Whether `<number>.m4s` or `.vtt` belongs to the instant clip that `segments` tells of; anything does where there is none. */
 export const isInClip = (file: string, segments: string | undefined): boolean => {
   const window = parseWindow(segments);
-  const number = /^(\d+)\.m4s$/.exec(file)?.[1];
+  const number = /^(\d+)\.(?:m4s|vtt)$/.exec(file)?.[1];
   return !window || number === undefined || (Number(number) >= window.first && Number(number) < window.end);
 };
 

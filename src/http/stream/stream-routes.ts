@@ -1,12 +1,14 @@
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import { lastOf } from '../../api/list-query.js';
 import type { SegmentProducer } from '../../cache/produce-segment.js';
+import type { TextTracks } from '../../cache/text-tracks.js';
 import type { AccessCheck } from '../../domain/playback/check-access.js';
 import type { PlayableFinder } from '../../domain/playback/find-playable.js';
 import {
   isInClip,
   renditionChild,
   writeMediaPlaylist,
+  textRenditionTrack,
   writeMultivariantPlaylist,
 } from '../../domain/playback/write-playlist.js';
 import { refusal } from '../../domain/signing/verify-token.js';
@@ -22,17 +24,20 @@ import { sendFile } from './send-file.js';
 import { sendText } from './send-text.js';
 import { abortWhenLeft, acceptViewers, type Query } from './viewer-routes.js';
 
+import { sendTextFile, sendTextRendition } from './send-text-track.js';
 export interface StreamDeps {
   readonly playables: PlayableFinder;
   readonly access: AccessCheck;
   readonly segments: SegmentProducer;
   readonly deliveries: Pick<DeliveryCounter, 'count'>;
 }
+  readonly texts: TextTracks;
 
 const PLAYLIST = 'application/vnd.apple.mpegurl';
 
 /** What viewers ask for: playlists, segments, metadata and the page for a browser without a player. */
-export const streamRoutes = ({ playables, access, segments, deliveries }: StreamDeps): FastifyPluginAsync => {
+export const streamRoutes = (deps: StreamDeps): FastifyPluginAsync => {
+  const { playables, access, segments, texts, deliveries, streamUrl } = deps;
   return async (app) => {
     const route = acceptViewers(app);
     const { open, openChild } = createOpenPlayback(playables, access);
@@ -64,7 +69,13 @@ export const streamRoutes = ({ playables, access, segments, deliveries }: Stream
       const opened = await open(request, reply, playbackId, 'v');
       // Child addresses are relative, so that a proxy may put everything below a path of its own.
       const base = pathOf(request.url).endsWith('/') ? `../${playbackId}/` : `${playbackId}/`;
-      return sendText(request, reply, PLAYLIST, writeMultivariantPlaylist(opened.playable, opened.access, base));
+      const origin = streamUrl ?? requestedOrigin(request);
+      return sendText(
+        request,
+        reply,
+        PLAYLIST,
+        writeMultivariantPlaylist(opened.playable, opened.access, base, origin),
+      );
     };
 
     route<{ name: string }>('/:name', (request, reply) => sendPlayback(request, reply, request.params.name));
@@ -81,13 +92,16 @@ export const streamRoutes = ({ playables, access, segments, deliveries }: Stream
         const { playbackId, plan: version, rendition, file } = request.params;
         const clip = lastOf(request.query.segments);
         const child = renditionChild(version, rendition, clip);
-        const { playable, access: granted } = await openChild(request, reply, playbackId, child);
+        const opened = await openChild(request, reply, playbackId, child);
+        const { playable, access: granted } = opened;
         const { environmentId, assetId, plan } = playable;
         if (version !== String(plan.version)) throw new KinoraError('not_found');
         const further = await playables.findFurther(playable, rendition);
         if (file === 'playlist.m3u8') {
           const playlist = writeMediaPlaylist(plan, further, granted, rendition, clip);
           if (playlist === undefined) throw new KinoraError('not_found');
+        const trackId = textRenditionTrack(rendition);
+        if (trackId !== undefined) return sendTextRendition(request, reply, texts, opened, { trackId, file, clip });
           return sendText(request, reply, PLAYLIST, playlist);
         }
         if (granted.signed && !isInClip(file, clip)) throw refusal('Token signature is invalid');
@@ -109,7 +123,12 @@ export const streamRoutes = ({ playables, access, segments, deliveries }: Stream
       },
     );
 
-    // Static renditions, text tracks and unknown names: nothing of that kind exists, yet access and state come first.
+    route<{ playbackId: string; file: string }>('/:playbackId/text/:file', async (request, reply) => {
+      const { playbackId, file } = request.params;
+      return sendTextFile(request, reply, texts, await open(request, reply, playbackId, 'v'), file);
+    });
+
+    // Static renditions and unknown names: nothing of that kind exists, yet access and state come first.
     route<{ playbackId: string; '*': string }>('/:playbackId/*', async (request, reply) => {
       await open(request, reply, request.params.playbackId, 'v');
       throw new KinoraError('not_found');
