@@ -17,6 +17,7 @@ import { getInstallationSecret } from './db/tables/installation.js';
 import { bootstrap } from './domain/access/bootstrap.js';
 import { deleteTestAsset } from './domain/assets/delete-asset.js';
 import { createIngestState } from './domain/assets/ingest-state.js';
+import { createMasterOpener } from './domain/assets/open-master.js';
 import type { DomainContext } from './domain/context.js';
 import { createAccessCheck } from './domain/playback/check-access.js';
 import { createPlayableFinder } from './domain/playback/find-playable.js';
@@ -30,8 +31,10 @@ import { createApp } from './http/app.js';
 import { imageRoutes } from './http/image/image-routes.js';
 import { createMetricsApp } from './http/ops/metrics.js';
 import { createSampleAsset, sampleRoute, sampleUrl } from './http/ops/sample.js';
+import { artifactRoutes } from './http/stream/artifact-routes.js';
 import { streamRoutes } from './http/stream/stream-routes.js';
 import { createWebhookDeliverer } from './jobs/deliver-webhooks.js';
+import { createShotsWorker } from './jobs/find-shots.js';
 import { createIngestWorker } from './jobs/ingest.js';
 import { createTrackWorkers } from './jobs/ingest-track.js';
 import { createPurgeHandler } from './jobs/purge.js';
@@ -213,6 +216,7 @@ export const createKinora = async (config: Config, overrides: Overrides = {}): P
       },
       streamPlugin: async (scope) => {
         await scope.register(sampleRoute(samplePath));
+        await scope.register(artifactRoutes({ ...context, openMaster: createMasterOpener({ ...context, blobs }), images }));
         await scope.register(
           streamRoutes({
             playables,
@@ -246,10 +250,11 @@ export const createKinora = async (config: Config, overrides: Overrides = {}): P
       logger,
       ...(overrides.resolve && { resolve: overrides.resolve }),
     });
-    const trackDeps = { state: createTrackState(context), blobs, fetcher, pool, temporaryDir, logger };
+    const trackState = createTrackState(context);
+    const trackDeps = { state: trackState, blobs, segments: store, fetcher, pool, producer, temporaryDir, logger };
     const ingestWorker = createIngestWorker(
       {
-        tracks: trackDeps.state,
+        tracks: trackState,
         state: createIngestState(context),
         blobs,
         segments: store,
@@ -275,6 +280,7 @@ export const createKinora = async (config: Config, overrides: Overrides = {}): P
       workers: [
         ingestWorker,
         ...createTrackWorkers(trackDeps),
+        createShotsWorker({ context, blobs, pool, logger }),
         ...createUploadWorkers({ database, clock, writers }),
         {
           queue: 'purge',

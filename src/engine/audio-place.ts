@@ -61,6 +61,15 @@ const makeSincRows = (): Float32Array[] =>
     return row.map((value) => value / sum);
   });
 
+/** The value `fraction` of a sample behind sample `whole`. */
+export const betweenSamples = (samples: Float32Array, whole: number, fraction: number): number => {
+  sincRows ??= makeSincRows();
+  const row = sincRows[Math.floor(fraction * PHASES)] as Float32Array;
+  let sum = 0;
+  for (let tap = 0; tap < TAPS; tap++) sum += (row[tap] as number) * (samples[whole + tap - (TAPS / 2 - 1)] ?? 0);
+  return sum;
+};
+
 const joinChannel = (run: Run, channel: number): Float32Array => {
   const joined = new Float32Array(run.length);
   run.pieces.forEach((piece, i) => {
@@ -87,7 +96,6 @@ const measureOffsets = (run: Run, sampleRate: number): Map<number, number> => {
 
 /** Stretches a run whose clock differs from the time stamps: places between full seconds are interpolated. */
 const paintStretched = (outputs: readonly Float32Array[], outputStart: number, run: Run, sampleRate: number): void => {
-  sincRows ??= makeSincRows();
   const offsets = measureOffsets(run, sampleRate);
   const seconds = [...offsets.keys()].sort((a, b) => a - b);
   const first = seconds[0] as number;
@@ -107,10 +115,7 @@ const paintStretched = (outputs: readonly Float32Array[], outputStart: number, r
     for (let place = start; place < end; place++) {
       const at = place - offsetAt(place);
       const whole = Math.floor(at);
-      const row = (sincRows as Float32Array[])[Math.floor((at - whole) * PHASES)] as Float32Array;
-      let sum = 0;
-      for (let tap = 0; tap < TAPS; tap++) sum += (row[tap] as number) * (samples[whole + tap - (TAPS / 2 - 1)] ?? 0);
-      output[place - outputStart] = sum;
+      output[place - outputStart] = betweenSamples(samples, whole, at - whole);
     }
   });
 };

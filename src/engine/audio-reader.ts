@@ -20,6 +20,7 @@ import type { AudioPlan } from '../media/plan.js';
 import type { MediaSource } from '../pool/protocol.js';
 import { placeSound, type SoundPiece } from './audio-place.js';
 import { check, failMedia, isDrained, NO_PTS, newFrame, newPacket } from './av.js';
+import { LIMITER_REACH_SECONDS, limitPeaks } from './limit-peaks.js';
 import { openDecoder, openSource, readOnly, streamAt } from './open-source.js';
 
 /** Decoders of MP3, AAC, Vorbis and Opus need what came before; 0.5 s is more than any of them (Opus: 80 ms). */
@@ -33,7 +34,7 @@ const MAX_OVERLAP = 4;
 /** A seek that lands too late is repeated this far back, then three times as far, and so on. */
 const FIRST_STEP_BACK_SECONDS = 2;
 
-type Sound = Omit<AudioPlan, 'boundaries'>;
+export type Sound = Omit<AudioPlan, 'boundaries'>;
 
 /** One input, one output; frames that come out are only valid during `each`. */
 class SoundFilter {
@@ -77,17 +78,11 @@ const copyPlanes = (frame: Frame): Float32Array[] =>
     return samples;
   });
 
-/**
- * Above this, samples are bent towards full scale, never clipped. A curve without memory: a limiter would make the result
- * depend on where a chunk begins.
- */
+/** Above this, samples of a down-mix are bent towards full scale, never clipped. */
 const KNEE = 0.9;
-const applyGain = (samples: Float32Array, gain: number): void => {
-  for (let i = 0; i < samples.length; i++) {
-    const value = (samples[i] as number) * gain;
-    const size = Math.abs(value);
-    samples[i] = size <= KNEE ? value : Math.sign(value) * (KNEE + (1 - KNEE) * Math.tanh((size - KNEE) / (1 - KNEE)));
-  }
+const bend = (value: number): number => {
+  const size = Math.abs(value);
+  return size <= KNEE ? value : Math.sign(value) * (KNEE + (1 - KNEE) * Math.tanh((size - KNEE) / (1 - KNEE)));
 };
 
 /** A down-mix adds up to four channels: 3 dB less keeps it clear of the knee at ordinary levels. */
@@ -153,8 +148,13 @@ class PieceCollector {
     let at = position;
     this.#filter?.push(frame, (out) => {
       const planes = copyPlanes(out);
-      if (this.#gain !== 1) for (const plane of planes) applyGain(plane, this.#gain);
-      this.pieces.push({ position: at, channels: planes });
+      // Peaks of normalised sound are limited when all of it is in its place.
+      const limited = this.#plan.gainDb !== undefined;
+      const channels =
+        this.#gain === 1
+          ? planes
+          : planes.map((plane) => plane.map((value) => (limited ? value * this.#gain : bend(value * this.#gain))));
+      this.pieces.push({ position: at, channels });
       at += out.nbSamples;
     });
   }
@@ -307,8 +307,8 @@ export const soundFrame = (planes: readonly Float32Array[], at: number, count: n
   );
 
 /**
- * The samples [fromSample, untilSample) of the timeline in the plan's rate and channels, gain applied, one array per channel.
- * Silence where the source has nothing. Independent of how the range is cut: the same sample has the same value in every
+ * The samples [fromSample, untilSample) of the timeline in the plan's rate and channels, one array per channel; with the
+ * gain and without the peaks of `normalize_audio`. Silence where the source has nothing. Independent of how the range is cut: the same sample has the same value in every
  * range that holds it (resampling and decoders' memory: differences below -60 dB).
  * @throws KinoraError `media_failed`
  */
@@ -317,7 +317,14 @@ export const readSound = (
   plan: Sound,
   fromSample: number,
   untilSample: number,
-): Float32Array[] => {
+): readonly Float32Array[] => {
+  if (plan.gainDb === undefined) return readUnlimited(source, plan, fromSample, untilSample);
+  const margin = Math.ceil(LIMITER_REACH_SECONDS * plan.sampleRate);
+  const wide = limitPeaks(readUnlimited(source, plan, fromSample - margin, untilSample + margin), plan.sampleRate);
+  return wide.map((plane) => plane.subarray(margin, margin + untilSample - fromSample));
+};
+
+const readUnlimited = (source: MediaSource, plan: Sound, fromSample: number, untilSample: number): Float32Array[] => {
   const { sourceSampleRate: sourceRate, sampleRate: rate, channels } = plan;
   const pieces = collectPieces(source, plan, fromSample / rate - PLACE_SECONDS, untilSample / rate + PLACE_SECONDS);
   const tickSamples = (plan.sourceTimeBase.num * sourceRate) / plan.sourceTimeBase.den;

@@ -1,9 +1,10 @@
 import { INGEST_TRACK_QUEUE } from '../domain/tracks/create-track.js';
 import { PURGE_TRACK_QUEUE } from '../domain/tracks/delete-track.js';
-import { isKinoraError, KinoraError } from '../lib/errors.js';
+import { KinoraError } from '../lib/errors.js';
+import { furtherAudioRendition } from '../media/find-segment.js';
 import type { Job, JobContext, QueueWorker } from '../queue/queue.js';
-import { trackPrefix } from '../storage/keys.js';
-import { ingestOneTrack, type TrackIngestDeps } from './ingest/ingest-one-track.js';
+import { boundFailure } from './ingest/bound-failure.js';
+import { ingestOneTrack, removeUnusedFiles, type TrackIngestDeps } from './ingest/ingest-one-track.js';
 
 interface TrackPayload {
   readonly trackId: string;
@@ -30,7 +31,7 @@ export const createTrackWorkers = (deps: TrackIngestDeps): QueueWorker[] => [
         await ingestOneTrack({ ...deps, logger }, { track, plan, signal });
       } catch (error) {
         if (!(await deps.state.find(track.id))) return;
-        throw bound(error);
+        throw await boundFailure(error, () => deps.state.countCrash(track.id));
       }
     },
     onFailed: async (job: Job<TrackPayload>, error) => {
@@ -41,13 +42,9 @@ export const createTrackWorkers = (deps: TrackIngestDeps): QueueWorker[] => [
   {
     queue: PURGE_TRACK_QUEUE,
     concurrency: 1,
-    handler: (job: Job<{ assetId: string; trackId: string }>) =>
-      deps.blobs.deletePrefix(trackPrefix(job.payload.assetId, job.payload.trackId)),
+    handler: async ({ payload: { assetId, trackId } }: Job<{ assetId: string; trackId: string }>) => {
+      await removeUnusedFiles(deps, assetId, trackId);
+      await deps.segments.removeRendition(assetId, furtherAudioRendition(trackId));
+    },
   },
 ];
-
-/** The fetcher made its own tries with pauses; the owner of the file should hear of it now. */
-const bound = (error: unknown): unknown =>
-  isKinoraError(error, 'source_unreachable')
-    ? new KinoraError('source_unreachable', { messages: error.messages, cause: error, failure: 'fail' })
-    : error;

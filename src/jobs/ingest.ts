@@ -11,7 +11,7 @@ import { describeReadyAsset } from '../media/asset-properties.js';
 import type { ClipSource } from '../media/clip.js';
 import { isMpegStreamFormat } from '../media/pictures.js';
 import type { Plan } from '../media/plan.js';
-import { type AssetSettings, planAsset } from '../media/plan-asset.js';
+import type { AssetSettings } from '../media/plan-asset.js';
 import type { SourceFacts } from '../media/source-facts.js';
 import type { SourceIndex } from '../media/source-index.js';
 import { judgeInput } from '../media/standard-input.js';
@@ -19,13 +19,17 @@ import type { SourceFetcher } from '../net/fetch-source.js';
 import { type MediaPool, mediaPriority } from '../pool/media-pool.js';
 import type { Job, JobContext, QueueWorker } from '../queue/queue.js';
 import type { BlobStore } from '../storage/blob-store.js';
-import { indexKey, joinedIndexKey, joinedKey, sourceKey } from '../storage/keys.js';
+import { indexKey, joinedKey, sourceKey } from '../storage/keys.js';
 import type { Logger } from '../telemetry/logger.js';
+import { boundFailure } from './ingest/bound-failure.js';
+import { makeClipPlan } from './ingest/clip-plan.js';
 import { findProblem, type Problem } from './ingest/find-problem.js';
+import { fitToContent } from './ingest/fit-to-content.js';
 import { describeInputFile } from './ingest/input-file.js';
 import { withJoinedRecordings } from './ingest/join-recordings.js';
-import { measureGain } from './ingest/measure-gain.js';
+import { planNormalized } from './ingest/measure-gain.js';
 import { makeMezzanine } from './ingest/mezzanine.js';
+import { checkDuration, checkLimits, probeFile, refuse } from './ingest/probe-file.js';
 import { readIndex } from './ingest/read-index.js';
 import { type SideCars, startSideCars } from './ingest/side-cars.js';
 import { placeOverlays, type StoredOverlay, storeOverlays } from './ingest/store-overlays.js';
@@ -54,18 +58,11 @@ interface IngestPayload {
   readonly assetId: string;
 }
 
-/** Longest source that is accepted, seconds. */
-const MAX_DURATION_SECONDS = 12 * 3600;
 /**
  * A picture can't be shown longer: its sound is made in memory (about 1 MB a second), and so long a pause has only been seen
  * where the index of a file is damaged.
  */
 const MAX_SEGMENT_SECONDS = 300;
-/** 8K with room to spare; more is a decompression bomb until somebody shows a real one. */
-const MAX_PIXELS = 8192 * 8192;
-const MAX_STREAMS = 100;
-/** Runs in which media processes died on one source (each run already tries twice) before the source is given up. */
-const MAX_CRASHES = 2;
 
 /**
  * From a URL to a ready asset: store, probe, index, choose access, plan, warm, publish. Every step leaves its result
@@ -85,7 +82,7 @@ export const createIngestWorker = (deps: IngestDeps, concurrency: number): Queue
         await removeAssetFiles(deps, assetId);
         return;
       }
-      throw await bound(deps.state, assetId, error);
+      throw await boundFailure(error, () => deps.state.countCrash(assetId));
     }
   },
   onFailed: async (job: Job<IngestPayload>, error) => {
@@ -93,22 +90,6 @@ export const createIngestWorker = (deps: IngestDeps, concurrency: number): Queue
     await deps.state.fail(job.payload.assetId, error);
   },
 });
-
-/** Makes an error final once a source had its tries. */
-const bound = async (state: IngestState, assetId: string, error: unknown): Promise<unknown> => {
-  // Without a clean answer from FFmpeg: the process died, ran out of time or out of memory.
-  const isCrash =
-    isKinoraError(error, 'media_crashed') || (isKinoraError(error, 'media_failed') && error.failure === 'defect');
-  if (isCrash && (await state.countCrash(assetId)) >= MAX_CRASHES)
-    return new KinoraError('media_crashed', { cause: error, failure: 'fail' });
-  // The fetcher made its own tries with pauses; the owner of the file should hear of it now.
-  if (isKinoraError(error, 'source_unreachable'))
-    return new KinoraError('source_unreachable', { messages: error.messages, cause: error, failure: 'fail' });
-  // FFmpeg read the file and said no: it will say no again.
-  if (isKinoraError(error, 'media_failed') && error.failure === 'fail')
-    return new KinoraError('invalid_input', { cause: error });
-  return error;
-};
 
 const ingest = async (deps: IngestDeps, assetId: string, signal: AbortSignal): Promise<void> => {
   const row = await deps.state.find(assetId);
@@ -173,7 +154,12 @@ const ingestMain = async (
       },
     };
     const stored = media.plan as Plan | null;
-    const makeFirst = () => (clip ? makeClipPlan(deps, input, owner, clip, signal) : makePlan(deps, input, signal));
+    const makeFirst = async (): Promise<Planned> => {
+      if (!clip) return makePlan(deps, input, signal);
+      const cut = await makeClipPlan(deps, { ...input, owner, clip }, signal);
+      await savePlan(deps, assetId, cut);
+      return { plan: cut, facts };
+    };
     let { plan, facts: playedFacts } = stored ? { plan: stored, facts } : await makeFirst();
     const warm = () => deps.producer.warm({ id: assetId, plan }, { signal, priority: mediaPriority.warmUp });
     try {
@@ -222,11 +208,8 @@ const storeSource = async (
   });
 };
 
-const probeJob = (path: string) =>
-  ({ kind: 'probe', source: { path }, maxPixels: MAX_PIXELS, maxStreams: MAX_STREAMS }) as const;
-
 const probe = async (deps: IngestDeps, assetId: string, path: string, signal: AbortSignal): Promise<SourceFacts> => {
-  const facts = await deps.pool.run(probeJob(path), { priority: mediaPriority.warmUp, signal, fresh: true });
+  const facts = await probeFile(deps, path, { signal, fresh: true });
   await deps.state.saveFacts(assetId, facts, describeInputFile(facts));
   const { formatName: format, durationSeconds: duration_s } = facts;
   deps.logger.info(
@@ -234,17 +217,6 @@ const probe = async (deps: IngestDeps, assetId: string, path: string, signal: Ab
     'the source is probed',
   );
   return facts;
-};
-
-const checkLimits = (facts: SourceFacts): void => {
-  if (!facts.video && facts.audio.length === 0) refuse('The input file does not contain any video or audio.');
-  // What an MPEG stream seems to last is the difference of two time stamps, and one may be wrong: its plan is judged.
-  if (facts.durationSeconds > MAX_DURATION_SECONDS && !isMpegStreamFormat(facts.formatName))
-    refuse('The input file is longer than the maximum duration of 12 hours.');
-};
-
-const refuse = (message: string): never => {
-  throw new KinoraError('invalid_input', { messages: [message] });
 };
 
 const isPictureFailure = (error: unknown): boolean =>
@@ -274,50 +246,14 @@ const makePlan = async (
   if (reasons) await deps.state.saveReasons(assetId, reasons);
   if (!index.discontinuous || !isMpegStreamFormat(facts.formatName))
     return { plan: await planFile(deps, input, index, signal, knownProblem), facts };
-  const probeFile = (file: string) => deps.pool.run(probeJob(file), { priority: mediaPriority.warmUp, signal });
-  return withJoinedRecordings(deps, input, probeFile, signal, async (joined) => {
+  const probeJoined = (file: string) => probeFile(deps, file, { signal });
+  return withJoinedRecordings(deps, input, probeJoined, signal, async (joined) => {
     if (!joined) return { plan: await planFile(deps, input, index, signal, knownProblem), facts };
     const { formatName } = facts;
     await deps.state.saveFacts(assetId, joined.facts, describeInputFile({ ...joined.facts, formatName }));
     const played = { ...input, path: joined.path, facts: joined.facts, joined: true } as const;
     return { plan: await planFile(deps, played, joined.index, signal, knownProblem), facts: joined.facts };
   });
-};
-
-/** A clip reads what the asset it is cut from has stored; its access to pictures is known to be good. */
-const makeClipPlan = async (
-  deps: IngestDeps,
-  input: PlanInput,
-  owner: string,
-  clip: ClipSource,
-  signal: AbortSignal,
-): Promise<Planned> => {
-  const { path, facts, settings } = input;
-  const key = clip.joined ? joinedIndexKey(owner) : indexKey(owner);
-  const index = await readIndex(deps, key, path, facts, signal);
-  const gainDb = input.normalize ? await measureGain(deps, path, facts, signal) : undefined;
-  const mezzanine =
-    clip.mezzanineTier &&
-    (await makeMezzanine(
-      deps,
-      { assetId: owner, path, facts, index, sequential: true, tier: clip.mezzanineTier },
-      { signal, parallel: deps.parallel, onProgress: () => undefined },
-    ));
-  const { placeOverlays: placeOwn } = settings;
-  const planned = planAsset({
-    facts,
-    index,
-    settings: {
-      ...settings,
-      ...(gainDb !== undefined && { normalizeGainDb: gainDb }),
-      placeOverlays: (picture) => [...clip.overlays, ...(placeOwn?.(picture) ?? [])],
-    },
-    clip,
-    ...(mezzanine && { mezzanine }),
-  });
-  const plan: Plan = { ...planned, sourceOwner: owner, ...(clip.joined && { joined: true }) };
-  await savePlan(deps, input.assetId, plan);
-  return { plan, facts };
 };
 
 /** The plan and the facts of the file that it reads. */
@@ -334,15 +270,23 @@ const planFile = async (
   knownProblem: Problem | undefined,
 ): Promise<Plan> => {
   const { assetId, path, facts, settings } = input;
-  const problem = knownProblem ?? (await findProblem(deps, path, facts, index, signal));
-  const gainDb = input.normalize ? await measureGain(deps, path, facts, signal) : undefined;
+  const unfitted = { assetId, path, facts, index, settings };
+  const [problem, fitted] = await Promise.all([
+    knownProblem ?? findProblem(deps, path, facts, index, signal),
+    knownProblem ? settings : fitToContent(deps, unfitted, signal),
+  ]);
   const mezzanine = problem && (await transcode(deps, input, index, problem, signal));
-  const planned = planAsset({
-    facts,
-    index,
-    settings: { ...settings, ...(gainDb !== undefined && { normalizeGainDb: gainDb }) },
-    ...(mezzanine && { mezzanine }),
-  });
+  const planned = await planNormalized(
+    deps,
+    {
+      facts,
+      index,
+      ...(mezzanine
+        ? { mezzanine, settings: await fitToContent(deps, { ...unfitted, mezzanine }, signal) }
+        : { settings: fitted }),
+    },
+    { path, normalize: input.normalize, signal },
+  );
   const plan: Plan = input.joined ? { ...planned, joined: true } : planned;
   await savePlan(deps, assetId, plan);
   return plan;
@@ -351,8 +295,7 @@ const planFile = async (
 /** @throws KinoraError `invalid_input` for what can't be played, or not by this server */
 const savePlan = async (deps: IngestDeps, assetId: string, plan: Plan): Promise<void> => {
   if (plan.durationSeconds <= 0) refuse('The input file does not contain any playable duration.');
-  if (plan.durationSeconds > MAX_DURATION_SECONDS)
-    refuse('The input file is longer than the maximum duration of 12 hours.');
+  checkDuration(plan.durationSeconds);
   if (longestSegmentSeconds(plan) > MAX_SEGMENT_SECONDS)
     throw new KinoraError('invalid_input', { details: { problem: 'the times of the pictures are damaged' } });
   await deps.state.savePlan(assetId, plan);

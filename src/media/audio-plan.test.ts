@@ -105,8 +105,9 @@ describe('planAudio', () => {
   });
   test('carries the gain', () => {
     expect(plan({}, tenSeconds, { gainDb: -3.5 }).gainDb).toBe(-3.5);
-    expect(plan({}, tenSeconds, { gainDb: 0 })).toMatchObject({ mode: 'copy' });
-    expect('gainDb' in plan({}, tenSeconds, { gainDb: 0 })).toBe(false);
+    // The gain may be right and a peak too high all the same.
+    expect(plan({}, tenSeconds, { gainDb: 0 })).toMatchObject({ mode: 'encode', gainDb: 0 });
+    expect('gainDb' in plan({}, tenSeconds)).toBe(false);
   });
   test('cuts sound without picture every 4 s', () => {
     // 4 s = 187.5, 8 s = 375 frames; 470 frames end at 10.0267 s

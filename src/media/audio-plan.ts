@@ -73,7 +73,7 @@ export const planAudio = (input: AudioPlanInput): AudioPlan => {
     bitRate,
     bandwidth: Math.round(bitRate * BANDWIDTH_MARGIN),
     audioSpecificConfig: configBase64(shared.sampleRate, shared.channels),
-    ...(gainDb !== undefined && gainDb !== 0 && { gainDb }),
+    ...(gainDb !== undefined && { gainDb }),
   };
 };
 
@@ -101,7 +101,7 @@ const findCopyablePackets = (input: AudioPlanInput, sourceZero: number): Uint32A
     (audio.sampleRate === 44_100 || audio.sampleRate === 48_000) &&
     (audio.channels === 1 || audio.channels === 2) &&
     audio.simpleEditList &&
-    !gainDb &&
+    gainDb === undefined &&
     isPlainConfig(audio);
   if (!usable) return undefined;
   const secondsPerTick = audio.timeBase.num / audio.timeBase.den;

@@ -137,6 +137,6 @@ export interface AudioPlan {
   readonly bandwidth: number;
   /** AudioSpecificConfig, base64. */
   readonly audioSpecificConfig: string;
-  /** Constant gain of `normalize_audio`, dB; absent when 0. */
+  /** Constant gain of `normalize_audio`, dB; peaks that it brings too high are limited. Absent: the sound as it is. */
   readonly gainDb?: number;
 }

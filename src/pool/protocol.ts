@@ -1,5 +1,7 @@
 import type { StillLayout } from '../media/image-geometry.js';
 import type { AudioPlan, EncoderSettings, PictureChain } from '../media/plan.js';
+import type { RateSample, SamplePlace } from '../media/rate-factor.js';
+import type { ShotScores } from '../media/shot-scores.js';
 import type { Rational, SourceFacts } from '../media/source-facts.js';
 
 /**
@@ -42,6 +44,23 @@ export interface SanityResult {
   readonly problem?: string;
   /** At least one picture or 1,024 samples could be decoded somewhere. */
   readonly decodable: boolean;
+}
+
+/** Encodes up to a second from each place the way a rendition of this size would be, without a limit of its rate. */
+export interface ComplexityJob {
+  readonly kind: 'complexity';
+  readonly source: MediaSource;
+  readonly streamIndex: number;
+  readonly timeBase: Rational;
+  readonly places: readonly SamplePlace[];
+  readonly width: number;
+  readonly height: number;
+  readonly frameRate: Rational;
+  readonly picture: PictureChain;
+  readonly encoder: Pick<EncoderSettings, 'preset' | 'crf'>;
+}
+export interface ComplexityResult {
+  readonly samples: readonly RateSample[];
 }
 
 /** The part of a `VideoPlan` and `VideoRendition` that one segment needs. All ticks are on the timeline. */
@@ -108,11 +127,13 @@ export interface AudioChunkResult {
   readonly sizesBytes: readonly number[];
 }
 
-/** EBU R128 measurement of a whole audio stream. */
+/** EBU R128 measurement of a whole track as it is played: its part of the source, its channels, its gain. */
 export interface LoudnessJob {
   readonly kind: 'loudness';
   readonly source: MediaSource;
-  readonly streamIndex: number;
+  readonly audio: Omit<AudioPlan, 'boundaries'>;
+  /** AAC frame number at which the track ends. */
+  readonly endFrame: number;
 }
 export interface LoudnessResult {
   /** LUFS; -70 for silence. */
@@ -165,6 +186,19 @@ export interface JoinResult {
   readonly recordings: number;
   /** Packets whose time was wrong. */
   readonly wrongTimes: number;
+}
+
+/** Copies the packets of streams, of one file or several, into an MP4 at `outPath` whose index comes first. Nothing is decoded. */
+export interface RemuxJob {
+  readonly kind: 'remux';
+  readonly tracks: readonly RemuxTrack[];
+  readonly outPath: string;
+}
+export interface RemuxTrack {
+  readonly source: MediaSource;
+  readonly streamIndex: number;
+  /** Time of the source, seconds, that is zero in the file. */
+  readonly zero: Rational;
 }
 
 /** A moving picture with a frame counter, a clock and a beep each second, H.264 + AAC in MP4. */
@@ -220,14 +254,30 @@ export interface AnimatedJob extends ImageSource {
 export interface StoryboardJob extends ImageSource {
   readonly kind: 'storyboard';
   /** Ascending. */
-  readonly tiles: readonly ShownAt[];
-  /** How much earlier than its moment the picture of a tile may be when that saves decoding. */
+  readonly tiles: readonly (ShownAt & { readonly exact?: true })[];
+  /** How much earlier than its moment the picture of a tile that need not be exact may be when that saves decoding. */
   readonly toleranceTicks: number;
   readonly columns: number;
   /** Of one tile. */
   readonly width: number;
   readonly height: number;
   readonly format: StillFormat;
+}
+
+/** Compares the pictures of [startTicks, endTicks) with their neighbours. All ticks are on the timeline. */
+export interface ShotScoresJob {
+  readonly kind: 'shot-scores';
+  readonly source: MediaSource;
+  readonly streamIndex: number;
+  readonly timeBase: Rational;
+  readonly zeroTicks: number;
+  readonly picture: PictureChain;
+  readonly startTicks: number;
+  readonly endTicks: number;
+  /** Reading begins here and ends at `untilTicks`, for pictures at the ends of the part have neighbours too. */
+  readonly from: ShownAt;
+  readonly untilTicks: number;
+  readonly threads: number;
 }
 
 export interface ImageResult {
@@ -254,33 +304,39 @@ export type MediaJob =
   | ProbeJob
   | IndexJob
   | SanityJob
+  | ComplexityJob
   | VideoSegmentJob
   | VideoConfigJob
   | AudioChunkJob
   | LoudnessJob
   | MezzanineJob
   | JoinJob
+  | RemuxJob
   | SampleJob
   | OverlayImageJob
   | StillJob
   | AnimatedJob
-  | StoryboardJob;
+  | StoryboardJob
+  | ShotScoresJob;
 
 export interface MediaResults {
   probe: SourceFacts;
   index: { readonly packets: number };
   sanity: SanityResult;
+  complexity: ComplexityResult;
   'video-segment': VideoSegmentResult;
   'video-config': VideoConfigResult;
   'audio-chunk': AudioChunkResult;
   loudness: LoudnessResult;
   mezzanine: MezzanineResult;
   join: JoinResult;
+  remux: { readonly sizeBytes: number };
   sample: { readonly sizeBytes: number };
   'overlay-image': OverlayImageResult;
   still: ImageResult;
   animated: ImageResult;
   storyboard: ImageResult;
+  'shot-scores': ShotScores;
 }
 
 /** Parent to child. One job at a time; a process that is no longer wanted is killed. */

@@ -69,10 +69,13 @@ export const readMultivariant = async (url: string) => {
       ? [{ attributes: readAttributes(line), url: new URL(lines[index + 1] ?? '', url).href }]
       : [],
   );
-  const media = lines.find((line) => line.startsWith('#EXT-X-MEDIA:TYPE=AUDIO'));
-  const attributes = media === undefined ? undefined : readAttributes(media);
-  const audio = attributes && { attributes, url: new URL(attributes.URI ?? '', url).href };
-  return { lines, variants, audio };
+  const audioGroup = lines
+    .filter((line) => line.startsWith('#EXT-X-MEDIA:TYPE=AUDIO'))
+    .map((line) => {
+      const attributes = readAttributes(line);
+      return { attributes, url: new URL(attributes.URI ?? '', url).href };
+    });
+  return { lines, variants, audio: audioGroup[0], audioGroup };
 };
 
 /** A media playlist and, unless `segments` says which ones, every segment of it. */

@@ -2,18 +2,19 @@ import { sql } from 'kysely';
 import type { Queryable, Transaction } from '../database.js';
 import type { NewRow, Row } from '../schema.js';
 
-/** What is known of the sound of a further audio track; made when its ingest begins. */
+/** What is known of the sound of a further audio track; made when its ingest begins. Undefined when it was deleted. */
 export const openTrackMedia = async (
-  db: Queryable,
+  tx: Transaction,
   track: Pick<Row<'track'>, 'id' | 'asset_id'>,
-): Promise<Row<'track_media'>> => {
-  const own = { track_id: track.id, source_asset_id: track.asset_id, source_track_id: track.id };
-  await db
+): Promise<Row<'track_media'> | undefined> => {
+  const live = await tx.selectFrom('track').select('id').where('id', '=', track.id).forKeyShare().executeTakeFirst();
+  if (!live) return undefined;
+  await tx
     .insertInto('track_media')
-    .values(own)
+    .values({ track_id: track.id, source_asset_id: track.asset_id, source_track_id: track.id })
     .onConflict((conflict) => conflict.column('track_id').doNothing())
     .execute();
-  return db.selectFrom('track_media').selectAll().where('track_id', '=', track.id).executeTakeFirstOrThrow();
+  return tx.selectFrom('track_media').selectAll().where('track_id', '=', track.id).executeTakeFirstOrThrow();
 };
 
 export const saveTrackFacts = async (db: Queryable, trackId: string, facts: object): Promise<void> => {
@@ -49,11 +50,10 @@ export const insertTrackMedia = async (tx: Transaction, row: NewRow<'track_media
   await tx.insertInto('track_media').values(row).execute();
 };
 
-/** True while a track, the track itself or one of a clip, plays the file of this one. */
-export const isTrackSourceUsed = async (db: Queryable, trackId: string): Promise<boolean> =>
-  (await db
-    .selectFrom('track_media')
-    .select('track_id')
-    .where('source_track_id', '=', trackId)
-    .limit(1)
-    .executeTakeFirst()) !== undefined;
+/** True while the track is there, and afterwards while a clip has a track of the same file. */
+export const areTrackFilesNeeded = async (db: Queryable, trackId: string): Promise<boolean> => {
+  const { rows } = await sql<{ needed: boolean }>`
+    select exists (select from track where id = ${trackId})
+      or exists (select from track_media where source_track_id = ${trackId}) as needed`.execute(db);
+  return rows[0]!.needed;
+};

@@ -50,6 +50,10 @@ export const updatePreparingTrack = (
     .returningAll()
     .executeTakeFirst();
 
+/** Makes it the sound that plays. */
+export const setPrimary = (tx: Transaction, trackId: string): Promise<Row<'track'>> =>
+  tx.updateTable('track').set({ is_primary: true }).where('id', '=', trackId).returningAll().executeTakeFirstOrThrow();
+
 export const saveTrackValidator = async (db: Queryable, trackId: string, validator: string | null): Promise<void> => {
   await db.updateTable('track').set({ source_validator: validator }).where('id', '=', trackId).execute();
 };

@@ -27,7 +27,6 @@ export const createTrack = (
       throw new KinoraError('invalid_parameters', { messages: ['Tracks can only be added to a ready asset'] });
     const problems = new Problems();
     const { type, name, language_code, url } = request;
-    if (type === 'audio') problems.add(['type'], 'audio is not yet supported by this server');
     const taken = takenNames(tracks, type);
     if (name && taken.has(name)) problems.add(['name'], `must be unique among ${type} tracks`);
     problems.throwIfAny(request);
@@ -37,8 +36,6 @@ export const createTrack = (
         asset_id: assetId,
         type,
         status: 'preparing',
-        // Of a silent asset the first sound is the one that plays.
-        is_primary: type === 'audio' && !tracks.some((other) => other.type === 'audio'),
         name: name || claimName(languageName(language_code), taken),
         language_code,
         url,

@@ -1,11 +1,25 @@
+import type { Transaction } from '../../db/database.js';
 import type { Row } from '../../db/schema.js';
-import { findAssetById } from '../../db/tables/asset.js';
+import { findAssetById, lockAssetForUpdate } from '../../db/tables/asset.js';
 import { saveInputFile } from '../../db/tables/asset-ingest.js';
 import { findPlan } from '../../db/tables/playable.js';
-import { findTrackById, listTracks, saveTrackValidator, updatePreparingTrack } from '../../db/tables/track.js';
-import { saveTrackPlan } from '../../db/tables/track-media.js';
+import {
+  findTrackById,
+  listTracks,
+  saveTrackValidator,
+  setPrimary,
+  updatePreparingTrack,
+} from '../../db/tables/track.js';
+import {
+  areTrackFilesNeeded,
+  countTrackCrash,
+  openTrackMedia,
+  saveTrackFacts,
+  saveTrackPlan,
+} from '../../db/tables/track-media.js';
 import { isKinoraError } from '../../lib/errors.js';
 import type { AudioPlan, Plan } from '../../media/plan.js';
+import type { SourceFacts } from '../../media/source-facts.js';
 import type { DomainContext } from '../context.js';
 import { recordTrackEvent } from './record-track-event.js';
 
@@ -15,6 +29,18 @@ export interface ReadyAudio {
   readonly maxChannels: number;
   readonly maxChannelLayout: string;
   readonly plan: AudioPlan;
+  /** The asset has no sound of its own: the first track that is ready is what plays. */
+  readonly isSilentAsset: boolean;
+}
+
+/** What an earlier run found of the file of a further audio track. */
+export interface TrackMedia {
+  /** Under whose names the file and its index are stored. */
+  readonly sourceAssetId: string;
+  readonly sourceTrackId: string;
+  readonly facts?: SourceFacts;
+  /** `normalize_audio` of the asset counts for the tracks of its creation request. */
+  readonly normalize: boolean;
 }
 
 /**
@@ -30,6 +56,13 @@ export interface TrackState {
   findPlan(assetId: string): Promise<Plan | undefined>;
   /** Which version of the remote file the download has begun. */
   saveValidator(trackId: string, validator: string | undefined): Promise<void>;
+  /** Undefined when the track was deleted. */
+  findMedia(track: Row<'track'>): Promise<TrackMedia | undefined>;
+  saveFacts(trackId: string, facts: SourceFacts): Promise<void>;
+  /** Counts one death of a media process on the file of a track and returns the new total. */
+  countCrash(trackId: string): Promise<number>;
+  /** True while the track is there, and afterwards while a clip plays its file. */
+  needsFiles(trackId: string): Promise<boolean>;
   /** What `input-info` shows of the input that brought the track; nothing happens for one that was added later. */
   saveInputFile(track: Row<'track'>, file: object): Promise<void>;
   /** False when the track was deleted meanwhile. */
@@ -52,9 +85,9 @@ export const createTrackState = (context: DomainContext): TrackState => {
     const track = await context.database.transaction(async (tx) => {
       const changed = await updatePreparingTrack(tx, trackId, { ...change, status });
       if (!changed) return undefined;
-      if (audio) await saveTrackPlan(tx, trackId, audio.plan);
       const asset = await findAssetById(tx, changed.asset_id);
-      if (asset?.status === 'ready') await recordTrackEvent(context, tx, asset.environment_id, status, changed);
+      const shown = audio && asset ? await publishAudio(tx, asset, changed, audio) : changed;
+      if (asset?.status === 'ready') await recordTrackEvent(context, tx, asset.environment_id, status, shown);
       return changed;
     });
     if (track) context.onTracksChanged(track.asset_id);
@@ -69,6 +102,22 @@ export const createTrackState = (context: DomainContext): TrackState => {
       ),
     findPlan: async (assetId) => (await findPlan(db, assetId)) as Plan | undefined,
     saveValidator: (trackId, validator) => saveTrackValidator(db, trackId, validator ?? null),
+    findMedia: (track) =>
+      context.database.transaction(async (tx) => {
+        const asset = await findAssetById(tx, track.asset_id);
+        const media = asset && (await openTrackMedia(tx, track));
+        return (
+          media && {
+            sourceAssetId: media.source_asset_id,
+            sourceTrackId: media.source_track_id,
+            ...(media.facts && { facts: media.facts as SourceFacts }),
+            normalize: asset.normalize_audio && track.input_position !== null,
+          }
+        );
+      }),
+    saveFacts: (trackId, facts) => saveTrackFacts(db, trackId, facts),
+    countCrash: (trackId) => countTrackCrash(db, trackId),
+    needsFiles: (trackId) => areTrackFilesNeeded(db, trackId),
     saveInputFile: async ({ asset_id, input_position }, file) => {
       if (input_position !== null) await saveInputFile(db, asset_id, file, input_position);
     },
@@ -89,6 +138,21 @@ export const createTrackState = (context: DomainContext): TrackState => {
       await finish(trackId, 'errored', { error: JSON.stringify(trackError(error)) });
     },
   };
+};
+
+/** Keeps how the sound is cut; of an asset without sound the first track that is ready becomes the primary one. */
+const publishAudio = async (
+  tx: Transaction,
+  asset: Row<'asset'>,
+  track: Row<'track'>,
+  { plan, isSilentAsset }: ReadyAudio,
+): Promise<Row<'track'>> => {
+  await saveTrackPlan(tx, track.id, plan);
+  if (!isSilentAsset) return track;
+  // Two tracks may become ready at the same time.
+  await lockAssetForUpdate(tx, asset.environment_id, asset.id);
+  if ((await listTracks(tx, [asset.id])).some(({ type, is_primary }) => type === 'audio' && is_primary)) return track;
+  return setPrimary(tx, track.id);
 };
 
 /** The `error` object of a track; texts are part of the wire contract. */

@@ -1,7 +1,77 @@
-import { KinoraError } from '../../lib/errors.js';
-import type { TrackIngest, TrackIngestDeps } from './ingest-one-track.js';
+import type { TrackMedia } from '../../domain/tracks/track-state.js';
+import { furtherAudioRendition } from '../../media/find-segment.js';
+import { planFurtherAudio } from '../../media/further-audio.js';
+import type { AudioPlan, Plan } from '../../media/plan.js';
+import type { AudioFacts, SourceFacts } from '../../media/source-facts.js';
+import { mediaPriority } from '../../pool/media-pool.js';
+import { trackIndexKey, trackSourceKey } from '../../storage/keys.js';
+import { findProblem } from './find-problem.js';
+import { fetchTrackSource, type TrackIngest, type TrackIngestDeps } from './ingest-one-track.js';
+import { describeInputFile } from './input-file.js';
+import { measureGain } from './measure-gain.js';
+import { checkLimits, probeFile, refuse } from './probe-file.js';
+import { readIndex } from './read-index.js';
 
-/** Fetches the sound of a further audio track and plans how it is cut. */
-export const ingestAudioTrack = async (_deps: TrackIngestDeps, { track }: TrackIngest): Promise<void> => {
-  throw new KinoraError('internal_error', { details: { stage: 'audio track', trackId: track.id } });
+/**
+ * From the address of a file to a further audio track: the first sound of the file, cut like the asset and as long.
+ * @throws KinoraError what the fetcher throws; `invalid_input` for a file without usable sound
+ */
+export const ingestAudioTrack = async (deps: TrackIngestDeps, ingest: TrackIngest): Promise<void> => {
+  const { track, signal } = ingest;
+  const media = await deps.state.findMedia(track);
+  if (!media) return;
+  await fetchTrackSource(deps, track, { signal });
+  const sourceKey = trackSourceKey(media.sourceAssetId, media.sourceTrackId);
+  const source = await deps.blobs.openLocal(sourceKey);
+  try {
+    const facts = media.facts ?? (await probe(deps, ingest, source.path));
+    checkLimits(facts);
+    const sound = facts.audio[0] ?? refuse('The input file does not contain any audio.');
+    const { asset, audio } = await planSound(deps, ingest, { media, path: source.path, facts });
+    const rendition = furtherAudioRendition(track.id);
+    await deps.producer.warm(
+      { id: track.asset_id, plan: asset, further: { audio: new Map([[rendition, { audio, sourceKey }]]) } },
+      { signal, priority: mediaPriority.warmUp },
+      [rendition],
+    );
+    const completed = await deps.state.complete(track.id, {
+      ...describeSound(sound, audio, asset),
+      plan: audio,
+      isSilentAsset: asset.audio === undefined,
+    });
+    if (!completed) await deps.segments.removeRendition(track.asset_id, rendition);
+    deps.logger.info({ track_id: track.id, mode: audio.mode }, 'a further audio track is ready');
+  } finally {
+    await source.release();
+  }
 };
+
+const probe = async (deps: TrackIngestDeps, { track, signal }: TrackIngest, path: string): Promise<SourceFacts> => {
+  const facts = await probeFile(deps, path, { signal, fresh: true });
+  await deps.state.saveInputFile(track, describeInputFile(facts));
+  await deps.state.saveFacts(track.id, facts);
+  return facts;
+};
+
+const planSound = async (
+  deps: TrackIngestDeps,
+  { plan, signal }: TrackIngest,
+  { media, path, facts }: { readonly media: TrackMedia; readonly path: string; readonly facts: SourceFacts },
+): Promise<{ asset: Plan; audio: AudioPlan }> => {
+  const index = await readIndex(deps, trackIndexKey(media.sourceAssetId, media.sourceTrackId), path, facts, signal);
+  const { video: _pictures, ...soundOnly } = facts;
+  await findProblem(deps, path, soundOnly, index, signal);
+  const asset = await plan();
+  const cut = (gainDb?: number): AudioPlan =>
+    planFurtherAudio({ facts, index, plan: asset, ...(gainDb !== undefined && { gainDb }) }) ??
+    refuse('The input file does not contain any playable duration.');
+  const audio = cut();
+  const gainDb = media.normalize ? await measureGain(deps, path, audio, signal) : undefined;
+  return { asset, audio: gainDb === undefined ? audio : cut(gainDb) };
+};
+
+const describeSound = (sound: AudioFacts, { channels }: AudioPlan, { durationSeconds }: Plan) => ({
+  durationSeconds: Math.round(Math.min(sound.durationSeconds || durationSeconds, durationSeconds) * 1000) / 1000,
+  maxChannels: channels,
+  maxChannelLayout: channels === 1 ? 'mono' : 'stereo',
+});

@@ -1,3 +1,5 @@
+import type { SegmentProducer } from '../../cache/produce-segment.js';
+import type { SegmentStore } from '../../cache/segment-store.js';
 import type { Row } from '../../db/schema.js';
 import { recognitionUnavailable } from '../../domain/tracks/generate-subtitles.js';
 import type { TrackState } from '../../domain/tracks/track-state.js';
@@ -16,6 +18,8 @@ export interface TrackIngestDeps {
   readonly blobs: BlobStore;
   readonly fetcher: SourceFetcher;
   readonly pool: MediaPool;
+  readonly producer: SegmentProducer;
+  readonly segments: SegmentStore;
   /** A directory that media processes may write to. */
   readonly temporaryDir: string;
   readonly logger: Logger;
@@ -40,8 +44,17 @@ export const ingestOneTrack = async (deps: TrackIngestDeps, ingest: TrackIngest)
     else await (track.type === 'text' ? ingestTextTrack : ingestAudioTrack)(deps, ingest);
   } finally {
     // Deleted meanwhile: what this run wrote after the purge goes too.
-    if (!(await deps.state.find(track.id))) await deps.blobs.deletePrefix(trackPrefix(track.asset_id, track.id));
+    await removeUnusedFiles(deps, track.asset_id, track.id);
   }
+};
+
+/** Removes the files of a track that is deleted, unless a clip plays them. */
+export const removeUnusedFiles = async (
+  { state, blobs }: Pick<TrackIngestDeps, 'state' | 'blobs'>,
+  assetId: string,
+  trackId: string,
+): Promise<void> => {
+  if (!(await state.needsFiles(trackId))) await blobs.deletePrefix(trackPrefix(assetId, trackId));
 };
 
 /** Stores the file of a track as `trackSourceKey`, unless an earlier run has. */

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Row } from '../../db/schema.js';
 import { isKinoraError, KinoraError } from '../../lib/errors.js';
@@ -22,6 +23,8 @@ const GRACE_MS = 2000;
 export const startSideCars = (deps: TrackIngestDeps, assetId: string, signal: AbortSignal): SideCars => {
   const ending = new AbortController();
   const anyEnd = AbortSignal.any([signal, ending.signal]);
+  // Each lane waits for several results of media processes at once.
+  setMaxListeners(LANES * 8, anyEnd);
   let tellPlan: (plan: Plan) => void = () => undefined;
   const plan = new Promise<Plan>((resolve, reject) => {
     tellPlan = resolve;

@@ -1,0 +1,38 @@
+import { KinoraError } from '../../lib/errors.js';
+import { isMpegStreamFormat } from '../../media/pictures.js';
+import type { SourceFacts } from '../../media/source-facts.js';
+import { type MediaPool, mediaPriority } from '../../pool/media-pool.js';
+
+/** Longest source that is accepted, seconds. */
+const MAX_DURATION_SECONDS = 12 * 3600;
+/** 8K with room to spare; more is a decompression bomb until somebody shows a real one. */
+const MAX_PIXELS = 8192 * 8192;
+const MAX_STREAMS = 100;
+
+/** What is in a file; `fresh` for one that no media process has seen yet. */
+export const probeFile = (
+  { pool }: { readonly pool: MediaPool },
+  path: string,
+  { signal, fresh = false }: { readonly signal: AbortSignal; readonly fresh?: boolean },
+): Promise<SourceFacts> =>
+  pool.run(
+    { kind: 'probe', source: { path }, maxPixels: MAX_PIXELS, maxStreams: MAX_STREAMS },
+    { priority: mediaPriority.warmUp, signal, fresh },
+  );
+
+/** @throws KinoraError `invalid_input` */
+export const checkLimits = (facts: SourceFacts): void => {
+  if (!facts.video && facts.audio.length === 0) refuse('The input file does not contain any video or audio.');
+  // What an MPEG stream seems to last is the difference of two time stamps, and one may be wrong: its plan is judged.
+  if (!isMpegStreamFormat(facts.formatName)) checkDuration(facts.durationSeconds);
+};
+
+/** @throws KinoraError `invalid_input` */
+export const checkDuration = (seconds: number): void => {
+  if (seconds > MAX_DURATION_SECONDS) refuse('The input file is longer than the maximum duration of 12 hours.');
+};
+
+/** @throws KinoraError `invalid_input` with the text that the owner of the file reads */
+export const refuse = (message: string): never => {
+  throw new KinoraError('invalid_input', { messages: [message] });
+};
