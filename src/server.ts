@@ -216,7 +216,9 @@ export const createKinora = async (config: Config, overrides: Overrides = {}): P
       },
       streamPlugin: async (scope) => {
         await scope.register(sampleRoute(samplePath));
-        await scope.register(artifactRoutes({ ...context, openMaster: createMasterOpener({ ...context, blobs }), images }));
+        await scope.register(
+          artifactRoutes({ ...context, openMaster: createMasterOpener({ ...context, blobs }), images }),
+        );
         await scope.register(
           streamRoutes({
             playables,
@@ -289,6 +291,8 @@ export const createKinora = async (config: Config, overrides: Overrides = {}): P
             blobs,
             segments: store,
             isSourceUsed: (assetId) => isSourceUsed(database.queryable, assetId),
+            queue,
+            clock,
             logger,
           }),
         },

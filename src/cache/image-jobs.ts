@@ -3,6 +3,7 @@ import { animatedSize, planStill, stillSize, ticksAt } from '../media/image-geom
 import type { AnimatedParameters, StoryboardFormat, ThumbnailParameters } from '../media/image-parameters.js';
 import type { Size } from '../media/ladder.js';
 import type { VideoPlan } from '../media/plan.js';
+import { planShotSheet, type Shot } from '../media/shot-sheet.js';
 import { listTiles, type Storyboard, sheetSize } from '../media/storyboard.js';
 import type { AnimatedJob, ImageSource, ShownAt, StillFormat, StillJob, StoryboardJob } from '../pool/protocol.js';
 
@@ -10,6 +11,8 @@ import type { AnimatedJob, ImageSource, ShownAt, StillFormat, StillJob, Storyboa
 
 /** Tiles so near to each other are exact: all of it is decoded in one pass. */
 const EXACT_BELOW_SECONDS = 0.5;
+/** In a shot at most a hundred seconds long. */
+const EXACT_SHOT_SECONDS = 2;
 
 /** Everything of a job but what the asset as a whole gives it and where it writes. */
 type Placeless<J> = Omit<J, 'source' | 'picture' | 'threads' | 'outPath'>;
@@ -27,7 +30,7 @@ const imageSource = (video: VideoPlan): Placeless<ImageSource> => ({
   lastPictureTicks: video.lastPictureTicks,
 });
 
-const shownAt = (video: VideoPlan, seconds: number): ShownAt => {
+export const shownAt = (video: VideoPlan, seconds: number): ShownAt => {
   const { boundaries, seekPoints, timescale, lastPictureTicks } = video;
   const ticks = Math.min(ticksAt(seconds, timescale), lastPictureTicks);
   const after = boundaries.findIndex((boundary) => boundary > ticks);
@@ -76,6 +79,18 @@ export const planSheet = (video: VideoPlan, storyboard: Storyboard, format: Stor
   return {
     job: { kind: 'storyboard', ...imageSource(video), tiles, toleranceTicks, columns, ...tile, format },
     size: sheetSize(storyboard),
+  };
+};
+
+/** The pictures of one shot; the first one must not be of the shot before, the others may be as early as it saves decoding. */
+export const planShotImage = (video: VideoPlan, shot: Shot): PlannedImage => {
+  const { times, tile, columns, rows } = planShotSheet(shot, storedSize(video));
+  const tiles = times.map((seconds, number) => ({ ...shownAt(video, seconds), ...(number === 0 && { exact: true }) }));
+  const secondsApart = (shot.endSeconds - shot.startSeconds) / times.length;
+  const toleranceTicks = secondsApart < EXACT_SHOT_SECONDS ? 0 : Math.floor((secondsApart / 2) * video.timescale);
+  return {
+    job: { kind: 'storyboard', ...imageSource(video), tiles, toleranceTicks, columns, ...tile, format: 'webp' },
+    size: { width: columns * tile.width, height: rows * tile.height },
   };
 };
 

@@ -6,7 +6,7 @@ import { PictureFilter } from './picture-filter.js';
 import type { VideoReader } from './video-reader.js';
 
 /** @throws KinoraError `media_failed` when the plan was made for another clock */
-export const checkTimeBase = (reader: VideoReader, { timeBase }: ImageSource): void => {
+export const checkTimeBase = (reader: VideoReader, { timeBase }: Pick<ImageSource, 'timeBase'>): void => {
   const { num, den } = reader.timeBase;
   if (num !== timeBase.num || den !== timeBase.den) throw failMedia('image', 'the time base of the stream has changed');
 };

@@ -20,7 +20,7 @@ export const makeStoryboard = (job: StoryboardJob): ImageResult => {
     checkTimeBase(reader, job);
     tiles.forEach((at, number) => {
       const [left, top] = [(number % columns) * width, Math.floor(number / columns) * height];
-      filterShown(reader, job, at, { width, height, threads, toleranceTicks }, (frame) =>
+      filterShown(reader, job, at, { width, height, threads, toleranceTicks: at.exact ? 0 : toleranceTicks }, (frame) =>
         paste(frame, sheet, left, top),
       );
     });

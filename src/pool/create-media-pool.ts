@@ -43,17 +43,20 @@ const defaultDeadlineMs: Record<MediaJob['kind'], number> = {
   probe: 30_000,
   index: 15 * 60_000,
   sanity: 60_000,
+  complexity: 60_000,
   'video-segment': 60_000,
   'video-config': 30_000,
   'audio-chunk': 60_000,
   loudness: 30 * 60_000,
   mezzanine: 30 * 60_000,
   join: 30 * 60_000,
+  remux: 3 * 3600_000,
   sample: 5 * 60_000,
   'overlay-image': 30_000,
   still: 60_000,
   animated: 2 * 60_000,
   storyboard: 5 * 60_000,
+  'shot-scores': 30 * 60_000,
 };
 
 /** Keeps a process's CPU time far below its limit. */

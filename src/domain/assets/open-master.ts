@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { findAssetById } from '../../db/tables/asset.js';
 import { KinoraError } from '../../lib/errors.js';
 import { isId } from '../../lib/ids.js';
@@ -26,23 +25,29 @@ export interface MasterDownload {
  * The file behind a signed address of a master.
  * @throws KinoraError `not_found` (no such asset), `forbidden` (not an address of this master, or its time is over)
  */
-export const openMaster = async (
-  { database, clock, artifactUrls, blobs }: DomainContext & { readonly blobs: BlobStore },
-  { assetId, file, expires, signature }: MasterDownload,
-): Promise<OpenedFile> => {
-  const asset = isId(assetId) ? await findAssetById(database.queryable, assetId) : undefined;
-  if (!asset) throw new KinoraError('not_found');
-  const artifact = masterArtifact(asset);
-  if (!artifact || artifact.file !== file) throw new KinoraError('forbidden', { messages: ['Signature is invalid'] });
-  artifactUrls.check(artifact, expires, signature, clock.now());
-  const key = masterKey(assetId, artifact.version);
-  const blob = await blobs.openLocal(key);
-  const info = await blobs.stat(key);
-  if (info) {
-    // A stored master never changes, and what is ordered again has another version.
-    const etag = `"${createHash('sha256').update(`${artifact.version} ${info.sizeBytes}`).digest('hex').slice(0, 32)}"`;
-    return { path: blob.path, sizeBytes: info.sizeBytes, etag, release: blob.release };
-  }
-  await blob.release();
-  throw new KinoraError('not_found');
-};
+export type OpenMaster = (download: MasterDownload) => Promise<OpenedFile>;
+
+export const createMasterOpener =
+  ({
+    database,
+    clock,
+    artifactUrls,
+    blobs,
+  }: Pick<DomainContext, 'database' | 'clock' | 'artifactUrls'> & { readonly blobs: BlobStore }): OpenMaster =>
+  async ({ assetId, file, expires, signature }) => {
+    const asset = isId(assetId) ? await findAssetById(database.queryable, assetId) : undefined;
+    if (!asset) throw new KinoraError('not_found');
+    const artifact = masterArtifact(asset);
+    if (!artifact || artifact.file !== file) throw new KinoraError('forbidden', { messages: ['Signature is invalid'] });
+    artifactUrls.check(artifact, expires, signature, clock.now());
+    const key = masterKey(assetId, artifact.version);
+    const blob = await blobs.openLocal(key);
+    const info = await blobs.stat(key);
+    if (info) {
+      // Written once under an id of its own.
+      const etag = `"${artifact.version}"`;
+      return { path: blob.path, sizeBytes: info.sizeBytes, etag, release: () => blob.release() };
+    }
+    await blob.release();
+    throw new KinoraError('not_found');
+  };

@@ -1,0 +1,122 @@
+import { json } from 'node:stream/consumers';
+import { shownAt } from '../cache/image-jobs.js';
+import { openPictures, type PlayableAsset } from '../cache/produce-segment.js';
+import { findPlan } from '../db/tables/playable.js';
+import { findShots as findShotsRow } from '../db/tables/shots.js';
+import { completeShots, failShots, SHOTS_QUEUE, type ShotsOrder } from '../domain/assets/shots.js';
+import type { DomainContext } from '../domain/context.js';
+import { CANCELLED } from '../lib/abort.js';
+import { findShots } from '../media/find-shots.js';
+import type { Plan, VideoPlan } from '../media/plan.js';
+import { SCORE_MARGIN_SECONDS, type ShotScores } from '../media/shot-scores.js';
+import { type MediaPool, mediaPriority } from '../pool/media-pool.js';
+import type { ShotScoresJob } from '../pool/protocol.js';
+import type { Job, QueueWorker } from '../queue/queue.js';
+import type { BlobStore } from '../storage/blob-store.js';
+import { shotScoresKey, shotScoresPrefix } from '../storage/keys.js';
+import type { Logger } from '../telemetry/logger.js';
+
+export interface ShotsDeps {
+  readonly context: DomainContext;
+  readonly blobs: BlobStore;
+  readonly pool: MediaPool;
+  readonly logger: Logger;
+}
+
+/** Short enough that little is lost by a restart. */
+const CHUNK_SECONDS = 60;
+
+/** Reads an asset's pictures once, part by part, and finds where its shots begin. What was read survives a restart. */
+export const createShotsWorker = (deps: ShotsDeps): QueueWorker => ({
+  queue: SHOTS_QUEUE,
+  concurrency: 1,
+  handler: async (job: Job<ShotsOrder>, { signal }) => {
+    const { assetId, orderId } = job.payload;
+    const db = deps.context.database.queryable;
+    const isWanted = async () => {
+      const row = await findShotsRow(db, assetId);
+      return row?.order_id === orderId && row.status === 'pending';
+    };
+    try {
+      const plan = (await isWanted()) ? ((await findPlan(db, assetId)) as Plan | undefined) : undefined;
+      if (plan?.video) {
+        const startTimes = await searchShots(deps, job.payload, { id: assetId, plan }, plan.video, signal);
+        await completeShots(deps.context, job.payload, startTimes);
+        deps.logger.info({ asset_id: assetId, shots: startTimes.length }, 'the shots are found');
+      }
+    } catch (error) {
+      // Given up, or with an asset that is gone: the next lines remove what was found so far.
+      if (signal.reason !== CANCELLED && (await isWanted())) throw error;
+    }
+    await deps.blobs.deletePrefix(shotScoresPrefix(assetId, orderId));
+  },
+  onFailed: async (job: Job<ShotsOrder>, error) => {
+    const { assetId, orderId } = job.payload;
+    deps.logger.warn({ asset_id: assetId, job_id: job.id, err: error }, 'the shots could not be found');
+    await failShots(deps.context, job.payload);
+    await deps.blobs.deletePrefix(shotScoresPrefix(assetId, orderId));
+  },
+});
+
+const searchShots = async (
+  { blobs, pool }: ShotsDeps,
+  { assetId, orderId }: ShotsOrder,
+  asset: PlayableAsset,
+  video: VideoPlan,
+  signal: AbortSignal,
+): Promise<number[]> => {
+  const endTicks = video.boundaries.at(-1)!;
+  const chunkTicks = CHUNK_SECONDS * video.timescale;
+  const found: ShotScores[] = [];
+  for (let startTicks = 0; startTicks < endTicks; startTicks += chunkTicks) {
+    const key = shotScoresKey(assetId, orderId, found.length);
+    const stored = await blobs.read(key);
+    if (stored) {
+      found.push((await json(stored)) as ShotScores);
+      continue;
+    }
+    const pictures = await openPictures(blobs, asset);
+    try {
+      const source = { path: pictures.path, formatName: video.formatName };
+      const job = scoresJob(video, source, startTicks, Math.min(startTicks + chunkTicks, endTicks));
+      const scores = await pool.run(job, { priority: mediaPriority.background, signal });
+      await blobs.put(key, Buffer.from(JSON.stringify(scores)));
+      found.push(scores);
+    } finally {
+      await pictures.release();
+    }
+  }
+  return findShots(joinScores(found), video.timescale, endTicks);
+};
+
+const scoresJob = (
+  video: VideoPlan,
+  source: ShotScoresJob['source'],
+  startTicks: number,
+  endTicks: number,
+): ShotScoresJob => {
+  const { streamIndex, timeBase, zeroTicks, picture, timescale } = video;
+  const margin = SCORE_MARGIN_SECONDS * timescale;
+  const fromTicks = Math.max(startTicks - margin, 0);
+  return {
+    kind: 'shot-scores',
+    source,
+    streamIndex,
+    timeBase,
+    zeroTicks,
+    picture,
+    startTicks,
+    endTicks,
+    from: { ...shownAt(video, fromTicks / timescale), ticks: fromTicks },
+    untilTicks: Math.min(endTicks + margin, video.boundaries.at(-1)!),
+    threads: 1,
+  };
+};
+
+const joinScores = (parts: readonly ShotScores[]): ShotScores => ({
+  ticks: parts.flatMap(({ ticks }) => ticks),
+  change: parts.flatMap(({ change }) => change),
+  lasting: parts.flatMap(({ lasting }) => lasting),
+  dissolve: parts.flatMap(({ dissolve }) => dissolve),
+  blank: parts.flatMap(({ blank }) => blank),
+});

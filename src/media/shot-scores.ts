@@ -1,0 +1,87 @@
+import { changeBetween, isBlank, likeness, mixtureError, type SmallPicture } from './picture-change.js';
+
+/** What tells shots apart, a number for each picture, in the order of time. */
+export interface ShotScores {
+  /** Timeline ticks. */
+  readonly ticks: readonly number[];
+  /** From the picture before; 0 for the first. */
+  readonly change: readonly number[];
+  /** The part of `change` that stays: little at a flash, after which everything is as before. */
+  readonly lasting: readonly number[];
+  /** How far the pictures differ between which this one is the middle of a dissolve; 0 when it is none. */
+  readonly dissolve: readonly number[];
+  /** 1: nothing is to be seen. */
+  readonly blank: readonly number[];
+}
+
+export interface TimedPicture {
+  readonly ticks: number;
+  readonly picture: SmallPicture;
+}
+
+/** Around a picture, seconds that have to be known to judge it. */
+export const SCORE_MARGIN_SECONDS = 1;
+
+const FLASH_SECONDS = 0.25;
+const MAX_FLASH_PICTURES = 16;
+const HALF_DISSOLVE_SECONDS = 0.5;
+/** What changes less is not looked at closely. */
+const LEAST_CHANGE = 0.03;
+const LEAST_DISSOLVE = 0.1;
+const MAX_MIXTURE_ERROR = 0.2;
+const MAX_DISSOLVE_LIKENESS = 0.6;
+const MAX_CUT_LIKENESS = 0.9;
+
+/** Judges the pictures of [startTicks, endTicks); those around them are needed as far as there are any. */
+export const scorePictures = (
+  pictures: readonly TimedPicture[],
+  { startTicks, endTicks, timescale }: { startTicks: number; endTicks: number; timescale: number },
+): ShotScores => {
+  const scores = { ticks: [], change: [], lasting: [], dissolve: [], blank: [] } as Record<keyof ShotScores, number[]>;
+  pictures.forEach(({ ticks, picture }, at) => {
+    if (ticks < startTicks || ticks >= endTicks) return;
+    const change = at === 0 ? 0 : changeBetween(pictures[at - 1]!.picture, picture);
+    scores.ticks.push(ticks);
+    scores.change.push(rounded(change));
+    scores.lasting.push(rounded(change < LEAST_CHANGE ? 0 : lastingChange(pictures, at, FLASH_SECONDS * timescale)));
+    scores.dissolve.push(rounded(dissolveAt(pictures, at, HALF_DISSOLVE_SECONDS * timescale)));
+    scores.blank.push(isBlank(picture) ? 1 : 0);
+  });
+  return scores;
+};
+
+const rounded = (value: number): number => Math.round(value * 1e4) / 1e4;
+
+/** The least change between the picture before a place and those after it, and between those before it and the one after it. */
+const lastingChange = (pictures: readonly TimedPicture[], at: number, flashTicks: number): number => {
+  const [before, after] = [pictures[at - 1]!, pictures[at]!];
+  if (likeness(before.picture, after.picture) > MAX_CUT_LIKENESS) return 0;
+  let least = Number.POSITIVE_INFINITY;
+  for (let step = 0; step < MAX_FLASH_PICTURES; step += 1) {
+    const [later, earlier] = [pictures[at + step], pictures[at - 1 - step]];
+    const isLater = later !== undefined && later.ticks - after.ticks <= flashTicks;
+    const isEarlier = earlier !== undefined && before.ticks - earlier.ticks <= flashTicks;
+    if (!isLater && !isEarlier) break;
+    if (isLater) least = Math.min(least, changeBetween(before.picture, later.picture));
+    if (isEarlier) least = Math.min(least, changeBetween(earlier.picture, after.picture));
+  }
+  return least;
+};
+
+const dissolveAt = (pictures: readonly TimedPicture[], at: number, halfTicks: number): number => {
+  const { ticks, picture } = pictures[at]!;
+  let first = at;
+  while (first > 0 && ticks - pictures[first]!.ticks < halfTicks) first -= 1;
+  let last = at;
+  while (last < pictures.length - 1 && pictures[last]!.ticks - ticks < halfTicks) last += 1;
+  const [before, after] = [pictures[first]!.picture, pictures[last]!.picture];
+  const isWhole = ticks - pictures[first]!.ticks >= halfTicks && pictures[last]!.ticks - ticks >= halfTicks;
+  // What comes from nothing or ends in it is a fade.
+  if (!isWhole || isBlank(before) || isBlank(after)) return 0;
+  const change = changeBetween(before, after);
+  const isMixture =
+    change >= LEAST_DISSOLVE &&
+    likeness(before, after) <= MAX_DISSOLVE_LIKENESS &&
+    mixtureError(before, picture, after) <= MAX_MIXTURE_ERROR;
+  return isMixture ? change : 0;
+};
