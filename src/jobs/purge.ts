@@ -1,5 +1,6 @@
 import type { SegmentStore } from '../cache/segment-store.js';
-import type { JobHandler } from '../queue/queue.js';
+import type { Clock } from '../lib/clock.js';
+import type { JobHandler, Queue } from '../queue/queue.js';
 import type { BlobStore } from '../storage/blob-store.js';
 import { assetPrefix } from '../storage/keys.js';
 import type { Logger } from '../telemetry/logger.js';
@@ -19,14 +20,26 @@ export const removeAssetFiles = async ({ blobs, segments }: AssetFiles, assetId:
 export interface PurgeDeps extends AssetFiles {
   /** Clips need the files of an asset for longer than the asset is there. */
   readonly isSourceUsed: (assetId: string) => Promise<boolean>;
+  readonly queue: Pick<Queue, 'enqueue'>;
+  readonly clock: Clock;
   readonly logger: Logger;
 }
 
-/** Removes what a deleted asset left outside the database: its blobs and its cached files. */
+/** What was still running when the asset was deleted has long stopped then. */
+const AGAIN_AFTER_MS = 10 * 60_000;
+
+/**
+ * Removes what a deleted asset left outside the database: its blobs and its cached files. Twice, because a run that was
+ * writing for it may publish a file just after the first time and be killed before it can remove that itself.
+ */
 export const createPurgeHandler =
-  (deps: PurgeDeps): JobHandler<{ assetId: string }> =>
+  (deps: PurgeDeps): JobHandler<{ assetId: string; isLast?: boolean }> =>
   async (job) => {
-    const { assetId } = job.payload;
+    const { assetId, isLast } = job.payload;
+    if (!isLast) {
+      const runAt = new Date(deps.clock.now().getTime() + AGAIN_AFTER_MS);
+      await deps.queue.enqueue('purge', { assetId, isLast: true }, { dedupeKey: `${assetId} last`, runAt });
+    }
     if (await deps.isSourceUsed(assetId)) {
       await deps.segments.removeAsset(assetId);
       deps.logger.info({ asset_id: assetId }, 'clips still need the files of a deleted asset');
