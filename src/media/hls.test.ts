@@ -36,6 +36,7 @@ const text = (id: string, languageCode: string, closedCaptions = false): HlsText
   closedCaptions,
 });
 const uri = (child: HlsChild): string => {
+  if (child.kind === 'images') return 'images.m3u8';
   const name = child.kind === 'text' ? child.trackId : child.rendition;
   const window = child.window ? `-${child.window.first}-${child.window.end}` : '';
   return `${child.kind}/${name}${window}.m3u8${child.redundant ? '?r=1' : ''}`;
@@ -121,6 +122,16 @@ describe('multivariantPlaylist', () => {
   test('redundant_streams lists every variant again at another address', () => {
     const lines = addresses(multivariant({}, { redundant_streams: 'true', rendition_order: 'desc' }));
     expect(lines).toEqual(['video/360p.m3u8', 'video/270p.m3u8', 'video/360p.m3u8?r=1', 'video/270p.m3u8?r=1']);
+  });
+  test('roku_trick_play adds pictures for previews, of an instant clip those of its segments', () => {
+    const imagesOf = (query: Record<string, string>) =>
+      multivariant({}, query).filter((line) => line.startsWith('#EXT-X-IMAGE-STREAM-INF:'));
+    expect(imagesOf({})).toEqual([]);
+    expect(imagesOf({ roku_trick_play: 'false' })).toEqual([]);
+    expect(imagesOf({ roku_trick_play: 'true' })).toEqual([
+      '#EXT-X-IMAGE-STREAM-INF:BANDWIDTH=736544,RESOLUTION=256x144,CODECS="jpeg",URI="images.m3u8"',
+    ]);
+    expect(multivariant({ plan: soundPlan }, { roku_trick_play: 'true' }).join()).not.toContain('IMAGE');
   });
   test('add_audio_only adds a variant without picture', () => {
     const lines = multivariant({}, { add_audio_only: 'true' });

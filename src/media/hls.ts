@@ -37,6 +37,7 @@ export type HlsChild = {
 } & (
   | { readonly kind: 'video' | 'audio'; readonly rendition: string }
   | { readonly kind: 'text'; readonly trackId: string }
+  | { readonly kind: 'images' }
 );
 
 export interface MultivariantInput {
@@ -102,8 +103,8 @@ export const multivariantPlaylist = (input: MultivariantInput): string => {
       ])}`,
     );
   const defaultText = findDefaultText(textTracks, modifiers.defaultSubtitlesLang);
-  for (const track of textTracks)
   const textName = uniqueNames();
+  for (const track of textTracks)
     lines.push(
       `#EXT-X-MEDIA:${attributes([
         ['TYPE', 'SUBTITLES'],
@@ -140,6 +141,7 @@ export const multivariantPlaylist = (input: MultivariantInput): string => {
       { kind: 'audio', rendition: primaryTrack.rendition },
     );
   if (modifiers.redundantStreams) lines.push(...redundant);
+  if (video && modifiers.rokuTrickPlay) lines.push(imageStream(video, window, quote(uri({ kind: 'images' }))));
   return `${lines.join('\n')}\n`;
 };
 

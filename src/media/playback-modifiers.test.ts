@@ -3,7 +3,7 @@ import { audioFacts, sourceFacts, steadyIndex, videoFacts } from '../../test/sup
 import { planAsset } from './plan-asset.js';
 import { chooseRenditions, findSegmentWindow, parsePlaybackModifiers } from './playback-modifiers.js';
 
-const NONE = { descending: false, redundantStreams: false, addAudioOnly: false };
+const NONE = { descending: false, redundantStreams: false, rokuTrickPlay: false, addAudioOnly: false };
 const parse = (values: Record<string, unknown>) => parsePlaybackModifiers(values, 30);
 
 describe('parsePlaybackModifiers', () => {
@@ -29,6 +29,7 @@ describe('parsePlaybackModifiers', () => {
       assetEndSeconds: 30,
       defaultSubtitlesLang: 'pt-BR',
       redundantStreams: true,
+      rokuTrickPlay: true,
       addAudioOnly: true,
     });
   });

@@ -12,6 +12,7 @@ export interface PlaybackModifiers {
   readonly assetEndSeconds?: number;
   readonly defaultSubtitlesLang?: string;
   readonly redundantStreams: boolean;
+  readonly rokuTrickPlay: boolean;
   readonly addAudioOnly: boolean;
 }
 
@@ -79,6 +80,7 @@ export const parsePlaybackModifiers = (
     ...(assetEndSeconds !== undefined && { assetEndSeconds: Math.min(assetEndSeconds, durationSeconds) }),
     ...(defaultSubtitlesLang !== undefined && { defaultSubtitlesLang }),
     redundantStreams: BOOLEANS.get(texts.get('redundant_streams') ?? '') === true,
+    rokuTrickPlay: BOOLEANS.get(texts.get('roku_trick_play') ?? '') === true,
     addAudioOnly: BOOLEANS.get(texts.get('add_audio_only') ?? '') === true,
   };
 };

@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 const addressesIn = (playlist: string, base: string): string[] =>
   playlist
     .split('\n')
-    .map((line) => (line.startsWith('#') ? /URI="([^"]+)"/.exec(line)?.[1] : line))
+    .map((line) => (line.startsWith('#') ? /(?<!chapters",)URI="([^"]+)"/.exec(line)?.[1] : line))
     .filter((address): address is string => address !== undefined && address !== '')
     .map((address) => new URL(address, base).href);
 

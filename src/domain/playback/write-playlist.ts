@@ -19,16 +19,25 @@ export type ReadyPlayable = Playable & { readonly plan: Plan };
 
 /**
  * The multivariant playlist of a playback id. `base` comes before `<plan version>/<rendition>/playlist.m3u8` and is relative
- * to the address that was asked for. Each child address carries what opens it and nothing else.
+ * to the address that was asked for. Each child address carries what opens it and nothing else. Players fetch chapters without
+ * a token of their own, from `origin`, the absolute base of playback addresses.
  * @throws KinoraError `invalid_parameters`
  */
-export const writeMultivariantPlaylist = (playable: ReadyPlayable, access: Access, base: string): string => {
+export const writeMultivariantPlaylist = (
+  playable: ReadyPlayable,
+  access: Access,
+  base: string,
+  origin: string | undefined,
+): string => {
   const { plan, meta } = playable;
   const modifiers = parsePlaybackModifiers(access.modifiers, plan.durationSeconds);
   if ('invalid' in modifiers) throw new KinoraError('invalid_parameters', { messages: [modifiers.invalid] });
   return multivariantPlaylist({
     plan,
     ...(meta.title !== undefined && { title: meta.title }),
+    ...(origin !== undefined && {
+      chaptersUri: `${origin}/${playable.playbackId}/metadata.json${writeQuery([access.childQuery(METADATA_CHILD)])}`,
+    }),
     audioTracks: listAudio(playable),
     textTracks: listText(playable),
     modifiers,
@@ -86,7 +95,7 @@ const childName = (child: HlsChild): string => {
   return child.rendition;
 };
 
-const writeQuery = (parts: readonly (string | boolean | undefined)[]): string => {
+export const writeQuery = (parts: readonly (string | boolean | undefined)[]): string => {
   const given = parts.filter(Boolean);
   return given.length > 0 ? `?${given.join('&')}` : '';
 };
@@ -166,7 +175,8 @@ export const isInClip = (file: string, segments: string | undefined): boolean =>
   return !window || number === undefined || (Number(number) >= window.first && Number(number) < window.end);
 };
 
-const parseWindow = (segments: string | undefined): SegmentWindow | undefined => {
+/** @throws KinoraError `invalid_parameters` */
+export const parseWindow = (segments: string | undefined): SegmentWindow | undefined => {
   if (!segments) return undefined;
   const [, first, end] = /^(\d{1,7})-(\d{1,7})$/.exec(segments) ?? [];
   if (first === undefined || Number(first) >= Number(end)) {

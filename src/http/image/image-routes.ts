@@ -4,6 +4,8 @@ import { type PlannedImage, planAnimated, planSheet, planThumbnail } from '../..
 import type { ImageProducer } from '../../cache/produce-image.js';
 import type { AccessCheck } from '../../domain/playback/check-access.js';
 import type { PlayableFinder } from '../../domain/playback/find-playable.js';
+import { writeImagePlaylist } from '../../domain/playback/write-image-playlist.js';
+import { IMAGES_RENDITION, renditionChild } from '../../domain/playback/write-playlist.js';
 import type { Audience } from '../../domain/signing/verify-token.js';
 import { KinoraError } from '../../lib/errors.js';
 import {
@@ -14,7 +16,7 @@ import {
 } from '../../media/image-parameters.js';
 import type { VideoPlan } from '../../media/plan.js';
 import { planStoryboard, writeStoryboardJson, writeStoryboardVtt } from '../../media/storyboard.js';
-import { createOpenPlayback, type OpenedPlayback } from '../stream/open-playback.js';
+import { createOpenPlayback, immutableFor, type OpenedPlayback } from '../stream/open-playback.js';
 import { sendFile } from '../stream/send-file.js';
 import { sendText } from '../stream/send-text.js';
 import { abortWhenLeft, acceptViewers, type Query } from '../stream/viewer-routes.js';
@@ -45,21 +47,22 @@ interface Opened extends OpenedPlayback {
 export const imageRoutes = ({ playables, access, images, imageUrl }: ImageDeps): FastifyPluginAsync => {
   return async (app) => {
     const route = acceptViewers(app);
-    const { open } = createOpenPlayback(playables, access);
+    const { open, openChild } = createOpenPlayback(playables, access);
 
-    const openVideo = async (request: Request, reply: FastifyReply, audience: Audience): Promise<Opened> => {
-      const opened = await open(request, reply, request.params.playbackId, audience);
+    const withVideo = (opened: OpenedPlayback): Opened => {
       const { video } = opened.playable.plan;
       if (!video) throw new KinoraError('not_found');
       return { ...opened, video };
     };
+    const openVideo = async (request: Request, reply: FastifyReply, audience: Audience): Promise<Opened> =>
+      withVideo(await open(request, reply, request.params.playbackId, audience));
 
     const sendImage = async (
       request: Request,
       reply: FastifyReply,
-      { playable, access: { signed } }: Opened,
+      { playable, access: granted }: Opened,
       image: PlannedImage,
-      maxAgeSeconds: number = DAY_SECONDS,
+      control: string = cacheControl(granted.signed, DAY_SECONDS),
     ): Promise<FastifyReply> => {
       const left = abortWhenLeft(reply);
       const { assetId: id, plan } = playable;
@@ -69,7 +72,7 @@ export const imageRoutes = ({ playables, access, images, imageUrl }: ImageDeps):
       });
       // Nobody is there to be answered.
       if (!cached) return reply.hijack();
-      reply.header('cache-control', cacheControl(signed, maxAgeSeconds));
+      reply.header('cache-control', control);
       return sendFile(request, reply, cached, TYPES[image.job.format]);
     };
 
@@ -80,7 +83,7 @@ export const imageRoutes = ({ playables, access, images, imageUrl }: ImageDeps):
         const parameters = parseThumbnailParameters(opened.access.modifiers);
         const image = planThumbnail(opened.video, parameters, thumbnailTime ?? plan.durationSeconds / 2, format);
         const maxAgeSeconds = parameters.timeSeconds === undefined ? DEFAULT_TIME_SECONDS : DAY_SECONDS;
-        return sendImage(request, reply, opened, image, maxAgeSeconds);
+        return sendImage(request, reply, opened, image, cacheControl(opened.access.signed, maxAgeSeconds));
       });
     }
 
@@ -125,6 +128,27 @@ export const imageRoutes = ({ playables, access, images, imageUrl }: ImageDeps):
         return sendText(request, reply, type, write(storyboard, url));
       });
     }
+
+    // What playlists name for players that show previews from there.
+    type Params = Request['params'] & { plan: string };
+    const openImages = async (request: FastifyRequest<{ Params: Params; Querystring: Query }>, reply: FastifyReply) => {
+      const { playbackId, plan: version } = request.params;
+      const clip = lastOf(request.query.segments);
+      const child = renditionChild(version, IMAGES_RENDITION, clip);
+      const opened = withVideo(await openChild(request, reply, playbackId, child));
+      const { plan } = opened.playable;
+      if (version !== String(plan.version)) throw new KinoraError('not_found');
+      return { opened, ...writeImagePlaylist(opened.video, plan.version, opened.access, clip) };
+    };
+    route<Params>(`/:playbackId/:plan/${IMAGES_RENDITION}/playlist.m3u8`, async (request, reply) => {
+      const { playlist } = await openImages(request, reply);
+      return sendText(request, reply, 'application/vnd.apple.mpegurl', playlist);
+    });
+    route<Params>(`/:playbackId/:plan/${IMAGES_RENDITION}/storyboard.jpg`, async (request, reply) => {
+      const { opened, storyboard } = await openImages(request, reply);
+      const image = planSheet(opened.video, storyboard, 'jpg');
+      return sendImage(request, reply, opened, image, immutableFor(opened.access));
+    });
   };
 };
 

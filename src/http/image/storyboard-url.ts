@@ -1,11 +1,13 @@
 import type { FastifyRequest } from 'fastify';
 import { lastOf } from '../../api/list-query.js';
 import { KinoraError } from '../../lib/errors.js';
+import { requestedOrigin } from '../stream/requested-origin.js';
 import type { Query } from '../stream/viewer-routes.js';
 
-const HOST = /^([A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(:\d{1,5})?$/;
-
-/** Address of a storyboard's sheet, with the parameters of the request that belong to it. */
+/**
+ * Address of a storyboard's sheet, with the parameters of the request that belong to it.
+ * @throws KinoraError `invalid_parameters` when the host name of the request is none
+ */
 export const storyboardUrl = (
   request: FastifyRequest<{ Params: { playbackId: string }; Querystring: Query }>,
   imageUrl: string | undefined,
@@ -18,15 +20,6 @@ export const storyboardUrl = (
   });
   const query = new URLSearchParams(given).toString();
   const base = imageUrl ?? requestedOrigin(request);
+  if (base === undefined) throw new KinoraError('invalid_parameters', { messages: ['Invalid parameter'] });
   return `${base}/${request.params.playbackId}/storyboard.${format}${query && `?${query}`}`;
-};
-
-/** The origin that was asked; a proxy in front that speaks TLS says so. */
-const requestedOrigin = ({
-  headers,
-  protocol,
-  host,
-}: Pick<FastifyRequest, 'headers' | 'protocol' | 'host'>): string => {
-  if (!HOST.test(host)) throw new KinoraError('invalid_parameters', { messages: ['Invalid parameter'] });
-  return `${headers['x-forwarded-proto'] === 'https' ? 'https' : protocol}://${host}`;
 };

@@ -6,9 +6,10 @@ import type { AccessCheck } from '../../domain/playback/check-access.js';
 import type { PlayableFinder } from '../../domain/playback/find-playable.js';
 import {
   isInClip,
+  METADATA_CHILD,
   renditionChild,
-  writeMediaPlaylist,
   textRenditionTrack,
+  writeMediaPlaylist,
   writeMultivariantPlaylist,
 } from '../../domain/playback/write-playlist.js';
 import { refusal } from '../../domain/signing/verify-token.js';
@@ -20,18 +21,21 @@ import { pathOf } from '../plugins/api-paths.js';
 import { createOpenPlayback, immutableFor } from './open-playback.js';
 import { playbackError } from './playback-error.js';
 import { acceptsHtml, loadPlayer } from './player-page.js';
+import { requestedOrigin } from './requested-origin.js';
 import { sendFile } from './send-file.js';
 import { sendText } from './send-text.js';
+import { sendTextFile, sendTextRendition } from './send-text-track.js';
 import { abortWhenLeft, acceptViewers, type Query } from './viewer-routes.js';
 
-import { sendTextFile, sendTextRendition } from './send-text-track.js';
 export interface StreamDeps {
   readonly playables: PlayableFinder;
   readonly access: AccessCheck;
   readonly segments: SegmentProducer;
-  readonly deliveries: Pick<DeliveryCounter, 'count'>;
-}
   readonly texts: TextTracks;
+  readonly deliveries: Pick<DeliveryCounter, 'count'>;
+  /** Base of absolute playback addresses; absent: the host that was asked. */
+  readonly streamUrl?: string;
+}
 
 const PLAYLIST = 'application/vnd.apple.mpegurl';
 
@@ -81,7 +85,7 @@ export const streamRoutes = (deps: StreamDeps): FastifyPluginAsync => {
     route<{ name: string }>('/:name', (request, reply) => sendPlayback(request, reply, request.params.name));
 
     route<{ playbackId: string }>('/:playbackId/metadata.json', async (request, reply) => {
-      const { playable } = await open(request, reply, request.params.playbackId, 'v', 'metadata.json');
+      const { playable } = await open(request, reply, request.params.playbackId, 'v', METADATA_CHILD);
       const body = JSON.stringify(metadataJson(playable.meta.title, playable.plan.durationSeconds));
       return sendText(request, reply, 'application/json; charset=utf-8', body);
     });
@@ -96,12 +100,12 @@ export const streamRoutes = (deps: StreamDeps): FastifyPluginAsync => {
         const { playable, access: granted } = opened;
         const { environmentId, assetId, plan } = playable;
         if (version !== String(plan.version)) throw new KinoraError('not_found');
+        const trackId = textRenditionTrack(rendition);
+        if (trackId !== undefined) return sendTextRendition(request, reply, texts, opened, { trackId, file, clip });
         const further = await playables.findFurther(playable, rendition);
         if (file === 'playlist.m3u8') {
           const playlist = writeMediaPlaylist(plan, further, granted, rendition, clip);
           if (playlist === undefined) throw new KinoraError('not_found');
-        const trackId = textRenditionTrack(rendition);
-        if (trackId !== undefined) return sendTextRendition(request, reply, texts, opened, { trackId, file, clip });
           return sendText(request, reply, PLAYLIST, playlist);
         }
         if (granted.signed && !isInClip(file, clip)) throw refusal('Token signature is invalid');

@@ -163,6 +163,46 @@ test('a storyboard points to the sheet on the host that was asked, with what bel
   expect((await bytesOf(`${sheet}.png`)).equals(ofPublic!)).toBe(false);
 });
 
+test('what a multivariant playlist names for previews and chapters can be had as it is written there', async () => {
+  const token = signToken(key, {
+    kid: key.keyId,
+    sub: asset.signedId,
+    aud: 'v',
+    exp: inSeconds(600),
+    roku_trick_play: true,
+    asset_start_time: 4.5,
+  });
+  for (const [address, isSigned] of [
+    [`/${asset.publicId}.m3u8?roku_trick_play=true&asset_start_time=4.5`, false],
+    [`/${asset.signedId}.m3u8?token=${token}`, true],
+  ] as const) {
+    const playlist = await (await get(address)).text();
+    const child = /^#EXT-X-IMAGE-STREAM-INF:.*RESOLUTION=256x144,CODECS="jpeg",URI="(.*)"$/m.exec(playlist)![1]!;
+    const images = await get(new URL(child, server.origin).href);
+    expect([images.status, images.headers.get('content-type')]).toEqual([200, 'application/vnd.apple.mpegurl']);
+    const text = await images.text();
+    // The second of the two segments: 2 s.
+    expect(text).toContain('#EXTINF:2.000000,\n#EXT-X-TILES:RESOLUTION=256x144,LAYOUT=5x10,DURATION=0.040000\n');
+    const sheet = new URL(/^storyboard.*$/m.exec(text)![0], images.url);
+    const answer = await get(sheet.href);
+    expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'image/jpeg']);
+    expect(answer.headers.get('cache-control')).toMatch(isSigned ? /^private, / : /^public, .*immutable/);
+    const [picture] = readRgbPictures([Buffer.from(await answer.arrayBuffer())]);
+    expect([picture!.width, picture!.height]).toEqual([1280, 1440]);
+    const first = { width: 256, height: 144, ptsSeconds: 0, rgb: Buffer.alloc(256 * 144 * 3) };
+    for (let y = 0; y < 144; y++) picture!.rgb.copy(first.rgb, y * 256 * 3, y * 1280 * 3, (y * 1280 + 256) * 3);
+    expect(counterOf(first)).toBe(120);
+    sheet.searchParams.set('segments', '0-2');
+    expect((await get(sheet.href)).status).toBe(isSigned ? 403 : 200);
+
+    const chapters = /^#EXT-X-SESSION-DATA:DATA-ID="com.apple.hls.chapters",URI="(.*)"$/m.exec(playlist)![1]!;
+    expect(chapters.startsWith(`${server.origin}/`)).toBe(true);
+    expect([(await get(chapters)).status, chapters.includes('?signature=')]).toEqual([200, isSigned]);
+  }
+  expect((await get(`/${asset.signedId}/1/images/playlist.m3u8`)).status).toBe(403);
+  expect((await get(`/${asset.publicId}/99/images/playlist.m3u8`)).status).toBe(404);
+});
+
 test('a host name that is none is not repeated', async () => {
   const { hostname, port } = new URL(server.origin);
   const answer = await new Promise<string>((resolve, reject) => {

@@ -41,7 +41,7 @@ const masterOf = (token: string, query = '') => `${server.origin}/${asset.signed
 /** Addresses of a playlist, absolute. */
 const addressesIn = async (playlist: string): Promise<string[]> => {
   const text = await (await get(playlist)).text();
-  return [...text.matchAll(/^(?!#)(\S+)$|URI="([^"]+)"/gm)].map(
+  return [...text.matchAll(/^(?!#)(\S+)$|(?<!chapters",)URI="([^"]+)"/gm)].map(
     ([, line, uri]) => new URL(line ?? uri!, new URL(playlist, server.origin)).href,
   );
 };

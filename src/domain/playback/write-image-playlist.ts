@@ -1,0 +1,22 @@
+import { imagePlaylist, windowStoryboard } from '../../media/image-playlist.js';
+import type { VideoPlan } from '../../media/plan.js';
+import type { Storyboard } from '../../media/storyboard.js';
+import type { Access } from './check-access.js';
+import { IMAGES_RENDITION, parseWindow, renditionChild, writeQuery } from './write-playlist.js';
+
+/**
+ * The sheet of pictures that players show previews from, and its playlist; `segments` is the query value that the
+ * multivariant playlist wrote for an instant clip.
+ * @throws KinoraError `invalid_parameters`
+ */
+export const writeImagePlaylist = (
+  video: VideoPlan,
+  version: number,
+  access: Access,
+  segments: string | undefined,
+): { readonly storyboard: Storyboard; readonly playlist: string } => {
+  const storyboard = windowStoryboard(video, parseWindow(segments));
+  const signature = access.childQuery(renditionChild(version, IMAGES_RENDITION, segments));
+  const query = writeQuery([segments && `segments=${segments}`, signature]);
+  return { storyboard, playlist: imagePlaylist(storyboard, `storyboard.jpg${query}`) };
+};
