@@ -1,12 +1,13 @@
+import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import * as tus from 'tus-js-client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Booted, boot } from '../support/boot.js';
 import { api, settled, type WireAsset } from '../support/create-asset.js';
 import { fixture } from '../support/fixtures.js';
 import { filesBelow, until } from '../support/server-process.js';
+import { type OpenRequest, openRequest } from '../support/uploading.js';
 
 const VERSION = { 'tus-resumable': '1.0.0' };
 const PART = { ...VERSION, 'content-type': 'application/offset+octet-stream' };
@@ -54,27 +55,21 @@ const patch = (url: string, offset: number, body: Uint8Array, headers: Record<st
 
 const offsetOf = (answer: Response): number => Number(answer.headers.get('upload-offset') ?? Number.NaN);
 
+/** A part of which nothing has been sent yet, once the server asks for it: then it holds the place of the sender. */
+const openPatch = async (url: string, announced: number): Promise<OpenRequest> => {
+  const headers = { ...PART, 'upload-offset': 0, 'content-length': announced, expect: '100-continue' };
+  const sending = openRequest(url, headers, 'PATCH');
+  await once(sending.request, 'continue');
+  return sending;
+};
+
 /** A part whose sender goes away after `sent`: nothing says that more would come. */
-const cutPatch = async (url: string, offset: number, sent: Uint8Array, announced: number): Promise<void> => {
-  const broken = new AbortController();
-  const body = new ReadableStream({
-    start: (controller) => controller.enqueue(sent),
-    // More is awaited for ever.
-    pull: () => new Promise(() => undefined),
-  });
-  const request = fetch(url, {
-    method: 'PATCH',
-    headers: { ...PART, 'upload-offset': String(offset), 'content-length': String(announced) },
-    body,
-    duplex: 'half',
-    signal: broken.signal,
-  } as RequestInit);
-  const id = /\/tus\/(\w+)/.exec(url)![1]!;
-  await until('the part is being received', async () => (await head(url)).status === 423, 10_000);
-  await delay(200);
-  broken.abort();
-  await request.catch(() => undefined);
-  await until(`the connection of ${id} is gone`, async () => (await head(url)).status === 200, 10_000);
+const cutPatch = async (url: string, sent: Uint8Array, announced: number): Promise<void> => {
+  const sending = await openPatch(url, announced);
+  await sending.send(sent);
+  expect((await head(url)).status).toBe(423);
+  sending.cut();
+  await until('the connection is gone', async () => (await head(url)).status === 200, 10_000);
 };
 
 const storedBytes = async (assetId: string): Promise<Buffer> => {
@@ -126,11 +121,52 @@ describe('tus', { timeout: 60_000 }, () => {
   it('goes on after a cut, keeps what had come, and lets nobody in between', async () => {
     const { id, tusUrl } = await createUpload();
     await create(tusUrl, video.length);
-    await cutPatch(tusUrl, 0, new Uint8Array(video.subarray(0, 60_000)), video.length);
+    await cutPatch(tusUrl, video.subarray(0, 60_000), video.length);
     const received = offsetOf(await head(tusUrl));
     expect(received).toBe(60_000);
     expect((await patch(tusUrl, received, video.subarray(received))).status).toBe(204);
     await expectOneReadyAsset(id);
+  });
+
+  it('lets nobody send while another request does, and the first go on', async () => {
+    const { id, tusUrl } = await createUpload();
+    await create(tusUrl, video.length);
+    const first = await openPatch(tusUrl, video.length);
+    await first.send(video.subarray(0, 1000));
+    expect((await patch(tusUrl, 0, video)).status).toBe(423);
+    expect((await create(tusUrl, video.length)).status).toBe(423);
+    first.request.end(video.subarray(1000));
+    const answer = await first.answer();
+    expect([answer.status, answer.headers['upload-offset']]).toEqual([204, String(video.length)]);
+    await expectOneReadyAsset(id);
+  });
+
+  it('keeps what a client that gives up had sent, until its time ends', async () => {
+    const giveUp = async (tusUrl: string) => {
+      const upload = new tus.Upload(video, { endpoint: tusUrl, chunkSize: 70_000, retryDelays: null });
+      await new Promise<void>((resolve, reject) => {
+        upload.options.onError = reject;
+        upload.options.onChunkComplete = () => void upload.abort().then(resolve, reject);
+        upload.start();
+      });
+      // Nobody but the owner of the token ends an upload: a request to remove it is refused.
+      await expect(upload.abort(true)).rejects.toThrow('405');
+      await until('the last request has ended', async () => (await head(tusUrl)).status === 200, 10_000);
+      expect(offsetOf(await head(tusUrl))).toBeGreaterThanOrEqual(70_000);
+    };
+    const [resumed, forgotten] = [await createUpload(), await createUpload({ timeout: 60 })];
+    for (const { tusUrl } of [resumed, forgotten]) await giveUp(tusUrl);
+    await new Promise<void>((resolve, reject) => {
+      const options = { uploadUrl: resumed.tusUrl, retryDelays: null, onError: reject, onSuccess: () => resolve() };
+      new tus.Upload(video, options).start();
+    });
+    await expectOneReadyAsset(resumed.id);
+    const unfinished = () => filesBelow(server.dataDir).filter((path) => path.includes('.partial')).length;
+    const before = unfinished();
+    passedMs += 61_000;
+    await until('its time is over', async () => (await readUpload(forgotten.id)).status === 'timed_out');
+    await until('its bytes are removed', () => unfinished() < before);
+    expect((await head(forgotten.tusUrl)).status).toBe(410);
   });
 
   it('goes on where PUT requests ended', async () => {
@@ -222,6 +258,16 @@ describe('tus', { timeout: 60_000 }, () => {
     await refused(create(tusUrl.replace(/sig=.{4}/, 'sig=AAAA'), 10), 403, 'forbidden');
     await refused(create(tusUrl.replace(/\?.*/, ''), 10), 403, 'forbidden');
     await refused(create(tusUrl.replace(/tus\/.{4}/, 'tus/AAAA'), 10), 404, 'not_found');
+    expect(offsetOf(await head(tusUrl))).toBe(0);
+    await create(tusUrl, 10);
+    const ten = new Uint8Array(10);
+    await refused(patch(tusUrl, 0, ten, { 'tus-resumable': '0.2.2' }), 400);
+    await refused(patch(tusUrl, 0, ten, { 'upload-offset': 'x' }), 400);
+    await refused(patch(tusUrl, 0, ten, { 'upload-offset': '-1' }), 400);
+    await refused(patch(tusUrl, 0, ten, { 'upload-length': '11' }), 400);
+    await refused(fetch(tusUrl, { method: 'PATCH', headers: PART, body: ten }), 403);
+    await refused(patch(tusUrl, 0, new Uint8Array(11)), 413);
+    await refused(fetch(tusUrl, { method: 'PROPFIND', headers: VERSION }), 405, 'method_not_allowed');
     expect(offsetOf(await head(tusUrl))).toBe(0);
   });
 

@@ -249,4 +249,27 @@ describe('on a running server', () => {
     expect((await sendBytes(upload.url!, file)).status).toBe(410);
     expect((await read(upload.id)).status).toBe('timed_out');
   });
+
+  it('a test asset is removed after a day, and an event tells of it', async () => {
+    const upload = await create({ test: true });
+    await sendBytes(upload.url!, await readFile(await fixture('h264-aac.mp4')));
+    const { asset_id: assetId } = await read(upload.id);
+    expect(await settled(server, assetId!)).toMatchObject({ status: 'ready', test: true });
+    const status = async () => (await ask(server, 'GET', `/video/v1/assets/${assetId}`)).status;
+    clock.aheadMs += 24 * 3_600_000 - 600_000;
+    expect(await status()).toBe(200);
+    clock.aheadMs += 600_000;
+    await until('the asset is gone', async () => (await status()) === 404);
+    const { data: events } = (await (await ask(server, 'GET', '/system/v1/events')).json()) as {
+      data: { type: string; object: object; data: object }[];
+    };
+    expect(events.filter(({ type }) => type === 'video.asset.deleted')).toEqual([
+      expect.objectContaining({
+        object: { type: 'asset', id: assetId },
+        data: expect.objectContaining({ id: assetId, test: true, upload_id: upload.id }),
+      }),
+    ]);
+    await until('its files are removed', () => filesOf(server.dataDir, assetId!).length === 0);
+    expect(await read(upload.id)).toMatchObject({ status: 'asset_created', asset_id: assetId });
+  });
 });
