@@ -85,7 +85,7 @@ export const planSheet = (video: VideoPlan, storyboard: Storyboard, format: Stor
 /** The pictures of one shot; the first one must not be of the shot before, the others may be as early as it saves decoding. */
 export const planShotImage = (video: VideoPlan, shot: Shot): PlannedImage => {
   const { times, tile, columns, rows } = planShotSheet(shot, storedSize(video));
-  const tiles = times.map((seconds, number) => ({ ...shownAt(video, seconds), ...(number === 0 && { exact: true }) }));
+  const tiles = times.map((seconds, number) => ({ ...shownAt(video, seconds), ...(number === 0 && { exact: true as const }) }));
   const secondsApart = (shot.endSeconds - shot.startSeconds) / times.length;
   const toleranceTicks = secondsApart < EXACT_SHOT_SECONDS ? 0 : Math.floor((secondsApart / 2) * video.timescale);
   return {

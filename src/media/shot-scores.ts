@@ -31,6 +31,7 @@ const LEAST_DISSOLVE = 0.1;
 const MAX_MIXTURE_ERROR = 0.2;
 const MAX_DISSOLVE_LIKENESS = 0.6;
 const MAX_CUT_LIKENESS = 0.9;
+const MIN_CONTRAST_RATIO = 0.35;
 
 /** Judges the pictures of [startTicks, endTicks); those around them are needed as far as there are any. */
 export const scorePictures = (
@@ -68,6 +69,10 @@ const lastingChange = (pictures: readonly TimedPicture[], at: number, flashTicks
   return least;
 };
 
+/** What comes from next to nothing or ends in it. */
+const isFade = ({ deviation: a }: SmallPicture, { deviation: b }: SmallPicture): boolean =>
+  Math.min(a, b) < MIN_CONTRAST_RATIO * Math.max(a, b);
+
 const dissolveAt = (pictures: readonly TimedPicture[], at: number, halfTicks: number): number => {
   const { ticks, picture } = pictures[at]!;
   let first = at;
@@ -76,8 +81,7 @@ const dissolveAt = (pictures: readonly TimedPicture[], at: number, halfTicks: nu
   while (last < pictures.length - 1 && pictures[last]!.ticks - ticks < halfTicks) last += 1;
   const [before, after] = [pictures[first]!.picture, pictures[last]!.picture];
   const isWhole = ticks - pictures[first]!.ticks >= halfTicks && pictures[last]!.ticks - ticks >= halfTicks;
-  // What comes from nothing or ends in it is a fade.
-  if (!isWhole || isBlank(before) || isBlank(after)) return 0;
+  if (!isWhole || isFade(before, after)) return 0;
   const change = changeBetween(before, after);
   const isMixture =
     change >= LEAST_DISSOLVE &&

@@ -50,7 +50,7 @@ export interface NewAsset {
 
 /** Makes the asset of a checked request, queues its ingest and records its creation, in the caller's transaction. */
 export const insertNewAsset = async (
-  context: Pick<DomainContext, 'queue' | 'clock'>,
+  context: Pick<DomainContext, 'queue' | 'clock' | 'artifactUrls'>,
   tx: Transaction,
   { id: assetId, environmentId, uploadId, request }: NewAsset,
 ): Promise<AssetView> => {
