@@ -71,20 +71,49 @@ describe('the official SDK', () => {
   });
 
   it(`lists ${COUNT} uploads without loss or double`, async () => {
-    const environment = await api.newEnvironment('many');
-    const mux = api.sdk(await api.newToken({ name: 'many', environmentId: environment.id }));
+    const { mux, environmentId } = await newOwner('uploads');
     expect((await mux.video.uploads.list()).data).toEqual([]);
-    const ids: string[] = [];
-    for (let made = 0; made < COUNT; made += 20) {
-      const some = Array.from({ length: 20 }, () => mux.video.uploads.create({ cors_origin: '*' }));
-      for (const { id } of await Promise.all(some)) ids.push(id);
-    }
+    await mux.video.uploads.create({ cors_origin: '*' });
+    const ids = await multiply('upload', environmentId);
     const listed: string[] = [];
     for await (const upload of mux.video.uploads.list()) listed.push(upload.id);
-    expect(listed).toHaveLength(COUNT);
-    expect([...listed].sort()).toEqual([...ids].sort());
+    expect(listed).toEqual(ids);
+    // Pages are counted from the newest: what is created meanwhile moves the rest down, and nothing is left out.
     const again: string[] = [];
-    for await (const upload of mux.video.uploads.list({ limit: 100 })) again.push(upload.id);
-    expect(again).toEqual(listed);
+    for await (const upload of mux.video.uploads.list({ limit: 100 })) {
+      if (again.push(upload.id) % 50 === 0) await mux.video.uploads.create({ cors_origin: '*' });
+    }
+    expect([...new Set(again)]).toEqual(ids);
+  });
+
+  it(`lists ${COUNT} assets without loss or double while others are created`, async () => {
+    const { mux, environmentId } = await newOwner('assets');
+    const inputs = [{ url: 'https://media.example.org/walk.mp4' }];
+    await mux.video.assets.create({ inputs });
+    const ids = await multiply('asset', environmentId);
+    const listed: string[] = [];
+    for await (const asset of mux.video.assets.list()) {
+      if (listed.push(asset.id) % 50 === 0) await mux.video.assets.create({ inputs });
+    }
+    expect(listed).toEqual(ids);
   });
 });
+
+/** A new environment and the SDK of somebody who works there. */
+const newOwner = async (name: string) => {
+  const { id: environmentId } = await api.newEnvironment(name);
+  return { environmentId, mux: api.sdk(await api.newToken({ name, environmentId })) };
+};
+
+/** Makes `COUNT` of the one upload or asset of an environment, thirty in each moment before. @returns their ids, newest first */
+const multiply = async (table: 'upload' | 'asset', environmentId: string): Promise<string[]> => {
+  const rows = api.database.queryable.selectFrom(table).selectAll().where('environment_id', '=', environmentId);
+  const { seq: _, ...first } = await rows.executeTakeFirstOrThrow();
+  const copies = Array.from({ length: COUNT - 1 }, (_unused, at) => ({
+    ...first,
+    id: `copy${at}`.padEnd(40, 'x'),
+    created_at: new Date(first.created_at.getTime() - COUNT + Math.floor(at / 30)),
+  }));
+  await api.database.queryable.insertInto(table).values(copies).execute();
+  return [...copies, first].map(({ id }) => id).reverse();
+};
