@@ -1,0 +1,344 @@
+import Mux from '@mux/mux-node';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type Booted, boot } from '../support/boot.js';
+import { api, createAsset, getAsset, settled, type WireAsset } from '../support/create-asset.js';
+import { fixture } from '../support/fixtures.js';
+import type { Origin } from '../support/origin.js';
+import { until } from '../support/server-process.js';
+import { readCues, type Served, serveNamed } from '../support/text-origin.js';
+
+const SRT = `1
+00:00:01,000 --> 00:00:02,500
+<font color="#fff">Guten</font> <b>Tag</b>
+
+2
+00:00:03,000 --> 00:00:09,000
+{\\an8}über zwei Grenzen
+
+3
+00:00:18,000 --> 00:00:25,000
+bis zum Ende
+
+4
+00:01:00,000 --> 00:01:01,000
+zu spät
+`;
+const VTT = 'WEBVTT\n\nNOTE none\n\nid\n00:05.000 --> 00:06.000 align:start\n<v Ann>Hello\n';
+
+let server: Booted;
+let origin: Origin;
+let mux: Mux;
+const files: Record<string, Served> = {
+  'de.srt': { text: SRT },
+  'en.vtt': { text: VTT },
+  'utf16.srt': { text: Buffer.from(`\uFEFF${SRT}`, 'utf16le') },
+  'latin.srt': { text: Buffer.from(SRT, 'latin1') },
+  'none.vtt': { text: 'WEBVTT\n\n' },
+  'bad.srt': { text: '<html>not found</html>' },
+  'empty.srt': { text: '' },
+  'large.srt': { text: Buffer.alloc(26 * 2 ** 20, 'x') },
+  // Never answers.
+  'silent.srt': () => undefined,
+};
+
+beforeAll(async () => {
+  files['long.mp4'] = { path: await fixture('long.mp4') };
+  files['video.mp4'] = { path: await fixture('h264-aac.mp4') };
+  files['sound.m4a'] = { path: await fixture('audio-only.m4a') };
+  files['silent.mp4'] = { path: await fixture('video-only.mp4') };
+  origin = await serveNamed(files);
+  server = await boot();
+  mux = new Mux({ baseURL: server.url, tokenId: server.token.id, tokenSecret: server.token.secret, maxRetries: 0 });
+});
+afterAll(async () => {
+  await server?.stop();
+  await origin?.stop();
+});
+
+const url = (name: string) => `${origin.url}/${name}`;
+const text = (name: string, more: object = {}) => ({
+  url: url(name),
+  type: 'text',
+  text_type: 'subtitles',
+  language_code: 'de',
+  ...more,
+});
+const make = async (source: string, inputs: object[] = [], more: object = {}) => {
+  const asset = await createAsset(server, {
+    inputs: [{ url: url(source) }, ...inputs],
+    playback_policies: ['public'],
+    ...more,
+  });
+  const ready = await settled(server, asset.id);
+  expect(ready.errors).toBeUndefined();
+  return ready;
+};
+const textTracks = (asset: WireAsset) => asset.tracks!.filter(({ type }) => type === 'text');
+/** The text tracks once none of them is preparing. */
+const finished = async (assetId: string) => {
+  await until('no track is preparing', async () =>
+    textTracks(await getAsset(server, assetId)).every(({ status }) => status !== 'preparing'),
+  );
+  return textTracks(await getAsset(server, assetId));
+};
+const playbackOf = (asset: WireAsset) => `${server.url}/${asset.playback_ids![0]!.id}`;
+const fetchText = async (address: string): Promise<string> => {
+  const answer = await fetch(address);
+  if (answer.status !== 200) throw new Error(`${answer.status} ${address}`);
+  return answer.text();
+};
+const eventsOf = async (objectId: string): Promise<{ type: string; data: Record<string, unknown> }[]> => {
+  const answer = await api(server, 'GET', `/system/v1/events?object_id=${objectId}`);
+  return ((await answer.json()) as { data: { type: string; data: Record<string, unknown> }[] }).data.reverse();
+};
+/** Types of everything that happened to an asset and its tracks, in order. */
+const happened = async (assetId: string) => {
+  const answer = await api(server, 'GET', '/system/v1/events?limit=100');
+  const { data } = (await answer.json()) as { data: { type: string; data: Record<string, unknown> }[] };
+  return data
+    .filter(({ data: { id, asset_id } }) => id === assetId || asset_id === assetId)
+    .map(({ type }) => type.replace('video.asset.', ''))
+    .reverse();
+};
+/** The WebVTT segments of the first subtitle rendition of a multivariant playlist. */
+const segmentsOf = async (playlistUrl: string) => {
+  const multivariant = await fetchText(playlistUrl);
+  const uri = /#EXT-X-MEDIA:TYPE=SUBTITLES.*URI="([^"]+)"/.exec(multivariant)![1]!;
+  const address = new URL(uri, playlistUrl).href;
+  const lines = (await fetchText(address)).trimEnd().split('\n');
+  const names = lines.filter((line) => !line.startsWith('#'));
+  const texts = await Promise.all(names.map((name) => fetchText(new URL(name, address).href)));
+  return { multivariant, address, lines, names, texts };
+};
+
+test('subtitles of the creation request are there when the asset is ready, cut like the picture', async () => {
+  const asset = await make('long.mp4', [
+    text('de.srt', { name: 'Deutsch', closed_captions: true, passthrough: 'cms-9' }),
+    text('en.vtt', { language_code: 'en-US' }),
+  ]);
+  const [german, english] = textTracks(asset);
+  expect(german).toEqual({
+    id: expect.stringMatching(/^[A-Za-z0-9]{40}$/),
+    type: 'text',
+    status: 'ready',
+    text_type: 'subtitles',
+    text_source: 'uploaded',
+    name: 'Deutsch',
+    language_code: 'de',
+    closed_captions: true,
+    passthrough: 'cms-9',
+  });
+  expect(english).toMatchObject({ name: 'English (United States)', closed_captions: false, status: 'ready' });
+  expect(asset.tracks!.map(({ type }) => type)).toEqual(['video', 'audio', 'text', 'text']);
+  expect(await happened(asset.id)).toEqual([
+    'created',
+    'track.created',
+    'track.ready',
+    'track.created',
+    'track.ready',
+    'ready',
+  ]);
+  const [created, ready] = await eventsOf(german!.id as string);
+  expect(created!.data).toEqual({ ...german, status: 'preparing', asset_id: asset.id });
+  expect(ready!.data).toEqual({ ...german, asset_id: asset.id });
+
+  const whole = await fetchText(`${playbackOf(asset)}/text/${german!.id}.vtt`);
+  expect(whole).toBe(`WEBVTT
+
+00:00:01.000 --> 00:00:02.500
+Guten <b>Tag</b>
+
+00:00:03.000 --> 00:00:09.000
+über zwei Grenzen
+
+00:00:18.000 --> 00:00:20.000
+bis zum Ende
+`);
+  const { multivariant, lines, texts } = await segmentsOf(`${playbackOf(asset)}.m3u8`);
+  expect(multivariant).toMatch(
+    /TYPE=SUBTITLES,GROUP-ID="sub",NAME="Deutsch",LANGUAGE="de",DEFAULT=NO,AUTOSELECT=YES,FORCED=NO,CHARACTERISTICS="public.accessibility.transcribes-spoken-dialog,public.accessibility.describes-music-and-sound",URI=/,
+  );
+  expect(multivariant).toMatch(
+    /NAME="English \(United States\)",LANGUAGE="en-US",DEFAULT=NO,AUTOSELECT=YES,FORCED=NO,URI=/,
+  );
+  for (const line of multivariant.split('\n').filter((line) => line.startsWith('#EXT-X-STREAM-INF')))
+    expect(line).toContain('SUBTITLES="sub"');
+  expect(lines.filter((line) => line.startsWith('#EXTINF')).map((line) => Number.parseFloat(line.slice(8)))).toEqual([
+    4, 4, 4, 4, 4,
+  ]);
+  expect(lines.some((line) => line.startsWith('#EXT-X-MAP'))).toBe(false);
+  expect(texts.every((part) => part.startsWith('WEBVTT\nX-TIMESTAMP-MAP=MPEGTS:0,LOCAL:00:00:00.000\n'))).toBe(true);
+  expect(texts.map((part) => readCues(part).map((cue) => [cue.startSeconds, cue.endSeconds]))).toEqual([
+    [
+      [1, 2.5],
+      [3, 9],
+    ],
+    [[3, 9]],
+    [[3, 9]],
+    [],
+    [[18, 20]],
+  ]);
+  const info = (await (await api(server, 'GET', `/video/v1/assets/${asset.id}/input-info`)).json()) as {
+    data: { settings: object; file: object }[];
+  };
+  expect(info.data.slice(1).map(({ file }) => file)).toEqual([
+    { container_format: 'srt', tracks: [{ type: 'text' }] },
+    { container_format: 'webvtt', tracks: [{ type: 'text' }] },
+  ]);
+  expect(info.data[1]!.settings).toEqual(
+    text('de.srt', { name: 'Deutsch', closed_captions: true, passthrough: 'cms-9' }),
+  );
+
+  const part = await segmentsOf(`${playbackOf(asset)}.m3u8?asset_start_time=9&asset_end_time=19`);
+  expect(part.names).toEqual(['2.vtt', '3.vtt', '4.vtt']);
+  expect(part.texts.map((segment) => readCues(segment).length)).toEqual([1, 0, 1]);
+  const cut = await fetchText(`${playbackOf(asset)}/text/${german!.id}.vtt?asset_start_time=9&asset_end_time=19`);
+  expect(readCues(cut).map((cue) => [cue.startSeconds, cue.endSeconds])).toEqual([
+    [0, 1],
+    [10, 12],
+  ]);
+  const language = await fetchText(`${playbackOf(asset)}.m3u8?default_subtitles_lang=en`);
+  expect(/LANGUAGE="([^"]+)",DEFAULT=YES,AUTOSELECT=YES,FORCED/.exec(language)?.[1]).toBe('en-US');
+});
+
+test('of an asset that only sounds the subtitles are cut like the sound', async () => {
+  const asset = await make('sound.m4a', [text('utf16.srt')]);
+  const { lines, texts } = await segmentsOf(`${playbackOf(asset)}.m3u8`);
+  expect(texts).toHaveLength(3);
+  expect(texts.map((part) => readCues(part).map((cue) => cue.text))).toEqual([
+    ['Guten <b>Tag</b>', 'über zwei Grenzen'],
+    ['über zwei Grenzen'],
+    ['über zwei Grenzen'],
+  ]);
+  const audio = (await fetchText(new URL('audio/playlist.m3u8', `${playbackOf(asset)}/1/`).href)).split('\n');
+  const durations = (of: string[]) => of.filter((line) => line.startsWith('#EXTINF'));
+  expect(durations(lines)).toEqual(durations(audio));
+});
+
+test('a track that fails leaves the asset and the other tracks alone', async () => {
+  const asset = await make('video.mp4', [
+    text('gone.srt', { name: 'a' }),
+    text('none.vtt', { name: 'b' }),
+    text('bad.srt', { name: 'c' }),
+    text('empty.srt', { name: 'd' }),
+    text('large.srt', { name: 'e' }),
+    text('latin.srt', { name: 'f' }),
+  ]);
+  const tracks = await finished(asset.id);
+  const reasons = await Promise.all(
+    tracks.map(async ({ id, status }) => {
+      const last = (await eventsOf(id as string)).at(-1)!;
+      return [status, last.type.split('.').at(-1), last.data.error];
+    }),
+  );
+  const failed = (message: string) => ['errored', 'errored', { type: 'invalid_input', messages: [message] }];
+  expect(reasons).toEqual([
+    failed('The input file could not be downloaded: HTTP status 404.'),
+    failed('The text file could not be parsed.'),
+    failed('The text file could not be parsed.'),
+    failed('The input file is empty.'),
+    failed('The input file is larger than the maximum size of 25 MiB.'),
+    ['ready', 'ready', undefined],
+  ]);
+  const playlist = await fetchText(`${playbackOf(asset)}.m3u8`);
+  expect(playlist.match(/TYPE=SUBTITLES/g)).toHaveLength(1);
+  expect((await fetch(`${playbackOf(asset)}/text/${tracks[0]!.id}.vtt`)).status).toBe(404);
+  expect(await fetchText(`${playbackOf(asset)}/text/${tracks[5]!.id}.vtt`)).toContain('über zwei Grenzen');
+});
+
+test('a server of subtitles that does not answer delays nothing else; deletion stops the wait', async () => {
+  const asset = await make('video.mp4', [text('silent.srt', { name: 'a' }), text('en.vtt', { name: 'b' })]);
+  expect(textTracks(asset).map(({ status }) => status)).toEqual(['preparing', 'ready']);
+  await mux.video.assets.deleteTrack(asset.id, textTracks(asset)[0]!.id as string);
+  expect(textTracks(await getAsset(server, asset.id)).map(({ name }) => name)).toEqual(['b']);
+  const events = await eventsOf(textTracks(asset)[0]!.id as string);
+  expect(events.map(({ type }) => type)).toEqual(['video.asset.track.created', 'video.asset.track.deleted']);
+  expect(events[1]!.data.status).toBe('deleted');
+});
+
+test('a track is added, changed and removed, and playlists show it at once', async () => {
+  const asset = await make('video.mp4');
+  const playlist = () => fetchText(`${playbackOf(asset)}.m3u8`);
+  expect(await playlist()).not.toContain('SUBTITLES');
+  const track = await mux.video.assets.createTrack(asset.id, {
+    url: url('de.srt'),
+    type: 'text',
+    text_type: 'subtitles',
+    language_code: 'de',
+    passthrough: 'cms-10',
+  });
+  expect(track).toMatchObject({ status: 'preparing', name: 'German', text_source: 'uploaded', passthrough: 'cms-10' });
+  const [ready] = await finished(asset.id);
+  expect(ready).toEqual({ ...track, status: 'ready' });
+  expect(await playlist()).toContain('NAME="German"');
+  const address = `${playbackOf(asset)}/text/${track.id}.vtt`;
+  const answer = await fetch(address);
+  expect(answer.headers.get('content-type')).toBe('text/vtt; charset=utf-8');
+  expect(answer.headers.get('cache-control')).toBe('public, max-age=31536000, immutable');
+  const etag = answer.headers.get('etag')!;
+  expect((await fetch(address, { headers: { 'if-none-match': etag } })).status).toBe(304);
+  expect((await fetch(`${playbackOf(asset)}/text/${track.id}.txt`)).status).toBe(404);
+
+  // The SDK has no call for it.
+  const patch = (body: object) => api(server, 'PATCH', `/video/v1/assets/${asset.id}/tracks/${track.id}`, body);
+  const changes = { name: 'Deutsch', language_code: 'de-AT', closed_captions: true, passthrough: '' };
+  const changed = ((await (await patch(changes)).json()) as { data: object }).data;
+  const { passthrough: _, ...rest } = ready!;
+  expect(changed).toEqual({ ...rest, name: 'Deutsch', language_code: 'de-AT', closed_captions: true });
+  expect(await playlist()).toMatch(/NAME="Deutsch",LANGUAGE="de-AT",.*CHARACTERISTICS=/);
+  expect((await patch({})).status).toBe(200);
+  expect((await happened(asset.id)).slice(2)).toEqual(['track.created', 'track.ready', 'updated']);
+
+  await mux.video.assets.deleteTrack(asset.id, track.id!);
+  expect(await playlist()).not.toContain('SUBTITLES');
+  expect((await fetch(address)).status).toBe(404);
+  await expect(mux.video.assets.deleteTrack(asset.id, track.id!)).rejects.toMatchObject({ status: 404 });
+});
+
+test('recognition is not available: generated tracks end as errored', async () => {
+  const asset = await createAsset(server, {
+    inputs: [
+      {
+        url: url('video.mp4'),
+        generated_subtitles: [{ passthrough: 'p' }, { language_code: 'auto' }, { language_code: 'fr', name: 'Own' }],
+      },
+    ],
+  });
+  expect((await settled(server, asset.id)).errors).toBeUndefined();
+  const tracks = await finished(asset.id);
+  expect(
+    tracks.map(({ name, language_code, status, text_source }) => [name, language_code, status, text_source]),
+  ).toEqual([
+    ['English (generated)', 'en', 'errored', 'generated_vod'],
+    ['Auto-detected', 'auto', 'errored', 'generated_vod'],
+    ['Own', 'fr', 'errored', 'generated_vod'],
+  ]);
+  const [created, errored] = await eventsOf(tracks[0]!.id as string);
+  expect(created!.data.status).toBe('preparing');
+  const error = { type: 'internal_error', messages: ['Speech recognition is not available.'] };
+  expect(errored).toMatchObject({ type: 'video.asset.track.errored', data: { error, asset_id: asset.id } });
+  expect((await happened(asset.id)).slice(0, 3)).toEqual(['created', 'ready', 'track.created']);
+
+  const audioId = (await getAsset(server, asset.id)).tracks!.find(({ type }) => type === 'audio')!.id as string;
+  const made = await mux.video.assets.generateSubtitles(asset.id, audioId, {
+    generated_subtitles: [{ language_code: 'en', name: 'English CC' }],
+  });
+  expect(made).toMatchObject([{ status: 'preparing', name: 'English CC', text_source: 'generated_vod' }]);
+  expect((await finished(asset.id)).map(({ status }) => status)).toEqual(Array(4).fill('errored'));
+});
+
+test('an asset without sound is warned about subtitles that cannot be generated', async () => {
+  const asset = await createAsset(server, {
+    inputs: [{ url: url('silent.mp4'), generated_subtitles: [{ language_code: 'en' }] }],
+    passthrough: 'x',
+  });
+  expect((await settled(server, asset.id)).tracks!.map(({ type }) => type)).toEqual(['video']);
+  expect(await happened(asset.id)).toEqual(['created', 'ready', 'warning']);
+  const warning = (await eventsOf(asset.id)).at(-1)!;
+  expect(warning.data).toEqual({
+    id: asset.id,
+    status: 'ready',
+    passthrough: 'x',
+    warning: { type: 'generated_subtitles', message: 'Subtitles could not be generated: the asset has no audio.' },
+  });
+});
