@@ -127,7 +127,8 @@ export class FragmentEncoder {
   /** The whole fragment; its durations add up to `endTicks - startTicks`. */
   finish(range: { sequence: number; startTicks: number; endTicks: number }): {
     bytes: Uint8Array;
-    sampleCount: number;
+    /** Of the samples, in decode order: the key frame first. */
+    sizesBytes: number[];
   } {
     check(this.context.sendFrameSync(null), 'encode picture');
     this.drain();
@@ -145,7 +146,7 @@ export class FragmentEncoder {
       samples: this.samples.map(({ data, sync }, index) => ({ ...times[index]!, sizeBytes: data.length, sync })),
       data: this.samples.map(({ data }) => data),
     });
-    return { bytes, sampleCount: this.samples.length };
+    return { bytes, sizesBytes: this.samples.map(({ data }) => data.length) };
   }
 
   close(): void {

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { videoFacts } from '../../test/support/media-values.js';
-import { avcLevel, displaySize, limitRungs, planLadder } from './ladder.js';
+import { avcLevel, displaySize, fitRungs, limitRungs, planLadder } from './ladder.js';
 
 const ladder = (width: number, height: number, changes: Partial<Parameters<typeof planLadder>[0]> = {}) =>
   planLadder({
@@ -117,6 +117,53 @@ test('displaySize squares the pixels and turns the picture', () => {
   expect(displaySize(videoFacts(pal))).toEqual({ width: 1024, height: 576 });
   expect(displaySize(videoFacts({ ...pal, rotation: 90 }))).toEqual({ width: 576, height: 1024 });
   expect(displaySize(videoFacts({ rotation: 180 }))).toEqual({ width: 1280, height: 720 });
+});
+
+test('a better quality has no rung of a lower rate or with coarser pictures', () => {
+  const [basic, plus, premium] = (['basic', 'plus', 'premium'] as const).map((quality) =>
+    ladder(3840, 2160, { quality, maxResolutionTier: '2160p' }),
+  );
+  const named = (rungs: typeof plus, name: string) => rungs!.find((rung) => rung.name === name)!;
+  expect(plus!.map(({ name }) => name)).toEqual(premium!.map(({ name }) => name));
+  for (const { name } of plus!) {
+    const [lean, middle, best] = [basic, plus, premium].map((rungs) => named(rungs, name)?.encoder);
+    expect(best!.maxRate).toBeGreaterThan(middle!.maxRate);
+    expect(best!.crf).toBeLessThan(middle!.crf);
+    if (!lean) continue;
+    expect(middle!.maxRate).toBeGreaterThan(lean.maxRate);
+    expect(middle!.crf).toBeLessThan(lean.crf);
+  }
+});
+
+test.each(['1080p', '1440p', '2160p'] as const)('no rung is above the tier %s, whatever source and quality', (tier) => {
+  const [long, short] = { '1080p': [1920, 1080], '1440p': [2560, 1440], '2160p': [3840, 2160] }[tier] as [
+    number,
+    number,
+  ];
+  const side = fc.integer({ min: 2, max: 16_384 });
+  fc.assert(
+    fc.property(side, side, fc.constantFrom('basic', 'plus', 'premium'), (width, height, quality) => {
+      for (const rung of ladder(width, height, { quality: quality as 'basic', maxResolutionTier: tier })) {
+        expect(Math.max(rung.width, rung.height)).toBeLessThanOrEqual(long);
+        expect(Math.min(rung.width, rung.height)).toBeLessThanOrEqual(short);
+        expect(Number.parseInt(rung.name, 10)).toBeLessThanOrEqual(short);
+      }
+    }),
+  );
+});
+
+describe('fitRungs', () => {
+  test('allows and promises a share of the rates of the table, and changes nothing else', () => {
+    const table = ladder(1920, 1080);
+    const fitted = fitRungs(table, 0.5);
+    expect(fitted.map(({ encoder }) => encoder.maxRate)).toEqual([200_000, 350_000, 600_000, 1_200_000, 2_250_000]);
+    expect(fitted.at(-1)).toEqual({
+      ...table.at(-1),
+      bandwidth: 2_475_000,
+      encoder: { ...table.at(-1)!.encoder, maxRate: 2_250_000 },
+    });
+    expect(fitRungs(table, 1)).toEqual(table);
+  });
 });
 
 describe('limitRungs', () => {

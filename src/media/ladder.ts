@@ -124,6 +124,13 @@ export const planLadder = ({ picture, frameRate, quality, maxResolutionTier }: L
   return [...lower, rung(LABELS[top]!, stored)];
 };
 
+/** The same rungs for pictures that need only a share of the table's rates, `rateFactor` (0 to 1). */
+export const fitRungs = (rungs: readonly Rung[], rateFactor: number): Rung[] =>
+  rungs.map((rung) => {
+    const maxRate = Math.max(Math.round(rung.encoder.maxRate * rateFactor), MIN_RATE);
+    return { ...rung, bandwidth: Math.round(maxRate * BANDWIDTH_MARGIN), encoder: { ...rung.encoder, maxRate } };
+  });
+
 /** What a rung may promise of the next higher one's rate. */
 const STEP_DOWN = 0.75;
 const MIN_RATE = 100_000;

@@ -106,6 +106,17 @@ describe('planAsset', () => {
     expect(plan({ video: {}, index: { video: index } }, settings).video?.copyDecision).toBe(`encoded: ${reason}`);
   });
 
+  test('fits the encoded rungs to the pictures and judges a copy by the whole rate of its rung', () => {
+    // 720p in plus: 2.4 Mb/s, 3.6 Mb/s for a copy.
+    const source = { video: {}, index: { video: steadyIndex(300, 512, 60, { sizeBytes: 10_000 }) } };
+    const rates = (planned: ReturnType<typeof plan>) =>
+      planned.video?.renditions.map(({ kind, encoder }) => encoder?.maxRate ?? kind);
+    expect(rates(plan(source))).toEqual([400_000, 700_000, 1_200_000, 'copy']);
+    expect(rates(plan(source, { rateFactor: 0.5 }))).toEqual([200_000, 350_000, 600_000, 'copy']);
+    const hard = { video: {}, index: { video: steadyIndex(300, 512, 60, { sizeBytes: 20_000 }) } };
+    expect(rates(plan(hard, { rateFactor: 0.5 }))).toEqual([200_000, 350_000, 600_000, 1_200_000]);
+    expect(plan(hard, { rateFactor: 0.5 }).video?.renditions.at(-1)?.bandwidth).toBe(1_320_000);
+  });
   test('zero is the earliest presented sample of any stream', () => {
     // Transport stream: sound from 1.4 s, picture from 1.48 s on.
     const timeBase = { num: 1, den: 90_000 };

@@ -3,7 +3,15 @@ import { planAudio } from './audio-plan.js';
 import { avcCodecs } from './avc.js';
 import { type CopyDecision, decideCopy } from './copy-decision.js';
 import { countPictures, planGrid } from './grid.js';
-import { displaySize, limitRungs, planLadder, type ResolutionTier, type Size, type VideoQuality } from './ladder.js';
+import {
+  displaySize,
+  fitRungs,
+  limitRungs,
+  planLadder,
+  type ResolutionTier,
+  type Size,
+  type VideoQuality,
+} from './ladder.js';
 import { findConstantRate, isMovFormat, isMpegStreamFormat, listPictures } from './pictures.js';
 import type { OverlayPlacement, PictureChain, Plan, VideoPlan, VideoRendition } from './plan.js';
 import { compare, reduce, rescale, toNumber } from './rational.js';
@@ -16,6 +24,8 @@ export interface AssetSettings {
   readonly isTest: boolean;
   /** Constant gain of `normalize_audio`, dB. */
   readonly normalizeGainDb?: number;
+  /** Share of the ladder's rates that the pictures need, from `rateFactor`; 1 when absent. */
+  readonly rateFactor?: number;
   /** Where overlays go on a picture of this shape (upright, square pixels). */
   readonly placeOverlays?: (picture: Size) => readonly OverlayPlacement[];
 }
@@ -205,12 +215,14 @@ const planVideo = (
           timescale,
         });
   const boundaries = copy.copy ? copy.boundaries : planGrid({ pictureTicks, endTicks, timescale });
+  // Only what is encoded: a copy is judged by the whole rate of its rung.
+  const fitted = fitRungs(ladder, settings.rateFactor ?? 1);
   const renditions: VideoRendition[] = copy.copy
     ? [
-        ...limitRungs(ladder.slice(0, -1), copy.bandwidth),
+        ...limitRungs(fitted.slice(0, -1), copy.bandwidth),
         copyRendition(top, facts, copy.bandwidth, copy.averageBandwidth),
       ]
-    : ladder;
+    : fitted;
   return {
     access: source.access,
     formatName: source.formatName,

@@ -1,0 +1,55 @@
+import type { RateSample, SamplePlace } from '../media/rate-factor.js';
+import type { ComplexityJob, ComplexityResult } from '../pool/protocol.js';
+import { failMedia } from './av.js';
+import { filterRange } from './filter-range.js';
+import { FragmentEncoder } from './fragment-encoder.js';
+import { PictureFilter } from './picture-filter.js';
+import { type VideoReader, withVideoReader } from './video-reader.js';
+
+/** Longest sample; whichever is shorter. */
+const SAMPLE_SECONDS = 1;
+const SAMPLE_PICTURES = 30;
+const THREADS = 1;
+
+/**
+ * Encodes a second or less from each place at a constant quality.
+ * @throws KinoraError `media_failed`
+ */
+export const measureComplexity = (job: ComplexityJob): ComplexityResult =>
+  withVideoReader(job.source, job.streamIndex, THREADS, (reader) => ({
+    samples: job.places.map((place) => encodeSample(job, reader, place)),
+  }));
+
+const encodeSample = (job: ComplexityJob, reader: VideoReader, place: SamplePlace): RateSample => {
+  const { picture, width, height, timeBase, frameRate } = job;
+  const fromPts = place.pts;
+  const seconds = Math.min(SAMPLE_SECONDS, (SAMPLE_PICTURES * frameRate.den) / Math.max(frameRate.num, 1));
+  const untilPts = fromPts + Math.max(Math.round((seconds * timeBase.den) / timeBase.num), 1);
+  const encoder = new FragmentEncoder({
+    width,
+    height,
+    frameRate,
+    encoder: job.encoder,
+    timescale: timeBase.den,
+    threads: THREADS,
+  });
+  let firstTicks: number | undefined;
+  const settings = { picture, crop: reader.crop, width, height, timeBase, threads: THREADS };
+  const filter = new PictureFilter(settings, (frame, pts) => {
+    if (pts < fromPts || pts >= untilPts) return;
+    firstTicks ??= pts * timeBase.num;
+    encoder.add(frame, pts * timeBase.num);
+  });
+  try {
+    const seekPoint = place.position < 0 ? undefined : place;
+    filterRange(reader, filter, { fromPts, untilPts, neighbours: picture.deinterlace, seekPoint });
+    if (firstTicks === undefined) throw failMedia('sample', 'no picture could be decoded');
+    const endTicks = (reader.peek()?.pts ?? untilPts) * timeBase.num;
+    const [keyBytes = 0, ...others] = encoder.finish({ sequence: 1, startTicks: firstTicks, endTicks }).sizesBytes;
+    const otherBytes = others.reduce((sum, size) => sum + size, 0);
+    return { seconds: (endTicks - firstTicks) / timeBase.den, keyBytes, otherBytes };
+  } finally {
+    filter.close();
+    encoder.close();
+  }
+};
