@@ -37,6 +37,7 @@ import { createWebhookDeliverer } from './jobs/deliver-webhooks.js';
 import { createShotsWorker } from './jobs/find-shots.js';
 import { createIngestWorker } from './jobs/ingest.js';
 import { createTrackWorkers } from './jobs/ingest-track.js';
+import { createMasterWorkers } from './jobs/make-master.js';
 import { createPurgeHandler } from './jobs/purge.js';
 import { createEventPurge } from './jobs/purge-events.js';
 import { createUploadWorkers, SETTLE_QUEUE } from './jobs/settle-uploads.js';
@@ -282,6 +283,7 @@ export const createKinora = async (config: Config, overrides: Overrides = {}): P
       workers: [
         ingestWorker,
         ...createTrackWorkers(trackDeps),
+        ...createMasterWorkers({ context, blobs, pool, producer, temporaryDir, logger }),
         createShotsWorker({ context, blobs, pool, logger }),
         ...createUploadWorkers({ database, clock, writers }),
         {

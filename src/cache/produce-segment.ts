@@ -219,8 +219,13 @@ export const createSegmentProducer = (deps: SegmentProducerDeps): SegmentProduce
 /** Under whose name the source lies. */
 const ownerOf = ({ id, plan }: PlayableAsset): string => plan.sourceOwner ?? id;
 
-const playedKey = (asset: PlayableAsset): string =>
+/** The file that sound is read from, and pictures unless there is a mezzanine. */
+export const playedKey = (asset: PlayableAsset): string =>
   asset.plan.joined ? joinedKey(ownerOf(asset)) : sourceKey(ownerOf(asset));
+
+/** The file that pictures are read from. */
+export const picturesKey = (asset: PlayableAsset): string =>
+  asset.plan.video?.access === 'mezzanine' ? mezzanineKey(ownerOf(asset)) : playedKey(asset);
 
 /** The files that pictures are made of, while they may be read. */
 export interface OpenPictures {
@@ -233,8 +238,10 @@ export interface OpenPictures {
 /** @throws KinoraError `not_found` when the asset was deleted meanwhile */
 export const openPictures = async (blobs: BlobStore, asset: PlayableAsset): Promise<OpenPictures> => {
   const { video } = asset.plan;
-  const pictures = video?.access === 'mezzanine' ? mezzanineKey(ownerOf(asset)) : playedKey(asset);
-  const keys = [pictures, ...(video?.picture.overlays ?? []).map(({ assetId, input }) => overlayKey(assetId, input))];
+  const keys = [
+    picturesKey(asset),
+    ...(video?.picture.overlays ?? []).map(({ assetId, input }) => overlayKey(assetId, input)),
+  ];
   const opened: LocalBlob[] = [];
   const release = async (): Promise<void> => {
     await Promise.all(opened.map((blob) => blob.release()));

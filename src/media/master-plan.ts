@@ -1,5 +1,6 @@
 import { avcCodecs } from './avc.js';
 import { zeroOf } from './clip.js';
+import type { FurtherRenditions } from './find-segment.js';
 import { avcLevel } from './ladder.js';
 import type { AudioPlan, EncoderSettings, Plan, VideoRendition } from './plan.js';
 import type { Rational, SourceFacts } from './source-facts.js';
@@ -95,3 +96,9 @@ const planAudio = ({ plan, facts, isCut }: MasterInput, copiedVideo: CopiedStrea
   // What is copied frame by frame stays what it is.
   return { encode: audio.mode === 'copy' ? audio : { ...audio, bitRate: AUDIO_BIT_RATE } };
 };
+
+/** What has to be encoded, as renditions beside those of the asset's plan. @param sourceKey of the blob with the sound */
+export const masterRenditions = ({ video, audio }: MasterPlan, sourceKey: string): FurtherRenditions => ({
+  ...(video && 'encode' in video && { video: [video.encode] }),
+  ...(audio && 'encode' in audio && { audio: new Map([[MASTER_AUDIO, { audio: audio.encode, sourceKey }]]) }),
+});

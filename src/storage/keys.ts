@@ -20,13 +20,23 @@ export const trackIndexKey = (assetId: string, trackId: string): string =>
 export const trackPrefix = (assetId: string, trackId: string): string => `assets/${assetId}/tracks/${trackId}`;
 /** A text track as viewers get it: WebVTT. */
 export const trackTextKey = (assetId: string, trackId: string): string => `${trackPrefix(assetId, trackId)}/text.vtt`;
-export const masterKey = (assetId: string, masterId: string): string => `${masterPrefix(assetId)}/${masterId}/file`;
 /** Every master of one asset. */
-export const masterPrefix = (assetId: string): string => `assets/${assetId}/masters`;
+export const mastersPrefix = (assetId: string): string => `assets/${assetId}/masters`;
+/** What belongs to one order of a master. */
+export const masterPrefix = (assetId: string, masterId: string): string => `${mastersPrefix(assetId)}/${masterId}`;
+export const masterKey = (assetId: string, masterId: string): string => `${masterPrefix(assetId, masterId)}/file`;
+/** Of use until the file is finished. */
+export const masterPartsPrefix = (assetId: string, masterId: string): string =>
+  `${masterPrefix(assetId, masterId)}/parts`;
+/** Sound for pictures that are copied from elsewhere. */
+export const masterSoundKey = (assetId: string, masterId: string): string =>
+  `${masterPrefix(assetId, masterId)}/parts/sound`;
 /** What shot detection has found so far for one order. */
 export const shotScoresKey = (assetId: string, orderId: string, chunk: number): string =>
   `${shotScoresPrefix(assetId, orderId)}/${chunk}.json`;
-export const shotScoresPrefix = (assetId: string, orderId: string): string => `assets/${assetId}/shots/${orderId}`;
+export const shotScoresPrefix = (assetId: string, orderId: string): string => `${shotsPrefix(assetId)}/${orderId}`;
+/** Of every order of one asset. */
+export const shotsPrefix = (assetId: string): string => `assets/${assetId}/shots`;
 /** The file of a static rendition. */
 export const renditionKey = (assetId: string, renditionId: string): string =>
   `${renditionPrefix(assetId, renditionId)}/file`;

@@ -168,25 +168,6 @@ const refused: [string, object, string[]][] = [
     { directives: [{ id: 'drv_x' }] },
     ['directives[0].id does not refer to an existing directive'],
   ],
-  // What later versions carry out, refused only when all else is valid.
-  [
-    'renditions',
-    { static_renditions: [{ resolution: '720p' }] },
-    ['static_renditions is not yet supported by this server'],
-  ],
-  ['mp4 files', { mp4_support: 'capped-1080p' }, ['mp4_support is not yet supported by this server']],
-  ['shots', { generate_shots: true }, ['generate_shots is not yet supported by this server']],
-  ['master access', { master_access: 'temporary' }, ['master_access is not yet supported by this server']],
-  [
-    'several of them, in body order',
-    { master_access: 'temporary', mp4_support: 'standard', generate_shots: true },
-    [
-      'master_access is not yet supported by this server',
-      'mp4_support is not yet supported by this server',
-      'generate_shots is not yet supported by this server',
-    ],
-  ],
-  ['not supported beside invalid', { master_access: 'temporary', test: 1 }, ['test must be a boolean']],
   [
     'several problems, in body order',
     { test: 1, meta: { external_id: 1, title: 2 }, passthrough: 3, static_renditions: [{}], mp4_support: 'x' },

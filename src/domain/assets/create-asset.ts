@@ -12,13 +12,12 @@ import { insertRequestedRenditions, recordRenditionEvent } from '../renditions/s
 import { insertSideCars } from '../tracks/side-cars.js';
 import { checkReferences } from './check-references.js';
 import { attachClip, clippedAssetId } from './clip-source.js';
-import { refuseNotYetSupported } from './not-yet-supported.js';
 
 const TEST_ASSET_LIFETIME_MS = 24 * 3600 * 1000;
 
 /**
  * Accepts an asset and queues its ingest, in one transaction.
- * @throws KinoraError `invalid_parameters` when something it refers to does not exist or is not supported
+ * @throws KinoraError `invalid_parameters` when something it refers to does not exist
  */
 export const createAsset = async (
   context: DomainContext,
@@ -37,7 +36,6 @@ export const createAsset = async (
  */
 export const checkNewAsset = async (db: Queryable, environmentId: string, request: AssetRequest): Promise<void> => {
   await checkReferences(db, environmentId, request);
-  refuseNotYetSupported(request);
 };
 
 export interface NewAsset {

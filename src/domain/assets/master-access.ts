@@ -2,9 +2,13 @@ import type { AssetView } from '../../api/serialize.js';
 import type { Transaction } from '../../db/database.js';
 import type { Row } from '../../db/schema.js';
 import { findAssetById, lockAssetForUpdate } from '../../db/tables/asset.js';
+import { findIngest } from '../../db/tables/asset-ingest.js';
 import { setMaster, updateMaster } from '../../db/tables/master.js';
 import { KinoraError } from '../../lib/errors.js';
 import { isId, newId } from '../../lib/ids.js';
+import type { MasterInput } from '../../media/master-plan.js';
+import type { Plan } from '../../media/plan.js';
+import type { SourceFacts } from '../../media/source-facts.js';
 import type { DomainContext } from '../context.js';
 import { recordAssetEvent } from '../events/record-asset-event.js';
 import { expirySeconds } from './artifacts.js';
@@ -47,6 +51,27 @@ export const setMasterAccess = (
     const [view] = await viewAssets(context, tx, [(await findAssetById(tx, assetId))!]);
     return view!;
   });
+};
+
+/** What the job knows of the master that it makes. */
+export interface MasterWork extends MasterInput {
+  readonly status: 'preparing' | 'ready' | 'errored';
+}
+
+/** Undefined when the master is no longer wanted. */
+export const findMasterWork = async (
+  { database }: Pick<DomainContext, 'database'>,
+  { assetId, masterId }: MasterOrder,
+): Promise<MasterWork | undefined> => {
+  const row = await findIngest(database.queryable, assetId);
+  if (row?.asset.master_id !== masterId || !row.asset.master_status || !row.media.plan || !row.media.facts)
+    return undefined;
+  return {
+    status: row.asset.master_status,
+    plan: row.media.plan as Plan,
+    facts: row.media.facts as SourceFacts,
+    isCut: row.asset.is_test || row.media.clip !== null,
+  };
 };
 
 const NO_MASTER = { master_status: null, master_id: null, master_ready_at: null } as const;

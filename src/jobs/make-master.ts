@@ -1,0 +1,193 @@
+import { type PlayableAsset, picturesKey, playedKey, type SegmentProducer } from '../cache/produce-segment.js';
+import {
+  completeMaster,
+  expireMaster,
+  failMaster,
+  findMasterWork,
+  MASTER_END_QUEUE,
+  MASTER_QUEUE,
+  type MasterOrder,
+  type MasterWork,
+} from '../domain/assets/master-access.js';
+import type { DomainContext } from '../domain/context.js';
+import { throwIfAborted } from '../lib/abort.js';
+import { isKinoraError, KinoraError } from '../lib/errors.js';
+import {
+  type CopiedStream,
+  MASTER_AUDIO,
+  MASTER_VIDEO,
+  type MasterPlan,
+  masterRenditions,
+  planEncodedMaster,
+  planMaster,
+} from '../media/master-plan.js';
+import type { Plan } from '../media/plan.js';
+import { type MediaPool, mediaPriority } from '../pool/media-pool.js';
+import type { RemuxTrack } from '../pool/protocol.js';
+import { streamResult } from '../pool/read-result.js';
+import type { Job, QueueWorker } from '../queue/queue.js';
+import type { BlobStore, LocalBlob } from '../storage/blob-store.js';
+import { masterKey, masterPartsPrefix, masterPrefix, masterSoundKey } from '../storage/keys.js';
+import type { Logger } from '../telemetry/logger.js';
+import { withTemporaryFile } from './ingest/temporary-file.js';
+import { writeSegmentsFile } from './write-segments-file.js';
+
+export interface MasterDeps {
+  readonly context: DomainContext;
+  readonly blobs: BlobStore;
+  readonly pool: MediaPool;
+  readonly producer: Pick<SegmentProducer, 'segment'>;
+  /** A directory that media processes may write to. */
+  readonly temporaryDir: string;
+  readonly logger: Logger;
+}
+
+const MP4 = 'mov,mp4,m4a,3gp,3g2,mj2';
+/** Of a file made of segments, which are named by their times on the timeline. */
+const TIMELINE_ZERO = { num: 0, den: 1 };
+
+/** Makes the files of masters, and ends the access to them. */
+export const createMasterWorkers = (deps: MasterDeps): QueueWorker[] => [
+  {
+    queue: MASTER_QUEUE,
+    concurrency: 1,
+    handler: async (job: Job<MasterOrder>, { signal }) => {
+      const { assetId, masterId } = job.payload;
+      const logger = deps.logger.child({ asset_id: assetId, job_id: job.id });
+      try {
+        const work = await findMasterWork(deps.context, job.payload);
+        if (work?.status === 'preparing') {
+          await makeMaster({ ...deps, logger }, job.payload, work, signal);
+          await completeMaster(deps.context, job.payload);
+        }
+      } catch (error) {
+        if (await findMasterWork(deps.context, job.payload)) throw error;
+      }
+      // Given up meanwhile: what this run wrote after the removal goes too.
+      const isWanted = await findMasterWork(deps.context, job.payload);
+      await deps.blobs.deletePrefix((isWanted ? masterPartsPrefix : masterPrefix)(assetId, masterId));
+    },
+    onFailed: async (job: Job<MasterOrder>, error) => {
+      const { assetId, masterId } = job.payload;
+      deps.logger.warn({ asset_id: assetId, job_id: job.id, err: error }, 'the master could not be made');
+      await failMaster(deps.context, job.payload);
+      await deps.blobs.deletePrefix(masterPrefix(assetId, masterId));
+    },
+  },
+  {
+    queue: MASTER_END_QUEUE,
+    concurrency: 1,
+    handler: async ({ payload }: Job<MasterOrder>) => {
+      await expireMaster(deps.context, payload);
+      await deps.blobs.deletePrefix(masterPrefix(payload.assetId, payload.masterId));
+    },
+  },
+];
+
+const makeMaster = async (
+  deps: MasterDeps,
+  order: MasterOrder,
+  work: MasterWork,
+  signal: AbortSignal,
+): Promise<void> => {
+  try {
+    await make(deps, order, work.plan, planMaster(work), signal);
+  } catch (error) {
+    if (!isRemuxFailure(error)) throw error;
+    deps.logger.warn({ err: error }, 'the source of a master cannot be copied and is encoded instead');
+    await make(deps, order, work.plan, planEncodedMaster(work), signal);
+  }
+};
+
+const isRemuxFailure = (error: unknown): boolean =>
+  (isKinoraError(error, 'media_failed') || isKinoraError(error, 'media_crashed')) && error.details?.kind === 'remux';
+
+const make = async (
+  deps: MasterDeps,
+  { assetId, masterId }: MasterOrder,
+  plan: Plan,
+  master: MasterPlan,
+  signal: AbortSignal,
+): Promise<void> => {
+  const source: PlayableAsset = { id: assetId, plan };
+  const asset: PlayableAsset = { ...source, further: masterRenditions(master, playedKey(source)) };
+  const { video, audio } = master;
+  const pictures = video && 'encode' in video ? [segmentsTrack(MASTER_VIDEO, plan.video!)] : [];
+  const sound = audio && 'encode' in audio ? [segmentsTrack(MASTER_AUDIO, audio.encode)] : [];
+  const tracks = [...pictures, ...sound];
+  const writeSegments = (key: string) =>
+    writeSegmentsFile(deps, {
+      asset,
+      tracks,
+      key,
+      partsPrefix: `${masterPartsPrefix(assetId, masterId)}/${tracks.map(({ rendition }) => rendition).join('-')}`,
+      signal,
+      onProgress: async (fraction) => {
+        deps.logger.debug({ fraction }, 'the master is being made');
+      },
+    });
+  const copies = [video, audio].flatMap((track) => (track && 'copy' in track ? [track.copy] : []));
+  if (copies.length === 0) {
+    await writeSegments(masterKey(assetId, masterId));
+    return;
+  }
+  const streams = copies.map(({ from, ...copied }) => ({
+    ...copied,
+    key: from === 'mezzanine' ? picturesKey(asset) : playedKey(asset),
+  }));
+  if (sound.length > 0) {
+    const key = masterSoundKey(assetId, masterId);
+    await writeSegments(key);
+    streams.push({ key, formatName: MP4, streamIndex: 0, zero: TIMELINE_ZERO });
+  }
+  await remux(deps, streams, masterKey(assetId, masterId), signal);
+};
+
+const segmentsTrack = (rendition: string, { boundaries }: { readonly boundaries: readonly number[] }) => ({
+  rendition,
+  segmentCount: boundaries.length - 1,
+});
+
+type StoredStream = Omit<CopiedStream, 'from'> & { readonly key: string };
+
+const remux = async (
+  { blobs, pool, temporaryDir, logger }: MasterDeps,
+  streams: readonly StoredStream[],
+  key: string,
+  signal: AbortSignal,
+): Promise<void> => {
+  const opened: LocalBlob[] = [];
+  try {
+    const tracks: RemuxTrack[] = [];
+    for (const { key: from, formatName, streamIndex, zero } of streams) {
+      const blob = await blobs.openLocal(from);
+      opened.push(blob);
+      tracks.push({ source: { path: blob.path, formatName }, streamIndex, zero });
+    }
+    await withTemporaryFile(temporaryDir, async (outPath) => {
+      const { sizeBytes } = await pool.run(
+        { kind: 'remux', tracks, outPath },
+        {
+          priority: mediaPriority.background,
+          signal,
+          onProgress: (fraction) => logger.debug({ fraction }, 'the master is being made'),
+        },
+      );
+      const target = await blobs.resumeWrite(key);
+      try {
+        await target.restart();
+        for await (const bytes of await streamResult(outPath)) {
+          throwIfAborted(signal);
+          await target.write(bytes as Uint8Array);
+        }
+        if (target.offsetBytes !== sizeBytes) throw new KinoraError('media_failed', { details: { kind: 'remux' } });
+        await target.commit();
+      } catch (error) {
+        await target.discard();
+        throw error;
+      }
+    });
+  } finally {
+    await Promise.all(opened.map((blob) => blob.release()));
+  }
+};

@@ -1,0 +1,146 @@
+import { readFile } from 'node:fs/promises';
+import { buffer } from 'node:stream/consumers';
+import type { PlayableAsset, SegmentProducer } from '../cache/produce-segment.js';
+import { throwIfAborted } from '../lib/abort.js';
+import { KinoraError } from '../lib/errors.js';
+import { concat } from '../media/mp4-box-writer.js';
+import {
+  type FragmentSamples,
+  readFragmentIndexes,
+  splitFragment,
+  writeProgressiveHeader,
+} from '../media/progressive-mp4.js';
+import { mediaPriority } from '../pool/media-pool.js';
+import type { BlobStore } from '../storage/blob-store.js';
+
+export interface SegmentsFileDeps {
+  readonly producer: Pick<SegmentProducer, 'segment'>;
+  readonly blobs: BlobStore;
+}
+
+/** A stream of a file: the segments of a rendition. */
+export interface SegmentsTrack {
+  readonly rendition: string;
+  readonly segmentCount: number;
+}
+
+export interface SegmentsFile {
+  /** Its `further` has the renditions that are not in the plan. */
+  readonly asset: PlayableAsset;
+  readonly tracks: readonly SegmentsTrack[];
+  /** Where the file goes. */
+  readonly key: string;
+  /** Below it lies what was collected so far; the caller removes it when the file is no longer being made. */
+  readonly partsPrefix: string;
+  readonly signal: AbortSignal;
+  /** 0 to 1, after each part; throws to give up. */
+  readonly onProgress: (fraction: number) => Promise<void>;
+}
+
+/** Segments of each track that are kept together; a killed run loses no more. As many as one job makes of the sound. */
+const PART_SEGMENTS = 8;
+const MAX_READS = 3;
+
+/**
+ * Collects the segments that viewers are sent too, one at a time and behind every viewer, and puts an index in front of them.
+ * What is collected is stored in parts, so that a restart goes on after the last one whatever the cache has lost meanwhile.
+ */
+export const writeSegmentsFile = async (
+  deps: SegmentsFileDeps,
+  file: SegmentsFile,
+): Promise<{ sizeBytes: number; durationSeconds: number }> => writeFile(deps, file, await collectParts(deps, file));
+
+const partKey = ({ partsPrefix }: SegmentsFile, part: number, name: 'samples' | 'index'): string =>
+  `${partsPrefix}/${part}.${name}`;
+
+const countParts = ({ tracks }: SegmentsFile): number =>
+  Math.ceil(Math.max(...tracks.map(({ segmentCount }) => segmentCount)) / PART_SEGMENTS);
+
+/** The segments of a part in the order in which the file has them: those of one time beside each other. */
+const segmentsOf = ({ tracks }: SegmentsFile, part: number): { readonly track: number; readonly number: number }[] =>
+  Array.from({ length: PART_SEGMENTS }, (_, at) => part * PART_SEGMENTS + at).flatMap((number) =>
+    tracks.flatMap(({ segmentCount }, track) => (number < segmentCount ? [{ track, number }] : [])),
+  );
+
+/** @returns the samples of each track; their bytes are in the parts */
+const collectParts = async (deps: SegmentsFileDeps, file: SegmentsFile): Promise<FragmentSamples[][]> => {
+  const fragments: FragmentSamples[][] = file.tracks.map(() => []);
+  const count = countParts(file);
+  for (let part = 0; part < count; part++) {
+    const stored = await deps.blobs.read(partKey(file, part, 'index'));
+    const indexes = readFragmentIndexes(stored ? await buffer(stored) : await makePart(deps, file, part));
+    for (const [at, { track }] of segmentsOf(file, part).entries()) fragments[track]!.push(indexes[at]!);
+    await file.onProgress((part + 1) / count);
+  }
+  return fragments;
+};
+
+/** Stores the samples of a part, then their index: where that is, the part is whole. */
+const makePart = async (deps: SegmentsFileDeps, file: SegmentsFile, part: number): Promise<Uint8Array> => {
+  const indexes: Uint8Array[] = [];
+  const target = await deps.blobs.resumeWrite(partKey(file, part, 'samples'));
+  try {
+    await target.restart();
+    for (const { track, number } of segmentsOf(file, part)) {
+      const { index, samples } = splitFragment(await readSegment(deps, file, track, `${number}.m4s`));
+      await target.write(samples);
+      indexes.push(index);
+    }
+    await target.commit();
+  } catch (error) {
+    await target.discard();
+    throw error;
+  }
+  const index = concat(indexes);
+  await deps.blobs.put(partKey(file, part, 'index'), index);
+  return index;
+};
+
+const readSegment = async (
+  deps: SegmentsFileDeps,
+  { asset, tracks, signal }: SegmentsFile,
+  track: number,
+  name: string,
+): Promise<Uint8Array> => {
+  const request = { priority: mediaPriority.background, signal };
+  for (let attempt = 1; ; attempt++) {
+    const cached = await deps.producer.segment(asset, tracks[track]!.rendition, name, request);
+    try {
+      return await readFile(cached.path);
+    } catch (error) {
+      // Evicted in the moment between the two.
+      if (attempt === MAX_READS || (error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    }
+  }
+};
+
+const writeFile = async (
+  deps: SegmentsFileDeps,
+  file: SegmentsFile,
+  fragments: readonly FragmentSamples[][],
+): Promise<{ sizeBytes: number; durationSeconds: number }> => {
+  const { blobs } = deps;
+  const inits = await Promise.all(file.tracks.map((_, track) => readSegment(deps, file, track, 'init.mp4')));
+  const header = writeProgressiveHeader(inits.map((init, track) => ({ init, fragments: fragments[track]! })));
+  const target = await blobs.resumeWrite(file.key);
+  try {
+    await target.restart();
+    await target.write(header.bytes);
+    for (let part = 0; part < countParts(file); part++) {
+      throwIfAborted(file.signal);
+      const samples = await blobs.read(partKey(file, part, 'samples'));
+      if (!samples) throw new KinoraError('not_found');
+      for await (const chunk of samples) await target.write(chunk as Uint8Array);
+    }
+    const expectedBytes = header.bytes.length + header.dataBytes;
+    if (target.offsetBytes !== expectedBytes) {
+      const details = { stage: 'file of segments', size_bytes: target.offsetBytes, expected_bytes: expectedBytes };
+      throw new KinoraError('internal_error', { details });
+    }
+    const { sizeBytes } = await target.commit();
+    return { sizeBytes, durationSeconds: header.durationSeconds };
+  } catch (error) {
+    await target.discard();
+    throw error;
+  }
+};
