@@ -64,9 +64,12 @@ export const createApp = (deps: AppDeps): FastifyInstance => {
       return reply.code(answer.status).headers(answer.headers).send(answer.body);
     }
     const answer = playbackError(shown);
+    // What was set for the file that could not be sent would keep the failure in caches.
+    const wasPrivate = String(reply.getHeader('Cache-Control')).startsWith('private');
     return reply
       .code(answer.status)
       .headers({ ...answer.headers, 'Access-Control-Allow-Origin': '*' })
+      .header('Cache-Control', wasPrivate ? 'private, no-cache' : 'no-cache')
       .send(answer.body);
   };
   app.setErrorHandler(sendError);

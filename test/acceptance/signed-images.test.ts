@@ -94,6 +94,24 @@ test('one call signs for every kind; a restriction holds for images as well', as
   }
 });
 
+test('a bad parameter comes before a restriction, as for playlists', async () => {
+  const bad: [string, Type, Record<string, string>, string][] = [
+    ['thumbnail.png', 'thumbnail', { width: '0' }, 'Invalid parameter'],
+    ['thumbnail.png', 'thumbnail', { fit_mode: 'x' }, 'Unrecognized fit-mode'],
+    ['animated.gif', 'gif', { fps: '31' }, 'Invalid parameter'],
+    ['animated.gif', 'gif', { start: '1000000' }, 'Invalid parameter'],
+    ['storyboard.vtt', 'storyboard', { asset_start_time: '1000000' }, 'Invalid parameter'],
+    ['storyboard.jpg', 'storyboard', { asset_end_time: '0' }, 'Invalid parameter'],
+  ];
+  for (const [file, type, params, message] of bad) {
+    const answer = await get(file, await sign(type, { ...params, playback_restriction_id: 'x' }));
+    expect([answer.status, await answer.json()], `${file} ${JSON.stringify(params)}`).toEqual([
+      400,
+      { code: 3, message },
+    ]);
+  }
+});
+
 test('the sheet that a storyboard names can be had with the same token', async () => {
   const text = await (await get('storyboard.vtt', await sign('storyboard'), '&format=webp')).text();
   const sheet = new URL(/^(http\S+)#xywh/m.exec(text)![1]!);

@@ -6,6 +6,11 @@ import { findVerificationKey } from '../../db/tables/signing-key.js';
 import type { Clock } from '../../lib/clock.js';
 import { KinoraError } from '../../lib/errors.js';
 import { isId } from '../../lib/ids.js';
+import {
+  parseAnimatedParameters,
+  parseStoryboardWindow,
+  parseThumbnailParameters,
+} from '../../media/image-parameters.js';
 import { parsePlaybackModifiers } from '../../media/playback-modifiers.js';
 import { type ChildSigner, createChildSigner, type Grant } from '../signing/child-signature.js';
 import { createRecentMemory } from '../signing/recent-memory.js';
@@ -43,7 +48,7 @@ export interface AccessCheck {
    * Decides whether a viewer may have what belongs to `audience`: `v` playlists, files, text; `t` thumbnail; `g` animated;
    * `s` storyboard; `d` license. Public ids let everybody in, others need a token. With `child` a signature that
    * `childQuery` made of the same text is as good as a token.
-   * @throws KinoraError `forbidden` with the reason; `invalid_parameters` for a bad modifier in a token with audience `v`
+   * @throws KinoraError `forbidden` with the reason; `invalid_parameters` for a bad parameter in a token, which comes before its restriction
    */
   check(playable: Playable, request: AccessRequest, audience: Audience, child?: string): Promise<Access>;
   /**
@@ -91,10 +96,7 @@ export const createAccessCheck = (deps: AccessCheckDeps): AccessCheck => {
     const { playbackId, environmentId } = playable;
     const verified = await verifyToken(token, { playbackId, environmentId, audience }, findKey, clock);
     const { claims, keyId, expiresAtSeconds } = verified;
-    if (audience === 'v') {
-      const parsed = parsePlaybackModifiers(claims, playable.plan?.durationSeconds ?? Number.POSITIVE_INFINITY);
-      if ('invalid' in parsed) throw new KinoraError('invalid_parameters', { messages: [parsed.invalid] });
-    }
+    checkParameters[audience](claims, playable.plan?.durationSeconds ?? Number.POSITIVE_INFINITY);
     const restriction = claims.playback_restriction_id ?? '';
     // Anything but a text can't name a restriction, and must not lift it.
     const restrictionId = restriction === '' ? undefined : String(restriction);
@@ -133,6 +135,18 @@ export const createAccessCheck = (deps: AccessCheckDeps): AccessCheck => {
     forgetSigningKey: (id) => keys.forget(id),
     forgetPlaybackRestriction: (id) => restrictions.forget(id),
   };
+};
+
+/** Refuses what a token of an audience asks for; the length of an asset that is not ready refuses nothing. */
+const checkParameters: Readonly<Record<Audience, (claims: Access['modifiers'], durationSeconds: number) => unknown>> = {
+  v: (claims, durationSeconds) => {
+    const parsed = parsePlaybackModifiers(claims, durationSeconds);
+    if ('invalid' in parsed) throw new KinoraError('invalid_parameters', { messages: [parsed.invalid] });
+  },
+  t: parseThumbnailParameters,
+  g: parseAnimatedParameters,
+  s: parseStoryboardWindow,
+  d: () => undefined,
 };
 
 const publicAccess = ({ query }: AccessRequest): Access => ({

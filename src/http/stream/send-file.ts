@@ -10,7 +10,8 @@ const READ_SIZE_BYTES = 256 * 1024;
 
 /**
  * Answers with a file: conditional requests, one byte range, HEAD. Headers set on `reply` before are kept.
- * `onSent` is told how much of the file went out with an answer that was sent to its end.
+ * `onSent` is told how much of the file went out, and whether the answer reached its end; of one that the viewer left what the
+ * connection had taken by then.
  * @throws KinoraError `range_not_satisfiable`
  */
 export const sendFile = async (
@@ -18,7 +19,7 @@ export const sendFile = async (
   reply: FastifyReply,
   file: CachedFile,
   contentType: string,
-  onSent: (sizeBytes: number) => void = () => {},
+  onSent: (sizeBytes: number, isWhole: boolean) => void = () => {},
 ): Promise<FastifyReply> => {
   reply.headers({ etag: file.etag, 'accept-ranges': 'bytes' });
   if (matchesEtag(request.headers['if-none-match'], file.etag)) return reply.code(304).send();
@@ -28,7 +29,7 @@ export const sendFile = async (
   const range =
     ifRange === undefined || ifRange === file.etag ? parseByteRange(request.headers.range, file.sizeBytes) : undefined;
   if (range === 'unsatisfiable') {
-    reply.headers({ 'content-range': `bytes */${file.sizeBytes}`, 'cache-control': 'no-cache' });
+    reply.header('content-range', `bytes */${file.sizeBytes}`);
     throw new KinoraError('range_not_satisfiable');
   }
   const { start, end } = range ?? { start: 0, end: file.sizeBytes - 1 };
@@ -40,12 +41,14 @@ export const sendFile = async (
   const handle = await open(file.path);
   reply.hijack();
   reply.raw.writeHead(reply.statusCode, reply.getHeaders() as Record<string, string | number | string[]>);
+  const content = handle.createReadStream({ start, end, highWaterMark: READ_SIZE_BYTES });
   try {
-    await pipeline(handle.createReadStream({ start, end, highWaterMark: READ_SIZE_BYTES }), reply.raw);
-    onSent(end - start + 1);
+    await pipeline(content, reply.raw);
+    onSent(end - start + 1, true);
   } catch (error) {
     // The viewer left, or reading failed half-way; `pipeline` has closed the connection, so a cut file shows as such.
     request.log.debug({ err: error }, 'a file was not sent to its end');
+    onSent(content.bytesRead, false);
   }
   return reply;
 };

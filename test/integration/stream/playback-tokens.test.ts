@@ -1,4 +1,5 @@
 /** What a token is answered with, one row per rule. */
+import { generateKeyPairSync, sign } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { fixture } from '../../support/fixtures.js';
 import { type PreparedAsset, startPlayback } from '../../support/playback.js';
@@ -48,6 +49,12 @@ const answer = async (token: string | undefined, { path = `/${asset.signedId}.m3
   return response.ok ? response.status : `${response.status} ${JSON.parse(text).code} ${JSON.parse(text).message}`;
 };
 
+/** Signed as it is written, whatever it says. */
+const signRaw = (payload: string) => {
+  const input = `${encode('{"alg":"RS256"}')}.${encode(payload)}`;
+  const pem = Buffer.from(key.keySecret, 'base64').toString();
+  return `${input}.${sign('sha256', Buffer.from(input), pem).toString('base64url')}`;
+};
 const reversed = (token: string) => {
   const [header, payload, signature] = token.split('.');
   return `${header}.${payload}.${[...signature!].reverse().join('')}`;
@@ -82,6 +89,28 @@ describe('a signed id answers', () => {
     ['no key id', () => signToken(key, without('kid')), '403 7 Token key is unknown'],
     ['an unknown key', () => signToken(key, claims({ kid: 'A'.repeat(40) })), '403 7 Token key is unknown'],
     ['a key id of a wrong form', () => signToken(key, claims({ kid: "' or 1=1" })), '403 7 Token key is unknown'],
+    [
+      'an empty key id before a good one in the header',
+      () => signToken(key, claims({ kid: '' }), { alg: 'RS256', kid: key.keyId }),
+      '403 7 Token key is unknown',
+    ],
+    [
+      'a key of its own in the header',
+      () => {
+        const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+        const own = {
+          keyId: 'own',
+          keySecret: Buffer.from(privateKey.export({ type: 'pkcs1', format: 'pem' })).toString('base64'),
+        };
+        return signToken(own, claims(), { alg: 'RS256', jwk: publicKey.export({ format: 'jwk' }) });
+      },
+      '403 7 Token signature is invalid',
+    ],
+    [
+      'a header that must be understood',
+      () => signToken(key, claims(), { alg: 'RS256', crit: ['x'], x: 1 }),
+      '403 7 Token signature is invalid',
+    ],
     ['a key id that is a number', () => signToken(key, claims({ kid: 7 })), '403 7 Token key is unknown'],
     [
       'a key of another environment',
@@ -103,12 +132,40 @@ describe('a signed id answers', () => {
     ['an expiry in the past', () => signToken(key, claims({ exp: inSeconds(-1) })), '403 7 Token has expired'],
     ['an expiry now', () => signToken(key, claims({ exp: inSeconds(0) })), '403 7 Token has expired'],
     ['an expiry as text', () => signToken(key, claims({ exp: String(inSeconds(600)) })), '403 7 Token has expired'],
+    ...[-1, 0, true, null, [4e9], { at: 4e9 }].map((exp): [string, () => string, string] => [
+      `the expiry ${JSON.stringify(exp)}`,
+      () => signToken(key, claims({ exp })),
+      '403 7 Token has expired',
+    ]),
+    [
+      'an expiry that no number holds',
+      () => signRaw(JSON.stringify(claims()).replace(/\d{10}/, '1e999')),
+      '403 7 Token has expired',
+    ],
     ['a time to come', () => signToken(key, claims({ nbf: inSeconds(60) })), '403 7 Token is not yet valid'],
     ['a start as text', () => signToken(key, claims({ nbf: '1' })), '403 7 Token is not yet valid'],
+    [
+      'a start that no number holds',
+      () => signRaw(JSON.stringify(claims({ nbf: 1 })).replace('"nbf":1', '"nbf":1e999')),
+      '403 7 Token is not yet valid',
+    ],
+    [
+      'a subject in a list',
+      () => signToken(key, claims({ sub: [asset.signedId] })),
+      '403 7 Token subject does not match',
+    ],
+    [
+      'its subject in lower case',
+      () => signToken(key, claims({ sub: asset.signedId.toLowerCase() })),
+      '403 7 Token subject does not match',
+    ],
     ['another subject', () => signToken(key, claims({ sub: asset.publicId })), '403 7 Token subject does not match'],
     ['no subject', () => signToken(key, without('sub')), '403 7 Token subject does not match'],
     ['no audience', () => signToken(key, without('aud')), '403 7 Token audience does not match'],
     ['an audience as a part', () => signToken(key, claims({ aud: 'video' })), '403 7 Token audience does not match'],
+    ['an audience in capitals', () => signToken(key, claims({ aud: 'V' })), '403 7 Token audience does not match'],
+    ['an audience as a key', () => signToken(key, claims({ aud: { v: true } })), '403 7 Token audience does not match'],
+    ['a list in a list', () => signToken(key, claims({ aud: [['v']] })), '403 7 Token audience does not match'],
     ['an empty list', () => signToken(key, claims({ aud: [] })), '403 7 Token audience does not match'],
     ...['t', 'g', 's', 'd', 'video_id', 'asset_id', 'playback_id', 'live_stream_id'].map(
       (aud): [string, () => string, string] => [
@@ -139,6 +196,7 @@ describe('a signed id answers', () => {
     ],
     ['a good token', () => signToken(key, claims()), 200],
     ['a list of audiences', () => signToken(key, claims({ aud: ['t', 'v'] })), 200],
+    ['a start before all time', () => signToken(key, claims({ nbf: -1.5 })), 200],
     ['the key id in the header', () => signToken(key, without('kid'), { alg: 'RS256', kid: key.keyId }), 200],
     ['the key id in both, the payload right', () => signToken(key, claims(), { alg: 'RS256', kid: 'nobody' }), 200],
     [

@@ -1,0 +1,155 @@
+/** What becomes of a signed address that somebody alters, and of methods and failures, as raw requests. */
+import { type IncomingHttpHeaders, request } from 'node:http';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startApi } from '../../support/api.js';
+import { fixture } from '../../support/fixtures.js';
+import { type PreparedAsset, startPlayback } from '../../support/playback.js';
+import { inSeconds, type OwnedKey, signToken } from '../../support/playback-token.js';
+import { planFile } from '../../support/video-run.js';
+
+let server: Awaited<ReturnType<typeof startPlayback>>;
+let asset: PreparedAsset;
+let other: PreparedAsset;
+let key: OwnedKey;
+let token: string;
+/** Of a token that allows 270p alone: the path of the first segment, and its query. */
+let segment: string;
+let query: string;
+
+interface Answer {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: Buffer;
+}
+
+/** The path as it is: `fetch` and `URL` would resolve dots and escape what is not allowed. */
+const send = (origin: string, path: string, method = 'GET', headers: Record<string, string> = {}): Promise<Answer> =>
+  new Promise((answered, failed) => {
+    const { hostname, port } = new URL(origin);
+    const outgoing = request({ hostname, port, path, method, headers }, async (response) => {
+      const chunks: Buffer[] = [];
+      for await (const chunk of response) chunks.push(chunk as Buffer);
+      answered({ status: response.statusCode!, headers: response.headers, body: Buffer.concat(chunks) });
+    });
+    outgoing.on('error', failed);
+    outgoing.end();
+  });
+const get = (path: string, method?: string, headers?: Record<string, string>) =>
+  send(server.origin, path, method, headers);
+
+beforeAll(async () => {
+  server = await startPlayback();
+  const source = await planFile(await fixture('copy-1080p.mp4'));
+  [asset, other] = [await server.addAsset(source), await server.addAsset(source)];
+  const { id, private_key } = await server.sdk().system.signingKeys.create();
+  key = { keyId: id, keySecret: private_key! };
+  const claims = { kid: id, sub: asset.signedId, aud: 'v', exp: inSeconds(600), max_resolution: '270p' };
+  token = signToken(key, claims);
+  const master = (await get(`/${asset.signedId}.m3u8?token=${token}`)).body.toString();
+  const child = /^\S+\/270p\/playlist\.m3u8\?\S+$/m.exec(master)![0];
+  [segment, query] = `/${child.replace('playlist.m3u8', '0.m4s')}`.split('?') as [string, string];
+});
+afterAll(() => server?.stop());
+
+describe('a signed segment', () => {
+  const refused = '403 Token signature is invalid';
+  const bare = '403 Token is missing';
+  const unknown = '404 Not Found';
+  const same = 'the segment itself';
+  const rendition = (name: string) => segment.replace('270p', name);
+
+  test.each<[string, () => string, string]>([
+    ['as it is', () => `${segment}?${query}`, same],
+    // Another spelling of the same address is that address.
+    ['with escaped letters', () => `${rendition('%32%370p').replace('/1/', '/%31/')}?${query}`, same],
+    ['with an escaped name of its signature', () => `${segment}?${query.replace('signature', 'signatur%65')}`, same],
+    ['with a slash behind it', () => `${segment}/?${query}`, same],
+    ['with a window of nothing', () => `${segment}?segments=&${query}`, same],
+    ['with a signature of nothing before its own', () => `${segment}?signature=x&${query}`, same],
+    ['with another rendition', () => `${rendition('1080p')}?${query}`, refused],
+    ['with a rendition of another case', () => `${rendition('270P')}?${query}`, refused],
+    ['with a rendition of every object', () => `${rendition('constructor')}?${query}`, refused],
+    ['with a rendition and NUL', () => `${rendition('270p%00')}?${query}`, refused],
+    ['that climbs to another rendition', () => `${rendition('270p/../1080p')}?${query}`, bare],
+    ['that climbs with escaped dots', () => `${rendition('270p/%2e%2e/1080p')}?${query}`, bare],
+    ['that climbs with escaped slashes', () => `${rendition('270p%2f%2e%2e%2f1080p')}?${query}`, refused],
+    ['whose file climbs', () => `${segment.replace('0.m4s', '..%2f1080p%2f0.m4s')}?${query}`, unknown],
+    ['that climbs with backslashes', () => `${rendition('270p\\..\\1080p')}?${query}`, refused],
+    ['with an overlong escape', () => `${rendition('270p/%c0%ae%c0%ae')}?${query}`, unknown],
+    ['with a broken escape', () => `${segment}%zz?${query}`, unknown],
+    ['with a doubled slash', () => `${segment.replace('/1/', '//1/')}?${query}`, bare],
+    ['with a slash before it', () => `/${segment}?${query}`, unknown],
+    ['with another plan', () => `${segment.replace('/1/', '/2/')}?${query}`, refused],
+    ['with the plan spelt 01', () => `${segment.replace('/1/', '/01/')}?${query}`, refused],
+    ['with the number spelt 00', () => `${segment.replace('0.m4s', '00.m4s')}?${query}`, unknown],
+    ['with the number -1', () => `${segment.replace('0.m4s', '-1.m4s')}?${query}`, unknown],
+    ['with a number behind the last', () => `${segment.replace('0.m4s', '9999.m4s')}?${query}`, unknown],
+    ['with a parameter in its path', () => `${segment};a=b?${query}`, unknown],
+    ['of another signed id', () => `${segment.replace(asset.signedId, other.signedId)}?${query}`, refused],
+    ['of its id in lower case', () => `${segment.replace(asset.signedId, 'a'.repeat(40))}?${query}`, unknown],
+    ['with a window', () => `${segment}?segments=0-1&${query}`, refused],
+    ['with a second signature that is none', () => `${segment}?${query}&signature=x`, refused],
+    ['with a second signature of nothing', () => `${segment}?${query}&signature=`, bare],
+    ['with its signature in a list', () => `${segment}?${query.replace('=', '[]=')}`, bare],
+    ['with a blank behind its signature', () => `${segment}?${query}+`, refused],
+    ['with a line end behind its signature', () => `${segment}?${query}%0a`, refused],
+    ['with its query behind a semicolon', () => `${segment}?x=1;${query}`, bare],
+    ['with the token', () => `${segment}?token=${token}`, bare],
+    ['for a thumbnail', () => `/${asset.signedId}/thumbnail.jpg?${query}`, bare],
+    ['for the playlist', () => `/${asset.signedId}.m3u8?${query}`, bare],
+  ])('%s', async (_, path, expected) => {
+    const { status, headers, body } = await get(path());
+    if (expected === same) {
+      const open = await get(`${segment.replace(asset.signedId, asset.publicId)}`);
+      expect([status, body.equals(open.body)]).toEqual([200, true]);
+      expect(headers['cache-control']).toBe('private, max-age=3600');
+    } else {
+      expect(`${status} ${JSON.parse(body.toString()).message}`).toBe(expected);
+      expect(headers['cache-control']).toMatch(status === 404 ? /^(private, )?no-cache$/ : /^private, no-cache$/);
+    }
+  });
+
+  test('answers HEAD like GET without a body, and a range', async () => {
+    const whole = await get(`${segment}?${query}`);
+    const head = await get(`${segment}?${query}`, 'HEAD');
+    const lasting = ({ headers: { date, 'x-request-id': id, ...rest } }: Answer) => rest;
+    expect([head.status, head.body.length, lasting(head)]).toEqual([200, 0, lasting(whole)]);
+    const bareHead = await get(segment, 'HEAD');
+    expect([bareHead.status, bareHead.headers['cache-control']]).toEqual([403, 'private, no-cache']);
+    const beyond = await get(`${segment}?${query}`, 'GET', { range: 'bytes=99999999-' });
+    expect([beyond.status, beyond.headers['cache-control']]).toEqual([416, 'private, no-cache']);
+  });
+
+  test('tells browsers what they may ask without a signature, and refuses to be changed', async () => {
+    for (const path of [segment, `/${asset.signedId}.m3u8`, `/${asset.signedId}/thumbnail.jpg`]) {
+      const allowed = await get(path, 'OPTIONS');
+      expect([allowed.status, allowed.body.length]).toEqual([204, 0]);
+      expect(allowed.headers).toMatchObject({ 'access-control-allow-origin': '*' });
+      expect((await get(`${path}?${query}`, 'PUT')).status).toBe(405);
+    }
+  });
+});
+
+test('a failure is not kept by caches as the file would have been', async () => {
+  const api = await startApi({
+    streamPlugin: async (scope) => {
+      for (const kept of ['public, max-age=31536000, immutable', 'private, max-age=3600']) {
+        scope.get(`/files/${kept.split(',')[0]}`, async (_, reply) => {
+          reply.header('cache-control', kept);
+          throw new Error('the file could not be opened');
+        });
+      }
+    },
+  });
+  try {
+    for (const [path, expected] of [
+      ['/files/public', 'no-cache'],
+      ['/files/private', 'private, no-cache'],
+    ] as const) {
+      const { status, headers } = await send(api.origin, path);
+      expect([status, headers['cache-control']]).toEqual([500, expected]);
+    }
+  } finally {
+    await api.stop();
+  }
+});
