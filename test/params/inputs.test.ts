@@ -198,16 +198,6 @@ const refused: [string, unknown, string[]][] = [
       'inputs[1].language_code must be a valid BCP 47 language code',
     ],
   ],
-  ['a subtitle file, for now', [main, text], ['inputs[1] is not yet supported by this server']],
-  ['further sound, for now', [main, audio], ['inputs[1] is not yet supported by this server']],
-  [
-    'generated subtitles, for now',
-    [{ ...main, generated_subtitles: [{}] }, text],
-    [
-      'inputs[0].generated_subtitles is not yet supported by this server',
-      'inputs[1] is not yet supported by this server',
-    ],
-  ],
 ];
 
 describe('inputs are refused for', () => {
@@ -233,6 +223,7 @@ describe('inputs are accepted with', () => {
     ['audio as the first input', [{ ...main, type: 'audio' }]],
     ['ignored settings of text tracks', [{ ...main, closed_captions: 'x', passthrough: 'a'.repeat(256) }]],
     ['no generated subtitles', [{ ...main, generated_subtitles: [] }]],
+    ['subtitles, further sound and subtitles to be generated', [{ ...main, generated_subtitles: [{}] }, text, audio]],
   ])('%s', async (_, inputs) => {
     expect((await create(inputs)).status).toBe(201);
   });

@@ -10,11 +10,17 @@ export const takenNames = (tracks: readonly NamedTrack[], type: 'audio' | 'text'
 
 /** `fr` is `French`, `en-US` is `English (United States)`; the code itself where nothing is known of it. */
 export const languageName = (code: string): string => {
+  const name = nameOf(code);
+  // What Unicode calls a language that is not told: `und`, private codes.
+  return name === undefined || name.startsWith('root') ? code : name;
+};
+
+const nameOf = (code: string): string | undefined => {
   try {
-    return new Intl.DisplayNames(['en'], { type: 'language', languageDisplay: 'standard' }).of(code) ?? code;
+    return new Intl.DisplayNames(['en'], { type: 'language', languageDisplay: 'standard' }).of(code);
   } catch {
-    // Well-formed, but none of the tags that Unicode has names for (RFC 5646, irregular and private).
-    return code;
+    // Well-formed, but nothing that Unicode has names for (RFC 5646, irregular and private tags).
+    return undefined;
   }
 };
 
