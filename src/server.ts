@@ -21,6 +21,8 @@ import { createMasterOpener } from './domain/assets/open-master.js';
 import type { DomainContext } from './domain/context.js';
 import { createAccessCheck } from './domain/playback/check-access.js';
 import { createPlayableFinder } from './domain/playback/find-playable.js';
+import { createRenditionOpener } from './domain/renditions/open-rendition.js';
+import { createRenditionState } from './domain/renditions/rendition-state.js';
 import { createArtifactUrls } from './domain/signing/artifact-urls.js';
 import { createTrackState } from './domain/tracks/track-state.js';
 import { createUploadUrls } from './domain/uploads/upload-url.js';
@@ -38,6 +40,7 @@ import { createShotsWorker } from './jobs/find-shots.js';
 import { createIngestWorker } from './jobs/ingest.js';
 import { createTrackWorkers } from './jobs/ingest-track.js';
 import { createMasterWorkers } from './jobs/make-master.js';
+import { createRenditionWorkers } from './jobs/make-static-rendition.js';
 import { createPurgeHandler } from './jobs/purge.js';
 import { createEventPurge } from './jobs/purge-events.js';
 import { createUploadWorkers, SETTLE_QUEUE } from './jobs/settle-uploads.js';
@@ -226,6 +229,7 @@ export const createKinora = async (config: Config, overrides: Overrides = {}): P
             access: accessCheck,
             segments: producer,
             texts: createTextTracks(blobs),
+            openRendition: createRenditionOpener({ database, blobs }),
             deliveries,
             ...(streamUrl && { streamUrl }),
           }),
@@ -283,6 +287,11 @@ export const createKinora = async (config: Config, overrides: Overrides = {}): P
       workers: [
         ingestWorker,
         ...createTrackWorkers(trackDeps),
+        ...createRenditionWorkers(
+          { state: createRenditionState(context), producer, blobs, clock, logger },
+          // A file keeps one media process busy, and one is left to viewers.
+          Math.max(1, config.mediaProcesses - 1),
+        ),
         ...createMasterWorkers({ context, blobs, pool, producer, temporaryDir, logger }),
         createShotsWorker({ context, blobs, pool, logger }),
         ...createUploadWorkers({ database, clock, writers }),

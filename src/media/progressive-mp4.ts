@@ -140,6 +140,8 @@ interface ParsedTrack {
   readonly movieDuration: number;
   /** Added to every composition offset so that none is negative; the edit list takes it back. */
   readonly shift: number;
+  /** All but where the chunks are. */
+  readonly tables: readonly Uint8Array[];
 }
 
 const readTrack = (track: ProgressiveTrack): ParsedTrack => {
@@ -156,11 +158,12 @@ const readTrack = (track: ProgressiveTrack): ParsedTrack => {
     duration,
     movieDuration: Math.round((duration * MOVIE_TIMESCALE) / timescale),
     shift: -least,
+    tables: writeSampleTables(track.fragments, -least),
   };
 };
 
 const writeTrack = (parsed: ParsedTrack, id: number, offsets: readonly number[]): Uint8Array => {
-  const { track, isSound, timescale, duration, movieDuration, shift } = parsed;
+  const { track, isSound, timescale, duration, movieDuration, shift, tables } = parsed;
   const { init } = track;
   const part = (path: readonly string[]): Uint8Array =>
     bytesOfBox(init, need(findBox(init, ['moov', 'trak', ...path]), path.at(-1)!));
@@ -191,7 +194,7 @@ const writeTrack = (parsed: ParsedTrack, id: number, offsets: readonly number[])
       'minf',
       part(['mdia', 'minf', isSound ? 'smhd' : 'vmhd']),
       part(['mdia', 'minf', 'dinf']),
-      box('stbl', part(['mdia', 'minf', 'stbl', 'stsd']), ...writeSampleTables(track.fragments, shift, offsets)),
+      box('stbl', part(['mdia', 'minf', 'stbl', 'stsd']), ...tables, writeChunkOffsets(offsets)),
     ),
   );
   return box('trak', header, ...edit, media);
@@ -199,11 +202,7 @@ const writeTrack = (parsed: ParsedTrack, id: number, offsets: readonly number[])
 
 const bytesOfBox = (bytes: Uint8Array, { start, end }: Mp4Box): Uint8Array => bytes.subarray(start, end);
 
-const writeSampleTables = (
-  fragments: readonly FragmentSamples[],
-  shift: number,
-  offsets: readonly number[],
-): Uint8Array[] => {
+const writeSampleTables = (fragments: readonly FragmentSamples[], shift: number): Uint8Array[] => {
   const durations = new RunLengths();
   const compositions = new RunLengths();
   const syncs: number[] = [];
@@ -224,8 +223,6 @@ const writeSampleTables = (
       chunks.add(number + 1, perChunk, 1);
     }
   });
-  const chunkTable = new Table();
-  for (const offset of offsets) chunkTable.add(Math.floor(offset / 0x1_0000_0000), offset % 0x1_0000_0000);
   const syncTable = new Table();
   for (const sample of syncs) syncTable.add(sample);
   return [
@@ -234,8 +231,13 @@ const writeSampleTables = (
     ...(syncs.length === samples ? [] : [syncTable.write('stss', u32(syncs.length))]),
     chunks.write('stsc', u32(chunks.length / 3)),
     sizes.write('stsz', u32(0, samples)),
-    chunkTable.write('co64', u32(offsets.length)),
   ];
+};
+
+const writeChunkOffsets = (offsets: readonly number[]): Uint8Array => {
+  const table = new Table();
+  for (const offset of offsets) table.add(Math.floor(offset / 0x1_0000_0000), offset % 0x1_0000_0000);
+  return table.write('co64', u32(offsets.length));
 };
 
 /** A column of 32-bit numbers that grows. */

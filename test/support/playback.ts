@@ -11,6 +11,7 @@ import { getInstallationSecret } from '#kinora/db/tables/installation.js';
 import { insertTracks } from '#kinora/db/tables/track.js';
 import { type AccessCheck, createAccessCheck } from '#kinora/domain/playback/check-access.js';
 import { createPlayableFinder, type PlayableFinder } from '#kinora/domain/playback/find-playable.js';
+import { createRenditionOpener, type OpenRendition } from '#kinora/domain/renditions/open-rendition.js';
 import { createDeliveryCounter, type DeliveryCounter } from '#kinora/domain/usage/delivery-counter.js';
 import { imageRoutes } from '#kinora/http/image/image-routes.js';
 import { streamRoutes } from '#kinora/http/stream/stream-routes.js';
@@ -50,6 +51,7 @@ export const startPlayback = async () => {
   let access: AccessCheck | undefined;
   let finder: PlayableFinder | undefined;
   let deliveries: DeliveryCounter | undefined;
+  let openRendition: OpenRendition | undefined;
   const playables: PlayableFinder = {
     find: (...of) => finder!.find(...of),
     findFurther: (...of) => finder!.findFurther(...of),
@@ -70,6 +72,7 @@ export const startPlayback = async () => {
           access: lateAccess,
           segments,
           texts: createTextTracks(blobs),
+          openRendition: (...of) => openRendition!(...of),
           deliveries: { count },
         }),
       );
@@ -84,6 +87,7 @@ export const startPlayback = async () => {
     installationSecret: await getInstallationSecret(api.database.queryable),
     riskyUserAgents: ['curl', 'lavf'],
   });
+  openRendition = createRenditionOpener({ database: api.database, blobs });
   finder = createPlayableFinder(api.database, api.clock);
   deliveries = createDeliveryCounter({ database: api.database, clock: systemClock, logger, writeMs: 100 });
   const db = api.database.queryable;

@@ -12,6 +12,7 @@ import {
   writeMediaPlaylist,
   writeMultivariantPlaylist,
 } from '../../domain/playback/write-playlist.js';
+import type { OpenRendition } from '../../domain/renditions/open-rendition.js';
 import { refusal } from '../../domain/signing/verify-token.js';
 import type { DeliveryCounter } from '../../domain/usage/delivery-counter.js';
 import { segmentDelivery } from '../../domain/usage/segment-delivery.js';
@@ -23,6 +24,7 @@ import { playbackError } from './playback-error.js';
 import { acceptsHtml, loadPlayer } from './player-page.js';
 import { requestedOrigin } from './requested-origin.js';
 import { sendFile } from './send-file.js';
+import { sendRendition } from './send-rendition.js';
 import { sendText } from './send-text.js';
 import { sendTextFile, sendTextRendition } from './send-text-track.js';
 import { abortWhenLeft, acceptViewers, type Query } from './viewer-routes.js';
@@ -32,6 +34,7 @@ export interface StreamDeps {
   readonly access: AccessCheck;
   readonly segments: SegmentProducer;
   readonly texts: TextTracks;
+  readonly openRendition: OpenRendition;
   readonly deliveries: Pick<DeliveryCounter, 'count'>;
   /** Base of absolute playback addresses; absent: the host that was asked. */
   readonly streamUrl?: string;
@@ -120,8 +123,9 @@ export const streamRoutes = (deps: StreamDeps): FastifyPluginAsync => {
         if (!cached) return reply.hijack();
         reply.header('cache-control', immutableFor(granted));
         const isPicture = plan.video?.renditions.some(({ name }) => name === rendition);
-        return sendFile(request, reply, cached, isPicture ? 'video/mp4' : 'audio/mp4', (bytes) => {
-          const delivered = bytes === cached.sizeBytes ? segmentDelivery(plan, rendition, file, further) : undefined;
+        return sendFile(request, reply, cached, isPicture ? 'video/mp4' : 'audio/mp4', (bytes, isWhole) => {
+          const isCounted = isWhole && bytes === cached.sizeBytes;
+          const delivered = isCounted ? segmentDelivery(plan, rendition, file, further) : undefined;
           if (delivered) deliveries.count({ environmentId, assetId, ...delivered, bytes });
         });
       },
@@ -132,7 +136,12 @@ export const streamRoutes = (deps: StreamDeps): FastifyPluginAsync => {
       return sendTextFile(request, reply, texts, await open(request, reply, playbackId, 'v'), file);
     });
 
-    // Static renditions and unknown names: nothing of that kind exists, yet access and state come first.
+    route<{ playbackId: string; file: string }>('/:playbackId/:file', async (request, reply) => {
+      const { playbackId, file } = request.params;
+      return sendRendition(request, reply, deps, await open(request, reply, playbackId, 'v'), file);
+    });
+
+    // Of unknown names there is nothing, yet access and state come first.
     route<{ playbackId: string; '*': string }>('/:playbackId/*', async (request, reply) => {
       await open(request, reply, request.params.playbackId, 'v');
       throw new KinoraError('not_found');

@@ -11,7 +11,7 @@ import { sendFile } from '#kinora/http/stream/send-file.js';
 /** More than all buffers between two processes hold. */
 const SIZE_BYTES = 64 * 2 ** 20;
 const app = fastify();
-const sent: number[] = [];
+const sent: { bytes: number; isWhole: boolean }[] = [];
 let left = 0;
 let dir: string;
 let port: number;
@@ -27,7 +27,7 @@ beforeAll(async () => {
       left += 1;
     });
     const cached = { path, sizeBytes: SIZE_BYTES, etag: '"a"' };
-    return sendFile(incoming, reply, cached, 'video/mp4', (bytes) => sent.push(bytes));
+    return sendFile(incoming, reply, cached, 'video/mp4', (bytes, isWhole) => sent.push({ bytes, isWhole }));
   });
   await app.listen({ host: '127.0.0.1', port: 0 });
   port = (app.server.address() as AddressInfo).port;
@@ -43,7 +43,7 @@ const get = async (headers: Record<string, string> = {}): Promise<IncomingMessag
   return answer;
 };
 
-test('tells what went out with a complete answer, and nothing of one that the viewer left', async () => {
+test('tells what went out, and whether the viewer stayed to the end', async () => {
   const broken = await get();
   await once(broken, 'data');
   broken.destroy();
@@ -55,5 +55,12 @@ test('tells what went out with a complete answer, and nothing of one that the vi
     await once(answer, 'end');
   }
   await expect.poll(() => left, { timeout: 30_000 }).toBe(4);
-  expect(sent).toEqual([SIZE_BYTES, 10]);
+  const [cut, ...whole] = sent;
+  expect(cut!.isWhole).toBe(false);
+  expect(cut!.bytes).toBeGreaterThan(0);
+  expect(cut!.bytes).toBeLessThan(SIZE_BYTES);
+  expect(whole).toEqual([
+    { bytes: SIZE_BYTES, isWhole: true },
+    { bytes: 10, isWhole: true },
+  ]);
 });

@@ -1,0 +1,49 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { lastOf } from '../../api/list-query.js';
+import type { OpenRendition } from '../../domain/renditions/open-rendition.js';
+import { refusal } from '../../domain/signing/verify-token.js';
+import type { Delivery, DeliveryCounter } from '../../domain/usage/delivery-counter.js';
+import { KinoraError } from '../../lib/errors.js';
+import { contentDisposition } from './content-disposition.js';
+import { immutableFor, type OpenedPlayback } from './open-playback.js';
+import { sendFile } from './send-file.js';
+import type { Query } from './viewer-routes.js';
+
+interface RenditionDeps {
+  readonly openRendition: OpenRendition;
+  readonly deliveries: Pick<DeliveryCounter, 'count'>;
+}
+
+const FILE_NAME = /^[a-z0-9-]+\.(mp4|m4a)$/;
+
+/**
+ * A file for download, or played as it is; `download` in the query, also beside a token, names it.
+ * @throws KinoraError `not_found` when the asset has no such file that is ready, `forbidden` by way of DRM
+ */
+export const sendRendition = async (
+  request: FastifyRequest<{ Querystring: Query }>,
+  reply: FastifyReply,
+  { openRendition, deliveries }: RenditionDeps,
+  { playable, access }: OpenedPlayback,
+  name: string,
+): Promise<FastifyReply> => {
+  const { assetId, environmentId, policy, plan } = playable;
+  const extension = FILE_NAME.exec(name)?.[1];
+  if (extension === undefined) throw new KinoraError('not_found');
+  // A file can't be encrypted as segments are.
+  if (policy === 'drm') throw refusal('Static renditions are not available with DRM');
+  const opened = await openRendition(assetId, name);
+  if (!opened) throw new KinoraError('not_found');
+  try {
+    reply.header('cache-control', immutableFor(access));
+    const download = lastOf(request.query.download);
+    if (download) reply.header('content-disposition', contentDisposition(download, name));
+    const tier = opened.rendition.resolution_tier as Delivery['tier'];
+    return await sendFile(request, reply, opened, extension === 'm4a' ? 'audio/mp4' : 'video/mp4', (bytes) => {
+      const seconds = (bytes / opened.sizeBytes) * plan.durationSeconds;
+      deliveries.count({ environmentId, assetId, tier, seconds, bytes });
+    });
+  } finally {
+    await opened.release();
+  }
+};
