@@ -64,7 +64,11 @@ const openEncoder = ({ sampleRate, channels, bitRate }: AudioChunkJob['audio']):
 };
 
 /** AAC frames [firstFrame, endFrame); the packet of a frame spans that frame and the one after it. */
-const encodeFrames = (job: AudioChunkJob, firstFrame: number, endFrame: number): Buffer[] => {
+export const encodeFrames = (
+  job: Pick<AudioChunkJob, 'source' | 'audio'>,
+  firstFrame: number,
+  endFrame: number,
+): Buffer[] => {
   const inputFrames = PRE_ROLL_FRAMES + (endFrame - firstFrame) + 1;
   const fromSample = (firstFrame - PRE_ROLL_FRAMES) * AAC_FRAME_SAMPLES;
   const planes = readSound(job.source, job.audio, fromSample, fromSample + inputFrames * AAC_FRAME_SAMPLES);

@@ -148,12 +148,12 @@ class PieceCollector {
     let at = position;
     this.#filter?.push(frame, (out) => {
       const planes = copyPlanes(out);
-      // Peaks of normalised sound are limited when all of it is in its place.
-      const limited = this.#plan.gainDb !== undefined;
+      // What normalisation makes of the peaks is measured.
+      const normalized = this.#plan.gainDb !== undefined;
       const channels =
         this.#gain === 1
           ? planes
-          : planes.map((plane) => plane.map((value) => (limited ? value * this.#gain : bend(value * this.#gain))));
+          : planes.map((plane) => plane.map((value) => (normalized ? value * this.#gain : bend(value * this.#gain))));
       this.pieces.push({ position: at, channels });
       at += out.nbSamples;
     });
@@ -318,9 +318,10 @@ export const readSound = (
   fromSample: number,
   untilSample: number,
 ): readonly Float32Array[] => {
-  if (plan.gainDb === undefined) return readUnlimited(source, plan, fromSample, untilSample);
+  if (plan.peakDb === undefined) return readUnlimited(source, plan, fromSample, untilSample);
   const margin = Math.ceil(LIMITER_REACH_SECONDS * plan.sampleRate);
-  const wide = limitPeaks(readUnlimited(source, plan, fromSample - margin, untilSample + margin), plan.sampleRate);
+  const unlimited = readUnlimited(source, plan, fromSample - margin, untilSample + margin);
+  const wide = limitPeaks(unlimited, plan.sampleRate, plan.peakDb);
   return wide.map((plane) => plane.subarray(margin, margin + untilSample - fromSample));
 };
 

@@ -1,8 +1,5 @@
 import { betweenSamples } from './audio-place.js';
 
-/** True peak that normalised sound may reach before it is encoded: what AAC adds to peaks keeps it below -2 dBTP. */
-const CEILING_DB = -3.5;
-const CEILING = 10 ** (CEILING_DB / 20);
 /** The gain is held low this long to both sides of a peak: longer than half a wave of the lowest tones. */
 const HOLD_SECONDS = 0.02;
 /** Places between two samples at which peaks are looked for (ITU-R BS.1770, annex 2: four times as many samples). */
@@ -14,11 +11,15 @@ const RISE = 2;
 export const LIMITER_REACH_SECONDS = 2 * HOLD_SECONDS + 0.001;
 
 /**
- * Turns sound down around peaks above the ceiling, in all channels alike. The gain at a sample depends on the sound within
+ * Turns sound down around true peaks above `peakDb` (dBTP), in all channels alike. The gain at a sample depends on the sound within
  * `LIMITER_REACH_SECONDS` of it and on nothing before: wherever a chunk begins, the result is the same.
  */
-export const limitPeaks = (planes: readonly Float32Array[], sampleRate: number): readonly Float32Array[] => {
-  const wanted = findGains(planes);
+export const limitPeaks = (
+  planes: readonly Float32Array[],
+  sampleRate: number,
+  peakDb: number,
+): readonly Float32Array[] => {
+  const wanted = findGains(planes, 10 ** (peakDb / 20));
   if (!wanted) return planes;
   const hold = Math.round(HOLD_SECONDS * sampleRate);
   // The lowest gain of the surroundings, smoothed twice over half of them: nowhere more than what the peak allows.
@@ -28,17 +29,17 @@ export const limitPeaks = (planes: readonly Float32Array[], sampleRate: number):
 };
 
 /** The gain that each sample and what lies beside it needs; undefined where none needs any. */
-const findGains = (planes: readonly Float32Array[]): Float64Array | undefined => {
+const findGains = (planes: readonly Float32Array[], ceiling: number): Float64Array | undefined => {
   let gains: Float64Array | undefined;
   const need = (i: number, peak: number): void => {
-    if (peak <= CEILING) return;
+    if (peak <= ceiling) return;
     gains ??= new Float64Array(planes[0]?.length ?? 0).fill(1);
-    if (i >= 0 && i < gains.length) gains[i] = Math.min(gains[i] as number, CEILING / peak);
+    if (i >= 0 && i < gains.length) gains[i] = Math.min(gains[i] as number, ceiling / peak);
   };
   for (const plane of planes) {
     for (let i = 0; i < plane.length; i++) {
       const size = Math.abs(plane[i] as number);
-      if (Math.max(size, Math.abs(plane[i + 1] ?? 0)) * RISE <= CEILING) continue;
+      if (Math.max(size, Math.abs(plane[i + 1] ?? 0)) * RISE <= ceiling) continue;
       need(i, size);
       for (const phase of PHASES) {
         const between = Math.abs(betweenSamples(plane, i, phase));

@@ -1,54 +1,81 @@
-import { AV_BUFFERSRC_FLAG_KEEP_REF } from 'node-av/constants';
-import { type FilterContext, FilterGraph, type Frame } from 'node-av/lib';
+import { AV_BUFFERSRC_FLAG_KEEP_REF, AV_CODEC_ID_AAC } from 'node-av/constants';
+import { avChannelLayoutDefault, Codec, CodecContext, type FilterContext, FilterGraph, type Frame } from 'node-av/lib';
 import { isKinoraError } from '../lib/errors.js';
-import { AAC_FRAME_SAMPLES } from '../media/aac.js';
 import type { LoudnessJob, LoudnessResult } from '../pool/protocol.js';
-import { readSound, soundFrame } from './audio-reader.js';
-import { check, failMedia, isDrained, newFrame } from './av.js';
+import { encodeFrames } from './audio-chunk.js';
+import { check, failMedia, isDrained, newFrame, newPacket } from './av.js';
 
 /** EBU R128: nothing below this counts, and silence measures as this. */
 const SILENCE_LUFS = -70;
 /** Below every sample that 24 bits can hold. */
 const SILENCE_DBTP = -150;
-/** Sound that is read at once; every reading opens the source. */
-const BLOCK_SECONDS = 60;
-/** The meter takes frames of any length. */
-const FRAME_SAMPLES = 4800;
+/** AAC frames that are made at once, about a minute; each time the source is opened. */
+const BLOCK_FRAMES = 2800;
 
 /**
- * Integrated loudness and true peak of a track (ITU-R BS.1770, EBU R128).
+ * Integrated loudness and true peak of a track (ITU-R BS.1770, EBU R128) of what a player decodes: coding takes from noise
+ * and adds to peaks.
  * @throws KinoraError `media_failed`
  */
-export const measureLoudness = ({ source, audio, endFrame }: LoudnessJob): LoudnessResult => {
-  const { sampleRate, channels } = audio;
-  const endSample = endFrame * AAC_FRAME_SAMPLES;
-  const blockSamples = BLOCK_SECONDS * sampleRate;
-  const meter = new Meter(sampleRate, channels);
+export const measureLoudness = (job: LoudnessJob): LoudnessResult => {
+  const meter = new Meter(job.audio.sampleRate, job.audio.channels);
+  const player = new Player(job.audio, (frame) => meter.add(frame));
   let measured = false;
   try {
-    for (let from = 0; from < endSample; from += blockSamples) {
-      const until = Math.min(from + blockSamples, endSample);
-      let planes: readonly Float32Array[];
+    for (let first = 0; first < job.endFrame; first += BLOCK_FRAMES) {
+      let packets: Buffer[];
       try {
-        planes = readSound(source, audio, from, until);
+        packets = encodeFrames(job, first, Math.min(first + BLOCK_FRAMES, job.endFrame));
       } catch (error) {
         // A damaged part is left out: the measure of the rest still holds.
         if (!isKinoraError(error, 'media_failed')) throw error;
         continue;
       }
       measured = true;
-      for (let at = 0; at < until - from; at += FRAME_SAMPLES) {
-        const frame = soundFrame(planes, at, Math.min(FRAME_SAMPLES, until - from - at), sampleRate);
-        meter.add(frame);
-        frame.free();
-      }
+      for (const packet of packets) player.decode(packet);
     }
     if (!measured) throw failMedia('measure loudness', 'no sound could be decoded');
     return meter.finish();
   } finally {
+    player.free();
     meter.free();
   }
 };
+
+/** Decodes what the encoder has made. */
+class Player {
+  readonly #decoder = new CodecContext();
+  readonly #packet = newPacket();
+  readonly #frame = newFrame();
+  readonly #each: (frame: Frame) => void;
+
+  constructor({ sampleRate, channels, audioSpecificConfig }: LoudnessJob['audio'], each: (frame: Frame) => void) {
+    const codec = Codec.findDecoder(AV_CODEC_ID_AAC);
+    if (codec === null) throw failMedia('measure loudness', 'no AAC decoder');
+    this.#decoder.allocContext3(codec);
+    this.#decoder.sampleRate = sampleRate;
+    this.#decoder.channelLayout = avChannelLayoutDefault(channels);
+    this.#decoder.extraData = Buffer.from(audioSpecificConfig, 'base64');
+    check(this.#decoder.open2Sync(codec, null), 'open AAC decoder');
+    this.#each = each;
+  }
+
+  decode(data: Buffer): void {
+    this.#packet.data = data;
+    check(this.#decoder.sendPacketSync(this.#packet), 'decode AAC');
+    this.#packet.unref();
+    while (!isDrained(this.#decoder.receiveFrameSync(this.#frame))) {
+      this.#each(this.#frame);
+      this.#frame.unref();
+    }
+  }
+
+  free(): void {
+    this.#frame.free();
+    this.#packet.free();
+    this.#decoder.freeContext();
+  }
+}
 
 /** The `ebur128` filter; it writes what it has measured so far into each frame that passes. */
 class Meter {

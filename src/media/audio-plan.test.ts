@@ -71,7 +71,7 @@ describe('planAudio', () => {
     ['960-sample frames', { audioSpecificConfig: 'EZQ=' }, tenSeconds, {}],
     ['an explicit SBR configuration', { audioSpecificConfig: 'KxGIAA==' }, tenSeconds, {}],
     ['other channels in the configuration', { audioSpecificConfig: 'EYg=' }, tenSeconds, {}],
-    ['a gain', {}, tenSeconds, { gainDb: -3 }],
+    ['a gain', {}, tenSeconds, { gain: { gainDb: -3 } }],
     ['a hole', {}, hole, {}],
     ['drift', {}, drift, {}],
     ['a track that ends early', {}, steadyIndex(460, 1024, 1), {}],
@@ -104,9 +104,10 @@ describe('planAudio', () => {
     expect(plan({ codec: 'flac' }, tenSeconds, { endSeconds: (3 * 1024) / 48_000 + 1e-12 }).boundaries).toEqual([0, 3]);
   });
   test('carries the gain', () => {
-    expect(plan({}, tenSeconds, { gainDb: -3.5 }).gainDb).toBe(-3.5);
-    // The gain may be right and a peak too high all the same.
-    expect(plan({}, tenSeconds, { gainDb: 0 })).toMatchObject({ mode: 'encode', gainDb: 0 });
+    expect(plan({}, tenSeconds, { gain: { gainDb: -3.5 } }).gainDb).toBe(-3.5);
+    // The loudness may be right and a peak too high all the same.
+    const gain = { gainDb: 0, peakDb: -3 };
+    expect(plan({}, tenSeconds, { gain })).toMatchObject({ mode: 'encode', ...gain });
     expect('gainDb' in plan({}, tenSeconds)).toBe(false);
   });
   test('cuts sound without picture every 4 s', () => {

@@ -1,7 +1,7 @@
 import { AAC_FRAME_SAMPLES, audioSpecificConfig } from './aac.js';
 import { TARGET_SEGMENT_SECONDS } from './grid.js';
 import { fragmentOverheadBytes } from './mp4-boxes.js';
-import type { AudioPlan } from './plan.js';
+import type { AudioPlan, Gain } from './plan.js';
 import { rescale } from './rational.js';
 import type { AudioFacts, Rational } from './source-facts.js';
 import type { StreamIndex } from './source-index.js';
@@ -16,7 +16,7 @@ export interface AudioPlanInput {
   readonly endSeconds: number;
   /** Segment boundaries of the picture, seconds; the sound is cut at the nearest AAC frames. */
   readonly pictureBoundaries?: readonly number[];
-  readonly gainDb?: number;
+  readonly gain?: Gain;
 }
 
 const AAC_LC_PROFILE = 1;
@@ -35,7 +35,7 @@ const GRID_TOLERANCE_SECONDS = 0.008;
 const END_TOLERANCE_SECONDS = 0.1;
 
 export const planAudio = (input: AudioPlanInput): AudioPlan => {
-  const { audio, formatName, zero, gainDb } = input;
+  const { audio, formatName, zero, gain } = input;
   const shared = {
     streamIndex: audio.streamIndex,
     formatName,
@@ -73,7 +73,7 @@ export const planAudio = (input: AudioPlanInput): AudioPlan => {
     bitRate,
     bandwidth: Math.round(bitRate * BANDWIDTH_MARGIN),
     audioSpecificConfig: configBase64(shared.sampleRate, shared.channels),
-    ...(gainDb !== undefined && { gainDb }),
+    ...gain,
   };
 };
 
@@ -94,14 +94,14 @@ const framesUntil = (seconds: number, sampleRate: number): number =>
 
 /** Sizes of the packets that can be used as they are, one a frame from zero on; undefined when the sound is encoded. */
 const findCopyablePackets = (input: AudioPlanInput, sourceZero: number): Uint32Array | undefined => {
-  const { audio, index, endSeconds, gainDb, pictureBoundaries } = input;
+  const { audio, index, endSeconds, gain, pictureBoundaries } = input;
   const usable =
     audio.codec === 'aac' &&
     audio.profile === AAC_LC_PROFILE &&
     (audio.sampleRate === 44_100 || audio.sampleRate === 48_000) &&
     (audio.channels === 1 || audio.channels === 2) &&
     audio.simpleEditList &&
-    gainDb === undefined &&
+    !gain &&
     isPlainConfig(audio);
   if (!usable) return undefined;
   const secondsPerTick = audio.timeBase.num / audio.timeBase.den;

@@ -1,6 +1,6 @@
 import { AAC_FRAME_SAMPLES } from './aac.js';
 import { planAudio } from './audio-plan.js';
-import type { AudioPlan, Plan } from './plan.js';
+import type { AudioPlan, Gain, Plan } from './plan.js';
 import { findStart } from './plan-asset.js';
 import type { Rational, SourceFacts } from './source-facts.js';
 import type { SourceIndex } from './source-index.js';
@@ -13,14 +13,14 @@ export interface FurtherAudioInput {
   readonly plan: Plan;
   /** Time of the file, in seconds, that is zero on the asset's timeline; the file's start when absent. */
   readonly zero?: Rational;
-  readonly gainDb?: number;
+  readonly gain?: Gain;
 }
 
 /**
  * The first sound of a file, cut where the asset's picture is cut (or its primary sound, where it has no picture) and as
  * long as the asset: what is missing is silence, what is longer is left out. Undefined when the file has no sound.
  */
-export const planFurtherAudio = ({ facts, index, plan, zero, gainDb }: FurtherAudioInput): AudioPlan | undefined => {
+export const planFurtherAudio = ({ facts, index, plan, zero, gain }: FurtherAudioInput): AudioPlan | undefined => {
   const audio = facts.audio[0];
   const start = zero ?? findStart({ facts, index });
   if (!audio || !index.audio || index.audio.pts.length === 0 || !start) return undefined;
@@ -31,7 +31,7 @@ export const planFurtherAudio = ({ facts, index, plan, zero, gainDb }: FurtherAu
     zero: start,
     endSeconds: plan.durationSeconds,
     pictureBoundaries: boundarySeconds(plan),
-    ...(gainDb !== undefined && { gainDb }),
+    ...(gain && { gain }),
   });
 };
 

@@ -13,7 +13,7 @@ import {
   type VideoQuality,
 } from './ladder.js';
 import { findConstantRate, isMovFormat, isMpegStreamFormat, listPictures } from './pictures.js';
-import type { OverlayPlacement, PictureChain, Plan, VideoPlan, VideoRendition } from './plan.js';
+import type { Gain, OverlayPlacement, PictureChain, Plan, VideoPlan, VideoRendition } from './plan.js';
 import { compare, reduce, rescale, toNumber } from './rational.js';
 import type { Rational, SourceFacts, VideoFacts } from './source-facts.js';
 import type { SourceIndex, StreamIndex } from './source-index.js';
@@ -22,8 +22,7 @@ export interface AssetSettings {
   readonly quality: VideoQuality;
   readonly maxResolutionTier: ResolutionTier;
   readonly isTest: boolean;
-  /** Constant gain of `normalize_audio`, dB. */
-  readonly normalizeGainDb?: number;
+  readonly gain?: Gain;
   /** Share of the ladder's rates that the pictures need, from `rateFactor`; 1 when absent. */
   readonly rateFactor?: number;
   /** Where overlays go on a picture of this shape (upright, square pixels). */
@@ -103,7 +102,7 @@ export const planAsset = (input: PlanInput): Plan => {
       zero,
       endSeconds,
       ...(video && { pictureBoundaries: video.boundaries.map((ticks) => ticks / video.timescale) }),
-      ...(settings.normalizeGainDb !== undefined && { gainDb: settings.normalizeGainDb }),
+      ...(settings.gain && { gain: settings.gain }),
     });
   const durationSeconds = video
     ? video.boundaries.at(-1)! / video.timescale

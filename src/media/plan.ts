@@ -114,8 +114,15 @@ export interface EncoderSettings {
   readonly level: number;
 }
 
-/** How the primary audio track is cut: AAC frames of 1024 samples, ticks are samples. */
-export interface AudioPlan {
+/** Of `normalize_audio`: the same for the whole track. */
+export interface Gain {
+  readonly gainDb: number;
+  /** True peak, dBTP, above which the sound is turned down for a moment; absent where it never gets there. */
+  readonly peakDb?: number;
+}
+
+/** How an audio track is cut: AAC frames of 1024 samples, ticks are samples. */
+export interface AudioPlan extends Partial<Gain> {
   readonly streamIndex: number;
   readonly formatName: string;
   readonly mode: 'copy' | 'encode';
@@ -137,6 +144,4 @@ export interface AudioPlan {
   readonly bandwidth: number;
   /** AudioSpecificConfig, base64. */
   readonly audioSpecificConfig: string;
-  /** Constant gain of `normalize_audio`, dB; peaks that it brings too high are limited. Absent: the sound as it is. */
-  readonly gainDb?: number;
 }

@@ -47,7 +47,7 @@ const defaultDeadlineMs: Record<MediaJob['kind'], number> = {
   'video-segment': 60_000,
   'video-config': 30_000,
   'audio-chunk': 60_000,
-  loudness: 30 * 60_000,
+  loudness: 3 * 3600_000,
   mezzanine: 30 * 60_000,
   join: 30 * 60_000,
   remux: 3 * 3600_000,

@@ -127,7 +127,7 @@ export interface AudioChunkResult {
   readonly sizesBytes: readonly number[];
 }
 
-/** EBU R128 measurement of a whole track as it is played: its part of the source, its channels, its gain. */
+/** EBU R128 measurement of a whole track as it is played: its part of the source, its channels, its gain, encoded. */
 export interface LoudnessJob {
   readonly kind: 'loudness';
   readonly source: MediaSource;

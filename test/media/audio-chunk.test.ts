@@ -321,15 +321,19 @@ describe('channels and level', () => {
   });
 });
 
+/** Of what is played: the 20 s of the fixtures, mixed down. */
+const loudnessOf = async (name: EncodedName, changes: Partial<AudioPlan> = {}) => {
+  // WAV has no start time.
+  const { source, plan } = await planFor(name, { sourceZero: 0, ...changes });
+  return measureLoudness({ kind: 'loudness', source, audio: plan, endFrame: 937 });
+};
 test('loudness: a tone measures as EBU Tech 3341 asks, silence as -70', async () => {
-  const path = await fixture('loudness.wav');
-  const { integrated, truePeak } = measureLoudness({ kind: 'loudness', source: { path }, streamIndex: 0 });
+  const { integrated, truePeak } = await loudnessOf('loudness.wav');
   // A stereo 1,000 Hz sine at -23 dBFS in both channels measures -23 LUFS (test case 1).
   expect(Math.abs(integrated - -23)).toBeLessThan(0.1);
   expect(Math.abs(truePeak - -23)).toBeLessThan(0.2);
-  const silence = await fixture('silence.wav');
-  expect(measureLoudness({ kind: 'loudness', source: { path: silence }, streamIndex: 0 })).toEqual({
-    integrated: -70,
-    truePeak: -150,
-  });
+  expect(await loudnessOf('silence.wav')).toEqual({ integrated: -70, truePeak: -150 });
+  // With the gain that is played.
+  const louder = await loudnessOf('loudness.wav', { gainDb: 6 });
+  expect(Math.abs(louder.integrated - -17)).toBeLessThan(0.1);
 });

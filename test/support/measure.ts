@@ -372,6 +372,31 @@ export const readAudio = (input: MediaInput): MeasuredAudio =>
     return { sampleRate, startSeconds: startSeconds ?? 0, channels: parts.map(concatenate) };
   });
 
+/** EBU R128 of the first audio stream by FFmpeg's `ebur128`: LUFS and dBTP. */
+export const readLoudness = (input: MediaInput): { readonly integrated: number; readonly truePeak: number } =>
+  withInput(input, (context) => {
+    const stream = getStream(context, AVMEDIA_TYPE_AUDIO);
+    let integrated = Number.NaN;
+    let truePeak = 0;
+    const filter = filterFrames(
+      (frame) =>
+        `abuffer@in=sample_rate=${frame.sampleRate}:sample_fmt=${avGetSampleFmtName(frame.format as never)}` +
+        `:channel_layout=${avChannelLayoutDescribe(frame.channelLayout)}:time_base=1/${frame.sampleRate},` +
+        'ebur128=peak=true:metadata=1:framelog=quiet,abuffersink@out',
+      (frame) => {
+        const metadata = frame.getMetadata();
+        const values = metadata.getAll();
+        metadata.free();
+        if (values['lavfi.r128.I'] !== undefined) integrated = Number(values['lavfi.r128.I']);
+        for (const [key, value] of Object.entries(values))
+          if (key.startsWith('lavfi.r128.true_peak')) truePeak = Math.max(truePeak, Number(value) || 0);
+      },
+    );
+    decodeStream(context, stream, (frame) => filter.push(frame));
+    filter.push(null);
+    return { integrated, truePeak: 20 * Math.log10(truePeak) };
+  });
+
 const concatenate = (parts: readonly Float32Array[]): Float32Array => {
   const whole = new Float32Array(parts.reduce((sum, part) => sum + part.length, 0));
   let at = 0;

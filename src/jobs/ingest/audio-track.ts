@@ -1,7 +1,7 @@
 import type { TrackMedia } from '../../domain/tracks/track-state.js';
 import { furtherAudioRendition } from '../../media/find-segment.js';
 import { planFurtherAudio } from '../../media/further-audio.js';
-import type { AudioPlan, Plan } from '../../media/plan.js';
+import type { AudioPlan, Gain, Plan } from '../../media/plan.js';
 import type { AudioFacts, SourceFacts } from '../../media/source-facts.js';
 import { mediaPriority } from '../../pool/media-pool.js';
 import { trackIndexKey, trackSourceKey } from '../../storage/keys.js';
@@ -62,12 +62,12 @@ const planSound = async (
   const { video: _pictures, ...soundOnly } = facts;
   await findProblem(deps, path, soundOnly, index, signal);
   const asset = await plan();
-  const cut = (gainDb?: number): AudioPlan =>
-    planFurtherAudio({ facts, index, plan: asset, ...(gainDb !== undefined && { gainDb }) }) ??
+  const cut = (gain?: Gain): AudioPlan =>
+    planFurtherAudio({ facts, index, plan: asset, ...(gain && { gain }) }) ??
     refuse('The input file does not contain any playable duration.');
   const audio = cut();
-  const gainDb = media.normalize ? await measureGain(deps, path, audio, signal) : undefined;
-  return { asset, audio: gainDb === undefined ? audio : cut(gainDb) };
+  const gain = media.normalize ? await measureGain(deps, path, audio, signal) : undefined;
+  return { asset, audio: gain ? cut(gain) : audio };
 };
 
 const describeSound = (sound: AudioFacts, { channels }: AudioPlan, { durationSeconds }: Plan) => ({

@@ -1,4 +1,4 @@
-import type { AudioPlan, Plan } from '../../media/plan.js';
+import type { AudioPlan, Gain, Plan } from '../../media/plan.js';
 import { type PlanInput, planAsset } from '../../media/plan-asset.js';
 import { type MediaPool, mediaPriority } from '../../pool/media-pool.js';
 import type { LoudnessResult } from '../../pool/protocol.js';
@@ -7,49 +7,63 @@ const TARGET_LUFS = -24;
 const MAX_TRUE_PEAK_DB = -2;
 /** Below it the loudness measurement found nothing but silence. */
 const SILENCE_LUFS = -70;
-/** Sound that is so near to the target already stays as it is. */
+/** Sound that is so near to the target already stays as it is … */
 const NEAR_LU = 0.1;
-/** Of sound whose peaks are limited: the gain is raised until it comes so near to the target … */
-const TOLERANCE_LU = 0.2;
-/** … by so many measurements, and by this much at most: sound that is hardly more than peaks never gets there. */
+/** … and a gain is good when it brings the sound so near. */
+const TOLERANCE_LU = 0.25;
+/** Peaks are limited that would come nearer than this to the largest one: coding makes them higher. */
+const PEAK_MARGIN_DB = 1;
+/** Up to this gain, sound without peaks that need care is what the first measurement says; else it is measured again. */
+const TRUSTED_GAIN_DB = 10;
 const MAX_MEASUREMENTS = 6;
+/** Sound that is hardly more than peaks never gets to the target: the loss of limiting is made up for by this much. */
 const MAX_RAISE_DB = 12;
-/** True peak at which limiting begins, less what two ways of measuring may differ by (`engine/limit-peaks.ts`). */
-const LIMITED_ABOVE_DB = -4;
 
 /**
- * The constant gain, in dB, that brings a track to -24 LUFS, its peaks limited where they would become too high (EBU R128);
- * undefined for silence and for sound that fits already. `plan` is that of the track without a gain.
+ * The gain that brings a track to -24 LUFS with true peaks of -2 dBTP at most (EBU R128): constant, and only around peaks
+ * that it brings too high less. Undefined for silence and for sound that fits already. `plan` is that without a gain.
  */
 export const measureGain = async (
   { pool }: { readonly pool: MediaPool },
   path: string,
   plan: AudioPlan,
   signal: AbortSignal,
-): Promise<number | undefined> => {
+): Promise<Gain | undefined> => {
   const { boundaries, ...audio } = plan;
-  const measure = (gainDb?: number): Promise<LoudnessResult> =>
+  const measure = (tried: Gain): Promise<LoudnessResult> =>
     pool.run(
       {
         kind: 'loudness',
         source: { path, formatName: audio.formatName },
-        audio: { ...audio, ...(gainDb !== undefined && { gainDb }) },
+        audio: { ...audio, ...tried },
         endFrame: boundaries.at(-1)!,
       },
       { priority: mediaPriority.warmUp, signal },
     );
-  const { integrated, truePeak } = await measure();
-  if (integrated <= SILENCE_LUFS) return undefined;
-  const linear = TARGET_LUFS - integrated;
-  if (Math.abs(linear) <= NEAR_LU && truePeak <= MAX_TRUE_PEAK_DB) return undefined;
-  let gainDb = linear;
-  if (truePeak + linear <= LIMITED_ABOVE_DB) return gainDb;
+  let gain: Gain = { gainDb: 0 };
+  let found = await measure(gain);
+  if (found.integrated <= SILENCE_LUFS) return undefined;
+  if (Math.abs(TARGET_LUFS - found.integrated) <= NEAR_LU && found.truePeak <= MAX_TRUE_PEAK_DB) return undefined;
+  const maxGainDb = TARGET_LUFS - found.integrated + MAX_RAISE_DB;
   for (let measured = 1; measured < MAX_MEASUREMENTS; measured += 1) {
-    const missing = TARGET_LUFS - (await measure(gainDb)).integrated;
-    if (missing <= TOLERANCE_LU || gainDb - linear >= MAX_RAISE_DB) break;
-    gainDb = Math.min(gainDb + missing, linear + MAX_RAISE_DB);
+    gain = improve(gain, found, maxGainDb);
+    if (gain.peakDb === undefined && Math.abs(gain.gainDb) <= TRUSTED_GAIN_DB) break;
+    found = await measure(gain);
+    const isGood = Math.abs(TARGET_LUFS - found.integrated) <= TOLERANCE_LU || gain.gainDb >= maxGainDb;
+    if (isGood && found.truePeak <= MAX_TRUE_PEAK_DB) break;
   }
-  return gainDb;
+  return gain;
+};
+
+/** The next try after one that was measured. */
+const improve = ({ gainDb, peakDb }: Gain, { integrated, truePeak }: LoudnessResult, maxGainDb: number): Gain => {
+  const next = Math.min(gainDb + TARGET_LUFS - integrated, maxGainDb);
+  if (peakDb !== undefined) {
+    const excessDb = truePeak - MAX_TRUE_PEAK_DB;
+    return { gainDb: next, peakDb: excessDb > 0 ? peakDb - excessDb - PEAK_MARGIN_DB / 4 : peakDb };
+  }
+  const limit = MAX_TRUE_PEAK_DB - PEAK_MARGIN_DB;
+  return truePeak + next - gainDb > limit ? { gainDb: next, peakDb: limit } : { gainDb: next };
 };
 
 /** A plan whose sound, where that is asked for, has the gain that its part of the file needs. */
@@ -60,8 +74,6 @@ export const planNormalized = async (
 ): Promise<Plan> => {
   const plan = planAsset(input);
   if (!normalize || !plan.audio) return plan;
-  const normalizeGainDb = await measureGain(deps, path, plan.audio, signal);
-  return normalizeGainDb === undefined
-    ? plan
-    : planAsset({ ...input, settings: { ...input.settings, normalizeGainDb } });
+  const gain = await measureGain(deps, path, plan.audio, signal);
+  return gain ? planAsset({ ...input, settings: { ...input.settings, gain } }) : plan;
 };
