@@ -27,8 +27,9 @@ const freePort = async (): Promise<number> => {
   return port;
 };
 
-export const startCutProxy = async (): Promise<CutProxy> => {
-  const serverPort = await freePort();
+/** @param serverPort of a server that has another such network; a free port when absent */
+export const startCutProxy = async (serverPort?: number): Promise<CutProxy> => {
+  const upstreamPort = serverPort ?? (await freePort());
   const sockets = new Set<Socket>();
   const held = new Set<() => void>();
   let isBroken = false;
@@ -49,7 +50,7 @@ export const startCutProxy = async (): Promise<CutProxy> => {
     const pass = (): void => {
       held.delete(pass);
       if (client.destroyed) return;
-      const upstream = connect(serverPort, '127.0.0.1');
+      const upstream = connect(upstreamPort, '127.0.0.1');
       keep(upstream);
       client.on('close', () => upstream.destroy());
       upstream.on('close', () => client.destroy());
@@ -69,7 +70,7 @@ export const startCutProxy = async (): Promise<CutProxy> => {
   const port = await listen(server);
   return {
     url: `http://127.0.0.1:${port}`,
-    serverPort,
+    serverPort: upstreamPort,
     breakAfter: (bytes) => {
       left = bytes;
       return new Promise((resolve) => {
