@@ -12,7 +12,8 @@ const made = async (name, ...args) => {
   const path = join(directory, name);
   if (existsSync(path)) return path;
   await mkdir(directory, { recursive: true });
-  const temporary = join(directory, `part-${name}`);
+  // Of this process alone: two benchmarks at once must not write one file.
+  const temporary = join(directory, `part-${process.pid}-${name}`);
   await ffmpeg(...args, temporary).ended;
   await rename(temporary, path);
   return path;
@@ -43,6 +44,24 @@ export const surround = () =>
       'anoisesrc=color=pink:amplitude=0.3:sample_rate=48000,pan=5.1|c0=c0|c1=0.8*c0|c2=0.5*c0|c3=0.2*c0|c4=0.4*c0|c5=0.3*c0',
     ],
     ...['-t', '600', '-c:v', 'libx264', '-preset', 'ultrafast', '-g', '60', '-pix_fmt', 'yuv420p', '-c:a', 'flac'],
+  );
+
+export const QUALITY_SECONDS = 8;
+const contents = {
+  // A drawing that moves slowly.
+  easy: 'gradients=size=1920x1080:rate=30:speed=0.01:seed=4:nb_colors=3,drawgrid=width=240:height=216:thickness=6:color=white',
+  medium: 'testsrc2=size=1920x1080:rate=30',
+  // Fine detail that grows everywhere, under grain.
+  hard: 'mandelbrot=size=1920x1080:rate=30:start_scale=0.5:end_scale=0.01:end_pts=400,noise=alls=16:allf=t',
+};
+
+/** Pictures of a kind, hardly compressed; open GOPs, so that no rendition can be a copy. */
+export const qualitySource = (content) =>
+  made(
+    `quality-${content}.mp4`,
+    ...['-f', 'lavfi', '-i', contents[content], '-t', String(QUALITY_SECONDS), '-pix_fmt', 'yuv420p'],
+    ...['-c:v', 'libx264', '-preset', 'veryfast', '-crf', '8', '-g', '60'],
+    ...['-x264-params', 'open-gop=1:bframes=3:b-adapt=0:scenecut=0'],
   );
 
 export const megabytes = async (path) => (await stat(path)).size / 1e6;
