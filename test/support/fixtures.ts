@@ -56,6 +56,7 @@ const hdr = (name: 'pq' | 'hlg'): VideoRecipe => ({
 const encoded = {
   // Codecs and containers.
   'h264-aac.mp4': { ...mp4, muxerOptions: faststart, video: h264, audio: aac },
+  'h264-640x400.mp4': { ...mp4, video: { ...h264, width: 640, height: 400 }, audio: aac },
   'h264-index-at-end.mov': { ...mp4, muxer: 'mov', video: h264, audio: aac },
   'h264-fragmented.mp4': {
     ...mp4,

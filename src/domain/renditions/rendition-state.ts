@@ -66,7 +66,7 @@ export const createRenditionState = (context: Context): RenditionState => {
         progress: 1,
         width: picture?.width ?? null,
         height: picture?.height ?? null,
-        bitrate: Math.round((sizeBytes * 8) / durationSeconds),
+        bitrate: Math.floor((sizeBytes * 8) / durationSeconds),
         size_bytes: sizeBytes,
         resolution_tier: picture ? pictureTier(picture.width, picture.height) : 'audio-only',
       }),
