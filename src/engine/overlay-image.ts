@@ -4,16 +4,19 @@ import {
   AV_CODEC_ID_MJPEG,
   AV_CODEC_ID_PNG,
   AV_CODEC_ID_WEBP,
+  AV_FRAME_DATA_DISPLAYMATRIX,
   AV_PIX_FMT_RGBA,
-  SWS_ACCURATE_RND,
-  SWS_BICUBIC,
 } from 'node-av/constants';
 import { Codec, CodecContext, type Frame, SoftwareScaleContext } from 'node-av/lib';
+import { type FirstPicture, readFirstPicture } from '../media/animated-webp.js';
+import { hasWholePicture } from '../media/gif-blocks.js';
 import { readImageHeader } from '../media/image-header.js';
 import { OVERLAY_HEADER_BYTES, RGBA_BYTES, readOverlayHeader, writeOverlayHeader } from '../media/overlay-file.js';
 import { fitOverlay } from '../media/overlay-geometry.js';
+import { turnPixels, turnSize } from '../media/turn-pixels.js';
 import type { OverlayImageJob, OverlayImageResult } from '../pool/protocol.js';
 import { check, failMedia, newFrame, newPacket, setOptions } from './av.js';
+import { orientationOf } from './probe.js';
 
 const CODECS = {
   png: AV_CODEC_ID_PNG,
@@ -31,18 +34,24 @@ export const readOverlayImage = (job: OverlayImageJob): OverlayImageResult => {
   const bytes = readFileSync(job.source.path);
   const header = readImageHeader(bytes);
   if (!header) throw failMedia('overlay', 'not a PNG, JPEG, WebP or GIF image');
+  if (header.format === 'gif' && !hasWholePicture(bytes)) throw failMedia('overlay', 'its first picture is cut off');
   if (header.width > job.maxSide || header.height > job.maxSide)
     throw failMedia('overlay', `${header.width}x${header.height} pixels are too many`);
+  const first = header.format === 'webp' ? readFirstPicture(bytes) : undefined;
   const decoded = newFrame();
   const stored = newFrame();
   try {
-    decodeFirst(bytes, CODECS[header.format], job.maxSide, decoded);
-    const natural = { width: decoded.width, height: decoded.height };
-    const { width, height } = fitOverlay(natural, job);
+    decodeFirst(first?.file ?? bytes, CODECS[header.format], job.maxSide, decoded);
+    // What the camera says of how it was held.
+    const orientation = orientationOf(decoded.getSideData(AV_FRAME_DATA_DISPLAYMATRIX));
+    if (first) putOnCanvas(decoded, first);
+    const natural = turnSize(decoded, orientation);
+    const upright = fitOverlay(natural, job);
+    const { width, height } = turnSize(upright, orientation);
     convert(decoded, stored, width, height);
-    const file = { natural, stored: { width, height } };
-    writeFileSync(job.outPath, Buffer.concat([writeOverlayHeader(file), ...packedRows(stored)]));
-    return file;
+    const pixels = turnPixels(packedRows(stored), { width, height }, orientation);
+    writeFileSync(job.outPath, Buffer.concat([writeOverlayHeader({ natural, stored: upright }), pixels]));
+    return { natural, stored: upright };
   } finally {
     decoded.free();
     stored.free();
@@ -62,7 +71,11 @@ const decodeFirst = (
   context.allocContext3(codec);
   try {
     context.threadCount = 1;
-    setOptions(context, { max_pixels: maxSide * maxSide });
+    setOptions(context, {
+      max_pixels: maxSide * maxSide,
+      // Else what is missing of a JPEG file is grey.
+      ...(codecId === AV_CODEC_ID_MJPEG && { err_detect: 'explode' }),
+    });
     check(context.open2Sync(codec, null), 'open decoder');
     // These decoders take a whole file as one packet.
     packet.data = bytes;
@@ -76,22 +89,49 @@ const decodeFirst = (
   }
 };
 
-const convert = (from: Frame, to: Frame, width: number, height: number): void => {
-  to.format = AV_PIX_FMT_RGBA;
-  to.width = width;
-  to.height = height;
-  check(to.allocBuffer(), 'allocate overlay');
-  const scaler = new SoftwareScaleContext();
-  scaler.getContext(
-    from.width,
-    from.height,
-    from.format as typeof AV_PIX_FMT_RGBA,
-    width,
-    height,
-    AV_PIX_FMT_RGBA,
-    (SWS_BICUBIC | SWS_ACCURATE_RND) as typeof SWS_BICUBIC,
-  );
+/** Makes of the first picture of an animation what is shown of it: the whole canvas. */
+const putOnCanvas = (frame: Frame, { left, top, canvas }: FirstPicture): void => {
+  if (left + frame.width > canvas.width || top + frame.height > canvas.height)
+    throw failMedia('overlay', 'the first picture does not fit its canvas');
+  if (frame.width === canvas.width && frame.height === canvas.height) return;
+  const part = newFrame();
   try {
+    convert(frame, part, frame.width, frame.height);
+    const rows = packedRows(part);
+    frame.unref();
+    allocate(frame, canvas.width, canvas.height);
+    const { data, stride } = planeOf(frame);
+    data.fill(0);
+    const rowBytes = part.width * RGBA_BYTES;
+    for (let y = 0; y < part.height; y++)
+      rows.copy(data, (top + y) * stride + left * RGBA_BYTES, y * rowBytes, (y + 1) * rowBytes);
+  } finally {
+    part.free();
+  }
+};
+
+const allocate = (frame: Frame, width: number, height: number): void => {
+  frame.format = AV_PIX_FMT_RGBA;
+  frame.width = width;
+  frame.height = height;
+  check(frame.allocBuffer(), 'allocate overlay');
+};
+
+const planeOf = (frame: Frame): { data: Buffer; stride: number } => {
+  const data = frame.data?.[0];
+  const stride = frame.linesize[0];
+  if (data === undefined || stride === undefined) throw failMedia('overlay', 'no pixels');
+  return { data, stride };
+};
+
+const convert = (from: Frame, to: Frame, width: number, height: number): void => {
+  allocate(to, width, height);
+  const scaler = new SoftwareScaleContext();
+  scaler.allocContext();
+  try {
+    // Sizes, formats and the meaning of the samples come from the pictures; that a PNG came in passes does not matter.
+    from.flags = 0;
+    check(scaler.setOption('sws_flags', 'bicubic+accurate_rnd'), 'convert overlay');
     check(scaler.scaleFrameSync(to, from), 'convert overlay');
   } finally {
     scaler.freeContext();
@@ -99,12 +139,12 @@ const convert = (from: Frame, to: Frame, width: number, height: number): void =>
 };
 
 /** Rows without the padding that FFmpeg puts behind them. */
-const packedRows = (frame: Frame): Buffer[] => {
-  const data = frame.data?.[0];
-  const stride = frame.linesize[0];
-  if (data === undefined || stride === undefined) throw failMedia('overlay', 'no pixels');
+const packedRows = (frame: Frame): Buffer => {
+  const { data, stride } = planeOf(frame);
   const rowBytes = frame.width * RGBA_BYTES;
-  return Array.from({ length: frame.height }, (_, y) => data.subarray(y * stride, y * stride + rowBytes));
+  return Buffer.concat(
+    Array.from({ length: frame.height }, (_, y) => data.subarray(y * stride, y * stride + rowBytes)),
+  );
 };
 
 /** A picture of stored pixels, for a filter; the caller frees it. */
@@ -115,13 +155,8 @@ export const loadOverlayPixels = (path: string): Frame => {
   const { width, height } = file.stored;
   const frame = newFrame();
   try {
-    frame.format = AV_PIX_FMT_RGBA;
-    frame.width = width;
-    frame.height = height;
-    check(frame.allocBuffer(), 'allocate overlay');
-    const data = frame.data?.[0];
-    const stride = frame.linesize[0];
-    if (data === undefined || stride === undefined) throw failMedia('overlay', 'no pixels');
+    allocate(frame, width, height);
+    const { data, stride } = planeOf(frame);
     const rowBytes = width * RGBA_BYTES;
     for (let y = 0; y < height; y++) {
       const from = OVERLAY_HEADER_BYTES + y * rowBytes;

@@ -2,7 +2,26 @@ import { crc32, deflateSync } from 'node:zlib';
 
 type Rgba = readonly [red: number, green: number, blue: number, alpha: number];
 
-const chunk = (type: string, data: Buffer): Buffer => {
+/** `palette` has transparency, as all kinds with alpha; `interlaced` is Adam7. */
+export interface PngKind {
+  readonly colour: 'grey' | 'rgb' | 'palette' | 'grey-alpha' | 'rgba';
+  readonly depth?: 8 | 16;
+  readonly interlaced?: boolean;
+}
+
+const COLOUR_TYPES = { grey: 0, rgb: 2, palette: 3, 'grey-alpha': 4, rgba: 6 } as const;
+/** First column and row of each pass, and how far its pixels are apart (ISO/IEC 15948, 8.2). */
+const ADAM7 = [
+  [0, 0, 8, 8],
+  [4, 0, 8, 8],
+  [0, 4, 4, 8],
+  [2, 0, 4, 4],
+  [0, 2, 2, 4],
+  [1, 0, 2, 2],
+  [0, 1, 1, 2],
+] as const;
+
+export const pngChunk = (type: string, data: Buffer): Buffer => {
   const body = Buffer.concat([Buffer.from(type, 'latin1'), data]);
   const frame = Buffer.alloc(8);
   frame.writeUInt32BE(data.length, 0);
@@ -10,19 +29,49 @@ const chunk = (type: string, data: Buffer): Buffer => {
   return Buffer.concat([frame.subarray(0, 4), body, frame.subarray(4)]);
 };
 
-/** A PNG file with transparency; `colourAt` is asked for every pixel. */
-export const writePng = (width: number, height: number, colourAt: (x: number, y: number) => Rgba): Buffer => {
+/** A PNG file; `colourAt` is asked for every pixel, of grey kinds its red counts. `further` goes before the pixels. */
+export const writePng = (
+  width: number,
+  height: number,
+  colourAt: (x: number, y: number) => Rgba,
+  { colour, depth = 8, interlaced = false }: PngKind = { colour: 'rgba' },
+  further: readonly Buffer[] = [],
+): Buffer => {
   const header = Buffer.alloc(13);
   header.writeUInt32BE(width, 0);
   header.writeUInt32BE(height, 4);
-  header.set([8, 6, 0, 0, 0], 8);
-  const rows = Buffer.alloc((width * 4 + 1) * height);
-  for (let y = 0; y < height; y++)
-    for (let x = 0; x < width; x++) rows.set(colourAt(x, y), y * (width * 4 + 1) + 1 + x * 4);
+  header.set([depth, COLOUR_TYPES[colour], 0, 0, interlaced ? 1 : 0], 8);
+  const palette: Rgba[] = [];
+  const samplesAt = (x: number, y: number): readonly number[] => {
+    const rgba = colourAt(x, y);
+    const [red, green, blue, alpha] = rgba;
+    if (colour === 'grey') return [red];
+    if (colour === 'grey-alpha') return [red, alpha];
+    if (colour === 'rgb') return [red, green, blue];
+    if (colour === 'rgba') return rgba;
+    let index = palette.findIndex((known) => known.join() === rgba.join());
+    if (index === -1) index = palette.push(rgba) - 1;
+    return [index];
+  };
+  const rows: Buffer[] = [];
+  for (const [left, top, across, down] of interlaced ? ADAM7 : [[0, 0, 1, 1] as const]) {
+    for (let y = top; y < height && left < width; y += down) {
+      const samples: number[] = [];
+      for (let x = left; x < width; x += across) samples.push(...samplesAt(x, y));
+      rows.push(Buffer.from([0, ...(depth === 16 ? samples.flatMap((sample) => [sample, sample]) : samples)]));
+    }
+  }
   return Buffer.concat([
     Buffer.from('\x89PNG\r\n\x1a\n', 'latin1'),
-    chunk('IHDR', header),
-    chunk('IDAT', deflateSync(rows)),
-    chunk('IEND', Buffer.alloc(0)),
+    pngChunk('IHDR', header),
+    ...further,
+    ...(colour === 'palette'
+      ? [
+          pngChunk('PLTE', Buffer.from(palette.flatMap((colour) => colour.slice(0, 3)))),
+          pngChunk('tRNS', Buffer.from(palette.map(([, , , alpha]) => alpha))),
+        ]
+      : []),
+    pngChunk('IDAT', deflateSync(Buffer.concat(rows))),
+    pngChunk('IEND', Buffer.alloc(0)),
   ]);
 };

@@ -1,0 +1,18 @@
+const EXTENSION = 0x21;
+const IMAGE = 0x2c;
+
+/** Whether the first picture of a GIF file is there to its end: FFmpeg shows what there is of it. */
+export const hasWholePicture = (bytes: Uint8Array): boolean => {
+  const byteAt = (at: number): number => bytes[at] ?? 0;
+  const paletteBytes = (flags: number): number => ((flags & 0x80) === 0 ? 0 : 3 * 2 ** ((flags & 0x07) + 1));
+  /** Where the chain of sub-blocks that begins at `at` ends. */
+  const skipSubBlocks = (at: number): number => {
+    let next = at;
+    while (next < bytes.length && byteAt(next) !== 0) next += byteAt(next) + 1;
+    return next + 1;
+  };
+  let at = 13 + paletteBytes(byteAt(10));
+  while (byteAt(at) === EXTENSION) at = skipSubBlocks(at + 2);
+  if (byteAt(at) !== IMAGE) return false;
+  return skipSubBlocks(at + 10 + paletteBytes(byteAt(at + 9)) + 1) <= bytes.length;
+};
