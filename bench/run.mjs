@@ -5,8 +5,10 @@ import { hasProgram, versionOf } from './support/programs.mjs';
 
 const names = [
   'time-to-ready',
+  'feature-cost',
   'segment-latency',
   'play-through',
+  'quality',
   'several-viewers',
   'audio',
   'images',

@@ -1,7 +1,7 @@
 // The files that are measured with, made once by ffmpeg: 1080p30 H.264 with a key frame every 2 s and AAC, about 34 MB a
 // minute. Longer ones repeat the same packets, so that only the length differs.
 import { existsSync } from 'node:fs';
-import { mkdir, rename, stat } from 'node:fs/promises';
+import { mkdir, rename, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { ffmpeg } from './programs.mjs';
@@ -46,13 +46,41 @@ export const surround = () =>
     ...['-t', '600', '-c:v', 'libx264', '-preset', 'ultrafast', '-g', '60', '-pix_fmt', 'yuv420p', '-c:a', 'flac'],
   );
 
-export const QUALITY_SECONDS = 8;
+/** An image with soft edges, to be laid over a picture. */
+export const watermark = () =>
+  made(
+    'watermark.png',
+    ...['-f', 'lavfi', '-i', 'color=white:size=400x200,format=rgba,geq=r=255:g=255:b=255:a=X/2'],
+    ...['-frames:v', '1', '-update', '1'],
+  );
+
+/** A minute of subtitles. */
+export const caption = async () => {
+  const path = join(directory, 'caption.vtt');
+  const cues = Array.from({ length: 20 }, (_, i) => {
+    const at = (seconds) => `00:00:${String(seconds).padStart(2, '0')}.000`;
+    return `${at(3 * i)} --> ${at(3 * i + 2)}\nLine ${i + 1}\n`;
+  });
+  await mkdir(directory, { recursive: true });
+  await writeFile(path, ['WEBVTT\n', ...cues].join('\n'));
+  return path;
+};
+
+/** Sound in another language. */
+export const soundTrack = (seconds) =>
+  made(
+    `sound-${seconds}.m4a`,
+    ...['-f', 'lavfi', '-i', `sine=frequency=220:sample_rate=48000:duration=${seconds}`],
+    ...['-c:a', 'aac', '-b:a', '128k'],
+  );
+
+export const QUALITY_SECONDS = 4;
 const contents = {
   // A drawing that moves slowly.
   easy: 'gradients=size=1920x1080:rate=30:speed=0.01:seed=4:nb_colors=3,drawgrid=width=240:height=216:thickness=6:color=white',
   medium: 'testsrc2=size=1920x1080:rate=30',
   // Fine detail that grows everywhere, under grain.
-  hard: 'mandelbrot=size=1920x1080:rate=30:start_scale=0.5:end_scale=0.01:end_pts=400,noise=alls=16:allf=t',
+  hard: 'mandelbrot=size=1920x1080:rate=30:start_scale=0.5:end_scale=0.01:end_pts=400,noise=alls=8:allf=t',
 };
 
 /** Pictures of a kind, hardly compressed; open GOPs, so that no rendition can be a copy. */
@@ -60,7 +88,7 @@ export const qualitySource = (content) =>
   made(
     `quality-${content}.mp4`,
     ...['-f', 'lavfi', '-i', contents[content], '-t', String(QUALITY_SECONDS), '-pix_fmt', 'yuv420p'],
-    ...['-c:v', 'libx264', '-preset', 'veryfast', '-crf', '8', '-g', '60'],
+    ...['-c:v', 'libx264', '-preset', 'veryfast', '-crf', '12', '-g', '60'],
     ...['-x264-params', 'open-gop=1:bframes=3:b-adapt=0:scenecut=0'],
   );
 
