@@ -108,7 +108,7 @@ export interface Schema {
     source_track_id: string;
     crashes: Generated<number>;
     facts: JSONColumnType<object> | null;
-    clip_zero: JSONColumnType<object> | null;
+    zero_seconds: number | null;
     plan: JSONColumnType<object> | null;
   };
   static_rendition: {

@@ -44,7 +44,9 @@ export const createTrackWorkers = (deps: TrackIngestDeps): QueueWorker[] => [
     concurrency: 1,
     handler: async ({ payload: { assetId, trackId } }: Job<{ assetId: string; trackId: string }>) => {
       await removeUnusedFiles(deps, assetId, trackId);
-      await deps.segments.removeRendition(assetId, furtherAudioRendition(trackId));
+      // What a clip plays may belong to a track that is still there.
+      if (!(await deps.state.find(trackId)))
+        await deps.segments.removeRendition(assetId, furtherAudioRendition(trackId));
     },
   },
 ];

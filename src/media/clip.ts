@@ -1,5 +1,6 @@
 import type { OverlayPlacement, Plan } from './plan.js';
 import type { ClipRange } from './plan-asset.js';
+import { toNumber } from './rational.js';
 import type { Rational } from './source-facts.js';
 
 /** What the ingest of a clip knows of the asset that it is cut from, which may be deleted meanwhile. */
@@ -10,6 +11,10 @@ export interface ClipSource extends ClipRange {
   /** Laid over the source's pictures, and so over the clip's. */
   readonly overlays: readonly OverlayPlacement[];
 }
+
+/** Where a clip begins, in seconds on the timeline of the asset that it is cut from; `plan` is that of the clip. */
+export const clipStartSeconds = (plan: Plan, { zero }: Pick<ClipSource, 'zero'>): number =>
+  toNumber(zeroOf(plan)) - toNumber(zero);
 
 /** The source time, in seconds, that is zero on the timeline of a plan. */
 export const zeroOf = ({ video, audio }: Plan): Rational => {

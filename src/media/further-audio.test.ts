@@ -57,9 +57,9 @@ describe('planFurtherAudio', () => {
     expect(plan).toMatchObject({ sourceZero: 0, mode: 'encode' });
   });
   test('of a clip begins where the clip begins', () => {
-    const plan = planFurtherAudio({ ...file(2000), plan: silent, zero: { num: 3003, den: 2000 } })!;
+    const plan = planFurtherAudio({ ...file(2000), plan: silent, zeroSeconds: 1.5015 })!;
     expect(plan).toMatchObject({ sourceZero: 72_072, mode: 'encode' });
-    expect(planFurtherAudio({ ...file(2000), plan: silent, zero: { num: 1024 * 50, den: 48_000 } })!.mode).toBe('copy');
+    expect(planFurtherAudio({ ...file(2000), plan: silent, zeroSeconds: (1024 * 50) / 48_000 })!.mode).toBe('copy');
   });
   test('is nothing without sound', () => {
     const facts = sourceFacts({ video: videoFacts() });

@@ -11,8 +11,8 @@ export interface FurtherAudioInput {
   readonly index: SourceIndex;
   /** Of the asset that it belongs to. */
   readonly plan: Plan;
-  /** Time of the file, in seconds, that is zero on the asset's timeline; the file's start when absent. */
-  readonly zero?: Rational;
+  /** Time of the file that is zero on the asset's timeline; the file's start when absent. */
+  readonly zeroSeconds?: number;
   readonly gain?: Gain;
 }
 
@@ -20,20 +20,31 @@ export interface FurtherAudioInput {
  * The first sound of a file, cut where the asset's picture is cut (or its primary sound, where it has no picture) and as
  * long as the asset: what is missing is silence, what is longer is left out. Undefined when the file has no sound.
  */
-export const planFurtherAudio = ({ facts, index, plan, zero, gain }: FurtherAudioInput): AudioPlan | undefined => {
+export const planFurtherAudio = ({
+  facts,
+  index,
+  plan,
+  zeroSeconds,
+  gain,
+}: FurtherAudioInput): AudioPlan | undefined => {
   const audio = facts.audio[0];
-  const start = zero ?? findStart({ facts, index });
+  const start = findStart({ facts, index });
   if (!audio || !index.audio || index.audio.pts.length === 0 || !start) return undefined;
   return planAudio({
     audio,
     formatName: facts.formatName,
     index: index.audio,
-    zero: start,
+    zero: zeroSeconds === undefined ? start : wholeTicks(zeroSeconds, audio.timeBase),
     endSeconds: plan.durationSeconds,
     pictureBoundaries: boundarySeconds(plan),
     ...(gain && { gain }),
   });
 };
+
+const wholeTicks = (seconds: number, { num, den }: Rational): Rational => ({
+  num: Math.round((seconds * den) / num) * num,
+  den,
+});
 
 const boundarySeconds = ({ video, audio }: Plan): number[] => {
   if (video) return video.boundaries.map((ticks) => ticks / video.timescale);

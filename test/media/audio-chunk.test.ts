@@ -311,13 +311,11 @@ describe('channels and level', () => {
     expect(sound.channels.length).toBe(1);
   });
 
-  test('a gain is the same everywhere and never clips', async () => {
+  test('a gain is the same everywhere', async () => {
     const { source, plan } = await planFor('h264-flac.mkv');
     const plain = readSound(source, plan, 0, 96000)[0] as Float32Array;
     const louder = readSound(source, { ...plan, gainDb: 6 }, 0, 96000)[0] as Float32Array;
     expect(levelAt(louder, 48000, 400, 1.5) / levelAt(plain, 48000, 400, 1.5)).toBeCloseTo(10 ** (6 / 20), 3);
-    const loudest = readSound(source, { ...plan, gainDb: 24 }, 0, 96000)[0] as Float32Array;
-    expect(loudest.every((value) => Math.abs(value) <= 1)).toBe(true);
   });
 });
 

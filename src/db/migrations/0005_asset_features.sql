@@ -46,8 +46,8 @@ create table track_media (
   source_track_id text not null,
   crashes integer not null default 0,
   facts jsonb,
-  -- The file's time, in seconds as a fraction, that is zero on the timeline of the asset that a clip is cut from.
-  clip_zero jsonb,
+  -- Of a clip: the file's time, in seconds, that is zero on the timeline of the asset that the clip is cut from.
+  zero_seconds double precision,
   -- How the sound is cut (`media/plan.ts` AudioPlan); present when the track is ready.
   plan jsonb
 );

@@ -1,4 +1,4 @@
-import { sql } from 'kysely';
+import { type Nullable, sql } from 'kysely';
 import type { Queryable, Transaction } from '../database.js';
 import type { NewRow, Row } from '../schema.js';
 
@@ -45,10 +45,39 @@ export const countTrackCrash = async (db: Queryable, trackId: string): Promise<n
   return row?.crashes ?? 0;
 };
 
-/** Of a clip: its tracks play the files of others. */
+/** A track of a clip: it plays or copies the file of another one. */
 export const insertTrackMedia = async (tx: Transaction, row: NewRow<'track_media'>): Promise<void> => {
   await tx.insertInto('track_media').values(row).execute();
 };
+
+/** What a track has beside the file of the source of its asset. */
+export type TrackWithMedia = Row<'track'> & Nullable<Row<'track_media'>>;
+
+/** The text and further audio tracks that are ready, in order of creation, held against deletion until the transaction ends. */
+export const holdReadyTracks = (tx: Transaction, assetId: string): Promise<TrackWithMedia[]> =>
+  tx
+    .selectFrom('track')
+    .leftJoin('track_media', 'track_media.track_id', 'track.id')
+    .selectAll(['track', 'track_media'])
+    .where('track.asset_id', '=', assetId)
+    .where('track.status', '=', 'ready')
+    .where((of) => of.or([of('track.type', '=', 'text'), of('track_media.plan', 'is not', null)]))
+    .orderBy('track.seq')
+    .forKeyShare('track')
+    .execute();
+
+/** Whose files the tracks of an asset play beside their own. */
+export const listBorrowedFiles = async (
+  db: Queryable,
+  assetId: string,
+): Promise<{ trackId: string; assetId: string; borrower: string }[]> =>
+  db
+    .selectFrom('track')
+    .innerJoin('track_media', 'track_media.track_id', 'track.id')
+    .select(['source_track_id as trackId', 'source_asset_id as assetId', 'track.id as borrower'])
+    .where('track.asset_id', '=', assetId)
+    .whereRef('source_track_id', '<>', 'track.id')
+    .execute();
 
 /** True while the track is there, and afterwards while a clip has a track of the same file. */
 export const areTrackFilesNeeded = async (db: Queryable, trackId: string): Promise<boolean> => {

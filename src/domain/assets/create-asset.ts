@@ -12,6 +12,7 @@ import { insertRequestedRenditions, recordRenditionEvent } from '../renditions/s
 import { insertSideCars } from '../tracks/side-cars.js';
 import { checkReferences } from './check-references.js';
 import { attachClip, clippedAssetId } from './clip-source.js';
+import { copyTracks } from './copy-tracks.js';
 
 const TEST_ASSET_LIFETIME_MS = 24 * 3600 * 1000;
 
@@ -83,7 +84,8 @@ export const insertNewAsset = async (
   });
   if (clippedId !== undefined) await attachClip(tx, environmentId, { id: assetId, sourceId: clippedId }, request);
   await insertAssetInputs(tx, assetId, request.inputs);
-  await insertSideCars(tx, assetId, request.inputs);
+  const names = await insertSideCars(tx, assetId, request.inputs);
+  if (clippedId !== undefined) await copyTracks(tx, { id: assetId, sourceId: clippedId }, names);
   const renditions = await insertRequestedRenditions(context, tx, assetId, request.staticRenditions);
   const playbackIds = await makePlaybackIds(tx, { environmentId, assetId, createdAt }, [
     ...request.playbackPolicies,

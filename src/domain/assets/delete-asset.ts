@@ -4,6 +4,7 @@ import { listPlaybackIds } from '../../db/tables/playback-id.js';
 import { findShots } from '../../db/tables/shots.js';
 import { listStaticRenditions } from '../../db/tables/static-rendition.js';
 import { listTracks } from '../../db/tables/track.js';
+import { listBorrowedFiles } from '../../db/tables/track-media.js';
 import { keepDeletedAsset } from '../../db/tables/usage.js';
 import { KinoraError } from '../../lib/errors.js';
 import { isId } from '../../lib/ids.js';
@@ -11,6 +12,7 @@ import type { DomainContext } from '../context.js';
 import { recordAssetEvent } from '../events/record-asset-event.js';
 import { RENDITION_QUEUE } from '../renditions/static-renditions.js';
 import { INGEST_TRACK_QUEUE } from '../tracks/create-track.js';
+import { purgeTracks } from '../tracks/delete-track.js';
 import { cancelMaster } from './master-access.js';
 import { SHOTS_QUEUE } from './shots.js';
 
@@ -27,6 +29,7 @@ export const deleteAsset = async (context: DomainContext, environmentId: string,
     await keepDeletedAsset(tx, assetId, context.clock.now());
     const used = await lockSourceUses(tx, assetId);
     const tracks = await listTracks(tx, [assetId]);
+    const borrowed = await listBorrowedFiles(tx, assetId);
     const renditions = await listStaticRenditions(tx, [assetId]);
     await cancelMaster(context, tx, (await findAssetById(tx, assetId))!);
     const shots = await findShots(tx, assetId);
@@ -38,6 +41,7 @@ export const deleteAsset = async (context: DomainContext, environmentId: string,
     for (const { id, status } of renditions)
       if (status === 'preparing') await context.queue.cancel(RENDITION_QUEUE, id, tx);
     await context.queue.enqueue('purge', { assetId }, { dedupeKey: assetId }, tx);
+    await purgeTracks(context, tx, borrowed);
     // A clip may have been the last that needed the files of an asset deleted before.
     for (const ownerId of used) {
       if (!(await findAssetById(tx, ownerId)) && !(await isSourceUsed(tx, ownerId)))

@@ -1,4 +1,6 @@
+import type { Transaction } from '../../db/database.js';
 import { removeTrack } from '../../db/tables/track.js';
+import { listBorrowedFiles } from '../../db/tables/track-media.js';
 import { KinoraError } from '../../lib/errors.js';
 import type { DomainContext } from '../context.js';
 import { changeTracks } from './change-tracks.js';
@@ -24,9 +26,20 @@ export const deleteTrack = (
     if (track.type === 'video') throw refusal('The video track cannot be deleted');
     if (track.is_primary) throw refusal('The primary audio track cannot be deleted');
     await recordTrackEvent(context, tx, environmentId, 'deleted', { ...track, status: 'deleted' });
+    const borrowed = (await listBorrowedFiles(tx, assetId)).filter(({ borrower }) => borrower === trackId);
     await removeTrack(tx, trackId);
     await context.queue.cancel(INGEST_TRACK_QUEUE, trackId, tx);
-    await context.queue.enqueue(PURGE_TRACK_QUEUE, { assetId, trackId }, { dedupeKey: trackId }, tx);
+    await purgeTracks(context, tx, [{ assetId, trackId }, ...borrowed]);
   });
+
+/** Has the files of tracks removed that are deleted, unless something still plays them. */
+export const purgeTracks = async (
+  { queue }: Pick<DomainContext, 'queue'>,
+  tx: Transaction,
+  tracks: readonly { readonly assetId: string; readonly trackId: string }[],
+): Promise<void> => {
+  for (const { assetId, trackId } of tracks)
+    await queue.enqueue(PURGE_TRACK_QUEUE, { assetId, trackId }, { dedupeKey: trackId }, tx);
+};
 
 const refusal = (message: string): KinoraError => new KinoraError('invalid_parameters', { messages: [message] });

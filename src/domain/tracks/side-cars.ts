@@ -13,12 +13,15 @@ import { claimName, languageName, takenNames } from './track-name.js';
 /** What the sound of the main input is called when nobody names it. */
 export const MAIN_AUDIO_NAME = 'Default';
 
-/** Makes the tracks that the further inputs of a request bring. They are shown when the asset is ready. */
+/**
+ * Makes the tracks that the further inputs of a request bring. They are shown when the asset is ready.
+ * @returns the names that the request takes
+ */
 export const insertSideCars = async (
   tx: Transaction,
   assetId: string,
   inputs: readonly AssetInput[],
-): Promise<void> => {
+): Promise<{ text: Set<string>; audio: Set<string> }> => {
   const given = inputs.flatMap(({ name, generated_subtitles: generated = [] }, at) => {
     const type = roleOfInput(inputs[at]!, at) === 'text' ? ('text' as const) : ('audio' as const);
     return [
@@ -53,6 +56,7 @@ export const insertSideCars = async (
   });
   // One by one: the order of creation is that of the request, whatever the database does with many rows at once.
   for (const row of rows) await insertTracks(tx, [row]);
+  return taken;
 };
 
 /** Tells of the tracks of the creation request when the asset becomes ready, and queues what is not finished. */

@@ -1,7 +1,7 @@
 import type { Transaction } from '../../db/database.js';
 import type { Row } from '../../db/schema.js';
 import { findAssetById, lockAssetForUpdate } from '../../db/tables/asset.js';
-import { saveInputFile } from '../../db/tables/asset-ingest.js';
+import { findIngest, saveInputFile } from '../../db/tables/asset-ingest.js';
 import { findPlan } from '../../db/tables/playable.js';
 import {
   findTrackById,
@@ -17,7 +17,8 @@ import {
   saveTrackFacts,
   saveTrackPlan,
 } from '../../db/tables/track-media.js';
-import { isKinoraError } from '../../lib/errors.js';
+import { isKinoraError, KinoraError } from '../../lib/errors.js';
+import type { ClipSource } from '../../media/clip.js';
 import type { AudioPlan, Plan } from '../../media/plan.js';
 import type { SourceFacts } from '../../media/source-facts.js';
 import type { DomainContext } from '../context.js';
@@ -33,12 +34,18 @@ export interface ReadyAudio {
   readonly isSilentAsset: boolean;
 }
 
-/** What an earlier run found of the file of a further audio track. */
+/** What is known of the file of a track. */
 export interface TrackMedia {
   /** Under whose names the file and its index are stored. */
   readonly sourceAssetId: string;
   readonly sourceTrackId: string;
   readonly facts?: SourceFacts;
+  /** Present when a clip has the track from the asset that it is cut from. */
+  readonly copied?: {
+    readonly clip: ClipSource;
+    /** The file's time that is zero on the timeline of that asset, seconds; of sound. */
+    readonly zeroSeconds: number;
+  };
   /** `normalize_audio` of the asset counts for the tracks of its creation request. */
   readonly normalize: boolean;
 }
@@ -111,6 +118,9 @@ export const createTrackState = (context: DomainContext): TrackState => {
             sourceAssetId: media.source_asset_id,
             sourceTrackId: media.source_track_id,
             ...(media.facts && { facts: media.facts as SourceFacts }),
+            ...(media.source_track_id !== track.id && {
+              copied: { clip: await findClip(tx, track.asset_id), zeroSeconds: media.zero_seconds ?? 0 },
+            }),
             normalize: asset.normalize_audio && track.input_position !== null,
           }
         );
@@ -153,6 +163,13 @@ const publishAudio = async (
   await lockAssetForUpdate(tx, asset.environment_id, asset.id);
   if ((await listTracks(tx, [asset.id])).some(({ type, is_primary }) => type === 'audio' && is_primary)) return track;
   return setPrimary(tx, track.id);
+};
+
+/** @throws when the asset is no clip */
+const findClip = async (tx: Transaction, assetId: string): Promise<ClipSource> => {
+  const ingest = await findIngest(tx, assetId);
+  if (!ingest?.media.clip) throw new KinoraError('internal_error', { details: { stage: 'copied track', assetId } });
+  return ingest.media.clip as ClipSource;
 };
 
 /** The `error` object of a track; texts are part of the wire contract. */

@@ -1,4 +1,5 @@
 import type { TrackMedia } from '../../domain/tracks/track-state.js';
+import { clipStartSeconds } from '../../media/clip.js';
 import { furtherAudioRendition } from '../../media/find-segment.js';
 import { planFurtherAudio } from '../../media/further-audio.js';
 import type { AudioPlan, Gain, Plan } from '../../media/plan.js';
@@ -20,7 +21,7 @@ export const ingestAudioTrack = async (deps: TrackIngestDeps, ingest: TrackInges
   const { track, signal } = ingest;
   const media = await deps.state.findMedia(track);
   if (!media) return;
-  await fetchTrackSource(deps, track, { signal });
+  if (!media.copied) await fetchTrackSource(deps, track, { signal });
   const sourceKey = trackSourceKey(media.sourceAssetId, media.sourceTrackId);
   const source = await deps.blobs.openLocal(sourceKey);
   try {
@@ -62,8 +63,9 @@ const planSound = async (
   const { video: _pictures, ...soundOnly } = facts;
   await findProblem(deps, path, soundOnly, index, signal);
   const asset = await plan();
+  const zero = media.copied && { zeroSeconds: media.copied.zeroSeconds + clipStartSeconds(asset, media.copied.clip) };
   const cut = (gain?: Gain): AudioPlan =>
-    planFurtherAudio({ facts, index, plan: asset, ...(gain && { gain }) }) ??
+    planFurtherAudio({ facts, index, plan: asset, ...zero, ...(gain && { gain }) }) ??
     refuse('The input file does not contain any playable duration.');
   const audio = cut();
   const gain = media.normalize ? await measureGain(deps, path, audio, signal) : undefined;

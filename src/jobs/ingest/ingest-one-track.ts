@@ -1,6 +1,7 @@
 import type { SegmentProducer } from '../../cache/produce-segment.js';
 import type { SegmentStore } from '../../cache/segment-store.js';
 import type { Row } from '../../db/schema.js';
+import { COPIED_POSITION } from '../../domain/assets/copy-tracks.js';
 import { recognitionUnavailable } from '../../domain/tracks/generate-subtitles.js';
 import type { TrackState } from '../../domain/tracks/track-state.js';
 import { KinoraError } from '../../lib/errors.js';
@@ -40,13 +41,17 @@ export const ingestOneTrack = async (deps: TrackIngestDeps, ingest: TrackIngest)
   const { track } = ingest;
   if (track.status !== 'preparing') return;
   try {
-    if (track.text_source === 'generated_vod') await deps.state.fail(track.id, recognitionUnavailable());
+    if (track.text_source === 'generated_vod' && !isCopied(track))
+      await deps.state.fail(track.id, recognitionUnavailable());
     else await (track.type === 'text' ? ingestTextTrack : ingestAudioTrack)(deps, ingest);
   } finally {
     // Deleted meanwhile: what this run wrote after the purge goes too.
     await removeUnusedFiles(deps, track.asset_id, track.id);
   }
 };
+
+/** Whether a clip has the track from the asset that it is cut from, which is its first input. */
+export const isCopied = (track: Row<'track'>): boolean => track.input_position === COPIED_POSITION;
 
 /** Removes the files of a track that is deleted, unless a clip plays them. */
 export const removeUnusedFiles = async (

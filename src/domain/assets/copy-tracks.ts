@@ -1,0 +1,51 @@
+import type { Transaction } from '../../db/database.js';
+import { insertTracks } from '../../db/tables/track.js';
+import { holdReadyTracks, insertTrackMedia } from '../../db/tables/track-media.js';
+import { newId } from '../../lib/ids.js';
+import type { AudioPlan } from '../../media/plan.js';
+import { claimName } from '../tracks/track-name.js';
+
+/** Of tracks that a clip has from its source: they come with the first input. */
+export const COPIED_POSITION = 0;
+
+/**
+ * Gives a clip the text and further audio tracks that are ready on its source. They refer to the same files, whose tracks
+ * may be deleted meanwhile, until the ingest has cut them. `taken` are the names that the clip has already.
+ */
+export const copyTracks = async (
+  tx: Transaction,
+  clip: { readonly id: string; readonly sourceId: string },
+  taken: { readonly text: Set<string>; readonly audio: Set<string> },
+): Promise<void> => {
+  for (const source of await holdReadyTracks(tx, clip.sourceId)) {
+    const { type, language_code, text_type, text_source, closed_captions, passthrough } = source;
+    if (type === 'video') continue;
+    const id = newId();
+    const plan = source.plan as AudioPlan | null;
+    await insertTracks(tx, [
+      {
+        id,
+        asset_id: clip.id,
+        type,
+        status: 'preparing',
+        name: claimName(source.name ?? '', taken[type]),
+        language_code,
+        text_type,
+        text_source,
+        closed_captions,
+        passthrough,
+        input_position: COPIED_POSITION,
+      },
+    ]);
+    await insertTrackMedia(tx, {
+      track_id: id,
+      // Text is cut from what is stored of the track itself; sound may itself come from another asset.
+      source_asset_id: (plan && source.source_asset_id) ?? source.asset_id,
+      source_track_id: (plan && source.source_track_id) ?? source.id,
+      ...(plan && {
+        facts: JSON.stringify(source.facts),
+        zero_seconds: (plan.sourceZero * plan.sourceTimeBase.num) / plan.sourceTimeBase.den,
+      }),
+    });
+  }
+};
