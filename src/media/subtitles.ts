@@ -17,6 +17,8 @@ export interface Subtitles {
 /** More is no subtitle file: one cue a second over the longest asset. */
 const MAX_CUES = 50_000;
 const MAX_CUE_CHARACTERS = 4_000;
+/** Of all cues together: many times what the longest film has. */
+const MAX_CHARACTERS = 4 * 2 ** 20;
 /** Hours may be missing, the fraction may be short: both are seen in files that people have. */
 const TIMING =
   /^\s*(?:(\d{1,4}):)?(\d{1,2}):(\d{1,2})[.,](\d{1,3})\s*-->\s*(?:(\d{1,4}):)?(\d{1,2}):(\d{1,2})[.,](\d{1,3})(?:[ \t]+(.*))?$/;
@@ -36,7 +38,8 @@ export const parseSubtitles = (text: string): Subtitles | undefined => {
     .split(/\r\n|\r|\n/);
   const format = /^WEBVTT(?:[ \t]|$)/.test(lines[0] ?? '') ? 'webvtt' : 'srt';
   const cues: Cue[] = [];
-  for (let at = 0; at < lines.length && cues.length < MAX_CUES; at++) {
+  let characters = 0;
+  for (let at = 0; at < lines.length && cues.length < MAX_CUES && characters < MAX_CHARACTERS; at++) {
     const timing = TIMING.exec(lines[at]!);
     if (!timing) continue;
     const payload: string[] = [];
@@ -46,7 +49,9 @@ export const parseSubtitles = (text: string): Subtitles | undefined => {
     // Without an empty line between them, the number of the next SubRip cue looks like text of this one.
     if (format === 'srt' && TIMING.test(lines[at + 1] ?? '') && /^\s*\d+\s*$/.test(payload.at(-1) ?? '')) payload.pop();
     const cue = toCue(timing, payload.join('\n').slice(0, MAX_CUE_CHARACTERS), format);
-    if (cue) cues.push(cue);
+    if (!cue) continue;
+    cues.push(cue);
+    characters += cue.text.length;
   }
   if (cues.length === 0) return undefined;
   return { format, cues: cues.sort((a, b) => a.startSeconds - b.startSeconds || a.endSeconds - b.endSeconds) };

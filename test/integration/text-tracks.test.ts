@@ -36,7 +36,7 @@ const files: Record<string, Served> = {
   'none.vtt': { text: 'WEBVTT\n\n' },
   'bad.srt': { text: '<html>not found</html>' },
   'empty.srt': { text: '' },
-  'large.srt': { text: Buffer.alloc(26 * 2 ** 20, 'x') },
+  'large.srt': { text: Buffer.alloc(11 * 2 ** 20, 'x') },
   // Never answers.
   'silent.srt': () => undefined,
 };
@@ -237,7 +237,7 @@ test('a track that fails leaves the asset and the other tracks alone', async () 
     failed('The text file could not be parsed.'),
     failed('The text file could not be parsed.'),
     failed('The input file is empty.'),
-    failed('The input file is larger than the maximum size of 25 MiB.'),
+    failed('The input file is larger than the maximum size of 10 MiB.'),
     ['ready', 'ready', undefined],
   ]);
   const playlist = await fetchText(`${playbackOf(asset)}.m3u8`);

@@ -24,7 +24,8 @@ const POLICY = [
   "style-src 'self'",
   "connect-src 'self'",
   'img-src data:',
-  "media-src 'self' blob:",
+  // hls.js makes the elements of text tracks with an empty file in their address.
+  "media-src 'self' blob: data:",
   "worker-src 'self' blob:",
   "base-uri 'none'",
   "form-action 'none'",
