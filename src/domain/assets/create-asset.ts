@@ -10,6 +10,7 @@ import { recordAssetEvent } from '../events/record-asset-event.js';
 import { makePlaybackIds } from '../playback/playback-ids.js';
 import { insertRequestedRenditions, recordRenditionEvent } from '../renditions/static-renditions.js';
 import { insertSideCars } from '../tracks/side-cars.js';
+import { viewMaster } from './artifacts.js';
 import { checkReferences } from './check-references.js';
 import { attachClip, clippedAssetId } from './clip-source.js';
 import { copyTracks } from './copy-tracks.js';
@@ -98,7 +99,7 @@ export const insertNewAsset = async (
   }
   await recordAssetEvent(context, tx, 'video.asset.created', assetId);
   for (const rendition of renditions) await recordRenditionEvent(context, tx, environmentId, 'created', rendition);
-  return { asset, playbackIds, tracks: [], renditions };
+  return { asset, playbackIds, tracks: [], master: viewMaster(context, asset), renditions };
 };
 
 const ingestType = (uploadId: string | null, clippedId: string | undefined): Row<'asset'>['ingest_type'] => {
