@@ -11,8 +11,22 @@ test('a signature gives back its grant', () => {
   expect(signer.verify(id, 'x', signer.sign(id, 'x', free))).toEqual(free);
 });
 
-describe('nothing of it can be changed', () => {
-  const signature = signer.sign(id, '1/720p/', grant);
+test('many signatures are remembered and forgotten, and each stays good for its own address alone', () => {
+  const children = Array.from({ length: 12_000 }, (_, number) => `1/720p/${number}`);
+  const signatures = children.map((child) => signer.sign(id, child, grant));
+  for (let round = 0; round < 2; round++) {
+    for (const [at, child] of children.entries()) expect(signer.verify(id, child, signatures[at]!)).toEqual(grant);
+  }
+  expect(signer.verify(id, children[0]!, signatures.at(-1)!)).toBeUndefined();
+  expect(signer.verify(`q${id.slice(1)}`, children.at(-1)!, signatures.at(-1)!)).toBeUndefined();
+});
+
+describe.each(['before it was seen', 'after'])('nothing of it can be changed, %s', (when) => {
+  const signature = signer.sign(id, '1/720p/', {
+    ...grant,
+    expiresAtSeconds: when === 'after' ? 1_700_000_000 : 1_600_000_000,
+  });
+  if (when === 'after') signer.verify(id, '1/720p/', signature);
   const [expiry, key, restriction, code] = signature.split('.') as [string, string, string, string];
   test.each([
     ['playback id', `q${id.slice(1)}`, '1/720p/', signature],

@@ -23,6 +23,8 @@ export interface ChildSigner {
 const SIGNATURE = /^([1-9]\d{0,15})\.([A-Za-z0-9]{1,64})\.([A-Za-z0-9]{0,64})\.([A-Za-z0-9_-]{22})$/;
 /** 128 bits. */
 const CODE_CHARACTERS = 22;
+/** All segments of a rendition carry one signature: so many viewers at a time need no HMAC. Some 2 MB. */
+const MAX_KNOWN = 5000;
 
 export const createChildSigner = (installationSecret: string): ChildSigner => {
   const key = Buffer.from(hkdfSync('sha256', installationSecret, '', 'signed playback addresses', 32));
@@ -33,14 +35,22 @@ export const createChildSigner = (installationSecret: string): ChildSigner => {
       .digest('base64url')
       .slice(0, CODE_CHARACTERS);
 
+  /** Signatures that were found good. Whether they are still good for anything is not this module's business. */
+  const known = new Map<string, { readonly playbackId: string; readonly child: string; readonly grant: Grant }>();
+
   return {
     sign: (playbackId, child, grant) =>
       [grant.expiresAtSeconds, grant.keyId, grant.restrictionId ?? '', codeOf(playbackId, child, grant)].join('.'),
     verify(playbackId, child, signature) {
+      const before = known.get(signature);
+      if (before?.playbackId === playbackId && before.child === child) return before.grant;
       const [, expiry, keyId, restrictionId, code] = SIGNATURE.exec(signature) ?? [];
       if (!expiry || !keyId || !code) return undefined;
       const grant = { expiresAtSeconds: Number(expiry), keyId, ...(restrictionId && { restrictionId }) };
-      return timingSafeEqual(Buffer.from(codeOf(playbackId, child, grant)), Buffer.from(code)) ? grant : undefined;
+      if (!timingSafeEqual(Buffer.from(codeOf(playbackId, child, grant)), Buffer.from(code))) return undefined;
+      known.set(signature, { playbackId, child, grant });
+      if (known.size > MAX_KNOWN) known.delete(known.keys().next().value!);
+      return grant;
     },
   };
 };
