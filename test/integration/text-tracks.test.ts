@@ -278,6 +278,13 @@ test('a track is added, changed and removed, and playlists show it at once', asy
   const etag = answer.headers.get('etag')!;
   expect((await fetch(address, { headers: { 'if-none-match': etag } })).status).toBe(304);
   expect((await fetch(`${playbackOf(asset)}/text/${track.id}.txt`)).status).toBe(404);
+  const part = await fetch(address, { headers: { range: 'bytes=0-5' } });
+  expect([part.status, part.headers.get('content-range'), await part.text()]).toEqual([
+    206,
+    expect.stringMatching(/^bytes 0-5\/\d{3}$/),
+    'WEBVTT',
+  ]);
+  expect((await fetch(address, { headers: { range: 'bytes=9999-' } })).status).toBe(416);
 
   // The SDK has no call for it.
   const patch = (body: object) => api(server, 'PATCH', `/video/v1/assets/${asset.id}/tracks/${track.id}`, body);

@@ -2,8 +2,8 @@ import { open } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { CachedFile } from '../../cache/segment-store.js';
-import { KinoraError } from '../../lib/errors.js';
-import { matchesEtag, parseByteRange } from './byte-range.js';
+import { matchesEtag } from './byte-range.js';
+import { requestedRange } from './requested-range.js';
 
 /** Measured: 256 KiB reads deliver half as much again as the default 64 KiB, 1 MiB no more. */
 const READ_SIZE_BYTES = 256 * 1024;
@@ -24,17 +24,8 @@ export const sendFile = async (
   reply.headers({ etag: file.etag, 'accept-ranges': 'bytes' });
   if (matchesEtag(request.headers['if-none-match'], file.etag)) return reply.code(304).send();
 
-  // A range of another version of the file is useless, so a validator that differs asks for the whole one.
-  const ifRange = request.headers['if-range'];
-  const range =
-    ifRange === undefined || ifRange === file.etag ? parseByteRange(request.headers.range, file.sizeBytes) : undefined;
-  if (range === 'unsatisfiable') {
-    reply.header('content-range', `bytes */${file.sizeBytes}`);
-    throw new KinoraError('range_not_satisfiable');
-  }
-  const { start, end } = range ?? { start: 0, end: file.sizeBytes - 1 };
-  reply.code(range ? 206 : 200).headers({ 'content-type': contentType, 'content-length': end - start + 1 });
-  if (range) reply.header('content-range', `bytes ${start}-${end}/${file.sizeBytes}`);
+  const { start, end } = requestedRange(request, reply, file) ?? { start: 0, end: file.sizeBytes - 1 };
+  reply.headers({ 'content-type': contentType, 'content-length': end - start + 1 });
   if (request.method === 'HEAD') return reply.send();
 
   // Opened before the status line is written: a file that can't be read is still an orderly 500.

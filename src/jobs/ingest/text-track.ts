@@ -23,9 +23,12 @@ export const ingestTextTrack = async (deps: TrackIngestDeps, ingest: TrackIngest
 
 const fetchCues = async (deps: TrackIngestDeps, { track, plan, signal }: TrackIngest): Promise<Cue[]> => {
   await fetchTrackSource(deps, track, { signal, maxBytes: MAX_TEXT_BYTES });
-  const bytes = await readBlob(deps.blobs, trackSourceKey(track.asset_id, track.id));
-  const subtitles = parseSubtitles(decodeText(bytes!));
-  if (!subtitles) throw new KinoraError('invalid_input', { messages: ['The text file could not be parsed.'] });
+  const key = trackSourceKey(track.asset_id, track.id);
+  const subtitles = parseSubtitles(decodeText((await readBlob(deps.blobs, key))!));
+  if (!subtitles) {
+    await deps.blobs.delete(key);
+    throw new KinoraError('invalid_input', { messages: ['The text file could not be parsed.'] });
+  }
   await deps.state.saveInputFile(track, { container_format: subtitles.format, tracks: [{ type: 'text' }] });
   return trimCues(subtitles.cues, 0, (await plan()).durationSeconds);
 };
