@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { planLadder } from './ladder.js';
-import type { VideoPlan, VideoRendition } from './plan.js';
+import type { VideoPlan } from './plan.js';
 import { chooseVideoRendition, planMp4Support, planRendition } from './static-rendition.js';
 
 const size = (width: number, height: number) => ({ width, height });
@@ -55,7 +55,7 @@ test('mp4_support', () => {
   expect(names(planMp4Support('audio-only,capped-1080p', sound))).toEqual(['audio.m4a']);
 });
 
-const ladderOf = (picture: { width: number; height: number }, top?: Partial<VideoRendition>): VideoPlan => {
+const ladderOf = (picture: { width: number; height: number }, top?: object): VideoPlan => {
   const frameRate = { num: 30, den: 1 };
   const rungs = planLadder({ picture, frameRate, quality: 'basic', maxResolutionTier: '1080p' });
   const renditions = top ? [...rungs.slice(0, -1), { ...rungs.at(-1)!, ...top }] : rungs;
