@@ -68,6 +68,8 @@ export const createMetrics = (): Metrics => {
     labelNames: ['cache'],
     registers,
   });
+  // From the start, so that the share of hits can be reckoned before the first miss.
+  for (const cache of ['hit', 'miss'] as const) segments.inc({ cache }, 0);
   const factors = new Histogram({
     name: 'kinora_media_real_time_factor',
     help: 'Seconds of media made in a second of work, for each segment of video and each chunk of sound',

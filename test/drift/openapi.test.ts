@@ -22,6 +22,14 @@ const find = (reference: string): unknown =>
     .slice(1)
     .reduce((value: unknown, name) => (value as Json)?.[name.replaceAll('~1', '/')], document);
 
+/** A part of the document with everything that it refers to. */
+const written = (value: unknown): unknown => {
+  if (Array.isArray(value)) return value.map(written);
+  if (typeof value !== 'object' || value === null) return value;
+  if ('$ref' in value) return written(find(String(value.$ref)));
+  return Object.fromEntries(Object.entries(value).map(([name, part]) => [name, written(part)]));
+};
+
 /** Schemas of the document, without those of parts of other schemas. */
 const schemas = [...walk(document)].filter(([at]) => /\/schema$|^#\/components\/schemas\/\w+$/.test(at));
 
@@ -107,12 +115,6 @@ describe('the OpenAPI document', () => {
 
   it('holds schemas that can be compiled, and examples that are valid', () => {
     expect(schemas.length).toBeGreaterThan(50);
-    const written = (value: unknown): unknown => {
-      if (Array.isArray(value)) return value.map(written);
-      if (typeof value !== 'object' || value === null) return value;
-      if ('$ref' in value) return written(find(String(value.$ref)));
-      return Object.fromEntries(Object.entries(value).map(([name, part]) => [name, written(part)]));
-    };
     for (const [at, schema] of schemas) {
       expect(() => Compile(written(schema) as never), at).not.toThrow();
       for (const [inner, words] of walk(schema, at)) {
@@ -131,6 +133,21 @@ describe('the OpenAPI document', () => {
       const checker = Compile(written(schema) as never);
       expect(checker.Check(example), `${at} ${JSON.stringify(checker.Errors(example))}`).toBe(true);
     }
+  });
+
+  const url = 'https://media.example.org/a.vtt';
+  const text = { url, type: 'text', text_type: 'subtitles', language_code: 'fr' };
+  it.each<[string, string, object, boolean]>([
+    ['createAsset', 'short forms', { input: url, playback_policy: 'public' }, true],
+    ['createAsset', 'an input without address', { inputs: [{}] }, false],
+    ['createUpload', 'nothing', {}, true],
+    ['createUpload', 'a file without address', { new_asset_settings: { inputs: [{ name: 'Original' }] } }, true],
+    ['createUpload', 'a file and subtitles', { new_asset_settings: { inputs: [{}, text] } }, true],
+    ['createUpload', 'an address for the file', { new_asset_settings: { inputs: url } }, false],
+  ])('tells of the body of %s with %s', (id, _name, body, isValid) => {
+    const { operation } = documented.find(({ operation: { operationId } }) => operationId === id)!;
+    const schema = written(operation.requestBody!.content['application/json'].schema);
+    expect(Compile(schema as never).Check(body)).toBe(isValid);
   });
 
   it('shows an example of every body', () => {

@@ -69,6 +69,11 @@ it('answers on its own port only, without credentials', async () => {
   const series = await scrape();
   expect(series.process_resident_memory_bytes).toBeGreaterThan(1e6);
   expect(series).toHaveProperty('nodejs_eventloop_lag_seconds');
+  expect(series).toMatchObject({
+    kinora_uploads_in_flight: 0,
+    'kinora_segment_requests_total{cache="hit"}': 0,
+    'kinora_segment_requests_total{cache="miss"}': 0,
+  });
 });
 
 it('tells of requests, jobs, the cache and the speed of media work', async () => {
