@@ -1,12 +1,14 @@
-import { setTimeout as delay } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { type Booted, boot } from '../support/boot.js';
-import { api, createAsset, getAsset, serveFiles, settled, type WireAsset } from '../support/create-asset.js';
+import { api, createAsset, serveFiles, settled, type WireAsset } from '../support/create-asset.js';
 import { type EncodedName, fixture } from '../support/fixtures.js';
 import type { Origin } from '../support/origin.js';
 import { type PlayedRendition, playRendition, playThrough, readMultivariant } from '../support/play-through.js';
 import { checkPlaylists, checkSound, durationOf } from '../support/playback-checks.js';
 import { readSourceTruth } from '../support/source-truth.js';
+import { withTracks } from '../support/tracks.js';
 
 const FILES = [
   'long.mp4',
@@ -19,7 +21,6 @@ const FILES = [
   'audio-late.mkv',
   'h264-aac.ts',
 ] as const;
-const LIMIT_MS = 60_000;
 
 let server: Booted;
 let origin: Origin;
@@ -34,26 +35,37 @@ afterAll(async () => {
   await origin?.stop();
 });
 
-const url = (name: (typeof FILES)[number]): string => `${origin.url}/${FILES.indexOf(name)}`;
+const TEXT = FILES.length;
+const EMPTY = FILES.length + 1;
+const url = (file: (typeof FILES)[number] | number): string =>
+  `${origin.url}/${typeof file === 'number' ? file : FILES.indexOf(file)}`;
 const create = async (inputs: readonly object[], further: object = {}): Promise<WireAsset> => {
-  const asset = await createAsset(server, { inputs, playback_policies: ['public'], ...further });
-  return settled(server, asset.id, LIMIT_MS);
-};
-/** Once no track is preparing any more. */
-const withTracks = async ({ id }: WireAsset): Promise<WireAsset> => {
-  const until = performance.now() + LIMIT_MS;
-  for (;;) {
-    const asset = await getAsset(server, id);
-    if (asset.tracks!.every(({ status }) => status !== 'preparing')) return asset;
-    if (performance.now() > until) throw new Error(JSON.stringify(asset.tracks));
-    await delay(100);
-  }
+  const { id } = await createAsset(server, { inputs, playback_policies: ['public'], ...further });
+  const asset = await settled(server, id);
+  expect(asset.errors).toBeUndefined();
+  return withTracks(server, asset);
 };
 const soundsOf = (asset: WireAsset) => asset.tracks!.filter(({ type }) => type === 'audio');
-const addTrack = async (asset: WireAsset, body: object): Promise<Record<string, unknown>> => {
-  const answer = await api(server, 'POST', `/video/v1/assets/${asset.id}/tracks`, { type: 'audio', ...body });
+const tracksPath = (asset: WireAsset, track = ''): string =>
+  `/video/v1/assets/${asset.id}/tracks${track && `/${track}`}`;
+/** The track as the answer shows it. */
+const addTrack = async (asset: WireAsset, body: object): Promise<{ id: string; [field: string]: unknown }> => {
+  const answer = await api(server, 'POST', tracksPath(asset), { type: 'audio', ...body });
   expect(answer.status, await answer.clone().text()).toBe(201);
-  return ((await answer.json()) as { data: Record<string, unknown> }).data;
+  return ((await answer.json()) as { data: { id: string } }).data;
+};
+const eventsOf = async (objectId: string): Promise<{ type: string; data: Record<string, unknown> }[]> => {
+  const answer = await api(server, 'GET', `/system/v1/events?object_id=${objectId}`);
+  return ((await answer.json()) as { data: { type: string; data: Record<string, unknown> }[] }).data.reverse();
+};
+/** Types of everything that happened to an asset and its tracks, in order. */
+const happened = async ({ id: assetId }: WireAsset): Promise<string[]> => {
+  const answer = await api(server, 'GET', '/system/v1/events?limit=100');
+  const { data } = (await answer.json()) as { data: { type: string; data: Record<string, unknown> }[] };
+  return data
+    .filter(({ data: { id, asset_id } }) => id === assetId || asset_id === assetId)
+    .map(({ type }) => type.replace('video.asset.', ''))
+    .reverse();
 };
 const playlist = ({ playback_ids }: WireAsset) => `${server.url}/${playback_ids![0]!.id}.m3u8`;
 /** The rendition of the group whose name it is. */
@@ -70,7 +82,7 @@ describe('further sound of the creation request', () => {
     const dubs = ['audio-only.flac', 'long-audio.mkv', 'h264-aac-5.1.mp4', 'h264-aac-44100-mono.mp4'] as const;
     const languages = ['fr', 'es', 'pt-BR', 'fr'];
     const inputs = dubs.map((name, index) => ({ url: url(name), type: 'audio', language_code: languages[index] }));
-    asset = await withTracks(await create([{ url: url('long.mp4'), language_code: 'en' }, ...inputs]));
+    asset = await create([{ url: url('long.mp4'), language_code: 'en' }, ...inputs]);
   });
 
   test('is listed after the primary track, named by its language', () => {
@@ -128,5 +140,125 @@ describe('further sound of the creation request', () => {
     const sound = await playSound(asset, 'Portuguese (Brazil)');
     expect(sound.segments).toHaveLength(5);
     expect(durationOf(sound)).toBeCloseTo(20, 1);
+  });
+
+  test('is in the list of events beside the asset, and in its input info', async () => {
+    const events = await happened(asset);
+    expect(events[0]).toBe('created');
+    for (const track of soundsOf(asset).slice(1)) {
+      const of = await eventsOf(String(track.id));
+      expect(of.map(({ type }) => type)).toEqual(['video.asset.track.created', 'video.asset.track.ready']);
+      expect(of.map(({ data }) => data.status)).toEqual(['preparing', 'ready']);
+      expect(of[1]!.data).toEqual({ ...track, asset_id: asset.id });
+    }
+    expect(events.filter((type) => type !== 'track.created' && type !== 'track.ready')).toEqual(['created', 'ready']);
+    const answer = await api(server, 'GET', `/video/v1/assets/${asset.id}/input-info`);
+    const { data } = (await answer.json()) as { data: { file: { container_format: string } }[] };
+    expect(data.map(({ file }) => file.container_format.split(',')[0])).toEqual([
+      'mov',
+      'flac',
+      'matroska',
+      'mov',
+      'mov',
+    ]);
+  });
+});
+
+describe('sound that is added later', () => {
+  test('joins the playlist when it is ready, is renamed there at once, and leaves it when it is deleted', async () => {
+    const asset = await create([{ url: url('long.mp4') }]);
+    const added = await addTrack(asset, { url: url('audio-only.mp3'), language_code: 'de', name: 'Deutsch' });
+    expect(added).toMatchObject({ type: 'audio', status: 'preparing', language_code: 'de', name: 'Deutsch' });
+    expect(added.primary).toBeUndefined();
+    const ready = soundsOf(await withTracks(server, asset))[1]!;
+    expect(ready).toMatchObject({ id: added.id, status: 'ready', max_channels: 2, max_channel_layout: 'stereo' });
+    const sound = await playSound(asset, 'Deutsch');
+    // MP3 begins with its own silence, which its container can't tell.
+    await checkInPhase(sound, 'audio-only.mp3', { channels: 2 });
+
+    const renamed = await api(server, 'PATCH', tracksPath(asset, added.id), {
+      name: 'Kommentar',
+      language_code: 'de-AT',
+    });
+    expect(renamed.status).toBe(200);
+    const { audioGroup } = await readMultivariant(playlist(asset));
+    expect(audioGroup[1]!.attributes).toMatchObject({ NAME: 'Kommentar', LANGUAGE: 'de-AT' });
+
+    const folders = [
+      join('blobs', 'assets', asset.id, 'tracks', added.id),
+      join('cache', asset.id.slice(0, 2), asset.id, '1', `audio-${added.id}`),
+    ];
+    const files = (): string[] =>
+      folders.flatMap((name) => {
+        const path = join(server.dataDir, name);
+        return existsSync(path) ? readdirSync(path) : [];
+      });
+    expect(files().length).toBeGreaterThan(4);
+    expect((await api(server, 'DELETE', tracksPath(asset, added.id))).status).toBe(204);
+    expect((await readMultivariant(playlist(asset))).audioGroup).toHaveLength(1);
+    expect((await fetch(sound.url)).status).toBe(404);
+    expect((await fetch(sound.segments[0]!.url)).status).toBe(404);
+    await vi.waitFor(() => expect(files()).toEqual([]), { timeout: 30_000, interval: 100 });
+    expect(await happened(asset)).toEqual([
+      'created',
+      'ready',
+      'track.created',
+      'track.ready',
+      'updated',
+      'track.deleted',
+    ]);
+  });
+
+  test('is what plays of an asset without sound', async () => {
+    const asset = await create([{ url: url('video-only.mp4') }]);
+    expect(soundsOf(asset)).toEqual([]);
+    const [first, second] = ['audio-late.mkv', 'audio-only.flac'] as const;
+    const added = await addTrack(asset, { url: url(first), language_code: 'en' });
+    expect(soundsOf(await withTracks(server, asset))).toMatchObject([{ id: added.id, primary: true, name: 'English' }]);
+    await addTrack(asset, { url: url(second), language_code: 'es' });
+    const both = await withTracks(server, asset);
+    expect(soundsOf(both).map(({ primary }) => primary)).toEqual([true, undefined]);
+    const played = await playThrough(playlist(asset));
+    checkPlaylists(played, both);
+    expect(played.audio!.attributes).toMatchObject({ NAME: 'English', DEFAULT: 'YES' });
+    // The first sound of a file with pictures keeps its distance to them.
+    await checkInPhase(played.audio!, first, { channels: 2 });
+    await checkInPhase(await playSound(asset, 'Spanish'), second, { channels: 2 });
+    expect((await api(server, 'DELETE', tracksPath(asset, added.id))).status).toBe(400);
+  });
+
+  test('is a second language of an asset of sound alone', async () => {
+    const asset = await create([{ url: url('audio-only.mp3'), name: 'Main' }]);
+    await addTrack(asset, { url: url('h264-aac-44100-mono.mp4'), language_code: 'it' });
+    const both = await withTracks(server, asset);
+    const { variants, audioGroup } = await readMultivariant(playlist(asset));
+    expect(variants).toHaveLength(1);
+    expect(audioGroup.map(({ attributes }) => attributes.NAME)).toEqual(['Main', 'Italian']);
+    expect(audioGroup[0]!.url).toBe(variants[0]!.url);
+    const played = await playThrough(playlist(asset));
+    const italian = await playSound(asset, 'Italian');
+    checkPlaylists({ ...played, audio: italian }, both);
+    await checkInPhase(italian, 'h264-aac-44100-mono.mp4', { channels: 1 });
+  });
+});
+
+describe('a file that is no use', () => {
+  test.each([
+    ['text', 'The input file is not a valid video file.'],
+    ['empty', 'The input file is empty.'],
+    ['missing', 'The input file could not be downloaded: HTTP status 404.'],
+    ['without sound', 'The input file does not contain any audio.'],
+  ])('errors its track alone: %s', async (kind, message) => {
+    const file = { text: url(TEXT), empty: url(EMPTY), missing: url(99), 'without sound': url('video-only.mp4') }[kind];
+    const asset = await create([{ url: url('audio-only.mp3') }, { url: file, type: 'audio', language_code: 'nl' }]);
+    const [main, dutch] = soundsOf(asset);
+    expect(main!.status).toBe('ready');
+    expect(dutch).toMatchObject({ status: 'errored', name: 'Dutch' });
+    expect(dutch).not.toHaveProperty('error');
+    const events = await eventsOf(String(dutch!.id));
+    expect(events.map(({ type }) => type)).toEqual(['video.asset.track.created', 'video.asset.track.errored']);
+    expect(events[1]!.data).toMatchObject({ status: 'errored', error: { type: 'invalid_input', messages: [message] } });
+    expect((await readMultivariant(playlist(asset))).audioGroup).toEqual([]);
+    expect((await api(server, 'DELETE', tracksPath(asset, String(dutch!.id)))).status).toBe(204);
   });
 });
