@@ -33,21 +33,21 @@ const encodeSample = (job: ComplexityJob, reader: VideoReader, place: SamplePlac
     timescale: timeBase.den,
     threads: THREADS,
   });
-  let firstTicks: number | undefined;
+  let firstPts: number | undefined;
   const settings = { picture, crop: reader.crop, width, height, timeBase, threads: THREADS };
   const filter = new PictureFilter(settings, (frame, pts) => {
     if (pts < fromPts || pts >= untilPts) return;
-    firstTicks ??= pts * timeBase.num;
-    encoder.add(frame, pts * timeBase.num);
+    firstPts ??= pts;
+    encoder.add(frame, (pts - firstPts) * timeBase.num);
   });
   try {
     const seekPoint = place.position < 0 ? undefined : place;
     filterRange(reader, filter, { fromPts, untilPts, neighbours: picture.deinterlace, seekPoint });
-    if (firstTicks === undefined) throw failMedia('sample', 'no picture could be decoded');
-    const endTicks = (reader.peek()?.pts ?? untilPts) * timeBase.num;
-    const [keyBytes = 0, ...others] = encoder.finish({ sequence: 1, startTicks: firstTicks, endTicks }).sizesBytes;
+    if (firstPts === undefined) throw failMedia('sample', 'no picture could be decoded');
+    const endTicks = ((reader.peek()?.pts ?? untilPts) - firstPts) * timeBase.num;
+    const [keyBytes = 0, ...others] = encoder.finish({ sequence: 1, startTicks: 0, endTicks }).sizesBytes;
     const otherBytes = others.reduce((sum, size) => sum + size, 0);
-    return { seconds: (endTicks - firstTicks) / timeBase.den, keyBytes, otherBytes };
+    return { seconds: endTicks / timeBase.den, keyBytes, otherBytes };
   } finally {
     filter.close();
     encoder.close();

@@ -69,18 +69,19 @@ describe('rateFactor', () => {
   });
 
   test('is twice what the busiest sample needs of the rate that the table allows', () => {
-    expect(rateFactor([sample(140), sample(175), sample(70)], SAMPLE_BOX)).toBeCloseTo(0.5, 10);
-    expect(rateFactor([{ ...sample(175), seconds: 0.5, otherBytes: 0.5 * 175 * 125 * 0.5 }], SAMPLE_BOX)).toBeCloseTo(
-      0.5,
-      10,
-    );
+    expect(rateFactor([sample(140), sample(174), sample(70)], SAMPLE_BOX)).toBe(0.5);
+    expect(rateFactor([sample(176)], SAMPLE_BOX)).toBe(0.55);
   });
-  test('is at least a third and never more than one', () => {
-    expect(rateFactor([sample(1)], SAMPLE_BOX)).toBe(1 / 3);
+  test('counts one key frame for a segment, and the other pictures for their time', () => {
+    expect(rateFactor([{ seconds: 0.5, keyBytes: 40_000, otherBytes: 5_000 }], SAMPLE_BOX)).toBe(0.5);
+  });
+  test('is at least 0.35 and never more than one', () => {
+    expect(rateFactor([sample(1)], SAMPLE_BOX)).toBe(0.35);
     expect(rateFactor([sample(1), sample(10_000)], SAMPLE_BOX)).toBe(1);
   });
   test('expects less of fewer pixels', () => {
-    expect(rateFactor([sample(100)], { width: 320, height: 180 })).toBeCloseTo((2 * 100) / (700 * 0.25 ** 0.85), 10);
+    // 700 kb/s x 0.25 ^ 0.85 = 215 kb/s
+    expect(rateFactor([sample(80)], { width: 320, height: 180 })).toBe(0.75);
   });
   test('is one without samples and for what is no number', () => {
     expect(rateFactor([], SAMPLE_BOX)).toBe(1);

@@ -33,7 +33,9 @@ const SEGMENT_SECONDS = 4;
  * may need up to this much more than the box does (measured: 0.4 to 1.7 times as much).
  */
 const HEADROOM = 2;
-const MIN_FACTOR = 1 / 3;
+const MIN_FACTOR = 0.35;
+/** Steps: encoding the same samples twice differs by up to 1 %. */
+const STEPS = 20;
 
 /** Where to sample a stream: where its packets are largest, and at places spread over it. Ascending, up to three. */
 export const pickSamplePlaces = (index: StreamIndex, formatName: string, timeBase: Rational): SamplePlace[] => {
@@ -57,12 +59,13 @@ export const pickSamplePlaces = (index: StreamIndex, formatName: string, timeBas
   return [...chosen].sort((a, b) => a - b).map((span) => ({ pts: spans[span]!.pts, position: spans[span]!.position }));
 };
 
-/** The share of the table's rates that the pictures may need, 1/3 to 1; 1 without samples. */
+/** The share of the table's rates that the pictures may need, 0.35 to 1 in steps of 0.05; 1 without samples. */
 export const rateFactor = (samples: readonly RateSample[], { width, height }: Size): number => {
   const rates = samples.map(
     ({ seconds, keyBytes, otherBytes }) => 8 * (keyBytes / SEGMENT_SECONDS + otherBytes / seconds),
   );
   const pixels = (width * height) / (SAMPLE_BOX.width * SAMPLE_BOX.height);
   const needed = Math.max(...rates) / (TABLE_BITS_PER_SECOND * pixels ** TABLE_EXPONENT);
-  return needed >= 0 ? Math.min(Math.max(HEADROOM * needed, MIN_FACTOR), 1) : 1;
+  const share = Math.ceil(HEADROOM * needed * STEPS) / STEPS;
+  return needed >= 0 ? Math.min(Math.max(share, MIN_FACTOR), 1) : 1;
 };

@@ -210,6 +210,12 @@ const encoded = {
   'start-3600s.ts': { ...ts, muxerOptions: { copyts: '1' }, offsetSeconds: 3600, video: h264, audio: aac },
   'time-wrap.ts': { ...ts, offsetSeconds: 95_440, video: h264, audio: aac },
   'ts-part-2.ts': { ...ts, seconds: 5, firstCounter: 1000, video: h264, audio: aac },
+  // Hard to encode.
+  'grain.mp4': {
+    ...mp4,
+    video: { ...h264, filter: 'noise=alls=40:allf=t,format=yuv420p', options: { ...x264, crf: '14' } },
+    audio: aac,
+  },
   // For longer work: several segments of the usual length, and a top rung that can be copied.
   'long.mp4': { ...mp4, seconds: 20, muxerOptions: faststart, video: h264, audio: aac },
   'copy-1080p.mp4': {

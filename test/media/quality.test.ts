@@ -1,0 +1,112 @@
+import { describe, expect, test } from 'vitest';
+import { measureComplexity } from '#kinora/engine/complexity.js';
+import { fitInto } from '#kinora/media/ladder.js';
+import type { RateSample } from '#kinora/media/rate-factor.js';
+import { pickSamplePlaces, rateFactor, SAMPLE_BOX } from '#kinora/media/rate-factor.js';
+import { type EncodedName, fixture } from '../support/fixtures.js';
+import { readLuma } from '../support/measure.js';
+import { initOf, makeSegment, type PlannedSource, planFile } from '../support/video-run.js';
+
+const QUALITIES = ['basic', 'plus', 'premium'] as const;
+
+/** Peak signal-to-noise ratio, dB, of the luma of pictures beside the same ones of the source. */
+const psnrOf = (made: ReturnType<typeof readLuma>, source: ReturnType<typeof readLuma>): number => {
+  let squares = 0;
+  let pixels = 0;
+  made.forEach(({ luma }, picture) => {
+    const original = source[picture]!.luma;
+    for (let at = 0; at < luma.length; at += 1) squares += (luma[at]! - original[at]!) ** 2;
+    pixels += luma.length;
+  });
+  return 10 * Math.log10(255 ** 2 / (squares / pixels));
+};
+
+/** The first segment of the largest rung in every quality. */
+const encodeAll = async (name: EncodedName) => {
+  const path = await fixture(name);
+  const original = readLuma(path);
+  const results = [];
+  for (const quality of QUALITIES) {
+    const source = await planFile(path, { quality });
+    const rung = source.video.renditions.at(-1)!;
+    expect(rung).toMatchObject({ kind: 'encode', width: 320, height: 180 });
+    const { bytes } = makeSegment(source, rung, 0);
+    const seconds = source.video.boundaries[1]! / source.video.timescale;
+    const pictures = readLuma([Buffer.from(initOf(source, rung)), bytes]);
+    expect(pictures).toHaveLength(120);
+    results.push({ psnr: psnrOf(pictures, original), rate: (bytes.length * 8) / seconds, promised: rung.bandwidth });
+  }
+  return results as [(typeof results)[0], (typeof results)[0], (typeof results)[0]];
+};
+
+describe.each(['open-gop.mp4', 'grain.mp4'] as const)('a rung of %s', (name) => {
+  test('is nearer to the source in a better quality and never above its rate', { timeout: 60_000 }, async () => {
+    const [basic, plus, premium] = await encodeAll(name);
+    expect(plus.psnr).toBeGreaterThan(basic.psnr + 0.1);
+    expect(premium.psnr).toBeGreaterThan(plus.psnr + 0.1);
+    for (const { rate, promised } of [basic, plus, premium]) expect(rate).toBeLessThanOrEqual(promised);
+  });
+});
+
+const sample = ({ path, video, index }: PlannedSource): readonly RateSample[] => {
+  const { formatName, streamIndex, timeBase, frameRate, picture } = video;
+  const places = pickSamplePlaces(index.video!, formatName, timeBase);
+  const { samples } = measureComplexity({
+    kind: 'complexity',
+    source: { path, formatName },
+    streamIndex,
+    timeBase,
+    places,
+    ...fitInto(video.renditions.at(-1)!, SAMPLE_BOX),
+    frameRate,
+    picture,
+    encoder: { preset: 'veryfast', crf: 21 },
+  });
+  expect(samples).toHaveLength(places.length);
+  return samples;
+};
+
+test.each<EncodedName>([
+  'h264-aac.mp4',
+  'h264-fragmented.mp4',
+  'h264-aac.ts',
+  'h264-mp3.avi',
+  'hevc-aac.mp4',
+  'vp9-opus.webm',
+  'av1-aac.mp4',
+  'prores-pcm.mov',
+  'mpeg2-ac3.ts',
+  'interlaced-tff.ts',
+  'portrait-90.mp4',
+  'anamorphic.mp4',
+  'odd-size-444.mp4',
+  'hdr-pq.mp4',
+  'vfr.mkv',
+  'fps-120.mp4',
+  'open-gop-hevc.mkv',
+  'edit-list.mp4',
+  'start-3600s.ts',
+  'time-wrap.ts',
+])('%s can be sampled: its pictures are as hard as those of other files', async (name) => {
+  const source = await planFile(await fixture(name), { quality: 'plus' });
+  const samples = sample(source);
+  for (const { seconds, keyBytes, otherBytes } of samples) {
+    expect(seconds).toBeGreaterThan(0.2);
+    expect(seconds).toBeLessThan(1.2);
+    // The plain ones need 2,500 bytes and 8,000 a second.
+    expect(keyBytes).toBeGreaterThan(1000);
+    expect(keyBytes).toBeLessThan(6000);
+    expect(otherBytes / seconds).toBeGreaterThan(800);
+    expect(otherBytes / seconds).toBeLessThan(30_000);
+  }
+  const again = sample(source);
+  samples.forEach(({ keyBytes, otherBytes }, place) => {
+    expect(again[place]!.keyBytes / keyBytes).toBeCloseTo(1, 1);
+    expect(again[place]!.otherBytes / otherBytes).toBeCloseTo(1, 1);
+  });
+});
+
+test('grain needs all that the table allows', async () => {
+  const samples = sample(await planFile(await fixture('grain.mp4'), { quality: 'plus' }));
+  expect(rateFactor(samples, { width: 320, height: 180 })).toBe(1);
+});
