@@ -3,9 +3,18 @@ import { animatedSize, planStill, stillSize, ticksAt } from '../media/image-geom
 import type { AnimatedParameters, StoryboardFormat, ThumbnailParameters } from '../media/image-parameters.js';
 import type { Size } from '../media/ladder.js';
 import type { VideoPlan } from '../media/plan.js';
+import { SCORE_MARGIN_SECONDS } from '../media/shot-scores.js';
 import { planShotSheet, type Shot } from '../media/shot-sheet.js';
 import { listTiles, type Storyboard, sheetSize } from '../media/storyboard.js';
-import type { AnimatedJob, ImageSource, ShownAt, StillFormat, StillJob, StoryboardJob } from '../pool/protocol.js';
+import type {
+  AnimatedJob,
+  ImageSource,
+  ShotScoresJob,
+  ShownAt,
+  StillFormat,
+  StillJob,
+  StoryboardJob,
+} from '../pool/protocol.js';
 
 /** From the plan to what one media process needs for one image. Pure. */
 
@@ -30,7 +39,7 @@ const imageSource = (video: VideoPlan): Placeless<ImageSource> => ({
   lastPictureTicks: video.lastPictureTicks,
 });
 
-export const shownAt = (video: VideoPlan, seconds: number): ShownAt => {
+const shownAt = (video: VideoPlan, seconds: number): ShownAt => {
   const { boundaries, seekPoints, timescale, lastPictureTicks } = video;
   const ticks = Math.min(ticksAt(seconds, timescale), lastPictureTicks);
   const after = boundaries.findIndex((boundary) => boundary > ticks);
@@ -85,13 +94,34 @@ export const planSheet = (video: VideoPlan, storyboard: Storyboard, format: Stor
 /** The pictures of one shot; the first one must not be of the shot before, the others may be as early as it saves decoding. */
 export const planShotImage = (video: VideoPlan, shot: Shot): PlannedImage => {
   const { times, tile, columns, rows } = planShotSheet(shot, storedSize(video));
-  const tiles = times.map((seconds, number) => ({ ...shownAt(video, seconds), ...(number === 0 && { exact: true as const }) }));
+  const tiles = times.map((seconds, number) => ({
+    ...shownAt(video, seconds),
+    ...(number === 0 && { exact: true as const }),
+  }));
   const secondsApart = (shot.endSeconds - shot.startSeconds) / times.length;
   const toleranceTicks = secondsApart < EXACT_SHOT_SECONDS ? 0 : Math.floor((secondsApart / 2) * video.timescale);
   return {
     job: { kind: 'storyboard', ...imageSource(video), tiles, toleranceTicks, columns, ...tile, format: 'webp' },
     size: { width: columns * tile.width, height: rows * tile.height },
   };
+};
+
+/** All of an asset's pictures in parts of so many seconds. */
+export const planShotScores = (video: VideoPlan, partSeconds: number): Omit<ShotScoresJob, 'source' | 'threads'>[] => {
+  const { boundaries, timescale, timeBase, streamIndex, zeroTicks, picture } = video;
+  const lastTicks = boundaries.at(-1)!;
+  const partTicks = Math.round(partSeconds * timescale);
+  const margin = SCORE_MARGIN_SECONDS * timescale;
+  return Array.from({ length: Math.ceil(lastTicks / partTicks) }, (_, number) => {
+    const startTicks = number * partTicks;
+    const endTicks = Math.min(startTicks + partTicks, lastTicks);
+    return {
+      kind: 'shot-scores',
+      ...{ streamIndex, timeBase, zeroTicks, picture, startTicks, endTicks },
+      from: shownAt(video, Math.max(startTicks - margin, 0) / timescale),
+      untilTicks: Math.min(endTicks + margin, lastTicks),
+    };
+  });
 };
 
 /** Equal jobs make equal images. */

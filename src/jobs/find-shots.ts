@@ -1,5 +1,5 @@
 import { json } from 'node:stream/consumers';
-import { shownAt } from '../cache/image-jobs.js';
+import { planShotScores } from '../cache/image-jobs.js';
 import { openPictures, type PlayableAsset } from '../cache/produce-segment.js';
 import { findPlan } from '../db/tables/playable.js';
 import { findShots as findShotsRow } from '../db/tables/shots.js';
@@ -8,7 +8,7 @@ import type { DomainContext } from '../domain/context.js';
 import { CANCELLED } from '../lib/abort.js';
 import { findShots } from '../media/find-shots.js';
 import type { Plan, VideoPlan } from '../media/plan.js';
-import { SCORE_MARGIN_SECONDS, type ShotScores } from '../media/shot-scores.js';
+import { joinScores, type ShotScores } from '../media/shot-scores.js';
 import { type MediaPool, mediaPriority } from '../pool/media-pool.js';
 import type { ShotScoresJob } from '../pool/protocol.js';
 import type { Job, QueueWorker } from '../queue/queue.js';
@@ -65,10 +65,8 @@ const searchShots = async (
   video: VideoPlan,
   signal: AbortSignal,
 ): Promise<number[]> => {
-  const endTicks = video.boundaries.at(-1)!;
-  const chunkTicks = CHUNK_SECONDS * video.timescale;
   const found: ShotScores[] = [];
-  for (let startTicks = 0; startTicks < endTicks; startTicks += chunkTicks) {
+  for (const part of planShotScores(video, CHUNK_SECONDS)) {
     const key = shotScoresKey(assetId, orderId, found.length);
     const stored = await blobs.read(key);
     if (stored) {
@@ -77,8 +75,7 @@ const searchShots = async (
     }
     const pictures = await openPictures(blobs, asset);
     try {
-      const source = { path: pictures.path, formatName: video.formatName };
-      const job = scoresJob(video, source, startTicks, Math.min(startTicks + chunkTicks, endTicks));
+      const job: ShotScoresJob = { ...part, source: { path: pictures.path, formatName: video.formatName }, threads: 1 };
       const scores = await pool.run(job, { priority: mediaPriority.background, signal });
       await blobs.put(key, Buffer.from(JSON.stringify(scores)));
       found.push(scores);
@@ -86,37 +83,5 @@ const searchShots = async (
       await pictures.release();
     }
   }
-  return findShots(joinScores(found), video.timescale, endTicks);
+  return findShots(joinScores(found), video.timescale, video.boundaries.at(-1)!);
 };
-
-const scoresJob = (
-  video: VideoPlan,
-  source: ShotScoresJob['source'],
-  startTicks: number,
-  endTicks: number,
-): ShotScoresJob => {
-  const { streamIndex, timeBase, zeroTicks, picture, timescale } = video;
-  const margin = SCORE_MARGIN_SECONDS * timescale;
-  const fromTicks = Math.max(startTicks - margin, 0);
-  return {
-    kind: 'shot-scores',
-    source,
-    streamIndex,
-    timeBase,
-    zeroTicks,
-    picture,
-    startTicks,
-    endTicks,
-    from: { ...shownAt(video, fromTicks / timescale), ticks: fromTicks },
-    untilTicks: Math.min(endTicks + margin, video.boundaries.at(-1)!),
-    threads: 1,
-  };
-};
-
-const joinScores = (parts: readonly ShotScores[]): ShotScores => ({
-  ticks: parts.flatMap(({ ticks }) => ticks),
-  change: parts.flatMap(({ change }) => change),
-  lasting: parts.flatMap(({ lasting }) => lasting),
-  dissolve: parts.flatMap(({ dissolve }) => dissolve),
-  blank: parts.flatMap(({ blank }) => blank),
-});

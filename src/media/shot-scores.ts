@@ -20,7 +20,7 @@ export interface TimedPicture {
 }
 
 /** Around a picture, seconds that have to be known to judge it. */
-export const SCORE_MARGIN_SECONDS = 1;
+export const SCORE_MARGIN_SECONDS = 1.25;
 
 const FLASH_SECONDS = 0.25;
 const MAX_FLASH_PICTURES = 16;
@@ -29,6 +29,8 @@ const HALF_DISSOLVE_SECONDS = 0.5;
 const LEAST_CHANGE = 0.03;
 const LEAST_DISSOLVE = 0.1;
 const MAX_MIXTURE_ERROR = 0.2;
+/** Share of the change of a dissolve within half a second before or after it. */
+const MAX_OUTER_CHANGE = 0.35;
 const MAX_DISSOLVE_LIKENESS = 0.6;
 const MAX_CUT_LIKENESS = 0.9;
 const MIN_CONTRAST_RATIO = 0.35;
@@ -73,19 +75,41 @@ const lastingChange = (pictures: readonly TimedPicture[], at: number, flashTicks
 const isFade = ({ deviation: a }: SmallPicture, { deviation: b }: SmallPicture): boolean =>
   Math.min(a, b) < MIN_CONTRAST_RATIO * Math.max(a, b);
 
+/**
+ * A dissolve mixes two shots evenly, so that its middle is half of what is before and after it, which differ; before and after
+ * it little changes. What moves or turns all the time fails one of both.
+ */
 const dissolveAt = (pictures: readonly TimedPicture[], at: number, halfTicks: number): number => {
-  const { ticks, picture } = pictures[at]!;
-  let first = at;
-  while (first > 0 && ticks - pictures[first]!.ticks < halfTicks) first -= 1;
-  let last = at;
-  while (last < pictures.length - 1 && pictures[last]!.ticks - ticks < halfTicks) last += 1;
-  const [before, after] = [pictures[first]!.picture, pictures[last]!.picture];
-  const isWhole = ticks - pictures[first]!.ticks >= halfTicks && pictures[last]!.ticks - ticks >= halfTicks;
-  if (!isWhole || isFade(before, after)) return 0;
+  const [before, after] = [pictureFrom(pictures, at, -halfTicks), pictureFrom(pictures, at, halfTicks)];
+  if (!before || !after || isFade(before, after)) return 0;
   const change = changeBetween(before, after);
-  const isMixture =
-    change >= LEAST_DISSOLVE &&
-    likeness(before, after) <= MAX_DISSOLVE_LIKENESS &&
-    mixtureError(before, picture, after) <= MAX_MIXTURE_ERROR;
-  return isMixture ? change : 0;
+  if (change < LEAST_DISSOLVE || likeness(before, after) > MAX_DISSOLVE_LIKENESS) return 0;
+  if (mixtureError(before, pictures[at]!.picture, after) > MAX_MIXTURE_ERROR) return 0;
+  const isCalm = (outer: SmallPicture | undefined, inner: SmallPicture): boolean =>
+    outer === undefined || changeBetween(outer, inner) <= MAX_OUTER_CHANGE * change;
+  return isCalm(pictureFrom(pictures, at, -2 * halfTicks), before) &&
+    isCalm(pictureFrom(pictures, at, 2 * halfTicks), after)
+    ? change
+    : 0;
 };
+
+/** The first picture that is so far away from the one at this place, or farther; undefined when there is none. */
+const pictureFrom = (
+  pictures: readonly TimedPicture[],
+  at: number,
+  distanceTicks: number,
+): SmallPicture | undefined => {
+  const step = Math.sign(distanceTicks);
+  let other = at;
+  while (pictures[other] && Math.abs(pictures[other]!.ticks - pictures[at]!.ticks) < Math.abs(distanceTicks))
+    other += step;
+  return pictures[other]?.picture;
+};
+
+export const joinScores = (parts: readonly ShotScores[]): ShotScores => ({
+  ticks: parts.flatMap(({ ticks }) => ticks),
+  change: parts.flatMap(({ change }) => change),
+  lasting: parts.flatMap(({ lasting }) => lasting),
+  dissolve: parts.flatMap(({ dissolve }) => dissolve),
+  blank: parts.flatMap(({ blank }) => blank),
+});

@@ -159,7 +159,7 @@ describe('a master of the source as it is', () => {
     expect(new URL(url).pathname.endsWith('/master.m4a')).toBe(true);
     const master = await download(url);
     const [made, original] = [readAudio(master), readAudio(await fixture('audio-only.m4a'))];
-    expect(made.channels[0]).toEqual(original.channels[0]);
+    expect(Buffer.from(made.channels[0]!.buffer).equals(Buffer.from(original.channels[0]!.buffer))).toBe(true);
   });
 
   test('does not normalise the sound', async () => {
