@@ -4,7 +4,8 @@ import { KinoraError } from '../lib/errors.js';
 import { furtherAudioRendition } from '../media/find-segment.js';
 import type { Job, JobContext, QueueWorker } from '../queue/queue.js';
 import { boundFailure } from './ingest/bound-failure.js';
-import { ingestOneTrack, removeUnusedFiles, type TrackIngestDeps } from './ingest/ingest-one-track.js';
+import { ingestOneTrack, removeUnusedFiles } from './ingest/ingest-one-track.js';
+import type { TrackIngestDeps } from './ingest/track-source.js';
 
 interface TrackPayload {
   readonly trackId: string;

@@ -7,11 +7,11 @@ import type { AudioFacts, SourceFacts } from '../../media/source-facts.js';
 import { mediaPriority } from '../../pool/media-pool.js';
 import { trackIndexKey, trackSourceKey } from '../../storage/keys.js';
 import { findProblem } from './find-problem.js';
-import { fetchTrackSource, type TrackIngest, type TrackIngestDeps } from './ingest-one-track.js';
 import { describeInputFile } from './input-file.js';
 import { measureGain } from './measure-gain.js';
 import { checkLimits, probeFile, refuse } from './probe-file.js';
 import { readIndex } from './read-index.js';
+import { fetchTrackSource, type TrackIngest, type TrackIngestDeps } from './track-source.js';
 
 /**
  * From the address of a file to a further audio track: the first sound of the file, cut like the asset and as long.

@@ -3,7 +3,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Row } from '../../db/schema.js';
 import { isKinoraError, KinoraError } from '../../lib/errors.js';
 import type { Plan } from '../../media/plan.js';
-import { ingestOneTrack, type TrackIngestDeps } from './ingest-one-track.js';
+import { ingestOneTrack } from './ingest-one-track.js';
+import type { TrackIngestDeps } from './track-source.js';
 
 /** The work on the tracks of the creation request that goes on beside the ingest of the main input. */
 export interface SideCars {

@@ -4,7 +4,7 @@ import { decodeText } from '../../media/decode-text.js';
 import { type Cue, parseSubtitles, trimCues, writeWebvtt } from '../../media/subtitles.js';
 import { readBlob } from '../../storage/blob-store.js';
 import { trackSourceKey, trackTextKey } from '../../storage/keys.js';
-import { fetchTrackSource, isCopied, type TrackIngest, type TrackIngestDeps } from './ingest-one-track.js';
+import { fetchTrackSource, isCopied, type TrackIngest, type TrackIngestDeps } from './track-source.js';
 
 /** Many times what the longest film has; reading that much keeps the process busy for a second. */
 const MAX_TEXT_BYTES = 10 * 2 ** 20;

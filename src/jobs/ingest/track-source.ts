@@ -1,0 +1,51 @@
+import type { SegmentProducer } from '../../cache/produce-segment.js';
+import type { SegmentStore } from '../../cache/segment-store.js';
+import type { Row } from '../../db/schema.js';
+import { COPIED_POSITION } from '../../domain/assets/copy-tracks.js';
+import type { TrackState } from '../../domain/tracks/track-state.js';
+import { KinoraError } from '../../lib/errors.js';
+import type { Plan } from '../../media/plan.js';
+import type { SourceFetcher } from '../../net/fetch-source.js';
+import type { MediaPool } from '../../pool/media-pool.js';
+import type { BlobStore } from '../../storage/blob-store.js';
+import { trackSourceKey } from '../../storage/keys.js';
+import type { Logger } from '../../telemetry/logger.js';
+
+export interface TrackIngestDeps {
+  readonly state: TrackState;
+  readonly blobs: BlobStore;
+  readonly fetcher: SourceFetcher;
+  readonly pool: MediaPool;
+  readonly producer: SegmentProducer;
+  readonly segments: SegmentStore;
+  /** A directory that media processes may write to. */
+  readonly temporaryDir: string;
+  readonly logger: Logger;
+}
+
+export interface TrackIngest {
+  readonly track: Row<'track'>;
+  /** Of the asset that the track belongs to; while that is still preparing, waits until there is one. */
+  readonly plan: () => Promise<Plan>;
+  readonly signal: AbortSignal;
+}
+
+/** Whether a clip has the track from the asset that it is cut from, which is its first input. */
+export const isCopied = (track: Row<'track'>): boolean => track.input_position === COPIED_POSITION;
+
+/** Stores the file of a track as `trackSourceKey`, unless an earlier run has. */
+export const fetchTrackSource = async (
+  { blobs, fetcher, state }: TrackIngestDeps,
+  track: Row<'track'>,
+  { signal, maxBytes }: { readonly signal: AbortSignal; readonly maxBytes?: number },
+): Promise<void> => {
+  const key = trackSourceKey(track.asset_id, track.id);
+  if (await blobs.stat(key)) return;
+  if (track.url === null) throw new KinoraError('internal_error', { details: { stage: 'the file of a track' } });
+  await fetcher.fetch(track.url, await blobs.resumeWrite(key), {
+    signal,
+    ...(maxBytes !== undefined && { maxBytes }),
+    ...(track.source_validator !== null && { validator: track.source_validator }),
+    onValidator: (validator) => state.saveValidator(track.id, validator),
+  });
+};
