@@ -1,12 +1,13 @@
 import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Booted, boot } from '../support/boot.js';
-import { createAsset, settled } from '../support/create-asset.js';
+import { api, createAsset, settled } from '../support/create-asset.js';
 import { fixture } from '../support/fixtures.js';
 import { memoryLogger } from '../support/memory-logger.js';
 import { playAll } from '../support/play.js';
 import { processesNaming } from '../support/server-process.js';
 import { type SlowOrigin, startSlowOrigin } from '../support/slow-origin.js';
+import { withTracks } from '../support/tracks.js';
 
 const INTERNAL = {
   type: 'internal_error',
@@ -68,6 +69,27 @@ describe('a file that takes the media process down', () => {
     const { id } = await create('hostile:video-segment:crash');
     const asset = await settled(server, id);
     expect(asset).toMatchObject({ status: 'ready' });
+    expect(Object.keys(await playAll(server.url, asset.playback_ids![0]!.id)).length).toBeGreaterThan(3);
+  });
+
+  it('errors its track alone, after a bounded number of tries, when it is further sound', async () => {
+    const bytes = await readFile(await fixture('h264-mp3.mkv'));
+    const dubs = ['probe:crash', 'audio-chunk:crash'].map((deed) => ({
+      url: origin.add(`dub-${deed.replace(':', '-')}.mkv`, Buffer.concat([bytes, Buffer.from(`hostile:${deed}`)])),
+      type: 'audio',
+      language_code: 'fr',
+    }));
+    const main = origin.add('main.mkv', bytes);
+    const { id } = await createAsset(server, { inputs: [{ url: main }, ...dubs], playback_policies: ['public'] });
+    const asset = await withTracks(server, await settled(server, id), 120_000);
+    expect(asset.status).toBe('ready');
+    const [, ...further] = asset.tracks!.filter(({ type }) => type === 'audio');
+    expect(further.map(({ status }) => status)).toEqual(['errored', 'errored']);
+    for (const track of further) {
+      const answer = await api(server, 'GET', `/system/v1/events?object_id=${track.id}`);
+      const { data } = (await answer.json()) as { data: { data: { error?: { type: string } } }[] };
+      expect(data[0]!.data.error?.type).toBe('internal_error');
+    }
     expect(Object.keys(await playAll(server.url, asset.playback_ids![0]!.id)).length).toBeGreaterThan(3);
   });
 });

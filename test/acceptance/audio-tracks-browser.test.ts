@@ -1,0 +1,119 @@
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type Booted, boot } from '../support/boot.js';
+import { startChromium, watch } from '../support/chromium.js';
+import { createAsset, serveFiles, settled } from '../support/create-asset.js';
+import { fixture } from '../support/fixtures.js';
+import type { Origin } from '../support/origin.js';
+import { withTracks } from '../support/tracks.js';
+
+let server: Booted;
+let files: Origin;
+let browser: Browser;
+beforeAll(async () => {
+  // Tones of 400 and 600 Hz beside one of 1,000 Hz.
+  files = await serveFiles([await fixture('long.mp4'), await fixture('loudness.wav')]);
+  server = await boot();
+  browser = await startChromium();
+});
+afterAll(async () => {
+  await browser?.close();
+  await server?.stop();
+  await files?.stop();
+});
+
+declare global {
+  interface Window {
+    // What the page's player brings; this test drives it itself.
+    Hls: new () => HlsPlayer;
+    hls: HlsPlayer;
+    /** Frequency of the loudest tone that is heard now. */
+    heard(): number;
+    /** Position of the video at each of its time updates. */
+    positions: number[];
+    waits: number;
+    /** Jumps, of the player too. */
+    seeks: number;
+  }
+}
+interface HlsPlayer {
+  audioTrack: number;
+  readonly audioTracks: readonly { readonly name: string; readonly lang?: string; readonly default: boolean }[];
+  loadSource(url: string): void;
+  attachMedia(video: HTMLVideoElement): void;
+}
+
+const start = (page: Page, source: string): Promise<void> =>
+  page.evaluate(async (address) => {
+    const video = document.querySelector('video')!;
+    video.hidden = false;
+    window.positions = [];
+    window.waits = 0;
+    window.seeks = 0;
+    const hls = new window.Hls();
+    window.hls = hls;
+    hls.loadSource(address);
+    hls.attachMedia(video);
+    const context = new AudioContext({ sampleRate: 48_000 });
+    const analyser = context.createAnalyser();
+    analyser.fftSize = 4096;
+    context.createMediaElementSource(video).connect(analyser).connect(context.destination);
+    const levels = new Float32Array(analyser.frequencyBinCount);
+    window.heard = () => {
+      analyser.getFloatFrequencyData(levels);
+      const loudest = levels.indexOf(Math.max(...levels));
+      return (loudest * 48_000) / 4096;
+    };
+    video.addEventListener('timeupdate', () => window.positions.push(video.currentTime));
+    await context.resume();
+    await video.play();
+    video.addEventListener('waiting', () => {
+      window.waits++;
+    });
+    video.addEventListener('seeking', () => {
+      window.seeks++;
+    });
+  }, source);
+
+const waitForTone = (page: Page, wanted: readonly number[]): Promise<unknown> =>
+  page.waitForFunction((tones) => tones.some((tone) => Math.abs(window.heard() - tone) < 25), wanted);
+
+test('another language is chosen while the video plays on', { timeout: 120_000 }, async () => {
+  const inputs = [
+    { url: `${files.url}/0`, name: 'Main' },
+    { url: `${files.url}/1`, type: 'audio', language_code: 'fr' },
+  ];
+  const { id } = await createAsset(server, { inputs, playback_policies: ['public'] });
+  const asset = await withTracks(server, await settled(server, id));
+  const page = await (await browser.newContext()).newPage();
+  // The page of an id that does not exist, whose own player stays away.
+  await page.goto(`${server.url}/${'x'.repeat(40)}`);
+  const watched = watch(page);
+  await start(page, `/${asset.playback_ids![0]!.id}.m3u8`);
+  await page.waitForFunction(() => document.querySelector('video')!.currentTime > 1);
+  const tracks = await page.evaluate(() =>
+    window.hls.audioTracks.map(({ name, lang, default: isDefault }) => [name, lang, isDefault]),
+  );
+  expect(tracks).toEqual([
+    ['Main', 'und', true],
+    ['French', 'fr', false],
+  ]);
+  await waitForTone(page, [400, 600]);
+  await page.evaluate(() => {
+    window.hls.audioTrack = 1;
+  });
+  await waitForTone(page, [1000]);
+  await page.evaluate(() => {
+    window.hls.audioTrack = 0;
+  });
+  await waitForTone(page, [400, 600]);
+  await page.waitForFunction(() => document.querySelector('video')!.ended, undefined, { timeout: 60_000 });
+  const { positions, waits, seeks } = await page.evaluate(() => ({
+    positions: window.positions,
+    waits: window.waits,
+    seeks: window.seeks,
+  }));
+  expect(positions).toEqual(positions.toSorted((a, b) => a - b));
+  expect({ waits, seeks }).toEqual({ waits: 0, seeks: 0 });
+  expect(watched.problems).toEqual([]);
+});
