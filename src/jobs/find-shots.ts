@@ -59,7 +59,7 @@ export const createShotsWorker = (deps: ShotsDeps): QueueWorker => ({
 });
 
 const searchShots = async (
-  { blobs, pool }: ShotsDeps,
+  { blobs, pool, logger }: ShotsDeps,
   { assetId, orderId }: ShotsOrder,
   asset: PlayableAsset,
   video: VideoPlan,
@@ -78,6 +78,7 @@ const searchShots = async (
       const job: ShotScoresJob = { ...part, source: { path: pictures.path, formatName: video.formatName }, threads: 1 };
       const scores = await pool.run(job, { priority: mediaPriority.background, signal });
       await blobs.put(key, Buffer.from(JSON.stringify(scores)));
+      logger.debug({ asset_id: assetId, part: found.length }, 'a part of the shots is read');
       found.push(scores);
     } finally {
       await pictures.release();
