@@ -118,3 +118,69 @@ test('whatever comes in, what goes out is WebVTT that reads back as the same cue
     { numRuns: 2000 },
   );
 });
+
+/** Whole milliseconds, in order, with words that mean nothing to either format. */
+const timedWords = fc
+  .array(
+    fc.record({
+      startMs: fc.integer({ min: 0, max: 40_000 }),
+      lengthMs: fc.integer({ min: 1, max: 20_000 }),
+      lines: fc.array(fc.stringMatching(/^[a-zé][a-zé ]{0,8}[a-zé]$/), { minLength: 1, maxLength: 3 }),
+    }),
+    { minLength: 1, maxLength: 12 },
+  )
+  .map((entries) => entries.sort((a, b) => a.startMs - b.startMs || a.lengthMs - b.lengthMs));
+
+test('SubRip reads the same with any line ends, marks and gaps', () => {
+  const time = (ms: number, comma: string): string =>
+    `00:${String(Math.floor(ms / 60_000)).padStart(2, '0')}:${String(Math.floor(ms / 1000) % 60).padStart(2, '0')}${comma}${String(ms % 1000).padStart(3, '0')}`;
+  const style = fc.record({
+    end: fc.constantFrom('\n', '\r\n', '\r'),
+    gap: fc.integer({ min: 0, max: 3 }),
+    comma: fc.constantFrom(',', '.'),
+    mark: fc.constantFrom('', '\uFEFF'),
+  });
+  fc.assert(
+    fc.property(timedWords, style, (entries, { end, gap, comma, mark }) => {
+      const blocks = entries.map(({ startMs, lengthMs, lines }, at) =>
+        [String(at + 1), `${time(startMs, comma)} --> ${time(startMs + lengthMs, comma)}`, ...lines, ''].join(end),
+      );
+      const parsed = parseSubtitles(mark + blocks.join(end.repeat(gap)));
+      expect(parsed?.format).toBe('srt');
+      expect(
+        parsed?.cues.map(({ startSeconds, endSeconds, text }) => [
+          Math.round(startSeconds * 1000),
+          Math.round(endSeconds * 1000),
+          text,
+        ]),
+      ).toEqual(entries.map(({ startMs, lengthMs, lines }) => [startMs, startMs + lengthMs, lines.join('\n')]));
+    }),
+    { numRuns: 300 },
+  );
+});
+
+test('segments hold every cue that they show and no other', () => {
+  const borders = fc.array(fc.integer({ min: 500, max: 8000 }), { minLength: 1, maxLength: 15 }).map((lengths) => {
+    let ms = 0;
+    return [0, ...lengths.map((length) => (ms += length))];
+  });
+  fc.assert(
+    fc.property(timedWords, borders, (entries, bordersMs) => {
+      const cues = entries.map(({ startMs, lengthMs }, at) => ({
+        startSeconds: startMs / 1000,
+        endSeconds: (startMs + lengthMs) / 1000,
+        settings: '',
+        text: String(at),
+      }));
+      bordersMs.slice(1).forEach((untilMs, at) => {
+        const fromMs = bordersMs[at]!;
+        const shown = parseSubtitles(webvttSegment(cues, fromMs / 1000, untilMs / 1000))?.cues ?? [];
+        const expected = entries.flatMap(({ startMs, lengthMs }, index) =>
+          startMs < untilMs && startMs + lengthMs > fromMs ? [String(index)] : [],
+        );
+        expect(shown.map(({ text }) => text)).toEqual(expected);
+      });
+    }),
+    { numRuns: 300 },
+  );
+});

@@ -6,7 +6,7 @@ import { startChromium, type Watched, watch } from '../support/chromium.js';
 import { createAsset, settled } from '../support/create-asset.js';
 import { fixture } from '../support/fixtures.js';
 import type { Origin } from '../support/origin.js';
-import { serveNamed } from '../support/text-origin.js';
+import { readCues, serveNamed } from '../support/text-origin.js';
 
 /** Segments are four seconds long. */
 const CUES = [
@@ -132,7 +132,9 @@ test('beside sound alone they are shown too', { timeout: 60_000 }, async () => {
 test('a token opens them', { timeout: 60_000 }, async () => {
   const mux = new Mux({ baseURL: server.url, tokenId: server.token.id, tokenSecret: server.token.secret });
   const { id: keyId, private_key: keySecret } = await mux.system.signingKeys.create();
-  const token = await mux.jwt.signPlaybackId(signedId, { keyId, keySecret: keySecret! });
+  const sign = (params: Record<string, string>) =>
+    mux.jwt.signPlaybackId(signedId, { keyId, keySecret: keySecret!, params });
+  const token = await sign({});
   await open(`${signedId}?token=${token}`);
   for (const seconds of [3.95, 12.05]) await expectTexts(seconds, textsAt(seconds));
   const texts = watched.requested.filter((url) => url.includes('/text-'));
@@ -141,4 +143,15 @@ test('a token opens them', { timeout: 60_000 }, async () => {
   expect(watched.problems).toEqual([]);
   const [segment] = texts.filter((url) => url.includes('.vtt'));
   expect((await fetch(segment!.replace(/\?.*/, ''))).status).toBe(403);
+
+  const trackId = /\/text-([^/]+)\//.exec(segment!)![1]!;
+  const file = `${server.url}/${signedId}/text/${trackId}.vtt`;
+  expect((await fetch(file)).status).toBe(403);
+  const whole = await fetch(`${file}?token=${token}`);
+  expect(whole.headers.get('cache-control')).toBe('private, max-age=3600');
+  expect(readCues(await whole.text())).toHaveLength(CUES.length);
+  // Who may see a part reads that part only, whatever the query says.
+  const part = await sign({ asset_start_time: '16' });
+  const answer = await fetch(`${file}?token=${part}&asset_start_time=0`);
+  expect(readCues(await answer.text())).toEqual([{ startSeconds: 3.5, endSeconds: 4, text: 'to the end' }]);
 });
