@@ -8,6 +8,7 @@ import { healthRoutes } from './ops/health.js';
 import { openApiRoutes } from './ops/openapi.js';
 import { welcomeRoute } from './ops/welcome.js';
 import { allowedMethods, isApiPath } from './plugins/api-paths.js';
+import { closeWaitingAnswers } from './plugins/close-waiting-answers.js';
 import { frameworkLogger } from './plugins/framework-logger.js';
 import { readJsonBody } from './plugins/json-body.js';
 import { measureRequests } from './plugins/measure-requests.js';
@@ -89,6 +90,7 @@ export const createApp = (deps: AppDeps): FastifyInstance => {
     throw new KinoraError('method_not_allowed');
   });
   limitReceiving(app, REQUEST_TIMEOUT_MS);
+  closeWaitingAnswers(app);
   answerExpectations(app, FILE_PREFIXES);
   readJsonBody(app);
 
