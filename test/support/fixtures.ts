@@ -218,6 +218,8 @@ const encoded = {
   },
   // For longer work: several segments of the usual length, and a top rung that can be copied.
   'long.mp4': { ...mp4, seconds: 20, muxerOptions: faststart, video: h264, audio: aac },
+  // Turned, so that its segments have to be encoded.
+  'longer.mp4': { ...mp4, seconds: 50, video: { ...h264, rotation: 180 }, audio: aac },
   'copy-1080p.mp4': {
     ...mp4,
     seconds: 10,

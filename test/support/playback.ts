@@ -97,6 +97,7 @@ export const startPlayback = async () => {
     /** Of the cache and the media processes; `requestLog` is that of the routes. */
     logger,
     requestLog: api.logger,
+    blobs,
     store,
     segments,
     pool,

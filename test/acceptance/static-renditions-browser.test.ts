@@ -1,0 +1,67 @@
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type Booted, boot } from '../support/boot.js';
+import { readPictures, startChromium, watch } from '../support/chromium.js';
+import { createAsset, serveFiles, type WireAsset } from '../support/create-asset.js';
+import { fixture } from '../support/fixtures.js';
+import type { Origin } from '../support/origin.js';
+import { filesOf, withFiles } from '../support/static-renditions.js';
+
+let server: Booted;
+let origin: Origin;
+let browser: Browser;
+let asset: WireAsset;
+beforeAll(async () => {
+  origin = await serveFiles([await fixture('longer.mp4')]);
+  server = await boot();
+  const created = await createAsset(server, {
+    inputs: [{ url: `${origin.url}/0` }],
+    playback_policies: ['public'],
+    static_renditions: [{ resolution: 'highest' }],
+  });
+  asset = await withFiles(server, created.id, 240_000);
+  browser = await startChromium();
+}, 300_000);
+afterAll(async () => {
+  await browser?.close();
+  await server?.stop();
+  await origin?.stop();
+});
+
+test('a browser plays a file as it is and seeks in it, without looking for its index', {
+  timeout: 120_000,
+}, async () => {
+  const address = `${server.url}/${asset.playback_ids![0]!.id}/highest.mp4`;
+  const page = await browser.newPage();
+  const watched = watch(page);
+  const ranges: string[] = [];
+  page.on('request', async (request) => {
+    if (request.url() === address) ranges.push((await request.allHeaders()).range ?? 'whole');
+  });
+  await page.setContent(`<video src="${address}" crossorigin="anonymous" muted></video>`);
+  await page.waitForFunction(() => document.querySelector('video')!.readyState >= 3);
+  // One request brought the index and the first pictures.
+  expect(ranges).toEqual(['bytes=0-']);
+  expect(await page.evaluate(() => document.querySelector('video')!.duration)).toBeCloseTo(asset.duration!, 1);
+
+  await readPictures(page);
+  await page.evaluate(() => document.querySelector('video')!.play());
+  await page.waitForFunction(() => document.querySelector('video')!.currentTime > 1);
+  await page.evaluate(() => {
+    document.querySelector('video')!.currentTime = 41.5;
+  });
+  await page.waitForFunction(() => document.querySelector('video')!.currentTime > 42.5);
+  const pictures = await page.evaluate(() => window.pictures);
+  expect(pictures.some(({ mediaSeconds }) => mediaSeconds < 2)).toBe(true);
+  expect(pictures.some(({ mediaSeconds }) => mediaSeconds > 41)).toBe(true);
+  for (const { mediaSeconds, counter } of pictures) expect(Math.abs(counter - mediaSeconds * 30)).toBeLessThan(1);
+  const { width, height } = filesOf(asset)[0]!;
+  expect(
+    await page.evaluate(() => [
+      document.querySelector('video')!.videoWidth,
+      document.querySelector('video')!.videoHeight,
+    ]),
+  ).toEqual([width, height]);
+  expect(watched.problems).toEqual([]);
+  await page.close();
+});
