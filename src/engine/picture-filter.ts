@@ -27,6 +27,12 @@ const BEFORE_ALL = -1_000_000_000n;
 
 const TURNS = { 0: [], 90: ['transpose=clock'], 180: ['hflip', 'vflip'], 270: ['transpose=cclock'] } as const;
 
+/**
+ * What full signal means, in tens of cd/m2: 10,000 of PQ, 1,000 of HLG. A curve for less turns what is brighter darker again
+ * (`bt2390`) or cuts it off.
+ */
+const PEAKS = { pq: 1000, hlg: 100 } as const;
+
 const known = (names: Readonly<Record<number, string>>, name: string): string | undefined =>
   Object.values(names).includes(name) ? name : undefined;
 
@@ -57,7 +63,7 @@ const describeChain = ({ picture, crop, width, height }: PictureFilterSettings, 
     ...(picture.toneMap
       ? [
           `scale=${size}:flags=bicubic`,
-          'tonemapx=tonemap=bt2390:desat=0:peak=100:t=bt709:m=bt709:p=bt709:format=yuv420p',
+          `tonemapx=tonemap=mobius:desat=0:peak=${PEAKS[picture.toneMap]}:t=bt709:m=bt709:p=bt709:format=yuv420p`,
         ]
       : [`scale=${size}:flags=bicubic:out_color_matrix=bt709:out_range=tv`]),
     ...TURNS[picture.rotation],

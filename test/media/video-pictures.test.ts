@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Frame } from 'node-av/lib';
+import { AV_PIX_FMT_YUV420P10LE } from 'node-av/constants';
+import { Frame } from 'node-av/lib';
 import { describe, expect, test } from 'vitest';
 import { filterRange } from '#kinora/engine/filter-range.js';
 import { PictureFilter } from '#kinora/engine/picture-filter.js';
@@ -154,6 +155,50 @@ describe('HDR becomes SDR', () => {
     },
     60_000,
   );
+});
+
+/** Luma of a grey ramp from black to full signal, 0 to 100 % in 64 steps, after tone mapping. */
+const mapRamp = (toneMap: 'pq' | 'hlg'): number[] => {
+  const [width, height] = [128, 64];
+  const ramp = Buffer.alloc(width * height * 3);
+  for (let at = 0; at < (width * height * 3) / 2; at += 1) {
+    const step = Math.floor((at % width) / 2);
+    ramp.writeUInt16LE(at < width * height ? 64 + Math.round((876 * step) / 63) : 512, at * 2);
+  }
+  const timeBase = { num: 1, den: 30 };
+  const frame = Frame.fromVideoBuffer(ramp, { width, height, format: AV_PIX_FMT_YUV420P10LE, timeBase });
+  const colour = { primaries: '', transfer: '', matrix: '', range: '' };
+  const picture = { deinterlace: false, toneMap, colour, rotation: 0, flipHorizontal: false, testMark: false } as const;
+  const luma: number[] = [];
+  const filter = new PictureFilter({ picture, crop: undefined, width, height, timeBase, threads: 1 }, (result) => {
+    const row = result.toBuffer().subarray(32 * width, 33 * width);
+    for (let step = 0; step < 64; step += 1) luma.push(row[step * 2]!);
+  });
+  try {
+    filter.push(frame, 0);
+    filter.flush();
+  } finally {
+    filter.close();
+    frame.free();
+  }
+  return luma;
+};
+
+test.each(['pq', 'hlg'] as const)('what is brighter in %s is never darker in SDR', (toneMap) => {
+  const luma = mapRamp(toneMap);
+  expect(luma).toHaveLength(64);
+  expect(luma[0]).toBe(16);
+  luma.forEach((value, step) => {
+    if (step > 0) expect(value, `step ${step}`).toBeGreaterThanOrEqual(luma[step - 1]!);
+  });
+  // Light twice as bright as white still shows detail: it has not reached full white yet.
+  expect(luma.at(-1)).toBeGreaterThan(228);
+  expect(luma[Math.round(63 * 0.66)]).toBeLessThan(225);
+});
+
+test('HLG keeps the lower half of its signal, as displays without HDR show it', () => {
+  const luma = mapRamp('hlg');
+  for (let step = 0; step < 32; step += 1) expect(Math.abs(luma[step]! - (16 + (219 * step) / 63))).toBeLessThan(3);
 });
 
 test('test assets carry a mark in the bottom right corner, and only there', async () => {
