@@ -11,6 +11,19 @@ export type Resolve = (hostname: string) => Promise<readonly ResolvedAddress[]>;
 
 const resolveBySystem: Resolve = (hostname) => systemLookup(hostname, { all: true });
 
+/**
+ * Asks for a name once at a time, whoever waits for it. The system's resolution blocks one of very few threads, and names
+ * whose servers are silent for long, so that many questions for one such name would keep those for all others waiting.
+ */
+export const shareLookups = (resolve: Resolve = resolveBySystem): Resolve => {
+  const running = new Map<string, ReturnType<Resolve>>();
+  return (hostname) => {
+    const lookup = running.get(hostname) ?? resolve(hostname).finally(() => running.delete(hostname));
+    running.set(hostname, lookup);
+    return lookup;
+  };
+};
+
 /** The addresses of a URL's host: a literal one as it stands, a name by resolution. Ends when `signal` does. */
 export const resolveHost = async (
   url: URL,

@@ -2,7 +2,7 @@ import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import type { LookupFunction } from 'node:net';
 import { createAddressPolicy } from './address.js';
-import { pinnedLookup, type Resolve, resolveHost } from './resolve-host.js';
+import { pinnedLookup, type Resolve, resolveHost, shareLookups } from './resolve-host.js';
 import type { WebhookAnswer, WebhookMessage, WebhookSender } from './send-webhook.js';
 
 export interface WebhookSenderOptions {
@@ -59,7 +59,9 @@ const readStart = async (response: IncomingMessage): Promise<string> => {
   return storable(Buffer.concat(chunks).subarray(0, KEPT_BODY_BYTES));
 };
 
-export const createWebhookSender = ({ allowPrivate, resolve }: WebhookSenderOptions): WebhookSender => {
+export const createWebhookSender = (options: WebhookSenderOptions): WebhookSender => {
+  const { allowPrivate } = options;
+  const resolve = shareLookups(options.resolve);
   const isAllowed = createAddressPolicy(allowPrivate);
   const agents = { 'http:': new HttpAgent(KEEP_ALIVE), 'https:': new HttpsAgent(KEEP_ALIVE) };
 

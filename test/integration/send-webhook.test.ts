@@ -257,6 +257,30 @@ describe('the address of a webhook', () => {
     expect(requests).toEqual([]);
   });
 
+  it('whose name is not resolved yet is asked for once, however many events wait for it', async () => {
+    const { port, requests } = await inside();
+    const asked: string[] = [];
+    let answer = (_: { address: string; family: number }[]) => {};
+    const slow = sender({
+      resolve: (name) => {
+        asked.push(name);
+        return name === 'fast.example.org'
+          ? Promise.resolve([{ address: '127.0.0.1', family: 4 }])
+          : new Promise((resolve) => {
+              answer = resolve;
+            });
+      },
+    });
+    const waiting = Array.from({ length: 8 }, () => slow.send(`http://slow.example.org:${port}/`, message));
+    expect(await slow.send(`http://fast.example.org:${port}/`, message)).toMatchObject({ status: 200 });
+    answer([{ address: '127.0.0.1', family: 4 }]);
+    expect((await Promise.all(waiting)).map(({ status }) => status)).toEqual(Array(8).fill(200));
+    expect(asked).toEqual(['slow.example.org', 'fast.example.org']);
+    expect(requests).toHaveLength(9);
+    await slow.send(`http://fast.example.org:${port}/`, message);
+    expect(asked).toHaveLength(3);
+  });
+
   it('is the one that was judged: the connection asks no second time', async () => {
     const { port, requests } = await inside();
     let asked = 0;
