@@ -280,3 +280,47 @@ describe('GET /system/v1/events', () => {
     await expectError(await api.call('GET', `${EVENTS}${query}`), 400, 'invalid_parameters', [message]);
   });
 });
+
+describe('webhooks with deliveries', () => {
+  it('list their deliveries newest first, by page and cursor', async () => {
+    const { id } = await create(ADDRESS);
+    const inputs = 'https://media.example.org/walk.mp4';
+    const assets: string[] = [];
+    for (let n = 0; n < 5; n++)
+      assets.unshift((await (await api.call('POST', '/video/v1/assets', { inputs })).json()).data.id);
+    const deliveries = async (query = '') => (await api.call('GET', `${WEBHOOKS}/${id}/deliveries${query}`)).json();
+    const objectsOf = (page: { data: { event: { object: { id: string } } }[] }) =>
+      page.data.map(({ event }) => event.object.id);
+    const all = await deliveries();
+    expect([objectsOf(all), all.next_cursor]).toEqual([assets, null]);
+    expect(all.data[0]).toMatchObject({
+      webhook_id: id,
+      event: { type: 'video.asset.created', object: { type: 'asset' } },
+      state: 'pending',
+      next_attempt_at: expect.stringMatching(/\.\d{6}Z$/),
+      attempts: [],
+    });
+    expect(await (await api.call('GET', `${WEBHOOKS}/${id}/deliveries/${all.data[0].id}`)).json()).toEqual({
+      data: all.data[0],
+    });
+    expect(objectsOf(await deliveries('?limit=2&page=3'))).toEqual(assets.slice(4));
+    expect(await deliveries('?limit=2&page=4')).toEqual({ data: [], next_cursor: null });
+    const seen: string[] = [];
+    for (let cursor: string | null = ''; cursor !== null; ) {
+      const page: Awaited<ReturnType<typeof deliveries>> = await deliveries(`?limit=2${cursor && `&cursor=${cursor}`}`);
+      seen.push(...objectsOf(page));
+      cursor = page.next_cursor;
+      // Written meanwhile: pages that follow a cursor stay as they are.
+      if (seen.length === 2) await api.call('POST', '/video/v1/assets', { inputs });
+    }
+    expect(seen).toEqual(assets);
+    for (const [query, message] of [
+      ['?limit=0', 'limit must be a positive integer'],
+      ['?page=0', 'page must be a positive integer'],
+      ['?cursor=!', 'cursor is invalid'],
+    ] as const) {
+      const answer = await api.call('GET', `${WEBHOOKS}/${id}/deliveries${query}`);
+      await expectError(answer, 400, 'invalid_parameters', [message]);
+    }
+  });
+});
