@@ -4,7 +4,8 @@ import { type Browser, chromium, type Page } from 'playwright-core';
 
 const candidates = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
 
-export const startChromium = (): Promise<Browser> => {
+/** @param further arguments */
+export const startChromium = (further: readonly string[] = []): Promise<Browser> => {
   const executablePath = process.env.CHROMIUM_PATH ?? candidates.find((path) => existsSync(path));
   if (executablePath === undefined) throw new Error('Chromium is not installed; set CHROMIUM_PATH');
   return chromium.launch({
@@ -19,6 +20,7 @@ export const startChromium = (): Promise<Browser> => {
       '--disable-component-update',
       '--disable-sync',
       '--autoplay-policy=no-user-gesture-required',
+      ...further,
     ],
   });
 };
@@ -62,8 +64,7 @@ declare global {
 
 /** Reads the painted counter of every picture that the page's video shows from now on, and counts stalls. */
 export const readPictures = (page: Page): Promise<void> =>
-  page.evaluate(() => {
-    const video = document.querySelector('video')!;
+  page.locator('video').evaluate((video: HTMLVideoElement) => {
     const canvas = document.createElement('canvas');
     window.pictures = [];
     window.stalls = 0;
