@@ -1,11 +1,10 @@
-import type { ShotScores } from './shot-scores.js';
+import { NEAR_SECONDS, type ShotScores } from './shot-scores.js';
 
 const MIN_SHOT_SECONDS = 0.5;
 /** A change below this is never a cut. */
 const LEAST_CUT = 0.08;
 /** A cut stands out from the changes around it so many times; what moves changes all the time. */
 const CUT_FACTOR = 3;
-const AROUND_SECONDS = 0.4;
 
 /** Where a shot may begin. */
 interface Candidate {
@@ -28,7 +27,7 @@ export const findShots = (scores: ShotScores, timescale: number, endTicks: numbe
 };
 
 const findCuts = ({ ticks, change, lasting }: ShotScores, timescale: number): Candidate[] => {
-  const around = AROUND_SECONDS * timescale;
+  const around = NEAR_SECONDS * timescale;
   return lasting.flatMap((strength, at) => {
     if (strength < LEAST_CUT) return [];
     let sum = 0;

@@ -1,6 +1,6 @@
 import { changeBetween, isBlank, likeness, mixtureError, type SmallPicture } from './picture-change.js';
 
-/** What tells shots apart, a number for each picture, in the order of time. */
+/** What tells shots apart, a number for each picture that may matter, in the order of time. */
 export interface ShotScores {
   /** Timeline ticks. */
   readonly ticks: readonly number[];
@@ -20,7 +20,9 @@ export interface TimedPicture {
 }
 
 /** Around a picture, seconds that have to be known to judge it. */
-export const SCORE_MARGIN_SECONDS = 1.25;
+export const SCORE_MARGIN_SECONDS = 1.75;
+/** A cut is compared with the changes so near to it. */
+export const NEAR_SECONDS = 0.4;
 
 const FLASH_SECONDS = 0.25;
 const MAX_FLASH_PICTURES = 16;
@@ -35,11 +37,40 @@ const MAX_DISSOLVE_LIKENESS = 0.6;
 const MAX_CUT_LIKENESS = 0.9;
 const MIN_CONTRAST_RATIO = 0.35;
 
-/** Judges the pictures of [startTicks, endTicks); those around them are needed as far as there are any. */
-export const scorePictures = (
-  pictures: readonly TimedPicture[],
-  { startTicks, endTicks, timescale }: { startTicks: number; endTicks: number; timescale: number },
-): ShotScores => {
+interface Part {
+  readonly startTicks: number;
+  readonly endTicks: number;
+  readonly timescale: number;
+}
+
+/**
+ * Judges the pictures of [startTicks, endTicks); those around them are needed as far as there are any. Pictures that are near
+ * nothing of interest are left out: hours have a million of them.
+ */
+export const scorePictures = (pictures: readonly TimedPicture[], part: Part): ShotScores => {
+  const { startTicks, endTicks, timescale } = part;
+  const nearTicks = NEAR_SECONDS * timescale;
+  const whole = scoreAll(pictures, { startTicks: startTicks - nearTicks, endTicks: endTicks + nearTicks, timescale });
+  const interesting = whole.ticks.filter(
+    (_, at) => whole.lasting[at]! > 0 || whole.dissolve[at]! > 0 || whole.blank[at] === 1,
+  );
+  let next = 0;
+  const kept: number[] = [];
+  whole.ticks.forEach((ticks, at) => {
+    while (interesting[next]! < ticks - nearTicks) next += 1;
+    if (ticks >= startTicks && ticks < endTicks && interesting[next]! <= ticks + nearTicks) kept.push(at);
+  });
+  const column = (values: readonly number[]): number[] => kept.map((at) => values[at]!);
+  return {
+    ticks: column(whole.ticks),
+    change: column(whole.change),
+    lasting: column(whole.lasting),
+    dissolve: column(whole.dissolve),
+    blank: column(whole.blank),
+  };
+};
+
+const scoreAll = (pictures: readonly TimedPicture[], { startTicks, endTicks, timescale }: Part): ShotScores => {
   const scores = { ticks: [], change: [], lasting: [], dissolve: [], blank: [] } as Record<keyof ShotScores, number[]>;
   pictures.forEach(({ ticks, picture }, at) => {
     if (ticks < startTicks || ticks >= endTicks) return;
