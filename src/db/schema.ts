@@ -108,6 +108,7 @@ export interface Schema {
     source_track_id: string;
     crashes: Generated<number>;
     facts: JSONColumnType<object> | null;
+    joined: Generated<boolean>;
     zero_seconds: number | null;
     plan: JSONColumnType<object> | null;
   };

@@ -19,7 +19,7 @@ import type { SourceFetcher } from '../net/fetch-source.js';
 import { type MediaPool, mediaPriority } from '../pool/media-pool.js';
 import type { Job, JobContext, QueueWorker } from '../queue/queue.js';
 import type { BlobStore } from '../storage/blob-store.js';
-import { indexKey, joinedKey, sourceKey } from '../storage/keys.js';
+import { indexKey, joinedIndexKey, joinedKey, sourceKey } from '../storage/keys.js';
 import type { Logger } from '../telemetry/logger.js';
 import { boundFailure } from './ingest/bound-failure.js';
 import { makeClipPlan } from './ingest/clip-plan.js';
@@ -247,7 +247,8 @@ const makePlan = async (
   if (!index.discontinuous || !isMpegStreamFormat(facts.formatName))
     return { plan: await planFile(deps, input, index, signal, knownProblem), facts };
   const probeJoined = (file: string) => probeFile(deps, file, { signal });
-  return withJoinedRecordings(deps, input, probeJoined, signal, async (joined) => {
+  const joinable = { path, facts, joined: { key: joinedKey(assetId), indexKey: joinedIndexKey(assetId) } };
+  return withJoinedRecordings(deps, joinable, probeJoined, signal, async (joined) => {
     if (!joined) return { plan: await planFile(deps, input, index, signal, knownProblem), facts };
     const { formatName } = facts;
     await deps.state.saveFacts(assetId, joined.facts, describeInputFile({ ...joined.facts, formatName }));

@@ -16,6 +16,11 @@ export const trackSourceKey = (assetId: string, trackId: string): string =>
   `assets/${assetId}/tracks/${trackId}/source`;
 export const trackIndexKey = (assetId: string, trackId: string): string =>
   `assets/${assetId}/tracks/${trackId}/index.bin`;
+/** A copy of an MPEG stream with its recordings laid end to end. */
+export const trackJoinedKey = (assetId: string, trackId: string): string =>
+  `assets/${assetId}/tracks/${trackId}/joined.ts`;
+export const trackJoinedIndexKey = (assetId: string, trackId: string): string =>
+  `assets/${assetId}/tracks/${trackId}/joined-index.bin`;
 /** Everything of one track, for deletion. */
 export const trackPrefix = (assetId: string, trackId: string): string => `assets/${assetId}/tracks/${trackId}`;
 /** A text track as viewers get it: WebVTT. */

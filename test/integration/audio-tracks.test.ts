@@ -4,9 +4,11 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { type Booted, boot } from '../support/boot.js';
 import { api, createAsset, serveFiles, settled, type WireAsset } from '../support/create-asset.js';
 import { type EncodedName, fixture } from '../support/fixtures.js';
+import { measureTone, readAudio } from '../support/measure.js';
 import type { Origin } from '../support/origin.js';
 import { type PlayedRendition, playRendition, playThrough, readMultivariant } from '../support/play-through.js';
 import { checkPlaylists, checkSound, durationOf } from '../support/playback-checks.js';
+import { inSeconds, signToken } from '../support/playback-token.js';
 import { readSourceTruth } from '../support/source-truth.js';
 import { withTracks } from '../support/tracks.js';
 
@@ -19,7 +21,7 @@ const FILES = [
   'video-only.mp4',
   'audio-only.mp3',
   'audio-late.mkv',
-  'h264-aac.ts',
+  'ts-joined.ts',
 ] as const;
 
 let server: Booted;
@@ -82,7 +84,9 @@ describe('further sound of the creation request', () => {
     const dubs = ['audio-only.flac', 'long-audio.mkv', 'h264-aac-5.1.mp4', 'h264-aac-44100-mono.mp4'] as const;
     const languages = ['fr', 'es', 'pt-BR', 'fr'];
     const inputs = dubs.map((name, index) => ({ url: url(name), type: 'audio', language_code: languages[index] }));
-    asset = await create([{ url: url('long.mp4'), language_code: 'en' }, ...inputs]);
+    asset = await create([{ url: url('long.mp4'), language_code: 'en' }, ...inputs], {
+      playback_policies: ['public', 'signed'],
+    });
   });
 
   test('is listed after the primary track, named by its language', () => {
@@ -140,6 +144,30 @@ describe('further sound of the creation request', () => {
     const sound = await playSound(asset, 'Portuguese (Brazil)');
     expect(sound.segments).toHaveLength(5);
     expect(durationOf(sound)).toBeCloseTo(20, 1);
+  });
+
+  test('follows an instant clip', async () => {
+    const { audioGroup } = await readMultivariant(`${playlist(asset)}?asset_start_time=5&asset_end_time=11`);
+    const french = audioGroup.find(({ attributes }) => attributes.NAME === 'French')!;
+    const { segments } = await playRendition(french);
+    expect(segments.map(({ url: address }) => /\/(\d+)\.m4s/.exec(address)![1])).toEqual(['1', '2']);
+  });
+
+  test('opens by the signature of its own address alone', async () => {
+    const key = await api(server, 'POST', '/system/v1/signing-keys');
+    const { id, private_key: keySecret } = ((await key.json()) as { data: Record<string, string> }).data;
+    const playback = asset.playback_ids![1]!;
+    const claims = { kid: id, sub: playback.id, aud: 'v', exp: inSeconds(600) };
+    const token = signToken({ keyId: id!, keySecret: keySecret! }, claims);
+    const { audioGroup } = await readMultivariant(`${server.url}/${playback.id}.m3u8?token=${token}`);
+    const [french, spanish] = ['French', 'Spanish'].map(
+      (name) => audioGroup.find(({ attributes }) => attributes.NAME === name)!.url,
+    );
+    const { segments } = await playRendition({ attributes: {}, url: french! }, (segment) => segment === 0);
+    expect(segments[0]!.samples.length).toBeGreaterThan(100);
+    const foreign = new URL(french!);
+    foreign.search = new URL(spanish!).search;
+    for (const refused of [foreign.href, french!.split('?')[0]!]) expect((await fetch(refused)).status).toBe(403);
   });
 
   test('is in the list of events beside the asset, and in its input info', async () => {
@@ -240,6 +268,22 @@ describe('sound that is added later', () => {
     checkPlaylists({ ...played, audio: italian }, both);
     await checkInPhase(italian, 'h264-aac-44100-mono.mp4', { channels: 1 });
   });
+});
+
+test('recordings in one file are heard one after the other', async () => {
+  const asset = await create([
+    { url: url('long.mp4') },
+    { url: url('ts-joined.ts'), type: 'audio', language_code: 'fi' },
+  ]);
+  expect(soundsOf(asset)[1]).toMatchObject({ name: 'Finnish', status: 'ready' });
+  const { init, segments } = await playSound(asset, 'Finnish');
+  const { channels, sampleRate } = readAudio([init, ...segments.map(({ bytes }) => bytes)]);
+  const levelAt = (seconds: number): number =>
+    measureTone(channels[0]!, sampleRate, 400, Math.round(seconds * sampleRate), sampleRate / 10).amplitude;
+  // Six seconds, then five, then nothing.
+  for (const seconds of [0.5, 3.5, 5.5, 6.5, 8.5, 10.5])
+    expect(levelAt(seconds), `at ${seconds}`).toBeGreaterThan(0.15);
+  for (const seconds of [11.5, 15]) expect(levelAt(seconds), `at ${seconds}`).toBeLessThan(0.01);
 });
 
 describe('a file that is no use', () => {

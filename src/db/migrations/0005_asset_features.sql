@@ -46,6 +46,8 @@ create table track_media (
   source_track_id text not null,
   crashes integer not null default 0,
   facts jsonb,
+  -- The sound is read from the copy of the file in which its recordings are laid end to end.
+  joined boolean not null default false,
   -- Of a clip: the file's time, in seconds, that is zero on the timeline of the asset that the clip is cut from.
   zero_seconds double precision,
   -- How the sound is cut (`media/plan.ts` AudioPlan); present when the track is ready.

@@ -34,11 +34,11 @@ export const findFurtherAudio = (
   db: Queryable,
   assetId: string,
   trackId: string,
-): Promise<Pick<Row<'track_media'>, 'source_asset_id' | 'source_track_id' | 'plan'> | undefined> =>
+): Promise<Pick<Row<'track_media'>, 'source_asset_id' | 'source_track_id' | 'joined' | 'plan'> | undefined> =>
   db
     .selectFrom('track')
     .innerJoin('track_media', 'track_media.track_id', 'track.id')
-    .select(['track_media.source_asset_id', 'track_media.source_track_id', 'track_media.plan'])
+    .select(['track_media.source_asset_id', 'track_media.source_track_id', 'track_media.joined', 'track_media.plan'])
     .where('track.id', '=', trackId)
     .where('track.asset_id', '=', assetId)
     .where('track.status', '=', 'ready')

@@ -26,10 +26,10 @@ export const saveTrackFacts = async (db: Queryable, trackId: string, facts: obje
 };
 
 /** How the sound is cut; when the track becomes ready. */
-export const saveTrackPlan = async (tx: Transaction, trackId: string, plan: object): Promise<void> => {
+export const saveTrackPlan = async (tx: Transaction, trackId: string, plan: object, joined: boolean): Promise<void> => {
   await tx
     .updateTable('track_media')
-    .set({ plan: JSON.stringify(plan) })
+    .set({ plan: JSON.stringify(plan), joined })
     .where('track_id', '=', trackId)
     .execute();
 };

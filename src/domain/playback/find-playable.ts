@@ -10,7 +10,7 @@ import type { Clock } from '../../lib/clock.js';
 import { isId } from '../../lib/ids.js';
 import { type FurtherAudio, type FurtherRenditions, furtherAudioTrack } from '../../media/find-segment.js';
 import type { AudioPlan, Plan } from '../../media/plan.js';
-import { trackSourceKey } from '../../storage/keys.js';
+import { trackJoinedKey, trackSourceKey } from '../../storage/keys.js';
 
 /** What a playback id leads to. */
 export interface Playable {
@@ -103,7 +103,8 @@ export const createPlayableFinder = (database: Database, clock: Clock): Playable
     if (known) return known.assetId === assetId ? known : undefined;
     const row = isId(trackId) ? await findFurtherAudio(db, assetId, trackId) : undefined;
     if (!row?.plan) return undefined;
-    const sourceKey = trackSourceKey(row.source_asset_id, row.source_track_id);
+    const keyOf = row.joined ? trackJoinedKey : trackSourceKey;
+    const sourceKey = keyOf(row.source_asset_id, row.source_track_id);
     const found = { assetId, audio: row.plan as AudioPlan, sourceKey };
     putNewest(furtherAudio, trackId, found, MAX_FURTHER_AUDIO);
     return found;

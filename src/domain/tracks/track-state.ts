@@ -30,6 +30,8 @@ export interface ReadyAudio {
   readonly maxChannels: number;
   readonly maxChannelLayout: string;
   readonly plan: AudioPlan;
+  /** It is read from the copy with the recordings laid end to end. */
+  readonly joined: boolean;
   /** The asset has no sound of its own: the first track that is ready is what plays. */
   readonly isSilentAsset: boolean;
 }
@@ -155,9 +157,9 @@ const publishAudio = async (
   tx: Transaction,
   asset: Row<'asset'>,
   track: Row<'track'>,
-  { plan, isSilentAsset }: ReadyAudio,
+  { plan, joined, isSilentAsset }: ReadyAudio,
 ): Promise<Row<'track'>> => {
-  await saveTrackPlan(tx, track.id, plan);
+  await saveTrackPlan(tx, track.id, plan, joined);
   if (!isSilentAsset) return track;
   // Two tracks may become ready at the same time.
   await lockAssetForUpdate(tx, asset.environment_id, asset.id);

@@ -2,12 +2,15 @@ import type { TrackMedia } from '../../domain/tracks/track-state.js';
 import { clipStartSeconds } from '../../media/clip.js';
 import { furtherAudioRendition } from '../../media/find-segment.js';
 import { planFurtherAudio } from '../../media/further-audio.js';
+import { isMpegStreamFormat } from '../../media/pictures.js';
 import type { AudioPlan, Gain, Plan } from '../../media/plan.js';
-import type { AudioFacts, SourceFacts } from '../../media/source-facts.js';
+import type { SourceFacts } from '../../media/source-facts.js';
+import type { SourceIndex } from '../../media/source-index.js';
 import { mediaPriority } from '../../pool/media-pool.js';
-import { trackIndexKey, trackSourceKey } from '../../storage/keys.js';
+import { trackIndexKey, trackJoinedIndexKey, trackJoinedKey, trackSourceKey } from '../../storage/keys.js';
 import { findProblem } from './find-problem.js';
 import { describeInputFile } from './input-file.js';
+import { withJoinedRecordings } from './join-recordings.js';
 import { measureGain } from './measure-gain.js';
 import { checkLimits, probeFile, refuse } from './probe-file.js';
 import { readIndex } from './read-index.js';
@@ -22,30 +25,66 @@ export const ingestAudioTrack = async (deps: TrackIngestDeps, ingest: TrackInges
   const media = await deps.state.findMedia(track);
   if (!media) return;
   if (!media.copied) await fetchTrackSource(deps, track, { signal });
-  const sourceKey = trackSourceKey(media.sourceAssetId, media.sourceTrackId);
-  const source = await deps.blobs.openLocal(sourceKey);
-  try {
-    const facts = media.facts ?? (await probe(deps, ingest, source.path));
-    checkLimits(facts);
-    const sound = facts.audio[0] ?? refuse('The input file does not contain any audio.');
-    const { asset, audio } = await planSound(deps, ingest, { media, path: source.path, facts });
+  await withSound(deps, ingest, media, async (sound) => {
+    const { asset, audio } = await planSound(deps, ingest, media, sound);
     const rendition = furtherAudioRendition(track.id);
-    await deps.producer.warm(
-      { id: track.asset_id, plan: asset, further: { audio: new Map([[rendition, { audio, sourceKey }]]) } },
-      { signal, priority: mediaPriority.warmUp },
-      [rendition],
-    );
+    const further = { audio: new Map([[rendition, { audio, sourceKey: sound.key }]]) };
+    await deps.producer.warm({ id: track.asset_id, plan: asset, further }, { signal, priority: mediaPriority.warmUp }, [
+      rendition,
+    ]);
     const completed = await deps.state.complete(track.id, {
-      ...describeSound(sound, audio, asset),
+      ...describeSound(sound.facts, audio, asset),
       plan: audio,
+      joined: sound.joined,
       isSilentAsset: asset.audio === undefined,
     });
     if (!completed) await deps.segments.removeRendition(track.asset_id, rendition);
     deps.logger.info({ track_id: track.id, mode: audio.mode }, 'a further audio track is ready');
+  });
+};
+
+/** The file that sound is read from, while it may be read. */
+interface OpenSound {
+  readonly key: string;
+  readonly path: string;
+  readonly facts: SourceFacts;
+  readonly index: SourceIndex;
+  /** It is the copy with the recordings laid end to end. */
+  readonly joined: boolean;
+}
+
+const withSound = async (
+  deps: TrackIngestDeps,
+  ingest: TrackIngest,
+  { sourceAssetId, sourceTrackId, facts: known }: TrackMedia,
+  use: (sound: OpenSound) => Promise<void>,
+): Promise<void> => {
+  const { signal } = ingest;
+  const key = trackSourceKey(sourceAssetId, sourceTrackId);
+  const source = await deps.blobs.openLocal(key);
+  try {
+    const { path } = source;
+    const facts = known ?? (await probe(deps, ingest, path));
+    checkLimits(facts);
+    if (facts.audio.length === 0) refuse('The input file does not contain any audio.');
+    const index = await readIndex(deps, trackIndexKey(sourceAssetId, sourceTrackId), path, facts, signal);
+    const asItIs = { key, path, facts, index, joined: false };
+    if (!index.discontinuous || !isMpegStreamFormat(facts.formatName)) return await use(asItIs);
+    const joined = {
+      key: trackJoinedKey(sourceAssetId, sourceTrackId),
+      indexKey: trackJoinedIndexKey(sourceAssetId, sourceTrackId),
+    };
+    const joinable = { path, facts: withoutPictures(facts), joined };
+    const probeJoined = (file: string) => probeFile(deps, file, { signal });
+    await withJoinedRecordings(deps, joinable, probeJoined, signal, (copy) =>
+      use(copy ? { ...copy, key: joined.key, joined: true } : asItIs),
+    );
   } finally {
     await source.release();
   }
 };
+
+const withoutPictures = ({ video: _video, ...sound }: SourceFacts): SourceFacts => sound;
 
 const probe = async (deps: TrackIngestDeps, { track, signal }: TrackIngest, path: string): Promise<SourceFacts> => {
   const facts = await probeFile(deps, path, { signal, fresh: true });
@@ -57,23 +96,22 @@ const probe = async (deps: TrackIngestDeps, { track, signal }: TrackIngest, path
 const planSound = async (
   deps: TrackIngestDeps,
   { plan, signal }: TrackIngest,
-  { media, path, facts }: { readonly media: TrackMedia; readonly path: string; readonly facts: SourceFacts },
+  { copied, normalize }: TrackMedia,
+  { path, facts, index }: OpenSound,
 ): Promise<{ asset: Plan; audio: AudioPlan }> => {
-  const index = await readIndex(deps, trackIndexKey(media.sourceAssetId, media.sourceTrackId), path, facts, signal);
-  const { video: _pictures, ...soundOnly } = facts;
-  await findProblem(deps, path, soundOnly, index, signal);
+  await findProblem(deps, path, withoutPictures(facts), index, signal);
   const asset = await plan();
-  const zero = media.copied && { zeroSeconds: media.copied.zeroSeconds + clipStartSeconds(asset, media.copied.clip) };
+  const zero = copied && { zeroSeconds: copied.zeroSeconds + clipStartSeconds(asset, copied.clip) };
   const cut = (gain?: Gain): AudioPlan =>
     planFurtherAudio({ facts, index, plan: asset, ...zero, ...(gain && { gain }) }) ??
     refuse('The input file does not contain any playable duration.');
   const audio = cut();
-  const gain = media.normalize ? await measureGain(deps, path, audio, signal) : undefined;
+  const gain = normalize ? await measureGain(deps, path, audio, signal) : undefined;
   return { asset, audio: gain ? cut(gain) : audio };
 };
 
-const describeSound = (sound: AudioFacts, { channels }: AudioPlan, { durationSeconds }: Plan) => ({
-  durationSeconds: Math.round(Math.min(sound.durationSeconds || durationSeconds, durationSeconds) * 1000) / 1000,
+const describeSound = ({ audio }: SourceFacts, { channels }: AudioPlan, { durationSeconds }: Plan) => ({
+  durationSeconds: Math.round(Math.min(audio[0]!.durationSeconds || durationSeconds, durationSeconds) * 1000) / 1000,
   maxChannels: channels,
   maxChannelLayout: channels === 1 ? 'mono' : 'stereo',
 });

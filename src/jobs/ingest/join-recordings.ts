@@ -3,7 +3,6 @@ import type { SourceIndex } from '../../media/source-index.js';
 import { encodeSourceIndex } from '../../media/source-index-codec.js';
 import { mediaPriority } from '../../pool/media-pool.js';
 import { streamResult } from '../../pool/read-result.js';
-import { joinedIndexKey, joinedKey } from '../../storage/keys.js';
 import { type IndexDeps, readIndex } from './read-index.js';
 import { withTemporaryFile } from './temporary-file.js';
 
@@ -13,6 +12,13 @@ export interface JoinedSource {
   readonly index: SourceIndex;
 }
 
+export interface RecordedSource {
+  readonly path: string;
+  readonly facts: SourceFacts;
+  /** Where the copy and its index are stored. */
+  readonly joined: { readonly key: string; readonly indexKey: string };
+}
+
 /**
  * Calls `use` with a copy of an MPEG stream in which several recordings, joined with jumps of the clock, are laid end to
  * end and wrong time stamps are replaced; undefined when the file is one recording without such. A finished copy of an
@@ -20,17 +26,17 @@ export interface JoinedSource {
  */
 export const withJoinedRecordings = async <T>(
   deps: IndexDeps,
-  source: { readonly assetId: string; readonly path: string; readonly facts: SourceFacts },
+  source: RecordedSource,
   probe: (path: string) => Promise<SourceFacts>,
   signal: AbortSignal,
   use: (joined: JoinedSource | undefined) => Promise<T>,
 ): Promise<T> => {
-  const { assetId } = source;
-  if (!(await deps.blobs.stat(joinedKey(assetId))) && !(await join(deps, source, probe, signal))) return use(undefined);
-  const blob = await deps.blobs.openLocal(joinedKey(assetId));
+  const { key, indexKey } = source.joined;
+  if (!(await deps.blobs.stat(key)) && !(await join(deps, source, probe, signal))) return use(undefined);
+  const blob = await deps.blobs.openLocal(key);
   try {
     const facts = await probe(blob.path);
-    const index = await readIndex(deps, joinedIndexKey(assetId), blob.path, facts, signal);
+    const index = await readIndex(deps, indexKey, blob.path, facts, signal);
     return await use({ path: blob.path, facts, index });
   } finally {
     await blob.release();
@@ -39,7 +45,7 @@ export const withJoinedRecordings = async <T>(
 
 const join = (
   deps: IndexDeps,
-  { assetId, path, facts }: { readonly assetId: string; readonly path: string; readonly facts: SourceFacts },
+  { joined: { key, indexKey }, path, facts }: RecordedSource,
   probe: (path: string) => Promise<SourceFacts>,
   signal: AbortSignal,
 ): Promise<boolean> =>
@@ -55,11 +61,10 @@ const join = (
       { priority: mediaPriority.warmUp, signal },
     );
     if (recordings < 2 && wrongTimes === 0) return false;
-    const index = await readIndex(deps, joinedIndexKey(assetId), outPath, await probe(outPath), signal);
+    const index = await readIndex(deps, indexKey, outPath, await probe(outPath), signal);
     // Where times were wrong, pictures may be too: they are read once in order.
-    if (wrongTimes > 0)
-      await deps.blobs.put(joinedIndexKey(assetId), encodeSourceIndex({ ...index, discontinuous: true }));
-    const target = await deps.blobs.resumeWrite(joinedKey(assetId));
+    if (wrongTimes > 0) await deps.blobs.put(indexKey, encodeSourceIndex({ ...index, discontinuous: true }));
+    const target = await deps.blobs.resumeWrite(key);
     try {
       await target.restart();
       for await (const bytes of await streamResult(outPath)) await target.write(bytes);

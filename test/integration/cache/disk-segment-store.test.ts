@@ -260,6 +260,25 @@ test('removing an asset ends its productions and leaves other assets alone', asy
   expect(await readdir(join(dir, 'As'))).toEqual([]);
 });
 
+test('removing a rendition ends its productions and leaves the others of the asset alone', async () => {
+  const of = (rendition: string, file: string): CacheKey => ({ ...keyOf(file), rendition });
+  for (const rendition of ['audio-A', 'audio-AB', 'audio'])
+    await store.get(of(rendition, '0.m4s'), producing(of(rendition, '0.m4s'), 'bytes'));
+  const late = manual(of('audio-A', '1.m4s'));
+  const spared = manual(of('audio', '1.m4s'));
+  const waiting = store.get(of('audio-A', '1.m4s'), late.producer).catch((error: unknown) => error);
+  const other = store.get(of('audio', '1.m4s'), spared.producer);
+  await Promise.all([late.state.started, spared.state.started]);
+  await store.removeRendition(assetId, 'audio-A');
+  expect(isKinoraError(await waiting, 'not_found')).toBe(true);
+  spared.state.open();
+  expect((await other).sizeBytes).toBe(5);
+  const left = ['audio-A', 'audio-AB', 'audio'].filter((rendition) => store.has(of(rendition, '0.m4s')));
+  expect(left).toEqual(['audio-AB', 'audio']);
+  expect(await readdir(join(dir, 'As', assetId, '1', 'audio-A'))).toEqual([]);
+  expect(store.totalBytes).toBe(15);
+});
+
 test('keys that could leave the cache directory are refused', async () => {
   for (const file of ['../x', '..', 'a/b', '']) await expect(store.get(keyOf(file), never)).rejects.toThrow('unsafe');
 });
