@@ -138,7 +138,11 @@ describe('tus', { timeout: 60_000 }, () => {
     stoppedMs = performance.now();
     const first = await openPatch(tusUrl, video.length);
     await first.send(video.subarray(0, 1000));
-    expect((await patch(tusUrl, 0, video)).status).toBe(423);
+    const refused = await patch(tusUrl, 0, video);
+    expect([refused.status, await refused.json()]).toEqual([
+      423,
+      { error: { type: 'unavailable', messages: ['Another request is sending data.'] } },
+    ]);
     expect((await create(tusUrl, video.length)).status).toBe(423);
     stoppedMs = undefined;
     first.request.end(video.subarray(1000));
@@ -270,9 +274,9 @@ describe('tus', { timeout: 60_000 }, () => {
     await refused(patch(tusUrl, 0, ten, { 'tus-resumable': '0.2.2' }), 400);
     await refused(patch(tusUrl, 0, ten, { 'upload-offset': 'x' }), 400);
     await refused(patch(tusUrl, 0, ten, { 'upload-offset': '-1' }), 400);
-    await refused(patch(tusUrl, 0, ten, { 'upload-length': '11' }), 400);
-    await refused(fetch(tusUrl, { method: 'PATCH', headers: PART, body: ten }), 403);
-    await refused(patch(tusUrl, 0, new Uint8Array(11)), 413);
+    await refused(patch(tusUrl, 0, ten, { 'upload-length': '11' }), 400, 'invalid_parameters');
+    await refused(fetch(tusUrl, { method: 'PATCH', headers: PART, body: ten }), 403, 'forbidden');
+    await refused(patch(tusUrl, 0, new Uint8Array(11)), 413, 'payload_too_large');
     await refused(fetch(tusUrl, { method: 'PROPFIND', headers: VERSION }), 405, 'method_not_allowed');
     expect(offsetOf(await head(tusUrl))).toBe(0);
   });

@@ -45,8 +45,11 @@ export const receiveTus = async (
   return answer.ok ? reply.code(answer.status).send() : refuse(reply, answer.status, await answer.text());
 };
 
+/** What refusals of the protocol are called, where it is not `invalid_parameters`. */
+const REFUSALS: Readonly<Record<number, string>> = { 403: 'forbidden', 413: 'payload_too_large', 423: 'unavailable' };
+
 const refuse = (reply: FastifyReply, status: number, message: string): FastifyReply =>
-  reply.code(status).send({ error: { type: 'invalid_parameters', messages: [message.trim()] } });
+  reply.code(status).send({ error: { type: REFUSALS[status] ?? 'invalid_parameters', messages: [message.trim()] } });
 
 /** Clients repeat a request after 423; after 503 they would create the upload again. */
 const openUnlessLocked = async (writers: UploadWriters, uploadId: string): Promise<UploadWriter | undefined> => {
