@@ -1,8 +1,6 @@
-import { NEAR_SECONDS, type ShotScores } from './shot-scores.js';
+import { LEAST_CUT, NEAR_SECONDS, type ShotScores } from './shot-scores.js';
 
 const MIN_SHOT_SECONDS = 0.5;
-/** A change below this is never a cut. */
-const LEAST_CUT = 0.08;
 /** A cut stands out from the changes around it so many times; what moves changes all the time. */
 const CUT_FACTOR = 3;
 

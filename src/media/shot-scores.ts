@@ -21,6 +21,8 @@ export interface TimedPicture {
 
 /** Around a picture, seconds that have to be known to judge it. */
 export const SCORE_MARGIN_SECONDS = 1.75;
+/** A lasting change below this is never a cut. */
+export const LEAST_CUT = 0.08;
 /** A cut is compared with the changes so near to it. */
 export const NEAR_SECONDS = 0.4;
 
@@ -52,7 +54,7 @@ export const scorePictures = (pictures: readonly TimedPicture[], part: Part): Sh
   const nearTicks = NEAR_SECONDS * timescale;
   const whole = scoreAll(pictures, { startTicks: startTicks - nearTicks, endTicks: endTicks + nearTicks, timescale });
   const interesting = whole.ticks.filter(
-    (_, at) => whole.lasting[at]! > 0 || whole.dissolve[at]! > 0 || whole.blank[at] === 1,
+    (_, at) => whole.lasting[at]! >= LEAST_CUT || whole.dissolve[at]! > 0 || whole.blank[at] === 1,
   );
   let next = 0;
   const kept: number[] = [];
