@@ -30,7 +30,7 @@ const SPREAD = [1 / 3, 2 / 3];
 const SEGMENT_SECONDS = 4;
 /**
  * The rate above what the busiest sample needs: three seconds do not show everything, and larger and smaller rungs
- * may need up to this much more than the box does (measured: 0.4 to 1.7 times as much).
+ * may need more than the box does (measured: 0.5 to 2 times as much, single rungs 3 times).
  */
 const HEADROOM = 2;
 const MIN_FACTOR = 0.35;
