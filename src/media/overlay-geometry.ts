@@ -96,24 +96,28 @@ export const overlayPixels = (
   { left, top, width, height, image }: Omit<OverlayPlacement, 'assetId' | 'input' | 'opacity'>,
   frame: Size,
 ): OverlayPixels => {
-  const pixels = (value: number, length: number): number => Math.max(1, Math.round(value * length));
   if (width <= MAX_ENLARGED && height <= MAX_ENLARGED) {
-    return {
-      left: Math.round(left * frame.width),
-      top: Math.round(top * frame.height),
-      width: pixels(width, frame.width),
-      height: pixels(height, frame.height),
-    };
+    const [across, down] = [span(left, width, frame.width), span(top, height, frame.height)];
+    return { left: across.at, top: down.at, width: across.length, height: down.length };
   }
-  const across = visible(left, width, image.width);
-  const down = visible(top, height, image.height);
+  const seen = { x: visible(left, width, image.width), y: visible(top, height, image.height) };
+  const [across, down] = [span(seen.x.at, seen.x.length, frame.width), span(seen.y.at, seen.y.length, frame.height)];
   return {
-    left: Math.round(across.at * frame.width),
-    top: Math.round(down.at * frame.height),
-    width: pixels(across.length, frame.width),
-    height: pixels(down.length, frame.height),
-    crop: { left: across.first, top: down.first, width: across.count, height: down.count },
+    left: across.at,
+    top: down.at,
+    width: across.length,
+    height: down.length,
+    crop: { left: seen.x.first, top: seen.y.first, width: seen.x.count, height: seen.y.count },
   };
+};
+
+/**
+ * Whole pixels along one axis. Two of them share a colour sample, so that FFmpeg begins at an even one, and takes the one
+ * before an odd one.
+ */
+const span = (at: number, length: number, pixels: number): { at: number; length: number } => {
+  const first = Math.round((at * pixels) / 2) * 2;
+  return { at: first, length: Math.max(1, Math.round((at + length) * pixels) - first) };
 };
 
 /** Along one axis: the whole pixels of the image that touch the frame, and where they lie on it. */
