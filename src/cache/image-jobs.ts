@@ -37,6 +37,7 @@ const imageSource = (video: VideoPlan): Placeless<ImageSource> => ({
   timeBase: video.timeBase,
   zeroTicks: video.zeroTicks,
   lastPictureTicks: video.lastPictureTicks,
+  ...(video.firstPictureTicks !== undefined && { firstPictureTicks: video.firstPictureTicks }),
 });
 
 const shownAt = (video: VideoPlan, seconds: number): ShownAt => {

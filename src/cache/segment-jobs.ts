@@ -29,6 +29,7 @@ export const videoSegmentJob = (
     startTicks: video.boundaries[number]!,
     endTicks: video.boundaries[number + 1]!,
     lastPictureTicks: video.lastPictureTicks,
+    ...(video.firstPictureTicks !== undefined && { firstPictureTicks: video.firstPictureTicks }),
     ...(seekPoint && { seekPoint }),
     sequence: number + 1,
     rendition: {

@@ -35,7 +35,7 @@ export const seekShown = (
   } else reader.seek(pts + 1, { wantPrevious: true, seekPoint });
   const shown = reader.previous;
   // Pictures before zero are cut off by an edit; one that begins late is shown from zero on.
-  const found = shown && shown.pts >= ptsAt(0, source) ? shown : (reader.take() ?? shown);
+  const found = shown && shown.pts >= ptsAt(source.firstPictureTicks ?? 0, source) ? shown : (reader.take() ?? shown);
   if (!found) throw failMedia('image', 'no picture could be decoded');
   return found.pts;
 };

@@ -43,6 +43,8 @@ const encodeSegment = (job: VideoSegmentJob, reader: VideoReader): VideoSegmentR
   }
   const toTicks = (pts: number): number => pts * timeBase.num - zeroTicks;
   const toPts = (ticks: number): number => Math.ceil((ticks + zeroTicks) / timeBase.num);
+  /** When the picture began that a segment begins with. */
+  const began = (ticks: number): number => (ticks === 0 ? (job.firstPictureTicks ?? 0) : ticks);
 
   let shown = 0;
   let lastTicks = Number.NEGATIVE_INFINITY;
@@ -56,7 +58,8 @@ const encodeSegment = (job: VideoSegmentJob, reader: VideoReader): VideoSegmentR
     threads,
   });
   const emit = (frame: Frame, pts: number): void => {
-    const ticks = toTicks(pts);
+    const at = toTicks(pts);
+    const ticks = at < startTicks && at >= began(startTicks) ? startTicks : at;
     if (ticks < startTicks || ticks >= endTicks || ticks <= lastTicks) return;
     lastTicks = ticks;
     if (endTicks > job.lastPictureTicks + timeBase.den) {
@@ -77,12 +80,12 @@ const encodeSegment = (job: VideoSegmentJob, reader: VideoReader): VideoSegmentR
   try {
     const pictureCount = showsPictures
       ? filterRange(reader, filter, {
-          fromPts: toPts(startTicks),
+          fromPts: toPts(began(startTicks)),
           untilPts: toPts(endTicks),
           neighbours: picture.deinterlace,
           seekPoint: job.seekPoint,
         })
-      : filterLast(reader, filter, toPts(job.lastPictureTicks), job.seekPoint);
+      : filterLast(reader, filter, toPts(began(job.lastPictureTicks)), job.seekPoint);
     if (held) for (const ticks of heldTicks(job)) if (ticks > lastTicks) encoder.add(held, ticks);
     if (encoder.pictures === 0) throw failMedia('segment', 'no picture could be decoded');
     const { bytes, sizesBytes } = encoder.finish(job);

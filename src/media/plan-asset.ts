@@ -60,6 +60,8 @@ const TEST_ASSET_SECONDS = 10;
 /** For clips of sound alone. */
 const CLIP_TIMESCALE = 48_000;
 const CLIP_TOLERANCE_TICKS = 0.01;
+/** A clip begins with its first picture; one that is shown for longer is cut instead. */
+const LONG_PICTURE_SECONDS = 0.25;
 /** Codecs of which every packet is exactly one picture in MP4, MOV and Matroska. */
 const ONE_PICTURE_PACKETS = new Set(['h264', 'hevc', 'vp9', 'av1', 'prores', 'mjpeg']);
 
@@ -128,13 +130,14 @@ export const findStart = (
   return starts.length === 2 && compare(starts[1]!, starts[0]!) < 0 ? starts[1] : starts[0];
 };
 
-/** Where the picture begins that is shown at the start of a clip: a clip never begins within a picture. */
+/** Where the picture begins that is shown at the start of a clip: a clip never begins within a picture, unless that is shown for long. */
 const findClipStart = ({ zero, startSeconds }: ClipRange, source: PictureSource | undefined): Rational => {
   const { num, den } = source?.timeBase ?? { num: 1, den: CLIP_TIMESCALE };
   const wanted = ((toNumber(zero) + startSeconds) * den) / num;
   // What floating point takes from an exact time must not cost a picture.
   const shown = source?.pictures.findLast((pts) => pts <= wanted + CLIP_TOLERANCE_TICKS);
-  return seconds(shown ?? Math.round(wanted), { num, den });
+  const isLong = shown !== undefined && ((wanted - shown) * num) / den > LONG_PICTURE_SECONDS;
+  return seconds(shown === undefined || isLong ? Math.round(wanted) : shown, { num, den });
 };
 
 /**
@@ -191,7 +194,9 @@ const planVideo = (
   const endTicks = Math.max(Math.round(endSeconds * timescale), 1);
   const allTicks = source.pictures.map(toTimeline);
   if (!input.clip) allTicks[0] = 0;
-  const pictureTicks = allTicks.filter((ticks) => ticks >= 0 && ticks < endTicks);
+  const firstTicks = input.clip && allTicks.findLast((ticks) => ticks <= 0);
+  const began = firstTicks !== undefined && firstTicks < 0 ? firstTicks : undefined;
+  const pictureTicks = allTicks.filter((ticks) => ticks >= (began ?? 0) && ticks < endTicks);
   // The first picture is shown from zero on.
   pictureTicks[0] = 0;
   const frameRate = findFrameRate(source, facts);
@@ -201,18 +206,20 @@ const planVideo = (
   const copy: CopyDecision =
     source.access === 'mezzanine'
       ? { copy: false, reason: 'the pictures come from a mezzanine' }
-      : decideCopy({
-          facts: input.facts,
-          video: facts,
-          index,
-          picture,
-          quality: settings.quality,
-          top,
-          pictureTicks,
-          toTimeline,
-          endTicks,
-          timescale,
-        });
+      : began !== undefined
+        ? { copy: false, reason: 'the first picture began before the clip' }
+        : decideCopy({
+            facts: input.facts,
+            video: facts,
+            index,
+            picture,
+            quality: settings.quality,
+            top,
+            pictureTicks,
+            toTimeline,
+            endTicks,
+            timescale,
+          });
   const boundaries = copy.copy ? copy.boundaries : planGrid({ pictureTicks, endTicks, timescale });
   // Only what is encoded: a copy is judged by the whole rate of its rung.
   const fitted = fitRungs(ladder, settings.rateFactor ?? 1);
@@ -233,6 +240,7 @@ const planVideo = (
     ...(countsPictures(source, facts) && { frameCounts: countPictures(pictureTicks, boundaries) }),
     ...(isMpegStreamFormat(source.formatName) && { seekPoints: findSeekPoints(index, boundaries, toTimeline) }),
     lastPictureTicks: pictureTicks.at(-1)!,
+    ...(began !== undefined && { firstPictureTicks: began }),
     frameRate,
     picture,
     renditions,

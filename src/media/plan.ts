@@ -37,6 +37,8 @@ export interface VideoPlan {
   readonly seekPoints?: readonly { readonly position: number; readonly pts: number }[];
   /** Timeline ticks of the last picture; it is held to the end of the timeline, repeated once a second. */
   readonly lastPictureTicks: number;
+  /** Negative, of a clip that begins while a picture is shown for long: when that one, which is shown at zero, began. */
+  readonly firstPictureTicks?: number;
   /** Average frame rate of the source. */
   readonly frameRate: Rational;
   readonly picture: PictureChain;

@@ -73,6 +73,8 @@ export interface VideoSegmentJob {
   readonly startTicks: number;
   readonly endTicks: number;
   readonly lastPictureTicks: number;
+  /** Negative: when the picture began that is shown at zero. */
+  readonly firstPictureTicks?: number;
   readonly seekPoint?: { readonly position: number; readonly pts: number };
   /** 1-based `mfhd` sequence number: segment number + 1. */
   readonly sequence: number;
@@ -219,6 +221,8 @@ export interface ImageSource {
   readonly timeBase: Rational;
   readonly zeroTicks: number;
   readonly lastPictureTicks: number;
+  /** Negative: when the picture began that is shown at zero. */
+  readonly firstPictureTicks?: number;
   readonly picture: PictureChain;
   /** Files of the overlays of `picture`, in their order: as `OverlayImageJob` writes them. */
   readonly overlayPaths?: readonly string[];

@@ -4,11 +4,20 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { type Booted, boot } from '../support/boot.js';
 import { api, createAsset, serveFiles, settled, type WireAsset } from '../support/create-asset.js';
 import { fixture } from '../support/fixtures.js';
+import { counterOf, readRgbPictures } from '../support/measure.js';
 import type { Origin } from '../support/origin.js';
 import { playThrough } from '../support/play-through.js';
-import { checkPlaylists, checkSync, durationOf, readPictures } from '../support/playback-checks.js';
+import { beepTimes, checkPlaylists, checkSync, durationOf, readPictures } from '../support/playback-checks.js';
+import { readSourceTruth } from '../support/source-truth.js';
 
-const SOURCES = ['h264-aac.mp4', 'ts-joined.ts', 'audio-only.mp3', 'vp9-opus.webm'] as const;
+const SOURCES = [
+  'h264-aac.mp4',
+  'ts-joined.ts',
+  'audio-only.mp3',
+  'vp9-opus.webm',
+  'slides.mp4',
+  'audio-longer.mp4',
+] as const;
 const LIMIT_MS = 60_000;
 
 let server: Booted;
@@ -78,6 +87,34 @@ describe('a clip', () => {
     const shown = counters(played);
     // The second recording begins a little late, beside its sound.
     expect(shown.slice(0, 59)).toEqual([...range(150, 180), ...range(1000, 1029)]);
+  });
+
+  test('within a picture that is shown for long begins with that picture, and with the sound of its own time', async () => {
+    // 0 to 1.5 s, to 2.7 s, to 4.5 s, to 6 s.
+    const source = sources.get('slides.mp4')!;
+    const truth = (await readSourceTruth('slides.mp4')).pictures;
+    const shownAt = (seconds: number) => truth.findLast((picture) => picture.seconds <= seconds + 1e-4)!.counter;
+    const asset = await clip(source, { start_time: 2.2, end_time: 5.2 });
+    const played = await play(asset);
+    expect(Math.abs(asset.duration! - 3)).toBeLessThan(0.01);
+    const pictures = readPictures(played.variants[0]!);
+    expect(pictures.map(({ counter }) => counter)).toEqual([shownAt(2.2), shownAt(3), shownAt(5)]);
+    expect(pictures.map(({ ptsSeconds }) => Math.round(ptsSeconds * 10) / 10)).toEqual([0, 0.5, 2.3]);
+    const imageAt = async (time: number) => {
+      const answer = await fetch(`${server.url}/${asset.playback_ids![0]!.id}/thumbnail.png?time=${time}`);
+      return counterOf(readRgbPictures([Buffer.from(await answer.arrayBuffer())])[0]!);
+    };
+    expect([await imageAt(0), await imageAt(0.4), await imageAt(0.6), await imageAt(2.5)]).toEqual(
+      [2.2, 2.6, 2.8, 4.7].map(shownAt),
+    );
+    // Of 3, 4 and 5 s.
+    expect(beepTimes(played.audio!).map((seconds) => Math.round(seconds * 10) / 10)).toEqual([0.8, 1.8, 2.8]);
+
+    // Nothing but the held picture, for several segments.
+    const held = await clip(sources.get('audio-longer.mp4')!, { start_time: 4.8 });
+    expect(Math.abs(held.duration! - (sources.get('audio-longer.mp4')!.duration! - 4.8))).toBeLessThan(0.03);
+    const last = (await readSourceTruth('audio-longer.mp4')).pictures.at(-1)!.counter;
+    expect(new Set(counters(await play(held)))).toEqual(new Set([last]));
   });
 
   test('of another codec, and of sound alone', async () => {

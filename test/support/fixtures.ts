@@ -127,6 +127,8 @@ const encoded = {
   'fps-59.94.mkv': { ...mkv, video: { ...h264, rate: [60000, 1001], gop: 120 }, audio: aac },
   'fps-120.mp4': { ...mp4, seconds: 4, video: { ...h264, rate: [120, 1], gop: 240 }, audio: aac },
   'vfr.mp4': { ...mp4, video: { ...h264, deltasMs: [20, 33, 50, 67, 17, 120, 40, 33] }, audio: aac },
+  // Each picture is shown for longer than a second.
+  'slides.mp4': { ...mp4, video: { ...h264, deltasMs: [1500, 1200, 1800], gop: 2 }, audio: aac },
   'vfr.mkv': { ...mkv, video: { ...h264, deltasMs: [20, 33, 50, 67, 17, 120, 40, 33] }, audio: opus },
   // Picture shapes and colour.
   'portrait-90.mp4': { ...mp4, video: { ...h264, width: 180, height: 320, rotation: 90 }, audio: aac },

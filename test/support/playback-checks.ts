@@ -268,7 +268,7 @@ const flashTimes = (pictures: readonly MeasuredPicture[]): number[] =>
 const BEEP_STEPS = 200;
 
 /** Seconds at which the beep begins, to 5 ms. */
-const beepTimes = (audio: PlayedRendition): number[] => {
+export const beepTimes = (audio: PlayedRendition): number[] => {
   const { channels, sampleRate } = readAudio([audio.init, ...audio.segments.map(({ bytes }) => bytes)]);
   const samples = channels[0]!;
   const count = Math.round((2 * sampleRate) / BEEP_STEPS);
