@@ -205,7 +205,7 @@ const bytesOfBox = (bytes: Uint8Array, { start, end }: Mp4Box): Uint8Array => by
 const writeSampleTables = (fragments: readonly FragmentSamples[], shift: number): Uint8Array[] => {
   const durations = new RunLengths();
   const compositions = new RunLengths();
-  const syncs: number[] = [];
+  const syncs = new Table();
   const sizes = new Table();
   const chunks = new Table();
   let samples = 0;
@@ -216,19 +216,17 @@ const writeSampleTables = (fragments: readonly FragmentSamples[], shift: number)
       durations.add(fragment.durations[sample]!);
       compositions.add(fragment.compositionOffsets[sample]! + shift);
       sizes.add(fragment.sizes[sample]!);
-      if (fragment.sync[sample]) syncs.push(samples);
+      if (fragment.sync[sample]) syncs.add(samples);
     }
     if (fragment.sizes.length !== perChunk) {
       perChunk = fragment.sizes.length;
-      chunks.add(number + 1, perChunk, 1);
+      for (const value of [number + 1, perChunk, 1]) chunks.add(value);
     }
   });
-  const syncTable = new Table();
-  for (const sample of syncs) syncTable.add(sample);
   return [
     durations.write('stts'),
     ...(compositions.isZero ? [] : [compositions.write('ctts')]),
-    ...(syncs.length === samples ? [] : [syncTable.write('stss', u32(syncs.length))]),
+    ...(syncs.length === samples ? [] : [syncs.write('stss', u32(syncs.length))]),
     chunks.write('stsc', u32(chunks.length / 3)),
     sizes.write('stsz', u32(0, samples)),
   ];
@@ -236,7 +234,10 @@ const writeSampleTables = (fragments: readonly FragmentSamples[], shift: number)
 
 const writeChunkOffsets = (offsets: readonly number[]): Uint8Array => {
   const table = new Table();
-  for (const offset of offsets) table.add(Math.floor(offset / 0x1_0000_0000), offset % 0x1_0000_0000);
+  for (const offset of offsets) {
+    table.add(Math.floor(offset / 0x1_0000_0000));
+    table.add(offset % 0x1_0000_0000);
+  }
   return table.write('co64', u32(offsets.length));
 };
 
@@ -245,14 +246,14 @@ class Table {
   private values = new Uint32Array(1024);
   length = 0;
 
-  add(...values: number[]): void {
-    if (this.length + values.length > this.values.length) {
+  add(value: number): void {
+    if (this.length === this.values.length) {
       const larger = new Uint32Array(this.values.length * 2);
       larger.set(this.values);
       this.values = larger;
     }
-    this.values.set(values, this.length);
-    this.length += values.length;
+    this.values[this.length] = value;
+    this.length += 1;
   }
 
   addToLast(place: number, value: number): void {
@@ -279,7 +280,8 @@ class RunLengths {
     }
     this.last = value;
     if (value !== 0) this.isZero = false;
-    this.table.add(1, value);
+    this.table.add(1);
+    this.table.add(value);
   }
 
   write(type: string): Uint8Array {
