@@ -75,6 +75,13 @@ describe('PUT /video/v1/assets/{id}/master-access', () => {
     expect(jobs.filter(({ payload }) => (payload as { assetId?: string }).assetId === id)).toHaveLength(1);
   });
 
+  it('is set by the official SDK', async () => {
+    const { id } = await create();
+    await api.makeReady(id, 10);
+    const asset = await api.sdk().video.assets.updateMasterAccess(id, { master_access: 'temporary' });
+    expect(asset.master).toEqual({ status: 'preparing' });
+  });
+
   it('shows nothing of a master that was asked for with an asset that failed', async () => {
     const { id, master } = await create({ master_access: 'temporary' });
     expect(master).toEqual({ status: 'preparing' });

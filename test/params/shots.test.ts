@@ -89,6 +89,15 @@ describe('GET and DELETE /video/v1/assets/{id}/shots', () => {
       await expectError(await api.call(method, '/video/v1/assets/x/shots'), 404, 'not_found', [NOT_FOUND]);
   });
 
+  it('work with the official SDK', async () => {
+    await api.makeReady(id, 10);
+    const { assets } = api.sdk().video;
+    expect((await assets.generateShots(id)).status).toBe('pending');
+    expect((await assets.retrieveShots(id)).status).toBe('pending');
+    await assets.deleteShots(id);
+    expect((await assets.retrieveShots(id)).status).toBe('deleted');
+  });
+
   it('show what failed', async () => {
     await api.makeReady(id, 10);
     await api.call('POST', path);
