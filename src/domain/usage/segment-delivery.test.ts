@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { Plan } from '../../media/plan.js';
+import type { AudioPlan, Plan } from '../../media/plan.js';
 import { segmentDelivery } from './segment-delivery.js';
 
 const rendition = (name: string, width: number, height: number) => ({ name, width, height });
@@ -38,4 +38,14 @@ it('sound alone counts by its own length', () => {
   expect(segmentDelivery(soundOnly, 'audio', '0.m4s')).toEqual({ tier: 'audio-only', seconds: (188 * 1024) / 48_000 });
   expect(segmentDelivery(soundOnly, 'audio', '1.m4s')).toEqual({ tier: 'audio-only', seconds: (187 * 1024) / 48_000 });
   expect(segmentDelivery(soundOnly, 'audio', 'init.mp4')).toBeUndefined();
+});
+
+it('counts another language of sound alone like the first', () => {
+  const further = { audio: new Map([['audio-A', { audio: { ...audio } as unknown as AudioPlan, sourceKey: 'k' }]]) };
+  expect(segmentDelivery(soundOnly, 'audio-A', '1.m4s', further)).toEqual({
+    tier: 'audio-only',
+    seconds: (187 * 1024) / 48_000,
+  });
+  expect(segmentDelivery(withPicture, 'audio-A', '1.m4s', further)).toBeUndefined();
+  expect(segmentDelivery(soundOnly, 'audio-A', '1.m4s')).toBeUndefined();
 });
