@@ -13,18 +13,23 @@ afterEach(async () => {
   for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
 });
 
+/** No media is made. */
+const options = { MEDIA_PROCESSES: '1' };
+
 const exists = (path: string): Promise<boolean> =>
   access(path).then(
     () => true,
     () => false,
   );
 
-it('what a killed run published for a deleted asset after its files were removed is removed too', async () => {
+it('what a killed run published for a deleted asset after its files were removed is removed too', {
+  timeout: 240_000,
+}, async () => {
   const silent: Origin = await startOrigin(() => undefined);
   cleanUps.push(silent.stop);
   const dataDir = await mkdtemp(join(tmpdir(), 'kinora-purge-'));
   cleanUps.push(() => rm(dataDir, { recursive: true, force: true }));
-  const first = await boot({ dataDir });
+  const first = await boot({ dataDir, options });
   const { id } = await createAsset(first, { inputs: [{ url: `${silent.url}/never.mp4` }] });
   const directory = join(dataDir, 'blobs', 'assets', id);
   await mkdir(directory, { recursive: true });
@@ -35,7 +40,7 @@ it('what a killed run published for a deleted asset after its files were removed
   await mkdir(directory, { recursive: true });
   await writeFile(join(directory, 'source'), 'late');
   const clock = movableClock();
-  const second = await boot({ dataDir, clock });
+  const second = await boot({ dataDir, clock, options });
   cleanUps.push(() => second.stop());
   clock.aheadMs += 11 * 60_000;
   await until('nothing is left', async () => !(await exists(directory)));
