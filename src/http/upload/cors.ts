@@ -1,4 +1,4 @@
-import type { IncomingHttpHeaders } from 'node:http';
+import type { FastifyRequest } from 'fastify';
 
 const ALLOWED_HEADERS = ['Content-Type', 'Content-Range'];
 const MAX_AGE_SECONDS = 3600;
@@ -21,7 +21,7 @@ export const corsHeaders = (
 };
 
 /** In addition, for `OPTIONS`. @param request the headers of the question */
-export const preflightHeaders = (request: IncomingHttpHeaders, methods: string): Record<string, string> => {
+export const preflightHeaders = (request: FastifyRequest['headers'], methods: string): Record<string, string> => {
   const names = (request['access-control-request-headers'] ?? '').split(',').map((name) => name.trim());
   const others = names.filter((name) => name !== '' && !ALLOWED_HEADERS.some((known) => equal(known, name)));
   return {

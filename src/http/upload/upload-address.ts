@@ -1,4 +1,3 @@
-import { METHODS } from 'node:http';
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import type { Database } from '../../db/database.js';
 import type { Row } from '../../db/schema.js';
@@ -28,7 +27,11 @@ type UploadRequest = FastifyRequest<{ Params: { uploadId: string }; Querystring:
 /** A sender that is refused may still send for so long: a browser reads the answer only when it has sent everything. */
 const REFUSED_BODY_MS = 60_000;
 
-const USUAL_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'POST', 'PATCH', 'DELETE']);
+/** Methods that HTTP servers know and the framework by itself does not. */
+const OTHER_METHODS = (
+  'ACL BIND CHECKOUT COPY LINK LOCK M-SEARCH MERGE MKACTIVITY MKCALENDAR MKCOL MOVE NOTIFY PROPFIND PROPPATCH PURGE ' +
+  'REBIND REPORT SEARCH SOURCE SUBSCRIBE UNBIND UNLINK UNLOCK UNSUBSCRIBE'
+).split(' ');
 
 /** How a file is sent. */
 interface Protocol {
@@ -66,9 +69,8 @@ export const uploadAddress = (deps: UploadAddressDeps): FastifyPluginAsync => {
     },
   };
   return async (scope) => {
-    // So that every method that there is gets as far as the refusal, before a body is read.
-    for (const method of METHODS)
-      if (!USUAL_METHODS.has(method)) scope.addHttpMethod(method, { overrideExisting: true });
+    // So that every method that there is gets as far as the refusal.
+    for (const method of OTHER_METHODS) scope.addHttpMethod(method);
     for (const protocol of [put, tus]) await scope.register(addressOf(protocol, deps));
   };
 };
@@ -80,7 +82,7 @@ const addressOf = (protocol: Protocol, { database, urls }: UploadAddressDeps): F
     scope.removeAllContentTypeParsers();
     scope.addContentTypeParser('*', (_request, _payload, done) => done(null));
     scope.addHook('onRequest', async (request, reply) => {
-      delete request.raw.headers['content-type'];
+      request.raw.headers['content-type'] = 'application/octet-stream';
       // Until the upload is known: also who may not be told more must be able to read the refusal.
       reply.headers({ 'cache-control': 'no-store', ...corsHeaders('*', undefined, exposedHeaders) });
     });
@@ -124,7 +126,7 @@ const addressOf = (protocol: Protocol, { database, urls }: UploadAddressDeps): F
     };
 
     scope.route<{ Params: { uploadId: string }; Querystring: Record<string, unknown> }>({
-      method: METHODS,
+      method: scope.supportedMethods,
       url: `${protocol.prefix}:uploadId`,
       exposeHeadRoute: false,
       config: { receivesFiles: true },
