@@ -1,5 +1,5 @@
 import type { FileHandle } from 'node:fs/promises';
-import type { ServerResponse } from 'node:http';
+import type { FastifyReply } from 'fastify';
 import type { ByteRange } from './byte-range.js';
 
 /** Measured: 256 KiB reads deliver half as much again as 64 KiB, 1 MiB no more. */
@@ -14,7 +14,7 @@ const PART_BYTES = 256 * 1024;
 export const writeRange = async (
   file: FileHandle,
   { start, end }: ByteRange,
-  response: ServerResponse,
+  response: FastifyReply['raw'],
 ): Promise<number> => {
   const sizeBytes = end - start + 1;
   const buffers: Buffer[] = [];
