@@ -41,7 +41,8 @@ const encodeSample = (job: ComplexityJob, reader: VideoReader, place: SamplePlac
     encoder.add(frame, (pts - firstPts) * timeBase.num);
   });
   try {
-    const seekPoint = place.position < 0 ? undefined : place;
+    const { position } = place;
+    const seekPoint = position === undefined ? undefined : { pts: fromPts, position };
     filterRange(reader, filter, { fromPts, untilPts, neighbours: picture.deinterlace, seekPoint });
     if (firstPts === undefined) throw failMedia('sample', 'no picture could be decoded');
     const endTicks = ((reader.peek()?.pts ?? untilPts) - firstPts) * timeBase.num;

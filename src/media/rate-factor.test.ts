@@ -18,11 +18,10 @@ describe('pickSamplePlaces', () => {
     index.size.fill(5000, 1500, 1530);
     expect(places(index)).toEqual([20, 40, 48]);
   });
-  test('says where in the file they are', () => {
-    expect(pickSamplePlaces(steadyIndex(1800, 512, 60), MP4, TIME_BASE)[1]).toEqual({
-      pts: 20 * 15_360,
-      position: 600_000,
-    });
+  test('says where in the file they are where only that leads to them', () => {
+    const index = steadyIndex(1800, 512, 60);
+    expect(pickSamplePlaces(index, 'mpegts', TIME_BASE)[1]).toEqual({ pts: 20 * 15_360, position: 600_000 });
+    expect(pickSamplePlaces(index, MP4, TIME_BASE)[1]).toEqual({ pts: 20 * 15_360 });
   });
   test('begins at key frames that are shown', () => {
     expect(places(steadyIndex(300, 512, 60, { start: -30 * 512 }))).toEqual([1, 5]);

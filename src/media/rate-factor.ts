@@ -1,5 +1,5 @@
 import type { Size } from './ladder.js';
-import { listPictures } from './pictures.js';
+import { isMpegStreamFormat, listPictures } from './pictures.js';
 import type { Rational } from './source-facts.js';
 import type { StreamIndex } from './source-index.js';
 
@@ -7,8 +7,8 @@ import type { StreamIndex } from './source-index.js';
 export interface SamplePlace {
   /** Stream ticks. */
   readonly pts: number;
-  /** Byte position, -1 when unknown. */
-  readonly position: number;
+  /** Byte position, for MPEG streams: elsewhere times lead to it, and bytes do not. */
+  readonly position?: number;
 }
 
 /** What the pictures of a sample took at a constant quality. */
@@ -56,7 +56,11 @@ export const pickSamplePlaces = (index: StreamIndex, formatName: string, timeBas
   const sizes = spans.map(({ bytes, packets }) => bytes / packets);
   const busiest = sizes.reduce((most, size, span) => (size > sizes[most]! ? span : most), 0);
   const chosen = new Set([busiest, ...SPREAD.map((part) => Math.floor(spans.length * part))]);
-  return [...chosen].sort((a, b) => a - b).map((span) => ({ pts: spans[span]!.pts, position: spans[span]!.position }));
+  const seeksBytes = isMpegStreamFormat(formatName);
+  return [...chosen]
+    .sort((a, b) => a - b)
+    .map((span) => spans[span]!)
+    .map(({ pts, position }) => (seeksBytes ? { pts, position } : { pts }));
 };
 
 /** The share of the table's rates that the pictures may need, 0.35 to 1 in steps of 0.05; 1 without samples. */
