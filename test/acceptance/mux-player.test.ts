@@ -17,6 +17,7 @@ import { startTlsProxy, type TlsProxy } from '../support/tls-proxy.js';
 const DOMAIN = 'kinora.example';
 const PAGES = `www.${DOMAIN}`;
 const LIMIT_MS = 120_000;
+const PATIENTLY = { timeout: 30_000 };
 
 let server: Booted;
 /** Screenshots stay there, to be looked at. */
@@ -149,13 +150,13 @@ const expectPreview = async (page: Page): Promise<void> => {
   const bar = (await page.locator('media-time-range').first().boundingBox())!;
   await page.mouse.move(bar.x + bar.width / 2, bar.y + bar.height / 2, { steps: 5 });
   // 50 tiles of 20.01 s.
-  await expect.poll(() => counterSeen(page, 'media-preview-thumbnail'), { timeout: 30_000 }).toBe(300);
+  await expect.poll(() => counterSeen(page, 'media-preview-thumbnail'), PATIENTLY).toBe(300);
 };
 
 test('mux-player plays a public id, with poster, previews and menus', { timeout: LIMIT_MS }, async () => {
   const { page, watched } = await open({ 'playback-id': publicId });
   // The poster is the middle picture; the video under it stands at its first one.
-  await expect.poll(() => counterSeen(page, 'mux-player'), { timeout: 30_000 }).toBe(300);
+  await expect.poll(() => counterSeen(page, 'mux-player'), PATIENTLY).toBe(300);
   await playToEnd(page);
   await expectPreview(page);
   expect(await inPlayer(page, (player) => player.metadata.title)).toBe('Harbour walk');
@@ -175,20 +176,25 @@ test('mux-player plays a public id, with poster, previews and menus', { timeout:
     player.currentTime = 6;
   });
   await expect
-    .poll(() =>
-      inPlayer(page, ({ textTracks }) =>
-        [...textTracks]
-          .filter(({ kind, mode }) => kind === 'subtitles' && mode === 'showing')
-          .flatMap(({ activeCues }) => [...(activeCues ?? [])].map((cue) => (cue as VTTCue).text)),
-      ),
+    .poll(
+      () =>
+        inPlayer(page, ({ textTracks }) =>
+          Array.from(textTracks)
+            .filter(({ kind, mode }) => kind === 'subtitles' && mode === 'showing')
+            .flatMap(({ activeCues }) => Array.from(activeCues ?? []).map((cue) => (cue as VTTCue).text)),
+        ),
+      PATIENTLY,
     )
     .toEqual(['Willkommen an Bord']);
   expect(await menu('audio-track')).toEqual(['English', 'Español']);
   await choose('audio-track', 'Español');
   await expect
-    .poll(() => inPlayer(page, ({ audioTracks }) => [...audioTracks].find(({ enabled }) => enabled)?.language))
+    .poll(
+      () => inPlayer(page, ({ audioTracks }) => [...audioTracks].find(({ enabled }) => enabled)?.language),
+      PATIENTLY,
+    )
     .toBe('es');
-  await expect.poll(() => watched.requested.some((url) => /\/audio-\w+\/\d+\.m4s/.test(url))).toBe(true);
+  await expect.poll(() => watched.requested.some((url) => /\/audio-\w+\/\d+\.m4s/.test(url)), PATIENTLY).toBe(true);
   // For people to look at.
   await page.mouse.move(480, 200);
   await page.screenshot({ path: join(screenshots, 'public.png') });
@@ -220,7 +226,7 @@ test('mux-player plays a signed id with a token for each kind', { timeout: LIMIT
     type: ['video', ['thumbnail', { time: '15' }], 'storyboard'],
   });
   const { page, watched } = await open({ 'playback-id': signedId, ...(tokens as Record<string, string>) });
-  await expect.poll(() => counterSeen(page, 'mux-player'), { timeout: 30_000 }).toBe(450);
+  await expect.poll(() => counterSeen(page, 'mux-player'), PATIENTLY).toBe(450);
   await playToEnd(page);
   await expectPreview(page);
   await page.screenshot({ path: join(screenshots, 'signed.png') });
@@ -234,9 +240,7 @@ test('mux-player says why it does not play', { timeout: LIMIT_MS }, async () => 
     [{ 'playback-id': publicId.replace(/^./, (first) => (first === 'a' ? 'b' : 'a')) }, 404, /does not exist/],
   ] as const) {
     const { page, watched } = await open(attributes);
-    await expect
-      .poll(() => inPlayer(page, ({ media }) => media.error?.message ?? ''), { timeout: 30_000 })
-      .toMatch(message);
+    await expect.poll(() => inPlayer(page, ({ media }) => media.error?.message ?? ''), PATIENTLY).toMatch(message);
     expect(watched.problems.some((problem) => problem.startsWith(`${status} https://stream.`))).toBe(true);
     await page.context().close();
   }
@@ -249,7 +253,7 @@ test('mux-player plays a clip without a title', { timeout: LIMIT_MS }, async () 
   });
   const asset = await settled(server, id, LIMIT_MS);
   const { page, watched } = await open({ 'playback-id': asset.playback_ids![0]!.id });
-  await expect.poll(() => counterSeen(page, 'mux-player'), { timeout: 30_000 }).toBe(210);
+  await expect.poll(() => counterSeen(page, 'mux-player'), PATIENTLY).toBe(210);
   await inPlayer(page, (player) => player.play());
   await page.waitForFunction(() => document.querySelector<MuxPlayer>('mux-player')!.ended, undefined, {
     timeout: LIMIT_MS,
