@@ -114,6 +114,10 @@ const multiply = async (table: 'upload' | 'asset', environmentId: string): Promi
     id: `copy${at}`.padEnd(40, 'x'),
     created_at: new Date(first.created_at.getTime() - COUNT + Math.floor(at / 30)),
   }));
-  await api.database.queryable.insertInto(table).values(copies).execute();
+  // Rows as they were read: the driver writes their objects as JSON again.
+  await api.database.queryable
+    .insertInto(table)
+    .values(copies as never)
+    .execute();
   return [...copies, first].map(({ id }) => id).reverse();
 };

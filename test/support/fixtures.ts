@@ -330,7 +330,7 @@ const derived = {
     ),
 };
 
-type FixtureName = EncodedName | keyof typeof derived | 'png-bomb.mkv';
+export type FixtureName = EncodedName | keyof typeof derived | 'png-bomb.mkv';
 /** What went into a fixture: its length, tones and rates are known to tests from here. */
 export const recipeOf = (name: EncodedName): MediaRecipe => encoded[name];
 
