@@ -1,0 +1,206 @@
+import { createReadStream } from 'node:fs';
+import { createRequire } from 'node:module';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { type Booted, boot } from '../support/boot.js';
+import { readPictures, startChromium, type Watched, watch } from '../support/chromium.js';
+import { createAsset, settled } from '../support/create-asset.js';
+import { fixture } from '../support/fixtures.js';
+import { type Origin, startOrigin } from '../support/origin.js';
+import { serveNamed } from '../support/text-origin.js';
+import { withTracks } from '../support/tracks.js';
+
+/** The part of Shaka Player that the page uses. */
+interface ShakaTrack {
+  readonly height: number;
+  readonly language: string;
+  readonly active: boolean;
+}
+interface ShakaPlayer {
+  getVariantTracks(): ShakaTrack[];
+  selectVariantTrack(track: ShakaTrack, clearBuffer: boolean): void;
+  getTextTracks(): ShakaTrack[];
+  getBufferedInfo(): { readonly audio: readonly object[]; readonly video: readonly object[] };
+  selectTextTrack(track: ShakaTrack): void;
+}
+declare global {
+  interface Window {
+    player: ShakaPlayer;
+    shakaProblems: string[];
+    play: (url: string) => Promise<void>;
+  }
+}
+
+const RATE = 30;
+const PAGE = `<!doctype html><link rel="icon" href="data:,"><video muted></video><script src="/shaka.js"></script><script>
+  window.shakaProblems = [];
+  window.play = async (url) => {
+    const video = document.querySelector('video');
+    window.player = new shaka.Player();
+    player.addEventListener('error', ({ detail }) => shakaProblems.push(String(detail.code)));
+    player.addEventListener('warning', ({ detail }) => shakaProblems.push(String(detail.code)));
+    player.configure({ abr: { enabled: false } });
+    await player.attach(video);
+    await player.load(url);
+    await video.play();
+  };
+</script>`;
+const SUBTITLES = `WEBVTT
+
+00:00:03.000 --> 00:00:05.000
+across a border
+
+00:00:08.000 --> 00:00:08.500
+from a border
+`;
+
+let server: Booted;
+let files: Origin;
+let site: Origin;
+let browser: Browser;
+let page: Page;
+let watched: Watched;
+
+beforeAll(async () => {
+  files = await serveNamed({
+    'long.mp4': { path: await fixture('long.mp4') },
+    'levels.mp4': { path: await fixture('copy-1080p.mp4') },
+    'dub.flac': { path: await fixture('audio-only.flac') },
+    'cues.vtt': { text: SUBTITLES },
+  });
+  const shaka = createRequire(import.meta.url).resolve('shaka-player/dist/shaka-player.compiled.js');
+  site = await startOrigin((request, response) => {
+    if (request.url === '/shaka.js')
+      createReadStream(shaka).pipe(response.setHeader('content-type', 'text/javascript'));
+    else response.setHeader('content-type', 'text/html').end(PAGE);
+  });
+  server = await boot();
+  browser = await startChromium();
+});
+afterAll(async () => {
+  await browser?.close();
+  await server?.stop();
+  await site?.stop();
+  await files?.stop();
+});
+beforeEach(async () => {
+  page = await (await browser.newContext()).newPage();
+  watched = watch(page);
+});
+afterEach(() => page.context().close());
+
+const play = async (source: string): Promise<void> => {
+  const inputs = [
+    { url: `${files.url}/${source}` },
+    { url: `${files.url}/dub.flac`, type: 'audio', language_code: 'es' },
+    { url: `${files.url}/cues.vtt`, type: 'text', text_type: 'subtitles', language_code: 'en' },
+  ];
+  const created = await createAsset(server, { inputs, playback_policies: ['public'] });
+  const asset = await withTracks(server, await settled(server, created.id));
+  expect(asset.errors).toBeUndefined();
+  await page.goto(site.url);
+  await page.evaluate((url) => window.play(url), `${server.url}/${asset.playback_ids![0]!.id}.m3u8`);
+};
+
+const seek = (seconds: number): Promise<void> =>
+  page.evaluate(
+    (time) =>
+      new Promise<void>((resolve) => {
+        const video = document.querySelector('video')!;
+        video.addEventListener('seeked', () => resolve(), { once: true });
+        video.currentTime = time;
+      }),
+    seconds,
+  );
+
+const expectNoProblems = async (): Promise<void> => {
+  expect(await page.evaluate(() => window.shakaProblems)).toEqual([]);
+  expect(watched.problems).toEqual([]);
+};
+/** Each picture is the one that belongs to its time: counter n is shown at n / rate. */
+const expectRightPictures = async (): Promise<number> => {
+  const pictures = await page.evaluate(() => window.pictures);
+  const wrong = pictures.filter(({ mediaSeconds, counter }) => Math.abs(counter - mediaSeconds * RATE) > 0.5);
+  expect(wrong).toEqual([]);
+  return pictures.length;
+};
+
+test('Shaka Player plays from start to end', { timeout: 120_000 }, async () => {
+  await play('long.mp4');
+  await seek(0);
+  await readPictures(page);
+  await page.waitForFunction(() => document.querySelector('video')!.ended, undefined, { timeout: 90_000 });
+  const end = await page.evaluate(() => {
+    const video = document.querySelector('video')!;
+    const { totalVideoFrames, corruptedVideoFrames } = video.getVideoPlaybackQuality();
+    return { duration: video.duration, totalVideoFrames, corruptedVideoFrames, stalls: window.stalls };
+  });
+  expect(end.duration).toBeCloseTo(20, 1);
+  expect(end.totalVideoFrames).toBeGreaterThanOrEqual(20 * RATE);
+  expect([end.corruptedVideoFrames, end.stalls]).toEqual([0, 0]);
+  expect(await expectRightPictures()).toBeGreaterThan(10 * RATE);
+  await expectNoProblems();
+});
+
+test('Shaka Player finds the exact picture of ten places, and the subtitles there', { timeout: 120_000 }, async () => {
+  await play('long.mp4');
+  await page.evaluate(() => {
+    document.querySelector('video')!.pause();
+    window.player.selectTextTrack(window.player.getTextTracks()[0]!);
+  });
+  await readPictures(page);
+  for (const seconds of [17.21, 4.2, 11.99, 0.01, 19.4, 8.02, 4.0, 15.98, 3.5, 12.34]) {
+    await seek(seconds);
+    await page.waitForFunction(
+      ([time, rate]) => {
+        const last = window.pictures.at(-1);
+        return last !== undefined && Math.abs(last.mediaSeconds - time!) <= 1 / rate!;
+      },
+      [seconds, RATE],
+    );
+    const texts = () =>
+      page.evaluate(() =>
+        [...document.querySelector('video')!.textTracks].flatMap(({ activeCues }) =>
+          [...(activeCues ?? [])].map((cue) => (cue as VTTCue).text),
+        ),
+      );
+    const expected = [
+      ...(seconds >= 3 && seconds < 5 ? ['across a border'] : []),
+      ...(seconds >= 8 && seconds < 8.5 ? ['from a border'] : []),
+    ];
+    await expect.poll(texts, { timeout: 30_000, message: `at ${seconds} s` }).toEqual(expected);
+  }
+  await expectRightPictures();
+  await expectNoProblems();
+});
+
+test('Shaka Player goes through all levels and languages', { timeout: 120_000 }, async () => {
+  await play('levels.mp4');
+  const variants = await page.evaluate(() => window.player.getVariantTracks());
+  expect(variants.length).toBeGreaterThan(6);
+  expect(new Set(variants.map(({ language }) => language)).size).toBe(2);
+  await readPictures(page);
+  const setRate = (rate: number) =>
+    page.evaluate((to) => {
+      document.querySelector('video')!.playbackRate = to;
+    }, rate);
+  // Slowly, so that the short video lasts for all of them.
+  await setRate(0.1);
+  for (const [index, { height }] of variants.entries()) {
+    await page.evaluate((at) => window.player.selectVariantTrack(window.player.getVariantTracks()[at]!, true), index);
+    await page.waitForFunction(
+      ([at, expected]) => {
+        const { videoHeight, readyState } = document.querySelector('video')!;
+        // Both buffers filled again: a choice while Shaka still empties them would break off what it never asks for again.
+        const { audio, video } = window.player.getBufferedInfo();
+        const isFilled = readyState > 2 && audio.length > 0 && video.length > 0;
+        return isFilled && videoHeight === expected && window.player.getVariantTracks()[at!]!.active;
+      },
+      [index, height],
+    );
+  }
+  await setRate(1);
+  await page.waitForFunction(() => document.querySelector('video')!.ended, undefined, { timeout: 60_000 });
+  await expectRightPictures();
+  await expectNoProblems();
+});
