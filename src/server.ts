@@ -1,8 +1,6 @@
 import { access, constants, mkdir, readdir, rename } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
-import type { FastifyInstance } from 'fastify';
 import { createSegmentStore } from './cache/disk-segment-store.js';
 import { createImageProducer } from './cache/produce-image.js';
 import { createSegmentProducer } from './cache/produce-segment.js';
@@ -30,6 +28,7 @@ import { createUploadWriters } from './domain/uploads/upload-writer.js';
 import { createDeliveryCounter } from './domain/usage/delivery-counter.js';
 import { keepConfiguredWebhook } from './domain/webhooks/configured-webhook.js';
 import { createApp } from './http/app.js';
+import { closeHttp } from './http/close-http.js';
 import { imageRoutes } from './http/image/image-routes.js';
 import { createMetricsApp } from './http/ops/metrics.js';
 import { createSampleAsset, sampleRoute, sampleUrl } from './http/ops/sample.js';
@@ -92,7 +91,6 @@ const SAMPLE_SECONDS = 20;
 const MIN_PHASE_MS = 1000;
 /** A part that cuts off its own work at its limit has this long to do so. */
 const GRACE_MS = 500;
-const CLOSE_IDLE_MS = 100;
 
 /** The composition root: concrete parts meet here and nowhere else. */
 export const createKinora = async (config: Config, overrides: Overrides = {}): Promise<Kinora> => {
@@ -402,32 +400,4 @@ const makeSample = async (pool: MediaPool, outPath: string, path: string): Promi
   const job = { kind: 'sample', outPath, width: 1920, height: 1080, seconds: SAMPLE_SECONDS } as const;
   await pool.run(job, { priority: mediaPriority.warmUp });
   await rename(outPath, path);
-};
-
-/** Refuses new requests, answers those that have begun, and cuts off what is still under way at the limit. */
-const closeHttp = async (app: FastifyInstance, limitMs: number): Promise<void> => {
-  // A connection whose last answer comes after the close began would otherwise be kept for more requests.
-  const idle = setInterval(() => app.server.closeIdleConnections(), CLOSE_IDLE_MS);
-  const limit = setTimeout(() => app.server.closeAllConnections(), limitMs);
-  try {
-    await app.close();
-  } finally {
-    clearInterval(idle);
-    clearTimeout(limit);
-  }
-};
-
-const withinLimit = async (work: unknown, limitMs: number): Promise<void> => {
-  const done = new AbortController();
-  const limit = delay(limitMs, undefined, { signal: done.signal }).then(
-    () => {
-      throw new Error(`not within ${Math.round(limitMs)} ms`);
-    },
-    () => undefined,
-  );
-  try {
-    await Promise.race([work, limit]);
-  } finally {
-    done.abort();
-  }
 };
