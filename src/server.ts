@@ -45,6 +45,7 @@ import { createEventPurge } from './jobs/purge-events.js';
 import { createUploadWorkers, SETTLE_QUEUE } from './jobs/settle-uploads.js';
 import { type Clock, systemClock } from './lib/clock.js';
 import { newId, newUuid } from './lib/ids.js';
+import { withinLimit } from './lib/within-limit.js';
 import { createSourceFetcher, type SourceFetcherOptions } from './net/source-fetcher.js';
 import { createWebhookSender } from './net/webhook-sender.js';
 import { createMediaPool, type MediaPoolOptions } from './pool/create-media-pool.js';
