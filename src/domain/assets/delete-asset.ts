@@ -40,12 +40,13 @@ export const deleteAsset = async (context: DomainContext, environmentId: string,
       if (status === 'preparing') await context.queue.cancel(INGEST_TRACK_QUEUE, id, tx);
     for (const { id, status } of renditions)
       if (status === 'preparing') await context.queue.cancel(RENDITION_QUEUE, id, tx);
-    await context.queue.enqueue('purge', { assetId }, { dedupeKey: assetId }, tx);
+    await context.queue.enqueue('purge', { assetId }, {}, tx);
     await purgeTracks(context, tx, borrowed);
-    // A clip may have been the last that needed the files of an asset deleted before.
+    // A clip may have been the last that needed the files of an asset deleted before. A job of its own, because one that
+    // is running may have found them needed.
     for (const ownerId of used) {
       if (!(await findAssetById(tx, ownerId)) && !(await isSourceUsed(tx, ownerId)))
-        await context.queue.enqueue('purge', { assetId: ownerId }, { dedupeKey: ownerId }, tx);
+        await context.queue.enqueue('purge', { assetId: ownerId }, {}, tx);
     }
     return removedIds.map(({ id }) => id);
   });

@@ -32,14 +32,17 @@ export const deleteTrack = (
     await purgeTracks(context, tx, [{ assetId, trackId }, ...borrowed]);
   });
 
-/** Has the files of tracks removed that are deleted, unless something still plays them. */
+/**
+ * Has the files of tracks removed that are deleted, unless something still plays them. Each call makes jobs of its own: one
+ * that is running may have found the files needed.
+ */
 export const purgeTracks = async (
   { queue }: Pick<DomainContext, 'queue'>,
   tx: Transaction,
   tracks: readonly { readonly assetId: string; readonly trackId: string }[],
 ): Promise<void> => {
   for (const { assetId, trackId } of tracks)
-    await queue.enqueue(PURGE_TRACK_QUEUE, { assetId, trackId }, { dedupeKey: trackId }, tx);
+    await queue.enqueue(PURGE_TRACK_QUEUE, { assetId, trackId }, {}, tx);
 };
 
 const refusal = (message: string): KinoraError => new KinoraError('invalid_parameters', { messages: [message] });
