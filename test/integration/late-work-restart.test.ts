@@ -29,7 +29,7 @@ beforeAll(async () => {
   origin = await startSlowOrigin();
   await start();
   // Longer than what is read at a time.
-  video = writeScenes(oneAfterAnother(scenes.bars(50), scenes.gradient(40), scenes.bars(60)));
+  video = writeScenes(oneAfterAnother(scenes.bars(50), scenes.ramp(40), scenes.bars(60)));
   for (const [name, path] of [
     ['master', await fixture('long.mp4')],
     ['shots', video],

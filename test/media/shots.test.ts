@@ -26,8 +26,8 @@ const shotsIn = (graph: string, partSeconds?: number, muxer?: 'mp4' | 'mpegts'):
   return shotsOf(made.at(-1)!, partSeconds);
 };
 
-const { chart, fractal, bars, gradient, cells, dark } = scenes;
-const CUTS = oneAfterAnother(chart(1.5), fractal(2), bars(0.7), gradient(3), cells(1), chart(2), bars(1));
+const { chart, fractal, bars, ramp, cells, dark } = scenes;
+const CUTS = oneAfterAnother(chart(1.5), fractal(2), bars(0.7), ramp(3), cells(1), chart(2), bars(1));
 const CUT_PICTURES = [0, 45, 105, 126, 216, 246, 306];
 
 describe('cuts are found at the very picture', () => {

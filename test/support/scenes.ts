@@ -10,9 +10,11 @@ export const scenes = {
   chart: (seconds: number) => `testsrc2=size=${SIZE}:rate=30,${finish(seconds)}`,
   fractal: (seconds: number) => `mandelbrot=size=${SIZE}:rate=30:start_scale=0.5:end_scale=0.3,${finish(seconds)}`,
   bars: (seconds: number) => `smptehdbars=size=${SIZE}:rate=30,${finish(seconds)}`,
-  gradient: (seconds: number) => `gradients=size=${SIZE}:rate=30:speed=0.02:seed=7,${finish(seconds)}`,
+  // Not the source `gradients`, whose pictures are not the same each time.
+  ramp: (seconds: number) => `rgbtestsrc=size=${SIZE}:rate=30,scroll=horizontal=0.002,${finish(seconds)}`,
+  // Not from its first picture: most cells die between that and the second one, which is nearly a cut.
   cells: (seconds: number) =>
-    `life=size=${SIZE}:rate=30:ratio=0.3:seed=3:mold=10:life_color=#C83232:death_color=#3232C8,${finish(seconds)}`,
+    `life=size=${SIZE}:rate=30:ratio=0.3:seed=3:mold=10:life_color=#C83232:death_color=#3232C8,trim=start=2,${finish(seconds)}`,
   dark: (seconds: number) => `color=black:size=${SIZE}:rate=30,${finish(seconds)}`,
 } as const;
 
