@@ -13,14 +13,19 @@ interface Special {
 }
 
 /** Pictures at 25 a second that change by `calm`, but for some of them. */
-const shotsOf = (pictures: number, special: Readonly<Record<number, Special>>, calm = 0.005): number[] => {
+const shotsOf = (
+  pictures: number,
+  special: Readonly<Record<number, Special>>,
+  calm = 0.005,
+  dissolve = 0,
+): number[] => {
   const column = (name: keyof Special, usual: number) =>
     Array.from({ length: pictures }, (_, at) => special[at]?.[name] ?? usual);
   const scores: ShotScores = {
     ticks: Array.from({ length: pictures }, (_, at) => at * STEP),
     change: column('change', calm),
     lasting: column('lasting', 0),
-    dissolve: column('dissolve', 0),
+    dissolve: column('dissolve', dissolve),
     blank: column('blank', 0),
   };
   return findShots(scores, TIMESCALE, pictures * STEP);
@@ -64,4 +69,15 @@ test('between two fades the border is in the middle of the black; black at the e
   const cutToBlack: Record<number, Special> = black(45, 55);
   cutToBlack[45] = { blank: 1, ...cut() };
   expect(shotsOf(100, cutToBlack)).toEqual([0, 1.8]);
+});
+
+test('twelve hours full of borders take seconds, and may be one long dissolve', () => {
+  const pictures = (12 * 3600 * 1000) / STEP;
+  const cuts = Object.fromEntries(Array.from({ length: pictures / 4 }, (_, at) => [at * 4, cut()]));
+  const start = performance.now();
+  const shots = shotsOf(pictures, cuts);
+  expect(performance.now() - start).toBeLessThan(8000);
+  expect(shots.slice(0, 3)).toEqual([0, 0.64, 1.28]);
+  expect(shots).toHaveLength(67_500);
+  expect(shotsOf(pictures, {}, 0.005, 0.3)).toHaveLength(2);
 });

@@ -19,9 +19,14 @@ export const findShots = (scores: ShotScores, timescale: number, endTicks: numbe
   const found = [...findCuts(scores, timescale), ...findDissolves(scores, timescale), ...findFades(scores)]
     .filter(({ ticks }) => ticks >= shortest && endTicks - ticks >= shortest)
     .sort((a, b) => b.strength - a.strength || a.ticks - b.ticks);
-  const chosen: number[] = [];
-  for (const { ticks } of found) if (chosen.every((other) => Math.abs(other - ticks) >= shortest)) chosen.push(ticks);
-  return [0, ...chosen.sort((a, b) => a - b)].map((ticks) => ticks / timescale);
+  // By slots of the shortest length, of which each can hold one: hours have a hundred thousand of them.
+  const chosen = new Map<number, number>();
+  for (const { ticks } of found) {
+    const slot = Math.floor(ticks / shortest);
+    const near = [slot - 1, slot, slot + 1].map((at) => chosen.get(at));
+    if (near.every((other) => other === undefined || Math.abs(other - ticks) >= shortest)) chosen.set(slot, ticks);
+  }
+  return [0, ...[...chosen.values()].sort((a, b) => a - b)].map((ticks) => ticks / timescale);
 };
 
 const findCuts = ({ ticks, change, lasting }: ShotScores, timescale: number): Candidate[] => {
@@ -55,7 +60,7 @@ const findDissolves = ({ ticks, dissolve }: ShotScores, timescale: number): Cand
     else runs.push([candidate]);
   });
   return runs.map((run) => {
-    const strength = Math.max(...run.map((candidate) => candidate.strength));
+    const strength = run.reduce((most, candidate) => Math.max(most, candidate.strength), 0);
     const strongest = run.filter((candidate) => candidate.strength >= strength * 0.95);
     return strongest[strongest.length >> 1]!;
   });
