@@ -67,7 +67,7 @@ export const deletePlaybackId = async (
   assetId: string,
   playbackId: string,
 ): Promise<void> => {
-  if (!isId(playbackId)) throw new KinoraError('not_found');
+  if (!isId(assetId) || !isId(playbackId)) throw new KinoraError('not_found');
   await context.database.transaction(async (tx) => {
     if (!(await removePlaybackId(tx, environmentId, assetId, playbackId))) throw new KinoraError('not_found');
     await recordAssetEvent(context, tx, 'video.asset.updated', assetId);

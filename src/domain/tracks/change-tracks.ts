@@ -3,6 +3,7 @@ import type { Row } from '../../db/schema.js';
 import { lockAssetForUpdate } from '../../db/tables/asset.js';
 import { listTracks } from '../../db/tables/track.js';
 import { KinoraError } from '../../lib/errors.js';
+import { isId } from '../../lib/ids.js';
 import type { DomainContext } from '../context.js';
 
 /** The tracks of an asset as they are while nobody else changes them. */
@@ -25,6 +26,7 @@ export const changeTracks = async <T>(
   assetId: string,
   change: (locked: LockedTracks) => Promise<T>,
 ): Promise<T> => {
+  if (!isId(assetId)) throw new KinoraError('not_found');
   const result = await context.database.transaction(async (tx) => {
     const asset = await lockAssetForUpdate(tx, environmentId, assetId);
     if (!asset) throw new KinoraError('not_found');

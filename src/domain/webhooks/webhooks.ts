@@ -11,7 +11,7 @@ import {
 } from '../../db/tables/webhook.js';
 import { stopDeliveries } from '../../db/tables/webhook-delivery.js';
 import { KinoraError } from '../../lib/errors.js';
-import { newShortId, newSigningSecret } from '../../lib/ids.js';
+import { isShortId, newShortId, newSigningSecret } from '../../lib/ids.js';
 import type { WebhookSender } from '../../net/send-webhook.js';
 import type { DomainContext } from '../context.js';
 
@@ -52,7 +52,8 @@ export const getWebhook = async (
   environmentId: string,
   webhookId: string,
 ): Promise<Row<'webhook'>> => {
-  const found = await findWebhook(context.database.queryable, environmentId, webhookId);
+  const db = context.database.queryable;
+  const found = isShortId(webhookId) ? await findWebhook(db, environmentId, webhookId) : undefined;
   if (!found) throw new KinoraError('not_found');
   return found;
 };
@@ -88,5 +89,6 @@ export const deleteWebhook = async (
   environmentId: string,
   webhookId: string,
 ): Promise<void> => {
-  if (!(await removeWebhook(context.database.queryable, environmentId, webhookId))) throw new KinoraError('not_found');
+  const db = context.database.queryable;
+  if (!isShortId(webhookId) || !(await removeWebhook(db, environmentId, webhookId))) throw new KinoraError('not_found');
 };
