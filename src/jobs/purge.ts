@@ -2,7 +2,7 @@ import type { SegmentStore } from '../cache/segment-store.js';
 import type { Clock } from '../lib/clock.js';
 import type { JobHandler, Queue } from '../queue/queue.js';
 import type { BlobStore } from '../storage/blob-store.js';
-import { assetPrefix, mastersPrefix, shotsPrefix } from '../storage/keys.js';
+import { assetPrefix, mastersPrefix, renditionsPrefix, shotsPrefix } from '../storage/keys.js';
 import type { Logger } from '../telemetry/logger.js';
 
 interface AssetFiles {
@@ -42,7 +42,8 @@ export const createPurgeHandler =
     }
     if (await deps.isSourceUsed(assetId)) {
       // But not what was made of them for this asset alone.
-      for (const prefix of [mastersPrefix(assetId), shotsPrefix(assetId)]) await deps.blobs.deletePrefix(prefix);
+      for (const prefix of [mastersPrefix(assetId), shotsPrefix(assetId), renditionsPrefix(assetId)])
+        await deps.blobs.deletePrefix(prefix);
       await deps.segments.removeAsset(assetId);
       deps.logger.info({ asset_id: assetId }, 'clips still need the files of a deleted asset');
       return;

@@ -45,9 +45,11 @@ export const shotsPrefix = (assetId: string): string => `assets/${assetId}/shots
 /** The file of a static rendition. */
 export const renditionKey = (assetId: string, renditionId: string): string =>
   `${renditionPrefix(assetId, renditionId)}/file`;
+/** Every static rendition of one asset. */
+export const renditionsPrefix = (assetId: string): string => `assets/${assetId}/renditions`;
 /** Everything of one static rendition. */
 export const renditionPrefix = (assetId: string, renditionId: string): string =>
-  `assets/${assetId}/renditions/${renditionId}`;
+  `${renditionsPrefix(assetId)}/${renditionId}`;
 /** What is made of its file so far. */
 export const renditionPartsPrefix = (assetId: string, renditionId: string): string =>
   `${renditionPrefix(assetId, renditionId)}/parts`;

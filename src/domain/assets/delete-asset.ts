@@ -41,7 +41,9 @@ export const deleteAsset = async (context: DomainContext, environmentId: string,
     for (const { id, status } of renditions)
       if (status === 'preparing') await context.queue.cancel(RENDITION_QUEUE, id, tx);
     await context.queue.enqueue('purge', { assetId }, {}, tx);
-    await purgeTracks(context, tx, borrowed);
+    // Where clips keep the files of the asset, those of each track go by themselves when no clip plays it.
+    const own = (await isSourceUsed(tx, assetId)) ? tracks.map(({ id: trackId }) => ({ assetId, trackId })) : [];
+    await purgeTracks(context, tx, [...own, ...borrowed]);
     // A clip may have been the last that needed the files of an asset deleted before. A job of its own, because one that
     // is running may have found them needed.
     for (const ownerId of used) {
