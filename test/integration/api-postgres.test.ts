@@ -1,6 +1,13 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { sql } from 'kysely';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { migrate } from '#kinora/db/migrate.js';
 import { openDatabase } from '#kinora/db/open-database.js';
+import { findEnvironmentOf, lockAssetForUpdate } from '#kinora/db/tables/asset.js';
+import { insertTracks, removeTrack } from '#kinora/db/tables/track.js';
+import type { DomainContext } from '#kinora/domain/context.js';
+import { createTrackState } from '#kinora/domain/tracks/track-state.js';
+import { newId } from '#kinora/lib/ids.js';
+import type { AudioPlan } from '#kinora/media/plan.js';
 import { type Api, startApi } from '../support/api.js';
 import { expectError } from '../support/expect-error.js';
 import { quietLogger } from '../support/logger.js';
@@ -58,6 +65,29 @@ describe.skipIf(!hasPostgres())('the API on PostgreSQL', () => {
       }
     }
     expect(await api.database.queryable.selectFrom('playback_id').selectAll().execute()).toEqual([]);
+  });
+
+  it('lets a track be deleted in the moment in which it becomes ready', async () => {
+    const { database } = api;
+    const { id: assetId } = await create();
+    const environmentId = (await findEnvironmentOf(database.queryable, assetId))!;
+    await api.makeReady(assetId, 10);
+    const trackId = newId();
+    await insertTracks(database.queryable, [{ id: trackId, asset_id: assetId, type: 'audio', status: 'preparing' }]);
+    const context = { database, clock: api.clock, onTracksChanged: () => undefined };
+    const state = createTrackState(context as unknown as DomainContext);
+    const completed = await database.transaction(async (tx) => {
+      await lockAssetForUpdate(tx, environmentId, assetId);
+      const audio = { durationSeconds: 10, maxChannels: 2, maxChannelLayout: 'stereo', joined: false };
+      const completing = state.complete(trackId, { ...audio, plan: {} as AudioPlan, isSilentAsset: true });
+      await vi.waitFor(async () => {
+        const { rows } = await sql`select from pg_locks where not granted`.execute(database.queryable);
+        expect(rows).not.toEqual([]);
+      });
+      await removeTrack(tx, trackId);
+      return { completing };
+    });
+    expect(await completed.completing).toBe(false);
   });
 
   it('answers 503 with a time to come back while PostgreSQL is away', async () => {

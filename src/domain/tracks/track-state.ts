@@ -92,11 +92,14 @@ export const createTrackState = (context: DomainContext): TrackState => {
     audio?: ReadyAudio,
   ): Promise<boolean> => {
     const track = await context.database.transaction(async (tx) => {
-      const changed = await updatePreparingTrack(tx, trackId, { ...change, status });
+      const known = await findTrackById(tx, trackId);
+      const owner = known && (await findAssetById(tx, known.asset_id));
+      // In this order with everybody else who changes both; of two tracks that end at once one sees what the other became.
+      const asset = owner && (await lockAssetForUpdate(tx, owner.environment_id, owner.id));
+      const changed = asset && (await updatePreparingTrack(tx, trackId, { ...change, status }));
       if (!changed) return undefined;
-      const asset = await findAssetById(tx, changed.asset_id);
-      const shown = audio && asset ? await publishAudio(tx, asset, changed, audio) : changed;
-      if (asset?.status === 'ready') await recordTrackEvent(context, tx, asset.environment_id, status, shown);
+      const shown = audio ? await publishAudio(tx, changed, audio) : changed;
+      if (asset.status === 'ready') await recordTrackEvent(context, tx, asset.environment_id, status, shown);
       return changed;
     });
     if (track) context.onTracksChanged(track.asset_id);
@@ -155,15 +158,13 @@ export const createTrackState = (context: DomainContext): TrackState => {
 /** Keeps how the sound is cut; of an asset without sound the first track that is ready becomes the primary one. */
 const publishAudio = async (
   tx: Transaction,
-  asset: Row<'asset'>,
   track: Row<'track'>,
   { plan, joined, isSilentAsset }: ReadyAudio,
 ): Promise<Row<'track'>> => {
   await saveTrackPlan(tx, track.id, plan, joined);
   if (!isSilentAsset) return track;
-  // Two tracks may become ready at the same time.
-  await lockAssetForUpdate(tx, asset.environment_id, asset.id);
-  if ((await listTracks(tx, [asset.id])).some(({ type, is_primary }) => type === 'audio' && is_primary)) return track;
+  if ((await listTracks(tx, [track.asset_id])).some(({ type, is_primary }) => type === 'audio' && is_primary))
+    return track;
   return setPrimary(tx, track.id);
 };
 
