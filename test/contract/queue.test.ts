@@ -338,4 +338,21 @@ describeOnBothEngines('queue', (database) => {
     await startRunner(database(), 'old', { handler: async () => {} });
     await vi.waitFor(async () => expect((await jobs('old')).map(({ payload }) => payload)).toEqual([2]));
   });
+
+  it('finds the job to cancel by its key, however many jobs have ended', async () => {
+    await createQueue(database()).enqueue('cancel by key', 1, { dedupeKey: 'k' });
+    const read = await database().transaction(async (tx) => {
+      await sql`set local enable_seqscan = off`.execute(tx);
+      const scans = async () =>
+        (
+          await sql<{ count: number }>`
+            select seq_scan::int as count from pg_stat_xact_user_tables where relname = 'job'`.execute(tx)
+        ).rows[0]!.count;
+      const before = await scans();
+      await createQueue(database()).cancel('cancel by key', 'k', tx);
+      return (await scans()) - before;
+    });
+    expect(read).toBe(0);
+    expect(await jobs('cancel by key')).toMatchObject([{ state: 'cancelled' }]);
+  });
 });

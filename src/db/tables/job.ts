@@ -49,7 +49,7 @@ export const cancelJob = async (db: Queryable, queue: string, key: string): Prom
       cancel = true,
       state = case when state = 'queued' then 'cancelled' else state end,
       finished_at = case when state = 'queued' then now() end
-    where queue = ${queue} and key = ${key} and state in ('queued', 'active')
+    where queue = ${queue} and key = ${key} and state in ('queued', 'active') and not cancel
     returning pg_notify(${JOB_CANCEL}, id::text)`.execute(db);
 };
 
