@@ -41,8 +41,7 @@ export const purgeTracks = async (
   tx: Transaction,
   tracks: readonly { readonly assetId: string; readonly trackId: string }[],
 ): Promise<void> => {
-  for (const { assetId, trackId } of tracks)
-    await queue.enqueue(PURGE_TRACK_QUEUE, { assetId, trackId }, {}, tx);
+  for (const { assetId, trackId } of tracks) await queue.enqueue(PURGE_TRACK_QUEUE, { assetId, trackId }, {}, tx);
 };
 
 const refusal = (message: string): KinoraError => new KinoraError('invalid_parameters', { messages: [message] });
