@@ -53,7 +53,10 @@ export const connectApi = async (config: Config): Promise<ApiCall> => {
     const text = await response.text();
     const answer = text === '' ? ({} as Body<T>) : parse<T>(text, origin);
     if (!response.ok) {
-      const messages = answer.error?.messages ?? [`The server answered with status ${response.status}.`];
+      const messages =
+        response.status === 401
+          ? [`The server at ${origin} does not know this access token; set KINORA_TOKEN to a valid one.`]
+          : (answer.error?.messages ?? [`The server answered with status ${response.status}.`]);
       throw new KinoraError(response.status === 404 ? 'not_found' : 'invalid_parameters', { messages });
     }
     return answer;

@@ -123,6 +123,19 @@ describe('kinora asset', () => {
     expect(stdout).toContain('A  [2J B\n');
   });
 
+  it('says what to do when the server refuses the token', async () => {
+    const body = JSON.stringify({ error: { type: 'unauthorized', messages: ['Unauthorized request'] } });
+    const server = createServer((_, response) => response.writeHead(401).end(body)).listen(0, '127.0.0.1');
+    await new Promise((resolve) => server.once('listening', resolve));
+    const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const result = await runCli(['asset', 'list'], { KINORA_PUBLIC_URL: origin, KINORA_TOKEN: token });
+    server.close();
+    expect(result).toMatchObject({
+      status: 1,
+      stderr: `kinora: The server at ${origin} does not know this access token; set KINORA_TOKEN to a valid one.\n`,
+    });
+  });
+
   it('is not confused by something else on the port', async () => {
     const other = createServer((_, response) => response.end('<html>')).listen(0, '127.0.0.1');
     await new Promise((resolve) => other.once('listening', resolve));
