@@ -40,7 +40,7 @@ export const deleteAsset = async (context: DomainContext, environmentId: string,
       if (status === 'preparing') await context.queue.cancel(INGEST_TRACK_QUEUE, id, tx);
     for (const { id, status } of renditions)
       if (status === 'preparing') await context.queue.cancel(RENDITION_QUEUE, id, tx);
-    await context.queue.enqueue('purge', { assetId }, {}, tx);
+    await context.queue.enqueue('purge', { assetId }, { dedupeKey: assetId }, tx);
     // Where clips keep the files of the asset, those of each track go by themselves when no clip plays it.
     const own = (await isSourceUsed(tx, assetId)) ? tracks.map(({ id: trackId }) => ({ assetId, trackId })) : [];
     await purgeTracks(context, tx, [...own, ...borrowed]);
