@@ -1,14 +1,37 @@
 import { defineConfig } from 'vitest/config';
+import { SlowestFirst } from './test/support/slowest-first.js';
+import SlowestReporter from './test/support/slowest-reporter.js';
 
-// Unit tests sit beside the source and are pure. Tests under test/ run the built product (`#kinora/…` is dist/), because
-// worker threads and media processes are started from files.
 export default defineConfig({
   test: {
-    include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
-    testTimeout: 60_000,
-    hookTimeout: 120_000,
     pool: 'forks',
     maxWorkers: 2,
-    reporters: ['default'],
+    reporters: ['default', new SlowestReporter()],
+    sequence: { sequencer: SlowestFirst },
+    projects: [
+      {
+        test: {
+          // Beside the source, pure, and they start nothing: one process runs many files, a third of the time.
+          name: 'unit',
+          include: ['src/**/*.test.ts'],
+          isolate: false,
+          testTimeout: 60_000,
+        },
+      },
+      {
+        test: {
+          // They run the built product (`#kinora/…` is dist/), because worker threads and media processes are started from files.
+          name: 'product',
+          include: ['test/**/*.test.ts'],
+          // Node loads the product itself, as it does for users: through Vite each of its files costs time in each test file.
+          server: { deps: { external: [/\/dist\//] } },
+          // WebAssembly, which is the embedded database, isn't optimized: that costs a second of each test file and pays after minutes.
+          execArgv: ['--liftoff-only'],
+          // Long: conditions are awaited, and other programs may keep the cores busy.
+          testTimeout: 240_000,
+          hookTimeout: 400_000,
+        },
+      },
+    ],
   },
 });

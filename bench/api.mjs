@@ -38,11 +38,11 @@ export const run = async () => {
   const bares = [];
   try {
     const assets = [];
-    for (let i = 0; i < 5; i++) assets.push(await server.createAsset(origin.url));
+    for (let i = 0; i < 25; i++) assets.push(await server.createAsset(origin.url));
     const [{ id, playbackId }] = assets;
     const requests = [
       ['GET one asset', `/video/v1/assets/${id}`, true],
-      ['GET a page of 5 assets', '/video/v1/assets', true],
+      ['GET a page of 25 assets', '/video/v1/assets?limit=25', true],
       ['GET the multivariant playlist', `/${playbackId}.m3u8`, false],
     ];
     const rows = [['', 'Kinora, requests/s', 'bare Node.js, requests/s', 'Kinora / bare']];

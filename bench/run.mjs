@@ -20,6 +20,8 @@ const names = [
   'list-uploads',
   'upload',
   'memory',
+  'database-memory',
+  'soak',
 ];
 
 const wanted = process.argv.slice(2);

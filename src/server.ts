@@ -1,11 +1,15 @@
-import { access, constants, mkdir, readdir, rename } from 'node:fs/promises';
+import { mkdir, readdir, rename } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { createSegmentStore } from './cache/disk-segment-store.js';
+import { createTextParser } from './cache/parse-text.js';
 import { createImageProducer } from './cache/produce-image.js';
 import { createSegmentProducer } from './cache/produce-segment.js';
 import { createTextTracks } from './cache/text-tracks.js';
 import type { Config } from './config/options.js';
+import { createControlHandlers } from './control/control-handlers.js';
+import { startControlServer } from './control/control-server.js';
+import { repairLooseModes } from './db/data-dir.js';
 import { acquireDataDirLock } from './db/data-dir-lock.js';
 import { migrate } from './db/migrate.js';
 import { openDatabase } from './db/open-database.js';
@@ -28,7 +32,7 @@ import { createUploadWriters } from './domain/uploads/upload-writer.js';
 import { createDeliveryCounter } from './domain/usage/delivery-counter.js';
 import { keepConfiguredWebhook } from './domain/webhooks/configured-webhook.js';
 import { createApp } from './http/app.js';
-import { closeHttp } from './http/close-http.js';
+import { watchConnections } from './http/close-http.js';
 import { imageRoutes } from './http/image/image-routes.js';
 import { createMetricsApp } from './http/ops/metrics.js';
 import { createSampleAsset, sampleRoute, sampleUrl } from './http/ops/sample.js';
@@ -36,15 +40,18 @@ import { artifactRoutes } from './http/stream/artifact-routes.js';
 import { streamRoutes } from './http/stream/stream-routes.js';
 import { createWebhookDeliverer } from './jobs/deliver-webhooks.js';
 import { createShotsWorker } from './jobs/find-shots.js';
-import { createIngestWorker } from './jobs/ingest.js';
+import { createIngestWorkers } from './jobs/ingest.js';
 import { createTrackWorkers } from './jobs/ingest-track.js';
 import { createMasterWorkers } from './jobs/make-master.js';
 import { createRenditionWorkers } from './jobs/make-static-rendition.js';
 import { createPurgeHandler } from './jobs/purge.js';
 import { createEventPurge } from './jobs/purge-events.js';
+import { createRecognitionWorker } from './jobs/recognize-speech.js';
 import { createUploadWorkers, SETTLE_QUEUE } from './jobs/settle-uploads.js';
+import { sweepUnfinished } from './jobs/sweep-unfinished.js';
 import { type Clock, systemClock } from './lib/clock.js';
 import { newId, newUuid } from './lib/ids.js';
+import { tryListen } from './lib/try-listen.js';
 import { withinLimit } from './lib/within-limit.js';
 import { createSourceFetcher, type SourceFetcherOptions } from './net/source-fetcher.js';
 import { createWebhookSender } from './net/webhook-sender.js';
@@ -54,6 +61,7 @@ import { createQueue } from './queue/job-queue.js';
 import type { Job } from './queue/queue.js';
 import { createRunner } from './queue/runner.js';
 import { createDiskBlobStore } from './storage/disk-blob-store.js';
+import { watchDiskSpace } from './storage/disk-space.js';
 import { createLogger, type Logger } from './telemetry/logger.js';
 import { createMetrics } from './telemetry/metrics.js';
 
@@ -63,7 +71,7 @@ export interface Kinora {
   readonly url: string;
   /** Known after `start`, when metrics are served. */
   readonly metricsUrl?: string;
-  /** Present after the first start of a database that made its own token: shown once, stored only as a hash. */
+  /** Present after the first start of a database that made its own token: it stays in its file and, as a hash, in the database. */
   readonly firstStart?: { readonly token: string };
   /** Address of the page that plays the sample asset, on a first start that makes one; undefined when it failed (logged). */
   readonly samplePage?: Promise<string | undefined>;
@@ -108,14 +116,28 @@ export const createKinora = async (config: Config, overrides: Overrides = {}): P
   let samplePage: Promise<string | undefined> | undefined;
 
   const start = async (): Promise<void> => {
-    await mkdir(config.dataDir, { recursive: true, mode: 0o700 });
-    const isFresh = (await readdir(config.dataDir)).length === 0;
     const lock = await acquireDataDirLock(config.dataDir, () => {
       // Another process may open the directory from now on; going on would corrupt it.
       logger.error({ data_dir: config.dataDir }, 'the lock of the data directory was lost');
       process.kill(process.pid, 'SIGKILL');
     });
     phases.push({ name: 'lock', end: () => lock.release() });
+    const isFresh = (await readdir(config.dataDir)).every((name) => name === 'lock');
+    const { repaired, left } = repairLooseModes(config.dataDir);
+    if (repaired.length > 0)
+      logger.warn(
+        { entries: repaired.length, first: repaired[0] },
+        'other users had access to files; it was taken away',
+      );
+    if (left.length > 0) logger.warn({ entries: left }, 'other users have access to the data directory');
+    // Before anything is made: a first start that can't listen leaves nothing behind.
+    for (const [host, port] of [
+      [config.host, config.port],
+      [config.metricsHost, config.metricsPort],
+    ] as const) {
+      const problem = port === undefined ? undefined : await tryListen(host, port);
+      if (problem) throw problem;
+    }
     // Creating the embedded database takes seconds on a thread of its own: the media processes start meanwhile.
     const opening = openDatabase({
       dataDir: config.dataDir,
@@ -130,6 +152,9 @@ export const createKinora = async (config: Config, overrides: Overrides = {}): P
     const cacheDir = join(config.dataDir, 'cache');
     const temporaryDir = join(cacheDir, 'tmp');
     const blobs = createDiskBlobStore(blobDir);
+    await mkdir(blobDir, { recursive: true });
+    const diskSpace = watchDiskSpace({ dir: blobDir, logger });
+    phases.push({ name: 'disk space', end: () => diskSpace.stop() });
     const store = await createSegmentStore({ dir: cacheDir, maxBytes: config.cacheSizeBytes, logger, clock });
     phases.push({ name: 'segment store', end: () => store.stop() });
     const pool = await createMediaPool({
@@ -160,13 +185,20 @@ export const createKinora = async (config: Config, overrides: Overrides = {}): P
     }
     await migrate(database);
     const { token } = config;
-    const first = await bootstrap(database, token ? { token } : {}, clock);
+    const first = await bootstrap(
+      database,
+      { dataDir: config.dataDir, videoQuality: config.defaultVideoQuality, ...(token && { token }) },
+      clock,
+    );
     newToken = first.newToken;
     await keepConfiguredWebhook(database, { url: config.webhookUrl, secret: config.webhookSecret }, clock);
+
+    await sweepUnfinished({ database, blobs, logger });
 
     const producer = createSegmentProducer({ store, pool, blobs, clock, logger, metrics });
     phases.push({ name: 'segment producer', end: () => producer.stop() });
 
+    const texts = createTextTracks(blobs, createTextParser());
     const images = createImageProducer({ store, pool, blobs, clock });
     const imageUrl = config.imageUrl ?? config.publicUrl;
     const streamUrl = config.streamUrl ?? config.publicUrl;
@@ -208,10 +240,11 @@ export const createKinora = async (config: Config, overrides: Overrides = {}): P
       webhookSender,
       uploads: { writers, urls: createUploadUrls(installationSecret, () => url) },
       metrics,
+      trustedProxies: config.trustedProxies,
       rateLimits: { post: config.rateLimitPost, other: config.rateLimitOther },
       checks: {
         database: () => database.ping(),
-        storage: () => access(blobDir, constants.R_OK | constants.W_OK),
+        storage: () => diskSpace.check(),
         'media processes': () => pool.check(),
         'background jobs': async () => {
           if (!isWorking) throw new Error('the server is starting or stopping');
@@ -227,7 +260,7 @@ export const createKinora = async (config: Config, overrides: Overrides = {}): P
             playables,
             access: accessCheck,
             segments: producer,
-            texts: createTextTracks(blobs),
+            texts,
             openRendition: createRenditionOpener({ database, blobs }),
             deliveries,
             ...(streamUrl && { streamUrl }),
@@ -236,12 +269,20 @@ export const createKinora = async (config: Config, overrides: Overrides = {}): P
         await scope.register(imageRoutes({ playables, access: accessCheck, images, ...(imageUrl && { imageUrl }) }));
       },
     });
+    const closeApp = watchConnections(app);
     await app.listen({ host: config.host, port: config.port });
-    phases.push({ name: 'http', end: (limitMs) => closeHttp(app, limitMs) });
+    phases.push({ name: 'http', end: closeApp });
     if (config.metricsPort !== undefined) {
-      const metricsApp = createMetricsApp({ metrics, database, cacheBytes: () => store.totalBytes, logger });
+      const metricsApp = createMetricsApp({
+        metrics,
+        database,
+        cacheBytes: () => store.totalBytes,
+        freeBytes: () => diskSpace.freeBytes(),
+        logger,
+      });
+      const closeMetrics = watchConnections(metricsApp);
       await metricsApp.listen({ host: config.metricsHost, port: config.metricsPort });
-      phases.push({ name: 'metrics', end: (limitMs) => closeHttp(metricsApp, limitMs) });
+      phases.push({ name: 'metrics', end: closeMetrics });
       metricsUrl = `${addressOf(config.metricsHost, metricsApp.server.address() as AddressInfo)}/metrics`;
     }
     const localUrl = addressOf(config.host, app.server.address() as AddressInfo);
@@ -257,22 +298,27 @@ export const createKinora = async (config: Config, overrides: Overrides = {}): P
       ...(overrides.resolve && { resolve: overrides.resolve }),
     });
     const trackState = createTrackState(context);
-    const trackDeps = { state: trackState, blobs, segments: store, fetcher, pool, producer, temporaryDir, logger };
-    const ingestWorker = createIngestWorker(
+    const trackDeps = {
+      state: trackState,
+      blobs,
+      texts,
+      segments: store,
+      fetcher,
+      pool,
+      producer,
+      temporaryDir,
+      logger,
+    };
+    const ingestWorkers = createIngestWorkers(
       {
+        ...trackDeps,
         tracks: trackState,
         state: createIngestState(context),
-        blobs,
-        segments: store,
-        fetcher,
-        pool,
-        producer,
         images,
-        temporaryDir,
         parallel: config.mediaProcesses,
-        logger,
         clock,
       },
+      context.queue,
       config.ingestConcurrency,
     );
     const runner = createRunner({
@@ -284,8 +330,9 @@ export const createKinora = async (config: Config, overrides: Overrides = {}): P
       // The lock of the data directory is the embedded database's too.
       isAlone: database.engine === 'pglite',
       workers: [
-        ingestWorker,
+        ...ingestWorkers,
         ...createTrackWorkers(trackDeps),
+        createRecognitionWorker(trackState),
         ...createRenditionWorkers(
           { state: createRenditionState(context), producer, blobs, clock, logger },
           // A file keeps one media process busy, and one is left to viewers.
@@ -322,6 +369,9 @@ export const createKinora = async (config: Config, overrides: Overrides = {}): P
     const eventPurge = createEventPurge({ database, clock, logger, retentionMs: config.eventRetentionMs });
     eventPurge.start();
     phases.push({ name: 'purge of events', end: () => eventPurge.stop() });
+    const handlers = createControlHandlers({ database, config, url: localUrl, pool });
+    const control = await startControlServer(config.dataDir, handlers, logger);
+    phases.push({ name: 'control socket', end: () => control.stop() });
     isWorking = true;
     logger.info(
       {
@@ -334,11 +384,10 @@ export const createKinora = async (config: Config, overrides: Overrides = {}): P
       'Kinora is running',
     );
 
-    const sampleToken = token ?? newToken;
-    if (first.firstStart && config.sample && sampleToken) {
+    if (first.firstStart && config.sample) {
       sample ??= makeSample(pool, sampleOut, samplePath);
       samplePage = sample
-        .then(() => createSampleAsset(app, sampleToken, sampleUrl(localUrl)))
+        .then(() => createSampleAsset(context, sampleUrl(localUrl)))
         .then((playbackId) => `${config.streamUrl ?? url}/${playbackId}`)
         .catch((error: unknown) => {
           // No reason to end: everything else works.

@@ -9,12 +9,14 @@ import { fileURLToPath } from 'node:url';
 import { cpuSecondsOf } from './processes.mjs';
 
 const main = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
+const probe = fileURLToPath(new URL('./memory-probe.mjs', import.meta.url));
 const POLL_MS = 20;
 
-export const startKinora = async () => {
+/** With `measured`, the server answers `liveBytes` after a garbage collection. */
+export const startKinora = async ({ measured = false } = {}) => {
   const dataDir = await mkdtemp(join(tmpdir(), 'kinora-bench-'));
   const token = `${randomUUID()}:${randomBytes(32).toString('base64url')}`;
-  const child = spawn(process.execPath, [main, 'serve'], {
+  const child = spawn(process.execPath, [...(measured ? ['--expose-gc', '--import', probe] : []), main, 'serve'], {
     env: {
       PATH: process.env.PATH,
       KINORA_DATA_DIR: dataDir,
@@ -25,7 +27,7 @@ export const startKinora = async () => {
       KINORA_LOG_LEVEL: 'info',
       KINORA_LOG_FORMAT: 'json',
     },
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: ['ignore', 'pipe', 'pipe', ...(measured ? ['ipc'] : [])],
   });
   let log = '';
   child.stderr.on('data', (chunk) => {
@@ -87,11 +89,18 @@ export const startKinora = async () => {
     }
   };
 
+  /** Live bytes of each thread by name (`main`, `thread`): heap and array buffers. */
+  const liveBytes = () =>
+    new Promise((resolve) => {
+      child.once('message', resolve);
+      child.send('measure');
+    });
+
   const stop = async () => {
     child.kill('SIGTERM');
     await ended;
     await rm(dataDir, { recursive: true, force: true });
   };
 
-  return { url, pid: child.pid, dataDir, authorization, api, createAsset, get, idle, stop, log: () => log };
+  return { url, pid: child.pid, dataDir, authorization, api, createAsset, get, idle, liveBytes, stop, log: () => log };
 };

@@ -21,10 +21,10 @@ export const lastOf = (value: unknown): string | undefined => {
 
 type Query = Readonly<Record<string, unknown>>;
 
-/** A whole number from 1 in a query. */
+/** A whole number from 1 in a query; an empty value counts as absent. */
 export const readPositive = (query: Query, name: string, fallback: number, problems: Problems): number => {
   const text = lastOf(query[name]);
-  if (text === undefined) return fallback;
+  if (text === undefined || text === '') return fallback;
   if (!/^0*[1-9]\d*$/.test(text)) problems.add([name], 'must be a positive integer');
   return Number(text);
 };

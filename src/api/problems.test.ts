@@ -33,14 +33,22 @@ it('messages come in body order, what is missing before its siblings', () => {
   expect(problems.has(['b', 1])).toBe(false);
 });
 
-it('many problems in an object with many fields are ordered in no time', () => {
-  const fields = Object.fromEntries(Array.from({ length: 80_000 }, (_, at) => [`k${at}`, 0]));
-  const body = { ...fields, list: Array(500).fill(0) };
+it('the fields of an object are looked at once, however many problems it has', () => {
+  const fields = Object.fromEntries(Array.from({ length: 1000 }, (_, at) => [`k${at}`, 0]));
+  let looked = 0;
+  const body = new Proxy(
+    { ...fields, list: Array(500).fill(0) },
+    {
+      ownKeys: (target) => {
+        looked += 1;
+        return Reflect.ownKeys(target);
+      },
+    },
+  );
   const problems = new Problems();
   for (let at = 499; at >= 0; at--) problems.add(['list', at], 'is bad');
-  const before = performance.now();
   expect(() => problems.throwIfAny(body)).toThrow(/^list\[0\] is bad; list\[1\] is bad/);
-  expect(performance.now() - before).toBeLessThan(1000);
+  expect(looked).toBe(1);
 });
 
 it('nothing wrong throws nothing', () => {

@@ -17,3 +17,9 @@ export const serializeShots = ({ shots, manifestUrl }: ShotsView): Wire =>
     shots_manifest_url: manifestUrl,
     errors: shots.error,
   });
+
+/** Shots inside an event: with what the asset was given to be recognized by. */
+export const serializeShotsEvent = (
+  view: ShotsView,
+  { passthrough, meta }: { readonly passthrough: string | null; readonly meta: object | null },
+): Wire => withoutNulls({ ...serializeShots(view), passthrough, meta });

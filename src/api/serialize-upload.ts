@@ -16,23 +16,30 @@ export const serializeUpload = (upload: UploadRecord, url?: string): Record<stri
   status: upload.status,
   timeout: upload.timeout_seconds,
   cors_origin: upload.cors_origin,
-  new_asset_settings: upload.new_asset_settings,
+  new_asset_settings: withLists(upload.new_asset_settings),
   ...(upload.status === 'waiting' && url !== undefined && { url }),
   ...(upload.status === 'asset_created' && { asset_id: upload.target_asset_id }),
   ...(upload.error && { error: upload.error }),
   ...(upload.is_test && { test: true }),
 });
 
+const LISTS: readonly string[] = ['inputs', 'input', 'playback_policies', 'playback_policy'];
+
+/** Every list as a list: SDKs can't read a single value in its place, which older rows may hold. */
+const withLists = (settings: UploadRecord['new_asset_settings']): Record<string, unknown> =>
+  Object.fromEntries(
+    Object.entries(settings).map(([name, value]) => [name, LISTS.includes(name) ? [value].flat() : value]),
+  );
+
 /** An upload inside an event: without its address, which is a permission, and with new names of fields only. */
 export const serializeUploadEvent = (upload: UploadRecord): Record<string, unknown> => {
-  const { input, playback_policy: policy, ...settings } = upload.new_asset_settings;
-  const policies = settings.playback_policies ?? policy;
+  const { input, playback_policy: policies, ...settings } = withLists(upload.new_asset_settings);
   return {
     ...serializeUpload(upload),
     new_asset_settings: {
-      ...settings,
       ...(input !== undefined && { inputs: input }),
-      ...(policies !== undefined && { playback_policies: typeof policies === 'string' ? [policies] : policies }),
+      ...(policies !== undefined && { playback_policies: policies }),
+      ...settings,
     },
   };
 };

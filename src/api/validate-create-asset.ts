@@ -1,4 +1,4 @@
-import { type Path, Problems } from './problems.js';
+import { isObject, type Path, Problems } from './problems.js';
 import { CreateAssetBody, type VideoQuality } from './schemas/asset.js';
 import type { Input } from './schemas/input.js';
 import type { NewPlaybackId } from './schemas/playback-id.js';
@@ -38,7 +38,11 @@ export interface AssetRequest {
 
 const REPLACED = { input: 'inputs', playback_policy: 'playback_policies', encoding_tier: 'video_quality' } as const;
 
-const QUALITY_OF_TIER = { baseline: 'basic', smart: 'plus', premium: 'premium' } as const;
+const QUALITY_OF_TIER: ReadonlyMap<unknown, VideoQuality> = new Map([
+  ['baseline', 'basic'],
+  ['smart', 'plus'],
+  ['premium', 'premium'],
+]);
 
 /**
  * Everything about a request for an asset that can be judged without looking anything up.
@@ -47,22 +51,31 @@ const QUALITY_OF_TIER = { baseline: 'basic', smart: 'plus', premium: 'premium' }
 export const validateCreateAsset = (body: unknown, defaultVideoQuality: VideoQuality): AssetRequest => {
   const problems = new Problems();
   const settings = requireJsonObject(body);
-  const known = validate(CreateAssetBody, writeOut(settings, problems), [], problems);
+  const known = validate(CreateAssetBody, writeOut(settings, 0, problems), [], problems);
   const request = toRequest({ body, base: [] }, known, defaultVideoQuality);
   if (settings[request.inputsField] == null) problems.add(['inputs'], 'is required');
-  validateTogether(request, settings, problems);
+  validateTogether(request, settings, 0, problems);
   problems.throwIfAny(body);
   return request;
 };
 
-/** The settings in full: drops deprecated names where the new one is given, and turns short forms into full ones. */
-export const writeOut = (body: Record<string, unknown>, problems: Problems): Record<string, unknown> => {
+/**
+ * The settings in full: drops deprecated names where the new one is given, and turns short forms into full ones.
+ * @param firstPosition as in `validateInputs`
+ */
+export const writeOut = (
+  body: Record<string, unknown>,
+  firstPosition: 0 | 1,
+  problems: Problems,
+): Record<string, unknown> => {
   const full = { ...body };
   for (const [old, replacement] of Object.entries(REPLACED)) if (full[replacement] != null) delete full[old];
+  if (isObject(full.input)) full.input = [full.input];
   for (const name of ['inputs', 'input']) {
     const value = full[name];
     if (typeof value === 'string') full[name] = [{ url: value }];
-    else if (Array.isArray(value)) full[name] = value.map(withoutIgnoredSettings);
+    else if (Array.isArray(value))
+      full[name] = value.map((input, index) => withoutIgnoredSettings(input, index + firstPosition));
   }
   for (const name of ['playback_policies', 'playback_policy']) {
     if (typeof full[name] === 'string') full[name] = [full[name]];
@@ -82,7 +95,6 @@ export const toRequest = (
   defaultVideoQuality: VideoQuality,
 ): AssetRequest => {
   const meta = Object.entries(known.meta ?? {}).filter(([, value]) => value !== '');
-  const tierQuality = known.encoding_tier && QUALITY_OF_TIER[known.encoding_tier];
   return {
     ...place,
     inputsField: known.input ? 'input' : 'inputs',
@@ -91,7 +103,7 @@ export const toRequest = (
     advancedPlaybackPolicies: known.advanced_playback_policies ?? [],
     passthrough: known.passthrough || undefined,
     meta: meta.length > 0 ? Object.fromEntries(meta) : undefined,
-    videoQuality: known.video_quality ?? tierQuality ?? defaultVideoQuality,
+    videoQuality: known.video_quality ?? QUALITY_OF_TIER.get(known.encoding_tier) ?? defaultVideoQuality,
     maxResolutionTier: known.max_resolution_tier ?? '1080p',
     mp4Support: known.mp4_support ?? 'none',
     masterAccess: known.master_access ?? 'none',
@@ -104,16 +116,20 @@ export const toRequest = (
   };
 };
 
-/** The rules between fields. `settings` as the caller wrote them; paths are relative to them. */
+/**
+ * The rules between fields. `settings` as the caller wrote them; paths are relative to them. `firstPosition` as in
+ * `validateInputs`.
+ */
 export const validateTogether = (
   request: AssetRequest,
   settings: Record<string, unknown>,
+  firstPosition: 0 | 1,
   problems: Problems,
 ): void => {
   const given = settings[request.inputsField];
   if (Array.isArray(given) && given.length === 0)
     problems.add([request.inputsField], 'must contain at least one input');
-  validateInputs(request.inputs as Input[], [request.inputsField], problems);
+  validateInputs(request.inputs as Input[], firstPosition, [request.inputsField], problems);
 
   request.advancedPlaybackPolicies.forEach((entry, index) => {
     validateDrm(entry, ['advanced_playback_policies', index], problems);
@@ -128,8 +144,8 @@ export const validateTogether = (
     problems.addSentence(['static_renditions'], `${names.join(' and ')} cannot be used together`);
   }
   const resolutions = request.staticRenditions
-    .filter((_, index) => !problems.has(['static_renditions', index, 'resolution']))
-    .map(({ resolution }) => resolution);
+    .map(({ resolution }) => resolution)
+    .filter((name, index) => name !== undefined && !problems.has(['static_renditions', index, 'resolution']));
   const repeated = resolutions.filter((name, index) => resolutions.indexOf(name) < index);
   for (const resolution of new Set(repeated)) {
     problems.add(['static_renditions'], `contains a duplicate resolution: ${resolution}`);

@@ -4,19 +4,22 @@ import type { CreateAssetBody, VideoQuality } from './schemas/asset.js';
 import { CreateUploadBody } from './schemas/upload.js';
 import { requireJsonObject, validate } from './validate.js';
 import { type AssetInput, type AssetRequest, toRequest, validateTogether, writeOut } from './validate-create-asset.js';
+import { impliesMainInput } from './validate-inputs.js';
 
 /** A valid request for a direct upload, defaults filled in. */
 export interface UploadRequest {
   readonly corsOrigin: string;
   readonly timeoutSeconds: number;
   readonly test: boolean;
-  /** What is known of the settings, names and short forms as written. */
+  /** What is known of the settings, names as written, lists in full. */
   readonly newAssetSettings: Readonly<Record<string, unknown>>;
   /** The asset that the settings describe. */
   readonly asset: AssetRequest;
 }
 
 const SETTINGS = 'new_asset_settings';
+/** The current and the deprecated name. */
+const INPUTS: readonly string[] = ['inputs', 'input'];
 const DEFAULT_TIMEOUT_SECONDS = 3600;
 /** Stands for the address of the uploaded file while the rules for inputs are applied: it is no asset's. */
 const UPLOADED_FILE = 'https://upload.invalid/';
@@ -29,26 +32,37 @@ export const validateCreateUpload = (body: unknown, defaultVideoQuality: VideoQu
   const problems = new Problems();
   const below = problems.below([SETTINGS]);
   const given = requireJsonObject(body);
-  const settings = isObject(given[SETTINGS]) ? given[SETTINGS] : {};
-  const written = isObject(given[SETTINGS]) ? withMainInput(writeOut(settings, below), below) : given[SETTINGS];
-  const known = validate(CreateUploadBody, { ...given, [SETTINGS]: written }, [], problems);
+  const isGiven = isObject(given[SETTINGS]);
+  const settings = isGiven ? withoutEmptyInputs(given[SETTINGS] as Record<string, unknown>) : {};
+  const firstPosition = impliesMainInput([settings.inputs ?? settings.input].flat()[0]) ? 1 : 0;
+  const full = writeOut(settings, firstPosition, below);
+  const written = firstPosition === 0 ? withMainUrl(full, below) : full;
+  const known = validate(CreateUploadBody, { ...given, ...(isGiven && { [SETTINGS]: written }) }, [], problems);
   const knownSettings = known.new_asset_settings ?? {};
   const asset = toRequest({ body, base: [SETTINGS] }, knownSettings, defaultVideoQuality);
-  validateTogether(asset, settings, below);
+  validateTogether(asset, settings, firstPosition, below);
   problems.throwIfAny(body);
   return {
     corsOrigin: known.cors_origin ?? '*',
     timeoutSeconds: known.timeout ?? DEFAULT_TIMEOUT_SECONDS,
     test: known.test ?? false,
-    newAssetSettings: asWritten(knownSettings, settings),
-    asset: { ...asset, inputs: asset.inputs.length > 0 ? withoutMainUrl(asset.inputs) : [{}] },
+    newAssetSettings: firstPosition === 0 ? withoutMainUrl(knownSettings) : knownSettings,
+    asset: { ...asset, inputs: firstPosition === 0 ? withoutUrl(asset.inputs) : [{}, ...asset.inputs] },
   };
 };
 
+/** An empty list of inputs says no more than none. */
+const withoutEmptyInputs = (settings: Record<string, unknown>): Record<string, unknown> =>
+  Object.fromEntries(
+    Object.entries(settings).filter(
+      ([name, value]) => !INPUTS.includes(name) || !Array.isArray(value) || value.length > 0,
+    ),
+  );
+
 /** Gives the first input the address that it must not have, so that it can be judged like any other. */
-const withMainInput = (settings: Record<string, unknown>, problems: Problems): Record<string, unknown> => {
+const withMainUrl = (settings: Record<string, unknown>, problems: Problems): Record<string, unknown> => {
   const full = { ...settings };
-  for (const name of ['inputs', 'input']) {
+  for (const name of INPUTS) {
     const inputs = full[name];
     if (!Array.isArray(inputs) || !isObject(inputs[0])) continue;
     const { url } = inputs[0];
@@ -59,15 +73,15 @@ const withMainInput = (settings: Record<string, unknown>, problems: Problems): R
   return full;
 };
 
-const withoutMainUrl = ([main, ...others]: readonly AssetInput[]): AssetInput[] => {
-  const { url: _, ...settings } = main!;
+const withoutUrl = ([main = {}, ...others]: readonly AssetInput[]): AssetInput[] => {
+  const { url: _, ...settings } = main;
   return [settings, ...others];
 };
 
-const asWritten = (known: CreateAssetBody, settings: Record<string, unknown>): Record<string, unknown> =>
+const withoutMainUrl = (known: CreateAssetBody): Record<string, unknown> =>
   Object.fromEntries(
-    Object.entries(known).map(([name, value]) => {
-      if (typeof settings[name] === 'string') return [name, settings[name]];
-      return [name, name === 'inputs' || name === 'input' ? withoutMainUrl(value as AssetInput[]) : value];
-    }),
+    Object.entries(known).map(([name, value]) => [
+      name,
+      INPUTS.includes(name) ? withoutUrl(value as AssetInput[]) : value,
+    ]),
   );

@@ -11,7 +11,7 @@ import { withoutIgnoredSettings } from './validate-inputs.js';
  */
 export const validateCreateTrack = (body: unknown): CreateTrackBody => {
   const problems = new Problems();
-  const settings = withoutIgnoredSettings(requireJsonObject(body));
+  const settings = withoutIgnoredSettings(requireJsonObject(body), 1);
   const track = validate(CreateTrackBody, settings, [], problems);
   if (typeof track.url === 'string' && assetIdOfUrl(track.url)) problems.add(['url'], 'cannot refer to an asset');
   problems.throwIfAny(body);

@@ -1,6 +1,6 @@
-import { availableParallelism } from 'node:os';
 import type { Clock } from '../lib/clock.js';
 import { KinoraError } from '../lib/errors.js';
+import { GENERATION } from '../media/generation.js';
 import { parseThumbnailParameters } from '../media/image-parameters.js';
 import { verifyImage } from '../media/image-verifier.js';
 import { type MediaPool, mediaPriority } from '../pool/media-pool.js';
@@ -10,6 +10,7 @@ import type { BlobStore } from '../storage/blob-store.js';
 import { createFileMaker } from './file-maker.js';
 import { imageFile, type PlannedImage, planThumbnail } from './image-jobs.js';
 import { openPictures, type PlayableAsset, pictureFileOf, type SegmentRequest } from './produce-segment.js';
+import { MEDIA_THREADS } from './segment-jobs.js';
 import type { CachedFile, SegmentStore } from './segment-store.js';
 
 export interface ImageProducer {
@@ -36,14 +37,13 @@ const MAX_WAITING_LONG = 64;
 
 export const createImageProducer = ({ store, pool, blobs, clock }: ImageProducerDeps): ImageProducer => {
   const maker = createFileMaker({ store, pool, clock });
-  const threads = Math.max(2, Math.floor(availableParallelism() / 2));
   let waitingLong = 0;
 
   const producer: ImageProducer = {
     async image(asset, image, { signal, priority } = {}) {
       const { video } = asset.plan;
       if (!video) throw new KinoraError('not_found');
-      const key = { assetId: asset.id, plan: asset.plan.version, rendition: 'images', file: imageFile(image) };
+      const key = { assetId: asset.id, plan: GENERATION, rendition: 'images', file: imageFile(image) };
       const isLong = image.job.kind !== 'still';
       if (isLong && waitingLong >= MAX_WAITING_LONG && !store.has(key))
         throw new KinoraError('unavailable', { details: { reason: 'too many viewers wait' } });
@@ -62,7 +62,14 @@ export const createImageProducer = ({ store, pool, blobs, clock }: ImageProducer
               const outPath = production.temporaryPath();
               const source = { path: blob.path, formatName: video.formatName };
               const { overlayPaths } = blob;
-              await run({ ...image.job, source, picture: video.picture, overlayPaths, threads, outPath } as MediaJob);
+              await run({
+                ...image.job,
+                source,
+                picture: video.picture,
+                overlayPaths,
+                threads: MEDIA_THREADS,
+                outPath,
+              } as MediaJob);
               const bytes = await readResult(outPath, MAX_IMAGE_BYTES);
               verifyImage(bytes, image.job.format, image.size);
               await production.commit(key, bytes);

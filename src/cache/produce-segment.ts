@@ -2,6 +2,7 @@ import { availableParallelism } from 'node:os';
 import type { Clock } from '../lib/clock.js';
 import { KinoraError } from '../lib/errors.js';
 import { AUDIO_RENDITION, type FurtherRenditions, findSegment, type SegmentTarget } from '../media/find-segment.js';
+import { GENERATION } from '../media/generation.js';
 import { writeAudioInit, writeVideoInit } from '../media/mp4-boxes.js';
 import type { AudioPlan, Plan, VideoPlan, VideoRendition } from '../media/plan.js';
 import { type MediaPool, type MediaPriority, mediaPriority } from '../pool/media-pool.js';
@@ -62,12 +63,7 @@ const READ_AHEAD_IDLE_MS = 15_000;
 
 export const createSegmentProducer = (deps: SegmentProducerDeps): SegmentProducer => {
   const { store, pool, blobs, clock, logger } = deps;
-  const cores = availableParallelism();
   const maker = createFileMaker({ store, pool, clock });
-
-  /** Fewer threads for work that nobody waits for. */
-  const threadsFor = (priority: MediaPriority): number =>
-    priority === mediaPriority.viewer ? Math.max(2, Math.floor(cores / 2)) : 1;
 
   const makeVideo = async (
     asset: PlayableAsset,
@@ -81,12 +77,11 @@ export const createSegmentProducer = (deps: SegmentProducerDeps): SegmentProduce
       let encoder = rendition.encoder;
       for (let attempt = 1; ; attempt++) {
         const outPath = work.production.temporaryPath();
-        const threads = threadsFor(work.priority);
         const { path: sourcePath, overlayPaths } = blob;
-        const target = { sourcePath, overlayPaths, outPath, threads, ...(encoder && { encoder }) };
+        const target = { sourcePath, overlayPaths, outPath, ...(encoder && { encoder }) };
         const result = await work.run(videoSegmentJob(video, rendition, number, target));
         const bytes = await readResult(outPath, MAX_SEGMENT_BYTES);
-        const difference = verifyVideoSegment(bytes, video, number, result);
+        const difference = verifyVideoSegment(bytes, video, rendition, number, result);
         if (difference > 0) {
           logger.warn({ asset_id: asset.id, segment: number, difference }, 'a segment lacks or repeats pictures');
         }
@@ -134,7 +129,7 @@ export const createSegmentProducer = (deps: SegmentProducerDeps): SegmentProduce
     { video, rendition }: { video: VideoPlan; rendition: VideoRendition },
     work: Work,
   ): Promise<Uint8Array> => {
-    const { width, height, encoder } = rendition;
+    const { width, height, encoder, reorderTicks } = rendition;
     const avcc = encoder ? (await work.run(videoConfigJob(video, rendition, encoder))).avcc : rendition.avcc;
     if (avcc === undefined) throw new Error(`rendition ${rendition.name} has neither encoder settings nor avcC`);
     const bytes = writeVideoInit({
@@ -144,6 +139,7 @@ export const createSegmentProducer = (deps: SegmentProducerDeps): SegmentProduce
       avcc: Buffer.from(avcc, 'base64'),
       // A copy keeps the colours of its source, which its own headers describe.
       ...(encoder && { colour: 'bt709' as const }),
+      reorderTicks,
     });
     verifyVideoInit(bytes, video, rendition);
     return bytes;
@@ -158,7 +154,7 @@ export const createSegmentProducer = (deps: SegmentProducerDeps): SegmentProduce
     const { signal, priority = mediaPriority.viewer } = request;
     const keyOf = (number: number | 'init'): CacheKey => ({
       assetId: asset.id,
-      plan: asset.plan.version,
+      plan: GENERATION,
       rendition: name,
       file: number === 'init' ? 'init.mp4' : `${number}.m4s`,
     });
@@ -186,7 +182,7 @@ export const createSegmentProducer = (deps: SegmentProducerDeps): SegmentProduce
       const target = findSegment(asset, rendition, `${number}.m4s`);
       if (target) await make(asset, rendition, target, { signal, priority: mediaPriority.readAhead });
     },
-    maxUnderWay: 4 * cores,
+    maxUnderWay: 4 * availableParallelism(),
     idleMs: READ_AHEAD_IDLE_MS,
   });
 
@@ -196,7 +192,7 @@ export const createSegmentProducer = (deps: SegmentProducerDeps): SegmentProduce
       if (!target) throw new KinoraError('not_found');
       const viewer = (request.priority ?? mediaPriority.viewer) === mediaPriority.viewer;
       if (viewer) {
-        const isCached = store.has({ assetId: asset.id, plan: asset.plan.version, rendition, file });
+        const isCached = store.has({ assetId: asset.id, plan: GENERATION, rendition, file });
         deps.metrics?.segmentRequested(isCached ? 'hit' : 'miss');
       }
       const cached = await make(asset, rendition, target, request);

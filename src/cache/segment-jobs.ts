@@ -3,11 +3,16 @@ import type { AudioChunkJob, VideoConfigJob, VideoSegmentJob } from '../pool/pro
 
 /** From the plan to what one media process needs for one segment. Pure. */
 
+/**
+ * Of every segment and image on every machine, however urgent: the number of threads changes what x264 makes of the same
+ * frames (and damaged sources may decode to other frames).
+ */
+export const MEDIA_THREADS = 2;
+
 export interface VideoJobTarget {
   readonly sourcePath: string;
   readonly overlayPaths: readonly string[];
   readonly outPath: string;
-  readonly threads: number;
   /** Instead of the rendition's own, when a segment must become smaller. */
   readonly encoder?: EncoderSettings;
 }
@@ -40,9 +45,10 @@ export const videoSegmentJob = (
       frameRate: video.frameRate,
       picture: video.picture,
       ...(encoder && { encoder }),
+      ...(rendition.reorderTicks !== undefined && { reorderTicks: rendition.reorderTicks }),
     },
     ...(target.overlayPaths.length > 0 && { overlayPaths: target.overlayPaths }),
-    threads: target.threads,
+    threads: MEDIA_THREADS,
     outPath: target.outPath,
   };
 };

@@ -13,6 +13,7 @@ const MAX_MISSING = 0.1;
 export const verifyVideoSegment = (
   bytes: Uint8Array,
   video: VideoPlan,
+  { reorderTicks }: VideoRendition,
   number: number,
   result: VideoSegmentResult,
 ): number => {
@@ -22,6 +23,7 @@ export const verifyVideoSegment = (
     durationTicks: video.boundaries[number + 1]! - start,
     sampleCount: result.sampleCount,
     firstSync: true,
+    ...(reorderTicks !== undefined && { reorderTicks }),
   });
   const expected = video.frameCounts?.[number] ?? result.pictureCount;
   const difference = Math.abs(result.pictureCount - expected);
@@ -44,6 +46,7 @@ export const verifyVideoInit = (bytes: Uint8Array, video: VideoPlan, rendition: 
     codecs: rendition.codecs,
     width: rendition.width,
     height: rendition.height,
+    ...(rendition.reorderTicks !== undefined && { reorderTicks: rendition.reorderTicks }),
   });
 
 export const verifyAudioSegment = (bytes: Uint8Array, audio: AudioPlan, number: number): void => {

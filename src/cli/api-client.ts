@@ -1,7 +1,8 @@
 import type { Config } from '../config/options.js';
+import { localTokenPath } from '../domain/access/local-token.js';
 import { KinoraError } from '../lib/errors.js';
 import { usageError } from './command.js';
-import { findToken, localTokenPath } from './local-token.js';
+import { findToken } from './local-token.js';
 
 /** What the command line reads of an asset; the whole of it is printed by `asset show`. */
 export interface ApiAsset {
@@ -40,7 +41,7 @@ export const connectApi = async (config: Config): Promise<ApiCall> => {
   const token = await findToken(config);
   if (token === undefined) {
     throw usageError(
-      `No access token: set KINORA_TOKEN, or start the server once so that it leaves one in ${localTokenPath(config.dataDir)}.`,
+      `No access token in ${localTokenPath(config.dataDir)}: make one with kinora token create and set KINORA_TOKEN to what it prints.`,
     );
   }
   const authorization = `Basic ${Buffer.from(token).toString('base64')}`;

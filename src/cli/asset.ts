@@ -45,7 +45,9 @@ const watchAsset = async (api: ApiCall, config: Config, id: string): Promise<num
   }
   line.end();
   if (asset.status === 'errored') {
-    const messages = asset.errors?.messages ?? [];
+    const messages = [...(asset.errors?.messages ?? [])];
+    if (messages.includes('The input URL is not allowed.'))
+      messages.push('To import from an internal address, start the server with --allow-private-sources.');
     throw new KinoraError('invalid_input', {
       messages: messages.length > 0 ? messages : ['The asset ended with an error.'],
     });

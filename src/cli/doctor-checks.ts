@@ -1,12 +1,14 @@
 import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { mkdtemp, rm, statfs } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import type { ServerStatus } from '../control/control-handlers.js';
+import { findLooseModes } from '../db/data-dir.js';
 import { systemClock } from '../lib/clock.js';
 import { isKinoraError } from '../lib/errors.js';
+import { tryListen } from '../lib/try-listen.js';
+import { kinoraVersion } from '../lib/version.js';
 import { chooseSandbox } from '../pool/sandbox.js';
-import { serverUrl } from './api-client.js';
 import type { CommandContext } from './command.js';
 import { withDataDirLock, withOpenDatabase } from './with-database.js';
 
@@ -17,8 +19,13 @@ export interface Finding {
   readonly mend?: string;
 }
 
+export interface CheckContext extends Pick<CommandContext, 'config' | 'logger'> {
+  /** What the server of the data directory says of itself; absent when none runs. `config` has its settings then. */
+  readonly server?: ServerStatus;
+}
+
 /** Looks at one part of the setup; never throws and never leaves anything behind. */
-type Check = (context: Pick<CommandContext, 'config' | 'logger'>) => Promise<readonly Finding[]>;
+type Check = (context: CheckContext) => Promise<readonly Finding[]>;
 
 const ok = (text: string): Finding => ({ level: 'ok', text });
 const warn = (text: string, mend: string): Finding => ({ level: 'warn', text, mend });
@@ -31,6 +38,13 @@ const node: Check = async () => {
   const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
   if (major > 20 || (major === 20 && minor >= 19)) return [ok(`Node.js ${process.versions.node}`)];
   return [fail(`Node.js ${process.versions.node} is too old`, 'install Node.js 20.19 or newer')];
+};
+
+const runningServer: Check = async ({ server }) => {
+  if (!server) return [];
+  const text = `Server: version ${server.version} on Node.js ${server.nodeVersion}, process ID ${server.pid}`;
+  if (server.version === kinoraVersion()) return [ok(text)];
+  return [warn(`${text}, while this command is version ${kinoraVersion()}`, 'restart the server to run this version')];
 };
 
 /** The directory itself or, before the first start, the one in which it will be made. */
@@ -66,32 +80,15 @@ const dataDirectory: Check = async ({ config: { dataDir, cacheSizeBytes } }) => 
 };
 
 const privacy: Check = async ({ config: { dataDir } }) => {
-  if (!existsSync(dataDir) || (statSync(dataDir).mode & 0o007) === 0) return [];
+  const loose = existsSync(dataDir) ? findLooseModes(dataDir) : [];
+  if (loose.length === 0) return [];
   return [
     warn(
-      `Every user of this machine can look into ${dataDir}, which holds the database, sources and a token`,
-      `chmod 700 ${dataDir}`,
+      `Other users of this machine can read or change ${loose.length} entries of ${dataDir}, such as ${loose.at(-1)!.path}`,
+      `start the server, which repairs this, or run chmod -R go= ${dataDir}`,
     ),
   ];
 };
-
-const isServerRunning = async (dataDir: string): Promise<boolean> => {
-  if (!existsSync(dataDir)) return false;
-  try {
-    await withDataDirLock(dataDir, async () => undefined);
-    return false;
-  } catch (error) {
-    if (isKinoraError(error, 'data_dir_in_use')) return true;
-    throw error;
-  }
-};
-
-const tryPort = (host: string, port: number): Promise<NodeJS.ErrnoException | undefined> =>
-  new Promise((resolve) => {
-    const server = createServer();
-    server.on('error', resolve);
-    server.listen({ host, port, exclusive: true }, () => server.close(() => resolve(undefined)));
-  });
 
 const portMends: Readonly<Record<string, string>> = {
   EADDRINUSE: 'another program listens there: stop it or set KINORA_PORT',
@@ -100,13 +97,16 @@ const portMends: Readonly<Record<string, string>> = {
   ENOTFOUND: 'the name does not resolve: set KINORA_HOST to an address of this machine',
 };
 
-const lockAndPort: Check = async ({ config: { dataDir, host, port } }) => {
+const lockAndPort: Check = async ({ config: { dataDir, host, port }, server }) => {
+  if (server) return [ok('Data directory is in use by a running server')];
   try {
-    if (await isServerRunning(dataDir)) return [ok('Data directory is in use by a running server')];
+    if (existsSync(dataDir)) await withDataDirLock(dataDir, async () => undefined);
   } catch (error) {
+    if (isKinoraError(error, 'data_dir_in_use'))
+      return [warn(reasonOf(error), 'nothing, if a server is starting or stopping; else end that process')];
     return [fail(`The lock of the data directory can't be taken: ${reasonOf(error)}`, 'install util-linux (flock)')];
   }
-  const problem = await tryPort(host, port);
+  const problem = await tryListen(host, port);
   if (problem === undefined) return [ok(`${host}:${port} is free`)];
   return [
     fail(
@@ -116,8 +116,12 @@ const lockAndPort: Check = async ({ config: { dataDir, host, port } }) => {
   ];
 };
 
-/** Starts a media process that encodes a picture, so it also shows that the FFmpeg addon loads. */
-const media: Check = async ({ config, logger }) => {
+/** Without a server, starts a media process that encodes a picture, so it also shows that the FFmpeg addon loads. */
+const media: Check = async ({ config, logger, server }) => {
+  if (server) {
+    const text = `Media processes of the server: ${server.sandbox}`;
+    return [server.sandboxAdvice === undefined ? ok(text) : warn(text, `${server.sandboxAdvice} Then restart it.`)];
+  }
   const directory = await mkdtemp(join(tmpdir(), 'kinora-doctor-'));
   try {
     const sandbox = await chooseSandbox({
@@ -144,6 +148,7 @@ const media: Check = async ({ config, logger }) => {
 
 const database: Check = async (context) => {
   const { dataDir, databaseUrl } = context.config;
+  if (context.server) return [ok(`Database: ${context.server.database}, open in the server`)];
   if (databaseUrl === undefined && !existsSync(join(dataDir, 'db'))) return [ok('Database: made at the first start')];
   try {
     const engine = await withOpenDatabase(context, async (opened) => {
@@ -208,29 +213,21 @@ const privateSources: Check = async ({ config: { allowPrivateSources } }) => {
   ];
 };
 
-const answers: Check = async ({ config }) => {
-  if (config.port === 0 && config.publicUrl === undefined) return [];
+const answers: Check = async ({ server }) => {
+  if (!server) return [];
+  const url = `${server.url}/readyz`;
   try {
-    if (!(await isServerRunning(config.dataDir))) return [];
-    const url = `${serverUrl(config)}/readyz`;
     const response = await fetch(url, { signal: AbortSignal.timeout(5000) });
-    return [
-      response.ok
-        ? ok(`${url} answers`)
-        : fail(`${url} answers with status ${response.status}`, 'read the log of the server'),
-    ];
+    if (response.ok) return [ok(`${url} answers`)];
+    return [fail(`${url} answers with status ${response.status}`, 'read the log of the server')];
   } catch (error) {
-    return [
-      fail(
-        `The running server does not answer: ${reasonOf(error)}`,
-        'check KINORA_PUBLIC_URL, KINORA_HOST and KINORA_PORT',
-      ),
-    ];
+    return [fail(`The running server does not answer at ${url}: ${reasonOf(error)}`, 'read the log of the server')];
   }
 };
 
 export const checks: readonly Check[] = [
   node,
+  runningServer,
   dataDirectory,
   privacy,
   lockAndPort,

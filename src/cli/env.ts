@@ -1,22 +1,46 @@
-import { createEnvironment, listEnvironments } from '../domain/access/environments.js';
-import { systemClock } from '../lib/clock.js';
-import { type Command, print, printTable, usageError } from './command.js';
-import { withDatabase } from './with-database.js';
+import { administer } from './administer.js';
+import { type Command, type CommandContext, print, printTable, usageError } from './command.js';
 
 const types = ['development', 'production'] as const;
+const qualities = ['basic', 'plus', 'premium'] as const;
+
+/** @throws KinoraError `config_invalid` when the flag has another value */
+const choose = <T extends string>(
+  flags: CommandContext['flags'],
+  name: string,
+  values: readonly T[],
+): T | undefined => {
+  const given = flags[name];
+  const found = values.find((value) => value === given);
+  if (given !== undefined && found === undefined) throw usageError(`${name} must be one of ${values.join(', ')}.`);
+  return found;
+};
 
 const create: Command = {
   summary: 'makes an environment and prints its id',
   args: ['<name>'],
-  flags: { '--type': 'development or production (the default); a label without effect' },
+  flags: {
+    '--type': 'development or production (the default); a label without effect',
+    '--video-quality': 'basic (the default), plus or premium: what assets get when their request names none',
+  },
   run: async ({ args, flags, ...context }) => {
-    const wanted = flags['--type'] ?? 'production';
-    const type = types.find((known) => known === wanted);
-    if (type === undefined) throw usageError(`--type must be one of ${types.join(', ')}.`);
-    const environment = await withDatabase(context, (database) =>
-      createEnvironment(database, { name: args[0]!, type }, systemClock),
-    );
+    const type = choose(flags, '--type', types) ?? 'production';
+    const videoQuality = choose(flags, '--video-quality', qualities) ?? 'basic';
+    const environment = await administer(context, 'env create', { name: args[0]!, type, videoQuality });
     print(environment.id);
+    return 0;
+  },
+};
+
+const update: Command = {
+  summary: 'changes an environment',
+  args: ['<id>'],
+  flags: { '--video-quality': 'basic, plus or premium: what later assets get when their request names none' },
+  run: async ({ args, flags, ...context }) => {
+    const videoQuality = choose(flags, '--video-quality', qualities);
+    if (videoQuality === undefined) throw usageError('--video-quality is required.');
+    await administer(context, 'env update', { id: args[0]!, videoQuality });
+    print(`${args[0]} has the video quality ${videoQuality}.`);
     return 0;
   },
 };
@@ -25,13 +49,17 @@ const list: Command = {
   summary: 'lists the environments; the first one is the default',
   args: [],
   run: async (context) => {
-    const environments = await withDatabase(context, listEnvironments);
+    const environments = await administer(context, 'env list', undefined);
     printTable([
-      ['ID', 'NAME', 'TYPE', 'CREATED'],
-      ...environments.map(({ id, name, type, createdAt }) => [id, name, type, createdAt.toISOString()]),
+      ['ID', 'NAME', 'TYPE', 'VIDEO QUALITY', 'CREATED'],
+      ...environments.map(({ id, name, type, videoQuality, createdAt }) => [id, name, type, videoQuality, createdAt]),
     ]);
     return 0;
   },
 };
 
-export const envCommands: Readonly<Record<string, Command>> = { 'env create': create, 'env list': list };
+export const envCommands: Readonly<Record<string, Command>> = {
+  'env create': create,
+  'env update': update,
+  'env list': list,
+};

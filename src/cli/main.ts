@@ -1,122 +1,14 @@
 #!/usr/bin/env node
-import { readFileSync } from 'node:fs';
-import { readEnvironment } from '../config/environment.js';
-import { loadConfig } from '../config/load-config.js';
-import { nearest } from '../config/nearest.js';
-import { flagOf, options } from '../config/options.js';
-import { isKinoraError } from '../lib/errors.js';
-import { createLogger } from '../telemetry/logger.js';
-import { type Command, print, usageError } from './command.js';
-import { commands } from './commands.js';
-
-/** 0 success, 1 failure, 2 wrong usage, 75 data directory in use (EX_TEMPFAIL of sysexits.h). */
-const exitStatusOf = (error: unknown): number => {
-  if (isKinoraError(error, 'config_invalid')) return 2;
-  return isKinoraError(error, 'data_dir_in_use') ? 75 : 1;
-};
-
-const commandLine = (words: string, command: Command): string => ['kinora', words, ...command.args].join(' ');
-
-const help = (): string => {
-  const lines = Object.entries(commands).map(
-    ([words, command]) => `  ${commandLine(words, command).padEnd(36)}${command.summary}`,
-  );
-  const flags = Object.values(options).map(
-    ({ variable, doc }) => `  ${flagOf(variable).padEnd(25)}${doc.replaceAll('`', '')}`,
-  );
-  return [
-    'Kinora: a self-hosted video API.',
-    '',
-    'Usage: kinora <command> [options]',
-    '',
-    ...lines,
-    '',
-    'Options, also as environment variables (--data-dir is KINORA_DATA_DIR) and lines of a .env file:',
-    '',
-    ...flags,
-    '',
-    'kinora <command> --help tells more about a command, docs/configuration.md about each option.',
-  ].join('\n');
-};
-
-const commandHelp = (words: string, command: Command): string => {
-  const flags = Object.entries(command.flags ?? {}).map(([flag, doc]) => `  ${flag.padEnd(18)}${doc}`);
-  return [
-    `Usage: ${commandLine(words, command)}`,
-    '',
-    command.summary,
-    ...(flags.length > 0 ? ['', ...flags] : []),
-  ].join('\n');
-};
-
-const version = (): string => JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')).version;
-
-/** The command is one word or two. */
-const findCommand = (rest: readonly string[]): { words: string; command: Command; args: readonly string[] } => {
-  for (const length of [2, 1]) {
-    const words = rest.slice(0, length).join(' ');
-    const command = Object.hasOwn(commands, words) ? commands[words] : undefined;
-    if (command) return { words, command, args: rest.slice(length) };
-  }
-  const said = rest.slice(0, 2).join(' ');
-  const firstWords = Object.keys(commands).map((words) => words.split(' ')[0]!);
-  const candidates = Object.keys(commands).filter((words) => words.startsWith(`${rest[0]} `));
-  throw usageError(
-    candidates.length > 0
-      ? `kinora ${rest[0]} needs one of: ${candidates.map((words) => words.split(' ')[1]).join(', ')}.`
-      : `kinora ${said} is not a command; did you mean kinora ${nearest(rest[0] ?? '', firstWords)}?`,
-  );
-};
-
-const run = async (argv: readonly string[]): Promise<number> => {
-  const ownFlags = Object.values(commands).flatMap((command) => Object.keys(command.flags ?? {}));
-  const commandFlags = {
-    ...Object.fromEntries(ownFlags.map((flag) => [flag, true])),
-    '--help': false,
-    '--version': false,
-  };
-  const { config, rest, flags } = loadConfig({ argv, ...readEnvironment(), commandFlags });
-  if (flags['--version']) {
-    print(version());
-    return 0;
-  }
-  if (rest[0] === 'help' || (flags['--help'] && rest.length === 0)) {
-    print(help());
-    return 0;
-  }
-  if (rest.length === 0) throw usageError('Name a command; kinora --help lists them.');
-  const { words, command, args } = findCommand(rest);
-  if (flags['--help']) {
-    print(commandHelp(words, command));
-    return 0;
-  }
-  const foreign = Object.keys(flags).find((flag) => command.flags?.[flag] === undefined);
-  if (foreign !== undefined) throw usageError(`kinora ${words} has no flag ${foreign}.`);
-  if (args.length !== command.args.length) throw usageError(`Usage: ${commandLine(words, command)}`);
-  return command.run({ config, args, flags, logger: createLogger(config.logLevel, config.logFormat) });
-};
-
-/** One sentence for what we foresaw and for what the system refuses; the whole stack for everything else. */
-const explain = (error: unknown): string => {
-  if (isKinoraError(error)) {
-    const cause = error.cause instanceof Error ? ` (${error.cause.message})` : '';
-    return `${error.messages.map((message) => `kinora: ${message}`).join('\n')}${cause}`;
-  }
-  if (!(error instanceof Error)) return String(error);
-  if ((error as NodeJS.ErrnoException).code === 'EADDRINUSE') {
-    const { address, port } = error as Error & { address: string; port: number };
-    return `kinora: Port ${port} of ${address} is in use by another program; choose another with --port or KINORA_PORT.`;
-  }
-  const isRefusal = typeof (error as NodeJS.ErrnoException).syscall === 'string';
-  return isRefusal ? `kinora: ${error.message}; kinora doctor may tell more.` : (error.stack ?? error.message);
-};
-
-// Whoever read our output may have gone (`kinora asset list | head`); that must not take the server down.
-process.stdout.on('error', () => {});
-
-try {
-  process.exit(await run(process.argv.slice(2)));
-} catch (error) {
-  process.stderr.write(`${explain(error)}\n`);
-  process.exit(exitStatusOf(error));
+// Nothing is imported statically: an old Node.js would end with a SyntaxError in one of those files before this line runs.
+const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
+if (major < 20 || (major === 20 && minor < 19)) {
+  process.stderr.write(`kinora: Node.js 20.19 or newer is required; this is ${process.versions.node}.\n`);
+  process.exit(1);
 }
+
+// Every file that Kinora makes holds something private: videos, the database, a token.
+process.umask(0o077);
+
+await import('./run.js');
+
+export {};

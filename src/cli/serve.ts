@@ -1,11 +1,21 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { readEnvironment } from '../config/environment.js';
 import type { Config } from '../config/options.js';
+import { localTokenPath } from '../domain/access/local-token.js';
 import { type Command, print } from './command.js';
-import { findToken, localTokenPath, writeLocalToken } from './local-token.js';
+import { findToken } from './local-token.js';
 
-/** Resolves at the first SIGTERM or SIGINT; the second ends the process at once. */
+const PARENT_CHECK_MS = 1000;
+
+/**
+ * Resolves at the first SIGTERM or SIGINT; the second ends the process at once. As a script of npm the server also stops when
+ * npm is gone: one that was killed by force passed no signal on.
+ */
 const nextStopSignal = (): Promise<void> =>
   new Promise((resolve) => {
+    const npm = process.ppid;
+    if (readEnvironment().env.npm_lifecycle_event !== undefined)
+      setInterval(() => process.ppid !== npm && resolve(), PARENT_CHECK_MS).unref();
     let asked = false;
     const onSignal = () => {
       if (asked) process.exit(1);
@@ -38,6 +48,7 @@ const startBlock = (config: Config, { url, newToken, hasToken }: Running): strin
     ...(newToken
       ? [`  Access token    ${newToken}`, `                  (shown this once; kept for this machine in ${tokenPath})`]
       : []),
+    ...(hasToken ? [] : ['  Access token    not known here; this makes one: kinora token create']),
     '',
     'Create an asset from the address of any video:',
     '',
@@ -53,15 +64,20 @@ export const serve: Command = {
   args: [],
   run: async ({ config, logger }) => {
     const stopSignal = nextStopSignal();
+    let isStarting = true;
     // Only here: no other command should wait for the whole server to load.
     const { createKinora } = await import('../server.js');
     const kinora = await createKinora(config, { logger });
+    // A start holds nothing yet that a sudden end could lose.
+    void stopSignal.then(() => isStarting && process.exit(0));
     await kinora.start();
+    isStarting = false;
     const newToken = kinora.firstStart?.token;
-    if (newToken) await writeLocalToken(config.dataDir, newToken);
     const hasToken = (await findToken(config)) !== undefined;
     print(startBlock(config, { url: kinora.url, newToken, hasToken }));
-    void kinora.samplePage?.then((page) => page && print(`A sample video plays at  ${page}\n`));
+    void kinora.samplePage?.then((page) =>
+      print(page ? `A sample video plays at  ${page}\n` : 'The sample video could not be made; the log says why.\n'),
+    );
     await stopSignal;
     const stopped = kinora.stop().then(() => true);
     // The limit is the composition root's own plus a moment; this one only guards against a stop that hangs.

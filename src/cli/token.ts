@@ -1,7 +1,5 @@
-import { createToken, listTokens, revokeToken } from '../domain/access/tokens.js';
-import { systemClock } from '../lib/clock.js';
+import { administer } from './administer.js';
 import { type Command, print, printTable } from './command.js';
-import { withDatabase } from './with-database.js';
 
 const create: Command = {
   summary: 'makes an access token and prints it, once',
@@ -14,17 +12,11 @@ const create: Command = {
   run: async ({ flags, ...context }) => {
     const environmentId = flags['--environment']?.toString();
     const permissions = flags['--permissions']?.toString().split(',');
-    const token = await withDatabase(context, (database) =>
-      createToken(
-        database,
-        {
-          name: flags['--name']?.toString() ?? 'Access token',
-          ...(environmentId !== undefined && { environmentId }),
-          ...(permissions !== undefined && { permissions }),
-        },
-        systemClock,
-      ),
-    );
+    const token = await administer(context, 'token create', {
+      name: flags['--name']?.toString() ?? 'Access token',
+      ...(environmentId !== undefined && { environmentId }),
+      ...(permissions !== undefined && { permissions }),
+    });
     print(token);
     return 0;
   },
@@ -34,15 +26,15 @@ const list: Command = {
   summary: 'lists the access tokens, without their secrets',
   args: [],
   run: async (context) => {
-    const tokens = await withDatabase(context, listTokens);
+    const tokens = await administer(context, 'token list', undefined);
     printTable([
       ['ID', 'NAME', 'ENVIRONMENT', 'CREATED', 'REVOKED', 'PERMISSIONS'],
       ...tokens.map((token) => [
         token.id,
         token.name,
         token.environmentId,
-        token.createdAt.toISOString(),
-        token.revokedAt?.toISOString() ?? '-',
+        token.createdAt,
+        token.revokedAt ?? '-',
         token.permissions.join(','),
       ]),
     ]);
@@ -54,7 +46,7 @@ const revoke: Command = {
   summary: 'makes an access token invalid within five seconds',
   args: ['<id>'],
   run: async ({ args, ...context }) => {
-    await withDatabase(context, (database) => revokeToken(database, args[0]!, systemClock));
+    await administer(context, 'token revoke', { id: args[0]! });
     print(`${args[0]} is revoked.`);
     return 0;
   },

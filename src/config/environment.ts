@@ -1,8 +1,13 @@
 import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { KinoraError } from '../lib/errors.js';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The process environment and the text of `.env` in the working directory, if there is one. */
+/**
+ * The process environment and the text of `.env` in the working directory, if there is one.
+ * @throws KinoraError `config_invalid` when the file cannot be read
+ */
 export const readEnvironment = (): { env: Environment; envFileText: string | undefined } => ({
   env: process.env,
   envFileText: readEnvFile(),
@@ -12,7 +17,10 @@ const readEnvFile = (): string | undefined => {
   try {
     return readFileSync('.env', 'utf8');
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw error;
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT') return undefined;
+    throw new KinoraError('config_invalid', {
+      messages: [`The file ${resolve('.env')} cannot be read (${code}). Make it readable for this user, or remove it.`],
+    });
   }
 };

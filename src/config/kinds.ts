@@ -95,6 +95,16 @@ export const sizeBytes: Kind<number> = {
   },
 };
 
+/** `smallest` is a size as a person would write it. */
+export const sizeBytesFrom = (smallest: string): Kind<number> => ({
+  form: `${sizeBytes.form}; at least \`${smallest}\``,
+  parse: (value) => {
+    const bytes = sizeBytes.parse(value);
+    if (bytes >= sizeBytes.parse(smallest)) return bytes;
+    throw wrong(`at least ${smallest}`, value);
+  },
+});
+
 const durationUnits: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
 
 /** In milliseconds; always with a unit. */

@@ -57,6 +57,21 @@ describe('loadConfig', () => {
     expect(loaded.config).toMatchObject({ dataDir: '/x', sample: true, port: 0 });
   });
 
+  it('says which lines of .env are no assignments, without repeating them', () => {
+    const envFileText =
+      'KINORA_PORT=1\nsecret-of-someone\n\n# fine\nexport KINORA_HOST=::1\n  KINORA_SAMPLE = false\nKINORA_PORT: 2';
+    const sentence = (line: number) =>
+      `Line ${line} of .env is no assignment; write NAME=value, or begin the line with #.`;
+    expect(problemsOf({ envFileText })).toEqual([sentence(2), sentence(7)]);
+    expect(problemsOf({ envFileText: 'KEY="first\nsecond\n"\nOTHER=\'it\nnot' })).toEqual([sentence(5)]);
+  });
+
+  it('tells why a word after a flag that may stand alone is not its value', () => {
+    const { rest, config, doubts } = load({ argv: ['serve', '--sample', 'maybe'] });
+    expect({ rest, sample: config.sample }).toEqual({ rest: ['serve', 'maybe'], sample: true });
+    expect(doubts).toEqual([{ word: 'maybe', message: '--sample must be true or false, not "maybe".' }]);
+  });
+
   it('reads flags that may stand alone', () => {
     expect(load({ argv: ['--sample=false'] }).config.sample).toBe(false);
     expect(load({ argv: ['--sample', 'false', 'serve'] })).toMatchObject({

@@ -19,6 +19,13 @@ export interface LoadedConfig {
   readonly rest: readonly string[];
   /** The command flags that were given, with `true` for those without a value. */
   readonly flags: Readonly<Record<string, string | true>>;
+  /** Arguments that follow a flag which may stand alone, and why each of them is no value of that flag. */
+  readonly doubts: readonly Doubt[];
+}
+
+interface Doubt {
+  readonly word: string;
+  readonly message: string;
 }
 
 const table: ReadonlyMap<string, Option> = new Map(
@@ -41,7 +48,9 @@ interface Given {
 export const loadConfig = (sources: ConfigSources): LoadedConfig => {
   const problems: string[] = [];
   const fromArgv = readArgv(sources.argv, sources.commandFlags ?? {}, problems);
-  const fromFile = sources.envFileText === undefined ? {} : parseEnv(sources.envFileText);
+  const { envFileText = '' } = sources;
+  problems.push(...findNoAssignments(envFileText));
+  const fromFile = parseEnv(envFileText);
   const given = new Map<string, Given>([
     ...readVariables(fromFile, ' in .env', problems),
     ...readVariables(sources.env, '', problems),
@@ -53,7 +62,28 @@ export const loadConfig = (sources: ConfigSources): LoadedConfig => {
       .filter(([, value]) => value !== undefined),
   );
   if (problems.length > 0) throw new KinoraError('config_invalid', { messages: problems });
-  return { config: config as unknown as Config, rest: fromArgv.rest, flags: fromArgv.flags };
+  return { config: config as unknown as Config, rest: fromArgv.rest, flags: fromArgv.flags, doubts: fromArgv.doubts };
+};
+
+/** What is wrong with the lines of `.env`. Never repeats a line: it may hold a secret. */
+const findNoAssignments = (text: string): string[] => {
+  const problems: string[] = [];
+  let openQuote: string | undefined;
+  const lines = text.split(/\r?\n/);
+  for (const [index, line] of lines.entries()) {
+    if (openQuote !== undefined) {
+      if (line.includes(openQuote)) openQuote = undefined;
+      continue;
+    }
+    if (/^\s*(#|$)/.test(line)) continue;
+    const [assignment, quote] = /^\s*(?:export\s+)?[\w.-]+\s*=\s*(["'`]?)/.exec(line) ?? [];
+    if (assignment === undefined)
+      problems.push(`Line ${index + 1} of .env is no assignment; write NAME=value, or begin the line with #.`);
+    // A quoted value may go on over several lines; a quote that is never closed is part of its line.
+    else if (quote && !line.slice(assignment.length).includes(quote))
+      openQuote = lines.slice(index + 1).some((later) => later.includes(quote)) ? quote : undefined;
+  }
+  return problems;
 };
 
 const readOption = (option: Option, given: Given | undefined, problems: string[]): unknown => {
@@ -84,6 +114,7 @@ const readArgv = (argv: readonly string[], commandFlags: Readonly<Record<string,
   const given = new Map<string, Given>();
   const flags: Record<string, string | true> = {};
   const rest: string[] = [];
+  const doubts: Doubt[] = [];
   for (let index = 0; index < argv.length; index++) {
     const word = argv[index]!;
     if (word === '--') {
@@ -105,7 +136,10 @@ const readArgv = (argv: readonly string[], commandFlags: Readonly<Record<string,
     }
     let text = equals < 0 ? undefined : word.slice(equals + 1);
     if (text === undefined && takesValue) {
-      text = valueAfter(variable, argv[index + 1]);
+      const next = argv[index + 1];
+      const doubt = next === undefined ? undefined : doubtOf(variable, flag, next);
+      if (doubt) doubts.push(doubt);
+      text = doubt || next?.startsWith('--') ? undefined : next;
       if (text === undefined) text = bareValue(variable);
       else index++;
     }
@@ -114,21 +148,19 @@ const readArgv = (argv: readonly string[], commandFlags: Readonly<Record<string,
     else if (variable === undefined) flags[flag] = text ?? true;
     else given.set(variable, { text: text!, name: flag });
   }
-  return { given, flags, rest };
+  return { given, flags, rest, doubts };
 };
 
 const bareValue = (variable: string | undefined): string | undefined =>
   variable === undefined ? undefined : table.get(variable)!.kind.bare;
 
-/** The next word when it is the flag's value. A flag that may stand alone takes it only when it is a valid value. */
-const valueAfter = (variable: string | undefined, next: string | undefined): string | undefined => {
-  if (next === undefined) return undefined;
-  if (bareValue(variable) === undefined) return next.startsWith('--') ? undefined : next;
+/** A flag that may stand alone takes the next word only when that is a valid value; why it is not, else. */
+const doubtOf = (variable: string | undefined, flag: string, next: string): Doubt | undefined => {
+  if (bareValue(variable) === undefined || next.startsWith('--')) return undefined;
   try {
     table.get(variable!)!.kind.parse(next);
-    return next;
-  } catch {
-    // Not a value of this flag, so the flag stands alone and the word is an argument.
     return undefined;
+  } catch (error) {
+    return { word: next, message: `${flag} ${(error as Error).message}.` };
   }
 };

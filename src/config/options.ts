@@ -15,6 +15,7 @@ import {
   s3Setting,
   signingSecret,
   sizeBytes,
+  sizeBytesFrom,
   text,
   textList,
   webhookUrl,
@@ -75,7 +76,14 @@ export const options = {
     kind: baseUrl,
     variable: 'KINORA_IMAGE_URL',
     section: 'Server',
-    doc: 'Base of image addresses in storyboards; the public URL when not set, else the host that was asked.',
+    doc: 'Base of image URLs in storyboards; the public URL when not set. With neither, the URLs are relative.',
+  },
+  trustedProxies: {
+    kind: addressBlocks,
+    variable: 'KINORA_TRUSTED_PROXIES',
+    section: 'Server',
+    default: 'false',
+    doc: 'Proxies whose `X-Forwarded-For`, `-Host` and `-Proto` headers count: all, or a comma list of CIDR blocks.',
   },
   shutdownLimitMs: {
     kind: durationMs,
@@ -232,7 +240,8 @@ export const options = {
     doc: 'Media processes kept.',
   },
   mediaMemoryBytes: {
-    kind: sizeBytes,
+    // Measured: with 100 MiB the process can't load FFmpeg, with 128 MiB it encodes.
+    kind: sizeBytesFrom('128MiB'),
     variable: 'KINORA_MEDIA_MEMORY',
     section: 'Media',
     default: '2GiB',
@@ -243,7 +252,14 @@ export const options = {
     variable: 'KINORA_INGEST_CONCURRENCY',
     section: 'Media',
     default: '2',
-    doc: 'Assets that are downloaded and prepared at the same time.',
+    doc: 'Assets that are prepared at the same time; downloads are not counted. As many more may be transcoded before they are ready.',
+  },
+  defaultVideoQuality: {
+    kind: oneOf('basic', 'plus', 'premium'),
+    variable: 'KINORA_DEFAULT_VIDEO_QUALITY',
+    section: 'Media',
+    default: 'basic',
+    doc: 'On the first start: the `video_quality` that assets of the first environment get when the request names none. `kinora env update` changes it later.',
   },
   logLevel: {
     kind: oneOf('debug', 'info', 'warn', 'error'),

@@ -1,5 +1,6 @@
 import pg from 'pg';
 import type { Logger } from '../telemetry/logger.js';
+import { createPreparingClient } from './prepared.js';
 
 const CONNECT_TIMEOUT_MS = 30_000;
 
@@ -14,7 +15,8 @@ const toSafeInteger = (text: string): number => {
 export const createPool = (config: pg.PoolConfig, logger: Logger): pg.Pool => {
   const types = new pg.TypeOverrides();
   types.setTypeParser(pg.types.builtins.INT8, toSafeInteger);
-  const pool = new pg.Pool({ connectionTimeoutMillis: CONNECT_TIMEOUT_MS, keepAlive: true, ...config, types });
+  const Client = createPreparingClient();
+  const pool = new pg.Pool({ connectionTimeoutMillis: CONNECT_TIMEOUT_MS, keepAlive: true, ...config, types, Client });
   const onError = (error: Error): void => logger.warn({ err: error }, 'A database connection was lost');
   pool.on('error', onError);
   // While a client is lent out the pool does not listen, and an error event without a listener ends the process. Its

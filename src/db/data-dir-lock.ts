@@ -1,8 +1,9 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { KinoraError } from '../lib/errors.js';
+import { makeDataDir } from './data-dir.js';
 
 export interface DataDirLock {
   release(): Promise<void>;
@@ -24,11 +25,9 @@ const SCRIPT = 'trap "" HUP INT TERM; exec flock -n -x -E 75 "$1" cat';
  * @throws KinoraError `data_dir_in_use`, or `config_invalid` when the directory cannot be locked
  */
 export const acquireDataDirLock = async (dataDir: string, onLost: () => void): Promise<DataDirLock> => {
-  // Sources, the database and the first token are nobody else's; a directory that is there keeps its rights.
-  await mkdir(dataDir, { recursive: true, mode: 0o700 }).catch((cause) => {
-    throw new KinoraError('config_invalid', { messages: [`The data directory ${dataDir} cannot be created.`], cause });
-  });
-  const child = spawn('/bin/sh', ['-c', SCRIPT, 'kinora-lock', join(dataDir, 'lock')], {
+  await makeDataDir(dataDir);
+  const path = join(dataDir, 'lock');
+  const child = spawn('/bin/sh', ['-c', SCRIPT, 'kinora-lock', path], {
     stdio: ['pipe', 'pipe', 'pipe'],
     detached: true,
   });
@@ -46,8 +45,11 @@ export const acquireDataDirLock = async (dataDir: string, onLost: () => void): P
     exited.then(([status]) => status),
   ]);
   if (code === TAKEN) {
+    const holder = (await readFile(path, 'utf8').catch(() => '')).trim();
     throw new KinoraError('data_dir_in_use', {
-      messages: [`The data directory ${dataDir} is in use by another Kinora process.`],
+      messages: [
+        `The data directory ${dataDir} is in use by another Kinora process${holder && ` (process ID ${holder})`}.`,
+      ],
     });
   }
   if (code === NOT_FOUND) {
@@ -61,6 +63,9 @@ export const acquireDataDirLock = async (dataDir: string, onLost: () => void): P
       details: { exit_code: code, stderr: errorText },
     });
   }
+
+  // For the message of whoever comes next; it means nothing once the lock is gone.
+  await writeFile(path, `${process.pid}\n`);
 
   let released = false;
   void exited.then(() => {

@@ -17,6 +17,11 @@ export interface Database {
   transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T>;
   /** Calls `handler` for every NOTIFY on `channel`, delivered at commit. Returns the way to stop. */
   listen(channel: string, handler: (payload: string) => void): Promise<() => Promise<void>>;
+  /**
+   * Copies the files of the embedded database to a directory that must not exist; queries wait meanwhile, so that the copy
+   * shows one moment. Absent when the database is external.
+   */
+  snapshot?(directory: string): Promise<void>;
   /** @throws KinoraError `unavailable` */
   ping(): Promise<void>;
   close(): Promise<void>;

@@ -8,12 +8,20 @@ interface DatabaseParts {
   readonly engine: Database['engine'];
   readonly pool: pg.Pool;
   readonly listen: Database['listen'];
+  readonly snapshot?: NonNullable<Database['snapshot']>;
   readonly beforeClose: () => Promise<void>;
   readonly afterClose: () => Promise<void>;
 }
 
 /** The `Database` over a pool: what both engines have in common. */
-export const createDatabase = ({ engine, pool, listen, beforeClose, afterClose }: DatabaseParts): Database => {
+export const createDatabase = ({
+  engine,
+  pool,
+  listen,
+  snapshot,
+  beforeClose,
+  afterClose,
+}: DatabaseParts): Database => {
   const queryable = new Kysely<Schema>({ dialect: new PostgresDialect({ pool }) });
   let closed: Promise<void> | undefined;
   const close = async (): Promise<void> => {
@@ -30,6 +38,7 @@ export const createDatabase = ({ engine, pool, listen, beforeClose, afterClose }
     engine,
     queryable,
     listen,
+    ...(snapshot && { snapshot }),
     transaction: (work) => queryable.transaction().execute(work),
     ping: async () => {
       try {

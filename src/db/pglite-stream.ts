@@ -30,12 +30,12 @@ const GREETING = Buffer.concat([
 ]);
 const TERMINATE = 'X'.charCodeAt(0);
 /** A Sync first: after an error in an extended query everything up to a Sync is ignored. */
-const ROLLBACK = Buffer.concat([message('S'), message('Q', Buffer.from('rollback\0'))]);
+const RESET = Buffer.concat([message('S'), message('Q', Buffer.from('rollback; deallocate all\0'))]);
 
 /**
  * The socket that `pg` talks to when the database is embedded. It answers the handshake itself, hands on whole corked batches
- * (a message at a time is three times slower) and ends whatever transaction a dropped client left open, because the next
- * client gets the same session.
+ * (a message at a time is three times slower), ends whatever transaction a dropped client left open and forgets its prepared
+ * statements, because the next client gets the same session.
  */
 export class PgliteStream extends Duplex {
   readonly #transport: PgliteTransport;
@@ -102,7 +102,7 @@ export class PgliteStream extends Duplex {
   override _destroy(error: Error | null, callback: (error?: Error | null) => void): void {
     // Not waited for: what the next client sends is behind it. When the engine is gone its transaction is gone too, so a
     // failure changes nothing.
-    this.#transport.exchange(ROLLBACK).catch(() => {});
+    this.#transport.exchange(RESET).catch(() => {});
     callback(error);
   }
 }

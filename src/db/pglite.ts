@@ -1,9 +1,12 @@
-import { existsSync } from 'node:fs';
-import { mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises';
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { constants, existsSync } from 'node:fs';
+import { cp, mkdir, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { systemClock } from '../lib/clock.js';
 import { KinoraError } from '../lib/errors.js';
+import { syncPath } from '../lib/sync-path.js';
 import type { Logger } from '../telemetry/logger.js';
 import { createPool } from './create-pool.js';
 import type { Database } from './database.js';
@@ -25,10 +28,12 @@ interface Engine extends PgliteTransport {
   close(): Promise<void>;
 }
 
-const startWorker = async (directory: string): Promise<Worker> => {
+/** Starts the engine's thread; `onStarting` gets it before it is ready. */
+export const startWorker = async (directory: string, onStarting?: (worker: Worker) => void): Promise<Worker> => {
   const worker = new Worker(new URL('./pglite-worker.js', import.meta.url), {
     workerData: { directory } satisfies PgliteWorkerData,
   });
+  onStarting?.(worker);
   await new Promise<void>((resolve, reject) => {
     worker.once('message', () => resolve());
     worker.once('error', reject);
@@ -39,7 +44,7 @@ const startWorker = async (directory: string): Promise<Worker> => {
   return worker;
 };
 
-const closeWorker = async (worker: Worker): Promise<void> => {
+export const closeWorker = async (worker: Worker): Promise<void> => {
   const exited = new Promise((resolve) => worker.once('exit', resolve));
   worker.postMessage({ close: true } satisfies PgliteRequest);
   await exited;
@@ -115,23 +120,7 @@ const createEngine = (directory: string, logger: Logger): Engine => {
 const syncTree = async (directory: string): Promise<void> => {
   const entries = await readdir(directory, { recursive: true, withFileTypes: true });
   const paths = entries.filter((entry) => entry.isFile() || entry.isDirectory());
-  for (const path of [directory, ...paths.map((entry) => join(entry.parentPath, entry.name))]) {
-    const handle = await open(path, 'r');
-    try {
-      await handle.sync();
-    } finally {
-      await handle.close();
-    }
-  }
-};
-
-const syncDirectory = async (directory: string): Promise<void> => {
-  const handle = await open(directory, 'r');
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
+  for (const path of [directory, ...paths.map((entry) => join(entry.parentPath, entry.name))]) await syncPath(path);
 };
 
 /**
@@ -143,14 +132,17 @@ const createDirectory = async (directory: string, logger: Logger): Promise<void>
   const parent = dirname(directory);
   await mkdir(parent, { recursive: true });
   for (const name of await readdir(parent)) {
-    if (name.startsWith(`${basename(directory)}.new-`)) await rm(join(parent, name), { recursive: true, force: true });
+    if (name.startsWith(`${basename(directory)}.new-`))
+      await rm(join(parent, name), { recursive: true, force: true, maxRetries: 5 });
   }
   const fresh = `${directory}.new-${process.pid}`;
-  // A thread of its own: its memory (800 MB while initdb runs) is given back when it ends.
-  await closeWorker(await startWorker(fresh));
+  // A process of its own: a thread's memory (800 MB while initdb runs) stays with the server, 100 MB of it for good.
+  const child = fork(new URL('./create-pglite.js', import.meta.url), [fresh], { execArgv: [] });
+  const [code] = await once(child, 'exit');
+  if (code !== 0) throw new Error(`the process that creates the database ended with code ${code}`);
   await syncTree(fresh);
   await rename(fresh, directory);
-  await syncDirectory(parent);
+  await syncPath(parent);
 };
 
 const checkVersion = async (directory: string): Promise<void> => {
@@ -230,6 +222,16 @@ export const openPglite = async (directory: string, logger: Logger): Promise<Dat
       }
       // The session goes on listening: one channel without a handler costs nothing.
       return async () => void handlers.get(channel)?.delete(handler);
+    },
+    snapshot: async (target) => {
+      // The pool's only connection. The engine does nothing that it is not asked for, so its files rest as long as it is held.
+      const client = await pool.connect();
+      try {
+        await client.query('checkpoint');
+        await cp(directory, target, { recursive: true, mode: constants.COPYFILE_FICLONE });
+      } finally {
+        client.release();
+      }
     },
     beforeClose: async () => {
       clearInterval(timer);

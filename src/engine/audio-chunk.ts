@@ -4,9 +4,9 @@ import { avChannelLayoutDefault, Codec, CodecContext, Rational } from 'node-av/l
 import { AAC_FRAME_SAMPLES } from '../media/aac.js';
 import { writeFragment } from '../media/mp4-boxes.js';
 import type { AudioChunkJob, AudioChunkResult } from '../pool/protocol.js';
-import { readSound, seekToSeconds, soundFrame } from './audio-reader.js';
+import { openAt, readSound, soundFrame } from './audio-reader.js';
 import { check, failMedia, isDrained, newFrame, newPacket, setOptions } from './av.js';
-import { openDecoder, openSource, readOnly, streamAt } from './open-source.js';
+import { openDecoder, readOnly, streamAt } from './open-source.js';
 
 /** Frames of input that the encoder sees before the first one that counts: joins are then as good as within a chunk. */
 const PRE_ROLL_FRAMES = 2;
@@ -111,7 +111,8 @@ const copyFrames = (job: AudioChunkJob, firstFrame: number, endFrame: number): B
   const { sourceTimeBase: base, sourceZero, sampleRate, streamIndex } = job.audio;
   const frames: (Buffer | undefined)[] = new Array(endFrame - firstFrame).fill(undefined);
   let missing = frames.length;
-  const format = openSource(job.source);
+  const startSeconds = (sourceZero * base.num) / base.den + (firstFrame * AAC_FRAME_SAMPLES) / sampleRate;
+  const { format } = openAt(job.source, startSeconds - COPY_SEEK_SECONDS);
   const packet = newPacket();
   const stream = streamAt(format, streamIndex);
   const decoder = openDecoder(stream, 1);
@@ -119,8 +120,6 @@ const copyFrames = (job: AudioChunkJob, firstFrame: number, endFrame: number): B
   try {
     const hasConfig = stream.codecpar.extradataSize > 0;
     readOnly(format, [streamIndex]);
-    const startSeconds = (sourceZero * base.num) / base.den + (firstFrame * AAC_FRAME_SAMPLES) / sampleRate;
-    seekToSeconds(format, startSeconds - COPY_SEEK_SECONDS);
     while (missing > 0 && format.readFrameSync(packet) >= 0) {
       const seconds = ((Number(packet.pts) - sourceZero) * base.num) / base.den;
       const frame = Math.round((seconds * sampleRate) / AAC_FRAME_SAMPLES) - firstFrame;

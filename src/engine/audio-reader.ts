@@ -214,16 +214,12 @@ const decode = (
 
 /** Decodes what is needed for [fromSeconds, untilSeconds) of the timeline; begins anew further back when a seek lands late. */
 const collectPieces = (source: MediaSource, plan: Sound, fromSeconds: number, untilSeconds: number): SoundPiece[] => {
-  const format = openSource(source);
-  try {
-    const stream = streamAt(format, plan.streamIndex);
-    readOnly(format, [plan.streamIndex]);
-    const zeroSeconds = (plan.sourceZero * plan.sourceTimeBase.num) / plan.sourceTimeBase.den;
-    const startSeconds = format.startTime === NO_PTS ? 0 : Number(format.startTime) / AV_TIME_BASE - zeroSeconds;
-    for (let back = 0; ; back = back === 0 ? FIRST_STEP_BACK_SECONDS : back * 3) {
-      const target = fromSeconds - PRE_ROLL_SECONDS - back;
-      const fromStart = target <= startSeconds + PRE_ROLL_SECONDS;
-      seekToSeconds(format, fromStart ? startSeconds + zeroSeconds - 1 : target + zeroSeconds);
+  const zeroSeconds = (plan.sourceZero * plan.sourceTimeBase.num) / plan.sourceTimeBase.den;
+  for (let back = 0; ; back = back === 0 ? FIRST_STEP_BACK_SECONDS : back * 3) {
+    const { format, fromStart } = openAt(source, fromSeconds - PRE_ROLL_SECONDS - back + zeroSeconds);
+    try {
+      const stream = streamAt(format, plan.streamIndex);
+      readOnly(format, [plan.streamIndex]);
       const decoder = openDecoder(stream, 1);
       const collector = new PieceCollector(plan, stream, fromSeconds, untilSeconds);
       try {
@@ -237,21 +233,26 @@ const collectPieces = (source: MediaSource, plan: Sound, fromSeconds: number, un
         collector.free();
         decoder.freeContext();
       }
+    } finally {
+      format.closeInputSync();
     }
-  } finally {
-    format.closeInputSync();
   }
 };
 
 /**
- * Seeks by the file's leading stream: Matroska has cues for the picture only, and a seek by an audio stream without cues
- * reads the file from its start.
+ * The source, opened to be read from a place at or before `seconds` of its own time. That is its start when the place is near,
+ * and when FFmpeg can't seek: without an index, or before the first entry of one. The caller closes it.
  */
-export const seekToSeconds = (format: FormatContext, seconds: number): void => {
-  const ticks = BigInt(Math.floor(seconds * AV_TIME_BASE));
-  if (format.seekFrameSync(-1, ticks, AVSEEK_FLAG_BACKWARD) >= 0) return;
-  // Before the first index entry some demuxers refuse: the start is meant.
-  check(format.seekFrameSync(-1, 0n, AVSEEK_FLAG_BACKWARD), 'seek');
+export const openAt = (source: MediaSource, seconds: number): { format: FormatContext; fromStart: boolean } => {
+  const format = openSource(source);
+  const startSeconds = format.startTime === NO_PTS ? 0 : Number(format.startTime) / AV_TIME_BASE;
+  if (seconds <= startSeconds + PRE_ROLL_SECONDS) return { format, fromStart: true };
+  // By the file's leading stream: Matroska has cues for the video only, and a seek by an audio stream without cues reads the
+  // file from its start.
+  const target = BigInt(Math.floor(seconds * AV_TIME_BASE));
+  if (format.seekFrameSync(-1, target, AVSEEK_FLAG_BACKWARD) >= 0) return { format, fromStart: false };
+  format.closeInputSync();
+  return { format: openSource(source), fromStart: true };
 };
 
 const greatestCommonDivisor = (a: number, b: number): number => (b === 0 ? a : greatestCommonDivisor(b, a % b));

@@ -8,12 +8,13 @@ Log.setLevel(AV_LOG_QUIET);
 /** Time stamp of a packet or picture that has none. */
 export const NO_PTS: bigint = AV_NOPTS_VALUE;
 
-export const failMedia = (operation: string, reason: string): KinoraError =>
-  new KinoraError('media_failed', { messages: [`${operation}: ${reason}`], details: { operation, reason } });
+/** @param code FFmpeg's number of the error */
+export const failMedia = (operation: string, reason: string, code?: number): KinoraError =>
+  new KinoraError('media_failed', { messages: [`${operation}: ${reason}`], details: { operation, reason, code } });
 
 /** Returns the code of a call that succeeded; throws `media_failed` with the operation's name for a negative one. */
 export const check = (code: number, operation: string): number => {
-  if (code < 0) throw failMedia(operation, FFmpegError.strerror(code));
+  if (code < 0) throw failMedia(operation, FFmpegError.strerror(code), code);
   return code;
 };
 

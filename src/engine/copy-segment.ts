@@ -2,7 +2,8 @@ import { writeFileSync } from 'node:fs';
 import { AVERROR_EOF, AVSEEK_FLAG_BACKWARD, AVSEEK_FLAG_BYTE } from 'node-av/constants';
 import type { FormatContext, Packet } from 'node-av/lib';
 import { annexBToLengthPrefixed, withoutAccessUnitDelimiters } from '../media/avc.js';
-import { planSampleTimes, writeFragment } from '../media/mp4-boxes.js';
+import { writeFragment } from '../media/mp4-boxes.js';
+import { planSampleTimes } from '../media/sample-times.js';
 import type { MediaSource, VideoSegmentJob, VideoSegmentResult } from '../pool/protocol.js';
 import { check, failMedia, NO_PTS, newPacket } from './av.js';
 import { OpenCache } from './open-cache.js';
@@ -87,6 +88,7 @@ export const copySegment = (job: VideoSegmentJob): VideoSegmentResult =>
         samples.map(({ ticks }) => ticks),
         job.startTicks,
         job.endTicks,
+        job.rendition.reorderTicks,
       );
       const bytes = writeFragment({
         sequence: job.sequence,

@@ -1,3 +1,4 @@
+import { existsSync, readFileSync } from 'node:fs';
 import {
   AV_CODEC_FLAG_GLOBAL_HEADER,
   AV_PICTURE_TYPE_NONE,
@@ -9,8 +10,9 @@ import {
   FF_ENCODER_LIBX264,
 } from 'node-av/constants';
 import { Rational as AvRational, Codec, CodecContext, type Frame, type Packet } from 'node-av/lib';
-import { planSampleTimes, writeFragment } from '../media/mp4-boxes.js';
+import { writeFragment } from '../media/mp4-boxes.js';
 import type { EncoderSettings } from '../media/plan.js';
+import { planSampleTimes } from '../media/sample-times.js';
 import type { Rational } from '../media/source-facts.js';
 import { check, failMedia, isDrained, newPacket, setOptions } from './av.js';
 
@@ -36,6 +38,25 @@ const CLOCK = 90_000;
  * `annexb=0` writes length prefixes.
  */
 const X264_PARAMS = 'scenecut=0:open-gop=0:keyint=infinite:stitchable=1:annexb=0';
+
+/**
+ * Threads share each frame, a slice each. Where they have frames of their own, rate control looks at how far the others have
+ * come, so that no two runs make the same bytes.
+ */
+const SLICES = 'sliced-threads=1';
+
+/**
+ * Macroblock-tree code for AVX-512 reads memory that nothing was written to when a row has not a multiple of 8 macroblocks, and
+ * rounds differently: without it the same bytes come out everywhere from AVX on. Naming AVX2 is safe on whatever has AVX-512.
+ */
+const WITHOUT_AVX512 = 'asm=AVX2';
+
+let hasAvx512: boolean | undefined;
+
+const cpuParams = (): string[] => {
+  hasAvx512 ??= existsSync('/proc/cpuinfo') && /\bavx512/.test(readFileSync('/proc/cpuinfo', 'latin1'));
+  return hasAvx512 ? [WITHOUT_AVX512] : [];
+};
 
 /**
  * How full the rate buffer is at the start. x264's own 0.9 lets a hard 4 s segment reach 1.45 times `maxrate`, which is more
@@ -68,7 +89,12 @@ const openEncoder = (settings: FragmentEncoderSettings): CodecContext => {
       profile: 'high',
       crf: encoder.crf,
       bf: encoder.bFrames ?? 2,
-      'x264-params': encoder.maxRate === undefined ? X264_PARAMS : `${X264_PARAMS}:${BUFFER_START}`,
+      'x264-params': [
+        X264_PARAMS,
+        SLICES,
+        ...cpuParams(),
+        ...(encoder.maxRate === undefined ? [] : [BUFFER_START]),
+      ].join(':'),
       ...(encoder.maxRate !== undefined && { maxrate: encoder.maxRate, bufsize: 2 * encoder.maxRate }),
       ...(encoder.level !== undefined && { level: encoder.level }),
     });
@@ -125,7 +151,7 @@ export class FragmentEncoder {
   }
 
   /** The whole fragment; its durations add up to `endTicks - startTicks`. */
-  finish(range: { sequence: number; startTicks: number; endTicks: number }): {
+  finish(range: { sequence: number; startTicks: number; endTicks: number; reorderTicks?: number | undefined }): {
     bytes: Uint8Array;
     /** Of the samples, in decode order: the key frame first. */
     sizesBytes: number[];
@@ -139,6 +165,7 @@ export class FragmentEncoder {
       this.samples.map(({ ticks }) => ticks),
       range.startTicks,
       range.endTicks,
+      range.reorderTicks,
     );
     const bytes = writeFragment({
       sequence: range.sequence,

@@ -22,6 +22,7 @@ export const indexMp4 = async (job: IndexJob): Promise<MediaResults['index'] | u
     const moov = await findMoov(read, size);
     const index = moov && readMp4SampleTables(moov, job);
     if (!index || !liesWithin(index, size)) return undefined;
+    if (job.unmarkedStart && index.video) index.video.key[0] = 1;
     writeFileSync(job.outPath, encodeSourceIndex(index));
     return { packets: (index.video?.pts.length ?? 0) + (index.audio?.pts.length ?? 0) };
   } finally {

@@ -50,6 +50,7 @@ export const indexSource = (job: IndexJob, context: HandlerContext): MediaResult
       discontinuous:
         errors > 0 || video?.broken === true || video?.hasWrongTimes() === true || audio?.hasWrongTimes() === true,
     };
+    if (job.unmarkedStart && index.video) index.video.key[0] = 1;
     writeFileSync(job.outPath, encodeSourceIndex(index));
     return { packets: (index.video?.pts.length ?? 0) + (index.audio?.pts.length ?? 0) };
   } finally {

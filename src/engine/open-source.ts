@@ -1,33 +1,8 @@
-import {
-  AVDISCARD_ALL,
-  AVERROR_DECODER_NOT_FOUND,
-  AVMEDIA_TYPE_VIDEO,
-  FF_THREAD_FRAME,
-  FF_THREAD_SLICE,
-} from 'node-av/constants';
-import { avGetCodecName, Codec, CodecContext, Dictionary, FormatContext, type Stream } from 'node-av/lib';
+import { AVDISCARD_ALL, AVMEDIA_TYPE_VIDEO, FF_THREAD_FRAME, FF_THREAD_SLICE } from 'node-av/constants';
+import { CodecContext, Dictionary, FormatContext, InputFormat, type Stream } from 'node-av/lib';
 import type { MediaSource } from '../pool/protocol.js';
 import { check, failMedia, setOptions } from './av.js';
-
-/**
- * The only door through which a source is opened. Playlists, concat scripts and everything else that makes FFmpeg open
- * further files or addresses are no allowed formats, and only plain files can be read.
- */
-const FORMATS = 'mov,matroska,mpegts,mpeg,avi,flv,ogg,wav,mp3,aac,flac,mxf,asf';
-
-/** FFmpeg codec names that may be decoded. */
-const CODECS: ReadonlySet<string> = new Set(
-  [
-    'h264 hevc vp8 vp9 av1 mpeg1video mpeg2video mpeg4 msmpeg4v2 msmpeg4v3 prores mjpeg dnxhd dvvideo theora',
-    'wmv1 wmv2 wmv3 vc1 h263 flv1 ffv1 rawvideo v210',
-    'aac aac_latm mp1 mp2 mp3 opus vorbis flac alac ac3 eac3 dts wmav1 wmav2 wmapro wmalossless truehd mlp',
-    'pcm_u8 pcm_s8 pcm_s16le pcm_s16be pcm_u16le pcm_s24le pcm_s24be pcm_s32le pcm_s32be pcm_f32le pcm_f32be',
-    'pcm_f64le pcm_f64be pcm_alaw pcm_mulaw pcm_bluray pcm_dvd adpcm_ms adpcm_ima_wav adpcm_ima_qt amrnb amrwb',
-  ].flatMap((line) => line.split(' ')),
-);
-
-/** Decoder names where they differ from the codec's. */
-const DECODERS = 'libdav1d,libvpx-vp9,libvpx,libopus,libvorbis,dca,mp3float,mp2float,mp1float,amrnb,amrwb,flv';
+import { allowedDecoders, codecNameOf, findDecoder, isRefusedFormat, recognizeFormat } from './supported-media.js';
 
 /** Bytes and time that may be read to learn about the streams: enough for late streams in a transport stream. */
 const PROBE_BYTES = 10_000_000;
@@ -37,29 +12,33 @@ const ANALYZE_MICROSECONDS = 10_000_000;
 const MAX_DECODED_PIXELS = 16_384 * 8_704;
 
 export interface OpenOptions {
-  /** Refuse files with more streams. */
-  readonly maxStreams?: number;
   /** Looks at the streams as the header declares them, before anything of them is decoded; throws to refuse. */
   readonly inspectHeader?: (streams: readonly Stream[]) => void;
 }
 
+/** Aliases of one demuxer ("mov,mp4,m4a…") are all matched by the first. */
+const findAlias = (formatName: string): string => formatName.split(',')[0]!;
+const findFormat = (formatName: string): InputFormat | null => InputFormat.findInputFormat(findAlias(formatName));
+
 /**
- * Opens a source and reads its stream information. The caller closes it with `closeInputSync`.
+ * Opens a source and reads its stream information: the only door to FFmpeg's demuxers. Nothing but the format that the probe
+ * recognized is tried, and only plain files can be read. The caller closes it with `closeInputSync`.
  * @throws KinoraError `media_failed`
  */
 export const openSource = (source: MediaSource, options: OpenOptions = {}): FormatContext => {
+  const inputFormat = source.formatName === undefined ? recognizeFormat(source.path) : findFormat(source.formatName);
+  const formatName = inputFormat?.name ?? '';
+  if (!inputFormat || isRefusedFormat(formatName)) throw failMedia('open', `unknown or refused format ${formatName}`);
   const format = new FormatContext();
   const dictionary = Dictionary.fromObject({
     protocol_whitelist: 'file',
-    // Aliases of one demuxer ("mov,mp4,m4a…") are all matched by the first.
-    format_whitelist: source.formatName?.split(',')[0] ?? FORMATS,
-    codec_whitelist: `${[...CODECS].join(',')},${DECODERS}`,
+    format_whitelist: findAlias(formatName),
+    codec_whitelist: allowedDecoders,
     probesize: PROBE_BYTES,
     analyzeduration: ANALYZE_MICROSECONDS,
-    ...(options.maxStreams !== undefined && { max_streams: options.maxStreams }),
   });
   try {
-    check(format.openInputSync(`file:${source.path}`, null, dictionary), 'open');
+    check(format.openInputSync(`file:${source.path}`, inputFormat, dictionary), 'open');
   } finally {
     dictionary.free();
   }
@@ -72,12 +51,6 @@ export const openSource = (source: MediaSource, options: OpenOptions = {}): Form
   }
   return format;
 };
-
-export const codecNameOf = (stream: Stream): string => avGetCodecName(stream.codecpar.codecId) ?? 'unknown';
-
-/** True when the codec of the stream is allowed and this build can decode it. */
-export const isDecodable = (stream: Stream): boolean =>
-  CODECS.has(codecNameOf(stream)) && Codec.findDecoder(stream.codecpar.codecId) !== null;
 
 export const streamAt = (format: FormatContext, index: number): Stream => {
   const stream = format.streams[index];
@@ -95,8 +68,8 @@ export const readOnly = (format: FormatContext, streamIndexes: readonly number[]
  * @throws KinoraError `media_failed`
  */
 export const openDecoder = (stream: Stream, threads: number): CodecContext => {
-  const codec = isDecodable(stream) ? Codec.findDecoder(stream.codecpar.codecId) : null;
-  if (codec === null) check(AVERROR_DECODER_NOT_FOUND, `decode ${codecNameOf(stream)}`);
+  const codec = findDecoder(stream);
+  if (codec === undefined) throw failMedia(`decode ${codecNameOf(stream)}`, 'no decoder');
   const context = new CodecContext();
   context.allocContext3(codec);
   try {

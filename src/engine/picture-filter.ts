@@ -52,18 +52,27 @@ const describeColour = ({ colour, toneMap }: PictureChain, frame: Frame): string
   return `setparams=${settings.join(':')}`;
 };
 
+/** `tonemapx` leaves what is beyond the last whole block of so many columns, and a last odd row, unwritten. */
+const TONE_MAP_COLUMNS = 16;
+
+const roundUp = (value: number, step: number): number => Math.ceil(value / step) * step;
+
 /** Scaling comes before tone mapping and turning: both then work on fewer pixels. */
 const describeChain = ({ picture, crop, width, height }: PictureFilterSettings, frame: Frame): string => {
   const sideways = picture.rotation === 90 || picture.rotation === 270;
-  const size = sideways ? `${height}:${width}` : `${width}:${height}`;
+  const [across, down] = sideways ? [height, width] : [width, height];
+  const size = `${across}:${down}`;
   return [
     ...(picture.deinterlace ? ['bwdif=mode=send_frame:parity=auto:deint=all'] : []),
     ...(crop ? [`crop=iw-${crop.left + crop.right}:ih-${crop.top + crop.bottom}:${crop.left}:${crop.top}`] : []),
     describeColour(picture, frame),
     ...(picture.toneMap
       ? [
-          `scale=${size}:flags=bicubic`,
+          // `pad` drops an odd last row or column: the frame gets one more, which is cut off again.
+          `scale=${roundUp(across, 2)}:${roundUp(down, 2)}:flags=bicubic`,
+          `pad=${roundUp(across, TONE_MAP_COLUMNS)}:${roundUp(down, 2)}`,
           `tonemapx=tonemap=mobius:desat=0:peak=${PEAKS[picture.toneMap]}:t=bt709:m=bt709:p=bt709:format=yuv420p`,
+          `crop=${size}:0:0:exact=1`,
         ]
       : [`scale=${size}:flags=bicubic:out_color_matrix=bt709:out_range=tv`]),
     ...TURNS[picture.rotation],

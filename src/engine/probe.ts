@@ -4,107 +4,132 @@ import {
   AV_DISPOSITION_DEFAULT,
   AV_DISPOSITION_STILL_IMAGE,
   AV_DISPOSITION_TIMED_THUMBNAILS,
-  AV_FRAME_DATA_A53_CC,
-  AV_FRAME_FLAG_INTERLACED,
   AV_PKT_DATA_DISPLAYMATRIX,
   AV_PKT_DATA_DOVI_CONF,
   AV_PROFILE_AAC_LOW,
+  AVERROR_PATCHWELCOME,
   AVMEDIA_TYPE_AUDIO,
   AVMEDIA_TYPE_VIDEO,
-  AVSEEK_FLAG_BACKWARD,
-  AVSEEK_FLAG_BYTE,
 } from 'node-av/constants';
 import {
   avChannelLayoutDefault,
   avChannelLayoutDescribe,
   avGetPixFmtName,
   type FormatContext,
-  type Frame,
   type Stream,
 } from 'node-av/lib';
 import { isKinoraError, KinoraError } from '../lib/errors.js';
 import { audioSpecificConfig } from '../media/aac.js';
-import { avccFromAnnexB, isIdrPicture } from '../media/avc.js';
-import type { AudioFacts, Rational, SourceFacts, VideoFacts } from '../media/source-facts.js';
+import { avccFromAnnexB } from '../media/avc.js';
+import { refusals } from '../media/refusals.js';
+import type { AudioFacts, Rational, SourceFacts, UnplayableStream, VideoFacts } from '../media/source-facts.js';
 import type { ProbeJob } from '../pool/protocol.js';
-import { NO_PTS, newFrame, newPacket } from './av.js';
+import { NO_PTS } from './av.js';
 import { MATRICES, PRIMARIES, RANGES, TRANSFERS } from './colour-names.js';
 import { readEditLists } from './edit-lists.js';
-import { codecNameOf, isDecodable, openDecoder, openSource } from './open-source.js';
+import { openSource } from './open-source.js';
+import { type FrameSample, inspectKeyFrames, sampleFrames } from './probe-frames.js';
+import { codecNameOf, findDecoder, isRefusedFormat, recognizeFormat } from './supported-media.js';
 import { cropOf } from './video-reader.js';
 
 const invalidInput = (message: string, cause?: unknown): KinoraError =>
   new KinoraError('invalid_input', { messages: [message], cause });
-const NOT_MEDIA = 'The input file is not a valid video file.';
 
-/** Pictures that are decoded to see what the stream really holds, and packets that may be read for them. */
-const SAMPLE_PICTURES = 12;
-const SAMPLE_PACKETS = 2_000;
-/** Shares of the file at which a key frame is looked at. */
-const KEY_FRAME_PLACES = [0.25, 0.5, 0.75];
+/** Formats that hold a still image just as well as a video. */
+const ANIMATED_IMAGES = new Set(['gif', 'apng', 'webp_anim', 'jpegxl_anim']);
 
 /**
- * Finds out what a source holds.
- * @throws KinoraError `invalid_input` with the text for the caller
+ * Finds out what a source holds, also when nothing of it can be played: then `refusal` says why.
+ * @throws KinoraError `invalid_input` with the text for the caller when it is no media or can't be read
  */
 export const probe = async (job: ProbeJob): Promise<SourceFacts> => {
-  const sizeBytes = statSync(job.source.path).size;
+  const { path } = job.source;
+  const sizeBytes = statSync(path).size;
   if (sizeBytes === 0) throw invalidInput('The input file is empty.');
-  const format = openForProbe(job);
+  const formatName = recognizeFormat(path)?.name;
+  if (!formatName) throw invalidInput(refusals.notMedia);
+  if (isRefusedFormat(formatName))
+    return { formatName, sizeBytes, durationSeconds: 0, audio: [], refusal: [refusals.format(formatName)] };
+  const format = openForProbe(job, formatName);
   try {
-    const formatName = format.iformat?.name ?? 'unknown';
     const durationSeconds = format.duration > 0n ? Number(format.duration) / 1e6 : 0;
-    const simpleEdits = formatName.startsWith('mov') ? await readEditLists(job.source.path) : undefined;
+    const simpleEdits = formatName.startsWith('mov') ? await readEditLists(path) : undefined;
     const isSimple = (stream: Stream): boolean => simpleEdits?.get(stream.id) ?? true;
-    const media = format.streams.filter(
-      (stream) => isMovingPicture(stream) || stream.codecpar.codecType === AVMEDIA_TYPE_AUDIO,
-    );
-    if (media.length === 0) throw invalidInput('The input file does not contain any video or audio.');
-    const usable = media.filter(isDecodable);
+    const media = format.streams.filter(isMedia);
+    const unplayable = media.flatMap((stream) => findObstacle(stream) ?? []);
+    const usable = media.filter(({ index }) => !unplayable.some(({ streamIndex }) => streamIndex === index));
     const video = chooseFirst(usable.filter(isMovingPicture));
-    const sound = usable.filter(
-      ({ codecpar }) => codecpar.codecType === AVMEDIA_TYPE_AUDIO && codecpar.sampleRate > 0 && codecpar.channels > 0,
-    );
-    const mainSound = chooseFirst(sound);
-    if (video === undefined && mainSound === undefined) throw invalidInput(NOT_MEDIA);
     checkPixels(job, video ? [video] : []);
+    const sample = video && sampleFrames(format, video);
+    if (ANIMATED_IMAGES.has(formatName) && (sample?.count ?? 0) < 2) throw invalidInput(refusals.notMedia);
+    const audio = usable.filter((stream) => !isMovingPicture(stream));
+    const mainAudio = chooseFirst(audio);
     return {
       formatName,
       sizeBytes,
       durationSeconds,
-      ...(video && { video: describeVideo(format, video, isSimple(video)) }),
-      audio: sound
-        .toSorted((a, b) => Number(b === mainSound) - Number(a === mainSound))
+      ...(video && sample && { video: describeVideo(format, video, sample, isSimple(video)) }),
+      audio: audio
+        .toSorted((a, b) => Number(b === mainAudio) - Number(a === mainAudio))
         .map((stream) => describeAudio(stream, isSimple(stream))),
+      ...(unplayable.length > 0 && { unplayable }),
+      ...(usable.length === 0 && {
+        refusal: media.length === 0 ? [refusals.noMedia] : unplayable.map(({ reason }) => reason),
+      }),
     };
   } finally {
     format.closeInputSync();
   }
 };
 
-const openForProbe = (job: ProbeJob): FormatContext => {
+const openForProbe = (job: ProbeJob, formatName: string): FormatContext => {
+  const checkStreams = (streams: readonly Stream[]): void => {
+    if (streams.length > job.maxStreams)
+      throw invalidInput(`The input file has more than ${job.maxStreams} streams, which is not supported.`);
+    checkPixels(job, streams);
+  };
   try {
-    const inspectHeader = (streams: readonly Stream[]): void => {
-      if (streams.length > job.maxStreams) throw invalidInput(NOT_MEDIA);
-      checkPixels(job, streams);
-    };
-    const format = openSource(job.source, { inspectHeader });
-    if (format.nbStreams <= job.maxStreams) return format;
-    format.closeInputSync();
-    throw invalidInput(NOT_MEDIA);
+    const format = openSource({ ...job.source, formatName }, { inspectHeader: checkStreams });
+    try {
+      checkStreams(format.streams);
+      return format;
+    } catch (error) {
+      format.closeInputSync();
+      throw error;
+    }
   } catch (error) {
-    throw isKinoraError(error, 'media_failed') ? invalidInput(NOT_MEDIA, error) : error;
+    if (!isKinoraError(error, 'media_failed')) throw error;
+    const isUnknown = error.details?.code === AVERROR_PATCHWELCOME;
+    throw invalidInput(isUnknown ? refusals.format(formatName) : refusals.damaged, error);
   }
 };
 
 const checkPixels = (job: ProbeJob, streams: readonly Stream[]): void => {
   for (const { codecpar } of streams) {
-    if (codecpar.codecType === AVMEDIA_TYPE_VIDEO && codecpar.width * codecpar.height > job.maxPixels) {
-      throw invalidInput(NOT_MEDIA, new Error(`${codecpar.width}x${codecpar.height} pixels are too many`));
-    }
+    const { codecType, width, height } = codecpar;
+    if (codecType === AVMEDIA_TYPE_VIDEO && width * height > job.maxPixels)
+      throw invalidInput(`The video has ${width}x${height} pixels, which is more than is supported.`);
   }
 };
 
+/** Why a stream can't be played. */
+const findObstacle = (stream: Stream): UnplayableStream | undefined => {
+  const { codecType, sampleRate, channels } = stream.codecpar;
+  const type = codecType === AVMEDIA_TYPE_AUDIO ? 'audio' : 'video';
+  const codec = codecNameOf(stream);
+  const describe = (reason: string): UnplayableStream => ({
+    type,
+    streamIndex: stream.index,
+    codec,
+    durationSeconds: secondsOf(stream),
+    reason,
+  });
+  if (!findDecoder(stream)) return describe(refusals.codec(type, codec));
+  return type === 'audio' && (sampleRate <= 0 || channels <= 0) ? describe(refusals.damaged) : undefined;
+};
+
+const isMedia = (stream: Stream): boolean =>
+  isMovingPicture(stream) || stream.codecpar.codecType === AVMEDIA_TYPE_AUDIO;
 const NOT_MOVING = AV_DISPOSITION_ATTACHED_PIC | AV_DISPOSITION_STILL_IMAGE | AV_DISPOSITION_TIMED_THUMBNAILS;
 const isMovingPicture = (stream: Stream): boolean =>
   stream.codecpar.codecType === AVMEDIA_TYPE_VIDEO && (stream.disposition & NOT_MOVING) === 0;
@@ -117,11 +142,15 @@ const secondsOf = (stream: Stream): number =>
 const fraction = ({ num, den }: Rational, otherwise: Rational): Rational =>
   num > 0 && den > 0 ? { num, den } : otherwise;
 
-const describeVideo = (format: FormatContext, stream: Stream, simpleEditList: boolean): VideoFacts => {
+const describeVideo = (
+  format: FormatContext,
+  stream: Stream,
+  sample: FrameSample,
+  simpleEditList: boolean,
+): VideoFacts => {
   const { codecpar } = stream;
-  const pictures = samplePictures(format, stream);
   const crop = cropOf(stream);
-  const first = pictures.first;
+  const { first } = sample;
   const pixelFormat = avGetPixFmtName((first?.format ?? codecpar.format) as never) ?? 'unknown';
   // Packets whose picture the container crops would show too much when they are copied.
   const avcc = codecNameOf(stream) === 'h264' && !crop ? avccOf(codecpar.extradata) : undefined;
@@ -148,7 +177,7 @@ const describeVideo = (format: FormatContext, stream: Stream, simpleEditList: bo
     bitDepth: bitDepthOf(pixelFormat),
     timeBase: { num: stream.timeBase.num, den: stream.timeBase.den },
     frameRate: fraction(stream.avgFrameRate, fraction(stream.rFrameRate, { num: 0, den: 1 })),
-    interlaced: pictures.interlaced,
+    interlaced: sample.interlaced,
     colour: {
       primaries: colourName(PRIMARIES, first?.primaries, codecpar.colorPrimaries),
       transfer: colourName(TRANSFERS, first?.transfer, codecpar.colorTrc),
@@ -157,9 +186,10 @@ const describeVideo = (format: FormatContext, stream: Stream, simpleEditList: bo
     },
     ...(dolbyVision && dolbyVision.length > 2 && { dolbyVisionProfile: dolbyVision[2]! }),
     ...(avcc && { avcc: Buffer.from(avcc).toString('base64') }),
-    ...(avcc && { idrKeyFrames: hasIdrKeyFrames(format, stream) }),
+    ...(sample.unmarkedStart && { unmarkedStart: true }),
+    ...inspectKeyFrames(format, stream, avcc !== undefined),
     bitRate: Number(codecpar.bitRate),
-    closedCaptions: pictures.closedCaptions,
+    closedCaptions: sample.closedCaptions,
     durationSeconds: secondsOf(stream) || (format.duration > 0n ? Number(format.duration) / 1e6 : 0),
     simpleEditList,
   };
@@ -190,87 +220,6 @@ export const orientationOf = (matrix: Buffer | null): { rotation: 0 | 90 | 180 |
   const degrees = (Math.atan2(b, flipHorizontal ? -a : a) * 180) / Math.PI;
   const rotation = (((Math.round(degrees / 90) * 90) % 360) + 360) % 360;
   return { rotation: rotation as 0 | 90 | 180 | 270, flipHorizontal };
-};
-
-interface PictureSample {
-  readonly first?: ReturnType<typeof describePicture>;
-  readonly interlaced: boolean;
-  readonly closedCaptions: boolean;
-}
-
-const describePicture = (frame: Frame) => ({
-  width: frame.width,
-  height: frame.height,
-  format: frame.format as number,
-  aspect: { num: frame.sampleAspectRatio.num, den: frame.sampleAspectRatio.den },
-  primaries: frame.colorPrimaries as number,
-  transfer: frame.colorTrc as number,
-  matrix: frame.colorSpace as number,
-  range: frame.colorRange as number,
-});
-
-/** Decodes the first pictures: what streams declare about fields and colours is often wrong. */
-const samplePictures = (format: FormatContext, stream: Stream): PictureSample => {
-  const decoder = openDecoder(stream, 1);
-  const packet = newPacket();
-  const frame = newFrame();
-  let first: PictureSample['first'];
-  let pictures = 0;
-  let interlaced = false;
-  let closedCaptions = false;
-  const receive = (): void => {
-    while (decoder.receiveFrameSync(frame) >= 0) {
-      pictures += 1;
-      first ??= describePicture(frame);
-      interlaced ||= (frame.flags & AV_FRAME_FLAG_INTERLACED) !== 0;
-      closedCaptions ||= frame.getSideData(AV_FRAME_DATA_A53_CC) !== null;
-      frame.unref();
-    }
-  };
-  try {
-    for (let read = 0; read < SAMPLE_PACKETS && pictures < SAMPLE_PICTURES; read++) {
-      if (format.readFrameSync(packet) < 0) break;
-      // A packet that fails here fails again in the sanity check, which judges it.
-      if (packet.streamIndex === stream.index) decoder.sendPacketSync(packet);
-      packet.unref();
-      receive();
-    }
-    decoder.sendPacketSync(null);
-    receive();
-  } finally {
-    frame.free();
-    packet.free();
-    decoder.freeContext();
-  }
-  return { ...(first && { first }), interlaced, closedCaptions };
-};
-
-/** Looks at a key frame at a few places; a stream with none there has nothing against it. */
-const hasIdrKeyFrames = (format: FormatContext, stream: Stream): boolean => {
-  const form = stream.codecpar.extradata?.[0] === 1 ? 'length-prefixed' : 'annexb';
-  const packet = newPacket();
-  try {
-    return KEY_FRAME_PLACES.every((share) => {
-      if (!jumpTo(format, share)) return true;
-      for (let read = 0; read < SAMPLE_PACKETS && format.readFrameSync(packet) >= 0; read++) {
-        const isKey = packet.streamIndex === stream.index && packet.isKeyframe;
-        const isIdr = isKey && packet.data !== null && isIdrPicture(packet.data, form);
-        packet.unref();
-        if (isKey) return isIdr;
-      }
-      return true;
-    });
-  } finally {
-    packet.free();
-  }
-};
-
-/** Seeking by time may never end in MPEG streams: there a byte position has to do. */
-const jumpTo = (format: FormatContext, share: number): boolean => {
-  const [streamIndex, target, flags] = /^mpeg/.test(format.iformat?.name ?? '')
-    ? ([-1, BigInt(Math.floor(Number(format.pb?.sizeSync() ?? 0) * share)), AVSEEK_FLAG_BYTE] as const)
-    : ([-1, BigInt(Math.floor(Number(format.duration) * share)), AVSEEK_FLAG_BACKWARD] as const);
-  return format.seekFrameSync(streamIndex, target, flags) >= 0;
 };
 
 const describeAudio = (stream: Stream, simpleEditList: boolean): AudioFacts => {

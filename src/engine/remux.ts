@@ -3,8 +3,9 @@ import { AVERROR_EOF } from 'node-av/constants';
 import { Dictionary, FormatContext, type Packet, type Stream } from 'node-av/lib';
 import type { MediaResults, RemuxJob, RemuxTrack } from '../pool/protocol.js';
 import { check, NO_PTS, newPacket } from './av.js';
-import { codecNameOf, openSource, readOnly, streamAt } from './open-source.js';
+import { openSource, readOnly, streamAt } from './open-source.js';
 import type { HandlerContext } from './serve-jobs.js';
+import { codecNameOf } from './supported-media.js';
 
 const MAX_READ_ERRORS = 20;
 const PROGRESS_PACKETS = 200;

@@ -1,5 +1,12 @@
 import { statSync } from 'node:fs';
-import { AV_PKT_DATA_FRAME_CROPPING, AVERROR_EOF, AVSEEK_FLAG_BACKWARD, AVSEEK_FLAG_BYTE } from 'node-av/constants';
+import {
+  AV_FRAME_FLAG_KEY,
+  AV_PICTURE_TYPE_I,
+  AV_PKT_DATA_FRAME_CROPPING,
+  AVERROR_EOF,
+  AVSEEK_FLAG_BACKWARD,
+  AVSEEK_FLAG_BYTE,
+} from 'node-av/constants';
 import type { CodecContext, FormatContext, Frame, Packet, Stream } from 'node-av/lib';
 import type { Rational } from '../media/source-facts.js';
 import type { MediaSource } from '../pool/protocol.js';
@@ -60,6 +67,8 @@ export class VideoReader {
   private lastPts: number | undefined;
   /** Reading began at the start of the file. */
   private fromStart = true;
+  /** A key frame has been decoded. */
+  private started = false;
   private lastDelta = 1;
   /** Packets and pictures found damaged since the last seek. */
   errors = 0;
@@ -232,6 +241,7 @@ export class VideoReader {
     this.keyPts = undefined;
     this.lastPts = undefined;
     this.fromStart = false;
+    this.started = false;
     this.drained = false;
     this.readErrors = 0;
     this.skipped = 0;
@@ -239,6 +249,7 @@ export class VideoReader {
   }
 
   private countError(what: string): void {
+    if (this.keyPts === undefined && !this.started) return; // what is decoded before the first key frame may fail
     this.errors += 1;
     if (this.errors > this.maxErrors) throw failMedia('decode', `too many errors, the last: ${what}`);
   }
@@ -248,14 +259,29 @@ export class VideoReader {
     while (!this.drained) {
       const code = this.decoder.receiveFrameSync(this.ahead);
       if (code >= 0) {
+        const pts = this.timeOf(this.ahead);
+        this.started ||= this.isDecodable(this.ahead, pts);
+        if (!this.started) {
+          this.ahead.unref();
+          continue;
+        }
         if (this.ahead.decodeErrorFlags !== 0) this.countError('damaged picture');
-        this.aheadPts = this.timeOf(this.ahead);
+        this.aheadPts = pts;
         return;
       }
       if (code === AVERROR_EOF) this.drained = true;
       else if (isDrained(code)) this.feed();
       else this.countError('picture cannot be decoded');
     }
+  }
+
+  /**
+   * Before the first frame that lacks nothing: whether this is one. A file may not mark its first key frame, and what comes
+   * before any key frame lacks what it is predicted from.
+   */
+  private isDecodable(frame: Frame, pts: number): boolean {
+    if (isIntra(frame)) return true;
+    return this.keyPts !== undefined && (this.isAvi || !this.fromStart || pts >= this.keyPts);
   }
 
   /** Gives the decoder one packet, or the sign that no more follow. */
@@ -276,7 +302,7 @@ export class VideoReader {
     const packet = this.packet;
     this.position = Math.max(this.position, Number(packet.pos));
     if (packet.streamIndex === this.streamIndex && this.isUseful(packet)) {
-      if (this.keyPts === undefined) {
+      if (this.keyPts === undefined && (packet.isKeyframe || this.skipped > MAX_SKIPPED_PACKETS)) {
         const time = packet.pts === NO_PTS || this.isAvi ? packet.dts : packet.pts;
         this.keyPts = time === NO_PTS ? Number.POSITIVE_INFINITY : Number(time);
       }
@@ -285,11 +311,11 @@ export class VideoReader {
     packet.unref();
   }
 
-  /** Decoding starts at a key frame; a file that never marks one is decoded all the same. */
+  /** After a jump decoding starts at a packet marked as a key frame; a file that never marks one is decoded all the same. */
   private isUseful(packet: Packet): boolean {
     if (this.keyPts !== undefined || packet.isKeyframe) return true;
     this.skipped += 1;
-    return this.skipped > MAX_SKIPPED_PACKETS;
+    return this.fromStart || this.skipped > MAX_SKIPPED_PACKETS;
   }
 
   private get isAvi(): boolean {
@@ -309,6 +335,10 @@ export class VideoReader {
     return pts;
   }
 }
+
+/** Whether a frame is decoded from its own packet alone. */
+export const isIntra = (frame: Frame): boolean =>
+  (frame.flags & AV_FRAME_FLAG_KEY) !== 0 || frame.pictType === AV_PICTURE_TYPE_I;
 
 /** Four 32-bit numbers in host byte order: top, bottom, left, right. */
 export const cropOf = (stream: Stream): Crop | undefined => {

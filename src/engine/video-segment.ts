@@ -88,7 +88,7 @@ const encodeSegment = (job: VideoSegmentJob, reader: VideoReader): VideoSegmentR
       : filterLast(reader, filter, toPts(began(job.lastPictureTicks)), job.seekPoint);
     if (held) for (const ticks of heldTicks(job)) if (ticks > lastTicks) encoder.add(held, ticks);
     if (encoder.pictures === 0) throw failMedia('segment', 'no picture could be decoded');
-    const { bytes, sizesBytes } = encoder.finish(job);
+    const { bytes, sizesBytes } = encoder.finish({ ...job, reorderTicks: rendition.reorderTicks });
     writeFileSync(job.outPath, bytes);
     return { sizeBytes: bytes.length, sampleCount: sizesBytes.length, pictureCount };
   } finally {

@@ -11,6 +11,8 @@ export interface AppDeps extends DomainContext {
   readonly logger: Logger;
   readonly metrics?: Metrics;
   readonly rateLimits?: RateLimits;
+  /** Whose forwarded headers tell of the client: no one's when absent. */
+  readonly trustedProxies?: boolean | readonly string[];
   /** Readiness by name: each resolves while its part works and rejects otherwise. */
   readonly checks: Readonly<Record<string, () => Promise<unknown>>>;
   readonly webhookSender: WebhookSender;

@@ -1,3 +1,4 @@
+import { createServer } from 'node:http';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest, LogController } from 'fastify';
 import { createAuthenticate } from '../domain/access/authenticate.js';
 import { KinoraError } from '../lib/errors.js';
@@ -6,17 +7,21 @@ import type { AppDeps } from './app-deps.js';
 import { errorAnswer, toKinoraError } from './errors.js';
 import { healthRoutes } from './ops/health.js';
 import { openApiRoutes } from './ops/openapi.js';
-import { welcomeRoute } from './ops/welcome.js';
+import { welcomeRoutes } from './ops/welcome.js';
 import { allowedMethods, isApiPath } from './plugins/api-paths.js';
-import { closeWaitingAnswers } from './plugins/close-waiting-answers.js';
 import { frameworkLogger } from './plugins/framework-logger.js';
 import { readJsonBody } from './plugins/json-body.js';
+import { answerMalformed, refuseHost } from './plugins/malformed-requests.js';
 import { measureRequests } from './plugins/measure-requests.js';
 import { operationRoutes } from './plugins/operation-route.js';
+import { findPageCalls } from './plugins/page-calls.js';
+import { parseQuery } from './plugins/parse-query.js';
 import { createRateLimit } from './plugins/rate-limit.js';
-import { answerExpectations, limitReceiving } from './plugins/receive-limit.js';
+import { answerExpectations, limitReceiving, limitStall } from './plugins/receive-limit.js';
 import { logRequests, setCommonHeaders } from './plugins/request-log.js';
+import { takeTurns } from './plugins/take-turns.js';
 import { playbackError } from './stream/playback-error.js';
+import { isReading } from './stream/viewer-routes.js';
 import { eventRoutes } from './system/events.js';
 import { signingKeyRoutes } from './system/signing-keys.js';
 import { usageExportRoutes } from './system/usage-exports.js';
@@ -47,22 +52,35 @@ export const createApp = (deps: AppDeps): FastifyInstance => {
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'request_id' }),
     bodyLimit: BODY_LIMIT_BYTES,
     genReqId: newUuid,
-    routerOptions: { ignoreTrailingSlash: true, maxParamLength: MAX_PARAM_LENGTH },
+    trustProxy: typeof deps.trustedProxies === 'object' ? [...deps.trustedProxies] : (deps.trustedProxies ?? false),
+    serverFactory: (handle, { keepAliveTimeout, requestTimeout }) =>
+      Object.assign(createServer({ requireHostHeader: false }, takeTurns(handle)), {
+        keepAliveTimeout,
+        requestTimeout,
+      }),
+    routerOptions: { ignoreTrailingSlash: true, maxParamLength: MAX_PARAM_LENGTH, querystringParser: parseQuery },
     // Only a path that is not valid percent-encoding gets here.
     frameworkErrors: (_, request, reply) => {
       setCommonHeaders(request, reply);
-      return sendError(new KinoraError('not_found'), request, reply);
+      return refuseHost(request, reply) ?? sendError(new KinoraError('not_found'), request, reply);
     },
+    clientErrorHandler: answerMalformed,
   });
 
+  const isPageCall = findPageCalls(app);
   const sendError = (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
     const shown = toKinoraError(error);
     const brokenOff = request.raw.destroyed && !request.raw.complete;
     if (brokenOff) request.log.debug({ error }, 'the caller left before its request was complete');
     else if (shown.status >= 500) request.log.error({ error, ...shown.details }, 'request failed');
-    if (isApiPath(request.url)) {
+    // Whoever wants to change something that is not there meant the API: viewers only read.
+    const isLostCall = shown.code === 'not_found' && !isReading(request.method);
+    if (isLostCall || isPageCall(request) || isApiPath(request.url)) {
       const answer = errorAnswer(shown);
-      return reply.code(answer.status).headers(answer.headers).send(answer.body);
+      return reply
+        .code(answer.status)
+        .headers({ ...answer.headers, 'Cache-Control': 'no-store' })
+        .send(answer.body);
     }
     const answer = playbackError(shown);
     // What was set for the file that could not be sent would keep the failure in caches.
@@ -81,7 +99,13 @@ export const createApp = (deps: AppDeps): FastifyInstance => {
   // Unknown API paths end here: before credentials are looked at, before a body is read, and before a playback route,
   // whose parameters would match them, is asked.
   app.addHook('onRequest', async (request, reply) => {
+    const refused = refuseHost(request, reply);
+    if (refused) return refused;
     const ofApi = isApiPath(request.url);
+    if (isPageCall(request)) {
+      reply.header('Allow', 'GET, HEAD');
+      throw new KinoraError('method_not_allowed');
+    }
     if (request.is404 && !ofApi) throw new KinoraError('not_found');
     if (!ofApi || request.routeOptions.config.operation) return;
     const allowed = allowedMethods(request.url);
@@ -90,7 +114,7 @@ export const createApp = (deps: AppDeps): FastifyInstance => {
     throw new KinoraError('method_not_allowed');
   });
   limitReceiving(app, REQUEST_TIMEOUT_MS);
-  closeWaitingAnswers(app);
+  app.addHook('onSend', async (_, reply) => limitStall(reply.raw));
   answerExpectations(app, FILE_PREFIXES);
   readJsonBody(app);
 
@@ -113,7 +137,7 @@ export const createApp = (deps: AppDeps): FastifyInstance => {
   eventRoutes(route, deps);
   healthRoutes(app, deps);
   openApiRoutes(app);
-  welcomeRoute(app);
+  welcomeRoutes(app);
   app.register(uploadAddress({ ...deps.uploads, database: deps.database }));
   if (deps.streamPlugin) app.register(deps.streamPlugin);
   return app;

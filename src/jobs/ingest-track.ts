@@ -3,6 +3,7 @@ import { PURGE_TRACK_QUEUE } from '../domain/tracks/delete-track.js';
 import { KinoraError } from '../lib/errors.js';
 import { furtherAudioRendition } from '../media/find-segment.js';
 import type { Job, JobContext, QueueWorker } from '../queue/queue.js';
+import { trackPrefix } from '../storage/keys.js';
 import { boundFailure } from './ingest/bound-failure.js';
 import { ingestOneTrack, removeUnusedFiles } from './ingest/ingest-one-track.js';
 import type { TrackIngestDeps } from './ingest/track-source.js';
@@ -37,7 +38,9 @@ export const createTrackWorkers = (deps: TrackIngestDeps): QueueWorker[] => [
     },
     onFailed: async (job: Job<TrackPayload>, error) => {
       deps.logger.warn({ track_id: job.payload.trackId, job_id: job.id, err: error }, 'a track failed');
+      const track = await deps.state.find(job.payload.trackId);
       await deps.state.fail(job.payload.trackId, error);
+      if (track) await deps.blobs.discardUnfinished(trackPrefix(track.asset_id, track.id));
     },
   },
   {

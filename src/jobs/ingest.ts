@@ -1,25 +1,30 @@
 import type { ImageProducer } from '../cache/produce-image.js';
 import type { SegmentProducer } from '../cache/produce-segment.js';
 import type { SegmentStore } from '../cache/segment-store.js';
+import type { TextTracks } from '../cache/text-tracks.js';
+import { INGEST_QUEUE, TRANSCODE_QUEUE } from '../domain/assets/ingest-queues.js';
 import type { IngestState } from '../domain/assets/ingest-state.js';
 import { overlayInputs } from '../domain/assets/overlay-inputs.js';
 import type { TrackState } from '../domain/tracks/track-state.js';
 import { throwIfAborted } from '../lib/abort.js';
 import type { Clock } from '../lib/clock.js';
 import { isKinoraError, KinoraError } from '../lib/errors.js';
+import { createLimiter, type Limiter } from '../lib/limiter.js';
 import { describeReadyAsset } from '../media/asset-properties.js';
 import type { ClipSource } from '../media/clip.js';
+import { describeDropped } from '../media/dropped-streams.js';
 import { isMpegStreamFormat } from '../media/pictures.js';
 import type { Plan } from '../media/plan.js';
 import type { AssetSettings } from '../media/plan-asset.js';
+import { refusals } from '../media/refusals.js';
 import type { SourceFacts } from '../media/source-facts.js';
 import type { SourceIndex } from '../media/source-index.js';
 import { judgeInput } from '../media/standard-input.js';
 import type { SourceFetcher } from '../net/fetch-source.js';
 import { type MediaPool, mediaPriority } from '../pool/media-pool.js';
-import type { Job, JobContext, QueueWorker } from '../queue/queue.js';
+import type { Job, JobContext, Queue, QueueWorker } from '../queue/queue.js';
 import type { BlobStore } from '../storage/blob-store.js';
-import { indexKey, joinedIndexKey, joinedKey, sourceKey } from '../storage/keys.js';
+import { assetPrefix, indexKey, joinedIndexKey, joinedKey, mezzanineKey, sourceKey } from '../storage/keys.js';
 import type { Logger } from '../telemetry/logger.js';
 import { boundFailure } from './ingest/bound-failure.js';
 import { makeClipPlan } from './ingest/clip-plan.js';
@@ -39,6 +44,7 @@ export interface IngestDeps {
   readonly state: IngestState;
   readonly tracks: TrackState;
   readonly blobs: BlobStore;
+  readonly texts: TextTracks;
   readonly segments: SegmentStore;
   readonly fetcher: SourceFetcher;
   readonly pool: MediaPool;
@@ -50,6 +56,10 @@ export interface IngestDeps {
   readonly parallel: number;
   readonly logger: Logger;
   readonly clock: Clock;
+  /** The queue that the run belongs to. */
+  readonly lane: typeof INGEST_QUEUE | typeof TRANSCODE_QUEUE;
+  /** For everything after the download. */
+  readonly limit: Limiter;
 }
 
 type IngestRow = NonNullable<Awaited<ReturnType<IngestState['find']>>>;
@@ -65,11 +75,49 @@ interface IngestPayload {
 const MAX_SEGMENT_SECONDS = 300;
 
 /**
+ * Downloads at a time: they wait for other servers more than they work, and a slow one must not keep others from being
+ * prepared.
+ */
+const MAX_DOWNLOADS = 32;
+
+/** Ends a run that would hold its place for a long time; the asset goes on in the queue of those that do. */
+class LongWorkAhead extends Error {}
+
+/** Measuring loudness decodes all audio, up to six times: about a second for each minute of it. */
+const MAX_MEASURED_SECONDS = 300;
+/** The index of an MPEG stream takes a pass over the whole file, and one that was joined from recordings two more. */
+const MAX_SCANNED_BYTES = 512 * 2 ** 20;
+
+/** Whether preparing the source reads so much of it that others would wait noticeably. */
+const isLongWork = (facts: SourceFacts, normalize: boolean): boolean =>
+  (normalize && facts.audio.length > 0 && facts.durationSeconds > MAX_MEASURED_SECONDS) ||
+  (isMpegStreamFormat(facts.formatName) && facts.sizeBytes > MAX_SCANNED_BYTES);
+
+/**
  * From a URL to a ready asset: store, probe, index, choose access, plan, warm, publish. Every step leaves its result
  * where the next run finds it (a blob, the facts, the plan), so a restart goes on after the last finished step.
  */
-export const createIngestWorker = (deps: IngestDeps, concurrency: number): QueueWorker => ({
-  queue: 'ingest',
+export const createIngestWorkers = (
+  deps: Omit<IngestDeps, 'lane' | 'limit'>,
+  queue: Pick<Queue, 'enqueue'>,
+  concurrency: number,
+): QueueWorker[] => [
+  createWorker({ ...deps, lane: INGEST_QUEUE, limit: createLimiter(concurrency) }, queue, MAX_DOWNLOADS),
+  createWorker(
+    { ...deps, lane: TRANSCODE_QUEUE, limit: (_signal, work) => work(), pool: inBackground(deps.pool) },
+    queue,
+    concurrency,
+  ),
+];
+
+/** The same processes, for work that gives way to every other ingest. */
+const inBackground = (pool: MediaPool): MediaPool => ({
+  ...pool,
+  run: (job, options) => pool.run(job, { ...options, priority: mediaPriority.background }),
+});
+
+const createWorker = (deps: IngestDeps, queue: Pick<Queue, 'enqueue'>, concurrency: number): QueueWorker => ({
+  queue: deps.lane,
   concurrency,
   handler: async (job: Job<IngestPayload>, { signal }: JobContext) => {
     const { assetId } = job.payload;
@@ -82,12 +130,14 @@ export const createIngestWorker = (deps: IngestDeps, concurrency: number): Queue
         await removeAssetFiles(deps, assetId);
         return;
       }
-      throw await boundFailure(error, () => deps.state.countCrash(assetId));
+      if (!(error instanceof LongWorkAhead)) throw await boundFailure(error, () => deps.state.countCrash(assetId));
+      await queue.enqueue(TRANSCODE_QUEUE, { assetId }, { dedupeKey: assetId });
     }
   },
   onFailed: async (job: Job<IngestPayload>, error) => {
     deps.logger.warn({ asset_id: job.payload.assetId, job_id: job.id, err: error }, 'the ingest failed');
     await deps.state.fail(job.payload.assetId, error);
+    await deps.blobs.discardUnfinished(assetPrefix(job.payload.assetId));
   },
 });
 
@@ -109,11 +159,20 @@ const ingest = async (deps: IngestDeps, assetId: string, signal: AbortSignal): P
   storingOverlays.catch(() => undefined);
   const sideCars = startSideCars({ ...deps, state: deps.tracks }, assetId, signal);
   try {
-    await ingestMain(deps, row, { storingOverlays, sideCars }, signal);
+    await storeMain(deps, row, signal);
+    await deps.limit(signal, () => ingestMain(deps, row, { storingOverlays, sideCars }, signal));
   } finally {
     stopOverlays.abort();
     await Promise.allSettled([storingOverlays, sideCars.stop()]);
   }
+};
+
+/** A clip reads what its source has stored. */
+const storeMain = async (deps: IngestDeps, { asset, media, mainInput }: IngestRow, signal: AbortSignal) => {
+  if (media.clip) return;
+  const startedMs = deps.clock.monotonicMs();
+  await storeSource(deps, asset.id, mainInput.settings.url, media.source_validator, signal);
+  deps.logger.info({ download_ms: Math.round(deps.clock.monotonicMs() - startedMs) }, 'the source is stored');
 };
 
 const ingestMain = async (
@@ -125,11 +184,6 @@ const ingestMain = async (
   const assetId = asset.id;
   const startedMs = deps.clock.monotonicMs();
   const clip = media.clip as ClipSource | null;
-  if (!clip) {
-    await storeSource(deps, assetId, mainInput.settings.url, media.source_validator, signal);
-    const storedMs = deps.clock.monotonicMs();
-    deps.logger.info({ download_ms: Math.round(storedMs - startedMs) }, 'the source is stored');
-  }
   const owner = media.source_owner ?? assetId;
   const source = await deps.blobs
     .openLocal(clip?.joined ? joinedKey(owner) : sourceKey(owner))
@@ -140,6 +194,8 @@ const ingestMain = async (
   try {
     const facts = (media.facts as SourceFacts | null) ?? (await probe(deps, assetId, source.path, signal));
     checkLimits(facts);
+    if (deps.lane === INGEST_QUEUE && !media.plan && isLongWork(facts, asset.normalize_audio))
+      throw new LongWorkAhead('the whole source is read');
     const overlays = facts.video ? await storingOverlays : [];
     const input: PlanInput = {
       assetId,
@@ -180,6 +236,8 @@ const ingestMain = async (
       properties: describeReadyAsset(plan, playedFacts),
       facts: playedFacts,
       inputSettings: mainInput.settings,
+      // Of a clip its source has told.
+      dropped: clip ? [] : describeDropped(playedFacts, plan),
     });
     if (!completed) throw new KinoraError('not_found');
     const elapsedMs = Math.round(deps.clock.monotonicMs() - startedMs);
@@ -250,10 +308,11 @@ const makePlan = async (
   const joinable = { path, facts, joined: { key: joinedKey(assetId), indexKey: joinedIndexKey(assetId) } };
   return withJoinedRecordings(deps, joinable, probeJoined, signal, async (joined) => {
     if (!joined) return { plan: await planFile(deps, input, index, signal, knownProblem), facts };
-    const { formatName } = facts;
-    await deps.state.saveFacts(assetId, joined.facts, describeInputFile({ ...joined.facts, formatName }));
-    const played = { ...input, path: joined.path, facts: joined.facts, joined: true } as const;
-    return { plan: await planFile(deps, played, joined.index, signal, knownProblem), facts: joined.facts };
+    const { formatName, unplayable } = facts;
+    const joinedFacts = { ...joined.facts, ...(unplayable && { unplayable }) };
+    await deps.state.saveFacts(assetId, joinedFacts, describeInputFile({ ...joinedFacts, formatName }));
+    const played = { ...input, path: joined.path, facts: joinedFacts, joined: true } as const;
+    return { plan: await planFile(deps, played, joined.index, signal, knownProblem), facts: joinedFacts };
   });
 };
 
@@ -298,7 +357,10 @@ const savePlan = async (deps: IngestDeps, assetId: string, plan: Plan): Promise<
   if (plan.durationSeconds <= 0) refuse('The input file does not contain any playable duration.');
   checkDuration(plan.durationSeconds);
   if (longestSegmentSeconds(plan) > MAX_SEGMENT_SECONDS)
-    throw new KinoraError('invalid_input', { details: { problem: 'the times of the pictures are damaged' } });
+    throw new KinoraError('invalid_input', {
+      messages: [refusals.damaged],
+      details: { problem: 'the timestamps of the video are damaged' },
+    });
   await deps.state.savePlan(assetId, plan);
   const { access, renditions } = plan.video ?? {};
   deps.logger.info(
@@ -319,6 +381,7 @@ const transcode = async (
   { reason, sequential }: Problem,
   signal: AbortSignal,
 ) => {
+  if (deps.lane === INGEST_QUEUE && !(await deps.blobs.stat(mezzanineKey(assetId)))) throw new LongWorkAhead(reason);
   deps.logger.info({ reason, sequential }, 'the pictures are transcoded before the asset is ready');
   await deps.state.setProgress(assetId, 'transcoding', 0);
   let percent = 0;

@@ -3,6 +3,7 @@ import { buffer } from 'node:stream/consumers';
 import type { PlayableAsset, SegmentProducer } from '../cache/produce-segment.js';
 import { throwIfAborted } from '../lib/abort.js';
 import { KinoraError } from '../lib/errors.js';
+import { GENERATION } from '../media/generation.js';
 import { concat } from '../media/mp4-box-writer.js';
 import {
   type FragmentSamples,
@@ -50,8 +51,9 @@ export const writeSegmentsFile = async (
   file: SegmentsFile,
 ): Promise<{ sizeBytes: number; durationSeconds: number }> => writeFile(deps, file, await collectParts(deps, file));
 
+/** What an earlier generation collected does not go with what is made now. */
 const partKey = ({ partsPrefix }: SegmentsFile, part: number, name: 'samples' | 'index'): string =>
-  `${partsPrefix}/${part}.${name}`;
+  `${partsPrefix}/${GENERATION}/${part}.${name}`;
 
 const countParts = ({ tracks }: SegmentsFile): number =>
   Math.ceil(Math.max(...tracks.map(({ segmentCount }) => segmentCount)) / PART_SEGMENTS);

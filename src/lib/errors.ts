@@ -32,8 +32,10 @@ export const errorRegistry = {
   range_not_satisfiable: kind(416, 'range_not_satisfiable', 'Range Not Satisfiable'),
   /** What has ended and takes no more, for good. */
   gone: kind(410, 'gone', 'This upload is no longer accepting data.'),
+  request_timeout: kind(408, 'request_timeout', 'The request did not arrive in time'),
   payload_too_large: kind(413, 'payload_too_large', 'Request body is too large'),
   unsupported_media_type: kind(415, 'unsupported_media_type', 'Content-Type must be application/json'),
+  headers_too_large: kind(431, 'headers_too_large', 'Request headers are too large'),
   too_many_requests: kind(429, 'too_many_requests', 'Too many requests, retry later.', 'retry'),
   internal_error: kind(500, 'internal_error', 'Internal server error', 'defect'),
   unavailable: kind(503, 'unavailable', 'Service temporarily unavailable', 'retry'),

@@ -13,7 +13,7 @@ export type AccessDecision =
     };
 
 /** Containers in which random segments equalled a sequential decode. */
-const DIRECT_FORMATS = new Set(['mov', 'matroska', 'avi', 'flv', 'mpegts', 'mpeg']);
+export const DIRECT_FORMATS: ReadonlySet<string> = new Set(['mov', 'matroska', 'avi', 'flv', 'mpegts', 'mpeg']);
 export const MAX_GOP_SECONDS = 20;
 const MAX_BIT_DEPTH = 10;
 const DOLBY_VISION_WITHOUT_BASE_LAYER = 5;
@@ -38,6 +38,8 @@ export const decideAccess = (facts: SourceFacts, index: SourceIndex): AccessDeci
   // Open GOPs have pictures on both sides; without them such key frames are the start of an intra refresh.
   if (video.idrKeyFrames === false && !hasOpenGops(index.video))
     return mezzanine('key frames do not restore the whole picture', true);
+  if (video.falseKeyFrames) return mezzanine('packets marked as key frames hold none', true);
+  if (video.unseekable) return mezzanine('the file has no index to seek by', true);
   const secondsPerTick = video.timeBase.num / video.timeBase.den;
   if (longestGopTicks(index.video) * secondsPerTick > MAX_GOP_SECONDS)
     return mezzanine(`key frames are more than ${MAX_GOP_SECONDS} s apart`, listKeyFrames(index.video).length < 2);

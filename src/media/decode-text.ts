@@ -67,5 +67,13 @@ const decodeAs = (name: string, bytes: Uint8Array): string | undefined => {
 
 /** What windows-1252 has at 80 to 9F. Node.js before 23.7 leaves control characters there. */
 const PUNCTUATION = '€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008f\u0090‘’“”•–—˜™š›œ\u009džŸ';
-const withPunctuation = (text: string): string =>
-  text.replace(/[\u0080-\u009f]/g, (control) => PUNCTUATION[control.charCodeAt(0) - 0x80]!);
+const withPunctuation = (text: string): string => {
+  let result = '';
+  // In parts: replacing keeps a list of everything that it finds.
+  for (let at = 0; at < text.length; at += PART_CHARACTERS) {
+    const part = text.slice(at, at + PART_CHARACTERS);
+    result += part.replace(/[\u0080-\u009f]/g, (control) => PUNCTUATION[control.charCodeAt(0) - 0x80]!);
+  }
+  return result;
+};
+const PART_CHARACTERS = 64 * 1024;

@@ -12,6 +12,8 @@ export interface ExpectedFragment {
   readonly durationTicks: number;
   readonly sampleCount?: number;
   readonly firstSync: boolean;
+  /** What composition offsets are raised by so that none is negative; 0 when absent, then they may be. */
+  readonly reorderTicks?: number;
 }
 
 export interface ExpectedInit {
@@ -21,6 +23,8 @@ export interface ExpectedInit {
   /** Video only. */
   readonly width?: number;
   readonly height?: number;
+  /** What the edit list takes back; without it there is none. */
+  readonly reorderTicks?: number;
 }
 
 const refuse = (reason: string): never => {
@@ -62,6 +66,7 @@ export const verifyFragment = (bytes: Uint8Array, expected: ExpectedFragment): n
   if (expected.firstSync && !samples[0]!.sync) refuse('the first sample is not a sync sample');
   expectEqual('the data offset', samples.dataOffset, mdat.content - moof.start);
 
+  const { reorderTicks = 0 } = expected;
   let dataBytes = 0;
   let decodeTicks = expected.baseDecodeTicks;
   const presentations = new Set<number>();
@@ -69,7 +74,8 @@ export const verifyFragment = (bytes: Uint8Array, expected: ExpectedFragment): n
   for (const { duration, size, compositionOffset } of samples) {
     if (size === 0) refuse('a sample is empty');
     if (duration === 0) refuse('a sample has no duration');
-    const presentation = decodeTicks + compositionOffset;
+    if (reorderTicks > 0 && compositionOffset < 0) refuse('a composition offset is negative');
+    const presentation = decodeTicks + compositionOffset - reorderTicks;
     presentations.add(presentation);
     earliest = Math.min(earliest, presentation);
     if (presentation >= expected.baseDecodeTicks + expected.durationTicks) refuse('a sample is shown after the end');
@@ -126,7 +132,16 @@ export const verifyInit = (bytes: Uint8Array, expected: ExpectedInit): void => {
   expectEqual('the length of mdhd', mdhd.end - mdhd.content, 24);
   expectEqual('the time scale', view.getUint32(mdhd.content + 12), expected.timescale);
   box(['mvex', 'trex']);
-  if (findBox(bytes, ['moov', 'trak', 'edts'])) refuse('there is an edit list');
+  const edits = findBox(bytes, ['moov', 'trak', 'edts', 'elst']);
+  if (!expected.reorderTicks) {
+    if (edits) refuse('there is an edit list');
+  } else {
+    const list = need(edits, 'the edit list is missing');
+    const fields = Array.from({ length: (list.end - list.content) / 4 }, (_, index) =>
+      view.getUint32(list.content + 4 * index),
+    );
+    expectEqual('the edit list', fields.join(' '), [0, 1, 0, expected.reorderTicks, 0x10000].join(' '));
+  }
 
   const stsd = box([...media, 'minf', 'stbl', 'stsd']);
   const entries = need(listBoxes(bytes, stsd.content + 8, stsd.end), 'stsd is damaged');

@@ -172,6 +172,7 @@ export const planRung = (
   const bandwidth = Math.round(least.bandwidth + (above.bandwidth - least.bandwidth) * share);
   const { preset, crf } = above.encoder ?? below?.encoder ?? ENCODERS[quality];
   const { frameStep } = above;
+  const reorderTicks = renditions.find(({ kind }) => kind === 'encode')?.reorderTicks;
   const level = avcLevel(size, Math.ceil(rateOf(frameRate) / frameStep - 0.01));
   return {
     name: `${size.width}x${size.height}`,
@@ -180,6 +181,7 @@ export const planRung = (
     frameStep,
     codecs: avcCodecs(HIGH_PROFILE, 0, level),
     bandwidth,
+    ...(reorderTicks !== undefined && { reorderTicks }),
     encoder: { preset, crf, maxRate: Math.floor(bandwidth / BANDWIDTH_MARGIN), level },
   };
 };

@@ -2,8 +2,8 @@ import assert from 'node:assert';
 import { ascii, box, bytesOf, concat, fullBox, IDENTITY_MATRIX, u16, u32, u64, zeros } from './mp4-box-writer.js';
 
 /**
- * Writes the boxes of CMAF init segments and fragments (ISO/IEC 14496-12, -14, -15; 23000-19): one track, number 1, no edit
- * list, base decode time = presentation time of the first sample. `fragment-verifier.ts` reads them back and shares nothing
+ * Writes the boxes of CMAF init segments and fragments (ISO/IEC 14496-12, -14, -15; 23000-19): one track, number 1. Base decode
+ * time = presentation time of the first sample: an edit list takes back what composition offsets are raised by. `fragment-verifier.ts` reads them back and shares nothing
  * with this file.
  */
 
@@ -16,6 +16,8 @@ export interface VideoInit {
   readonly avcc: Uint8Array;
   /** Absent: the stream's own VUI speaks. */
   readonly colour?: 'bt709';
+  /** What every composition offset of the segments is raised by, `VideoRendition.reorderTicks`; 0 when absent. */
+  readonly reorderTicks?: number | undefined;
 }
 
 export interface AudioInit {
@@ -65,6 +67,7 @@ interface TrackParts {
   readonly height: number;
   readonly mediaHeader: Uint8Array;
   readonly sampleEntry: Uint8Array;
+  readonly editList?: Uint8Array;
 }
 
 const writeInit = (track: TrackParts): Uint8Array => {
@@ -98,12 +101,12 @@ const writeInit = (track: TrackParts): Uint8Array => {
   const extends_ = box('mvex', fullBox('trex', 0, 0, u32(TRACK_ID, 1, 0, 0, 0)));
   return concat([
     box('ftyp', ascii('iso6'), u32(0), ascii('iso6'), ascii('cmfc'), ascii('mp41')),
-    box('moov', movieHeader, box('trak', header, media), extends_),
+    box('moov', movieHeader, box('trak', header, ...(track.editList ? [track.editList] : []), media), extends_),
   ]);
 };
 
 /** The init segment of a video rendition: `avc1`, square pixels. */
-export const writeVideoInit = ({ timescale, width, height, avcc, colour }: VideoInit): Uint8Array => {
+export const writeVideoInit = ({ timescale, width, height, avcc, colour, reorderTicks = 0 }: VideoInit): Uint8Array => {
   const entry = box(
     'avc1',
     zeros(6),
@@ -121,7 +124,17 @@ export const writeVideoInit = ({ timescale, width, height, avcc, colour }: Video
     box('pasp', u32(1, 1)),
   );
   const mediaHeader = fullBox('vmhd', 0, 1, zeros(8));
-  return writeInit({ timescale, handler: 'vide', width, height, mediaHeader, sampleEntry: entry });
+  // To the end of the track, whatever its length.
+  const edit = fullBox('elst', 0, 0, u32(1, 0, reorderTicks, 0x10000));
+  return writeInit({
+    timescale,
+    handler: 'vide',
+    width,
+    height,
+    mediaHeader,
+    sampleEntry: entry,
+    ...(reorderTicks > 0 && { editList: box('edts', edit) }),
+  });
 };
 
 /** Descriptor of ISO/IEC 14496-1 with a one-byte length: every one of ours is shorter than 128 bytes. */
@@ -207,30 +220,3 @@ export const writeFragment = ({ sequence, baseDecodeTicks, samples, data }: Frag
 
 /** What `writeFragment` adds to the bytes of its samples: boxes, and 16 bytes a sample in `trun`. */
 export const fragmentOverheadBytes = (sampleCount: number): number => 124 + 16 * sampleCount;
-
-export interface SampleTimes {
-  readonly durationTicks: number;
-  readonly compositionOffsetTicks: number;
-}
-
-/**
- * Decode times for samples given in decode order by their presentation times: the i-th sample in decode order is decoded at
- * the i-th presentation time, so that no edit list is needed. The picture shown first starts at `startTicks` (a late first
- * picture is lengthened), the last lasts to `endTicks`; durations add up to `endTicks - startTicks`.
- * Times must differ from each other and lie before `endTicks`.
- */
-export const planSampleTimes = (
-  presentationTicks: readonly number[] | Float64Array,
-  startTicks: number,
-  endTicks: number,
-): SampleTimes[] => {
-  const sorted = Float64Array.from(presentationTicks).sort();
-  const first = sorted[0];
-  sorted[0] = startTicks;
-  return Array.from(presentationTicks, (ticks, index) => {
-    const decodeTicks = sorted[index]!;
-    const durationTicks = (sorted[index + 1] ?? endTicks) - decodeTicks;
-    assert(durationTicks > 0, 'picture times must differ and lie inside the segment');
-    return { durationTicks, compositionOffsetTicks: (ticks === first ? startTicks : ticks) - decodeTicks };
-  });
-};

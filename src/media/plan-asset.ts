@@ -15,6 +15,7 @@ import {
 import { findConstantRate, isMovFormat, isMpegStreamFormat, listPictures } from './pictures.js';
 import type { Gain, OverlayPlacement, PictureChain, Plan, VideoPlan, VideoRendition } from './plan.js';
 import { compare, reduce, rescale, toNumber } from './rational.js';
+import { findReorderTicks } from './sample-times.js';
 import type { Rational, SourceFacts, VideoFacts } from './source-facts.js';
 import type { SourceIndex, StreamIndex } from './source-index.js';
 
@@ -63,7 +64,7 @@ const CLIP_TOLERANCE_TICKS = 0.01;
 /** A clip begins with its first picture; one that is shown for longer is cut instead. */
 const LONG_PICTURE_SECONDS = 0.25;
 /** Codecs of which every packet is exactly one picture in MP4, MOV and Matroska. */
-const ONE_PICTURE_PACKETS = new Set(['h264', 'hevc', 'vp9', 'av1', 'prores', 'mjpeg']);
+export const ONE_PICTURE_PACKETS: ReadonlySet<string> = new Set(['h264', 'hevc', 'vp9', 'av1', 'prores', 'mjpeg']);
 
 /** A file's picture stream, whichever file it is. */
 interface PictureSource {
@@ -223,12 +224,21 @@ const planVideo = (
   const boundaries = copy.copy ? copy.boundaries : planGrid({ pictureTicks, endTicks, timescale });
   // Only what is encoded: a copy is judged by the whole rate of its rung.
   const fitted = fitRungs(ladder, settings.rateFactor ?? 1);
+  const reorderTicks = longestFrame(pictureTicks, endTicks, timescale) * top.frameStep;
+  const reordered = <R extends VideoRendition>(rung: R, ticks: number): R =>
+    ticks > 0 ? { ...rung, reorderTicks: ticks } : rung;
+  const encoded = (copy.copy ? limitRungs(fitted.slice(0, -1), copy.bandwidth) : fitted).map((rung) =>
+    reordered(rung, reorderTicks),
+  );
   const renditions: VideoRendition[] = copy.copy
     ? [
-        ...limitRungs(fitted.slice(0, -1), copy.bandwidth),
-        copyRendition(top, facts, copy.bandwidth, copy.averageBandwidth),
+        ...encoded,
+        reordered(
+          copyRendition(top, facts, copy.bandwidth, copy.averageBandwidth),
+          findCopyReorder(index, copy.boundaries, toTimeline),
+        ),
       ]
-    : fitted;
+    : encoded;
   return {
     access: source.access,
     formatName: source.formatName,
@@ -247,6 +257,37 @@ const planVideo = (
     startRendition: renditions[Math.floor((renditions.length - 1) / 2)]!.name,
     copyDecision: copy.copy ? 'copied: the source fits the rung' : `encoded: ${copy.reason}`,
   };
+};
+
+/**
+ * Ticks for which a frame is displayed at most, which is how much B-frames are decoded late: with two of them in a row no more
+ * than one frame precedes a frame that is displayed before it. The last frame is encoded again each second.
+ */
+const longestFrame = (pictureTicks: Float64Array, endTicks: number, timescale: number): number =>
+  pictureTicks.length < 2
+    ? 0
+    : pictureTicks.reduce(
+        (longest, ticks, index) => Math.max(longest, (pictureTicks[index + 1] ?? ticks) - ticks),
+        Math.min(endTicks - pictureTicks.at(-1)!, timescale),
+      );
+
+/** Over all segments of a copy, whose groups of pictures are closed. */
+const findCopyReorder = (
+  index: StreamIndex,
+  boundaries: readonly number[],
+  toTimeline: (pts: number) => number,
+): number => {
+  const segments: number[][] = boundaries.slice(1).map(() => []);
+  let segment = 0;
+  for (const pts of index.pts) {
+    const ticks = toTimeline(pts);
+    while (boundaries[segment + 1]! <= ticks) segment += 1;
+    if (ticks >= 0) segments[segment]?.push(ticks);
+  }
+  return segments.reduce(
+    (most, ticks, number) => Math.max(most, findReorderTicks(ticks, boundaries[number]!, boundaries[number + 1]!)),
+    0,
+  );
 };
 
 const copyRendition = (

@@ -99,6 +99,12 @@ export interface VideoRendition {
   readonly codecs: string;
   /** bit/s of video alone: upper bound over any segment. */
   readonly bandwidth: number;
+  /**
+   * What the composition offsets of the segments are raised by, and the edit list of the init segment takes back, so that none
+   * is negative. Absent where nothing is reordered, and in plans made before there was an edit list: their offsets may be
+   * negative.
+   */
+  readonly reorderTicks?: number;
   /** bit/s, known for copies only. */
   readonly averageBandwidth?: number;
   /** Absent for copies. */

@@ -3,24 +3,20 @@ import { findBox, viewOf } from './mp4-box-reader.js';
 import { writeAudioInit, writeFragment, writeVideoInit } from './mp4-boxes.js';
 import { readFragmentIndexes, splitFragment, writeProgressiveHeader } from './progressive-mp4.js';
 
-const videoInit = writeVideoInit({
-  timescale: 30_000,
-  width: 320,
-  height: 180,
-  avcc: Uint8Array.of(1, 100, 0, 30, 255),
-});
+const videoSettings = { timescale: 30_000, width: 320, height: 180, avcc: Uint8Array.of(1, 100, 0, 30, 255) };
+const videoInit = writeVideoInit(videoSettings);
 const audioInit = writeAudioInit({ sampleRate: 48_000, channels: 2, audioSpecificConfig: Uint8Array.of(0x11, 0x90) });
 const payload = (count: number, value: number): Uint8Array => new Uint8Array(count).fill(value);
 
 /** Three pictures, the second shown last. */
-const picture = (number: number): Uint8Array =>
+const picture = (number: number, raisedTicks = 0): Uint8Array =>
   writeFragment({
     sequence: number + 1,
     baseDecodeTicks: number * 3000,
     samples: [
-      { durationTicks: 1000, compositionOffsetTicks: 0, sizeBytes: 10, sync: true },
-      { durationTicks: 1000, compositionOffsetTicks: 1000, sizeBytes: 5, sync: false },
-      { durationTicks: 1000, compositionOffsetTicks: -1000, sizeBytes: 3, sync: false },
+      { durationTicks: 1000, compositionOffsetTicks: raisedTicks, sizeBytes: 10, sync: true },
+      { durationTicks: 1000, compositionOffsetTicks: raisedTicks + 1000, sizeBytes: 5, sync: false },
+      { durationTicks: 1000, compositionOffsetTicks: raisedTicks - 1000, sizeBytes: 3, sync: false },
     ],
     data: [payload(18, 16 + number)],
   });
@@ -81,6 +77,14 @@ test('the index names every sample', () => {
 
 test('the edit list takes back the shift that makes composition offsets positive', () => {
   expect(words(0, ['edts', 'elst'])).toEqual([1, 0, 18_000, 0, 1000, 0x10000]);
+});
+
+test.each([1000, 1500])('offsets that segments raise by %i are not raised again', (raisedTicks) => {
+  const indexes = [picture(0, raisedTicks), picture(1, raisedTicks)].map((bytes) => splitFragment(bytes).index);
+  const init = writeVideoInit({ ...videoSettings, reorderTicks: raisedTicks });
+  const raised = writeProgressiveHeader([{ init, fragments: readFragmentIndexes(Buffer.concat(indexes)) }]);
+  const plain = writeProgressiveHeader([{ init: videoInit, fragments: fragments[0]! }]);
+  expect(Buffer.from(raised.bytes).equals(plain.bytes)).toBe(true);
 });
 
 test('chunks alternate and lie where the index says', () => {

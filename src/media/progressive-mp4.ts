@@ -138,7 +138,7 @@ interface ParsedTrack {
   /** Ticks of the track. */
   readonly duration: number;
   readonly movieDuration: number;
-  /** Added to every composition offset so that none is negative; the edit list takes it back. */
+  /** Media time at which presentation begins: what composition offsets are raised by so that none is negative. */
   readonly shift: number;
   /** All but where the chunks are. */
   readonly tables: readonly Uint8Array[];
@@ -148,7 +148,10 @@ const readTrack = (track: ProgressiveTrack): ParsedTrack => {
   const mdhd = need(findBox(track.init, ['moov', 'trak', 'mdia', 'mdhd']), 'mdhd');
   const timescale = viewOf(track.init).getUint32(mdhd.content + 12);
   const duration = sumOf(track.fragments, ({ durations }) => durations.reduce((sum, ticks) => sum + ticks, 0));
-  let least = 0;
+  const elst = findBox(track.init, ['moov', 'trak', 'edts', 'elst']);
+  /** What the offsets of the segments are raised by. */
+  const raised = elst ? viewOf(track.init).getUint32(elst.content + 12) : 0;
+  let least = raised;
   for (const { compositionOffsets } of track.fragments)
     for (const offset of compositionOffsets) if (offset < least) least = offset;
   return {
@@ -157,7 +160,7 @@ const readTrack = (track: ProgressiveTrack): ParsedTrack => {
     timescale,
     duration,
     movieDuration: Math.round((duration * MOVIE_TIMESCALE) / timescale),
-    shift: -least,
+    shift: raised - least,
     tables: writeSampleTables(track.fragments, -least),
   };
 };

@@ -15,6 +15,19 @@ export interface SourceFacts {
   readonly video?: VideoFacts;
   /** Every audio stream, the default (else the first) one first. */
   readonly audio: readonly AudioFacts[];
+  /** Video and audio of the file that can't be played. */
+  readonly unplayable?: readonly UnplayableStream[];
+  /** Why nothing of the file can be played, in sentences for its owner. */
+  readonly refusal?: readonly string[];
+}
+
+export interface UnplayableStream {
+  readonly type: 'video' | 'audio';
+  readonly streamIndex: number;
+  readonly codec: string;
+  readonly durationSeconds: number;
+  /** A sentence for the owner of the file. */
+  readonly reason: string;
 }
 
 export interface VideoFacts {
@@ -53,6 +66,12 @@ export interface VideoFacts {
   readonly avcc?: string;
   /** H.264 only: every key frame that was looked at is an IDR picture. */
   readonly idrKeyFrames?: boolean;
+  /** Other codecs: a packet that is marked as a key frame holds none. */
+  readonly falseKeyFrames?: true;
+  /** FFmpeg can't jump to any place of the file. */
+  readonly unseekable?: true;
+  /** The first packet holds a key frame and is not marked as one. */
+  readonly unmarkedStart?: boolean;
   /** Declared stream bit rate in bit/s, 0 when unknown. */
   readonly bitRate: number;
   /** True when a decoded frame or packet side data carries CEA-608/708 captions. */

@@ -1,6 +1,9 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { parseSubtitles, trimCues, webvttSegment, writeWebvtt } from './subtitles.js';
+import { type Cue, parseSubtitles } from './subtitles.js';
+import { indexCues } from './text-index.js';
+
+const writeWebvtt = (cues: readonly Cue[]): string => Buffer.from(indexCues(cues).bytes).toString();
 
 const SRT = `1
 00:00:01,500 --> 00:00:03,000
@@ -61,24 +64,6 @@ test.each([
 test('cues are sorted by time', () => {
   const { cues } = parseSubtitles('00:05.000 --> 00:06.000\nb\n\n00:01.000 --> 00:02.000\na\n')!;
   expect(cues.map(({ text }) => text)).toEqual(['a', 'b']);
-});
-
-test('a cut moves and shortens cues', () => {
-  const { cues } = parseSubtitles(
-    '00:01.000 --> 00:03.000\na\n\n00:04.000 --> 00:09.000\nb\n\n00:09.500 --> 00:10.000\nc\n',
-  )!;
-  expect(trimCues(cues, 2, 8).map(({ startSeconds, endSeconds, text }) => [startSeconds, endSeconds, text])).toEqual([
-    [0, 1, 'a'],
-    [2, 6, 'b'],
-  ]);
-});
-
-test('a cue stands in every segment that shows it, with its whole time', () => {
-  const { cues } = parseSubtitles('00:03.000 --> 00:05.000\nacross\n')!;
-  const expected = 'WEBVTT\nX-TIMESTAMP-MAP=MPEGTS:0,LOCAL:00:00:00.000\n\n00:00:03.000 --> 00:00:05.000\nacross\n';
-  expect(webvttSegment(cues, 0, 4)).toBe(expected);
-  expect(webvttSegment(cues, 4, 8)).toBe(expected);
-  expect(webvttSegment(cues, 8, 12)).toBe('WEBVTT\nX-TIMESTAMP-MAP=MPEGTS:0,LOCAL:00:00:00.000\n');
 });
 
 const pieces = fc.constantFrom(
@@ -154,32 +139,6 @@ test('SubRip reads the same with any line ends, marks and gaps', () => {
           text,
         ]),
       ).toEqual(entries.map(({ startMs, lengthMs, lines }) => [startMs, startMs + lengthMs, lines.join('\n')]));
-    }),
-    { numRuns: 300 },
-  );
-});
-
-test('segments hold every cue that they show and no other', () => {
-  const borders = fc.array(fc.integer({ min: 500, max: 8000 }), { minLength: 1, maxLength: 15 }).map((lengths) => {
-    let ms = 0;
-    return [0, ...lengths.map((length) => (ms += length))];
-  });
-  fc.assert(
-    fc.property(timedWords, borders, (entries, bordersMs) => {
-      const cues = entries.map(({ startMs, lengthMs }, at) => ({
-        startSeconds: startMs / 1000,
-        endSeconds: (startMs + lengthMs) / 1000,
-        settings: '',
-        text: String(at),
-      }));
-      bordersMs.slice(1).forEach((untilMs, at) => {
-        const fromMs = bordersMs[at]!;
-        const shown = parseSubtitles(webvttSegment(cues, fromMs / 1000, untilMs / 1000))?.cues ?? [];
-        const expected = entries.flatMap(({ startMs, lengthMs }, index) =>
-          startMs < untilMs && startMs + lengthMs > fromMs ? [String(index)] : [],
-        );
-        expect(shown.map(({ text }) => text)).toEqual(expected);
-      });
     }),
     { numRuns: 300 },
   );

@@ -32,30 +32,48 @@ const CUE_SETTING = /^(vertical|line|position|size|align):[\w%.,+-]+$/;
  * dropped, so are cues without text or that end before they begin. Undefined when there is no cue at all.
  */
 export const parseSubtitles = (text: string): Subtitles | undefined => {
-  const lines = text
-    .replace(/^\uFEFF/, '')
-    .replaceAll('\0', '\uFFFD')
-    .split(/\r\n|\r|\n/);
-  const format = /^WEBVTT(?:[ \t]|$)/.test(lines[0] ?? '') ? 'webvtt' : 'srt';
+  const lines = linesOf(text.replace(/^\uFEFF/, ''));
+  const next = (): string | undefined => lines.next().value;
+  let line = next();
+  const format = /^WEBVTT(?:[ \t]|$)/.test(line ?? '') ? 'webvtt' : 'srt';
   const cues: Cue[] = [];
   let characters = 0;
-  for (let at = 0; at < lines.length && cues.length < MAX_CUES && characters < MAX_CHARACTERS; at++) {
-    const timing = TIMING.exec(lines[at]!);
+  while (line !== undefined && cues.length < MAX_CUES && characters < MAX_CHARACTERS) {
+    const timing = TIMING.exec(line);
+    line = next();
     if (!timing) continue;
     const payload: string[] = [];
-    while (at + 1 < lines.length && lines[at + 1]!.trim() !== '' && !TIMING.test(lines[at + 1]!)) {
-      payload.push(lines[++at]!);
+    let last = '';
+    for (let length = 0; line !== undefined && line.trim() !== '' && !TIMING.test(line); line = next()) {
+      last = line;
+      if (length >= MAX_CUE_CHARACTERS) continue;
+      payload.push(line.slice(0, MAX_CUE_CHARACTERS));
+      length += line.length + 1;
     }
     // Without an empty line between them, the number of the next SubRip cue looks like text of this one.
-    if (format === 'srt' && TIMING.test(lines[at + 1] ?? '') && /^\s*\d+\s*$/.test(payload.at(-1) ?? '')) payload.pop();
-    const cue = toCue(timing, payload.join('\n').slice(0, MAX_CUE_CHARACTERS), format);
+    if (format === 'srt' && TIMING.test(line ?? '') && last === payload.at(-1) && /^\s*\d+\s*$/.test(last))
+      payload.pop();
+    const shown = payload.join('\n').slice(0, MAX_CUE_CHARACTERS).replaceAll('\0', '\uFFFD');
+    const cue = toCue(timing, shown, format);
     if (!cue) continue;
     cues.push(cue);
-    characters += cue.text.length;
+    characters += cue.text.length + cue.settings.length;
   }
   if (cues.length === 0) return undefined;
   return { format, cues: cues.sort((a, b) => a.startSeconds - b.startSeconds || a.endSeconds - b.endSeconds) };
 };
+
+/** One at a time: a list of ten million empty lines would take many times the memory of the text. */
+function* linesOf(text: string): Generator<string, undefined> {
+  const lineEnd = /\r\n?|\n/g;
+  let start = 0;
+  for (let found = lineEnd.exec(text); found; found = lineEnd.exec(text)) {
+    yield text.slice(start, found.index);
+    start = lineEnd.lastIndex;
+  }
+  yield text.slice(start);
+  return undefined;
+}
 
 const toCue = (timing: RegExpExecArray, payload: string, format: Subtitles['format']): Cue | undefined => {
   const startSeconds = secondsOf(timing.slice(1, 5));
@@ -63,7 +81,12 @@ const toCue = (timing: RegExpExecArray, payload: string, format: Subtitles['form
   const text = cleanText(payload, format);
   if (endSeconds <= startSeconds || text === '') return undefined;
   const settings =
-    format === 'webvtt' ? (timing[9] ?? '').split(/[ \t]+/).filter((part) => CUE_SETTING.test(part)) : [];
+    format === 'webvtt'
+      ? (timing[9] ?? '')
+          .slice(0, MAX_CUE_CHARACTERS)
+          .split(/[ \t]+/)
+          .filter((part) => CUE_SETTING.test(part))
+      : [];
   return { startSeconds, endSeconds, settings: settings.join(' '), text };
 };
 
@@ -101,45 +124,10 @@ const cleanText = (payload: string, format: Subtitles['format']): string => {
 const isEntity = (text: string, at: number): boolean =>
   /^&(?:amp|lt|gt|nbsp|lrm|rlm|quot|apos|#\d{1,7}|#x[0-9a-f]{1,6});/i.test(text.slice(at, at + 12));
 
-/** Moves cues by `-fromSeconds` and keeps what lies within [fromSeconds, untilSeconds), cut at both ends. */
-export const trimCues = (cues: readonly Cue[], fromSeconds: number, untilSeconds: number): Cue[] =>
-  cues
-    .filter((cue) => cue.endSeconds > fromSeconds && cue.startSeconds < untilSeconds)
-    .map((cue) => ({
-      ...cue,
-      startSeconds: Math.max(cue.startSeconds - fromSeconds, 0),
-      endSeconds: Math.min(cue.endSeconds, untilSeconds) - fromSeconds,
-    }))
-    // What is left of less than a millisecond can't be written.
-    .filter((cue) => Math.round(cue.endSeconds * 1000) > Math.round(cue.startSeconds * 1000));
-
-/** A whole WebVTT file. `headers` are lines below `WEBVTT`. */
-export const writeWebvtt = (cues: readonly Cue[], headers: readonly string[] = []): string =>
-  [
-    ['WEBVTT', ...headers].join('\n'),
-    ...cues.map(({ startSeconds, endSeconds, settings, text }) => {
-      const timing = `${timestamp(startSeconds)} --> ${timestamp(endSeconds)}${settings && ` ${settings}`}`;
-      return `${timing}\n${text}`;
-    }),
-    '',
-  ]
-    .join('\n\n')
-    .replace(/\n\n$/, '\n');
-
-const timestamp = (seconds: number): string => {
+/** As WebVTT writes it, rounded to milliseconds. */
+export const timestamp = (seconds: number): string => {
   const ms = Math.round(seconds * 1000);
   const two = (value: number): string => String(value).padStart(2, '0');
   const rest = `${two(Math.floor(ms / 60_000) % 60)}:${two(Math.floor(ms / 1000) % 60)}.${String(ms % 1000).padStart(3, '0')}`;
   return `${two(Math.floor(ms / 3_600_000))}:${rest}`;
 };
-
-/**
- * One segment of an HLS subtitle rendition: every cue that is shown within [fromSeconds, untilSeconds), with its whole time,
- * so that players know a cue that goes on in the next segment as the same (RFC 8216, 3.5). Times count like those of the
- * media segments, whose zero is zero.
- */
-export const webvttSegment = (cues: readonly Cue[], fromSeconds: number, untilSeconds: number): string =>
-  writeWebvtt(
-    cues.filter((cue) => cue.endSeconds > fromSeconds && cue.startSeconds < untilSeconds),
-    ['X-TIMESTAMP-MAP=MPEGTS:0,LOCAL:00:00:00.000'],
-  );

@@ -2,7 +2,7 @@ import { BlockList, isIP } from 'node:net';
 
 type Network = readonly [address: string, prefix: number];
 
-/** Never a source: addresses of this host's null network, groups, cloud metadata and forms that hide another address. */
+/** Never a source: addresses of this host's null network, groups, metadata services of clouds and forms that hide another address. */
 const forbidden: readonly Network[] = [
   ['0.0.0.0', 8],
   ['192.0.0.0', 24],
@@ -11,12 +11,31 @@ const forbidden: readonly Network[] = [
   ['198.51.100.0', 24],
   ['203.0.113.0', 24],
   ['224.0.0.0', 3],
-  ['169.254.169.254', 32],
-  ['169.254.170.2', 32],
+  // Most clouds; of Amazon also name and time servers, of Google also the proxy for clusters.
+  ['169.254.169.0', 24],
+  // Amazon: credentials of containers.
+  ['169.254.170.0', 24],
+  // Tencent Cloud.
+  ['169.254.0.23', 32],
+  // Scaleway.
+  ['169.254.42.42', 32],
+  // Alibaba Cloud.
   ['100.100.100.200', 32],
+  // Azure: the wire server, although its address is public.
+  ['168.63.129.16', 32],
   ['::', 128],
-  ['fd00:ec2::254', 128],
+  // Amazon.
+  ['fd00:ec2::', 32],
+  // Google Cloud.
   ['fd20:ce::254', 128],
+  // Oracle Cloud.
+  ['fd00:c1::a9fe:a9fe', 128],
+  // Scaleway.
+  ['fd00:42::42', 128],
+  // Akamai (Linode).
+  ['fd00:a9fe:a9fe::1', 128],
+  // OpenStack.
+  ['fe80::a9fe:a9fe', 128],
   ['ff00::', 8],
 ];
 

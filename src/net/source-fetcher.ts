@@ -191,7 +191,14 @@ export const createSourceFetcher = (options: SourceFetcherOptions): SourceFetche
           : limit.aborted
             ? new KinoraError('source_unreachable', { cause: error })
             : error;
-        const close = isKinoraError(failure, 'invalid_input') ? target.discard() : target.suspend();
+        // Without a caller that keeps the validator the bytes could never be gone on from.
+        const close =
+          isKinoraError(failure, 'invalid_input') || !fetchOptions.onValidator ? target.discard() : target.suspend();
+        if (isKinoraError(failure, 'invalid_input') && failure.details?.reason === 'address')
+          logger.warn(
+            { host: new URL(url).host },
+            'a source at an internal address was refused; --allow-private-sources (KINORA_ALLOW_PRIVATE_SOURCES) allows such addresses',
+          );
         // The first failure says what went wrong; bytes left behind are found by the next `resumeWrite`.
         await close.catch((problem: unknown) =>
           logger.warn({ err: problem }, 'An unfinished download could not be put away'),

@@ -1,9 +1,10 @@
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, statSync } from 'node:fs';
 import { CANCELLED, SHUTDOWN } from '../lib/abort.js';
 import { KinoraError } from '../lib/errors.js';
+import { refusals } from '../media/refusals.js';
 import type { Metrics } from '../telemetry/metrics.js';
 import { type MediaPool, type MediaPriority, mediaPriority, type RunOptions } from './media-pool.js';
-import { type MediaProcess, type Outcome, startMediaProcess } from './media-process.js';
+import { type JobLimits, type MediaProcess, type Outcome, startMediaProcess } from './media-process.js';
 import { mediaSeconds } from './media-seconds.js';
 import type { MediaJob, MediaResults } from './protocol.js';
 import { chooseSandbox, type SandboxOptions } from './sandbox.js';
@@ -16,6 +17,8 @@ export interface MediaPoolOptions extends SandboxOptions {
   readonly jobsPerProcess?: number;
   /** Wall-clock limits per kind of job in place of the defaults. */
   readonly deadlinesMs?: Partial<Record<MediaJob['kind'], number>>;
+  /** CPU time for what a file says of itself, in place of the default. */
+  readonly headerCpuMs?: number;
   readonly metrics?: Metrics;
 }
 
@@ -57,6 +60,18 @@ const defaultDeadlineMs: Record<MediaJob['kind'], number> = {
   animated: 2 * 60_000,
   storyboard: 5 * 60_000,
   'shot-scores': 30 * 60_000,
+};
+
+/** Of a job that reads what a file says of itself: tables that name billions of samples take hours and give nothing. */
+const MAX_HEADER_CPU_MS = 10_000;
+/** Reading the packets of a file through takes a few seconds for each of these. */
+const CPU_MS_PER_GIB = 20_000;
+
+const limitsOf = ({ job, deadlineMs }: Entry, headerCpuMs = MAX_HEADER_CPU_MS): JobLimits => {
+  if (job.kind === 'probe') return { deadlineMs, cpuMs: headerCpuMs };
+  if (job.kind !== 'index') return { deadlineMs };
+  const { size = 0 } = statSync(job.source.path, { throwIfNoEntry: false }) ?? {};
+  return { deadlineMs, cpuMs: headerCpuMs + Math.round((size / 2 ** 30) * CPU_MS_PER_GIB) };
 };
 
 /** Keeps a process's CPU time far below its limit. */
@@ -143,7 +158,11 @@ export const createMediaPool = async (options: MediaPoolOptions): Promise<MediaP
     const details = { kind: entry.job.kind, reason: outcome.reason };
     metrics?.mediaProcessLost(entry.job.kind);
     logger.warn({ ...details, second_try: entry.isSecondTry }, 'A media process ended before its job');
-    if (entry.isSecondTry) {
+    if (outcome.overCpuLimit) {
+      entries.delete(entry);
+      // It would take as long again.
+      entry.reject(new KinoraError('invalid_input', { messages: [refusals.damaged], details }));
+    } else if (entry.isSecondTry) {
       entries.delete(entry);
       entry.reject(new KinoraError(outcome.beforeStart ? 'unavailable' : 'media_crashed', { details }));
     } else {
@@ -171,7 +190,7 @@ export const createMediaPool = async (options: MediaPoolOptions): Promise<MediaP
     const child = acquire(entry);
     entry.process = child;
     const busyMs = child.busyMs;
-    const outcome = await child.run(entry.job, entry.deadlineMs, entry.onProgress);
+    const outcome = await child.run(entry.job, limitsOf(entry, options.headerCpuMs), entry.onProgress);
     delete entry.process;
     const made = outcome.type === 'done' && mediaSeconds(entry.job);
     if (made) metrics?.mediaMade(made.kind, made.seconds, child.busyMs - busyMs);
@@ -204,6 +223,7 @@ export const createMediaPool = async (options: MediaPoolOptions): Promise<MediaP
 
   return {
     sandbox: sandbox.description,
+    ...(sandbox.advice !== undefined && { sandboxAdvice: sandbox.advice }),
     run: <J extends MediaJob>(job: J, runOptions: RunOptions) => {
       const { signal } = runOptions;
       if (stopped) return Promise.reject(new KinoraError('cancelled', { cause: SHUTDOWN }));

@@ -19,7 +19,7 @@ export interface RunOptions {
 /** The parent's side of the media processes. Less urgent work is paused, not lost, while more urgent work needs a place. */
 export interface MediaPool {
   /**
-   * @throws KinoraError `invalid_input` (not media), `media_failed` (clean FFmpeg error), `media_crashed` (process died or
+   * @throws KinoraError `invalid_input` (not media, or reading it takes more CPU time than its size can explain), `media_failed` (clean FFmpeg error), `media_crashed` (process died or
    * deadline passed; retried once alone in a fresh process before it is thrown), `unavailable` (no process could be started,
    * the source is not to blame; or too many viewers wait already), `cancelled`
    */
@@ -30,5 +30,7 @@ export interface MediaPool {
   check(): Promise<void>;
   /** Which isolation the processes run in, for the log and `doctor`. */
   readonly sandbox: string;
+  /** How to get a stronger one; absent when this is the strongest. */
+  readonly sandboxAdvice?: string;
   stop(): Promise<void>;
 }

@@ -13,6 +13,9 @@ test.each([
   const child = startMediaProcess(command, false, systemClock);
   await child.closed;
   expect(child.alive).toBe(false);
-  expect(await child.run(job, 1000, () => undefined)).toMatchObject({ type: 'crashed', beforeStart: true });
+  expect(await child.run(job, { deadlineMs: 1000 }, () => undefined)).toMatchObject({
+    type: 'crashed',
+    beforeStart: true,
+  });
   await child.kill();
 });

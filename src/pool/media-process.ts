@@ -2,11 +2,13 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import type { Socket } from 'node:net';
 import type { Clock } from '../lib/clock.js';
 import { createLineReader } from '../lib/line-reader.js';
+import { cpuTimeMs } from './cpu-time.js';
 import type { FromChild, MediaJob, ToChild } from './protocol.js';
 
 const START_LIMIT_MS = 30_000;
 /** A process of another group that its file made could keep the pipes of an ended process open for ever. */
 const PIPES_LIMIT_MS = 3_000;
+const CPU_WATCH_MS = 250;
 const STDERR_TAIL_CHARACTERS = 4096;
 const MESSAGE_LIMIT_CHARACTERS = 4 * 2 ** 20;
 
@@ -14,7 +16,14 @@ const MESSAGE_LIMIT_CHARACTERS = 4 * 2 ** 20;
 export type Outcome =
   | Extract<FromChild, { type: 'done' | 'failed' }>
   /** `beforeStart`: the process never came up, so the job is not to blame. */
-  | { readonly type: 'crashed'; readonly beforeStart: boolean; readonly reason: string };
+  | { readonly type: 'crashed'; readonly beforeStart: boolean; readonly reason: string; readonly overCpuLimit?: true };
+
+export interface JobLimits {
+  /** Wall clock, without the time on hold. */
+  readonly deadlineMs: number;
+  /** Computing time of the process, where the system tells it. */
+  readonly cpuMs?: number;
+}
 
 export interface MediaProcess {
   /** Runs at nice 19 for its whole life: a priority can't be raised again without privileges. */
@@ -26,7 +35,7 @@ export interface MediaProcess {
   /** Settles when the process can take work; rejects when it ends before. */
   readonly started: Promise<void>;
   /** Never rejects. One job at a time. */
-  run(job: MediaJob, deadlineMs: number, onProgress: (fraction: number) => void): Promise<Outcome>;
+  run(job: MediaJob, limits: JobLimits, onProgress: (fraction: number) => void): Promise<Outcome>;
   /** Stops the process and its deadline. */
   pause(): void;
   resume(): void;
@@ -145,12 +154,14 @@ const watchProcess = (child: ChildProcess, background: boolean, clock: Clock): M
   let busyMs = 0;
   let stderr = '';
   let endReason: string | undefined;
+  let overCpuLimit = false;
+  let cpuWatch: NodeJS.Timeout | undefined;
   let timer: ReturnType<typeof pausableTimer>;
   let current:
     | {
         id: number;
         job: MediaJob;
-        deadlineMs: number;
+        limits: JobLimits;
         onProgress: (fraction: number) => void;
         settle: (outcome: Outcome) => void;
       }
@@ -170,15 +181,27 @@ const watchProcess = (child: ChildProcess, background: boolean, clock: Clock): M
     endReason = what;
     signal('SIGKILL');
   };
+  const watchCpu = (limitMs: number): void => {
+    const startMs = cpuTimeMs(child.pid!);
+    cpuWatch = setInterval(() => {
+      const nowMs = cpuTimeMs(child.pid!);
+      if (startMs === undefined || nowMs === undefined || nowMs - startMs < limitMs) return;
+      overCpuLimit = true;
+      expire(`CPU time of ${limitMs} ms is used up`)();
+    }, CPU_WATCH_MS);
+  };
   const begin = (): void => {
     if (!ready || current === undefined) return;
-    timer = pausableTimer(clock, current.deadlineMs, expire(`deadline of ${current.deadlineMs} ms passed`));
+    const { deadlineMs, cpuMs } = current.limits;
+    timer = pausableTimer(clock, deadlineMs, expire(`deadline of ${deadlineMs} ms passed`));
+    if (cpuMs !== undefined) watchCpu(cpuMs);
     if (paused) timer.pause();
     const message: ToChild = { type: 'run', id: current.id, job: current.job };
     channel.write(`${JSON.stringify(message)}\n`);
   };
   const settle = (outcome: Outcome): void => {
     timer.pause();
+    clearInterval(cpuWatch);
     const settled = current;
     current = undefined;
     settled?.settle(outcome);
@@ -200,7 +223,7 @@ const watchProcess = (child: ChildProcess, background: boolean, clock: Clock): M
       alive = false;
       const told = [endReason ?? reason, stderr.trim()].filter(Boolean).join(': ');
       onNotStarted(new Error(told));
-      settle({ type: 'crashed', beforeStart: !ready, reason: told });
+      settle({ type: 'crashed', beforeStart: !ready, reason: told, ...(overCpuLimit && { overCpuLimit: true }) });
       resolve();
     };
     // `close` instead of `exit`: the pipe closes only when the last process of the group that holds it is gone.
@@ -257,11 +280,11 @@ const watchProcess = (child: ChildProcess, background: boolean, clock: Clock): M
     get alive() {
       return alive;
     },
-    run: async (job, deadlineMs, onProgress) => {
+    run: async (job, limits, onProgress) => {
       jobsStarted += 1;
       if (!alive) return { type: 'crashed', beforeStart: true, reason: endReason ?? 'ended while idle' };
       const outcome = await new Promise<Outcome>((settled) => {
-        current = { id: jobsStarted, job, deadlineMs, onProgress, settle: settled };
+        current = { id: jobsStarted, job, limits, onProgress, settle: settled };
         begin();
       });
       // Of a process that ended before it was ready, the time that it was given to start.

@@ -27,6 +27,8 @@ export interface IndexJob {
   readonly kind: 'index';
   readonly source: MediaSource;
   readonly videoStreamIndex?: number;
+  /** The first packet of the video is a key frame, marked or not. */
+  readonly unmarkedStart?: boolean;
   readonly audioStreamIndex?: number;
   readonly outPath: string;
 }
@@ -86,10 +88,11 @@ export interface VideoSegmentJob {
     readonly frameRate: Rational;
     readonly picture: PictureChain;
     readonly encoder?: EncoderSettings;
+    readonly reorderTicks?: number;
   };
   /** Files of the overlays of `picture`, in their order: as `OverlayImageJob` writes them. */
   readonly overlayPaths?: readonly string[];
-  /** Half the cores for a waiting viewer, one thread for background work. */
+  /** Changes the bytes of encoded segments. */
   readonly threads: number;
   readonly outPath: string;
 }

@@ -186,7 +186,7 @@ export const chooseSandbox = async (options: SandboxOptions): Promise<Sandbox> =
       continue;
     }
     const child = startMediaProcess(sandbox.command(false), false, options.clock);
-    const outcome = await child.run(probeJob, PROBE_DEADLINE_MS, () => undefined);
+    const outcome = await child.run(probeJob, { deadlineMs: PROBE_DEADLINE_MS }, () => undefined);
     await child.kill();
     if (outcome.type !== 'crashed') {
       options.logger.info({ sandbox: level, problems }, `Media processes are isolated by ${sandbox.description}`);

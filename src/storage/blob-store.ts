@@ -7,7 +7,8 @@ import type { Readable } from 'node:stream';
 export interface BlobStore {
   /**
    * Opens `key` for an append that survives interruption: bytes confirmed by an earlier, suspended or killed write are
-   * kept and `offsetBytes` says how many. The blob is invisible to readers until `commit`.
+   * kept and `offsetBytes` says how many. After a power failure it is at least what was suspended, and never a byte that was
+   * not written. The blob is invisible to readers until `commit`.
    */
   resumeWrite(key: string): Promise<BlobWrite>;
   /** Writes a small blob (at most some MiB) as one visible step; replaces an earlier one. */
@@ -19,6 +20,10 @@ export interface BlobStore {
   delete(key: string): Promise<void>;
   /** Removes every blob below `prefix` (a whole key segment), also unfinished writes. */
   deletePrefix(prefix: string): Promise<void>;
+  /** Removes the unfinished writes below `prefix` (a whole key segment), and no blob. */
+  discardUnfinished(prefix: string): Promise<void>;
+  /** Removes every unfinished write whose key is not in `needed`, and says how many. Only before anything is written. */
+  sweepUnfinished(needed: ReadonlySet<string>): Promise<number>;
   /**
    * A path that a media process can open while the lease is held. On disk it is the blob itself, elsewhere a local copy.
    * @throws KinoraError `not_found`
@@ -43,7 +48,7 @@ export interface BlobWrite {
   restart(): Promise<void>;
   /** Makes the bytes durable and the blob visible under its key. */
   commit(): Promise<BlobInfo>;
-  /** Keeps the bytes for a later `resumeWrite`. */
+  /** Makes the bytes durable and keeps them for a later `resumeWrite`. */
   suspend(): Promise<void>;
   /** Removes the unfinished bytes. */
   discard(): Promise<void>;

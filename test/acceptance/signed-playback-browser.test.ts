@@ -43,12 +43,12 @@ const newToken = async (params: Record<string, string> = {}) => {
 };
 const noAccess = 'You do not have access to this video.';
 
-test('the page of a signed id plays to its end with a token', { timeout: 90_000 }, async () => {
+test('the page of a signed id plays to its end with a token', { timeout: 240_000 }, async () => {
   const { token } = await newToken({ asset_start_time: '0' });
   await page.goto(`${server.url}/${signedId}?token=${token}`);
   expect(await page.title()).toBe('For members');
   await readPictures(page);
-  await page.waitForFunction(() => document.querySelector('video')!.ended, undefined, { timeout: 60_000 });
+  await page.waitForFunction(() => document.querySelector('video')!.ended, undefined, { timeout: 120_000 });
   const pictures = await page.evaluate(() => window.pictures);
   expect(pictures.length).toBeGreaterThan(10);
   expect(watched.problems).toEqual([]);
@@ -58,7 +58,7 @@ test('the page of a signed id plays to its end with a token', { timeout: 90_000 
 });
 
 test('without a token, or with one whose key is gone, it says that there is no access', {
-  timeout: 60_000,
+  timeout: 240_000,
 }, async () => {
   const { keyId, token } = await newToken();
   await mux.system.signingKeys.delete(keyId);
@@ -71,7 +71,7 @@ test('without a token, or with one whose key is gone, it says that there is no a
   }
 });
 
-test('a restriction judges the page that the player runs on', { timeout: 60_000 }, async () => {
+test('a restriction judges the page that the player runs on', { timeout: 240_000 }, async () => {
   const host = new URL(server.url).hostname;
   const create = (allowed_domains: string[]) =>
     mux.video.playbackRestrictions.create({

@@ -29,19 +29,22 @@ afterAll(async () => {
 });
 
 test('a browser plays a file as it is and seeks in it, without looking for its index', {
-  timeout: 120_000,
+  timeout: 240_000,
 }, async () => {
   const address = `${server.url}/${asset.playback_ids![0]!.id}/highest.mp4`;
   const page = await browser.newPage();
   const watched = watch(page);
-  const ranges: string[] = [];
-  page.on('request', async (request) => {
-    if (request.url() === address) ranges.push((await request.allHeaders()).range ?? 'whole');
+  const ranges: Promise<string>[] = [];
+  page.on('request', (request) => {
+    if (request.url() === address) ranges.push(request.allHeaders().then(({ range = 'bytes=0-' }) => range));
   });
   await page.setContent(`<video src="${address}" crossorigin="anonymous" muted></video>`);
   await page.waitForFunction(() => document.querySelector('video')!.readyState >= 3);
-  // One request brought the index and the first pictures.
-  expect(ranges).toEqual(['bytes=0-']);
+  // How a browser reads is its own affair, but it need not look for the index where a file without this care has it: at the end.
+  const sizeBytes = Number((await fetch(address, { method: 'HEAD' })).headers.get('content-length'));
+  const starts = (await Promise.all(ranges)).map((range) => Number(/^bytes=(\d+)-/.exec(range)?.[1]));
+  expect(starts[0]).toBe(0);
+  for (const start of starts) expect(start).toBeLessThan(sizeBytes / 2);
   expect(await page.evaluate(() => document.querySelector('video')!.duration)).toBeCloseTo(asset.duration!, 1);
 
   await readPictures(page);

@@ -110,6 +110,32 @@ export const describeBlobStore = (title: string, open: () => Promise<OpenedBlobS
       expect(await store.stat('assets/d.x')).toBeDefined();
     });
 
+    it('discards unfinished writes below a prefix, and all that nothing needs, but no blob', async () => {
+      const leave = async (key: string): Promise<void> => {
+        const write = await store.resumeWrite(key);
+        await write.write(Buffer.from('begun'));
+        await write.suspend();
+      };
+      const begun = async (key: string): Promise<number> => {
+        const write = await store.resumeWrite(key);
+        const { offsetBytes } = write;
+        await (offsetBytes === 0 ? write.discard() : write.suspend());
+        return offsetBytes;
+      };
+      await store.put('assets/u/index.bin', Buffer.from('whole'));
+      for (const key of ['assets/u/source', 'assets/u/tracks/t/source', 'assets/uu/source', 'assets/v/source'])
+        await leave(key);
+      await store.discardUnfinished('assets/u');
+      expect(await begun('assets/u/source')).toBe(0);
+      expect(await begun('assets/u/tracks/t/source')).toBe(0);
+      expect(await begun('assets/uu/source')).toBe(5);
+      expect(await store.sweepUnfinished(new Set(['assets/v/source', 'assets/w/source']))).toBe(1);
+      expect(await begun('assets/uu/source')).toBe(0);
+      expect(await begun('assets/v/source')).toBe(5);
+      expect(await store.stat('assets/u/index.bin')).toEqual({ sizeBytes: 5 });
+      await store.deletePrefix('assets/v');
+    });
+
     it('lends a local file, or says that there is none', async () => {
       await store.put('local', Buffer.from('bytes'));
       const local = await store.openLocal('local');

@@ -6,7 +6,9 @@ import { pathToFileURL } from 'node:url';
 import { sql } from 'kysely';
 import ts from 'typescript';
 import { expect, it, vi } from 'vitest';
+import type { Transaction } from '#kinora/db/database.js';
 import { migrate } from '#kinora/db/migrate.js';
+import { prepared as preparedMark } from '#kinora/db/prepared.js';
 import { describeOnBothEngines } from './engines.js';
 
 /** Table, column and whether it may be null, as `schema.ts` says. */
@@ -84,6 +86,20 @@ describeOnBothEngines('database', (database) => {
     await database().ping();
   });
 
+  it('prepares a marked query once on each connection', async () => {
+    const prepared = async (tx: Transaction) =>
+      (
+        await sql<{
+          name: string;
+        }>`select name from pg_prepared_statements where statement like '%as "marked"%'`.execute(tx)
+      ).rows;
+    await database().transaction(async (tx) => {
+      const ask = (n: number) => tx.selectNoFrom(sql<number>`${n}::int`.as('marked')).modifyEnd(preparedMark).execute();
+      expect([await ask(1), await ask(2)]).toEqual([[{ marked: 1 }], [{ marked: 2 }]]);
+      expect(await prepared(tx)).toHaveLength(1);
+    });
+  });
+
   it('undoes a failed transaction and goes on', async () => {
     const db = database();
     const work = db.transaction(async (tx) => {
@@ -109,7 +125,7 @@ describeOnBothEngines('database', (database) => {
       expect(heard).toEqual([]);
     });
     await sql`select pg_notify('contract', 'second')`.execute(db.queryable);
-    await vi.waitFor(() => expect(heard).toEqual(['first', 'second']));
+    await vi.waitFor(() => expect(heard).toEqual(['first', 'second']), { timeout: 120_000 });
     await stop();
   });
 

@@ -1,12 +1,14 @@
 import { spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtempSync } from 'node:fs';
-import { open, readdir, rm } from 'node:fs/promises';
+import { open, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
-import { afterEach, expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { createDiskBlobStore } from '#kinora/storage/disk-blob-store.js';
+import { losePower } from '../support/lose-power.js';
 import { describeBlobStore } from './blob-store.js';
 
 describeBlobStore('on disk', async () => {
@@ -76,4 +78,87 @@ it('syncs the file before its rename and the directories after it', async () => 
   // The file, assets/s, assets and the root.
   expect(sync).toHaveBeenCalledTimes(4);
   expect(await readdir(join(root, '.partial'))).toEqual([]);
+});
+
+describe('after a power failure', () => {
+  const MIB = 2 ** 20;
+  const key = 'assets/p/source';
+  const file = randomBytes(5 * MIB);
+
+  it('goes on behind what was suspended, and never behind bytes that the disk may not have', async () => {
+    const root = makeRoot();
+    const first = await createDiskBlobStore(root).resumeWrite(key);
+    await first.write(file.subarray(0, 2 * MIB + 77));
+    await first.suspend();
+    const killed = await createDiskBlobStore(root).resumeWrite(key);
+    await killed.write(file.subarray(2 * MIB + 77, 4 * MIB + 77));
+    await losePower(root);
+    const store = createDiskBlobStore(root);
+    const resumed = await store.resumeWrite(key);
+    expect(resumed.offsetBytes).toBe(2 * MIB + 77);
+    await resumed.write(file.subarray(2 * MIB + 77));
+    await resumed.commit();
+    expect((await buffer((await store.read(key))!)).equals(file)).toBe(true);
+    expect(await readdir(join(root, '.partial'))).toEqual([]);
+  });
+
+  it('begins anew where nothing was suspended', async () => {
+    const root = makeRoot();
+    await (await createDiskBlobStore(root).resumeWrite(key)).write(file);
+    await losePower(root);
+    expect((await createDiskBlobStore(root).resumeWrite(key)).offsetBytes).toBe(0);
+  });
+
+  it('begins anew where a restarted write had been suspended, or the file had been removed', async () => {
+    const root = makeRoot();
+    const suspended = await createDiskBlobStore(root).resumeWrite(key);
+    await suspended.write(file);
+    await suspended.suspend();
+    const restarted = await createDiskBlobStore(root).resumeWrite(key);
+    await restarted.restart();
+    await restarted.write(randomBytes(2 * MIB));
+    await losePower(root);
+    const again = await createDiskBlobStore(root).resumeWrite(key);
+    expect(again.offsetBytes).toBe(0);
+    await again.write(file);
+    await again.suspend();
+    await rm(join(root, '.partial', 'assets~p~source'));
+    await (await createDiskBlobStore(root).resumeWrite(key)).write(file);
+    await losePower(root);
+    expect((await createDiskBlobStore(root).resumeWrite(key)).offsetBytes).toBe(0);
+  });
+
+  it('syncs the bytes before the record that vouches for them, and nothing when nothing came', async () => {
+    const root = makeRoot();
+    const store = createDiskBlobStore(root);
+    const probe = await open(root, 'r');
+    const prototype = Object.getPrototypeOf(probe) as { datasync: () => Promise<void> };
+    await probe.close();
+    const { datasync } = prototype;
+    const vouched: number[] = [];
+    const path = join(root, '.partial', 'assets~p~source+synced');
+    vi.spyOn(prototype, 'datasync').mockImplementation(async function (this: unknown) {
+      vouched.push(Number((await readFile(path, 'latin1')).split(' ')[1]));
+      await datasync.call(this);
+    });
+    const write = await store.resumeWrite(key);
+    await write.write(file);
+    await write.suspend();
+    expect(vouched).toEqual([0, file.length]);
+    await (await store.resumeWrite(key)).suspend();
+    expect(vouched).toHaveLength(2);
+    await (await store.resumeWrite(key)).restart();
+    expect(vouched).toEqual([0, file.length, 0]);
+  });
+
+  it('keeps most of a long write that was never suspended', async () => {
+    const root = makeRoot();
+    const write = await createDiskBlobStore(root).resumeWrite(key);
+    for (let at = 0; at < 258; at++) await write.write(file.subarray(0, MIB));
+    await losePower(root);
+    const resumed = await createDiskBlobStore(root).resumeWrite(key);
+    expect(resumed.offsetBytes).toBe(256 * MIB);
+    await resumed.discard();
+    expect(await readdir(join(root, '.partial'))).toEqual([]);
+  });
 });

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createAuthenticate } from '#kinora/domain/access/authenticate.js';
 import { bootstrap } from '#kinora/domain/access/bootstrap.js';
 import { listEnvironments } from '#kinora/domain/access/environments.js';
 import { listTokens } from '#kinora/domain/access/tokens.js';
@@ -61,6 +62,31 @@ describe('credentials', () => {
     await expect(api.revoke(token.split(':')[0]!)).rejects.toMatchObject({ code: 'not_found' });
   });
 
+  it('are refused after the same queries whether their id exists or not', async () => {
+    const { queryable } = api.database;
+    const queries: string[] = [];
+    const recorded = queryable.withPlugin({
+      transformQuery: ({ node }) => {
+        queries.push(node.kind);
+        return node;
+      },
+      transformResult: async ({ result }) => result,
+    });
+    const authenticate = createAuthenticate({ ...api.database, queryable: recorded }, api.clock);
+    const asked = async (credentials: string) => {
+      queries.length = 0;
+      const caller = await authenticate(basic(credentials)).catch((error: { code: string }) => error.code);
+      return [typeof caller === 'string' ? caller : caller.tokenName, ...queries];
+    };
+    const [id, secret] = api.token.split(':');
+    expect(await asked(`${newUuid()}:${secret}`)).toEqual(['unauthorized', 'SelectQueryNode']);
+    // Before and after the token is in memory.
+    expect(await asked(`${id}:wrong`)).toEqual(['unauthorized', 'SelectQueryNode']);
+    expect(await asked(api.token)).toEqual(['First token']);
+    expect(await asked(`${id}:wrong`)).toEqual(['unauthorized', 'SelectQueryNode']);
+    expect(await asked(api.token)).toEqual(['First token']);
+  });
+
   it('work for whoami without any permission', async () => {
     const token = await api.newToken({ name: 'nothing', permissions: [] });
     expect((await whoami(basic(token))).status).toBe(200);
@@ -108,15 +134,17 @@ it('environments do not see each other', async () => {
 describe('a later start', () => {
   it('makes nothing new', async () => {
     const before = [await listTokens(api.database), await listEnvironments(api.database)];
-    expect(await bootstrap(api.database, {}, api.clock)).toEqual({ firstStart: false });
+    expect(await bootstrap(api.database, { dataDir: api.blobDir }, api.clock)).toEqual({ firstStart: false });
     expect([await listTokens(api.database), await listEnvironments(api.database)]).toEqual(before);
   });
 
   it.each([`${newUuid().toUpperCase()}:with:colons`, 'ci-runner:secret'])('makes the token %j, once', async (token) => {
-    await bootstrap(api.database, { token }, api.clock);
-    await bootstrap(api.database, { token }, api.clock);
+    await bootstrap(api.database, { dataDir: api.blobDir, token }, api.clock);
+    await bootstrap(api.database, { dataDir: api.blobDir, token }, api.clock);
     expect((await whoami(basic(token))).status).toBe(200);
-    await expect(bootstrap(api.database, { token: `${token}x` }, api.clock)).rejects.toMatchObject({
+    await expect(
+      bootstrap(api.database, { dataDir: api.blobDir, token: `${token}x` }, api.clock),
+    ).rejects.toMatchObject({
       code: 'config_invalid',
     });
   });
@@ -124,7 +152,9 @@ describe('a later start', () => {
   it.each(['secret', 'i d:secret', 'ci-runner:', `${newUuid()}:`, `${newUuid()}`, ''])(
     'refuses the token %j',
     async (token) => {
-      expect(() => bootstrap(api.database, { token }, api.clock)).toThrow('KINORA_TOKEN must be id:secret');
+      expect(() => bootstrap(api.database, { dataDir: api.blobDir, token }, api.clock)).toThrow(
+        'KINORA_TOKEN must be id:secret',
+      );
     },
   );
 });

@@ -119,6 +119,17 @@ describe('unknown paths', () => {
     ['GET', '/system/v1/nothing/a'],
     ['GET', '/video/v1/Assets'],
     ['GET', '/video/v1/assets/%ff'],
+    ['GET', '//video/v1/assets'],
+    ['POST', '//video/v1/assets'],
+    ['GET', '/Video/v1/assets'],
+    ['POST', '/VIDEO/v1/assets'],
+    ['GET', '/%56ideo/v1/assets'],
+    ['DELETE', '//System/v1/webhooks/x'],
+    ['GET', '/video%2fv1/assets'],
+    ['GET', '/%2Fvideo/v1/assets'],
+    ['POST', '/./video/v1/x'],
+    ['GET', '/./video/v1/x'],
+    ['GET', '/..//%2e/video/v1/x'],
   ])('of the API are %s %s not found, even without credentials', async (method, path) => {
     const text = await raw(`${method} ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
     expect(text).toMatch(/^HTTP\/1.1 404 /);
@@ -157,6 +168,14 @@ describe('unknown paths', () => {
     });
   });
 
+  it.each(['POST', 'PUT', 'PATCH', 'DELETE', 'PROPFIND'])('to change have the shape of the API: %s', async (method) => {
+    for (const path of ['/_unknown_path', '/a/b/c/d/e', '/%ff']) {
+      const response = await fetch(`${api.origin}${path}`, { method });
+      await expectError(response, 404, 'not_found', [NOT_FOUND]);
+      expect(response.headers.get('cache-control')).toBe('no-store');
+    }
+  });
+
   it('do not hide the playback routes', async () => {
     expect(await (await fetch(`${api.origin}/videos`)).text()).toBe('playlist');
     expect(await (await fetch(`${api.origin}/a/b/c/d`)).text()).toBe('segment');
@@ -174,6 +193,35 @@ const raw = (request: string): Promise<string> =>
     socket.on('end', () => resolve(text));
     socket.on('error', reject);
   });
+
+describe('a request that is not valid HTTP gets an error of the API and its connection is closed:', () => {
+  const host = 'Host: x\r\n';
+  const MANY_HOSTS = 'The request has more than one Host header';
+  const NOT_HTTP = 'The request is not valid HTTP';
+  it.each([
+    ['an unknown method', 400, NOT_HTTP, `FOO /x HTTP/1.1\r\n${host}\r\n`],
+    ['no HTTP at all', 400, NOT_HTTP, '\x16\x03\x01\r\n\r\n'],
+    ['a header over the limit', 431, 'Request headers are too large', `GET / HTTP/1.1\r\nA: ${'a'.repeat(20_000)}\r\n`],
+    ['a body of broken chunks', 400, NOT_HTTP, `POST /zz HTTP/1.1\r\n${host}Transfer-Encoding: chunked\r\n\r\nzz\r\n`],
+    ['no host', 400, 'The request has no Host header', 'GET /healthz HTTP/1.1\r\n\r\n'],
+    ['two hosts, reading', 400, MANY_HOSTS, `GET /a/b HTTP/1.1\r\n${host}${host}\r\n`],
+    ['two hosts, changing', 400, MANY_HOSTS, `POST /zz HTTP/1.1\r\n${host}${host}\r\n`],
+    ['two hosts, no valid path', 400, MANY_HOSTS, `GET /%zz HTTP/1.1\r\n${host}${host}\r\n`],
+  ])('%s', async (_, status, message, request) => {
+    const types: Record<number, string> = { 400: 'invalid_parameters', 431: 'headers_too_large' };
+    // Resolves when the server has closed the connection.
+    const [head, body] = (await raw(request)).split('\r\n\r\n');
+    expect(head).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+    expect(head).toMatch(/^content-type: application\/json; charset=utf-8$/im);
+    expect(head).toMatch(/^connection: close$/im);
+    expect(head).toMatch(new RegExp(`^content-length: ${body!.length}$`, 'im'));
+    expect(JSON.parse(body!)).toEqual({ error: { type: types[status], messages: [message] } });
+  });
+
+  it('but HTTP/1.0 needs no host', async () => {
+    expect(await raw('GET /healthz HTTP/1.0\r\n\r\n')).toMatch(/^HTTP\/1.1 200 /);
+  });
+});
 
 describe('bodies', () => {
   const path = '/video/v1/assets';
@@ -293,9 +341,35 @@ describe('health', () => {
   it('the bare address says what answers there', async () => {
     const answer = await fetch(api.origin);
     expect(answer.status).toBe(200);
-    expect(answer.headers.get('content-type')).toBe('text/plain; charset=utf-8');
-    expect(await answer.text()).toMatch(/^Kinora is running\./);
+    expect(answer.headers.get('content-type')).toBe('text/html; charset=utf-8');
+    expect(answer.headers.get('content-security-policy')).toContain("default-src 'none'");
+    const page = await answer.text();
+    expect(page).toContain('Kinora is running');
+    for (const [, path] of page.matchAll(/href="([^"]+)"/g))
+      expect((await fetch(`${api.origin}${path}`)).status, path).toBe(200);
   });
+
+  it.each([
+    ['/favicon.ico', 200, 'image/svg+xml', /^<svg .*<\/svg>\n$/],
+    ['/robots.txt', 200, 'text/plain; charset=utf-8', /^User-agent: \*\nDisallow: \/video\/\n/],
+    ['/oembed?url=http%3A%2F%2Fa.example%2Fx', 404, 'text/plain; charset=utf-8', /^There is no embedding/],
+  ])('%s is no video page', async (path, status, type, body) => {
+    const answer = await fetch(`${api.origin}${path}`, { headers: { accept: 'text/html' } });
+    expect([answer.status, answer.headers.get('content-type')]).toEqual([status, type]);
+    expect(await answer.text()).toMatch(body);
+  });
+
+  it.each(['/', '/healthz', '/healthz/', '/readyz', '/docs', '/openapi.json', '/robots.txt', '/%68ealthz'])(
+    '%s can only be read',
+    async (path) => {
+      for (const method of ['POST', 'DELETE', 'PROPFIND']) {
+        const answer = await fetch(`${api.origin}${path}`, { method });
+        await expectError(answer, 405, 'method_not_allowed', ['Method not allowed']);
+        expect(answer.headers.get('allow')).toBe('GET, HEAD');
+      }
+      expect((await fetch(`${api.origin}${path}`, { method: 'HEAD' })).status).toBe(200);
+    },
+  );
 
   it('tells that the process is alive and its parts are ready', async () => {
     const alive = await fetch(`${api.origin}/healthz`);

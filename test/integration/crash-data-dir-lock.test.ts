@@ -33,11 +33,11 @@ it('lets one process in, and the next when that one was killed', async () => {
   await first.waitForLine('locked');
   await expect(acquireDataDirLock(dataDir, never)).rejects.toMatchObject({
     code: 'data_dir_in_use',
-    message: `The data directory ${dataDir} is in use by another Kinora process.`,
+    message: `The data directory ${dataDir} is in use by another Kinora process (process ID ${first.process.pid}).`,
   });
   first.process.kill('SIGKILL');
   await first.closed;
-  const lock = await vi.waitFor(() => acquireDataDirLock(dataDir, never), { timeout: 5000 });
+  const lock = await vi.waitFor(() => acquireDataDirLock(dataDir, never), { timeout: 120_000 });
   await lock.release();
   await lock.release();
   await (await acquireDataDirLock(dataDir, never)).release();
@@ -45,7 +45,7 @@ it('lets one process in, and the next when that one was killed', async () => {
 
 it('has exactly one winner in a race', async () => {
   const racers = [1, 2, 3, 4].map(() => runScript(HOLD, [dataDir]));
-  await vi.waitFor(() => expect(racers.flatMap(({ lines }) => lines)).toHaveLength(4), { timeout: 20_000 });
+  await vi.waitFor(() => expect(racers.flatMap(({ lines }) => lines)).toHaveLength(4), { timeout: 120_000 });
   expect(racers.flatMap(({ lines }) => lines).sort()).toEqual([
     'data_dir_in_use',
     'data_dir_in_use',

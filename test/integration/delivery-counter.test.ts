@@ -11,7 +11,7 @@ let environmentId: string;
 const db = () => opened.database.queryable;
 beforeAll(async () => {
   opened = await openTestDatabase();
-  await bootstrap(opened.database, {}, systemClock);
+  await bootstrap(opened.database, opened, systemClock);
   environmentId = (await db().selectFrom('environment').select('id').executeTakeFirstOrThrow()).id;
 });
 afterAll(() => opened?.close());
@@ -63,11 +63,11 @@ test('keeps what could not be written, and writes it once', async () => {
   await db().schema.alterTable('delivery_usage').renameTo('away').execute();
   counter.count(delivery);
   await expect
-    .poll(() => logger.lines.filter(({ message }) => message.startsWith('delivery usage')).length, { timeout: 30_000 })
+    .poll(() => logger.lines.filter(({ message }) => message.startsWith('delivery usage')).length, { timeout: 120_000 })
     .toBeGreaterThan(1);
   counter.count(delivery);
   await db().schema.alterTable('away').renameTo('delivery_usage').execute();
-  await expect.poll(rows, { timeout: 30_000 }).toHaveLength(1);
+  await expect.poll(rows, { timeout: 120_000 }).toHaveLength(1);
   await counter.stop();
   expect(await rows()).toMatchObject([{ delivered_seconds: 8, delivered_bytes: 20 }]);
 });
@@ -107,7 +107,7 @@ test('removes what is too old for any report, and the names that only it refers 
   }
   const { counter } = start(20);
   const names = async () => (await db().selectFrom('deleted_asset').select('id').execute()).map(({ id }) => id);
-  await expect.poll(names, { timeout: 30_000 }).toEqual([ids.young]);
+  await expect.poll(names, { timeout: 120_000 }).toEqual([ids.young]);
   await counter.stop();
   expect((await rows()).map(({ asset_id: id }) => id)).toEqual([ids.young]);
 });

@@ -1,11 +1,10 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { rm } from 'node:fs/promises';
 import Mux from '@mux/mux-node';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { newSecret, newUuid } from '#kinora/lib/ids.js';
 import { type Booted, boot } from '../support/boot.js';
 import { createAsset, serveFiles, settled, type WireAsset } from '../support/create-asset.js';
+import { makeTestDataDir } from '../support/database.js';
 import { fixture } from '../support/fixtures.js';
 import type { Origin } from '../support/origin.js';
 import { fetchBytes, mediaPlaylists, segmentsOf } from '../support/play.js';
@@ -20,7 +19,7 @@ let sound: WireAsset;
 const mux = () => new Mux({ baseURL: server.url, tokenId: token.id, tokenSecret: token.secret });
 
 beforeAll(async () => {
-  dataDir = await mkdtemp(join(tmpdir(), 'kinora-test-'));
+  dataDir = await makeTestDataDir();
   origin = await serveFiles([await fixture('h264-aac.mp4'), await fixture('audio-only.m4a')]);
   server = await boot({ dataDir, token });
   const create = (at: number) =>
@@ -48,7 +47,7 @@ const reportOf = async (assetId: string) => {
 /** Memory is written every few seconds. */
 const reportWith = async (assetId: string, seconds: number) => {
   await expect
-    .poll(async () => (await reportOf(assetId))?.delivered_seconds ?? 0, { timeout: 60_000, interval: 500 })
+    .poll(async () => (await reportOf(assetId))?.delivered_seconds ?? 0, { timeout: 120_000, interval: 500 })
     .toBeGreaterThan(seconds - 0.1);
   return (await reportOf(assetId))!;
 };

@@ -345,7 +345,11 @@ describe('source fetcher', () => {
       response.writeHead(200, { etag: '"v1"', 'content-length': 1000 });
       response.write('x'.repeat(100));
     });
-    const waiting = fetch(`${origin.url}/v.mp4`, { signal: abort.signal, onProgress: () => abort.abort('why') });
+    const waiting = fetch(`${origin.url}/v.mp4`, {
+      signal: abort.signal,
+      onValidator: async () => undefined,
+      onProgress: () => abort.abort('why'),
+    });
     await expect(waiting).rejects.toMatchObject({ code: 'cancelled', cause: 'why' });
     const write = await store.resumeWrite(KEY);
     expect(write.offsetBytes).toBe(100);

@@ -18,7 +18,7 @@ const SOURCES = [
   'slides.mp4',
   'audio-longer.mp4',
 ] as const;
-const LIMIT_MS = 60_000;
+const LIMIT_MS = 120_000;
 
 let server: Booted;
 let origin: Origin;

@@ -58,7 +58,7 @@ describe('an asset that is deleted while it is made', () => {
       expect((await api(server, 'DELETE', `/video/v1/assets/${asset.id}`)).status).toBe(204);
       const playback = `${server.url}/${asset.playback_ids![0]!.id}.m3u8`;
       expect((await fetch(playback)).status).toBe(404);
-      await until('nothing is left', () => filesOf(asset.id).length === 0, 2000);
+      await until('nothing is left', () => filesOf(asset.id).length === 0);
       // Nor does anything that was still running bring something back.
       await delay(500);
       expect(filesOf(asset.id)).toEqual([]);

@@ -54,7 +54,12 @@ describe('an input that cannot be used', () => {
       [files.add('empty.mp4', Buffer.alloc(0))]: 'The input file is empty.',
       [files.add('text.mp4', await readFile(await fixture('text.mp4')))]: NOT_VIDEO,
       [files.add('garbage.mp4', await readFile(await fixture('garbage.mp4')))]: NOT_VIDEO,
-      [files.add('no-index.mov', await readFile(await fixture('truncated-without-index.mov')))]: NOT_VIDEO,
+      [files.add('no-index.mov', await readFile(await fixture('truncated-without-index.mov')))]:
+        "The input file is damaged and can't be played.",
+      [files.add('image.png', await readFile(await fixture('image.png')))]:
+        'The file format png_pipe is not supported.',
+      [files.add('unknown.mp4', await readFile(await fixture('unknown-codec.mp4')))]:
+        'The video codec zzzz is not supported.',
     };
     const created = await Promise.all(Object.keys(expected).map(create));
     for (const asset of created)

@@ -64,13 +64,26 @@ test('an image lies over the picture in every rendition, which is then no copy',
   }
 });
 
+const NO_IMAGE =
+  'inputs[1] is not a readable PNG, JPEG, WebP or GIF image of at most 4096x4096 pixels. Subtitles and audio tracks need a type.';
+
+test('an input that is neither text nor audio by its settings is named when it is no image', async () => {
+  const asset = await settle([
+    { url: url('video') },
+    { url: url('image'), overlay_settings: { width: '' } },
+    { url: url('text'), name: 'Subtitles', overlay_settings: {} },
+  ]);
+  const messages = ['The overlay image could not be used.', NO_IMAGE.replace('[1]', '[2]')];
+  expect(asset.errors).toEqual({ type: 'invalid_input', messages });
+});
+
 test('sound alone ignores overlays, even bad ones', async () => {
   const asset = await settle([{ url: url('sound') }, { url: url('text'), overlay_settings: settings }]);
   expect(asset.errors).toBeUndefined();
   expect(asset.status).toBe('ready');
 });
 
-test('a file that is no image, not there, cut off, too large or a trap fails the asset with one text', async () => {
+test('a file that is no image, not there, cut off, too large or a trap fails the asset with a text that names it', async () => {
   const noise = (x: number, y: number) => [(x * 31) % 256, (y * 7) % 256, (x * y) % 256, 255] as const;
   const files = await serveNamed({
     'page.png': { text: '<!doctype html><title>Not Found</title><p>The image is not here any more.' },
@@ -81,6 +94,10 @@ test('a file that is no image, not there, cut off, too large or a trap fails the
     // Four gigabytes of zeros, as a colour profile.
     'profile.png': { text: writePng(8, 8, noise, { colour: 'rgba' }, [pngChunk('iCCP', await hugeProfile())]) },
   });
+  const reasons: Readonly<Record<string, string>> = {
+    'nothing.png': 'inputs[1]: The input file is empty.',
+    'missing.png': 'inputs[1]: The input file could not be downloaded: HTTP status 404.',
+  };
   try {
     const addresses = ['page', 'drawing', 'nothing', 'cut', 'wide', 'profile', 'missing'].map(
       (name) => `${files.url}/${name}.png`,
@@ -92,7 +109,8 @@ test('a file that is no image, not there, cut off, too large or a trap fails the
     );
     for (const [index, { id }] of assets.entries()) {
       const { errors } = await settled(server, id, 120_000);
-      const expected = { type: 'invalid_input', messages: ['The overlay image could not be used.'] };
+      const why = reasons[addresses[index]!.split('/').at(-1)!] ?? NO_IMAGE;
+      const expected = { type: 'invalid_input', messages: ['The overlay image could not be used.', why] };
       expect(errors, addresses[index]).toEqual(expected);
     }
   } finally {

@@ -6,7 +6,8 @@ afterAll(cleanUpServers);
 
 it('makes one sample asset on the first start, also with a given token, and none on the second', async () => {
   const dataDir = makeDataDir();
-  const first = await startServer({ dataDir, options: { SAMPLE: 'true', ALLOW_PRIVATE_SOURCES: 'false' } });
+  const options = { SAMPLE: 'true', ALLOW_PRIVATE_SOURCES: 'false' };
+  const first = await startServer({ dataDir, isFirstStart: true, options });
   await until('the sample is announced', () => first.output().includes('A sample video plays at'), 120_000);
   const page = /A sample video plays at +(\S+)/.exec(first.output())![1]!;
   const list = async (server: typeof first) =>
@@ -28,9 +29,11 @@ it('says once in the log that the sample could not be made, and works on', async
   // Too little memory for a picture of that size.
   const server = await startServer({
     dataDir: makeDataDir(),
+    isFirstStart: true,
     options: { SAMPLE: 'true', MEDIA_MEMORY: '160MiB' },
   });
   await until('the failure is logged', () => server.logText().includes('the sample video could not be made'), 120_000);
+  await until('the output says so', () => server.output().includes('The sample video could not be made'), 120_000);
   expect((await fetch(`${server.url}/readyz`)).status).toBe(200);
   expect(await server.stop()).toBe(0);
   expect(server.log().filter(({ msg }) => msg === 'the sample video could not be made')).toHaveLength(1);

@@ -53,7 +53,13 @@ const scrapeUntil = async (isThere: (series: Series) => boolean): Promise<Series
 
 const waiting = async (database: Database) => {
   const metrics = createMetrics();
-  const app = createMetricsApp({ metrics, database, cacheBytes: () => 7, logger: quietLogger });
+  const app = createMetricsApp({
+    metrics,
+    database,
+    cacheBytes: () => 7,
+    freeBytes: async () => 5,
+    logger: quietLogger,
+  });
   const { payload } = await app.inject('/metrics');
   await app.close();
   return readSeries(payload);
@@ -101,6 +107,7 @@ it('tells of requests, jobs, the cache and the speed of media work', async () =>
   // Made at ingest, so that the first viewer's first segment is there.
   expect(series['kinora_segment_requests_total{cache="hit"}']).toBe(3);
   expect(series.kinora_segment_cache_bytes).toBeGreaterThan(1000);
+  expect(series.kinora_data_free_bytes).toBeGreaterThan(1e6);
   expect(series['kinora_jobs_ended_total{queue="ingest",end="done"}']).toBe(1);
   const made = Object.keys(series).filter((name) => name.startsWith('kinora_media_real_time_factor_count'));
   expect(made).toEqual(expect.arrayContaining(['kinora_media_real_time_factor_count{kind="audio"}']));
@@ -133,6 +140,7 @@ it('tells of waiting jobs and late deliveries as they are now', async () => {
     const figures = await waiting(database);
     expect(figures.kinora_webhook_lag_seconds).toBe(0);
     expect(figures.kinora_segment_cache_bytes).toBe(7);
+    expect(figures.kinora_data_free_bytes).toBe(5);
     expect(Object.keys(figures).filter((name) => name.startsWith('kinora_job'))).toEqual([]);
 
     const db = database.queryable;

@@ -2,9 +2,12 @@ import { existsSync, mkdtempSync, readdirSync, writeFileSync } from 'node:fs';
 import { rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Duplex } from 'node:stream';
 import { sql } from 'kysely';
+import pg from 'pg';
 import { afterEach, expect, it, vi } from 'vitest';
 import { openDatabase } from '#kinora/db/open-database.js';
+import { prepared } from '#kinora/db/prepared.js';
 import { runScript } from '../support/child.js';
 import { makeTestDataDir } from '../support/database.js';
 import { quietLogger } from '../support/logger.js';
@@ -74,7 +77,7 @@ it('loses no acknowledged commit when the process is killed', async () => {
       [dataDir],
     );
     await vi.waitFor(() => expect(child.lines.length).toBeGreaterThan(20 + round * 45), {
-      timeout: 30_000,
+      timeout: 120_000,
       interval: 3,
     });
     child.process.kill('SIGKILL');
@@ -89,7 +92,7 @@ it('loses no acknowledged commit when the process is killed', async () => {
     await database.close();
   }
   expect(acknowledged.length).toBeGreaterThan(400);
-}, 180_000);
+}, 240_000);
 
 it('is created anew after a kill during the first start', async () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'kinora-first-'));
@@ -101,7 +104,7 @@ it('is created anew after a kill during the first start', async () => {
       const fresh = readdirSync(dataDir).find((name) => name.startsWith('db.new-'));
       expect(fresh && existsSync(join(dataDir, fresh, 'PG_VERSION'))).toBe(true);
     },
-    { timeout: 60_000, interval: 2 },
+    { timeout: 120_000, interval: 2 },
   );
   child.process.kill('SIGKILL');
   await child.closed;
@@ -111,7 +114,7 @@ it('is created anew after a kill during the first start', async () => {
   await database.ping();
   await database.close();
   expect(readdirSync(dataDir)).toEqual(['db']);
-}, 180_000);
+}, 240_000);
 
 it('refuses the directory of another PostgreSQL version with a clear sentence', async () => {
   const dataDir = await dataDirWithDatabase();
@@ -131,7 +134,21 @@ it('opens the engine again when it has died, with everybody still listening', as
   await expect(sql`copy t from stdin`.execute(database.queryable)).rejects.toThrow();
   await database.ping();
   await sql`notify revival, 'again'`.execute(database.queryable);
-  await vi.waitFor(() => expect(heard).toEqual(['again']));
+  await vi.waitFor(() => expect(heard).toEqual(['again']), { timeout: 120_000 });
+  await database.close();
+});
+
+it('forgets what a dropped connection prepared', async () => {
+  const connect = vi.spyOn(pg.Client.prototype, 'connect');
+  const database = await open(await dataDirWithDatabase());
+  const ask = () => database.queryable.selectNoFrom(sql<number>`1::int`.as('one')).modifyEnd(prepared).execute();
+  expect(await ask()).toEqual([{ one: 1 }]);
+  const client = connect.mock.contexts.at(-1) as unknown as pg.Client & { connection: { stream: Duplex } };
+  connect.mockRestore();
+  client.connection.stream.destroy();
+  await new Promise<void>((resolve) => client.once('end', resolve));
+  // The next client gets the same session of the engine.
+  expect(await ask()).toEqual([{ one: 1 }]);
   await database.close();
 });
 
@@ -150,7 +167,7 @@ it('cleans up after writes, and leaves an idle database alone', async () => {
   expect(await state()).toEqual(before);
   await database.queryable.insertInto('environment').values({ id: 'e', name: 'e', type: 'production' }).execute();
   await vi.advanceTimersByTimeAsync(15_000);
-  await vi.waitFor(async () => expect((await state()).analyzed).toBe(true), { timeout: 10_000 });
+  await vi.waitFor(async () => expect((await state()).analyzed).toBe(true), { timeout: 120_000 });
   expect((await state()).checkpoint).not.toBe(before.checkpoint);
   await database.close();
 });

@@ -45,7 +45,7 @@ const processes = (): Seen[] =>
     });
 const processesWith = (text: string): Seen[] => processes().filter(({ command }) => command.includes(text));
 
-const until = async (condition: () => boolean, limitMs = 5000): Promise<void> => {
+const until = async (condition: () => boolean, limitMs = 120_000): Promise<void> => {
   const end = performance.now() + limitMs;
   while (!condition()) {
     if (performance.now() > end) throw new Error('the condition did not come true');
@@ -78,10 +78,18 @@ describe('media pool', () => {
 
   it('reports progress while the process is busy', async () => {
     const { run } = await start();
-    const seen: { fraction: number; atMs: number }[] = [];
-    await run('spin:500', { onProgress: (fraction) => seen.push({ fraction, atMs: performance.now() }) });
-    expect(seen.map(({ fraction }) => fraction)).toEqual([0.5]);
-    expect(performance.now() - (seen[0]?.atMs ?? 0)).toBeGreaterThan(300);
+    const abort = new AbortController();
+    const seen: number[] = [];
+    // It hangs for minutes, so what is heard of it is heard while it works.
+    const hanging = run('hang', {
+      signal: abort.signal,
+      onProgress: (fraction) => {
+        seen.push(fraction);
+        abort.abort();
+      },
+    });
+    await expect(hanging).rejects.toMatchObject({ code: 'cancelled' });
+    expect(seen).toEqual([0.5]);
   });
 
   it('keeps a place for a viewer while background work goes on', async () => {
@@ -134,12 +142,13 @@ describe('media pool', () => {
     const abort = new AbortController();
     const hanging = run('hang', { signal: abort.signal });
     const queued = run('hang', { signal: abort.signal });
-    await sleep(200);
-    const before = performance.now();
+    await until(() => processesWith(root).some(({ state }) => state === 'R'));
     abort.abort();
-    await expect(hanging).rejects.toMatchObject({ code: 'cancelled' });
-    await expect(queued).rejects.toMatchObject({ code: 'cancelled' });
-    expect(performance.now() - before).toBeLessThan(100);
+    // A process ends later than the next turn of the event loop.
+    const turn = new Promise((resolve) => setImmediate(() => resolve('later')));
+    for (const job of [hanging, queued]) {
+      expect(await Promise.race([job.catch((error) => error.code), turn])).toBe('cancelled');
+    }
     await run('hello');
     await until(() => processesWith(root).every(({ state }) => state !== 'R'));
     await expect(run('hello', { signal: abort.signal })).rejects.toMatchObject({ code: 'cancelled' });

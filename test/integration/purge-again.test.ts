@@ -1,9 +1,9 @@
-import { access, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { access, mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, expect, it } from 'vitest';
 import { boot } from '../support/boot.js';
 import { api, createAsset } from '../support/create-asset.js';
+import { makeTestDataDir } from '../support/database.js';
 import { type Origin, startOrigin } from '../support/origin.js';
 import { until } from '../support/server-process.js';
 import { movableClock } from '../support/webhooks.js';
@@ -27,7 +27,7 @@ it('what a killed run published for a deleted asset after its files were removed
 }, async () => {
   const silent: Origin = await startOrigin(() => undefined);
   cleanUps.push(silent.stop);
-  const dataDir = await mkdtemp(join(tmpdir(), 'kinora-purge-'));
+  const dataDir = await makeTestDataDir();
   cleanUps.push(() => rm(dataDir, { recursive: true, force: true }));
   const first = await boot({ dataDir, options });
   const { id } = await createAsset(first, { inputs: [{ url: `${silent.url}/never.mp4` }] });

@@ -36,7 +36,7 @@ afterAll(async () => {
 /** Kills the server, sees that everything of it ends, and starts it again. */
 const killAndRestart = async (): Promise<void> => {
   await server.kill();
-  await until('the media processes end with their server', () => processesNaming(dataDir).length === 0, 5000);
+  await until('the media processes end with their server', () => processesNaming(dataDir).length === 0);
   await start();
 };
 
@@ -50,7 +50,7 @@ const saw = (assetId: string, message: string): Promise<void> =>
 
 /** The `Range` of the second request for a file. */
 const resumedFrom = async (name: string): Promise<string> => {
-  await until('a second request', () => origin.requestsOf(name).length > 1, 20_000);
+  await until('a second request', () => origin.requestsOf(name).length > 1);
   return origin.requestsOf(name)[1]?.range ?? '';
 };
 
@@ -71,7 +71,7 @@ describe('a server killed in the middle of an ingest', () => {
     const asset = await create(origin.add('download.mp4', bytes, SIZE * 0.3));
     const partial = join(dataDir, 'blobs', '.partial', `assets~${asset.id}~source`);
     const stored = async () => (await readFile(partial).catch(() => Buffer.alloc(0))).length;
-    await until('some of the file is stored', async () => (await stored()) >= MIB, 20_000);
+    await until('some of the file is stored', async () => (await stored()) >= MIB);
     await killAndRestart();
     const storedBytes = Number(/\d+/.exec(await resumedFrom('download.mp4'))?.[0]);
     expect(storedBytes).toBeGreaterThanOrEqual(MIB);

@@ -62,7 +62,7 @@ describe.skipIf(!hasPostgres())('servers on one PostgreSQL database', () => {
     const url = await postgres.createDatabase('broken');
     await acquire(url);
     expect(await holders(url, ', pg_terminate_backend(pid)')).toBe(1);
-    await vi.waitFor(async () => expect(await holders(url)).toBe(1), { timeout: 10_000 });
+    await vi.waitFor(async () => expect(await holders(url)).toBe(1), { timeout: 120_000 });
     await expect(acquire(url)).rejects.toMatchObject({ code: 'data_dir_in_use' });
   });
 
@@ -85,7 +85,7 @@ describe.skipIf(!hasPostgres())('servers on one PostgreSQL database', () => {
     );
     await killer.end();
     await taken;
-    await vi.waitFor(() => expect(onLost).toHaveBeenCalledTimes(1), { timeout: 10_000 });
+    await vi.waitFor(() => expect(onLost).toHaveBeenCalledTimes(1), { timeout: 120_000 });
     await other.end();
   });
 

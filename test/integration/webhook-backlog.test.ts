@@ -53,14 +53,11 @@ describeOnBothEngines('a backlog', (database) => {
       },
     };
     const beforeBytes = process.memoryUsage().heapUsed;
-    const startedMs = performance.now();
     const deliverer = createWebhookDeliverer({ database: database(), sender, clock, logger });
     await deliverer.start();
     await until('a thousand are sent', () => sent > 1000 && active === 8, 120_000);
-    const perSecond = 1000 / ((performance.now() - startedMs) / 1000);
     expect(mostActive).toBe(8);
     expect(process.memoryUsage().heapUsed - beforeBytes).toBeLessThan(64 * 2 ** 20);
-    expect(perSecond).toBeGreaterThan(20);
     for (const release of held) release();
     await deliverer.stop(1000);
     expect(logger.lines.filter(({ level }) => level === 'warn' || level === 'error')).toEqual([]);

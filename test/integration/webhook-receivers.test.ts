@@ -41,14 +41,12 @@ describe('receivers', () => {
     const silent = [];
     for (let n = 0; n < 12; n++) silent.push(await createWebhook(server, `${receiver.url}/silent/${n}`));
     const good = await createWebhook(server, `${receiver.url}/good`);
-    const startedMs = performance.now();
     for (let n = 0; n < 10; n++) await newAsset();
-    const createdMs = performance.now() - startedMs;
     await receiver.until('/good', 10);
-    const arrivedMs = performance.now() - startedMs;
-    // 120 requests that hang for 5 s each are on their way meanwhile.
-    expect(createdMs).toBeLessThan(20_000);
-    expect(arrivedMs - createdMs).toBeLessThan(4000);
+    // Of the 120 requests that hang for 5 s each, far from all have ended.
+    const attempts = await Promise.all(silent.map(({ id }) => deliveriesOf(server, id)));
+    const ended = attempts.flat().filter((delivery) => (delivery.attempts as unknown[]).length > 0);
+    expect(ended.length).toBeLessThan(60);
     const [delivery] = await deliveriesOf(server, good.id);
     expect(delivery).toMatchObject({ attempts: [expect.anything()] });
     for (const { id } of [...silent, good]) await removeWebhook(id);

@@ -259,7 +259,7 @@ test('one init segment serves whatever the content and the number of threads', a
   for (const segment of [...segments, makeSegment(other, rendition, 0).bytes]) {
     expect(readFrameCounters([init, segment])).toHaveLength(120);
   }
-}, 60_000);
+}, 240_000);
 
 test('orientation of display matrices', () => {
   const matrix = (a: number, b: number, c: number, d: number): Buffer =>

@@ -55,6 +55,7 @@ const makeSegments = (source: PlannedSource, order: readonly number[]): Buffer[]
       durationTicks: source.video.boundaries[number + 1]! - start,
       sampleCount,
       firstSync: true,
+      ...(rendition.reorderTicks !== undefined && { reorderTicks: rendition.reorderTicks }),
     });
     expect(sizeBytes).toBe(bytes.length);
     if (source.video.frameCounts) expect(pictureCount).toBe(source.video.frameCounts[number]);
@@ -84,14 +85,15 @@ describe('every picture is in exactly one segment', () => {
       expect(joined.map(({ counter }) => counter)).toEqual(counters);
       const alone = backwards.flatMap((segment) => readFrameCounters([init, segment]));
       expect(alone.map(({ counter }) => counter)).toEqual(counters);
-      // FFmpeg shifts all times of a file by its largest negative composition offset; differences are what counts.
-      const zero = joined[0]!.ptsSeconds;
       const { timeBase, zeroTicks, timescale } = source.video;
       const times = [...source.index.video!.pts]
         .map((pts) => (pts * timeBase.num - zeroTicks) / timescale)
         .sort((a, b) => a - b);
-      joined.slice(1).forEach(({ ptsSeconds }, index) => {
-        expect(ptsSeconds - zero).toBeCloseTo(times[index + 1]!, 3);
+      // The first frame is displayed from zero on.
+      times[0] = 0;
+      // FFmpeg reads the very times of the source: no frame is late against the audio.
+      joined.forEach(({ ptsSeconds }, index) => {
+        expect(ptsSeconds).toBeCloseTo(times[index]!, 3);
       });
       const measured = measureFile([init, ...inOrder]).streams[0]!;
       expect([measured.width, measured.height, measured.rotation]).toEqual([rendition.width, rendition.height, 0]);
@@ -108,7 +110,7 @@ test('a source faster than 60 pictures a second keeps every second one', async (
   expect([sampleCount, pictureCount]).toEqual([240, 480]);
   const counters = readFrameCounters([initOf(source, rendition), bytes]).map(({ counter }) => counter);
   expect(counters).toEqual(numbers(0, 240).map((index) => 2 * index));
-}, 60_000);
+}, 240_000);
 
 test('pictures before the edit are not shown', async () => {
   const source = await planFile(await fixture('edit-list.mp4'));
@@ -117,7 +119,7 @@ test('pictures before the edit are not shown', async () => {
   const counters = readFrameCounters([initOf(source, rendition), ...made]).map(({ counter }) => counter);
   // 1.25 s at 30 pictures a second are cut.
   expect(counters).toEqual(numbers(38, 240 - 38));
-}, 60_000);
+}, 240_000);
 
 test('the last picture is held while the sound goes on', async () => {
   const source = await planFile(await fixture('audio-longer.mp4'));
@@ -131,4 +133,4 @@ test('the last picture is held while the sound goes on', async () => {
   // Made alone, in a process that has not read the source before, it is the same.
   const alone = await planFile(await fixture('audio-longer.mp4'));
   expect(readFrameCounters([init, makeSegment(alone, rendition, 1).bytes])).toEqual(held);
-}, 60_000);
+}, 240_000);

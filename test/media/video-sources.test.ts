@@ -1,21 +1,19 @@
-import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { AV_PKT_DATA_FRAME_CROPPING } from 'node-av/constants';
 import { FFmpegError, FormatContext, Packet } from 'node-av/lib';
 import { describe, expect, test } from 'vitest';
-import { makeMezzanine } from '#kinora/engine/mezzanine.js';
 import { PictureFilter } from '#kinora/engine/picture-filter.js';
 import { probe } from '#kinora/engine/probe.js';
 import { checkSanity } from '#kinora/engine/sanity.js';
 import { VideoReader } from '#kinora/engine/video-reader.js';
 import { decideAccess } from '#kinora/media/access-decision.js';
-import { planMezzanine } from '#kinora/media/mezzanine-plan.js';
 import { planAsset } from '#kinora/media/plan-asset.js';
 import type { SourceFacts } from '#kinora/media/source-facts.js';
 import type { SourceIndex } from '#kinora/media/source-index.js';
-import type { MezzanineResult, SanityResult } from '#kinora/pool/protocol.js';
+import type { SanityResult } from '#kinora/pool/protocol.js';
 import { type EncodedName, fixture } from '../support/fixtures.js';
 import { readFrameCounters } from '../support/measure.js';
+import { withMezzanine } from '../support/mezzanine-run.js';
 import {
   indexFile,
   initOf,
@@ -25,7 +23,6 @@ import {
   planFile,
   probeFile,
   segmentNumbers,
-  silent,
   withFolder,
 } from '../support/video-run.js';
 
@@ -184,18 +181,27 @@ test('pixels outside the clean aperture are cut off', async () => {
 
 describe('what is no media is refused', () => {
   test.each([
-    'garbage.mp4',
-    'text.mp4',
-    'hls-playlist.mp4',
-    'concat-script.mp4',
-    'dash-manifest.mp4',
-    'truncated-without-index.mov',
-    'png-bomb.mkv',
-  ] as const)('%s', async (name) => {
+    ['garbage.mp4', 'The input file is not a valid video file.'],
+    ['text.mp4', 'The input file is not a valid video file.'],
+    ['hls-playlist.mp4', 'The input file is not a valid video file.'],
+    ['still.gif', 'The input file is not a valid video file.'],
+    ['truncated-without-index.mov', "The input file is damaged and can't be played."],
+    ['png-bomb.mkv', 'The video has 12000x12000 pixels, which is more than is supported.'],
+  ] as const)('%s', async (name, message) => {
     const path = await fixture(name);
-    await expect(probeFile(path)).rejects.toThrow(
-      expect.objectContaining({ code: 'invalid_input', message: 'The input file is not a valid video file.' }),
-    );
+    await expect(probeFile(path)).rejects.toThrow(expect.objectContaining({ code: 'invalid_input', message }));
+  });
+
+  test.each([
+    ['concat-script.mp4', 'concat', 'The file format concat is not supported.'],
+    ['dash-manifest.mp4', 'dash', 'The file format dash is not supported.'],
+    ['image.png', 'png_pipe', 'The file format png_pipe is not supported.'],
+    ['subtitles.srt', 'srt', 'The input file does not contain any video or audio.'],
+    ['unknown-codec.mp4', 'mov,mp4,m4a,3gp,3g2,mj2', 'The video codec zzzz is not supported.'],
+  ] as const)('%s', async (name, formatName, message) => {
+    const facts = await probeFile(await fixture(name));
+    expect(facts).toMatchObject({ formatName, audio: [], refusal: [message] });
+    expect(facts).not.toHaveProperty('video');
   });
 
   test('an empty file', async () => {
@@ -243,42 +249,6 @@ describe('sanity', () => {
   });
 });
 
-interface Mezzanine {
-  readonly path: string;
-  readonly facts: SourceFacts;
-  readonly index: SourceIndex;
-  readonly results: readonly MezzanineResult[];
-}
-
-const withMezzanine = (
-  source: string,
-  maxChunks: number,
-  use: (made: Mezzanine, of: Omit<Mezzanine, 'results'>) => void,
-): Promise<void> =>
-  withFolder(async (folder) => {
-    const facts = await probeFile(source);
-    const index = indexFile(source, facts);
-    const { chunks, ...common } = planMezzanine(facts, index, '1080p', maxChunks);
-    const results: MezzanineResult[] = [];
-    const parts = chunks.map(({ weight: _weight, ...chunk }, number) => {
-      const outPath = join(folder, String(number));
-      const job = {
-        kind: 'mezzanine' as const,
-        source: { path: source, formatName: facts.formatName },
-        streamIndex: facts.video!.streamIndex,
-        first: number === 0,
-        threads: 2,
-        outPath,
-      };
-      results.push(makeMezzanine({ ...job, ...common, ...chunk }, silent));
-      return readFileSync(outPath);
-    });
-    const path = join(folder, 'mezzanine.mp4');
-    writeFileSync(path, Buffer.concat(parts));
-    const made = await probeFile(path);
-    use({ path, facts: made, index: indexFile(path, made), results }, { path: source, facts, index });
-  });
-
 const sorted = (index: SourceIndex): number[] => [...index.video!.pts].sort((a, b) => a - b);
 
 describe('mezzanine', () => {
@@ -303,7 +273,7 @@ describe('mezzanine', () => {
       const counters = readFrameCounters([initOf(planned, rendition), ...bytes]).map(({ counter }) => counter);
       expect(counters).toEqual(numbers(240, 360));
     });
-  }, 60_000);
+  }, 240_000);
 
   test('in chunks: nothing is lost or doubled where they join', async () => {
     await withMezzanine(await fixture('open-gop.mp4'), 4, (made, source) => {
@@ -311,7 +281,7 @@ describe('mezzanine', () => {
       expect(readFrameCounters(made.path).map(({ counter }) => counter)).toEqual(numbers(0, 300));
       expect(sorted(made.index)).toEqual(sorted(source.index));
     });
-  }, 60_000);
+  }, 240_000);
 
   test('of interlaced video in chunks', async () => {
     await withMezzanine(await fixture('interlaced-mpeg2.ts'), 3, (made, source) => {
@@ -319,14 +289,14 @@ describe('mezzanine', () => {
       expect(sorted(made.index)).toEqual(sorted(source.index));
       expect(made.facts.video!.interlaced).toBe(false);
     });
-  }, 60_000);
+  }, 240_000);
 
   test('of portrait video is upright', async () => {
     await withMezzanine(await fixture('portrait-90.mp4'), 1, (made) => {
       expect(made.facts.video).toMatchObject({ width: 180, height: 320, rotation: 0 });
       expect(readFrameCounters(made.path)).toHaveLength(180);
     });
-  }, 60_000);
+  }, 240_000);
 
   test('of two recordings in one file lays them end to end', async () => {
     await withMezzanine(await fixture('ts-joined.ts'), 1, (made, source) => {
@@ -339,7 +309,7 @@ describe('mezzanine', () => {
       expect(times.slice(1).every((time, index) => time - times[index]! === 3000)).toBe(true);
       expect(made.index.discontinuous).toBe(false);
     });
-  }, 60_000);
+  }, 240_000);
 
   test('of a damaged source keeps what can be decoded', async () => {
     await withMezzanine(await fixture('bit-flips-in-data.mp4'), 1, (made) => {
@@ -347,5 +317,5 @@ describe('mezzanine', () => {
       expect(made.results[0]!.pictures).toBeGreaterThan(150);
       expect(check(made.path, made.facts)).toEqual({ decodable: true });
     });
-  }, 60_000);
+  }, 240_000);
 });

@@ -132,6 +132,11 @@ const refused: [string, object, string[]][] = [
   ],
   ['renditions of a wrong type', { static_renditions: {} }, ['static_renditions must be an array']],
   [
+    'renditions that are no objects',
+    { static_renditions: [1, 2] },
+    ['static_renditions[0] must be an object', 'static_renditions[1] must be an object'],
+  ],
+  [
     'resolution absent',
     { static_renditions: [{}] },
     [`static_renditions[0].resolution must be one of: ${RESOLUTIONS}`],
@@ -216,6 +221,7 @@ describe('POST /video/v1/assets refuses', () => {
 
 /** Name, whole body, part of the answer. */
 const accepted: [string, object, object][] = [
+  ['a deprecated input that is no list', { inputs: undefined, input: inputs[0] }, {}],
   ['inputs as a text', { inputs: inputs[0]!.url }, { status: 'preparing' }],
   ['the deprecated input as a text', { input: inputs[0]!.url }, { status: 'preparing' }],
   ['the deprecated input as a list', { input: inputs }, { status: 'preparing' }],

@@ -97,6 +97,23 @@ const refused: [string, unknown, string[]][] = [
     [{ ...main, generated_subtitles: [{ name: 'A' }, { name: 'A' }] }],
     ['inputs[0].generated_subtitles[1].name must be unique among text tracks'],
   ],
+  ['text_type without type', [main, { ...text, type: undefined }], ['inputs[1].type is required']],
+  ['closed_captions without type', [main, { ...image, closed_captions: false }], ['inputs[1].type is required']],
+  [
+    'the same name for two audio tracks, one of them without type',
+    [main, { ...audio, name: 'A' }, { ...audio, type: undefined, name: 'A' }],
+    ['inputs[2].name must be unique among audio tracks'],
+  ],
+  [
+    'a second video, which empty overlay settings do not make an overlay',
+    [main, { ...main, type: 'video', overlay_settings: {} }],
+    ['inputs[1].type video is only allowed for the first input'],
+  ],
+  [
+    'a second video, which unknown overlay settings do not make an overlay',
+    [main, { ...main, type: 'video', overlay_settings: { foo: 'x', toString: 'x' } }],
+    ['inputs[1].type video is only allowed for the first input'],
+  ],
   ['name of a wrong type', [{ ...main, name: 1 }], ['inputs[0].name must be a string']],
   ['text as the first input', [text], ['inputs[0].type must be video or audio']],
   ['a second video', [main, { ...main, type: 'video' }], ['inputs[1].type video is only allowed for the first input']],
@@ -115,6 +132,11 @@ const refused: [string, unknown, string[]][] = [
     [main, { ...image, overlay_settings: 'x' }],
     ['inputs[1].overlay_settings must be an object'],
   ],
+  ...[[], '', 1].map((given): [string, unknown, string[]] => [
+    `overlay settings of a wrong type on the first input: ${JSON.stringify(given)}`,
+    [{ ...main, overlay_settings: given }],
+    ['inputs[0].overlay_settings must be an object'],
+  ]),
   [
     'vertical_align',
     overlay({ vertical_align: 'center' }),
@@ -170,7 +192,7 @@ const refused: [string, unknown, string[]][] = [
   ],
   [
     'generated subtitles on an overlay',
-    [main, { ...image, overlay_settings: {}, generated_subtitles: [{}] }],
+    [main, { ...image, overlay_settings: { width: '10%' }, generated_subtitles: [{}] }],
     ['inputs[1].generated_subtitles is only allowed on audio or video inputs'],
   ],
   [
@@ -222,6 +244,15 @@ describe('inputs are accepted with', () => {
     ['settings of the muxed sound', [{ ...main, type: 'video', name: 'Original', language_code: 'en-US' }]],
     ['audio as the first input', [{ ...main, type: 'audio' }]],
     ['ignored settings of text tracks', [{ ...main, closed_captions: 'x', passthrough: 'a'.repeat(256) }]],
+    ['sound that is known by its language', [main, { ...audio, type: undefined, generated_subtitles: [{}] }]],
+    ['empty overlay settings', [main, text, audio, image].map((input) => ({ ...input, overlay_settings: {} }))],
+    ['unknown overlay settings', [main, text, audio].map((input) => ({ ...input, overlay_settings: { foo: 'x' } }))],
+    [
+      'sound that is known by its language, with unknown overlay settings',
+      // On an overlay generated subtitles would be refused.
+      [main, { ...audio, type: undefined, generated_subtitles: [{}], overlay_settings: { foo: 'x' } }],
+    ],
+    ['empty values in overlay settings', [{ ...main, overlay_settings: { width: '', opacity: '', height: null } }]],
     ['no generated subtitles', [{ ...main, generated_subtitles: [] }]],
     ['subtitles, further sound and subtitles to be generated', [{ ...main, generated_subtitles: [{}] }, text, audio]],
   ])('%s', async (_, inputs) => {

@@ -58,6 +58,25 @@ describe('POST /video/v1/assets/{id}/shots', () => {
     expect(await events()).toEqual([['created', 'asset', 'pending']]);
   });
 
+  it('tells of it with what the asset is known by, at every event', async () => {
+    const known = { passthrough: 'order-81', meta: { title: 'Harbour walk', external_id: 'cms-204' } };
+    await api.call('PATCH', `/video/v1/assets/${id}`, known);
+    await api.makeReady(id, 10);
+    await api.call('POST', path);
+    await api.call('DELETE', path);
+    await setTier('audio-only');
+    await api.call('POST', path);
+    const { data } = await (await api.call('GET', `/system/v1/events?object_id=${id}&limit=4`)).json();
+    const told = data.map(({ type, data: shots }: { type: string; data: object }) => [type, shots]);
+    const shots = (status: string) => ({ status, created_at: expect.any(String), ...known });
+    expect(told).toEqual([
+      ['video.asset.shots.skipped', shots('skipped')],
+      ['video.asset.shots.created', shots('pending')],
+      ['video.asset.shots.deleted', shots('deleted')],
+      ['video.asset.shots.created', shots('pending')],
+    ]);
+  });
+
   it('skips sound alone', async () => {
     await api.makeReady(id, 10);
     await setTier('audio-only');

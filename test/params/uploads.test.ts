@@ -85,7 +85,6 @@ const refused: [string, unknown, string[]][] = [
   ],
   ['MP4 not known', settings({ mp4_support: 'x' }), [`new_asset_settings.mp4_support must be one of: ${MP4}`]],
   ['inputs of a wrong type', settings({ inputs: 7 }), ['new_asset_settings.inputs must be an array']],
-  ['no input', settings({ inputs: [] }), ['new_asset_settings.inputs must contain at least one input']],
   ['input of a wrong type', settings({ inputs: ['x'] }), ['new_asset_settings.inputs[0] must be an object']],
   ['a main address', settings({ inputs: [{ url }] }), [MAIN_URL]],
   ['a main address that is none', settings({ inputs: [{ url: 'x' }] }), [MAIN_URL]],
@@ -93,6 +92,29 @@ const refused: [string, unknown, string[]][] = [
   ['a main address as text', settings({ inputs: url }), [MAIN_URL]],
   ['a deprecated main address', settings({ input: url }), [MAIN_URL]],
   ['a deprecated list with a main address', settings({ input: [{ url }] }), [MAIN_URL]],
+  ['a deprecated object with a main address', settings({ input: { url } }), [MAIN_URL]],
+  ['a main address with the language of its sound', settings({ inputs: [{ url, language_code: 'fr' }] }), [MAIN_URL]],
+  ['a main address of sound', settings({ inputs: [{ url, type: 'audio' }] }), [MAIN_URL]],
+  ['a main address with empty overlay settings', settings({ inputs: [{ url, overlay_settings: {} }] }), [MAIN_URL]],
+  [
+    'subtitles without their type, where the main input is implied',
+    settings({ inputs: [{ url, text_type: 'subtitles', language_code: 'fr' }] }),
+    ['new_asset_settings.inputs[0].type is required'],
+  ],
+  [
+    'what lacks in subtitles, where the main input is implied',
+    settings({
+      inputs: [
+        { url, type: 'text' },
+        { url, type: 'video' },
+      ],
+    }),
+    [
+      'new_asset_settings.inputs[0].text_type is required for text tracks',
+      'new_asset_settings.inputs[0].language_code is required',
+      'new_asset_settings.inputs[1].type video is only allowed for the first input',
+    ],
+  ],
   ['a clip', settings({ inputs: [{ url: `mux://assets/${'A'.repeat(40)}` }] }), [MAIN_URL]],
   [
     'start and end without a clip',
@@ -109,7 +131,7 @@ const refused: [string, unknown, string[]][] = [
   ],
   [
     'an overlay that is the file',
-    settings({ inputs: [{ overlay_settings: {} }] }),
+    settings({ inputs: [{ overlay_settings: { width: '10%' } }] }),
     ['new_asset_settings.inputs[0].overlay_settings is not allowed on the main input'],
   ],
   [
@@ -201,7 +223,6 @@ describe('POST /video/v1/uploads answers', () => {
   it.each<[string, object]>([
     ['new names', { playback_policies: ['public', 'signed'], video_quality: 'plus' }],
     ['deprecated names', { playback_policy: ['public'], encoding_tier: 'smart' }],
-    ['a short form', { playback_policy: 'public' }],
     ['an empty main input', { inputs: [{}] }],
     ['options of the main input', { inputs: [{ name: 'Original', language_code: 'en' }] }],
     ['a deprecated list', { input: [{ name: 'Original' }] }],
@@ -211,6 +232,57 @@ describe('POST /video/v1/uploads answers', () => {
     ],
   ])('with settings as they were written: %s', async (_name, written) => {
     expect((await created(settings(written))).new_asset_settings).toEqual(written);
+  });
+
+  it.each<[string, object, object]>([
+    ['a policy', { playback_policies: 'public' }, { playback_policies: ['public'] }],
+    ['a deprecated policy', { playback_policy: 'signed' }, { playback_policy: ['signed'] }],
+    ['a deprecated input', { input: { name: 'Original' } }, { input: [{ name: 'Original' }] }],
+    ['no inputs', { inputs: [], input: [] }, {}],
+    [
+      'no inputs beside deprecated ones',
+      { inputs: [], input: [{ name: 'Original' }] },
+      { input: [{ name: 'Original' }] },
+    ],
+    ['an overlay without settings', { inputs: [{ overlay_settings: {} }] }, { inputs: [{}] }],
+  ])('with lists in full: %s', async (_name, written, shown) => {
+    expect((await created(settings(written))).new_asset_settings).toEqual(shown);
+  });
+
+  it.each<[string, object]>([
+    [
+      'subtitles',
+      { url: 'https://media.example.org/a.vtt', type: 'text', text_type: 'subtitles', language_code: 'fr' },
+    ],
+    ['sound', { url: 'https://media.example.org/a.m4a', type: 'audio', language_code: 'fr' }],
+    ['an overlay', { url: 'https://media.example.org/a.png', overlay_settings: { width: '10%' } }],
+  ])('with the settings as written when the first input is %s beside the file', async (_name, input) => {
+    for (const written of [{ inputs: [input] }, { input: [input, { ...input, name: 'Second' }] }])
+      expect((await created(settings(written))).new_asset_settings).toEqual(written);
+  });
+
+  it('with lists, also where an older server stored a single value', async () => {
+    const { id } = await created();
+    await api.database.queryable
+      .updateTable('upload')
+      .set({
+        new_asset_settings: JSON.stringify({
+          playback_policy: 'public',
+          playback_policies: 'signed',
+          passthrough: 'x',
+        }),
+      })
+      .where('id', '=', id)
+      .execute();
+    const shown = { playback_policy: ['public'], playback_policies: ['signed'], passthrough: 'x' };
+    const list = await (await api.call('GET', '/video/v1/uploads?limit=1')).json();
+    expect(list.data[0]).toMatchObject({ id, new_asset_settings: shown });
+    const one = await (await api.call('GET', `/video/v1/uploads/${id}`)).json();
+    expect(one.data.new_asset_settings).toEqual(shown);
+    const cancelled = await (await api.call('PUT', `/video/v1/uploads/${id}/cancel`)).json();
+    expect(cancelled.data.new_asset_settings).toEqual(shown);
+    const events = await (await api.call('GET', `/system/v1/events?object_id=${id}&limit=1`)).json();
+    expect(events.data[0].data.new_asset_settings).toEqual({ playback_policies: ['signed'], passthrough: 'x' });
   });
 
   it('with an address that is good for the time that was asked for', async () => {
@@ -256,7 +328,6 @@ describe('GET /video/v1/uploads', () => {
     ['limit=0', ['limit must be a positive integer']],
     ['limit=-1', ['limit must be a positive integer']],
     ['limit=2.5', ['limit must be a positive integer']],
-    ['limit=', ['limit must be a positive integer']],
     ['page=0', ['page must be a positive integer']],
     ['page=x', ['page must be a positive integer']],
     ['page=0&limit=0', ['page must be a positive integer', 'limit must be a positive integer']],
@@ -266,6 +337,7 @@ describe('GET /video/v1/uploads', () => {
 
   it.each<[string, (all: string[]) => string[]]>([
     ['', (all) => all],
+    ['?limit=&page=', (all) => all],
     ['?limit=3', (all) => all.slice(0, 3)],
     ['?limit=3&page=2', (all) => all.slice(3, 6)],
     ['?limit=3&page=3', (all) => all.slice(6)],

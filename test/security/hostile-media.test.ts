@@ -4,16 +4,22 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { checkLimits, probeFile } from '#kinora/jobs/ingest/probe-file.js';
 import { systemClock } from '#kinora/lib/clock.js';
-import { createMediaPool } from '#kinora/pool/create-media-pool.js';
+import type { SourceFacts } from '#kinora/media/source-facts.js';
+import { createMediaPool, type MediaPoolOptions } from '#kinora/pool/create-media-pool.js';
 import { type MediaPool, mediaPriority } from '#kinora/pool/media-pool.js';
 import type { SandboxLevel } from '#kinora/pool/sandbox.js';
 import { writeMedia } from '../support/fixture-media.js';
 import { fixture } from '../support/fixtures.js';
+import { manyEdits } from '../support/hostile-mp4.js';
 import { memoryLogger } from '../support/memory-logger.js';
 
 const MIB = 2 ** 20;
-const NOT_MEDIA = { code: 'invalid_input', messages: ['The input file is not a valid video file.'] };
+const refusal = (message: string | RegExp) => ({
+  code: 'invalid_input',
+  message: typeof message === 'string' ? message : expect.stringMatching(message),
+});
 
 const root = mkdtempSync(join(tmpdir(), 'kinora-hostile-'));
 const sources = join(root, 'sources');
@@ -26,16 +32,24 @@ let sibling: string;
 let siblingTs: string;
 let origin: string;
 let pools: readonly MediaPool[] = [];
+const logger = memoryLogger();
+/** Why media processes ended before their jobs. */
+const lost = ({ lines }: typeof logger): unknown[] =>
+  lines.filter(({ message }) => message === 'A media process ended before its job').map(({ fields }) => fields.reason);
 
-const start = (levels: readonly SandboxLevel[] | undefined): Promise<MediaPool> =>
+const start = (
+  levels: readonly SandboxLevel[] | undefined,
+  overrides: Partial<MediaPoolOptions> = {},
+): Promise<MediaPool> =>
   createMediaPool({
     size: 2,
     readDirs: [sources],
     writeDir: join(root, 'scratch'),
     memoryBytes: 512 * MIB,
-    logger: memoryLogger(),
+    logger,
     clock: systemClock,
     ...(levels === undefined ? {} : { levels }),
+    ...overrides,
   });
 
 beforeAll(async () => {
@@ -55,11 +69,12 @@ afterAll(async () => {
   rmSync(root, { recursive: true, force: true });
 });
 
-const probe = (pool: MediaPool, path: string) =>
-  pool.run(
-    { kind: 'probe', source: { path }, maxPixels: 8192 * 4352, maxStreams: 64 },
-    { priority: mediaPriority.warmUp },
-  );
+/** The first steps of an ingest. */
+const probe = async (pool: MediaPool, path: string): Promise<SourceFacts> => {
+  const facts = await probeFile({ pool }, path, { signal: new AbortController().signal });
+  checkLimits(facts);
+  return facts;
+};
 
 const mpd = (baseUrl: string): string =>
   '<?xml version="1.0"?><MPD xmlns="urn:mpeg:dash:schema:mpd:2011" type="static" mediaPresentationDuration="PT6S" ' +
@@ -90,7 +105,8 @@ describe('a source that names others', () => {
       for (const name of ['source.mp4', 'source.m3u8', 'source.mpd', 'source.ffconcat', 'source', 'source%03d.png']) {
         const path = join(sources, name);
         writeFileSync(path, content());
-        for (const pool of pools) await expect(probe(pool, path), name).rejects.toMatchObject(NOT_MEDIA);
+        const expected = refusal(/^The (input file is not a valid video file|file format \w+ is not supported)\.$/);
+        for (const pool of pools) await expect(probe(pool, path), name).rejects.toMatchObject(expected);
       }
       expect(reached).toBe(0);
     });
@@ -115,12 +131,35 @@ describe('a source that names others', () => {
   });
 });
 
+describe('a source whose index is endless', () => {
+  it('is given up when it has used up its CPU time, at the first try', async () => {
+    const path = join(sources, 'edits.mp4');
+    writeFileSync(path, manyEdits(2_000, 5_000_000));
+    const pool = await start(undefined, { headerCpuMs: 1500 });
+    const { formatName, video } = await probe(pool, path);
+    const before = lost(logger);
+    const index = pool.run(
+      {
+        kind: 'index',
+        source: { path, formatName },
+        videoStreamIndex: video!.streamIndex,
+        outPath: join(root, 'scratch', 'index'),
+      },
+      { priority: mediaPriority.warmUp },
+    );
+    await expect(index).rejects.toMatchObject(refusal("The input file is damaged and can't be played."));
+    expect(lost(logger).slice(before.length)).toEqual([expect.stringMatching(/^CPU time of 15\d\d ms is used up/)]);
+    await pool.stop();
+  }, 120_000);
+});
+
 describe('a source that unpacks to more than it may', () => {
   it('is refused within the memory ceiling, and others are served meanwhile', async () => {
     const bomb = join(sources, 'bomb.mkv');
     copyFileSync(await fixture('png-bomb.mkv'), bomb);
     const [pool] = pools as [MediaPool];
-    const refused = expect(probe(pool, bomb)).rejects.toMatchObject(NOT_MEDIA);
+    const expected = refusal('The video has 12000x12000 pixels, which is more than is supported.');
+    const refused = expect(probe(pool, bomb)).rejects.toMatchObject(expected);
     expect((await probe(pool, sibling)).video?.width).toBe(320);
     await refused;
   });

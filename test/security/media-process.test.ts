@@ -159,9 +159,9 @@ describe('a media process taken over by its file', () => {
     const { pool, run } = await start({ levels: ['none'] });
     const { pid } = await run('leave');
     cleanUps.push(() => process.kill(pid as number, 'SIGKILL'));
-    const beganMs = performance.now();
     await pool.stop();
-    expect(performance.now() - beganMs).toBeLessThan(10_000);
+    // It is still there; nobody waited for it.
+    process.kill(pid as number, 0);
   });
 
   it('takes nothing down when it crashes, and is tried once more in a process of its own', async () => {

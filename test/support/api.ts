@@ -25,7 +25,7 @@ import { openTestDatabase } from './database.js';
 import { watchAnswers } from './documented-answers.js';
 import { memoryLogger } from './memory-logger.js';
 
-interface ApiOptions extends Pick<AppDeps, 'rateLimits'> {
+interface ApiOptions extends Pick<AppDeps, 'rateLimits' | 'trustedProxies'> {
   /** The largest upload; 1 MiB when absent. */
   readonly maxUploadBytes?: number;
   /** Migrated; an embedded one when absent. Closed by `stop`. */
@@ -53,10 +53,10 @@ export const startApi = async ({
   const opened = given ? { database: given, close: () => given.close() } : await openTestDatabase();
   const { database } = opened;
   const clock = { ...systemClock, aheadMs: 0, monotonicMs: () => systemClock.monotonicMs() + clock.aheadMs };
-  const { newToken } = await bootstrap(database, {}, clock);
   const forgotten: unknown[] = [];
   let origin = '';
   const blobDir = await mkdtemp(join(tmpdir(), 'kinora-blobs-'));
+  const { newToken } = await bootstrap(database, { dataDir: blobDir }, clock);
   const domain: DomainContext = {
     database,
     queue: createQueue(database),

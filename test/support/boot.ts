@@ -1,11 +1,10 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { rm } from 'node:fs/promises';
 import { loadConfig } from '#kinora/config/load-config.js';
 import { systemClock } from '#kinora/lib/clock.js';
 import { newSecret, newUuid } from '#kinora/lib/ids.js';
 import { createKinora, type Overrides } from '#kinora/server.js';
 import { createLogger } from '#kinora/telemetry/logger.js';
+import { makeTestDataDir } from './database.js';
 
 export interface Booted {
   readonly url: string;
@@ -27,7 +26,7 @@ export interface BootOptions extends Overrides {
 
 /** A whole server on a free port with a fresh data directory; loopback sources are allowed, the sample is off. */
 export const boot = async ({ options = {}, dataDir, token, ...overrides }: BootOptions = {}): Promise<Booted> => {
-  const directory = dataDir ?? (await mkdtemp(join(tmpdir(), 'kinora-test-')));
+  const directory = dataDir ?? (await makeTestDataDir());
   const access = token ?? { id: newUuid(), secret: newSecret() };
   const env = Object.fromEntries(Object.entries(options).map(([name, value]) => [`KINORA_${name}`, value]));
   const { config } = loadConfig({

@@ -5,10 +5,10 @@ import { type Browser, chromium, type Page } from 'playwright-core';
 const candidates = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
 
 /** @param further arguments */
-export const startChromium = (further: readonly string[] = []): Promise<Browser> => {
+export const startChromium = async (further: readonly string[] = []): Promise<Browser> => {
   const executablePath = process.env.CHROMIUM_PATH ?? candidates.find((path) => existsSync(path));
   if (executablePath === undefined) throw new Error('Chromium is not installed; set CHROMIUM_PATH');
-  return chromium.launch({
+  const browser = await chromium.launch({
     executablePath,
     args: [
       '--headless',
@@ -23,6 +23,14 @@ export const startChromium = (further: readonly string[] = []): Promise<Browser>
       ...further,
     ],
   });
+  const newContext = browser.newContext.bind(browser);
+  // Of every wait; a busy machine shows a page late.
+  browser.newContext = async (options) => {
+    const context = await newContext(options);
+    context.setDefaultTimeout(120_000);
+    return context;
+  };
+  return browser;
 };
 
 export interface Watched {
@@ -62,14 +70,24 @@ declare global {
   }
 }
 
-/** Reads the painted counter of every picture that the page's video shows from now on, and counts stalls. */
+/**
+ * Reads the painted counter of every picture that the page's video shows from now on, and counts stalls: halts before a gap
+ * in the media. That a busy machine delivers or decodes late is none.
+ */
 export const readPictures = (page: Page): Promise<void> =>
   page.locator('video').evaluate((video: HTMLVideoElement) => {
     const canvas = document.createElement('canvas');
     window.pictures = [];
     window.stalls = 0;
     video.addEventListener('waiting', () => {
-      if (!video.seeking && !video.ended) window.stalls++;
+      const { buffered, currentTime } = video;
+      const ranges = Array.from(
+        { length: buffered.length },
+        (_, at) => [buffered.start(at), buffered.end(at)] as const,
+      );
+      const isInside = ranges.some(([start, end]) => start <= currentTime && currentTime + 0.1 < end);
+      const isMoreBehind = ranges.some(([start]) => start > currentTime);
+      if (!video.seeking && !video.ended && !isInside && isMoreBehind) window.stalls++;
     });
     const read = () => {
       // The callback may come late, when the next picture is already shown: the frame itself tells its time.

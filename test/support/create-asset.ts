@@ -61,7 +61,7 @@ export const getAsset = async (server: Server, id: string): Promise<WireAsset> =
   ((await (await api(server, 'GET', `/video/v1/assets/${id}`)).json()) as { data: WireAsset }).data;
 
 /** The asset once it is `ready` or `errored`. */
-export const settled = async (server: Server, id: string, limitMs = 120_000): Promise<WireAsset> => {
+export const settled = async (server: Server, id: string, limitMs = 240_000): Promise<WireAsset> => {
   const until = performance.now() + limitMs;
   for (;;) {
     const asset = await getAsset(server, id);

@@ -18,6 +18,7 @@ const templateDir = async (): Promise<string> => {
   const hash = createHash('sha256');
   for (const name of (await readdir(migrationsDir)).sort()) hash.update(await readFile(join(migrationsDir, name)));
   hash.update(await readFile(join(root, 'node_modules/@electric-sql/pglite/package.json')));
+  hash.update(await readFile(join(root, 'dist/db/pglite-worker.js')));
   const template = join(cacheDir, `database-${hash.digest('hex').slice(0, 16)}`);
   if (await stat(template).catch(() => undefined)) return template;
   mkdirSync(cacheDir, { recursive: true });
@@ -36,10 +37,15 @@ export interface TestDatabase {
   close(): Promise<void>;
 }
 
-/** A data directory with a migrated embedded database that nobody has opened yet. */
+/** Makes `dataDir` a data directory with a migrated embedded database that nobody has opened yet. */
+export const fillDataDir = async (dataDir: string): Promise<void> => {
+  await cp(await templateDir(), dataDir, { recursive: true });
+};
+
+/** A new data directory, filled as `fillDataDir` does. */
 export const makeTestDataDir = async (): Promise<string> => {
   const dataDir = await mkdtemp(join(tmpdir(), 'kinora-test-'));
-  await cp(await templateDir(), dataDir, { recursive: true });
+  await fillDataDir(dataDir);
   return dataDir;
 };
 

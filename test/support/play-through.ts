@@ -134,6 +134,8 @@ interface Track {
   readonly defaultDuration: number;
   readonly defaultSize: number;
   readonly defaultFlags: number;
+  /** Media time at which the track begins, by its edit list. */
+  readonly startTicks: number;
 }
 
 const readTrack = (init: Buffer): Track => {
@@ -144,6 +146,7 @@ const readTrack = (init: Buffer): Track => {
     defaultDuration: trex.readUInt32BE(12),
     defaultSize: trex.readUInt32BE(16),
     defaultFlags: trex.readUInt32BE(20),
+    startTicks: findBoxes(init, 'moov/trak/edts/elst')[0]?.readInt32BE(12) ?? 0,
   };
 };
 
@@ -180,7 +183,7 @@ const readFragment = (bytes: Buffer, track: Track): { baseTicks: number; samples
     const durationTicks = next(flags & 0x100, defaultDuration);
     const sizeBytes = next(flags & 0x200, defaultSize);
     const sampleFlags = next(flags & 0x400, index === 0 ? firstFlags : defaultFlags);
-    const presentationTicks = decodeTicks + next(flags & 0x800, 0, trun[0] === 1);
+    const presentationTicks = decodeTicks + next(flags & 0x800, 0, trun[0] === 1) - track.startTicks;
     decodeTicks += durationTicks;
     return { presentationTicks, durationTicks, sizeBytes, sync: (sampleFlags & NON_SYNC) === 0 };
   });

@@ -2,7 +2,14 @@
 import { expect } from 'vitest';
 import type { WireAsset } from './create-asset.js';
 import { CHANNEL_TONES } from './fixture-media.js';
-import { type MeasuredPicture, measureTone, probeFile, readAudio, readFrameCounters } from './measure.js';
+import {
+  type MeasuredAudio,
+  type MeasuredPicture,
+  measureTone,
+  probeFile,
+  readAudio,
+  readFrameCounters,
+} from './measure.js';
 import type { Played, PlayedRendition } from './play-through.js';
 import type { SourceTruth } from './source-truth.js';
 
@@ -176,12 +183,12 @@ const readTone = (
     const tone = measureTone(samples, sampleRate, frequency, from, count);
     const beep = measureTone(samples, sampleRate, BEEP, from, count);
     let energy = 0;
+    const radians = (2 * Math.PI) / sampleRate;
     for (let i = from; i < from + count; i++) {
-      const expected = [tone, beep].map(
-        ({ phase, amplitude }, index) =>
-          amplitude * Math.sin((2 * Math.PI * (index === 0 ? frequency : BEEP) * i) / sampleRate + phase),
-      );
-      energy += ((samples[i] as number) - sum(expected)) ** 2;
+      const expected =
+        tone.amplitude * Math.sin(radians * frequency * i + tone.phase) +
+        beep.amplitude * Math.sin(radians * BEEP * i + beep.phase);
+      energy += ((samples[i] as number) - expected) ** 2;
     }
     const phase = wrap(tone.phase - 2 * Math.PI * frequency * startSeconds);
     windows.push({ seconds, amplitude: tone.amplitude, phase, residue: Math.sqrt(energy / count) });
@@ -260,7 +267,7 @@ export const checkSound = (audio: PlayedRendition, truth: SourceTruth, expected:
 };
 
 /** Seconds at which the flash begins. */
-const flashTimes = (pictures: readonly MeasuredPicture[]): number[] =>
+export const flashTimes = (pictures: readonly MeasuredPicture[]): number[] =>
   pictures.flatMap(({ flash, ptsSeconds }, index) =>
     flash > 128 && index > 0 && pictures[index - 1]!.flash <= 128 ? [ptsSeconds] : [],
   );
@@ -268,8 +275,7 @@ const flashTimes = (pictures: readonly MeasuredPicture[]): number[] =>
 const BEEP_STEPS = 200;
 
 /** Seconds at which the beep begins, to 5 ms. */
-export const beepTimes = (audio: PlayedRendition): number[] => {
-  const { channels, sampleRate } = readAudio([audio.init, ...audio.segments.map(({ bytes }) => bytes)]);
+export const beepTimesOf = ({ channels, sampleRate, startSeconds }: MeasuredAudio): number[] => {
   const samples = channels[0]!;
   const count = Math.round((2 * sampleRate) / BEEP_STEPS);
   const levels: number[] = [];
@@ -279,9 +285,12 @@ export const beepTimes = (audio: PlayedRendition): number[] => {
     levels.push(measureTone(samples, sampleRate, BEEP, from, count).amplitude);
   }
   return levels.flatMap((level, step) =>
-    level > 0.1 && step > 0 && levels[step - 1]! <= 0.1 ? [(step + 1) / BEEP_STEPS] : [],
+    level > 0.1 && step > 0 && levels[step - 1]! <= 0.1 ? [startSeconds + (step + 1) / BEEP_STEPS] : [],
   );
 };
+
+export const beepTimes = (audio: PlayedRendition): number[] =>
+  beepTimesOf(readAudio([audio.init, ...audio.segments.map(({ bytes }) => bytes)]));
 
 /**
  * Every flash in the range is heard: a beep within a picture or a frame of sound of it, when the pictures of the source

@@ -4,6 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createSegmentStore } from '#kinora/cache/disk-segment-store.js';
+import { createTextParser } from '#kinora/cache/parse-text.js';
 import { createImageProducer } from '#kinora/cache/produce-image.js';
 import { createSegmentProducer } from '#kinora/cache/produce-segment.js';
 import { createTextTracks } from '#kinora/cache/text-tracks.js';
@@ -30,7 +31,7 @@ export interface PreparedAsset {
   readonly signedId: string;
 }
 
-export const startPlayback = async () => {
+export const startPlayback = async (options: Parameters<typeof startApi>[0] = {}) => {
   const dir = await mkdtemp(join(tmpdir(), 'kinora-playback-'));
   const logger = memoryLogger();
   const blobDir = join(dir, 'blobs');
@@ -64,6 +65,7 @@ export const startPlayback = async () => {
     forgetPlaybackRestriction: (id) => access!.forgetPlaybackRestriction(id),
   };
   const api = await startApi({
+    ...options,
     streamPlugin: async (scope) => {
       const count = (sent: Parameters<DeliveryCounter['count']>[0]) => deliveries!.count(sent);
       await scope.register(
@@ -71,7 +73,7 @@ export const startPlayback = async () => {
           playables,
           access: lateAccess,
           segments,
-          texts: createTextTracks(blobs),
+          texts: createTextTracks(blobs, createTextParser()),
           openRendition: (...of) => openRendition!(...of),
           deliveries: { count },
         }),

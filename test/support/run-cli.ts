@@ -43,6 +43,7 @@ export const startCli = (args: readonly string[], env: Options) => {
     child,
     exited,
     output: () => stdout,
+    errors: () => stderr,
     /** Standard output as soon as `pattern` is in it. */
     until: (pattern: RegExp): Promise<string> =>
       new Promise((resolve, reject) => {

@@ -1,10 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { newSecret, newUuid } from '#kinora/lib/ids.js';
+import { fillDataDir } from './database.js';
 import { cleanEnvironment, cliPath } from './run-cli.js';
 
 export interface ServerProcess {
@@ -29,6 +30,8 @@ export interface ServerProcess {
 
 export interface ServerOptions {
   readonly dataDir: string;
+  /** The server makes the directory and its database itself, which takes seconds; otherwise a missing one is a copy. */
+  readonly isFirstStart?: true;
   /** Variables without the `KINORA_` prefix; undefined takes a default of this function away. */
   readonly options?: Readonly<Record<string, string | undefined>>;
 }
@@ -53,7 +56,8 @@ export const cleanUpServers = async (): Promise<void> => {
 };
 
 /** Starts `kinora serve` as a process of its own on a free port; resolves when it printed its address. */
-export const startServer = async ({ dataDir, options = {} }: ServerOptions): Promise<ServerProcess> => {
+export const startServer = async ({ dataDir, isFirstStart, options = {} }: ServerOptions): Promise<ServerProcess> => {
+  if (!isFirstStart && options.DATABASE_URL === undefined && !existsSync(dataDir)) await fillDataDir(dataDir);
   const settings: Record<string, string | undefined> = {
     DATA_DIR: dataDir,
     PORT: '0',
@@ -67,7 +71,8 @@ export const startServer = async ({ dataDir, options = {} }: ServerOptions): Pro
     value === undefined ? [] : [[`KINORA_${name}`, value] as const],
   );
   const startedMs = performance.now();
-  const child = spawn(process.execPath, [cliPath, 'serve'], {
+  // WebAssembly stays unoptimized, as in the test processes.
+  const child = spawn(process.execPath, ['--liftoff-only', cliPath, 'serve'], {
     cwd: tmpdir(),
     env: { ...cleanEnvironment(), ...Object.fromEntries(env) },
   });
@@ -109,7 +114,7 @@ export const startServer = async ({ dataDir, options = {} }: ServerOptions): Pro
 const completeLines = (text: string): string[] => text.split('\n').slice(0, -1);
 
 /** Waits for a condition that no event tells of. */
-export const until = async (what: string, holds: () => unknown, limitMs = 60_000): Promise<void> => {
+export const until = async (what: string, holds: () => unknown, limitMs = 120_000): Promise<void> => {
   const endMs = performance.now() + limitMs;
   while (!(await holds())) {
     if (performance.now() > endMs) throw new Error(`not within ${limitMs} ms: ${what}`);

@@ -5,7 +5,7 @@ import { getAsset, type WireAsset } from './create-asset.js';
 export const withTracks = async (
   server: Parameters<typeof getAsset>[0],
   { id }: Pick<WireAsset, 'id'>,
-  limitMs = 60_000,
+  limitMs = 120_000,
 ): Promise<WireAsset> => {
   const until = performance.now() + limitMs;
   for (;;) {

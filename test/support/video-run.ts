@@ -43,6 +43,7 @@ export const indexFile = (path: string, facts: SourceFacts): SourceIndex =>
         kind: 'index',
         source: { path, formatName: facts.formatName },
         ...(facts.video && { videoStreamIndex: facts.video.streamIndex }),
+        ...(facts.video?.unmarkedStart && { unmarkedStart: true }),
         ...(facts.audio[0] && { audioStreamIndex: facts.audio[0].streamIndex }),
         outPath,
       },
@@ -95,6 +96,7 @@ export const segmentJob = (
     frameRate: video.frameRate,
     picture: video.picture,
     ...(rendition.encoder && { encoder: rendition.encoder }),
+    ...(rendition.reorderTicks !== undefined && { reorderTicks: rendition.reorderTicks }),
   },
   threads: 2,
   outPath,
@@ -131,6 +133,7 @@ export const initOf = (source: PlannedSource, rendition: VideoRendition): Uint8A
     height: rendition.height,
     avcc: avccOf(source, rendition),
     ...(rendition.kind === 'encode' && { colour: 'bt709' as const }),
+    reorderTicks: rendition.reorderTicks,
   });
 
 export const segmentNumbers = ({ video }: PlannedSource): number[] =>

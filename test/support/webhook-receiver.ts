@@ -40,7 +40,7 @@ export const startReceiver = async (
     /** Everything that came to a path, in order. */
     at: (path: string): Received[] => received.filter((one) => one.path === path),
     /** Waits until `count` events have come to a path. */
-    until: async (path: string, count: number, limitMs = 60_000): Promise<Received[]> => {
+    until: async (path: string, count: number, limitMs = 120_000): Promise<Received[]> => {
       await until(
         `${count} events at ${path}`,
         () => received.filter((one) => one.path === path).length >= count,

@@ -33,6 +33,7 @@ export const tags = {
 } as const;
 export type Tag = keyof typeof tags;
 
+/** An empty value in a query counts as absent. */
 const positive = (description: string, preset: number) => Type.Integer({ minimum: 1, default: preset, description });
 
 export const paging = (limits = { default: 25, max: 100 }) => ({

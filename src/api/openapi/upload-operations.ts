@@ -6,7 +6,7 @@ import { CreateUploadBody } from '../schemas/upload.js';
 import { UploadAnswer } from '../schemas/upload-answer.js';
 import { type Description, paging } from './description.js';
 
-/** The first input is the uploaded file, which has no address. */
+/** The first input is the uploaded file, which has no URL; it may be left out. */
 const UploadBody = Type.Object({
   ...CreateUploadBody.properties,
   new_asset_settings: Type.Optional(
@@ -14,10 +14,11 @@ const UploadBody = Type.Object({
       ...CreateAssetBody.properties,
       inputs: Type.Optional(
         Type.Array(Type.Partial(Input), {
-          description: 'The first one is the uploaded file and has no `url`; all others do',
+          description:
+            'The first one is the uploaded file and has no `url`; all others do. Without it, the list begins with a text track, an audio track or an overlay',
         }),
       ),
-      input: Type.Optional(Type.Array(Type.Partial(Input), { deprecated: true })),
+      input: Type.Optional(Type.Union([Type.Array(Type.Partial(Input)), Type.Partial(Input)], { deprecated: true })),
     }),
   ),
 });

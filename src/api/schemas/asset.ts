@@ -10,8 +10,7 @@ const listOrString = <T extends TSchema>(item: T, description: string, deprecate
     ...(deprecated && { deprecated }),
   });
 
-const inputs = (deprecated: boolean) =>
-  Type.Optional(listOrString(Input, 'The files the asset is made from', deprecated));
+const INPUTS = 'The files the asset is made from';
 
 const playbackPolicies = (deprecated: boolean) =>
   Type.Optional(listOrString(Type.Enum(['public', 'signed']), 'One playback id is made per entry', deprecated));
@@ -44,8 +43,10 @@ export const Meta = Type.Object({
 
 /** Body of POST /video/v1/assets. */
 export const CreateAssetBody = Type.Object({
-  inputs: inputs(false),
-  input: inputs(true),
+  inputs: Type.Optional(listOrString(Input, INPUTS)),
+  input: Type.Optional(
+    Type.Union([...listOrString(Input, INPUTS).anyOf, Input], { description: INPUTS, deprecated: true }),
+  ),
   playback_policies: playbackPolicies(false),
   playback_policy: playbackPolicies(true),
   advanced_playback_policies: Type.Optional(Type.Array(NewPlaybackId, { maxItems: MAX_ENTRIES })),

@@ -10,7 +10,7 @@ const GENERATED_SUBTITLE_LANGUAGES = (
 const margin = () => Type.Optional(Type.String({ format: 'overlay-length' }));
 const size = () => Type.Optional(Type.String({ format: 'overlay-size' }));
 
-const OverlaySettings = Type.Object({
+export const OverlaySettings = Type.Object({
   vertical_align: Type.Optional(Type.Enum(['top', 'middle', 'bottom'])),
   vertical_margin: margin(),
   horizontal_align: Type.Optional(Type.Enum(['left', 'center', 'right'])),

@@ -7,7 +7,7 @@ export const UploadAnswer = Type.Object(
     status: Type.Enum(['waiting', 'asset_created', 'cancelled', 'errored', 'timed_out']),
     timeout: Type.Integer({ description: 'Seconds' }),
     cors_origin: Type.String(),
-    new_asset_settings: Type.Unsafe({ type: 'object', description: 'As they were sent' }),
+    new_asset_settings: Type.Unsafe({ type: 'object', description: 'As they were sent, with every list as a list' }),
     url: Type.Optional(
       Type.String({ format: 'uri', description: 'Where the file is sent to, signed; while the upload waits' }),
     ),

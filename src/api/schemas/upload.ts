@@ -1,7 +1,10 @@
 import { type Static, Type } from 'typebox';
 import { CreateAssetBody } from './asset.js';
 
-/** Body of POST /video/v1/uploads. In its settings the first input has no `url`: it is the uploaded file. */
+/**
+ * Body of POST /video/v1/uploads. In its settings the first input is the uploaded file and has no `url`, unless it can only
+ * be a further one.
+ */
 export const CreateUploadBody = Type.Object({
   cors_origin: Type.Optional(
     Type.String({ description: 'The origin whose pages may send the file; every one when absent' }),

@@ -1,4 +1,5 @@
 import type { Queryable } from '../database.js';
+import { prepared } from '../prepared.js';
 import type { Row } from '../schema.js';
 
 export interface NewAccessToken {
@@ -43,6 +44,7 @@ export const findCaller = (db: Queryable, tokenId: string) =>
     ])
     .where('access_token.id', '=', tokenId)
     .where('access_token.revoked_at', 'is', null)
+    .modifyEnd(prepared)
     .executeTakeFirst();
 
 /** Oldest first, revoked ones included. */

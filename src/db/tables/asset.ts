@@ -85,8 +85,8 @@ export interface ListAssetsQuery {
   readonly uploadId?: string;
 }
 
-/** Newest first. */
-export const listAssets = (db: Queryable, environmentId: string, query: ListAssetsQuery): Promise<Row<'asset'>[]> => {
+/** The query of one page, newest first. */
+export const selectAssetPage = (db: Queryable, environmentId: string, query: ListAssetsQuery) => {
   const { after, uploadId } = query;
   let select = db.selectFrom('asset').selectAll().where('environment_id', '=', environmentId);
   if (uploadId !== undefined) select = select.where('upload_id', '=', uploadId);
@@ -100,6 +100,5 @@ export const listAssets = (db: Queryable, environmentId: string, query: ListAsse
     .orderBy('created_at', 'desc')
     .orderBy('seq', 'desc')
     .limit(query.limit)
-    .offset(after ? 0 : query.offset)
-    .execute();
+    .offset(after ? 0 : query.offset);
 };

@@ -16,3 +16,11 @@ export const listEnvironments = (db: Queryable): Promise<Row<'environment'>[]> =
 
 export const findEnvironment = (db: Queryable, id: string): Promise<Row<'environment'> | undefined> =>
   db.selectFrom('environment').selectAll().where('id', '=', id).executeTakeFirst();
+
+/** Undefined when there is none with the id. */
+export const updateEnvironment = (
+  db: Queryable,
+  id: string,
+  change: Pick<Row<'environment'>, 'default_video_quality'>,
+): Promise<Row<'environment'> | undefined> =>
+  db.updateTable('environment').set(change).where('id', '=', id).returningAll().executeTakeFirst();

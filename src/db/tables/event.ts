@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { Queryable, Transaction } from '../database.js';
+import { prepared } from '../prepared.js';
 import type { NewRow, Row } from '../schema.js';
 import type { ListPosition } from './asset.js';
 
@@ -64,6 +65,7 @@ export const listEvents = (db: Queryable, environmentId: string, query: ListEven
     .orderBy('seq', 'desc')
     .limit(query.limit)
     .offset(after ? 0 : query.offset)
+    .modifyEnd(prepared)
     .execute();
 };
 

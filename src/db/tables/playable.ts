@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { Queryable } from '../database.js';
+import { prepared } from '../prepared.js';
 import type { Row } from '../schema.js';
 
 /** What a viewer's request needs to know of a playback id, in one query; the plan is apart because it is large. */
@@ -13,6 +14,7 @@ export const findPlayableRow = (db: Queryable, playbackId: string): Promise<Play
     .select(['playback_id.policy', 'playback_id.asset_id', 'playback_id.environment_id'])
     .select(['asset.status', 'asset.meta', 'asset.thumbnail_time'])
     .where('playback_id.id', '=', playbackId)
+    .modifyEnd(prepared)
     .executeTakeFirst();
 
 /** `sound` is the plan of a further audio track without its boundaries, which are most of it. */
@@ -27,6 +29,7 @@ export const findReadyTracks = (db: Queryable, assetId: string): Promise<Playabl
     .where('asset_id', '=', assetId)
     .where('status', '=', 'ready')
     .orderBy('seq')
+    .modifyEnd(prepared)
     .execute();
 
 /** Undefined when the asset has no such further audio track that is ready. */

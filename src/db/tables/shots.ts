@@ -2,12 +2,6 @@ import type { Queryable, Transaction } from '../database.js';
 import type { NewRow, Row } from '../schema.js';
 import { findAssetById } from './asset.js';
 
-/** At most one row for each asset. */
-export const listShots = (db: Queryable, assetIds: readonly string[]): Promise<Row<'shots'>[]> =>
-  assetIds.length === 0
-    ? Promise.resolve([])
-    : db.selectFrom('shots').selectAll().where('asset_id', 'in', assetIds).execute();
-
 export const findShots = (db: Queryable, assetId: string): Promise<Row<'shots'> | undefined> =>
   db.selectFrom('shots').selectAll().where('asset_id', '=', assetId).executeTakeFirst();
 

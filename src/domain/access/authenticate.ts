@@ -30,15 +30,17 @@ interface Known {
 /** HTTP Basic with a token's id and secret. Tokens that were found are kept in memory for some seconds. */
 export const createAuthenticate = (database: Database, clock: Clock): Authenticate => {
   const cache = new Map<string, Known>();
-  // Unknown ids take the same way as known ones, so that the time of the answer tells nothing.
   const nobody = hashSecret('');
 
-  const find = async (tokenId: string): Promise<Known | undefined> => {
+  const findCached = (tokenId: string): Known | undefined => {
     const cached = cache.get(tokenId);
-    if (cached && clock.monotonicMs() < cached.untilMs) return cached;
-    cache.delete(tokenId);
+    return cached && clock.monotonicMs() < cached.untilMs ? cached : undefined;
+  };
+
+  const find = async (tokenId: string): Promise<Known | undefined> => {
     const readAtMs = clock.monotonicMs();
     const row = await findCaller(database.queryable, tokenId);
+    cache.delete(tokenId);
     if (!row) return undefined;
     const known: Known = {
       secretHash: row.secret_hash,
@@ -61,13 +63,19 @@ export const createAuthenticate = (database: Database, clock: Clock): Authentica
     return known;
   };
 
+  // Every refusal takes the same steps, so that its time does not tell whether a token id exists: only a right secret is
+  // spared the database.
   return async (authorization) => {
     const credentials = readBasic(authorization);
     if (!credentials) throw new KinoraError('unauthorized');
-    const known = isTokenId(credentials.id) ? await find(credentials.id.toLowerCase()) : undefined;
-    const matches = isSecretOf(known?.secretHash ?? nobody, credentials.secret);
-    if (!known || !matches) throw new KinoraError('unauthorized');
-    return known.caller;
+    const tokenId = credentials.id.toLowerCase();
+    const isRight = (known: Known | undefined): known is Known =>
+      isSecretOf(known?.secretHash ?? nobody, credentials.secret) && known !== undefined;
+    const cached = findCached(tokenId);
+    if (isRight(cached)) return cached.caller;
+    const known = isTokenId(tokenId) ? await find(tokenId) : undefined;
+    if (isRight(known)) return known.caller;
+    throw new KinoraError('unauthorized');
   };
 };
 

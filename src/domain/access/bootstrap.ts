@@ -1,4 +1,5 @@
 import { permissions } from '../../api/operations.js';
+import type { VideoQuality } from '../../api/schemas/asset.js';
 import type { Database, Transaction } from '../../db/database.js';
 import { findAccessToken, insertAccessToken } from '../../db/tables/access-token.js';
 import { insertEnvironment, listEnvironments } from '../../db/tables/environment.js';
@@ -6,18 +7,23 @@ import { insertInstallation } from '../../db/tables/installation.js';
 import type { Clock } from '../../lib/clock.js';
 import { KinoraError } from '../../lib/errors.js';
 import { newSecret, newShortId, newUuid } from '../../lib/ids.js';
+import { readLocalToken, writeLocalToken } from './local-token.js';
 import { hashSecret, isSecretOf } from './secret-hash.js';
 import { isTokenId } from './tokens.js';
 
 export interface BootstrapOptions {
   /** `id:secret` of a token with every permission that shall exist. */
   readonly token?: string;
+  /** The default of the first environment, if this start makes it; `basic` when absent. */
+  readonly videoQuality?: VideoQuality;
+  /** Where a token that is made here is left as a file. */
+  readonly dataDir: string;
 }
 
 export interface Bootstrapped {
   /** True exactly once in the life of a database. */
   readonly firstStart: boolean;
-  /** `id:secret` of the token made on the first start; absent when the caller brought its own. */
+  /** `id:secret` of the token made on the first start, which is in its file too; absent when the caller brought its own. */
   readonly newToken?: string;
 }
 
@@ -31,17 +37,35 @@ export const bootstrap = (database: Database, options: BootstrapOptions, clock: 
   return database.transaction(async (tx) => {
     const firstStart = await insertInstallation(tx, { id: newUuid(), organization_name: 'Kinora' });
     if (firstStart) {
-      await insertEnvironment(tx, { id: newShortId(), name: 'Default', type: 'production', created_at: clock.now() });
+      await insertEnvironment(tx, {
+        id: newShortId(),
+        name: 'Default',
+        type: 'production',
+        default_video_quality: options.videoQuality,
+        created_at: clock.now(),
+      });
     }
     if (given) {
       await ensureToken(tx, given, clock);
       return { firstStart };
     }
     if (!firstStart) return { firstStart };
-    const token = { id: newUuid(), secret: newSecret(), name: 'First token' };
-    await insertToken(tx, token, clock);
-    return { firstStart, newToken: `${token.id}:${token.secret}` };
+    const newToken = await keepToken(options.dataDir);
+    await insertToken(tx, { ...splitToken(newToken), name: 'First token' }, clock);
+    return { firstStart, newToken };
   });
+};
+
+/**
+ * The token of the file, which a start that was killed before its commit may have left, or a new one. The file is written
+ * before the commit, so that a token in the database never lacks its file.
+ */
+const keepToken = async (dataDir: string): Promise<string> => {
+  const left = await readLocalToken(dataDir);
+  if (left !== undefined && isToken(left)) return left;
+  const token = `${newUuid()}:${newSecret()}`;
+  await writeLocalToken(dataDir, token);
+  return token;
 };
 
 interface Token {
@@ -50,10 +74,15 @@ interface Token {
   readonly name: string;
 }
 
+const isToken = (text: string): boolean => {
+  const colon = text.indexOf(':');
+  return colon > 0 && isTokenId(text.slice(0, colon)) && colon < text.length - 1;
+};
+
 const splitToken = (text: string): Token => {
-  const [id = '', ...rest] = text.split(':');
-  const secret = rest.join(':');
-  if (isTokenId(id) && secret !== '') return { id: id.toLowerCase(), secret, name: 'Configured token' };
+  const colon = text.indexOf(':');
+  const id = text.slice(0, colon).toLowerCase();
+  if (isToken(text)) return { id, secret: text.slice(colon + 1), name: 'Configured token' };
   throw new KinoraError('config_invalid', {
     messages: ['KINORA_TOKEN must be id:secret, where the id is a UUID or a short name and the secret is not empty.'],
   });

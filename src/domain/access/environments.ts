@@ -1,5 +1,11 @@
+import type { VideoQuality } from '../../api/schemas/asset.js';
 import type { Database } from '../../db/database.js';
-import { insertEnvironment, listEnvironments as listEnvironmentRows } from '../../db/tables/environment.js';
+import type { Row } from '../../db/schema.js';
+import {
+  insertEnvironment,
+  listEnvironments as listEnvironmentRows,
+  updateEnvironment as updateEnvironmentRow,
+} from '../../db/tables/environment.js';
 import type { Clock } from '../../lib/clock.js';
 import { KinoraError } from '../../lib/errors.js';
 import { newShortId } from '../../lib/ids.js';
@@ -8,31 +14,47 @@ export interface EnvironmentInfo {
   readonly id: string;
   readonly name: string;
   readonly type: 'development' | 'production';
+  /** What an asset gets when its request names no `video_quality`. */
+  readonly videoQuality: VideoQuality;
   readonly createdAt: Date;
 }
 
-/** @throws KinoraError `invalid_parameters` when the name is taken */
+/** `videoQuality` is `basic` when absent. @throws KinoraError `invalid_parameters` when the name is taken */
 export const createEnvironment = async (
   database: Database,
-  environment: Pick<EnvironmentInfo, 'name' | 'type'>,
+  { name, type, videoQuality }: Pick<EnvironmentInfo, 'name' | 'type'> & { readonly videoQuality?: VideoQuality },
   clock: Clock,
 ): Promise<EnvironmentInfo> => {
   const row = await insertEnvironment(database.queryable, {
     id: newShortId(),
-    ...environment,
+    name,
+    type,
+    default_video_quality: videoQuality,
     created_at: clock.now(),
   });
-  if (row) return { id: row.id, name: row.name, type: row.type, createdAt: row.created_at };
-  throw new KinoraError('invalid_parameters', {
-    messages: [`An environment with the name ${environment.name} already exists.`],
-  });
+  if (row) return toInfo(row);
+  throw new KinoraError('invalid_parameters', { messages: [`An environment with the name ${name} already exists.`] });
+};
+
+/** Running servers follow within three seconds. @throws KinoraError `not_found` */
+export const updateEnvironment = async (
+  database: Database,
+  id: string,
+  { videoQuality }: Pick<EnvironmentInfo, 'videoQuality'>,
+): Promise<EnvironmentInfo> => {
+  const row = await updateEnvironmentRow(database.queryable, id, { default_video_quality: videoQuality });
+  if (row) return toInfo(row);
+  throw new KinoraError('not_found', { messages: [`There is no environment ${id}.`] });
 };
 
 /** Oldest first: the first one is the default environment. */
 export const listEnvironments = async (database: Database): Promise<EnvironmentInfo[]> =>
-  (await listEnvironmentRows(database.queryable)).map(({ id, name, type, created_at: createdAt }) => ({
-    id,
-    name,
-    type,
-    createdAt,
-  }));
+  (await listEnvironmentRows(database.queryable)).map(toInfo);
+
+const toInfo = (row: Row<'environment'>): EnvironmentInfo => ({
+  id: row.id,
+  name: row.name,
+  type: row.type,
+  videoQuality: row.default_video_quality,
+  createdAt: row.created_at,
+});

@@ -49,7 +49,7 @@ export const shotsArtifact = (shots: Pick<Row<'shots'>, 'asset_id' | 'order_id'>
 /** Its address is good for a day from now. */
 export const viewShots = (
   { artifactUrls, clock }: Pick<DomainContext, 'clock' | 'artifactUrls'>,
-  shots: Row<'shots'>,
+  shots: Pick<Row<'shots'>, 'asset_id' | 'order_id' | 'status' | 'created_at' | 'error'>,
 ): ShotsView => ({
   shots,
   ...(shots.status === 'completed' && {

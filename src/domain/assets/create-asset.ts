@@ -14,6 +14,7 @@ import { viewMaster } from './artifacts.js';
 import { checkReferences } from './check-references.js';
 import { attachClip, clippedAssetId } from './clip-source.js';
 import { copyTracks } from './copy-tracks.js';
+import { INGEST_QUEUE } from './ingest-queues.js';
 
 const TEST_ASSET_LIFETIME_MS = 24 * 3600 * 1000;
 
@@ -92,7 +93,7 @@ export const insertNewAsset = async (
     ...request.playbackPolicies,
     ...request.advancedPlaybackPolicies.map(({ policy }) => policy),
   ]);
-  await context.queue.enqueue('ingest', { assetId }, { dedupeKey: assetId }, tx);
+  await context.queue.enqueue(INGEST_QUEUE, { assetId }, { dedupeKey: assetId }, tx);
   if (request.test) {
     const runAt = new Date(createdAt.getTime() + TEST_ASSET_LIFETIME_MS);
     await context.queue.enqueue('delete-test-asset', { assetId }, { dedupeKey: assetId, runAt }, tx);

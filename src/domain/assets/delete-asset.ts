@@ -11,8 +11,8 @@ import { isId } from '../../lib/ids.js';
 import type { DomainContext } from '../context.js';
 import { recordAssetEvent } from '../events/record-asset-event.js';
 import { RENDITION_QUEUE } from '../renditions/static-renditions.js';
-import { INGEST_TRACK_QUEUE } from '../tracks/create-track.js';
-import { purgeTracks } from '../tracks/delete-track.js';
+import { cancelTrackWork, purgeTracks } from '../tracks/delete-track.js';
+import { INGEST_QUEUE, TRANSCODE_QUEUE } from './ingest-queues.js';
 import { cancelMaster } from './master-access.js';
 import { SHOTS_QUEUE } from './shots.js';
 
@@ -35,9 +35,8 @@ export const deleteAsset = async (context: DomainContext, environmentId: string,
     const shots = await findShots(tx, assetId);
     if (shots) await context.queue.cancel(SHOTS_QUEUE, shots.order_id, tx);
     await removeAsset(tx, assetId);
-    await context.queue.cancel('ingest', assetId, tx);
-    for (const { id, status } of tracks)
-      if (status === 'preparing') await context.queue.cancel(INGEST_TRACK_QUEUE, id, tx);
+    for (const queue of [INGEST_QUEUE, TRANSCODE_QUEUE]) await context.queue.cancel(queue, assetId, tx);
+    for (const { id, status } of tracks) if (status === 'preparing') await cancelTrackWork(context, tx, id);
     for (const { id, status } of renditions)
       if (status === 'preparing') await context.queue.cancel(RENDITION_QUEUE, id, tx);
     await context.queue.enqueue('purge', { assetId }, { dedupeKey: assetId }, tx);

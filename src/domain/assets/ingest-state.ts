@@ -17,8 +17,9 @@ import type { AssetProperties } from '../../media/asset-properties.js';
 import type { Plan } from '../../media/plan.js';
 import type { SourceFacts } from '../../media/source-facts.js';
 import type { DomainContext } from '../context.js';
-import { recordAssetEvent } from '../events/record-asset-event.js';
+import { recordAssetEvent, recordAssetWarning } from '../events/record-asset-event.js';
 import { failRenditions } from '../renditions/rendition-state.js';
+import { insertGeneratedSubtitles } from '../tracks/generate-subtitles.js';
 import { announceSideCars, MAIN_AUDIO_NAME } from '../tracks/side-cars.js';
 import { claimName, takenNames } from '../tracks/track-name.js';
 import { startLateWork } from './late-work.js';
@@ -28,6 +29,8 @@ export interface ReadyAsset {
   readonly facts: SourceFacts;
   /** Settings of the main input: they may name its sound. */
   readonly inputSettings: Record<string, unknown>;
+  /** What the asset goes without, a sentence each: warnings. */
+  readonly dropped: readonly string[];
 }
 
 /**
@@ -93,8 +96,12 @@ export const createIngestState = (
         });
         if (!changed) return false;
         await insertTracks(tx, trackRows(assetId, ready, await listTracks(tx, [assetId])));
+        await insertGeneratedSubtitles(tx, assetId);
         await announceSideCars(context, tx, assetId);
         await recordAssetEvent(context, tx, 'video.asset.ready', assetId);
+        const asset = ready.dropped.length > 0 && (await findAssetById(tx, assetId));
+        for (const message of asset ? ready.dropped : [])
+          await recordAssetWarning(context, tx, asset as Row<'asset'>, { type: 'stream_dropped', message });
         await startLateWork(context, tx, assetId);
         return true;
       }),

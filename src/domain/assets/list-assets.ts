@@ -1,9 +1,9 @@
 import { encodeCursor, type ListQuery } from '../../api/list-query.js';
 import type { AssetView } from '../../api/serialize.js';
-import { listAssets as listAssetRows } from '../../db/tables/asset.js';
+import { listAssetViews } from '../../db/tables/asset-view.js';
 import { isId } from '../../lib/ids.js';
 import type { DomainContext } from '../context.js';
-import { viewAssets } from './get-asset.js';
+import { toAssetView } from './get-asset.js';
 
 export interface AssetFilter {
   readonly uploadId?: string | undefined;
@@ -26,15 +26,14 @@ export const listAssets = async (
   const { uploadId, liveStreamId } = filter;
   const matchesNothing = liveStreamId !== undefined || (uploadId !== undefined && !isId(uploadId));
   if (matchesNothing) return { assets: [], nextCursor: null };
-  const db = context.database.queryable;
   // One more than asked for, to know whether there is a next page.
   const wanted = { ...query, limit: query.limit + 1, ...(uploadId !== undefined && { uploadId }) };
-  const rows = await listAssetRows(db, environmentId, wanted);
+  const rows = await listAssetViews(context.database.queryable, environmentId, wanted);
   const page = rows.slice(0, query.limit);
-  const last = page.at(-1);
+  const last = page.at(-1)?.asset;
   const more = last !== undefined && rows.length > page.length;
   return {
-    assets: await viewAssets(context, db, page),
+    assets: page.map((row) => toAssetView(context, row)),
     nextCursor: more ? encodeCursor({ createdAt: last.created_at, seq: last.seq }) : null,
   };
 };

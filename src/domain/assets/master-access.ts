@@ -1,7 +1,7 @@
 import type { AssetView } from '../../api/serialize.js';
 import type { Transaction } from '../../db/database.js';
 import type { Row } from '../../db/schema.js';
-import { findAssetById, lockAssetForUpdate } from '../../db/tables/asset.js';
+import { lockAssetForUpdate } from '../../db/tables/asset.js';
 import { findIngest } from '../../db/tables/asset-ingest.js';
 import { setMaster, updateMaster } from '../../db/tables/master.js';
 import { KinoraError } from '../../lib/errors.js';
@@ -12,7 +12,7 @@ import type { SourceFacts } from '../../media/source-facts.js';
 import type { DomainContext } from '../context.js';
 import { recordAssetEvent } from '../events/record-asset-event.js';
 import { expirySeconds } from './artifacts.js';
-import { viewAssets } from './get-asset.js';
+import { viewAsset } from './get-asset.js';
 
 /** Makes the file of a master. */
 export const MASTER_QUEUE = 'master';
@@ -48,8 +48,7 @@ export const setMasterAccess = (
     // What failed may be tried again.
     else if (asset.master_access === 'none' || asset.master_status === 'errored')
       await orderMaster(context, tx, assetId);
-    const [view] = await viewAssets(context, tx, [(await findAssetById(tx, assetId))!]);
-    return view!;
+    return viewAsset(context, tx, assetId);
   });
 };
 

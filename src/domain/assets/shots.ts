@@ -1,4 +1,4 @@
-import { type ShotsView, serializeShots } from '../../api/serialize-shots.js';
+import { type ShotsView, serializeShotsEvent } from '../../api/serialize-shots.js';
 import type { Transaction } from '../../db/database.js';
 import type { Row } from '../../db/schema.js';
 import { lockAssetForUpdate } from '../../db/tables/asset.js';
@@ -19,7 +19,7 @@ export interface ShotsOrder {
 }
 
 type Context = Pick<DomainContext, 'clock' | 'queue' | 'artifactUrls'>;
-type AssetRow = Pick<Row<'asset'>, 'id' | 'environment_id' | 'resolution_tier'>;
+type AssetRow = Pick<Row<'asset'>, 'id' | 'environment_id' | 'resolution_tier' | 'passthrough' | 'meta'>;
 
 /**
  * Orders the shots of a ready asset.
@@ -117,12 +117,12 @@ const recordShotsEvent = (
   context: Pick<DomainContext, 'clock' | 'artifactUrls'>,
   tx: Transaction,
   type: EventType,
-  asset: Pick<AssetRow, 'id' | 'environment_id'>,
+  asset: Omit<AssetRow, 'resolution_tier'>,
   shots: Row<'shots'>,
 ): Promise<void> =>
   recordEvent(context, tx, {
     environmentId: asset.environment_id,
     type,
     object: { type: 'asset', id: asset.id },
-    data: serializeShots(viewShots(context, shots)),
+    data: serializeShotsEvent(viewShots(context, shots), asset),
   });

@@ -7,7 +7,7 @@ import { KinoraError } from '../../lib/errors.js';
 import { isId } from '../../lib/ids.js';
 import type { DomainContext } from '../context.js';
 import { recordAssetEvent } from '../events/record-asset-event.js';
-import { viewAssets } from './get-asset.js';
+import { viewAsset } from './get-asset.js';
 
 type Changeable = Pick<Row<'asset'>, 'passthrough' | 'meta' | 'thumbnail_time'>;
 
@@ -56,8 +56,7 @@ const changeAsset = async (
       await updateAssetRow(tx, assetId, changed);
       await recordAssetEvent(context, tx, 'video.asset.updated', assetId);
     }
-    const [view] = await viewAssets(context, tx, [changed]);
-    return view!;
+    return viewAsset(context, tx, assetId);
   });
 };
 

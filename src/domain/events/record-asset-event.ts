@@ -2,11 +2,12 @@ import { serializeAssetEvent } from '../../api/serialize-events.js';
 import { withoutNulls } from '../../api/wire.js';
 import type { Transaction } from '../../db/database.js';
 import type { Row } from '../../db/schema.js';
-import { findAssetById } from '../../db/tables/asset.js';
-import { viewAssets } from '../assets/get-asset.js';
+import { findAssetView } from '../../db/tables/asset-view.js';
+import { insertEvent } from '../../db/tables/event.js';
+import { toAssetView } from '../assets/get-asset.js';
 import type { DomainContext } from '../context.js';
 import type { EventType } from './event-types.js';
-import { recordEvent } from './record-event.js';
+import { makeEvent, recordEvent } from './record-event.js';
 
 /** Records an event about an asset as it now is in the transaction. Before a deletion: call it while the row is there. */
 export const recordAssetEvent = async (
@@ -15,11 +16,11 @@ export const recordAssetEvent = async (
   type: EventType,
   assetId: string,
 ): Promise<void> => {
-  const row = await findAssetById(tx, assetId);
+  const row = await findAssetView(tx, assetId);
   if (!row) return;
-  const [view] = await viewAssets(context, tx, [row]);
   const object = { type: 'asset', id: assetId } as const;
-  await recordEvent(context, tx, { environmentId: row.environment_id, type, object, data: serializeAssetEvent(view!) });
+  const data = serializeAssetEvent(toAssetView(context, row));
+  await insertEvent(tx, makeEvent(row.environment, { type, object, data }, context.clock.now()));
 };
 
 /** Records a problem that the asset survives. */
@@ -29,11 +30,11 @@ export const recordAssetWarning = async (
   asset: Row<'asset'>,
   warning: { readonly type: string; readonly message: string },
 ): Promise<void> => {
-  const { id, status, passthrough, upload_id, source_asset_id, environment_id: environmentId } = asset;
+  const { id, status, passthrough, meta, upload_id, source_asset_id, environment_id: environmentId } = asset;
   await recordEvent(context, tx, {
     environmentId,
     type: 'video.asset.warning',
     object: { type: 'asset', id },
-    data: withoutNulls({ id, status, passthrough, upload_id, source_asset_id, warning }),
+    data: withoutNulls({ id, status, passthrough, meta, upload_id, source_asset_id, warning }),
   });
 };

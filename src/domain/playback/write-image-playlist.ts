@@ -1,3 +1,4 @@
+import { GENERATION } from '../../media/generation.js';
 import { imagePlaylist, windowStoryboard } from '../../media/image-playlist.js';
 import type { VideoPlan } from '../../media/plan.js';
 import type { Storyboard } from '../../media/storyboard.js';
@@ -11,12 +12,11 @@ import { IMAGES_RENDITION, parseWindow, renditionChild, writeQuery } from './wri
  */
 export const writeImagePlaylist = (
   video: VideoPlan,
-  version: number,
   access: Access,
   segments: string | undefined,
 ): { readonly storyboard: Storyboard; readonly playlist: string } => {
   const storyboard = windowStoryboard(video, parseWindow(segments));
-  const signature = access.childQuery(renditionChild(version, IMAGES_RENDITION, segments));
+  const signature = access.childQuery(renditionChild(GENERATION, IMAGES_RENDITION, segments));
   const query = writeQuery([segments && `segments=${segments}`, signature]);
   return { storyboard, playlist: imagePlaylist(storyboard, `storyboard.jpg${query}`) };
 };

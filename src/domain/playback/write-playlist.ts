@@ -1,5 +1,6 @@
 import { KinoraError } from '../../lib/errors.js';
 import { AUDIO_RENDITION, type FurtherRenditions, furtherAudioRendition } from '../../media/find-segment.js';
+import { GENERATION } from '../../media/generation.js';
 import {
   type HlsAudioTrack,
   type HlsChild,
@@ -18,7 +19,7 @@ import type { Playable } from './find-playable.js';
 export type ReadyPlayable = Playable & { readonly plan: Plan };
 
 /**
- * The multivariant playlist of a playback id. `base` comes before `<plan version>/<rendition>/playlist.m3u8` and is relative
+ * The multivariant playlist of a playback id. `base` comes before `<generation>/<rendition>/playlist.m3u8` and is relative
  * to the address that was asked for. Each child address carries what opens it and nothing else. Players fetch chapters without
  * a token of their own, from `origin`, the absolute base of playback addresses.
  * @throws KinoraError `invalid_parameters`
@@ -44,9 +45,9 @@ export const writeMultivariantPlaylist = (
     uri: (child) => {
       const segments = child.window && `${child.window.first}-${child.window.end}`;
       const rendition = childName(child);
-      const signature = access.childQuery(renditionChild(plan.version, rendition, segments));
+      const signature = access.childQuery(renditionChild(GENERATION, rendition, segments));
       const query = writeQuery([segments && `segments=${segments}`, child.redundant && 'redundant=1', signature]);
-      return `${base}${plan.version}/${rendition}/playlist.m3u8${query}`;
+      return `${base}${GENERATION}/${rendition}/playlist.m3u8${query}`;
     },
   });
 };
@@ -124,7 +125,7 @@ export const writeMediaPlaylist = (
   const part = isVideo ? plan.video : sound;
   if (!part) return undefined;
   const window = parseWindow(segments);
-  const query = segmentQuery(access, renditionChild(plan.version, rendition, segments), segments);
+  const query = segmentQuery(access, renditionChild(GENERATION, rendition, segments), segments);
   return mediaPlaylist({
     part,
     ...(window && { window }),
@@ -147,7 +148,7 @@ export const writeTextPlaylist = (
   segments: string | undefined,
 ): string => {
   const window = parseWindow(segments);
-  const query = segmentQuery(access, renditionChild(plan.version, `${TEXT_RENDITION}${trackId}`, segments), segments);
+  const query = segmentQuery(access, renditionChild(GENERATION, `${TEXT_RENDITION}${trackId}`, segments), segments);
   return mediaPlaylist({
     part: gridOf(plan)!,
     ...(window && { window }),

@@ -2,14 +2,14 @@ import type { Mp4Support } from '../../api/schemas/static-rendition.js';
 import type { AssetView } from '../../api/serialize.js';
 import type { Transaction } from '../../db/database.js';
 import type { Row } from '../../db/schema.js';
-import { findAssetById, lockAssetForUpdate } from '../../db/tables/asset.js';
+import { lockAssetForUpdate } from '../../db/tables/asset.js';
 import { findPlan } from '../../db/tables/playable.js';
 import { insertStaticRendition, listStaticRenditions, saveMp4Support } from '../../db/tables/static-rendition.js';
 import { KinoraError } from '../../lib/errors.js';
 import { isId, newId } from '../../lib/ids.js';
 import type { Plan } from '../../media/plan.js';
 import { planMp4Support, renditionSource } from '../../media/static-rendition.js';
-import { viewAssets } from '../assets/get-asset.js';
+import { viewAsset } from '../assets/get-asset.js';
 import type { DomainContext } from '../context.js';
 import { recordAssetEvent } from '../events/record-asset-event.js';
 import { dropRendition, orderFile, refusal } from './static-renditions.js';
@@ -35,8 +35,7 @@ export const updateMp4Support = async (
     if (support !== 'none' && others.length > 0)
       throw refusal('mp4_support and static_renditions cannot be used together');
     if (support !== asset.mp4_support) await change(context, tx, asset, support);
-    const [view] = await viewAssets(context, tx, [(await findAssetById(tx, assetId))!]);
-    return view!;
+    return viewAsset(context, tx, assetId);
   });
 };
 

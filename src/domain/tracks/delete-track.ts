@@ -5,6 +5,7 @@ import { KinoraError } from '../../lib/errors.js';
 import type { DomainContext } from '../context.js';
 import { changeTracks } from './change-tracks.js';
 import { INGEST_TRACK_QUEUE } from './create-track.js';
+import { RECOGNITION_QUEUE } from './generate-subtitles.js';
 import { recordTrackEvent } from './record-track-event.js';
 
 /** The queue of the job that removes the files of a deleted track; payload `{ assetId, trackId }`. */
@@ -28,9 +29,18 @@ export const deleteTrack = (
     await recordTrackEvent(context, tx, environmentId, 'deleted', { ...track, status: 'deleted' });
     const borrowed = (await listBorrowedFiles(tx, assetId)).filter(({ borrower }) => borrower === trackId);
     await removeTrack(tx, trackId);
-    await context.queue.cancel(INGEST_TRACK_QUEUE, trackId, tx);
+    await cancelTrackWork(context, tx, trackId);
     await purgeTracks(context, tx, [{ assetId, trackId }, ...borrowed]);
   });
+
+/** Ends the work on a track that is being removed. */
+export const cancelTrackWork = async (
+  { queue }: Pick<DomainContext, 'queue'>,
+  tx: Transaction,
+  trackId: string,
+): Promise<void> => {
+  for (const name of [INGEST_TRACK_QUEUE, RECOGNITION_QUEUE]) await queue.cancel(name, trackId, tx);
+};
 
 /**
  * Has the files of tracks removed that are deleted, unless something still plays them. Each call makes jobs of its own: one

@@ -4,14 +4,21 @@ import type { Transaction } from '../../db/database.js';
 import type { NewRow, Row } from '../../db/schema.js';
 import { listAssetInputs } from '../../db/tables/asset-input.js';
 import { insertTracks, listTracks } from '../../db/tables/track.js';
-import { KinoraError } from '../../lib/errors.js';
 import { newId } from '../../lib/ids.js';
 import type { DomainContext } from '../context.js';
 import { recordAssetWarning } from '../events/record-asset-event.js';
 import { changeTracks } from './change-tracks.js';
-import { INGEST_TRACK_QUEUE } from './create-track.js';
 import { recordTrackEvent } from './record-track-event.js';
 import { claimName, languageName, takenNames } from './track-name.js';
+
+/** The queue of the job that turns speech into the text of a track; payload `{ trackId }`, which is its key too. */
+export const RECOGNITION_QUEUE = 'recognize-speech';
+
+/**
+ * How long the tracks of a creation request stay `preparing` after the asset is ready, at least. Clients that poll expect to
+ * see them so in the first answer that says `ready`, and a job may end sooner than they ask again.
+ */
+const PREPARING_MS = 10_000;
 
 /**
  * Adds tracks whose text comes from the sound of a track.
@@ -36,21 +43,37 @@ export const generateSubtitles = (
       if (name) taken.add(name);
     });
     problems.throwIfAny({ generated_subtitles: entries });
-    return addGenerated(context, tx, asset, tracks, entries);
+    const made = await insertTracks(tx, generatedRows(assetId, tracks, entries));
+    for (const track of made) await startRecognition(context, tx, asset, track);
+    return made;
   });
 
-/** The generated subtitles that an asset was asked for at its creation, when it has become ready. */
+const requestedSubtitles = async (tx: Transaction, assetId: string): Promise<GeneratedSubtitles[]> =>
+  (await listAssetInputs(tx, assetId)).flatMap(
+    ({ settings }) => (settings as Partial<Input>).generated_subtitles ?? [],
+  );
+
+/** Makes the tracks of the generated subtitles that the creation request asked for; without audio there are none. */
+export const insertGeneratedSubtitles = async (tx: Transaction, assetId: string): Promise<void> => {
+  const entries = await requestedSubtitles(tx, assetId);
+  const tracks = await listTracks(tx, [assetId]);
+  if (tracks.some(({ type }) => type === 'audio')) await insertTracks(tx, generatedRows(assetId, tracks, entries));
+};
+
+/** Announces the tracks of `insertGeneratedSubtitles` and queues the work on them, after the asset's ready event. */
 export const startGeneratedSubtitles = async (
   context: Pick<DomainContext, 'clock' | 'queue'>,
   tx: Transaction,
   asset: Row<'asset'>,
 ): Promise<void> => {
-  const inputs = await listAssetInputs(tx, asset.id);
-  const entries = inputs.flatMap(({ settings }) => (settings as Partial<Input>).generated_subtitles ?? []);
-  if (entries.length === 0) return;
-  const tracks = await listTracks(tx, [asset.id]);
-  if (tracks.some(({ type }) => type === 'audio')) await addGenerated(context, tx, asset, tracks, entries);
-  else
+  if ((await requestedSubtitles(tx, asset.id)).length === 0) return;
+  const tracks = (await listTracks(tx, [asset.id])).filter(
+    // A clip's copies come with an input and have their text already.
+    ({ text_source, input_position }) => text_source === 'generated_vod' && input_position === null,
+  );
+  const runAt = new Date(context.clock.now().getTime() + PREPARING_MS);
+  for (const track of tracks) await startRecognition(context, tx, asset, track, runAt);
+  if (tracks.length === 0)
     await recordAssetWarning(context, tx, asset, {
       type: 'generated_subtitles',
       message: 'Subtitles could not be generated: the asset has no audio.',
@@ -58,20 +81,18 @@ export const startGeneratedSubtitles = async (
 };
 
 /** `entries` have names that differ from each other and from those of `tracks`. */
-const addGenerated = async (
-  context: Pick<DomainContext, 'clock' | 'queue'>,
-  tx: Transaction,
-  asset: Row<'asset'>,
+const generatedRows = (
+  assetId: string,
   tracks: readonly Row<'track'>[],
   entries: readonly GeneratedSubtitles[],
-): Promise<Row<'track'>[]> => {
+): NewRow<'track'>[] => {
   const taken = takenNames(tracks, 'text');
   for (const { name } of entries) if (name) taken.add(name);
-  const rows = entries.map(({ name, language_code: code = 'en', passthrough }): NewRow<'track'> => {
+  return entries.map(({ name, language_code: code = 'en', passthrough }) => {
     const byLanguage = code === 'auto' ? 'Auto-detected' : `${languageName(code)} (generated)`;
     return {
       id: newId(),
-      asset_id: asset.id,
+      asset_id: assetId,
       type: 'text',
       status: 'preparing',
       name: name || claimName(byLanguage, taken),
@@ -82,14 +103,16 @@ const addGenerated = async (
       passthrough: passthrough || null,
     };
   });
-  const made = await insertTracks(tx, rows);
-  for (const track of made) {
-    await recordTrackEvent(context, tx, asset.environment_id, 'created', track);
-    await context.queue.enqueue(INGEST_TRACK_QUEUE, { trackId: track.id }, { dedupeKey: track.id }, tx);
-  }
-  return made;
 };
 
-/** What recognition answers on a server without it. */
-export const recognitionUnavailable = (): KinoraError =>
-  new KinoraError('internal_error', { messages: ['Speech recognition is not available.'], failure: 'fail' });
+const startRecognition = async (
+  context: Pick<DomainContext, 'clock' | 'queue'>,
+  tx: Transaction,
+  asset: Row<'asset'>,
+  track: Row<'track'>,
+  runAt?: Date,
+): Promise<void> => {
+  await recordTrackEvent(context, tx, asset.environment_id, 'created', track);
+  const options = { dedupeKey: track.id, ...(runAt && { runAt }) };
+  await context.queue.enqueue(RECOGNITION_QUEUE, { trackId: track.id }, options, tx);
+};

@@ -8,6 +8,7 @@ import { writeImagePlaylist } from '../../domain/playback/write-image-playlist.j
 import { IMAGES_RENDITION, renditionChild } from '../../domain/playback/write-playlist.js';
 import type { Audience } from '../../domain/signing/verify-token.js';
 import { KinoraError } from '../../lib/errors.js';
+import { GENERATION } from '../../media/generation.js';
 import {
   parseAnimatedParameters,
   parseStoryboardFormat,
@@ -26,7 +27,7 @@ export interface ImageDeps {
   readonly playables: PlayableFinder;
   readonly access: AccessCheck;
   readonly images: ImageProducer;
-  /** Base of the addresses in storyboards; absent: the host that was asked. */
+  /** Base of the URLs in storyboards; absent: they are relative. */
   readonly imageUrl?: string;
 }
 
@@ -136,9 +137,8 @@ export const imageRoutes = ({ playables, access, images, imageUrl }: ImageDeps):
       const clip = lastOf(request.query.segments);
       const child = renditionChild(version, IMAGES_RENDITION, clip);
       const opened = withVideo(await openChild(request, reply, playbackId, child));
-      const { plan } = opened.playable;
-      if (version !== String(plan.version)) throw new KinoraError('not_found');
-      return { opened, ...writeImagePlaylist(opened.video, plan.version, opened.access, clip) };
+      if (version !== String(GENERATION)) throw new KinoraError('not_found');
+      return { opened, ...writeImagePlaylist(opened.video, opened.access, clip) };
     };
     route<Params>(`/:playbackId/:plan/${IMAGES_RENDITION}/playlist.m3u8`, async (request, reply) => {
       const { playlist } = await openImages(request, reply);

@@ -1,12 +1,10 @@
 import type { FastifyRequest } from 'fastify';
 import { lastOf } from '../../api/list-query.js';
-import { KinoraError } from '../../lib/errors.js';
-import { requestedOrigin } from '../stream/requested-origin.js';
 import type { Query } from '../stream/viewer-routes.js';
 
 /**
- * Address of a storyboard's sheet, with the parameters of the request that belong to it.
- * @throws KinoraError `invalid_parameters` when the host name of the request is none
+ * URL of a storyboard's sheet, with the parameters of the request that belong to it. Relative without `imageUrl`: caches keep
+ * a storyboard for all, so it must not repeat the host that one client asked for.
  */
 export const storyboardUrl = (
   request: FastifyRequest<{ Params: { playbackId: string }; Querystring: Query }>,
@@ -19,7 +17,6 @@ export const storyboardUrl = (
     return value ? [[name, value] as [string, string]] : [];
   });
   const query = new URLSearchParams(given).toString();
-  const base = imageUrl ?? requestedOrigin(request);
-  if (base === undefined) throw new KinoraError('invalid_parameters', { messages: ['Invalid parameter'] });
-  return `${base}/${request.params.playbackId}/storyboard.${format}${query && `?${query}`}`;
+  const base = imageUrl === undefined ? '' : `${imageUrl}/${request.params.playbackId}/`;
+  return `${base}storyboard.${format}${query && `?${query}`}`;
 };

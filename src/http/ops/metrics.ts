@@ -8,6 +8,8 @@ export interface MetricsDeps {
   readonly metrics: Metrics;
   readonly database: Database;
   readonly cacheBytes: () => number;
+  /** Of the disk with the data directory. */
+  readonly freeBytes: () => Promise<number>;
   readonly logger: Logger;
 }
 
@@ -15,7 +17,13 @@ export interface MetricsDeps {
  * `GET /metrics` on an app, and so a port, of its own: it asks for no credentials, and what it tells is not for everyone
  * who may reach the API.
  */
-export const createMetricsApp = ({ metrics, database, cacheBytes, logger }: MetricsDeps): FastifyInstance => {
+export const createMetricsApp = ({
+  metrics,
+  database,
+  cacheBytes,
+  freeBytes,
+  logger,
+}: MetricsDeps): FastifyInstance => {
   const db = database.queryable;
   /** A database that is away must not hide all other figures. */
   const orNothing =
@@ -47,6 +55,10 @@ export const createMetricsApp = ({ metrics, database, cacheBytes, logger }: Metr
   metrics.watch({ name: 'kinora_segment_cache_bytes', help: 'Size of the segment cache' }, async () => [
     { value: cacheBytes() },
   ]);
+  metrics.watch(
+    { name: 'kinora_data_free_bytes', help: 'Free space on the disk of the data directory' },
+    orNothing(async () => [{ value: await freeBytes() }]),
+  );
 
   const app = fastify({ logController: new LogController({ disableRequestLogging: true }) });
   app.get('/metrics', async (_, reply) =>

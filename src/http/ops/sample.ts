@@ -1,5 +1,9 @@
 import { stat } from 'node:fs/promises';
-import type { FastifyInstance, FastifyPluginAsync } from 'fastify';
+import type { FastifyPluginAsync } from 'fastify';
+import { validateCreateAsset } from '../../api/validate-create-asset.js';
+import { listEnvironments } from '../../db/tables/environment.js';
+import { createAsset } from '../../domain/assets/create-asset.js';
+import type { DomainContext } from '../../domain/context.js';
 import { KinoraError } from '../../lib/errors.js';
 import { sendFile } from '../stream/send-file.js';
 
@@ -23,14 +27,11 @@ export const sampleRoute =
 
 export const sampleUrl = (baseUrl: string): string => `${baseUrl}${SAMPLE_PATH}`;
 
-/** Creates the sample asset through the server's own API and returns its public playback id. */
-export const createSampleAsset = async (app: FastifyInstance, token: string, url: string): Promise<string> => {
-  const answer = await app.inject({
-    method: 'POST',
-    url: '/video/v1/assets',
-    headers: { authorization: `Basic ${Buffer.from(token).toString('base64')}` },
-    payload: { inputs: [{ url }], playback_policies: ['public'], meta: { title: 'Kinora sample' } },
-  });
-  if (answer.statusCode !== 201) throw new Error(`the API answered ${answer.statusCode}: ${answer.body}`);
-  return answer.json<{ data: { playback_ids: { id: string }[] } }>().data.playback_ids[0]!.id;
+/** Creates the sample asset in the first environment and returns its public playback ID. */
+export const createSampleAsset = async (context: DomainContext, url: string): Promise<string> => {
+  const [environment] = await listEnvironments(context.database.queryable);
+  const body = { inputs: [{ url }], playback_policies: ['public'], meta: { title: 'Kinora sample' } };
+  const request = validateCreateAsset(body, environment!.default_video_quality);
+  const { playbackIds } = await createAsset(context, environment!.id, request);
+  return playbackIds[0]!.id;
 };

@@ -1,16 +1,54 @@
 import type { FastifyInstance } from 'fastify';
 
-const TEXT = `Kinora is running.
-
-  POST /video/v1/assets   creates an asset (HTTP Basic with an access token)
-  GET  /<playback id>     plays it
-  GET  /docs              tells what it can do (/openapi.json for programs)
-  GET  /healthz, /readyz  tell how it is
+const PAGE = `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>Kinora</title>
+<h1>Kinora is running</h1>
+<p>This server stores videos and plays them.</p>
+<ul>
+<li><a href="/docs">API reference</a>, and <a href="/openapi.json">for programs</a></li>
+<li><code>POST /video/v1/assets</code> creates an asset (HTTP Basic with an access token)</li>
+<li><code>GET /&lt;playback ID&gt;</code> plays it</li>
+<li><a href="/readyz">Whether the server is ready</a></li>
+</ul>
+</html>
 `;
 
-/** The printed address opened in a browser: says that it is the right one. */
-export const welcomeRoute = (app: FastifyInstance): void => {
+const ICON = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="6" fill="#1f2937"/><path d="M12 9v14l11-7z" fill="#fff"/></svg>
+`;
+
+/** Pages of public videos may be found; the API and upload URLs are nothing to look for. */
+const ROBOTS = `User-agent: *
+Disallow: /video/
+Disallow: /system/
+Disallow: /robots/
+Disallow: /data/
+Disallow: /u/
+Disallow: /tus/
+`;
+
+/** What browsers and crawlers ask every server for. None of these names is a playback ID. */
+export const welcomeRoutes = (app: FastifyInstance): void => {
   app.get('/', async (_, reply) =>
-    reply.header('Cache-Control', 'no-store').type('text/plain; charset=utf-8').send(TEXT),
+    reply
+      .headers({
+        'cache-control': 'no-store',
+        'content-security-policy': "default-src 'none'; img-src 'self'; base-uri 'none'; form-action 'none'",
+        'x-content-type-options': 'nosniff',
+      })
+      .type('text/html; charset=utf-8')
+      .send(PAGE),
+  );
+  app.get('/favicon.ico', async (_, reply) =>
+    reply.header('cache-control', 'public, max-age=86400').type('image/svg+xml').send(ICON),
+  );
+  app.get('/robots.txt', async (_, reply) =>
+    reply.header('cache-control', 'public, max-age=86400').type('text/plain; charset=utf-8').send(ROBOTS),
+  );
+  // What an oEmbed provider answers when it has nothing for a URL (oEmbed 1.0, 2.3.4.1).
+  app.get('/oembed', async (_, reply) =>
+    reply.code(404).type('text/plain; charset=utf-8').send('There is no embedding for this URL.\n'),
   );
 };

@@ -1,13 +1,16 @@
 import { operations } from '../../api/operations.js';
 
-/** Everything below these belongs to the API, whether it exists or not; the rest belongs to playback. */
-const API_PATH = /^\/(?:video|system|robots|data)(?:\/|$)/;
+/**
+ * Everything below these belongs to the API, whether it exists or not; the rest belongs to playback. A slash or dot
+ * segment too many, an encoded slash or another case leads nowhere, yet whoever wrote it reads answers of the API.
+ */
+const API_PATH = /^(?:\/\.{0,2})*\/(?:video|system|robots|data)(?:\/|$)/i;
 
 /** The path of a request target, without the query. */
 export const pathOf = (url: string): string => url.split('?', 1)[0]!;
 
 /** The path as the router reads it, which also knows the absolute form (RFC 9112, 3.2.2) and undoes percent-encoding. */
-const routedPath = (url: string): string => {
+export const routedPath = (url: string): string => {
   const path = pathOf(url).replace(/^https?:\/\/[^/]*/i, '');
   try {
     return decodeURI(path);
@@ -17,7 +20,7 @@ const routedPath = (url: string): string => {
   }
 };
 
-export const isApiPath = (url: string): boolean => API_PATH.test(routedPath(url));
+export const isApiPath = (url: string): boolean => API_PATH.test(routedPath(url).replaceAll(/%2f/gi, '/'));
 
 const patterns = Object.values(operations).map(({ method, path }) => ({
   method,

@@ -1,4 +1,4 @@
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyReply } from 'fastify';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -15,6 +15,14 @@ export const limitReceiving = (app: FastifyInstance, limitMs: number): void => {
     const limit = setTimeout(() => raw.destroy(), limitMs);
     raw.once('close', () => clearTimeout(limit));
   });
+};
+
+/** As a proxy does by default: a viewer that has paused asks again from where it is. */
+const STALL_LIMIT_MS = 60_000;
+
+/** Closes the connection when its reader takes nothing of the response for a minute. Set once the response is being sent. */
+export const limitStall = (response: FastifyReply['raw']): void => {
+  response.setTimeout(STALL_LIMIT_MS);
 };
 
 /**

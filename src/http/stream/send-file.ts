@@ -1,6 +1,7 @@
 import { open } from 'node:fs/promises';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { CachedFile } from '../../cache/segment-store.js';
+import { limitStall } from '../plugins/receive-limit.js';
 import { matchesEtag } from './byte-range.js';
 import { requestedRange } from './requested-range.js';
 import { writeRange } from './write-range.js';
@@ -28,6 +29,7 @@ export const sendFile = async (
   // Opened before the status line is written: a file that can't be read is still an orderly 500.
   const handle = await open(file.path);
   reply.hijack();
+  limitStall(reply.raw);
   reply.raw.writeHead(reply.statusCode, reply.getHeaders() as Record<string, string | number | string[]>);
   try {
     onSent(await writeRange(handle, { start, end }, reply.raw), reply.raw.writableFinished);

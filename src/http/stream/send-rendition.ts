@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { lastOf } from '../../api/list-query.js';
+import { allowsFile } from '../../domain/playback/allows-file.js';
 import type { OpenRendition } from '../../domain/renditions/open-rendition.js';
 import { refusal } from '../../domain/signing/verify-token.js';
 import type { Delivery, DeliveryCounter } from '../../domain/usage/delivery-counter.js';
@@ -18,7 +19,8 @@ const FILE_NAME = /^[a-z0-9-]+\.(mp4|m4a)$/;
 
 /**
  * A file for download, or played as it is; `download` in the query, also beside a token, names it.
- * @throws KinoraError `not_found` when the asset has no such file that is ready, `forbidden` by way of DRM
+ * @throws KinoraError `not_found` when the asset has no such file that is ready, `forbidden` with DRM, or when
+ * the token allows less than the file holds
  */
 export const sendRendition = async (
   request: FastifyRequest<{ Querystring: Query }>,
@@ -35,6 +37,9 @@ export const sendRendition = async (
   const opened = await openRendition(assetId, name);
   if (!opened) throw new KinoraError('not_found');
   try {
+    const { width, height } = opened.rendition;
+    const size = extension === 'm4a' ? undefined : { width: width ?? Infinity, height: height ?? Infinity };
+    if (!allowsFile(playable, access, size)) throw refusal('Playback is restricted');
     reply.header('cache-control', immutableFor(access));
     const download = lastOf(request.query.download);
     if (download) reply.header('content-disposition', contentDisposition(download, name));

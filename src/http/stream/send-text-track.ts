@@ -1,10 +1,10 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { TextTrack, TextTracks } from '../../cache/text-tracks.js';
+import type { TextTracks } from '../../cache/text-tracks.js';
 import { clipTimes, isInClip, type ReadyPlayable, writeTextPlaylist } from '../../domain/playback/write-playlist.js';
 import { refusal } from '../../domain/signing/verify-token.js';
 import { KinoraError } from '../../lib/errors.js';
 import { segmentSeconds } from '../../media/segment-times.js';
-import { trimCues, webvttSegment, writeWebvtt } from '../../media/subtitles.js';
+import { clipText, type IndexedText, textSegment } from '../../media/text-index.js';
 import { immutableFor, type OpenedPlayback } from './open-playback.js';
 import { sendText } from './send-text.js';
 
@@ -16,7 +16,7 @@ const findReadyText = async (
   texts: TextTracks,
   { assetId, tracks }: ReadyPlayable,
   trackId: string,
-): Promise<TextTrack> => {
+): Promise<IndexedText> => {
   const isReady = tracks.some(({ id, type }) => id === trackId && type === 'text');
   const text = isReady ? await texts.find(assetId, trackId) : undefined;
   if (!text) throw new KinoraError('not_found');
@@ -35,11 +35,11 @@ export const sendTextFile = async (
   file: string,
 ): Promise<FastifyReply> => {
   const [, trackId = ''] = /^([A-Za-z0-9]+)\.vtt$/.exec(file) ?? [];
-  const { text, cues } = await findReadyText(texts, playable, trackId);
+  const text = await findReadyText(texts, playable, trackId);
   const times = clipTimes(playable, access);
   reply.header('cache-control', immutableFor(access));
-  const shown = times ? writeWebvtt(trimCues(cues, times.startSeconds, times.endSeconds)) : text;
-  return sendText(request, reply, WEBVTT, shown);
+  const { bytes } = times ? clipText(text, times.startSeconds, times.endSeconds) : text;
+  return sendText(request, reply, WEBVTT, bytes);
 };
 
 /** The playlist of the subtitle rendition of a track, and its segments `<number>.vtt`, cut like those of the media. */
@@ -50,7 +50,7 @@ export const sendTextRendition = async (
   { playable, access }: OpenedPlayback,
   { trackId, file, clip }: { readonly trackId: string; readonly file: string; readonly clip: string | undefined },
 ): Promise<FastifyReply> => {
-  const { cues } = await findReadyText(texts, playable, trackId);
+  const text = await findReadyText(texts, playable, trackId);
   if (file === 'playlist.m3u8')
     return sendText(request, reply, PLAYLIST, writeTextPlaylist(playable.plan, access, trackId, clip));
   const number = /^(0|[1-9]\d{0,6})\.vtt$/.exec(file)?.[1];
@@ -58,5 +58,5 @@ export const sendTextRendition = async (
   if (!times) throw new KinoraError('not_found');
   if (access.signed && !isInClip(file, clip)) throw refusal('Token signature is invalid');
   reply.header('cache-control', immutableFor(access));
-  return sendText(request, reply, WEBVTT, webvttSegment(cues, times.startSeconds, times.endSeconds));
+  return sendText(request, reply, WEBVTT, textSegment(text, times.startSeconds, times.endSeconds));
 };

@@ -11,10 +11,10 @@ export const sendText = (
   request: FastifyRequest,
   reply: FastifyReply,
   contentType: string,
-  text: string,
+  text: string | Uint8Array,
 ): FastifyReply => {
   const etag = `"${createHash('sha256').update(text).digest('hex').slice(0, 32)}"`;
-  const bytes = Buffer.from(text);
+  const bytes = typeof text === 'string' ? Buffer.from(text) : Buffer.from(text.buffer, text.byteOffset, text.length);
   reply.headers({ etag, 'accept-ranges': 'bytes' });
   if (matchesEtag(request.headers['if-none-match'], etag)) return reply.code(304).send();
   const range = requestedRange(request, reply, { etag, sizeBytes: bytes.length });

@@ -17,6 +17,7 @@ import { refusal } from '../../domain/signing/verify-token.js';
 import type { DeliveryCounter } from '../../domain/usage/delivery-counter.js';
 import { segmentDelivery } from '../../domain/usage/segment-delivery.js';
 import { isKinoraError, KinoraError } from '../../lib/errors.js';
+import { GENERATION } from '../../media/generation.js';
 import { metadataJson } from '../../media/metadata-json.js';
 import { pathOf } from '../plugins/api-paths.js';
 import { createOpenPlayback, immutableFor } from './open-playback.js';
@@ -102,7 +103,7 @@ export const streamRoutes = (deps: StreamDeps): FastifyPluginAsync => {
         const opened = await openChild(request, reply, playbackId, child);
         const { playable, access: granted } = opened;
         const { environmentId, assetId, plan } = playable;
-        if (version !== String(plan.version)) throw new KinoraError('not_found');
+        if (version !== String(GENERATION)) throw new KinoraError('not_found');
         const trackId = textRenditionTrack(rendition);
         if (trackId !== undefined) return sendTextRendition(request, reply, texts, opened, { trackId, file, clip });
         const further = await playables.findFurther(playable, rendition);

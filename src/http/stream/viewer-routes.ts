@@ -1,15 +1,24 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { KinoraError } from '../../lib/errors.js';
+import { isId } from '../../lib/ids.js';
 
 export type Query = Record<string, string | string[] | undefined>;
 
 const METHODS = 'GET, HEAD, OPTIONS';
 
+export const isReading = (method: string): boolean => METHODS.split(', ').includes(method);
+
 type Handler<P> = (request: FastifyRequest<{ Params: P; Querystring: Query }>, reply: FastifyReply) => Promise<unknown>;
 
-/** Lets pages of any origin read what the routes of `app` answer, and refuses every method but reading. */
+/**
+ * Lets pages of any origin read what the routes of `app` answer, and refuses every method but reading: what is named by no
+ * possible playback id is not found, so that a call to a path that does not exist is not taken for a viewer's.
+ */
 export const acceptViewers = (app: FastifyInstance) => {
   app.addHook('onRequest', async (request, reply) => {
+    const { name, playbackId = name } = request.params as { name?: string; playbackId?: string };
+    const namesNothing = playbackId !== undefined && !isId(playbackId.replace(/\.m3u8$/, ''));
+    if (namesNothing && !isReading(request.method)) throw new KinoraError('not_found');
     reply.headers({
       'access-control-allow-origin': '*',
       'access-control-expose-headers': 'Content-Length, Content-Range, Accept-Ranges',
@@ -20,7 +29,7 @@ export const acceptViewers = (app: FastifyInstance) => {
       const headers = { 'access-control-allow-methods': METHODS, 'access-control-allow-headers': '*' };
       return reply.code(204).headers(headers).header('access-control-max-age', 86_400).send();
     }
-    if (request.method !== 'GET' && request.method !== 'HEAD') {
+    if (!isReading(request.method)) {
       reply.header('allow', METHODS);
       throw new KinoraError('method_not_allowed');
     }

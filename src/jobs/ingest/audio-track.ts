@@ -66,7 +66,10 @@ const withSound = async (
     const { path } = source;
     const facts = known ?? (await probe(deps, ingest, path));
     checkLimits(facts);
-    if (facts.audio.length === 0) refuse('The input file does not contain any audio.');
+    if (facts.audio.length === 0) {
+      const reasons = facts.unplayable?.filter(({ type }) => type === 'audio').map(({ reason }) => reason) ?? [];
+      refuse(...(reasons.length > 0 ? reasons : ['The input file does not contain any audio.']));
+    }
     const index = await readIndex(deps, trackIndexKey(sourceAssetId, sourceTrackId), path, facts, signal);
     const asItIs = { key, path, facts, index, joined: false };
     if (!index.discontinuous || !isMpegStreamFormat(facts.formatName)) return await use(asItIs);

@@ -1,4 +1,5 @@
 import { isKinoraError, KinoraError } from '../../lib/errors.js';
+import { refusals } from '../../media/refusals.js';
 
 /** Runs in which media processes died on one source (each run already tries twice) before the source is given up. */
 const MAX_CRASHES = 2;
@@ -15,6 +16,6 @@ export const boundFailure = async (error: unknown, countCrash: () => Promise<num
     return new KinoraError('source_unreachable', { messages: error.messages, cause: error, failure: 'fail' });
   // FFmpeg read the file and said no: it will say no again.
   if (isKinoraError(error, 'media_failed') && error.failure === 'fail')
-    return new KinoraError('invalid_input', { cause: error });
+    return new KinoraError('invalid_input', { messages: [refusals.damaged], cause: error });
   return error;
 };

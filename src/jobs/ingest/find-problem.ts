@@ -1,5 +1,6 @@
 import { KinoraError } from '../../lib/errors.js';
 import { decideAccess } from '../../media/access-decision.js';
+import { refusals } from '../../media/refusals.js';
 import type { SourceFacts } from '../../media/source-facts.js';
 import type { SourceIndex } from '../../media/source-index.js';
 import { type MediaPool, mediaPriority } from '../../pool/media-pool.js';
@@ -29,7 +30,8 @@ export const findProblem = async (
     },
     { priority: mediaPriority.warmUp, signal },
   );
-  if (!sanity.decodable) throw new KinoraError('invalid_input', { details: { problem: sanity.problem } });
+  if (!sanity.decodable)
+    throw new KinoraError('invalid_input', { messages: [refusals.damaged], details: { problem: sanity.problem } });
   if (!facts.video) return undefined;
   const access = decideAccess(facts, index);
   if (access.access === 'mezzanine') return access;

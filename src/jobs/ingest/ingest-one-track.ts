@@ -1,8 +1,7 @@
-import { recognitionUnavailable } from '../../domain/tracks/generate-subtitles.js';
 import { trackPrefix } from '../../storage/keys.js';
 import { ingestAudioTrack } from './audio-track.js';
 import { ingestTextTrack } from './text-track.js';
-import { isCopied, type TrackIngest, type TrackIngestDeps } from './track-source.js';
+import type { TrackIngest, TrackIngestDeps } from './track-source.js';
 
 /**
  * From the address of a track's file to a ready track. Every step leaves its result where the next run finds it.
@@ -12,9 +11,7 @@ export const ingestOneTrack = async (deps: TrackIngestDeps, ingest: TrackIngest)
   const { track } = ingest;
   if (track.status !== 'preparing') return;
   try {
-    if (track.text_source === 'generated_vod' && !isCopied(track))
-      await deps.state.fail(track.id, recognitionUnavailable());
-    else await (track.type === 'text' ? ingestTextTrack : ingestAudioTrack)(deps, ingest);
+    await (track.type === 'text' ? ingestTextTrack : ingestAudioTrack)(deps, ingest);
   } finally {
     // Deleted meanwhile: what this run wrote after the purge goes too.
     await removeUnusedFiles(deps, track.asset_id, track.id);

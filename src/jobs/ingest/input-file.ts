@@ -26,6 +26,11 @@ export const describeInputFile = (facts: SourceFacts): object => ({
       sample_rate: audio.sampleRate,
       ...(audio.sampleSizeBits !== undefined && { sample_size: audio.sampleSizeBits }),
     })),
+    ...(facts.unplayable ?? []).map(({ type, durationSeconds, codec }) => ({
+      type,
+      duration: durationSeconds,
+      encoding: codec,
+    })),
   ],
 });
 

@@ -2,6 +2,7 @@ import { KinoraError } from '../../lib/errors.js';
 import type { ResolutionTier } from '../../media/ladder.js';
 import { planMezzanine } from '../../media/mezzanine-plan.js';
 import type { MezzaninePicture } from '../../media/plan-asset.js';
+import { refusals } from '../../media/refusals.js';
 import type { SourceFacts } from '../../media/source-facts.js';
 import type { SourceIndex } from '../../media/source-index.js';
 import { mediaPriority } from '../../pool/media-pool.js';
@@ -52,7 +53,8 @@ export const makeMezzanine = async (
       { formatName: 'mov,mp4,m4a,3gp,3g2,mj2', video: { streamIndex: 0 }, audio: [] },
       options.signal,
     );
-    if (!index.video || index.video.pts.length === 0) throw new KinoraError('invalid_input');
+    if (!index.video || index.video.pts.length === 0)
+      throw new KinoraError('invalid_input', { messages: [refusals.damaged] });
     const { width, height, timeBase } = plan;
     // MP4 counts in whole parts of a second, whatever the clock of the source.
     return { index: index.video, width, height, timeBase: { num: 1, den: timeBase.den } };

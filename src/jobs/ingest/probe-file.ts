@@ -22,7 +22,7 @@ export const probeFile = (
 
 /** @throws KinoraError `invalid_input` */
 export const checkLimits = (facts: SourceFacts): void => {
-  if (!facts.video && facts.audio.length === 0) refuse('The input file does not contain any video or audio.');
+  if (facts.refusal) refuse(...facts.refusal);
   // What an MPEG stream seems to last is the difference of two time stamps, and one may be wrong: its plan is judged.
   if (!isMpegStreamFormat(facts.formatName)) checkDuration(facts.durationSeconds);
 };
@@ -32,7 +32,7 @@ export const checkDuration = (seconds: number): void => {
   if (seconds > MAX_DURATION_SECONDS) refuse('The input file is longer than the maximum duration of 12 hours.');
 };
 
-/** @throws KinoraError `invalid_input` with the text that the owner of the file reads */
-export const refuse = (message: string): never => {
-  throw new KinoraError('invalid_input', { messages: [message] });
+/** @throws KinoraError `invalid_input` with the texts that the owner of the file reads */
+export const refuse = (...messages: readonly string[]): never => {
+  throw new KinoraError('invalid_input', { messages });
 };

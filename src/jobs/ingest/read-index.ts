@@ -18,7 +18,7 @@ const MAX_INDEX_BYTES = 2 ** 29;
 /** The part of `SourceFacts` that says which streams to index. */
 export interface IndexedStreams {
   readonly formatName: string;
-  readonly video?: { readonly streamIndex: number };
+  readonly video?: { readonly streamIndex: number; readonly unmarkedStart?: boolean };
   /** The first one is indexed. */
   readonly audio: readonly { readonly streamIndex: number }[];
 }
@@ -38,6 +38,7 @@ export const readIndex = async (
       kind: 'index',
       source: { path, formatName: source.formatName },
       ...(source.video && { videoStreamIndex: source.video.streamIndex }),
+      ...(source.video?.unmarkedStart && { unmarkedStart: true }),
       ...(source.audio[0] && { audioStreamIndex: source.audio[0].streamIndex }),
       outPath,
     } as const;

@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Row } from '../../db/schema.js';
 import { isKinoraError, KinoraError } from '../../lib/errors.js';
 import type { Plan } from '../../media/plan.js';
+import { trackPrefix } from '../../storage/keys.js';
 import { ingestOneTrack } from './ingest-one-track.js';
 import type { TrackIngestDeps } from './track-source.js';
 
@@ -42,7 +43,9 @@ export const startSideCars = (deps: TrackIngestDeps, assetId: string, signal: Ab
       deps.logger.warn({ err: error, track_id: track.id }, 'a track of the creation request failed');
       // The owner of the file should hear of it now. Anything else is tried again when the asset is ready.
       const isFinal = isKinoraError(error, 'invalid_input') || isKinoraError(error, 'source_unreachable');
-      if (isFinal) await deps.state.fail(track.id, error);
+      if (!isFinal) return;
+      await deps.state.fail(track.id, error);
+      await deps.blobs.discardUnfinished(trackPrefix(assetId, track.id));
     }
   };
   const workAll = async (): Promise<void> => {

@@ -47,17 +47,25 @@ export const storeOverlays = async (
         (await findStored(deps.blobs, assetId, input.position)) ?? (await store(deps, assetId, input, tier, signal));
       stored.push({ input, file });
     } catch (error) {
-      throw isUnusable(error) ? new KinoraError('invalid_input', { messages: [UNUSABLE], cause: error }) : error;
+      if (!isUnusable(error)) throw error;
+      throw new KinoraError('invalid_input', { messages: [UNUSABLE, whyUnusable(input, error)], cause: error });
     }
   }
   return stored;
 };
 
+const isUnfetched = (error: unknown): error is KinoraError =>
+  isKinoraError(error, 'invalid_input') || isKinoraError(error, 'source_unreachable');
+
 const isUnusable = (error: unknown): boolean =>
-  isKinoraError(error, 'invalid_input') ||
-  isKinoraError(error, 'source_unreachable') ||
-  isKinoraError(error, 'media_failed') ||
-  isKinoraError(error, 'media_crashed');
+  isUnfetched(error) || isKinoraError(error, 'media_failed') || isKinoraError(error, 'media_crashed');
+
+/** Names the input by its place in `input-info`: an asset may have many, and one without `type` may be meant otherwise. */
+const whyUnusable = ({ position }: OverlayInput, error: unknown): string => {
+  if (isUnfetched(error)) return `inputs[${position}]: ${error.messages[0]}`;
+  const image = `PNG, JPEG, WebP or GIF image of at most ${MAX_SIDE}x${MAX_SIDE} pixels`;
+  return `inputs[${position}] is not a readable ${image}. Subtitles and audio tracks need a type.`;
+};
 
 const findStored = async (blobs: BlobStore, assetId: string, position: number): Promise<OverlayFile | undefined> => {
   const key = overlayKey(assetId, position);

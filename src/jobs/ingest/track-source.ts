@@ -1,5 +1,6 @@
 import type { SegmentProducer } from '../../cache/produce-segment.js';
 import type { SegmentStore } from '../../cache/segment-store.js';
+import type { TextTracks } from '../../cache/text-tracks.js';
 import type { Row } from '../../db/schema.js';
 import { COPIED_POSITION } from '../../domain/assets/copy-tracks.js';
 import type { TrackState } from '../../domain/tracks/track-state.js';
@@ -15,6 +16,7 @@ export interface TrackIngestDeps {
   readonly state: TrackState;
   readonly blobs: BlobStore;
   readonly fetcher: SourceFetcher;
+  readonly texts: TextTracks;
   readonly pool: MediaPool;
   readonly producer: SegmentProducer;
   readonly segments: SegmentStore;

@@ -4,11 +4,15 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { boot } from '../../support/boot.js';
+import { fillDataDir } from '../../support/database.js';
 import { runCli } from '../../support/run-cli.js';
+import { cleanUpServers, startServer } from '../../support/server-process.js';
 
 const directory = mkdtempSync(join(tmpdir(), 'kinora-cli-'));
-afterAll(() => rmSync(directory, { recursive: true, force: true }));
+afterAll(async () => {
+  await cleanUpServers();
+  rmSync(directory, { recursive: true, force: true });
+});
 
 const succeed = async (args: readonly string[], env: Readonly<Record<string, string>>): Promise<string> => {
   const { status, stdout, stderr } = await runCli(args, env);
@@ -19,7 +23,8 @@ const succeed = async (args: readonly string[], env: Readonly<Record<string, str
 describe('commands on a data directory without a server', () => {
   it('manage environments and tokens, and survive a backup', { timeout: 240_000 }, async () => {
     const dataDir = join(directory, 'data');
-    mkdirSync(join(dataDir, 'cache'), { recursive: true });
+    await fillDataDir(dataDir);
+    mkdirSync(join(dataDir, 'cache'));
     writeFileSync(join(dataDir, 'cache', 'segment'), 'made again when needed');
     writeFileSync(join(dataDir, 'token'), 'kept\n');
     const env = { KINORA_DATA_DIR: dataDir };
@@ -88,7 +93,7 @@ describe('kinora doctor', () => {
   it('warns of a data directory that others can look into, and Kinora makes none', async () => {
     const env = { KINORA_DATA_DIR: join(directory, 'rights', 'data') };
     expect(await runCli(['env', 'list'], env)).toMatchObject({ status: 1 });
-    await (await boot({ dataDir: env.KINORA_DATA_DIR })).stop();
+    await (await startServer({ dataDir: env.KINORA_DATA_DIR, isFirstStart: true })).stop();
     expect(statSync(env.KINORA_DATA_DIR).mode & 0o777).toBe(0o700);
     const backup = join(directory, 'rights', 'backup');
     chmodSync(env.KINORA_DATA_DIR, 0o755);
@@ -96,7 +101,7 @@ describe('kinora doctor', () => {
     const restored = join(directory, 'rights', 'restored');
     expect(await runCli(['restore', backup], { KINORA_DATA_DIR: restored })).toMatchObject({ status: 0 });
     for (const made of [backup, join(backup, 'data'), restored]) expect(statSync(made).mode & 0o777, made).toBe(0o700);
-    const warning = /^warn {2}Every user .*\n {6}-> chmod 700 /m;
+    const warning = /^warn {2}Other users .*\n {6}-> .*chmod -R go= /m;
     expect((await runCli(['doctor', '--port', '0'], env)).stdout).toMatch(warning);
     expect((await runCli(['doctor', '--port', '0'], { KINORA_DATA_DIR: restored })).stdout).not.toMatch(warning);
     expect(statSync(env.KINORA_DATA_DIR).mode & 0o777).toBe(0o755);

@@ -45,7 +45,9 @@ describe('kinora serve', { timeout: 240_000 }, () => {
     // Nothing answers there, and the guard refuses the address anyway: the asset ends with the reason.
     const refused = await runCli(['asset', 'create', 'http://127.0.0.1:1/video.mp4'], api);
     expect(refused).toMatchObject({ status: 1, stdout: '' });
-    expect(refused.stderr).toMatch(/errored\n[\s\S]*kinora: .+/);
+    expect(refused.stderr).toMatch(/errored\n[\s\S]*kinora: The input URL is not allowed\.\n/);
+    expect(refused.stderr).toContain('start the server with --allow-private-sources');
+    expect(first.errors()).toMatch(/127\.0\.0\.1:1.*--allow-private-sources/);
     const listed = await runCli(['asset', 'list'], api);
     const id = /^(\w{40}) {2}errored/m.exec(listed.stdout)?.[1] ?? '';
     expect(await runCli(['asset', 'watch', id], api)).toMatchObject({ status: 1 });

@@ -1,11 +1,11 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { acquireDataDirLock } from '#kinora/db/data-dir-lock.js';
-import { runCli } from '../../support/run-cli.js';
+import { cliPath, runCli } from '../../support/run-cli.js';
 
 const directory = mkdtempSync(join(tmpdir(), 'kinora-cli-'));
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
@@ -51,7 +51,28 @@ describe('kinora', () => {
     [['asset', 'show'], {}, 'kinora: Usage: kinora asset show <id>'],
     [['asset', 'list', '--name', 'x'], {}, 'kinora: kinora asset list has no flag --name.'],
     [['env', 'create', 'x', '--type', 'y'], {}, 'kinora: --type must be one of development, production.'],
+    [['env', 'create', 'x', '--video-quality', 'high'], {}, '--video-quality must be one of basic, plus, premium.'],
+    [['env', 'update', 'x'], {}, 'kinora: --video-quality is required.'],
+    [['serve'], { KINORA_DEFAULT_VIDEO_QUALITY: 'high' }, 'must be one of basic, plus, premium, not "high".'],
     [[], {}, 'kinora: Name a command; kinora --help lists them.'],
+    [
+      ['serve', '--allow-private-sources', '10.0.0.0/33'],
+      {},
+      'kinora: --allow-private-sources must be true, false or a comma list of blocks such as 10.0.0.0/8,fd00::/8, not "10.0.0.0/33".',
+    ],
+    [['serve', '--sample', 'maybe'], {}, 'kinora: --sample must be true or false, not "maybe".'],
+    [['--sample', 'maybe', 'serve'], {}, 'kinora: --sample must be true or false, not "maybe".'],
+    [['serve', '--media-memory', '1'], {}, 'kinora: --media-memory must be at least 128MiB, not "1".'],
+    [
+      ['serve', '--data-dir', '/proc/x'],
+      {},
+      'kinora: The data directory /proc/x cannot be created; set KINORA_DATA_DIR (--data-dir) to a directory that this user can write to.',
+    ],
+    [
+      ['serve'],
+      { npm_lifecycle_event: 'start', npm_config_user_agent: 'npm/11', npm_config_allow_private_sources: 'true' },
+      'kinora: npm did not pass on --allow-private-sources. Write -- before the flags: npm start -- --allow-private-sources ...',
+    ],
   ])('ends %j %j with status 2', async (args, env, sentence) => {
     const { status, stdout, stderr } = await runCli(args, env);
     expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
@@ -64,6 +85,36 @@ describe('kinora', () => {
     expect({ status, stderr }).toEqual({
       status: 2,
       stderr: 'kinora: KINORA_PORT in .env must be a whole number from 0 to 65535, not "nowhere".\n',
+    });
+  });
+
+  it('says which line of .env is wrong, and that .env cannot be read', async () => {
+    const cwd = mkdtempSync(join(directory, 'env-'));
+    writeFileSync(join(cwd, '.env'), 'KINORA_PORT=0\nKINORA_TOKEN id:secret\n');
+    expect(await runCli(['doctor'], {}, cwd)).toEqual({
+      status: 2,
+      stdout: '',
+      stderr: 'kinora: Line 2 of .env is no assignment; write NAME=value, or begin the line with #.\n',
+    });
+    rmSync(join(cwd, '.env'));
+    mkdirSync(join(cwd, '.env'));
+    expect(await runCli(['doctor'], {}, cwd)).toEqual({
+      status: 2,
+      stdout: '',
+      stderr: `kinora: The file ${join(cwd, '.env')} cannot be read (EISDIR). Make it readable for this user, or remove it.\n`,
+    });
+  });
+
+  it('refuses an old Node.js in one sentence, before it loads anything', async () => {
+    expect(readFileSync(cliPath, 'utf8')).not.toMatch(/^import[ {]/m);
+    const old = "Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '18.20.8' } });";
+    const result = await runCli(['--version'], {
+      NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(old)}`,
+    });
+    expect(result).toEqual({
+      status: 1,
+      stdout: '',
+      stderr: 'kinora: Node.js 20.19 or newer is required; this is 18.20.8.\n',
     });
   });
 

@@ -47,14 +47,14 @@ test('tells what went out, and whether the viewer stayed to the end', async () =
   const broken = await get();
   await once(broken, 'data');
   broken.destroy();
-  await expect.poll(() => left, { timeout: 30_000 }).toBe(1);
+  await expect.poll(() => left, { timeout: 120_000 }).toBe(1);
 
   for (const headers of [{}, { range: 'bytes=10-19' }, { 'if-none-match': '"a"' }]) {
     const answer = await get(headers as Record<string, string>);
     answer.resume();
     await once(answer, 'end');
   }
-  await expect.poll(() => left, { timeout: 30_000 }).toBe(4);
+  await expect.poll(() => left, { timeout: 120_000 }).toBe(4);
   const [cut, ...whole] = sent;
   expect(cut!.isWhole).toBe(false);
   expect(cut!.bytes).toBeGreaterThan(0);
@@ -63,4 +63,14 @@ test('tells what went out, and whether the viewer stayed to the end', async () =
     { bytes: SIZE_BYTES, isWhole: true },
     { bytes: 10, isWhole: true },
   ]);
+});
+
+test('closes a connection whose reader takes nothing for a minute', async () => {
+  const [[{ socket }]] = (await Promise.all([once(app.server, 'request'), get()])) as [[IncomingMessage], unknown];
+  await expect.poll(() => socket.writableNeedDrain, { timeout: 120_000 }).toBe(true);
+  expect(socket.timeout).toBe(60_000);
+  const before = sent.length;
+  socket.emit('timeout');
+  expect(socket.destroyed).toBe(true);
+  await expect.poll(() => sent.slice(before).map(({ isWhole }) => isWhole), { timeout: 120_000 }).toEqual([false]);
 });

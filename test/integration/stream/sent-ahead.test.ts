@@ -11,6 +11,7 @@ import { type Api, startApi } from '../../support/api.js';
 const LARGE_BYTES = 16 * 2 ** 20;
 let dir: string;
 let api: Api;
+const sizesAsked: number[] = [];
 beforeAll(async () => {
   dir = await mkdtemp(join(tmpdir(), 'kinora-test-'));
   await writeFile(join(dir, 'large'), Buffer.alloc(LARGE_BYTES, 'l'));
@@ -22,7 +23,10 @@ beforeAll(async () => {
         ['small', 5],
       ] as const) {
         const file = { path: join(dir, name), sizeBytes, etag: `"${name}"` };
-        scope.get(`/files/${name}`, (request, reply) => sendFile(request, reply, file, 'video/mp4'));
+        scope.get(`/files/${name}`, (request, reply) => {
+          sizesAsked.push(sizeBytes);
+          return sendFile(request, reply, file, 'video/mp4');
+        });
       }
     },
   });
@@ -64,10 +68,27 @@ test('requests that are sent ahead are answered whole, one after the other', asy
   await expect.poll(openFiles).toBe(0);
 });
 
-test('a viewer that sends requests ahead and leaves holds no file open', async () => {
+test('requests that wait hold no file open, and a viewer that leaves ends them', async () => {
+  const asked = sizesAsked.length;
   const socket = await open(ask('large').repeat(30));
   socket.pause();
-  await expect.poll(openFiles, { timeout: 30_000 }).toBeGreaterThan(10);
+  await expect.poll(openFiles, { timeout: 120_000 }).toBe(1);
+  // A file is open from then on, unless the next request had begun as well.
+  expect(sizesAsked.length - asked).toBe(1);
   socket.destroy();
-  await expect.poll(openFiles, { timeout: 30_000 }).toBe(0);
+  await expect.poll(openFiles, { timeout: 120_000 }).toBe(0);
+  expect(sizesAsked.length - asked).toBe(1);
+});
+
+test('a connection goes on after HEAD and after a refusal', async () => {
+  const socket = await open(ask('small'));
+  const [first] = (await once(socket, 'data')) as [Buffer];
+  expect(first.toString()).toMatch(/^HTTP\/1\.1 200 OK/);
+  socket.write(`HEAD /files/small HTTP/1.1\r\nhost: a\r\n\r\n${ask('missing')}${ask('small')}`);
+  let rest = '';
+  for await (const chunk of socket) {
+    rest += String(chunk);
+    if (rest.endsWith('small')) break;
+  }
+  expect(rest.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 200', 'HTTP/1.1 404', 'HTTP/1.1 200']);
 });

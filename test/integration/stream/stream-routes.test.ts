@@ -2,6 +2,8 @@ import { once } from 'node:events';
 import { request } from 'node:http';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { newId } from '#kinora/lib/ids.js';
+import { GENERATION } from '#kinora/media/generation.js';
+import { expectError, NOT_FOUND } from '../../support/expect-error.js';
 import { fixture } from '../../support/fixtures.js';
 import { type PreparedAsset, startPlayback } from '../../support/playback.js';
 import { type PlannedSource, planFile } from '../../support/video-run.js';
@@ -23,7 +25,7 @@ const get = (path: string, headers: Record<string, string> = {}, method = 'GET')
   fetch(`${server.origin}${path}`, { method, headers });
 const textOf = async (path: string) => (await get(path)).text();
 const top = () => source.video.renditions.at(-1)!.name;
-const segmentPath = (file: string, rendition = top()) => `/${asset.publicId}/1/${rendition}/${file}`;
+const segmentPath = (file: string, rendition = top()) => `/${asset.publicId}/${GENERATION}/${rendition}/${file}`;
 const refusal = async (response: Promise<Response>) => {
   const answer = await response;
   expect(answer.headers.get('access-control-allow-origin')).toBe('*');
@@ -72,7 +74,7 @@ test('modifiers shape the playlist; bad ones are named', async () => {
   const renditions = source.video.renditions.map(({ name }) => name);
   const listed = async (query: string) => {
     const playlist = await textOf(`/${asset.publicId}.m3u8?${query}`);
-    return [...playlist.matchAll(/^[^#\s]\S*\/1\/(\w+)\/playlist\.m3u8(\S*)$/gm)].map(
+    return [...playlist.matchAll(/^[^#\s]\S*\/\d+\/(\w+)\/playlist\.m3u8(\S*)$/gm)].map(
       ([, name, rest]) => `${name}${rest}`,
     );
   };
@@ -139,7 +141,7 @@ test('BANDWIDTH is no less than what the segments need', async () => {
 
 test('many viewers of one cold segment wait for one production', async () => {
   const other = await server.addAsset(source);
-  const path = `/${other.publicId}/1/${source.video.renditions[0]!.name}/1.m4s`;
+  const path = `/${other.publicId}/${GENERATION}/${source.video.renditions[0]!.name}/1.m4s`;
   const answers = await Promise.all(Array.from({ length: 12 }, () => get(path)));
   const bodies = await Promise.all(answers.map(async (answer) => Buffer.from(await answer.arrayBuffer())));
   expect(bodies.every((body) => body.equals(bodies[0]!))).toBe(true);
@@ -180,18 +182,19 @@ test('unknown, unready and missing things', async () => {
   const notFound = [404, { code: 5, message: 'Not Found' }];
   const notReady = [412, { code: 9, message: 'Asset is not ready' }];
   for (const id of [newId(), 'short']) {
-    for (const path of ['', '.m3u8', '/metadata.json', '/1/360p/0.m4s', '/720p.mp4']) {
+    for (const path of ['', '.m3u8', '/metadata.json', `/${GENERATION}/360p/0.m4s`, '/720p.mp4']) {
       expect(await refusal(get(`/${id}${path}`)), path).toEqual(notFound);
     }
   }
   const errored = await server.addAsset({ status: 'errored' });
   for (const { publicId } of [preparing, errored]) {
-    for (const path of ['', '.m3u8', '/metadata.json', '/1/360p/0.m4s', '/720p.mp4', '/text/x.vtt']) {
+    for (const path of ['', '.m3u8', '/metadata.json', `/${GENERATION}/360p/0.m4s`, '/720p.mp4', '/text/x.vtt']) {
       expect(await refusal(get(`/${publicId}${path}`)), path).toEqual(notReady);
     }
   }
-  const absent = ['720p.mp4', 'audio.m4a', 'text/abc.vtt', '1/4320p/0.m4s', '2/audio/0.m4s', '1/audio/99.m4s'];
-  for (const path of [...absent, '1/audio/00.m4s', '1/audio/playlist', '1/4320p/playlist.m3u8']) {
+  const missing = ['4320p/0.m4s', 'audio/99.m4s', 'audio/00.m4s', 'audio/playlist', '4320p/playlist.m3u8'];
+  const absent = ['720p.mp4', 'audio.m4a', 'text/abc.vtt', `${GENERATION - 1}/audio/0.m4s`];
+  for (const path of [...absent, ...missing.map((file) => `${GENERATION}/${file}`)]) {
     expect(await refusal(get(`/${asset.publicId}/${path}`)), path).toEqual(notFound);
   }
 });
@@ -210,7 +213,7 @@ test('signed ids: the token is judged before the state', async () => {
     );
     expect(await answer(`?token=${token({ alg: 'RS256' })}`)).toEqual(denied('Token key is unknown'));
   }
-  expect(await refusal(get(`/${asset.signedId}/1/${top()}/0.m4s`))).toEqual(denied('Token is missing'));
+  expect(await refusal(get(`/${asset.signedId}/${GENERATION}/${top()}/0.m4s`))).toEqual(denied('Token is missing'));
   expect((await get(`/${asset.publicId}.m3u8?token=abc`)).status).toBe(200);
 });
 
@@ -222,6 +225,64 @@ test('OPTIONS and other methods', async () => {
   const posted = await get(`/${asset.publicId}`, {}, 'POST');
   expect([posted.status, posted.headers.get('allow')]).toEqual([405, 'GET, HEAD, OPTIONS']);
   expect(await posted.json()).toEqual({ code: 12, message: 'Method not allowed' });
+});
+
+test.each(['POST', 'PUT', 'PATCH', 'DELETE'])(
+  '%s is the answer of the API where no playback id can be',
+  async (method) => {
+    for (const path of ['/_unknown_path', '/_unknown_path.m3u8', '/a/b', '/a/1/270p/0.m4s', '/a/thumbnail.jpg']) {
+      const answer = await get(path, {}, method);
+      await expectError(answer, 404, 'not_found', [NOT_FOUND]);
+      expect(answer.headers.get('access-control-allow-origin')).toBeNull();
+    }
+    for (const path of [
+      `/${newId()}`,
+      `/${asset.publicId}.m3u8`,
+      `/${asset.publicId}/thumbnail.jpg`,
+      segmentPath('0.m4s'),
+    ])
+      expect((await get(path, {}, method)).status, path).toBe(405);
+    for (const path of ['/_unknown_path', '/a/b'])
+      expect(await (await get(path)).json()).toEqual({ code: 5, message: 'Not Found' });
+  },
+);
+
+test('no name that every object has and no NUL is a failure of the server', async () => {
+  const { publicId, signedId } = asset;
+  const names = Object.getOwnPropertyNames(Object.prototype);
+  const paths = names.flatMap((name) => [
+    `/${name}`,
+    `/${publicId}/${name}`,
+    `/${publicId}/thumbnail.${name}`,
+    `/${publicId}/text/${name}.vtt`,
+    `/${publicId}/${name}/270p/playlist.m3u8`,
+    `/${publicId}/${GENERATION}/${name}/playlist.m3u8`,
+    `/${publicId}/${GENERATION}/270p/${name}`,
+  ]);
+  for (const path of paths) expect((await get(path)).status, path).toBe(404);
+  const parameters = ['max_resolution', 'rendition_order', 'asset_start_time', 'default_subtitles_lang'];
+  const ofImages = ['time', 'width', 'fit_mode', 'rotate', 'flip_h', 'fps', 'format', 'start'];
+  const others = ['token', 'signature', 'segments', 'redundant', 'download', 'expires', 'sig', '%00'];
+  const query = (value: string) => [...parameters, ...ofImages, ...others].map((name) => `${name}=${value}&`).join('');
+  const files = [
+    '.m3u8',
+    '',
+    '/metadata.json',
+    `/${GENERATION}/270p/playlist.m3u8`,
+    `/${GENERATION}/270p/0.m4s`,
+    '/highest.mp4',
+  ];
+  const images = [
+    '/thumbnail.jpg',
+    '/animated.gif',
+    '/storyboard.jpg',
+    '/storyboard.vtt',
+    `/${GENERATION}/images/playlist.m3u8`,
+  ];
+  for (const id of [publicId, signedId])
+    for (const rest of [...files, ...images])
+      for (const value of ['%00', 'a%00b', ...names])
+        expect((await get(`/${id}${rest}?${query(value)}`)).status, `${rest} ${value}`).toBeLessThan(500);
 });
 
 test('metadata.json tells the title and the length', async () => {
@@ -264,13 +325,13 @@ test('deletion is visible at once', async () => {
 test('a viewer that leaves ends the work that only it waited for', async () => {
   const other = await server.addAsset(source);
   const rendition = source.video.renditions[0]!.name;
-  const leaving = request(`${server.origin}/${other.publicId}/1/${rendition}/0.m4s`);
+  const leaving = request(`${server.origin}/${other.publicId}/${GENERATION}/${rendition}/0.m4s`);
   leaving.on('error', () => undefined).end();
   await once(leaving, 'socket');
   await new Promise((resolve) => setTimeout(resolve, 30));
   leaving.destroy();
   // The same segment can be had right away.
-  expect((await get(`/${other.publicId}/1/${rendition}/0.m4s`)).status).toBe(200);
+  expect((await get(`/${other.publicId}/${GENERATION}/${rendition}/0.m4s`)).status).toBe(200);
   expect([...server.logger.lines, ...server.requestLog.lines].filter(({ level }) => level === 'error')).toEqual([]);
 });
 
@@ -279,7 +340,7 @@ test('warming makes the start of the start rendition and the sound beside it', a
   const { plan, video } = source;
   await server.segments.warm({ id: fresh.assetId, plan }, { priority: 2 });
   const has = (rendition: string, file: string) =>
-    server.store.has({ assetId: fresh.assetId, plan: 1, rendition, file });
+    server.store.has({ assetId: fresh.assetId, plan: GENERATION, rendition, file });
   for (const rendition of [video.startRendition, 'audio']) {
     expect(['init.mp4', '0.m4s'].map((file) => has(rendition, file))).toEqual([true, true]);
   }
@@ -289,7 +350,7 @@ test('a segment larger than its rendition promises is encoded again, smaller', a
   const encoded = await planFile(await fixture('hevc-aac.mp4'));
   const [rendition] = encoded.video.renditions;
   const whole = await server.addAsset(encoded);
-  const path = (id: string) => `/${id}/1/${rendition!.name}/0.m4s`;
+  const path = (id: string) => `/${id}/${GENERATION}/${rendition!.name}/0.m4s`;
   const usual = (await (await get(path(whole.publicId))).arrayBuffer()).byteLength;
   const seconds = encoded.video.boundaries[1]! / encoded.video.timescale;
   const bandwidth = Math.floor((usual * 8 * 0.6) / seconds);
@@ -304,12 +365,12 @@ test('a source that cannot be decoded is an internal error without its cause, an
   const broken = await server.addAsset({ path: import.meta.filename, plan: source.plan });
   const rendition = source.video.renditions[0]!.name;
   for (const file of ['0.m4s', '0.m4s']) {
-    expect(await refusal(get(`/${broken.publicId}/1/${rendition}/${file}`))).toEqual([
+    expect(await refusal(get(`/${broken.publicId}/${GENERATION}/${rendition}/${file}`))).toEqual([
       500,
       { code: 13, message: 'Internal error' },
     ]);
   }
-  expect(server.store.has({ assetId: broken.assetId, plan: 1, rendition, file: '0.m4s' })).toBe(false);
+  expect(server.store.has({ assetId: broken.assetId, plan: GENERATION, rendition, file: '0.m4s' })).toBe(false);
   const logged = server.requestLog.lines.filter(({ level }) => level === 'error');
   expect(logged.length).toBe(2);
 });

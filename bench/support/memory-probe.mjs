@@ -1,0 +1,32 @@
+// Loaded into every thread of a server with `--expose-gc --import`: tells what is live after a garbage collection.
+import { setTimeout as delay } from 'node:timers/promises';
+import { isMainThread } from 'node:worker_threads';
+
+const ANSWER_MS = 1000;
+
+const live = () => {
+  globalThis.gc();
+  const { heapUsed, arrayBuffers } = process.memoryUsage();
+  return heapUsed + arrayBuffers;
+};
+
+const channel = new BroadcastChannel('live-bytes').unref();
+if (isMainThread) {
+  let threads = 0;
+  channel.onmessage = ({ data }) => {
+    threads += data.live ?? 0;
+  };
+  process.on('message', async (text) => {
+    if (text !== 'measure') return;
+    threads = 0;
+    channel.postMessage('measure');
+    await delay(ANSWER_MS);
+    process.send({ main: live(), threads });
+  });
+  // The server's end does not wait for the benchmark.
+  process.channel?.unref();
+} else {
+  channel.onmessage = ({ data }) => {
+    if (data === 'measure') channel.postMessage({ live: live() });
+  };
+}

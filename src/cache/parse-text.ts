@@ -1,0 +1,58 @@
+import { Worker } from 'node:worker_threads';
+import { KinoraError } from '../lib/errors.js';
+import type { TextResponse } from './text-worker.js';
+
+/**
+ * Reads a subtitle file of at most some MiB, in any encoding and format that is known.
+ * @throws KinoraError `invalid_input` when it has no cue, or reading it takes too much time or memory; `cancelled`
+ */
+export type ParseText = (bytes: Uint8Array, signal?: AbortSignal) => Promise<NonNullable<TextResponse>>;
+
+const TIME_LIMIT_MS = 60_000;
+/**
+ * Several times what 10 MiB of the worst kind need. It is a backstop only: a thread that passes it in one step can take the
+ * process with it, so the parser itself keeps to a small multiple of its input.
+ */
+const HEAP_LIMIT_MIB = 512;
+
+const invalid = (cause?: unknown): KinoraError =>
+  new KinoraError('invalid_input', { messages: ['The text file could not be parsed.'], cause });
+
+/** Each file in a thread of its own, whose memory goes with it; one at a time, so that a hundred files don't add up. */
+export const createTextParser = (timeMs = TIME_LIMIT_MS): ParseText => {
+  let last: Promise<unknown> = Promise.resolve();
+
+  const parse = (bytes: Uint8Array, signal?: AbortSignal): ReturnType<ParseText> =>
+    new Promise((resolve, reject) => {
+      if (signal?.aborted) {
+        reject(new KinoraError('cancelled', { cause: signal.reason }));
+        return;
+      }
+      const worker = new Worker(new URL('./text-worker.js', import.meta.url), {
+        workerData: bytes,
+        resourceLimits: { maxOldGenerationSizeMb: HEAP_LIMIT_MIB },
+      });
+      const cancel = (): void => {
+        reject(new KinoraError('cancelled', { cause: signal?.reason }));
+        void worker.terminate();
+      };
+      const limit = setTimeout(() => {
+        reject(invalid(new Error(`not parsed within ${timeMs} ms`)));
+        void worker.terminate();
+      }, timeMs);
+      signal?.addEventListener('abort', cancel);
+      worker.once('message', (response: TextResponse) => (response ? resolve(response) : reject(invalid())));
+      worker.once('error', (error) => reject(invalid(error)));
+      worker.once('exit', () => {
+        clearTimeout(limit);
+        signal?.removeEventListener('abort', cancel);
+        reject(invalid(new Error('the thread ended early')));
+      });
+    });
+
+  return (bytes, signal) => {
+    const result = last.then(() => parse(bytes, signal));
+    last = result.catch(() => undefined);
+    return result;
+  };
+};

@@ -1,0 +1,32 @@
+import { constants } from 'node:fs';
+import { copyFile, mkdir, readdir } from 'node:fs/promises';
+import { join, relative } from 'node:path';
+
+interface CopyOptions {
+  /** Names that are left out, each relative to the tree. */
+  readonly skip?: (path: string) => boolean;
+  /** A server may remove files meanwhile: what has gone is left out. */
+  readonly mayShrink?: boolean;
+}
+
+/** Copies directories and files, for the owner alone; blocks are shared where the file system can. */
+export const copyTree = async (from: string, to: string, { skip, mayShrink }: CopyOptions = {}): Promise<void> => {
+  const unlessGone = <T>(error: NodeJS.ErrnoException, instead: T): T => {
+    if (mayShrink && error.code === 'ENOENT') return instead;
+    throw error;
+  };
+  const copy = async (source: string, target: string): Promise<void> => {
+    await mkdir(target, { recursive: true, mode: 0o700 });
+    const entries = await readdir(source, { withFileTypes: true }).catch((error) => unlessGone(error, []));
+    for (const entry of entries) {
+      const path = join(source, entry.name);
+      if (skip?.(relative(from, path))) continue;
+      if (entry.isDirectory()) await copy(path, join(target, entry.name));
+      else if (entry.isFile())
+        await copyFile(path, join(target, entry.name), constants.COPYFILE_FICLONE).catch((error) =>
+          unlessGone(error, undefined),
+        );
+    }
+  };
+  await copy(from, to);
+};

@@ -1,0 +1,50 @@
+import type { Database } from '../db/database.js';
+import {
+  createEnvironment,
+  type EnvironmentInfo,
+  listEnvironments,
+  updateEnvironment,
+} from '../domain/access/environments.js';
+import { createToken, listTokens, type NewToken, revokeToken, type TokenInfo } from '../domain/access/tokens.js';
+import { systemClock } from '../lib/clock.js';
+
+/** A time as text: results go through a socket. */
+type Sent<T> = {
+  readonly [K in keyof T]: T[K] extends Date ? string : T[K] extends Date | undefined ? string | undefined : T[K];
+};
+
+/**
+ * What `token` and `env` do to the database: in the server when one runs, else in the process of the command. Parameters and
+ * results survive JSON.
+ */
+export const adminOperations = {
+  'token create': (database: Database, token: NewToken): Promise<string> => createToken(database, token, systemClock),
+  'token list': async (database: Database): Promise<Sent<TokenInfo>[]> =>
+    (await listTokens(database)).map((token) => ({
+      ...token,
+      createdAt: token.createdAt.toISOString(),
+      revokedAt: token.revokedAt?.toISOString(),
+    })),
+  'token revoke': (database: Database, { id }: { readonly id: string }): Promise<void> =>
+    revokeToken(database, id, systemClock),
+  'env create': async (
+    database: Database,
+    environment: Omit<EnvironmentInfo, 'id' | 'createdAt'>,
+  ): Promise<Sent<EnvironmentInfo>> => sentEnvironment(await createEnvironment(database, environment, systemClock)),
+  'env update': async (
+    database: Database,
+    { id, ...change }: Pick<EnvironmentInfo, 'id' | 'videoQuality'>,
+  ): Promise<void> => void (await updateEnvironment(database, id, change)),
+  'env list': async (database: Database): Promise<Sent<EnvironmentInfo>[]> =>
+    (await listEnvironments(database)).map(sentEnvironment),
+} as const;
+
+const sentEnvironment = (environment: EnvironmentInfo): Sent<EnvironmentInfo> => ({
+  ...environment,
+  createdAt: environment.createdAt.toISOString(),
+});
+
+type Operations = typeof adminOperations;
+export type AdminOperation = keyof Operations;
+export type AdminParams<O extends AdminOperation> = Parameters<Operations[O]>[1];
+export type AdminResult<O extends AdminOperation> = Awaited<ReturnType<Operations[O]>>;

@@ -1,0 +1,82 @@
+import { readdirSync, rmSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Config } from '../config/options.js';
+import type { Database } from '../db/database.js';
+import { KinoraError } from '../lib/errors.js';
+import { newId } from '../lib/ids.js';
+import { kinoraVersion } from '../lib/version.js';
+import type { MediaPool } from '../pool/media-pool.js';
+import { adminOperations } from './admin-operations.js';
+import type { ControlHandler } from './control-server.js';
+
+/** What `doctor` asks the running server. */
+export interface ServerStatus {
+  readonly version: string;
+  readonly nodeVersion: string;
+  readonly pid: number;
+  /** Where it listens, as this machine reaches it. */
+  readonly url: string;
+  readonly database: Database['engine'];
+  /** Isolation of the media processes, and how to get a stronger one. */
+  readonly sandbox: string;
+  readonly sandboxAdvice: string | undefined;
+  readonly settings: Pick<Config, (typeof shownSettings)[number]>;
+}
+
+/** What `doctor` judges; no secret. */
+const shownSettings = ['host', 'port', 'publicUrl', 'allowPrivateSources', 'cacheSizeBytes'] as const;
+
+/** Copies of the database that backups read; they are removed when their caller has gone. */
+const SNAPSHOT = 'snapshot-';
+export const isSnapshot = (name: string): boolean => name.startsWith(SNAPSHOT);
+
+interface ControlDeps {
+  readonly database: Database;
+  readonly config: Config;
+  /** Where the server listens, as this machine reaches it. */
+  readonly url: string;
+  readonly pool: Pick<MediaPool, 'sandbox' | 'sandboxAdvice'>;
+}
+
+export const createControlHandlers = ({
+  database,
+  config,
+  url,
+  pool,
+}: ControlDeps): Readonly<Record<string, ControlHandler>> => {
+  const { dataDir } = config;
+  // Left by a server that was killed.
+  for (const name of readdirSync(dataDir)) if (isSnapshot(name)) rmSync(join(dataDir, name), { recursive: true });
+  const admin = Object.entries(adminOperations).map(([name, operation]): [string, ControlHandler] => [
+    name,
+    (params) => operation(database, params),
+  ]);
+  return {
+    ...Object.fromEntries(admin),
+    status: async (): Promise<ServerStatus> => ({
+      version: kinoraVersion(),
+      nodeVersion: process.versions.node,
+      pid: process.pid,
+      url,
+      database: database.engine,
+      sandbox: pool.sandbox,
+      sandboxAdvice: pool.sandboxAdvice,
+      settings: Object.fromEntries(shownSettings.map((name) => [name, config[name]])) as ServerStatus['settings'],
+    }),
+    /** A copy of the embedded database at one moment. */
+    snapshot: async (_params, closed): Promise<{ directory: string }> => {
+      if (!database.snapshot) throw new KinoraError('invalid_parameters', { messages: ['The database is external.'] });
+      const directory = join(dataDir, `${SNAPSHOT}${newId()}`);
+      const remove = () => rm(directory, { recursive: true, force: true });
+      try {
+        await database.snapshot(directory);
+      } catch (error) {
+        await remove();
+        throw error;
+      }
+      void closed.then(remove);
+      return { directory };
+    },
+  };
+};

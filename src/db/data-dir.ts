@@ -1,0 +1,86 @@
+import { chmodSync, existsSync, lstatSync, readdirSync } from 'node:fs';
+import { mkdir, stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { KinoraError } from '../lib/errors.js';
+
+/** Every right of the group and of others. */
+const OTHERS = 0o077;
+const OTHERS_WRITE = 0o022;
+
+/** Not `mkdir` with `recursive`: that goes round for ever where a file system refuses with ENOENT, as /proc does. */
+const makeDirectory = async (path: string): Promise<void> => {
+  const parent = dirname(path);
+  if (!existsSync(parent)) await makeDirectory(parent);
+  await mkdir(path, { mode: 0o700 }).catch(async (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EEXIST' || !(await stat(path)).isDirectory()) throw error;
+  });
+};
+
+/**
+ * Makes the data directory when it is missing.
+ * @throws KinoraError `config_invalid`
+ */
+export const makeDataDir = async (dataDir: string): Promise<void> => {
+  try {
+    await makeDirectory(dataDir);
+  } catch (cause) {
+    throw new KinoraError('config_invalid', {
+      messages: [
+        `The data directory ${dataDir} cannot be created; set KINORA_DATA_DIR (--data-dir) to a directory that this user can write to.`,
+      ],
+      cause,
+    });
+  }
+};
+
+interface LooseEntry {
+  readonly path: string;
+  readonly mode: number;
+}
+
+/**
+ * What other users of the machine may read or change: the data directory, what lies directly in it and the files of the
+ * database. Sources and cached files need no look of their own, since their directories are covered.
+ */
+export const findLooseModes = (dataDir: string): LooseEntry[] => {
+  const database = join(dataDir, 'db');
+  const paths = [
+    dataDir,
+    ...readdirSync(dataDir).map((name) => join(dataDir, name)),
+    ...(existsSync(database) ? readdirSync(database, { recursive: true }) : []).map((name) =>
+      join(database, String(name)),
+    ),
+  ];
+  return paths.flatMap((path) => {
+    const found = lstatSync(path, { throwIfNoEntry: false });
+    const isLoose = found && (found.isFile() || found.isDirectory()) && (found.mode & OTHERS) !== 0;
+    return isLoose ? [{ path, mode: found.mode & 0o7777 }] : [];
+  });
+};
+
+/**
+ * Takes the rights of group and others away wherever `findLooseModes` finds them. Returns what was repaired, and what was
+ * not because it belongs to another user: a mounted volume, for example.
+ * @throws KinoraError `config_invalid` when others could change what lies in the directory and this user can't stop them
+ */
+export const repairLooseModes = (dataDir: string): { repaired: LooseEntry[]; left: LooseEntry[] } => {
+  const repaired: LooseEntry[] = [];
+  const left: LooseEntry[] = [];
+  for (const entry of findLooseModes(dataDir)) {
+    try {
+      chmodSync(entry.path, entry.mode & ~OTHERS);
+      repaired.push(entry);
+    } catch (cause) {
+      if (entry.path !== dataDir && (entry.mode & OTHERS_WRITE) !== 0) {
+        throw new KinoraError('config_invalid', {
+          messages: [
+            `Other users can change ${entry.path}, and this user can't forbid it; run chmod go= on it as its owner.`,
+          ],
+          cause,
+        });
+      }
+      left.push(entry);
+    }
+  }
+  return { repaired, left };
+};

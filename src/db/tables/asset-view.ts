@@ -1,0 +1,89 @@
+import { type SelectQueryBuilder, sql } from 'kysely';
+import { jsonArrayFrom, jsonObjectFrom } from 'kysely/helpers/postgres';
+import type { Queryable } from '../database.js';
+import { prepared } from '../prepared.js';
+import type { Row, Schema } from '../schema.js';
+import { type ListAssetsQuery, selectAssetPage } from './asset.js';
+
+const PLAYBACK_ID_COLUMNS = ['id', 'asset_id', 'policy'] as const;
+const TRACK_COLUMNS = [
+  ...(['id', 'asset_id', 'type', 'status', 'is_primary', 'name', 'language_code', 'duration_seconds'] as const),
+  ...(['max_width', 'max_height', 'max_frame_rate', 'max_channels', 'max_channel_layout'] as const),
+  ...(['text_type', 'text_source', 'closed_captions', 'passthrough', 'error'] as const),
+] as const;
+const RENDITION_COLUMNS = [
+  ...(['id', 'asset_id', 'name', 'ext', 'resolution', 'status', 'width', 'height', 'bitrate', 'size_bytes'] as const),
+  ...(['resolution_tier', 'passthrough', 'error'] as const),
+] as const;
+const SHOTS_COLUMNS = ['asset_id', 'order_id', 'status', 'created_at', 'error'] as const;
+
+/** An asset with everything that answers and events show of it. */
+export interface AssetViewRow {
+  readonly asset: Row<'asset'>;
+  readonly environment: { readonly id: string; readonly name: string };
+  /** In creation order, as are the others. */
+  readonly playbackIds: readonly Pick<Row<'playback_id'>, (typeof PLAYBACK_ID_COLUMNS)[number]>[];
+  readonly tracks: readonly Pick<Row<'track'>, (typeof TRACK_COLUMNS)[number]>[];
+  readonly renditions: readonly Pick<Row<'static_rendition'>, (typeof RENDITION_COLUMNS)[number]>[];
+  readonly shots: Pick<Row<'shots'>, (typeof SHOTS_COLUMNS)[number]> | undefined;
+}
+
+/** Undefined when there is no such asset. Without `environmentId` in any environment: for the server's own work. */
+export const findAssetView = async (
+  db: Queryable,
+  id: string,
+  environmentId?: string,
+): Promise<AssetViewRow | undefined> => {
+  let select = db.selectFrom('asset').selectAll().where('id', '=', id);
+  if (environmentId !== undefined) select = select.where('environment_id', '=', environmentId);
+  const [view] = await readViews(db, select);
+  return view;
+};
+
+/** Newest first. */
+export const listAssetViews = (db: Queryable, environmentId: string, query: ListAssetsQuery): Promise<AssetViewRow[]> =>
+  readViews(db, selectAssetPage(db, environmentId, query));
+
+type AssetQuery = SelectQueryBuilder<Schema, 'asset', Row<'asset'>>;
+
+/** One query. The assets come from a subquery, so what belongs to rows that its offset skips is not read. */
+const readViews = async (db: Queryable, assets: AssetQuery): Promise<AssetViewRow[]> => {
+  const rows = await db
+    .selectFrom(assets.as('asset'))
+    .selectAll('asset')
+    .select(children(db))
+    .orderBy('asset.created_at', 'desc')
+    .orderBy('asset.seq', 'desc')
+    .modifyEnd(prepared)
+    .execute();
+  return rows.map((row) => ({
+    asset: row,
+    environment: { id: row.environment_id, name: row.environment_name! },
+    playbackIds: row.playback_ids,
+    tracks: row.tracks,
+    renditions: row.renditions,
+    // JSON has no type for times.
+    shots: row.shots ? { ...row.shots, created_at: new Date(row.shots.created_at) } : undefined,
+  }));
+};
+
+const children = (db: Queryable) => {
+  const assetId = sql.ref<string>('asset.id');
+  return [
+    db
+      .selectFrom('environment')
+      .select('name')
+      .where('id', '=', sql.ref<string>('asset.environment_id'))
+      .as('environment_name'),
+    jsonArrayFrom(
+      db.selectFrom('playback_id').select(PLAYBACK_ID_COLUMNS).where('asset_id', '=', assetId).orderBy('seq'),
+    ).as('playback_ids'),
+    jsonArrayFrom(db.selectFrom('track').select(TRACK_COLUMNS).where('asset_id', '=', assetId).orderBy('seq')).as(
+      'tracks',
+    ),
+    jsonArrayFrom(
+      db.selectFrom('static_rendition').select(RENDITION_COLUMNS).where('asset_id', '=', assetId).orderBy('seq'),
+    ).as('renditions'),
+    jsonObjectFrom(db.selectFrom('shots').select(SHOTS_COLUMNS).where('asset_id', '=', assetId)).as('shots'),
+  ] as const;
+};

@@ -1,0 +1,40 @@
+import type { Socket } from 'node:net';
+import type { ConnectionError, FastifyReply, FastifyRequest } from 'fastify';
+import { KinoraError } from '../../lib/errors.js';
+import { errorAnswer } from '../errors.js';
+
+const invalid = (message: string) => new KinoraError('invalid_parameters', { messages: [message] });
+
+/**
+ * Answers a request that does not name exactly one host (RFC 9112, 3.2; in HTTP/1.0 it may name none). Node.js would take
+ * the first of several. Undefined when nothing is wrong.
+ */
+export const refuseHost = (request: FastifyRequest, reply: FastifyReply): FastifyReply | undefined => {
+  const hosts = request.raw.headersDistinct.host?.length ?? 0;
+  if (hosts === 1 || (hosts === 0 && request.raw.httpVersion !== '1.1')) return undefined;
+  const { status, body } = errorAnswer(invalid(`The request has ${hosts ? 'more than one' : 'no'} Host header`));
+  return reply.code(status).headers({ 'Cache-Control': 'no-store', Connection: 'close' }).send(body);
+};
+
+/** Failures of the parser that have a status of their own, as in Node.js. */
+const PARSER_ERRORS: Readonly<Record<string, () => KinoraError>> = {
+  ERR_HTTP_REQUEST_TIMEOUT: () => new KinoraError('request_timeout'),
+  HPE_HEADER_OVERFLOW: () => new KinoraError('headers_too_large'),
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: () => new KinoraError('payload_too_large'),
+};
+
+/** Answers what Node.js cannot read as a request, in the shape of the API, and closes the connection. */
+export const answerMalformed = (error: ConnectionError, socket: Socket): void => {
+  // A refusal in the middle of another answer would be read as a part of it.
+  const { _httpMessage: answering } = socket as Socket & { readonly _httpMessage?: FastifyReply['raw'] | null };
+  if (error.code !== 'ECONNRESET' && socket.writable && !answering?.headersSent) {
+    const { status, body } = errorAnswer(PARSER_ERRORS[error.code]?.() ?? invalid('The request is not valid HTTP'));
+    const text = JSON.stringify(body);
+    socket.write(
+      // The reason phrase may be empty (RFC 9112, 4).
+      `HTTP/1.1 ${status} \r\nContent-Type: application/json; charset=utf-8\r\n` +
+        `Content-Length: ${Buffer.byteLength(text)}\r\nCache-Control: no-store\r\nConnection: close\r\n\r\n${text}`,
+    );
+  }
+  socket.destroy(error);
+};

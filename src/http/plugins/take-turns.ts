@@ -1,0 +1,58 @@
+import type { Socket } from 'node:net';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+
+type Request = FastifyRequest['raw'];
+type Response = FastifyReply['raw'];
+type RequestListener = (request: Request, response: Response) => void;
+
+/**
+ * Pipelined requests of all connections together that may wait. Node.js parses everything that one read brings (64 KiB, up to
+ * 2,500 requests), so reading less is not enough. Each takes about 1.5 kB.
+ */
+const MAX_WAITING = 4096;
+
+/** What waits on a connection while another of its requests is answered. */
+type Waiting = [Request, Response][];
+
+/**
+ * Handles the requests of one connection one after the other (RFC 9112, 9.3.2): a request that was sent ahead holds no file
+ * and does no work until the answers before it are sent. Meanwhile the connection is not read. When it closes, what waits
+ * is dropped. A connection whose requests would exceed `maxWaiting` is closed; clients send those again, and clients that
+ * send nothing ahead never wait.
+ */
+export const takeTurns = (handle: RequestListener, maxWaiting = MAX_WAITING): RequestListener => {
+  const connections = new WeakMap<Socket, Waiting>();
+  let total = 0;
+
+  const begin = (socket: Socket, waiting: Waiting, request: Request, response: Response): void => {
+    connections.set(socket, waiting);
+    response.once('close', () => {
+      connections.delete(socket);
+      if (socket.destroyed) total -= waiting.splice(0).length;
+      const next = waiting.shift();
+      if (!next) return;
+      total -= 1;
+      if (waiting.length === 0) socket.resume();
+      begin(socket, waiting, ...next);
+    });
+    handle(request, response);
+  };
+
+  return (request, response) => {
+    const { socket } = request;
+    // Parsing goes on to the end of what was read, also behind the end of the connection.
+    if (socket.destroyed) return;
+    const waiting = connections.get(socket);
+    if (!waiting) return begin(socket, [], request, response);
+    if (total >= maxWaiting) {
+      socket.destroy();
+      return;
+    }
+    total += 1;
+    waiting.push([request, response]);
+    // Not yet, because Node.js resumes the connection when it has parsed this request to its end.
+    process.nextTick(() => {
+      if (waiting.length > 0) socket.pause();
+    });
+  };
+};

@@ -1,0 +1,25 @@
+import type { Database } from '../db/database.js';
+import { listUnfinishedSources } from '../db/tables/unfinished.js';
+import type { BlobStore } from '../storage/blob-store.js';
+import { sourceKey, trackSourceKey } from '../storage/keys.js';
+import type { Logger } from '../telemetry/logger.js';
+
+interface SweepDeps {
+  readonly database: Database;
+  readonly blobs: Pick<BlobStore, 'sweepUnfinished'>;
+  readonly logger: Logger;
+}
+
+/**
+ * Removes what earlier runs left of files that nobody will complete. Only downloads and uploads go on where they were; every
+ * other file is written from its start. To be called before jobs and uploads are taken up.
+ */
+export const sweepUnfinished = async ({ database, blobs, logger }: SweepDeps): Promise<void> => {
+  const { assetIds, tracks } = await listUnfinishedSources(database.queryable);
+  const needed = [
+    ...assetIds.map(sourceKey),
+    ...tracks.map(({ assetId, trackId }) => trackSourceKey(assetId, trackId)),
+  ];
+  const files = await blobs.sweepUnfinished(new Set(needed));
+  if (files > 0) logger.info({ files }, 'unfinished files that nothing needs are removed');
+};

@@ -1,0 +1,59 @@
+import assert from 'node:assert';
+
+export interface SampleTimes {
+  readonly durationTicks: number;
+  readonly compositionOffsetTicks: number;
+}
+
+/**
+ * Durations and composition offsets of a segment's samples, given in decode order by their presentation times. Each sample
+ * lasts as long as its frame is displayed: browsers take presentation time + duration for the end of a frame, so that no
+ * frame reaches beyond `endTicks`. The first displayed frame starts at `startTicks`; the first sample is decoded there.
+ *
+ * Frames that are displayed before one that precedes them in decode order get negative offsets. `reorderTicks` is added to every
+ * offset, which an edit list takes back, because FFmpeg delays the whole track where offsets are negative. With it (> 0) no
+ * offset is negative: where it is too short for a frame, samples before that frame are shortened.
+ *
+ * Times must be integers, differ from each other, and lie in [startTicks, endTicks).
+ */
+export const planSampleTimes = (
+  presentationTicks: readonly number[] | Float64Array,
+  startTicks: number,
+  endTicks: number,
+  reorderTicks = 0,
+): SampleTimes[] => {
+  const sorted = Float64Array.from(presentationTicks).sort();
+  const first = sorted[0];
+  sorted[0] = startTicks;
+  const displayed = Array.from(presentationTicks, (ticks) => (ticks === first ? startTicks : ticks));
+  const ends = new Map(Array.from(sorted, (ticks, index) => [ticks, sorted[index + 1] ?? endTicks]));
+  let nextTicks = startTicks;
+  const decodeTicks = displayed.map((ticks) => {
+    const now = nextTicks;
+    nextTicks += ends.get(ticks)! - ticks;
+    return now;
+  });
+  if (reorderTicks > 0) decodeInTime(decodeTicks, displayed, reorderTicks);
+  assert(decodeTicks[0] === startTicks, 'the samples cannot be decoded in time');
+  return displayed.map((ticks, index) => {
+    const durationTicks = (decodeTicks[index + 1] ?? endTicks) - decodeTicks[index]!;
+    assert(durationTicks > 0 && ends.get(ticks)! > ticks, 'frame times must differ and lie inside the segment');
+    return { durationTicks, compositionOffsetTicks: ticks - decodeTicks[index]! + reorderTicks };
+  });
+};
+
+/** Moves decode times forward so far that each sample is decoded before it is displayed, and before the next sample. */
+const decodeInTime = (decodeTicks: number[], displayed: readonly number[], reorderTicks: number): void => {
+  let latest = Number.POSITIVE_INFINITY;
+  for (let index = decodeTicks.length - 1; index >= 0; index--) {
+    latest = Math.min(latest - 1, displayed[index]! + reorderTicks);
+    decodeTicks[index] = Math.min(decodeTicks[index]!, latest);
+  }
+};
+
+/** The `reorderTicks` that leave no offset negative and shorten no sample. */
+export const findReorderTicks = (presentationTicks: readonly number[], startTicks: number, endTicks: number): number =>
+  planSampleTimes(presentationTicks, startTicks, endTicks).reduce(
+    (most, { compositionOffsetTicks }) => Math.max(most, -compositionOffsetTicks),
+    0,
+  );

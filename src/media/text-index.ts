@@ -1,0 +1,134 @@
+import { type Cue, timestamp } from './subtitles.js';
+
+/**
+ * A text track as a WebVTT file and the place and time of each of its cues, so that a part of it is had without reading the
+ * rest. Cues are in order of their start; times are seconds in whole milliseconds.
+ */
+export interface IndexedText {
+  readonly bytes: Uint8Array;
+  readonly startSeconds: Float64Array;
+  readonly endSeconds: Float64Array;
+  /** Where each cue begins in `bytes`, and where one behind the last would. */
+  readonly offsets: Float64Array;
+}
+
+/** A cue whose timing is not written yet: settings after it, and the lines of text. */
+interface Block {
+  readonly startSeconds: number;
+  readonly endSeconds: number;
+  readonly rest: string;
+}
+
+const HEADER = 'WEBVTT\n';
+/** Times count like those of the media segments, whose zero is zero (RFC 8216, 3.5). */
+const SEGMENT_HEADER = 'WEBVTT\nX-TIMESTAMP-MAP=MPEGTS:0,LOCAL:00:00:00.000\n';
+
+const toMilliseconds = (seconds: number): number => Math.round(seconds * 1000) / 1000;
+
+const writeBlocks = (blocks: readonly Block[]): IndexedText => {
+  const startSeconds = new Float64Array(blocks.length);
+  const endSeconds = new Float64Array(blocks.length);
+  const offsets = new Float64Array(blocks.length + 1);
+  const parts = [HEADER];
+  let offset = HEADER.length + 1;
+  blocks.forEach((block, at) => {
+    const text = `\n${timestamp(block.startSeconds)} --> ${timestamp(block.endSeconds)}${block.rest}\n`;
+    parts.push(text);
+    startSeconds[at] = toMilliseconds(block.startSeconds);
+    endSeconds[at] = toMilliseconds(block.endSeconds);
+    offsets[at] = offset;
+    offset += Buffer.byteLength(text);
+  });
+  offsets[blocks.length] = offset;
+  return { bytes: Buffer.from(parts.join('')), startSeconds, endSeconds, offsets };
+};
+
+/** `cues` in order of their start. */
+export const indexCues = (cues: readonly Cue[]): IndexedText =>
+  writeBlocks(
+    cues.map(({ startSeconds, endSeconds, settings, text }) => ({
+      startSeconds,
+      endSeconds,
+      rest: `${settings && ` ${settings}`}\n${text}`,
+    })),
+  );
+
+/** Cues that are looked at together: of most of them only the latest end is looked at. */
+const GROUP = 64;
+const latestEnds = new WeakMap<IndexedText, Float64Array>();
+
+/** The latest end of each group of cues; made once for each text in memory. */
+const latestEndsOf = (text: IndexedText): Float64Array => {
+  const known = latestEnds.get(text);
+  if (known) return known;
+  const { endSeconds } = text;
+  const made = new Float64Array(Math.ceil(endSeconds.length / GROUP)).fill(Number.NEGATIVE_INFINITY);
+  endSeconds.forEach((end, at) => {
+    const group = Math.floor(at / GROUP);
+    made[group] = Math.max(made[group]!, end);
+  });
+  latestEnds.set(text, made);
+  return made;
+};
+
+/** The cues that are shown within [fromSeconds, untilSeconds), by their number. */
+export const findCues = (text: IndexedText, fromSeconds: number, untilSeconds: number): number[] => {
+  const { startSeconds, endSeconds } = text;
+  const found: number[] = [];
+  for (const [group, latestEnd] of latestEndsOf(text).entries()) {
+    const first = group * GROUP;
+    if (startSeconds[first]! >= untilSeconds) break;
+    if (latestEnd <= fromSeconds) continue;
+    for (let at = first; at < Math.min(first + GROUP, endSeconds.length); at++) {
+      if (startSeconds[at]! >= untilSeconds) break;
+      if (endSeconds[at]! > fromSeconds) found.push(at);
+    }
+  }
+  return found;
+};
+
+/** The lines of a cue with the line end of the last. */
+const blockOf = ({ bytes, offsets }: IndexedText, at: number): Uint8Array =>
+  bytes.subarray(offsets[at], offsets[at + 1]! - 1);
+
+/**
+ * One segment of an HLS subtitle rendition: every cue that is shown within [fromSeconds, untilSeconds), with its whole time,
+ * so that players know a cue that goes on in the next segment as the same (RFC 8216, 3.5).
+ */
+export const textSegment = (text: IndexedText, fromSeconds: number, untilSeconds: number): Buffer => {
+  const found = findCues(text, fromSeconds, untilSeconds);
+  const gap = Buffer.from('\n');
+  return Buffer.concat([Buffer.from(SEGMENT_HEADER), ...found.flatMap((at) => [gap, blockOf(text, at)])]);
+};
+
+/** What lies within [fromSeconds, untilSeconds), cut at both ends, with times that count from `fromSeconds`. */
+export const clipText = (text: IndexedText, fromSeconds: number, untilSeconds: number): IndexedText => {
+  const blocks = findCues(text, fromSeconds, untilSeconds).map((at) => ({
+    startSeconds: Math.max(text.startSeconds[at]! - fromSeconds, 0),
+    endSeconds: Math.min(text.endSeconds[at]!, untilSeconds) - fromSeconds,
+    // A time has no space in it.
+    rest: Buffer.from(blockOf(text, at))
+      .toString()
+      .slice(0, -1)
+      .replace(/^\S+ --> \S+/, ''),
+  }));
+  // What is left of less than a millisecond can't be written.
+  return writeBlocks(blocks.filter((block) => toMilliseconds(block.endSeconds) > toMilliseconds(block.startSeconds)));
+};
+
+/** The index without the text, for the blob store. Little-endian, as on every machine that Node.js is built for here. */
+export const writeTextIndex = ({ startSeconds, endSeconds, offsets }: IndexedText): Uint8Array =>
+  Buffer.concat(
+    [startSeconds, endSeconds, offsets].map(({ buffer, byteOffset, byteLength }) =>
+      Buffer.from(buffer, byteOffset, byteLength),
+    ),
+  );
+
+/** Undefined when `index` is none of `bytes`. */
+export const readTextIndex = (bytes: Uint8Array, index: Uint8Array): IndexedText | undefined => {
+  const numbers = new Float64Array(Uint8Array.from(index.subarray(0, index.length - (index.length % 8))).buffer);
+  const count = (numbers.length - 1) / 3;
+  if (!Number.isInteger(count) || numbers.at(-1) !== bytes.length + 1) return undefined;
+  const [startSeconds, endSeconds] = [numbers.subarray(0, count), numbers.subarray(count, 2 * count)];
+  return { bytes, startSeconds, endSeconds, offsets: numbers.subarray(2 * count) };
+};

@@ -1,0 +1,81 @@
+import { open, rm, statfs } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Logger } from '../telemetry/logger.js';
+
+export interface DiskSpace {
+  /** Resolves when a small file could be written to the disk. @throws when it could not, or when the disk is full */
+  check(): Promise<void>;
+  /** Bytes that this user may still write. */
+  freeBytes(): Promise<number>;
+  stop(): void;
+}
+
+export interface DiskSpaceOptions {
+  /** Must exist whenever it is checked. */
+  readonly dir: string;
+  readonly logger: Logger;
+  /** The log warns below so many bytes; 1 GiB when absent. */
+  readonly lowBelowBytes?: number;
+  /** Between looks at the free space; a minute when absent. */
+  readonly everyMs?: number;
+}
+
+/** A segment, a page of the database log and an upload's buffer fit in; what is less is as good as full. */
+const FULL_BELOW_BYTES = 16 * 2 ** 20;
+const LOW_BELOW_BYTES = 2 ** 30;
+const EVERY_MS = 60_000;
+/** A block, so that the file system has to find one. */
+const SAMPLE = Buffer.alloc(4096, 1);
+
+/** Watches the free space of a directory's disk: warns once when it gets low, and says once that there is room again. */
+export const watchDiskSpace = (options: DiskSpaceOptions): DiskSpace => {
+  const { dir, logger, lowBelowBytes = LOW_BELOW_BYTES, everyMs = EVERY_MS } = options;
+  const samplePath = join(dir, '.write-check');
+  let isLow = false;
+  let running: Promise<void> | undefined;
+
+  const freeBytes = async (): Promise<number> => {
+    const { bavail, bsize } = await statfs(dir);
+    const free = bavail * bsize;
+    if (free < lowBelowBytes !== isLow) {
+      isLow = !isLow;
+      const fields = { dir, free_bytes: free };
+      if (isLow) logger.warn(fields, 'the disk is almost full');
+      else logger.info(fields, 'the disk has room again');
+    }
+    return free;
+  };
+
+  const check = async (): Promise<void> => {
+    const free = await freeBytes();
+    if (free < FULL_BELOW_BYTES) throw new Error(`only ${free} bytes are free`);
+    try {
+      const file = await open(samplePath, 'w');
+      try {
+        await file.writeFile(SAMPLE);
+        await file.sync();
+      } finally {
+        await file.close();
+      }
+    } finally {
+      await rm(samplePath, { force: true });
+    }
+  };
+
+  const look = (): void =>
+    void freeBytes().catch((error: unknown) => logger.warn({ err: error }, 'no free space known'));
+  look();
+  const timer = setInterval(look, everyMs);
+
+  return {
+    // Anybody may ask whether the server is ready: requests at the same time share one write.
+    check: () => {
+      running ??= check().finally(() => {
+        running = undefined;
+      });
+      return running;
+    },
+    freeBytes,
+    stop: () => clearInterval(timer),
+  };
+};

@@ -1,0 +1,63 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createAsset, serveFiles, settled } from '../support/create-asset.js';
+import { fixture } from '../support/fixtures.js';
+import { type MediaInput, probeFile, readAudio, readFrameCounters, readPackets } from '../support/measure.js';
+import type { Origin } from '../support/origin.js';
+import { beepTimesOf, flashTimes } from '../support/playback-checks.js';
+import { cleanUpServers, makeDataDir, type ServerProcess, startServer } from '../support/server-process.js';
+
+const everySecond = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11];
+// FFmpeg's HLS demuxer reads the streams, as in players that are built on it (mpv, Kodi).
+const flashes = { 'marks-30.mp4': everySecond, 'marks-vfr.mp4': everySecond, 'marks-slides.mp4': [3, 6, 9] };
+const names = Object.keys(flashes) as (keyof typeof flashes)[];
+let server: ServerProcess;
+let origin: Origin;
+beforeAll(async () => {
+  origin = await serveFiles(await Promise.all(names.map((name) => fixture(name))));
+  // In a process of its own: FFmpeg's calls block this one.
+  server = await startServer({ dataDir: makeDataDir() });
+});
+afterAll(async () => {
+  await server?.stop();
+  await origin?.stop();
+  await cleanUpServers();
+});
+
+/** Half a frame at 30 frames a second. */
+const LIMIT_SECONDS = 1 / 60;
+
+/** Each flash, and how late it is against the beep next to it. */
+const distances = (input: MediaInput): { flash: number; late: number }[] => {
+  const beeps = beepTimesOf(readAudio(input));
+  return flashTimes(readFrameCounters(input)).map((flash) => {
+    const nearest = beeps.reduce((best, beep) => (Math.abs(beep - flash) < Math.abs(best - flash) ? beep : best));
+    return { flash, late: flash - nearest };
+  });
+};
+
+describe.each(names)('%s', (name) => {
+  let url: string;
+  beforeAll(async () => {
+    const inputs = [{ url: `${origin.url}/${names.indexOf(name)}` }];
+    const { id } = await createAsset(server, { inputs, playback_policies: ['public'] });
+    const asset = await settled(server, id);
+    expect(asset.errors).toBeUndefined();
+    url = `${server.url}/${asset.playback_ids![0]!.id}.m3u8`;
+  });
+
+  test('frames are reordered', () => {
+    const { index } = probeFile(url).streams.find(({ type }) => type === 'video')!;
+    const times = readPackets(url).flatMap(({ streamIndex, ptsSeconds }) =>
+      streamIndex === index ? [ptsSeconds] : [],
+    );
+    expect(times).not.toEqual(times.toSorted((a, b) => a - b));
+  });
+
+  test.each([0, 7])('flash and beep come together after a start at %d s', (seekSeconds) => {
+    const measured = distances(seekSeconds === 0 ? url : { url, seekSeconds });
+    // After the seek it begins with the segment at 8 s, whose first frame is bright already.
+    const expected = flashes[name].filter((second) => seekSeconds === 0 || second > 8);
+    expect(measured.map(({ flash }) => Math.round(flash))).toEqual(expected);
+    for (const { flash, late } of measured) expect.soft(Math.abs(late), `${flash} s`).toBeLessThan(LIMIT_SECONDS);
+  });
+});

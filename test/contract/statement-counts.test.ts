@@ -1,0 +1,77 @@
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { insertTracks } from '#kinora/db/tables/track.js';
+import { recordAssetEvent } from '#kinora/domain/events/record-asset-event.js';
+import { createArtifactUrls } from '#kinora/domain/signing/artifact-urls.js';
+import { systemClock } from '#kinora/lib/clock.js';
+import { newId } from '#kinora/lib/ids.js';
+import { type Api, startApi } from '../support/api.js';
+import { statementsOf } from '../support/statements.js';
+import { describeOnBothEngines } from './engines.js';
+
+// Without the embedded engine's maintenance, which sends statements of its own.
+vi.useFakeTimers({ toFake: ['setInterval'] });
+
+describeOnBothEngines('the number of statements', (database) => {
+  let api: Api;
+  const ids: string[] = [];
+  beforeAll(async () => {
+    api = await startApi({ database: database() });
+    // The caller, once read, stays known.
+    api.clock.monotonicMs = () => 0;
+    for (let n = 0; n < 101; n++) {
+      const fields = {
+        inputs: [{ url: 'https://media.example.org/walk.mp4' }],
+        playback_policies: ['public', 'signed'],
+        static_renditions: [{ resolution: 'highest' }, { resolution: 'audio-only' }],
+      };
+      const { id } = (await (await api.call('POST', '/video/v1/assets', fields)).json()).data;
+      ids.unshift(id);
+      await api.makeReady(id, 60);
+      const track = { asset_id: id, type: 'text', status: 'ready', text_type: 'subtitles', error: null } as const;
+      await insertTracks(database().queryable, [
+        { ...track, id: newId(), name: 'English', language_code: 'en' },
+        { ...track, id: newId(), name: 'Deutsch', language_code: 'de' },
+      ]);
+      expect((await api.call('POST', `/video/v1/assets/${id}/shots`)).status).toBe(201);
+    }
+  });
+  afterAll(() => api?.stop());
+
+  const get = async (path: string) => (await api.call('GET', path)).json();
+  const complete = {
+    playback_ids: [{ policy: 'public' }, { policy: 'signed' }],
+    tracks: [{ name: 'English' }, { name: 'Deutsch' }],
+    static_renditions: { files: [{ name: 'highest.mp4' }, { name: 'audio.m4a' }] },
+    shots: { status: 'pending' },
+  };
+
+  it('is one for an asset', async () => {
+    const path = `/video/v1/assets/${ids[0]}`;
+    await get(path);
+    let answer: Awaited<ReturnType<typeof get>>;
+    const statements = await statementsOf(async () => {
+      answer = await get(path);
+    });
+    expect(answer!.data).toMatchObject({ id: ids[0], ...complete });
+    expect(statements).toHaveLength(1);
+  });
+
+  it.each([25, 100])('is one for a page of %i assets', async (limit) => {
+    let answer: Awaited<ReturnType<typeof get>>;
+    const statements = await statementsOf(async () => {
+      answer = await get(`/video/v1/assets?limit=${limit}`);
+    });
+    expect(answer!.data).toMatchObject(ids.slice(0, limit).map((id) => ({ id, ...complete })));
+    expect(statements).toHaveLength(1);
+  });
+
+  it('is one to read what an event shows and one to write it', async () => {
+    const context = { clock: systemClock, artifactUrls: createArtifactUrls('secret', () => api.origin) };
+    const statements = await statementsOf(() =>
+      database().transaction((tx) => recordAssetEvent(context, tx, 'video.asset.updated', ids[1]!)),
+    );
+    expect(statements.map((statement) => /\w+/.exec(statement)?.[0])).toEqual(['begin', 'select', 'with', 'commit']);
+    const { data } = await get(`/system/v1/events?object_id=${ids[1]}&type=video.asset.updated`);
+    expect(data).toMatchObject([{ data: { id: ids[1], ...complete } }]);
+  });
+});

@@ -1,0 +1,114 @@
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, utimesSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { makeTestDataDir } from '../../support/database.js';
+import { cleanEnvironment, runCli } from '../../support/run-cli.js';
+import { processesNaming, until } from '../../support/server-process.js';
+
+const root = fileURLToPath(new URL('../../../', import.meta.url));
+const clone = mkdtempSync(join(tmpdir(), 'kinora-clone-'));
+let dataDir = '';
+
+/** The repository as a clone has it after `npm ci --omit=dev`: no development package, nothing compiled. */
+const makeProductionInstall = (): void => {
+  for (const name of ['package.json', 'package-lock.json', 'tsconfig.json', 'tsconfig.src.json', 'scripts', 'src'])
+    cpSync(join(root, name), join(clone, name), { recursive: true });
+  const { packages } = JSON.parse(readFileSync(join(root, 'node_modules/.package-lock.json'), 'utf8'));
+  const wanted = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')).packages;
+  for (const path of Object.keys(packages)) {
+    const isNested = path.lastIndexOf('node_modules/') > 0;
+    if (isNested || wanted[path] === undefined || wanted[path].dev === true) continue;
+    mkdirSync(dirname(join(clone, path)), { recursive: true });
+    symlinkSync(join(root, path), join(clone, path));
+  }
+};
+
+beforeAll(async () => {
+  makeProductionInstall();
+  dataDir = await makeTestDataDir();
+});
+const running = new Set<number>();
+afterAll(() => {
+  for (const pid of running) process.kill(-pid, 'SIGKILL');
+  rmSync(clone, { recursive: true, force: true });
+  rmSync(dataDir, { recursive: true, force: true });
+});
+
+/** Without what a run of these tests by npm has set. */
+const environment = () => ({
+  ...Object.fromEntries(Object.entries(cleanEnvironment()).filter(([name]) => !/^npm_/i.test(name))),
+  NODE_ENV: 'production',
+  KINORA_DATA_DIR: dataDir,
+  KINORA_SAMPLE: 'false',
+});
+
+const npmStart = async () => {
+  const npm = spawn('npm', ['start', '--script-shell=sh', '--', '--port', '0'], {
+    cwd: clone,
+    env: environment(),
+    detached: true,
+  });
+  running.add(npm.pid!);
+  let output = '';
+  let errors = '';
+  npm.stdout.on('data', (chunk) => (output += chunk));
+  npm.stderr.on('data', (chunk) => (errors += chunk));
+  const exited = once(npm, 'exit').then(() => running.delete(npm.pid!));
+  await Promise.race([
+    until('the server is up', () => /Address +(\S+)/.test(output), 200_000),
+    exited.then(() => Promise.reject(new Error(`npm start ended: ${output}${errors}`))),
+  ]);
+  return { npm, exited, url: /Address +(\S+)/.exec(output)![1]!, errors: () => errors };
+};
+
+const isGone = async (url: string): Promise<boolean> =>
+  (await fetch(`${url}/healthz`).then(
+    () => false,
+    () => true,
+  )) && processesNaming(dataDir).length === 0;
+
+it('builds without development packages, once, and ends with npm', { timeout: 400_000 }, async () => {
+  const first = await npmStart();
+  expect(first.errors()).toContain('Building Kinora');
+  expect((await fetch(`${first.url}/readyz`)).status).toBe(200);
+  const second = await runCli(['serve'], { KINORA_DATA_DIR: dataDir, KINORA_PORT: '0' });
+  const [, holder] = /process ID (\d+)/.exec(second.stderr) ?? [];
+  expect(readFileSync(`/proc/${holder}/cmdline`, 'utf8')).toContain('scripts/start.mjs');
+  first.npm.kill('SIGTERM');
+  await first.exited;
+  expect(await isGone(first.url)).toBe(true);
+
+  // An npm that is killed by force passes no signal on.
+  const again = await npmStart();
+  expect(again.errors()).not.toContain('Building Kinora');
+  again.npm.kill('SIGKILL');
+  await again.exited;
+  await until('the server is gone too', () => isGone(again.url));
+
+  const builtAt = statSync(join(clone, 'dist/.built')).mtimeMs;
+  const later = new Date(builtAt + 2000);
+  utimesSync(join(clone, 'src/http/ops/welcome.ts'), later, later);
+  const third = await npmStart();
+  expect(third.errors()).toContain('Building Kinora');
+  third.npm.kill('SIGINT');
+  await third.exited;
+  expect(await isGone(third.url)).toBe(true);
+});
+
+it('packs what runs, without sources and maps', { timeout: 240_000 }, () => {
+  const listed = execFileSync('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], {
+    cwd: root,
+    env: environment(),
+    stdio: ['ignore', 'pipe', 'ignore'],
+    encoding: 'utf8',
+  });
+  const paths = JSON.parse(listed)[0].files.map(({ path }: { path: string }) => path) as string[];
+  expect(paths).toEqual(expect.arrayContaining(['dist/cli/main.js', 'dist/db/migrations/0001_initial.sql', 'LICENSE']));
+  expect(
+    paths.filter((path) => !/^(dist\/.*\.(js|sql|html|css|svg)|LICENSE|NOTICE|README\.md|package\.json)$/.test(path)),
+  ).toEqual([]);
+});

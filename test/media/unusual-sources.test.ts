@@ -1,0 +1,175 @@
+import { AV_TIME_BASE, AVSEEK_FLAG_BACKWARD } from 'node-av/constants';
+import { avGetCodecName, Codec, InputFormat } from 'node-av/lib';
+import { describe, expect, test } from 'vitest';
+import { readSound } from '#kinora/engine/audio-reader.js';
+import { openSource } from '#kinora/engine/open-source.js';
+import { allowedDecoders, REFUSED_DECODERS, REFUSED_FORMATS } from '#kinora/engine/supported-media.js';
+import { DIRECT_FORMATS, decideAccess } from '#kinora/media/access-decision.js';
+import type { Plan } from '#kinora/media/plan.js';
+import { ONE_PICTURE_PACKETS, planAsset } from '#kinora/media/plan-asset.js';
+import { type FixtureName, fixture } from '../support/fixtures.js';
+import { measureTone, readFrameCounters } from '../support/measure.js';
+import { withMezzanine } from '../support/mezzanine-run.js';
+import { indexFile, initOf, makeSegment, type PlannedSource, probeFile, segmentNumbers } from '../support/video-run.js';
+
+const settings = { quality: 'basic', maxResolutionTier: '1080p', isTest: false } as const;
+const numbers = (count: number): number[] => Array.from({ length: count }, (_, index) => index);
+
+/** The counters of all frames as a viewer gets them, from the source or its mezzanine. */
+const playedCounters = (source: PlannedSource): number[] => {
+  const rendition = source.video.renditions.at(-1)!;
+  // Backwards: no segment may need the one before it.
+  const segments = segmentNumbers(source).reverse();
+  const bytes = segments.map((number) => makeSegment(source, rendition, number).bytes).reverse();
+  return readFrameCounters([initOf(source, rendition), ...bytes]).map(({ counter }) => counter);
+};
+
+const play = async (name: FixtureName): Promise<{ counters: number[]; plan: Plan; access: string }> => {
+  const path = await fixture(name);
+  const facts = await probeFile(path);
+  const index = indexFile(path, facts);
+  const decision = decideAccess(facts, index);
+  if (decision.access === 'direct') {
+    const plan = planAsset({ facts, index, settings });
+    return { counters: playedCounters({ path, facts, index, plan, video: plan.video! }), plan, access: 'direct' };
+  }
+  let played: { counters: number[]; plan: Plan } | undefined;
+  await withMezzanine(path, 1, (made, source) => {
+    const { width, height, timeBase } = made.facts.video!;
+    const mezzanine = { index: made.index.video!, width, height, timeBase };
+    const plan = planAsset({ facts, index, settings, mezzanine });
+    played = { counters: playedCounters({ ...source, path: made.path, plan, video: plan.video! }), plan };
+  });
+  return { ...played!, access: decision.reason };
+};
+
+const audioOf = async (name: FixtureName) => {
+  const path = await fixture(name);
+  const facts = await probeFile(path);
+  const plan = planAsset({ facts, index: indexFile(path, facts), settings });
+  const { audio } = plan;
+  if (!audio) throw new Error('no audio in the plan');
+  const source = { path, formatName: facts.formatName };
+  return {
+    plan,
+    audio,
+    /** Two tenths of a second of the first channel. */
+    at: (seconds: number): Float32Array => {
+      const from = Math.round(seconds * audio.sampleRate);
+      return readSound(source, audio, from, from + audio.sampleRate / 5)[0]!;
+    },
+  };
+};
+
+/** Loudness of the tone that a recipe puts into the first channel. */
+const toneAt = async (name: FixtureName, seconds: readonly number[]): Promise<number[]> => {
+  const { audio, at } = await audioOf(name);
+  return seconds.map((time) => measureTone(at(time), audio.sampleRate, 400, 0, audio.sampleRate / 10).amplitude);
+};
+
+describe('names of formats and codecs', () => {
+  const codecs = Codec.getCodecList().filter((codec) => codec.isDecoder());
+  const decoders = new Set(codecs.map(({ name }) => name));
+
+  test('are those that FFmpeg knows', () => {
+    for (const name of [...REFUSED_FORMATS, ...DIRECT_FORMATS])
+      expect(InputFormat.findInputFormat(name)?.name?.split(','), name).toContain(name);
+    for (const name of REFUSED_DECODERS) expect(decoders, name).toContain(name);
+    const names = new Set(codecs.map(({ id }) => avGetCodecName(id)));
+    for (const name of ONE_PICTURE_PACKETS) expect(names, name).toContain(name);
+  });
+
+  test('what the build decodes is allowed, devices and memory are not', () => {
+    const allowed = new Set(allowedDecoders.split(','));
+    for (const name of ['h264', 'hevc', 'libdav1d', 'vp6f', 'amrnb', 'amrwb', 'qtrle', 'cfhd', 'webp_anim', 'dvvideo'])
+      expect(allowed, name).toContain(name);
+    for (const name of ['wrapped_avframe', 'h264_v4l2m2m', 'h264_cuvid', 'subrip', 'ansi'])
+      expect(allowed, name).not.toContain(name);
+  });
+});
+
+describe('formats and codecs that few files have', () => {
+  test.each([
+    ['animation.gif', 100],
+    ['animation.png', 100],
+    ['animation.webp', 100],
+    ['rle-pcm.mov', 100],
+    ['png-pcm.mov', 100],
+    ['cineform-pcm.mov', 100],
+    ['cinepak-pcm.avi', 100],
+    ['huffyuv-pcm.avi', 100],
+    ['sorenson-mp3.flv', 100],
+    ['raw.y4m', 100],
+    ['raw.dv', 50],
+    ['without-cues.mkv', 300],
+  ] as const)(
+    '%s: every frame is played once',
+    async (name, count) => {
+      expect((await play(name)).counters).toEqual(numbers(count));
+    },
+    120_000,
+  );
+
+  test.each([
+    ['audio-only.aiff', 12],
+    ['audio-only.caf', 12],
+    ['audio-only.ac3', 12],
+    ['rle-pcm.mov', 4],
+    ['raw.dv', 2],
+    ['without-cues.mkv', 12],
+    ['without-index.avi', 48],
+    ['unmarked-start.mp4', 12],
+  ] as const)(
+    '%s: audio is played from start to end',
+    async (name, seconds) => {
+      const amplitudes = await toneAt(name, [0.3, seconds / 2 + 0.3, seconds - 0.5]);
+      for (const amplitude of amplitudes) expect(amplitude).toBeCloseTo(0.2, 1);
+    },
+    60_000,
+  );
+
+  test('audio at places that FFmpeg refuses to seek to is read from the start', async () => {
+    const name = 'unseekable-start.mp4';
+    const format = openSource({ path: await fixture(name) });
+    const seek = (seconds: number) =>
+      format.seekFrameSync(-1, BigInt(seconds * AV_TIME_BASE), AVSEEK_FLAG_BACKWARD as never);
+    expect([seek(1), seek(0)]).toEqual([-1, -1]);
+    format.closeInputSync();
+    for (const amplitude of await toneAt(name, [3, 3.3, 5])) expect(amplitude).toBeCloseTo(0.2, 1);
+  });
+
+  test.each(['h264-amr.3gp', 'h264-amr-wb.3gp', 'audio-only.amr'] as const)('%s: the speech is heard', async (name) => {
+    const { at } = await audioOf(name);
+    for (const seconds of [0.5, 3, 5.5]) {
+      const samples = at(seconds);
+      const power = samples.reduce((sum, value) => sum + value * value, 0) / samples.length;
+      expect(Math.sqrt(power), `at ${seconds} s`).toBeGreaterThan(0.005);
+    }
+  });
+});
+
+describe('files that say wrong things of their key frames', () => {
+  test('H.263 in which every packet is marked as a key frame is read once in order', async () => {
+    const { counters, access } = await play('h263-false-key-frames.3gp');
+    expect(access).toBe('packets marked as key frames hold none');
+    expect(counters).toEqual(numbers(200));
+  }, 120_000);
+
+  test('the first key frame is not marked: nothing is left out', async () => {
+    expect((await play('unmarked-start.mp4')).counters).toEqual(numbers(300));
+  }, 60_000);
+
+  test('a stream that begins between two key frames begins with the second', async () => {
+    const { counters } = await play('mid-gop.ts');
+    expect(counters).toEqual(numbers(180).slice(60));
+  }, 60_000);
+
+  test('a long file without an index is read once in order', async () => {
+    const path = await fixture('without-index.avi');
+    const facts = await probeFile(path);
+    expect(decideAccess(facts, indexFile(path, facts))).toMatchObject({
+      access: 'mezzanine',
+      reason: 'the file has no index to seek by',
+    });
+  });
+});

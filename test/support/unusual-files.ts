@@ -1,0 +1,128 @@
+/** Files that no encoder of the build writes: what old phones and careless programs leave behind. */
+import { AV_CODEC_ID_AMR_WB, AVMEDIA_TYPE_AUDIO } from 'node-av/constants';
+import { avChannelLayoutDefault, Codec, FFmpegError, FormatContext, Packet } from 'node-av/lib';
+
+/** Speech of random content, 50 frames a second (3GPP TS 26.101 and 26.201; RFC 4867 for the files). */
+const AMR = {
+  // node-av has no constant for this one.
+  nb: {
+    codecId: Codec.findDecoderByName('amrnb' as never)!.id,
+    sampleRate: 8000,
+    header: 0x3c,
+    bytes: 31,
+    magic: '#!AMR\n',
+  },
+  wb: { codecId: AV_CODEC_ID_AMR_WB, sampleRate: 16000, header: 0x44, bytes: 60, magic: '#!AMR-WB\n' },
+} as const;
+type AmrKind = keyof typeof AMR;
+const AMR_FRAMES_PER_SECOND = 50;
+
+const amrFrames = (kind: AmrKind, seconds: number): Buffer[] => {
+  let state = 1;
+  return Array.from({ length: seconds * AMR_FRAMES_PER_SECOND }, () => {
+    const frame = Buffer.alloc(1 + AMR[kind].bytes, AMR[kind].header);
+    for (let i = 1; i < frame.length; i++) {
+      state = (Math.imul(state, 1_103_515_245) + 12_345) & 0x7fffffff;
+      frame[i] = state >> 16;
+    }
+    return frame;
+  });
+};
+
+export const amrFile = (kind: AmrKind, seconds: number): Buffer =>
+  Buffer.concat([Buffer.from(AMR[kind].magic), ...amrFrames(kind, seconds)]);
+
+const check = (code: number, operation: string): number => {
+  FFmpegError.throwIfError(code, operation);
+  return code;
+};
+
+/** Writes a 3GP file with the video of another file and AMR audio. */
+export const writeAmr3gp = (videoPath: string, kind: AmrKind, seconds: number, path: string): void => {
+  const input = new FormatContext();
+  const output = new FormatContext();
+  const packet = new Packet();
+  packet.alloc();
+  check(input.openInputSync(videoPath), 'open');
+  check(input.findStreamInfoSync(), 'find streams');
+  check(output.allocOutputContext2(null, '3gp', path), 'muxer');
+  const source = input.streams[0]!;
+  const video = output.newStream(null);
+  source.codecpar.copy(video.codecpar);
+  video.codecpar.codecTag = 0;
+  const audio = output.newStream(null);
+  const { codecId, sampleRate } = AMR[kind];
+  Object.assign(audio.codecpar, { codecType: AVMEDIA_TYPE_AUDIO, codecId, sampleRate });
+  audio.codecpar.channelLayout = avChannelLayoutDefault(1);
+  audio.codecpar.frameSize = sampleRate / AMR_FRAMES_PER_SECOND;
+  audio.timeBase = { num: 1, den: sampleRate } as typeof audio.timeBase;
+  check(output.openOutputSync(), 'open output');
+  check(output.writeHeaderSync(), 'header');
+  while (input.readFrameSync(packet) >= 0) {
+    if (packet.streamIndex === 0) {
+      packet.rescaleTs(source.timeBase, video.timeBase);
+      check(output.interleavedWriteFrameSync(packet), 'write video');
+    }
+    packet.unref();
+  }
+  for (const [number, data] of amrFrames(kind, seconds).entries()) {
+    packet.data = data;
+    packet.streamIndex = 1;
+    packet.pts = BigInt(number * audio.codecpar.frameSize);
+    packet.dts = packet.pts;
+    packet.duration = BigInt(audio.codecpar.frameSize);
+    check(output.interleavedWriteFrameSync(packet), 'write audio');
+    packet.unref();
+  }
+  output.writeTrailerSync();
+  output.closeOutputSync();
+  output.freeContext();
+  input.closeInputSync();
+  packet.free();
+};
+
+const renameFirst = (bytes: Buffer, name: string, to: string, from = 0): Buffer => {
+  const changed = Buffer.from(bytes);
+  const at = changed.indexOf(name, from, 'latin1');
+  if (at < 0) throw new Error(`no ${name}`);
+  changed.write(to, at, 'latin1');
+  return changed;
+};
+
+/** An MP4 whose sample entry of one kind (`avc1`, `sowt`) has a name that nobody knows. */
+export const withUnknownCodec = (bytes: Buffer, sampleEntry: string): Buffer =>
+  // Brands at the start of the file have the same names.
+  renameFirst(bytes, sampleEntry, 'zzzz', bytes.indexOf('stsd', 0, 'latin1'));
+
+/** An MP4 whose first track has no table of key frames: every sample then counts as one. */
+export const withoutSyncTable = (bytes: Buffer): Buffer => renameFirst(bytes, 'stss', 'free');
+
+/** An AVI without its index, as a recorder leaves it that lost its power. */
+export const withoutAviIndex = (bytes: Buffer): Buffer => {
+  const at = bytes.lastIndexOf('idx1', undefined, 'latin1');
+  if (at < 0) throw new Error('no index');
+  const cut = Buffer.from(bytes.subarray(0, at));
+  // `dwFlags` of the main header (AVIF_HASINDEX).
+  const flags = cut.indexOf('avih', 0, 'latin1') + 8 + 12;
+  cut.writeUInt32LE(cut.readUInt32LE(flags) & ~0x10, flags);
+  return cut;
+};
+
+/** A fragmented MP4 whose first `count` fragments of the first track do not say that they begin with a key frame. */
+export const withUnmarkedStart = (bytes: Buffer, count: number): Buffer => {
+  const changed = Buffer.from(bytes);
+  let at = 0;
+  for (let marked = 0; marked < count; ) {
+    at = changed.indexOf('trun', at, 'latin1');
+    if (at < 0) throw new Error('too few fragments');
+    const flags = changed.readUIntBE(at + 5, 3);
+    const firstFlags = at + 12 + ((flags & 1) !== 0 ? 4 : 0);
+    // `first_sample_flags` (ISO/IEC 14496-12, 8.8.8): sample_is_non_sync_sample is set.
+    if ((flags & 4) !== 0) {
+      changed.writeUInt32BE(0x0101_0000, firstFlags);
+      marked += 1;
+    }
+    at += 4;
+  }
+  return changed;
+};
