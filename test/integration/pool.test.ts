@@ -22,6 +22,7 @@ afterEach(async () => {
 
 interface Seen {
   pid: number;
+  parent: number;
   /** `R`, `S`, `T` … */
   state: string;
   group: number;
@@ -33,17 +34,24 @@ const processes = (): Seen[] =>
     .filter((name) => /^\d+$/.test(name))
     .flatMap((name) => {
       try {
-        const [state = '', , group] = readFileSync(`/proc/${name}/stat`, 'utf8')
+        const [state = '', parent, group] = readFileSync(`/proc/${name}/stat`, 'utf8')
           .replace(/^.*\) /s, '')
           .split(' ');
         const command = readFileSync(`/proc/${name}/cmdline`, 'utf8');
-        return state === 'Z' ? [] : [{ pid: Number(name), state, group: Number(group), command }];
+        return state === 'Z' ? [] : [{ pid: Number(name), parent: Number(parent), state, group: Number(group), command }];
       } catch {
         // It ended while we looked.
         return [];
       }
     });
-const processesWith = (text: string): Seen[] => processes().filter(({ command }) => command.includes(text));
+
+/** Those whose command has the text and all that they started: a sandboxed process does not carry the sandbox's arguments. */
+const processesWith = (text: string): Seen[] => {
+  const seen = processes();
+  const found = new Set(seen.filter(({ command }) => command.includes(text)));
+  for (const { pid } of found) for (const child of seen) if (child.parent === pid) found.add(child);
+  return [...found];
+};
 
 const until = async (condition: () => boolean, limitMs = 120_000): Promise<void> => {
   const end = performance.now() + limitMs;
