@@ -206,8 +206,9 @@ const publicUrl: Check = async ({ config }) => {
 };
 
 const privateSources: Check = async ({ config: { allowPrivateSources } }) => {
-  if (allowPrivateSources !== true)
-    return [ok('Imports from private addresses: refused, except for what is configured')];
+  if (typeof allowPrivateSources === 'object')
+    return [ok(`Imports from private addresses: allowed from ${allowPrivateSources.join(', ')}`)];
+  if (!allowPrivateSources) return [ok('Imports from private addresses: refused')];
   return [
     warn('Imports may reach every private address', 'name the blocks that are needed in KINORA_ALLOW_PRIVATE_SOURCES'),
   ];

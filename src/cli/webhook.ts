@@ -1,4 +1,4 @@
-import { KinoraError } from '../lib/errors.js';
+import { isKinoraError, KinoraError } from '../lib/errors.js';
 import { connectApi } from './api-client.js';
 import { type Command, print, printTable } from './command.js';
 
@@ -45,8 +45,15 @@ const create: Command = {
   args: ['<url>'],
   run: async ({ config, args }) => {
     const api = await connectApi(config);
-    const { data } = await api<ApiWebhook>('POST', WEBHOOKS, { address: args[0] });
-    print(`${data.id}  ${data.signing_secret}`);
+    const { data } = await api<ApiWebhook>('POST', WEBHOOKS, { address: args[0] }).catch((error: unknown) => {
+      if (!isKinoraError(error) || !error.messages.includes('address is not allowed')) throw error;
+      const advice = 'To send events to an internal address, start the server with --allow-private-sources.';
+      throw new KinoraError(error.code, { messages: [...error.messages, advice] });
+    });
+    printTable([
+      ['ID', 'SIGNING SECRET'],
+      [data.id, data.signing_secret!],
+    ]);
     return 0;
   },
 };

@@ -49,6 +49,15 @@ describe('loadConfig', () => {
     expect(load({ env: { KINORA_PORT: '', KINORA_TOKEN: '' } }).config.port).toBe(8080);
   });
 
+  it.each([
+    ['KINORA_WEBHOOK_URL', 'https://example.org/hooks'],
+    ['KINORA_WEBHOOK_SECRET', '0123456789abcdef'],
+  ])('refuses %s alone', (variable, value) => {
+    expect(problemsOf({ env: { [variable]: value } })).toEqual([
+      'KINORA_WEBHOOK_URL and KINORA_WEBHOOK_SECRET belong together: set both or neither.',
+    ]);
+  });
+
   it('leaves commands and arguments in order, wherever the options stand', () => {
     const loaded = load({
       argv: ['--data-dir=/x', 'asset', '--sample', 'create', '--port', '0', 'https://a.example/v.mp4', '--', '--odd'],

@@ -61,6 +61,8 @@ export const loadConfig = (sources: ConfigSources): LoadedConfig => {
       .map(([key, option]) => [key, readOption(option, given.get(option.variable), problems)] as const)
       .filter(([, value]) => value !== undefined),
   );
+  if (problems.length === 0 && (config.webhookUrl === undefined) !== (config.webhookSecret === undefined))
+    problems.push('KINORA_WEBHOOK_URL and KINORA_WEBHOOK_SECRET belong together: set both or neither.');
   if (problems.length > 0) throw new KinoraError('config_invalid', { messages: problems });
   return { config: config as unknown as Config, rest: fromArgv.rest, flags: fromArgv.flags, doubts: fromArgv.doubts };
 };

@@ -59,8 +59,9 @@ export const acquireDataDirLock = async (dataDir: string, onLost: () => void): P
   }
   if (code !== undefined) {
     throw new KinoraError('config_invalid', {
-      messages: [`The data directory ${dataDir} cannot be locked.`],
-      details: { exit_code: code, stderr: errorText },
+      messages: [
+        `The data directory ${dataDir} cannot be locked: ${errorText.trim() || `flock ended with status ${code}`}.`,
+      ],
     });
   }
 

@@ -38,7 +38,9 @@ const processes = (): Seen[] =>
           .replace(/^.*\) /s, '')
           .split(' ');
         const command = readFileSync(`/proc/${name}/cmdline`, 'utf8');
-        return state === 'Z' ? [] : [{ pid: Number(name), parent: Number(parent), state, group: Number(group), command }];
+        return state === 'Z'
+          ? []
+          : [{ pid: Number(name), parent: Number(parent), state, group: Number(group), command }];
       } catch {
         // It ended while we looked.
         return [];

@@ -8,7 +8,6 @@ import {
   updateWebhook,
 } from '../../db/tables/webhook.js';
 import type { Clock } from '../../lib/clock.js';
-import { KinoraError } from '../../lib/errors.js';
 import { newShortId } from '../../lib/ids.js';
 
 export interface ConfiguredWebhook {
@@ -19,18 +18,12 @@ export interface ConfiguredWebhook {
 /**
  * Makes the default environment have the webhook that the configuration names, enabled and with its secret, or removes the one
  * that an earlier configuration named. One with the same address that was made by the API is taken over.
- * @throws KinoraError `config_invalid` when only one of address and secret is given
  */
 export const keepConfiguredWebhook = async (
   database: Database,
   { url, secret }: ConfiguredWebhook,
   clock: Clock,
 ): Promise<void> => {
-  if ((url === undefined) !== (secret === undefined)) {
-    throw new KinoraError('config_invalid', {
-      messages: ['KINORA_WEBHOOK_URL and KINORA_WEBHOOK_SECRET belong together: set both or neither.'],
-    });
-  }
   await database.transaction(async (tx) => {
     const [environment] = await listEnvironments(tx);
     const environmentId = environment!.id;

@@ -9,7 +9,7 @@ beforeAll(async () => {
   receiver = await startReceiver((_, response, { path }) => {
     response.writeHead(path === '/bad' ? 500 : 200).end(path === '/bad' ? 'no room' : 'thank you');
   });
-  server = await boot();
+  server = await boot({ options: { ALLOW_PRIVATE_SOURCES: '127.0.0.0/8,::1/128' } });
 });
 afterAll(async () => {
   await server?.stop();
@@ -24,8 +24,8 @@ const kinora = (...args: string[]) =>
 
 const create = async (address: string): Promise<string> => {
   const { stdout } = await kinora('create', address);
-  expect(stdout).toMatch(/^[a-z0-9]{6} {2}[a-z0-9]{32}\n$/);
-  return stdout.slice(0, 6);
+  const [, id] = /^ID +SIGNING SECRET\n([a-z0-9]{6}) {2}[a-z0-9]{32}\n$/.exec(stdout) ?? [];
+  return id!;
 };
 
 describe('kinora webhook', { timeout: 240_000 }, () => {
@@ -50,6 +50,9 @@ describe('kinora webhook', { timeout: 240_000 }, () => {
     expect(refused.stderr).toMatch(/did not take the event: status 500 after \d+ ms: no room/);
     const taken = await kinora('create', `${receiver.url}/bad`);
     expect(taken).toMatchObject({ status: 1, stderr: 'kinora: address is already in use by another webhook\n' });
+    const internal = await kinora('create', 'http://10.0.0.1/in');
+    expect(internal).toMatchObject({ status: 1, stdout: '' });
+    expect(internal.stderr).toContain('--allow-private-sources');
     for (const unknown of ['zzzzzz', '..', '']) {
       expect(await kinora('test', unknown)).toMatchObject({ status: 1, stdout: '' });
     }
