@@ -18,6 +18,7 @@ const names = [
   'api',
   'webhooks',
   'list-uploads',
+  'hostile-connections',
   'upload',
   'memory',
   'database-memory',

@@ -65,16 +65,18 @@ const healthMs = async (): Promise<number> => {
   return times.sort((a, b) => a - b)[4]!;
 };
 
-/** Connections that send so many requests at once and read nothing. */
+/** Connections, all at once, that send so many requests at once and read nothing. */
 const attack = async (connections: number, requests: number): Promise<void> => {
-  for (let opened = 0; opened < connections; opened++) {
+  const text = `GET ${segment.pathname} HTTP/1.1\r\nhost: ${segment.host}\r\n\r\n`.repeat(requests);
+  const open = async (): Promise<void> => {
     const socket = connect(Number(segment.port), segment.hostname);
     sockets.push(socket);
     // The server may close it.
     socket.on('error', () => undefined).pause();
     await once(socket, 'connect');
-    socket.write(`GET ${segment.pathname} HTTP/1.1\r\nhost: ${segment.host}\r\n\r\n`.repeat(requests));
-  }
+    socket.write(text);
+  };
+  await Promise.all(Array.from({ length: connections }, open));
 };
 const leave = (): void => {
   for (const socket of sockets.splice(0)) socket.destroy();

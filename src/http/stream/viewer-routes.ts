@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { KinoraError } from '../../lib/errors.js';
 import { isId } from '../../lib/ids.js';
+import { whenClosed } from '../plugins/when-closed.js';
 
 export type Query = Record<string, string | string[] | undefined>;
 
@@ -47,7 +48,7 @@ export const acceptViewers = (app: FastifyInstance) => {
 /** Aborts when the connection closes before the answer is complete. */
 export const abortWhenLeft = (reply: FastifyReply): AbortSignal => {
   const controller = new AbortController();
-  reply.raw.once('close', () => {
+  whenClosed(reply.raw, () => {
     if (!reply.raw.writableFinished) controller.abort();
   });
   return controller.signal;

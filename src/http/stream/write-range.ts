@@ -1,5 +1,6 @@
 import type { FileHandle } from 'node:fs/promises';
 import type { FastifyReply } from 'fastify';
+import { whenClosed } from '../plugins/when-closed.js';
 import type { ByteRange } from './byte-range.js';
 
 /** Measured: 256 KiB reads deliver half as much again as 64 KiB, 1 MiB no more. */
@@ -18,7 +19,7 @@ export const writeRange = async (
 ): Promise<number> => {
   const sizeBytes = end - start + 1;
   const buffers: Buffer[] = [];
-  const closed = new Promise<void>((resolve) => response.once('close', resolve));
+  const closed = new Promise<void>((resolve) => whenClosed(response, resolve));
   // `close` follows, and says enough.
   response.on('error', () => undefined);
   let given = 0;

@@ -29,6 +29,13 @@ beforeAll(async () => {
     const cached = { path, sizeBytes: SIZE_BYTES, etag: '"a"' };
     return sendFile(incoming, reply, cached, 'video/mp4', (bytes, isWhole) => sent.push({ bytes, isWhole }));
   });
+  app.get('/left', async (incoming, reply) => {
+    await once(reply.raw, 'close');
+    await sendFile(incoming, reply, { path, sizeBytes: SIZE_BYTES, etag: '"a"' }, 'video/mp4', (bytes, isWhole) =>
+      sent.push({ bytes, isWhole }),
+    );
+    return reply;
+  });
   await app.listen({ host: '127.0.0.1', port: 0 });
   port = (app.server.address() as AddressInfo).port;
 });
@@ -63,6 +70,15 @@ test('tells what went out, and whether the viewer stayed to the end', async () =
     { bytes: SIZE_BYTES, isWhole: true },
     { bytes: 10, isWhole: true },
   ]);
+});
+
+test('gives up a viewer who left before the file was opened', async () => {
+  const before = sent.length;
+  const outgoing = request({ port, host: '127.0.0.1', path: '/left' }).end();
+  outgoing.on('error', () => undefined);
+  await once(app.server, 'request');
+  outgoing.destroy();
+  await expect.poll(() => sent.slice(before), { timeout: 120_000 }).toEqual([{ bytes: 0, isWhole: false }]);
 });
 
 test('closes a connection whose reader takes nothing for a minute', async () => {

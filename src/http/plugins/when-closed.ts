@@ -1,0 +1,7 @@
+import type { FastifyReply } from 'fastify';
+
+/** Calls `run` when the response is closed, at once when it is closed already: the viewer may leave before the handler runs. */
+export const whenClosed = (response: FastifyReply['raw'], run: () => void): void => {
+  if (response.closed) run();
+  else response.once('close', run);
+};
