@@ -3,10 +3,7 @@ import type { AudioChunkJob, VideoConfigJob, VideoSegmentJob } from '../pool/pro
 
 /** From the plan to what one media process needs for one segment. Pure. */
 
-/**
- * Of every segment and image on every machine, however urgent: the number of threads changes what x264 makes of the same
- * frames (and damaged sources may decode to other frames).
- */
+/** Of every segment and image on every machine, however urgent: with other numbers damaged sources may decode to other frames. */
 export const MEDIA_THREADS = 2;
 
 export interface VideoJobTarget {

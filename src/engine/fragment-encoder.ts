@@ -24,6 +24,7 @@ export interface FragmentEncoderSettings {
   readonly encoder: Pick<EncoderSettings, 'preset' | 'crf'> & Partial<EncoderSettings> & { readonly bFrames?: number };
   /** Ticks per second of the times given to `add`. */
   readonly timescale: number;
+  /** Used without `maxRate` only. */
   readonly threads: number;
 }
 
@@ -39,11 +40,15 @@ const CLOCK = 90_000;
  */
 const X264_PARAMS = 'scenecut=0:open-gop=0:keyint=infinite:stitchable=1:annexb=0';
 
-/**
- * Threads share each frame, a slice each. Where they have frames of their own, rate control looks at how far the others have
- * come, so that no two runs make the same bytes.
- */
+/** Threads share each frame, a slice each. */
 const SLICES = 'sliced-threads=1';
+
+/**
+ * Where the rate is limited, each thread of x264 looks at how much the others have written by then, of their slices or their
+ * frames. That depends on the scheduler: only one thread makes the same bytes every time.
+ */
+const countThreads = ({ encoder, threads }: FragmentEncoderSettings): number =>
+  encoder.maxRate === undefined ? threads : 1;
 
 /**
  * Macroblock-tree code for AVX-512 reads memory that nothing was written to when a row has not a multiple of 8 macroblocks, and
@@ -82,7 +87,7 @@ const openEncoder = (settings: FragmentEncoderSettings): CodecContext => {
     context.colorTrc = AVCOL_TRC_BT709;
     context.colorSpace = AVCOL_SPC_BT709;
     context.colorRange = AVCOL_RANGE_MPEG;
-    context.threadCount = settings.threads;
+    context.threadCount = countThreads(settings);
     context.setFlags(AV_CODEC_FLAG_GLOBAL_HEADER);
     setOptions(context, {
       preset: encoder.preset,

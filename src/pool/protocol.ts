@@ -92,7 +92,7 @@ export interface VideoSegmentJob {
   };
   /** Files of the overlays of `picture`, in their order: as `OverlayImageJob` writes them. */
   readonly overlayPaths?: readonly string[];
-  /** Changes the bytes of encoded segments. */
+  /** May change the bytes of segments of damaged sources. */
   readonly threads: number;
   readonly outPath: string;
 }
