@@ -64,11 +64,18 @@ const cpuParams = (): string[] => {
 };
 
 /**
- * How full the rate buffer is at the start. x264's own 0.9 lets a hard 4 s segment reach 1.45 times `maxrate`, which is more
- * than the playlist promises, so that it had to be encoded again; measured at the hardest place: 0.86 of the promise with
- * 0.4 (1.09 with 0.9) for a loss of 0.003 SSIM.
+ * Each segment begins with a full rate buffer. With less the key frame gets too few bits, and the frames predicted from it are
+ * worse for half a second. The lower rate and the short buffer keep two seconds anywhere within what the playlist promises
+ * (docs/decisions/0063-rate-where-the-cap-binds.md).
  */
-const BUFFER_START = 'vbv-init=0.4';
+const BUFFER_START = 'vbv-init=1';
+const RATE_SHARE = 0.8;
+const BUFFER_SECONDS = 0.8;
+
+const limitRate = (maxRate: number): { maxrate: number; bufsize: number } => {
+  const maxrate = Math.round(maxRate * RATE_SHARE);
+  return { maxrate, bufsize: Math.round(maxrate * BUFFER_SECONDS) };
+};
 
 const openEncoder = (settings: FragmentEncoderSettings): CodecContext => {
   const codec = Codec.findEncoderByName(FF_ENCODER_LIBX264);
@@ -100,7 +107,7 @@ const openEncoder = (settings: FragmentEncoderSettings): CodecContext => {
         ...cpuParams(),
         ...(encoder.maxRate === undefined ? [] : [BUFFER_START]),
       ].join(':'),
-      ...(encoder.maxRate !== undefined && { maxrate: encoder.maxRate, bufsize: 2 * encoder.maxRate }),
+      ...(encoder.maxRate !== undefined && limitRate(encoder.maxRate)),
       ...(encoder.level !== undefined && { level: encoder.level }),
     });
     check(context.open2Sync(codec, null), 'open libx264');

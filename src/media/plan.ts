@@ -116,7 +116,7 @@ export interface VideoRendition {
 export interface EncoderSettings {
   readonly preset: string;
   readonly crf: number;
-  /** bit/s; bufsize is twice this. */
+  /** bit/s, for two seconds anywhere: the encoder's own limit lies below. */
   readonly maxRate: number;
   /** H.264 level times ten: 31 is 3.1. */
   readonly level: number;

@@ -1,22 +1,35 @@
-import { expect, test } from 'vitest';
-import { fixture } from '../support/fixtures.js';
-import { readPackets } from '../support/measure.js';
+import { describe, expect, test } from 'vitest';
+import { type EncodedName, fixture } from '../support/fixtures.js';
+import { readLuma, readPackets } from '../support/measure.js';
+import { lumaErrors, psnr } from '../support/picture-error.js';
 import { initOf, makeSegment, type PlannedSource, planFile } from '../support/video-run.js';
 
-/** Bytes of the frames of the first two segments, in decode order. */
-const frameBytes = (source: PlannedSource): number[] => {
+/** The first two segments of the largest rung, as a file. */
+const makeTwo = (source: PlannedSource): Uint8Array[] => {
   const rung = source.video.renditions.at(-1)!;
-  const segments = [0, 1].map((number) => makeSegment(source, rung, number).bytes);
-  return readPackets([Buffer.from(initOf(source, rung)), ...segments]).map(({ sizeBytes }) => sizeBytes);
+  return [Buffer.from(initOf(source, rung)), ...[0, 1].map((number) => makeSegment(source, rung, number).bytes)];
 };
 
 const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
 
-test('two seconds of hard pictures anywhere, joins included, stay within what the rung promises', async () => {
-  const source = await planFile(await fixture('grain.mp4'));
-  const bytes = frameBytes(source);
-  const windows = bytes.slice(59).map((_, first) => (sum(bytes.slice(first, first + 60)) * 8) / 2);
-  const promised = source.video.renditions.at(-1)!.bandwidth;
-  expect(Math.max(...windows)).toBeLessThanOrEqual(promised);
-  expect(Math.max(...windows)).toBeGreaterThan(0.6 * promised);
+describe.each<EncodedName>(['grain.mp4', 'texture.mp4'])('the rate of %s', (name) => {
+  test('stays within what the rung promises over any two seconds, joins included', async () => {
+    const source = await planFile(await fixture(name));
+    const bytes = readPackets(makeTwo(source)).map(({ sizeBytes }) => sizeBytes);
+    const windows = bytes.slice(59).map((_, first) => (sum(bytes.slice(first, first + 60)) * 8) / 2);
+    const promised = source.video.renditions.at(-1)!.bandwidth;
+    expect(Math.max(...windows)).toBeLessThanOrEqual(promised);
+    expect(Math.max(...windows)).toBeGreaterThan(0.6 * promised);
+  }, 120_000);
+});
+
+// Its key frame takes about as many bytes as the other frames of a second together.
+test('frames after a join are as good as the others where the rate limits them', async () => {
+  const path = await fixture('texture.mp4');
+  const errors = lumaErrors(readLuma(makeTwo(await planFile(path))), readLuma(path));
+  expect(errors).toHaveLength(240);
+  const isAfterJoin = (frame: number): boolean => frame % 120 < 15;
+  const afterJoin = psnr(errors.filter((_, frame) => isAfterJoin(frame)));
+  const others = psnr(errors.filter((_, frame) => !isAfterJoin(frame)));
+  expect(afterJoin).toBeGreaterThan(others - 0.5);
 }, 120_000);

@@ -62,6 +62,17 @@ const hdr = (name: 'pq' | 'hlg'): VideoRecipe => ({
   tag: 'hvc1',
 });
 
+const pannedTexture = [
+  'lutyuv=y=128',
+  ...[
+    [40, 22, 80],
+    [80, 44, 60],
+    [160, 90, 40],
+    [320, 180, 20],
+  ].map(([width, height, noise]) => `scale=${width}:${height}:flags=bicubic,noise=alls=${noise}`),
+  'scroll=h=0.0125:v=0.006,format=yuv420p',
+].join(',');
+
 /** Recipes that encode; the extension is what a user's file would have. */
 const encoded = {
   // Codecs and containers.
@@ -242,6 +253,12 @@ const encoded = {
     ...mp4,
     video: { ...h264, filter: 'noise=alls=40:allf=t,format=yuv420p', options: { ...x264, crf: '14' } },
     audio: aac,
+  },
+  // A still texture of coarse and fine detail, panned: easy to predict from a key frame that is hard to encode.
+  'texture.mp4': {
+    ...mp4,
+    seconds: 8,
+    video: { ...h264, filter: pannedTexture, options: { ...x264, crf: '14' } },
   },
   // For longer work: several segments of the usual length, and a top rung that can be copied.
   'long.mp4': { ...mp4, seconds: 20, muxerOptions: faststart, video: h264, audio: aac },
