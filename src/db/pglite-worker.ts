@@ -72,18 +72,32 @@ if (!port) throw new Error('pglite-worker must run as a worker thread');
 const { directory } = workerData as PgliteWorkerData;
 const database = await PGlite.create({ fs: new DurableNodeFS(directory), startParams });
 
+/** Where an answer is put together: kept for the next one, unless a large answer made it grow. */
+const MAX_KEPT_BYTES = 256 * 1024;
+let gathered = new Uint8Array(MAX_KEPT_BYTES);
+
 /**
  * The answer to a batch of protocol messages. `execProtocolRaw` would parse every answer into a list that nothing empties
  * (about the size of the answer stays on the heap); the streaming call replaces that parser. All of it happens before the
  * call returns, so batches stay in order.
  */
 const exchange = async (request: Uint8Array): Promise<Uint8Array<ArrayBuffer>> => {
-  const parts: Buffer[] = [];
-  // Each part is a view of the engine's own memory, which it uses again.
-  const onRawData = (part: Uint8Array): void => void parts.push(Buffer.from(part));
+  let sizeBytes = 0;
+  // Each part, up to 8 kB, is a view of the engine's own memory, which it uses again.
+  const onRawData = (part: Uint8Array): void => {
+    if (sizeBytes + part.length > gathered.length) {
+      const larger = new Uint8Array(2 * (sizeBytes + part.length));
+      larger.set(gathered.subarray(0, sizeBytes));
+      gathered = larger;
+    }
+    gathered.set(part, sizeBytes);
+    sizeBytes += part.length;
+  };
   await database.execProtocolRawStream(request, { syncToFs: false, onRawData });
-  // A copy of its own: `concat` may return a piece of the shared pool, and what is posted is transferred whole.
-  return new Uint8Array(Buffer.concat(parts));
+  // A copy of its own, because what is posted is transferred whole.
+  const answer = gathered.slice(0, sizeBytes);
+  if (gathered.length > MAX_KEPT_BYTES) gathered = new Uint8Array(MAX_KEPT_BYTES);
+  return answer;
 };
 
 port.on('message', async (request: PgliteRequest) => {

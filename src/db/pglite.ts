@@ -70,7 +70,9 @@ const createEngine = (directory: string, logger: Logger): Engine => {
     new Promise((resolve, reject) => {
       const id = nextId++;
       waiting.set(id, { resolve, reject });
-      worker.postMessage({ id, bytes } satisfies PgliteRequest);
+      // A copy of its own, to be transferred: what is posted otherwise brings the whole pool along that it is a piece of.
+      const own = new Uint8Array(bytes);
+      worker.postMessage({ id, bytes: own } satisfies PgliteRequest, [own.buffer]);
     });
 
   const start = async (): Promise<Worker> => {

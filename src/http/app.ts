@@ -98,23 +98,25 @@ export const createApp = (deps: AppDeps): FastifyInstance => {
   if (deps.metrics) measureRequests(app, deps.metrics);
   // Unknown API paths end here: before credentials are looked at, before a body is read, and before a playback route,
   // whose parameters would match them, is asked.
-  app.addHook('onRequest', async (request, reply) => {
-    const refused = refuseHost(request, reply);
-    if (refused) return refused;
+  app.addHook('onRequest', (request, reply, done) => {
+    if (refuseHost(request, reply)) return;
     const ofApi = isApiPath(request.url);
     if (isPageCall(request)) {
       reply.header('Allow', 'GET, HEAD');
       throw new KinoraError('method_not_allowed');
     }
     if (request.is404 && !ofApi) throw new KinoraError('not_found');
-    if (!ofApi || request.routeOptions.config.operation) return;
+    if (!ofApi || request.routeOptions.config.operation) return done();
     const allowed = allowedMethods(request.url);
     if (allowed.length === 0) throw new KinoraError('not_found');
     reply.header('Allow', allowed.join(', '));
     throw new KinoraError('method_not_allowed');
   });
   limitReceiving(app, REQUEST_TIMEOUT_MS);
-  app.addHook('onSend', async (_, reply) => limitStall(reply.raw));
+  app.addHook('onSend', (_, reply, _payload, done) => {
+    limitStall(reply.raw);
+    done();
+  });
   answerExpectations(app, FILE_PREFIXES);
   readJsonBody(app);
 

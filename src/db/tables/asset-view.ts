@@ -1,5 +1,6 @@
 import { type SelectQueryBuilder, sql } from 'kysely';
 import { jsonArrayFrom, jsonObjectFrom } from 'kysely/helpers/postgres';
+import { compileOnce } from '../compile-once.js';
 import type { Queryable } from '../database.js';
 import { prepared } from '../prepared.js';
 import type { Row, Schema } from '../schema.js';
@@ -34,38 +35,55 @@ export const findAssetView = async (
   id: string,
   environmentId?: string,
 ): Promise<AssetViewRow | undefined> => {
-  let select = db.selectFrom('asset').selectAll().where('id', '=', id);
-  if (environmentId !== undefined) select = select.where('environment_id', '=', environmentId);
-  const [view] = await readViews(db, select);
-  return view;
+  const [row] = await (environmentId === undefined ? selectAny(db, id) : selectOwn(db, id, environmentId));
+  return row && toView(row);
 };
 
 /** Newest first. */
-export const listAssetViews = (db: Queryable, environmentId: string, query: ListAssetsQuery): Promise<AssetViewRow[]> =>
-  readViews(db, selectAssetPage(db, environmentId, query));
+export const listAssetViews = async (
+  db: Queryable,
+  environmentId: string,
+  query: ListAssetsQuery,
+): Promise<AssetViewRow[]> => {
+  const { limit, offset, after, uploadId } = query;
+  // What most lists ask for. Others are queries of a different form.
+  const isPlain = after === undefined && uploadId === undefined;
+  const rows = isPlain
+    ? await selectPage(db, environmentId, limit, offset)
+    : await selectViews(db, selectAssetPage(db, environmentId, query)).execute();
+  return rows.map(toView);
+};
 
 type AssetQuery = SelectQueryBuilder<Schema, 'asset', Row<'asset'>>;
 
 /** One query. The assets come from a subquery, so what belongs to rows that its offset skips is not read. */
-const readViews = async (db: Queryable, assets: AssetQuery): Promise<AssetViewRow[]> => {
-  const rows = await db
+const selectViews = (db: Queryable, assets: AssetQuery) =>
+  db
     .selectFrom(assets.as('asset'))
     .selectAll('asset')
     .select(children(db))
     .orderBy('asset.created_at', 'desc')
     .orderBy('asset.seq', 'desc')
-    .modifyEnd(prepared)
-    .execute();
-  return rows.map((row) => ({
-    asset: row,
-    environment: { id: row.environment_id, name: row.environment_name! },
-    playbackIds: row.playback_ids,
-    tracks: row.tracks,
-    renditions: row.renditions,
-    // JSON has no type for times.
-    shots: row.shots ? { ...row.shots, created_at: new Date(row.shots.created_at) } : undefined,
-  }));
-};
+    .modifyEnd(prepared);
+
+const selectById = (db: Queryable, id: string) => db.selectFrom('asset').selectAll().where('id', '=', id);
+const selectAny = compileOnce((db, id: string) => selectViews(db, selectById(db, id)));
+const selectOwn = compileOnce((db, id: string, environmentId: string) =>
+  selectViews(db, selectById(db, id).where('environment_id', '=', environmentId)),
+);
+const selectPage = compileOnce((db, environmentId: string, limit: number, offset: number) =>
+  selectViews(db, selectAssetPage(db, environmentId, { limit, offset })),
+);
+
+const toView = (row: Awaited<ReturnType<typeof selectAny>>[number]): AssetViewRow => ({
+  asset: row,
+  environment: { id: row.environment_id, name: row.environment_name! },
+  playbackIds: row.playback_ids,
+  tracks: row.tracks,
+  renditions: row.renditions,
+  // JSON has no type for times.
+  shots: row.shots ? { ...row.shots, created_at: new Date(row.shots.created_at) } : undefined,
+});
 
 const children = (db: Queryable) => {
   const assetId = sql.ref<string>('asset.id');

@@ -11,7 +11,9 @@ export const pathOf = (url: string): string => url.split('?', 1)[0]!;
 
 /** The path as the router reads it, which also knows the absolute form (RFC 9112, 3.2.2) and undoes percent-encoding. */
 export const routedPath = (url: string): string => {
-  const path = pathOf(url).replace(/^https?:\/\/[^/]*/i, '');
+  const given = pathOf(url);
+  if (given.startsWith('/') && !given.includes('%')) return given;
+  const path = given.replace(/^https?:\/\/[^/]*/i, '');
   try {
     return decodeURI(path);
   } catch {

@@ -1,20 +1,45 @@
 import type { FastifyBaseLogger } from 'fastify';
 import type { Logger } from '../../telemetry/logger.js';
 
-const ignore = (): void => {};
+type Fields = Record<string, unknown>;
 
 /** Our logger in the shape that the framework gives to routes as `request.log`. */
-export const frameworkLogger = (logger: Logger): FastifyBaseLogger => {
-  const adapted = {
-    level: 'info',
-    debug: logger.debug.bind(logger),
-    info: logger.info.bind(logger),
-    warn: logger.warn.bind(logger),
-    error: logger.error.bind(logger),
-    fatal: logger.error.bind(logger),
-    trace: ignore,
-    silent: ignore,
-    child: (bindings: Record<string, unknown>) => frameworkLogger(logger.child(bindings)),
-  };
-  return adapted as unknown as FastifyBaseLogger;
-};
+export const frameworkLogger = (logger: Logger): FastifyBaseLogger =>
+  new AdaptedLogger(() => logger) as unknown as FastifyBaseLogger;
+
+/** The framework asks for one for each request; its own child of our logger is made when something is logged. */
+class AdaptedLogger {
+  readonly level = 'info';
+  readonly #make: () => Logger;
+  #made: Logger | undefined;
+
+  constructor(make: () => Logger) {
+    this.#make = make;
+  }
+
+  get #logger(): Logger {
+    this.#made ??= this.#make();
+    return this.#made;
+  }
+
+  debug(fields: Fields, message: string): void {
+    this.#logger.debug(fields, message);
+  }
+  info(fields: Fields, message: string): void {
+    this.#logger.info(fields, message);
+  }
+  warn(fields: Fields, message: string): void {
+    this.#logger.warn(fields, message);
+  }
+  error(fields: Fields, message: string): void {
+    this.#logger.error(fields, message);
+  }
+  fatal(fields: Fields, message: string): void {
+    this.#logger.error(fields, message);
+  }
+  trace(): void {}
+  silent(): void {}
+  child(bindings: Fields): AdaptedLogger {
+    return new AdaptedLogger(() => this.#logger.child(bindings));
+  }
+}

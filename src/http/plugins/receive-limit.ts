@@ -9,11 +9,13 @@ declare module 'fastify' {
 
 /** Closes connections whose request has not arrived within `limitMs`. The server's own limit would hold for files too. */
 export const limitReceiving = (app: FastifyInstance, limitMs: number): void => {
-  app.addHook('onRequest', async ({ raw, routeOptions }) => {
+  app.addHook('onRequest', ({ raw, routeOptions }, _, done) => {
     const hasBody = raw.headers['transfer-encoding'] !== undefined || Number(raw.headers['content-length'] ?? 0) > 0;
-    if (!hasBody || routeOptions.config.receivesFiles) return;
-    const limit = setTimeout(() => raw.destroy(), limitMs);
-    raw.once('close', () => clearTimeout(limit));
+    if (hasBody && !routeOptions.config.receivesFiles) {
+      const limit = setTimeout(() => raw.destroy(), limitMs);
+      raw.once('close', () => clearTimeout(limit));
+    }
+    done();
   });
 };
 

@@ -18,8 +18,11 @@ export const setCommonHeaders = (request: FastifyRequest, reply: FastifyReply): 
 /** One line per request, without its query: that is where playback tokens are. Viewers' successes only at `debug`. */
 export const logRequests = (app: FastifyInstance, logger: Logger): void => {
   app.decorateRequest('tokenId', null);
-  app.addHook('onRequest', async (request, reply) => setCommonHeaders(request, reply));
-  app.addHook('onResponse', async (request, reply) => {
+  app.addHook('onRequest', (request, reply, done) => {
+    setCommonHeaders(request, reply);
+    done();
+  });
+  app.addHook('onResponse', (request, reply, done) => {
     const level = isApiPath(request.url) || reply.statusCode >= 400 ? 'info' : 'debug';
     const fields = {
       request_id: request.id,
@@ -31,5 +34,6 @@ export const logRequests = (app: FastifyInstance, logger: Logger): void => {
       ...(request.tokenId !== null && { token_id: request.tokenId }),
     };
     logger[level](fields, 'request');
+    done();
   });
 };

@@ -7,6 +7,7 @@ import { KinoraError } from '../../lib/errors.js';
 
 /** What a viewer was let in to. */
 export interface OpenedPlayback {
+  /** The finder's own object: another one once the asset was read again. */
   readonly playable: ReadyPlayable;
   readonly access: Access;
 }
@@ -31,6 +32,9 @@ export interface OpenPlayback {
 /** Segments are asked for every few seconds: what they need of an asset does not change. */
 const CHILD_MAX_AGE_MS = 30_000;
 
+const isReady = (playable: Playable): playable is ReadyPlayable =>
+  playable.status === 'ready' && playable.plan !== undefined;
+
 export const createOpenPlayback = (playables: PlayableFinder, access: AccessCheck): OpenPlayback => {
   const finish = async (
     reply: FastifyReply,
@@ -40,8 +44,8 @@ export const createOpenPlayback = (playables: PlayableFinder, access: AccessChec
     if (!playable) throw new KinoraError('not_found');
     if (playable.policy !== 'public') reply.header('cache-control', 'private, no-cache');
     const granted = await judge(playable);
-    if (playable.status !== 'ready' || !playable.plan) throw new KinoraError('asset_not_ready');
-    return { playable: { ...playable, plan: playable.plan }, access: granted };
+    if (!isReady(playable)) throw new KinoraError('asset_not_ready');
+    return { playable, access: granted };
   };
   return {
     open: async (request, reply, playbackId, audience, child) =>

@@ -10,7 +10,6 @@ import {
   renditionChild,
   textRenditionTrack,
   writeMediaPlaylist,
-  writeMultivariantPlaylist,
 } from '../../domain/playback/write-playlist.js';
 import type { OpenRendition } from '../../domain/renditions/open-rendition.js';
 import { refusal } from '../../domain/signing/verify-token.js';
@@ -20,13 +19,14 @@ import { isKinoraError, KinoraError } from '../../lib/errors.js';
 import { GENERATION } from '../../media/generation.js';
 import { metadataJson } from '../../media/metadata-json.js';
 import { pathOf } from '../plugins/api-paths.js';
+import { keepPlaylists } from './kept-playlists.js';
 import { createOpenPlayback, immutableFor } from './open-playback.js';
 import { playbackError } from './playback-error.js';
 import { acceptsHtml, loadPlayer } from './player-page.js';
 import { requestedOrigin } from './requested-origin.js';
 import { sendFile } from './send-file.js';
 import { sendRendition } from './send-rendition.js';
-import { sendText } from './send-text.js';
+import { sendPrepared, sendText } from './send-text.js';
 import { sendTextFile, sendTextRendition } from './send-text-track.js';
 import { abortWhenLeft, acceptViewers, type Query } from './viewer-routes.js';
 
@@ -49,6 +49,7 @@ export const streamRoutes = (deps: StreamDeps): FastifyPluginAsync => {
   return async (app) => {
     const route = acceptViewers(app);
     const { open, openChild } = createOpenPlayback(playables, access);
+    const multivariantPlaylist = keepPlaylists();
     const player = await loadPlayer();
     await app.register(player.routes);
 
@@ -78,12 +79,7 @@ export const streamRoutes = (deps: StreamDeps): FastifyPluginAsync => {
       // Child addresses are relative, so that a proxy may put everything below a path of its own.
       const base = pathOf(request.url).endsWith('/') ? `../${playbackId}/` : `${playbackId}/`;
       const origin = streamUrl ?? requestedOrigin(request);
-      return sendText(
-        request,
-        reply,
-        PLAYLIST,
-        writeMultivariantPlaylist(opened.playable, opened.access, base, origin),
-      );
+      return sendPrepared(request, reply, PLAYLIST, multivariantPlaylist(opened, base, origin));
     };
 
     route<{ name: string }>('/:name', (request, reply) => sendPlayback(request, reply, request.params.name));

@@ -5,9 +5,10 @@ import { whenClosed } from '../plugins/when-closed.js';
 
 export type Query = Record<string, string | string[] | undefined>;
 
-const METHODS = 'GET, HEAD, OPTIONS';
+const READING = ['GET', 'HEAD', 'OPTIONS'];
+const METHODS = READING.join(', ');
 
-export const isReading = (method: string): boolean => METHODS.split(', ').includes(method);
+export const isReading = (method: string): boolean => READING.includes(method);
 
 type Handler<P> = (request: FastifyRequest<{ Params: P; Querystring: Query }>, reply: FastifyReply) => Promise<unknown>;
 
@@ -16,7 +17,7 @@ type Handler<P> = (request: FastifyRequest<{ Params: P; Querystring: Query }>, r
  * possible playback id is not found, so that a call to a path that does not exist is not taken for a viewer's.
  */
 export const acceptViewers = (app: FastifyInstance) => {
-  app.addHook('onRequest', async (request, reply) => {
+  app.addHook('onRequest', (request, reply, done) => {
     const { name, playbackId = name } = request.params as { name?: string; playbackId?: string };
     const namesNothing = playbackId !== undefined && !isId(playbackId.replace(/\.m3u8$/, ''));
     if (namesNothing && !isReading(request.method)) throw new KinoraError('not_found');
@@ -28,12 +29,14 @@ export const acceptViewers = (app: FastifyInstance) => {
     });
     if (request.method === 'OPTIONS') {
       const headers = { 'access-control-allow-methods': METHODS, 'access-control-allow-headers': '*' };
-      return reply.code(204).headers(headers).header('access-control-max-age', 86_400).send();
+      reply.code(204).headers(headers).header('access-control-max-age', 86_400).send();
+      return;
     }
     if (!isReading(request.method)) {
       reply.header('allow', METHODS);
       throw new KinoraError('method_not_allowed');
     }
+    done();
   });
   return <P>(url: string, handler: Handler<P>): void => {
     app.route<{ Params: P; Querystring: Query }>({

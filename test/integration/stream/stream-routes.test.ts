@@ -70,6 +70,19 @@ test('an unchanged playlist is not sent again', async () => {
   expect([again.status, await again.text(), again.headers.get('etag')]).toEqual([304, '', etag]);
 });
 
+test('a playlist is the same whole, in part, as a header and for another method that reads', async () => {
+  const path = `/${asset.publicId}.m3u8`;
+  const whole = Buffer.from(await (await get(path)).arrayBuffer());
+  const part = await get(path, { range: 'bytes=5-19' });
+  expect([part.status, await part.text()]).toEqual([206, whole.subarray(5, 20).toString()]);
+  expect(part.headers.get('content-range')).toBe(`bytes 5-19/${whole.length}`);
+  const header = await get(path, {}, 'HEAD');
+  expect([header.status, header.headers.get('content-length')]).toEqual([200, String(whole.length)]);
+  expect(header.headers.get('etag')).toBe((await get(path)).headers.get('etag'));
+  expect((await get(path, {}, 'OPTIONS')).status).toBe(204);
+  expect((await get(path, {}, 'DELETE')).status).toBe(405);
+});
+
 test('modifiers shape the playlist; bad ones are named', async () => {
   const renditions = source.video.renditions.map(({ name }) => name);
   const listed = async (query: string) => {

@@ -1,0 +1,65 @@
+import { expect, test } from 'vitest';
+import { keepPlaylists } from './kept-playlists.js';
+import type { OpenedPlayback } from './open-playback.js';
+
+const opened = (policy: 'public' | 'signed' = 'public', modifiers: object = {}): OpenedPlayback => ({
+  playable: { policy, meta: {}, tracks: [] } as unknown as OpenedPlayback['playable'],
+  access: {
+    signed: policy !== 'public',
+    modifiers: { ...modifiers },
+    expiresAtSeconds: undefined,
+    childQuery: () => '',
+  },
+});
+
+/** Tells of each playlist how many were composed up to it. */
+const counting = () => {
+  let composed = 0;
+  return keepPlaylists((_playable, _access, base, origin) => {
+    composed += 1;
+    return `${composed} ${base} ${origin}`;
+  });
+};
+
+test('the playlist of a public ID is composed once, until the asset is read again', () => {
+  const playlist = counting();
+  const first = opened();
+  expect(playlist(first, 'a/', 'http://a').body).toBe('1 a/ http://a');
+  // Access is judged for each request; what the finder has read stays the same.
+  expect(playlist({ ...first, access: opened().access }, 'a/', 'http://a')).toBe(playlist(first, 'a/', 'http://a'));
+  const changed = playlist(opened(), 'a/', 'http://a');
+  expect(changed.body).toBe('2 a/ http://a');
+  expect(changed.etag).not.toBe(playlist(first, 'a/', 'http://a').etag);
+});
+
+test('another host or another form of the address gets its own', () => {
+  const playlist = counting();
+  const asked = opened();
+  const bodies = [
+    ['a/', 'http://a'],
+    ['a/', 'http://b'],
+    ['../a/', 'http://b'],
+    ['../a/', undefined],
+    ['../a/', undefined],
+    ['a/', 'http://a'],
+  ].map(([base, origin]) => playlist(asked, base!, origin).body);
+  expect(bodies).toEqual([
+    '1 a/ http://a',
+    '2 a/ http://b',
+    '3 ../a/ http://b',
+    '4 ../a/ undefined',
+    '4 ../a/ undefined',
+    '5 a/ http://a',
+  ]);
+});
+
+test('a signed playlist is never kept, nor one with parameters, nor do they disturb the one that is', () => {
+  const playlist = counting();
+  const signed = opened('signed');
+  const bare = opened();
+  const withParameters = { ...bare, access: opened('public', { max_resolution: '720p' }).access };
+  const bodies = [signed, signed, bare, withParameters, withParameters, bare].map(
+    (asked) => (playlist(asked, 'a/', undefined).body as string)[0],
+  );
+  expect(bodies).toEqual(['1', '2', '3', '4', '5', '3']);
+});

@@ -1,0 +1,29 @@
+import { type ReadyPlayable, writeMultivariantPlaylist } from '../../domain/playback/write-playlist.js';
+import type { OpenedPlayback } from './open-playback.js';
+import { type PreparedText, prepareText } from './send-text.js';
+
+/** The multivariant playlist of an opened playback ID, ready to be sent; arguments as in `writeMultivariantPlaylist`. */
+export type MultivariantPlaylist = (opened: OpenedPlayback, base: string, origin: string | undefined) => PreparedText;
+
+interface Kept {
+  readonly base: string;
+  readonly origin: string | undefined;
+  readonly prepared: PreparedText;
+}
+
+/**
+ * Keeps the playlist that most viewers ask for, that of a public ID without parameters, for as long as what the finder has
+ * read stays in memory: a change of the asset brings another object. One for each, so that nobody can fill the memory with
+ * host names. What is signed is never kept: its text belongs to one token.
+ */
+export const keepPlaylists = (write = writeMultivariantPlaylist): MultivariantPlaylist => {
+  const kept = new WeakMap<ReadyPlayable, Kept>();
+  return ({ playable, access }, base, origin) => {
+    const isCommon = playable.policy === 'public' && Object.keys(access.modifiers).length === 0;
+    const known = isCommon ? kept.get(playable) : undefined;
+    if (known?.base === base && known.origin === origin) return known.prepared;
+    const prepared = prepareText(write(playable, access, base, origin));
+    if (isCommon) kept.set(playable, { base, origin, prepared });
+    return prepared;
+  };
+};
