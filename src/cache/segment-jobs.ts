@@ -31,6 +31,7 @@ export const videoSegmentJob = (
     startTicks: video.boundaries[number]!,
     endTicks: video.boundaries[number + 1]!,
     lastPictureTicks: video.lastPictureTicks,
+    isLast: number === video.boundaries.length - 2,
     ...(video.firstPictureTicks !== undefined && { firstPictureTicks: video.firstPictureTicks }),
     ...(seekPoint && { seekPoint }),
     sequence: number + 1,

@@ -17,13 +17,26 @@ export const makeVideoSegment = (job: VideoSegmentJob): VideoSegmentResult =>
     ? copySegment(job)
     : withVideoReader(job.source, job.streamIndex, job.threads, (reader) => encodeSegment(job, reader));
 
-/** The last picture of a source whose sound is longer is shown again each second, so that players can seek there. */
+/** A last frame that is displayed for longer is repeated. */
+const HOLD_SECONDS = 0.1;
+const LAST_REPEATS = 3;
+const LAST_REPEATS_PER_SECOND = 30;
+
+const isHeld = ({ endTicks, lastPictureTicks, timeBase }: VideoSegmentJob): boolean =>
+  endTicks - lastPictureTicks > HOLD_SECONDS * timeBase.den;
+
+/**
+ * The last frame is repeated each second, so that players can seek there, and three times just before the end: Chromium
+ * ends no seek before it has three frames or the end of the stream, which hls.js may announce only after the seek.
+ */
 const heldTicks = (job: VideoSegmentJob): number[] => {
-  const { startTicks, endTicks, lastPictureTicks, timeBase } = job;
+  const { startTicks, endTicks, lastPictureTicks, timeBase, isLast } = job;
   const ticks: number[] = startTicks > lastPictureTicks ? [startTicks] : [];
   const first = Math.max(1, Math.floor((startTicks - lastPictureTicks) / timeBase.den) + 1);
   for (let at = lastPictureTicks + first * timeBase.den; at < endTicks; at += timeBase.den) ticks.push(at);
-  return ticks;
+  for (let left = isLast ? LAST_REPEATS : 0; left > 0; left -= 1)
+    ticks.push(Math.round(endTicks - (left * timeBase.den) / LAST_REPEATS_PER_SECOND));
+  return ticks.sort((a, b) => a - b);
 };
 
 const filterLast = (reader: VideoReader, filter: PictureFilter, pts: number, seekPoint: SeekPoint | undefined): 0 => {
@@ -62,7 +75,7 @@ const encodeSegment = (job: VideoSegmentJob, reader: VideoReader): VideoSegmentR
     const ticks = at < startTicks && at >= began(startTicks) ? startTicks : at;
     if (ticks < startTicks || ticks >= endTicks || ticks <= lastTicks) return;
     lastTicks = ticks;
-    if (endTicks > job.lastPictureTicks + timeBase.den) {
+    if (isHeld(job)) {
       held?.free();
       held = cloneFrame(frame);
     }
@@ -86,7 +99,10 @@ const encodeSegment = (job: VideoSegmentJob, reader: VideoReader): VideoSegmentR
           seekPoint: job.seekPoint,
         })
       : filterLast(reader, filter, toPts(began(job.lastPictureTicks)), job.seekPoint);
-    if (held) for (const ticks of heldTicks(job)) if (ticks > lastTicks) encoder.add(held, ticks);
+    for (const ticks of held ? heldTicks(job) : []) {
+      if (ticks > lastTicks) encoder.add(held!, ticks);
+      lastTicks = Math.max(lastTicks, ticks);
+    }
     if (encoder.pictures === 0) throw failMedia('segment', 'no picture could be decoded');
     const { bytes, sizesBytes } = encoder.finish({ ...job, reorderTicks: rendition.reorderTicks });
     writeFileSync(job.outPath, bytes);

@@ -42,6 +42,8 @@ const MAIN = 77;
 const HIGH = 100;
 const COPIED_PROFILES = new Set([BASELINE, CONSTRAINED_BASELINE, MAIN, HIGH]);
 const MAX_LEVEL = 51;
+/** Fewer never start in Chromium with hls.js beside sound: see `heldTicks`, which only encoded renditions have. */
+const MIN_PICTURES = 3;
 /** How far the busiest segment may be above the rung's cap; basic: not at all. */
 const PEAK_FACTOR = { basic: 1, plus: 1.5, premium: 1.5 } as const;
 
@@ -101,5 +103,6 @@ const findObstacle = (input: CopyInput): string | undefined => {
   if (pictureTicks.length !== index.pts.length || index.key[0] !== 1) return 'not every picture is shown';
   if (hasOpenGops(index)) return 'open GOPs';
   if (endTicks - pictureTicks.at(-1)! > timescale) return 'the last picture is held';
+  if (pictureTicks.length < MIN_PICTURES) return `fewer than ${MIN_PICTURES} pictures`;
   return undefined;
 };

@@ -75,6 +75,8 @@ export interface VideoSegmentJob {
   readonly startTicks: number;
   readonly endTicks: number;
   readonly lastPictureTicks: number;
+  /** The segment is the last of the video. */
+  readonly isLast: boolean;
   /** Negative: when the picture began that is shown at zero. */
   readonly firstPictureTicks?: number;
   readonly seekPoint?: { readonly position: number; readonly pts: number };

@@ -130,6 +130,8 @@ const encoded = {
   'audio-hole.mkv': { ...mkv, seconds: 8, video: h264, audio: { ...mp3, hole: [3, 4.5] } },
   'audio-drift.mkv': { ...mkv, seconds: 30, audio: { ...mp3, drift: 0.002 } },
   'audio-longer.mp4': { ...mp4, video: { ...h264, seconds: 4 }, audio: { ...aac, seconds: 7.3 } },
+  'one-frame.mp4': { ...mp4, video: { ...h264, seconds: 1 / 30 }, audio: { ...aac, seconds: 1.2 } },
+  'two-slides.mp4': { ...mp4, seconds: 2, video: { ...h264, deltasMs: [1000] }, audio: aac },
   'audio-shorter.mp4': { ...mp4, video: h264, audio: { ...aac, seconds: 3.2 } },
   'video-late.mp4': { ...mp4, video: { ...h264, startSeconds: 0.7 }, audio: aac },
   'video-only.mp4': { ...mp4, video: h264 },

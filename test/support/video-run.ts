@@ -86,6 +86,7 @@ export const segmentJob = (
   startTicks: video.boundaries[segment]!,
   endTicks: video.boundaries[segment + 1]!,
   lastPictureTicks: video.lastPictureTicks,
+  isLast: segment === video.boundaries.length - 2,
   ...(video.seekPoints && { seekPoint: video.seekPoints[segment]! }),
   sequence: segment + 1,
   rendition: {
