@@ -74,19 +74,29 @@ export const soundTrack = (seconds) =>
     ...['-c:a', 'aac', '-b:a', '128k'],
   );
 
-export const QUALITY_SECONDS = 4;
+/** Three segments. */
+export const QUALITY_SECONDS = 12;
 const contents = {
   // A drawing that moves slowly.
   easy: 'gradients=size=1920x1080:rate=30:speed=0.01:seed=4:nb_colors=3,drawgrid=width=240:height=216:thickness=6:color=white',
   medium: 'testsrc2=size=1920x1080:rate=30',
   // Fine detail that grows everywhere, under grain.
+  // Coarse and fine detail, panned: the key frame needs much, the frames after it little.
+  texture: [
+    'color=gray:size=60x34:rate=30,noise=alls=80',
+    ...['120:68', '240:136', '480:270', '960:540', '1920:1080'].map((size, octave) => {
+      const strength = [70, 60, 45, 30, 15][octave];
+      return `scale=${size}:flags=bicubic,noise=alls=${strength}`;
+    }),
+    'scroll=h=0.004:v=0.002',
+  ].join(','),
   hard: 'mandelbrot=size=1920x1080:rate=30:start_scale=0.5:end_scale=0.01:end_pts=400,noise=alls=8:allf=t',
 };
 
 /** Pictures of a kind, hardly compressed; open GOPs, so that no rendition can be a copy. */
 export const qualitySource = (content) =>
   made(
-    `quality-${content}.mp4`,
+    `quality-${content}-${QUALITY_SECONDS}.mp4`,
     ...['-f', 'lavfi', '-i', contents[content], '-t', String(QUALITY_SECONDS), '-pix_fmt', 'yuv420p'],
     ...['-c:v', 'libx264', '-preset', 'veryfast', '-crf', '12', '-g', '60'],
     ...['-x264-params', 'open-gop=1:bframes=3:b-adapt=0:scenecut=0'],

@@ -69,8 +69,8 @@ const cpuParams = (): string[] => {
  * (docs/decisions/0063-rate-where-the-cap-binds.md).
  */
 const BUFFER_START = 'vbv-init=1';
-const RATE_SHARE = 0.8;
-const BUFFER_SECONDS = 0.8;
+const RATE_SHARE = 0.83;
+const BUFFER_SECONDS = 0.7;
 
 const limitRate = (maxRate: number): { maxrate: number; bufsize: number } => {
   const maxrate = Math.round(maxRate * RATE_SHARE);
