@@ -5,6 +5,8 @@
 export const slowFiles: Readonly<Record<string, number>> = {
   'test/acceptance/playback-matrix-pictures.test.ts': 69,
   'test/acceptance/features-together.test.ts': 68,
+  // Nearly all of it is waiting.
+  'test/integration/idle-memory.test.ts': 66,
   'test/acceptance/playback-matrix-codecs.test.ts': 63,
   'test/integration/master.test.ts': 49,
   'test/acceptance/playback-matrix-rungs.test.ts': 43,
