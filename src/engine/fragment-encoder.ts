@@ -2,11 +2,13 @@ import { existsSync, readFileSync } from 'node:fs';
 import {
   AV_CODEC_FLAG_GLOBAL_HEADER,
   AV_PICTURE_TYPE_NONE,
+  AV_PICTURE_TYPE_P,
   AV_PIX_FMT_YUV420P,
   AVCOL_PRI_BT709,
   AVCOL_RANGE_MPEG,
   AVCOL_SPC_BT709,
   AVCOL_TRC_BT709,
+  type AVPictureType,
   FF_ENCODER_LIBX264,
 } from 'node-av/constants';
 import { Rational as AvRational, Codec, CodecContext, type Frame, type Packet } from 'node-av/lib';
@@ -14,7 +16,7 @@ import { writeFragment } from '../media/mp4-boxes.js';
 import type { EncoderSettings } from '../media/plan.js';
 import { planSampleTimes } from '../media/sample-times.js';
 import type { Rational } from '../media/source-facts.js';
-import { check, failMedia, isDrained, newPacket, setOptions } from './av.js';
+import { check, cloneFrame, failMedia, isDrained, newPacket, setOptions } from './av.js';
 
 export interface FragmentEncoderSettings {
   readonly width: number;
@@ -24,6 +26,11 @@ export interface FragmentEncoderSettings {
   readonly encoder: Pick<EncoderSettings, 'preset' | 'crf'> & Partial<EncoderSettings> & { readonly bFrames?: number };
   /** Ticks per second of the times given to `add`. */
   readonly timescale: number;
+  /**
+   * The longest time for which a frame is displayed that others are decoded after: such frames are late by it in players that
+   * ignore edit lists. Absent: any.
+   */
+  readonly reorderTicks?: number | undefined;
   /** Used without `maxRate` only. */
   readonly threads: number;
 }
@@ -136,6 +143,8 @@ export class FragmentEncoder {
   private readonly packet: Packet = newPacket();
   private clock = -1n;
   private readonly ticksOf = new Map<bigint, number>();
+  /** Up to two frames whose successors are not known yet, and when they are displayed. */
+  private readonly pending: { readonly frame: Frame; readonly ticks: number }[] = [];
   private readonly samples: { readonly ticks: number; readonly data: Buffer; readonly sync: boolean }[] = [];
 
   constructor(private readonly settings: FragmentEncoderSettings) {
@@ -148,26 +157,51 @@ export class FragmentEncoder {
   }
 
   get pictures(): number {
-    return this.ticksOf.size;
+    return this.ticksOf.size + this.pending.length;
   }
 
-  /** Times must grow. The frame is not kept. */
+  /** Times must grow. The encoder has its own reference to the frame. */
   add(frame: Frame, ticks: number): void {
+    this.pending.push({ frame: cloneFrame(frame), ticks });
+    const [, next, afterNext] = this.pending;
+    if (afterNext) this.encodeNext(this.isLong(next!.ticks, afterNext.ticks));
+  }
+
+  private isLong(ticks: number, endTicks: number): boolean {
+    return endTicks - ticks > (this.settings.reorderTicks ?? Number.POSITIVE_INFINITY);
+  }
+
+  /** A P frame before a long one, so that no B frame waits for the long one to be decoded. */
+  private encodeNext(isBeforeLong: boolean): void {
+    const { frame, ticks } = this.pending.shift()!;
+    try {
+      const isFirst = this.ticksOf.size === 0;
+      this.encode(frame, ticks, isBeforeLong && !isFirst ? AV_PICTURE_TYPE_P : AV_PICTURE_TYPE_NONE);
+    } finally {
+      frame.free();
+    }
+  }
+
+  private encode(frame: Frame, ticks: number, type: AVPictureType): void {
     const clock = BigInt(Math.round((ticks * CLOCK) / this.settings.timescale));
     this.clock = this.clock < clock ? clock : this.clock + 1n;
     this.ticksOf.set(this.clock, ticks);
     frame.pts = this.clock;
-    frame.pictType = AV_PICTURE_TYPE_NONE;
+    frame.pictType = type;
     check(this.context.sendFrameSync(frame), 'encode picture');
     this.drain();
   }
 
   /** The whole fragment; its durations add up to `endTicks - startTicks`. */
-  finish(range: { sequence: number; startTicks: number; endTicks: number; reorderTicks?: number | undefined }): {
+  finish(range: { sequence: number; startTicks: number; endTicks: number }): {
     bytes: Uint8Array;
     /** Of the samples, in decode order: the key frame first. */
     sizesBytes: number[];
   } {
+    while (this.pending.length > 0) {
+      const next = this.pending[1];
+      this.encodeNext(next !== undefined && this.isLong(next.ticks, range.endTicks));
+    }
     check(this.context.sendFrameSync(null), 'encode picture');
     this.drain();
     if (this.samples.length === 0 || this.samples.length !== this.pictures) {
@@ -177,7 +211,7 @@ export class FragmentEncoder {
       this.samples.map(({ ticks }) => ticks),
       range.startTicks,
       range.endTicks,
-      range.reorderTicks,
+      this.settings.reorderTicks,
     );
     const bytes = writeFragment({
       sequence: range.sequence,
@@ -189,6 +223,7 @@ export class FragmentEncoder {
   }
 
   close(): void {
+    for (const { frame } of this.pending.splice(0)) frame.free();
     this.context.freeContext();
     this.packet.free();
   }

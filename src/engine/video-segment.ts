@@ -68,6 +68,7 @@ const encodeSegment = (job: VideoSegmentJob, reader: VideoReader): VideoSegmentR
     frameRate: { num: frameRate.num, den: frameRate.den * rendition.frameStep },
     encoder: settings,
     timescale: timeBase.den,
+    reorderTicks: rendition.reorderTicks,
     threads,
   });
   const emit = (frame: Frame, pts: number): void => {
@@ -104,7 +105,7 @@ const encodeSegment = (job: VideoSegmentJob, reader: VideoReader): VideoSegmentR
       lastTicks = Math.max(lastTicks, ticks);
     }
     if (encoder.pictures === 0) throw failMedia('segment', 'no picture could be decoded');
-    const { bytes, sizesBytes } = encoder.finish({ ...job, reorderTicks: rendition.reorderTicks });
+    const { bytes, sizesBytes } = encoder.finish(job);
     writeFileSync(job.outPath, bytes);
     return { sizeBytes: bytes.length, sampleCount: sizesBytes.length, pictureCount };
   } finally {

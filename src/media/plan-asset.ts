@@ -62,6 +62,11 @@ const TEST_ASSET_SECONDS = 10;
 const CLIP_TIMESCALE = 48_000;
 const CLIP_TOLERANCE_TICKS = 0.01;
 /** A clip begins with its first picture; one that is shown for longer is cut instead. */
+/**
+ * The most by which video is late against audio in players that ignore edit lists, such as VLC: one frame down to 15 frames a
+ * second. Below that nothing is reordered, nor around single frames that are displayed for longer.
+ */
+const MAX_REORDER_SECONDS = 1 / 15;
 const LONG_PICTURE_SECONDS = 0.25;
 /** Codecs of which every packet is exactly one picture in MP4, MOV and Matroska. */
 export const ONE_PICTURE_PACKETS: ReadonlySet<string> = new Set(['h264', 'hevc', 'vp9', 'av1', 'prores', 'mjpeg']);
@@ -224,7 +229,8 @@ const planVideo = (
   const boundaries = copy.copy ? copy.boundaries : planGrid({ pictureTicks, endTicks, timescale });
   // Only what is encoded: a copy is judged by the whole rate of its rung.
   const fitted = fitRungs(ladder, settings.rateFactor ?? 1);
-  const reorderTicks = longestFrame(pictureTicks, endTicks, timescale) * top.frameStep;
+  const longestTicks = longestFrame(pictureTicks, endTicks, timescale) * top.frameStep;
+  const reorderTicks = Math.min(longestTicks, Math.ceil(MAX_REORDER_SECONDS * timescale));
   const reordered = <R extends VideoRendition>(rung: R, ticks: number): R =>
     ticks > 0 ? { ...rung, reorderTicks: ticks } : rung;
   const encoded = (copy.copy ? limitRungs(fitted.slice(0, -1), copy.bandwidth) : fitted).map((rung) =>

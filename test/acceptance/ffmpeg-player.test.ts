@@ -2,7 +2,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createAsset, serveFiles, settled } from '../support/create-asset.js';
 import { fixture } from '../support/fixtures.js';
 import { type MediaInput, probeFile, readAudio, readFrameCounters, readPackets } from '../support/measure.js';
+
 import type { Origin } from '../support/origin.js';
+import { fetchBytes, mediaPlaylists, segmentsOf } from '../support/play.js';
 import { beepTimesOf, flashTimes } from '../support/playback-checks.js';
 import { cleanUpServers, makeDataDir, type ServerProcess, startServer } from '../support/server-process.js';
 
@@ -36,13 +38,15 @@ const distances = (input: MediaInput): { flash: number; late: number }[] => {
 };
 
 describe.each(names)('%s', (name) => {
+  let playbackId: string;
   let url: string;
   beforeAll(async () => {
     const inputs = [{ url: `${origin.url}/${names.indexOf(name)}` }];
     const { id } = await createAsset(server, { inputs, playback_policies: ['public'] });
     const asset = await settled(server, id);
     expect(asset.errors).toBeUndefined();
-    url = `${server.url}/${asset.playback_ids![0]!.id}.m3u8`;
+    playbackId = asset.playback_ids![0]!.id;
+    url = `${server.url}/${playbackId}.m3u8`;
   });
 
   test('frames are reordered', () => {
@@ -51,6 +55,17 @@ describe.each(names)('%s', (name) => {
       streamIndex === index ? [ptsSeconds] : [],
     );
     expect(times).not.toEqual(times.toSorted((a, b) => a - b));
+  });
+
+  test('an encoded rendition is late by one short frame at most where the edit list is ignored', async () => {
+    const lowest = (await mediaPlaylists(server.url, playbackId)).filter((playlist) => playlist.includes('/270p/'));
+    expect(lowest).toHaveLength(1);
+    const [init, ...segments] = await Promise.all((await segmentsOf(lowest[0]!)).map(fetchBytes));
+    const at = init!.indexOf('edts');
+    if (at >= 0) init!.write('free', at);
+    const late = flashTimes(readFrameCounters([init!, ...segments])).map((seconds) => seconds - Math.round(seconds));
+    expect(late).toHaveLength(flashes[name].length);
+    for (const seconds of late) expect.soft(Math.abs(seconds)).toBeLessThan(1 / 15 + 0.001);
   });
 
   test.each([0, 7])('flash and beep come together after a start at %d s', (seekSeconds) => {
