@@ -7,6 +7,7 @@ export const needs = [];
 
 const ANSWERS = 100_000;
 const CONNECTIONS = 8;
+const ALLOWED_GROWTH_BYTES = 10e6;
 
 export const run = async () => {
   const server = await startKinora({ measured: true });
@@ -33,6 +34,11 @@ export const run = async () => {
       ...[before[name], after[name], after[name] - before[name]].map((n) => (n / 1e6).toFixed(1)),
     ];
     table([['live MB', 'before', 'after', 'grown'], row('main'), row('threads')]);
+    const grownBytes = after.main + after.threads - before.main - before.threads;
+    if (grownBytes > ALLOWED_GROWTH_BYTES) {
+      console.log(`GREW by more than ${ALLOWED_GROWTH_BYTES / 1e6} MB`);
+      process.exitCode = 1;
+    }
   } finally {
     await server.stop();
   }
