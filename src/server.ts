@@ -21,6 +21,7 @@ import { deleteTestAsset } from './domain/assets/delete-asset.js';
 import { createIngestState } from './domain/assets/ingest-state.js';
 import { createMasterOpener } from './domain/assets/open-master.js';
 import type { DomainContext } from './domain/context.js';
+import { createContentKeys } from './domain/drm/content-keys.js';
 import { createAccessCheck } from './domain/playback/check-access.js';
 import { createPlayableFinder } from './domain/playback/find-playable.js';
 import { createRenditionOpener } from './domain/renditions/open-rendition.js';
@@ -37,6 +38,7 @@ import { imageRoutes } from './http/image/image-routes.js';
 import { createMetricsApp } from './http/ops/metrics.js';
 import { createSampleAsset, sampleRoute, sampleUrl } from './http/ops/sample.js';
 import { artifactRoutes } from './http/stream/artifact-routes.js';
+import { licenseRoutes } from './http/stream/license-routes.js';
 import { streamRoutes } from './http/stream/stream-routes.js';
 import { createWebhookDeliverer } from './jobs/deliver-webhooks.js';
 import { createShotsWorker } from './jobs/find-shots.js';
@@ -53,6 +55,7 @@ import { type Clock, systemClock } from './lib/clock.js';
 import { newId, newUuid } from './lib/ids.js';
 import { tryListen } from './lib/try-listen.js';
 import { withinLimit } from './lib/within-limit.js';
+import { createServiceCaller } from './net/service-caller.js';
 import { createSourceFetcher, type SourceFetcherOptions } from './net/source-fetcher.js';
 import { createWebhookSender } from './net/webhook-sender.js';
 import { createMediaPool, type MediaPoolOptions } from './pool/create-media-pool.js';
@@ -205,6 +208,10 @@ export const createKinora = async (config: Config, overrides: Overrides = {}): P
 
     const playables = createPlayableFinder(database, clock);
     const installationSecret = await getInstallationSecret(database.queryable);
+    const { allowPrivateSources: allowPrivate } = config;
+    const { resolve } = overrides;
+    const services = createServiceCaller({ allowPrivate, ...(resolve && { resolve }) });
+    const contentKeys = createContentKeys({ database, installationSecret, services });
     const accessCheck = createAccessCheck({
       database,
       clock,
@@ -263,9 +270,11 @@ export const createKinora = async (config: Config, overrides: Overrides = {}): P
             texts,
             openRendition: createRenditionOpener({ database, blobs }),
             deliveries,
+            contentKeys,
             ...(streamUrl && { streamUrl }),
           }),
         );
+        await scope.register(licenseRoutes({ playables, access: accessCheck, contentKeys, services }));
         await scope.register(imageRoutes({ playables, access: accessCheck, images, ...(imageUrl && { imageUrl }) }));
       },
     });

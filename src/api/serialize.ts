@@ -37,6 +37,7 @@ export interface PlaybackIdRecord {
   readonly id: string;
   readonly asset_id: string;
   readonly policy: string;
+  readonly drm_configuration_id: string | null;
 }
 
 /** Playback ids, tracks and renditions in creation order. */
@@ -98,7 +99,8 @@ export const serializeAsset = ({ asset, playbackIds, tracks, renditions, master,
     }),
   });
 
-export const serializePlaybackId = ({ id, policy }: PlaybackIdRecord): Wire => ({ id, policy });
+export const serializePlaybackId = ({ id, policy, drm_configuration_id }: PlaybackIdRecord): Wire =>
+  withoutNulls({ id, policy, drm_configuration_id });
 
 export const serializePlaybackIdOwner = (playbackId: PlaybackIdRecord): Wire => ({
   ...serializePlaybackId(playbackId),

@@ -17,6 +17,8 @@ export interface Command {
   readonly args: readonly string[];
   /** Flags of its own, each with what it is for; every one takes a value. */
   readonly flags?: Readonly<Record<string, string>>;
+  /** Flags that take no value, each with what it is for. */
+  readonly switches?: Readonly<Record<string, string>>;
   /** Resolves to the exit status. Answers go to standard output, everything else to standard error. */
   run(context: CommandContext): Promise<number>;
 }

@@ -2,6 +2,7 @@ import { assetCommands } from './asset.js';
 import { backup } from './backup.js';
 import type { Command } from './command.js';
 import { doctor } from './doctor.js';
+import { drmCommands } from './drm.js';
 import { envCommands } from './env.js';
 import { restore } from './restore.js';
 import { serve } from './serve.js';
@@ -15,6 +16,7 @@ export const commands: Readonly<Record<string, Command>> = {
   ...tokenCommands,
   ...webhookCommands,
   ...envCommands,
+  ...drmCommands,
   doctor,
   backup,
   restore,

@@ -39,7 +39,9 @@ const help = (): string => {
 };
 
 const commandHelp = (words: string, command: Command): string => {
-  const flags = Object.entries(command.flags ?? {}).map(([flag, doc]) => `  ${flag.padEnd(18)}${doc}`);
+  const own = Object.entries({ ...command.flags, ...command.switches });
+  const width = Math.max(...own.map(([flag]) => flag.length)) + 2;
+  const flags = own.map(([flag, doc]) => `  ${flag.padEnd(width)}${doc}`);
   return [
     `Usage: ${commandLine(words, command)}`,
     '',
@@ -85,8 +87,10 @@ const run = async (argv: readonly string[]): Promise<number> => {
   const environment = readEnvironment();
   refuseFlagsTakenByNpm(environment.env);
   const ownFlags = Object.values(commands).flatMap((command) => Object.keys(command.flags ?? {}));
+  const switches = Object.values(commands).flatMap((command) => Object.keys(command.switches ?? {}));
   const commandFlags = {
     ...Object.fromEntries(ownFlags.map((flag) => [flag, true])),
+    ...Object.fromEntries(switches.map((flag) => [flag, false])),
     '--help': false,
     '--version': false,
   };
@@ -105,7 +109,8 @@ const run = async (argv: readonly string[]): Promise<number> => {
     print(commandHelp(words, command));
     return 0;
   }
-  const foreign = Object.keys(flags).find((flag) => command.flags?.[flag] === undefined);
+  const own = { ...command.flags, ...command.switches };
+  const foreign = Object.keys(flags).find((flag) => own[flag] === undefined);
   if (foreign !== undefined) throw usageError(`kinora ${words} has no flag ${foreign}.`);
   if (args.length !== command.args.length) {
     const doubt = doubts.find(({ word }) => args.includes(word));

@@ -6,6 +6,15 @@ import {
   updateEnvironment,
 } from '../domain/access/environments.js';
 import { createToken, listTokens, type NewToken, revokeToken, type TokenInfo } from '../domain/access/tokens.js';
+import {
+  createDrmConfiguration,
+  deleteDrmConfiguration,
+  getDrmConfiguration,
+  listDrmConfigurations,
+  type NewDrmConfiguration,
+} from '../domain/drm/configurations.js';
+import type { DrmConfiguration } from '../domain/drm/settings.js';
+import { type ShownDrmConfiguration, showDrmConfiguration } from '../domain/drm/show-configuration.js';
 import { systemClock } from '../lib/clock.js';
 
 /** A time as text: results go through a socket. */
@@ -37,7 +46,20 @@ export const adminOperations = {
   ): Promise<void> => void (await updateEnvironment(database, id, change)),
   'env list': async (database: Database): Promise<Sent<EnvironmentInfo>[]> =>
     (await listEnvironments(database)).map(sentEnvironment),
+  'drm create': (database: Database, configuration: NewDrmConfiguration): Promise<string> =>
+    createDrmConfiguration(database, configuration, systemClock),
+  'drm list': async (database: Database): Promise<Sent<DrmConfiguration>[]> =>
+    (await listDrmConfigurations(database)).map(sentConfiguration),
+  'drm show': async (database: Database, { id }: { readonly id: string }): Promise<ShownDrmConfiguration> =>
+    showDrmConfiguration(await getDrmConfiguration(database, id)),
+  'drm delete': (database: Database, { id }: { readonly id: string }): Promise<void> =>
+    deleteDrmConfiguration(database, id),
 } as const;
+
+const sentConfiguration = (configuration: DrmConfiguration): Sent<DrmConfiguration> => ({
+  ...configuration,
+  createdAt: configuration.createdAt.toISOString(),
+});
 
 const sentEnvironment = (environment: EnvironmentInfo): Sent<EnvironmentInfo> => ({
   ...environment,

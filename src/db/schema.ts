@@ -76,7 +76,25 @@ export interface Schema {
     asset_id: string;
     environment_id: string;
     policy: 'public' | 'signed' | 'drm';
+    drm_configuration_id: string | null;
     created_at: Generated<Date>;
+  };
+  drm_configuration: {
+    id: string;
+    seq: GeneratedAlways<number>;
+    environment_id: string;
+    created_at: Generated<Date>;
+    name: string;
+    key_source: KeySourceKind;
+    settings: string;
+  };
+  content_key: {
+    drm_configuration_id: string;
+    asset_id: string;
+    track: 'video' | 'audio';
+    kid: string;
+    secrets: string;
+    systems: JSONColumnType<object[]>;
   };
   track: {
     id: string;
@@ -273,6 +291,7 @@ export interface JobError {
 }
 
 export type UploadStatus = 'waiting' | 'asset_created' | 'cancelled' | 'errored' | 'timed_out';
+export type KeySourceKind = 'local' | 'static' | 'cpix';
 export type VideoQuality = 'basic' | 'plus' | 'premium';
 export type Row<T extends keyof Schema> = Selectable<Schema[T]>;
 export type NewRow<T extends keyof Schema> = Insertable<Schema[T]>;

@@ -74,7 +74,8 @@ export const createApp = (deps: AppDeps): FastifyInstance => {
     if (brokenOff) request.log.debug({ error }, 'the caller left before its request was complete');
     else if (shown.status >= 500) request.log.error({ error, ...shown.details }, 'request failed');
     // Whoever wants to change something that is not there meant the API: viewers only read.
-    const isLostCall = shown.code === 'not_found' && !isReading(request.method);
+    const isViewer = isReading(request.method) || request.routeOptions.config.takesChallenges === true;
+    const isLostCall = shown.code === 'not_found' && !isViewer;
     if (isLostCall || isPageCall(request) || isApiPath(request.url)) {
       const answer = errorAnswer(shown);
       return reply
@@ -131,7 +132,7 @@ export const createApp = (deps: AppDeps): FastifyInstance => {
   playbackRestrictionRoutes(route, deps);
   uploadRoutes(route, deps, deps.uploads);
   vocabularyRoutes(route, deps);
-  drmConfigurationRoutes(route);
+  drmConfigurationRoutes(route, deps);
   deliveryUsageRoutes(route, deps);
   usageExportRoutes(route);
   whoamiRoutes(route);

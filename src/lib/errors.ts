@@ -39,6 +39,8 @@ export const errorRegistry = {
   too_many_requests: kind(429, 'too_many_requests', 'Too many requests, retry later.', 'retry'),
   internal_error: kind(500, 'internal_error', 'Internal server error', 'defect'),
   unavailable: kind(503, 'unavailable', 'Service temporarily unavailable', 'retry'),
+  /** A license server or key service answered, but not with what was asked for. */
+  upstream_refused: kind(502, 'unavailable', 'The license service refused the request', 'retry'),
   /** An upload has one writer at a time; the sender of the second one tries again. */
   upload_busy: kind(503, 'unavailable', 'Another request is sending data.', 'retry'),
   /** The input of an asset cannot be used; `messages` are shown to the caller in the asset's `errors`. */

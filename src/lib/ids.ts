@@ -18,6 +18,9 @@ export const newSecret = (): string => randomBytes(57).toString('base64url').sli
 /** 32 characters `[a-z0-9]`, the key of a webhook's signatures; shown once. */
 export const newSigningSecret = (): string => randomText(LOWER_ALPHANUMERIC, 32);
 
+/** Bytes of a key, of a vector or of a nonce. */
+export const newKeyBytes = (count: number): Uint8Array => randomBytes(count);
+
 export const newUuid = (): string => randomUUID();
 
 const ID = /^[A-Za-z0-9]{40}$/;

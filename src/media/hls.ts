@@ -49,6 +49,8 @@ export interface MultivariantInput {
   readonly audioTracks: readonly HlsAudioTrack[];
   readonly textTracks: readonly HlsTextTrack[];
   readonly modifiers: PlaybackModifiers;
+  /** Attributes of each `EXT-X-SESSION-KEY`. */
+  readonly sessionKeys?: readonly string[];
   readonly uri: (child: HlsChild) => string;
 }
 
@@ -86,6 +88,8 @@ export const multivariantPlaylist = (input: MultivariantInput): string => {
     lines.push(`#EXT-X-SESSION-DATA:DATA-ID="com.apple.hls.title",VALUE=${quote(input.title)}`);
   if (input.chaptersUri !== undefined)
     lines.push(`#EXT-X-SESSION-DATA:DATA-ID="com.apple.hls.chapters",URI=${quote(input.chaptersUri)}`);
+
+  for (const key of input.sessionKeys ?? []) lines.push(`#EXT-X-SESSION-KEY:${key}`);
 
   const audioGroup = audioTracks.length > (video ? 0 : 1) ? AUDIO_GROUP : undefined;
   const audioName = uniqueNames();
@@ -188,6 +192,8 @@ export interface MediaPlaylistInput {
   readonly window?: SegmentWindow;
   /** Absent for segments of text. */
   readonly initUri?: string;
+  /** Attributes of each `EXT-X-KEY`. */
+  readonly keys?: readonly string[];
   /** `segment` counts from 0 over the whole asset. */
   readonly segmentUri: (segment: number) => string;
 }
@@ -195,7 +201,7 @@ export interface MediaPlaylistInput {
 const MICROSECONDS = 1_000_000;
 
 /** A media playlist. Segment durations are differences of rounded times, so that their sum never drifts. */
-export const mediaPlaylist = ({ part, window, initUri, segmentUri }: MediaPlaylistInput): string => {
+export const mediaPlaylist = ({ part, window, initUri, keys = [], segmentUri }: MediaPlaylistInput): string => {
   const unit = secondsPerUnit(part);
   const times = part.boundaries.map((boundary) => Math.round(boundary * unit * MICROSECONDS));
   const first = window?.first ?? 0;
@@ -212,6 +218,7 @@ export const mediaPlaylist = ({ part, window, initUri, segmentUri }: MediaPlayli
     '#EXT-X-MEDIA-SEQUENCE:0',
     '#EXT-X-PLAYLIST-TYPE:VOD',
     '#EXT-X-INDEPENDENT-SEGMENTS',
+    ...keys.map((key) => `#EXT-X-KEY:${key}`),
     ...(initUri === undefined ? [] : [`#EXT-X-MAP:URI=${quote(initUri)}`]),
     ...segments.flatMap(({ uri, microseconds }) => [`#EXTINF:${(microseconds / MICROSECONDS).toFixed(6)},`, uri]),
     '#EXT-X-ENDLIST',

@@ -6,7 +6,7 @@ import { prepared } from '../prepared.js';
 import type { Row, Schema } from '../schema.js';
 import { type ListAssetsQuery, selectAssetPage } from './asset.js';
 
-const PLAYBACK_ID_COLUMNS = ['id', 'asset_id', 'policy'] as const;
+const PLAYBACK_ID_COLUMNS = ['id', 'asset_id', 'policy', 'drm_configuration_id'] as const;
 const TRACK_COLUMNS = [
   ...(['id', 'asset_id', 'type', 'status', 'is_primary', 'name', 'language_code', 'duration_seconds'] as const),
   ...(['max_width', 'max_height', 'max_frame_rate', 'max_channels', 'max_channel_layout'] as const),

@@ -4,7 +4,7 @@ import { prepared } from '../prepared.js';
 import type { Row } from '../schema.js';
 
 /** What a viewer's request needs to know of a playback id, in one query; the plan is apart because it is large. */
-export type PlayableRow = Pick<Row<'playback_id'>, 'policy' | 'asset_id' | 'environment_id'> &
+export type PlayableRow = Pick<Row<'playback_id'>, 'policy' | 'asset_id' | 'environment_id' | 'drm_configuration_id'> &
   Pick<Row<'asset'>, 'status' | 'meta' | 'thumbnail_time'>;
 
 export const findPlayableRow = (db: Queryable, playbackId: string): Promise<PlayableRow | undefined> =>
@@ -12,6 +12,7 @@ export const findPlayableRow = (db: Queryable, playbackId: string): Promise<Play
     .selectFrom('playback_id')
     .innerJoin('asset', 'asset.id', 'playback_id.asset_id')
     .select(['playback_id.policy', 'playback_id.asset_id', 'playback_id.environment_id'])
+    .select('playback_id.drm_configuration_id')
     .select(['asset.status', 'asset.meta', 'asset.thumbnail_time'])
     .where('playback_id.id', '=', playbackId)
     .modifyEnd(prepared)

@@ -65,7 +65,8 @@ export const revokeToken = async (database: Database, id: string, clock: Clock):
   }
 };
 
-const getEnvironmentId = async (db: Queryable, id: string | undefined): Promise<string> => {
+/** @throws KinoraError `invalid_parameters` when there is none of that id */
+export const getEnvironmentId = async (db: Queryable, id: string | undefined): Promise<string> => {
   const environment = id === undefined ? (await listEnvironments(db))[0] : await findEnvironment(db, id);
   if (environment) return environment.id;
   const message = id === undefined ? 'There is no environment yet.' : `There is no environment with the id ${id}.`;

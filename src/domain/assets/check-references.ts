@@ -5,7 +5,7 @@ import { addClipTooShort, isShorterThanAClip } from '../../api/validate-inputs.j
 import type { Queryable } from '../../db/database.js';
 import { findAsset } from '../../db/tables/asset.js';
 import { isId } from '../../lib/ids.js';
-import { addUnknownDrmConfiguration } from '../playback/drm.js';
+import { checkDrmConfiguration } from '../drm/configurations.js';
 
 /**
  * What a valid request refers to must exist, and be in a state that allows it.
@@ -14,9 +14,9 @@ import { addUnknownDrmConfiguration } from '../playback/drm.js';
 export const checkReferences = async (db: Queryable, environmentId: string, request: AssetRequest): Promise<void> => {
   const problems = new Problems(request.base);
   await checkClipSource(db, environmentId, request, problems);
-  request.advancedPlaybackPolicies.forEach((entry, index) => {
-    addUnknownDrmConfiguration(entry, ['advanced_playback_policies', index], problems);
-  });
+  for (const [index, entry] of request.advancedPlaybackPolicies.entries()) {
+    await checkDrmConfiguration(db, environmentId, entry, ['advanced_playback_policies', index], problems);
+  }
   // Directives cannot be made on this server, so that none exists.
   request.directives.forEach((_, index) => {
     problems.add(['directives', index, 'id'], 'does not refer to an existing directive');

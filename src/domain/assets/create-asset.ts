@@ -90,8 +90,8 @@ export const insertNewAsset = async (
   if (clippedId !== undefined) await copyTracks(tx, { id: assetId, sourceId: clippedId }, names);
   const renditions = await insertRequestedRenditions(context, tx, assetId, request.staticRenditions);
   const playbackIds = await makePlaybackIds(tx, { environmentId, assetId, createdAt }, [
-    ...request.playbackPolicies,
-    ...request.advancedPlaybackPolicies.map(({ policy }) => policy),
+    ...request.playbackPolicies.map((policy) => ({ policy })),
+    ...request.advancedPlaybackPolicies,
   ]);
   await context.queue.enqueue(INGEST_QUEUE, { assetId }, { dedupeKey: assetId }, tx);
   if (request.test) {

@@ -17,6 +17,8 @@ export interface Playable {
   readonly playbackId: string;
   readonly environmentId: string;
   readonly policy: 'public' | 'signed' | 'drm';
+  /** Of the policy `drm` only. */
+  readonly drmConfigurationId?: string;
   readonly assetId: string;
   readonly status: 'preparing' | 'ready' | 'errored';
   readonly meta: Readonly<Record<string, string>>;
@@ -81,6 +83,7 @@ export const createPlayableFinder = (database: Database, clock: Clock): Playable
       policy,
       asset_id: assetId,
       environment_id: environmentId,
+      drm_configuration_id: drmConfigurationId,
       status,
       meta,
       thumbnail_time: thumbnailTime,
@@ -89,6 +92,7 @@ export const createPlayableFinder = (database: Database, clock: Clock): Playable
       playbackId,
       environmentId,
       policy,
+      ...(drmConfigurationId !== null && { drmConfigurationId }),
       assetId,
       status,
       meta: meta ?? {},

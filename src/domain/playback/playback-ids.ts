@@ -7,22 +7,23 @@ import { findPlaybackId, insertPlaybackIds, removePlaybackId } from '../../db/ta
 import { KinoraError } from '../../lib/errors.js';
 import { isId, newId } from '../../lib/ids.js';
 import type { DomainContext } from '../context.js';
+import { checkDrmConfiguration } from '../drm/configurations.js';
 import { recordAssetEvent } from '../events/record-asset-event.js';
-import { addUnknownDrmConfiguration } from './drm.js';
 
 /** One id per policy, duplicates included. */
 export const makePlaybackIds = (
   tx: Transaction,
   owner: { environmentId: string; assetId: string; createdAt: Date },
-  policies: readonly NewPlaybackId['policy'][],
+  policies: readonly NewPlaybackId[],
 ): Promise<PlaybackIdRecord[]> =>
   insertPlaybackIds(
     tx,
-    policies.map((policy) => ({
+    policies.map(({ policy, drm_configuration_id }) => ({
       id: newId(),
       asset_id: owner.assetId,
       environment_id: owner.environmentId,
       policy,
+      drm_configuration_id: drm_configuration_id ?? null,
       created_at: owner.createdAt,
     })),
   );
@@ -34,13 +35,13 @@ export const createPlaybackId = async (
   assetId: string,
   request: NewPlaybackId,
 ): Promise<PlaybackIdRecord> => {
-  const problems = new Problems();
-  addUnknownDrmConfiguration(request, [], problems);
-  problems.throwIfAny(request);
   return context.database.transaction(async (tx) => {
     if (!(await lockAsset(tx, environmentId, assetId, 'forChild'))) throw new KinoraError('not_found');
+    const problems = new Problems();
+    await checkDrmConfiguration(tx, environmentId, request, [], problems);
+    problems.throwIfAny(request);
     const owner = { environmentId, assetId, createdAt: context.clock.now() };
-    const [created] = await makePlaybackIds(tx, owner, [request.policy]);
+    const [created] = await makePlaybackIds(tx, owner, [request]);
     await recordAssetEvent(context, tx, 'video.asset.updated', assetId);
     return created!;
   });

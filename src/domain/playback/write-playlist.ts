@@ -12,6 +12,7 @@ import {
 import type { Plan } from '../../media/plan.js';
 import { findSegmentWindow, parsePlaybackModifiers, type SegmentWindow } from '../../media/playback-modifiers.js';
 import { gridOf, segmentSeconds } from '../../media/segment-times.js';
+import type { KeyTags } from '../drm/key-tags.js';
 import type { Access } from './check-access.js';
 import type { Playable } from './find-playable.js';
 
@@ -21,7 +22,7 @@ export type ReadyPlayable = Playable & { readonly plan: Plan };
 /**
  * The multivariant playlist of a playback id. `base` comes before `<generation>/<rendition>/playlist.m3u8` and is relative
  * to the address that was asked for. Each child address carries what opens it and nothing else. Players fetch chapters without
- * a token of their own, from `origin`, the absolute base of playback addresses.
+ * a token of their own, from `origin`, the absolute base of playback addresses. `tags` are those of a DRM playback id.
  * @throws KinoraError `invalid_parameters`
  */
 export const writeMultivariantPlaylist = (
@@ -29,6 +30,7 @@ export const writeMultivariantPlaylist = (
   access: Access,
   base: string,
   origin: string | undefined,
+  tags?: KeyTags,
 ): string => {
   const { plan, meta } = playable;
   const modifiers = parsePlaybackModifiers(access.modifiers, plan.durationSeconds);
@@ -42,6 +44,7 @@ export const writeMultivariantPlaylist = (
     audioTracks: listAudio(playable),
     textTracks: listText(playable),
     modifiers,
+    ...(tags && { sessionKeys: tags.ofSession(plan) }),
     uri: (child) => {
       const segments = child.window && `${child.window.first}-${child.window.end}`;
       const rendition = childName(child);
@@ -109,7 +112,8 @@ export const renditionChild = (version: number | string, rendition: string, segm
   `${version}/${rendition}/${segments ?? ''}`;
 
 /**
- * The playlist of one rendition; `segments` is the query value that the multivariant playlist wrote for an instant clip.
+ * The playlist of one rendition; `segments` is the query value that the multivariant playlist wrote for an instant clip,
+ * `tags` are those of a DRM playback id.
  * Undefined when there is no such rendition in the plan nor beside it.
  * @throws KinoraError `invalid_parameters`
  */
@@ -119,6 +123,7 @@ export const writeMediaPlaylist = (
   access: Access,
   rendition: string,
   segments: string | undefined,
+  tags?: KeyTags,
 ): string | undefined => {
   const isVideo = plan.video?.renditions.some((candidate) => candidate.name === rendition);
   const sound = rendition === AUDIO_RENDITION ? plan.audio : further?.audio?.get(rendition)?.audio;
@@ -129,6 +134,7 @@ export const writeMediaPlaylist = (
   return mediaPlaylist({
     part,
     ...(window && { window }),
+    ...(tags && { keys: tags.ofTrack(isVideo ? 'video' : 'audio') }),
     initUri: `init.mp4${query}`,
     segmentUri: (number) => `${number}.m4s${query}`,
   });

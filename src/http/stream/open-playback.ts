@@ -59,7 +59,7 @@ export const createOpenPlayback = (playables: PlayableFinder, access: AccessChec
   };
 };
 
-const accessRequest = ({ query, headers }: FastifyRequest): AccessRequest => ({
+export const accessRequest = ({ query, headers }: FastifyRequest): AccessRequest => ({
   query: query as AccessRequest['query'],
   referer: headers.referer,
   origin: headers.origin,

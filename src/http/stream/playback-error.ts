@@ -16,7 +16,9 @@ const playbackCodes: Partial<Record<ErrorCode, number>> = {
   method_not_allowed: 12,
   asset_not_ready: 9,
   range_not_satisfiable: 11,
+  payload_too_large: 3,
   unavailable: 14,
+  upstream_refused: 14,
 };
 
 /** Whatever is not meant for viewers becomes an internal error without a word about its cause. */

@@ -1,10 +1,16 @@
-import { open } from 'node:fs/promises';
+import { type FileHandle, open } from 'node:fs/promises';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { CachedFile } from '../../cache/segment-store.js';
 import { limitStall } from '../plugins/receive-limit.js';
-import { matchesEtag } from './byte-range.js';
+import { type ByteRange, matchesEtag } from './byte-range.js';
 import { requestedRange } from './requested-range.js';
-import { writeRange } from './write-range.js';
+import { type ReadPart, readRange, writeParts } from './write-range.js';
+
+/** A file that is sent in another form than it is stored in; size and validator are those of the form. */
+export interface SentFile extends CachedFile {
+  /** Reads a part of the form. */
+  readonly read?: (handle: FileHandle, range: ByteRange) => ReadPart;
+}
 
 /**
  * Answers with a file: conditional requests, one byte range, HEAD. Headers set on `reply` before are kept.
@@ -15,7 +21,7 @@ import { writeRange } from './write-range.js';
 export const sendFile = async (
   request: FastifyRequest,
   reply: FastifyReply,
-  file: CachedFile,
+  file: SentFile,
   contentType: string,
   onSent: (sizeBytes: number, isWhole: boolean) => void = () => {},
 ): Promise<FastifyReply> => {
@@ -32,7 +38,8 @@ export const sendFile = async (
   limitStall(reply.raw);
   reply.raw.writeHead(reply.statusCode, reply.getHeaders() as Record<string, string | number | string[]>);
   try {
-    onSent(await writeRange(handle, { start, end }, reply.raw), reply.raw.writableFinished);
+    const readPart = (file.read ?? readRange)(handle, { start, end });
+    onSent(await writeParts(readPart, end - start + 1, reply.raw), reply.raw.writableFinished);
   } catch (error) {
     request.log.warn({ err: error }, 'a file was not sent to its end');
   } finally {

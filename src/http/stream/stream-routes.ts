@@ -2,8 +2,10 @@ import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import { lastOf } from '../../api/list-query.js';
 import type { SegmentProducer } from '../../cache/produce-segment.js';
 import type { TextTracks } from '../../cache/text-tracks.js';
+import type { AssetKeys, ContentKeys } from '../../domain/drm/content-keys.js';
+import { type KeyTags, keyTags } from '../../domain/drm/key-tags.js';
 import type { AccessCheck } from '../../domain/playback/check-access.js';
-import type { PlayableFinder } from '../../domain/playback/find-playable.js';
+import type { Playable, PlayableFinder } from '../../domain/playback/find-playable.js';
 import {
   isInClip,
   METADATA_CHILD,
@@ -19,6 +21,7 @@ import { isKinoraError, KinoraError } from '../../lib/errors.js';
 import { GENERATION } from '../../media/generation.js';
 import { metadataJson } from '../../media/metadata-json.js';
 import { pathOf } from '../plugins/api-paths.js';
+import { createEncryptedSegments } from './encrypted-segments.js';
 import { keepPlaylists } from './kept-playlists.js';
 import { createOpenPlayback, immutableFor } from './open-playback.js';
 import { playbackError } from './playback-error.js';
@@ -37,6 +40,7 @@ export interface StreamDeps {
   readonly texts: TextTracks;
   readonly openRendition: OpenRendition;
   readonly deliveries: Pick<DeliveryCounter, 'count'>;
+  readonly contentKeys: ContentKeys;
   /** Base of absolute playback addresses; absent: the host that was asked. */
   readonly streamUrl?: string;
 }
@@ -45,13 +49,22 @@ const PLAYLIST = 'application/vnd.apple.mpegurl';
 
 /** What viewers ask for: playlists, segments, metadata and the page for a browser without a player. */
 export const streamRoutes = (deps: StreamDeps): FastifyPluginAsync => {
-  const { playables, access, segments, texts, deliveries, streamUrl } = deps;
+  const { playables, access, segments, texts, deliveries, contentKeys, streamUrl } = deps;
+  const encrypted = createEncryptedSegments(segments);
   return async (app) => {
     const route = acceptViewers(app);
     const { open, openChild } = createOpenPlayback(playables, access);
     const multivariantPlaylist = keepPlaylists();
     const player = await loadPlayer();
     await app.register(player.routes);
+
+    const keysOf = async ({ policy, drmConfigurationId, assetId }: Playable): Promise<AssetKeys | undefined> =>
+      policy === 'drm' ? contentKeys.get(drmConfigurationId!, assetId) : undefined;
+    const tagsOf = async (request: FastifyRequest, playable: Playable): Promise<KeyTags | undefined> => {
+      const keys = await keysOf(playable);
+      const origin = streamUrl ?? requestedOrigin(request) ?? '';
+      return keys && keyTags(keys, `${origin}/license/clearkey/${playable.playbackId}`);
+    };
 
     const sendPlayback = async (
       request: FastifyRequest<{ Querystring: Query }>,
@@ -79,7 +92,8 @@ export const streamRoutes = (deps: StreamDeps): FastifyPluginAsync => {
       // Child addresses are relative, so that a proxy may put everything below a path of its own.
       const base = pathOf(request.url).endsWith('/') ? `../${playbackId}/` : `${playbackId}/`;
       const origin = streamUrl ?? requestedOrigin(request);
-      return sendPrepared(request, reply, PLAYLIST, multivariantPlaylist(opened, base, origin));
+      const tags = await tagsOf(request, opened.playable);
+      return sendPrepared(request, reply, PLAYLIST, multivariantPlaylist(opened, base, origin, tags));
     };
 
     route<{ name: string }>('/:name', (request, reply) => sendPlayback(request, reply, request.params.name));
@@ -104,24 +118,30 @@ export const streamRoutes = (deps: StreamDeps): FastifyPluginAsync => {
         if (trackId !== undefined) return sendTextRendition(request, reply, texts, opened, { trackId, file, clip });
         const further = await playables.findFurther(playable, rendition);
         if (file === 'playlist.m3u8') {
-          const playlist = writeMediaPlaylist(plan, further, granted, rendition, clip);
+          const tags = await tagsOf(request, playable);
+          const playlist = writeMediaPlaylist(plan, further, granted, rendition, clip, tags);
           if (playlist === undefined) throw new KinoraError('not_found');
           return sendText(request, reply, PLAYLIST, playlist);
         }
         if (granted.signed && !isInClip(file, clip)) throw refusal('Token signature is invalid');
+        const isVideo = plan.video?.renditions.some(({ name }) => name === rendition) ?? false;
+        const keys = await keysOf(playable);
         const left = abortWhenLeft(reply);
-        const cached = await segments
-          .segment({ id: assetId, plan, ...(further && { further }) }, rendition, file, { signal: left })
+        const asset = { id: assetId, plan, ...(further && { further }) };
+        const sent = await segments
+          .segment(asset, rendition, file, { signal: left })
+          .then((cached) =>
+            keys ? encrypted.encrypt(asset, rendition, file, cached, keys[isVideo ? 'video' : 'audio']) : cached,
+          )
           .catch((error: unknown) => {
             if (left.aborted) return undefined;
             throw error;
           });
         // Nobody is there to be answered.
-        if (!cached) return reply.hijack();
+        if (!sent) return reply.hijack();
         reply.header('cache-control', immutableFor(granted));
-        const isPicture = plan.video?.renditions.some(({ name }) => name === rendition);
-        return sendFile(request, reply, cached, isPicture ? 'video/mp4' : 'audio/mp4', (bytes, isWhole) => {
-          const isCounted = isWhole && bytes === cached.sizeBytes;
+        return sendFile(request, reply, sent, isVideo ? 'video/mp4' : 'audio/mp4', (bytes, isWhole) => {
+          const isCounted = isWhole && bytes === sent.sizeBytes;
           const delivered = isCounted ? segmentDelivery(plan, rendition, file, further) : undefined;
           if (delivered) deliveries.count({ environmentId, assetId, ...delivered, bytes });
         });

@@ -1,15 +1,24 @@
 import { readPageQuery } from '../../api/list-query.js';
+import { findDrmConfiguration, listDrmConfigurationRows } from '../../db/tables/drm-configuration.js';
+import type { DomainContext } from '../../domain/context.js';
 import { KinoraError } from '../../lib/errors.js';
+import { isId } from '../../lib/ids.js';
 import type { Route } from '../plugins/operation-route.js';
 
-/** No key service can be configured on this server, so that no DRM configuration exists. */
-export const drmConfigurationRoutes = (route: Route): void => {
-  route('listDrmConfigurations', async ({ query }) => {
-    readPageQuery(query);
-    return { data: [] };
+/** The operator makes them by command; the API tells no more than their IDs. */
+export const drmConfigurationRoutes = (route: Route, { database }: DomainContext): void => {
+  const db = database.queryable;
+
+  route('listDrmConfigurations', async ({ caller, query }) => {
+    const { limit, offset } = readPageQuery(query);
+    const rows = await listDrmConfigurationRows(db, { limit, offset }, caller.environment.id);
+    return { data: rows.map(({ id }) => ({ id })) };
   });
 
-  route('getDrmConfiguration', async () => {
-    throw new KinoraError('not_found');
+  route('getDrmConfiguration', async ({ caller, params }) => {
+    const id = params.configurationId!;
+    const found = isId(id) ? await findDrmConfiguration(db, id, caller.environment.id) : undefined;
+    if (!found) throw new KinoraError('not_found');
+    return { data: { id } };
   });
 };

@@ -1,12 +1,32 @@
-import { asFullBox, findBox, listBoxes, viewOf } from '../mp4-box-reader.js';
+import { asFullBox, findBox, listBoxes, type Mp4Box, viewOf } from '../mp4-box-reader.js';
 import { concat, fullBox, u16, u32 } from '../mp4-box-writer.js';
 import { AvcParameterSets } from './avc-slice-header.js';
-import { BLOCK_BYTES, type CbcsKey, encryptPattern, encryptWhole, type Subsample } from './cbcs.js';
+import { BLOCK_BYTES, type CbcsCipher } from './cbcs.js';
 
 /** Sizes of NAL units have 4 bytes in everything that Kinora writes. */
 const LENGTH_BYTES = 4;
 /** Of a count of clear bytes in `senc`. */
 const MAX_CLEAR_BYTES = 0xffff;
+
+/** A part of a sample: bytes in the clear, then bytes of which one block in ten is encrypted. */
+interface Subsample {
+  readonly clearBytes: number;
+  readonly protectedBytes: number;
+}
+
+/** Where a fragment is encrypted, and what is written before its samples. It depends on no key. */
+export interface EncryptionPlan {
+  /** The encrypted segment up to its first sample. */
+  readonly head: Uint8Array;
+  /** Where in the clear segment the samples begin; they end at the same distance from the end of both. */
+  readonly bodyStart: number;
+  /** Start and end of each range that is encrypted, in bytes of the clear segment, ascending. */
+  readonly ranges: Uint32Array;
+  /** One block of ten, as for video; all blocks, as for audio. */
+  readonly isPattern: boolean;
+  /** Of the encrypted segment. */
+  readonly sizeBytes: number;
+}
 
 const isSlice = (type: number): boolean => type === 1 || type === 5;
 
@@ -45,17 +65,8 @@ export const planSubsamples = (sample: Uint8Array, sets: AvcParameterSets): Subs
   return subsamples;
 };
 
-/** Encrypts the sample in place. */
-const encryptSubsamples = (key: CbcsKey, sample: Uint8Array, subsamples: readonly Subsample[]): void => {
-  let offset = 0;
-  for (const { clearBytes, protectedBytes } of subsamples) {
-    offset += clearBytes + protectedBytes;
-    if (protectedBytes > 0) encryptPattern(key, sample.subarray(offset - protectedBytes, offset));
-  }
-};
-
-/** `saiz`, `saio` and `senc` of the samples (ISO/IEC 23001-7, 7.2). `sencStart` is its offset from the start of `moof`. */
-const encryptionBoxes = (samples: readonly (readonly Subsample[])[], saioStart: number): Uint8Array[] => {
+/** `saiz`, `saio` and `senc` of the samples (ISO/IEC 23001-7, 7.2). `saizStart` is where they begin in `moof`. */
+const encryptionBoxes = (samples: readonly (readonly Subsample[])[], saizStart: number): Uint8Array[] => {
   const entries = samples.map((subsamples) =>
     concat([
       u16(subsamples.length),
@@ -63,71 +74,113 @@ const encryptionBoxes = (samples: readonly (readonly Subsample[])[], saioStart: 
     ]),
   );
   if (entries.some(({ length }) => length > 255)) throw new Error('a sample has too many slices to be encrypted');
-  const sizes = fullBox(
-    'saiz',
-    0,
-    0,
-    Uint8Array.of(0),
-    u32(samples.length),
-    Uint8Array.from(entries, (e) => e.length),
-  );
+  const entrySizes = Uint8Array.from(entries, ({ length }) => length);
+  const saiz = fullBox('saiz', 0, 0, Uint8Array.of(0), u32(samples.length), entrySizes);
   // Version 0 of saio has one 32-bit offset, of the first entry behind the header of senc.
   const saioBytes = 20;
-  const sencContent = saioStart + sizes.length + saioBytes + 16;
-  return [sizes, fullBox('saio', 0, 0, u32(1, sencContent)), fullBox('senc', 0, 2, u32(samples.length), ...entries)];
+  const saio = fullBox('saio', 0, 0, u32(1, saizStart + saiz.length + saioBytes + 16));
+  return [saiz, saio, fullBox('senc', 0, 2, u32(samples.length), ...entries)];
 };
 
-export interface SegmentEncryption extends CbcsKey {
-  /** SPS and PPS of the init segment; empty for audio, of which all samples are encrypted whole. */
-  readonly parameterSets: readonly Uint8Array[];
+interface Fragment {
+  readonly moof: Mp4Box;
+  readonly traf: Mp4Box;
+  readonly mdat: Mp4Box;
+  /** Of the content of `trun`. */
+  readonly runContent: number;
 }
 
-/**
- * A fragment of one track with its samples encrypted by scheme `cbcs`; everything else of it is as it was.
- * @throws Error when it is not a fragment that Kinora writes
- */
-export const encryptSegment = (segment: Uint8Array, { parameterSets, ...key }: SegmentEncryption): Uint8Array => {
+const readFragment = (segment: Uint8Array): Fragment => {
   const boxes = listBoxes(segment) ?? [];
   const moof = boxes.find(({ type }) => type === 'moof');
   const mdat = boxes.find(({ type }) => type === 'mdat');
   const traf = moof && findBox(segment, ['traf'], moof.content, moof.end);
   const run = traf && asFullBox(segment, findBox(segment, ['trun'], traf.content, traf.end));
+  // Data offset and, of each sample, duration, size, flags and composition offset: as both writers of fragments have it.
   if (!moof || !mdat || !traf || run?.flags !== 0xf01) throw new Error('not a fragment of one track');
+  if (traf.end !== moof.end || moof.end > mdat.start) throw new Error('not a fragment of one track');
+  return { moof, traf, mdat, runContent: run.content };
+};
 
+/** The bytes before the samples with the boxes of encryption at the end of `traf`. */
+const writeHead = (segment: Uint8Array, { moof, traf, mdat, runContent }: Fragment, samples: Subsample[][]) => {
+  const added = concat(encryptionBoxes(samples, moof.end - moof.start));
+  const head = concat([segment.subarray(0, traf.end), added, segment.subarray(traf.end, mdat.content)]);
+  const view = viewOf(head);
+  for (const { start, end } of [moof, traf]) view.setUint32(start, end - start + added.length);
+  view.setInt32(runContent + 4, view.getInt32(runContent + 4) + added.length);
+  return head;
+};
+
+/**
+ * Plans the encryption of a fragment of one track by scheme `cbcs`.
+ * @param parameterSets SPS and PPS of the init segment; none for audio, of which all samples are encrypted whole
+ * @throws Error when it is not a fragment that Kinora writes
+ */
+export const planEncryption = (segment: Uint8Array, parameterSets: readonly Uint8Array[]): EncryptionPlan => {
+  const fragment = readFragment(segment);
+  const { moof, mdat, runContent } = fragment;
   const view = viewOf(segment);
-  const data = Uint8Array.from(segment.subarray(mdat.content, mdat.end));
+  const isPattern = parameterSets.length > 0;
   const sets = new AvcParameterSets();
   for (const unit of parameterSets) sets.add(unit);
-  const isVideo = parameterSets.length > 0;
-  const planned: Subsample[][] = [];
-  let offset = moof.start + view.getInt32(run.content + 4) - mdat.content;
-  for (let index = 0; index < view.getUint32(run.content); index++) {
-    const size = view.getUint32(run.content + 8 + 16 * index + 4);
-    const sample = data.subarray(offset, offset + size);
-    offset += size;
-    if (sample.length !== size) throw new Error('a sample lies outside of its fragment');
-    if (isVideo) {
-      const subsamples = planSubsamples(sample, sets);
-      planned.push(subsamples);
-      encryptSubsamples(key, sample, subsamples);
-    } else encryptWhole(key, sample);
+  const samples: Subsample[][] = [];
+  const ranges: number[] = [];
+  let offset = moof.start + view.getInt32(runContent + 4);
+  if (offset !== mdat.content) throw new Error('the samples do not begin where their data begins');
+  for (let index = 0; index < view.getUint32(runContent); index++) {
+    const end = offset + view.getUint32(runContent + 8 + 16 * index + 4);
+    if (end > mdat.end) throw new Error('a sample lies outside of its fragment');
+    if (isPattern) {
+      const subsamples = planSubsamples(segment.subarray(offset, end), sets);
+      samples.push(subsamples);
+      for (const { clearBytes, protectedBytes } of subsamples) {
+        offset += clearBytes + protectedBytes;
+        if (protectedBytes > 0) ranges.push(offset - protectedBytes, offset);
+      }
+    } else ranges.push(offset, end);
+    offset = end;
   }
-  if (!isVideo) return concat([segment.subarray(0, mdat.content), data, segment.subarray(mdat.end)]);
+  // A constant vector and whole samples leave nothing to say in boxes (ISO/IEC 23001-7, 7.2.2).
+  const head = isPattern ? writeHead(segment, fragment, samples) : segment.slice(0, mdat.content);
+  return {
+    head,
+    bodyStart: mdat.content,
+    ranges: Uint32Array.from(ranges),
+    isPattern,
+    sizeBytes: segment.length - mdat.content + head.length,
+  };
+};
 
-  const added = encryptionBoxes(planned, moof.end - moof.start);
-  const addedBytes = added.reduce((sum, { length }) => sum + length, 0);
-  const header = Uint8Array.from(segment.subarray(moof.start, traf.end));
-  const headerView = viewOf(header);
-  headerView.setUint32(0, moof.end - moof.start + addedBytes);
-  headerView.setUint32(traf.start - moof.start, traf.end - traf.start + addedBytes);
-  const dataOffset = run.content - moof.start + 4;
-  headerView.setInt32(dataOffset, headerView.getInt32(dataOffset) + addedBytes);
-  return concat([
-    segment.subarray(0, moof.start),
-    header,
-    ...added,
-    segment.subarray(moof.end, mdat.content),
-    data,
-    segment.subarray(mdat.end),
-  ]);
+/** Index of the first range that ends behind `offset`. */
+const rangeBehind = ({ ranges }: EncryptionPlan, offset: number): number => {
+  let [low, high] = [0, ranges.length / 2];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (ranges[2 * middle + 1]! > offset) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+};
+
+/** The nearest offset at or before `offset` that lies inside of no range: encryption can begin there. */
+export const startOfWhole = (plan: EncryptionPlan, offset: number): number =>
+  Math.min(offset, plan.ranges[2 * rangeBehind(plan, offset)] ?? offset);
+
+/** The nearest offset at or behind `offset` that lies inside of no range. */
+export const endOfWhole = (plan: EncryptionPlan, offset: number): number => {
+  const index = rangeBehind(plan, offset);
+  const start = plan.ranges[2 * index];
+  return start === undefined || start >= offset ? offset : plan.ranges[2 * index + 1]!;
+};
+
+/** Encrypts `part`, which begins at `partStart` of the clear segment and cuts no range, in place. */
+export const encryptPart = (plan: EncryptionPlan, cipher: CbcsCipher, part: Uint8Array, partStart: number): void => {
+  const { ranges, isPattern } = plan;
+  const partEnd = partStart + part.length;
+  for (let index = 2 * rangeBehind(plan, partStart); index < ranges.length && ranges[index]! < partEnd; index += 2) {
+    const range = part.subarray(ranges[index]! - partStart, ranges[index + 1]! - partStart);
+    if (isPattern) cipher.encryptPattern(range);
+    else cipher.encryptWhole(range);
+  }
 };

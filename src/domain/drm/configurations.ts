@@ -1,0 +1,104 @@
+import type { Path, Problems } from '../../api/problems.js';
+import type { NewPlaybackId } from '../../api/schemas/playback-id.js';
+import type { Database, Queryable } from '../../db/database.js';
+import type { Row } from '../../db/schema.js';
+import {
+  countDrmPlaybackIds,
+  findDrmConfiguration,
+  insertDrmConfiguration,
+  listDrmConfigurationRows,
+  removeDrmConfiguration,
+} from '../../db/tables/drm-configuration.js';
+import { getInstallationSecret } from '../../db/tables/installation.js';
+import type { Clock } from '../../lib/clock.js';
+import { KinoraError } from '../../lib/errors.js';
+import { isId, newId } from '../../lib/ids.js';
+import { getEnvironmentId } from '../access/tokens.js';
+import { createSecretBox, type SecretBox } from './secret-box.js';
+import type { DrmConfiguration, DrmSettings } from './settings.js';
+
+export interface NewDrmConfiguration extends Pick<DrmConfiguration, 'name' | 'keySource'> {
+  /** The default environment when absent. */
+  readonly environmentId?: string;
+  readonly settings: DrmSettings;
+}
+
+const purposeOf = (id: string): string[] => ['drm_configuration', id];
+
+/** @throws KinoraError `invalid_parameters` for an unknown environment */
+export const createDrmConfiguration = async (
+  database: Database,
+  { name, keySource, environmentId, settings }: NewDrmConfiguration,
+  clock: Clock,
+): Promise<string> => {
+  const db = database.queryable;
+  const box = createSecretBox(await getInstallationSecret(db));
+  const id = newId();
+  await insertDrmConfiguration(db, {
+    id,
+    environment_id: await getEnvironmentId(db, environmentId),
+    created_at: clock.now(),
+    name,
+    key_source: keySource,
+    settings: box.seal(settings, purposeOf(id)),
+  });
+  return id;
+};
+
+/** Those of all environments, newest first. */
+export const listDrmConfigurations = async (database: Database): Promise<DrmConfiguration[]> =>
+  (await listDrmConfigurationRows(database.queryable, { limit: Number.MAX_SAFE_INTEGER, offset: 0 })).map(
+    toConfiguration,
+  );
+
+/** In any environment. @throws KinoraError `not_found` */
+export const getDrmConfiguration = async (
+  database: Database,
+  id: string,
+): Promise<DrmConfiguration & { readonly settings: DrmSettings }> => {
+  const row = isId(id) ? await findDrmConfiguration(database.queryable, id) : undefined;
+  if (!row) throw unknown(id);
+  const box = createSecretBox(await getInstallationSecret(database.queryable));
+  return { ...toConfiguration(row), settings: readDrmSettings(box, row) };
+};
+
+/**
+ * Its keys go with it, so it may have no playback ids.
+ * @throws KinoraError `not_found`, `invalid_parameters`
+ */
+export const deleteDrmConfiguration = async (database: Database, id: string): Promise<void> => {
+  await database.transaction(async (tx) => {
+    const uses = isId(id) ? await countDrmPlaybackIds(tx, id) : 0;
+    if (uses > 0) {
+      const messages = [`${uses} playback IDs use the DRM configuration ${id}. Delete them first.`];
+      throw new KinoraError('invalid_parameters', { messages });
+    }
+    if (!isId(id) || !(await removeDrmConfiguration(tx, id))) throw unknown(id);
+  });
+};
+
+/** What of a request names a configuration that its environment does not have goes to `problems`. */
+export const checkDrmConfiguration = async (
+  db: Queryable,
+  environmentId: string,
+  { policy, drm_configuration_id: id = '' }: NewPlaybackId,
+  path: Path,
+  problems: Problems,
+): Promise<void> => {
+  if (policy !== 'drm' || (isId(id) && (await findDrmConfiguration(db, id, environmentId)))) return;
+  problems.add([...path, 'drm_configuration_id'], 'does not refer to an existing DRM configuration');
+};
+
+export const readDrmSettings = (box: SecretBox, { id, settings }: Row<'drm_configuration'>): DrmSettings =>
+  box.open(settings, purposeOf(id)) as DrmSettings;
+
+const unknown = (id: string): KinoraError =>
+  new KinoraError('not_found', { messages: [`There is no DRM configuration with the id ${JSON.stringify(id)}.`] });
+
+const toConfiguration = (row: Row<'drm_configuration'>): DrmConfiguration => ({
+  id: row.id,
+  environmentId: row.environment_id,
+  name: row.name,
+  keySource: row.key_source,
+  createdAt: row.created_at,
+});

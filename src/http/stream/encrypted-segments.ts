@@ -1,0 +1,102 @@
+import { type FileHandle, readFile } from 'node:fs/promises';
+import type { PlayableAsset, SegmentProducer } from '../../cache/produce-segment.js';
+import type { CachedFile } from '../../cache/segment-store.js';
+import type { ContentKey } from '../../domain/drm/key-source.js';
+import { psshBoxesOf } from '../../domain/drm/key-tags.js';
+import { CbcsCipher } from '../../media/mp4/cbcs.js';
+import { encryptInit, parameterSetsOf } from '../../media/mp4/encrypt-init.js';
+import {
+  type EncryptionPlan,
+  encryptPart,
+  endOfWhole,
+  planEncryption,
+  startOfWhole,
+} from '../../media/mp4/encrypt-segment.js';
+import type { ByteRange } from './byte-range.js';
+import type { SentFile } from './send-file.js';
+import { PART_BYTES, type ReadPart } from './write-range.js';
+
+/** What is sent of cached segments to DRM playback ids. The cache keeps segments in the clear. */
+export interface EncryptedSegments {
+  /** The encrypted form of `init.mp4` or `<number>.m4s`. */
+  encrypt(
+    asset: PlayableAsset,
+    rendition: string,
+    file: string,
+    cached: CachedFile,
+    key: ContentKey,
+  ): Promise<SentFile>;
+}
+
+/** One has some 10 KB. Whoever watches a segment again, or through another DRM configuration, finds it. */
+const MAX_PLANS = 1000;
+
+export const createEncryptedSegments = (segments: Pick<SegmentProducer, 'segment'>): EncryptedSegments => {
+  const plans = new Map<string, Promise<EncryptionPlan>>();
+
+  const readPlan = async (asset: PlayableAsset, rendition: string, { path }: CachedFile): Promise<EncryptionPlan> => {
+    const init = await segments.segment(asset, rendition, 'init.mp4');
+    return planEncryption(await readFile(path), parameterSetsOf(await readFile(init.path)));
+  };
+
+  const planOf = (asset: PlayableAsset, rendition: string, cached: CachedFile): Promise<EncryptionPlan> => {
+    const name = `${asset.id} ${rendition} ${cached.etag}`;
+    const known = plans.get(name);
+    if (known) return known;
+    const plan = readPlan(asset, rendition, cached);
+    plans.set(name, plan);
+    if (plans.size > MAX_PLANS) plans.delete(plans.keys().next().value!);
+    plan.catch(() => plans.delete(name));
+    return plan;
+  };
+
+  return {
+    async encrypt(asset, rendition, file, cached, key) {
+      const etag = `${cached.etag.slice(0, -1)}-${Buffer.from(key.kid).toString('hex').slice(0, 8)}"`;
+      if (file === 'init.mp4') {
+        const { kid, iv } = key;
+        const bytes = encryptInit(await readFile(cached.path), { kid, iv, pssh: psshBoxesOf(key) });
+        const read =
+          (_: FileHandle, { start, end }: ByteRange) =>
+          async () =>
+            bytes.subarray(start, end + 1);
+        return { path: cached.path, sizeBytes: bytes.length, etag, read };
+      }
+      const plan = await planOf(asset, rendition, cached);
+      return {
+        path: cached.path,
+        sizeBytes: plan.sizeBytes,
+        etag,
+        read: (handle, range) => readEncrypted(handle, range, plan, new CbcsCipher(key)),
+      };
+    },
+  };
+};
+
+/**
+ * Reads a part of the encrypted segment: whole ranges of the clear one into two buffers by turns, which are encrypted where
+ * they are.
+ */
+const readEncrypted = (handle: FileHandle, asked: ByteRange, plan: EncryptionPlan, cipher: CbcsCipher): ReadPart => {
+  const { head, bodyStart } = plan;
+  const toClear = bodyStart - head.length;
+  const buffers: [Buffer?, Buffer?] = [];
+  let turn: 0 | 1 = 0;
+  return async (given) => {
+    const first = asked.start + given;
+    if (first < head.length) return head.subarray(first, Math.min(head.length, asked.end + 1));
+    const start = startOfWhole(plan, first + toClear);
+    const wanted = Math.min(start + PART_BYTES, asked.end + 1 + toClear);
+    const length = endOfWhole(plan, wanted) - start;
+    turn = turn === 0 ? 1 : 0;
+    if ((buffers[turn]?.length ?? 0) < length) buffers[turn] = Buffer.allocUnsafeSlow(Math.max(length, PART_BYTES));
+    const part = buffers[turn]!.subarray(0, length);
+    for (let done = 0; done < length; ) {
+      const { bytesRead } = await handle.read(part, done, length - done, start + done);
+      if (bytesRead === 0) throw new Error('the file is shorter than it was');
+      done += bytesRead;
+    }
+    encryptPart(plan, cipher, part, start);
+    return part.subarray(first + toClear - start, Math.min(length, asked.end + 1 + toClear - start));
+  };
+};

@@ -1,0 +1,99 @@
+import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
+import { lastOf } from '../../api/list-query.js';
+import type { AssetKeys, ContentKeys } from '../../domain/drm/content-keys.js';
+import { clearKeyLicense, fairplayCertificate, forwardChallenge, isLicensedSystem } from '../../domain/drm/license.js';
+import type { AccessCheck } from '../../domain/playback/check-access.js';
+import type { PlayableFinder } from '../../domain/playback/find-playable.js';
+import { KinoraError } from '../../lib/errors.js';
+import type { ServiceCaller } from '../../net/call-service.js';
+import { accessRequest } from './open-playback.js';
+import type { Query } from './viewer-routes.js';
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Viewers send something there: what is not found is told to them like to other viewers. */
+    takesChallenges?: boolean;
+  }
+}
+
+export interface LicenseDeps {
+  readonly playables: PlayableFinder;
+  readonly access: AccessCheck;
+  readonly contentKeys: ContentKeys;
+  readonly services: ServiceCaller;
+}
+
+/** Challenges have some KiB. */
+const MAX_CHALLENGE_BYTES = 64 * 1024;
+const CORS = { 'access-control-allow-origin': '*', 'access-control-expose-headers': 'Content-Length' };
+
+type Request<P> = FastifyRequest<{ Params: P; Querystring: Query; Body: Buffer | undefined }>;
+type Handler<P> = (request: Request<P>, reply: FastifyReply) => Promise<unknown>;
+
+/** What players ask for before they can decrypt: licenses, and the certificate of FairPlay. */
+export const licenseRoutes = ({ playables, access, contentKeys, services }: LicenseDeps): FastifyPluginAsync => {
+  const openLicense = async (request: FastifyRequest, playbackId: string): Promise<AssetKeys> => {
+    const playable = await playables.find(playbackId);
+    if (!playable) throw new KinoraError('not_found');
+    const { drmConfigurationId } = playable;
+    if (drmConfigurationId === undefined) throw refusal('Playback ID does not use DRM');
+    const viewer = accessRequest(request);
+    if (!lastOf(viewer.query.token)) throw refusal('Token is missing');
+    await access.check(playable, viewer, 'd');
+    if (playable.status !== 'ready') throw new KinoraError('asset_not_ready');
+    return contentKeys.get(drmConfigurationId, playable.assetId);
+  };
+
+  return async (app) => {
+    app.removeAllContentTypeParsers();
+    app.addContentTypeParser(
+      '*',
+      { parseAs: 'buffer', bodyLimit: MAX_CHALLENGE_BYTES },
+      async (_: unknown, body: Buffer) => body,
+    );
+
+    const route = <P>(url: string, methods: string, handler: Handler<P>): void => {
+      app.route<{ Params: P; Querystring: Query; Body: Buffer | undefined }>({
+        method: ['GET', 'HEAD', 'OPTIONS', 'POST', 'PUT', 'PATCH', 'DELETE'],
+        url,
+        exposeHeadRoute: false,
+        config: { takesChallenges: true },
+        onRequest: async (request, reply) => {
+          reply.headers({ ...CORS, 'cache-control': 'private, no-store' });
+          if (request.method === 'OPTIONS') {
+            const headers = { 'access-control-allow-methods': methods, 'access-control-allow-headers': '*' };
+            return reply.code(204).headers(headers).header('access-control-max-age', 86_400).send();
+          }
+          if (methods.split(', ').includes(request.method)) return;
+          reply.header('allow', methods);
+          throw new KinoraError('method_not_allowed');
+        },
+        handler,
+      });
+    };
+
+    route<{ system: string; playbackId: string }>(
+      '/license/:system/:playbackId',
+      'POST, OPTIONS',
+      async (request, reply) => {
+        const { system, playbackId } = request.params;
+        const isClearKey = system === 'clearkey';
+        if (!isClearKey && !isLicensedSystem(system)) throw new KinoraError('not_found');
+        const keys = await openLicense(request, playbackId);
+        const challenge = request.body ?? Buffer.alloc(0);
+        if (isClearKey) return reply.type('application/json').send(clearKeyLicense(keys, challenge));
+        const { 'content-type': contentType, soapaction } = request.headers;
+        const soapAction = lastOf(soapaction);
+        const license = await forwardChallenge(services, keys, system, challenge, { contentType, soapAction });
+        return reply.type('application/octet-stream').send(license);
+      },
+    );
+
+    route<{ playbackId: string }>('/appcert/fairplay/:playbackId', 'GET, HEAD, OPTIONS', async (request, reply) => {
+      const keys = await openLicense(request, request.params.playbackId);
+      return reply.type('application/octet-stream').send(await fairplayCertificate(services, keys));
+    });
+  };
+};
+
+const refusal = (message: string): KinoraError => new KinoraError('invalid_parameters', { messages: [message] });

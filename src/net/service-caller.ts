@@ -1,0 +1,76 @@
+import { request as httpRequest, type IncomingMessage } from 'node:http';
+import { request as httpsRequest } from 'node:https';
+import type { LookupFunction } from 'node:net';
+import { KinoraError } from '../lib/errors.js';
+import { createAddressPolicy } from './address.js';
+import type { ServiceCall, ServiceCaller } from './call-service.js';
+import { pinnedLookup, type Resolve, resolveHost } from './resolve-host.js';
+
+export interface ServiceCallerOptions {
+  /** To every service; a call may allow more. */
+  readonly allowPrivate: boolean | readonly string[];
+  readonly resolve?: Resolve;
+}
+
+const LIMIT_MS = 10_000;
+/** Licenses have a few KiB, answers of key services some tens. */
+const MAX_ANSWER_BYTES = 1024 * 1024;
+
+export const createServiceCaller = ({ allowPrivate, resolve }: ServiceCallerOptions): ServiceCaller => {
+  const isAllowedToAll = createAddressPolicy(allowPrivate);
+  return {
+    async call(call, signal) {
+      const limit = AbortSignal.timeout(LIMIT_MS);
+      const end = signal ? AbortSignal.any([signal, limit]) : limit;
+      try {
+        const url = new URL(call.url);
+        const isAllowedToCall = createAddressPolicy(call.allowPrivate);
+        const found = await resolveHost(url, end, resolve);
+        if (!found.every(({ address }) => isAllowedToAll(address) || isAllowedToCall(address))) {
+          throw new Error('The address is not allowed');
+        }
+        const response = await send(url, call, pinnedLookup(found), end);
+        // Closing early makes the body fail after nobody reads it any more.
+        response.on('error', () => undefined);
+        const body = await readBody(response);
+        return { status: response.statusCode!, contentType: response.headers['content-type'], body };
+      } catch (cause) {
+        // The message of an error of URL repeats the text, which may hold a password.
+        const reason = cause instanceof TypeError ? 'not a URL' : String(cause);
+        throw new KinoraError('unavailable', { details: { reason: limit.aborted ? 'No answer in time' : reason } });
+      }
+    },
+  };
+};
+
+const send = (
+  url: URL,
+  { method, headers, body }: ServiceCall,
+  lookup: LookupFunction,
+  signal: AbortSignal,
+): Promise<IncomingMessage> =>
+  new Promise((answered, failed) => {
+    const sizes = body === undefined ? {} : { 'content-length': Buffer.byteLength(body) };
+    const options = { method, lookup, signal, agent: false, headers: { 'user-agent': 'Kinora', ...headers, ...sizes } };
+    const request = (url.protocol === 'https:' ? httpsRequest : httpRequest)(url, options);
+    request.once('response', answered);
+    // The connection is no HTTP any more: without a listener nothing would ever be heard of the request.
+    request.once('upgrade', (_, socket) => {
+      socket.destroy();
+      failed(new Error('The service switched protocols'));
+    });
+    // Stays for the life of the request: later failures reach the reader of the body.
+    request.on('error', failed);
+    request.end(body);
+  });
+
+const readBody = async (response: IncomingMessage): Promise<Uint8Array> => {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of response as AsyncIterable<Buffer>) {
+    chunks.push(chunk);
+    length += chunk.length;
+    if (length > MAX_ANSWER_BYTES) throw new Error('The answer is too large');
+  }
+  return Buffer.concat(chunks);
+};
