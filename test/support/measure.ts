@@ -463,6 +463,16 @@ export const readPackets = (input: MediaInput): MeasuredPacket[] =>
     return packets;
   });
 
+/** The bytes of every packet of the first stream, in file order. */
+export const readPacketBytes = (input: MediaInput): Buffer[] =>
+  withInput(input, (context) => {
+    const bytes: Buffer[] = [];
+    forEachPacket(context, ({ streamIndex, data }) => {
+      if (streamIndex === 0) bytes.push(Buffer.from(data!));
+    });
+    return bytes;
+  });
+
 /** Phase in radians and amplitude of a tone in `samples[from, from + count)`, measured against time zero of sample 0. */
 export const measureTone = (
   samples: Float32Array,

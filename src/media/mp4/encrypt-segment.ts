@@ -1,7 +1,7 @@
 import { asFullBox, findBox, listBoxes, type Mp4Box, viewOf } from '../mp4-box-reader.js';
 import { concat, fullBox, u16, u32 } from '../mp4-box-writer.js';
 import { AvcParameterSets } from './avc-slice-header.js';
-import { BLOCK_BYTES, type CbcsCipher } from './cbcs.js';
+import type { CbcsCipher } from './cbcs.js';
 
 /** Sizes of NAL units have 4 bytes in everything that Kinora writes. */
 const LENGTH_BYTES = 4;
@@ -31,8 +31,7 @@ export interface EncryptionPlan {
 const isSlice = (type: number): boolean => type === 1 || type === 5;
 
 /**
- * What of a sample is encrypted: the data of slices. NAL sizes and headers, slice headers and all other units stay clear, and so
- * do ranges that have no whole block.
+ * What of a sample is encrypted: the data of slices. NAL sizes and headers, slice headers and all other units stay clear.
  * @throws Error when the units do not fill the sample, or a slice header can't be read
  */
 export const planSubsamples = (sample: Uint8Array, sets: AvcParameterSets): Subsample[] => {
@@ -55,11 +54,8 @@ export const planSubsamples = (sample: Uint8Array, sets: AvcParameterSets): Subs
     sets.add(unit);
     const headerBytes = isSlice(unit[0]! & 0x1f) ? sets.sliceHeaderBytes(unit) : size;
     const protectedBytes = size - headerBytes;
-    if (protectedBytes < BLOCK_BYTES) clearBytes += LENGTH_BYTES + size;
-    else {
-      clearBytes += LENGTH_BYTES + headerBytes;
-      push(protectedBytes);
-    }
+    clearBytes += LENGTH_BYTES + headerBytes;
+    if (protectedBytes > 0) push(protectedBytes);
   }
   push(0);
   return subsamples;
