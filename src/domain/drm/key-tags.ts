@@ -31,10 +31,16 @@ export const keyTags = (keys: AssetKeys, licenseUrl: string): KeyTags => {
   };
 };
 
-/** The `pssh` boxes of an init segment. Without the common one, browsers don't ask for a ClearKey license. */
-export const psshBoxesOf = ({ kid, systems }: ContentKey): Uint8Array[] => [
-  psshBox(systemIds.common, new Uint8Array(0), [kid]),
-  ...systems.flatMap(({ systemId, pssh }) =>
+/**
+ * The `pssh` boxes of an init segment. Without the common one, browsers don't ask for a ClearKey license. It names all keys of
+ * the asset, because hls.js has one ClearKey session, which it makes from the first box that it meets.
+ */
+export const psshBoxesOf = (keys: AssetKeys, track: KeyTrack): Uint8Array[] => [
+  psshBox(systemIds.common, new Uint8Array(0), distinctKids(keys)),
+  ...keys[track].systems.flatMap(({ systemId, pssh }) =>
     pssh && systemId !== systemIds.common ? [Buffer.from(pssh, 'base64')] : [],
   ),
 ];
+
+const distinctKids = ({ video, audio }: AssetKeys): Uint8Array[] =>
+  Buffer.compare(video.kid, audio.kid) === 0 ? [video.kid] : [video.kid, audio.kid];

@@ -1,7 +1,8 @@
 import { type FileHandle, readFile } from 'node:fs/promises';
 import type { PlayableAsset, SegmentProducer } from '../../cache/produce-segment.js';
 import type { CachedFile } from '../../cache/segment-store.js';
-import type { ContentKey } from '../../domain/drm/key-source.js';
+import type { AssetKeys } from '../../domain/drm/content-keys.js';
+import type { KeyTrack } from '../../domain/drm/key-source.js';
 import { psshBoxesOf } from '../../domain/drm/key-tags.js';
 import { CbcsCipher } from '../../media/mp4/cbcs.js';
 import { encryptInit, parameterSetsOf } from '../../media/mp4/encrypt-init.js';
@@ -21,10 +22,9 @@ export interface EncryptedSegments {
   /** The encrypted form of `init.mp4` or `<number>.m4s`. */
   encrypt(
     asset: PlayableAsset,
-    rendition: string,
-    file: string,
+    target: { readonly rendition: string; readonly file: string; readonly track: KeyTrack },
     cached: CachedFile,
-    key: ContentKey,
+    keys: AssetKeys,
   ): Promise<SentFile>;
 }
 
@@ -51,11 +51,12 @@ export const createEncryptedSegments = (segments: Pick<SegmentProducer, 'segment
   };
 
   return {
-    async encrypt(asset, rendition, file, cached, key) {
+    async encrypt(asset, { rendition, file, track }, cached, keys) {
+      const key = keys[track];
       const etag = `${cached.etag.slice(0, -1)}-${Buffer.from(key.kid).toString('hex').slice(0, 8)}"`;
       if (file === 'init.mp4') {
         const { kid, iv } = key;
-        const bytes = encryptInit(await readFile(cached.path), { kid, iv, pssh: psshBoxesOf(key) });
+        const bytes = encryptInit(await readFile(cached.path), { kid, iv, pssh: psshBoxesOf(keys, track) });
         const read =
           (_: FileHandle, { start, end }: ByteRange) =>
           async () =>

@@ -125,13 +125,14 @@ export const streamRoutes = (deps: StreamDeps): FastifyPluginAsync => {
         }
         if (granted.signed && !isInClip(file, clip)) throw refusal('Token signature is invalid');
         const isVideo = plan.video?.renditions.some(({ name }) => name === rendition) ?? false;
+        const track = isVideo ? 'video' : 'audio';
         const keys = await keysOf(playable);
         const left = abortWhenLeft(reply);
         const asset = { id: assetId, plan, ...(further && { further }) };
         const sent = await segments
           .segment(asset, rendition, file, { signal: left })
           .then((cached) =>
-            keys ? encrypted.encrypt(asset, rendition, file, cached, keys[isVideo ? 'video' : 'audio']) : cached,
+            keys ? encrypted.encrypt(asset, { rendition, file, track }, cached, keys) : cached,
           )
           .catch((error: unknown) => {
             if (left.aborted) return undefined;
