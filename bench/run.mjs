@@ -15,6 +15,7 @@ const names = [
   'static-rendition',
   'serve-cached',
   'signed-segments',
+  'drm',
   'api',
   'webhooks',
   'list-uploads',

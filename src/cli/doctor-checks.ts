@@ -9,6 +9,7 @@ import { isKinoraError } from '../lib/errors.js';
 import { tryListen } from '../lib/try-listen.js';
 import { kinoraVersion } from '../lib/version.js';
 import { chooseSandbox } from '../pool/sandbox.js';
+import { administer } from './administer.js';
 import type { CommandContext } from './command.js';
 import { withDataDirLock, withOpenDatabase } from './with-database.js';
 
@@ -166,6 +167,31 @@ const database: Check = async (context) => {
   }
 };
 
+/** Opens the settings of each configuration, which shows that they belong to this installation. */
+const drm: Check = async (context) => {
+  const { dataDir, databaseUrl } = context.config;
+  if (!context.server && databaseUrl === undefined && !existsSync(join(dataDir, 'db'))) return [];
+  try {
+    const configurations = await administer(context, 'drm list', undefined);
+    const findings: Finding[] = [];
+    for (const { id } of configurations) {
+      const { urls, clear_key: hasClearKey } = await administer(context, 'drm show', { id });
+      const open = Object.values(urls).filter((url) => url.startsWith('http:') && !isLoopback(new URL(url).hostname));
+      if (open.length > 0)
+        findings.push(warn(`DRM configuration ${id}: ${open.join(', ')} is not encrypted`, 'use https for key services'));
+      if (hasClearKey && Object.keys(urls).some((name) => name !== 'cpix'))
+        findings.push(
+          warn(`DRM configuration ${id}: ClearKey gives away what its license servers guard`, 'make one without --clear-key'),
+        );
+    }
+    return configurations.length > 0 ? [ok(`DRM configurations: ${configurations.length}`), ...findings] : [];
+  } catch (error) {
+    // The check of the database says so.
+    if (isKinoraError(error, 'data_dir_in_use') || isKinoraError(error, 'unavailable')) return [];
+    return [fail(`DRM configurations can't be read: ${reasonOf(error)}`, 'restore a backup of the whole database')];
+  }
+};
+
 const clock: Check = async () => {
   // Signed addresses and webhook signatures depend on the time. A clock that stands before this build was made is surely wrong.
   const builtAt = statSync(new URL(import.meta.url)).mtime;
@@ -234,6 +260,7 @@ export const checks: readonly Check[] = [
   lockAndPort,
   media,
   database,
+  drm,
   clock,
   publicUrl,
   privateSources,

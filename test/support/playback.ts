@@ -10,14 +10,19 @@ import { createSegmentProducer } from '#kinora/cache/produce-segment.js';
 import { createTextTracks } from '#kinora/cache/text-tracks.js';
 import { getInstallationSecret } from '#kinora/db/tables/installation.js';
 import { insertTracks } from '#kinora/db/tables/track.js';
+import { createDrmConfiguration } from '#kinora/domain/drm/configurations.js';
+import { type ContentKeys, createContentKeys } from '#kinora/domain/drm/content-keys.js';
+import type { DrmSettings } from '#kinora/domain/drm/settings.js';
 import { type AccessCheck, createAccessCheck } from '#kinora/domain/playback/check-access.js';
 import { createPlayableFinder, type PlayableFinder } from '#kinora/domain/playback/find-playable.js';
 import { createRenditionOpener, type OpenRendition } from '#kinora/domain/renditions/open-rendition.js';
 import { createDeliveryCounter, type DeliveryCounter } from '#kinora/domain/usage/delivery-counter.js';
 import { imageRoutes } from '#kinora/http/image/image-routes.js';
+import { licenseRoutes } from '#kinora/http/stream/license-routes.js';
 import { streamRoutes } from '#kinora/http/stream/stream-routes.js';
 import { systemClock } from '#kinora/lib/clock.js';
 import { newId } from '#kinora/lib/ids.js';
+import { createServiceCaller } from '#kinora/net/service-caller.js';
 import type { Plan } from '#kinora/media/plan.js';
 import { createMediaPool } from '#kinora/pool/create-media-pool.js';
 import { createDiskBlobStore } from '#kinora/storage/disk-blob-store.js';
@@ -29,9 +34,14 @@ export interface PreparedAsset {
   readonly assetId: string;
   readonly publicId: string;
   readonly signedId: string;
+  /** Keys are Kinora's own, with ClearKey. */
+  readonly drmId: string;
 }
 
-export const startPlayback = async (options: Parameters<typeof startApi>[0] = {}) => {
+export const startPlayback = async ({
+  allowServices = true,
+  ...options
+}: Parameters<typeof startApi>[0] & { readonly allowServices?: boolean } = {}) => {
   const dir = await mkdtemp(join(tmpdir(), 'kinora-playback-'));
   const logger = memoryLogger();
   const blobDir = join(dir, 'blobs');
@@ -53,6 +63,9 @@ export const startPlayback = async (options: Parameters<typeof startApi>[0] = {}
   let finder: PlayableFinder | undefined;
   let deliveries: DeliveryCounter | undefined;
   let openRendition: OpenRendition | undefined;
+  let contentKeys: ContentKeys | undefined;
+  const services = createServiceCaller({ allowPrivate: allowServices });
+  const lateKeys: ContentKeys = { get: (...of) => contentKeys!.get(...of) };
   const playables: PlayableFinder = {
     find: (...of) => finder!.find(...of),
     findFurther: (...of) => finder!.findFurther(...of),
@@ -76,23 +89,32 @@ export const startPlayback = async (options: Parameters<typeof startApi>[0] = {}
           texts: createTextTracks(blobs, createTextParser()),
           openRendition: (...of) => openRendition!(...of),
           deliveries: { count },
+          contentKeys: lateKeys,
         }),
       );
+      await scope.register(licenseRoutes({ playables, access: lateAccess, contentKeys: lateKeys, services }));
       await scope.register(imageRoutes({ playables, access: lateAccess, images }));
     },
     onSigningKeyDeleted: lateAccess.forgetSigningKey,
     onPlaybackRestrictionChanged: lateAccess.forgetPlaybackRestriction,
   });
+  const installationSecret = await getInstallationSecret(api.database.queryable);
   access = createAccessCheck({
+    installationSecret,
     database: api.database,
     clock: api.clock,
-    installationSecret: await getInstallationSecret(api.database.queryable),
     riskyUserAgents: ['curl', 'lavf'],
   });
+  contentKeys = createContentKeys({ database: api.database, installationSecret, services });
   openRendition = createRenditionOpener({ database: api.database, blobs });
   finder = createPlayableFinder(api.database, api.clock);
   deliveries = createDeliveryCounter({ database: api.database, clock: systemClock, logger, writeMs: 100 });
   const db = api.database.queryable;
+  const drmConfigurationId = await createDrmConfiguration(
+    api.database,
+    { name: 'local', keySource: 'local', settings: { clearKey: true, licenses: {}, allowPrivate: false } },
+    systemClock,
+  );
 
   return {
     ...api,
@@ -100,6 +122,7 @@ export const startPlayback = async (options: Parameters<typeof startApi>[0] = {}
     logger,
     requestLog: api.logger,
     blobs,
+    cacheDir,
     store,
     segments,
     pool,
@@ -145,15 +168,40 @@ export const startPlayback = async (options: Parameters<typeof startApi>[0] = {}
         });
         await insertTracks(db, [...(plan?.video ? [track('video')] : []), ...(plan?.audio ? [track('audio')] : [])]);
       }
-      const ids = { publicId: newId(), signedId: newId() };
+      const ids = { publicId: newId(), signedId: newId(), drmId: newId() };
       await db
         .insertInto('playback_id')
         .values([
           { id: ids.publicId, asset_id: assetId, environment_id: environment.id, policy: 'public' },
           { id: ids.signedId, asset_id: assetId, environment_id: environment.id, policy: 'signed' },
+          {
+            id: ids.drmId,
+            asset_id: assetId,
+            environment_id: environment.id,
+            policy: 'drm',
+            drm_configuration_id: drmConfigurationId,
+          },
         ])
         .execute();
       return { assetId, ...ids };
+    },
+    /** A DRM playback id of an asset, with a configuration of its own. */
+    async addDrmId(assetId: string, keySource: 'local' | 'static' | 'cpix', settings: DrmSettings): Promise<string> {
+      const id = newId();
+      const fields = { name: 'test', keySource, settings };
+      const configuration = await createDrmConfiguration(api.database, fields, systemClock);
+      const environment = await db.selectFrom('environment').select('id').executeTakeFirstOrThrow();
+      await db
+        .insertInto('playback_id')
+        .values({
+          id,
+          asset_id: assetId,
+          environment_id: environment.id,
+          policy: 'drm',
+          drm_configuration_id: configuration,
+        })
+        .execute();
+      return id;
     },
     async stop() {
       await deliveries!.stop();

@@ -82,7 +82,7 @@ export const playbackOperations = {
   listDrmConfigurations: {
     ...drm,
     summary: 'List DRM configurations',
-    details: 'Always empty.',
+    details: 'Newest first. They tell no more than their ids, which `advanced_playback_policies` and new playback ids name.',
     query: paging(),
     answer: list(DrmConfigurationAnswer),
   },

@@ -14,12 +14,13 @@ export const localKeys: KeySource = {
     }),
 };
 
-/** Key source `static`: the same keys for all assets. A vector that is not given is the key ID, as is usual for raw keys. */
+/** Key source `static`: the same keys for all assets. A vector that is not given is a random one for each asset. */
 export const staticKeys = (keys: NonNullable<DrmSettings['keys']>): KeySource => ({
   getKeys: async () =>
     keyTracks.map((track) => {
-      const { kid, key, iv = kid } = keys[track];
-      const [kidBytes, keyBytes, ivBytes] = [kid, key, iv].map((digits) => Buffer.from(digits, 'hex'));
-      return { track, kid: kidBytes!, key: keyBytes!, iv: ivBytes!, systems: ownSignals(kidBytes!) };
+      const { kid, key, iv } = keys[track];
+      const kidBytes = Buffer.from(kid, 'hex');
+      const ivBytes = iv === undefined ? newKeyBytes(KEY_BYTES) : Buffer.from(iv, 'hex');
+      return { track, kid: kidBytes, key: Buffer.from(key, 'hex'), iv: ivBytes, systems: ownSignals(kidBytes) };
     }),
 });

@@ -53,16 +53,7 @@ beforeAll(async () => {
   await addFile(asset.assetId, 'audio.m4a');
   for (const status of ['preparing', 'skipped', 'errored'] as const)
     await addFile(asset.assetId, { preparing: '270p.mp4', skipped: '720p.mp4', errored: '480p.mp4' }[status], status);
-  drmId = newId();
-  const { environment_id } = await server.database.queryable
-    .selectFrom('asset')
-    .select('environment_id')
-    .where('id', '=', asset.assetId)
-    .executeTakeFirstOrThrow();
-  await server.database.queryable
-    .insertInto('playback_id')
-    .values({ id: drmId, asset_id: asset.assetId, environment_id, policy: 'drm' })
-    .execute();
+  drmId = asset.drmId;
 });
 afterAll(() => server?.stop());
 
