@@ -1,11 +1,11 @@
 /** What becomes of a signed address that somebody alters, and of methods and failures, as raw requests. */
-import { type IncomingHttpHeaders, request } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startApi } from '../../support/api.js';
 import { alteredAddresses, same } from '../../support/altered-addresses.js';
 import { fixture } from '../../support/fixtures.js';
 import { type PreparedAsset, startPlayback } from '../../support/playback.js';
 import { inSeconds, type OwnedKey, signToken } from '../../support/playback-token.js';
+import { type RawAnswer, sendRaw } from '../../support/raw-get.js';
 import { planFile } from '../../support/video-run.js';
 
 let server: Awaited<ReturnType<typeof startPlayback>>;
@@ -17,26 +17,8 @@ let token: string;
 let segment: string;
 let query: string;
 
-interface Answer {
-  readonly status: number;
-  readonly headers: IncomingHttpHeaders;
-  readonly body: Buffer;
-}
-
-/** The path as it is: `fetch` and `URL` would resolve dots and escape what is not allowed. */
-const send = (origin: string, path: string, method = 'GET', headers: Record<string, string> = {}): Promise<Answer> =>
-  new Promise((answered, failed) => {
-    const { hostname, port } = new URL(origin);
-    const outgoing = request({ hostname, port, path, method, headers }, async (response) => {
-      const chunks: Buffer[] = [];
-      for await (const chunk of response) chunks.push(chunk as Buffer);
-      answered({ status: response.statusCode!, headers: response.headers, body: Buffer.concat(chunks) });
-    });
-    outgoing.on('error', failed);
-    outgoing.end();
-  });
 const get = (path: string, method?: string, headers?: Record<string, string>) =>
-  send(server.origin, path, method, headers);
+  sendRaw(server.origin, path, method, headers);
 
 beforeAll(async () => {
   server = await startPlayback();
@@ -69,7 +51,7 @@ describe('a signed segment', () => {
   test('answers HEAD like GET without a body, and a range', async () => {
     const whole = await get(`${segment}?${query}`);
     const head = await get(`${segment}?${query}`, 'HEAD');
-    const lasting = ({ headers: { date, 'x-request-id': id, ...rest } }: Answer) => rest;
+    const lasting = ({ headers: { date, 'x-request-id': id, ...rest } }: RawAnswer) => rest;
     expect([head.status, head.body.length, lasting(head)]).toEqual([200, 0, lasting(whole)]);
     const bareHead = await get(segment, 'HEAD');
     expect([bareHead.status, bareHead.headers['cache-control']]).toEqual([403, 'private, no-cache']);
@@ -103,7 +85,7 @@ test('a failure is not kept by caches as the file would have been', async () => 
       ['/files/public', 'no-cache'],
       ['/files/private', 'private, no-cache'],
     ] as const) {
-      const { status, headers } = await send(api.origin, path);
+      const { status, headers } = await sendRaw(api.origin, path);
       expect([status, headers['cache-control']]).toEqual([500, expected]);
     }
   } finally {
