@@ -178,10 +178,15 @@ const drm: Check = async (context) => {
       const { urls, clear_key: hasClearKey } = await administer(context, 'drm show', { id });
       const open = Object.values(urls).filter((url) => url.startsWith('http:') && !isLoopback(new URL(url).hostname));
       if (open.length > 0)
-        findings.push(warn(`DRM configuration ${id}: ${open.join(', ')} is not encrypted`, 'use https for key services'));
+        findings.push(
+          warn(`DRM configuration ${id}: ${open.join(', ')} is not encrypted`, 'use https for key services'),
+        );
       if (hasClearKey && Object.keys(urls).some((name) => name !== 'cpix'))
         findings.push(
-          warn(`DRM configuration ${id}: ClearKey gives away what its license servers guard`, 'make one without --clear-key'),
+          warn(
+            `DRM configuration ${id}: ClearKey gives away what its license servers guard`,
+            'make one without --clear-key',
+          ),
         );
     }
     return configurations.length > 0 ? [ok(`DRM configurations: ${configurations.length}`), ...findings] : [];

@@ -215,6 +215,8 @@ test('without a license nothing is shown', { timeout: 240_000 }, async () => {
     await page.waitForFunction(() => window.problems.length > 0);
     expect(watched.problems.join('\n')).toContain(`${status} ${server.url}/license/clearkey/${longId}`);
     watched.problems.length = 0;
-    expect(await page.evaluate(() => document.querySelector('video')!.getVideoPlaybackQuality().totalVideoFrames)).toBe(0);
+    expect(await page.evaluate(() => document.querySelector('video')!.getVideoPlaybackQuality().totalVideoFrames)).toBe(
+      0,
+    );
   }
 });

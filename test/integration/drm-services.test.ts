@@ -44,7 +44,7 @@ beforeEach(() => {
   seen = [];
   upstreamSays = { status: 200, body: Buffer.from([0, 1, 2, 255]) };
   service.answer = undefined;
-  service.requests.length = 0;
+  service.asked.length = 0;
 });
 
 const token = (playbackId: string, aud: string) =>
@@ -65,8 +65,8 @@ describe('a key service', () => {
     const id = await cpixId();
     const master = await (await playlist(id)).text();
     expect((await playlist(id)).status).toBe(200);
-    expect(service.requests).toHaveLength(1);
-    const [{ headers, body, problems }] = service.requests as [KeyService['requests'][number]];
+    expect(service.asked).toHaveLength(1);
+    const [{ headers, body, problems }] = service.asked as [KeyService['asked'][number]];
     expect(problems).toEqual([]);
     expect(headers).toMatchObject({
       'x-speke-version': '2.0',
@@ -83,7 +83,9 @@ describe('a key service', () => {
         expect(master).toContain(`#EXT-X-SESSION-KEY:${signaling(systemId, kid)}\n`);
     const license = await fetch(`${server.origin}/license/clearkey/${id}?token=${token(id, 'd')}`, {
       method: 'POST',
-      body: JSON.stringify({ kids: kids.map((kid) => Buffer.from(kid.replaceAll('-', ''), 'hex').toString('base64url')) }),
+      body: JSON.stringify({
+        kids: kids.map((kid) => Buffer.from(kid.replaceAll('-', ''), 'hex').toString('base64url')),
+      }),
     });
     const { keys } = (await license.json()) as { keys: { k: string }[] };
     expect(keys.map(({ k }) => k)).toEqual(kids.map((kid) => serviceKey(kid).toString('base64url')));
@@ -99,7 +101,9 @@ describe('a key service', () => {
   ])('that %s makes playback fail with 502', async (_, answer) => {
     const id = await cpixId();
     service.answer = answer;
-    expect(await message(await playlist(id))).toBe('502 {"code":14,"message":"The license service refused the request"}');
+    expect(await message(await playlist(id))).toBe(
+      '502 {"code":14,"message":"The license service refused the request"}',
+    );
     service.answer = undefined;
     // Nothing was kept of the failure.
     expect((await playlist(id)).status).toBe(200);

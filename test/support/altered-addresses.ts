@@ -21,7 +21,11 @@ const alterations: readonly [string, (of: Altered) => string, string][] = [
   ['as it is', (of) => `${of.segment}?${of.query}`, same],
   // Another spelling of the same address is that address.
   ['with escaped letters', (of) => `${of.rendition('%32%370p').replace('/2/', '/%32/')}?${of.query}`, same],
-  ['with an escaped name of its signature', (of) => `${of.segment}?${of.query.replace('signature', 'signatur%65')}`, same],
+  [
+    'with an escaped name of its signature',
+    (of) => `${of.segment}?${of.query.replace('signature', 'signatur%65')}`,
+    same,
+  ],
   ['with a slash behind it', (of) => `${of.segment}/?${of.query}`, same],
   ['with a window of nothing', (of) => `${of.segment}?segments=&${of.query}`, same],
   ['with a signature of nothing before its own', (of) => `${of.segment}?signature=x&${of.query}`, same],

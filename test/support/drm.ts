@@ -3,10 +3,10 @@ import { api, createAsset, settled, type WireAsset } from './create-asset.js';
 import { inSeconds, type OwnedKey, signToken } from './playback-token.js';
 import { runCli } from './run-cli.js';
 
-type Server = Pick<Booted, 'url' | 'token' | 'dataDir'>;
+type Server = Pick<Booted, 'url' | 'token'>;
 
 /** Runs `kinora drm create` beside the server and returns the id that it prints. */
-export const createDrmConfiguration = async ({ dataDir }: Pick<Server, 'dataDir'>, flags: readonly string[]) => {
+export const createDrmConfiguration = async ({ dataDir }: Pick<Booted, 'dataDir'>, flags: readonly string[]) => {
   const args = ['drm', 'create', '--name', 'test', ...flags];
   const { status, stdout, stderr } = await runCli(args, { KINORA_DATA_DIR: dataDir });
   if (status !== 0) throw new Error(stderr);

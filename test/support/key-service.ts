@@ -14,7 +14,13 @@ const RULES: Readonly<Record<string, { children: readonly string[]; attributes: 
   ContentKey: { children: ['Data'], attributes: ['kid'] },
   DRMSystemList: { children: ['DRMSystem'], attributes: [] },
   DRMSystem: {
-    children: ['PSSH', 'ContentProtectionData', 'URIExtXKey', 'HLSSignalingData', 'SmoothStreamingProtectionHeaderData'],
+    children: [
+      'PSSH',
+      'ContentProtectionData',
+      'URIExtXKey',
+      'HLSSignalingData',
+      'SmoothStreamingProtectionHeaderData',
+    ],
     attributes: ['kid', 'systemId'],
   },
   PSSH: { children: [], attributes: [] },
@@ -33,9 +39,12 @@ const problemsOf = (element: Element): string[] => {
   const name = element.localName!;
   const rule = element.namespaceURI === CPIX ? RULES[name] : undefined;
   if (!rule) return [`unknown element ${name}`];
-  const problems = rule.attributes.filter((attribute) => !element.hasAttribute(attribute)).map((a) => `${name} without ${a}`);
+  const problems = rule.attributes
+    .filter((attribute) => !element.hasAttribute(attribute))
+    .map((a) => `${name} without ${a}`);
   for (const attribute of ['kid', 'systemId'])
-    if (element.hasAttribute(attribute) && !UUID.test(element.getAttribute(attribute)!)) problems.push(`bad ${attribute}`);
+    if (element.hasAttribute(attribute) && !UUID.test(element.getAttribute(attribute)!))
+      problems.push(`bad ${attribute}`);
   let place = 0;
   for (const child of elementsOf(element)) {
     const found = rule.children.indexOf(child.localName!);
@@ -46,8 +55,8 @@ const problemsOf = (element: Element): string[] => {
   return problems;
 };
 
-export interface KeyService extends Origin {
-  readonly requests: { readonly headers: IncomingHttpHeaders; readonly body: string; readonly problems: string[] }[];
+export interface KeyService extends Omit<Origin, 'requests'> {
+  readonly asked: { readonly headers: IncomingHttpHeaders; readonly body: string; readonly problems: string[] }[];
   /** Instead of the answer with keys. */
   answer: ((body: string) => { status: number; body: string }) | undefined;
 }
@@ -78,25 +87,28 @@ const fill = (body: string): string =>
         `<cpix:Data><pskc:Secret><pskc:PlainValue>${serviceKey(kid).toString('base64')}</pskc:PlainValue></pskc:Secret></cpix:Data>` +
         '</cpix:ContentKey>',
     )
-    .replaceAll(/<cpix:DRMSystem kid="([^"]+)" systemId="([^"]+)">(.*?)<\/cpix:DRMSystem>/gs, (whole, kid, systemId) => {
-      const text = (tag: string) => Buffer.from(`#EXT-X-${tag}:${signaling(systemId, kid)}`).toString('base64');
-      return whole
-        .replace('<cpix:PSSH/>', `<cpix:PSSH>${psshOf(systemId)}</cpix:PSSH>`)
-        .replace('playlist="media"/>', `playlist="media">${text('KEY')}</cpix:HLSSignalingData>`)
-        .replace('playlist="master"/>', `playlist="master">${text('SESSION-KEY')}</cpix:HLSSignalingData>`);
-    });
+    .replaceAll(
+      /<cpix:DRMSystem kid="([^"]+)" systemId="([^"]+)">(.*?)<\/cpix:DRMSystem>/gs,
+      (whole, kid, systemId) => {
+        const text = (tag: string) => Buffer.from(`#EXT-X-${tag}:${signaling(systemId, kid)}`).toString('base64');
+        return whole
+          .replace('<cpix:PSSH/>', `<cpix:PSSH>${psshOf(systemId)}</cpix:PSSH>`)
+          .replace('playlist="media"/>', `playlist="media">${text('KEY')}</cpix:HLSSignalingData>`)
+          .replace('playlist="master"/>', `playlist="master">${text('SESSION-KEY')}</cpix:HLSSignalingData>`);
+      },
+    );
 
 export const startKeyService = async (): Promise<KeyService> => {
-  const requests: KeyService['requests'] = [];
+  const asked: KeyService['asked'] = [];
   const origin = await startOrigin(async (request, response) => {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
     const body = Buffer.concat(chunks).toString();
     const root = new DOMParser().parseFromString(body, 'text/xml').documentElement!;
-    requests.push({ headers: request.headers, body, problems: problemsOf(root) });
+    asked.push({ headers: request.headers, body, problems: problemsOf(root) });
     const answer = service.answer?.(body) ?? { status: 200, body: fill(body) };
     response.writeHead(answer.status, { 'content-type': 'application/xml' }).end(answer.body);
   });
-  const service: KeyService = Object.assign(origin, { requests, answer: undefined });
+  const service: KeyService = Object.assign(origin, { asked, answer: undefined });
   return service;
 };

@@ -27,7 +27,8 @@ export const tags = {
   'Webhooks and events': 'What happened, and who is told.',
   'Delivery usage': 'How much of each asset was watched.',
   'Transcription vocabularies': 'Words that speech recognition should know.',
-  'DRM configurations': 'Where keys and licenses of DRM playback ids come from; the operator makes them by `kinora drm create`.',
+  'DRM configurations':
+    'Where keys and licenses of DRM playback ids come from; the operator makes them by `kinora drm create`.',
   Directives: 'Work that is done with assets by itself.',
   Account: 'Who is calling.',
 } as const;

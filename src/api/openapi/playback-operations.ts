@@ -82,7 +82,8 @@ export const playbackOperations = {
   listDrmConfigurations: {
     ...drm,
     summary: 'List DRM configurations',
-    details: 'Newest first. They tell no more than their ids, which `advanced_playback_policies` and new playback ids name.',
+    details:
+      'Newest first. They tell no more than their ids, which `advanced_playback_policies` and new playback ids name.',
     query: paging(),
     answer: list(DrmConfigurationAnswer),
   },

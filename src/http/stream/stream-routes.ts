@@ -131,9 +131,7 @@ export const streamRoutes = (deps: StreamDeps): FastifyPluginAsync => {
         const asset = { id: assetId, plan, ...(further && { further }) };
         const sent = await segments
           .segment(asset, rendition, file, { signal: left })
-          .then((cached) =>
-            keys ? encrypted.encrypt(asset, { rendition, file, track }, cached, keys) : cached,
-          )
+          .then((cached) => (keys ? encrypted.encrypt(asset, { rendition, file, track }, cached, keys) : cached))
           .catch((error: unknown) => {
             if (left.aborted) return undefined;
             throw error;

@@ -3,12 +3,18 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Mux from '@mux/mux-node';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { api, createAsset, serveFiles, settled } from '../../support/create-asset.js';
+import { api, createAsset, serveFiles } from '../../support/create-asset.js';
 import { createDrmAsset, createSigningKey, playbackToken } from '../../support/drm.js';
 import { fixture } from '../../support/fixtures.js';
 import type { Origin } from '../../support/origin.js';
 import { runCli } from '../../support/run-cli.js';
-import { cleanUpServers, filesBelow, makeDataDir, type ServerProcess, startServer } from '../../support/server-process.js';
+import {
+  cleanUpServers,
+  filesBelow,
+  makeDataDir,
+  type ServerProcess,
+  startServer,
+} from '../../support/server-process.js';
 
 const KID = '0123456789abcdef0123456789abcdef';
 const KEY = 'fedcba98765432100123456789abcdef';
@@ -48,8 +54,18 @@ describe('kinora drm', () => {
   test('list and show tell no secret', async () => {
     const settings = join(dataDir, '..', 'drm.json');
     const url = 'https://user:pass-word@keys.example.com/speke?api=query-secret';
-    writeFileSync(settings, JSON.stringify({ 'cpix-url': url, 'cpix-header': ['Authorization: header-secret', 'X-A: b'] }));
-    const id = await create('--key-source', 'cpix', '--settings', settings, '--widevine-url', 'https://wv.example.com/');
+    writeFileSync(
+      settings,
+      JSON.stringify({ 'cpix-url': url, 'cpix-header': ['Authorization: header-secret', 'X-A: b'] }),
+    );
+    const id = await create(
+      '--key-source',
+      'cpix',
+      '--settings',
+      settings,
+      '--widevine-url',
+      'https://wv.example.com/',
+    );
     const shown = JSON.parse((await kinora('drm', 'show', id, '--json')).stdout);
     expect(shown).toMatchObject({
       id,
@@ -108,7 +124,10 @@ describe('kinora drm', () => {
 test('an upload whose configuration has gone ends as errored', async () => {
   const id = await create('--key-source', 'local');
   const policies = [{ policy: 'drm', drm_configuration_id: id }];
-  const body = { cors_origin: '*', new_asset_settings: { video_quality: 'plus', advanced_playback_policies: policies } };
+  const body = {
+    cors_origin: '*',
+    new_asset_settings: { video_quality: 'plus', advanced_playback_policies: policies },
+  };
   const { data } = (await (await api(server, 'POST', '/video/v1/uploads', body)).json()) as {
     data: { id: string; url: string };
   };
@@ -124,7 +143,9 @@ test('keys are in the clear neither in the database nor in a backup nor in the l
   const signing = await createSigningKey(server);
   const inputs = [{ url: `${files.url}/0` }];
   const licenseOf = async (url: string, playbackId: string): Promise<{ kid: string; k: string }[]> => {
-    const master = await (await fetch(`${url}/${playbackId}.m3u8?token=${playbackToken(signing, playbackId, 'v')}`)).text();
+    const master = await (
+      await fetch(`${url}/${playbackId}.m3u8?token=${playbackToken(signing, playbackId, 'v')}`)
+    ).text();
     const kids = [...master.matchAll(/KEYID=0x([0-9a-f]{32})/g)].map((match) =>
       Buffer.from(match[1]!, 'hex').toString('base64url'),
     );
@@ -133,7 +154,10 @@ test('keys are in the clear neither in the database nor in a backup nor in the l
     expect(answer.status).toBe(200);
     return ((await answer.json()) as { keys: { kid: string; k: string }[] }).keys;
   };
-  const ids = [(await createDrmAsset(server, given, { inputs })).drmId, (await createDrmAsset(server, local, { inputs })).drmId];
+  const ids = [
+    (await createDrmAsset(server, given, { inputs })).drmId,
+    (await createDrmAsset(server, local, { inputs })).drmId,
+  ];
   const licenses = await Promise.all(ids.map((id) => licenseOf(server.url, id)));
   const keys = licenses.flat().map(({ k }) => Buffer.from(k, 'base64url'));
   expect(keys.map((key) => key.toString('hex'))).toContain(KEY);
@@ -144,7 +168,9 @@ test('keys are in the clear neither in the database nor in a backup nor in the l
   await server.stop();
   const forms = keys.flatMap((key) => [
     key,
-    ...(['hex', 'base64', 'base64url'] as const).map((encoding) => Buffer.from(key.toString(encoding).replace(/=+$/, ''))),
+    ...(['hex', 'base64', 'base64url'] as const).map((encoding) =>
+      Buffer.from(key.toString(encoding).replace(/=+$/, '')),
+    ),
   ]);
   for (const form of forms) expect(log.includes(form.toString('latin1'))).toBe(false);
   for (const directory of [dataDir, backup])

@@ -40,16 +40,22 @@ test.each(alteredAddresses(address))('the segment %s', async (_, path, expected)
   expect(readSamples(body).data.equals(readSamples(clear).data)).toBe(false);
 });
 
-test.each(['highest.mp4', 'audio.m4a', '1080p.mp4', 'init.mp4', '0.m4s', 'thumbnail.jpg', 'animated.gif', 'storyboard.vtt'])(
-  'as %s',
-  async (name) => {
-    for (const audience of ['', 'd', 'v']) {
-      const tokenQuery = audience === '' ? '' : `?token=${play.token(audience)}`;
-      const { status } = await play.get(`/${asset.drmId}/${name}${tokenQuery}`);
-      expect(audience === 'v' ? [403, 404] : [403]).toContain(status);
-    }
-  },
-);
+test.each([
+  'highest.mp4',
+  'audio.m4a',
+  '1080p.mp4',
+  'init.mp4',
+  '0.m4s',
+  'thumbnail.jpg',
+  'animated.gif',
+  'storyboard.vtt',
+])('as %s', async (name) => {
+  for (const audience of ['', 'd', 'v']) {
+    const tokenQuery = audience === '' ? '' : `?token=${play.token(audience)}`;
+    const { status } = await play.get(`/${asset.drmId}/${name}${tokenQuery}`);
+    expect(audience === 'v' ? [403, 404] : [403]).toContain(status);
+  }
+});
 
 test('images open with the tokens of images', async () => {
   for (const [name, audience] of [

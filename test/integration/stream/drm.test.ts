@@ -40,7 +40,9 @@ describe('playlists', () => {
     'org.w3.clearkey',
   ];
   const formats = (text: string, tag: string) =>
-    [...text.matchAll(new RegExp(`^#EXT-X-${tag}:METHOD=SAMPLE-AES,.*KEYFORMAT="([^"]+)"`, 'gm'))].map(([, name]) => name);
+    [...text.matchAll(new RegExp(`^#EXT-X-${tag}:METHOD=SAMPLE-AES,.*KEYFORMAT="([^"]+)"`, 'gm'))].map(
+      ([, name]) => name,
+    );
 
   test('tell of four key systems, ClearKey last, before the init segment', async () => {
     expect(formats(await play.master(), 'SESSION-KEY')).toEqual([...four, ...four]);
@@ -60,7 +62,9 @@ describe('playlists', () => {
       ['', 'Token is missing'],
       [`?token=${play.token('d')}`, 'Token audience does not match'],
     ])
-      expect(await messageOf(await play.get(`/${asset.drmId}.m3u8${query}`))).toBe(`403 {"code":7,"message":"${text}"}`);
+      expect(await messageOf(await play.get(`/${asset.drmId}.m3u8${query}`))).toBe(
+        `403 {"code":7,"message":"${text}"}`,
+      );
   });
 
   test('of an instant clip lead to encrypted segments of that clip only', async () => {
@@ -79,11 +83,14 @@ describe('init segments and segments', () => {
     expect(renditions.length).toBeGreaterThan(4);
     for (const rendition of renditions) {
       const [clearFiles, files] = [await play.openFiles(rendition), await play.drmFiles(rendition)];
-      const load = (paths: string[]) => Promise.all(paths.slice(0, 2).map(async (path) => bytesOf(await play.get(path))));
+      const load = (paths: string[]) =>
+        Promise.all(paths.slice(0, 2).map(async (path) => bytesOf(await play.get(path))));
       const [clear, ours] = [await load(clearFiles), await load(files)];
       const { kid, iv } = tencOf(ours[0]!);
       const { key } = keys.find((each) => each.kid.equals(kid))!;
-      const theirs = withFolder((folder) => readSamples(packageEncrypted(folder, Buffer.concat(clear), { kid, iv, key })));
+      const theirs = withFolder((folder) =>
+        readSamples(packageEncrypted(folder, Buffer.concat(clear), { kid, iv, key })),
+      );
       const sent = readSamples(ours[1]!);
       expect([rendition, sent.data.equals(theirs.data)]).toEqual([rendition, true]);
       expect(sent.subsamples).toEqual(theirs.subsamples);
@@ -161,7 +168,11 @@ describe('init segments and segments', () => {
     const { length } = await bytesOf(await play.get(segment!));
     const delivered = async (): Promise<number> => {
       const { queryable } = server.database;
-      const rows = await queryable.selectFrom('delivery_usage').selectAll().where('asset_id', '=', other.assetId).execute();
+      const rows = await queryable
+        .selectFrom('delivery_usage')
+        .selectAll()
+        .where('asset_id', '=', other.assetId)
+        .execute();
       return rows.reduce((sum, { delivered_bytes: bytes }) => sum + Number(bytes), 0);
     };
     await until('the delivery is written', delivered);
@@ -190,14 +201,19 @@ describe('a license', () => {
       ['?token=', asset.drmId, missing],
       ['?token=x', asset.drmId, '403 {"code":7,"message":"Token is malformed"}'],
       [`?token=${play.token('v')}`, asset.drmId, '403 {"code":7,"message":"Token audience does not match"}'],
-      [`?token=${play.token('d', {}, other.drmId)}`, asset.drmId, '403 {"code":7,"message":"Token subject does not match"}'],
+      [
+        `?token=${play.token('d', {}, other.drmId)}`,
+        asset.drmId,
+        '403 {"code":7,"message":"Token subject does not match"}',
+      ],
       [`?token=${play.token('d', { exp: 1 })}`, asset.drmId, '403 {"code":7,"message":"Token has expired"}'],
       [good, asset.publicId, '400 {"code":3,"message":"Playback ID does not use DRM"}'],
       [good, asset.signedId, '400 {"code":3,"message":"Playback ID does not use DRM"}'],
       [good, 'x'.repeat(40), '404 {"code":5,"message":"Not Found"}'],
     ];
     const body = { kids: [await kid()], type: 'temporary' };
-    for (const [query, id, expected] of cases) expect(await messageOf(await play.license(body, query, id))).toBe(expected);
+    for (const [query, id, expected] of cases)
+      expect(await messageOf(await play.license(body, query, id))).toBe(expected);
   });
 
   test('is refused before the asset is ready', async () => {
@@ -226,12 +242,15 @@ describe('a license', () => {
 
   test.each(['widevine', 'playready', 'fairplay', 'other'])('of %s is not found without its server', async (system) => {
     const url = `${server.origin}/license/${system}/${asset.drmId}?token=${play.token('d')}`;
-    expect(await messageOf(await fetch(url, { method: 'POST', body: 'x' }))).toBe('404 {"code":5,"message":"Not Found"}');
+    expect(await messageOf(await fetch(url, { method: 'POST', body: 'x' }))).toBe(
+      '404 {"code":5,"message":"Not Found"}',
+    );
   });
 
   test('leaves no key in the log', async () => {
     const text = JSON.stringify([server.logger, server.requestLog]);
     for (const { key } of await play.contentKeys())
-      for (const encoding of ['hex', 'base64', 'base64url'] as const) expect(text).not.toContain(key.toString(encoding));
+      for (const encoding of ['hex', 'base64', 'base64url'] as const)
+        expect(text).not.toContain(key.toString(encoding));
   });
 });

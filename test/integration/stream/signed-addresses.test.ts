@@ -1,7 +1,7 @@
 /** What becomes of a signed address that somebody alters, and of methods and failures, as raw requests. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { startApi } from '../../support/api.js';
 import { alteredAddresses, same } from '../../support/altered-addresses.js';
+import { startApi } from '../../support/api.js';
 import { fixture } from '../../support/fixtures.js';
 import { type PreparedAsset, startPlayback } from '../../support/playback.js';
 import { inSeconds, type OwnedKey, signToken } from '../../support/playback-token.js';
