@@ -2,7 +2,7 @@ import { type Cipher, createCipheriv } from 'node:crypto';
 import { viewOf } from '../mp4-box-reader.js';
 
 /** Bytes of an AES block. */
-export const BLOCK_BYTES = 16;
+const BLOCK_BYTES = 16;
 /** Of ten blocks of video one is encrypted (ISO/IEC 23001-7, 10.4.2). */
 export const VIDEO_PATTERN = { encrypted: 1, clear: 9 } as const;
 

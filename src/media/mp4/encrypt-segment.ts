@@ -34,7 +34,7 @@ const isSlice = (type: number): boolean => type === 1 || type === 5;
  * What of a sample is encrypted: the data of slices. NAL sizes and headers, slice headers and all other units stay clear.
  * @throws Error when the units do not fill the sample, or a slice header can't be read
  */
-export const planSubsamples = (sample: Uint8Array, sets: AvcParameterSets): Subsample[] => {
+const planSubsamples = (sample: Uint8Array, sets: AvcParameterSets): Subsample[] => {
   const view = viewOf(sample);
   const subsamples: Subsample[] = [];
   let clearBytes = 0;
