@@ -6,6 +6,7 @@ const contracts = {
   net: 'net/(fetch-source|send-webhook)',
   db: 'db/(database|schema|tables/[^/]+)',
   queue: 'queue/queue',
+  speech: 'speech/transcriber',
 };
 
 const layers = {
@@ -20,6 +21,7 @@ const layers = {
   net: [contracts.storage, 'telemetry', 'lib'],
   db: ['telemetry', 'lib'],
   cache: [contracts.storage, contracts.db, 'pool', 'media', 'telemetry', 'lib'],
+  speech: [contracts.pool, 'net/post-recording', 'media', 'telemetry', 'lib'],
   queue: ['db', 'telemetry', 'lib'],
   domain: [
     'api',
@@ -34,6 +36,7 @@ const layers = {
   ],
   jobs: [
     'domain',
+    contracts.speech,
     'cache',
     contracts.db,
     contracts.queue,
@@ -51,7 +54,7 @@ const layers = {
 
 /** Packages that only one part of the house may touch. */
 const packages = {
-  engine: ['node-av'],
+  engine: ['node-av', 'sherpa-onnx-node'],
   db: ['pg', 'kysely', '@electric-sql/pglite'],
   http: ['fastify'],
   telemetry: ['pino', 'pino-pretty', 'prom-client'],

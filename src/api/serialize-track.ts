@@ -18,6 +18,7 @@ export interface TrackRecord {
   readonly text_source: string | null;
   readonly closed_captions: boolean | null;
   readonly passthrough: string | null;
+  readonly language_confidence: number | null;
   readonly error: object | null;
 }
 
@@ -45,6 +46,7 @@ export const serializeTrack = (track: TrackRecord): Wire =>
     language_code: track.language_code,
     closed_captions: track.closed_captions,
     passthrough: track.passthrough,
+    auto_language_confidence: track.language_confidence,
   });
 
 /** A track inside an event: why it failed is told here only. */

@@ -23,6 +23,17 @@ export const text: Kind<string> = {
   },
 };
 
+/** Words with blanks between them; a word with blanks in it stands in quotation marks. No shell reads it. */
+export const programCall: Kind<readonly string[]> = {
+  form: 'program and arguments',
+  parse: (value) => {
+    const words = value.match(/(?:[^\s"']|"[^"]*"|'[^']*')+/g) ?? [];
+    const isWhole = words.join('') === value.replace(/("[^"]*"|'[^']*')|\s+/g, '$1');
+    if (isWhole && value.includes('{audio}')) return words.map((word) => word.replace(/"([^"]*)"|'([^']*)'/g, '$1$2'));
+    throw wrong('a program and its arguments, with {audio} in place of the audio file', value);
+  },
+};
+
 /** In lower case, at least one. */
 export const textList: Kind<readonly string[]> = {
   form: 'texts with commas',
