@@ -18,7 +18,7 @@ let detector: Promise<Vad> | undefined;
 
 /** Loads 32 MB, so only a process that needs it does. */
 const loadDetector = async (): Promise<Vad> => {
-  const library = await import('sherpa-onnx-node').catch((error: unknown) => {
+  const { default: library } = await import('sherpa-onnx-node').catch((error: unknown) => {
     throw failMedia('find speech', `speech detection cannot be loaded here: ${String(error)}`);
   });
   const sileroVad = {

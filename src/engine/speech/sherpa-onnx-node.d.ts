@@ -1,6 +1,6 @@
 /** The part of the package that is used here; it brings no types. */
 declare module 'sherpa-onnx-node' {
-  export class Vad {
+  class Vad {
     constructor(
       config: {
         sileroVad: {
@@ -24,4 +24,7 @@ declare module 'sherpa-onnx-node' {
     flush(): void;
     reset(): void;
   }
+  export type { Vad };
+  const library: { readonly Vad: typeof Vad };
+  export default library;
 }
