@@ -1,4 +1,4 @@
-import { open } from 'node:fs/promises';
+import { open, rm } from 'node:fs/promises';
 import { isKinoraError } from '../lib/errors.js';
 import type { Transcript, Word } from '../media/speech/word.js';
 import { type MediaPool, mediaPriority } from '../pool/media-pool.js';
@@ -60,6 +60,8 @@ export const createWhisperTranscriber = ({ modelPath, pool }: WhisperOptions): T
       return { ...(isMultilingual ? {} : { language: 'en' }), ...believable(transcript, lengthMs) };
     } catch (error) {
       throw translated(error, modelPath);
+    } finally {
+      await rm(job.outPath, { recursive: true, force: true });
     }
   },
 });

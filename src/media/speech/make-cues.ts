@@ -12,7 +12,7 @@ const MIN_MS = 1000;
 const CHARACTERS_PER_SECOND = 20;
 
 /** Prices of what a reader dislikes, in characters that read too fast. */
-const COST = { cue: 6, tooShort: 60, oneWord: 25, openEnd: 10, unevenLine: 0.2 };
+const COST = { cue: 6, tooShort: 60, oneWord: 25, openEnd: 16, unevenLine: 0.2 };
 
 const SENTENCE_END = /[.!?…。？！]["'»”’)]*$/;
 const CLAUSE_END = /[,;:—–]["'»”’)]*$/;
@@ -24,28 +24,44 @@ const CONJUNCTIONS: ReadonlySet<string> = new Set(
   ).split(' '),
 );
 
+/** Words, and the characters of all words before each. */
+interface Text {
+  readonly words: readonly Word[];
+  readonly before: Int32Array;
+}
+
 /**
  * Cues of the words of a track, the best ones by dynamic programming: at most two lines of 42 characters, 1 to 7 seconds,
  * no cue over a long pause, ends at punctuation or before a conjunction. Times do not overlap; no cue ends after `durationMs`.
  */
 export const makeCues = (spoken: readonly Word[], durationMs: number): Cue[] => {
-  const words = cleanWords(spoken, durationMs);
+  const text = withWidths(cleanWords(spoken, durationMs));
   /** best[i]: the cheapest cues of the first i words, and where their last cue begins. */
   const best: { cost: number; from: number }[] = [{ cost: 0, from: 0 }];
-  for (let end = 1; end <= words.length; end++) {
+  for (let end = 1; end <= text.words.length; end++) {
     let choice = { cost: Number.POSITIVE_INFINITY, from: end - 1 };
+    const endCost = endCostOf(text.words, end);
     for (let from = end - 1; from >= 0; from--) {
-      const alone = from === end - 1;
-      if (!alone && !mayJoin(words, from, end)) break;
-      const cost = best[from]!.cost + costOf(words, from, end);
+      const lines = breakLines(text, from, end);
+      // More words before these would not fit either.
+      if (!lines || (from < end - 1 && !isOneUtterance(text.words, from, end))) break;
+      const cost = best[from]!.cost + endCost + lines.cost + costOf(text, from, end);
       if (cost < choice.cost) choice = { cost, from };
     }
     best.push(choice);
   }
   const cues: Cue[] = [];
-  for (let end = words.length; end > 0; end = best[end]!.from)
-    cues.unshift(toCue(words, best[end]!.from, end, durationMs));
-  return cues;
+  for (let end = text.words.length; end > 0; end = best[end]!.from)
+    cues.push(toCue(text, best[end]!.from, end, durationMs));
+  return cues.reverse();
+};
+
+const withWidths = (words: readonly Word[]): Text => {
+  const before = new Int32Array(words.length + 1);
+  words.forEach(({ text }, at) => {
+    before[at + 1] = before[at]! + [...text].length;
+  });
+  return { words, before };
 };
 
 /** In order, without overlap, each at least a millisecond long, none longer than a line. */
@@ -83,36 +99,29 @@ const cutLongWord = ({ startMs, endMs, text }: Word): Word[] => {
   }));
 };
 
-/** Whether the words from `from` may be one cue; when not, more words before them may not either. */
-const mayJoin = (words: readonly Word[], from: number, end: number): boolean =>
+/** Whether no long pause follows the first word and the whole is short enough. */
+const isOneUtterance = (words: readonly Word[], from: number, end: number): boolean =>
   words[from + 1]!.startMs - words[from]!.endMs <= MAX_PAUSE_MS &&
-  words[end - 1]!.endMs - words[from]!.startMs <= MAX_MS &&
-  breakLines(words, from, end) !== undefined;
+  words[end - 1]!.endMs - words[from]!.startMs <= MAX_MS;
 
-const widthOf = (text: string): number => [...text].length;
-const lineWidth = (words: readonly Word[], from: number, end: number): number => {
-  let width = end - from - 1;
-  for (let at = from; at < end; at++) width += widthOf(words[at]!.text);
-  return width;
-};
+const lineWidth = ({ before }: Text, from: number, end: number): number => before[end]! - before[from]! + end - from - 1;
 
 /** Where the second line begins (`end` when one line is enough) and how good that is; undefined when they don't fit. */
 const breakLines = (
-  words: readonly Word[],
+  text: Text,
   from: number,
   end: number,
 ): { readonly at: number; readonly cost: number } | undefined => {
-  const total = lineWidth(words, from, end);
+  const total = lineWidth(text, from, end);
   if (total <= LINE_CHARACTERS) return { at: end, cost: 0 };
   if (total > MAX_LINES * LINE_CHARACTERS + 1) return undefined;
   let best: { at: number; cost: number } | undefined;
-  let first = -1;
   for (let at = from + 1; at < end; at++) {
-    first += widthOf(words[at - 1]!.text) + 1;
+    const first = lineWidth(text, from, at);
     const second = total - first - 1;
     if (first > LINE_CHARACTERS) break;
     if (second > LINE_CHARACTERS) continue;
-    const cost = Math.abs(first - second) * COST.unevenLine + breakCost(words, at) / 2;
+    const cost = Math.abs(first - second) * COST.unevenLine + breakCost(text.words, at) / 2;
     if (!best || cost < best.cost) best = { at, cost };
   }
   return best;
@@ -132,37 +141,36 @@ const breakCost = (words: readonly Word[], at: number): number => {
 const latestEnd = (words: readonly Word[], end: number): number =>
   end < words.length ? words[end]!.startMs - GAP_MS : Number.POSITIVE_INFINITY;
 
-const costOf = (words: readonly Word[], from: number, end: number): number => {
-  const { startMs } = words[from]!;
-  const characters = lineWidth(words, from, end);
-  const longestMs = Math.min(latestEnd(words, end) - startMs, MAX_MS);
-  const shownMs = Math.max(longestMs, words[end - 1]!.endMs - startMs);
-  const tooFast = Math.max(0, characters - (shownMs / 1000) * CHARACTERS_PER_SECOND);
-  const tooShort = Math.max(0, MIN_MS - longestMs) / MIN_MS;
-  const pauseMs = end < words.length ? words[end]!.startMs - words[end - 1]!.endMs : Number.POSITIVE_INFINITY;
-  const lonely = end - from === 1 && !SENTENCE_END.test(words[from]!.text) ? COST.oneWord : 0;
-  return (
-    COST.cue +
-    tooFast +
-    tooShort * COST.tooShort +
-    lonely +
-    (pauseMs > MAX_PAUSE_MS ? 0 : breakCost(words, end)) +
-    (breakLines(words, from, end)?.cost ?? 0)
-  );
+/** Of ending a cue before word `end`, wherever it begins. */
+const endCostOf = (words: readonly Word[], end: number): number => {
+  const next = words[end];
+  return COST.cue + (next && next.startMs - words[end - 1]!.endMs <= MAX_PAUSE_MS ? breakCost(words, end) : 0);
 };
 
-const toCue = (words: readonly Word[], from: number, end: number, durationMs: number): Cue => {
+const costOf = (text: Text, from: number, end: number): number => {
+  const { words } = text;
+  const { startMs } = words[from]!;
+  const longestMs = Math.min(latestEnd(words, end) - startMs, MAX_MS);
+  const shownMs = Math.max(longestMs, words[end - 1]!.endMs - startMs);
+  const tooFast = Math.max(0, lineWidth(text, from, end) - (shownMs / 1000) * CHARACTERS_PER_SECOND);
+  const tooShort = Math.max(0, MIN_MS - longestMs) / MIN_MS;
+  const lonely = end - from === 1 && !SENTENCE_END.test(words[from]!.text) ? COST.oneWord : 0;
+  return tooFast + tooShort * COST.tooShort + lonely;
+};
+
+const toCue = (text: Text, from: number, end: number, durationMs: number): Cue => {
+  const { words } = text;
   const { startMs } = words[from]!;
   const spokenMs = words[end - 1]!.endMs;
-  const wantedMs = startMs + Math.max(MIN_MS, (lineWidth(words, from, end) / CHARACTERS_PER_SECOND) * 1000);
+  const wantedMs = startMs + Math.max(MIN_MS, (lineWidth(text, from, end) / CHARACTERS_PER_SECOND) * 1000);
   const nextMs = words[end]?.startMs ?? Number.POSITIVE_INFINITY;
   const latestMs = Math.min(startMs + MAX_MS, durationMs, Math.max(nextMs - GAP_MS, Math.min(startMs + 1, nextMs)));
   const endMs = Math.max(startMs + 1, Math.min(latestMs, Math.max(spokenMs, wantedMs)));
-  const split = breakLines(words, from, end)?.at ?? end;
+  const split = breakLines(text, from, end)?.at ?? end;
   const line = (first: number, last: number): string =>
     words
       .slice(first, last)
-      .map(({ text }) => text)
+      .map((word) => word.text)
       .join(' ');
   const lines = split < end ? [line(from, split), line(split, end)] : [line(from, end)];
   return { startSeconds: startMs / 1000, endSeconds: endMs / 1000, settings: '', text: lines.map(escape).join('\n') };
