@@ -52,7 +52,8 @@ const manners = {
   },
   nonsense: () => console.log('<html>no</html>'),
   flood: () => {
-    for (;;) process.stdout.write('x'.repeat(2 ** 20));
+    const more = () => process.stdout.write('x'.repeat(2 ** 20), more);
+    more();
   },
   hang: () => setInterval(() => undefined, 1000),
 };
