@@ -1,6 +1,6 @@
 // Stands in for a speech recognizer: `recognizer.mjs <log> <manner> <audio> [language] [phrases] [output]`. It tells where it hears
 // something, three words a piece, and notes each call in the log.
-import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { getPriority } from 'node:os';
 
 const [log, manner, audio, language = '', phrases = '', output] = process.argv.slice(2);
@@ -54,6 +54,12 @@ const manners = {
   flood: () => {
     const more = () => process.stdout.write('x'.repeat(2 ** 20), more);
     more();
+  },
+  /** Waits for its end at the call whose number stands in the file. */
+  held: () => {
+    const call = readFileSync(log, 'utf8').trim().split('\n').length;
+    const hold = existsSync(`${log}.hold`) && Number(readFileSync(`${log}.hold`, 'utf8')) === call;
+    manners[hold ? 'hang' : 'json']();
   },
   hang: () => setInterval(() => undefined, 1000),
 };
