@@ -21,7 +21,16 @@ const layers = {
   net: [contracts.storage, 'telemetry', 'lib'],
   db: ['telemetry', 'lib'],
   cache: [contracts.storage, contracts.db, 'pool', 'media', 'telemetry', 'lib'],
-  speech: [contracts.pool, 'net/post-recording', 'media', 'telemetry', 'lib'],
+  speech: [
+    contracts.pool,
+    contracts.net,
+    contracts.storage,
+    'net/post-recording',
+    'storage/disk-blob-store',
+    'media',
+    'telemetry',
+    'lib',
+  ],
   queue: ['db', 'telemetry', 'lib'],
   domain: [
     'api',
@@ -49,7 +58,7 @@ const layers = {
   ],
   http: ['api', 'domain', 'cache', contracts.db, contracts.net, 'media', 'telemetry', 'lib'],
   control: ['domain', 'config', contracts.db, contracts.pool, 'telemetry', 'lib'],
-  cli: ['server', 'control', 'config', 'telemetry', 'domain', 'db', 'pool', 'lib'],
+  cli: ['server', 'control', 'speech', 'net/source-fetcher', 'config', 'telemetry', 'domain', 'db', 'pool', 'lib'],
 };
 
 /** Packages that only one part of the house may touch. */

@@ -61,7 +61,7 @@ import { type MediaPool, mediaPriority } from './pool/media-pool.js';
 import { createQueue } from './queue/job-queue.js';
 import type { Job } from './queue/queue.js';
 import { createRunner } from './queue/runner.js';
-import { createTranscriber, localModelPath } from './speech/create-transcriber.js';
+import { createTranscriber, describeTranscriber, localModelPath } from './speech/create-transcriber.js';
 import { createDiskBlobStore } from './storage/disk-blob-store.js';
 import { watchDiskSpace } from './storage/disk-space.js';
 import { createLogger, type Logger } from './telemetry/logger.js';
@@ -384,7 +384,13 @@ export const createKinora = async (config: Config, overrides: Overrides = {}): P
     const eventPurge = createEventPurge({ database, clock, logger, retentionMs: config.eventRetentionMs });
     eventPurge.start();
     phases.push({ name: 'purge of events', end: () => eventPurge.stop() });
-    const handlers = createControlHandlers({ database, config, url: localUrl, pool });
+    const handlers = createControlHandlers({
+      database,
+      config,
+      url: localUrl,
+      pool,
+      speech: describeTranscriber(config),
+    });
     const control = await startControlServer(config.dataDir, handlers, logger);
     phases.push({ name: 'control socket', end: () => control.stop() });
     isWorking = true;
@@ -394,6 +400,7 @@ export const createKinora = async (config: Config, overrides: Overrides = {}): P
         data_dir: config.dataDir,
         database: database.engine,
         sandbox: pool.sandbox,
+        speech: describeTranscriber(config) ?? 'none',
         ...(metricsUrl && { metrics_url: metricsUrl }),
       },
       'Kinora is running',

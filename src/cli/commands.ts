@@ -5,6 +5,7 @@ import { doctor } from './doctor.js';
 import { envCommands } from './env.js';
 import { restore } from './restore.js';
 import { serve } from './serve.js';
+import { speechCommands } from './speech.js';
 import { tokenCommands } from './token.js';
 import { webhookCommands } from './webhook.js';
 
@@ -15,6 +16,7 @@ export const commands: Readonly<Record<string, Command>> = {
   ...tokenCommands,
   ...webhookCommands,
   ...envCommands,
+  ...speechCommands,
   doctor,
   backup,
   restore,

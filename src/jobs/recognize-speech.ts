@@ -59,12 +59,16 @@ export const createRecognitionWorker = (deps: RecognitionDeps): QueueWorker => (
       // Of a track that was deleted meanwhile nothing is told.
       if (await deps.state.find(track.id)) throw error;
     } finally {
-      if (!(await deps.tracks.needsFiles(track.id))) await deps.blobs.deletePrefix(trackPrefix(track.asset_id, track.id));
+      if (!(await deps.tracks.needsFiles(track.id)))
+        await deps.blobs.deletePrefix(trackPrefix(track.asset_id, track.id));
     }
   },
   onFailed: async (job: Job<RecognitionPayload>, error) => {
     const { trackId } = job.payload;
-    deps.logger.warn({ track_id: trackId, job_id: job.id, err: error }, 'the speech of a track could not be recognized');
+    deps.logger.warn(
+      { track_id: trackId, job_id: job.id, err: error },
+      'the speech of a track could not be recognized',
+    );
     const track = await deps.state.find(trackId);
     await deps.tracks.fail(trackId, error);
     if (track) await deps.blobs.deletePrefix(speechPrefix(track.asset_id, trackId));

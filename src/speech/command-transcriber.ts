@@ -2,11 +2,17 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdir, mkdtemp, open, rm, writeFile } from 'node:fs/promises';
 import { constants, setPriority } from 'node:os';
 import { join } from 'node:path';
-import { findTool } from '../lib/find-tool.js';
 import { KinoraError } from '../lib/errors.js';
+import { findTool } from '../lib/find-tool.js';
 import { parseTranscript } from '../media/speech/parse-transcript.js';
 import type { Transcript } from '../media/speech/word.js';
-import { joinPhrases, speechFailure, type Transcriber, type TranscribeOptions, type WindowAudio } from './transcriber.js';
+import {
+  joinPhrases,
+  speechFailure,
+  type TranscribeOptions,
+  type Transcriber,
+  type WindowAudio,
+} from './transcriber.js';
 
 export interface CommandOptions {
   /** Program and arguments, with `{audio}`, `{language}`, `{phrases}` and `{output}` to be replaced. */
@@ -25,7 +31,6 @@ const ENVIRONMENT = { PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/
 
 /** Recognition by a program of the operator's choice, started once for each window. */
 export const createCommandTranscriber = (options: CommandOptions): Transcriber => ({
-  description: `the program ${options.command[0]}`,
   check: async () => undefined,
   transcribe: async (window, { language, phrases, signal }) => {
     await mkdir(options.directory, { recursive: true, mode: 0o700 });

@@ -23,6 +23,15 @@ const DEFAULT_SERVICE_MODEL = 'whisper-1';
 export const localModelPath = ({ dataDir, speechModel, speechUrl }: SpeechSettings): string | undefined =>
   speechModel === undefined || speechUrl !== undefined ? undefined : resolve(resolveModel(dataDir, speechModel));
 
+/** What recognizes speech, for people; undefined when nothing does. */
+export const describeTranscriber = (settings: SpeechSettings): string | undefined => {
+  const { speechUrl, speechCommand } = settings;
+  if (speechUrl !== undefined) return `the service at ${speechUrl}`;
+  if (speechCommand !== undefined) return `the program ${speechCommand[0]}`;
+  const path = localModelPath(settings);
+  return path === undefined ? undefined : `the model ${path}`;
+};
+
 /** Undefined when nothing is configured: generated tracks then end with an error that says so. */
 export const createTranscriber = (settings: SpeechSettings, pool: Pick<MediaPool, 'run'>): Transcriber | undefined => {
   const { dataDir, speechUrl, speechKey, speechModel, speechCommand, speechTimeoutMs: timeoutMs } = settings;

@@ -23,9 +23,19 @@ const model = (name: string, sizeBytes: number, sha256: string, note: string): K
 const modelFile = (name: string): string => `ggml-${name}.bin`;
 
 export const knownModels: readonly KnownModel[] = [
-  model('tiny', 77_691_713, 'be07e048e1e599ad46341c8d2a135645097a538221678b7acdd1b1919c6e1b21', 'fastest, many mistakes'),
+  model(
+    'tiny',
+    77_691_713,
+    'be07e048e1e599ad46341c8d2a135645097a538221678b7acdd1b1919c6e1b21',
+    'fastest, many mistakes',
+  ),
   model('base', 147_951_465, '60ed5bc3dd14eea856493d334349b405782ddcaf0028d4b5df4088345fba2efe', 'for slow machines'),
-  model('small', 487_601_967, '1be3a9b2063867b937e64e2ec7483364a79917e157fa98c5d94b5c1fffea987b', 'good for clear speech'),
+  model(
+    'small',
+    487_601_967,
+    '1be3a9b2063867b937e64e2ec7483364a79917e157fa98c5d94b5c1fffea987b',
+    'good for clear speech',
+  ),
   model(
     'large-v3-turbo-q5_0',
     574_041_195,

@@ -3,7 +3,13 @@ import { KinoraError } from '../lib/errors.js';
 import { parseTranscript } from '../media/speech/parse-transcript.js';
 import type { Transcript } from '../media/speech/word.js';
 import { postRecording, type RecordingAnswer } from '../net/post-recording.js';
-import { joinPhrases, speechFailure, type Transcriber, type TranscribeOptions, type WindowAudio } from './transcriber.js';
+import {
+  joinPhrases,
+  speechFailure,
+  type TranscribeOptions,
+  type Transcriber,
+  type WindowAudio,
+} from './transcriber.js';
 
 export interface ServiceOptions {
   /** Base of an OpenAI-compatible API, such as `http://127.0.0.1:8000/v1`. */
@@ -80,7 +86,6 @@ export const createServiceTranscriber = (options: ServiceOptions): Transcriber =
   };
 
   return {
-    description: `the service at ${options.url}`,
     check: async () => undefined,
     transcribe: async (window, transcribe): Promise<Transcript> => {
       const body = await post(window, transcribe);

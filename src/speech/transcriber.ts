@@ -1,5 +1,5 @@
-import { KinoraError } from '../lib/errors.js';
 import type { FailureClass } from '../lib/errors.js';
+import { KinoraError } from '../lib/errors.js';
 import type { Transcript } from '../media/speech/word.js';
 
 /** A window of speech: a WAV file, 16 kHz, mono, 16 bit, of at most 30 seconds. */
@@ -20,8 +20,6 @@ export interface TranscribeOptions {
 
 /** Turns speech into words. */
 export interface Transcriber {
-  /** For the log and `doctor`; no secret. */
-  readonly description: string;
   /** Before any work: @throws KinoraError `speech_failed` when this language, or nothing at all, can be recognized. */
   check(language: string): Promise<void>;
   /**

@@ -40,7 +40,6 @@ export const readWhisperModel = async (path: string): Promise<WhisperModel> => {
 
 /** Recognition in a media process of this server, below all its other work. */
 export const createWhisperTranscriber = ({ modelPath, pool }: WhisperOptions): Transcriber => ({
-  description: `the model ${modelPath}`,
   check: async (language) => {
     const { isMultilingual } = await readWhisperModel(modelPath);
     if (!isMultilingual && language !== 'en' && language !== 'auto')

@@ -6,8 +6,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createCommandTranscriber } from '#kinora/speech/command-transcriber.js';
 import { createServiceTranscriber } from '#kinora/speech/service-transcriber.js';
 import { until } from '../support/server-process.js';
-import { makeSpokenSound } from '../support/spoken-sound.js';
 import { startSpeechService } from '../support/speech-service.js';
+import { makeSpokenSound } from '../support/spoken-sound.js';
 
 const RECOGNIZER = fileURLToPath(new URL('../support/recognizer.mjs', import.meta.url));
 const window = {
@@ -45,7 +45,10 @@ describe('a program', () => {
 
   test('may write nothing, and may name the language', async () => {
     expect(await program('silent').transcribe(window, options())).toEqual({ words: [] });
-    expect(await program('json').transcribe(window, options('auto'))).toMatchObject({ language: 'fr', confidence: 0.75 });
+    expect(await program('json').transcribe(window, options('auto'))).toMatchObject({
+      language: 'fr',
+      confidence: 0.75,
+    });
     const [call] = readFileSync(log, 'utf8').trim().split('\n').slice(-1);
     expect(JSON.parse(call!)).toMatchObject({ language: 'auto', phrases: 'Kinora, HLS' });
   });
@@ -55,7 +58,9 @@ describe('a program', () => {
     ['nonsense', 'The speech recognition program wrote neither SRT nor WebVTT nor JSON.', 'fail'],
     ['flood', 'The speech recognition program wrote too much.', 'fail'],
   ])('that does wrong (%s) is told apart', async (manner, message, failure) => {
-    const error = await program(manner).transcribe(window, options()).catch((thrown: unknown) => thrown);
+    const error = await program(manner)
+      .transcribe(window, options())
+      .catch((thrown: unknown) => thrown);
     expect(error).toMatchObject({ code: 'speech_failed', messages: [message], failure });
   });
 
@@ -66,7 +71,10 @@ describe('a program', () => {
       timeoutMs: 700,
       directory: join(directory, 'windows'),
     });
-    await expect(hanging.transcribe(window, options())).rejects.toMatchObject({ messages: [message], failure: 'defect' });
+    await expect(hanging.transcribe(window, options())).rejects.toMatchObject({
+      messages: [message],
+      failure: 'defect',
+    });
     const pid = Number(readFileSync(`${log}.pids`, 'utf8'));
     await until('the grandchild has ended', () => {
       try {
@@ -176,14 +184,20 @@ describe('a service', () => {
     await withService(['silence'], async ({ url }) => {
       const late = client(url, { timeoutMs: 300 });
       const message = 'The speech recognition service did not answer in time.';
-      await expect(late.transcribe(window, options())).rejects.toMatchObject({ messages: [message], failure: 'defect' });
+      await expect(late.transcribe(window, options())).rejects.toMatchObject({
+        messages: [message],
+        failure: 'defect',
+      });
     });
     let gone = '';
     await withService([atTop], async ({ url }) => {
       gone = url;
     });
     const message = 'The speech recognition service could not be reached.';
-    await expect(client(gone).transcribe(window, options())).rejects.toMatchObject({ messages: [message], failure: 'retry' });
+    await expect(client(gone).transcribe(window, options())).rejects.toMatchObject({
+      messages: [message],
+      failure: 'retry',
+    });
   });
 
   test('is left alone when its answer is no longer wanted', () =>

@@ -65,11 +65,17 @@ test('a server that is killed goes on at the window where it was, and its progra
   const asset = await recognized(server, id);
   expect(textsOf(asset)).toEqual([{ ...track, status: 'ready', language_code: 'fr', auto_language_confidence: 0.75 }]);
   expect(await eventTypes(server, track.id as string)).toEqual(['track.created', 'track.ready']);
-  const calls = readFileSync(log, 'utf8').trim().split('\n').map((line) => JSON.parse(line) as { language: string });
+  const calls = readFileSync(log, 'utf8')
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as { language: string });
   expect(calls.map(({ language }) => language)).toEqual(['auto', 'fr', 'fr', 'fr', 'fr']);
   const text = await textOf(server, asset, track);
-  const starts = [...text.matchAll(/^00:(\d\d):(\S+) -->/gm)].map(([, minutes, seconds]) => Number(minutes) * 60 + Number(seconds));
-  for (const { startSeconds } of SPOKEN) expect(starts.some((found) => Math.abs(found - startSeconds) < 0.3)).toBe(true);
+  const starts = [...text.matchAll(/^00:(\d\d):(\S+) -->/gm)].map(
+    ([, minutes, seconds]) => Number(minutes) * 60 + Number(seconds),
+  );
+  for (const { startSeconds } of SPOKEN)
+    expect(starts.some((found) => Math.abs(found - startSeconds) < 0.3)).toBe(true);
   await until('nothing is left of the work', () => speechFiles(dataDir).length === 0);
   await server.stop();
 });

@@ -41,7 +41,10 @@ test("words, times, language and its probability come out of FFmpeg's filter", a
   const model = join(folder, ODD, 'plumbing.bin');
   writeWhisperModel(model, { words: [' Le', ' "mod', 'èle"', ',', ' ça', ' va', '.'], language: 'fr', seconds: 3 });
   await withServer(model, async (server) => {
-    const asset = await createRecognized(server, `${origin.url}/0`, [{ language_code: 'auto' }, { language_code: 'de' }]);
+    const asset = await createRecognized(server, `${origin.url}/0`, [
+      { language_code: 'auto' },
+      { language_code: 'de' },
+    ]);
     const [detected, asked] = textsOf(asset);
     expect(detected).toMatchObject({ status: 'ready', language_code: 'fr', auto_language_confidence: 1 });
     expect(asked).toMatchObject({ status: 'ready', language_code: 'de' });

@@ -44,14 +44,17 @@ const speak = (seconds: number): Float32Array => {
     phase += (pitch * (1 + 0.03 * Math.sin(time * 10 * Math.PI))) / RATE;
     const pulse = phase >= 1 ? 1 : 0;
     phase -= pulse;
-    const voice = formants.reduce((input, formant, at) => {
-      const radius = Math.exp((-Math.PI * WIDTHS[at]!) / RATE);
-      const [a, b] = [2 * radius * Math.cos((2 * Math.PI * formant) / RATE), -radius * radius];
-      const [last, before] = memory[at]!;
-      const output = (1 - a - b) * input + a * last! + b * before!;
-      memory[at] = [output, last!];
-      return output;
-    }, pulse + (random() - 0.5) * 0.01);
+    const voice = formants.reduce(
+      (input, formant, at) => {
+        const radius = Math.exp((-Math.PI * WIDTHS[at]!) / RATE);
+        const [a, b] = [2 * radius * Math.cos((2 * Math.PI * formant) / RATE), -radius * radius];
+        const [last, before] = memory[at]!;
+        const output = (1 - a - b) * input + a * last! + b * before!;
+        memory[at] = [output, last!];
+        return output;
+      },
+      pulse + (random() - 0.5) * 0.01,
+    );
     const within = (time % SYLLABLE_SECONDS) / SYLLABLE_SECONDS;
     return voice * Math.min(1, within / 0.15) * Math.min(1, (1 - within) / 0.3);
   });

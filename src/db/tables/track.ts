@@ -66,12 +66,7 @@ export const saveDetectedLanguage = async (
 };
 
 export const saveTrackProgress = async (db: Queryable, trackId: string, progress: number): Promise<void> => {
-  await db
-    .updateTable('track')
-    .set({ progress })
-    .where('id', '=', trackId)
-    .where('status', '=', 'preparing')
-    .execute();
+  await db.updateTable('track').set({ progress }).where('id', '=', trackId).where('status', '=', 'preparing').execute();
 };
 
 /** Makes it the sound that plays. */

@@ -24,7 +24,9 @@ declare module 'sherpa-onnx-node' {
     flush(): void;
     reset(): void;
   }
+
   export type { Vad };
+
   const library: { readonly Vad: typeof Vad };
   export default library;
 }

@@ -59,8 +59,7 @@ describe('cues', () => {
           const own = words.slice(at, at + count);
           at += count;
           expect(cue.startSeconds * 1000).toBeCloseTo(own[0]!.startMs, 5);
-          for (let i = 1; i < own.length; i++)
-            expect(own[i]!.startMs - own[i - 1]!.endMs).toBeLessThanOrEqual(1200);
+          for (let i = 1; i < own.length; i++) expect(own[i]!.startMs - own[i - 1]!.endMs).toBeLessThanOrEqual(1200);
           const next = cues[index + 1];
           // 83 ms before the next one, at least a second where there is room.
           const roomMs = next ? (next.startSeconds - cue.startSeconds) * 1000 : Number.POSITIVE_INFINITY;

@@ -104,7 +104,8 @@ const isOneUtterance = (words: readonly Word[], from: number, end: number): bool
   words[from + 1]!.startMs - words[from]!.endMs <= MAX_PAUSE_MS &&
   words[end - 1]!.endMs - words[from]!.startMs <= MAX_MS;
 
-const lineWidth = ({ before }: Text, from: number, end: number): number => before[end]! - before[from]! + end - from - 1;
+const lineWidth = ({ before }: Text, from: number, end: number): number =>
+  before[end]! - before[from]! + end - from - 1;
 
 /** Where the second line begins (`end` when one line is enough) and how good that is; undefined when they don't fit. */
 const breakLines = (

@@ -66,7 +66,12 @@ describe('what a recognizer wrote', () => {
   test('as something else is refused, and wrong values are left out', () => {
     for (const text of ['<html></html>', 'Bonjour', '{', '{"answer":1}', '[]', '{"words":3}'])
       expect([text, parseTranscript(text, 3000)]).toEqual([text, undefined]);
-    const words = [{ word: 3, start: 0, end: 1 }, { word: 'a', start: 'x', end: 1 }, null, { word: 'b', start: 2, end: 1 }];
+    const words = [
+      { word: 3, start: 0, end: 1 },
+      { word: 'a', start: 'x', end: 1 },
+      null,
+      { word: 'b', start: 2, end: 1 },
+    ];
     expect(parse({ words })).toEqual({ words: [{ startMs: 2000, endMs: 2000, text: 'b' }] });
   });
 });
