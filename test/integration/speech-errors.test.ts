@@ -7,7 +7,7 @@ import { createCommandTranscriber } from '#kinora/speech/command-transcriber.js'
 import { createServiceTranscriber } from '#kinora/speech/service-transcriber.js';
 import { until } from '../support/server-process.js';
 import { startSpeechService } from '../support/speech-service.js';
-import { makeSpokenSound } from '../support/spoken-sound.js';
+import { makeSpokenSound } from '../support/spoken-sound.mjs';
 
 const RECOGNIZER = fileURLToPath(new URL('../support/recognizer.mjs', import.meta.url));
 const window = {

@@ -9,7 +9,7 @@ import { createAsset, getAsset, serveFiles, settled, type WireAsset } from '../s
 import { eventsOf, eventTypes } from '../support/events.js';
 import type { Origin } from '../support/origin.js';
 import { until } from '../support/server-process.js';
-import { makeSpokenSound } from '../support/spoken-sound.js';
+import { makeSpokenSound } from '../support/spoken-sound.mjs';
 
 const SPOKEN = [
   { startSeconds: 2, endSeconds: 5 },

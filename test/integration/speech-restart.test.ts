@@ -16,7 +16,7 @@ import {
   startServer,
   until,
 } from '../support/server-process.js';
-import { makeSpokenSound } from '../support/spoken-sound.js';
+import { makeSpokenSound } from '../support/spoken-sound.mjs';
 
 const RECOGNIZER = fileURLToPath(new URL('../support/recognizer.mjs', import.meta.url));
 /** Four windows: each holds one of these, for two are longer than 30 seconds. */

@@ -6,7 +6,7 @@ import { type Booted, boot } from '../support/boot.js';
 import { serveFiles } from '../support/create-asset.js';
 import type { Origin } from '../support/origin.js';
 import { createRecognized, errorOf, textOf, textsOf } from '../support/recognized.js';
-import { makeSpokenSound } from '../support/spoken-sound.js';
+import { makeSpokenSound } from '../support/spoken-sound.mjs';
 import { writeWhisperModel } from '../support/whisper-model.mjs';
 
 /** A directory whose name a filter graph could take for something else. */

@@ -1,4 +1,4 @@
-/** Sound that speech detection takes for speech: vowels in the rhythm of syllables, at chosen places, silence elsewhere. */
+// Sound that speech detection takes for speech: vowels in the rhythm of syllables, at chosen places, silence elsewhere.
 
 const RATE = 16_000;
 const SYLLABLE_SECONDS = 0.2;
@@ -9,12 +9,7 @@ const VOWELS = [
 ];
 const WIDTHS = [80, 90, 120];
 
-export interface Spoken {
-  readonly startSeconds: number;
-  readonly endSeconds: number;
-}
-
-const numbers = (seed: number): (() => number) => {
+const numbers = (seed) => {
   let state = seed;
   return () => {
     state = (state * 48_271) % 2_147_483_647;
@@ -25,10 +20,10 @@ const numbers = (seed: number): (() => number) => {
 /** Detection finds the whole of it as one piece. */
 const SEED = 11;
 
-const speak = (seconds: number): Float32Array => {
+const speak = (seconds) => {
   const random = numbers(SEED);
   const memory = WIDTHS.map(() => [0, 0]);
-  let formants = VOWELS[0]!;
+  let formants = VOWELS[0];
   let wanted = formants;
   let pitch = 120;
   let phase = 0;
@@ -37,20 +32,20 @@ const speak = (seconds: number): Float32Array => {
     const time = i / RATE;
     if (Math.floor(time / SYLLABLE_SECONDS) !== syllable) {
       syllable = Math.floor(time / SYLLABLE_SECONDS);
-      wanted = VOWELS[Math.floor(random() * VOWELS.length)]!;
+      wanted = VOWELS[Math.floor(random() * VOWELS.length)];
       pitch = 100 + random() * 60;
     }
-    formants = formants.map((value, at) => value + (wanted[at]! - value) * 0.002);
+    formants = formants.map((value, at) => value + (wanted[at] - value) * 0.002);
     phase += (pitch * (1 + 0.03 * Math.sin(time * 10 * Math.PI))) / RATE;
     const pulse = phase >= 1 ? 1 : 0;
     phase -= pulse;
     const voice = formants.reduce(
       (input, formant, at) => {
-        const radius = Math.exp((-Math.PI * WIDTHS[at]!) / RATE);
+        const radius = Math.exp((-Math.PI * WIDTHS[at]) / RATE);
         const [a, b] = [2 * radius * Math.cos((2 * Math.PI * formant) / RATE), -radius * radius];
-        const [last, before] = memory[at]!;
-        const output = (1 - a - b) * input + a * last! + b * before!;
-        memory[at] = [output, last!];
+        const [last, before] = memory[at];
+        const output = (1 - a - b) * input + a * last + b * before;
+        memory[at] = [output, last];
         return output;
       },
       pulse + (random() - 0.5) * 0.01,
@@ -63,7 +58,7 @@ const speak = (seconds: number): Float32Array => {
 };
 
 /** A WAV file, 16 kHz, mono. */
-export const makeSpokenSound = (seconds: number, spoken: readonly Spoken[]): Buffer => {
+export const makeSpokenSound = (seconds, spoken) => {
   const data = Buffer.alloc(Math.round(seconds * RATE) * 2);
   for (const { startSeconds, endSeconds } of spoken) {
     const at = Math.round(startSeconds * RATE);
@@ -74,7 +69,7 @@ export const makeSpokenSound = (seconds: number, spoken: readonly Spoken[]): Buf
   return Buffer.concat([waveHeader(data.length), data]);
 };
 
-const waveHeader = (dataBytes: number): Buffer => {
+const waveHeader = (dataBytes) => {
   const header = Buffer.alloc(44);
   header.write('RIFF', 0);
   header.writeUInt32LE(36 + dataBytes, 4);

@@ -1,0 +1,7 @@
+export interface Spoken {
+  readonly startSeconds: number;
+  readonly endSeconds: number;
+}
+
+/** A WAV file, 16 kHz, mono. */
+export const makeSpokenSound: (seconds: number, spoken: readonly Spoken[]) => Buffer;
