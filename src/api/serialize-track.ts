@@ -19,6 +19,8 @@ export interface TrackRecord {
   readonly closed_captions: boolean | null;
   readonly passthrough: string | null;
   readonly language_confidence: number | null;
+  /** Per cent of speech recognition. */
+  readonly progress: number | null;
   readonly error: object | null;
 }
 
@@ -47,6 +49,7 @@ export const serializeTrack = (track: TrackRecord): Wire =>
     closed_captions: track.closed_captions,
     passthrough: track.passthrough,
     auto_language_confidence: track.language_confidence,
+    progress: track.status === 'preparing' ? track.progress : undefined,
   });
 
 /** A track inside an event: why it failed is told here only. */
