@@ -5,10 +5,10 @@ import { fileURLToPath } from 'node:url';
 import Mux from '@mux/mux-node';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Booted, boot } from '../support/boot.js';
-import { createAsset, getAsset, serveFiles, settled, type WireAsset } from '../support/create-asset.js';
+import { serveFiles, type WireAsset } from '../support/create-asset.js';
 import { eventsOf, eventTypes } from '../support/events.js';
 import type { Origin } from '../support/origin.js';
-import { until } from '../support/server-process.js';
+import { recognized, textOf, textsOf } from '../support/recognized.js';
 import { makeSpokenSound } from '../support/spoken-sound.mjs';
 
 const SPOKEN = [
@@ -34,10 +34,9 @@ beforeAll(async () => {
   log = join(folder, 'calls');
   const talk = join(folder, 'talk.wav');
   writeFileSync(talk, makeSpokenSound(30, SPOKEN));
-  const silence = join(folder, 'silence.wav');
-  writeFileSync(silence, makeSpokenSound(5, []));
-  origin = await serveFiles([talk, silence]);
-  server = await boot({ options: { SPEECH_COMMAND: command('json') } });
+  origin = await serveFiles([talk]);
+  const command = `"${process.execPath}" ${RECOGNIZER} ${log} json {audio} {language} {phrases}`;
+  server = await boot({ options: { SPEECH_COMMAND: command } });
 });
 afterAll(async () => {
   await server?.stop();
@@ -45,28 +44,11 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-const command = (manner: string): string =>
-  `"${process.execPath}" ${RECOGNIZER} ${log} ${manner} {audio} {language} {phrases} {output}`;
 const calls = (): Call[] =>
   readFileSync(log, 'utf8')
     .trim()
     .split('\n')
     .map((line) => JSON.parse(line) as Call);
-const textsOf = (asset: WireAsset) => asset.tracks!.filter(({ type }) => type === 'text');
-const recognized = async (on: Booted, id: string): Promise<WireAsset> => {
-  await settled(on, id);
-  let asset = await getAsset(on, id);
-  await until('recognition has ended', async () => {
-    asset = await getAsset(on, id);
-    return textsOf(asset).every(({ status }) => status !== 'preparing');
-  });
-  return asset;
-};
-const create = async (on: Booted, file: number, subtitles: readonly object[]): Promise<WireAsset> => {
-  const inputs = [{ url: `${origin.url}/${file}`, generated_subtitles: subtitles }];
-  return recognized(on, (await createAsset(on, { inputs, playback_policies: ['public'] })).id);
-};
-
 describe('an asset whose speech a program recognizes', () => {
   let asset: WireAsset;
   let track: Record<string, unknown>;
@@ -74,7 +56,11 @@ describe('an asset whose speech a program recognizes', () => {
     const { id: tokenId, secret: tokenSecret } = server.token;
     const mux = new Mux({ baseURL: server.url, tokenId, tokenSecret, maxRetries: 0 });
     await mux.video.transcriptionVocabularies.create({ name: 'Products', phrases: ['Kinora', 'HLS'] });
-    asset = await create(server, 0, [{ language_code: 'auto' }]);
+    const { id } = await mux.video.assets.create({
+      inputs: [{ url: `${origin.url}/0`, generated_subtitles: [{ language_code: 'auto' }] }],
+      playback_policies: ['public'],
+    });
+    asset = await recognized(server, id);
     track = textsOf(asset)[0]!;
   });
 
@@ -112,9 +98,7 @@ describe('an asset whose speech a program recognizes', () => {
 
   test('plays its text where it is said', async () => {
     const playbackId = asset.playback_ids![0]!.id;
-    const answer = await fetch(`${server.url}/${playbackId}/text/${track.id}.vtt`);
-    expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'text/vtt; charset=utf-8']);
-    const times = [...(await answer.text()).matchAll(/00:00:(\S+) --> 00:00:(\S+)\n(.+)/g)];
+    const times = [...(await textOf(server, asset, track)).matchAll(/00:00:(\S+) --> 00:00:(\S+)\n(.+)/g)];
     expect(times.map(([, , , text]) => text)).toEqual(['trois mots dits', 'trois mots dits']);
     for (const [at, { startSeconds, endSeconds }] of SPOKEN.entries()) {
       expect(Math.abs(Number(times[at]![1]) - startSeconds)).toBeLessThan(0.25);

@@ -10,6 +10,7 @@ import { serveFiles } from '../support/create-asset.js';
 import type { Origin } from '../support/origin.js';
 import { createRecognized, textOf, textsOf } from '../support/recognized.js';
 import { filesBelow } from '../support/server-process.js';
+import { waveFile } from '../support/spoken-sound.mjs';
 
 const RATE = 16_000;
 const SCRIPT = fileURLToPath(new URL('../support/pocketsphinx.mjs', import.meta.url));
@@ -36,19 +37,8 @@ const speak = (folder: string, index: number): Buffer => {
   const input = `flite=text='${text}':voice=${voice}`;
   const args = ['-v', 'error', '-y', '-f', 'lavfi', '-i', input, '-ar', String(RATE), '-ac', '1', '-f', 's16le'];
   const samples = execFileSync('/usr/bin/ffmpeg', [...args, '-'], { maxBuffer: 2 ** 26 });
-  writeFileSync(path, wave(samples));
+  writeFileSync(path, waveFile(samples));
   return samples;
-};
-const wave = (samples: Buffer): Buffer => {
-  const header = Buffer.alloc(44);
-  header.write('RIFF', 0);
-  header.writeUInt32LE(36 + samples.length, 4);
-  header.write('WAVEfmt ', 8);
-  for (const [at, value] of [[16, 16], [24, RATE], [28, RATE * 2]] as const) header.writeUInt32LE(value, at);
-  for (const [at, value] of [[20, 1], [22, 1], [32, 2], [34, 16]] as const) header.writeUInt16LE(value, at);
-  header.write('data', 36);
-  header.writeUInt32LE(samples.length, 40);
-  return Buffer.concat([header, samples]);
 };
 const plain = (text: string): string[] => text.toLowerCase().replace(/[^a-z' ]/g, '').split(/\s+/);
 
@@ -87,7 +77,7 @@ describe.runIf(isThere)('English voices, recognized by pocketsphinx', () => {
       seconds += samples.length / 2 / RATE;
     }
     parts.push(Buffer.alloc(5 * RATE * 2));
-    writeFileSync(join(folder, 'talk.wav'), wave(Buffer.concat(parts)));
+    writeFileSync(join(folder, 'talk.wav'), waveFile(Buffer.concat(parts)));
     origin = await serveFiles([join(folder, 'talk.wav')]);
     server = await boot({ options: { SPEECH_COMMAND: `${process.execPath} ${SCRIPT} {audio}` } });
     const asset = await createRecognized(server, `${origin.url}/0`, [{ language_code: 'en' }]);

@@ -66,10 +66,12 @@ export const makeSpokenSound = (seconds, spoken) => {
       data.writeInt16LE(Math.round(value * 32_767), (at + i) * 2);
     });
   }
-  return Buffer.concat([waveHeader(data.length), data]);
+  return waveFile(data);
 };
 
-const waveHeader = (dataBytes) => {
+/** A WAV file of 16-bit samples, 16 kHz, mono. */
+export const waveFile = (data) => {
+  const dataBytes = data.length;
   const header = Buffer.alloc(44);
   header.write('RIFF', 0);
   header.writeUInt32LE(36 + dataBytes, 4);
@@ -83,5 +85,5 @@ const waveHeader = (dataBytes) => {
   header.writeUInt16LE(16, 34);
   header.write('data', 36);
   header.writeUInt32LE(dataBytes, 40);
-  return header;
+  return Buffer.concat([header, data]);
 };
