@@ -6,6 +6,7 @@ import type { RecognitionState, TrackSound } from '../domain/tracks/recognition-
 import type { TrackState } from '../domain/tracks/track-state.js';
 import { throwIfAborted } from '../lib/abort.js';
 import { isKinoraError, KinoraError } from '../lib/errors.js';
+import { languageCodeOf } from '../media/speech/languages.js';
 import { makeCues } from '../media/speech/make-cues.js';
 import { mapWords, packWindows, type SpeechWindow } from '../media/speech/pack-windows.js';
 import type { Transcript, Word } from '../media/speech/word.js';
@@ -81,7 +82,7 @@ const recognize = async (deps: RecognitionDeps, track: Row<'track'>, signal: Abo
   if (!(await blobs.stat(trackTextKey(assetId, trackId)))) {
     if (!transcriber)
       throw new KinoraError('internal_error', { messages: ['Speech recognition is not available.'], failure: 'fail' });
-    await transcriber.check(track.language_code ?? 'auto');
+    await transcriber.check(languageOf(track));
     const found = await state.findSound(track);
     const words = await withSound(deps, found, async (sound) => {
       const onProgress = (fraction: number) => state.saveProgress(trackId, fraction * SEARCH_SHARE);
@@ -113,6 +114,9 @@ const withSound = async <T>(
   }
 };
 
+/** What a recognizer is asked for: the owner may have given the track a code with a region meanwhile. */
+const languageOf = ({ language_code: code }: Row<'track'>): string => languageCodeOf(code ?? '') ?? 'auto';
+
 type ReadyDeps = RecognitionDeps & { readonly transcriber: Transcriber };
 
 interface Speech {
@@ -130,7 +134,8 @@ const recognizeWindows = async (
   const { asset_id: assetId, id: trackId } = track;
   const phrases = await deps.state.listPhrases(assetId);
   const words: Word[] = [];
-  let language = track.language_code ?? 'auto';
+  let language = languageOf(track);
+  let isDecided = track.language_code !== 'auto';
   for (const [at, window] of windows.entries()) {
     throwIfAborted(signal);
     const key = speechWindowKey(assetId, trackId, at);
@@ -139,9 +144,10 @@ const recognizeWindows = async (
       ? ((await json(stored)) as Transcript)
       : await recognizeWindow(deps, sound, window, { language, phrases, signal });
     if (!stored) await deps.blobs.put(key, Buffer.from(JSON.stringify(transcript)));
-    if (language === 'auto' && transcript.words.length > 0) {
-      language = transcript.language ?? 'und';
-      await deps.state.saveLanguage(trackId, language, transcript.confidence);
+    if (!isDecided && transcript.words.length > 0) {
+      isDecided = true;
+      language = transcript.language ?? 'auto';
+      await deps.state.saveLanguage(trackId, transcript.language ?? 'und', transcript.confidence);
     }
     words.push(...mapWords(window, transcript.words));
     await deps.state.saveProgress(trackId, SEARCH_SHARE + (1 - SEARCH_SHARE) * ((at + 1) / windows.length));
@@ -161,9 +167,7 @@ const recognizeWindow = (
     const job = { kind: 'speech-audio', source, audio, pieces, lengthMs, outPath } as const;
     await pool.run(job, { priority: mediaPriority.speech, signal });
     const bytes = await readResult(outPath, MAX_AUDIO_BYTES);
-    const language = options.language === 'und' ? 'auto' : options.language;
-    const window = { bytes, path: outPath, lengthMs };
-    return await transcriber.transcribe(window, { ...options, language }).catch((error: unknown) => {
+    return await transcriber.transcribe({ bytes, path: outPath, lengthMs }, options).catch((error: unknown) => {
       if (signal.aborted && !isKinoraError(error, 'cancelled'))
         throw new KinoraError('cancelled', { cause: signal.reason });
       throw error;
