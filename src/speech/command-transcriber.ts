@@ -121,9 +121,10 @@ const runProgram = (words: readonly string[], { cwd, timeoutMs, signal }: RunOpt
       clearTimeout(limit);
       signal.removeEventListener('abort', onAbort);
       const notFound = cause !== undefined || (setpriv !== undefined && (status === 126 || status === 127));
-      if (failure) return reject(failure);
       const details = { program: words[0], status, signal: name, stderr: complaints };
-      if (notFound) {
+      if (failure) {
+        reject(failure);
+      } else if (notFound) {
         reject(speechFailure('The speech recognition program could not be started.', 'fail', details, cause));
       } else if (status === 0) {
         resolve(Buffer.concat(printed).toString('utf8'));

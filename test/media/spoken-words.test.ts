@@ -40,7 +40,11 @@ const speak = (folder: string, index: number): Buffer => {
   writeFileSync(path, waveFile(samples));
   return samples;
 };
-const plain = (text: string): string[] => text.toLowerCase().replace(/[^a-z' ]/g, '').split(/\s+/);
+const plain = (text: string): string[] =>
+  text
+    .toLowerCase()
+    .replace(/[^a-z' ]/g, '')
+    .split(/\s+/);
 
 /** Words that were put in, left out or replaced. */
 const countErrors = (said: readonly string[], heard: readonly string[]): number => {
@@ -71,7 +75,9 @@ describe.runIf(isThere)('English voices, recognized by pocketsphinx', () => {
       const samples = speak(folder, index);
       parts.push(Buffer.alloc(silence * RATE * 2), samples);
       seconds += silence;
-      const printed = execFileSync(process.execPath, [SCRIPT, join(folder, `sentence-${index}.wav`)], { encoding: 'utf8' });
+      const printed = execFileSync(process.execPath, [SCRIPT, join(folder, `sentence-${index}.wav`)], {
+        encoding: 'utf8',
+      });
       const alone = JSON.parse(printed) as { words: { word: string; start: number }[] };
       expected.push(...alone.words.map(({ word, start }) => ({ word, ms: Math.round((seconds + start) * 1000) })));
       seconds += samples.length / 2 / RATE;

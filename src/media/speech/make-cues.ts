@@ -174,7 +174,13 @@ const toCue = (text: Text, from: number, end: number, durationMs: number): Cue =
       .map((word) => word.text)
       .join(' ');
   const lines = split < end ? [line(from, split), line(split, end)] : [line(from, end)];
-  return { startSeconds: startMs / 1000, endSeconds: endMs / 1000, settings: '', text: lines.map(escape).join('\n') };
+  return {
+    startSeconds: startMs / 1000,
+    endSeconds: endMs / 1000,
+    settings: '',
+    text: lines.map(escapeText).join('\n'),
+  };
 };
 
-const escape = (text: string): string => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+const escapeText = (text: string): string =>
+  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
