@@ -113,8 +113,6 @@ describe.runIf(isThere)('English voices, recognized by pocketsphinx', () => {
     });
     console.info(`${off.length} of ${expected.length} words found, at most ${Math.max(...off)} ms off`);
     expect(off.length / expected.length).toBeGreaterThanOrEqual(0.75);
-    const near = off.filter((ms) => ms <= 200);
-    expect(near.length / off.length).toBeGreaterThanOrEqual(0.9);
-    expect(Math.max(...near.slice(-5))).toBeLessThanOrEqual(200);
+    expect(Math.max(...off)).toBeLessThanOrEqual(200);
   });
 });
