@@ -6,6 +6,7 @@ const contracts = {
   net: 'net/(call-service|fetch-source|send-webhook)',
   db: 'db/(database|schema|tables/[^/]+)',
   queue: 'queue/queue',
+  speech: 'speech/transcriber',
 };
 
 const layers = {
@@ -20,6 +21,16 @@ const layers = {
   net: [contracts.storage, 'telemetry', 'lib'],
   db: ['telemetry', 'lib'],
   cache: [contracts.storage, contracts.db, 'pool', 'media', 'telemetry', 'lib'],
+  speech: [
+    contracts.pool,
+    contracts.net,
+    contracts.storage,
+    'net/post-recording',
+    'storage/disk-blob-store',
+    'media',
+    'telemetry',
+    'lib',
+  ],
   queue: ['db', 'telemetry', 'lib'],
   domain: [
     'api',
@@ -34,6 +45,7 @@ const layers = {
   ],
   jobs: [
     'domain',
+    contracts.speech,
     'cache',
     contracts.db,
     contracts.queue,
@@ -46,12 +58,12 @@ const layers = {
   ],
   http: ['api', 'domain', 'cache', contracts.db, contracts.net, 'media', 'telemetry', 'lib'],
   control: ['domain', 'config', contracts.db, contracts.pool, 'telemetry', 'lib'],
-  cli: ['server', 'control', 'config', 'telemetry', 'domain', 'db', 'pool', 'lib'],
+  cli: ['server', 'control', 'speech', 'net/source-fetcher', 'config', 'telemetry', 'domain', 'db', 'pool', 'lib'],
 };
 
 /** Packages that only one part of the house may touch. */
 const packages = {
-  engine: ['node-av'],
+  engine: ['node-av', 'sherpa-onnx-node'],
   db: ['pg', 'kysely', '@electric-sql/pglite'],
   http: ['fastify'],
   telemetry: ['pino', 'pino-pretty', 'prom-client'],

@@ -12,6 +12,7 @@ const names = [
   'several-viewers',
   'audio',
   'images',
+  'speech',
   'static-rendition',
   'serve-cached',
   'signed-segments',

@@ -1,4 +1,4 @@
-// Compiles src/ to dist/ and copies what is not TypeScript (SQL migrations, the player page) beside it. `--no-check` compiles
+// Compiles src/ to dist/ and copies what is not TypeScript (SQL migrations, the player page, the weights of speech detection) beside it. `--no-check` compiles
 // without looking at types: faster, and possible where the development packages, which hold types, are not installed.
 import { execFileSync } from 'node:child_process';
 import { copyFileSync, mkdirSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const source = join(root, 'src');
 const target = join(root, 'dist');
-const copied = /\.(sql|html|css|svg|js)$/;
+const copied = /\.(sql|html|css|svg|js|onnx|LICENSE)$/;
 
 const startedAt = new Date();
 if (process.argv.includes('--clean')) rmSync(target, { recursive: true, force: true });

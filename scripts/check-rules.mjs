@@ -44,7 +44,7 @@ const testRule = {
 
 const problems = [];
 for (const path of [...filesOf('src'), ...filesOf('test')]) {
-  if (!/(^|\/)[a-z0-9]+(-[a-z0-9]+)*(\.test)?\.ts$/.test(path)) problems.push(`${path}: file names are kebab-case`);
+  if (!/(^|\/)[a-z0-9]+(-[a-z0-9]+)*(\.test|\.d)?\.ts$/.test(path)) problems.push(`${path}: file names are kebab-case`);
   const isTest = path.startsWith('test/') || path.endsWith('.test.ts');
   const lines = readFileSync(join(root, path), 'utf8').split('\n');
   for (const [index, line] of lines.entries()) {

@@ -23,6 +23,12 @@ const needs = [
   },
   { program: 'chromium', packages: ['chromium'], suites: 'playback in a real browser' },
   { program: 'bwrap', packages: ['bubblewrap'], suites: 'the strongest sandbox of the media processes' },
+  {
+    program: 'pocketsphinx_continuous',
+    packages: ['pocketsphinx', 'pocketsphinx-en-us'],
+    suites: 'recognition of real speech',
+  },
+  { program: 'ffmpeg', packages: ['ffmpeg'], suites: 'recognition of real speech (its voices)' },
   { program: 'flock', packages: ['util-linux'], suites: 'the lock of the data directory (the server needs it too)' },
 ];
 const missing = () => needs.filter(({ program }) => !isInstalled(program));

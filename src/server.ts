@@ -27,6 +27,7 @@ import { createPlayableFinder } from './domain/playback/find-playable.js';
 import { createRenditionOpener } from './domain/renditions/open-rendition.js';
 import { createRenditionState } from './domain/renditions/rendition-state.js';
 import { createArtifactUrls } from './domain/signing/artifact-urls.js';
+import { createRecognitionState } from './domain/tracks/recognition-state.js';
 import { createTrackState } from './domain/tracks/track-state.js';
 import { createUploadUrls } from './domain/uploads/upload-url.js';
 import { createUploadWriters } from './domain/uploads/upload-writer.js';
@@ -63,6 +64,7 @@ import { type MediaPool, mediaPriority } from './pool/media-pool.js';
 import { createQueue } from './queue/job-queue.js';
 import type { Job } from './queue/queue.js';
 import { createRunner } from './queue/runner.js';
+import { createTranscriber, describeTranscriber, localModelPath } from './speech/create-transcriber.js';
 import { createDiskBlobStore } from './storage/disk-blob-store.js';
 import { watchDiskSpace } from './storage/disk-space.js';
 import { createLogger, type Logger } from './telemetry/logger.js';
@@ -160,9 +162,11 @@ export const createKinora = async (config: Config, overrides: Overrides = {}): P
     phases.push({ name: 'disk space', end: () => diskSpace.stop() });
     const store = await createSegmentStore({ dir: cacheDir, maxBytes: config.cacheSizeBytes, logger, clock });
     phases.push({ name: 'segment store', end: () => store.stop() });
+    const modelPath = localModelPath(config);
     const pool = await createMediaPool({
       size: config.mediaProcesses,
       readDirs: [blobDir],
+      ...(modelPath !== undefined && { readFiles: [modelPath] }),
       writeDir: temporaryDir,
       memoryBytes: config.mediaMemoryBytes,
       logger,
@@ -222,11 +226,13 @@ export const createKinora = async (config: Config, overrides: Overrides = {}): P
     phases.push({ name: 'delivery counter', end: () => deliveries.stop() });
     const queue = createQueue(database);
     const artifactUrls = createArtifactUrls(installationSecret, () => config.streamUrl ?? url);
+    const transcriber = createTranscriber(config, pool);
     const context: DomainContext = {
       database,
       queue,
       clock,
       artifactUrls,
+      recognizesSpeech: transcriber !== undefined,
       onAssetDeleted: (assetId, playbackIds) => {
         playables.forget(assetId);
         for (const playbackId of playbackIds) playables.forget(playbackId);
@@ -341,7 +347,16 @@ export const createKinora = async (config: Config, overrides: Overrides = {}): P
       workers: [
         ...ingestWorkers,
         ...createTrackWorkers(trackDeps),
-        createRecognitionWorker(trackState),
+        createRecognitionWorker({
+          state: createRecognitionState(context),
+          tracks: trackState,
+          blobs,
+          texts,
+          pool,
+          transcriber,
+          temporaryDir,
+          logger,
+        }),
         ...createRenditionWorkers(
           { state: createRenditionState(context), producer, blobs, clock, logger },
           // A file keeps one media process busy, and one is left to viewers.
@@ -378,7 +393,13 @@ export const createKinora = async (config: Config, overrides: Overrides = {}): P
     const eventPurge = createEventPurge({ database, clock, logger, retentionMs: config.eventRetentionMs });
     eventPurge.start();
     phases.push({ name: 'purge of events', end: () => eventPurge.stop() });
-    const handlers = createControlHandlers({ database, config, url: localUrl, pool });
+    const handlers = createControlHandlers({
+      database,
+      config,
+      url: localUrl,
+      pool,
+      speech: describeTranscriber(config),
+    });
     const control = await startControlServer(config.dataDir, handlers, logger);
     phases.push({ name: 'control socket', end: () => control.stop() });
     isWorking = true;
@@ -388,6 +409,7 @@ export const createKinora = async (config: Config, overrides: Overrides = {}): P
         data_dir: config.dataDir,
         database: database.engine,
         sandbox: pool.sandbox,
+        speech: describeTranscriber(config) ?? 'none',
         ...(metricsUrl && { metrics_url: metricsUrl }),
       },
       'Kinora is running',

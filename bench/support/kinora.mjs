@@ -12,8 +12,8 @@ const main = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
 const probe = fileURLToPath(new URL('./memory-probe.mjs', import.meta.url));
 const POLL_MS = 20;
 
-/** With `measured`, the server answers `liveBytes` after a garbage collection. */
-export const startKinora = async ({ measured = false } = {}) => {
+/** `options` are variables without their prefix. With `measured`, the server answers `liveBytes` after a garbage collection. */
+export const startKinora = async ({ measured = false, options = {} } = {}) => {
   const dataDir = await mkdtemp(join(tmpdir(), 'kinora-bench-'));
   const token = `${randomUUID()}:${randomBytes(32).toString('base64url')}`;
   const child = spawn(process.execPath, [...(measured ? ['--expose-gc', '--import', probe] : []), main, 'serve'], {
@@ -26,6 +26,7 @@ export const startKinora = async ({ measured = false } = {}) => {
       KINORA_TOKEN: token,
       KINORA_LOG_LEVEL: 'info',
       KINORA_LOG_FORMAT: 'json',
+      ...Object.fromEntries(Object.entries(options).map(([name, value]) => [`KINORA_${name}`, value])),
     },
     stdio: ['ignore', 'pipe', 'pipe', ...(measured ? ['ipc'] : [])],
   });

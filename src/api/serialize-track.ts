@@ -18,6 +18,9 @@ export interface TrackRecord {
   readonly text_source: string | null;
   readonly closed_captions: boolean | null;
   readonly passthrough: string | null;
+  readonly language_confidence: number | null;
+  /** Per cent of speech recognition. */
+  readonly progress: number | null;
   readonly error: object | null;
 }
 
@@ -45,6 +48,8 @@ export const serializeTrack = (track: TrackRecord): Wire =>
     language_code: track.language_code,
     closed_captions: track.closed_captions,
     passthrough: track.passthrough,
+    auto_language_confidence: track.language_confidence,
+    progress: track.status === 'preparing' ? track.progress : undefined,
   });
 
 /** A track inside an event: why it failed is told here only. */

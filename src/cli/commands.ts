@@ -6,6 +6,7 @@ import { drmCommands } from './drm.js';
 import { envCommands } from './env.js';
 import { restore } from './restore.js';
 import { serve } from './serve.js';
+import { speechCommands } from './speech.js';
 import { tokenCommands } from './token.js';
 import { webhookCommands } from './webhook.js';
 
@@ -17,6 +18,7 @@ export const commands: Readonly<Record<string, Command>> = {
   ...webhookCommands,
   ...envCommands,
   ...drmCommands,
+  ...speechCommands,
   doctor,
   backup,
   restore,

@@ -10,6 +10,8 @@ import { tryListen } from '../lib/try-listen.js';
 import { kinoraVersion } from '../lib/version.js';
 import { chooseSandbox } from '../pool/sandbox.js';
 import { administer } from './administer.js';
+import { describeTranscriber, localModelPath } from '../speech/create-transcriber.js';
+import { readWhisperModel } from '../speech/whisper-transcriber.js';
 import type { CommandContext } from './command.js';
 import { withDataDirLock, withOpenDatabase } from './with-database.js';
 
@@ -257,6 +259,24 @@ const answers: Check = async ({ server }) => {
   }
 };
 
+const speech: Check = async ({ config, server }) => {
+  const described = server ? server.speech : describeTranscriber(config);
+  if (described === undefined)
+    return [ok('Speech recognition: none; generated subtitles end with an error that says so')];
+  const text = `Speech recognition: ${described}`;
+  // A server that was started with another model is not judged by the settings of this command.
+  const path = localModelPath(config);
+  if (path === undefined || !described.includes(path)) return [ok(text)];
+  try {
+    const { isMultilingual, sizeBytes } = await readWhisperModel(path);
+    return [ok(`${text} (${inGiB(sizeBytes)}, ${isMultilingual ? 'many languages' : 'English only'})`)];
+  } catch {
+    return [
+      fail(`${text}, which is no model that can be read`, 'run kinora speech install <model>, or correct the path'),
+    ];
+  }
+};
+
 export const checks: readonly Check[] = [
   node,
   runningServer,
@@ -269,5 +289,6 @@ export const checks: readonly Check[] = [
   clock,
   publicUrl,
   privateSources,
+  speech,
   answers,
 ];

@@ -23,6 +23,35 @@ export const text: Kind<string> = {
   },
 };
 
+/** A file may have any name. */
+export const nameOrPath: Kind<string> = {
+  form: 'name or path',
+  parse: (value) => {
+    if (/^[^\p{Cc}]+$/u.test(value)) return value;
+    throw wrong('a name or a path without control characters', value);
+  },
+};
+
+/** Never repeats the text. */
+export const bearerToken: Kind<string> = {
+  form: 'printable characters',
+  parse: (value) => {
+    if (/^[\x21-\x7e]+$/.test(value)) return value;
+    throw new Error('must be printable ASCII characters without blanks');
+  },
+};
+
+/** Words with blanks between them; a word with blanks in it stands in quotation marks. No shell reads it. */
+export const programCall: Kind<readonly string[]> = {
+  form: 'program and arguments',
+  parse: (value) => {
+    const words = value.match(/(?:[^\s"']|"[^"]*"|'[^']*')+/g) ?? [];
+    const isWhole = words.join('') === value.replace(/("[^"]*"|'[^']*')|\s+/g, '$1');
+    if (isWhole && value.includes('{audio}')) return words.map((word) => word.replace(/"([^"]*)"|'([^']*)'/g, '$1$2'));
+    throw wrong('a program and its arguments, with {audio} in place of the audio file', value);
+  },
+};
+
 /** In lower case, at least one. */
 export const textList: Kind<readonly string[]> = {
   form: 'texts with commas',

@@ -58,6 +58,34 @@ describe('loadConfig', () => {
     ]);
   });
 
+  it('takes a program call apart without a shell', () => {
+    const callOf = (value: string) => load({ env: { KINORA_SPEECH_COMMAND: value } }).config.speechCommand;
+    expect(callOf(`whisper -m "/my models/a.bin" --prompt='{phrases}'  {audio}`)).toEqual([
+      'whisper',
+      '-m',
+      '/my models/a.bin',
+      '--prompt={phrases}',
+      '{audio}',
+    ]);
+    for (const value of ['whisper file.wav', 'whisper "{audio}', "'"]) {
+      expect(problemsOf({ env: { KINORA_SPEECH_COMMAND: value } })).toEqual([
+        expect.stringContaining('must be a program and its arguments, with {audio}'),
+      ]);
+    }
+  });
+
+  it('takes one recognizer of speech, and never repeats its key', () => {
+    const [url, command] = ['http://127.0.0.1:8000/v1', 'whisper {audio}'];
+    const both = problemsOf({ env: { KINORA_SPEECH_URL: url, KINORA_SPEECH_COMMAND: command } });
+    expect(both).toEqual(['KINORA_SPEECH_URL and KINORA_SPEECH_COMMAND exclude each other: set one of them.']);
+    const modelToo = problemsOf({ env: { KINORA_SPEECH_MODEL: 'base', KINORA_SPEECH_COMMAND: command } });
+    expect(modelToo).toEqual(['KINORA_SPEECH_COMMAND and KINORA_SPEECH_MODEL exclude each other: set one of them.']);
+    const keyAlone = problemsOf({ env: { KINORA_SPEECH_KEY: 'sk-1' } });
+    expect(keyAlone).toEqual(['KINORA_SPEECH_KEY has no effect without KINORA_SPEECH_URL.']);
+    const wrongKey = problemsOf({ env: { KINORA_SPEECH_URL: url, KINORA_SPEECH_KEY: 'sk one' } });
+    expect(wrongKey).toEqual(['KINORA_SPEECH_KEY must be printable ASCII characters without blanks.']);
+  });
+
   it('leaves commands and arguments in order, wherever the options stand', () => {
     const loaded = load({
       argv: ['--data-dir=/x', 'asset', '--sample', 'create', '--port', '0', 'https://a.example/v.mp4', '--', '--odd'],

@@ -63,6 +63,12 @@ export const loadConfig = (sources: ConfigSources): LoadedConfig => {
   );
   if (problems.length === 0 && (config.webhookUrl === undefined) !== (config.webhookSecret === undefined))
     problems.push('KINORA_WEBHOOK_URL and KINORA_WEBHOOK_SECRET belong together: set both or neither.');
+  if (config.speechUrl !== undefined && config.speechCommand !== undefined)
+    problems.push('KINORA_SPEECH_URL and KINORA_SPEECH_COMMAND exclude each other: set one of them.');
+  if (config.speechCommand !== undefined && config.speechModel !== undefined)
+    problems.push('KINORA_SPEECH_COMMAND and KINORA_SPEECH_MODEL exclude each other: set one of them.');
+  if (config.speechKey !== undefined && config.speechUrl === undefined)
+    problems.push('KINORA_SPEECH_KEY has no effect without KINORA_SPEECH_URL.');
   if (problems.length > 0) throw new KinoraError('config_invalid', { messages: problems });
   return { config: config as unknown as Config, rest: fromArgv.rest, flags: fromArgv.flags, doubts: fromArgv.doubts };
 };

@@ -4,13 +4,16 @@ import {
   accessToken,
   addressBlocks,
   baseUrl,
+  bearerToken,
   blobs,
   boolean,
   databaseUrl,
   directory,
   durationMs,
   host,
+  nameOrPath,
   oneOf,
+  programCall,
   rate,
   s3Setting,
   signingSecret,
@@ -28,7 +31,7 @@ import {
  */
 export interface Option<T = unknown> {
   readonly variable: `KINORA_${string}`;
-  readonly section: 'Server' | 'Access' | 'Sources' | 'Webhooks' | 'Storage' | 'Media' | 'Logs';
+  readonly section: 'Server' | 'Access' | 'Sources' | 'Webhooks' | 'Storage' | 'Media' | 'Speech' | 'Logs';
   readonly kind: Kind<T>;
   /** In the form that a person would write it. */
   readonly default?: string;
@@ -260,6 +263,38 @@ export const options = {
     section: 'Media',
     default: 'basic',
     doc: 'On the first start: the `video_quality` that assets of the first environment get when the request names none. `kinora env update` changes it later.',
+  },
+  speechModel: {
+    kind: nameOrPath,
+    variable: 'KINORA_SPEECH_MODEL',
+    section: 'Speech',
+    doc: 'Recognizes speech on this machine: a model that `kinora speech install` has stored, by its name, or the path of a file in the format of whisper.cpp. With `KINORA_SPEECH_URL`: how the service calls its model, `whisper-1` when not set.',
+  },
+  speechUrl: {
+    kind: baseUrl,
+    variable: 'KINORA_SPEECH_URL',
+    section: 'Speech',
+    doc: 'Recognizes speech with an OpenAI-compatible service: the base of its API, such as `http://127.0.0.1:8000/v1`. Private addresses are allowed here.',
+  },
+  speechKey: {
+    kind: bearerToken,
+    variable: 'KINORA_SPEECH_KEY',
+    section: 'Speech',
+    secret: true,
+    doc: 'Sent to the service of `KINORA_SPEECH_URL` as a bearer token.',
+  },
+  speechCommand: {
+    kind: programCall,
+    variable: 'KINORA_SPEECH_COMMAND',
+    section: 'Speech',
+    doc: 'Recognizes speech with a program that writes SRT, WebVTT or JSON to its standard output or to `{output}`. Replaced are `{audio}` (a WAV file of at most 30 seconds), `{language}` (a code, or `auto`), `{phrases}` and `{output}`. No shell is involved.',
+  },
+  speechTimeoutMs: {
+    kind: durationMs,
+    variable: 'KINORA_SPEECH_TIMEOUT',
+    section: 'Speech',
+    default: '10m',
+    doc: 'How long the service or the program may take for 30 seconds of speech.',
   },
   logLevel: {
     kind: oneOf('debug', 'info', 'warn', 'error'),

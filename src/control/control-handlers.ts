@@ -21,6 +21,8 @@ export interface ServerStatus {
   /** Isolation of the media processes, and how to get a stronger one. */
   readonly sandbox: string;
   readonly sandboxAdvice: string | undefined;
+  /** What recognizes speech; absent when nothing does. */
+  readonly speech: string | undefined;
   readonly settings: Pick<Config, (typeof shownSettings)[number]>;
 }
 
@@ -37,6 +39,7 @@ interface ControlDeps {
   /** Where the server listens, as this machine reaches it. */
   readonly url: string;
   readonly pool: Pick<MediaPool, 'sandbox' | 'sandboxAdvice'>;
+  readonly speech: string | undefined;
 }
 
 export const createControlHandlers = ({
@@ -44,6 +47,7 @@ export const createControlHandlers = ({
   config,
   url,
   pool,
+  speech,
 }: ControlDeps): Readonly<Record<string, ControlHandler>> => {
   const { dataDir } = config;
   // Left by a server that was killed.
@@ -62,6 +66,7 @@ export const createControlHandlers = ({
       database: database.engine,
       sandbox: pool.sandbox,
       sandboxAdvice: pool.sandboxAdvice,
+      speech,
       settings: Object.fromEntries(shownSettings.map((name) => [name, config[name]])) as ServerStatus['settings'],
     }),
     /** A copy of the embedded database at one moment. */

@@ -119,6 +119,9 @@ export interface Schema {
     url: string | null;
     source_validator: string | null;
     input_position: number | null;
+    audio_track_id: string | null;
+    language_confidence: number | null;
+    progress: number | null;
   };
   track_media: {
     track_id: string;

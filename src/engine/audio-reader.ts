@@ -37,7 +37,7 @@ const FIRST_STEP_BACK_SECONDS = 2;
 export type Sound = Omit<AudioPlan, 'boundaries'>;
 
 /** One input, one output; frames that come out are only valid during `each`. */
-class SoundFilter {
+export class SoundFilter {
   readonly #graph = new FilterGraph();
   readonly #source: FilterContext;
   readonly #sink: FilterContext;

@@ -13,6 +13,9 @@ import { makeSample } from './sample.js';
 import { checkSanity } from './sanity.js';
 import type { MediaHandlers } from './serve-jobs.js';
 import { scoreShots } from './shot-scores.js';
+import { findSpeech } from './speech/find-speech.js';
+import { recognizeSpeech } from './speech/recognize-speech.js';
+import { writeSpeechAudio } from './speech/speech-audio.js';
 import { makeStill } from './still.js';
 import { makeStoryboard } from './storyboard.js';
 import { makeVideoConfig } from './video-config.js';
@@ -37,4 +40,7 @@ export const handlers: MediaHandlers = {
   animated: makeAnimated,
   storyboard: makeStoryboard,
   'shot-scores': scoreShots,
+  'find-speech': findSpeech,
+  'speech-audio': writeSpeechAudio,
+  'recognize-speech': recognizeSpeech,
 };

@@ -51,6 +51,8 @@ export const errorRegistry = {
   media_failed: kind(500, 'internal_error', 'The media operation failed', 'fail'),
   /** The media process died (signal, memory limit) or passed its deadline: counted per source, never endless. */
   media_crashed: kind(500, 'internal_error', 'The media process crashed', 'defect'),
+  /** A speech recognizer refused, failed or gave nonsense; `messages` are shown to the owner of the track. */
+  speech_failed: kind(500, 'internal_error', 'Speech recognition failed.', 'defect'),
   /** Nobody waits for the result any more. */
   cancelled: kind(499, 'internal_error', 'Cancelled', 'defect'),
   data_dir_in_use: kind(500, 'internal_error', 'The data directory is in use by another process'),

@@ -1,3 +1,4 @@
+import { plainText } from './plain-text.js';
 import { type Cue, timestamp } from './subtitles.js';
 
 /**
@@ -100,6 +101,13 @@ export const textSegment = (text: IndexedText, fromSeconds: number, untilSeconds
   const gap = Buffer.from('\n');
   return Buffer.concat([Buffer.from(SEGMENT_HEADER), ...found.flatMap((at) => [gap, blockOf(text, at)])]);
 };
+
+/** The text alone, a line for each cue. */
+export const transcriptOf = (text: IndexedText): string =>
+  Array.from(text.startSeconds, (_, at) => {
+    const [, ...lines] = Buffer.from(blockOf(text, at)).toString().trimEnd().split('\n');
+    return plainText(lines.join(' '));
+  }).join('\n');
 
 /** What lies within [fromSeconds, untilSeconds), cut at both ends, with times that count from `fromSeconds`. */
 export const clipText = (text: IndexedText, fromSeconds: number, untilSeconds: number): IndexedText => {

@@ -60,6 +60,9 @@ const defaultDeadlineMs: Record<MediaJob['kind'], number> = {
   animated: 2 * 60_000,
   storyboard: 5 * 60_000,
   'shot-scores': 30 * 60_000,
+  'find-speech': 30 * 60_000,
+  'speech-audio': 5 * 60_000,
+  'recognize-speech': 60 * 60_000,
 };
 
 /** Of a job that reads what a file says of itself: tables that name billions of samples take hours and give nothing. */
@@ -132,7 +135,7 @@ export const createMediaPool = async (options: MediaPoolOptions): Promise<MediaP
 
   /** A waiting process of the right kind, else a new one in place of a waiting one of the wrong kind. */
   const acquire = (entry: Entry): MediaProcess => {
-    const background = entry.priority === mediaPriority.background;
+    const background = entry.priority >= mediaPriority.background;
     const usable = [...idle]
       .filter((child) => child.alive && child.background === background && (!entry.fresh || child.jobsStarted === 0))
       .sort((a, b) => b.jobsStarted - a.jobsStarted);

@@ -1,7 +1,7 @@
 import type { MediaJob, MediaResults } from './protocol.js';
 
 /** Lower is sooner. A viewer's waiting segment always goes before background work. */
-export const mediaPriority = { viewer: 0, readAhead: 1, warmUp: 2, background: 3 } as const;
+export const mediaPriority = { viewer: 0, readAhead: 1, warmUp: 2, background: 3, speech: 4 } as const;
 export type MediaPriority = (typeof mediaPriority)[keyof typeof mediaPriority];
 
 export interface RunOptions {

@@ -3,6 +3,8 @@ import type { AudioPlan, EncoderSettings, PictureChain } from '../media/plan.js'
 import type { RateSample, SamplePlace } from '../media/rate-factor.js';
 import type { ShotScores } from '../media/shot-scores.js';
 import type { Rational, SourceFacts } from '../media/source-facts.js';
+import type { Piece, Span } from '../media/speech/pack-windows.js';
+import type { Transcript } from '../media/speech/word.js';
 
 /**
  * What the server and a media process say to each other: types only, everything by value. Results that are bytes go to the
@@ -289,6 +291,43 @@ export interface ShotScoresJob {
   readonly threads: number;
 }
 
+/** The audio of a track in which speech is found or recognized. */
+export interface SpeechSource {
+  readonly source: MediaSource;
+  readonly audio: Omit<AudioPlan, 'boundaries'>;
+}
+
+/** Finds speech in a part of a track; times are milliseconds on the timeline. */
+export interface FindSpeechJob extends SpeechSource, Span {
+  readonly kind: 'find-speech';
+  /** The track goes on after the part: speech that does so too is left to the next part. */
+  readonly more: boolean;
+}
+export interface FindSpeechResult {
+  readonly spans: readonly Span[];
+  /** Where the next part begins. */
+  readonly nextMs: number;
+}
+
+/** Writes the pieces of a window, with silence between them, to `outPath`: a WAV file, 16 kHz, mono, 16 bit. */
+export interface SpeechAudioJob extends SpeechSource {
+  readonly kind: 'speech-audio';
+  readonly pieces: readonly Piece[];
+  readonly lengthMs: number;
+  readonly outPath: string;
+}
+
+/** Recognizes a file of `SpeechAudioJob` with a model of the Whisper family. */
+export interface RecognizeSpeechJob {
+  readonly kind: 'recognize-speech';
+  readonly audioPath: string;
+  readonly modelPath: string;
+  /** A code of the model, or `auto`. */
+  readonly language: string;
+  /** The words as the filter writes them. */
+  readonly outPath: string;
+}
+
 export interface ImageResult {
   readonly sizeBytes: number;
 }
@@ -326,7 +365,10 @@ export type MediaJob =
   | StillJob
   | AnimatedJob
   | StoryboardJob
-  | ShotScoresJob;
+  | ShotScoresJob
+  | FindSpeechJob
+  | SpeechAudioJob
+  | RecognizeSpeechJob;
 
 export interface MediaResults {
   probe: SourceFacts;
@@ -346,6 +388,9 @@ export interface MediaResults {
   animated: ImageResult;
   storyboard: ImageResult;
   'shot-scores': ShotScores;
+  'find-speech': FindSpeechResult;
+  'speech-audio': { readonly sizeBytes: number };
+  'recognize-speech': Transcript;
 }
 
 /** Parent to child. One job at a time; a process that is no longer wanted is killed. */

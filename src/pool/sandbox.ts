@@ -1,8 +1,8 @@
-import { accessSync, constants } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Clock } from '../lib/clock.js';
 import { KinoraError } from '../lib/errors.js';
+import { findTool } from '../lib/find-tool.js';
 import type { Logger } from '../telemetry/logger.js';
 import { type Command, startMediaProcess } from './media-process.js';
 import type { VideoConfigJob } from './protocol.js';
@@ -23,6 +23,8 @@ export interface Sandbox {
 export interface SandboxOptions {
   /** Directories whose files the media processes read: sources and stored mezzanines. */
   readonly readDirs: readonly string[];
+  /** Files outside of them that the media processes read, once they are there. */
+  readonly readFiles?: readonly string[];
   /** The one directory they write to. */
   readonly writeDir: string;
   /** Ceiling of a process's private memory (RLIMIT_DATA); RLIMIT_AS is no use with V8's reservations. */
@@ -55,19 +57,6 @@ const systemLibraries = [
   '/nix/store',
   '/etc/ld.so.cache',
 ];
-
-const findTool = (name: string): string | undefined =>
-  ['/usr/bin', '/bin', '/usr/sbin', '/sbin', '/usr/local/bin', '/run/current-system/sw/bin']
-    .map((directory) => join(directory, name))
-    .find((path) => {
-      try {
-        accessSync(path, constants.X_OK);
-        return true;
-      } catch {
-        // Not there or not for us: the next directory may have it.
-        return false;
-      }
-    });
 
 const descriptions: Record<SandboxLevel, string> = {
   bwrap: 'bubblewrap: no network, own namespaces, only sources and libraries visible, no privileges',
@@ -114,7 +103,7 @@ const wrapper = (level: SandboxLevel, options: SandboxOptions, entry: string): s
         '--die-with-parent',
         ...['--uid', '65534', '--gid', '65534'],
         ...['--proc', '/proc', '--dev', '/dev', '--tmpfs', '/tmp'],
-        ...readable.flatMap((path) => ['--ro-bind-try', path, path]),
+        ...[...readable, ...(options.readFiles ?? [])].flatMap((path) => ['--ro-bind-try', path, path]),
         ...data.flatMap(([kind = '', path = '']) => [kind, path, path]),
         '--',
       ];

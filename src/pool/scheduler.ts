@@ -25,7 +25,7 @@ export const schedule = <J extends ScheduledJob>(jobs: Iterable<J>, slots: numbe
   const steps: Step<J>[] = [];
   for (const job of all) {
     if (job.state === 'running') continue;
-    const isBackground = job.priority === mediaPriority.background;
+    const isBackground = job.priority >= mediaPriority.background;
     const hasPlace = running.length < (isBackground ? Math.max(slots - 1, 1) : slots);
     if (!hasPlace) {
       const victim = running.at(-1);

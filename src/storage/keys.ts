@@ -28,6 +28,15 @@ export const trackTextKey = (assetId: string, trackId: string): string => `${tra
 /** Where its cues are and when they are shown. */
 export const trackTextIndexKey = (assetId: string, trackId: string): string =>
   `${trackPrefix(assetId, trackId)}/text-index.bin`;
+/** The recognized words of a track and their times. */
+export const trackWordsKey = (assetId: string, trackId: string): string =>
+  `${trackPrefix(assetId, trackId)}/words.json`;
+/** What speech recognition has found so far. */
+export const speechPrefix = (assetId: string, trackId: string): string => `${trackPrefix(assetId, trackId)}/speech`;
+export const speechPartKey = (assetId: string, trackId: string, part: number): string =>
+  `${speechPrefix(assetId, trackId)}/part-${part}.json`;
+export const speechWindowKey = (assetId: string, trackId: string, window: number): string =>
+  `${speechPrefix(assetId, trackId)}/window-${window}.json`;
 /** Every master of one asset. */
 export const mastersPrefix = (assetId: string): string => `assets/${assetId}/masters`;
 /** What belongs to one order of a master. */

@@ -61,6 +61,7 @@ export const startApi = async ({
     database,
     queue: createQueue(database),
     clock,
+    recognizesSpeech: false,
     artifactUrls: createArtifactUrls(await getInstallationSecret(database.queryable), () => origin),
     onAssetDeleted: (assetId, playbackIds) => void forgotten.push({ assetId, playbackIds }),
     onTracksChanged: (assetId) => void forgotten.push({ tracksOf: assetId }),

@@ -36,7 +36,8 @@ export const trackOperations = {
   generateSubtitles: {
     ...tracks,
     summary: 'Make subtitles from sound',
-    details: 'No speech recognition is available on this server: the tracks end as `errored`.',
+    details:
+      'The tracks are `preparing` at first. Without speech, or on a server without speech recognition, they end as `errored`.',
     body: GenerateSubtitlesBody,
     example: { generated_subtitles: [{ language_code: 'en', name: 'English CC' }] },
     answer: list(TrackAnswer),

@@ -40,6 +40,7 @@ export const TrackAnswer = Fields(
     closed_captions: Optional(Flag()),
     passthrough: Optional(Text()),
     auto_language_confidence: Optional(Numeric({ minimum: 0, maximum: 1 })),
+    progress: Optional(Numeric({ minimum: 0, maximum: 100, description: 'Per cent, while speech is recognized' })),
     error: Optional(Failure),
   },
   { title: 'Track' },

@@ -10,7 +10,8 @@ const PLAYBACK_ID_COLUMNS = ['id', 'asset_id', 'policy', 'drm_configuration_id']
 const TRACK_COLUMNS = [
   ...(['id', 'asset_id', 'type', 'status', 'is_primary', 'name', 'language_code', 'duration_seconds'] as const),
   ...(['max_width', 'max_height', 'max_frame_rate', 'max_channels', 'max_channel_layout'] as const),
-  ...(['text_type', 'text_source', 'closed_captions', 'passthrough', 'error'] as const),
+  ...(['text_type', 'text_source', 'closed_captions', 'passthrough', 'language_confidence', 'progress'] as const),
+  'error' as const,
 ] as const;
 const RENDITION_COLUMNS = [
   ...(['id', 'asset_id', 'name', 'ext', 'resolution', 'status', 'width', 'height', 'bitrate', 'size_bytes'] as const),

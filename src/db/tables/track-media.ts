@@ -66,6 +66,15 @@ export const holdReadyTracks = (tx: Transaction, assetId: string): Promise<Track
     .forKeyShare('track')
     .execute();
 
+/** What the sound of a further track is read from; undefined while there is no plan of it. */
+export const findTrackSound = (db: Queryable, trackId: string): Promise<Row<'track_media'> | undefined> =>
+  db
+    .selectFrom('track_media')
+    .selectAll()
+    .where('track_id', '=', trackId)
+    .where('plan', 'is not', null)
+    .executeTakeFirst();
+
 /** Whose files the tracks of an asset play beside their own. */
 export const listBorrowedFiles = async (
   db: Queryable,

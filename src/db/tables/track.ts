@@ -50,6 +50,25 @@ export const updatePreparingTrack = (
     .returningAll()
     .executeTakeFirst();
 
+/** What speech recognition says of a track that it works on; the language only where it was to be detected. */
+export const saveDetectedLanguage = async (
+  db: Queryable,
+  trackId: string,
+  { language, confidence }: { readonly language: string; readonly confidence: number | null },
+): Promise<void> => {
+  await db
+    .updateTable('track')
+    .set({ language_code: language, language_confidence: confidence })
+    .where('id', '=', trackId)
+    .where('status', '=', 'preparing')
+    .where('language_code', '=', 'auto')
+    .execute();
+};
+
+export const saveTrackProgress = async (db: Queryable, trackId: string, progress: number): Promise<void> => {
+  await db.updateTable('track').set({ progress }).where('id', '=', trackId).where('status', '=', 'preparing').execute();
+};
+
 /** Makes it the sound that plays. */
 export const setPrimary = (tx: Transaction, trackId: string): Promise<Row<'track'>> =>
   tx.updateTable('track').set({ is_primary: true }).where('id', '=', trackId).returningAll().executeTakeFirstOrThrow();

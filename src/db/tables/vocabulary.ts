@@ -65,6 +65,19 @@ export const listVocabularies = (
     .offset(offset)
     .execute();
 
+/** Of the environment of an asset, the newest vocabularies first. */
+export const listPhrases = async (db: Queryable, assetId: string): Promise<string[]> => {
+  const rows = await db
+    .selectFrom('transcription_vocabulary')
+    .innerJoin('asset', 'asset.environment_id', 'transcription_vocabulary.environment_id')
+    .select('transcription_vocabulary.phrases')
+    .where('asset.id', '=', assetId)
+    .orderBy('transcription_vocabulary.created_at', 'desc')
+    .limit(100)
+    .execute();
+  return rows.flatMap(({ phrases }) => phrases);
+};
+
 /** False when the environment has no such vocabulary. */
 export const removeVocabulary = async (db: Queryable, environmentId: string, id: string): Promise<boolean> => {
   const result = await db

@@ -18,7 +18,7 @@ export const copyTracks = async (
   taken: { readonly text: Set<string>; readonly audio: Set<string> },
 ): Promise<void> => {
   for (const source of await holdReadyTracks(tx, clip.sourceId)) {
-    const { type, language_code, text_type, text_source, closed_captions, passthrough } = source;
+    const { type, language_code, language_confidence, text_type, text_source, closed_captions, passthrough } = source;
     if (type === 'video') continue;
     const id = newId();
     const plan = source.plan as AudioPlan | null;
@@ -30,6 +30,7 @@ export const copyTracks = async (
         status: 'preparing',
         name: claimName(source.name ?? '', taken[type]),
         language_code,
+        language_confidence,
         text_type,
         text_source,
         closed_captions,

@@ -57,7 +57,7 @@ export interface IngestState {
 }
 
 export const createIngestState = (
-  context: Pick<DomainContext, 'database' | 'clock' | 'queue' | 'artifactUrls'>,
+  context: Pick<DomainContext, 'database' | 'clock' | 'queue' | 'artifactUrls' | 'recognizesSpeech'>,
 ): IngestState => {
   const { database, clock } = context;
   const db = database.queryable;

@@ -12,7 +12,7 @@ import { orderShots } from './shots.js';
  * ready, after that event. None of it makes the asset less ready when it fails.
  */
 export const startLateWork = async (
-  context: Pick<DomainContext, 'clock' | 'queue' | 'artifactUrls'>,
+  context: Pick<DomainContext, 'clock' | 'queue' | 'artifactUrls' | 'recognizesSpeech'>,
   tx: Transaction,
   assetId: string,
 ): Promise<void> => {

@@ -15,8 +15,8 @@ import { claimName, languageName, takenNames } from './track-name.js';
 export const RECOGNITION_QUEUE = 'recognize-speech';
 
 /**
- * How long the tracks of a creation request stay `preparing` after the asset is ready, at least. Clients that poll expect to
- * see them so in the first answer that says `ready`, and a job may end sooner than they ask again.
+ * How long the tracks of a creation request stay `preparing` after the asset is ready, at least, when there is no speech
+ * recognition. Clients that poll expect to see them so in the first answer that says `ready`, and their job ends at once.
  */
 const PREPARING_MS = 10_000;
 
@@ -43,52 +43,74 @@ export const generateSubtitles = (
       if (name) taken.add(name);
     });
     problems.throwIfAny({ generated_subtitles: entries });
-    const made = await insertTracks(tx, generatedRows(assetId, tracks, entries));
+    const made = await insertTracks(tx, generatedRows(assetId, tracks, [{ audioTrackId, entries }]));
     for (const track of made) await startRecognition(context, tx, asset, track);
     return made;
   });
 
-const requestedSubtitles = async (tx: Transaction, assetId: string): Promise<GeneratedSubtitles[]> =>
-  (await listAssetInputs(tx, assetId)).flatMap(
-    ({ settings }) => (settings as Partial<Input>).generated_subtitles ?? [],
-  );
+interface RequestedSubtitles {
+  /** Undefined when the input has no audio. */
+  readonly audioTrackId: string | undefined;
+  readonly entries: readonly GeneratedSubtitles[];
+}
 
-/** Makes the tracks of the generated subtitles that the creation request asked for; without audio there are none. */
+/** What each input of the creation request asks for, and the track of its audio. */
+const requestedSubtitles = async (
+  tx: Transaction,
+  assetId: string,
+  tracks: readonly Row<'track'>[],
+): Promise<RequestedSubtitles[]> =>
+  (await listAssetInputs(tx, assetId)).flatMap(({ settings, position }) => {
+    const entries = (settings as Partial<Input>).generated_subtitles ?? [];
+    if (entries.length === 0) return [];
+    // The audio of the main input is no input of its own.
+    const audio = tracks.find(
+      ({ type, is_primary, input_position: from }) =>
+        type === 'audio' && (position === 0 ? is_primary && (from === null || from === 0) : from === position),
+    );
+    return [{ audioTrackId: audio?.id, entries }];
+  });
+
+/** Makes the tracks of the generated subtitles that the creation request asked for; of an input without audio there are none. */
 export const insertGeneratedSubtitles = async (tx: Transaction, assetId: string): Promise<void> => {
-  const entries = await requestedSubtitles(tx, assetId);
   const tracks = await listTracks(tx, [assetId]);
-  if (tracks.some(({ type }) => type === 'audio')) await insertTracks(tx, generatedRows(assetId, tracks, entries));
+  await insertTracks(tx, generatedRows(assetId, tracks, await requestedSubtitles(tx, assetId, tracks)));
 };
 
 /** Announces the tracks of `insertGeneratedSubtitles` and queues the work on them, after the asset's ready event. */
 export const startGeneratedSubtitles = async (
-  context: Pick<DomainContext, 'clock' | 'queue'>,
+  context: Pick<DomainContext, 'clock' | 'queue' | 'recognizesSpeech'>,
   tx: Transaction,
   asset: Row<'asset'>,
 ): Promise<void> => {
-  if ((await requestedSubtitles(tx, asset.id)).length === 0) return;
-  const tracks = (await listTracks(tx, [asset.id])).filter(
+  const all = await listTracks(tx, [asset.id]);
+  const requested = await requestedSubtitles(tx, asset.id, all);
+  if (requested.length === 0) return;
+  const tracks = all.filter(
     // A clip's copies come with an input and have their text already.
     ({ text_source, input_position }) => text_source === 'generated_vod' && input_position === null,
   );
-  const runAt = new Date(context.clock.now().getTime() + PREPARING_MS);
+  const runAt = context.recognizesSpeech ? undefined : new Date(context.clock.now().getTime() + PREPARING_MS);
   for (const track of tracks) await startRecognition(context, tx, asset, track, runAt);
-  if (tracks.length === 0)
+  if (requested.some(({ audioTrackId }) => audioTrackId === undefined))
     await recordAssetWarning(context, tx, asset, {
       type: 'generated_subtitles',
       message: 'Subtitles could not be generated: the asset has no audio.',
     });
 };
 
-/** `entries` have names that differ from each other and from those of `tracks`. */
+/** The entries have names that differ from each other and from those of `tracks`. */
 const generatedRows = (
   assetId: string,
   tracks: readonly Row<'track'>[],
-  entries: readonly GeneratedSubtitles[],
+  requested: readonly RequestedSubtitles[],
 ): NewRow<'track'>[] => {
   const taken = takenNames(tracks, 'text');
-  for (const { name } of entries) if (name) taken.add(name);
-  return entries.map(({ name, language_code: code = 'en', passthrough }) => {
+  const all = requested.flatMap(({ audioTrackId, entries }) =>
+    audioTrackId === undefined ? [] : entries.map((entry) => ({ ...entry, audioTrackId })),
+  );
+  for (const { name } of all) if (name) taken.add(name);
+  return all.map(({ name, language_code: code = 'en', passthrough, audioTrackId }) => {
     const byLanguage = code === 'auto' ? 'Auto-detected' : `${languageName(code)} (generated)`;
     return {
       id: newId(),
@@ -101,6 +123,7 @@ const generatedRows = (
       text_source: 'generated_vod',
       closed_captions: false,
       passthrough: passthrough || null,
+      audio_track_id: audioTrackId,
     };
   });
 };

@@ -179,6 +179,7 @@ const findClip = async (tx: Transaction, assetId: string): Promise<ClipSource> =
 const trackError = (error: unknown): { type: string; messages: readonly string[] } => {
   const isInput = isKinoraError(error, 'invalid_input') || isKinoraError(error, 'source_unreachable');
   if (isInput) return { type: 'invalid_input', messages: error.messages };
+  if (isKinoraError(error, 'speech_failed')) return { type: 'internal_error', messages: error.messages };
   // An internal failure that says what is the matter was written for the caller.
   if (isKinoraError(error, 'internal_error') && error.failure === 'fail')
     return { type: 'internal_error', messages: error.messages };

@@ -4,12 +4,13 @@ import { clipTimes, isInClip, type ReadyPlayable, writeTextPlaylist } from '../.
 import { refusal } from '../../domain/signing/verify-token.js';
 import { KinoraError } from '../../lib/errors.js';
 import { segmentSeconds } from '../../media/segment-times.js';
-import { clipText, type IndexedText, textSegment } from '../../media/text-index.js';
+import { clipText, type IndexedText, textSegment, transcriptOf } from '../../media/text-index.js';
 import { immutableFor, type OpenedPlayback } from './open-playback.js';
 import { sendText } from './send-text.js';
 
 const PLAYLIST = 'application/vnd.apple.mpegurl';
 const WEBVTT = 'text/vtt; charset=utf-8';
+const PLAIN_TEXT = 'text/plain; charset=utf-8';
 
 /** @throws KinoraError `not_found` when the asset has no such track that is ready */
 const findReadyText = async (
@@ -24,8 +25,8 @@ const findReadyText = async (
 };
 
 /**
- * `<track>.vtt`: the whole text, or that of an instant clip, whose times then begin with the clip. There are no transcripts
- * (`.txt`), as no text here comes from speech recognition.
+ * `<track>.vtt`: the whole text, or that of an instant clip, whose times then begin with the clip. `<track>.txt`: its
+ * transcript, of text that comes from speech recognition.
  */
 export const sendTextFile = async (
   request: FastifyRequest,
@@ -34,12 +35,16 @@ export const sendTextFile = async (
   { playable, access }: OpenedPlayback,
   file: string,
 ): Promise<FastifyReply> => {
-  const [, trackId = ''] = /^([A-Za-z0-9]+)\.vtt$/.exec(file) ?? [];
+  const [, trackId = '', ending] = /^([A-Za-z0-9]+)\.(vtt|txt)$/.exec(file) ?? [];
   const text = await findReadyText(texts, playable, trackId);
+  const isTranscript = ending === 'txt';
+  if (isTranscript && playable.tracks.find(({ id }) => id === trackId)?.text_source !== 'generated_vod')
+    throw new KinoraError('not_found');
   const times = clipTimes(playable, access);
   reply.header('cache-control', immutableFor(access));
-  const { bytes } = times ? clipText(text, times.startSeconds, times.endSeconds) : text;
-  return sendText(request, reply, WEBVTT, bytes);
+  const shown = times ? clipText(text, times.startSeconds, times.endSeconds) : text;
+  if (isTranscript) return sendText(request, reply, PLAIN_TEXT, Buffer.from(transcriptOf(shown)));
+  return sendText(request, reply, WEBVTT, shown.bytes);
 };
 
 /** The playlist of the subtitle rendition of a track, and its segments `<number>.vtt`, cut like those of the media. */

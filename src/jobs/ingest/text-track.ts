@@ -1,8 +1,13 @@
+import { json } from 'node:stream/consumers';
+import type { TrackMedia } from '../../domain/tracks/track-state.js';
 import { KinoraError } from '../../lib/errors.js';
 import { clipStartSeconds } from '../../media/clip.js';
-import { clipText, type IndexedText } from '../../media/text-index.js';
+import { cutWords } from '../../media/speech/cut-words.js';
+import { makeCues } from '../../media/speech/make-cues.js';
+import type { Word } from '../../media/speech/word.js';
+import { clipText, type IndexedText, indexCues } from '../../media/text-index.js';
 import { readBlob } from '../../storage/blob-store.js';
-import { trackSourceKey, trackTextKey } from '../../storage/keys.js';
+import { trackSourceKey, trackTextKey, trackWordsKey } from '../../storage/keys.js';
 import { fetchTrackSource, isCopied, type TrackIngest, type TrackIngestDeps } from './track-source.js';
 
 /** Many times what the longest film has. */
@@ -39,5 +44,20 @@ const copyText = async (deps: TrackIngestDeps, { track, plan }: TrackIngest): Pr
   if (!text || !media.copied) throw new KinoraError('not_found');
   const clip = await plan();
   const startSeconds = clipStartSeconds(clip, media.copied.clip);
-  return clipText(text, startSeconds, startSeconds + clip.durationSeconds);
+  const words = await readWords(deps, media);
+  if (!words) return clipText(text, startSeconds, startSeconds + clip.durationSeconds);
+  // Of speech, exactly what is said in the clip.
+  const startMs = startSeconds * 1000;
+  const cut = cutWords(words, startMs, startMs + clip.durationSeconds * 1000);
+  await deps.blobs.put(trackWordsKey(track.asset_id, track.id), Buffer.from(JSON.stringify(cut)));
+  return indexCues(makeCues(cut, clip.durationSeconds * 1000));
+};
+
+/** Undefined when the text does not come from speech recognition. */
+const readWords = async (
+  { blobs }: TrackIngestDeps,
+  { sourceAssetId, sourceTrackId }: TrackMedia,
+): Promise<readonly Word[] | undefined> => {
+  const stored = await blobs.read(trackWordsKey(sourceAssetId, sourceTrackId));
+  return stored && ((await json(stored)) as readonly Word[]);
 };

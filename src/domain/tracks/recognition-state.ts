@@ -1,0 +1,66 @@
+import type { Row } from '../../db/schema.js';
+import { findPlan } from '../../db/tables/playable.js';
+import { findTrack, findTrackById, saveDetectedLanguage, saveTrackProgress } from '../../db/tables/track.js';
+import { findTrackSound } from '../../db/tables/track-media.js';
+import { listPhrases } from '../../db/tables/vocabulary.js';
+import { KinoraError } from '../../lib/errors.js';
+import type { AudioPlan, Plan } from '../../media/plan.js';
+import { joinedKey, sourceKey, trackJoinedKey, trackSourceKey } from '../../storage/keys.js';
+import type { DomainContext } from '../context.js';
+
+/** The audio that the text of a track is made from. */
+export interface TrackSound {
+  readonly audio: AudioPlan;
+  /** Of the blob that it is read from. */
+  readonly key: string;
+  readonly durationMs: number;
+}
+
+/** What speech recognition reads and writes of a track. Writes after deletion or after a final status do nothing. */
+export interface RecognitionState {
+  /** Undefined when the track was deleted. */
+  find(trackId: string): Promise<Row<'track'> | undefined>;
+  /**
+   * @throws KinoraError `unavailable` while the audio track is preparing, `invalid_input` when it has failed or was deleted
+   */
+  findSound(track: Row<'track'>): Promise<TrackSound>;
+  /** Hints of the environment's vocabularies, the newest first. */
+  listPhrases(assetId: string): Promise<string[]>;
+  saveLanguage(trackId: string, language: string, confidence: number | undefined): Promise<void>;
+  /** 0 to 1 */
+  saveProgress(trackId: string, fraction: number): Promise<void>;
+}
+
+export const createRecognitionState = ({ database }: Pick<DomainContext, 'database'>): RecognitionState => {
+  const db = database.queryable;
+  return {
+    find: (trackId) => findTrackById(db, trackId),
+    findSound: async ({ asset_id: assetId, audio_track_id: audioTrackId }) => {
+      const track = audioTrackId === null ? undefined : await findTrack(db, assetId, audioTrackId);
+      if (track?.status === 'preparing')
+        throw new KinoraError('unavailable', { messages: ['The audio track is not ready yet.'] });
+      const plan = (await findPlan(db, assetId)) as Plan | undefined;
+      const sound = track?.status === 'ready' && plan ? await soundOf(db, track, plan) : undefined;
+      if (!plan || !sound) throw new KinoraError('invalid_input', { messages: ['The audio track is not available.'] });
+      return { ...sound, durationMs: Math.floor(plan.durationSeconds * 1000) };
+    },
+    listPhrases: (assetId) => listPhrases(db, assetId),
+    saveLanguage: (trackId, language, confidence) =>
+      saveDetectedLanguage(db, trackId, { language, confidence: confidence ?? null }),
+    saveProgress: (trackId, fraction) => saveTrackProgress(db, trackId, Math.round(fraction * 1000) / 10),
+  };
+};
+
+const soundOf = async (
+  db: DomainContext['database']['queryable'],
+  track: Row<'track'>,
+  plan: Plan,
+): Promise<Pick<TrackSound, 'audio' | 'key'> | undefined> => {
+  const further = await findTrackSound(db, track.id);
+  if (further) {
+    const keyOf = further.joined ? trackJoinedKey : trackSourceKey;
+    return { audio: further.plan as AudioPlan, key: keyOf(further.source_asset_id, further.source_track_id) };
+  }
+  const owner = plan.sourceOwner ?? track.asset_id;
+  return plan.audio && { audio: plan.audio, key: (plan.joined ? joinedKey : sourceKey)(owner) };
+};

@@ -1,0 +1,108 @@
+import { readFileSync } from 'node:fs';
+import { AV_BUFFERSRC_FLAG_KEEP_REF, AV_LOG_DEBUG, AV_LOG_QUIET, AV_SAMPLE_FMT_FLT } from 'node-av/constants';
+import { avChannelLayoutDefault, FilterGraph, Frame, Log } from 'node-av/lib';
+import { languageCodeOf } from '../../media/speech/languages.js';
+import type { Transcript, Word } from '../../media/speech/word.js';
+import type { RecognizeSpeechJob } from '../../pool/protocol.js';
+import { check, failMedia, isDrained, newFrame } from '../av.js';
+import { SPEECH_RATE } from './speech-reader.js';
+
+const HEADER_BYTES = 44;
+/** A tenth of a second: frames of this size fill a queue of 30 s exactly, which is what the model looks at. */
+const FRAME_SAMPLES = 1600;
+const QUEUE_SECONDS = 30;
+
+/**
+ * FFmpeg's `whisper` filter on one thread. The library tells the language in its debug log only.
+ * @throws KinoraError `media_failed`
+ */
+export const recognizeSpeech = async (job: RecognizeSpeechJob): Promise<Transcript> => {
+  let detected: { language: string; confidence: number } | undefined;
+  Log.setLevel(AV_LOG_DEBUG);
+  Log.setCallback(
+    (_level, message) => {
+      const [, name = '', share = ''] = /auto-detected language: (\S+) \(p = ([\d.]+)\)/.exec(message) ?? [];
+      const language = languageCodeOf(name);
+      if (language) detected = { language, confidence: Math.min(1, Number(share)) };
+    },
+    { maxLevel: AV_LOG_DEBUG },
+  );
+  try {
+    runFilter(job);
+    // The binding hands on lines of the log between two turns of the event loop.
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  } finally {
+    Log.resetCallback();
+    Log.setLevel(AV_LOG_QUIET);
+  }
+  return { ...detected, words: readWords(readFileSync(job.outPath, 'utf8')) };
+};
+
+const runFilter = ({ audioPath, modelPath, outPath, language }: RecognizeSpeechJob): void => {
+  const graph = new FilterGraph();
+  graph.alloc();
+  graph.nbThreads = 1;
+  const out = newFrame();
+  try {
+    const options = [
+      `model=${quote(modelPath)}`,
+      `destination=${quote(outPath)}`,
+      `language=${quote(language)}`,
+      `queue=${QUEUE_SECONDS}`,
+      'use_gpu=0:format=json:max_len=1',
+    ].join(':');
+    const input = `sample_rate=${SPEECH_RATE}:sample_fmt=flt:channel_layout=mono:time_base=1/${SPEECH_RATE}`;
+    check(graph.parsePtr(`abuffer@in=${input},whisper=${options},abuffersink@out`), 'load the speech model');
+    check(graph.configSync(), 'load the speech model');
+    const source = graph.getFilter('abuffer@in');
+    const sink = graph.getFilter('abuffersink@out');
+    if (!source || !sink) throw failMedia('recognize speech', 'no filter graph');
+    const push = (frame: Frame | null): void => {
+      check(source.buffersrcAddFrameSync(frame, AV_BUFFERSRC_FLAG_KEEP_REF), 'recognize speech');
+      for (;;) {
+        const code = sink.buffersinkGetFrameSync(out);
+        if (isDrained(code)) return;
+        check(code, 'recognize speech');
+        out.unref();
+      }
+    };
+    const wave = readFileSync(audioPath).subarray(HEADER_BYTES);
+    for (let at = 0; at * 2 < wave.length; at += FRAME_SAMPLES) {
+      const frame = frameOf(wave, at);
+      push(frame);
+      frame.free();
+    }
+    push(null);
+  } finally {
+    out.free();
+    graph.free();
+  }
+};
+
+const frameOf = (wave: Buffer, at: number): Frame => {
+  const count = Math.min(FRAME_SAMPLES, wave.length / 2 - at);
+  const samples = Float32Array.from({ length: count }, (_, index) => wave.readInt16LE((at + index) * 2) / 32_768);
+  return Frame.fromAudioBuffer(Buffer.from(samples.buffer), {
+    nbSamples: count,
+    format: AV_SAMPLE_FMT_FLT,
+    sampleRate: SPEECH_RATE,
+    channelLayout: avChannelLayoutDefault(1),
+    timeBase: { num: 1, den: SPEECH_RATE },
+    pts: BigInt(at),
+  });
+};
+
+/** An option's value in a filter graph: escaped for the filter, then quoted for the graph. */
+const quote = (value: string): string => {
+  const escaped = value.replace(/[\\':]/g, '\\$&');
+  return `'${escaped.replaceAll("'", "'\\''")}'`;
+};
+
+/** A line for each word. They look like JSON, but quotation marks in the text stand as they are. */
+const readWords = (lines: string): Word[] =>
+  lines.split('\n').flatMap((line) => {
+    const [, start, end, text = ''] = /^\{"start":(\d+),"end":(\d+),"text":"(.*)"\}$/.exec(line) ?? [];
+    // What the model hears beside speech stands in brackets.
+    if (start === undefined || text.trim() === '' || /^\s*[[(].*[\])]\s*$/.test(text)) return [];
+    return [{ startMs: Number(start), endMs: Number(end), text: text.trim() }];
+  });

@@ -1,0 +1,57 @@
+import type { Frame } from 'node-av/lib';
+import { isKinoraError } from '../../lib/errors.js';
+import type { SpeechSource } from '../../pool/protocol.js';
+import { readSound, SoundFilter, soundFrame } from '../audio-reader.js';
+import { failMedia } from '../av.js';
+
+/** What speech detection and recognizers take. */
+export const SPEECH_RATE = 16_000;
+/** Of audio that is in memory at a time: 12 MB of 48 kHz stereo. */
+const BLOCK_SECONDS = 30;
+
+/**
+ * Gives the audio of [startMs, endMs) as 16 kHz mono, in order, a piece at a time. A damaged part is silence.
+ * @throws KinoraError `media_failed` when nothing of it can be decoded
+ */
+export const readSpeech = (
+  { source, audio }: SpeechSource,
+  { startMs, endMs }: { readonly startMs: number; readonly endMs: number },
+  each: (samples: Float32Array) => void,
+): void => {
+  const { sampleRate: rate, channels } = audio;
+  const filter = new SoundFilter(
+    `sample_rate=${rate}:sample_fmt=fltp:channel_layout=${channels === 1 ? 'mono' : 'stereo'}:time_base=1/${rate}`,
+    `aresample=${SPEECH_RATE},aformat=sample_fmts=flt:channel_layouts=mono`,
+  );
+  const give = (frame: Frame): void => each(copySamples(frame));
+  const until = Math.round((endMs * rate) / 1000);
+  let isDecoded = false;
+  try {
+    for (let from = Math.round((startMs * rate) / 1000); from < until; from += BLOCK_SECONDS * rate) {
+      const end = Math.min(until, from + BLOCK_SECONDS * rate);
+      let planes: readonly Float32Array[];
+      try {
+        planes = readSound(source, audio, from, end);
+        isDecoded = true;
+      } catch (error) {
+        if (!isKinoraError(error, 'media_failed')) throw error;
+        planes = Array.from({ length: channels }, () => new Float32Array(end - from));
+      }
+      const frame = soundFrame(planes, 0, end - from, rate);
+      frame.pts = BigInt(from);
+      filter.push(frame, give);
+      frame.free();
+    }
+    filter.push(null, give);
+  } finally {
+    filter.free();
+  }
+  if (!isDecoded) throw failMedia('read speech', 'no audio could be decoded');
+};
+
+/** A copy: the frame's memory is FFmpeg's. */
+const copySamples = (frame: Frame): Float32Array => {
+  const samples = new Float32Array(frame.nbSamples);
+  Buffer.from(samples.buffer).set((frame.data ?? [])[0]!.subarray(0, frame.nbSamples * 4));
+  return samples;
+};

@@ -1,0 +1,186 @@
+import type { Cue } from '../subtitles.js';
+import type { Word } from './word.js';
+
+/** How subtitles are read best; what is broken first when speech leaves no choice stands last. */
+const LINE_CHARACTERS = 42;
+const MAX_LINES = 2;
+const MAX_MS = 7000;
+const GAP_MS = 83;
+/** No cue goes on over a longer pause. */
+const MAX_PAUSE_MS = 1200;
+const MIN_MS = 1000;
+const CHARACTERS_PER_SECOND = 20;
+
+/** Prices of what a reader dislikes, in characters that read too fast. */
+const COST = { cue: 6, tooShort: 60, oneWord: 25, openEnd: 16, unevenLine: 0.2 };
+
+const SENTENCE_END = /[.!?…。？！]["'»”’)]*$/;
+const CLAUSE_END = /[,;:—–]["'»”’)]*$/;
+/** Words that belong to what follows them, in the languages that can be asked for most. */
+const CONJUNCTIONS: ReadonlySet<string> = new Set(
+  (
+    'and but or nor so yet because although while when where which that who if y e o u pero porque aunque que cuando donde ' +
+    'si et mais ou car donc parce quand und aber oder denn weil dass wenn als ma perché quando se che en of maar omdat'
+  ).split(' '),
+);
+
+/** Words, and the characters of all words before each. */
+interface Text {
+  readonly words: readonly Word[];
+  readonly before: Int32Array;
+}
+
+/**
+ * Cues of the words of a track, the best ones by dynamic programming: at most two lines of 42 characters, 1 to 7 seconds,
+ * no cue over a long pause, ends at punctuation or before a conjunction. Times do not overlap; no cue ends after `durationMs`.
+ */
+export const makeCues = (spoken: readonly Word[], durationMs: number): Cue[] => {
+  const text = withWidths(cleanWords(spoken, durationMs));
+  /** best[i]: the cheapest cues of the first i words, and where their last cue begins. */
+  const best: { cost: number; from: number }[] = [{ cost: 0, from: 0 }];
+  for (let end = 1; end <= text.words.length; end++) {
+    let choice = { cost: Number.POSITIVE_INFINITY, from: end - 1 };
+    const endCost = endCostOf(text.words, end);
+    for (let from = end - 1; from >= 0; from--) {
+      const lines = breakLines(text, from, end);
+      // More words before these would not fit either.
+      if (!lines || (from < end - 1 && !isOneUtterance(text.words, from, end))) break;
+      const cost = best[from]!.cost + endCost + lines.cost + costOf(text, from, end);
+      if (cost < choice.cost) choice = { cost, from };
+    }
+    best.push(choice);
+  }
+  const cues: Cue[] = [];
+  for (let end = text.words.length; end > 0; end = best[end]!.from)
+    cues.push(toCue(text, best[end]!.from, end, durationMs));
+  return cues.reverse();
+};
+
+const withWidths = (words: readonly Word[]): Text => {
+  const before = new Int32Array(words.length + 1);
+  words.forEach(({ text }, at) => {
+    before[at + 1] = before[at]! + [...text].length;
+  });
+  return { words, before };
+};
+
+/** In order, without overlap, each at least a millisecond long, none longer than a line. */
+const cleanWords = (spoken: readonly Word[], durationMs: number): Word[] => {
+  const parts = spoken
+    .map(({ text, ...times }) => ({ ...times, text: text.replace(/[\s\p{Cc}\u2028\u2029]+/gu, '') }))
+    .filter(({ text }) => text !== '')
+    .sort((a, b) => a.startMs - b.startMs)
+    .flatMap(cutLongWord);
+  let latestMs = 0;
+  const words = parts.map(({ startMs, endMs, text }) => {
+    const start = Math.max(latestMs, Math.round(startMs));
+    latestMs = Math.max(start + 1, Math.round(endMs));
+    return { startMs: start, endMs: latestMs, text };
+  });
+  // Words that would lie behind the end move before it.
+  let nextMs = Math.floor(durationMs);
+  for (let at = words.length - 1; at >= 0; at--) {
+    const { startMs, endMs, text } = words[at]!;
+    if (endMs <= nextMs) break;
+    nextMs = Math.min(startMs, nextMs - 1);
+    words[at] = { startMs: nextMs, endMs: Math.min(endMs, nextMs + (endMs - startMs)), text };
+  }
+  return words.filter(({ startMs }) => startMs >= 0);
+};
+
+const cutLongWord = ({ startMs, endMs, text }: Word): Word[] => {
+  const characters = [...text];
+  const count = Math.ceil(characters.length / LINE_CHARACTERS);
+  const place = (part: number): number => startMs + ((endMs - startMs) * part) / count;
+  return Array.from({ length: count }, (_, part) => ({
+    startMs: place(part),
+    endMs: place(part + 1),
+    text: characters.slice(part * LINE_CHARACTERS, (part + 1) * LINE_CHARACTERS).join(''),
+  }));
+};
+
+/** Whether no long pause follows the first word and the whole is short enough. */
+const isOneUtterance = (words: readonly Word[], from: number, end: number): boolean =>
+  words[from + 1]!.startMs - words[from]!.endMs <= MAX_PAUSE_MS &&
+  words[end - 1]!.endMs - words[from]!.startMs <= MAX_MS;
+
+const lineWidth = ({ before }: Text, from: number, end: number): number =>
+  before[end]! - before[from]! + end - from - 1;
+
+/** Where the second line begins (`end` when one line is enough) and how good that is; undefined when they don't fit. */
+const breakLines = (
+  text: Text,
+  from: number,
+  end: number,
+): { readonly at: number; readonly cost: number } | undefined => {
+  const total = lineWidth(text, from, end);
+  if (total <= LINE_CHARACTERS) return { at: end, cost: 0 };
+  if (total > MAX_LINES * LINE_CHARACTERS + 1) return undefined;
+  let best: { at: number; cost: number } | undefined;
+  for (let at = from + 1; at < end; at++) {
+    const first = lineWidth(text, from, at);
+    const second = total - first - 1;
+    if (first > LINE_CHARACTERS) break;
+    if (second > LINE_CHARACTERS) continue;
+    const cost = Math.abs(first - second) * COST.unevenLine + breakCost(text.words, at) / 2;
+    if (!best || cost < best.cost) best = { at, cost };
+  }
+  return best;
+};
+
+/** What a reader loses when a line or a cue ends before word `at`. */
+const breakCost = (words: readonly Word[], at: number): number => {
+  const before = words[at - 1]!.text;
+  const after = words[at];
+  if (!after || SENTENCE_END.test(before)) return 0;
+  if (CLAUSE_END.test(before)) return COST.openEnd / 4;
+  if (CONJUNCTIONS.has(after.text.toLowerCase())) return COST.openEnd / 2;
+  return after.startMs - words[at - 1]!.endMs > MAX_PAUSE_MS / 3 ? COST.openEnd / 2 : COST.openEnd;
+};
+
+/** When a cue that ends before word `end` goes away at the latest. */
+const latestEnd = (words: readonly Word[], end: number): number =>
+  end < words.length ? words[end]!.startMs - GAP_MS : Number.POSITIVE_INFINITY;
+
+/** Of ending a cue before word `end`, wherever it begins. */
+const endCostOf = (words: readonly Word[], end: number): number => {
+  const next = words[end];
+  return COST.cue + (next && next.startMs - words[end - 1]!.endMs <= MAX_PAUSE_MS ? breakCost(words, end) : 0);
+};
+
+const costOf = (text: Text, from: number, end: number): number => {
+  const { words } = text;
+  const { startMs } = words[from]!;
+  const longestMs = Math.min(latestEnd(words, end) - startMs, MAX_MS);
+  const shownMs = Math.max(longestMs, words[end - 1]!.endMs - startMs);
+  const tooFast = Math.max(0, lineWidth(text, from, end) - (shownMs / 1000) * CHARACTERS_PER_SECOND);
+  const tooShort = Math.max(0, MIN_MS - longestMs) / MIN_MS;
+  const lonely = end - from === 1 && !SENTENCE_END.test(words[from]!.text) ? COST.oneWord : 0;
+  return tooFast + tooShort * COST.tooShort + lonely;
+};
+
+const toCue = (text: Text, from: number, end: number, durationMs: number): Cue => {
+  const { words } = text;
+  const { startMs } = words[from]!;
+  const spokenMs = words[end - 1]!.endMs;
+  const wantedMs = startMs + Math.max(MIN_MS, (lineWidth(text, from, end) / CHARACTERS_PER_SECOND) * 1000);
+  const nextMs = words[end]?.startMs ?? Number.POSITIVE_INFINITY;
+  const latestMs = Math.min(startMs + MAX_MS, durationMs, Math.max(nextMs - GAP_MS, Math.min(startMs + 1, nextMs)));
+  const endMs = Math.max(startMs + 1, Math.min(latestMs, Math.max(spokenMs, wantedMs)));
+  const split = breakLines(text, from, end)?.at ?? end;
+  const line = (first: number, last: number): string =>
+    words
+      .slice(first, last)
+      .map((word) => word.text)
+      .join(' ');
+  const lines = split < end ? [line(from, split), line(split, end)] : [line(from, end)];
+  return {
+    startSeconds: startMs / 1000,
+    endSeconds: endMs / 1000,
+    settings: '',
+    text: lines.map(escapeText).join('\n'),
+  };
+};
+
+const escapeText = (text: string): string =>
+  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');

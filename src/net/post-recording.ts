@@ -1,0 +1,72 @@
+import { request as httpRequest } from 'node:http';
+import { request as httpsRequest } from 'node:https';
+import { newId } from '../lib/ids.js';
+
+/** A file and the fields beside it, for an address that the operator has configured: no address is refused. */
+export interface RecordingPost {
+  readonly url: string;
+  /** Sent as a bearer token. */
+  readonly key?: string;
+  readonly fields: readonly (readonly [name: string, value: string])[];
+  readonly file: { readonly name: string; readonly type: string; readonly bytes: Uint8Array };
+  readonly maxAnswerBytes: number;
+  readonly signal: AbortSignal;
+}
+
+export interface RecordingAnswer {
+  readonly status: number;
+  readonly body: string;
+  /** In milliseconds. */
+  readonly retryAfterMs?: number;
+}
+
+/** Posts `multipart/form-data` and reads the whole answer. Redirects are not followed. Throws the error of the network. */
+export const postRecording = (post: RecordingPost): Promise<RecordingAnswer> =>
+  new Promise((resolve, reject) => {
+    const { url, key, fields, file, signal } = post;
+    const boundary = `kinora-${newId()}`;
+    const head = (name: string, more = ''): string =>
+      `--${boundary}\r\nContent-Disposition: form-data; name="${name}"${more}\r\n`;
+    const body = Buffer.concat([
+      ...fields.map(([name, value]) => Buffer.from(`${head(name)}\r\n${value}\r\n`)),
+      Buffer.from(`${head('file', `; filename="${file.name}"`)}Content-Type: ${file.type}\r\n\r\n`),
+      file.bytes,
+      Buffer.from(`\r\n--${boundary}--\r\n`),
+    ]);
+    const request = (url.startsWith('https:') ? httpsRequest : httpRequest)(url, {
+      method: 'POST',
+      signal,
+      agent: false,
+      headers: {
+        'content-type': `multipart/form-data; boundary=${boundary}`,
+        'content-length': body.length,
+        accept: 'application/json',
+        ...(key !== undefined && { authorization: `Bearer ${key}` }),
+      },
+    });
+    request.on('error', reject);
+    // The connection is no HTTP any more: without a listener nothing would ever be heard of the request.
+    request.once('upgrade', (_, socket) => {
+      socket.destroy();
+      reject(new Error('The service switched protocols'));
+    });
+    request.once('response', (response) => {
+      const chunks: Buffer[] = [];
+      let length = 0;
+      response.on('error', reject);
+      response.on('data', (chunk: Buffer) => {
+        length += chunk.length;
+        if (length > post.maxAnswerBytes) request.destroy(new Error(`More than ${post.maxAnswerBytes} bytes`));
+        else chunks.push(chunk);
+      });
+      response.once('end', () => {
+        const retryAfter = Number(response.headers['retry-after']);
+        resolve({
+          status: response.statusCode!,
+          body: Buffer.concat(chunks).toString('utf8'),
+          ...(retryAfter > 0 && { retryAfterMs: retryAfter * 1000 }),
+        });
+      });
+    });
+    request.end(body);
+  });
