@@ -9,9 +9,9 @@ import { isKinoraError } from '../lib/errors.js';
 import { tryListen } from '../lib/try-listen.js';
 import { kinoraVersion } from '../lib/version.js';
 import { chooseSandbox } from '../pool/sandbox.js';
-import { administer } from './administer.js';
 import { describeTranscriber, localModelPath } from '../speech/create-transcriber.js';
 import { readWhisperModel } from '../speech/whisper-transcriber.js';
+import { administer } from './administer.js';
 import type { CommandContext } from './command.js';
 import { withDataDirLock, withOpenDatabase } from './with-database.js';
 
