@@ -55,7 +55,8 @@ test('a server that is killed goes on at the window where it was, and its progra
   let server = await start(dataDir, log);
   const id = await order(server);
   await until('the third window is begun', () => countCalls(log) === 3);
-  const track = textsOf(await settled(server, id))[0]!;
+  const { progress, ...track } = textsOf(await settled(server, id))[0]!;
+  expect(progress).toBeGreaterThan(0);
   await until('the language is known', async () => textsOf(await getAsset(server, id))[0]!.language_code === 'fr');
   await server.kill();
   await until('the program has ended', () => processesNaming(log).length === 0);
