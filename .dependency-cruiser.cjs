@@ -3,7 +3,7 @@
 const contracts = {
   storage: 'storage/(blob-store|keys)',
   pool: 'pool/(media-pool|protocol|read-result)',
-  net: 'net/(fetch-source|send-webhook)',
+  net: 'net/(fetch-source|send-webhook|chat-model)',
   db: 'db/(database|schema|tables/[^/]+)',
   queue: 'queue/queue',
 };

@@ -9,6 +9,8 @@ export interface DomainContext {
   readonly queue: Queue;
   readonly clock: Clock;
   readonly artifactUrls: ArtifactUrls;
+  /** Where this API is, without a slash at the end; known once the server listens. */
+  apiUrl(): string;
   /** Called after the commit, so that caches forget what may no longer be served. */
   onAssetDeleted(assetId: string, playbackIds: readonly string[]): void;
   /** A track was added, changed or removed. */

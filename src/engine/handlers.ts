@@ -1,6 +1,7 @@
 import { makeAnimated } from './animated.js';
 import { makeAudioChunk } from './audio-chunk.js';
 import { measureComplexity } from './complexity.js';
+import { measureFrames } from './frame-quality.js';
 import { indexMp4 } from './index-mp4.js';
 import { indexSource } from './index-source.js';
 import { joinRecordings } from './join-recordings.js';
@@ -37,4 +38,5 @@ export const handlers: MediaHandlers = {
   animated: makeAnimated,
   storyboard: makeStoryboard,
   'shot-scores': scoreShots,
+  'frame-quality': measureFrames,
 };

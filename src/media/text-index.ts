@@ -101,6 +101,19 @@ export const textSegment = (text: IndexedText, fromSeconds: number, untilSeconds
   return Buffer.concat([Buffer.from(SEGMENT_HEADER), ...found.flatMap((at) => [gap, blockOf(text, at)])]);
 };
 
+/** Every cue as it can be written again. */
+export const listCues = (text: IndexedText): Cue[] =>
+  Array.from(text.startSeconds, (startSeconds, at) => {
+    // The first line is the timing, with settings behind it.
+    const [timing = '', ...lines] = Buffer.from(blockOf(text, at)).toString().trimEnd().split('\n');
+    return {
+      startSeconds,
+      endSeconds: text.endSeconds[at]!,
+      settings: timing.replace(/^\S+ --> \S+ ?/, ''),
+      text: lines.join('\n'),
+    };
+  });
+
 /** What lies within [fromSeconds, untilSeconds), cut at both ends, with times that count from `fromSeconds`. */
 export const clipText = (text: IndexedText, fromSeconds: number, untilSeconds: number): IndexedText => {
   const blocks = findCues(text, fromSeconds, untilSeconds).map((at) => ({

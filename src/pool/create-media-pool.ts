@@ -60,6 +60,7 @@ const defaultDeadlineMs: Record<MediaJob['kind'], number> = {
   animated: 2 * 60_000,
   storyboard: 5 * 60_000,
   'shot-scores': 30 * 60_000,
+  'frame-quality': 10 * 60_000,
 };
 
 /** Of a job that reads what a file says of itself: tables that name billions of samples take hours and give nothing. */

@@ -1,3 +1,4 @@
+import type { TimedQuality } from '../media/frame-quality.js';
 import type { StillLayout } from '../media/image-geometry.js';
 import type { AudioPlan, EncoderSettings, PictureChain } from '../media/plan.js';
 import type { RateSample, SamplePlace } from '../media/rate-factor.js';
@@ -273,6 +274,16 @@ export interface StoryboardJob extends ImageSource {
   readonly format: StillFormat;
 }
 
+/** Measures the frames of some moments on small copies. */
+export interface FrameQualityJob extends Omit<ImageSource, 'outPath'> {
+  readonly kind: 'frame-quality';
+  /** Ascending. */
+  readonly frames: readonly ShownAt[];
+  readonly toleranceTicks: number;
+  readonly width: number;
+  readonly height: number;
+}
+
 /** Compares the pictures of [startTicks, endTicks) with their neighbours. All ticks are on the timeline. */
 export interface ShotScoresJob {
   readonly kind: 'shot-scores';
@@ -326,6 +337,7 @@ export type MediaJob =
   | StillJob
   | AnimatedJob
   | StoryboardJob
+  | FrameQualityJob
   | ShotScoresJob;
 
 export interface MediaResults {
@@ -346,6 +358,7 @@ export interface MediaResults {
   animated: ImageResult;
   storyboard: ImageResult;
   'shot-scores': ShotScores;
+  'frame-quality': readonly TimedQuality[];
 }
 
 /** Parent to child. One job at a time; a process that is no longer wanted is killed. */

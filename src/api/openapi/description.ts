@@ -14,6 +14,8 @@ export interface Description {
   /** The whole body of a success; absent for 204. */
   readonly answer?: TSchema;
   readonly deprecated?: boolean;
+  /** May be refused because of what is under way. */
+  readonly canConflict?: true;
 }
 
 export const tags = {
@@ -28,7 +30,8 @@ export const tags = {
   'Delivery usage': 'How much of each asset was watched.',
   'Transcription vocabularies': 'Words that speech recognition should know.',
   'DRM configurations': 'Key services; this server has none.',
-  Directives: 'Work that is done with assets by itself.',
+  Directives: 'Which workflows run on assets, and what they wait for.',
+  'Robots jobs': 'Workflows that read an asset and write about it.',
   Account: 'Who is calling.',
 } as const;
 export type Tag = keyof typeof tags;

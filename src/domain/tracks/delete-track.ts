@@ -1,4 +1,5 @@
 import type { Transaction } from '../../db/database.js';
+import type { Row } from '../../db/schema.js';
 import { removeTrack } from '../../db/tables/track.js';
 import { listBorrowedFiles } from '../../db/tables/track-media.js';
 import { KinoraError } from '../../lib/errors.js';
@@ -26,12 +27,23 @@ export const deleteTrack = (
     const track = get(trackId);
     if (track.type === 'video') throw refusal('The video track cannot be deleted');
     if (track.is_primary) throw refusal('The primary audio track cannot be deleted');
-    await recordTrackEvent(context, tx, environmentId, 'deleted', { ...track, status: 'deleted' });
-    const borrowed = (await listBorrowedFiles(tx, assetId)).filter(({ borrower }) => borrower === trackId);
-    await removeTrack(tx, trackId);
-    await cancelTrackWork(context, tx, trackId);
-    await purgeTracks(context, tx, [{ assetId, trackId }, ...borrowed]);
+    await dropTrack(context, tx, environmentId, track);
   });
+
+/** In the transaction of somebody who holds the asset. */
+export const dropTrack = async (
+  context: Pick<DomainContext, 'clock' | 'queue'>,
+  tx: Transaction,
+  environmentId: string,
+  track: Row<'track'>,
+): Promise<void> => {
+  const { id: trackId, asset_id: assetId } = track;
+  await recordTrackEvent(context, tx, environmentId, 'deleted', { ...track, status: 'deleted' });
+  const borrowed = (await listBorrowedFiles(tx, assetId)).filter(({ borrower }) => borrower === trackId);
+  await removeTrack(tx, trackId);
+  await cancelTrackWork(context, tx, trackId);
+  await purgeTracks(context, tx, [{ assetId, trackId }, ...borrowed]);
+};
 
 /** Ends the work on a track that is being removed. */
 export const cancelTrackWork = async (

@@ -1,0 +1,29 @@
+import type { WorkflowName } from '../../../api/schemas/workflows.js';
+import type { Workflow } from '../workflow.js';
+import { askQuestions } from './ask-questions.js';
+import { editCaptions } from './edit-captions.js';
+import { findBestThumbnails } from './find-best-thumbnails.js';
+import { findKeyMoments } from './find-key-moments.js';
+import { findScenes } from './find-scenes.js';
+import { generateChapters } from './generate-chapters.js';
+import { generateEngagementInsights } from './generate-engagement-insights.js';
+import { generatePremiumCaptions } from './generate-premium-captions.js';
+import { moderate } from './moderate.js';
+import { summarize } from './summarize.js';
+import { translateAudio } from './translate-audio.js';
+import { translateCaptions } from './translate-captions.js';
+
+export const workflows: Readonly<Record<WorkflowName, Workflow>> = {
+  'ask-questions': askQuestions,
+  'edit-captions': editCaptions,
+  'find-best-thumbnails': findBestThumbnails,
+  'find-key-moments': findKeyMoments,
+  'find-scenes': findScenes,
+  'generate-chapters': generateChapters,
+  'generate-engagement-insights': generateEngagementInsights,
+  'generate-premium-captions': generatePremiumCaptions,
+  moderate,
+  summarize,
+  'translate-audio': translateAudio,
+  'translate-captions': translateCaptions,
+};
