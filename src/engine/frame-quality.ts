@@ -1,6 +1,6 @@
 import type { Frame } from 'node-av/lib';
 import { type LumaPlane, measureFrame, type TimedQuality } from '../media/frame-quality.js';
-import type { FrameQualityJob } from '../pool/protocol.js';
+import type { FrameQualityJob, FrameQualityResult } from '../pool/protocol.js';
 import { failMedia } from './av.js';
 import { checkTimeBase, filterShown } from './shown-picture.js';
 import { withVideoReader } from './video-reader.js';
@@ -9,7 +9,7 @@ import { withVideoReader } from './video-reader.js';
  * Measures the frames that are displayed at some moments.
  * @throws KinoraError `media_failed`
  */
-export const measureFrames = (job: FrameQualityJob): readonly TimedQuality[] =>
+export const measureFrames = (job: FrameQualityJob): FrameQualityResult =>
   withVideoReader(job.source, job.streamIndex, job.threads, (reader) => {
     checkTimeBase(reader, job);
     const { frames, toleranceTicks, width, height, threads, timeBase, zeroTicks } = job;
@@ -20,7 +20,7 @@ export const measureFrames = (job: FrameQualityJob): readonly TimedQuality[] =>
         found.push({ ticks, ...measureFrame(planeOf(frame, 0), [planeOf(frame, 1), planeOf(frame, 2)]) });
       });
     }
-    return found;
+    return { frames: found };
   });
 
 const planeOf = (frame: Frame, plane: number): LumaPlane => {

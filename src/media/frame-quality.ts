@@ -26,6 +26,19 @@ export interface TimedQuality extends FrameQuality {
   readonly ticks: number;
 }
 
+const MEASURES = ['focus', 'contrast', 'color', 'composition', 'detail', 'exposure'] as const;
+
+/** What a media process says it has measured may be anything: undefined unless it has the form of `count` frames. */
+export const readQualities = (frames: unknown, count: number): TimedQuality[] | undefined => {
+  if (!Array.isArray(frames) || frames.length !== count) return undefined;
+  const isQuality = (frame: TimedQuality | null): boolean =>
+    frame !== null &&
+    Number.isFinite(frame.ticks) &&
+    frame.ticks >= 0 &&
+    MEASURES.every((name) => frame[name] >= 0 && frame[name] <= 1);
+  return frames.every(isQuality) ? frames : undefined;
+};
+
 /** Figures at which a measure counts as full, from photographs and screen recordings. */
 const FULL_LAPLACIAN = 24;
 const FULL_DEVIATION = 64;

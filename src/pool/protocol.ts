@@ -284,6 +284,10 @@ export interface FrameQualityJob extends Omit<ImageSource, 'outPath'> {
   readonly height: number;
 }
 
+export interface FrameQualityResult {
+  readonly frames: readonly TimedQuality[];
+}
+
 /** Compares the pictures of [startTicks, endTicks) with their neighbours. All ticks are on the timeline. */
 export interface ShotScoresJob {
   readonly kind: 'shot-scores';
@@ -358,7 +362,7 @@ export interface MediaResults {
   animated: ImageResult;
   storyboard: ImageResult;
   'shot-scores': ShotScores;
-  'frame-quality': readonly TimedQuality[];
+  'frame-quality': FrameQualityResult;
 }
 
 /** Parent to child. One job at a time; a process that is no longer wanted is killed. */

@@ -4,7 +4,7 @@ import { openPictures } from '../../../cache/produce-segment.js';
 import { findPlan } from '../../../db/tables/playable.js';
 import { writeThumbnailTime } from '../../../domain/assets/update-asset.js';
 import { KinoraError } from '../../../lib/errors.js';
-import { pickBest, sampleTimes, type TimedQuality, thumbnailScores } from '../../../media/frame-quality.js';
+import { pickBest, readQualities, sampleTimes, type TimedQuality, thumbnailScores } from '../../../media/frame-quality.js';
 import type { Plan, VideoPlan } from '../../../media/plan.js';
 import { mediaPriority } from '../../../pool/media-pool.js';
 import { scopeOf } from '../captions.js';
@@ -99,7 +99,10 @@ const measurePart = async (
     const source = { path: pictures.path, formatName: video.formatName };
     const { overlayPaths } = pictures;
     const job = { ...part, source, picture: video.picture, ...(overlayPaths && { overlayPaths }), threads: 1 };
-    return await pool.run(job, { priority: mediaPriority.background, signal });
+    const { frames } = await pool.run(job, { priority: mediaPriority.background, signal });
+    const qualities = readQualities(frames, part.frames.length);
+    if (!qualities) throw new KinoraError('media_failed', { details: { reason: 'no measures of frames' } });
+    return qualities;
   } finally {
     await pictures.release();
   }
