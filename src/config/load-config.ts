@@ -63,6 +63,9 @@ export const loadConfig = (sources: ConfigSources): LoadedConfig => {
   );
   if (problems.length === 0 && (config.webhookUrl === undefined) !== (config.webhookSecret === undefined))
     problems.push('KINORA_WEBHOOK_URL and KINORA_WEBHOOK_SECRET belong together: set both or neither.');
+  const hasModel = config.aiModel !== undefined || config.aiVisionModel !== undefined;
+  if (problems.length === 0 && (config.aiUrl !== undefined) !== hasModel)
+    problems.push('KINORA_AI_URL needs KINORA_AI_MODEL or KINORA_AI_VISION_MODEL, and these need it.');
   if (problems.length > 0) throw new KinoraError('config_invalid', { messages: problems });
   return { config: config as unknown as Config, rest: fromArgv.rest, flags: fromArgv.flags, doubts: fromArgv.doubts };
 };

@@ -49,6 +49,7 @@ export const deleteShots = (context: DomainContext, environmentId: string, asset
     await putShots(tx, { ...deleted, start_times: null, error: null });
     await context.queue.cancel(SHOTS_QUEUE, known.order_id, tx);
     await recordShotsEvent(context, tx, 'video.asset.shots.deleted', asset, deleted);
+    await wakeRuns(context, tx, asset.id);
   });
 
 const withAsset = <T>(

@@ -60,6 +60,17 @@ export const advanceRun = async (context: DomainContext, runId: string): Promise
   });
 };
 
+/** Ends a run that can't go on. Jobs that it has started are not touched. */
+export const failRun = async (context: DomainContext, runId: string): Promise<void> => {
+  await context.database.transaction(async (tx) => {
+    const run = await lockRun(tx, runId);
+    if (!run || run.completed_at !== null) return;
+    const nodes = run.nodes.map((node) => failWaiting(node, 'The run could not be continued'));
+    const failed = { ...run, nodes, status: 'errored', completed_at: context.clock.now() } as const;
+    await recordRunEvent(context, tx, 'errored', await saveRun(tx, failed));
+  });
+};
+
 const failWaiting = (node: RunNode, reason: string): RunNode =>
   node.state === 'dispatched' || node.state === 'failed' ? node : { ...node, state: 'failed', reason };
 

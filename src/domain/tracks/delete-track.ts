@@ -4,6 +4,7 @@ import { removeTrack } from '../../db/tables/track.js';
 import { listBorrowedFiles } from '../../db/tables/track-media.js';
 import { KinoraError } from '../../lib/errors.js';
 import type { DomainContext } from '../context.js';
+import { wakeRuns } from '../robots/wake-runs.js';
 import { changeTracks } from './change-tracks.js';
 import { INGEST_TRACK_QUEUE } from './create-track.js';
 import { RECOGNITION_QUEUE } from './generate-subtitles.js';
@@ -43,6 +44,7 @@ export const dropTrack = async (
   await removeTrack(tx, trackId);
   await cancelTrackWork(context, tx, trackId);
   await purgeTracks(context, tx, [{ assetId, trackId }, ...borrowed]);
+  await wakeRuns(context, tx, assetId);
 };
 
 /** Ends the work on a track that is being removed. */

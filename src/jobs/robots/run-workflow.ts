@@ -1,11 +1,13 @@
 import { json } from 'node:stream/consumers';
 import type { WorkflowName } from '../../api/schemas/workflows.js';
-import { advanceRun } from '../../domain/robots/advance-run.js';
+import { findRobotsJobById } from '../../db/tables/robots-job.js';
+import { advanceRun, failRun } from '../../domain/robots/advance-run.js';
 import { ROBOTS_QUEUE, RUN_QUEUE } from '../../domain/robots/wake-runs.js';
+import { KinoraError } from '../../lib/errors.js';
 import type { Job, JobContext, QueueWorker } from '../../queue/queue.js';
 import { robotsFileKey, robotsStepKey, robotsStepsPrefix } from '../../storage/keys.js';
 import type { RobotsDeps, Workflow, WorkflowRun } from './workflow.js';
-import { workflows } from './workflows/index.js';
+import { modelNeeded, workflows } from './workflows/index.js';
 
 /** Most of the time a job waits for the answer of a model. */
 const CONCURRENCY = 2;
@@ -20,32 +22,39 @@ export const createRobotsWorkers = (deps: RobotsDeps): QueueWorker[] => [
     queue: RUN_QUEUE,
     concurrency: 1,
     handler: (job: Job<{ runId: string }>) => advanceRun(deps.context, job.payload.runId),
+    onFailed: async ({ payload: { runId } }: Job<{ runId: string }>, error) => {
+      deps.logger.error({ run_id: runId, err: error }, 'a run of a directive failed');
+      await failRun(deps.context, runId);
+    },
   },
   {
     queue: ROBOTS_QUEUE,
     concurrency: CONCURRENCY,
     handler: async ({ payload: { jobId } }: Job<JobPayload>, { signal }: JobContext) => {
       const started = await deps.state.start(jobId);
-      if (!started) return;
-      const run = openRun(deps, started, signal);
       try {
-        await work(run);
+        if (started) await work(openRun(deps, started, signal));
       } catch (error) {
         // Cancelled or deleted with its asset: how it failed is of no interest.
         if (await deps.state.isWanted(jobId)) throw error;
       }
-      if (!(await deps.state.isWanted(jobId))) await removeSteps(deps, run);
+      await removeSteps(deps, jobId);
     },
     onFailed: async ({ id, payload: { jobId } }: Job<JobPayload>, error) => {
       deps.logger.warn({ robots_job_id: jobId, job_id: id, err: error }, 'a robots job failed');
       await deps.state.fail(jobId, error);
+      await removeSteps(deps, jobId);
     },
   },
 ];
 
 const work = async (run: WorkflowRun): Promise<void> => {
   const { job, state } = run;
-  const workflow: Workflow = workflows[job.workflow as WorkflowName];
+  const name = job.workflow as WorkflowName;
+  const workflow: Workflow = workflows[name];
+  // Before shots are searched in vain.
+  const needed = modelNeeded(name, run.asset.resolution_tier === 'audio-only');
+  if (needed && !run.model.isConfigured(needed)) throw new KinoraError('provider_unavailable');
   for (;;) {
     const end = await workflow(run);
     if ('publish' in end) {
@@ -78,5 +87,9 @@ const openRun = (
   writeFile: (name, bytes) => deps.blobs.put(robotsFileKey(asset.id, job.id, name), bytes),
 });
 
-const removeSteps = ({ blobs }: RobotsDeps, { asset, job }: WorkflowRun): Promise<void> =>
-  blobs.deletePrefix(robotsStepsPrefix(asset.id, job.id));
+/** Of a job that has ended, in this run or before. */
+const removeSteps = async ({ blobs, context }: RobotsDeps, jobId: string): Promise<void> => {
+  const job = await findRobotsJobById(context.database.queryable, jobId);
+  if (job && job.status !== 'pending' && job.status !== 'processing')
+    await blobs.deletePrefix(robotsStepsPrefix(job.asset_id, jobId));
+};

@@ -27,3 +27,18 @@ export const workflows: Readonly<Record<WorkflowName, Workflow>> = {
   'translate-audio': translateAudio,
   'translate-captions': translateCaptions,
 };
+
+const READERS: readonly WorkflowName[] = [
+  'ask-questions',
+  'find-key-moments',
+  'find-scenes',
+  'generate-chapters',
+  'summarize',
+  'translate-captions',
+];
+
+/** The kind of model without which a workflow can do nothing. */
+export const modelNeeded = (workflow: WorkflowName, isAudioOnly: boolean): 'text' | 'vision' | undefined => {
+  if (workflow === 'moderate') return isAudioOnly ? 'text' : 'vision';
+  return READERS.includes(workflow) ? 'text' : undefined;
+};
