@@ -31,7 +31,7 @@ export const validateDirective = (body: unknown): DirectiveRequest => {
   );
   const checkedWorkflows = (Array.isArray(workflows) ? workflows : []).map((binding, at) => {
     const below = problems.below(['workflows', at]);
-    if (!isObject(binding) || !isWorkflowName(binding.workflow)) return binding;
+    if (!isObject(binding) || !isWorkflowName(binding.workflow) || below.has(['params'])) return binding;
     const given = { ...(binding.params as object | undefined) };
     const params = validate(bindingParams(binding.workflow), given, ['params'], below) as Record<string, unknown>;
     validateParamsTogether(binding.workflow, params, below.below(['params']));

@@ -22,7 +22,10 @@ describe('replacements', () => {
   });
 
   test('keep to the case when they are told to', () => {
-    expect(edit('Mux mux', { replacements: [{ find: 'mux', replace: 'm', case_sensitive: true }] })).toEqual(['Mux m', 1]);
+    expect(edit('Mux mux', { replacements: [{ find: 'mux', replace: 'm', case_sensitive: true }] })).toEqual([
+      'Mux m',
+      1,
+    ]);
   });
 
   test('can end neither a cue nor a tag', () => {

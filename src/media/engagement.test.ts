@@ -14,7 +14,12 @@ test('parts that were watched more stand out, the best with a score of 1', () =>
     115,
   );
   expect(moments).toEqual([
-    { start_ms: 30_000, end_ms: 60_000, engagement_score: 1, insight: expect.stringMatching(/^Viewers were sent this part 2\.\d times/) },
+    {
+      start_ms: 30_000,
+      end_ms: 60_000,
+      engagement_score: 1,
+      insight: expect.stringMatching(/^Viewers were sent this part 3\.0 times/),
+    },
   ]);
   expect(overall_insight.trends).toEqual([
     '1 part stands out.',

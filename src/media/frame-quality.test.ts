@@ -11,9 +11,10 @@ const plane = (value: (x: number, y: number) => number) => ({
 });
 const gray = [plane(() => 128)];
 const colored = [plane(() => 170)];
-const overall = (luma: ReturnType<typeof plane>, chroma = colored) => thumbnailScores(measureFrame(luma, chroma)).overall;
+const overall = (luma: ReturnType<typeof plane>, chroma = colored) =>
+  thumbnailScores(measureFrame(luma, chroma)).overall;
 
-const sharp = plane((x, y) => ((x >> 2) + (y >> 2)) % 2 === 0 ? 60 : 200);
+const sharp = plane((x, y) => (((x >> 2) + (y >> 2)) % 2 === 0 ? 60 : 200));
 const soft = plane((x) => 60 + 2 * x);
 const black = plane(() => 16);
 
@@ -43,6 +44,13 @@ test('moments are looked at in the middle of equal parts', () => {
 test('what is no measure is not taken for one', () => {
   const good = { ticks: 0, ...measureFrame(sharp, gray) };
   expect(readQualities([good], 1)).toEqual([good]);
-  for (const bad of [[], [null], [{ ...good, ticks: -1 }], [{ ...good, focus: 2 }], [{ ...good, focus: 'x' }], { 0: good }])
+  for (const bad of [
+    [],
+    [null],
+    [{ ...good, ticks: -1 }],
+    [{ ...good, focus: 2 }],
+    [{ ...good, focus: 'x' }],
+    { 0: good },
+  ])
     expect(readQualities(bad, 1)).toBeUndefined();
 });

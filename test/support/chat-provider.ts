@@ -15,7 +15,11 @@ export interface Asked {
 }
 
 /** An object is the right answer; a text is what the model writes; a status fails; `silent` never answers. */
-export type Script = object | string | { readonly status: number; readonly headers?: Record<string, string> } | 'silent';
+export type Script =
+  | object
+  | string
+  | { readonly status: number; readonly headers?: Record<string, string> }
+  | 'silent';
 
 const isFailure = (script: Script): script is { status: number; headers?: Record<string, string> } =>
   typeof script === 'object' && 'status' in script;
@@ -27,8 +31,9 @@ export const startChatProvider = async (answer: (asked: Asked, number: number) =
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
     const body = JSON.parse(Buffer.concat(chunks).toString());
-    const parts = body.messages.map(({ content }: { content: string | { type: string; text?: string; image_url?: { url: string } }[] }) =>
-      typeof content === 'string' ? [{ type: 'text', text: content }] : content,
+    const parts = body.messages.map(
+      ({ content }: { content: string | { type: string; text?: string; image_url?: { url: string } }[] }) =>
+        typeof content === 'string' ? [{ type: 'text', text: content }] : content,
     );
     const now: Asked = {
       model: body.model,

@@ -47,7 +47,9 @@ describe('a resource from outside', () => {
     expect(judgeResource(caption(), waiting, [], facts({ isOverdue: true }))).toMatchObject({ state: 'failed' });
     expect(judgeResource(caption({ via: 'required' }), waiting, [], facts())).toMatchObject({ state: 'failed' });
     expect(judgeResource(shots('external'), waiting, [], facts({ shots: { status: 'errored' } }))).toEqual(waiting);
-    expect(judgeResource(shots('external'), waiting, [], facts({ shots: { status: 'completed' } }))).toMatchObject({ state: 'ready' });
+    expect(judgeResource(shots('external'), waiting, [], facts({ shots: { status: 'completed' } }))).toMatchObject({
+      state: 'ready',
+    });
   });
 });
 
@@ -66,7 +68,9 @@ describe('a resource that is made', () => {
     ['errored', [track('t', { status: 'errored', error: { messages: ['No.'] } })], 'failed'],
     ['gone', [], 'failed'],
   ])('follows its track when that is %s', (_, tracks, state) => {
-    expect(judgeResource(caption(source), { ...waiting, track_id: 't' }, [], facts({ tracks }))).toMatchObject({ state });
+    expect(judgeResource(caption(source), { ...waiting, track_id: 't' }, [], facts({ tracks }))).toMatchObject({
+      state,
+    });
   });
 });
 
@@ -127,7 +131,9 @@ test.each<[readonly string[], string]>([
   const nodes = ends.map((end, at): RunNode => {
     const base = { reference_id: String(at), workflow: 'summarize' };
     if (end === 'failed') return { ...base, state: 'failed', reason: 'x' };
-    return end === 'waiting' ? { ...base, state: 'waiting_for_resources' } : { ...base, state: 'dispatched', job_id: String(at) };
+    return end === 'waiting'
+      ? { ...base, state: 'waiting_for_resources' }
+      : { ...base, state: 'dispatched', job_id: String(at) };
   });
   expect(judgeRun(nodes, jobs)).toBe(status);
 });

@@ -14,12 +14,18 @@ test.each([
   expect(readAnswer(schema, text)).toMatchObject({ value: { a: 1 } });
 });
 
-test.each([[''], ['no'], ['{"a":"1"}'], ['{"a":0}'], ['{"a":1'], ['[1]'], ['<think>{"a":1}'], ['{"a":1,"b":"\\u0000"}']])(
-  '%s is none',
-  (text) => {
-    expect(readAnswer(schema, text)).toEqual({ problem: expect.any(String) });
-  },
-);
+test.each([
+  [''],
+  ['no'],
+  ['{"a":"1"}'],
+  ['{"a":0}'],
+  ['{"a":1'],
+  ['[1]'],
+  ['<think>{"a":1}'],
+  ['{"a":1,"b":"\\u0000"}'],
+])('%s is none', (text) => {
+  expect(readAnswer(schema, text)).toEqual({ problem: expect.any(String) });
+});
 
 test('what only the caller knows is checked too', () => {
   expect(readAnswer(schema, '{"a":2}', ({ a }) => (a > 1 ? 'too much.' : undefined))).toEqual({ problem: 'too much.' });

@@ -1,12 +1,12 @@
+import { readFile } from 'node:fs/promises';
 import Mux from '@mux/mux-node';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Booted, boot } from '../../support/boot.js';
 import { createAsset, getAsset, settled } from '../../support/create-asset.js';
 import { eventsOf, eventTypes } from '../../support/events.js';
 import { fixture } from '../../support/fixtures.js';
-import { type SlowOrigin, startSlowOrigin } from '../../support/slow-origin.js';
 import { until } from '../../support/server-process.js';
-import { readFile } from 'node:fs/promises';
+import { type SlowOrigin, startSlowOrigin } from '../../support/slow-origin.js';
 
 const CAPTIONS = `WEBVTT
 
@@ -65,12 +65,23 @@ test('a job edits captions and replaces the track', async () => {
     auto_censor_profanity: { mode: 'mask' as const, always_censor: ['damn', 'darn'] },
   };
   const made = await editCaptions.create({ parameters, passthrough: 'p-1' });
-  expect(made).toMatchObject({ status: 'pending', workflow: 'edit-captions', units_consumed: 0, passthrough: 'p-1', parameters });
+  expect(made).toMatchObject({
+    status: 'pending',
+    workflow: 'edit-captions',
+    units_consumed: 0,
+    passthrough: 'p-1',
+    parameters,
+  });
   await until('the end of the job', async () => (await editCaptions.retrieve(made.id)).status === 'completed');
   const job = await editCaptions.retrieve(made.id);
   const [edited, ...others] = await texts(asset.id);
   expect(others).toEqual([]);
-  expect(edited).toMatchObject({ name: 'English edited', language_code: 'en', status: 'ready', text_source: 'uploaded' });
+  expect(edited).toMatchObject({
+    name: 'English edited',
+    language_code: 'en',
+    status: 'ready',
+    text_source: 'uploaded',
+  });
   expect(job.outputs).toEqual({
     total_replacement_count: 5,
     uploaded_track_id: edited!.id,
@@ -85,7 +96,12 @@ test('a job edits captions and replaces the track', async () => {
     ['pending', 'processing', 'completed'].map((status) => `robots.job.edit_captions.${status}`),
   );
   const [, , completed] = await eventsOf(server, job.id);
-  const { internal_id, environment_id, [completed!.type]: nested, ...flat } = completed!.data as Record<string, unknown>;
+  const {
+    internal_id,
+    environment_id,
+    [completed!.type]: nested,
+    ...flat
+  } = completed!.data as Record<string, unknown>;
   expect(nested).toEqual(flat);
   expect(flat).toMatchObject({ id: job.id, status: 'completed', outputs: job.outputs });
   expect(await eventTypes(server, edited!.id as string)).toEqual(['track.created', 'track.ready']);

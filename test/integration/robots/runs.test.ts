@@ -89,10 +89,19 @@ test('a directive named at creation runs once the asset is ready, each part afte
     workflows: [
       { reference_id: 'sum', workflow: 'summarize', inputs: ['fr'], params: { update_asset_meta: true } },
       { reference_id: 'translate', workflow: 'translate-captions', inputs: ['en'], params: { to_language_code: 'fr' } },
-      { reference_id: 'poster', workflow: 'find-best-thumbnails', inputs: ['shots'], params: { max_thumbnails: 2, update_asset_thumbnail: true } },
+      {
+        reference_id: 'poster',
+        workflow: 'find-best-thumbnails',
+        inputs: ['shots'],
+        params: { max_thumbnails: 2, update_asset_thumbnail: true },
+      },
     ],
   });
-  expect(directive).toMatchObject({ id: expect.stringMatching(/^drv_\w{24}$/), created_at: expect.any(Number), subject: asset });
+  expect(directive).toMatchObject({
+    id: expect.stringMatching(/^drv_\w{24}$/),
+    created_at: expect.any(Number),
+    subject: asset,
+  });
   const { id } = await create({ directives: [{ id: directive.id }] }, false);
   const { data: runs } = await mux.robots.directives.runs.list(directive.id);
   expect(runs).toMatchObject([{ subject_id: id }]);
@@ -125,7 +134,10 @@ test('a directive named at creation runs once the asset is ready, each part afte
   expect(outputs!.best_thumbnails).toHaveLength(2);
   expect(outputs!.best_thumbnails[0]!.overall).toBeGreaterThanOrEqual(outputs!.best_thumbnails[1]!.overall);
   expect(outputs!.best_thumbnails[0]!.timestamp_ms / 1000).toBe(done.thumbnail_time);
-  expect(await eventTypes(server, run.run_id)).toEqual(['robots.directive_run.created', 'robots.directive_run.completed']);
+  expect(await eventTypes(server, run.run_id)).toEqual([
+    'robots.directive_run.created',
+    'robots.directive_run.completed',
+  ]);
   const [, event] = await eventsOf(server, run.run_id);
   expect(event).toMatchObject({
     object: { type: 'directive_run', id: run.run_id },
@@ -202,7 +214,10 @@ test('a track from outside is waited for, for a day at most', async () => {
   const [first, second] = [await create({}, false), await create({}, false)];
   const [came, missed] = [await start(body, first.id), await start(body, second.id)];
   for (const { directive, id } of [came, missed])
-    await until('a waiting run', async () => (await mux.robots.directives.runs.retrieve(directive.id, id)).status === 'waiting');
+    await until(
+      'a waiting run',
+      async () => (await mux.robots.directives.runs.retrieve(directive.id, id)).status === 'waiting',
+    );
   expect((await mux.robots.directives.runs.retrieve(came.directive.id, came.id)).node_states).toEqual([
     { reference_id: 'sum', status: 'waiting_for_resources', workflow_name: 'summarize' },
   ]);

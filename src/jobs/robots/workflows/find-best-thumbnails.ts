@@ -4,7 +4,13 @@ import { openPictures } from '../../../cache/produce-segment.js';
 import { findPlan } from '../../../db/tables/playable.js';
 import { writeThumbnailTime } from '../../../domain/assets/update-asset.js';
 import { KinoraError } from '../../../lib/errors.js';
-import { pickBest, readQualities, sampleTimes, type TimedQuality, thumbnailScores } from '../../../media/frame-quality.js';
+import {
+  pickBest,
+  readQualities,
+  sampleTimes,
+  type TimedQuality,
+  thumbnailScores,
+} from '../../../media/frame-quality.js';
 import type { Plan, VideoPlan } from '../../../media/plan.js';
 import { mediaPriority } from '../../../pool/media-pool.js';
 import { scopeOf } from '../captions.js';

@@ -1,5 +1,5 @@
 import type { WorkflowParams } from '../../../api/schemas/workflows.js';
-import { findTranscript, type Line, requireTranscript } from '../captions.js';
+import { type Line, requireTranscript } from '../captions.js';
 import { frameUrls } from '../frames.js';
 import { askPicture } from '../prompts/describe-frames.js';
 import { askMoments, type ModelMoment } from '../prompts/find-key-moments.js';
@@ -14,19 +14,14 @@ const MIN_SECONDS = 1;
 
 const milliseconds = (seconds: number): number => Math.round(seconds * 1000);
 
-/**
- * Moments are rows of captions. With `use_shots` their ends are moved to cuts nearby, and a model that sees says what is
- * shown; a video without captions has its shots instead.
- */
+/** Moments are rows of captions. With `use_shots` their ends move to cuts nearby, and a model that sees says what is shown. */
 export const findKeyMoments: Workflow = async (run) => {
   const { job, asset, model } = run;
   const { max_moments: most, use_shots: usesShots } = job.parameters as WorkflowParams<'find-key-moments'>;
   const count = most ?? ((asset.duration_seconds ?? 0) <= HOUR_SECONDS ? 10 : 25);
   const shots = usesShots ? await awaitShots(run) : undefined;
   if (shots && 'waitUntil' in shots) return shots;
-  const { lines } = usesShots
-    ? ((await findTranscript(run)) ?? (await requireTranscript(run)))
-    : await requireTranscript(run);
+  const { lines } = await requireTranscript(run);
   const found = withoutOverlap(await askMoments(run, lines, count)).slice(0, count);
   const moments: object[] = [];
   for (const moment of found.sort((a, b) => a.first_line - b.first_line)) {
