@@ -5,14 +5,14 @@ import { jobParameters, type WorkflowName, workflowNames, workflowParams } from 
 const { Optional, Array: List, Enum, Object: Fields, String: Text, Unsafe } = Type;
 
 /** Of resources and of workflows. */
-export const MAX_DECLARATIONS = 50;
+const MAX_DECLARATIONS = 50;
 
 const name = () => Text({ minLength: 1, maxLength: 255 });
 const referenceId = () => Text({ minLength: 1, maxLength: 255 });
 
 export const VIAS = ['external', 'required', 'workflow', 'mux_api'] as const;
 export const ACTIONS = ['generate_subtitles', 'create_track', 'request_shots'] as const;
-export const RESOURCE_TYPES = ['video.asset.track', 'video.asset.shots'] as const;
+const RESOURCE_TYPES = ['video.asset.track', 'video.asset.shots'] as const;
 
 export const actionParams = {
   generate_subtitles: Fields({
@@ -28,7 +28,7 @@ export const actionParams = {
 } as const;
 
 /** What a directive waits for or makes before its workflows begin. */
-export const Resource = Fields({
+const Resource = Fields({
   reference_id: referenceId(),
   type: Enum(RESOURCE_TYPES),
   kind: Optional(Enum(['caption', 'audio'], { description: 'Of a track; required there' })),
@@ -43,7 +43,7 @@ export const Resource = Fields({
   ),
 });
 
-export const WorkflowBinding = Fields({
+const WorkflowBinding = Fields({
   reference_id: referenceId(),
   workflow: Enum(workflowNames as unknown as [WorkflowName, ...WorkflowName[]]),
   inputs: Optional(

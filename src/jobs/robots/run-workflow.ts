@@ -1,8 +1,8 @@
 import { json } from 'node:stream/consumers';
-import type { WorkflowName } from '../../api/schemas/workflows.js';
 import { findRobotsJobById } from '../../db/tables/robots-job.js';
 import { advanceRun, failRun } from '../../domain/robots/advance-run.js';
 import { ROBOTS_QUEUE, RUN_QUEUE } from '../../domain/robots/wake-runs.js';
+import type { WorkflowName } from '../../domain/robots/workflow-parameters.js';
 import { KinoraError } from '../../lib/errors.js';
 import type { Job, JobContext, QueueWorker } from '../../queue/queue.js';
 import { robotsFileKey, robotsStepKey, robotsStepsPrefix } from '../../storage/keys.js';

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import type { WorkflowParams } from '../../../api/schemas/workflows.js';
+import type { WorkflowParams } from '../../../domain/robots/workflow-parameters.js';
 import { asData, type Prompt } from '../ask-model.js';
 import type { Line } from '../captions.js';
 import { inWindows } from '../windows.js';
@@ -31,7 +31,7 @@ type Questions = WorkflowParams<'ask-questions'>['questions'];
 const DEFAULT_OPTIONS = ['yes', 'no'];
 const DEFAULT_LENGTH = 500;
 
-export const optionsOf = ({ answer_options: options, free_form_reply: isFree }: Questions[number]) =>
+const optionsOf = ({ answer_options: options, free_form_reply: isFree }: Questions[number]) =>
   isFree ? undefined : (options ?? DEFAULT_OPTIONS);
 
 const describe = (question: Questions[number], at: number, length: number): string => {

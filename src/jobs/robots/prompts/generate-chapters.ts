@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import type { WorkflowParams } from '../../../api/schemas/workflows.js';
+import type { WorkflowParams } from '../../../domain/robots/workflow-parameters.js';
 import type { Prompt } from '../ask-model.js';
 import type { Line } from '../captions.js';
 import { inWindows } from '../windows.js';

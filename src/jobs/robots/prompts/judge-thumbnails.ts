@@ -1,11 +1,19 @@
 import { Type } from 'typebox';
-import type { WorkflowParams } from '../../../api/schemas/workflows.js';
+import type { WorkflowParams } from '../../../domain/robots/workflow-parameters.js';
+import type { thumbnailScores } from '../../../media/frame-quality.js';
 import type { Plan } from '../../../media/plan.js';
 import type { Prompt } from '../ask-model.js';
 import { frameUrls } from '../frames.js';
 import type { WorkflowRun } from '../workflow.js';
-import type { Thumbnail } from '../workflows/find-best-thumbnails.js';
 import { hintsOf } from './transcript.js';
+
+export interface Thumbnail {
+  readonly seconds: number;
+  readonly overall: number;
+  readonly subscores: ReturnType<typeof thumbnailScores>['subscores'];
+  readonly description: string;
+  readonly alt_text?: string;
+}
 
 const score = () => Type.Number({ minimum: 0, maximum: 1 });
 const schema = Type.Object({

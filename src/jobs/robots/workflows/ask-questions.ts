@@ -1,4 +1,4 @@
-import type { WorkflowParams } from '../../../api/schemas/workflows.js';
+import type { WorkflowParams } from '../../../domain/robots/workflow-parameters.js';
 import { requireTranscript } from '../captions.js';
 import { askQuestions as askModel, type ModelAnswer } from '../prompts/ask-questions.js';
 import type { Workflow } from '../workflow.js';

@@ -1,5 +1,5 @@
-import type { WorkflowParams } from '../../../api/schemas/workflows.js';
 import { findTrack } from '../../../db/tables/track.js';
+import type { WorkflowParams } from '../../../domain/robots/workflow-parameters.js';
 import { dropTrack } from '../../../domain/tracks/delete-track.js';
 import { publishText } from '../../../domain/tracks/publish-text.js';
 import { type CueEdits, editCues } from '../../../media/edit-cues.js';

@@ -1,8 +1,8 @@
-import type { WorkflowParams } from '../../../api/schemas/workflows.js';
 import { planFrameQuality } from '../../../cache/image-jobs.js';
 import { openPictures } from '../../../cache/produce-segment.js';
 import { findPlan } from '../../../db/tables/playable.js';
 import { writeThumbnailTime } from '../../../domain/assets/update-asset.js';
+import type { WorkflowParams } from '../../../domain/robots/workflow-parameters.js';
 import { KinoraError } from '../../../lib/errors.js';
 import {
   pickBest,
@@ -14,7 +14,7 @@ import {
 import type { Plan, VideoPlan } from '../../../media/plan.js';
 import { mediaPriority } from '../../../pool/media-pool.js';
 import { scopeOf } from '../captions.js';
-import { judgeThumbnails } from '../prompts/judge-thumbnails.js';
+import { judgeThumbnails, type Thumbnail } from '../prompts/judge-thumbnails.js';
 import type { Workflow, WorkflowRun } from '../workflow.js';
 
 const MAX_SAMPLES = 60;
@@ -23,14 +23,6 @@ const SAMPLES_A_STEP = 12;
 const MIN_APART_SECONDS = 1;
 /** Of the measured ones, those that a model looks at. */
 const LOOKED_AT = 8;
-
-export interface Thumbnail {
-  readonly seconds: number;
-  readonly overall: number;
-  readonly subscores: ReturnType<typeof thumbnailScores>['subscores'];
-  readonly description: string;
-  readonly alt_text?: string;
-}
 
 /** Measures frames from all over the asset; where a model that sees is configured, it has the last word about the best. */
 export const findBestThumbnails: Workflow = async (run) => {

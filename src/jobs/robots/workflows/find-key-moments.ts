@@ -1,4 +1,4 @@
-import type { WorkflowParams } from '../../../api/schemas/workflows.js';
+import type { WorkflowParams } from '../../../domain/robots/workflow-parameters.js';
 import { type Line, requireTranscript } from '../captions.js';
 import { frameUrls } from '../frames.js';
 import { askPicture } from '../prompts/describe-frames.js';
@@ -56,7 +56,7 @@ const withoutOverlap = (moments: readonly ModelMoment[]): ModelMoment[] => {
   return kept;
 };
 
-const NEAR_CUT_SECONDS = 1.5;
+const NEAR_CUT_SECONDS = 1;
 
 const endsOf = (cues: readonly Line[], cuts: readonly number[], duration: number): { start: number; end: number } => {
   const [first, last] = [cues[0]!.startSeconds, Math.max(...cues.map(({ endSeconds }) => endSeconds))];

@@ -1,5 +1,5 @@
-import type { WorkflowParams } from '../../../api/schemas/workflows.js';
 import { writeChapters } from '../../../domain/assets/chapters.js';
+import type { WorkflowParams } from '../../../domain/robots/workflow-parameters.js';
 import { mergeChapters } from '../../../media/chapters.js';
 import { requireTranscript } from '../captions.js';
 import { askChapters } from '../prompts/generate-chapters.js';

@@ -1,7 +1,10 @@
-import { GENERATED_SUBTITLE_LANGUAGES } from '../../../api/schemas/input.js';
-import type { WorkflowParams } from '../../../api/schemas/workflows.js';
 import type { Row } from '../../../db/schema.js';
 import { findTrack, listTracks } from '../../../db/tables/track.js';
+import {
+  findSpeechLanguage,
+  type SpeechLanguage,
+  type WorkflowParams,
+} from '../../../domain/robots/workflow-parameters.js';
 import { lockTracks } from '../../../domain/tracks/change-tracks.js';
 import { dropTrack } from '../../../domain/tracks/delete-track.js';
 import { addGeneratedSubtitles } from '../../../domain/tracks/generate-subtitles.js';
@@ -13,7 +16,6 @@ import type { Workflow, WorkflowRun } from '../workflow.js';
 const FILE = 'srt';
 
 type Parameters = WorkflowParams<'generate-premium-captions'>;
-type Language = (typeof GENERATED_SUBTITLE_LANGUAGES)[number];
 
 const unusable = (message: string): KinoraError => new KinoraError('invalid_input', { messages: [message] });
 
@@ -77,10 +79,8 @@ const rank = ({ id, is_primary }: Row<'track'>, job: Row<'robots_job'>): number 
   return is_primary ? 1 : 2;
 };
 
-const languageOf = (code: string | undefined): Language => {
-  if (code === undefined) return 'auto';
-  const primary = code.toLowerCase().split('-')[0]!;
-  if (!(GENERATED_SUBTITLE_LANGUAGES as readonly string[]).includes(primary))
-    throw unusable(`Speech in the language ${code} cannot be recognized.`);
-  return primary as Language;
+const languageOf = (code: string | undefined): SpeechLanguage => {
+  const language = code === undefined ? 'auto' : findSpeechLanguage(code);
+  if (!language) throw unusable(`Speech in the language ${code} cannot be recognized.`);
+  return language;
 };

@@ -1,4 +1,4 @@
-import type { WorkflowName } from '../../../api/schemas/workflows.js';
+import type { WorkflowName } from '../../../domain/robots/workflow-parameters.js';
 import type { Workflow } from '../workflow.js';
 import { askQuestions } from './ask-questions.js';
 import { editCaptions } from './edit-captions.js';

@@ -1,5 +1,5 @@
-import type { WorkflowParams } from '../../../api/schemas/workflows.js';
 import { removePlaybackIdsOf } from '../../../domain/playback/playback-ids.js';
+import type { WorkflowParams } from '../../../domain/robots/workflow-parameters.js';
 import { sampleTimes } from '../../../media/frame-quality.js';
 import { requireTranscript, scopeOf } from '../captions.js';
 import { frameUrls } from '../frames.js';

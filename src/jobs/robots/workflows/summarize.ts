@@ -1,5 +1,5 @@
-import type { WorkflowParams } from '../../../api/schemas/workflows.js';
 import { writeTitle } from '../../../domain/assets/update-asset.js';
+import type { WorkflowParams } from '../../../domain/robots/workflow-parameters.js';
 import { requireTranscript } from '../captions.js';
 import { askSummary } from '../prompts/summarize.js';
 import type { Workflow } from '../workflow.js';

@@ -1,5 +1,5 @@
-import type { WorkflowParams } from '../../../api/schemas/workflows.js';
 import { listTracks } from '../../../db/tables/track.js';
+import type { WorkflowParams } from '../../../domain/robots/workflow-parameters.js';
 import { publishText } from '../../../domain/tracks/publish-text.js';
 import { languageName } from '../../../domain/tracks/track-name.js';
 import { KinoraError } from '../../../lib/errors.js';
