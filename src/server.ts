@@ -26,6 +26,8 @@ import { createAccessCheck } from './domain/playback/check-access.js';
 import { createPlayableFinder } from './domain/playback/find-playable.js';
 import { createRenditionOpener } from './domain/renditions/open-rendition.js';
 import { createRenditionState } from './domain/renditions/rendition-state.js';
+import { createRobotsJobState } from './domain/robots/job-state.js';
+import { createResultOpener } from './domain/robots/open-result.js';
 import { createArtifactUrls } from './domain/signing/artifact-urls.js';
 import { createRecognitionState } from './domain/tracks/recognition-state.js';
 import { createTrackState } from './domain/tracks/track-state.js';
@@ -49,7 +51,10 @@ import { createMasterWorkers } from './jobs/make-master.js';
 import { createRenditionWorkers } from './jobs/make-static-rendition.js';
 import { createPurgeHandler } from './jobs/purge.js';
 import { createEventPurge } from './jobs/purge-events.js';
+import { createRobotsPurge } from './jobs/purge-robots.js';
 import { createRecognitionWorker } from './jobs/recognize-speech.js';
+import { createModelAsker } from './jobs/robots/ask-model.js';
+import { createRobotsWorkers } from './jobs/robots/run-workflow.js';
 import { createUploadWorkers, SETTLE_QUEUE } from './jobs/settle-uploads.js';
 import { sweepUnfinished } from './jobs/sweep-unfinished.js';
 import { type Clock, systemClock } from './lib/clock.js';
@@ -57,6 +62,7 @@ import { newId, newUuid } from './lib/ids.js';
 import { tryListen } from './lib/try-listen.js';
 import { withinLimit } from './lib/within-limit.js';
 import { createServiceCaller } from './net/service-caller.js';
+import { createChatClient } from './net/chat-client.js';
 import { createSourceFetcher, type SourceFetcherOptions } from './net/source-fetcher.js';
 import { createWebhookSender } from './net/webhook-sender.js';
 import { createMediaPool, type MediaPoolOptions } from './pool/create-media-pool.js';
@@ -233,6 +239,7 @@ export const createKinora = async (config: Config, overrides: Overrides = {}): P
       clock,
       artifactUrls,
       recognizesSpeech: transcriber !== undefined,
+      apiUrl: () => url,
       onAssetDeleted: (assetId, playbackIds) => {
         playables.forget(assetId);
         for (const playbackId of playbackIds) playables.forget(playbackId);
@@ -266,7 +273,12 @@ export const createKinora = async (config: Config, overrides: Overrides = {}): P
       streamPlugin: async (scope) => {
         await scope.register(sampleRoute(samplePath));
         await scope.register(
-          artifactRoutes({ ...context, openMaster: createMasterOpener({ ...context, blobs }), images }),
+          artifactRoutes({
+            ...context,
+            openMaster: createMasterOpener({ ...context, blobs }),
+            openResult: createResultOpener({ ...context, blobs }),
+            images,
+          }),
         );
         await scope.register(
           streamRoutes({
@@ -310,6 +322,13 @@ export const createKinora = async (config: Config, overrides: Overrides = {}): P
       userAgent: config.userAgent,
       clock,
       logger,
+      ...(overrides.resolve && { resolve: overrides.resolve }),
+    });
+    const chatModel = createChatClient({
+      url: config.aiUrl,
+      key: config.aiKey,
+      model: config.aiModel,
+      visionModel: config.aiVisionModel,
       ...(overrides.resolve && { resolve: overrides.resolve }),
     });
     const trackState = createTrackState(context);
@@ -364,6 +383,16 @@ export const createKinora = async (config: Config, overrides: Overrides = {}): P
         ),
         ...createMasterWorkers({ context, blobs, pool, producer, temporaryDir, logger }),
         createShotsWorker({ context, blobs, pool, logger }),
+        ...createRobotsWorkers({
+          context,
+          state: createRobotsJobState(context),
+          blobs,
+          texts,
+          images,
+          pool,
+          model: createModelAsker(chatModel),
+          logger,
+        }),
         ...createUploadWorkers({ database, clock, writers }),
         {
           queue: 'purge',
@@ -393,6 +422,9 @@ export const createKinora = async (config: Config, overrides: Overrides = {}): P
     const eventPurge = createEventPurge({ database, clock, logger, retentionMs: config.eventRetentionMs });
     eventPurge.start();
     phases.push({ name: 'purge of events', end: () => eventPurge.stop() });
+    const robotsPurge = createRobotsPurge({ database, blobs, clock, logger });
+    robotsPurge.start();
+    phases.push({ name: 'purge of robots jobs', end: () => robotsPurge.stop() });
     const handlers = createControlHandlers({
       database,
       config,

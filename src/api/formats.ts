@@ -21,6 +21,15 @@ const MAX_DOMAIN_CHARACTERS = 253;
 
 const isDomainPattern = (text: string): boolean => text.length <= MAX_DOMAIN_CHARACTERS && DOMAIN_PATTERN.test(text);
 
+const MAX_CAPTION_PHRASE_CHARACTERS = 49;
+const MAX_CAPTION_PHRASE_WORDS = 5;
+
+const isCaptionPhrase = (text: string): boolean =>
+  text.trim() !== '' &&
+  [...text].length <= MAX_CAPTION_PHRASE_CHARACTERS &&
+  text.trim().split(/\s+/).length <= MAX_CAPTION_PHRASE_WORDS &&
+  !/[<>{}[\]\\]/.test(text);
+
 const overlayLength = (text: string): string | undefined =>
   OVERLAY_LENGTH.test(text) ? undefined : 'must be a percentage or pixel value';
 
@@ -36,6 +45,14 @@ export const formats: Readonly<Record<string, (text: string) => string | undefin
     text !== '' && [...text].length <= MAX_PHRASE_CHARACTERS
       ? undefined
       : `must be between 1 and ${MAX_PHRASE_CHARACTERS} characters`,
+  'caption-phrase': (text) =>
+    isCaptionPhrase(text)
+      ? undefined
+      : `must have at most ${MAX_CAPTION_PHRASE_CHARACTERS} characters and ${MAX_CAPTION_PHRASE_WORDS} words, without < > { } [ ] \\`,
+  'caption-term': (text) =>
+    text.trim() !== '' && !/[<>\p{Cc}\p{Cf}]/u.test(text) && text.normalize('NFC') === text
+      ? undefined
+      : 'must be visible text without < and >',
   'domain-pattern': (text) => (isDomainPattern(text) ? undefined : 'is not a valid domain'),
   'bcp-47': (text) => (isLanguageCode(text) ? undefined : 'must be a valid BCP 47 language code'),
   'overlay-length': overlayLength,

@@ -30,6 +30,7 @@ export interface AssetRecord {
   readonly max_stored_frame_rate: number | null;
   readonly thumbnail_time: number | null;
   readonly generate_shots: boolean;
+  readonly directives: readonly string[] | null;
   readonly static_renditions_status: string | null;
 }
 
@@ -86,6 +87,7 @@ export const serializeAsset = ({ asset, playbackIds, tracks, renditions, master,
     meta: asset.meta,
     non_standard_input_reasons: asset.non_standard_input_reasons,
     thumbnail_time: asset.thumbnail_time,
+    directives: asset.directives?.map((id) => ({ id })),
     generate_shots: asset.generate_shots ? true : undefined,
     shots: shots && serializeShots(shots),
     ...(asset.status === 'errored' && { errors: asset.error }),

@@ -15,12 +15,16 @@ interface Words {
   readonly enum?: readonly string[];
   readonly anyOf?: readonly Words[];
   readonly format?: string;
+  readonly minLength?: number;
   readonly maxLength?: number;
+  readonly minItems?: number;
   readonly maxItems?: number;
   /** What the items are called in complaints, instead of `entries`. */
   readonly 'x-items'?: string;
   readonly minimum?: number;
   readonly maximum?: number;
+  /** Any JSON object; its texts must be storable. */
+  readonly 'x-free'?: true;
   readonly items?: Words;
   readonly properties?: Readonly<Record<string, Words>>;
   readonly required?: readonly string[];
@@ -68,10 +72,18 @@ const UNSTORABLE = /\0|\p{Surrogate}/u;
 const stringComplaint = (schema: Words, text: string): string | undefined => {
   if (schema.enum) return schema.enum.includes(text) ? undefined : `must be one of: ${schema.enum.join(', ')}`;
   if (UNSTORABLE.test(text)) return 'must be valid Unicode text without NUL';
+  if (text.length < (schema.minLength ?? 0)) return 'must not be empty';
   if (schema.maxLength !== undefined && codePoints(text) > schema.maxLength) {
     return `must be at most ${schema.maxLength} characters`;
   }
   return schema.format === undefined ? undefined : formats[schema.format]!(text);
+};
+
+/** Names and texts at any depth. */
+const isStorable = (value: unknown): boolean => {
+  if (typeof value === 'string') return !UNSTORABLE.test(value);
+  if (typeof value !== 'object' || value === null) return true;
+  return Object.entries(value).every(([name, part]) => !UNSTORABLE.test(name) && isStorable(part));
 };
 
 const codePoints = (text: string): number => {
@@ -81,9 +93,12 @@ const codePoints = (text: string): number => {
 };
 
 const checkNumber = (schema: Words, value: unknown, path: Path, problems: Problems): unknown => {
-  const valid = Number.isFinite(value) && (value as number) >= (schema.minimum ?? Number.NEGATIVE_INFINITY);
+  const { minimum = Number.NEGATIVE_INFINITY, maximum = Number.POSITIVE_INFINITY } = schema;
   const bound = schema.minimum === undefined ? '' : ` greater than or equal to ${schema.minimum}`;
-  if (!valid) problems.add(path, `must be a number${bound}`);
+  if (!Number.isFinite(value)) problems.add(path, `must be a number${schema.maximum === undefined ? bound : ''}`);
+  else if (schema.maximum !== undefined && ((value as number) < minimum || (value as number) > maximum))
+    problems.add(path, `must be between ${minimum} and ${maximum}`);
+  else if ((value as number) < minimum) problems.add(path, `must be a number${bound}`);
   return value;
 };
 
@@ -104,6 +119,7 @@ const checkArray = (schema: Words, value: unknown, path: Path, problems: Problem
     problems.add(path, `must contain at most ${schema.maxItems} ${schema['x-items'] ?? 'entries'}`);
     return [];
   }
+  if (value.length < (schema.minItems ?? 0)) problems.add(path, 'must contain at least one entry');
   return value.map((item, at) => check(schema.items!, item, [...path, at], problems));
 };
 
@@ -111,6 +127,10 @@ const checkObject = (schema: Words, value: unknown, path: Path, problems: Proble
   if (!isObject(value)) {
     problems.add(path, 'must be an object');
     return {};
+  }
+  if (schema['x-free']) {
+    if (!isStorable(value)) problems.add(path, 'must be valid Unicode text without NUL');
+    return value;
   }
   const known: Record<string, unknown> = {};
   for (const [name, property] of Object.entries(schema.properties!)) {

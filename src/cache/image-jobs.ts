@@ -8,6 +8,7 @@ import { planShotSheet, type Shot } from '../media/shot-sheet.js';
 import { listTiles, type Storyboard, sheetSize } from '../media/storyboard.js';
 import type {
   AnimatedJob,
+  FrameQualityJob,
   ImageSource,
   ShotScoresJob,
   ShownAt,
@@ -18,6 +19,8 @@ import type {
 
 /** From the plan to what one media process needs for one image. Pure. */
 
+/** The longer side of the copies that frames are judged on. */
+const QUALITY_SIDE = 320;
 /** Tiles so near to each other are exact: all of it is decoded in one pass. */
 const EXACT_BELOW_SECONDS = 0.5;
 /** In a shot at most a hundred seconds long. */
@@ -104,6 +107,25 @@ export const planShotImage = (video: VideoPlan, shot: Shot): PlannedImage => {
   return {
     job: { kind: 'storyboard', ...imageSource(video), tiles, toleranceTicks, columns, ...tile, format: 'webp' },
     size: { width: columns * tile.width, height: rows * tile.height },
+  };
+};
+
+/** The frames at some moments, or one a little earlier that is had without decoding what is between. */
+export const planFrameQuality = (
+  video: VideoPlan,
+  times: readonly number[],
+  toleranceSeconds: number,
+): Omit<FrameQualityJob, 'source' | 'picture' | 'threads' | 'overlayPaths'> => {
+  const { width, height } = storedSize(video);
+  const scale = QUALITY_SIDE / Math.max(width, height);
+  const even = (pixels: number): number => Math.max(2 * Math.round((pixels * scale) / 2), 2);
+  return {
+    kind: 'frame-quality',
+    ...imageSource(video),
+    frames: times.map((seconds) => shownAt(video, seconds)),
+    toleranceTicks: Math.floor(toleranceSeconds * video.timescale),
+    width: even(width),
+    height: even(height),
   };
 };
 

@@ -86,6 +86,16 @@ describe('loadConfig', () => {
     expect(wrongKey).toEqual(['KINORA_SPEECH_KEY must be printable ASCII characters without blanks.']);
   });
 
+  it.each([
+    ['KINORA_AI_URL', 'http://127.0.0.1:11434'],
+    ['KINORA_AI_MODEL', 'small'],
+    ['KINORA_AI_VISION_MODEL', 'small'],
+  ])('refuses %s alone', (variable, value) => {
+    expect(problemsOf({ env: { [variable]: value } })).toEqual([
+      'KINORA_AI_URL needs KINORA_AI_MODEL or KINORA_AI_VISION_MODEL, and these need it.',
+    ]);
+  });
+
   it('leaves commands and arguments in order, wherever the options stand', () => {
     const loaded = load({
       argv: ['--data-dir=/x', 'asset', '--sample', 'create', '--port', '0', 'https://a.example/v.mp4', '--', '--odd'],

@@ -69,6 +69,9 @@ export const loadConfig = (sources: ConfigSources): LoadedConfig => {
     problems.push('KINORA_SPEECH_COMMAND and KINORA_SPEECH_MODEL exclude each other: set one of them.');
   if (config.speechKey !== undefined && config.speechUrl === undefined)
     problems.push('KINORA_SPEECH_KEY has no effect without KINORA_SPEECH_URL.');
+  const hasModel = config.aiModel !== undefined || config.aiVisionModel !== undefined;
+  if (problems.length === 0 && (config.aiUrl !== undefined) !== hasModel)
+    problems.push('KINORA_AI_URL needs KINORA_AI_MODEL or KINORA_AI_VISION_MODEL, and these need it.');
   if (problems.length > 0) throw new KinoraError('config_invalid', { messages: problems });
   return { config: config as unknown as Config, rest: fromArgv.rest, flags: fromArgv.flags, doubts: fromArgv.doubts };
 };

@@ -31,7 +31,7 @@ import {
  */
 export interface Option<T = unknown> {
   readonly variable: `KINORA_${string}`;
-  readonly section: 'Server' | 'Access' | 'Sources' | 'Webhooks' | 'Storage' | 'Media' | 'Speech' | 'Logs';
+  readonly section: 'Server' | 'Access' | 'Sources' | 'Webhooks' | 'Storage' | 'Media' | 'Speech' | 'Robots' | 'Logs';
   readonly kind: Kind<T>;
   /** In the form that a person would write it. */
   readonly default?: string;
@@ -295,6 +295,31 @@ export const options = {
     section: 'Speech',
     default: '10m',
     doc: 'How long the service or the program may take for 30 seconds of speech.',
+  },
+  aiUrl: {
+    kind: baseUrl,
+    variable: 'KINORA_AI_URL',
+    section: 'Robots',
+    doc: 'A server with an OpenAI-compatible `/v1/chat/completions`, for workflows that need a language model. It may be at an internal address.',
+  },
+  aiKey: {
+    kind: text,
+    variable: 'KINORA_AI_KEY',
+    section: 'Robots',
+    secret: true,
+    doc: 'Sent to that server as a bearer token.',
+  },
+  aiModel: {
+    kind: text,
+    variable: 'KINORA_AI_MODEL',
+    section: 'Robots',
+    doc: 'Name of the model that reads captions; without it such jobs end with `provider_unavailable`.',
+  },
+  aiVisionModel: {
+    kind: text,
+    variable: 'KINORA_AI_VISION_MODEL',
+    section: 'Robots',
+    doc: 'Name of the model that looks at frames; may be the same.',
   },
   logLevel: {
     kind: oneOf('debug', 'info', 'warn', 'error'),

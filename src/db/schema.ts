@@ -53,6 +53,8 @@ export interface Schema {
     master_status: 'preparing' | 'ready' | 'errored' | null;
     master_id: string | null;
     master_ready_at: Date | null;
+    directives: JSONColumnType<string[]> | null;
+    chapters: JSONColumnType<StoredChapters> | null;
   };
   asset_input: {
     asset_id: string;
@@ -273,6 +275,53 @@ export interface Schema {
     delivered_seconds: number;
     delivered_bytes: number;
   };
+  delivery_part: { asset_id: string; part: number; seconds: number };
+  directive: {
+    id: string;
+    seq: GeneratedAlways<number>;
+    environment_id: string;
+    created_at: Generated<Date>;
+    name: string;
+    resources: JSONColumnType<object[]>;
+    workflows: JSONColumnType<object[]>;
+    deleted_at: Date | null;
+  };
+  directive_run: {
+    id: string;
+    seq: GeneratedAlways<number>;
+    internal_id: string;
+    directive_id: string;
+    environment_id: string;
+    asset_id: string;
+    status: Generated<RunStatus>;
+    started_at: Date;
+    completed_at: Date | null;
+    deadline_at: Date | null;
+    resources: JSONColumnType<RunResource[]>;
+    nodes: JSONColumnType<RunNode[]>;
+  };
+  robots_job: {
+    id: string;
+    seq: GeneratedAlways<number>;
+    internal_id: string;
+    environment_id: string;
+    asset_id: string;
+    workflow: string;
+    status: Generated<RobotsJobStatus>;
+    created_at: Date;
+    updated_at: Date;
+    parameters: JSONColumnType<{ asset_id: string }>;
+    passthrough: string | null;
+    directive_id: string | null;
+    run_id: string | null;
+    waiting: Generated<boolean>;
+    input_track_id: string | null;
+    new_track_id: string;
+    prompts: JSONColumnType<Record<string, number>> | null;
+    outputs: JSONColumnType<object> | null;
+    files: JSONColumnType<Record<string, string>> | null;
+    error: JSONColumnType<RobotsJobError> | null;
+  };
   deleted_asset: {
     id: string;
     environment_id: string;
@@ -291,6 +340,43 @@ export interface JobError {
   messages: readonly string[];
   /** For the operator. */
   detail: string;
+}
+
+export interface StoredChapters {
+  readonly id: string;
+  /** In order of time; the first begins at 0. */
+  readonly chapters: readonly { readonly start_time: number; readonly title: string }[];
+}
+
+export type RunStatus = 'pending' | 'dispatching' | 'running' | 'waiting' | 'completed' | 'partial' | 'errored';
+
+/** What a run knows of a resource of its directive. */
+export interface RunResource {
+  readonly reference_id: string;
+  readonly state: 'waiting' | 'ready' | 'failed';
+  /** The track that it is, as soon as that is known. */
+  readonly track_id?: string;
+  readonly reason?: string;
+}
+
+/** What a run knows of a workflow of its directive. */
+export interface RunNode {
+  readonly reference_id: string;
+  readonly workflow: string;
+  readonly state: 'waiting_for_resources' | 'waiting_for_source_workflow' | 'dispatched' | 'failed';
+  /** Workflows that must end first. */
+  readonly sources?: readonly string[];
+  readonly job_id?: string;
+  readonly reason?: string;
+}
+
+export type RobotsJobStatus = 'pending' | 'processing' | 'completed' | 'errored' | 'cancelled';
+
+/** As callers see it. */
+export interface RobotsJobError {
+  readonly type: string;
+  readonly message: string;
+  readonly retryable: boolean;
 }
 
 export type UploadStatus = 'waiting' | 'asset_created' | 'cancelled' | 'errored' | 'timed_out';

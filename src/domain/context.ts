@@ -11,6 +11,8 @@ export interface DomainContext {
   readonly artifactUrls: ArtifactUrls;
   /** Speech recognition is configured. */
   readonly recognizesSpeech: boolean;
+  /** Where this API is, without a slash at the end; known once the server listens. */
+  apiUrl(): string;
   /** Called after the commit, so that caches forget what may no longer be served. */
   onAssetDeleted(assetId: string, playbackIds: readonly string[]): void;
   /** A track was added, changed or removed. */

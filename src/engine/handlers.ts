@@ -1,6 +1,7 @@
 import { makeAnimated } from './animated.js';
 import { makeAudioChunk } from './audio-chunk.js';
 import { measureComplexity } from './complexity.js';
+import { measureFrames } from './frame-quality.js';
 import { indexMp4 } from './index-mp4.js';
 import { indexSource } from './index-source.js';
 import { joinRecordings } from './join-recordings.js';
@@ -43,4 +44,5 @@ export const handlers: MediaHandlers = {
   'find-speech': findSpeech,
   'speech-audio': writeSpeechAudio,
   'recognize-speech': recognizeSpeech,
+  'frame-quality': measureFrames,
 };

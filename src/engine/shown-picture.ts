@@ -11,8 +11,10 @@ export const checkTimeBase = (reader: VideoReader, { timeBase }: Pick<ImageSourc
   if (num !== timeBase.num || den !== timeBase.den) throw failMedia('image', 'the time base of the stream has changed');
 };
 
+type FrameSource = Omit<ImageSource, 'outPath'>;
+
 /** The last time of the stream that is shown at this tick or before. */
-const ptsAt = (ticks: number, { zeroTicks, timeBase }: ImageSource): number =>
+const ptsAt = (ticks: number, { zeroTicks, timeBase }: FrameSource): number =>
   Math.floor((ticks + zeroTicks) / timeBase.num);
 
 /** Reading on is cheaper than a seek as long as this. */
@@ -21,7 +23,7 @@ const NEAR_SECONDS = 2;
 /** Finds the picture that is shown at a moment: the last that began, or the first when none did. Its time, in stream ticks. */
 export const seekShown = (
   reader: VideoReader,
-  source: ImageSource,
+  source: FrameSource,
   { ticks, seekPoint }: ShownAt,
   toleranceTicks = 0,
 ): number => {
@@ -41,7 +43,7 @@ export const seekShown = (
 };
 
 /** The reader stands before the wanted picture, or at it, and not far from it. */
-const isNear = (reader: VideoReader, pts: number, { timeBase: { num, den } }: ImageSource): boolean =>
+const isNear = (reader: VideoReader, pts: number, { timeBase: { num, den } }: FrameSource): boolean =>
   reader.previous !== undefined &&
   reader.previous.pts <= pts &&
   ((pts - reader.previous.pts) * num) / den <= NEAR_SECONDS;
@@ -57,10 +59,10 @@ export interface ShownSettings {
 /** Sends the picture that is shown at a moment through a filter to `use`. */
 export const filterShown = (
   reader: VideoReader,
-  source: ImageSource,
+  source: FrameSource,
   at: ShownAt,
   { toleranceTicks = 0, ...size }: ShownSettings,
-  use: (frame: Frame) => void,
+  use: (frame: Frame, pts: number) => void,
 ): void => {
   const { picture, timeBase, overlayPaths } = source;
   const shownPts = seekShown(reader, source, at, toleranceTicks);
@@ -68,7 +70,7 @@ export const filterShown = (
   const filter = new PictureFilter({ picture, overlayPaths, crop: reader.crop, ...size, timeBase }, (frame, pts) => {
     if (pts !== shownPts || used) return;
     used = true;
-    use(frame);
+    use(frame, pts);
   });
   try {
     // Deinterlacing looks to both sides; where time does not matter much, quality does not either.

@@ -1,10 +1,11 @@
 import { createServer } from 'node:http';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest, LogController } from 'fastify';
+import { type Operation, operations } from '../api/operations.js';
 import { createAuthenticate } from '../domain/access/authenticate.js';
 import { KinoraError } from '../lib/errors.js';
 import { newUuid } from '../lib/ids.js';
 import type { AppDeps } from './app-deps.js';
-import { errorAnswer, toKinoraError } from './errors.js';
+import { errorAnswer, robotsErrorAnswer, toKinoraError } from './errors.js';
 import { healthRoutes } from './ops/health.js';
 import { openApiRoutes } from './ops/openapi.js';
 import { welcomeRoutes } from './ops/welcome.js';
@@ -20,6 +21,8 @@ import { createRateLimit } from './plugins/rate-limit.js';
 import { answerExpectations, limitReceiving, limitStall } from './plugins/receive-limit.js';
 import { logRequests, setCommonHeaders } from './plugins/request-log.js';
 import { takeTurns } from './plugins/take-turns.js';
+import { directiveRoutes } from './robots/directives.js';
+import { robotsJobRoutes } from './robots/jobs.js';
 import { playbackError } from './stream/playback-error.js';
 import { isReading } from './stream/viewer-routes.js';
 import { eventRoutes } from './system/events.js';
@@ -77,7 +80,9 @@ export const createApp = (deps: AppDeps): FastifyInstance => {
     const isViewer = isReading(request.method) || request.routeOptions.config.takesChallenges === true;
     const isLostCall = shown.code === 'not_found' && !isViewer;
     if (isLostCall || isPageCall(request) || isApiPath(request.url)) {
-      const answer = errorAnswer(shown);
+      const { operation } = request.routeOptions.config;
+      const isRobots = operation !== undefined && (operations[operation] as Operation).isRobots === true;
+      const answer = isRobots ? robotsErrorAnswer(shown) : errorAnswer(shown);
       return reply
         .code(answer.status)
         .headers({ ...answer.headers, 'Cache-Control': 'no-store' })
@@ -135,6 +140,8 @@ export const createApp = (deps: AppDeps): FastifyInstance => {
   drmConfigurationRoutes(route, deps);
   deliveryUsageRoutes(route, deps);
   usageExportRoutes(route);
+  directiveRoutes(route, deps);
+  robotsJobRoutes(route, deps);
   whoamiRoutes(route);
   webhookRoutes(route, deps);
   eventRoutes(route, deps);

@@ -6,6 +6,7 @@ export interface ErrorAnswer {
   readonly headers: Readonly<Record<string, string>>;
   readonly body:
     | { readonly error: { readonly type: string; readonly messages: readonly string[] } }
+    | { readonly error: { readonly type: string; readonly message: string } }
     | { readonly errors: readonly string[] };
 }
 
@@ -16,6 +17,8 @@ const RETRY_AFTER_SECONDS: Readonly<Partial<Record<ErrorCode, string>>> = {
 };
 
 export const errorHeaders = ({ code }: KinoraError): Readonly<Record<string, string>> => {
+  // Clients try a conflict again by themselves, which ends no other way.
+  if (code === 'conflict') return { 'x-should-retry': 'false' };
   const seconds = RETRY_AFTER_SECONDS[code];
   return seconds === undefined ? {} : { 'Retry-After': seconds };
 };
@@ -32,6 +35,17 @@ export const errorAnswer = (error: unknown): ErrorAnswer => {
         ? { errors: shown.messages }
         : { error: { type: shown.type, messages: shown.messages } },
   };
+};
+
+/** Failures that look the same everywhere: they come before anybody has looked at what the path means. */
+const COMMON: readonly ErrorCode[] = ['unauthorized', 'too_many_requests', 'unknown_route'];
+
+/** The same for the Robots API, which answers with one message. */
+export const robotsErrorAnswer = (error: unknown): ErrorAnswer => {
+  const shown = toKinoraError(error);
+  if (COMMON.includes(shown.code)) return errorAnswer(shown);
+  const message = shown.code === 'forbidden' ? 'Forbidden' : shown.message;
+  return { status: shown.status, headers: errorHeaders(shown), body: { error: { type: shown.type, message } } };
 };
 
 const FRAMEWORK_ERRORS: Readonly<Record<string, () => KinoraError>> = {

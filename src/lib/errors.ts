@@ -26,6 +26,10 @@ export const errorRegistry = {
   unauthorized: kind(401, 'unauthorized', 'Unauthorized request'),
   forbidden: kind(403, 'forbidden', 'The access token does not have permission for this operation'),
   not_found: kind(404, 'not_found', "The requested resource either doesn't exist or you don't have access to it."),
+  /** A path that names nothing, although its form is that of an operation. */
+  unknown_route: kind(404, 'not_found', "The requested resource either doesn't exist or you don't have access to it."),
+  /** What is asked for contradicts what is under way. */
+  conflict: kind(409, 'conflict', 'Conflict'),
   method_not_allowed: kind(405, 'method_not_allowed', 'Method not allowed'),
   /** Playback of an asset that is preparing or errored. */
   asset_not_ready: kind(412, 'asset_not_ready', 'Asset is not ready'),
@@ -53,6 +57,10 @@ export const errorRegistry = {
   media_crashed: kind(500, 'internal_error', 'The media process crashed', 'defect'),
   /** A speech recognizer refused, failed or gave nonsense; `messages` are shown to the owner of the track. */
   speech_failed: kind(500, 'internal_error', 'Speech recognition failed.', 'defect'),
+  /** A workflow needs a language model, and none is configured. */
+  provider_unavailable: kind(500, 'provider_unavailable', 'No provider is configured for this workflow.'),
+  /** The language model did not answer, or not in a form that can be used. */
+  provider_failed: kind(502, 'provider_error', 'The provider could not be reached.'),
   /** Nobody waits for the result any more. */
   cancelled: kind(499, 'internal_error', 'Cancelled', 'defect'),
   data_dir_in_use: kind(500, 'internal_error', 'The data directory is in use by another process'),

@@ -109,6 +109,19 @@ export const transcriptOf = (text: IndexedText): string =>
     return plainText(lines.join(' '));
   }).join('\n');
 
+/** Every cue as it can be written again. */
+export const listCues = (text: IndexedText): Cue[] =>
+  Array.from(text.startSeconds, (startSeconds, at) => {
+    // The first line is the timing, with settings behind it.
+    const [timing = '', ...lines] = Buffer.from(blockOf(text, at)).toString().trimEnd().split('\n');
+    return {
+      startSeconds,
+      endSeconds: text.endSeconds[at]!,
+      settings: timing.replace(/^\S+ --> \S+ ?/, ''),
+      text: lines.join('\n'),
+    };
+  });
+
 /** What lies within [fromSeconds, untilSeconds), cut at both ends, with times that count from `fromSeconds`. */
 export const clipText = (text: IndexedText, fromSeconds: number, untilSeconds: number): IndexedText => {
   const blocks = findCues(text, fromSeconds, untilSeconds).map((at) => ({

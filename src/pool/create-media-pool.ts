@@ -63,6 +63,7 @@ const defaultDeadlineMs: Record<MediaJob['kind'], number> = {
   'find-speech': 30 * 60_000,
   'speech-audio': 5 * 60_000,
   'recognize-speech': 60 * 60_000,
+  'frame-quality': 10 * 60_000,
 };
 
 /** Of a job that reads what a file says of itself: tables that name billions of samples take hours and give nothing. */

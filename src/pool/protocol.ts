@@ -1,3 +1,4 @@
+import type { TimedQuality } from '../media/frame-quality.js';
 import type { StillLayout } from '../media/image-geometry.js';
 import type { AudioPlan, EncoderSettings, PictureChain } from '../media/plan.js';
 import type { RateSample, SamplePlace } from '../media/rate-factor.js';
@@ -275,6 +276,20 @@ export interface StoryboardJob extends ImageSource {
   readonly format: StillFormat;
 }
 
+/** Measures the frames of some moments on small copies. */
+export interface FrameQualityJob extends Omit<ImageSource, 'outPath'> {
+  readonly kind: 'frame-quality';
+  /** Ascending. */
+  readonly frames: readonly ShownAt[];
+  readonly toleranceTicks: number;
+  readonly width: number;
+  readonly height: number;
+}
+
+export interface FrameQualityResult {
+  readonly frames: readonly TimedQuality[];
+}
+
 /** Compares the pictures of [startTicks, endTicks) with their neighbours. All ticks are on the timeline. */
 export interface ShotScoresJob {
   readonly kind: 'shot-scores';
@@ -365,6 +380,7 @@ export type MediaJob =
   | StillJob
   | AnimatedJob
   | StoryboardJob
+  | FrameQualityJob
   | ShotScoresJob
   | FindSpeechJob
   | SpeechAudioJob
@@ -391,6 +407,7 @@ export interface MediaResults {
   'find-speech': FindSpeechResult;
   'speech-audio': { readonly sizeBytes: number };
   'recognize-speech': Transcript;
+  'frame-quality': FrameQualityResult;
 }
 
 /** Parent to child. One job at a time; a process that is no longer wanted is killed. */

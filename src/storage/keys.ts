@@ -65,5 +65,12 @@ export const renditionPrefix = (assetId: string, renditionId: string): string =>
 /** What is made of its file so far. */
 export const renditionPartsPrefix = (assetId: string, renditionId: string): string =>
   `${renditionPrefix(assetId, renditionId)}/parts`;
+/** What a job of a workflow keeps: results for a while, and what it has worked out so far. */
+export const robotsJobPrefix = (assetId: string, jobId: string): string => `assets/${assetId}/robots/${jobId}`;
+export const robotsFileKey = (assetId: string, jobId: string, file: string): string =>
+  `${robotsJobPrefix(assetId, jobId)}/${file}`;
+export const robotsStepsPrefix = (assetId: string, jobId: string): string => `${robotsJobPrefix(assetId, jobId)}/steps`;
+export const robotsStepKey = (assetId: string, jobId: string, step: string): string =>
+  `${robotsStepsPrefix(assetId, jobId)}/${step}.json`;
 /** Everything of one asset, for deletion. */
 export const assetPrefix = (assetId: string): string => `assets/${assetId}`;

@@ -115,7 +115,7 @@ describe('unknown paths', () => {
     ['GET', '/video/v1/live-streams'],
     ['POST', `/video/v1/live-streams/${UNKNOWN}/playback-ids`],
     ['GET', '/data/v1/video-views'],
-    ['GET', '/robots/v0/jobs'],
+    ['GET', '/robots/v0/nonsense'],
     ['GET', '/system/v1/nothing/a'],
     ['GET', '/video/v1/Assets'],
     ['GET', '/video/v1/assets/%ff'],

@@ -3,7 +3,7 @@ import { openApiDocument } from '#kinora/api/openapi/openapi-document.js';
 import { insertTracks } from '#kinora/db/tables/track.js';
 import { newId } from '#kinora/lib/ids.js';
 import { type Api, startApi } from '../support/api.js';
-import { expectError, NOT_FOUND } from '../support/expect-error.js';
+import { expectError, expectNotFound } from '../support/expect-error.js';
 
 interface Schema {
   readonly type?: string;
@@ -30,6 +30,9 @@ beforeAll(async () => {
   ids.vocabularyId = await made('/video/v1/transcription-vocabularies', { phrases: ['Kinora'] });
   ids.webhookId = await made('/system/v1/webhooks', { address: 'https://hooks.example.org/in' });
   const rules = { referrer: { allowed_domains: ['*'] } };
+  const workflows = [{ reference_id: 'a', workflow: 'summarize' }];
+  ids.directiveId = await made('/robots/v0/directives', { name: 'n', subject: { type: 'video.asset' }, workflows });
+  ids.workflow = 'ask-questions';
   ids.playbackRestrictionId = await made('/video/v1/playback-restrictions', rules);
 });
 afterAll(() => api?.stop());
@@ -126,7 +129,7 @@ describe('names that every object has', () => {
   it.each(operations.filter(({ path }) => path.includes('{')))('are no ids: $name', async ({ method, path }) => {
     for (const name of inherited) {
       const answer = await api.call(method, path.replaceAll(/\{\w+\}/g, name));
-      await expectError(answer, 404, 'not_found', [NOT_FOUND]);
+      await expectNotFound(answer);
     }
   });
 });

@@ -63,6 +63,7 @@ export const startApi = async ({
     clock,
     recognizesSpeech: false,
     artifactUrls: createArtifactUrls(await getInstallationSecret(database.queryable), () => origin),
+    apiUrl: () => origin,
     onAssetDeleted: (assetId, playbackIds) => void forgotten.push({ assetId, playbackIds }),
     onTracksChanged: (assetId) => void forgotten.push({ tracksOf: assetId }),
     onPlaybackIdDeleted: (playbackId) => void forgotten.push({ playbackId }),

@@ -13,3 +13,11 @@ export const expectError = async (
 };
 
 export const NOT_FOUND = "The requested resource either doesn't exist or you don't have access to it.";
+
+/** In the form of any of the APIs. */
+export const expectNotFound = async (response: Response): Promise<void> => {
+  const { error } = (await response.json()) as { error: { type: string; messages?: string[]; message?: string } };
+  expect([response.status, error.type]).toEqual([404, 'not_found']);
+  if (error.messages) expect(error.messages).toEqual([NOT_FOUND]);
+  else expect(error.message).toMatch(/^(Asset|Directive|Job|Run) not found$/);
+};

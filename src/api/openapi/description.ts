@@ -14,6 +14,8 @@ export interface Description {
   /** The whole body of a success; absent for 204. */
   readonly answer?: TSchema;
   readonly deprecated?: boolean;
+  /** May be refused because of what is under way. */
+  readonly canConflict?: true;
 }
 
 export const tags = {
@@ -29,7 +31,8 @@ export const tags = {
   'Transcription vocabularies': 'Words that speech recognition should know.',
   'DRM configurations':
     'Where keys and licenses of DRM playback ids come from; the operator makes them by `kinora drm create`.',
-  Directives: 'Work that is done with assets by itself.',
+  Directives: 'Which workflows run on assets, and what they wait for.',
+  'Robots jobs': 'Workflows that read an asset and write about it.',
   Account: 'Who is calling.',
 } as const;
 export type Tag = keyof typeof tags;

@@ -5,6 +5,7 @@ import { assetOperations } from './asset-operations.js';
 import { type Description, tags } from './description.js';
 import { playbackOperations } from './playback-operations.js';
 import { renditionOperations } from './rendition-operations.js';
+import { robotsOperations } from './robots-operations.js';
 import { systemOperations } from './system-operations.js';
 import { trackOperations } from './track-operations.js';
 import { uploadOperations } from './upload-operations.js';
@@ -16,6 +17,7 @@ const descriptions: Readonly<Record<OperationId, Description>> = {
   ...uploadOperations,
   ...playbackOperations,
   ...systemOperations,
+  ...robotsOperations,
 };
 
 type Json = Record<string, unknown>;
@@ -69,11 +71,12 @@ export const undocumented = (
 };
 
 /** Which failures an operation may answer with; a body that comes with any method but GET is read, whether used or not. */
-const failuresOf = ({ method, path, permission }: Operation, { query }: Description): ErrorCode[] => [
+const failuresOf = ({ method, path, permission }: Operation, { query, canConflict }: Description): ErrorCode[] => [
   ...(query || method !== 'GET' ? (['invalid_parameters'] as const) : []),
   'unauthorized',
   ...(permission ? (['forbidden'] as const) : []),
   ...(path.includes(':') ? (['not_found'] as const) : []),
+  ...(canConflict ? (['conflict'] as const) : []),
   ...(method !== 'GET' ? (['payload_too_large', 'unsupported_media_type'] as const) : []),
   'too_many_requests',
   'internal_error',
@@ -97,6 +100,33 @@ const failureResponse = (code: ErrorCode): Json => {
   };
 };
 
+/** Of the Robots API. What names a workflow that is not there is answered like any other unknown path. */
+const robotsFailureResponse = (code: ErrorCode): Json => {
+  const { type, message } = errorRegistry[code];
+  const own = { $ref: '#/components/schemas/RobotsError' };
+  return {
+    description: message,
+    content: {
+      'application/json': {
+        schema: code === 'not_found' ? { type: 'object', anyOf: [own, { $ref: '#/components/schemas/Error' }] } : own,
+        example: { error: { type, message } },
+      },
+    },
+  };
+};
+
+/** Answered alike by every API. */
+const COMMON_FAILURES: readonly ErrorCode[] = ['unauthorized', 'too_many_requests'];
+const ROBOTS = 'robots_';
+
+const responseName = ({ isRobots }: Operation, code: ErrorCode): string =>
+  isRobots && !COMMON_FAILURES.includes(code) ? `${ROBOTS}${code}` : code;
+
+const describeFailure = (name: string): Json =>
+  name.startsWith(ROBOTS)
+    ? robotsFailureResponse(name.slice(ROBOTS.length) as ErrorCode)
+    : failureResponse(name as ErrorCode);
+
 const errorSchemas = {
   Error: {
     type: 'object',
@@ -109,6 +139,17 @@ const errorSchemas = {
           type: { type: 'string' },
           messages: { type: 'array', items: { type: 'string' }, description: 'One for each problem that was found' },
         },
+      },
+    },
+  },
+  RobotsError: {
+    type: 'object',
+    required: ['error'],
+    properties: {
+      error: {
+        type: 'object',
+        required: ['type', 'message'],
+        properties: { type: { type: 'string' }, message: { type: 'string' } },
       },
     },
   },
@@ -130,7 +171,7 @@ JSON in UTF-8. Unknown fields are ignored, \`null\` counts as absent. Fields wit
  */
 export const openApiDocument = (): OpenApiDocument => {
   const schemas: Record<string, Json> = { ...errorSchemas };
-  const used = new Set<ErrorCode>();
+  const used = new Set<string>();
 
   const write = (schema: unknown): unknown => {
     if (Array.isArray(schema)) return schema.map(write);
@@ -156,7 +197,7 @@ export const openApiDocument = (): OpenApiDocument => {
     const operation: Operation = operations[id];
     const { tag, summary, details, query = {}, body, example, answer, deprecated } = descriptions[id];
     const failures = failuresOf(operation, descriptions[id]);
-    for (const code of failures) used.add(code);
+    for (const code of failures) used.add(responseName(operation, code));
     const parameters = [
       ...[...operation.path.matchAll(/:(\w+)/g)].map(([, name]) => ({
         name: name!,
@@ -187,7 +228,10 @@ export const openApiDocument = (): OpenApiDocument => {
           ? { description: 'Done', content: { 'application/json': { schema: write(answer as TSchema) } } }
           : { description: 'Done; without a body' },
         ...Object.fromEntries(
-          failures.map((code) => [errorRegistry[code].status, { $ref: `#/components/responses/${code}` }]),
+          failures.map((code) => [
+            errorRegistry[code].status,
+            { $ref: `#/components/responses/${responseName(operation, code)}` },
+          ]),
         ),
       },
     };
@@ -212,7 +256,7 @@ export const openApiDocument = (): OpenApiDocument => {
     components: {
       securitySchemes: { basic: { type: 'http', scheme: 'basic', description: 'Id and secret of an access token' } },
       schemas,
-      responses: Object.fromEntries([...used].map((code) => [code, failureResponse(code)])),
+      responses: Object.fromEntries([...used].map((name) => [name, describeFailure(name)])),
     },
   };
 };

@@ -1,5 +1,5 @@
 import type { Queryable, Transaction } from '../database.js';
-import type { NewRow, Row } from '../schema.js';
+import type { NewRow, Row, StoredChapters } from '../schema.js';
 
 export const insertAsset = async (db: Queryable, row: NewRow<'asset'>): Promise<Row<'asset'>> => {
   const asset = await db.insertInto('asset').values(row).returningAll().executeTakeFirstOrThrow();
@@ -62,6 +62,14 @@ export const updateAssetRow = async (
   await tx
     .updateTable('asset')
     .set({ passthrough, meta: meta && JSON.stringify(meta), thumbnail_time })
+    .where('id', '=', id)
+    .execute();
+};
+
+export const saveChapters = async (db: Queryable, id: string, chapters: StoredChapters): Promise<void> => {
+  await db
+    .updateTable('asset')
+    .set({ chapters: JSON.stringify(chapters) })
     .where('id', '=', id)
     .execute();
 };

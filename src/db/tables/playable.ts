@@ -5,7 +5,7 @@ import type { Row } from '../schema.js';
 
 /** What a viewer's request needs to know of a playback id, in one query; the plan is apart because it is large. */
 export type PlayableRow = Pick<Row<'playback_id'>, 'policy' | 'asset_id' | 'environment_id' | 'drm_configuration_id'> &
-  Pick<Row<'asset'>, 'status' | 'meta' | 'thumbnail_time'>;
+  Pick<Row<'asset'>, 'status' | 'meta' | 'thumbnail_time' | 'chapters'>;
 
 export const findPlayableRow = (db: Queryable, playbackId: string): Promise<PlayableRow | undefined> =>
   db
@@ -13,7 +13,7 @@ export const findPlayableRow = (db: Queryable, playbackId: string): Promise<Play
     .innerJoin('asset', 'asset.id', 'playback_id.asset_id')
     .select(['playback_id.policy', 'playback_id.asset_id', 'playback_id.environment_id'])
     .select('playback_id.drm_configuration_id')
-    .select(['asset.status', 'asset.meta', 'asset.thumbnail_time'])
+    .select(['asset.status', 'asset.meta', 'asset.thumbnail_time', 'asset.chapters'])
     .where('playback_id.id', '=', playbackId)
     .modifyEnd(prepared)
     .executeTakeFirst();

@@ -44,3 +44,9 @@ export const removePlaybackId = async (
     .executeTakeFirst();
   return result.numDeletedRows > 0n;
 };
+
+/** Those that the asset had. */
+export const removePlaybackIds = async (db: Queryable, assetId: string): Promise<string[]> => {
+  const rows = await db.deleteFrom('playback_id').where('asset_id', '=', assetId).returning('id').execute();
+  return rows.map(({ id }) => id);
+};

@@ -5,6 +5,10 @@ import { findAssetById } from './asset.js';
 export const findShots = (db: Queryable, assetId: string): Promise<Row<'shots'> | undefined> =>
   db.selectFrom('shots').selectAll().where('asset_id', '=', assetId).executeTakeFirst();
 
+/** Waits for a change of them that is under way, and holds them until the transaction ends. */
+export const lockShots = (tx: Transaction, assetId: string): Promise<Row<'shots'> | undefined> =>
+  tx.selectFrom('shots').selectAll().where('asset_id', '=', assetId).forUpdate().executeTakeFirst();
+
 /** Replaces what an earlier order left. */
 export const putShots = async (db: Queryable, row: NewRow<'shots'>): Promise<void> => {
   await db

@@ -17,6 +17,20 @@ export const addDeliveries = async (db: Queryable, rows: readonly Row<'delivery_
       delivered_bytes = delivery_usage.delivered_bytes + excluded.delivered_bytes`.execute(db);
 };
 
+/** Adds to what was delivered of parts of assets. Of an asset that is gone nothing is kept. */
+export const addDeliveredParts = async (db: Queryable, rows: readonly Row<'delivery_part'>[]): Promise<void> => {
+  await sql`
+    insert into delivery_part (asset_id, part, seconds)
+    select counted.* from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as counted (
+      asset_id text, part integer, seconds double precision
+    )
+    where exists (select from asset where id = counted.asset_id)
+    on conflict (asset_id, part) do update set seconds = delivery_part.seconds + excluded.seconds`.execute(db);
+};
+
+export const listDeliveredParts = (db: Queryable, assetId: string): Promise<Row<'delivery_part'>[]> =>
+  db.selectFrom('delivery_part').selectAll().where('asset_id', '=', assetId).orderBy('part').execute();
+
 export interface UsageFilter {
   readonly environmentId: string;
   /** Minutes from here on … */

@@ -4,6 +4,7 @@ import type { AssetRequest } from '../../api/validate-create-asset.js';
 import { addClipTooShort, isShorterThanAClip } from '../../api/validate-inputs.js';
 import type { Queryable } from '../../db/database.js';
 import { findAsset } from '../../db/tables/asset.js';
+import { findDirectiveIds } from '../../db/tables/directive.js';
 import { isId } from '../../lib/ids.js';
 import { checkDrmConfiguration } from '../drm/configurations.js';
 
@@ -17,9 +18,10 @@ export const checkReferences = async (db: Queryable, environmentId: string, requ
   for (const [index, entry] of request.advancedPlaybackPolicies.entries()) {
     await checkDrmConfiguration(db, environmentId, entry, ['advanced_playback_policies', index], problems);
   }
-  // Directives cannot be made on this server, so that none exists.
-  request.directives.forEach((_, index) => {
-    problems.add(['directives', index, 'id'], 'does not refer to an existing directive');
+  const ids = request.directives.map(({ id }) => id);
+  const known = await findDirectiveIds(db, environmentId, ids);
+  ids.forEach((id, index) => {
+    if (!known.has(id)) problems.add(['directives', index, 'id'], 'does not refer to an existing directive');
   });
   problems.throwIfAny(request.body);
 };

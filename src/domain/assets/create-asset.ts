@@ -83,6 +83,8 @@ export const insertNewAsset = async (
     max_stored_frame_rate: null,
     ready_at: null,
     thumbnail_time: null,
+    directives: request.directives.length > 0 ? JSON.stringify(request.directives.map(({ id }) => id)) : null,
+    chapters: null,
   });
   if (clippedId !== undefined) await attachClip(tx, environmentId, { id: assetId, sourceId: clippedId }, request);
   await insertAssetInputs(tx, assetId, request.inputs);

@@ -11,6 +11,7 @@ import { isId } from '../../lib/ids.js';
 import type { DomainContext } from '../context.js';
 import { recordAssetEvent } from '../events/record-asset-event.js';
 import { RENDITION_QUEUE } from '../renditions/static-renditions.js';
+import { failJobsOfAsset } from '../robots/job-state.js';
 import { cancelTrackWork, purgeTracks } from '../tracks/delete-track.js';
 import { INGEST_QUEUE, TRANSCODE_QUEUE } from './ingest-queues.js';
 import { cancelMaster } from './master-access.js';
@@ -34,6 +35,7 @@ export const deleteAsset = async (context: DomainContext, environmentId: string,
     await cancelMaster(context, tx, (await findAssetById(tx, assetId))!);
     const shots = await findShots(tx, assetId);
     if (shots) await context.queue.cancel(SHOTS_QUEUE, shots.order_id, tx);
+    await failJobsOfAsset(context, tx, assetId);
     await removeAsset(tx, assetId);
     for (const queue of [INGEST_QUEUE, TRANSCODE_QUEUE]) await context.queue.cancel(queue, assetId, tx);
     for (const { id, status } of tracks) if (status === 'preparing') await cancelTrackWork(context, tx, id);

@@ -19,6 +19,7 @@ import type { SourceFacts } from '../../media/source-facts.js';
 import type { DomainContext } from '../context.js';
 import { recordAssetEvent, recordAssetWarning } from '../events/record-asset-event.js';
 import { failRenditions } from '../renditions/rendition-state.js';
+import { wakeRuns } from '../robots/wake-runs.js';
 import { insertGeneratedSubtitles } from '../tracks/generate-subtitles.js';
 import { announceSideCars, MAIN_AUDIO_NAME } from '../tracks/side-cars.js';
 import { claimName, takenNames } from '../tracks/track-name.js';
@@ -117,6 +118,7 @@ export const createIngestState = (
         if (!asset) return;
         await recordAssetEvent(context, tx, 'video.asset.errored', assetId);
         await failRenditions(context, tx, asset);
+        await wakeRuns(context, tx, assetId);
       }),
   };
 };

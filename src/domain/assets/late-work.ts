@@ -3,6 +3,8 @@ import { findAssetById } from '../../db/tables/asset.js';
 import type { DomainContext } from '../context.js';
 import { orderMp4Files } from '../renditions/mp4-support.js';
 import { orderFiles } from '../renditions/static-renditions.js';
+import { startDirectives } from '../robots/runs.js';
+import { wakeRuns } from '../robots/wake-runs.js';
 import { startGeneratedSubtitles } from '../tracks/generate-subtitles.js';
 import { orderMaster } from './master-access.js';
 import { orderShots } from './shots.js';
@@ -23,4 +25,6 @@ export const startLateWork = async (
   if (asset.master_access === 'temporary') await orderMaster(context, tx, assetId);
   if (asset.generate_shots) await orderShots(context, tx, asset);
   await startGeneratedSubtitles(context, tx, asset);
+  await startDirectives(context, tx, asset);
+  await wakeRuns(context, tx, assetId);
 };

@@ -8,6 +8,7 @@ import { isId, newId } from '../../lib/ids.js';
 import type { DomainContext } from '../context.js';
 import type { EventType } from '../events/event-types.js';
 import { recordEvent } from '../events/record-event.js';
+import { wakeRuns } from '../robots/wake-runs.js';
 import { viewShots } from './artifacts.js';
 
 /** Finds the shots of an asset; the key of a job is its order. */
@@ -48,6 +49,7 @@ export const deleteShots = (context: DomainContext, environmentId: string, asset
     await putShots(tx, { ...deleted, start_times: null, error: null });
     await context.queue.cancel(SHOTS_QUEUE, known.order_id, tx);
     await recordShotsEvent(context, tx, 'video.asset.shots.deleted', asset, deleted);
+    await wakeRuns(context, tx, asset.id);
   });
 
 const withAsset = <T>(
@@ -110,6 +112,7 @@ const settle = (
     const found = await updatePendingShots(tx, order, { start_times: null, error: null, ...change });
     if (!found) return false;
     await recordShotsEvent(context, tx, `video.asset.shots.${event}`, found.asset, found.shots);
+    await wakeRuns(context, tx, found.asset.id);
     return true;
   });
 

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { UpdateAssetBody } from '../../api/schemas/asset.js';
 import type { AssetView } from '../../api/serialize.js';
+import type { Transaction } from '../../db/database.js';
 import type { Row } from '../../db/schema.js';
 import { lockAssetForUpdate, updateAssetRow } from '../../db/tables/asset.js';
 import { KinoraError } from '../../lib/errors.js';
@@ -9,6 +10,7 @@ import type { DomainContext } from '../context.js';
 import { recordAssetEvent } from '../events/record-asset-event.js';
 import { viewAsset } from './get-asset.js';
 
+type Context = Pick<DomainContext, 'clock' | 'artifactUrls'>;
 type Changeable = Pick<Row<'asset'>, 'passthrough' | 'meta' | 'thumbnail_time'>;
 
 /**
@@ -39,6 +41,8 @@ export const deleteThumbnailTime = async (
   await changeAsset(context, environmentId, assetId, (asset) => ({ ...asset, thumbnail_time: null }));
 };
 
+const MAX_TITLE = 512;
+
 /** Writes and tells of a change only when something differs. */
 const changeAsset = async (
   context: DomainContext,
@@ -51,13 +55,21 @@ const changeAsset = async (
     const asset = await lockAssetForUpdate(tx, environmentId, assetId);
     if (!asset) throw new KinoraError('not_found');
     const { passthrough, meta, thumbnail_time } = change(asset);
-    const changed = { ...asset, passthrough, meta, thumbnail_time };
-    if (!isDeepStrictEqual(changed, asset)) {
-      await updateAssetRow(tx, assetId, changed);
-      await recordAssetEvent(context, tx, 'video.asset.updated', assetId);
-    }
+    await saveChanges(context, tx, asset, { passthrough, meta, thumbnail_time });
     return viewAsset(context, tx, assetId);
   });
+};
+
+const saveChanges = async (
+  context: Context,
+  tx: Transaction,
+  asset: Row<'asset'>,
+  change: Partial<Changeable>,
+): Promise<void> => {
+  const changed = { ...asset, ...change };
+  if (isDeepStrictEqual(changed, asset)) return;
+  await updateAssetRow(tx, asset.id, changed);
+  await recordAssetEvent(context, tx, 'video.asset.updated', asset.id);
 };
 
 const requireThumbnailTime = (asset: Row<'asset'>, seconds: number): void => {
@@ -78,3 +90,16 @@ const mergeMeta = (
   const kept = Object.entries({ ...current, ...given }).filter(([, value]) => value !== '');
   return kept.length > 0 ? Object.fromEntries(kept) : null;
 };
+
+/** Sets the time in the transaction of somebody who holds the asset. */
+export const writeThumbnailTime = (
+  context: Context,
+  tx: Transaction,
+  asset: Row<'asset'>,
+  seconds: number,
+): Promise<void> =>
+  saveChanges(context, tx, asset, { thumbnail_time: Math.min(seconds, asset.duration_seconds ?? seconds) });
+
+/** The same of the title, of which no more is kept than may be. */
+export const writeTitle = (context: Context, tx: Transaction, asset: Row<'asset'>, title: string): Promise<void> =>
+  saveChanges(context, tx, asset, { meta: { ...asset.meta, title: [...title].slice(0, MAX_TITLE).join('') } });

@@ -7,7 +7,9 @@ export type EventType =
   | `video.asset.track.${'created' | 'ready' | 'errored' | 'deleted'}`
   | `video.asset.shots.${'created' | 'ready' | 'skipped' | 'errored' | 'deleted'}`
   | `video.upload.${'created' | 'asset_created' | 'cancelled' | 'errored'}`
+  | `robots.job.${string}.${'pending' | 'processing' | 'completed' | 'errored' | 'cancelled'}`
+  | `robots.directive_run.${'created' | 'completed' | 'partial' | 'errored'}`
   | 'kinora.webhook.test';
 
 /** What an event is about; `static-rendition` is spelt so on the wire. */
-export type EventObjectType = 'asset' | 'upload' | 'track' | 'static-rendition' | 'webhook';
+export type EventObjectType = 'asset' | 'upload' | 'track' | 'static-rendition' | 'webhook' | 'job' | 'directive_run';

@@ -8,6 +8,7 @@ import {
 } from '../../db/tables/playable.js';
 import type { Clock } from '../../lib/clock.js';
 import { isId } from '../../lib/ids.js';
+import type { Chapter } from '../../media/chapters.js';
 import { type FurtherAudio, type FurtherRenditions, furtherAudioTrack } from '../../media/find-segment.js';
 import type { AudioPlan, Plan } from '../../media/plan.js';
 import { trackJoinedKey, trackSourceKey } from '../../storage/keys.js';
@@ -24,6 +25,8 @@ export interface Playable {
   readonly meta: Readonly<Record<string, string>>;
   /** Seconds; of images that ask for no time. */
   readonly thumbnailTime?: number;
+  /** What viewers can jump to; empty when the asset has none. */
+  readonly chapters: readonly Chapter[];
   /** Those with status `ready`, in order of creation. */
   readonly tracks: readonly PlayableTrack[];
   /** Present when the asset is ready. */
@@ -87,6 +90,7 @@ export const createPlayableFinder = (database: Database, clock: Clock): Playable
       status,
       meta,
       thumbnail_time: thumbnailTime,
+      chapters,
     } = row;
     return {
       playbackId,
@@ -96,6 +100,7 @@ export const createPlayableFinder = (database: Database, clock: Clock): Playable
       assetId,
       status,
       meta: meta ?? {},
+      chapters: chapters?.chapters ?? [],
       ...(thumbnailTime !== null && { thumbnailTime }),
       tracks,
       ...(plan && { plan }),

@@ -3,7 +3,7 @@ import type { NewPlaybackId } from '../../api/schemas/playback-id.js';
 import type { PlaybackIdRecord } from '../../api/serialize.js';
 import type { Transaction } from '../../db/database.js';
 import { lockAsset } from '../../db/tables/asset.js';
-import { findPlaybackId, insertPlaybackIds, removePlaybackId } from '../../db/tables/playback-id.js';
+import { findPlaybackId, insertPlaybackIds, removePlaybackId, removePlaybackIds } from '../../db/tables/playback-id.js';
 import { KinoraError } from '../../lib/errors.js';
 import { isId, newId } from '../../lib/ids.js';
 import type { DomainContext } from '../context.js';
@@ -74,4 +74,15 @@ export const deletePlaybackId = async (
     await recordAssetEvent(context, tx, 'video.asset.updated', assetId);
   });
   context.onPlaybackIdDeleted(playbackId);
+};
+
+/** Removes every playback id of an asset in a transaction that is open; viewers lose them within seconds. */
+export const removePlaybackIdsOf = async (
+  context: Pick<DomainContext, 'clock' | 'artifactUrls'>,
+  tx: Transaction,
+  assetId: string,
+): Promise<string[]> => {
+  const removed = await removePlaybackIds(tx, assetId);
+  if (removed.length > 0) await recordAssetEvent(context, tx, 'video.asset.updated', assetId);
+  return removed;
 };

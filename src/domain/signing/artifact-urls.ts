@@ -3,7 +3,7 @@ import { KinoraError } from '../../lib/errors.js';
 
 /** One file that belongs to an asset and is not reached through a playback id. */
 export interface Artifact {
-  readonly kind: 'master' | 'shots';
+  readonly kind: 'master' | 'shots' | 'robots';
   readonly assetId: string;
   /** Of the order that the file was made for: what is ordered again later has other addresses. */
   readonly version: string;

@@ -27,17 +27,20 @@ export const changeTracks = async <T>(
   change: (locked: LockedTracks) => Promise<T>,
 ): Promise<T> => {
   if (!isId(assetId)) throw new KinoraError('not_found');
-  const result = await context.database.transaction(async (tx) => {
-    const asset = await lockAssetForUpdate(tx, environmentId, assetId);
-    if (!asset) throw new KinoraError('not_found');
-    const tracks = await listTracks(tx, [assetId]);
-    const get = (trackId: string) => {
-      const track = tracks.find(({ id }) => id === trackId);
-      if (!track) throw new KinoraError('not_found');
-      return track;
-    };
-    return change({ tx, asset, tracks, get });
-  });
+  const result = await context.database.transaction(async (tx) => change(await lockTracks(tx, environmentId, assetId)));
   context.onTracksChanged(assetId);
   return result;
+};
+
+/** In a transaction that is open. @throws KinoraError `not_found` */
+export const lockTracks = async (tx: Transaction, environmentId: string, assetId: string): Promise<LockedTracks> => {
+  const asset = await lockAssetForUpdate(tx, environmentId, assetId);
+  if (!asset) throw new KinoraError('not_found');
+  const tracks = await listTracks(tx, [assetId]);
+  const get = (trackId: string) => {
+    const track = tracks.find(({ id }) => id === trackId);
+    if (!track) throw new KinoraError('not_found');
+    return track;
+  };
+  return { tx, asset, tracks, get };
 };

@@ -5,7 +5,7 @@ import { insertTracks } from '../../db/tables/track.js';
 import { KinoraError } from '../../lib/errors.js';
 import { newId } from '../../lib/ids.js';
 import type { DomainContext } from '../context.js';
-import { changeTracks } from './change-tracks.js';
+import { changeTracks, type LockedTracks } from './change-tracks.js';
 import { recordTrackEvent } from './record-track-event.js';
 import { claimName, languageName, takenNames } from './track-name.js';
 
@@ -22,32 +22,39 @@ export const createTrack = (
   assetId: string,
   request: CreateTrackBody,
 ): Promise<Row<'track'>> =>
-  changeTracks(context, environmentId, assetId, async ({ tx, asset, tracks }) => {
-    if (asset.status !== 'ready')
-      throw new KinoraError('invalid_parameters', { messages: ['Tracks can only be added to a ready asset'] });
-    const problems = new Problems();
-    const { type, name, language_code, url } = request;
-    const taken = takenNames(tracks, type);
-    if (name && taken.has(name)) problems.add(['name'], `must be unique among ${type} tracks`);
-    problems.throwIfAny(request);
-    const [track] = await insertTracks(tx, [
-      {
-        id: newId(),
-        asset_id: assetId,
-        type,
-        status: 'preparing',
-        name: name || claimName(languageName(language_code), taken),
-        language_code,
-        url,
-        ...(type === 'text' && {
-          text_type: request.text_type ?? 'subtitles',
-          text_source: 'uploaded',
-          closed_captions: request.closed_captions ?? false,
-          passthrough: request.passthrough || null,
-        }),
-      },
-    ]);
-    await recordTrackEvent(context, tx, environmentId, 'created', track!);
-    await context.queue.enqueue(INGEST_TRACK_QUEUE, { trackId: track!.id }, { dedupeKey: track!.id }, tx);
-    return track!;
-  });
+  changeTracks(context, environmentId, assetId, (locked) => addTrack(context, locked, request));
+
+/** The same in a transaction that is open. @throws KinoraError `invalid_parameters` */
+export const addTrack = async (
+  context: Pick<DomainContext, 'clock' | 'queue'>,
+  { tx, asset, tracks }: LockedTracks,
+  request: CreateTrackBody,
+): Promise<Row<'track'>> => {
+  if (asset.status !== 'ready')
+    throw new KinoraError('invalid_parameters', { messages: ['Tracks can only be added to a ready asset'] });
+  const problems = new Problems();
+  const { type, name, language_code, url } = request;
+  const taken = takenNames(tracks, type);
+  if (name && taken.has(name)) problems.add(['name'], `must be unique among ${type} tracks`);
+  problems.throwIfAny(request);
+  const [track] = await insertTracks(tx, [
+    {
+      id: newId(),
+      asset_id: asset.id,
+      type,
+      status: 'preparing',
+      name: name || claimName(languageName(language_code), taken),
+      language_code,
+      url,
+      ...(type === 'text' && {
+        text_type: request.text_type ?? 'subtitles',
+        text_source: 'uploaded',
+        closed_captions: request.closed_captions ?? false,
+        passthrough: request.passthrough || null,
+      }),
+    },
+  ]);
+  await recordTrackEvent(context, tx, asset.environment_id, 'created', track!);
+  await context.queue.enqueue(INGEST_TRACK_QUEUE, { trackId: track!.id }, { dedupeKey: track!.id }, tx);
+  return track!;
+};

@@ -1,8 +1,10 @@
 import type { Transaction } from '../../db/database.js';
+import type { Row } from '../../db/schema.js';
 import { removeTrack } from '../../db/tables/track.js';
 import { listBorrowedFiles } from '../../db/tables/track-media.js';
 import { KinoraError } from '../../lib/errors.js';
 import type { DomainContext } from '../context.js';
+import { wakeRuns } from '../robots/wake-runs.js';
 import { changeTracks } from './change-tracks.js';
 import { INGEST_TRACK_QUEUE } from './create-track.js';
 import { RECOGNITION_QUEUE } from './generate-subtitles.js';
@@ -26,12 +28,24 @@ export const deleteTrack = (
     const track = get(trackId);
     if (track.type === 'video') throw refusal('The video track cannot be deleted');
     if (track.is_primary) throw refusal('The primary audio track cannot be deleted');
-    await recordTrackEvent(context, tx, environmentId, 'deleted', { ...track, status: 'deleted' });
-    const borrowed = (await listBorrowedFiles(tx, assetId)).filter(({ borrower }) => borrower === trackId);
-    await removeTrack(tx, trackId);
-    await cancelTrackWork(context, tx, trackId);
-    await purgeTracks(context, tx, [{ assetId, trackId }, ...borrowed]);
+    await dropTrack(context, tx, environmentId, track);
   });
+
+/** In the transaction of somebody who holds the asset. */
+export const dropTrack = async (
+  context: Pick<DomainContext, 'clock' | 'queue'>,
+  tx: Transaction,
+  environmentId: string,
+  track: Row<'track'>,
+): Promise<void> => {
+  const { id: trackId, asset_id: assetId } = track;
+  await recordTrackEvent(context, tx, environmentId, 'deleted', { ...track, status: 'deleted' });
+  const borrowed = (await listBorrowedFiles(tx, assetId)).filter(({ borrower }) => borrower === trackId);
+  await removeTrack(tx, trackId);
+  await cancelTrackWork(context, tx, trackId);
+  await purgeTracks(context, tx, [{ assetId, trackId }, ...borrowed]);
+  await wakeRuns(context, tx, assetId);
+};
 
 /** Ends the work on a track that is being removed. */
 export const cancelTrackWork = async (

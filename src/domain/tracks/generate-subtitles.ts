@@ -7,7 +7,7 @@ import { insertTracks, listTracks } from '../../db/tables/track.js';
 import { newId } from '../../lib/ids.js';
 import type { DomainContext } from '../context.js';
 import { recordAssetWarning } from '../events/record-asset-event.js';
-import { changeTracks } from './change-tracks.js';
+import { changeTracks, type LockedTracks } from './change-tracks.js';
 import { recordTrackEvent } from './record-track-event.js';
 import { claimName, languageName, takenNames } from './track-name.js';
 
@@ -31,22 +31,36 @@ export const generateSubtitles = (
   audioTrackId: string,
   entries: readonly GeneratedSubtitles[],
 ): Promise<Row<'track'>[]> =>
-  changeTracks(context, environmentId, assetId, async ({ tx, asset, tracks, get }) => {
-    const { type, status } = get(audioTrackId);
-    const problems = new Problems();
-    if (type !== 'audio') problems.addSentence([], 'Subtitles can only be generated from an audio track');
-    else if (asset.status !== 'ready' || status !== 'ready') problems.addSentence([], 'The audio track is not ready');
-    const taken = takenNames(tracks, 'text');
-    entries.forEach(({ name }, at) => {
-      if (name && taken.has(name))
-        problems.add(['generated_subtitles', at, 'name'], 'must be unique among text tracks');
-      if (name) taken.add(name);
-    });
-    problems.throwIfAny({ generated_subtitles: entries });
-    const made = await insertTracks(tx, generatedRows(assetId, tracks, [{ audioTrackId, entries }]));
-    for (const track of made) await startRecognition(context, tx, asset, track);
-    return made;
+  changeTracks(context, environmentId, assetId, (locked) =>
+    addGeneratedSubtitles(context, locked, audioTrackId, entries),
+  );
+
+/** The same in a transaction that is open; `firstId` is that of the first track. @throws KinoraError `not_found`, `invalid_parameters` */
+export const addGeneratedSubtitles = async (
+  context: Pick<DomainContext, 'clock' | 'queue'>,
+  { tx, asset, tracks, get }: LockedTracks,
+  audioTrackId: string,
+  entries: readonly GeneratedSubtitles[],
+  firstId = newId(),
+): Promise<Row<'track'>[]> => {
+  const { type, status } = get(audioTrackId);
+  const problems = new Problems();
+  if (type !== 'audio') problems.addSentence([], 'Subtitles can only be generated from an audio track');
+  else if (asset.status !== 'ready' || status !== 'ready') problems.addSentence([], 'The audio track is not ready');
+  const taken = takenNames(tracks, 'text');
+  entries.forEach(({ name }, at) => {
+    if (name && taken.has(name)) problems.add(['generated_subtitles', at, 'name'], 'must be unique among text tracks');
+    if (name) taken.add(name);
   });
+  problems.throwIfAny({ generated_subtitles: entries });
+  const rows = generatedRows(asset.id, tracks, [{ audioTrackId, entries }]);
+  const made = await insertTracks(
+    tx,
+    rows.map((row, at) => (at === 0 ? { ...row, id: firstId } : row)),
+  );
+  for (const track of made) await startRecognition(context, tx, asset, track);
+  return made;
+};
 
 interface RequestedSubtitles {
   /** Undefined when the input has no audio. */

@@ -22,6 +22,7 @@ import type { ClipSource } from '../../media/clip.js';
 import type { AudioPlan, Plan } from '../../media/plan.js';
 import type { SourceFacts } from '../../media/source-facts.js';
 import type { DomainContext } from '../context.js';
+import { wakeRuns } from '../robots/wake-runs.js';
 import { recordTrackEvent } from './record-track-event.js';
 
 /** What a further audio track shows when it is ready, and how it is cut. */
@@ -99,7 +100,10 @@ export const createTrackState = (context: DomainContext): TrackState => {
       const changed = asset && (await updatePreparingTrack(tx, trackId, { ...change, status }));
       if (!changed) return undefined;
       const shown = audio ? await publishAudio(tx, changed, audio) : changed;
-      if (asset.status === 'ready') await recordTrackEvent(context, tx, asset.environment_id, status, shown);
+      if (asset.status === 'ready') {
+        await recordTrackEvent(context, tx, asset.environment_id, status, shown);
+        await wakeRuns(context, tx, asset.id);
+      }
       return changed;
     });
     if (track) context.onTracksChanged(track.asset_id);

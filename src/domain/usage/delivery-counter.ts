@@ -1,8 +1,9 @@
 import type { Database } from '../../db/database.js';
 import type { Row } from '../../db/schema.js';
-import { addDeliveries, deleteOldDeletedAssets, deleteOldUsage } from '../../db/tables/usage.js';
+import { addDeliveredParts, addDeliveries, deleteOldDeletedAssets, deleteOldUsage } from '../../db/tables/usage.js';
 import type { Clock } from '../../lib/clock.js';
 import type { AssetProperties } from '../../media/asset-properties.js';
+import { PART_SECONDS } from '../../media/engagement.js';
 import type { Logger } from '../../telemetry/logger.js';
 
 /** What a viewer was sent. */
@@ -14,6 +15,8 @@ export interface Delivery {
   /** Playing time of what was sent; nothing is counted when it is 0. */
   readonly seconds: number;
   readonly bytes: number;
+  /** Where in the asset it begins; absent for what has no place in it. */
+  readonly startSeconds?: number;
 }
 
 export interface DeliveryCounter {
@@ -41,23 +44,31 @@ const KEEP_USAGE_MS = 91 * DAY_MS;
 const KEEP_DELETED_ASSET_MS = 92 * DAY_MS;
 
 type Totals = Map<string, Row<'delivery_usage'>>;
+type Parts = Map<string, Row<'delivery_part'>>;
 
 /** Sums what viewers are sent by asset, minute and tier. Also removes what is too old for any report. */
 export const createDeliveryCounter = (options: DeliveryCounterOptions): DeliveryCounter => {
   const { database, clock, logger, writeMs = WRITE_MS } = options;
   const db = database.queryable;
   let counted: Totals = new Map();
+  let parts: Parts = new Map();
   let working: Promise<void> | undefined;
   let purgeAtMs = clock.monotonicMs();
 
   const write = async (): Promise<void> => {
     if (counted.size === 0) return;
     const batch = counted;
+    const partBatch = parts;
     counted = new Map();
+    parts = new Map();
     try {
-      await addDeliveries(db, [...batch.values()]);
+      await database.transaction(async (tx) => {
+        await addDeliveries(tx, [...batch.values()]);
+        await addDeliveredParts(tx, [...partBatch.values()]);
+      });
     } catch (error) {
       for (const totals of batch.values()) add(counted, totals);
+      for (const totals of partBatch.values()) addPart(parts, totals);
       throw error;
     }
   };
@@ -80,8 +91,10 @@ export const createDeliveryCounter = (options: DeliveryCounterOptions): Delivery
   }, writeMs);
 
   return {
-    count({ environmentId, assetId, tier, seconds, bytes }) {
+    count({ environmentId, assetId, tier, seconds, bytes, startSeconds }) {
       if (seconds <= 0) return;
+      if (startSeconds !== undefined)
+        addPart(parts, { asset_id: assetId, part: Math.floor(startSeconds / PART_SECONDS), seconds });
       const nowMs = clock.now().getTime();
       add(counted, {
         environment_id: environmentId,
@@ -107,4 +120,11 @@ const add = (totals: Totals, row: Row<'delivery_usage'>): void => {
     known.delivered_seconds += row.delivered_seconds;
     known.delivered_bytes += row.delivered_bytes;
   } else totals.set(key, row);
+};
+
+const addPart = (parts: Parts, row: Row<'delivery_part'>): void => {
+  const key = `${row.asset_id} ${row.part}`;
+  const known = parts.get(key);
+  if (known) known.seconds += row.seconds;
+  else parts.set(key, { ...row });
 };

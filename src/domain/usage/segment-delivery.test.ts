@@ -20,12 +20,12 @@ const withPicture = { version: 1, durationSeconds: 9, video, audio } as unknown 
 const soundOnly = { version: 1, durationSeconds: 8, audio } as unknown as Plan;
 
 it.each([
-  ['240p', '0.m4s', { tier: '720p', seconds: 4 }],
-  ['720p', '1.m4s', { tier: '720p', seconds: 4.04 }],
-  ['tall', '2.m4s', { tier: '1080p', seconds: 0.96 }],
-  ['1080p', '0.m4s', { tier: '1080p', seconds: 4 }],
-  ['1440p', '0.m4s', { tier: '1440p', seconds: 4 }],
-  ['2160p', '0.m4s', { tier: '2160p', seconds: 4 }],
+  ['240p', '0.m4s', { tier: '720p', seconds: 4, startSeconds: 0 }],
+  ['720p', '1.m4s', { tier: '720p', seconds: 4.04, startSeconds: 4 }],
+  ['tall', '2.m4s', { tier: '1080p', seconds: 0.96, startSeconds: 8.04 }],
+  ['1080p', '0.m4s', { tier: '1080p', seconds: 4, startSeconds: 0 }],
+  ['1440p', '0.m4s', { tier: '1440p', seconds: 4, startSeconds: 0 }],
+  ['2160p', '0.m4s', { tier: '2160p', seconds: 4, startSeconds: 0 }],
   ['240p', 'init.mp4', undefined],
   ['240p', '3.m4s', undefined],
   ['other', '0.m4s', undefined],
@@ -35,8 +35,16 @@ it.each([
 });
 
 it('sound alone counts by its own length', () => {
-  expect(segmentDelivery(soundOnly, 'audio', '0.m4s')).toEqual({ tier: 'audio-only', seconds: (188 * 1024) / 48_000 });
-  expect(segmentDelivery(soundOnly, 'audio', '1.m4s')).toEqual({ tier: 'audio-only', seconds: (187 * 1024) / 48_000 });
+  expect(segmentDelivery(soundOnly, 'audio', '0.m4s')).toEqual({
+    tier: 'audio-only',
+    seconds: (188 * 1024) / 48_000,
+    startSeconds: 0,
+  });
+  expect(segmentDelivery(soundOnly, 'audio', '1.m4s')).toEqual({
+    tier: 'audio-only',
+    seconds: (187 * 1024) / 48_000,
+    startSeconds: (188 * 1024) / 48_000,
+  });
   expect(segmentDelivery(soundOnly, 'audio', 'init.mp4')).toBeUndefined();
 });
 
@@ -45,6 +53,7 @@ it('counts another language of sound alone like the first', () => {
   expect(segmentDelivery(soundOnly, 'audio-A', '1.m4s', further)).toEqual({
     tier: 'audio-only',
     seconds: (187 * 1024) / 48_000,
+    startSeconds: (188 * 1024) / 48_000,
   });
   expect(segmentDelivery(withPicture, 'audio-A', '1.m4s', further)).toBeUndefined();
   expect(segmentDelivery(soundOnly, 'audio-A', '1.m4s')).toBeUndefined();

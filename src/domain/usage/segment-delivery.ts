@@ -13,16 +13,21 @@ export const segmentDelivery = (
   rendition: string,
   file: string,
   further?: FurtherRenditions,
-): Pick<Delivery, 'tier' | 'seconds'> | undefined => {
+): Pick<Delivery, 'tier' | 'seconds' | 'startSeconds'> | undefined => {
   const target = findSegment({ plan, ...(further && { further }) }, rendition, file);
   if (!target || target.number === 'init') return undefined;
   if (target.kind === 'video') {
     const { video, number } = target;
     const ticks = video.boundaries[number + 1]! - video.boundaries[number]!;
-    return { tier: pictureTier(target.rendition.width, target.rendition.height), seconds: ticks / video.timescale };
+    return {
+      tier: pictureTier(target.rendition.width, target.rendition.height),
+      seconds: ticks / video.timescale,
+      startSeconds: video.boundaries[number]! / video.timescale,
+    };
   }
   if (plan.video) return undefined;
   const { audio, number } = target;
   const frames = audio.boundaries[number + 1]! - audio.boundaries[number]!;
-  return { tier: 'audio-only', seconds: (frames * AAC_FRAME_SAMPLES) / audio.sampleRate };
+  const secondsOf = (count: number): number => (count * AAC_FRAME_SAMPLES) / audio.sampleRate;
+  return { tier: 'audio-only', seconds: secondsOf(frames), startSeconds: secondsOf(audio.boundaries[number]!) };
 };

@@ -5,6 +5,7 @@ import type { ImageProducer } from '../../cache/produce-image.js';
 import type { OpenMaster } from '../../domain/assets/open-master.js';
 import { isManifest, openShotList } from '../../domain/assets/shot-list.js';
 import type { DomainContext } from '../../domain/context.js';
+import type { OpenResult } from '../../domain/robots/open-result.js';
 import { KinoraError } from '../../lib/errors.js';
 import { sendFile } from './send-file.js';
 import { sendText } from './send-text.js';
@@ -12,6 +13,7 @@ import { abortWhenLeft, acceptViewers } from './viewer-routes.js';
 
 export interface ArtifactDeps extends Pick<DomainContext, 'database' | 'clock' | 'artifactUrls'> {
   readonly openMaster: OpenMaster;
+  readonly openResult: OpenResult;
   readonly images: ImageProducer;
 }
 
@@ -38,6 +40,14 @@ export const artifactRoutes = (deps: ArtifactDeps): FastifyPluginAsync => {
         }
       },
     );
+
+    route<{ assetId: string; file: string }>('/artifacts/robots/:assetId/:file', async (request, reply) => {
+      reply.header('cache-control', 'private, no-cache');
+      const [expires, signature] = [lastOf(request.query.expires), lastOf(request.query.sig)];
+      const { bytes, contentType, name } = await deps.openResult({ ...request.params, expires, signature });
+      reply.headers({ 'cache-control': CACHE_CONTROL, 'content-disposition': `attachment; filename="${name}"` });
+      return sendText(request, reply, contentType, bytes.toString());
+    });
 
     route<{ assetId: string; file: string }>('/artifacts/shots/:assetId/:file', async (request, reply) => {
       reply.header('cache-control', 'private, no-cache');

@@ -100,7 +100,7 @@ export const streamRoutes = (deps: StreamDeps): FastifyPluginAsync => {
 
     route<{ playbackId: string }>('/:playbackId/metadata.json', async (request, reply) => {
       const { playable } = await open(request, reply, request.params.playbackId, 'v', METADATA_CHILD);
-      const body = JSON.stringify(metadataJson(playable.meta.title, playable.plan.durationSeconds));
+      const body = JSON.stringify(metadataJson(playable.meta.title, playable.plan.durationSeconds, playable.chapters));
       return sendText(request, reply, 'application/json; charset=utf-8', body);
     });
 

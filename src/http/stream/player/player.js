@@ -41,6 +41,36 @@ const showLevels = (hls) => {
   });
 };
 
+const timeText = (seconds) => {
+  const whole = Math.floor(seconds);
+  const parts = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60, whole % 60];
+  return (parts[0] > 0 ? parts : parts.slice(1)).map((part) => String(part).padStart(2, '0')).join(':');
+};
+
+/** A button for each chapter. The video plays without them, so their failure is not shown. */
+const showChapters = async () => {
+  const answer = await fetch(source.replace('.m3u8', '/metadata.json'));
+  const chapters = (await answer.json()).filter(({ chapter }) => chapter !== undefined);
+  if (chapters.length === 0) return;
+  const buttons = chapters.map(({ titles, 'start-time': at }) => {
+    const button = document.createElement('button');
+    button.type = 'button';
+    button.textContent = `${timeText(at)} ${titles[0].title}`;
+    button.addEventListener('click', () => {
+      video.currentTime = at;
+      start();
+    });
+    return { button, at };
+  });
+  const nav = root.querySelector('nav');
+  nav.append(...buttons.map(({ button }) => button));
+  nav.hidden = false;
+  video.addEventListener('timeupdate', () => {
+    const current = buttons.findLast(({ at }) => at <= video.currentTime + 0.05);
+    for (const one of buttons) one.button.ariaCurrent = one === current ? 'true' : null;
+  });
+};
+
 const play = () => {
   message.hidden = true;
   video.hidden = false;
@@ -111,8 +141,10 @@ document.addEventListener('keydown', (event) => {
   act();
 });
 
-if (status === '200') play();
-else {
+if (status === '200') {
+  play();
+  showChapters().catch(() => undefined);
+} else {
   showMessage(messages[status] ?? UNPLAYABLE);
   if (status === '412') setTimeout(pollUntilReady, POLL_MS);
 }

@@ -1,0 +1,107 @@
+import { Type } from 'typebox';
+import { one } from '../schemas/answer.js';
+import { DirectiveBody, RobotsJobBody, RunBody } from '../schemas/directive.js';
+import {
+  DirectiveAnswer,
+  listWithCount,
+  NewRunAnswer,
+  RobotsJobAnswer,
+  RobotsJobSummaryAnswer,
+  RunAnswer,
+} from '../schemas/robots-answer.js';
+import { workflowNames } from '../schemas/workflows.js';
+import { type Description, paging } from './description.js';
+
+const directives = { tag: 'Directives' } as const;
+const jobs = { tag: 'Robots jobs' } as const;
+
+export const robotsOperations = {
+  createDirective: {
+    ...directives,
+    summary: 'Create a directive',
+    details: 'Name it in `directives` when an asset is created, or start a run of it.',
+    body: DirectiveBody,
+    example: {
+      name: 'Caption and summarize',
+      subject: { type: 'video.asset' },
+      resources: [
+        {
+          reference_id: 'en_captions',
+          type: 'video.asset.track',
+          kind: 'caption',
+          language: 'en',
+          source: { via: 'mux_api', action: 'generate_subtitles', params: { language_code: 'en' } },
+        },
+      ],
+      workflows: [{ reference_id: 'sum', workflow: 'summarize', inputs: ['en_captions'], params: { tone: 'neutral' } }],
+    },
+    answer: one(DirectiveAnswer),
+  },
+  listDirectives: {
+    ...directives,
+    summary: 'List directives',
+    details: 'Newest first.',
+    query: paging(),
+    answer: listWithCount(DirectiveAnswer),
+  },
+  getDirective: { ...directives, summary: 'Retrieve a directive', answer: one(DirectiveAnswer) },
+  deleteDirective: {
+    ...directives,
+    summary: 'Delete a directive',
+    details: 'Runs that have started go on; there are no new ones.',
+  },
+  createDirectiveRun: {
+    ...directives,
+    summary: 'Run a directive on an asset',
+    details: 'An asset that is still preparing is waited for.',
+    body: RunBody,
+    example: { asset_id: 'Kq3vT8sWbN1xJ6yHf0ZpR4uLdE2mC7aGKq3vT8sW' },
+    answer: one(NewRunAnswer),
+  },
+  listDirectiveRuns: {
+    ...directives,
+    summary: 'List the runs of a directive',
+    details: 'Newest first. Runs are kept for 30 days.',
+    query: paging(),
+    answer: listWithCount(RunAnswer),
+  },
+  getDirectiveRun: { ...directives, summary: 'Retrieve a run', answer: one(RunAnswer) },
+  createRobotsJob: {
+    ...jobs,
+    summary: 'Create a job',
+    details: 'The parameters are those of the workflow in the path.',
+    body: RobotsJobBody,
+    example: {
+      parameters: { asset_id: 'Kq3vT8sWbN1xJ6yHf0ZpR4uLdE2mC7aGKq3vT8sW', tone: 'neutral' },
+      passthrough: 'order-81',
+    },
+    answer: one(RobotsJobAnswer),
+    canConflict: true,
+  },
+  listRobotsJobs: {
+    ...jobs,
+    summary: 'List jobs',
+    details: 'Newest first. Jobs are kept for 30 days.',
+    query: {
+      ...paging(),
+      workflow: Type.String({ description: `One of: ${workflowNames.join(', ')}` }),
+      status: Type.String({ description: 'One of: pending, processing, completed, errored, cancelled' }),
+      asset_id: Type.String({ description: 'Only jobs on this asset' }),
+    },
+    answer: listWithCount(RobotsJobSummaryAnswer),
+  },
+  getRobotsJob: {
+    ...jobs,
+    summary: 'Retrieve a job',
+    details: 'With its outputs once it is `completed`.',
+    answer: one(RobotsJobAnswer),
+  },
+  cancelRobotsJob: {
+    ...jobs,
+    summary: 'Cancel a job',
+    details: 'While it is `pending` or `processing`.',
+    body: 'none',
+    answer: one(RobotsJobSummaryAnswer),
+    canConflict: true,
+  },
+} as const satisfies Record<string, Description>;

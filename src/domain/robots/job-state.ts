@@ -1,0 +1,127 @@
+import type { Transaction } from '../../db/database.js';
+import type { RobotsJobError, RobotsJobStatus, Row } from '../../db/schema.js';
+import { findAssetById, lockAssetForUpdate } from '../../db/tables/asset.js';
+import {
+  addPrompt,
+  findRobotsJobById,
+  listActiveJobsOfAsset,
+  lockRobotsJob,
+  markJobWaiting,
+  updateRobotsJob,
+} from '../../db/tables/robots-job.js';
+import { lockShots } from '../../db/tables/shots.js';
+import { isKinoraError } from '../../lib/errors.js';
+import type { DomainContext } from '../context.js';
+import { recordJobEvent } from './robots-events.js';
+import { ROBOTS_QUEUE, wakeRuns } from './wake-runs.js';
+
+type Job = Row<'robots_job'>;
+type Context = Pick<DomainContext, 'clock' | 'queue' | 'artifactUrls' | 'apiUrl'>;
+
+export interface JobResult {
+  readonly outputs: object;
+  /** Outputs that are signed addresses: names of files by field. */
+  readonly files?: Readonly<Record<string, string>>;
+}
+
+/** What becomes visible of a result together with the end of its job. */
+export type Publish = (locked: { tx: Transaction; job: Job; asset: Row<'asset'> }) => Promise<JobResult>;
+
+/** What the worker reads and writes of a job. Changes of one that has ended do nothing. */
+export interface RobotsJobState {
+  /** `processing` from now on; undefined when the job has ended or is unknown. */
+  start(jobId: string): Promise<{ job: Job; asset: Row<'asset'> } | undefined>;
+  /** The effects of the result and the end of the job are one transaction. False when it had ended. */
+  complete(jobId: string, publish: Publish): Promise<boolean>;
+  /** Records which version of a prompt the job has used. */
+  notePrompt(jobId: string, name: string, version: number): Promise<void>;
+  fail(jobId: string, error: unknown): Promise<void>;
+  /**
+   * Leaves the job until a track or the shots of its asset end, unless `isDone` says that there is nothing to wait for any
+   * more. False then.
+   */
+  wait(jobId: string, isDone: (tx: Transaction) => Promise<boolean>): Promise<boolean>;
+  /** True until it has ended. */
+  isWanted(jobId: string): Promise<boolean>;
+}
+
+export const createRobotsJobState = (context: DomainContext): RobotsJobState => ({
+  start: (jobId) =>
+    context.database.transaction(async (tx) => {
+      const known = await findRobotsJobById(tx, jobId);
+      const asset = known && (await findAssetById(tx, known.asset_id));
+      if (!asset) return undefined;
+      const started = await changeJob(context, tx, jobId, ['pending'], { status: 'processing' });
+      const job = started ?? (await findRobotsJobById(tx, jobId));
+      return job?.status === 'processing' ? { job, asset } : undefined;
+    }),
+  notePrompt: (jobId, name, version) => addPrompt(context.database.queryable, jobId, { [name]: version }),
+  complete: async (jobId, publish) => {
+    const assetId = await context.database.transaction(async (tx) => {
+      const known = await findRobotsJobById(tx, jobId);
+      // The asset first, as everybody does who changes its tracks too.
+      const asset = known && (await lockAssetForUpdate(tx, known.environment_id, known.asset_id));
+      const job = asset && (await lockRobotsJob(tx, jobId));
+      if (!asset || job?.status !== 'processing') return undefined;
+      const { outputs, files } = await publish({ tx, job, asset });
+      await changeJob(context, tx, jobId, ['processing'], {
+        status: 'completed',
+        outputs: JSON.stringify(outputs),
+        files: files ? JSON.stringify(files) : null,
+      });
+      return asset.id;
+    });
+    if (assetId !== undefined) context.onTracksChanged(assetId);
+    return assetId !== undefined;
+  },
+  fail: async (jobId, error) => {
+    const change = { status: 'errored', error: JSON.stringify(jobError(error)) } as const;
+    await context.database.transaction((tx) => changeJob(context, tx, jobId, ['pending', 'processing'], change));
+  },
+  wait: (jobId, isDone) =>
+    context.database.transaction(async (tx) => {
+      const job = await findRobotsJobById(tx, jobId);
+      // Tracks change under this lock, shots under their own.
+      const asset = job && (await lockAssetForUpdate(tx, job.environment_id, job.asset_id));
+      if (asset) await lockShots(tx, asset.id);
+      if (asset && (await isDone(tx))) return false;
+      await markJobWaiting(tx, jobId);
+      return true;
+    }),
+  isWanted: async (jobId) => (await findRobotsJobById(context.database.queryable, jobId))?.status === 'processing',
+});
+
+/** Changes the status of a job, tells of it and lets its run go on; undefined when it is in none of the states `from`. */
+export const changeJob = async (
+  context: Context,
+  tx: Transaction,
+  jobId: string,
+  from: readonly RobotsJobStatus[],
+  change: Omit<Parameters<typeof updateRobotsJob>[3], 'updated_at'>,
+): Promise<Job | undefined> => {
+  const job = await updateRobotsJob(tx, jobId, from, { ...change, updated_at: context.clock.now() });
+  if (!job) return undefined;
+  await recordJobEvent(context, tx, job);
+  if (job.run_id !== null && job.status !== 'processing') await wakeRuns(context, tx, job.asset_id);
+  return job;
+};
+
+/** Ends the jobs on an asset that is being deleted; call it while the asset is there. */
+export const failJobsOfAsset = async (context: Context, tx: Transaction, assetId: string): Promise<void> => {
+  const error: RobotsJobError = { type: 'not_found', message: 'The asset was deleted.', retryable: false };
+  for (const { id } of await listActiveJobsOfAsset(tx, assetId)) {
+    await context.queue.cancel(ROBOTS_QUEUE, id, tx);
+    await changeJob(context, tx, id, ['pending', 'processing'], { status: 'errored', error: JSON.stringify(error) });
+  }
+  await wakeRuns(context, tx, assetId);
+};
+
+const RETRYABLE: readonly string[] = ['provider_failed', 'unavailable', 'media_crashed', 'internal_error'];
+/** Their messages were written for the caller. */
+const SHOWN: readonly string[] = ['provider_unavailable', 'provider_failed', 'invalid_input', 'invalid_parameters'];
+
+const jobError = (error: unknown): RobotsJobError => {
+  if (!isKinoraError(error) || !SHOWN.includes(error.code))
+    return { type: 'internal_error', message: 'The job could not be processed.', retryable: true };
+  return { type: error.type, message: error.message, retryable: RETRYABLE.includes(error.code) };
+};

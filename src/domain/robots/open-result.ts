@@ -1,0 +1,47 @@
+import { findRobotsJobById } from '../../db/tables/robots-job.js';
+import { KinoraError } from '../../lib/errors.js';
+import { isRobotsId } from '../../lib/ids.js';
+import { type BlobStore, readBlob } from '../../storage/blob-store.js';
+import { robotsFileKey } from '../../storage/keys.js';
+import type { DomainContext } from '../context.js';
+import { resultArtifact } from './view-job.js';
+
+export interface ResultDownload {
+  readonly assetId: string;
+  /** `<job id>.<kind>` */
+  readonly file: string;
+  readonly expires: unknown;
+  readonly signature: unknown;
+}
+
+/**
+ * The file behind a signed address of a job's result.
+ * @throws KinoraError `not_found`, `forbidden` (not an address of it, or its time is over)
+ */
+export type OpenResult = (
+  download: ResultDownload,
+) => Promise<{ readonly bytes: Buffer; readonly contentType: string; readonly name: string }>;
+
+const TYPES: Readonly<Record<string, string>> = {
+  vtt: 'text/vtt; charset=utf-8',
+  srt: 'application/x-subrip; charset=utf-8',
+};
+
+export const createResultOpener =
+  ({
+    database,
+    clock,
+    artifactUrls,
+    blobs,
+  }: Pick<DomainContext, 'database' | 'clock' | 'artifactUrls'> & { readonly blobs: BlobStore }): OpenResult =>
+  async ({ assetId, file, expires, signature }) => {
+    const [jobId = '', kind = ''] = file.split('.');
+    const job = isRobotsId('rjob', jobId) ? await findRobotsJobById(database.queryable, jobId) : undefined;
+    const isThere = job?.asset_id === assetId && Object.values(job.files ?? {}).includes(kind);
+    const contentType = TYPES[kind];
+    if (!job || !isThere || contentType === undefined) throw new KinoraError('not_found');
+    artifactUrls.check(resultArtifact(job, kind), expires, signature, clock.now());
+    const bytes = await readBlob(blobs, robotsFileKey(assetId, jobId, kind));
+    if (!bytes) throw new KinoraError('not_found');
+    return { bytes, contentType, name: `captions.${kind}` };
+  };

@@ -1,0 +1,37 @@
+import type { Transaction } from '../../db/database.js';
+import type { Row } from '../../db/schema.js';
+import { insertTracks, listTracks } from '../../db/tables/track.js';
+import type { DomainContext } from '../context.js';
+import { recordTrackEvent } from './record-track-event.js';
+import { claimName, takenNames } from './track-name.js';
+
+export interface NewText {
+  readonly id: string;
+  readonly name: string;
+  readonly languageCode: string;
+  readonly closedCaptions: boolean;
+}
+
+/** Adds a text track whose text is stored already, in the transaction of somebody who holds the asset. */
+export const publishText = async (
+  context: Pick<DomainContext, 'clock'>,
+  tx: Transaction,
+  asset: Row<'asset'>,
+  { id, name, languageCode, closedCaptions }: NewText,
+): Promise<void> => {
+  const [track] = await insertTracks(tx, [
+    {
+      id,
+      asset_id: asset.id,
+      type: 'text',
+      status: 'ready',
+      name: claimName(name, takenNames(await listTracks(tx, [asset.id]), 'text')),
+      language_code: languageCode,
+      text_type: 'subtitles',
+      text_source: 'uploaded',
+      closed_captions: closedCaptions,
+    },
+  ]);
+  await recordTrackEvent(context, tx, asset.environment_id, 'created', { ...track!, status: 'preparing' });
+  await recordTrackEvent(context, tx, asset.environment_id, 'ready', track!);
+};

@@ -1,0 +1,67 @@
+import type { Database } from '../db/database.js';
+import { removeUnusedDirectives } from '../db/tables/directive.js';
+import { deleteOldRuns } from '../db/tables/directive-run.js';
+import { deleteOldRobotsJobs } from '../db/tables/robots-job.js';
+import type { Clock } from '../lib/clock.js';
+import type { BlobStore } from '../storage/blob-store.js';
+import { robotsJobPrefix } from '../storage/keys.js';
+import type { Logger } from '../telemetry/logger.js';
+
+const INTERVAL_MS = 60 * 60_000;
+const KEEP_MS = 30 * 24 * 3600_000;
+const BATCH = 100;
+
+export interface RobotsPurge {
+  /** Removes what is too old now. */
+  run(): Promise<void>;
+  /** Every hour from now on. */
+  start(): void;
+  stop(): Promise<void>;
+}
+
+/** Removes runs and jobs that have ended and are older than 30 days, with their files. */
+export const createRobotsPurge = (options: {
+  readonly database: Database;
+  readonly blobs: Pick<BlobStore, 'deletePrefix'>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}): RobotsPurge => {
+  const { database, blobs, clock, logger } = options;
+  let timer: NodeJS.Timeout | undefined;
+  let running: Promise<unknown> | undefined;
+  let stopping = false;
+
+  const run = async (): Promise<void> => {
+    const before = new Date(clock.now().getTime() - KEEP_MS);
+    await database.transaction(async (tx) => {
+      await deleteOldRuns(tx, before);
+      await removeUnusedDirectives(tx);
+    });
+    while (!stopping) {
+      const removed = await deleteOldRobotsJobs(database.queryable, before, BATCH);
+      for (const { id, asset_id: assetId } of removed) await blobs.deletePrefix(robotsJobPrefix(assetId, id));
+      if (removed.length < BATCH) break;
+    }
+  };
+
+  const tick = (): void => {
+    running ??= run()
+      .catch((error) => logger.warn({ err: error }, 'Old robots jobs could not be removed; trying again in an hour'))
+      .finally(() => {
+        running = undefined;
+      });
+  };
+
+  return {
+    run,
+    start: () => {
+      tick();
+      timer = setInterval(tick, INTERVAL_MS);
+    },
+    stop: async () => {
+      stopping = true;
+      clearInterval(timer);
+      await running;
+    },
+  };
+};

@@ -1,0 +1,95 @@
+import { json } from 'node:stream/consumers';
+import { findRobotsJobById } from '../../db/tables/robots-job.js';
+import { advanceRun, failRun } from '../../domain/robots/advance-run.js';
+import { ROBOTS_QUEUE, RUN_QUEUE } from '../../domain/robots/wake-runs.js';
+import type { WorkflowName } from '../../domain/robots/workflow-parameters.js';
+import { KinoraError } from '../../lib/errors.js';
+import type { Job, JobContext, QueueWorker } from '../../queue/queue.js';
+import { robotsFileKey, robotsStepKey, robotsStepsPrefix } from '../../storage/keys.js';
+import type { RobotsDeps, Workflow, WorkflowRun } from './workflow.js';
+import { modelNeeded, workflows } from './workflows/index.js';
+
+/** Most of the time a job waits for the answer of a model. */
+const CONCURRENCY = 2;
+
+interface JobPayload {
+  readonly jobId: string;
+}
+
+/** Runs of directives go on step by step; jobs do what their workflow says. */
+export const createRobotsWorkers = (deps: RobotsDeps): QueueWorker[] => [
+  {
+    queue: RUN_QUEUE,
+    concurrency: 1,
+    handler: (job: Job<{ runId: string }>) => advanceRun(deps.context, job.payload.runId),
+    onFailed: async ({ payload: { runId } }: Job<{ runId: string }>, error) => {
+      deps.logger.error({ run_id: runId, err: error }, 'a run of a directive failed');
+      await failRun(deps.context, runId);
+    },
+  },
+  {
+    queue: ROBOTS_QUEUE,
+    concurrency: CONCURRENCY,
+    handler: async ({ payload: { jobId } }: Job<JobPayload>, { signal }: JobContext) => {
+      const started = await deps.state.start(jobId);
+      try {
+        if (started) await work(openRun(deps, started, signal));
+      } catch (error) {
+        // Cancelled or deleted with its asset: how it failed is of no interest.
+        if (await deps.state.isWanted(jobId)) throw error;
+      }
+      await removeSteps(deps, jobId);
+    },
+    onFailed: async ({ id, payload: { jobId } }: Job<JobPayload>, error) => {
+      deps.logger.warn({ robots_job_id: jobId, job_id: id, err: error }, 'a robots job failed');
+      await deps.state.fail(jobId, error);
+      await removeSteps(deps, jobId);
+    },
+  },
+];
+
+const work = async (run: WorkflowRun): Promise<void> => {
+  const { job, state } = run;
+  const name = job.workflow as WorkflowName;
+  const workflow: Workflow = workflows[name];
+  // Before shots are searched in vain.
+  const needed = modelNeeded(name, run.asset.resolution_tier === 'audio-only');
+  if (needed && !run.model.isConfigured(needed)) throw new KinoraError('provider_unavailable');
+  for (;;) {
+    const end = await workflow(run);
+    if ('publish' in end) {
+      await state.complete(job.id, end.publish);
+      return;
+    }
+    if (await state.wait(job.id, end.waitUntil)) return;
+  }
+};
+
+const openRun = (
+  deps: RobotsDeps,
+  { job, asset }: Pick<WorkflowRun, 'job' | 'asset'>,
+  signal: AbortSignal,
+): WorkflowRun => ({
+  ...deps,
+  logger: deps.logger.child({ asset_id: asset.id, robots_job_id: job.id, workflow: job.workflow }),
+  job,
+  asset,
+  signal,
+  step: async <T>(name: string, make: () => Promise<T>): Promise<T> => {
+    signal.throwIfAborted();
+    const key = robotsStepKey(asset.id, job.id, name);
+    const stored = await deps.blobs.read(key);
+    if (stored) return (await json(stored)) as T;
+    const made = await make();
+    await deps.blobs.put(key, Buffer.from(JSON.stringify(made)));
+    return made;
+  },
+  writeFile: (name, bytes) => deps.blobs.put(robotsFileKey(asset.id, job.id, name), bytes),
+});
+
+/** Of a job that has ended, in this run or before. */
+const removeSteps = async ({ blobs, context }: RobotsDeps, jobId: string): Promise<void> => {
+  const job = await findRobotsJobById(context.database.queryable, jobId);
+  if (job && job.status !== 'pending' && job.status !== 'processing')
+    await blobs.deletePrefix(robotsStepsPrefix(job.asset_id, jobId));
+};

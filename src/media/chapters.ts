@@ -1,0 +1,25 @@
+export interface Chapter {
+  readonly start_time: number;
+  readonly title: string;
+}
+
+/** Windows of a transcript overlap: what begins so near to another chapter is the same one. */
+const SAME_SECONDS = 20;
+
+/** The chapters of all windows as one list: in order, the first at 0, within the asset. */
+export const mergeChapters = (windows: readonly (readonly Chapter[])[], durationSeconds: number): Chapter[] => {
+  const merged: Chapter[] = [];
+  windows.forEach((window, number) => {
+    const chapters = [...window].sort((a, b) => a.start_time - b.start_time);
+    for (const chapter of chapters) {
+      const last = merged.at(-1);
+      const title = chapter.title.replace(/\s+/g, ' ').trim();
+      const isLate = durationSeconds > 0 && chapter.start_time >= durationSeconds;
+      // Within a window the model meant what it wrote; two at one time can't both be.
+      const least = number > 0 && chapter === chapters[0] ? SAME_SECONDS : 0;
+      if (title === '' || isLate || (last && chapter.start_time - last.start_time <= least)) continue;
+      merged.push({ start_time: Math.round(chapter.start_time * 1000) / 1000, title });
+    }
+  });
+  return merged.map((chapter, at) => (at === 0 ? { ...chapter, start_time: 0 } : chapter));
+};

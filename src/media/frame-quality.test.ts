@@ -1,0 +1,56 @@
+import { expect, test } from 'vitest';
+import { measureFrame, pickBest, readQualities, sampleTimes, thumbnailScores } from './frame-quality.js';
+
+const WIDTH = 64;
+const HEIGHT = 36;
+const plane = (value: (x: number, y: number) => number) => ({
+  data: Uint8Array.from({ length: WIDTH * HEIGHT }, (_, at) => value(at % WIDTH, Math.floor(at / WIDTH))),
+  stride: WIDTH,
+  width: WIDTH,
+  height: HEIGHT,
+});
+const gray = [plane(() => 128)];
+const colored = [plane(() => 170)];
+const overall = (luma: ReturnType<typeof plane>, chroma = colored) =>
+  thumbnailScores(measureFrame(luma, chroma)).overall;
+
+const sharp = plane((x, y) => (((x >> 2) + (y >> 2)) % 2 === 0 ? 60 : 200));
+const soft = plane((x) => 60 + 2 * x);
+const black = plane(() => 16);
+
+test('sharp frames beat soft ones, and both beat black', () => {
+  expect(overall(sharp)).toBeGreaterThan(overall(soft));
+  expect(overall(soft)).toBeGreaterThan(overall(black));
+  expect(measureFrame(black, gray)).toMatchObject({ focus: 0, contrast: 0, color: 0, detail: 0 });
+});
+
+test('color counts', () => {
+  expect(overall(sharp, colored)).toBeGreaterThan(overall(sharp, gray));
+});
+
+test('the best are picked from different moments, the best first', () => {
+  const candidates = [
+    { seconds: 1, overall: 0.9 },
+    { seconds: 1.4, overall: 0.95 },
+    { seconds: 5, overall: 0.3 },
+  ];
+  expect(pickBest(candidates, 2, 1).map(({ seconds }) => seconds)).toEqual([1.4, 5]);
+});
+
+test('moments are looked at in the middle of equal parts', () => {
+  expect(sampleTimes(10, 20, 2)).toEqual([12.5, 17.5]);
+});
+
+test('what is no measure is not taken for one', () => {
+  const good = { ticks: 0, ...measureFrame(sharp, gray) };
+  expect(readQualities([good], 1)).toEqual([good]);
+  for (const bad of [
+    [],
+    [null],
+    [{ ...good, ticks: -1 }],
+    [{ ...good, focus: 2 }],
+    [{ ...good, focus: 'x' }],
+    { 0: good },
+  ])
+    expect(readQualities(bad, 1)).toBeUndefined();
+});

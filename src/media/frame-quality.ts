@@ -1,0 +1,135 @@
+/** How well a frame would do as a thumbnail, measured on a small copy of it. Pure. */
+
+export interface LumaPlane {
+  readonly data: Uint8Array;
+  /** Bytes from one row to the next. */
+  readonly stride: number;
+  readonly width: number;
+  readonly height: number;
+}
+
+/** Each from 0 to 1. */
+export interface FrameQuality {
+  readonly focus: number;
+  readonly contrast: number;
+  readonly color: number;
+  /** How much of the detail lies around the middle and the thirds. */
+  readonly composition: number;
+  /** How much of the frame has detail at all. */
+  readonly detail: number;
+  /** 1 where the frame is neither nearly black nor nearly white. */
+  readonly exposure: number;
+}
+
+/** A frame with its time on the timeline of the asset. */
+export interface TimedQuality extends FrameQuality {
+  readonly ticks: number;
+}
+
+const MEASURES = ['focus', 'contrast', 'color', 'composition', 'detail', 'exposure'] as const;
+
+/** What a media process says it has measured may be anything: undefined unless it has the form of `count` frames. */
+export const readQualities = (frames: unknown, count: number): TimedQuality[] | undefined => {
+  if (!Array.isArray(frames) || frames.length !== count) return undefined;
+  const isQuality = (frame: TimedQuality | null): boolean =>
+    frame !== null &&
+    Number.isFinite(frame.ticks) &&
+    frame.ticks >= 0 &&
+    MEASURES.every((name) => frame[name] >= 0 && frame[name] <= 1);
+  return frames.every(isQuality) ? frames : undefined;
+};
+
+/** Figures at which a measure counts as full, from photographs and screen recordings. */
+const FULL_LAPLACIAN = 24;
+const FULL_DEVIATION = 64;
+const FULL_CHROMA = 36;
+const EDGE = 12;
+const DARK = 40;
+const BRIGHT = 215;
+
+const clamp = (value: number): number => Math.min(Math.max(value, 0), 1);
+
+export const measureFrame = (luma: LumaPlane, chroma: readonly LumaPlane[]): FrameQuality => {
+  const { data, stride, width, height } = luma;
+  let sum = 0;
+  let squares = 0;
+  let edges = 0;
+  let central = 0;
+  let laplacians = 0;
+  for (let y = 1; y < height - 1; y += 1) {
+    for (let x = 1; x < width - 1; x += 1) {
+      const at = y * stride + x;
+      const value = data[at]!;
+      sum += value;
+      squares += value * value;
+      const laplacian = Math.abs(4 * value - data[at - 1]! - data[at + 1]! - data[at - stride]! - data[at + stride]!);
+      laplacians += laplacian;
+      if (laplacian < EDGE) continue;
+      edges += 1;
+      if (x > width / 4 && x < (3 * width) / 4 && y > height / 5 && y < (4 * height) / 5) central += 1;
+    }
+  }
+  const samples = (width - 2) * (height - 2);
+  const mean = sum / samples;
+  const deviation = Math.sqrt(Math.max(squares / samples - mean * mean, 0));
+  const share = edges === 0 ? 0 : central / edges;
+  const exposure = mean < DARK ? mean / DARK : mean > BRIGHT ? (255 - mean) / (255 - BRIGHT) : 1;
+  return {
+    // Of where there is something to see: a sharp face before a blurred background is sharp.
+    focus: clamp(laplacians / samples / FULL_LAPLACIAN),
+    contrast: clamp(deviation / FULL_DEVIATION),
+    color: clamp(meanChroma(chroma) / FULL_CHROMA),
+    composition: clamp(share * 1.5),
+    detail: clamp((edges / samples) * 2),
+    exposure: clamp(exposure),
+  };
+};
+
+const NEUTRAL = 128;
+
+const meanChroma = (planes: readonly LumaPlane[]): number => {
+  let sum = 0;
+  let samples = 0;
+  for (const { data, stride, width, height } of planes)
+    for (let y = 0; y < height; y += 1)
+      for (let x = 0; x < width; x += 1) {
+        sum += Math.abs(data[y * stride + x]! - NEUTRAL);
+        samples += 1;
+      }
+  return samples === 0 ? 0 : sum / samples;
+};
+
+/** Names as the answers have them. What can't be measured is neither good nor bad. */
+export const thumbnailScores = (quality: FrameQuality) => {
+  const subscores = {
+    brand_fit: NOT_JUDGED,
+    composition: quality.composition,
+    contrast_color: clamp(0.6 * quality.contrast + 0.4 * quality.color),
+    face_or_action: quality.detail,
+    focus: quality.focus,
+  };
+  const { focus, contrast_color: contrastColor, composition, face_or_action: detail } = subscores;
+  const overall = (0.35 * focus + 0.3 * contrastColor + 0.2 * composition + 0.15 * detail) * quality.exposure;
+  return { overall, subscores };
+};
+
+const NOT_JUDGED = 0.5;
+
+interface Candidate {
+  readonly seconds: number;
+  readonly overall: number;
+}
+
+/** The best ones that are not nearly the same moment, best first. */
+export const pickBest = <T extends Candidate>(candidates: readonly T[], count: number, apartSeconds: number): T[] => {
+  const picked: T[] = [];
+  for (const candidate of [...candidates].sort((a, b) => b.overall - a.overall || a.seconds - b.seconds)) {
+    if (picked.length === count) break;
+    if (picked.every(({ seconds }) => Math.abs(seconds - candidate.seconds) >= apartSeconds)) picked.push(candidate);
+  }
+  return picked;
+};
+
+/** Moments to look at, in the middle of equal parts, so that fades at both ends are left out. */
+export const sampleTimes = (startSeconds: number, endSeconds: number, count: number): number[] =>
+  Array.from({ length: count }, (_, at) => startSeconds + ((at + 0.5) * (endSeconds - startSeconds)) / count);
