@@ -304,13 +304,15 @@ describe('animations', () => {
     // Delays in hundredths of a second, of all frames together.
     let delay = 0;
     for (let place = bytes.indexOf(GRAPHIC_CONTROL); place !== -1; place = bytes.indexOf(GRAPHIC_CONTROL, place + 1)) {
-      delay += bytes.readUInt16LE(place + 4);
+      // Compressed data may hold the same three bytes, but not this end and a frame behind it.
+      if (bytes[place + 7] === 0 && bytes[place + 8] === IMAGE_DESCRIPTOR) delay += bytes.readUInt16LE(place + 4);
     }
     expect(Math.abs(delay - 100)).toBeLessThan(3);
   });
 });
 
 const GRAPHIC_CONTROL = Buffer.from([0x21, 0xf9, 0x04]);
+const IMAGE_DESCRIPTOR = 0x2c;
 
 describe('storyboards', () => {
   test.each(['h264-aac.mp4', 'portrait-90.mp4', 'vfr.mp4', 'interlaced-tff.ts', 'long.mp4', 'hdr-pq.mp4'] as const)(
