@@ -10,6 +10,8 @@ export interface DeliveredPart {
 }
 
 const MAX_MOMENTS = 5;
+/** Fewer parts than these would all become alike. */
+const MIN_SMOOTHED = 6;
 /** So many times the mean makes a hotspot. */
 const HOT = 1.25;
 
@@ -27,7 +29,7 @@ export const describeEngagement = (parts: readonly DeliveredPart[], durationSeco
       moment_insights: [],
       overall_insight: { summary: 'No part of the asset has been delivered to viewers yet.', trends: [] },
     };
-  const smooth = rates.map((_, at) => mean(rates.slice(Math.max(at - 1, 0), at + 2)));
+  const smooth = count < MIN_SMOOTHED ? rates : rates.map((_, at) => mean(rates.slice(Math.max(at - 1, 0), at + 2)));
   const average = mean(smooth);
   const highest = Math.max(...smooth);
   const moments = hotspots(smooth, average)

@@ -127,7 +127,7 @@ export const workflowParams = {
 
 export type WorkflowName = keyof typeof workflowParams;
 export const workflowNames = Object.keys(workflowParams) as readonly WorkflowName[];
-export const isWorkflowName = (name: string): name is WorkflowName => Object.hasOwn(workflowParams, name);
+export const isWorkflowName = (name: unknown): name is WorkflowName => workflowNames.includes(name as WorkflowName);
 
 /** Workflows that change one text track, which a job must name. */
 const OF_A_TRACK: readonly WorkflowName[] = ['edit-captions', 'translate-captions'];

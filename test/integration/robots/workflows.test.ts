@@ -37,6 +37,7 @@ beforeAll(async () => {
   origin = await startSlowOrigin();
   const path = writeScenes(oneAfterAnother(scenes.chart(2.5), scenes.fractal(1), scenes.bars(3)));
   origin.add('video.mp4', await readFile(path));
+  origin.add('long.mp4', await readFile(await fixture('long.mp4')));
   origin.add('sound.m4a', await readFile(await fixture('audio-only.m4a')));
   origin.add('en.vtt', Buffer.from(CAPTIONS));
   provider = await startChatProvider((asked, number) => answers[asked.prompt]?.(asked, number) ?? { status: 400 });
@@ -428,6 +429,24 @@ describe('without a model', () => {
       moment_insights: [],
       overall_insight: { summary: 'No part of the asset has been delivered to viewers yet.', trends: [] },
     });
+  });
+
+  test('parts that viewers were sent more often stand out', async () => {
+    const asset = await create('long.mp4');
+    const playback = `${server.url}/${asset.playback_ids![0]!.id}`;
+    const read = async (url: string) => (await fetch(url)).text();
+    const [rendition] = /^(?!#).+$/m.exec(await read(`${playback}.m3u8`))!;
+    const playlist = `${server.url}/${rendition}`;
+    const segments = (await read(playlist)).match(/^\d+\.m4s/gm)!;
+    const watch = async (name: string) => (await fetch(playlist.replace('playlist.m3u8', name))).arrayBuffer();
+    for (const name of segments) await watch(name);
+    for (let again = 0; again < 5; again += 1) await watch(segments.at(-1)!);
+    const { generateEngagementInsights: insights } = mux.robots.jobs;
+    const look = async () =>
+      (await ended(insights, await insights.create({ parameters: { asset_id: asset.id } }))).outputs!;
+    await until('what was delivered is written', async () => (await look()).moment_insights.length > 0);
+    const { moment_insights: moments } = await look();
+    expect(moments.at(-1)).toMatchObject({ end_ms: 20_000, engagement_score: 1 });
   });
 
   test('premium captions end with what became of the recognition', async () => {

@@ -1,0 +1,60 @@
+import { readFile } from 'node:fs/promises';
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type Booted, boot } from '../support/boot.js';
+import { startChatProvider } from '../support/chat-provider.js';
+import { startChromium, watch } from '../support/chromium.js';
+import { api, createAsset, settled } from '../support/create-asset.js';
+import { fixture } from '../support/fixtures.js';
+import { until } from '../support/server-process.js';
+import { type SlowOrigin, startSlowOrigin } from '../support/slow-origin.js';
+
+const chapters = [
+  { start_time: 0, title: 'Pier' },
+  { start_time: 12, title: '<b>Gulls</b>' },
+];
+
+let server: Booted;
+let origin: SlowOrigin;
+let browser: Browser;
+let provider: Awaited<ReturnType<typeof startChatProvider>>;
+beforeAll(async () => {
+  origin = await startSlowOrigin();
+  origin.add('video.mp4', await readFile(await fixture('long.mp4')));
+  origin.add('en.vtt', Buffer.from('WEBVTT\n\n00:00.000 --> 00:19.000\nHello\n'));
+  provider = await startChatProvider(() => ({ chapters }));
+  server = await boot({ options: { AI_URL: provider.url, AI_MODEL: 'small' } });
+  browser = await startChromium();
+});
+afterAll(async () => {
+  await browser?.close();
+  await server?.stop();
+  await provider?.stop();
+  await origin?.stop();
+});
+
+test('a viewer jumps to a chapter on the player page', async () => {
+  const text = { url: `${origin.url}/en.vtt`, type: 'text', text_type: 'subtitles', language_code: 'en' };
+  const inputs = [{ url: `${origin.url}/video.mp4` }, text];
+  const { id } = await createAsset(server, { inputs, playback_policies: ['public'] });
+  const asset = await settled(server, id);
+  const jobs = '/robots/v0/jobs/generate-chapters';
+  const parameters = { asset_id: id, update_asset_chapters: true };
+  const made = (await (await api(server, 'POST', jobs, { parameters })).json()) as { data: { id: string } };
+  const status = async () => {
+    const job = (await (await api(server, 'GET', `${jobs}/${made.data.id}`)).json()) as { data: { status: string } };
+    return job.data.status;
+  };
+  await until('the chapters', async () => (await status()) === 'completed');
+
+  const page = await (await browser.newContext()).newPage();
+  const watched = watch(page);
+  await page.goto(`${server.url}/${asset.playback_ids![0]!.id}`);
+  const buttons = page.getByRole('navigation', { name: 'Chapters' }).getByRole('button');
+  await buttons.nth(1).waitFor();
+  expect(await buttons.allTextContents()).toEqual(['00:00 Pier', '00:12 <b>Gulls</b>']);
+  await buttons.nth(1).click();
+  await page.waitForFunction(() => document.querySelector('video')!.currentTime > 12);
+  await page.waitForFunction(() => document.querySelector('nav [aria-current]')?.textContent?.includes('Gulls'));
+  expect(watched.problems).toEqual([]);
+});
