@@ -23,6 +23,7 @@ import { logRequests, setCommonHeaders } from './plugins/request-log.js';
 import { takeTurns } from './plugins/take-turns.js';
 import { directiveRoutes } from './robots/directives.js';
 import { robotsJobRoutes } from './robots/jobs.js';
+import { usePartBuffers } from './stream/part-buffers.js';
 import { playbackError } from './stream/playback-error.js';
 import { isReading } from './stream/viewer-routes.js';
 import { eventRoutes } from './system/events.js';
@@ -124,6 +125,7 @@ export const createApp = (deps: AppDeps): FastifyInstance => {
     done();
   });
   answerExpectations(app, FILE_PREFIXES);
+  usePartBuffers(app);
   readJsonBody(app);
 
   const limitRate = createRateLimit(deps.rateLimits ?? {}, deps.clock);

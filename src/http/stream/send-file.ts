@@ -3,13 +3,14 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { CachedFile } from '../../cache/segment-store.js';
 import { limitStall } from '../plugins/receive-limit.js';
 import { type ByteRange, matchesEtag } from './byte-range.js';
+import type { BufferPair } from './part-buffers.js';
 import { requestedRange } from './requested-range.js';
 import { type ReadPart, readRange, writeParts } from './write-range.js';
 
 /** A file that is sent in another form than it is stored in; size and validator are those of the form. */
 export interface SentFile extends CachedFile {
   /** Reads a part of the form. */
-  readonly read?: (handle: FileHandle, range: ByteRange) => ReadPart;
+  readonly read?: (handle: FileHandle, range: ByteRange, buffers: BufferPair) => ReadPart;
 }
 
 /**
@@ -37,12 +38,14 @@ export const sendFile = async (
   reply.hijack();
   limitStall(reply.raw);
   reply.raw.writeHead(reply.statusCode, reply.getHeaders() as Record<string, string | number | string[]>);
+  const buffers = reply.server.partBuffers.lend();
   try {
-    const readPart = (file.read ?? readRange)(handle, { start, end });
+    const readPart = (file.read ?? readRange)(handle, { start, end }, buffers);
     onSent(await writeParts(readPart, end - start + 1, reply.raw), reply.raw.writableFinished);
   } catch (error) {
     request.log.warn({ err: error }, 'a file was not sent to its end');
   } finally {
+    buffers.giveBack();
     await handle.close();
   }
   return reply;
