@@ -14,8 +14,8 @@ import {
   startOfWhole,
 } from '../../media/mp4/encrypt-segment.js';
 import type { ByteRange } from './byte-range.js';
-import type { SentFile } from './send-file.js';
 import { PART_BYTES } from './part-buffers.js';
+import type { SentFile } from './send-file.js';
 import type { ReadPart } from './write-range.js';
 
 /** What is sent of cached segments to DRM playback ids. The cache keeps segments in the clear. */

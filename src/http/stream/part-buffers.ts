@@ -45,7 +45,8 @@ export const createPartBuffers = (): PartBuffers => {
       let turn = 0;
       return {
         next() {
-          const buffer = (taken[turn] ??= take());
+          taken[turn] ??= take();
+          const buffer = taken[turn]!;
           turn = 1 - turn;
           return buffer;
         },

@@ -109,6 +109,8 @@ it('packs what runs, without sources and maps', { timeout: 240_000 }, () => {
   const paths = JSON.parse(listed)[0].files.map(({ path }: { path: string }) => path) as string[];
   expect(paths).toEqual(expect.arrayContaining(['dist/cli/main.js', 'dist/db/migrations/0001_initial.sql', 'LICENSE']));
   expect(
-    paths.filter((path) => !/^(dist\/.*\.(js|sql|html|css|svg|onnx|LICENSE)|LICENSE|NOTICE|README\.md|package\.json)$/.test(path)),
+    paths.filter(
+      (path) => !/^(dist\/.*\.(js|sql|html|css|svg|onnx|LICENSE)|LICENSE|NOTICE|README\.md|package\.json)$/.test(path),
+    ),
   ).toEqual([]);
 });

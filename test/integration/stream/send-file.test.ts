@@ -114,7 +114,12 @@ test('lends only so many large buffers, and the same again', () => {
 test('sends whole files to 100 readers at once, some of whom wait or leave', async () => {
   const read = async (turn: number): Promise<void> => {
     const start = turn * 4;
-    const outgoing = request({ port, host: '127.0.0.1', path: '/numbers', headers: { range: `bytes=${start}-` } }).end();
+    const outgoing = request({
+      port,
+      host: '127.0.0.1',
+      path: '/numbers',
+      headers: { range: `bytes=${start}-` },
+    }).end();
     const [answer] = (await once(outgoing, 'response')) as [IncomingMessage];
     const parts: Buffer[] = [];
     for await (const part of answer) {
