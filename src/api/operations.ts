@@ -1,3 +1,5 @@
+import { workflowNames } from './schemas/workflows.js';
+
 /** What a token may be allowed to do. */
 export const permissions = [
   'video:read',
@@ -14,6 +16,8 @@ export interface Operation {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** Parameters as `:name`. */
   readonly path: string;
+  /** The values that a parameter can have, by its name; with another one the path is unknown. */
+  readonly paramValues?: Readonly<Record<string, readonly string[]>>;
   /** Absent: any valid token will do. */
   readonly permission?: Permission;
   /** As good as `permission`. */
@@ -25,6 +29,8 @@ export interface Operation {
 
 const robotsRead = { permission: 'robots:read', otherPermission: 'video:read', isRobots: true } as const;
 const robotsWrite = { permission: 'robots:write', otherPermission: 'video:write', isRobots: true } as const;
+
+const ofWorkflow = { paramValues: { workflow: workflowNames } } as const;
 
 /** Every operation of the API: routing, access checks and 405 answers all read this table. */
 export const operations = {
@@ -305,10 +311,16 @@ export const operations = {
     ...robotsRead,
     success: 200,
   },
-  createRobotsJob: { method: 'POST', path: '/robots/v0/jobs/:workflow', ...robotsWrite, success: 201 },
+  createRobotsJob: { method: 'POST', path: '/robots/v0/jobs/:workflow', ...ofWorkflow, ...robotsWrite, success: 201 },
   listRobotsJobs: { method: 'GET', path: '/robots/v0/jobs', ...robotsRead, success: 200 },
-  getRobotsJob: { method: 'GET', path: '/robots/v0/jobs/:workflow/:jobId', ...robotsRead, success: 200 },
+  getRobotsJob: { method: 'GET', path: '/robots/v0/jobs/:workflow/:jobId', ...ofWorkflow, ...robotsRead, success: 200 },
   cancelRobotsJob: { method: 'POST', path: '/robots/v0/jobs/:jobId/cancel', ...robotsWrite, success: 200 },
 } as const satisfies Record<string, Operation>;
 
 export type OperationId = keyof typeof operations;
+
+/** The path of an operation with each parameter as `replace` writes it, given the values that it can have. */
+export const pathWith = (
+  { path, paramValues = {} }: Operation,
+  replace: (name: string, values: readonly string[] | undefined) => string,
+): string => path.replaceAll(/:(\w+)/g, (_, name: string) => replace(name, paramValues[name]));

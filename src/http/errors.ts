@@ -38,7 +38,7 @@ export const errorAnswer = (error: unknown): ErrorAnswer => {
 };
 
 /** Failures that look the same everywhere: they come before anybody has looked at what the path means. */
-const COMMON: readonly ErrorCode[] = ['unauthorized', 'too_many_requests', 'unknown_route'];
+const COMMON: readonly ErrorCode[] = ['unauthorized', 'too_many_requests'];
 
 /** The same for the Robots API, which answers with one message. */
 export const robotsErrorAnswer = (error: unknown): ErrorAnswer => {

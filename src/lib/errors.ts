@@ -26,8 +26,6 @@ export const errorRegistry = {
   unauthorized: kind(401, 'unauthorized', 'Unauthorized request'),
   forbidden: kind(403, 'forbidden', 'The access token does not have permission for this operation'),
   not_found: kind(404, 'not_found', "The requested resource either doesn't exist or you don't have access to it."),
-  /** A path that names nothing, although its form is that of an operation. */
-  unknown_route: kind(404, 'not_found', "The requested resource either doesn't exist or you don't have access to it."),
   /** What is asked for contradicts what is under way. */
   conflict: kind(409, 'conflict', 'Conflict'),
   method_not_allowed: kind(405, 'method_not_allowed', 'Method not allowed'),

@@ -366,14 +366,35 @@ describe('a job', () => {
     await expectRobotsError(await make(preparingId, ''), 400, 'invalid_parameters', 'Asset is not ready');
   });
 
-  it('of an unknown workflow is an unknown path', async () => {
-    for (const [method, path] of [
-      ['POST', 'sing'],
-      ['GET', `sing/rjob_${'x'.repeat(24)}`],
-    ] as const) {
-      const answer = await api.call(method, `${JOBS}/${path}`, method === 'POST' ? {} : undefined);
-      expect([answer.status, Object.keys((await answer.json()).error)]).toEqual([404, ['type', 'messages']]);
+  it.each([
+    ['POST', 'sing'],
+    ['POST', 'summarize-x'],
+    ['GET', 'sing'],
+    ['DELETE', 'sing'],
+    ['GET', `sing/rjob_${'x'.repeat(24)}`],
+  ])('of an unknown workflow is an unknown path, whoever asks: %s %s', async (method, path) => {
+    for (const token of [api.token, undefined]) {
+      const body = method === 'POST' ? {} : undefined;
+      const answer = await api.callAs(token, method, `${JOBS}/${path}`, body);
+      expect([answer.status, await answer.json()]).toEqual([
+        404,
+        {
+          error: {
+            type: 'not_found',
+            messages: ["The requested resource either doesn't exist or you don't have access to it."],
+          },
+        },
+      ]);
     }
+  });
+
+  it.each([
+    ['GET', 'summarize', 'POST'],
+    ['GET', 'rjob_x/cancel', 'POST'],
+    ['POST', 'summarize/rjob_x', 'GET, HEAD'],
+  ])('has methods of its own: %s %s', async (method, path, allow) => {
+    const answer = await api.call(method, `${JOBS}/${path}`);
+    expect([answer.status, answer.headers.get('allow')]).toEqual([405, allow]);
   });
 
   it('is made once, listed, read under its workflow, and cancelled once', async () => {

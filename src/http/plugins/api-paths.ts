@@ -1,4 +1,4 @@
-import { operations } from '../../api/operations.js';
+import { type Operation, operations, pathWith } from '../../api/operations.js';
 
 /**
  * Everything below these belongs to the API, whether it exists or not; the rest belongs to playback. A slash or dot
@@ -24,9 +24,9 @@ export const routedPath = (url: string): string => {
 
 export const isApiPath = (url: string): boolean => API_PATH.test(routedPath(url).replaceAll(/%2f/gi, '/'));
 
-const patterns = Object.values(operations).map(({ method, path }) => ({
-  method,
-  pattern: new RegExp(`^${path.replaceAll(/:\w+/g, '[^/]+')}/?$`),
+const patterns = Object.values<Operation>(operations).map((operation) => ({
+  method: operation.method,
+  pattern: new RegExp(`^${pathWith(operation, (_, values) => (values ? `(?:${values.join('|')})` : '[^/]+'))}/?$`),
 }));
 
 /** The methods that the path of a request target answers, for the `Allow` header; empty for an unknown path. */

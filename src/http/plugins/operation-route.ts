@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { type Operation, type OperationId, operations } from '../../api/operations.js';
+import { type Operation, type OperationId, operations, pathWith } from '../../api/operations.js';
 import type { Authenticate, Caller } from '../../domain/access/authenticate.js';
 import { KinoraError } from '../../lib/errors.js';
 import type { LimitRate } from './rate-limit.js';
@@ -33,7 +33,7 @@ export const operationRoutes =
     const callers = new WeakMap<FastifyRequest, Caller>();
     app.route({
       method: operation.method,
-      url: operation.path,
+      url: pathWith(operation, (name, values) => (values ? `:${name}(^(?:${values.join('|')})$)` : `:${name}`)),
       config: { operation: id },
       onRequest: async (request) => {
         const caller = await authenticate(request.headers.authorization);
