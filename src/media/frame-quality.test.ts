@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { measureFrame, pickBest, readQualities, sampleTimes, thumbnailScores } from './frame-quality.js';
+import { lookOf, measureFrame, pickBest, readQualities, sampleTimes, thumbnailScores } from './frame-quality.js';
 
 const WIDTH = 64;
 const HEIGHT = 36;
@@ -9,10 +9,14 @@ const plane = (value: (x: number, y: number) => number) => ({
   width: WIDTH,
   height: HEIGHT,
 });
-const gray = [plane(() => 128)];
-const colored = [plane(() => 170)];
-const overall = (luma: ReturnType<typeof plane>, chroma = colored) =>
-  thumbnailScores(measureFrame(luma, chroma)).overall;
+type Plane = ReturnType<typeof plane>;
+const both = (value: number): [Plane, Plane] => [plane(() => value), plane(() => value)];
+const gray = both(128);
+const colored = both(170);
+const overall = (luma: Plane, chroma = colored) => {
+  const quality = measureFrame(luma, chroma);
+  return thumbnailScores(quality, lookOf([quality])).overall;
+};
 
 const sharp = plane((x, y) => (((x >> 2) + (y >> 2)) % 2 === 0 ? 60 : 200));
 const soft = plane((x) => 60 + 2 * x);
@@ -26,6 +30,16 @@ test('sharp frames beat soft ones, and both beat black', () => {
 
 test('color counts', () => {
   expect(overall(sharp, colored)).toBeGreaterThan(overall(sharp, gray));
+});
+
+test('a frame fits its video as far as it has the same colors', () => {
+  const half: [Plane, Plane] = [plane((x) => (x < WIDTH / 2 ? 128 : 170)), plane((x) => (x < WIDTH / 2 ? 128 : 170))];
+  const frames = [gray, gray, half].map((chroma) => measureFrame(sharp, chroma));
+  const look = lookOf(frames);
+  const fits = [...frames, measureFrame(sharp, both(250))].map(
+    (frame) => thumbnailScores(frame, look).subscores.brand_fit,
+  );
+  expect(fits.map((fit) => Math.round(fit * 1000))).toEqual([833, 833, 667, 0]);
 });
 
 test('the best are picked from different moments, the best first', () => {
@@ -50,6 +64,9 @@ test('what is no measure is not taken for one', () => {
     [{ ...good, ticks: -1 }],
     [{ ...good, focus: 2 }],
     [{ ...good, focus: 'x' }],
+    [{ ...good, focus: '0.5' }],
+    [{ ...good, palette: [1] }],
+    [{ ...good, palette: good.palette.map(() => -1) }],
     { 0: good },
   ])
     expect(readQualities(bad, 1)).toBeUndefined();

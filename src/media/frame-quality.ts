@@ -19,6 +19,8 @@ export interface FrameQuality {
   readonly detail: number;
   /** 1 where the frame is neither nearly black nor nearly white. */
   readonly exposure: number;
+  /** The share of the frame that each of `HUES` colors has. */
+  readonly palette: readonly number[];
 }
 
 /** A frame with its time on the timeline of the asset. */
@@ -27,15 +29,22 @@ export interface TimedQuality extends FrameQuality {
 }
 
 const MEASURES = ['focus', 'contrast', 'color', 'composition', 'detail', 'exposure'] as const;
+/** Steps of each chroma sample; odd, so that gray is in the middle of one. */
+const HUE_STEPS = 9;
+const HUES = HUE_STEPS ** 2;
 
 /** What a media process says it has measured may be anything: undefined unless it has the form of `count` frames. */
 export const readQualities = (frames: unknown, count: number): TimedQuality[] | undefined => {
   if (!Array.isArray(frames) || frames.length !== count) return undefined;
+  const isShare = (value: unknown): boolean => typeof value === 'number' && value >= 0 && value <= 1;
   const isQuality = (frame: TimedQuality | null): boolean =>
     frame !== null &&
     Number.isFinite(frame.ticks) &&
     frame.ticks >= 0 &&
-    MEASURES.every((name) => frame[name] >= 0 && frame[name] <= 1);
+    MEASURES.every((name) => isShare(frame[name])) &&
+    Array.isArray(frame.palette) &&
+    frame.palette.length === HUES &&
+    frame.palette.every(isShare);
   return frames.every(isQuality) ? frames : undefined;
 };
 
@@ -49,7 +58,7 @@ const BRIGHT = 215;
 
 const clamp = (value: number): number => Math.min(Math.max(value, 0), 1);
 
-export const measureFrame = (luma: LumaPlane, chroma: readonly LumaPlane[]): FrameQuality => {
+export const measureFrame = (luma: LumaPlane, chroma: readonly [LumaPlane, LumaPlane]): FrameQuality => {
   const { data, stride, width, height } = luma;
   let sum = 0;
   let squares = 0;
@@ -82,7 +91,17 @@ export const measureFrame = (luma: LumaPlane, chroma: readonly LumaPlane[]): Fra
     composition: clamp(share * 1.5),
     detail: clamp((edges / samples) * 2),
     exposure: clamp(exposure),
+    palette: paletteOf(chroma),
   };
+};
+
+const paletteOf = ([u, v]: readonly [LumaPlane, LumaPlane]): number[] => {
+  const counts = new Array<number>(HUES).fill(0);
+  const step = (value: number): number => Math.round((value / 255) * (HUE_STEPS - 1));
+  for (let y = 0; y < u.height; y += 1)
+    for (let x = 0; x < u.width; x += 1)
+      counts[step(u.data[y * u.stride + x]!) * HUE_STEPS + step(v.data[y * v.stride + x]!)]! += 1;
+  return counts.map((count) => count / Math.max(u.width * u.height, 1));
 };
 
 const NEUTRAL = 128;
@@ -99,21 +118,30 @@ const meanChroma = (planes: readonly LumaPlane[]): number => {
   return samples === 0 ? 0 : sum / samples;
 };
 
-/** Names as the answers have them. What can't be measured is neither good nor bad. */
-export const thumbnailScores = (quality: FrameQuality) => {
+/** The colors that a video usually has: the mean of its frames. */
+export const lookOf = (frames: readonly Pick<FrameQuality, 'palette'>[]): number[] =>
+  Array.from(
+    { length: HUES },
+    (_, hue) => frames.reduce((sum, { palette }) => sum + palette[hue]!, 0) / Math.max(frames.length, 1),
+  );
+
+/**
+ * Names as the answers have them. Nobody says what the brand looks like, so a frame fits as far as it has the colors of its
+ * own video: the share that both have in common.
+ */
+export const thumbnailScores = (quality: FrameQuality, look: readonly number[]) => {
   const subscores = {
-    brand_fit: NOT_JUDGED,
+    brand_fit: clamp(quality.palette.reduce((sum, share, hue) => sum + Math.min(share, look[hue]!), 0)),
     composition: quality.composition,
     contrast_color: clamp(0.6 * quality.contrast + 0.4 * quality.color),
     face_or_action: quality.detail,
     focus: quality.focus,
   };
-  const { focus, contrast_color: contrastColor, composition, face_or_action: detail } = subscores;
-  const overall = (0.35 * focus + 0.3 * contrastColor + 0.2 * composition + 0.15 * detail) * quality.exposure;
+  const { brand_fit: fit, focus, contrast_color: contrastColor, composition, face_or_action: detail } = subscores;
+  const overall =
+    (0.3 * focus + 0.3 * contrastColor + 0.15 * composition + 0.15 * detail + 0.1 * fit) * quality.exposure;
   return { overall, subscores };
 };
-
-const NOT_JUDGED = 0.5;
 
 interface Candidate {
   readonly seconds: number;

@@ -134,6 +134,9 @@ test('a directive named at creation runs once the asset is ready, each part afte
   expect(outputs!.best_thumbnails).toHaveLength(2);
   expect(outputs!.best_thumbnails[0]!.overall).toBeGreaterThanOrEqual(outputs!.best_thumbnails[1]!.overall);
   expect(outputs!.best_thumbnails[0]!.timestamp_ms / 1000).toBe(done.thumbnail_time);
+  for (const { subscores } of outputs!.best_thumbnails)
+    for (const score of Object.values(subscores))
+      expect(score >= 0 && score <= 1, JSON.stringify(subscores)).toBe(true);
   expect(await eventTypes(server, run.run_id)).toEqual([
     'robots.directive_run.created',
     'robots.directive_run.completed',

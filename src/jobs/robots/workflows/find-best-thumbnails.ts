@@ -5,6 +5,7 @@ import { writeThumbnailTime } from '../../../domain/assets/update-asset.js';
 import type { WorkflowParams } from '../../../domain/robots/workflow-parameters.js';
 import { KinoraError } from '../../../lib/errors.js';
 import {
+  lookOf,
   pickBest,
   readQualities,
   sampleTimes,
@@ -76,12 +77,13 @@ const measure = async (
   const tolerance = times.length > 1 ? (times[1]! - times[0]!) / 2 : 0;
   for (let from = 0; from < times.length; from += SAMPLES_A_STEP) {
     const part = planFrameQuality(video, times.slice(from, from + SAMPLES_A_STEP), tolerance);
-    found.push(...(await run.step(`frames-${from}`, () => measurePart(run, plan, video, part))));
+    found.push(...(await run.step(`measures-${from}`, () => measurePart(run, plan, video, part))));
   }
+  const look = lookOf(found);
   return found.map(({ ticks, ...quality }) => ({
     // Up, so that the frame has begun at the time.
     seconds: Math.ceil((ticks / video.timescale) * 1000) / 1000,
-    ...thumbnailScores(quality),
+    ...thumbnailScores(quality, look),
     description: describe(quality),
   }));
 };
