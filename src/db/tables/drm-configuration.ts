@@ -29,6 +29,20 @@ export const findDrmConfiguration = (
   return select.executeTakeFirst();
 };
 
+/** Holds the configuration until the transaction ends, `forChild` only against deletion. False when there is none. */
+export const lockDrmConfiguration = async (
+  db: Queryable,
+  id: string,
+  purpose: { readonly forChild: { readonly environmentId: string } } | 'forRemoval',
+): Promise<boolean> => {
+  const select = db.selectFrom('drm_configuration').select('id').where('id', '=', id);
+  const locked =
+    purpose === 'forRemoval'
+      ? select.forUpdate()
+      : select.where('environment_id', '=', purpose.forChild.environmentId).forKeyShare();
+  return (await locked.executeTakeFirst()) !== undefined;
+};
+
 export const countDrmPlaybackIds = async (db: Queryable, configurationId: string): Promise<number> => {
   const { count } = await db
     .selectFrom('playback_id')
@@ -38,8 +52,7 @@ export const countDrmPlaybackIds = async (db: Queryable, configurationId: string
   return Number(count);
 };
 
-/** Its keys go with it. False when there is none. */
-export const removeDrmConfiguration = async (db: Queryable, id: string): Promise<boolean> => {
-  const result = await db.deleteFrom('drm_configuration').where('id', '=', id).executeTakeFirst();
-  return result.numDeletedRows > 0n;
+/** Its keys go with it. */
+export const removeDrmConfiguration = async (db: Queryable, id: string): Promise<void> => {
+  await db.deleteFrom('drm_configuration').where('id', '=', id).execute();
 };

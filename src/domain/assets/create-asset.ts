@@ -27,10 +27,10 @@ export const createAsset = async (
   environmentId: string,
   request: AssetRequest,
 ): Promise<AssetView> => {
-  await checkNewAsset(context.database.queryable, environmentId, request);
-  return context.database.transaction((tx) =>
-    insertNewAsset(context, tx, { id: newId(), environmentId, uploadId: null, request }),
-  );
+  return context.database.transaction(async (tx) => {
+    await checkNewAsset(tx, environmentId, request);
+    return insertNewAsset(context, tx, { id: newId(), environmentId, uploadId: null, request });
+  });
 };
 
 /**

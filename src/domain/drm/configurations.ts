@@ -7,6 +7,7 @@ import {
   findDrmConfiguration,
   insertDrmConfiguration,
   listDrmConfigurationRows,
+  lockDrmConfiguration,
   removeDrmConfiguration,
 } from '../../db/tables/drm-configuration.js';
 import { getInstallationSecret } from '../../db/tables/installation.js';
@@ -68,16 +69,20 @@ export const getDrmConfiguration = async (
  */
 export const deleteDrmConfiguration = async (database: Database, id: string): Promise<void> => {
   await database.transaction(async (tx) => {
-    const uses = isId(id) ? await countDrmPlaybackIds(tx, id) : 0;
+    if (!isId(id) || !(await lockDrmConfiguration(tx, id, 'forRemoval'))) throw unknown(id);
+    const uses = await countDrmPlaybackIds(tx, id);
     if (uses > 0) {
       const messages = [`${uses} playback IDs use the DRM configuration ${id}. Delete them first.`];
       throw new KinoraError('invalid_parameters', { messages });
     }
-    if (!isId(id) || !(await removeDrmConfiguration(tx, id))) throw unknown(id);
+    await removeDrmConfiguration(tx, id);
   });
 };
 
-/** What of a request names a configuration that its environment does not have goes to `problems`. */
+/**
+ * What of a request names a configuration that its environment does not have goes to `problems`. In a transaction the others
+ * are held against deletion until it ends.
+ */
 export const checkDrmConfiguration = async (
   db: Queryable,
   environmentId: string,
@@ -85,7 +90,8 @@ export const checkDrmConfiguration = async (
   path: Path,
   problems: Problems,
 ): Promise<void> => {
-  if (policy !== 'drm' || (isId(id) && (await findDrmConfiguration(db, id, environmentId)))) return;
+  if (policy !== 'drm') return;
+  if (isId(id) && (await lockDrmConfiguration(db, id, { forChild: { environmentId } }))) return;
   problems.add([...path, 'drm_configuration_id'], 'does not refer to an existing DRM configuration');
 };
 
