@@ -10,17 +10,23 @@ export interface ServiceCallerOptions {
   /** To every service; a call may allow more. */
   readonly allowPrivate: boolean | readonly string[];
   readonly resolve?: Resolve;
+  /** For a whole answer. Ten seconds when absent. */
+  readonly limitMs?: number;
 }
 
 const LIMIT_MS = 10_000;
 /** Licenses have a few KiB, answers of key services some tens. */
 const MAX_ANSWER_BYTES = 1024 * 1024;
 
-export const createServiceCaller = ({ allowPrivate, resolve }: ServiceCallerOptions): ServiceCaller => {
+export const createServiceCaller = ({
+  allowPrivate,
+  resolve,
+  limitMs = LIMIT_MS,
+}: ServiceCallerOptions): ServiceCaller => {
   const isAllowedToAll = createAddressPolicy(allowPrivate);
   return {
     async call(call, signal) {
-      const limit = AbortSignal.timeout(LIMIT_MS);
+      const limit = AbortSignal.timeout(limitMs);
       const end = signal ? AbortSignal.any([signal, limit]) : limit;
       try {
         const url = new URL(call.url);

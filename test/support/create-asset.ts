@@ -8,7 +8,7 @@ export interface WireAsset {
   id: string;
   status: string;
   progress: { state: string; progress: number };
-  playback_ids?: { id: string; policy: string }[];
+  playback_ids?: { id: string; policy: string; drm_configuration_id?: string }[];
   duration?: number;
   aspect_ratio?: string;
   errors?: { type: string; messages: string[] };

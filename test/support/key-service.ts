@@ -1,6 +1,6 @@
 /** A key service that speaks SPEKE 2.0: checks the request against the rules of CPIX 2.3 and fills in the keys. */
 import { createHash } from 'node:crypto';
-import type { IncomingHttpHeaders } from 'node:http';
+import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import { DOMParser, type Element } from '@xmldom/xmldom';
 import { type Origin, startOrigin } from './origin.js';
 
@@ -55,10 +55,21 @@ const problemsOf = (element: Element): string[] => {
   return problems;
 };
 
+export interface AskedKeys {
+  readonly body: string;
+  readonly filled: string;
+  readonly response: ServerResponse;
+}
+export interface KeyAnswer {
+  readonly status: number;
+  readonly body: string;
+  readonly headers?: Record<string, string>;
+}
+
 export interface KeyService extends Omit<Origin, 'requests'> {
   readonly asked: { readonly headers: IncomingHttpHeaders; readonly body: string; readonly problems: string[] }[];
-  /** Instead of the answer with keys. */
-  answer: ((body: string) => { status: number; body: string }) | undefined;
+  /** Instead of the answer with keys, `filled`. Without a result the connection stays open and silent. */
+  answer: ((asked: AskedKeys) => KeyAnswer | undefined | Promise<KeyAnswer | undefined>) | undefined;
 }
 
 /** The key that the service gives for a key ID. */
@@ -106,8 +117,10 @@ export const startKeyService = async (): Promise<KeyService> => {
     const body = Buffer.concat(chunks).toString();
     const root = new DOMParser().parseFromString(body, 'text/xml').documentElement!;
     asked.push({ headers: request.headers, body, problems: problemsOf(root) });
-    const answer = service.answer?.(body) ?? { status: 200, body: fill(body) };
-    response.writeHead(answer.status, { 'content-type': 'application/xml' }).end(answer.body);
+    const filled = fill(body);
+    const answer = service.answer ? await service.answer({ body, filled, response }) : { status: 200, body: filled };
+    if (answer)
+      response.writeHead(answer.status, { 'content-type': 'application/xml', ...answer.headers }).end(answer.body);
   });
   const service: KeyService = Object.assign(origin, { asked, answer: undefined });
   return service;

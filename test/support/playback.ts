@@ -40,8 +40,9 @@ export interface PreparedAsset {
 
 export const startPlayback = async ({
   allowServices = true,
+  serviceLimitMs,
   ...options
-}: Parameters<typeof startApi>[0] & { readonly allowServices?: boolean } = {}) => {
+}: Parameters<typeof startApi>[0] & { readonly allowServices?: boolean; readonly serviceLimitMs?: number } = {}) => {
   const dir = await mkdtemp(join(tmpdir(), 'kinora-playback-'));
   const logger = memoryLogger();
   const blobDir = join(dir, 'blobs');
@@ -64,7 +65,10 @@ export const startPlayback = async ({
   let deliveries: DeliveryCounter | undefined;
   let openRendition: OpenRendition | undefined;
   let contentKeys: ContentKeys | undefined;
-  const services = createServiceCaller({ allowPrivate: allowServices });
+  const services = createServiceCaller({
+    allowPrivate: allowServices,
+    ...(serviceLimitMs !== undefined && { limitMs: serviceLimitMs }),
+  });
   const lateKeys: ContentKeys = { get: (...of) => contentKeys!.get(...of) };
   const playables: PlayableFinder = {
     find: (...of) => finder!.find(...of),

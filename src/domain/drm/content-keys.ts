@@ -1,7 +1,8 @@
-import type { Database } from '../../db/database.js';
+import type { Database, Queryable } from '../../db/database.js';
 import type { Row } from '../../db/schema.js';
+import { lockAsset } from '../../db/tables/asset.js';
 import { insertContentKeys, listContentKeys } from '../../db/tables/content-key.js';
-import { findDrmConfiguration } from '../../db/tables/drm-configuration.js';
+import { findDrmConfiguration, lockDrmConfiguration } from '../../db/tables/drm-configuration.js';
 import { KinoraError } from '../../lib/errors.js';
 import type { ServiceCaller } from '../../net/call-service.js';
 import { readDrmSettings } from './configurations.js';
@@ -20,7 +21,11 @@ export interface AssetKeys {
 }
 
 export interface ContentKeys {
-  /** The same on every call. @throws KinoraError `unavailable` when a key service gives none */
+  /**
+   * The same on every call.
+   * @throws KinoraError `unavailable` or `upstream_refused` when a key service gives none, `not_found` when the asset or the
+   * configuration has gone meanwhile
+   */
   get(configurationId: string, assetId: string): Promise<AssetKeys>;
 }
 
@@ -38,34 +43,49 @@ export const createContentKeys = ({ database, installationSecret, services }: Co
   const box = createSecretBox(installationSecret);
   const known = new Map<string, Promise<AssetKeys>>();
 
-  const sourceOf = ({ keySource }: Pick<DrmConfiguration, 'keySource'>, settings: DrmSettings): KeySource => {
+  const sourceOf = (
+    { id, keySource }: Pick<DrmConfiguration, 'id' | 'keySource'>,
+    settings: DrmSettings,
+  ): KeySource => {
     if (keySource === 'local') return localKeys;
     if (keySource === 'static') return staticKeys(settings.keys!);
-    return cpixKeys(services, settings);
+    return cpixKeys(services, settings, id);
   };
 
-  const read = async (configurationId: string, assetId: string): Promise<ContentKey[] | undefined> => {
+  const read = async (db: Queryable, configurationId: string, assetId: string): Promise<ContentKey[] | undefined> => {
     const rows = await listContentKeys(db, configurationId, assetId);
     return rows.length === keyTracks.length ? rows.map((row) => openKey(box, row)) : undefined;
+  };
+
+  const make = async (
+    { id, key_source: keySource, environment_id: environmentId }: Row<'drm_configuration'>,
+    settings: DrmSettings,
+    assetId: string,
+  ): Promise<ContentKey[]> => {
+    const made = await sourceOf({ id, keySource }, settings)
+      .getKeys(assetId)
+      .catch((error: unknown) => {
+        throw withConfiguration(error, id);
+      });
+    return database.transaction(async (tx) => {
+      const isThere =
+        (await lockDrmConfiguration(tx, id, { forChild: { environmentId } })) &&
+        (await lockAsset(tx, environmentId, assetId, 'forChild'));
+      if (!isThere) throw new KinoraError('not_found');
+      await insertContentKeys(
+        tx,
+        made.map((key) => sealKey(box, id, assetId, key)),
+      );
+      // Another server may have been first.
+      return (await read(tx, id, assetId))!;
+    });
   };
 
   const load = async (configurationId: string, assetId: string): Promise<AssetKeys> => {
     const row = await findDrmConfiguration(db, configurationId);
     if (!row) throw new KinoraError('not_found');
     const settings = readDrmSettings(box, row);
-    let keys = await read(configurationId, assetId);
-    if (!keys) {
-      const source = sourceOf({ keySource: row.key_source }, settings);
-      const made = await source.getKeys(assetId).catch((error: unknown) => {
-        throw withConfiguration(error, configurationId);
-      });
-      await insertContentKeys(
-        db,
-        made.map((key) => sealKey(box, configurationId, assetId, key)),
-      );
-      // Another server may have been first.
-      keys = (await read(configurationId, assetId))!;
-    }
+    const keys = (await read(db, configurationId, assetId)) ?? (await make(row, settings, assetId));
     const keyOf = (track: KeyTrack): ContentKey => keys.find((key) => key.track === track)!;
     return { configurationId, settings, video: keyOf('video'), audio: keyOf('audio') };
   };

@@ -1,5 +1,5 @@
 import { DOMParser, type Element } from '@xmldom/xmldom';
-import { systemIds } from '../../media/mp4/pssh.js';
+import { isPsshBox, systemIds } from '../../media/mp4/pssh.js';
 import type { KeySystemSignal, KeyTrack } from './key-source.js';
 
 /** Documents of CPIX 2.3 (DASH-IF) as SPEKE 2.0 uses them: a request names keys, the answer repeats it with the keys filled in. */
@@ -55,58 +55,107 @@ export interface DeliveredKey {
 }
 
 /**
- * The keys of an answer by their IDs.
- * @throws Error when it is not such a document or lacks one of the keys
+ * The keys of an answer by their IDs. A key system may be left out, which the service then does not serve; what it says of the
+ * others must be whole, as a player could not tell what is wrong.
+ * @throws Error when it is not such a document, is about other content, or a key is missing or unusable
  */
-export const readCpixAnswer = (text: string, kids: readonly string[]): Map<string, DeliveredKey> => {
+export const readCpixAnswer = (
+  text: string,
+  contentId: string,
+  requested: readonly RequestedKey[],
+): Map<string, DeliveredKey> => {
   // Entities of a document type could make a small document a huge one.
-  if (text.includes('<!DOCTYPE')) throw new Error('the answer has a document type');
+  if (/<!DOCTYPE/i.test(text)) throw new Error('the answer has a document type');
   const root = new DOMParser({
     onError: () => {
       throw new Error('the answer is not XML');
     },
   }).parseFromString(text, 'text/xml').documentElement;
   if (root?.namespaceURI !== CPIX || root.localName !== 'CPIX') throw new Error('the answer is not a CPIX document');
-  const ofKey = (name: string, kid: string): Element[] =>
-    all(root, name).filter((element) => element.getAttribute('kid')?.toLowerCase() === kid);
+  if ((root.getAttribute('contentId') || contentId) !== contentId) throw new Error('the answer is for other content');
   return new Map(
-    kids.map((kid) => {
-      const [contentKey] = ofKey('ContentKey', kid);
-      if (!contentKey) throw new Error('the answer lacks a key');
-      const scheme = contentKey.getAttribute('commonEncryptionScheme') || 'cbcs';
-      if (scheme !== 'cbcs') throw new Error('a key is for another encryption scheme');
-      const iv = contentKey.getAttribute('explicitIV');
-      const value = all(contentKey, 'PlainValue', PSKC)[0]?.textContent ?? '';
-      const systems = ofKey('DRMSystem', kid).map(readSystem);
-      return [kid, { key: keyBytes(value), iv: iv ? keyBytes(iv) : undefined, systems }];
+    requested.map(({ kid, track }) => {
+      const ofKey = (name: string): Element[] =>
+        all(root, name).filter((element) => element.getAttribute('kid')?.toLowerCase() === kid);
+      try {
+        return [kid, readKey(ofKey('ContentKey'), ofKey('DRMSystem'))];
+      } catch (error) {
+        throw new Error(`${track}: ${(error as Error).message}`);
+      }
     }),
   );
+};
+
+const readKey = (contentKeys: readonly Element[], drmSystems: readonly Element[]): DeliveredKey => {
+  const [contentKey, second] = contentKeys;
+  if (!contentKey) throw new Error('the answer lacks the key');
+  if (second) throw new Error('the answer has the key twice');
+  if ((contentKey.getAttribute('commonEncryptionScheme') || 'cbcs') !== 'cbcs') {
+    throw new Error('the key is for another encryption scheme');
+  }
+  const systems = drmSystems.map(readSystem);
+  if (systems.length === 0) throw new Error('the answer names no key system');
+  if (new Set(systems.map(({ systemId }) => systemId)).size < systems.length) {
+    throw new Error('the answer has a key system twice');
+  }
+  const iv = contentKey.getAttribute('explicitIV');
+  const value = all(contentKey, 'PlainValue', PSKC)[0]?.textContent;
+  if (!value) throw new Error('the answer has the key not in the clear');
+  return {
+    key: keyBytes(value, 'the key'),
+    iv: iv ? keyBytes(iv, 'the vector') : undefined,
+    systems,
+  };
 };
 
 const all = (parent: Element, name: string, namespace = CPIX): Element[] =>
   Array.from(parent.getElementsByTagNameNS(namespace, name));
 
-const keyBytes = (text: string): Uint8Array => {
-  const bytes = Buffer.from(text.trim(), 'base64');
-  if (bytes.length !== KEY_BYTES) throw new Error('a key or vector of the answer has not 16 bytes in the clear');
+/** `Buffer` reads base64 as far as it goes. @throws Error when the text is anything else */
+const readBase64 = (text: string, what: string): Buffer => {
+  const compact = text.replaceAll(/\s/g, '');
+  const bytes = Buffer.from(compact, 'base64');
+  if (bytes.toString('base64') !== compact) throw new Error(`${what} is not base64`);
   return bytes;
 };
 
+const keyBytes = (text: string, what: string): Uint8Array => {
+  const bytes = readBase64(text, what);
+  if (bytes.length !== KEY_BYTES) throw new Error(`${what} does not have ${KEY_BYTES} bytes`);
+  return bytes;
+};
+
+const KEY_TAG = /^#EXT-X-(?:SESSION-)?KEY:(METHOD=SAMPLE-AES,[ -~]+)$/m;
+
 const readSystem = (system: Element): KeySystemSignal => {
-  const pssh = all(system, 'PSSH')[0]?.textContent?.replaceAll(/\s/g, '');
+  const systemId = (system.getAttribute('systemId') ?? '').toLowerCase();
+  const signaling = all(system, 'HLSSignalingData');
   const attributesOf = (playlist: string): string | undefined => {
-    const found = all(system, 'HLSSignalingData').find(
-      (element) => (element.getAttribute('playlist') || 'media') === playlist,
-    );
-    const text = Buffer.from(found?.textContent ?? '', 'base64').toString('utf8');
-    return /^#EXT-X-(?:SESSION-)?KEY:(METHOD=SAMPLE-AES,[ -~]+)$/m.exec(text.replaceAll('\r', ''))?.[1];
+    const found = signaling.find((element) => (element.getAttribute('playlist') || 'media') === playlist);
+    if (!found?.textContent) return undefined;
+    const text = readBase64(found.textContent, `the HLS signaling of ${systemId}`).toString('utf8');
+    const attributes = KEY_TAG.exec(text.replaceAll('\r', ''))?.[1];
+    if (!attributes) throw new Error(`the HLS signaling of ${systemId} has no key tag of method SAMPLE-AES`);
+    return attributes;
   };
   const keyAttributes = attributesOf('media');
   const sessionAttributes = attributesOf('master');
+  const pssh = readPssh(all(system, 'PSSH')[0], systemId);
+  const isAsked = REQUESTED.find(([id]) => id === systemId);
+  if (isAsked && !keyAttributes) throw new Error(`the answer lacks the HLS signaling of ${systemId}`);
+  if (isAsked?.[1].length && !pssh) throw new Error(`the answer lacks the PSSH of ${systemId}`);
   return {
-    systemId: (system.getAttribute('systemId') ?? '').toLowerCase(),
+    systemId,
     ...(pssh && { pssh }),
     ...(keyAttributes && { keyAttributes }),
     ...(sessionAttributes && { sessionAttributes }),
   };
+};
+
+/** It becomes a part of init segments, which another box would spoil. */
+const readPssh = (element: Element | undefined, systemId: string): string | undefined => {
+  if (!element?.textContent?.trim()) return undefined;
+  const box = readBase64(element.textContent, `the PSSH of ${systemId}`);
+  if (!isPsshBox(box, systemId)) throw new Error(`the PSSH of ${systemId} is not a pssh box of that system`);
+  return box.toString('base64');
 };

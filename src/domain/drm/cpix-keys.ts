@@ -1,5 +1,6 @@
+import { createHash } from 'node:crypto';
 import { KinoraError } from '../../lib/errors.js';
-import { newKeyBytes, newUuid } from '../../lib/ids.js';
+import { newKeyBytes } from '../../lib/ids.js';
 import { uuidBytes } from '../../media/mp4/pssh.js';
 import type { ServiceCaller } from '../../net/call-service.js';
 import { type DeliveredKey, readCpixAnswer, writeCpixRequest } from './cpix-document.js';
@@ -10,10 +11,24 @@ const IV_BYTES = 16;
 
 const refused = (reason: string): KinoraError => new KinoraError('upstream_refused', { details: { reason } });
 
+/**
+ * A UUID of version 8 that is always the same: when an answer is lost, or two servers ask at once, the key service is asked for
+ * the same keys again and makes no others.
+ */
+const keyIdOf = (...of: readonly string[]): string => {
+  const digits = createHash('sha256').update(JSON.stringify(of)).digest('hex');
+  const variant = '89ab'[Number.parseInt(digits[16]!, 16) % 4];
+  return `${digits.slice(0, 8)}-${digits.slice(8, 12)}-8${digits.slice(13, 16)}-${variant}${digits.slice(17, 20)}-${digits.slice(20, 32)}`;
+};
+
 /** Key source `cpix`: a key service that speaks SPEKE 2.0 gives the keys and what players are told of them. */
-export const cpixKeys = (services: ServiceCaller, { cpix, allowPrivate }: DrmSettings): KeySource => ({
+export const cpixKeys = (
+  services: ServiceCaller,
+  { cpix, allowPrivate }: DrmSettings,
+  configurationId: string,
+): KeySource => ({
   async getKeys(assetId) {
-    const requested = keyTracks.map((track) => ({ track, kid: newUuid() }));
+    const requested = keyTracks.map((track) => ({ track, kid: keyIdOf(configurationId, assetId, track) }));
     const answer = await services.call({
       method: 'POST',
       url: cpix!.url,
@@ -29,8 +44,7 @@ export const cpixKeys = (services: ServiceCaller, { cpix, allowPrivate }: DrmSet
     if (answer.status !== 200) throw refused(`status ${answer.status}`);
     let delivered: Map<string, DeliveredKey>;
     try {
-      const kids = requested.map(({ kid }) => kid);
-      delivered = readCpixAnswer(Buffer.from(answer.body).toString('utf8'), kids);
+      delivered = readCpixAnswer(Buffer.from(answer.body).toString('utf8'), assetId, requested);
     } catch (error) {
       // Its message, not the error itself, which could repeat parts of the answer.
       throw refused(error instanceof Error ? error.message.slice(0, 200) : 'the answer cannot be read');

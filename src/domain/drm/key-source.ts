@@ -24,6 +24,6 @@ export interface ContentKey {
 
 /** Where the keys of an asset come from when it has none yet. */
 export interface KeySource {
-  /** One for each track. @throws KinoraError `unavailable` */
+  /** One for each track. @throws KinoraError `unavailable`, `upstream_refused` */
   getKeys(assetId: string): Promise<readonly ContentKey[]>;
 }

@@ -83,8 +83,9 @@ const ask = async (
       headers,
       allowPrivate: of.settings.allowPrivate,
     });
-    if (answer.status === 200) return answer.body;
-    throw new KinoraError('upstream_refused', { details: { system: of.system, upstream_status: answer.status } });
+    if (answer.status === 200 && answer.body.length > 0) return answer.body;
+    const reason = answer.status === 200 ? 'empty answer' : `status ${answer.status}`;
+    throw new KinoraError('upstream_refused', { details: { system: of.system, reason } });
   } catch (error) {
     throw withConfiguration(error, of.configurationId);
   }

@@ -1,3 +1,4 @@
+import { asFullBox, listBoxes, viewOf } from '../mp4-box-reader.js';
 import { bytesOf, concat, fullBox, u32 } from '../mp4-box-writer.js';
 
 /** Names of key systems as their vendors registered them (UUIDs in lower case). */
@@ -24,6 +25,19 @@ export const psshBox = (systemId: string, data: Uint8Array, kids: readonly Uint8
     u32(data.length),
     data,
   );
+
+/** Whether the bytes are one whole box of the key system. */
+export const isPsshBox = (bytes: Uint8Array, systemId: string): boolean => {
+  const [box, second] = listBoxes(bytes) ?? [];
+  // A size of 0, up to the end of the file, would swallow what follows.
+  if (box?.type !== 'pssh' || second || viewOf(bytes).getUint32(0) === 0) return false;
+  const content = asFullBox(bytes, box)?.content;
+  return (
+    content !== undefined &&
+    box.end - content >= 20 &&
+    Buffer.compare(bytes.subarray(content, content + 16), uuidBytes(systemId)) === 0
+  );
+};
 
 /** Fields of Widevine's PSSH message: key ID (2) and protection scheme (9, the characters `cbcs`). */
 export const widevineData = (kid: Uint8Array): Uint8Array =>
