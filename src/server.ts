@@ -332,6 +332,7 @@ export const createKinora = async (config: Config, overrides: Overrides = {}): P
       ...(overrides.resolve && { resolve: overrides.resolve }),
     });
     const trackState = createTrackState(context);
+    const robotsState = createRobotsJobState(context);
     const trackDeps = {
       state: trackState,
       blobs,
@@ -369,6 +370,7 @@ export const createKinora = async (config: Config, overrides: Overrides = {}): P
         createRecognitionWorker({
           state: createRecognitionState(context),
           tracks: trackState,
+          robots: robotsState,
           blobs,
           texts,
           pool,
@@ -385,7 +387,7 @@ export const createKinora = async (config: Config, overrides: Overrides = {}): P
         createShotsWorker({ context, blobs, pool, logger }),
         ...createRobotsWorkers({
           context,
-          state: createRobotsJobState(context),
+          state: robotsState,
           blobs,
           texts,
           images,

@@ -40,8 +40,14 @@ export const validateParamsTogether = (workflow: WorkflowName, params: Params, p
   validateScope(params, problems);
   if (workflow === 'ask-questions') validateQuestions(params, problems);
   if (workflow === 'find-key-moments') validateDurations(params, problems);
-  if (workflow === 'generate-premium-captions' && params.upload_to_mux === false && params.replace_existing === true)
+  if (workflow === 'generate-premium-captions') validateCaptions(params, problems);
+};
+
+const validateCaptions = (params: Params, problems: Problems): void => {
+  if (params.upload_to_mux === false && params.replace_existing === true)
     problems.addSentence(['replace_existing'], `${problems.nameOf(['replace_existing'])} needs upload_to_mux`);
+  // No recognizer that can be configured tells who speaks.
+  if (params.include_speakers === true) problems.add(['include_speakers'], 'is not yet supported by this server');
 };
 
 const validateScope = ({ output_steering: steering }: Params, problems: Problems): void => {

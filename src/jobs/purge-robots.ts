@@ -2,9 +2,10 @@ import type { Database } from '../db/database.js';
 import { removeUnusedDirectives } from '../db/tables/directive.js';
 import { deleteOldRuns } from '../db/tables/directive-run.js';
 import { deleteOldRobotsJobs } from '../db/tables/robots-job.js';
+import { areTrackFilesNeeded } from '../db/tables/track-media.js';
 import type { Clock } from '../lib/clock.js';
 import type { BlobStore } from '../storage/blob-store.js';
-import { robotsJobPrefix } from '../storage/keys.js';
+import { robotsJobPrefix, trackPrefix } from '../storage/keys.js';
 import type { Logger } from '../telemetry/logger.js';
 
 const INTERVAL_MS = 60 * 60_000;
@@ -39,7 +40,11 @@ export const createRobotsPurge = (options: {
     });
     while (!stopping) {
       const removed = await deleteOldRobotsJobs(database.queryable, before, BATCH);
-      for (const { id, asset_id: assetId } of removed) await blobs.deletePrefix(robotsJobPrefix(assetId, id));
+      for (const { id, asset_id: assetId, new_track_id: trackId } of removed) {
+        await blobs.deletePrefix(robotsJobPrefix(assetId, id));
+        if (!(await areTrackFilesNeeded(database.queryable, trackId)))
+          await blobs.deletePrefix(trackPrefix(assetId, trackId));
+      }
       if (removed.length < BATCH) break;
     }
   };

@@ -145,7 +145,7 @@ export const deleteOldRobotsJobs = (
   db: Queryable,
   before: Date,
   limit: number,
-): Promise<Pick<Job, 'id' | 'asset_id'>[]> =>
+): Promise<Pick<Job, 'id' | 'asset_id' | 'new_track_id'>[]> =>
   db
     .deleteFrom('robots_job')
     .where('id', 'in', (select) =>
@@ -156,5 +156,5 @@ export const deleteOldRobotsJobs = (
         .where('status', 'not in', ACTIVE)
         .limit(limit),
     )
-    .returning(['id', 'asset_id'])
+    .returning(['id', 'asset_id', 'new_track_id'])
     .execute();

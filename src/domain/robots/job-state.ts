@@ -12,6 +12,7 @@ import {
 import { lockShots } from '../../db/tables/shots.js';
 import { isKinoraError } from '../../lib/errors.js';
 import type { DomainContext } from '../context.js';
+import { RECOGNITION_QUEUE } from '../tracks/generate-subtitles.js';
 import { recordJobEvent } from './robots-events.js';
 import { ROBOTS_QUEUE, wakeRuns } from './wake-runs.js';
 
@@ -41,8 +42,10 @@ export interface RobotsJobState {
    * more. False then.
    */
   wait(jobId: string, isDone: (tx: Transaction) => Promise<boolean>): Promise<boolean>;
-  /** True until it has ended. */
-  isWanted(jobId: string): Promise<boolean>;
+  /** The job while it is processed; undefined when it has ended or is unknown. */
+  findWanted(jobId: string): Promise<Job | undefined>;
+  /** Takes the job up again that waits for something of its own. */
+  wake(jobId: string): Promise<void>;
 }
 
 export const createRobotsJobState = (context: DomainContext): RobotsJobState => ({
@@ -88,7 +91,17 @@ export const createRobotsJobState = (context: DomainContext): RobotsJobState => 
       await markJobWaiting(tx, jobId);
       return true;
     }),
-  isWanted: async (jobId) => (await findRobotsJobById(context.database.queryable, jobId))?.status === 'processing',
+  findWanted: async (jobId) => {
+    const job = await findRobotsJobById(context.database.queryable, jobId);
+    return job?.status === 'processing' ? job : undefined;
+  },
+  wake: (jobId) =>
+    context.database.transaction(async (tx) => {
+      const job = await findRobotsJobById(tx, jobId);
+      // Jobs begin to wait under this lock.
+      const asset = job && (await lockAssetForUpdate(tx, job.environment_id, job.asset_id));
+      if (asset) await wakeRuns(context, tx, asset.id);
+    }),
 });
 
 /** Changes the status of a job, tells of it and lets its run go on; undefined when it is in none of the states `from`. */
@@ -106,11 +119,20 @@ export const changeJob = async (
   return job;
 };
 
+/** Ends the work on a job that is being ended by somebody else. */
+export const cancelJobWork = async (
+  { queue }: Pick<DomainContext, 'queue'>,
+  tx: Transaction,
+  jobId: string,
+): Promise<void> => {
+  for (const name of [ROBOTS_QUEUE, RECOGNITION_QUEUE]) await queue.cancel(name, jobId, tx);
+};
+
 /** Ends the jobs on an asset that is being deleted; call it while the asset is there. */
 export const failJobsOfAsset = async (context: Context, tx: Transaction, assetId: string): Promise<void> => {
   const error: RobotsJobError = { type: 'not_found', message: 'The asset was deleted.', retryable: false };
   for (const { id } of await listActiveJobsOfAsset(tx, assetId)) {
-    await context.queue.cancel(ROBOTS_QUEUE, id, tx);
+    await cancelJobWork(context, tx, id);
     await changeJob(context, tx, id, ['pending', 'processing'], { status: 'errored', error: JSON.stringify(error) });
   }
   await wakeRuns(context, tx, assetId);
@@ -121,6 +143,8 @@ const RETRYABLE: readonly string[] = ['provider_failed', 'unavailable', 'media_c
 const SHOWN: readonly string[] = ['provider_unavailable', 'provider_failed', 'invalid_input', 'invalid_parameters'];
 
 const jobError = (error: unknown): RobotsJobError => {
+  if (isKinoraError(error, 'speech_failed'))
+    return { type: 'provider_error', message: error.message, retryable: error.failure !== 'fail' };
   if (!isKinoraError(error) || !SHOWN.includes(error.code))
     return { type: 'internal_error', message: 'The job could not be processed.', retryable: true };
   return { type: error.type, message: error.message, retryable: RETRYABLE.includes(error.code) };

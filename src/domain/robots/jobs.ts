@@ -14,7 +14,7 @@ import { listTracks } from '../../db/tables/track.js';
 import { KinoraError } from '../../lib/errors.js';
 import { isId, isRobotsId, newId, newRobotsId, newUuid } from '../../lib/ids.js';
 import type { DomainContext } from '../context.js';
-import { changeJob } from './job-state.js';
+import { cancelJobWork, changeJob } from './job-state.js';
 import { recordJobEvent } from './robots-events.js';
 import { viewRobotsJob } from './view-job.js';
 import { ROBOTS_QUEUE } from './wake-runs.js';
@@ -142,6 +142,6 @@ export const cancelRobotsJob = (context: DomainContext, environmentId: string, j
     if (!known) throw jobNotFound();
     const cancelled = await changeJob(context, tx, jobId, ['pending', 'processing'], { status: 'cancelled' });
     if (!cancelled) throw new KinoraError('conflict', { messages: ['Job is already in a terminal state'] });
-    await context.queue.cancel(ROBOTS_QUEUE, jobId, tx);
+    await cancelJobWork(context, tx, jobId);
     return cancelled;
   });

@@ -25,6 +25,7 @@ export type OpenResult = (
 const TYPES: Readonly<Record<string, string>> = {
   vtt: 'text/vtt; charset=utf-8',
   srt: 'application/x-subrip; charset=utf-8',
+  json: 'application/json; charset=utf-8',
 };
 
 export const createResultOpener =

@@ -11,8 +11,15 @@ import { changeTracks, type LockedTracks } from './change-tracks.js';
 import { recordTrackEvent } from './record-track-event.js';
 import { claimName, languageName, takenNames } from './track-name.js';
 
-/** The queue of the job that turns speech into the text of a track; payload `{ trackId }`, which is its key too. */
+/** The queue of the job that turns speech into text; its key is the id of the track or of the robots job. */
 export const RECOGNITION_QUEUE = 'recognize-speech';
+
+/** For a robots job: captions that become a track with the end of the job, if at all. */
+export interface CaptionsPayload {
+  readonly robotsJobId: string;
+  readonly audioTrackId: string;
+}
+export type RecognitionPayload = { readonly trackId: string } | CaptionsPayload;
 
 /**
  * How long the tracks of a creation request stay `preparing` after the asset is ready, at least, when there is no speech
@@ -35,13 +42,12 @@ export const generateSubtitles = (
     addGeneratedSubtitles(context, locked, audioTrackId, entries),
   );
 
-/** The same in a transaction that is open; `firstId` is that of the first track. @throws KinoraError `not_found`, `invalid_parameters` */
+/** The same in a transaction that is open. @throws KinoraError `not_found`, `invalid_parameters` */
 export const addGeneratedSubtitles = async (
   context: Pick<DomainContext, 'clock' | 'queue'>,
   { tx, asset, tracks, get }: LockedTracks,
   audioTrackId: string,
   entries: readonly GeneratedSubtitles[],
-  firstId = newId(),
 ): Promise<Row<'track'>[]> => {
   const { type, status } = get(audioTrackId);
   const problems = new Problems();
@@ -54,10 +60,7 @@ export const addGeneratedSubtitles = async (
   });
   problems.throwIfAny({ generated_subtitles: entries });
   const rows = generatedRows(asset.id, tracks, [{ audioTrackId, entries }]);
-  const made = await insertTracks(
-    tx,
-    rows.map((row, at) => (at === 0 ? { ...row, id: firstId } : row)),
-  );
+  const made = await insertTracks(tx, rows);
   for (const track of made) await startRecognition(context, tx, asset, track);
   return made;
 };

@@ -10,6 +10,8 @@ export interface NewText {
   readonly name: string;
   readonly languageCode: string;
   readonly closedCaptions: boolean;
+  /** Of text that was recognized in an audio track. */
+  readonly recognized?: { readonly audioTrackId: string; readonly confidence?: number | undefined };
 }
 
 /** Adds a text track whose text is stored already, in the transaction of somebody who holds the asset. */
@@ -17,7 +19,7 @@ export const publishText = async (
   context: Pick<DomainContext, 'clock'>,
   tx: Transaction,
   asset: Row<'asset'>,
-  { id, name, languageCode, closedCaptions }: NewText,
+  { id, name, languageCode, closedCaptions, recognized }: NewText,
 ): Promise<void> => {
   const [track] = await insertTracks(tx, [
     {
@@ -28,7 +30,11 @@ export const publishText = async (
       name: claimName(name, takenNames(await listTracks(tx, [asset.id]), 'text')),
       language_code: languageCode,
       text_type: 'subtitles',
-      text_source: 'uploaded',
+      text_source: recognized ? 'generated_vod' : 'uploaded',
+      ...(recognized && {
+        audio_track_id: recognized.audioTrackId,
+        language_confidence: recognized.confidence ?? null,
+      }),
       closed_captions: closedCaptions,
     },
   ]);

@@ -23,7 +23,7 @@ export interface RecognitionState {
   /**
    * @throws KinoraError `unavailable` while the audio track is preparing, `invalid_input` when it has failed or was deleted
    */
-  findSound(track: Row<'track'>): Promise<TrackSound>;
+  findSound(assetId: string, audioTrackId: string | null): Promise<TrackSound>;
   /** Hints of the environment's vocabularies, the newest first. */
   listPhrases(assetId: string): Promise<string[]>;
   saveLanguage(trackId: string, language: string, confidence: number | undefined): Promise<void>;
@@ -35,7 +35,7 @@ export const createRecognitionState = ({ database }: Pick<DomainContext, 'databa
   const db = database.queryable;
   return {
     find: (trackId) => findTrackById(db, trackId),
-    findSound: async ({ asset_id: assetId, audio_track_id: audioTrackId }) => {
+    findSound: async (assetId, audioTrackId) => {
       const track = audioTrackId === null ? undefined : await findTrack(db, assetId, audioTrackId);
       if (track?.status === 'preparing')
         throw new KinoraError('unavailable', { messages: ['The audio track is not ready yet.'] });

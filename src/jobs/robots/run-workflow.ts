@@ -1,11 +1,12 @@
 import { json } from 'node:stream/consumers';
 import { findRobotsJobById } from '../../db/tables/robots-job.js';
+import { areTrackFilesNeeded } from '../../db/tables/track-media.js';
 import { advanceRun, failRun } from '../../domain/robots/advance-run.js';
 import { ROBOTS_QUEUE, RUN_QUEUE } from '../../domain/robots/wake-runs.js';
 import type { WorkflowName } from '../../domain/robots/workflow-parameters.js';
 import { KinoraError } from '../../lib/errors.js';
 import type { Job, JobContext, QueueWorker } from '../../queue/queue.js';
-import { robotsFileKey, robotsStepKey, robotsStepsPrefix } from '../../storage/keys.js';
+import { robotsFileKey, robotsStepKey, robotsStepsPrefix, trackPrefix } from '../../storage/keys.js';
 import type { RobotsDeps, Workflow, WorkflowRun } from './workflow.js';
 import { modelNeeded, workflows } from './workflows/index.js';
 
@@ -36,14 +37,14 @@ export const createRobotsWorkers = (deps: RobotsDeps): QueueWorker[] => [
         if (started) await work(openRun(deps, started, signal));
       } catch (error) {
         // Cancelled or deleted with its asset: how it failed is of no interest.
-        if (await deps.state.isWanted(jobId)) throw error;
+        if (await deps.state.findWanted(jobId)) throw error;
       }
-      await removeSteps(deps, jobId);
+      await removeLeftovers(deps, jobId);
     },
     onFailed: async ({ id, payload: { jobId } }: Job<JobPayload>, error) => {
       deps.logger.warn({ robots_job_id: jobId, job_id: id, err: error }, 'a robots job failed');
       await deps.state.fail(jobId, error);
-      await removeSteps(deps, jobId);
+      await removeLeftovers(deps, jobId);
     },
   },
 ];
@@ -87,9 +88,12 @@ const openRun = (
   writeFile: (name, bytes) => deps.blobs.put(robotsFileKey(asset.id, job.id, name), bytes),
 });
 
-/** Of a job that has ended, in this run or before. */
-const removeSteps = async ({ blobs, context }: RobotsDeps, jobId: string): Promise<void> => {
-  const job = await findRobotsJobById(context.database.queryable, jobId);
-  if (job && job.status !== 'pending' && job.status !== 'processing')
-    await blobs.deletePrefix(robotsStepsPrefix(job.asset_id, jobId));
+/** Of a job that has ended, in this run or before: its steps, and the files of a track that it did not make. */
+const removeLeftovers = async ({ blobs, context }: RobotsDeps, jobId: string): Promise<void> => {
+  const db = context.database.queryable;
+  const job = await findRobotsJobById(db, jobId);
+  if (!job || job.status === 'pending' || job.status === 'processing') return;
+  await blobs.deletePrefix(robotsStepsPrefix(job.asset_id, jobId));
+  if (!(await areTrackFilesNeeded(db, job.new_track_id)))
+    await blobs.deletePrefix(trackPrefix(job.asset_id, job.new_track_id));
 };

@@ -1,0 +1,66 @@
+import type { RobotsJobState } from '../../domain/robots/job-state.js';
+import type { WorkflowParams } from '../../domain/robots/workflow-parameters.js';
+import type { CaptionsPayload } from '../../domain/tracks/generate-subtitles.js';
+import type { RecognitionState } from '../../domain/tracks/recognition-state.js';
+import type { TrackState } from '../../domain/tracks/track-state.js';
+import { languageCodeOf } from '../../media/speech/languages.js';
+import { robotsStepKey, speechPrefix, trackPrefix } from '../../storage/keys.js';
+import { recognizeSound, type SoundDeps } from './recognize-sound.js';
+
+/** The step of a robots job that says what was recognized. Where it is, words and text of the job's track are too. */
+export const SPEECH_STEP = 'speech';
+
+/** What the step has; the language only where it was detected. */
+export interface RecognizedSpeech {
+  readonly language?: string;
+  readonly confidence?: number;
+}
+
+interface CaptionsDeps extends SoundDeps {
+  readonly state: Pick<RecognitionState, 'findSound' | 'listPhrases'>;
+  readonly tracks: Pick<TrackState, 'needsFiles'>;
+  readonly robots: Pick<RobotsJobState, 'findWanted' | 'wake'>;
+}
+
+/** Recognizes speech for a robots job and lets it go on; nothing for one that has ended. */
+export const recognizeCaptions = async (
+  deps: CaptionsDeps,
+  { robotsJobId: jobId, audioTrackId }: CaptionsPayload,
+  signal: AbortSignal,
+): Promise<void> => {
+  const { blobs, robots, state } = deps;
+  const job = await robots.findWanted(jobId);
+  if (!job) return;
+  const { asset_id: assetId, new_track_id: trackId } = job;
+  const { language_code: code, phrases = [] } = job.parameters as WorkflowParams<'generate-premium-captions'>;
+  const done = robotsStepKey(assetId, jobId, SPEECH_STEP);
+  let speech: RecognizedSpeech = {};
+  try {
+    if (!(await blobs.stat(done))) {
+      await recognizeSound(
+        { ...deps, logger: deps.logger.child({ asset_id: assetId, robots_job_id: jobId }) },
+        {
+          assetId,
+          trackId,
+          sound: await state.findSound(assetId, audioTrackId),
+          language: (code === undefined ? undefined : languageCodeOf(code)) ?? 'auto',
+          phrases: [...phrases, ...(await state.listPhrases(assetId))],
+          signal,
+          onProgress: async () => undefined,
+          onLanguage: async (language, confidence) => {
+            speech = { ...(language !== undefined && { language }), ...(confidence !== undefined && { confidence }) };
+          },
+        },
+      );
+      await blobs.put(done, Buffer.from(JSON.stringify(speech)));
+    }
+    await blobs.deletePrefix(speechPrefix(assetId, trackId));
+    await robots.wake(jobId);
+  } catch (error) {
+    // Cancelled or deleted with its asset: how it failed is of no interest.
+    if (await robots.findWanted(jobId)) throw error;
+  } finally {
+    if (!(await robots.findWanted(jobId)) && !(await deps.tracks.needsFiles(trackId)))
+      await blobs.deletePrefix(trackPrefix(assetId, trackId));
+  }
+};

@@ -1,0 +1,130 @@
+import { json } from 'node:stream/consumers';
+import type { TextTracks } from '../../cache/text-tracks.js';
+import type { TrackSound } from '../../domain/tracks/recognition-state.js';
+import { throwIfAborted } from '../../lib/abort.js';
+import { isKinoraError, KinoraError } from '../../lib/errors.js';
+import { applyPhrases } from '../../media/speech/apply-phrases.js';
+import { makeCues } from '../../media/speech/make-cues.js';
+import { mapWords, packWindows, type SpeechWindow } from '../../media/speech/pack-windows.js';
+import type { Transcript, Word } from '../../media/speech/word.js';
+import { indexCues } from '../../media/text-index.js';
+import { type MediaPool, mediaPriority } from '../../pool/media-pool.js';
+import { readResult } from '../../pool/read-result.js';
+import type { Transcriber } from '../../speech/transcriber.js';
+import type { BlobStore } from '../../storage/blob-store.js';
+import { speechWindowKey, trackWordsKey } from '../../storage/keys.js';
+import type { Logger } from '../../telemetry/logger.js';
+import { withTemporaryFile } from '../ingest/temporary-file.js';
+import { findSpeechSpans, type OpenSound } from './find-speech-spans.js';
+
+export interface SoundDeps {
+  readonly blobs: BlobStore;
+  readonly texts: Pick<TextTracks, 'store'>;
+  readonly pool: MediaPool;
+  readonly transcriber: Transcriber;
+  /** A directory that media processes may write to. */
+  readonly temporaryDir: string;
+  readonly logger: Logger;
+}
+
+export interface SoundToRecognize {
+  readonly assetId: string;
+  /** Words and text are stored as those of this track, which may come later. */
+  readonly trackId: string;
+  readonly sound: TrackSound;
+  /** A code, or `auto`. */
+  readonly language: string;
+  readonly phrases: readonly string[];
+  readonly signal: AbortSignal;
+  /** 0 to 1 */
+  readonly onProgress: (fraction: number) => Promise<void>;
+  /** Told once, where the language was to be detected. */
+  readonly onLanguage: (language: string | undefined, confidence: number | undefined) => Promise<void>;
+}
+
+/** 30 s of samples and a header. */
+const MAX_AUDIO_BYTES = 2 ** 20;
+/** Of the whole work, what finding speech takes. */
+const SEARCH_SHARE = 0.1;
+
+/**
+ * Stores the words and the cues of some sound. What is found is stored window by window, so that a run after a restart goes
+ * on where the last one ended.
+ */
+export const recognizeSound = async (deps: SoundDeps, work: SoundToRecognize): Promise<void> => {
+  const { blobs, transcriber, logger } = deps;
+  const { assetId, trackId, sound, signal } = work;
+  await transcriber.check(work.language);
+  const words = await withSound(blobs, sound, async (open) => {
+    const onProgress = (fraction: number) => work.onProgress(fraction * SEARCH_SHARE);
+    const spans = await findSpeechSpans(deps, { assetId, trackId, sound: open, signal, onProgress });
+    return recognizeWindows(deps, work, open, packWindows(spans, sound.durationMs));
+  });
+  if (words.length === 0) throw new KinoraError('invalid_input', { messages: ['No speech was detected.'] });
+  await blobs.put(trackWordsKey(assetId, trackId), Buffer.from(JSON.stringify(words)));
+  await deps.texts.store(assetId, trackId, indexCues(makeCues(words, sound.durationMs)));
+  logger.info({ words: words.length }, 'the speech of a track is recognized');
+};
+
+/** The file is held open for as long as it is read. */
+const withSound = async <T>(
+  blobs: BlobStore,
+  { audio: plan, key, durationMs }: TrackSound,
+  use: (sound: OpenSound) => Promise<T>,
+): Promise<T> => {
+  const blob = await blobs.openLocal(key);
+  try {
+    const { boundaries: _, ...audio } = plan;
+    return await use({ source: { path: blob.path, formatName: audio.formatName }, audio, durationMs });
+  } finally {
+    await blob.release();
+  }
+};
+
+/** The words of all windows, with times of the track. A language that is to be detected is that of the first window. */
+const recognizeWindows = async (
+  deps: SoundDeps,
+  { assetId, trackId, phrases, signal, onProgress, onLanguage, language: wanted }: SoundToRecognize,
+  sound: OpenSound,
+  windows: readonly SpeechWindow[],
+): Promise<Word[]> => {
+  const words: Word[] = [];
+  let language = wanted;
+  let isDecided = wanted !== 'auto';
+  for (const [at, window] of windows.entries()) {
+    throwIfAborted(signal);
+    const key = speechWindowKey(assetId, trackId, at);
+    const stored = await deps.blobs.read(key);
+    const transcript = stored
+      ? ((await json(stored)) as Transcript)
+      : await recognizeWindow(deps, sound, window, { language, phrases, signal });
+    if (!stored) await deps.blobs.put(key, Buffer.from(JSON.stringify(transcript)));
+    if (!isDecided && transcript.words.length > 0) {
+      isDecided = true;
+      language = transcript.language ?? 'auto';
+      await onLanguage(transcript.language, transcript.confidence);
+    }
+    words.push(...mapWords(window, applyPhrases(transcript.words, phrases)));
+    await onProgress(SEARCH_SHARE + (1 - SEARCH_SHARE) * ((at + 1) / windows.length));
+    deps.logger.debug({ window: at, of: windows.length, words: transcript.words.length }, 'a window is recognized');
+  }
+  return words;
+};
+
+const recognizeWindow = (
+  { pool, transcriber, temporaryDir }: SoundDeps,
+  { source, audio }: OpenSound,
+  { pieces, lengthMs }: SpeechWindow,
+  options: { readonly language: string; readonly phrases: readonly string[]; readonly signal: AbortSignal },
+): Promise<Transcript> =>
+  withTemporaryFile(temporaryDir, async (outPath) => {
+    const { signal } = options;
+    const job = { kind: 'speech-audio', source, audio, pieces, lengthMs, outPath } as const;
+    await pool.run(job, { priority: mediaPriority.speech, signal });
+    const bytes = await readResult(outPath, MAX_AUDIO_BYTES);
+    return await transcriber.transcribe({ bytes, path: outPath, lengthMs }, options).catch((error: unknown) => {
+      if (signal.aborted && !isKinoraError(error, 'cancelled'))
+        throw new KinoraError('cancelled', { cause: signal.reason });
+      throw error;
+    });
+  });
