@@ -61,7 +61,7 @@ import { type Clock, systemClock } from './lib/clock.js';
 import { newId, newUuid } from './lib/ids.js';
 import { tryListen } from './lib/try-listen.js';
 import { withinLimit } from './lib/within-limit.js';
-import { createChatClient } from './net/chat-client.js';
+import { type ChatClientOptions, createChatClient } from './net/chat-client.js';
 import { createServiceCaller } from './net/service-caller.js';
 import { createSourceFetcher, type SourceFetcherOptions } from './net/source-fetcher.js';
 import { createWebhookSender } from './net/webhook-sender.js';
@@ -98,6 +98,7 @@ export interface Overrides {
   readonly clock?: Clock;
   readonly resolve?: SourceFetcherOptions['resolve'];
   readonly mediaProcesses?: Pick<MediaPoolOptions, 'entryUrl' | 'deadlinesMs'>;
+  readonly chat?: Pick<ChatClientOptions, 'limitMs' | 'retryDelayMs'>;
 }
 
 /** One step of the shutdown: what to end, and in which order it was started. */
@@ -329,6 +330,7 @@ export const createKinora = async (config: Config, overrides: Overrides = {}): P
       key: config.aiKey,
       model: config.aiModel,
       visionModel: config.aiVisionModel,
+      ...overrides.chat,
       ...(overrides.resolve && { resolve: overrides.resolve }),
     });
     const trackState = createTrackState(context);

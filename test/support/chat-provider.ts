@@ -1,4 +1,4 @@
-import { createServer } from 'node:http';
+import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 /** What the provider was asked. */
@@ -14,8 +14,12 @@ export interface Asked {
   readonly images: readonly string[];
 }
 
-/** An object is the right answer; a text is what the model writes; a status fails; `silent` never answers. */
+/**
+ * An object is the right answer; a text is what the model writes; a status fails; `silent` never answers; a function answers
+ * as it likes.
+ */
 export type Script =
+  | ((response: ServerResponse) => void)
   | object
   | string
   | { readonly status: number; readonly headers?: Record<string, string> }
@@ -47,6 +51,10 @@ export const startChatProvider = async (answer: (asked: Asked, number: number) =
     asked.push(now);
     const script = answer(now, asked.filter(({ prompt }) => prompt === now.prompt).length);
     if (script === 'silent') return;
+    if (typeof script === 'function') {
+      script(response);
+      return;
+    }
     if (isFailure(script)) {
       response.writeHead(script.status, script.headers).end('{"error":{"message":"no"}}');
       return;

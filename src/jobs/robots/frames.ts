@@ -1,7 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import { planThumbnail } from '../../cache/image-jobs.js';
+import { findPlan } from '../../db/tables/playable.js';
+import { KinoraError } from '../../lib/errors.js';
 import { parseThumbnailParameters } from '../../media/image-parameters.js';
-import type { Plan } from '../../media/plan.js';
+import type { Plan, VideoPlan } from '../../media/plan.js';
 import { mediaPriority } from '../../pool/media-pool.js';
 import type { WorkflowRun } from './workflow.js';
 
@@ -21,4 +23,11 @@ export const frameUrls = async (
     urls.push(`data:image/jpeg;base64,${await readFile(cached.path, 'base64')}`);
   }
   return urls;
+};
+
+/** @throws KinoraError `invalid_input` for an asset without video */
+export const openPlan = async ({ context, asset }: WorkflowRun): Promise<{ plan: Plan; video: VideoPlan }> => {
+  const plan = (await findPlan(context.database.queryable, asset.id)) as Plan | undefined;
+  if (!plan?.video) throw new KinoraError('invalid_input', { messages: ['The asset has no video.'] });
+  return { plan, video: plan.video };
 };

@@ -8,7 +8,7 @@ import { KinoraError } from '../../lib/errors.js';
 import type { Job, JobContext, QueueWorker } from '../../queue/queue.js';
 import { robotsFileKey, robotsStepKey, robotsStepsPrefix, trackPrefix } from '../../storage/keys.js';
 import type { RobotsDeps, Workflow, WorkflowRun } from './workflow.js';
-import { modelNeeded, workflows } from './workflows/index.js';
+import { modelsNeeded, workflows } from './workflows/index.js';
 
 /** Most of the time a job waits for the answer of a model. */
 const CONCURRENCY = 2;
@@ -54,8 +54,9 @@ const work = async (run: WorkflowRun): Promise<void> => {
   const name = job.workflow as WorkflowName;
   const workflow: Workflow = workflows[name];
   // Before shots are searched in vain.
-  const needed = modelNeeded(name, run.asset.resolution_tier === 'audio-only');
-  if (needed && !run.model.isConfigured(needed)) throw new KinoraError('provider_unavailable');
+  const needed = modelsNeeded(job, run.asset.resolution_tier === 'audio-only');
+  if (needed.length > 0 && !needed.some((kind) => run.model.isConfigured(kind)))
+    throw new KinoraError('provider_unavailable');
   for (;;) {
     const end = await workflow(run);
     if ('publish' in end) {

@@ -139,36 +139,11 @@ describe('with a provider', () => {
     expect(provider.asked[1]!.text).toMatch(/^That answer cannot be used: .+/);
   });
 
-  test('twice a wrong answer ends the job', async () => {
-    answers.summarize = () => 'I cannot do that.';
-    const { summarize } = mux.robots.jobs;
-    const job = await ended(summarize, await summarize.create({ parameters: { asset_id: video.id } }));
-    expect(job.errors).toEqual([
-      {
-        type: 'provider_error',
-        message: 'The provider did not answer in the form that was asked for.',
-        retryable: true,
-      },
-    ]);
-    expect(provider.asked).toHaveLength(2);
-    expect(await eventTypes(server, job.id)).toEqual(
-      ['pending', 'processing', 'errored'].map((status) => `robots.job.summarize.${status}`),
-    );
-  });
-
   test('a provider that is busy is asked again when it says', async () => {
     answers.summarize = (_, number) => (number < 3 ? { status: 429, headers: { 'retry-after': '0' } } : summary);
     const { summarize } = mux.robots.jobs;
     const job = await ended(summarize, await summarize.create({ parameters: { asset_id: video.id } }));
     expect([job.status, provider.asked.length]).toEqual(['completed', 3]);
-  });
-
-  test('a refusal ends the job', async () => {
-    const { summarize } = mux.robots.jobs;
-    const job = await ended(summarize, await summarize.create({ parameters: { asset_id: video.id } }));
-    expect(job.errors).toEqual([
-      { type: 'provider_error', message: 'The provider answered with status 400.', retryable: true },
-    ]);
   });
 
   test('a job is cancelled while the provider thinks', async () => {
@@ -250,82 +225,6 @@ describe('with a provider', () => {
       { question: 'What?', answer: 'It is a l', confidence: 0.6, reasoning: 'Said.', skipped: false },
       { question: 'Color?', answer: null, confidence: 0, reasoning: 'Not about it.', skipped: true },
     ]);
-  });
-
-  test('key moments are rows of captions', async () => {
-    answers.find_key_moments = () => ({
-      moments: [
-        {
-          first_line: 1,
-          last_line: 2,
-          title: 'Boats',
-          overall_score: 0.8,
-          audible_narrative: 'Boats.',
-          notable_audible_concepts: ['full of boats'],
-          quote: 'full of boats',
-        },
-        {
-          first_line: 2,
-          last_line: 2,
-          title: 'Worse',
-          overall_score: 0.1,
-          audible_narrative: '',
-          notable_audible_concepts: [],
-          quote: 'never said',
-        },
-      ],
-    });
-    answers.describe_frames = () => ({ visual_narrative: 'Bars.', notable_visual_concepts: [] });
-    const { findKeyMoments } = mux.robots.jobs;
-    const job = await ended(
-      findKeyMoments,
-      await findKeyMoments.create({ parameters: { asset_id: video.id, use_shots: true } }),
-    );
-    expect(job.errors).toBeUndefined();
-    expect(job.outputs!.moments).toEqual([
-      {
-        start_ms: 1500,
-        end_ms: 5000,
-        title: 'Boats',
-        overall_score: 0.8,
-        audible_narrative: 'Boats.',
-        notable_audible_concepts: ['full of boats'],
-        cues: [
-          { start_ms: 1500, end_ms: 3000, text: 'The harbour is full of boats' },
-          { start_ms: 3000, end_ms: 5000, text: 'Goodbye Kinora' },
-        ],
-        quotable_segment: { start_ms: 1500, text: 'full of boats' },
-        visual_narrative: 'Bars.',
-        notable_visual_concepts: [],
-      },
-    ]);
-  });
-
-  test('scenes begin at cuts', async () => {
-    answers.find_scenes = () => ({
-      scenes: [
-        { first_shot: 0, title: 'Chart', audible_narrative: 'Talk.', visual_narrative: 'A chart.' },
-        { first_shot: 2, title: 'Bars' },
-      ],
-    });
-    const { findScenes } = mux.robots.jobs;
-    const job = await ended(findScenes, await findScenes.create({ parameters: { asset_id: video.id } }));
-    expect(job.errors).toBeUndefined();
-    expect(job.outputs!.scenes).toMatchObject([
-      {
-        start_ms: 0,
-        end_ms: 3500,
-        title: 'Chart',
-        shot_count: 2,
-        audible_narrative: 'Talk.',
-        visual_narrative: 'A chart.',
-      },
-      { start_ms: 3500, end_ms: 6500, title: 'Bars', shot_count: 1 },
-    ]);
-    const [asked] = provider.asked.filter(({ prompt }) => prompt === 'find_scenes');
-    expect(asked!.model).toBe('seer');
-    expect(asked!.images).toHaveLength(3);
-    for (const image of asked!.images) expect(image).toMatch(/^data:image\/jpeg;base64,\/9j\//);
   });
 
   test('captions are translated line by line', async () => {

@@ -29,17 +29,18 @@ to five words. The quote is taken word for word from the lines, or left out. Mom
   schema,
 } as const satisfies Prompt<typeof schema>;
 
+export const durationRule = ({ target_duration_ms: target }: WorkflowParams<'find-key-moments'>): string =>
+  target ? ` A moment lasts ${target.min / 1000} to ${target.max / 1000} seconds.` : '';
+
 export const askMoments = async (run: WorkflowRun, lines: readonly Line[], count: number): Promise<ModelMoment[]> => {
   const parameters = run.job.parameters as WorkflowParams<'find-key-moments'>;
-  const { target_duration_ms: target } = parameters;
-  const duration = target ? ` A moment lasts ${target.min / 1000} to ${target.max / 1000} seconds.` : '';
   const numbered = lines.map((line, number) => ({ ...line, number }));
   const parts = await inWindows(run, 'moments', numbered, lineLength, (window) => {
     const [first, last] = [window[0]!.number, window.at(-1)!.number];
     const times = `The lines are from second ${window[0]!.startSeconds.toFixed(0)} to ${window.at(-1)!.endSeconds.toFixed(0)}.`;
     return run.model.ask(run, {
       prompt,
-      text: `Find at most ${count} moments.${duration} ${times}${hintsOf(parameters)}\n\nLines:\n${withNumbers(window, first)}`,
+      text: `Find at most ${count} moments.${durationRule(parameters)} ${times}${hintsOf(parameters)}\n\nLines:\n${withNumbers(window, first)}`,
       check: ({ moments }) =>
         moments.every(
           ({ first_line, last_line }) => first_line >= first && last_line <= last && first_line <= last_line,

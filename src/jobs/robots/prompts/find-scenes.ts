@@ -1,9 +1,9 @@
 import { type Static, Type } from 'typebox';
 import type { WorkflowParams } from '../../../domain/robots/workflow-parameters.js';
-import { asData, type Prompt } from '../ask-model.js';
-import type { Line } from '../captions.js';
+import type { Prompt } from '../ask-model.js';
 import { inWindows } from '../windows.js';
 import type { WorkflowRun } from '../workflow.js';
+import { type FramesOf, type ShotLine, shotLength, showShots } from './shot-lines.js';
 import { hintsOf } from './transcript.js';
 
 const Scene = Type.Object({
@@ -18,51 +18,34 @@ export type ModelScene = Static<typeof Scene>;
 
 const prompt = {
   name: 'find-scenes',
-  version: 1,
+  version: 2,
   system: `You divide a video into scenes. You are given its shots, numbered, with their times in seconds and what is said in each, and sometimes
-a frame of each. A scene is a row of shots about one thing; it begins with a shot (first_shot) and goes on to the next scene.
+frames. A scene is a row of shots about one thing; it begins with a shot (first_shot) and goes on to the next scene.
 Titles have two to eight words. The audible narrative is one sentence about what is said; leave it out where nothing is. The
 visual narrative is one sentence about what is seen; leave it out without frames.`,
   schema,
 } as const satisfies Prompt<typeof schema>;
 
-export interface ShotLine {
-  readonly number: number;
-  readonly startSeconds: number;
-  readonly endSeconds: number;
-  readonly lines: readonly Line[];
-}
-
-const describe = ({ number, startSeconds, endSeconds, lines }: ShotLine): string =>
-  `${number}: ${startSeconds.toFixed(1)}-${endSeconds.toFixed(1)} ${lines.map(({ text }) => text).join(' ')}`;
-
-/** `framesOf`: a frame of each shot, where a model sees. */
 export const askScenes = async (
   run: WorkflowRun,
   shots: readonly ShotLine[],
-  framesOf: ((shots: readonly ShotLine[]) => Promise<string[]>) | undefined,
+  framesOf: FramesOf,
 ): Promise<ModelScene[]> => {
   const parameters = run.job.parameters as WorkflowParams<'find-scenes'>;
   const { min_scenes: scenes, min_scene_duration_ms: least = 15_000 } = parameters;
   const rule = `A scene lasts at least ${least / 1000} seconds where the content allows it.${scenes === undefined ? '' : ` Find at least ${scenes} scenes in the whole video.`}`;
-  const parts = await inWindows(
-    run,
-    'scenes',
-    shots,
-    (shot) => describe(shot).length,
-    async (window) => {
-      const [first, last] = [window[0]!.number, window.at(-1)!.number];
-      const images = await framesOf?.(window);
-      return run.model.ask(run, {
-        prompt,
-        text: `${rule}${hintsOf(parameters)}\n\nShots:\n${asData(window.map(describe).join('\n'))}`,
-        ...(images && { images }),
-        check: ({ scenes: found }) =>
-          found.every(({ first_shot }) => first_shot >= first && first_shot <= last)
-            ? undefined
-            : `first_shot must be a number of a shot, from ${first} to ${last}.`,
-      });
-    },
-  );
+  const parts = await inWindows(run, 'scenes', shots, shotLength, async (window) => {
+    const [first, last] = [window[0]!.number, window.at(-1)!.number];
+    const { text, ...images } = await showShots(window, framesOf);
+    return run.model.ask(run, {
+      prompt,
+      text: `${rule}${hintsOf(parameters)}\n\n${text}`,
+      ...images,
+      check: ({ scenes: found }) =>
+        found.every(({ first_shot }) => first_shot >= first && first_shot <= last)
+          ? undefined
+          : `first_shot must be a number of a shot, from ${first} to ${last}.`,
+    });
+  });
   return parts.flatMap(({ scenes: found }) => found);
 };

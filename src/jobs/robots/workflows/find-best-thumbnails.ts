@@ -1,6 +1,5 @@
 import { planFrameQuality } from '../../../cache/image-jobs.js';
 import { openPictures } from '../../../cache/produce-segment.js';
-import { findPlan } from '../../../db/tables/playable.js';
 import { writeThumbnailTime } from '../../../domain/assets/update-asset.js';
 import type { WorkflowParams } from '../../../domain/robots/workflow-parameters.js';
 import { KinoraError } from '../../../lib/errors.js';
@@ -15,6 +14,7 @@ import {
 import type { Plan, VideoPlan } from '../../../media/plan.js';
 import { mediaPriority } from '../../../pool/media-pool.js';
 import { scopeOf } from '../captions.js';
+import { openPlan } from '../frames.js';
 import { judgeThumbnails, type Thumbnail } from '../prompts/judge-thumbnails.js';
 import type { Workflow, WorkflowRun } from '../workflow.js';
 
@@ -59,13 +59,6 @@ const round = (score: number): number => Math.round(score * 1000) / 1000;
 
 const samplesOf = (seconds: number): number =>
   Math.max(1, Math.min(MAX_SAMPLES, Math.ceil(seconds * SAMPLES_A_SECOND)));
-
-/** @throws KinoraError `invalid_input` for an asset without video */
-export const openPlan = async ({ context, asset }: WorkflowRun): Promise<{ plan: Plan; video: VideoPlan }> => {
-  const plan = (await findPlan(context.database.queryable, asset.id)) as Plan | undefined;
-  if (!plan?.video) throw new KinoraError('invalid_input', { messages: ['The asset has no video.'] });
-  return { plan, video: plan.video };
-};
 
 const measure = async (
   run: WorkflowRun,

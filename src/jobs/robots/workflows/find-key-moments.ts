@@ -1,73 +1,117 @@
 import type { WorkflowParams } from '../../../domain/robots/workflow-parameters.js';
 import { type Line, requireTranscript } from '../captions.js';
-import { frameUrls } from '../frames.js';
+import { frameUrls, openPlan } from '../frames.js';
 import { askPicture } from '../prompts/describe-frames.js';
-import { askMoments, type ModelMoment } from '../prompts/find-key-moments.js';
-import { awaitShots } from '../shots.js';
-import type { Workflow, WorkflowRun } from '../workflow.js';
-import { openPlan } from './find-best-thumbnails.js';
+import { askMoments } from '../prompts/find-key-moments.js';
+import { askMomentsInShots } from '../prompts/find-moments-in-shots.js';
+import { readShots } from '../shots.js';
+import type { Workflow, WorkflowEnd, WorkflowRun } from '../workflow.js';
 
 const HOUR_SECONDS = 3600;
 const FRAMES_OF_A_MOMENT = 3;
 /** A moment of a single short line is drawn out to this. */
 const MIN_SECONDS = 1;
+/** A moment of a talk without cuts is a part of its only shot. */
+const MAX_SHOT_SECONDS = 15;
 
 const milliseconds = (seconds: number): number => Math.round(seconds * 1000);
 
-/** Moments are rows of captions. With `use_shots` their ends move to cuts nearby, and a model that sees says what is shown. */
+/** What the two ways to find moments have in common. */
+interface Moment {
+  /** Numbers of the first and the last line or shot. */
+  readonly first: number;
+  readonly last: number;
+  readonly title: string;
+  readonly overall_score: number;
+  readonly audible_narrative?: string;
+  readonly notable_audible_concepts?: readonly string[];
+  readonly quote?: string;
+}
+
+interface Place {
+  readonly start: number;
+  readonly end: number;
+  readonly cues: readonly Line[];
+}
+
+/** Moments are rows of captions; with `use_shots` they are rows of shots, and nothing needs to be said. */
 export const findKeyMoments: Workflow = async (run) => {
-  const { job, asset, model } = run;
-  const { max_moments: most, use_shots: usesShots } = job.parameters as WorkflowParams<'find-key-moments'>;
-  const count = most ?? ((asset.duration_seconds ?? 0) <= HOUR_SECONDS ? 10 : 25);
-  const shots = usesShots ? await awaitShots(run) : undefined;
-  if (shots && 'waitUntil' in shots) return shots;
+  const { max_moments: most, use_shots: usesShots } = run.job.parameters as WorkflowParams<'find-key-moments'>;
+  const count = most ?? ((run.asset.duration_seconds ?? 0) <= HOUR_SECONDS ? 10 : 25);
+  return usesShots ? findInShots(run, count) : findInCaptions(run, count);
+};
+
+const findInCaptions = async (run: WorkflowRun, count: number): Promise<WorkflowEnd> => {
   const { lines } = await requireTranscript(run);
-  const found = withoutOverlap(await askMoments(run, lines, count)).slice(0, count);
+  const found = (await askMoments(run, lines, count)).map(({ first_line: first, last_line: last, ...moment }) => ({
+    ...moment,
+    first,
+    last,
+  }));
+  const duration = run.asset.duration_seconds ?? Number.POSITIVE_INFINITY;
+  return present(run, found, count, ({ first, last }) => {
+    const cues = lines.slice(first, last + 1);
+    const start = cues[0]!.startSeconds;
+    const end = Math.max(...cues.map(({ endSeconds }) => endSeconds), start + MIN_SECONDS);
+    return { start, end: Math.min(end, duration), cues };
+  });
+};
+
+const findInShots = async (run: WorkflowRun, count: number): Promise<WorkflowEnd> => {
+  const read = await readShots(run, MAX_SHOT_SECONDS);
+  if ('waitUntil' in read) return read;
+  const { shots, framesOf } = read;
+  const found = (await askMomentsInShots(run, shots, count, framesOf)).map(
+    ({ first_shot: first, last_shot: last, ...moment }) => ({ ...moment, first, last }),
+  );
+  return present(run, found, count, ({ first, last }) => {
+    const members = shots.slice(first, last + 1);
+    const cues = [...new Set(members.flatMap(({ lines }) => lines))];
+    return { start: members[0]!.startSeconds, end: members.at(-1)!.endSeconds, cues };
+  });
+};
+
+/** The best moments in the order of time; of what nobody says nothing is heard. */
+const present = async (
+  run: WorkflowRun,
+  found: readonly Moment[],
+  count: number,
+  placeOf: (moment: Moment) => Place,
+): Promise<WorkflowEnd> => {
   const moments: object[] = [];
-  for (const moment of found.sort((a, b) => a.first_line - b.first_line)) {
-    const cues = lines.slice(moment.first_line, moment.last_line + 1);
-    const { start, end } = endsOf(cues, shots?.starts ?? [], asset.duration_seconds ?? Number.POSITIVE_INFINITY);
-    const seen = shots && model.isConfigured('vision') ? await look(run, start, end) : undefined;
+  const best = withoutOverlap(found).slice(0, count);
+  for (const moment of best.sort((a, b) => a.first - b.first)) {
+    const { start, end, cues } = placeOf(moment);
+    const isHeard = cues.length > 0;
     moments.push({
       start_ms: milliseconds(start),
       end_ms: milliseconds(end),
       title: moment.title,
       overall_score: moment.overall_score,
-      audible_narrative: moment.audible_narrative,
-      notable_audible_concepts: moment.notable_audible_concepts,
+      audible_narrative: (isHeard && moment.audible_narrative) || '',
+      notable_audible_concepts: (isHeard && moment.notable_audible_concepts) || [],
       cues: cues.map(({ startSeconds, endSeconds, text }) => ({
         start_ms: milliseconds(startSeconds),
         end_ms: milliseconds(endSeconds),
         text,
       })),
       ...quoteOf(moment, cues),
-      ...seen,
+      ...(await look(run, start, end)),
     });
   }
   return { publish: async () => ({ outputs: { moments } }) };
 };
 
 /** The better of two that overlap, as they may from windows that do. */
-const withoutOverlap = (moments: readonly ModelMoment[]): ModelMoment[] => {
-  const kept: ModelMoment[] = [];
+const withoutOverlap = (moments: readonly Moment[]): Moment[] => {
+  const kept: Moment[] = [];
   for (const moment of [...moments].sort((a, b) => b.overall_score - a.overall_score))
-    if (kept.every(({ first_line, last_line }) => moment.last_line < first_line || moment.first_line > last_line))
-      kept.push(moment);
+    if (kept.every(({ first, last }) => moment.last < first || moment.first > last)) kept.push(moment);
   return kept;
 };
 
-const NEAR_CUT_SECONDS = 1;
-
-const endsOf = (cues: readonly Line[], cuts: readonly number[], duration: number): { start: number; end: number } => {
-  const [first, last] = [cues[0]!.startSeconds, Math.max(...cues.map(({ endSeconds }) => endSeconds))];
-  const before = cuts.findLast((cut) => cut <= first && first - cut <= NEAR_CUT_SECONDS);
-  const after = cuts.find((cut) => cut >= last && cut - last <= NEAR_CUT_SECONDS);
-  const start = before ?? first;
-  return { start, end: Math.min(Math.max(after ?? last, start + MIN_SECONDS), duration) };
-};
-
 /** Only what is really said is a quote. */
-const quoteOf = ({ quote }: ModelMoment, cues: readonly Line[]): object => {
+const quoteOf = ({ quote }: Moment, cues: readonly Line[]): object => {
   if (quote === undefined || quote.trim() === '') return {};
   const cue = cues.find(({ text }) => text.includes(quote.trim().split(/\s+/).slice(0, 3).join(' ')));
   const isSaid = cues
@@ -77,7 +121,9 @@ const quoteOf = ({ quote }: ModelMoment, cues: readonly Line[]): object => {
   return cue && isSaid ? { quotable_segment: { start_ms: milliseconds(cue.startSeconds), text: quote.trim() } } : {};
 };
 
+/** What is seen, where there is something to see and a model that does. */
 const look = async (run: WorkflowRun, start: number, end: number): Promise<object> => {
+  if (!run.model.isConfigured('vision') || run.asset.resolution_tier === 'audio-only') return {};
   const { plan } = await openPlan(run);
   const times = Array.from(
     { length: FRAMES_OF_A_MOMENT },

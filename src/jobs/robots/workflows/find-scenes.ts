@@ -1,47 +1,17 @@
-import { findTranscript, type Line, scopeOf } from '../captions.js';
-import { frameUrls } from '../frames.js';
-import { askScenes, type ModelScene, type ShotLine } from '../prompts/find-scenes.js';
-import { awaitShots } from '../shots.js';
+import { askScenes, type ModelScene } from '../prompts/find-scenes.js';
+import type { ShotLine } from '../prompts/shot-lines.js';
+import { readShots } from '../shots.js';
 import type { Workflow } from '../workflow.js';
-import { openPlan } from './find-best-thumbnails.js';
 
 const milliseconds = (seconds: number): number => Math.round(seconds * 1000);
-/** More images than this in one question are too much for most models. */
-const MAX_FRAMES = 16;
 
 /** Scenes are rows of shots, so that they begin at cuts. */
 export const findScenes: Workflow = async (run) => {
-  const shots = await awaitShots(run);
-  if ('waitUntil' in shots) return shots;
-  const lines = (await findTranscript(run))?.lines ?? [];
-  const { start, end } = scopeOf(run);
-  const list = shotsWithin(shots.starts, lines, start, end);
-  const { plan } = await openPlan(run);
-  const framesOf = (part: readonly ShotLine[]) => {
-    const every = Math.ceil(part.length / MAX_FRAMES);
-    const chosen = part.filter((_, at) => at % every === 0);
-    return frameUrls(
-      run,
-      plan,
-      chosen.map(({ startSeconds, endSeconds }) => (startSeconds + endSeconds) / 2),
-    );
-  };
-  const found = await askScenes(run, list, run.model.isConfigured('vision') ? framesOf : undefined);
-  const scenes = toScenes(found, list);
+  const read = await readShots(run);
+  if ('waitUntil' in read) return read;
+  const scenes = toScenes(await askScenes(run, read.shots, read.framesOf), read.shots);
   return { publish: async () => ({ outputs: { scenes } }) };
 };
-
-const shotsWithin = (starts: readonly number[], lines: readonly Line[], from: number, until: number): ShotLine[] =>
-  starts
-    .map((start, at) => ({ startSeconds: Math.max(start, from), endSeconds: Math.min(starts[at + 1] ?? until, until) }))
-    .filter(({ startSeconds, endSeconds }) => endSeconds > startSeconds)
-    .map((shot, number) => ({
-      ...shot,
-      number,
-      lines: lines.filter(
-        ({ startSeconds, endSeconds }) => startSeconds < shot.endSeconds && endSeconds > shot.startSeconds,
-      ),
-    }));
 
 /** One scene from each first shot on, without gaps. */
 const toScenes = (found: readonly ModelScene[], shots: readonly ShotLine[]): object[] => {

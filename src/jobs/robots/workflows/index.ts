@@ -1,4 +1,5 @@
-import type { WorkflowName } from '../../../domain/robots/workflow-parameters.js';
+import type { Row } from '../../../db/schema.js';
+import type { WorkflowName, WorkflowParams } from '../../../domain/robots/workflow-parameters.js';
 import type { Workflow } from '../workflow.js';
 import { askQuestions } from './ask-questions.js';
 import { editCaptions } from './edit-captions.js';
@@ -28,17 +29,16 @@ export const workflows: Readonly<Record<WorkflowName, Workflow>> = {
   'translate-captions': translateCaptions,
 };
 
-const READERS: readonly WorkflowName[] = [
-  'ask-questions',
-  'find-key-moments',
-  'find-scenes',
-  'generate-chapters',
-  'summarize',
-  'translate-captions',
-];
+const READERS: readonly WorkflowName[] = ['ask-questions', 'generate-chapters', 'summarize', 'translate-captions'];
 
-/** The kind of model without which a workflow can do nothing. */
-export const modelNeeded = (workflow: WorkflowName, isAudioOnly: boolean): 'text' | 'vision' | undefined => {
-  if (workflow === 'moderate') return isAudioOnly ? 'text' : 'vision';
-  return READERS.includes(workflow) ? 'text' : undefined;
+type Model = 'text' | 'vision';
+
+/** The kinds of model of which a job needs one; none when it can do something without. */
+export const modelsNeeded = ({ workflow, parameters }: Row<'robots_job'>, isAudioOnly: boolean): readonly Model[] => {
+  const name = workflow as WorkflowName;
+  if (name === 'moderate') return isAudioOnly ? ['text'] : ['vision'];
+  if (name === 'find-scenes') return ['vision', 'text'];
+  if (name === 'find-key-moments')
+    return (parameters as WorkflowParams<'find-key-moments'>).use_shots ? ['vision', 'text'] : ['text'];
+  return READERS.includes(name) ? ['text'] : [];
 };

@@ -1,0 +1,35 @@
+import { asData } from '../ask-model.js';
+import type { Line } from '../captions.js';
+
+/** A shot as models read it. */
+export interface ShotLine {
+  readonly number: number;
+  readonly startSeconds: number;
+  readonly endSeconds: number;
+  /** What is said in it. */
+  readonly lines: readonly Line[];
+}
+
+/** A frame of each shot, where a model sees. */
+export type FramesOf = ((shots: readonly ShotLine[]) => Promise<string[]>) | undefined;
+
+/** More images than this in one question are too much for most models. */
+const MAX_FRAMES = 16;
+
+const describe = ({ number, startSeconds, endSeconds, lines }: ShotLine): string =>
+  `${number}: ${startSeconds.toFixed(1)}-${endSeconds.toFixed(1)} ${lines.map(({ text }) => text).join(' ')}`;
+
+export const shotLength = (shot: ShotLine): number => describe(shot).length;
+
+/** The part of a question that has the shots, with frames of at most 16 of them. */
+export const showShots = async (
+  shots: readonly ShotLine[],
+  framesOf: FramesOf,
+): Promise<{ readonly text: string; readonly images?: string[] }> => {
+  const text = `Shots:\n${asData(shots.map(describe).join('\n'))}`;
+  if (!framesOf) return { text };
+  const every = Math.ceil(shots.length / MAX_FRAMES);
+  const shown = shots.filter((_, at) => at % every === 0);
+  const numbers = shown.map(({ number }) => number).join(', ');
+  return { text: `${text}\n\nThe frames are of these shots, in order: ${numbers}.`, images: await framesOf(shown) };
+};
