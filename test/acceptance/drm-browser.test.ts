@@ -2,33 +2,48 @@
 import { createReadStream } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { Browser, Page } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type Booted, boot } from '../support/boot.js';
 import { startChromium, type Watched, watch } from '../support/chromium.js';
+import { api } from '../support/create-asset.js';
 import { createDrmAsset, createDrmConfiguration, createSigningKey, playbackToken } from '../support/drm.js';
 import { fixture } from '../support/fixtures.js';
 import { type Origin, startOrigin } from '../support/origin.js';
 import type { OwnedKey } from '../support/playback-token.js';
 import { serveNamed } from '../support/text-origin.js';
+import { withTracks } from '../support/tracks.js';
 
 const RATE = 30;
 const SCRIPTS: Readonly<Record<string, string>> = {
   '/shaka.js': 'shaka-player/dist/shaka-player.compiled.js',
   '/hls.js': 'hls.js/dist/hls.min.js',
 };
-/** `levels` of the player that runs, and how to choose one. */
-const PAGE = `<!doctype html><link rel="icon" href="data:,"><video muted></video>
+/** `levels` and `languages` of the player that runs, and how to choose one of them. */
+const PAGE = `<!doctype html><link rel="icon" href="data:,"><video></video>
 <script src="/shaka.js"></script><script src="/hls.js"></script><script>
   const video = document.querySelector('video');
   window.problems = [];
-  window.playHls = (url, licenseUrl) => {
-    const hls = new Hls({ emeEnabled: true, drmSystems: { 'org.w3.clearkey': { licenseUrl } } });
+  window.playHls = async (url, licenseUrl, bufferSeconds) => {
+    const drmSystems = { 'org.w3.clearkey': { licenseUrl } };
+    const hls = new Hls({ emeEnabled: true, drmSystems, maxBufferLength: bufferSeconds, maxMaxBufferLength: bufferSeconds });
     hls.on(Hls.Events.ERROR, (_, { fatal, details }) => fatal && problems.push(details));
     hls.on(Hls.Events.MANIFEST_PARSED, () => video.play());
     hls.loadSource(url);
     hls.attachMedia(video);
-    window.choose = (index) => { hls.nextLevel = index; };
+    // Chromium shows what was appended behind the last frame only from the next keyframe on, unless it seeks.
+    let wanted;
+    hls.on(Hls.Events.FRAG_BUFFERED, (_, { frag }) => {
+      if (frag.type !== 'main' || frag.level !== wanted || frag.sn === 'initSegment') return;
+      wanted = undefined;
+      video.currentTime += 0.001;
+    });
+    window.chooseLevel = (index) => {
+      wanted = index;
+      hls.currentLevel = index;
+    };
     window.levels = () => hls.levels.map(({ height }) => height);
+    window.chooseLanguage = (code) => { hls.audioTrack = hls.audioTracks.findIndex(({ lang }) => lang === code); };
+    window.languages = () => hls.audioTracks.map(({ lang }) => lang);
   };
   // Shaka takes ClearKey keys from its configuration.
   const fetchKeys = async (url, licenseUrl) => {
@@ -42,16 +57,18 @@ const PAGE = `<!doctype html><link rel="icon" href="data:,"><video muted></video
     if (!answer.ok) throw new Error('license ' + answer.status);
     return Object.fromEntries((await answer.json()).keys.map(({ kid, k }) => [toHex(kid), toHex(k)]));
   };
-  window.playShaka = async (url, licenseUrl) => {
+  window.playShaka = async (url, licenseUrl, bufferSeconds) => {
     try {
       const clearKeys = await fetchKeys(url, licenseUrl);
       const player = new shaka.Player();
       player.addEventListener('error', ({ detail }) => problems.push('shaka ' + detail.code));
-      player.configure({ abr: { enabled: false }, drm: { clearKeys } });
+      player.configure({ abr: { enabled: false }, drm: { clearKeys }, streaming: { bufferingGoal: bufferSeconds } });
       await player.attach(video);
       await player.load(url);
-      window.choose = (index) => player.selectVariantTrack(player.getVariantTracks()[index], true);
+      window.chooseLevel = (index) => player.selectVariantTrack(player.getVariantTracks()[index], true);
       window.levels = () => player.getVariantTracks().map(({ height }) => height);
+      window.chooseLanguage = (code) => player.selectAudioTrack(player.getAudioTracks().find(({ language }) => language === code));
+      window.languages = () => player.getAudioTracks().map(({ language }) => language);
       await video.play();
     } catch (error) {
       problems.push(error.code ? 'shaka ' + error.code : error.message);
@@ -62,10 +79,14 @@ const PAGE = `<!doctype html><link rel="icon" href="data:,"><video muted></video
 declare global {
   interface Window {
     problems: string[];
-    playHls(url: string, licenseUrl: string): void;
-    playShaka(url: string, licenseUrl: string): void;
-    choose(index: number): void;
+    playHls(url: string, licenseUrl: string, bufferSeconds: number): Promise<void>;
+    playShaka(url: string, licenseUrl: string, bufferSeconds: number): Promise<void>;
+    chooseLevel(index: number): void;
     levels(): number[];
+    chooseLanguage(code: string): void;
+    languages(): string[];
+    /** Frequency of the loudest tone that is heard now. */
+    loudest(): number;
   }
 }
 
@@ -75,15 +96,19 @@ let site: Origin;
 let browser: Browser;
 let page: Page;
 let watched: Watched;
-let configurationId: string;
 let key: OwnedKey;
+/** Twenty seconds with two languages, and another DRM id of it. */
 let longId: string;
-let levelsId: string | undefined;
+let otherId: string;
+/** Ten seconds with many levels, the highest copied. */
+let levelsId: string;
 
 beforeAll(async () => {
   files = await serveNamed({
     'long.mp4': { path: await fixture('long.mp4') },
     'levels.mp4': { path: await fixture('copy-1080p.mp4') },
+    // A tone of 1,000 Hz; those of the video are 400 and 600 Hz.
+    'french.wav': { path: await fixture('loudness.wav') },
   });
   site = await startOrigin((request, response) => {
     const script = SCRIPTS[request.url ?? ''];
@@ -92,10 +117,22 @@ beforeAll(async () => {
     createReadStream(path).pipe(response.setHeader('content-type', 'text/javascript'));
   });
   server = await boot();
-  browser = await startChromium();
-  configurationId = await createDrmConfiguration(server, ['--key-source', 'local']);
+  const configurationId = await createDrmConfiguration(server, ['--key-source', 'local']);
+  const french = { url: `${files.url}/french.wav`, type: 'audio', language_code: 'fr' };
+  const [long, levels] = await Promise.all([
+    createDrmAsset(server, configurationId, {
+      inputs: [{ url: `${files.url}/long.mp4`, name: 'Main' }, french],
+      meta: { title: 'Encrypted' },
+    }),
+    createDrmAsset(server, configurationId, { inputs: [{ url: `${files.url}/levels.mp4` }] }),
+  ]);
+  await withTracks(server, long.asset);
+  [longId, levelsId] = [long.drmId, levels.drmId];
+  const policy = { policy: 'drm', drm_configuration_id: configurationId };
+  const other = await api(server, 'POST', `/video/v1/assets/${long.asset.id}/playback-ids`, policy);
+  otherId = ((await other.json()) as { data: { id: string } }).data.id;
   key = await createSigningKey(server);
-  longId = await createId('long.mp4');
+  browser = await startChromium();
 });
 afterAll(async () => {
   await browser?.close();
@@ -109,17 +146,17 @@ beforeEach(async () => {
 });
 afterEach(() => page.context().close());
 
-const createId = async (file: string): Promise<string> =>
-  (await createDrmAsset(server, configurationId, { inputs: [{ url: `${files.url}/${file}` }] })).drmId;
-
 const players = ['playHls', 'playShaka'] as const;
 
-const play = async (player: (typeof players)[number], id: string, licenseToken?: string): Promise<void> => {
+const play = async (
+  player: (typeof players)[number],
+  id: string,
+  { licenseToken = playbackToken(key, id, 'd'), bufferSeconds = 30 } = {},
+): Promise<void> => {
   const url = `${server.url}/${id}.m3u8?token=${playbackToken(key, id, 'v')}`;
-  const token = licenseToken ?? playbackToken(key, id, 'd');
-  const licenseUrl = `${server.url}/license/clearkey/${id}${token === '' ? '' : `?token=${token}`}`;
+  const licenseUrl = `${server.url}/license/clearkey/${id}${licenseToken === '' ? '' : `?token=${licenseToken}`}`;
   await page.goto(site.url);
-  await page.evaluate(([name, ...args]) => window[name](...args), [player, url, licenseUrl] as const);
+  await page.evaluate(([name, ...args]) => window[name](...args), [player, url, licenseUrl, bufferSeconds] as const);
 };
 
 /** Counts halts before a gap in the media. Pages can't read the frames of encrypted media, so that their counters tell nothing. */
@@ -138,11 +175,14 @@ const expectNoProblems = async (): Promise<void> => {
   expect(await page.evaluate(() => window.problems)).toEqual([]);
   expect(watched.problems).toEqual([]);
 };
+const untilPlaying = () => page.waitForFunction(() => document.querySelector('video')!.currentTime > 0);
+const playAt = (rate: number) =>
+  page.evaluate((value) => {
+    document.querySelector('video')!.playbackRate = value;
+  }, rate);
+const untilEnded = () => page.waitForFunction(() => document.querySelector('video')!.ended);
 
-test.each(players)('%s plays an encrypted asset from start to end', { timeout: 240_000 }, async (player) => {
-  await play(player, longId);
-  await countStalls();
-  await page.waitForFunction(() => document.querySelector('video')!.ended, undefined, { timeout: 120_000 });
+const expectWholePlay = async (): Promise<void> => {
   const end = await page.evaluate(() => {
     const video = document.querySelector('video')!;
     const { totalVideoFrames, corruptedVideoFrames } = video.getVideoPlaybackQuality();
@@ -152,13 +192,21 @@ test.each(players)('%s plays an encrypted asset from start to end', { timeout: 2
   expect(end.duration).toBeCloseTo(20, 1);
   expect(end.totalVideoFrames).toBeGreaterThanOrEqual(20 * RATE);
   expect([end.corruptedVideoFrames, end.stalls, end.hasKeys]).toEqual([0, 0, true]);
+};
+
+test.each(players)('%s plays an encrypted asset from start to end', async (player) => {
+  await play(player, longId);
+  await countStalls();
+  await playAt(4);
+  await untilEnded();
+  await expectWholePlay();
   await expectNoProblems();
   expect(watched.requested.filter((url) => url.includes('/license/clearkey/')).length).toBeGreaterThan(0);
 });
 
-test.each(players)('%s seeks in an encrypted asset', { timeout: 240_000 }, async (player) => {
+test.each(players)('%s seeks in an encrypted asset and changes its language', async (player) => {
   await play(player, longId);
-  await page.waitForFunction(() => document.querySelector('video')!.currentTime > 0);
+  await untilPlaying();
   await page.evaluate(() => document.querySelector('video')!.pause());
   for (const seconds of [17.21, 3.05, 11.99, 0.01, 19.4, 8.02]) {
     const shown = await page.evaluate(
@@ -172,26 +220,61 @@ test.each(players)('%s seeks in an encrypted asset', { timeout: 240_000 }, async
     );
     expect(Math.abs(shown - seconds)).toBeLessThanOrEqual(1 / RATE + 0.001);
   }
+  await page.evaluate(async () => {
+    const video = document.querySelector('video')!;
+    const context = new AudioContext({ sampleRate: 48_000 });
+    const analyser = context.createAnalyser();
+    analyser.fftSize = 4096;
+    context.createMediaElementSource(video).connect(analyser).connect(context.destination);
+    const levels = new Float32Array(analyser.frequencyBinCount);
+    window.loudest = () => {
+      analyser.getFloatFrequencyData(levels);
+      return (levels.indexOf(Math.max(...levels)) * 48_000) / 4096;
+    };
+    await context.resume();
+    video.currentTime = 0;
+    await video.play();
+  });
+  const frames = () => page.evaluate(() => document.querySelector('video')!.getVideoPlaybackQuality().totalVideoFrames);
+  expect(await page.evaluate(() => window.languages())).toEqual(['und', 'fr']);
+  for (const [language, tones] of [
+    ['und', [400, 600]],
+    ['fr', [1000]],
+    ['und', [400, 600]],
+  ] as const) {
+    const before = await frames();
+    await page.evaluate((code) => window.chooseLanguage(code), language);
+    await page.waitForFunction((wanted) => wanted.some((tone) => Math.abs(window.loudest() - tone) < 25), tones);
+    await page.waitForFunction(
+      (count) => document.querySelector('video')!.getVideoPlaybackQuality().totalVideoFrames > count + 5,
+      before,
+    );
+  }
   await expectNoProblems();
 });
 
-test.each(players)('%s goes through all levels of an encrypted asset', { timeout: 240_000 }, async (player) => {
-  levelsId ??= await createId('levels.mp4');
-  const start = async (): Promise<number[]> => {
-    await play(player, levelsId!);
-    await page.waitForFunction(() => document.querySelector('video')!.currentTime > 0);
-    return page.evaluate(() => window.levels());
-  };
-  const levels = await start();
+test.each(players)('%s goes through all levels of an encrypted asset', async (player) => {
+  await play(player, levelsId, { bufferSeconds: 4 });
+  await untilPlaying();
+  // All levels are shown before the end.
+  await playAt(0.5);
+  const levels = await page.evaluate(() => window.levels());
   expect(levels.length).toBeGreaterThan(3);
+  expect(new Set(levels).size).toBe(levels.length);
   for (const [index, height] of levels.entries()) {
-    await start();
-    await page.evaluate((at) => window.choose(at), index);
-    // The segment that is playing may stay as it is, the next one is of the chosen level.
-    await page.waitForFunction((expected) => {
-      const { videoHeight, currentTime } = document.querySelector('video')!;
-      return videoHeight === expected && currentTime > 4.5;
-    }, height);
+    const before = await page.evaluate((at) => {
+      const video = document.querySelector('video')!;
+      window.chooseLevel(at);
+      return { frames: video.getVideoPlaybackQuality().totalVideoFrames, time: video.currentTime };
+    }, index);
+    await page.waitForFunction(
+      ([expected, { frames, time }]) => {
+        const video = document.querySelector('video')!;
+        const { totalVideoFrames } = video.getVideoPlaybackQuality();
+        return video.videoHeight === expected && video.currentTime > time + 0.1 && totalVideoFrames > frames + 3;
+      },
+      [height, before] as const,
+    );
     const corrupted = await page.evaluate(
       () => document.querySelector('video')!.getVideoPlaybackQuality().corruptedVideoFrames,
     );
@@ -200,16 +283,15 @@ test.each(players)('%s goes through all levels of an encrypted asset', { timeout
   await expectNoProblems();
 });
 
-test('without a license nothing is shown', { timeout: 240_000 }, async () => {
-  const otherId = await createId('long.mp4');
+test('without a license nothing is shown', async () => {
   const refused = [
     ['', 400],
     [playbackToken(key, longId, 'v'), 403],
     [playbackToken(key, otherId, 'd'), 403],
     [playbackToken(key, longId, 'd', { exp: 1 }), 403],
   ] as const;
-  for (const [token, status] of refused) {
-    await play('playHls', longId, token);
+  for (const [licenseToken, status] of refused) {
+    await play('playHls', longId, { licenseToken });
     await page.waitForFunction(() => window.problems.length > 0);
     expect(watched.problems.join('\n')).toContain(`${status} ${server.url}/license/clearkey/${longId}`);
     watched.problems.length = 0;
@@ -217,4 +299,33 @@ test('without a license nothing is shown', { timeout: 240_000 }, async () => {
       0,
     );
   }
+});
+
+describe('the player page', () => {
+  const open = (query: string) => page.goto(`${server.url}/${longId}?${query}`);
+
+  test.each(['token', 'playback-token'])('plays a DRM id with `%s` and `drm-token`', async (name) => {
+    const license = playbackToken(key, longId, 'd');
+    await open(`${name}=${playbackToken(key, longId, 'v')}&drm-token=${license}`);
+    await countStalls();
+    await untilPlaying();
+    await playAt(4);
+    await untilEnded();
+    await expectWholePlay();
+    expect(await page.title()).toBe('Encrypted');
+    expect(watched.problems).toEqual([]);
+    // The page itself has it in its address; playlists and segments need none.
+    const withLicense = watched.requested.filter((url) => url.includes(license)).slice(1);
+    expect(new Set(withLicense)).toEqual(new Set([`${server.url}/license/clearkey/${longId}?token=${license}`]));
+  });
+
+  test('says that there is no access without a good `drm-token`', async () => {
+    const viewer = playbackToken(key, longId, 'v');
+    for (const license of ['', `&drm-token=${viewer}`, `&drm-token=${playbackToken(key, otherId, 'd')}`]) {
+      await open(`token=${viewer}${license}`);
+      await page.waitForSelector('#message:not([hidden])');
+      expect(await page.textContent('#message')).toBe('You do not have access to this video.');
+    }
+    expect((await open(`drm-token=${playbackToken(key, longId, 'd')}`))!.status()).toBe(403);
+  });
 });

@@ -166,6 +166,28 @@ describe('a license server', () => {
   });
 });
 
+test('the player page names the key systems that have licenses, and keeps the license token out of playlists', async () => {
+  const id = await licensedId();
+  const [viewer, license] = [token(id, 'v'), token(id, 'd')];
+  const page = async (query: string) =>
+    (await fetch(`${server.origin}/${id}?${query}`, { headers: { accept: 'text/html' } })).text();
+  const text = await page(`a=b&playback-token=${viewer}&drm-token=${license}`);
+  expect(text).toContain(`data-source="/${id}.m3u8?a=b&#38;token=${viewer}"`);
+  expect(text).toContain('data-key-systems="widevine playready fairplay"');
+  expect(text).toContain(`data-license-token="${license}"`);
+  const refused = await page(`drm-token=${license}`);
+  expect(refused).toContain('data-status="403"');
+  expect(refused).not.toContain(license);
+  const [asset] = await server.database.queryable
+    .selectFrom('playback_id')
+    .select('id')
+    .where('asset_id', '=', assetId)
+    .where('policy', '=', 'public')
+    .execute();
+  const open = await fetch(`${server.origin}/${asset!.id}?drm-token=${license}`, { headers: { accept: 'text/html' } });
+  expect(await open.text()).toContain('data-key-systems=""');
+});
+
 test('given keys are those of every asset', async () => {
   const video = { kid: '00112233445566778899aabbccddeeff', key: 'f0e0d0c0b0a090807060504030201000' };
   const settings = { clearKey: true, licenses: {}, allowPrivate: false, keys: { video, audio: video } };

@@ -32,6 +32,12 @@ const readKids = (body: Uint8Array): unknown[] => {
   throw refusal('The license request is invalid');
 };
 
+/** Names of the key systems for which there are licenses. */
+export const keySystemsOf = ({ settings }: AssetKeys): string[] => [
+  ...licensedSystems.filter((system) => settings.licenses[system]),
+  ...(settings.clearKey ? ['clearkey'] : []),
+];
+
 export const isLicensedSystem = (text: string): text is LicensedSystem =>
   (licensedSystems as readonly string[]).includes(text);
 

@@ -2,7 +2,9 @@ import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
+import { lastOf } from '../../api/list-query.js';
 import { matchesEtag } from './byte-range.js';
+import type { Query } from './viewer-routes.js';
 
 /** True for what a browser sends when an address is opened; players and tools ask for anything or for a playlist. */
 export const acceptsHtml = (accept: string | undefined): boolean =>
@@ -31,15 +33,40 @@ const POLICY = [
   "form-action 'none'",
 ].join('; ');
 
+const PLAYBACK_TOKEN = 'playback-token';
+const LICENSE_TOKEN = 'drm-token';
+
+/** The page's address may name its tokens as attributes of the original's player do. `token` wins over `playback-token`. */
+export const readPageTokens = (query: Query): void => {
+  if (!lastOf(query.token) && query[PLAYBACK_TOKEN] !== undefined) query.token = lastOf(query[PLAYBACK_TOKEN]);
+};
+
+/** The query of the page's address for the playlist, which needs no license token. */
+const playlistQuery = ({ url, query }: FastifyRequest<{ Querystring: Query }>): string => {
+  const parts = url.includes('?') ? url.slice(url.indexOf('?') + 1).split('&') : [];
+  const others = parts.filter((part) => ![PLAYBACK_TOKEN, LICENSE_TOKEN, 'token'].includes(part.split('=')[0]!));
+  const token = lastOf(query.token);
+  const all = [...others.filter((part) => part !== ''), ...(token ? [`token=${encodeURIComponent(token)}`] : [])];
+  return all.length > 0 ? `?${all.join('&')}` : '';
+};
+
+export interface PageState {
+  readonly status: number;
+  readonly errored?: boolean;
+  readonly title?: string | undefined;
+  /** Names of the license addresses that the playback id has; undefined without DRM. */
+  readonly keySystems?: readonly string[] | undefined;
+}
+
 export interface Player {
   /** The files of the page under `/player/`, a name no playback id can have. */
   readonly routes: FastifyPluginAsync;
   /** The page that plays a playback id, or says why it can't; `status` is that of the playlist, `errored` that it stays so. */
   page(
-    request: FastifyRequest,
+    request: FastifyRequest<{ Querystring: Query }>,
     reply: FastifyReply,
     playbackId: string,
-    state: { readonly status: number; readonly errored?: boolean; readonly title?: string | undefined },
+    state: PageState,
   ): FastifyReply;
 }
 
@@ -59,13 +86,13 @@ export const loadPlayer = async (): Promise<Player> => {
         });
       }
     },
-    page(request, reply, playbackId, { status, errored, title }) {
-      const queryAt = request.url.indexOf('?');
-      const query = queryAt === -1 ? '' : request.url.slice(queryAt);
+    page(request, reply, playbackId, { status, errored, title, keySystems }) {
       const values: Record<string, string> = {
         title: title ?? 'Video',
-        source: `/${encodeURIComponent(playbackId)}.m3u8${query}`,
+        source: `/${encodeURIComponent(playbackId)}.m3u8${playlistQuery(request)}`,
         status: errored ? 'errored' : String(status),
+        keySystems: keySystems?.join(' ') ?? '',
+        licenseToken: (keySystems && lastOf(request.query[LICENSE_TOKEN])) ?? '',
       };
       const html = template.replace(/\{\{(\w+)\}\}/g, (_, name: string) => escapeHtml(values[name]!));
       return reply

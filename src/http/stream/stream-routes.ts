@@ -4,6 +4,7 @@ import type { SegmentProducer } from '../../cache/produce-segment.js';
 import type { TextTracks } from '../../cache/text-tracks.js';
 import type { AssetKeys, ContentKeys } from '../../domain/drm/content-keys.js';
 import { type KeyTags, keyTags } from '../../domain/drm/key-tags.js';
+import { keySystemsOf } from '../../domain/drm/license.js';
 import type { AccessCheck } from '../../domain/playback/check-access.js';
 import type { Playable, PlayableFinder } from '../../domain/playback/find-playable.js';
 import {
@@ -25,7 +26,7 @@ import { createEncryptedSegments } from './encrypted-segments.js';
 import { keepPlaylists } from './kept-playlists.js';
 import { createOpenPlayback, immutableFor } from './open-playback.js';
 import { playbackError } from './playback-error.js';
-import { acceptsHtml, loadPlayer } from './player-page.js';
+import { acceptsHtml, loadPlayer, readPageTokens } from './player-page.js';
 import { requestedOrigin } from './requested-origin.js';
 import { sendFile } from './send-file.js';
 import { sendRendition } from './send-rendition.js';
@@ -75,8 +76,12 @@ export const streamRoutes = (deps: StreamDeps): FastifyPluginAsync => {
       const playbackId = bare ? name : name.slice(0, -'.m3u8'.length);
       if (bare) reply.header('vary', 'Accept');
       if (bare && acceptsHtml(request.headers.accept)) {
+        readPageTokens(request.query);
         const state = await open(request, reply, playbackId, 'v').then(
-          ({ playable }) => ({ status: 200, title: playable.meta.title }),
+          async ({ playable }) => {
+            const keys = await keysOf(playable);
+            return { status: 200, title: playable.meta.title, keySystems: keys && keySystemsOf(keys) };
+          },
           async (error: unknown) => {
             const { status } = playbackError(error);
             // For the log, and for a header that says when to come back.

@@ -3,7 +3,7 @@ const root = document.querySelector('#player');
 const video = root.querySelector('video');
 const message = root.querySelector('#message');
 const select = root.querySelector('select');
-const { source, status } = root.dataset;
+const { source, status, keySystems, licenseToken } = root.dataset;
 
 const POLL_MS = 1000;
 const SEEK_SECONDS = 5;
@@ -16,6 +16,15 @@ const messages = {
   errored: 'This video could not be processed.',
 };
 const UNPLAYABLE = 'The video could not be played.';
+const UNSUPPORTED = 'This browser cannot play the video.';
+
+/** Names of license addresses, and of the key systems in browsers. */
+const KEY_SYSTEMS = {
+  widevine: 'com.widevine.alpha',
+  playready: 'com.microsoft.playready',
+  fairplay: 'com.apple.fps',
+  clearkey: 'org.w3.clearkey',
+};
 
 const showMessage = (text) => {
   message.textContent = text;
@@ -71,24 +80,38 @@ const showChapters = async () => {
   });
 };
 
+/** Where hls.js gets licenses. The page names the key systems only when the video is encrypted. */
+const drmOptions = () => {
+  if (keySystems === '') return {};
+  const playbackId = source.slice(1, source.indexOf('.m3u8'));
+  const systems = keySystems.split(' ').map((name) => {
+    const path = `${name}/${playbackId}?token=${encodeURIComponent(licenseToken)}`;
+    const certificate = name === 'fairplay' && { serverCertificateUrl: `/appcert/${path}` };
+    return [KEY_SYSTEMS[name], { licenseUrl: `/license/${path}`, ...certificate }];
+  });
+  return { emeEnabled: true, drmSystems: Object.fromEntries(systems) };
+};
+
 const play = () => {
+  const isEncrypted = keySystems !== '';
+  if (isEncrypted && licenseToken === '') return showMessage(messages[403]);
   message.hidden = true;
   video.hidden = false;
-  const native = video.canPlayType('application/vnd.apple.mpegurl') !== '';
+  const native = video.canPlayType('application/vnd.apple.mpegurl') !== '' && !isEncrypted;
   const safari = native && 'webkitSupportsPresentationMode' in video;
   if (safari || !window.Hls?.isSupported()) {
-    if (!native) return showMessage('This browser cannot play the video.');
+    if (!native) return showMessage(UNSUPPORTED);
     video.src = source;
     video.addEventListener('error', () => showMessage(UNPLAYABLE));
     return start();
   }
-  const hls = new window.Hls({ workerPath: '/player/hls.worker.js' });
+  const hls = new window.Hls({ workerPath: '/player/hls.worker.js', ...drmOptions() });
   let recovered = false;
   hls.on(window.Hls.Events.MANIFEST_PARSED, () => {
     showLevels(hls);
     start();
   });
-  hls.on(window.Hls.Events.ERROR, (_, { fatal, type, response }) => {
+  hls.on(window.Hls.Events.ERROR, (_, { fatal, type, details, response }) => {
     if (!fatal) return;
     if (type === window.Hls.ErrorTypes.MEDIA_ERROR && !recovered) {
       recovered = true;
@@ -96,7 +119,8 @@ const play = () => {
       return;
     }
     hls.destroy();
-    showMessage(messages[response?.code] ?? UNPLAYABLE);
+    const isUnsupported = details === window.Hls.ErrorDetails.KEY_SYSTEM_NO_ACCESS;
+    showMessage(isUnsupported ? UNSUPPORTED : (messages[response?.code] ?? UNPLAYABLE));
   });
   hls.loadSource(source);
   hls.attachMedia(video);
