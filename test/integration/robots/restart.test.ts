@@ -1,8 +1,11 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Asked, startChatProvider } from '../../support/chat-provider.js';
 import { api, createAsset, getAsset, settled } from '../../support/create-asset.js';
-import { eventsOf } from '../../support/events.js';
+import { eventsOf, eventTypes } from '../../support/events.js';
 import { fixture } from '../../support/fixtures.js';
 import {
   cleanUpServers,
@@ -13,6 +16,7 @@ import {
   until,
 } from '../../support/server-process.js';
 import { type SlowOrigin, startSlowOrigin } from '../../support/slow-origin.js';
+import { makeSpokenSound } from '../../support/spoken-sound.mjs';
 
 /** Long enough for three windows. */
 const LINES = Array.from({ length: 500 }, (_, at) => `${String(at).padStart(4, '0')} ${'word '.repeat(18)}`);
@@ -26,8 +30,14 @@ let provider: Awaited<ReturnType<typeof startChatProvider>>;
 /** Numbers of questions at which the server is killed. */
 const kills: number[] = [];
 const dataDir = makeDataDir();
+const RECOGNIZER = fileURLToPath(new URL('../../support/recognizer.mjs', import.meta.url));
+/** What the recognizer was called with. The first call hangs. */
+const log = join(dirname(dataDir), 'calls');
+const countCalls = () => (existsSync(log) ? readFileSync(log, 'utf8').trim().split('\n').length : 0);
 const start = async () => {
-  server = await startServer({ dataDir, options: { AI_URL: provider.url, AI_MODEL: 'small' } });
+  const command = `${process.execPath} ${RECOGNIZER} ${log} held {audio} {language}`;
+  const options = { AI_URL: provider.url, AI_MODEL: 'small', SPEECH_COMMAND: command };
+  server = await startServer({ dataDir, options });
 };
 const answer = ({ prompt, text }: Asked) => {
   if (kills.includes(provider.asked.length)) return 'silent';
@@ -41,6 +51,8 @@ beforeAll(async () => {
   origin = await startSlowOrigin();
   origin.add('video.mp4', await readFile(await fixture('h264-aac.mp4')));
   origin.add('en.vtt', Buffer.from(CAPTIONS));
+  origin.add('spoken.wav', makeSpokenSound(5, [{ startSeconds: 1, endSeconds: 3 }]));
+  writeFileSync(`${log}.hold`, '1');
   provider = await startChatProvider(answer);
   await start();
 });
@@ -73,6 +85,22 @@ test('a run goes on after a server that is killed at every step, and does nothin
         },
       },
       {
+        reference_id: 'dub',
+        type: 'video.asset.track',
+        kind: 'audio',
+        source: {
+          via: 'mux_api',
+          action: 'create_track',
+          params: { type: 'audio', url: `${origin.url}/spoken.wav`, language_code: 'es' },
+        },
+      },
+      {
+        reference_id: 'es',
+        type: 'video.asset.track',
+        kind: 'caption',
+        source: { via: 'workflow', binding: 'captions' },
+      },
+      {
         reference_id: 'fr',
         type: 'video.asset.track',
         kind: 'caption',
@@ -81,11 +109,18 @@ test('a run goes on after a server that is killed at every step, and does nothin
     ],
     workflows: [
       { reference_id: 'poster', workflow: 'find-best-thumbnails', params: { update_asset_thumbnail: true } },
-      { reference_id: 'sum', workflow: 'summarize', inputs: ['en'] },
+      {
+        reference_id: 'captions',
+        workflow: 'generate-premium-captions',
+        inputs: ['dub'],
+        params: { language_code: 'es' },
+      },
+      { reference_id: 'sum', workflow: 'summarize', inputs: ['es'] },
       { reference_id: 'translate', workflow: 'translate-captions', inputs: ['en'], params: { to_language_code: 'fr' } },
       { reference_id: 'sum2', workflow: 'summarize', inputs: ['fr'], params: { update_asset_meta: true } },
     ],
   });
+  kills.push(1);
   const { id } = await createAsset(server, {
     inputs: [{ url: `${origin.url}/video.mp4` }],
     directives: [{ id: directive.id }],
@@ -93,10 +128,12 @@ test('a run goes on after a server that is killed at every step, and does nothin
   await settled(server, id);
   const runs = `/robots/v0/directives/${directive.id}/runs`;
   const [{ run_id: runId }] = await call('GET', runs);
-  // Between the first steps, wherever they are, and then in the middle of questions to the model.
+  // In the middle of a question to the model and of the recognition of speech, and then of further questions.
+  await until('the first question and the first call', () => provider.asked.length === 1 && countCalls() === 1);
   await server.kill();
+  kills.length = 0;
   await start();
-  for (const number of [1, 4, 9]) {
+  for (const number of [4, 9]) {
     kills.push(number, number + 1);
     await until(`question ${number}`, () => provider.asked.length >= number);
     await server.kill();
@@ -112,11 +149,24 @@ test('a run goes on after a server that is killed at every step, and does nothin
   const asset = await getAsset(server, id);
   expect(asset.meta).toEqual({ title: 'T' });
   expect(
-    asset.tracks!.filter(({ type }) => type === 'text').map(({ language_code, status }) => [language_code, status]),
+    asset
+      .tracks!.filter(({ type }) => type === 'text')
+      .map(({ language_code, status }) => [language_code, status])
+      .sort(),
   ).toEqual([
     ['en', 'ready'],
+    ['es', 'ready'],
     ['fr', 'ready'],
   ]);
+  const made = asset.tracks!.filter(({ type, language_code }) => type === 'text' || language_code === 'es');
+  expect(made).toHaveLength(4);
+  for (const { id: trackId } of made)
+    expect(await eventTypes(server, trackId as string)).toEqual(['track.created', 'track.ready']);
+  // The thumbnail and the title.
+  expect((await eventTypes(server, id)).filter((type) => type === 'updated')).toHaveLength(2);
+  expect(countCalls()).toBe(2);
+  expect(run.node_states).toHaveLength(5);
+  expect(filesBelow(dataDir).filter((path) => path.includes('/speech/'))).toEqual([]);
   for (const { job_id: jobId } of run.node_states as { job_id: string }[]) {
     const types = (await eventsOf(server, jobId)).map(({ type }) => type.split('.').at(-1));
     expect(types).toEqual(['pending', 'processing', 'completed']);
