@@ -1,5 +1,5 @@
 /** No init segment or segment of a DRM playback id is sent in the clear, whatever address is tried. */
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { alteredAddresses, same } from '../../support/altered-addresses.js';
 import { bytesOf, type DrmPlayback, drmPlayback, type PlaybackServer } from '../../support/drm-playback.js';
 import { fixture } from '../../support/fixtures.js';
@@ -55,6 +55,158 @@ test.each([
     const { status } = await play.get(`/${asset.drmId}/${name}${tokenQuery}`);
     expect(audience === 'v' ? [403, 404] : [403]).toContain(status);
   }
+});
+
+describe('nothing in the clear', () => {
+  /** Blocks that are encrypted on the way to viewers, as the cache has them. */
+  const secrets: Buffer[] = [];
+  beforeAll(async () => {
+    for (const rendition of ['270p', '1080p', 'audio']) {
+      const [, clearPath] = await play.openFiles(rendition);
+      const [, path] = await play.drmFiles(rendition);
+      const [clear, sent] = await Promise.all([clearPath!, path!].map(async (each) => bytesOf(await play.get(each))));
+      const { data } = readSamples(clear!);
+      // The first encrypted block. Audio is encrypted from its first byte on.
+      const counts = readSamples(sent!).subsamples.flat();
+      const at = counts.findIndex((count, index) => index % 2 === 1 && count >= 16);
+      const start = counts.slice(0, Math.max(0, at)).reduce((sum, count) => sum + count, 0);
+      const secret = data.subarray(start, start + 16);
+      expect([clear!.includes(secret), sent!.includes(secret)]).toEqual([true, false]);
+      secrets.push(secret);
+    }
+  });
+  const isClear = (body: Buffer) => secrets.some((secret) => body.includes(secret));
+
+  const names = [
+    ...['', '/', '.m3u8', '.mp4', '/highest.mp4', '/high.mp4', '/medium.mp4', '/low.mp4', '/capped-1080p.mp4'],
+    ...['/1080p.mp4', '/270p.mp4', '/audio.m4a', '/audio.mp3', '/master.mp4', '/source', '/source.mp4', '/download'],
+    ...['/init.mp4', '/0.m4s', '/270p/0.m4s', '/2/270p/init.mp4', '/2/270p/0.m4s', '/2/270p/0.ts', '/2/270p/0.mp4'],
+    ...[
+      '/2/270p',
+      '/2/270p/playlist.m3u8',
+      '/2/audio/0.m4s',
+      '/2/source/0.m4s',
+      '/2/270p/0.m4s/0.m4s',
+      '/1/270p/0.m4s',
+    ],
+    ...[
+      '/text/270p.vtt',
+      '/text/0.m4s',
+      '/metadata.json',
+      '/thumbnail.jpg?time=1',
+      '/thumbnail.mp4',
+      '/animated.gif?end=1',
+    ],
+    ...['/animated.mp4', '/storyboard.vtt', '/storyboard.json', '/storyboard.jpg', '/0.webp', '/manifest.mpd'],
+  ];
+  /** What each audience opens; all else is refused, or there is no such thing. */
+  const opened: Record<string, RegExp> = {
+    v: /^(\/?|\.m3u8|\/metadata\.json)$/,
+    t: /^\/thumbnail\.jpg/,
+    g: /^\/animated\.gif/,
+    s: /^\/storyboard\./,
+    d: /^$never/,
+  };
+  const refusals: [string, () => string][] = [
+    ['no token', () => ''],
+    ['an empty token', () => 'token='],
+    ['an expired one', () => `token=${play.token('v', { exp: 1 })}`],
+    ['one of another asset', () => `token=${play.token('v', {}, other.drmId)}`],
+    ['one of the signed id of the asset', () => `token=${play.token('v', {}, asset.signedId)}`],
+    ['one of a license host', () => `drm-token=${play.token('d')}`],
+    ['one of no audience', () => `token=${play.token('')}`],
+    ['one of several audiences that are none', () => `token=${play.token('x', { aud: ['V', 'video', ''] })}`],
+    ['one in a list', () => `token[]=${play.token('v')}`],
+    ['one before an empty one', () => `token=${play.token('v')}&token=`],
+    ['one of another name', () => `Token=${play.token('v')}`],
+  ];
+  const path = (name: string, parameters: string, id = asset.drmId) =>
+    `/${id}${name}${parameters === '' ? '' : `${name.includes('?') ? '&' : '?'}${parameters}`}`;
+
+  test.each(Object.keys(opened))('with a token of the audience %s', async (audience) => {
+    for (const name of names) {
+      const { status, body } = await sendRaw(server.origin, path(name, `token=${play.token(audience)}`));
+      const expected = opened[audience]!.test(name) ? [200] : [403, 404];
+      expect(expected, `${name} ${status}`).toContain(status);
+      expect(isClear(body), name).toBe(false);
+    }
+  });
+
+  test.each(refusals)('with %s', async (_, parameters) => {
+    for (const name of names) {
+      const { status, body } = await sendRaw(server.origin, path(name, parameters()));
+      expect([403, 404], `${name} ${status}`).toContain(status);
+      expect(isClear(body), name).toBe(false);
+    }
+  });
+
+  test('when the id is spelt in another way', async () => {
+    const { drmId } = asset;
+    const escaped = `%${drmId.charCodeAt(0).toString(16)}${drmId.slice(1)}`;
+    const good = `token=${play.token('v')}`;
+    expect((await sendRaw(server.origin, path('.m3u8', good, escaped))).status).toBe(200);
+    for (const id of [
+      drmId.toLowerCase(),
+      drmId.toUpperCase(),
+      `${drmId}%00`,
+      `${drmId}%20`,
+      `${drmId}.mp4`,
+      `.${drmId}`,
+    ])
+      for (const name of ['.m3u8', '/highest.mp4', '/2/270p/0.m4s'])
+        expect((await sendRaw(server.origin, path(name, good, id))).status, `${id}${name}`).toBe(404);
+  });
+
+  test('with the signature of another id of the asset, nor the other way round', async () => {
+    const signedToken = play.token('v', {}, asset.signedId);
+    const signed = (await play.children(`/${asset.signedId}.m3u8?token=${signedToken}`)).get('270p')!;
+    for (const [from, to, address] of [
+      [asset.signedId, asset.drmId, signed.replace('playlist.m3u8', '0.m4s')],
+      [asset.drmId, asset.signedId, (await play.drmFiles('270p'))[1]!],
+    ] as const) {
+      const { status, body } = await sendRaw(server.origin, address.replace(from, to));
+      expect(`${status} ${JSON.parse(body.toString()).message}`).toBe('403 Token signature is invalid');
+    }
+  });
+
+  test.each([
+    ['a part', 'GET', { range: 'bytes=0-' }, 206],
+    ['its end', 'GET', { range: 'bytes=-1000000000' }, 206],
+    ['several parts', 'GET', { range: 'bytes=0-99,200-299' }, 200],
+    ['a part of the clear file', 'GET', { range: 'bytes=0-', 'if-range': 'clear' }, 200],
+    ['another version', 'GET', { 'if-none-match': 'clear' }, 200],
+    ['another coding', 'GET', { 'accept-encoding': 'gzip, br' }, 200],
+    ['another type', 'GET', { accept: 'text/html' }, 200],
+    ['another host', 'GET', { host: 'image.example.com' }, 200],
+    [
+      'another path by a proxy',
+      'GET',
+      { 'x-original-url': '/x', 'x-rewrite-url': '/x', 'x-forwarded-prefix': '/x' },
+      200,
+    ],
+    ['no body', 'HEAD', {}, 200],
+  ])('when %s is asked for', async (_, method, headers: Record<string, string>, status) => {
+    for (const rendition of ['270p', 'audio']) {
+      const [, clearPath] = await play.openFiles(rendition);
+      const etag = (await play.get(clearPath!, {}, 'HEAD')).headers.get('etag')!;
+      const asked = Object.entries(headers).map(([name, value]) => [name, value === 'clear' ? etag : value]);
+      const [, drmPath] = await play.drmFiles(rendition);
+      const answer = await sendRaw(server.origin, drmPath!, method, Object.fromEntries(asked));
+      expect([answer.status, isClear(answer.body)]).toEqual([status, false]);
+    }
+  });
+
+  test('in redundant streams', async () => {
+    const claims = { redundant_streams: true };
+    const master = await play.textOf(`/${asset.drmId}.m3u8?token=${play.token('v', claims)}`);
+    const playlists = new Set(master.match(/^[^#\n]+270p\/playlist\.m3u8.*$/gm));
+    expect(playlists.size).toBe(2);
+    for (const playlist of playlists) {
+      const [init, first] = await play.filesOf(`/${playlist}`);
+      expect((await bytesOf(await play.get(init!))).includes('encv')).toBe(true);
+      expect(isClear(await bytesOf(await play.get(first!)))).toBe(false);
+    }
+  });
 });
 
 test('images open with the tokens of images', async () => {

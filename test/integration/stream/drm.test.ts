@@ -216,6 +216,24 @@ describe('a license', () => {
       expect(await messageOf(await play.license(body, query, id))).toBe(expected);
   });
 
+  test('is refused where the restriction of its token forbids it', async () => {
+    const restriction = await server.sdk().video.playbackRestrictions.create({
+      referrer: { allowed_domains: ['example.com'], allow_no_referrer: false },
+      user_agent: { allow_no_user_agent: true, allow_high_risk_user_agent: true },
+    });
+    const token = play.token('d', { playback_restriction_id: restriction.id });
+    const ask = async (referer: string) =>
+      fetch(`${server.origin}/license/clearkey/${asset.drmId}?token=${token}`, {
+        method: 'POST',
+        headers: { referer },
+        body: JSON.stringify({ kids: [await kid()] }),
+      });
+    expect((await ask('https://example.com/page')).status).toBe(200);
+    expect(await messageOf(await ask('https://example.org/'))).toBe(
+      '403 {"code":7,"message":"Playback is restricted"}',
+    );
+  });
+
   test('is refused before the asset is ready', async () => {
     const { drmId } = await server.addAsset({ status: 'preparing' });
     const answer = await play.license({ kids: [] }, `?token=${play.token('d', {}, drmId)}`, drmId);
