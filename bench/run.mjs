@@ -13,6 +13,7 @@ const names = [
   'audio',
   'images',
   'speech',
+  'speech-memory',
   'static-rendition',
   'serve-cached',
   'signed-segments',

@@ -234,6 +234,9 @@ export const createKinora = async (config: Config, overrides: Overrides = {}): P
     const queue = createQueue(database);
     const artifactUrls = createArtifactUrls(installationSecret, () => config.streamUrl ?? url);
     const transcriber = createTranscriber(config, pool);
+    transcriber?.check('auto').catch((error: unknown) => {
+      logger.warn({ err: error }, 'Speech cannot be recognized: generated subtitles will end as errored');
+    });
     const context: DomainContext = {
       database,
       queue,

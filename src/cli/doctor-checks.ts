@@ -9,6 +9,7 @@ import { isKinoraError } from '../lib/errors.js';
 import { tryListen } from '../lib/try-listen.js';
 import { kinoraVersion } from '../lib/version.js';
 import { chooseSandbox } from '../pool/sandbox.js';
+import { isProgram } from '../speech/command-transcriber.js';
 import { describeTranscriber, localModelPath } from '../speech/create-transcriber.js';
 import { readWhisperModel } from '../speech/whisper-transcriber.js';
 import { administer } from './administer.js';
@@ -264,9 +265,13 @@ const speech: Check = async ({ config, server }) => {
   if (described === undefined)
     return [ok('Speech recognition: none; generated subtitles end with an error that says so')];
   const text = `Speech recognition: ${described}`;
-  // A server that was started with another model is not judged by the settings of this command.
+  // A server that was started with other settings is not judged by those of this command.
+  if (described !== describeTranscriber(config)) return [ok(text)];
+  const [program] = config.speechCommand ?? [];
+  if (program !== undefined && !isProgram(program))
+    return [fail(`${text}, which is not there or can't be executed`, 'install it, or correct its path')];
   const path = localModelPath(config);
-  if (path === undefined || !described.includes(path)) return [ok(text)];
+  if (path === undefined) return [ok(text)];
   try {
     const { isMultilingual, sizeBytes } = await readWhisperModel(path);
     return [ok(`${text} (${inGiB(sizeBytes)}, ${isMultilingual ? 'many languages' : 'English only'})`)];

@@ -30,7 +30,9 @@ export const createRecognitionWorker = (deps: RecognitionDeps): QueueWorker => (
       return;
     }
     const track = await deps.state.find(payload.trackId);
-    if (track?.status !== 'preparing') return;
+    if (!track) return;
+    // A killed server may have left what the track was made of.
+    if (track.status !== 'preparing') return deps.blobs.deletePrefix(speechPrefix(track.asset_id, track.id));
     const logger = deps.logger.child({ asset_id: track.asset_id, track_id: track.id, job_id: id });
     try {
       await recognizeTrack({ ...deps, logger }, track, signal);

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { mediaPriority } from './media-pool.js';
 import { type ScheduledJob, schedule } from './scheduler.js';
 
-const { viewer, readAhead, warmUp, background } = mediaPriority;
+const { viewer, readAhead, warmUp, background, speech } = mediaPriority;
 type Named = ScheduledJob & { name: string };
 const jobs = (...list: [string, ScheduledJob['state'], ScheduledJob['priority']][]): Named[] =>
   list.map(([name, state, priority], sequence) => ({ name, state, priority, sequence }));
@@ -59,6 +59,15 @@ describe('schedule', () => {
 
   it('resumes a paused job before it starts another of the same priority', () => {
     expect(plan(2, ['a', 'waiting', background], ['b', 'paused', background])).toEqual(['resume b']);
+  });
+
+  it('lets recognition stand still while anything is made for a viewer', () => {
+    for (const urgent of [viewer, readAhead]) {
+      expect(plan(4, ['a', 'running', speech], ['b', 'waiting', urgent])).toEqual(['pause a', 'start b']);
+      expect(plan(4, ['a', 'paused', speech], ['b', 'waiting', speech], ['c', 'running', urgent])).toEqual([]);
+    }
+    expect(plan(4, ['a', 'paused', speech], ['b', 'running', warmUp])).toEqual(['resume a']);
+    expect(plan(4, ['a', 'paused', speech], ['b', 'waiting', speech])).toEqual(['resume a', 'start b']);
   });
 
   it('resumes a promoted job at once', () => {

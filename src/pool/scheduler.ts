@@ -17,12 +17,18 @@ const moreUrgentFirst = (a: ScheduledJob, b: ScheduledJob): number =>
  * Which jobs to start, resume or pause now so that the most urgent ones run in `slots` places. Background work leaves the last
  * place free (when there is more than one), so that a viewer finds a warm process; work that somebody will wait for in a moment
  * takes every place. A job that finds no place pauses the least urgent running one that is less urgent
- * than itself: pausing keeps the work done so far, whereas killing could starve a long job for ever.
+ * than itself: pausing keeps the work done so far, whereas killing could starve a long job for ever. Recognition of speech
+ * also stands still while anything is made for a viewer, because the processor that it takes is missed elsewhere.
  */
 export const schedule = <J extends ScheduledJob>(jobs: Iterable<J>, slots: number): Step<J>[] => {
-  const all = [...jobs].sort(moreUrgentFirst);
+  const present = [...jobs];
+  const isWatched = present.some(({ priority }) => priority <= mediaPriority.readAhead);
+  const mayRun = ({ priority }: J): boolean => !isWatched || priority < mediaPriority.speech;
+  const all = present.filter(mayRun).sort(moreUrgentFirst);
   const running = all.filter((job) => job.state === 'running');
-  const steps: Step<J>[] = [];
+  const steps: Step<J>[] = present
+    .filter((job) => job.state === 'running' && !mayRun(job))
+    .map((job) => ({ action: 'pause', job }));
   for (const job of all) {
     if (job.state === 'running') continue;
     const isBackground = job.priority >= mediaPriority.background;

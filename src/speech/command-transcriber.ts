@@ -1,9 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { accessSync, constants } from 'node:fs';
 import { mkdir, mkdtemp, open, rm, writeFile } from 'node:fs/promises';
-import { constants, setPriority } from 'node:os';
 import { join } from 'node:path';
 import { KinoraError } from '../lib/errors.js';
 import { findTool } from '../lib/find-tool.js';
+import { lowerPriority } from '../lib/lower-priority.js';
 import { parseTranscript } from '../media/speech/parse-transcript.js';
 import type { Transcript } from '../media/speech/word.js';
 import {
@@ -28,10 +29,28 @@ const KEPT_STDERR_CHARACTERS = 2000;
 const OUTPUT_ENDINGS = ['', '.json', '.vtt', '.srt'];
 /** Of the server's own environment nothing is passed on: it holds secrets. */
 const ENVIRONMENT = { PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin', LANG: 'C.UTF-8' };
+const NOT_STARTED = 'The speech recognition program could not be started.';
+
+/** Whether a program, named as it is when a command starts with it, is there and may be executed. */
+export const isProgram = (name: string): boolean => {
+  const paths = name.includes('/') ? [name] : ENVIRONMENT.PATH.split(':').map((directory) => join(directory, name));
+  return paths.some((path) => {
+    try {
+      accessSync(path, constants.X_OK);
+      return true;
+    } catch {
+      // The next directory may have it.
+      return false;
+    }
+  });
+};
 
 /** Recognition by a program of the operator's choice, started once for each window. */
 export const createCommandTranscriber = (options: CommandOptions): Transcriber => ({
-  check: async () => undefined,
+  check: async () => {
+    const [program = ''] = options.command;
+    if (!isProgram(program)) throw speechFailure(NOT_STARTED, 'fail', { program, reason: 'not there or no program' });
+  },
   transcribe: async (window, { language, phrases, signal }) => {
     await mkdir(options.directory, { recursive: true, mode: 0o700 });
     const directory = await mkdtemp(join(options.directory, 'window-'));
@@ -92,7 +111,7 @@ const runProgram = (words: readonly string[], { cwd, timeoutMs, signal }: RunOpt
       detached: true,
       stdio: ['ignore', 'pipe', 'pipe'],
     });
-    lowerPriority(child);
+    if (child.pid !== undefined) void lowerPriority(child.pid);
     const printed: Buffer[] = [];
     let printedBytes = 0;
     let complaints = '';
@@ -125,7 +144,7 @@ const runProgram = (words: readonly string[], { cwd, timeoutMs, signal }: RunOpt
       if (failure) {
         reject(failure);
       } else if (notFound) {
-        reject(speechFailure('The speech recognition program could not be started.', 'fail', details, cause));
+        reject(speechFailure(NOT_STARTED, 'fail', details, cause));
       } else if (status === 0) {
         resolve(Buffer.concat(printed).toString('utf8'));
       } else {
@@ -140,15 +159,6 @@ const runProgram = (words: readonly string[], { cwd, timeoutMs, signal }: RunOpt
       settle(status, name);
     });
   });
-
-const lowerPriority = ({ pid }: ChildProcess): void => {
-  if (pid === undefined) return;
-  try {
-    setPriority(pid, constants.priority.PRIORITY_LOW);
-  } catch {
-    // It has ended already.
-  }
-};
 
 const killGroup = ({ pid }: ChildProcess): void => {
   if (pid === undefined) return;

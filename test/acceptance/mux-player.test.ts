@@ -1,6 +1,8 @@
+import { mkdtempSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import Mux from '@mux/mux-node';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -10,6 +12,8 @@ import { createAsset, settled } from '../support/create-asset.js';
 import { fixture } from '../support/fixtures.js';
 import { counterOf, readRgbPictures } from '../support/measure.js';
 import type { Origin } from '../support/origin.js';
+import { recognized, textsOf } from '../support/recognized.js';
+import { makeSpokenSound } from '../support/spoken-sound.mjs';
 import { serveNamed } from '../support/text-origin.js';
 import { startTlsProxy, type TlsProxy } from '../support/tls-proxy.js';
 
@@ -19,6 +23,7 @@ const PAGES = `www.${DOMAIN}`;
 const LIMIT_MS = 120_000;
 const PATIENTLY = { timeout: 120_000 };
 
+let folder: string;
 let server: Booted;
 /** Screenshots stay there, to be looked at. */
 const screenshots = join(tmpdir(), 'kinora-mux-player');
@@ -37,8 +42,12 @@ beforeAll(async () => {
     'second.flac': { path: await fixture('audio-only.flac') },
     'en.vtt': cues('Welcome aboard'),
     'de.vtt': cues('Willkommen an Bord'),
+    'talk.wav': { text: makeSpokenSound(20, [{ startSeconds: 5, endSeconds: 8 }]) },
   });
-  server = await boot({ options: { TRUSTED_PROXIES: '127.0.0.1' } });
+  folder = mkdtempSync(join(tmpdir(), 'kinora-mux-player-speech-'));
+  const recognizer = fileURLToPath(new URL('../support/recognizer.mjs', import.meta.url));
+  const command = `"${process.execPath}" ${recognizer} ${join(folder, 'calls')} json {audio}`;
+  server = await boot({ options: { TRUSTED_PROXIES: '127.0.0.1', SPEECH_COMMAND: command } });
   mux = new Mux({ baseURL: server.url, tokenId: server.token.id, tokenSecret: server.token.secret, maxRetries: 0 });
   const text = { type: 'text', text_type: 'subtitles' };
   const { id } = await createAsset(server, {
@@ -80,6 +89,7 @@ afterAll(async () => {
   await proxy?.stop();
   await server?.stop();
   await files?.stop();
+  rmSync(folder, { recursive: true, force: true });
 });
 
 const open = async (attributes: Record<string, string>): Promise<{ page: Page; watched: Watched }> => {
@@ -105,6 +115,12 @@ interface MuxPlayer extends HTMLElement {
 }
 const inPlayer = <T>(page: Page, read: (player: MuxPlayer) => T): Promise<T> =>
   page.locator('mux-player').evaluate(read as (player: Element) => T) as Promise<T>;
+
+/** What is shown of subtitles at this moment. */
+const activeTexts = ({ textTracks }: MuxPlayer): string[] =>
+  Array.from(textTracks)
+    .filter(({ kind, mode }) => kind === 'subtitles' && mode === 'showing')
+    .flatMap(({ activeCues }) => Array.from(activeCues ?? []).map((cue) => (cue as VTTCue).text));
 
 /** The counter in what a part of the page looks like. A white border hides as much of the picture at its right and bottom. */
 const counterSeen = async (page: Page, selector: string): Promise<number | undefined> => {
@@ -175,17 +191,7 @@ test('mux-player plays a public id, with poster, previews and menus', { timeout:
   await inPlayer(page, (player) => {
     player.currentTime = 6;
   });
-  await expect
-    .poll(
-      () =>
-        inPlayer(page, ({ textTracks }) =>
-          Array.from(textTracks)
-            .filter(({ kind, mode }) => kind === 'subtitles' && mode === 'showing')
-            .flatMap(({ activeCues }) => Array.from(activeCues ?? []).map((cue) => (cue as VTTCue).text)),
-        ),
-      PATIENTLY,
-    )
-    .toEqual(['Willkommen an Bord']);
+  await expect.poll(() => inPlayer(page, activeTexts), PATIENTLY).toEqual(['Willkommen an Bord']);
   expect(await menu('audio-track')).toEqual(['English', 'Español']);
   await choose('audio-track', 'Español');
   await expect
@@ -230,6 +236,37 @@ test('mux-player plays a signed id with a token for each kind', { timeout: LIMIT
   await playToEnd(page);
   await expectPreview(page);
   await page.screenshot({ path: join(screenshots, 'signed.png') });
+  expect(watched.problems).toEqual([]);
+  await page.context().close();
+});
+
+test('mux-player shows generated subtitles', { timeout: LIMIT_MS }, async () => {
+  const { id } = await createAsset(server, {
+    inputs: [
+      { url: `${files.url}/long.mp4`, language_code: 'en', name: 'English' },
+      {
+        url: `${files.url}/talk.wav`,
+        type: 'audio',
+        language_code: 'fr',
+        generated_subtitles: [{ language_code: 'auto' }],
+      },
+    ],
+    playback_policies: ['public'],
+  });
+  const asset = await recognized(server, id);
+  expect(textsOf(asset)).toMatchObject([{ status: 'ready', name: 'Auto-detected', language_code: 'fr' }]);
+  const { page, watched } = await open({ 'playback-id': asset.playback_ids![0]!.id });
+  await expect
+    .poll(
+      () => inPlayer(page, ({ textTracks }) => Array.from(textTracks, ({ label, language }) => [label, language])),
+      PATIENTLY,
+    )
+    .toContainEqual(['Auto-detected', 'fr']);
+  await inPlayer(page, (player) => {
+    for (const track of player.textTracks) if (track.label === 'Auto-detected') track.mode = 'showing';
+    player.currentTime = 6;
+  });
+  await expect.poll(() => inPlayer(page, activeTexts), PATIENTLY).toEqual(['trois mots dits']);
   expect(watched.problems).toEqual([]);
   await page.context().close();
 });

@@ -1,8 +1,8 @@
 import Mux from '@mux/mux-node';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Booted, boot } from '../support/boot.js';
-import { api, createAsset, getAsset, serveFiles, settled, type WireAsset } from '../support/create-asset.js';
-import { eventsOf, eventTypes, type WireEvent } from '../support/events.js';
+import { createAsset, getAsset, serveFiles, settled, type WireAsset } from '../support/create-asset.js';
+import { eventsOf, eventTypes, toldOfAsset } from '../support/events.js';
 import { fixture } from '../support/fixtures.js';
 import type { Origin } from '../support/origin.js';
 import { until } from '../support/server-process.js';
@@ -38,15 +38,6 @@ const allErrored = (assetId: string) =>
   until('recognition was tried for every track', async () =>
     texts(await getAsset(server, assetId)).every(({ status }) => status === 'errored'),
   );
-/** What was told about an asset and its tracks, the oldest first. */
-const happened = async (assetId: string): Promise<string[]> => {
-  const answer = await api(server, 'GET', '/system/v1/events?limit=100');
-  const { data } = (await answer.json()) as { data: WireEvent[] };
-  return data
-    .filter(({ data: { id, asset_id } }) => id === assetId || asset_id === assetId)
-    .map(({ type }) => type.replace('video.asset.', ''))
-    .reverse();
-};
 
 test('generated subtitles are preparing when the asset becomes ready, and change afterwards', async () => {
   const asset = await create(TALK, {
@@ -69,11 +60,11 @@ test('generated subtitles are preparing when the asset becomes ready, and change
   const ready = (await eventsOf(server, asset.id)).at(-1)!;
   expect(ready).toMatchObject({ type: 'video.asset.ready', data: { tracks: asset.tracks } });
   const untilNow = ['created', 'ready', 'track.created', 'track.created', 'track.created'];
-  expect(await happened(asset.id)).toEqual(untilNow);
+  expect(await toldOfAsset(server, asset.id)).toEqual(untilNow);
 
   clock.nowMs += 10_000;
   await allErrored(asset.id);
-  expect(await happened(asset.id)).toEqual([...untilNow, 'track.errored', 'track.errored', 'track.errored']);
+  expect(await toldOfAsset(server, asset.id)).toEqual([...untilNow, 'track.errored', 'track.errored', 'track.errored']);
   const error = { type: 'internal_error', messages: ['Speech recognition is not available.'] };
   for (const track of tracks) {
     const events = await eventsOf(server, track.id as string);
@@ -99,7 +90,7 @@ test('an asset without audio is warned about subtitles that cannot be generated'
   const known = { passthrough: 'order-81', meta: { title: 'Harbour walk' } };
   const asset = await create(SILENT, { generated_subtitles: [{ language_code: 'en' }] }, known);
   expect(asset.tracks!.map(({ type }) => type)).toEqual(['video']);
-  expect(await happened(asset.id)).toEqual(['created', 'ready', 'warning']);
+  expect(await toldOfAsset(server, asset.id)).toEqual(['created', 'ready', 'warning']);
   const warning = (await eventsOf(server, asset.id)).at(-1)!;
   expect(warning.data).toEqual({
     id: asset.id,

@@ -6,7 +6,7 @@ import Mux from '@mux/mux-node';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Booted, boot } from '../support/boot.js';
 import { serveFiles, type WireAsset } from '../support/create-asset.js';
-import { eventsOf, eventTypes } from '../support/events.js';
+import { eventsOf, eventTypes, toldOfAsset } from '../support/events.js';
 import type { Origin } from '../support/origin.js';
 import { recognized, textOf, textsOf } from '../support/recognized.js';
 import { makeSpokenSound } from '../support/spoken-sound.mjs';
@@ -85,6 +85,11 @@ describe('an asset whose speech a program recognizes', () => {
     const [created, ready] = await eventsOf(server, track.id as string);
     expect(created!.data).toMatchObject({ status: 'preparing', language_code: 'auto' });
     expect(ready!.data).toEqual({ ...track, asset_id: asset.id });
+    // Uncompressed sound is a non-standard input.
+    const types = ['created', 'non_standard_input_detected', 'ready', 'track.created', 'track.ready'];
+    expect(await toldOfAsset(server, asset.id)).toEqual(types);
+    const assetReady = (await eventsOf(server, asset.id)).find(({ type }) => type === 'video.asset.ready')!;
+    expect(textsOf(assetReady.data as unknown as WireAsset)).toMatchObject([{ id: track.id, status: 'preparing' }]);
   });
 
   test('is recognized in one window without the silence, at the lowest priority, without the environment', () => {

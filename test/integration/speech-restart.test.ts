@@ -3,8 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { trackTextKey } from '#kinora/storage/keys.js';
 import { api, createAsset, getAsset, serveFiles, settled } from '../support/create-asset.js';
 import { eventTypes } from '../support/events.js';
+import { groupNice } from '../support/group-nice.js';
 import type { Origin } from '../support/origin.js';
 import { recognized, textOf, textsOf } from '../support/recognized.js';
 import {
@@ -48,19 +50,34 @@ const order = async (server: ServerProcess): Promise<string> => {
 };
 const speechFiles = (dataDir: string): string[] => filesBelow(dataDir).filter((path) => path.includes('/speech/'));
 
-test('a server that is killed goes on at the window where it was, and its program ends with it', async () => {
+test('a server that is killed goes on where it was, and its program ends with it', async () => {
   const dataDir = makeDataDir();
   const log = join(folder, 'killed');
-  writeFileSync(`${log}.hold`, '3');
+  writeFileSync(`${log}.hold`, '1');
   let server = await start(dataDir, log);
   const id = await order(server);
-  await until('the third window is begun', () => countCalls(log) === 3);
+  await settled(server, id);
+  // While speech is searched, or at the first window.
+  await server.kill();
+  await until('the program has ended', () => processesNaming(log).length === 0);
+  const lost = countCalls(log);
+  expect(lost).toBeLessThan(2);
+
+  writeFileSync(`${log}.hold`, String(lost + 3));
+  server = await start(dataDir, log);
+  await until('the third window is begun', () => countCalls(log) === lost + 3);
   const { progress, ...track } = textsOf(await settled(server, id))[0]!;
   expect(progress).toBeGreaterThan(0);
   await until('the language is known', async () => textsOf(await getAsset(server, id))[0]!.language_code === 'fr');
   await server.kill();
   await until('the program has ended', () => processesNaming(log).length === 0);
   rmSync(`${log}.hold`);
+
+  server = await start(dataDir, log);
+  const hasText = () => filesBelow(dataDir).some((path) => path.endsWith(trackTextKey(id, track.id as string)));
+  await until('the text is stored', hasText);
+  // The track may be ready or not.
+  await server.kill();
 
   server = await start(dataDir, log);
   const asset = await recognized(server, id);
@@ -70,7 +87,7 @@ test('a server that is killed goes on at the window where it was, and its progra
     .trim()
     .split('\n')
     .map((line) => JSON.parse(line) as { language: string });
-  expect(calls.map(({ language }) => language)).toEqual(['auto', 'fr', 'fr', 'fr', 'fr']);
+  expect(calls.map(({ language }) => language)).toEqual([...Array(lost).fill('auto'), 'auto', 'fr', 'fr', 'fr', 'fr']);
   const text = await textOf(server, asset, track);
   const starts = [...text.matchAll(/^00:(\d\d):(\S+) -->/gm)].map(
     ([, minutes, seconds]) => Number(minutes) * 60 + Number(seconds),
@@ -88,6 +105,9 @@ test('a track that is deleted takes its program and its files along', async () =
   const server = await start(dataDir, log);
   const id = await order(server);
   await until('the second window is begun', () => countCalls(log) === 2);
+  const { pid, priority } = JSON.parse(readFileSync(log, 'utf8').trim().split('\n')[1]!);
+  expect(priority).toBe(19);
+  await until('its group of scheduling yields too', () => [10, undefined].includes(groupNice(pid)));
   const track = textsOf(await settled(server, id))[0]!;
   expect(speechFiles(dataDir).length).toBeGreaterThan(0);
   expect((await api(server, 'DELETE', `/video/v1/assets/${id}/tracks/${track.id}`)).status).toBe(204);

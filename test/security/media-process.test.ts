@@ -1,6 +1,7 @@
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { mediaPriority } from '#kinora/pool/media-pool.js';
@@ -72,6 +73,23 @@ describe('a media process taken over by its file', () => {
       expect(await run('read:/proc/1/environ')).toEqual({ text: '' });
     },
   );
+
+  it.skipIf(!levels.has('bwrap'))('sees a model of speech recognition, not what lies beside it', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'kinora-models-'));
+    cleanUps.push(() => rmSync(folder, { recursive: true, force: true }));
+    const model = join(folder, 'ggml-tiny.bin');
+    const { run } = await start({ levels: ['bwrap'], readFiles: [model] });
+    // A process sees what is there when it starts, so a model that is installed later needs no restart of the server.
+    expect(await run(`read:${model}`)).toEqual({ reason: 'ENOENT' });
+    writeFileSync(join(folder, 'store.bin'), 'weights');
+    symlinkSync(join(folder, 'store.bin'), model);
+    writeFileSync(join(folder, 'token'), 'secret');
+    const speech = { priority: mediaPriority.speech };
+    expect(await run(`read:${model}`, speech)).toEqual({ text: 'weights' });
+    expect(await run(`write:${model}`, speech)).toEqual({ reason: 'EROFS' });
+    for (const name of ['token', 'store.bin'])
+      expect(await run(`read:${join(folder, name)}`, speech), name).toEqual({ reason: 'ENOENT' });
+  });
 
   for (const level of ['unshare', 'setpriv', 'none'] as const) {
     it.skipIf(!levels.has(level))(`can read and change files, and the description says so (${level})`, async () => {

@@ -17,6 +17,15 @@ export const eventsOf = async (server: Server, objectId: string): Promise<WireEv
   return ((await answer.json()) as { data: WireEvent[] }).data.reverse();
 };
 
+/** What was told about an asset and its tracks, the oldest first, without what all types begin with. */
+export const toldOfAsset = async (server: Server, assetId: string): Promise<string[]> => {
+  const { data } = (await (await api(server, 'GET', '/system/v1/events?limit=100')).json()) as { data: WireEvent[] };
+  return data
+    .filter(({ data: { id, asset_id } }) => id === assetId || asset_id === assetId)
+    .map(({ type }) => type.replace('video.asset.', ''))
+    .reverse();
+};
+
 /** Without what all of them begin with. */
 export const eventTypes = async (server: Server, objectId: string): Promise<string[]> =>
   (await eventsOf(server, objectId)).map(({ type }) => type.replace('video.asset.', ''));

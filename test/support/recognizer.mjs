@@ -62,5 +62,8 @@ const manners = {
     manners[hold ? 'hang' : 'json']();
   },
   hang: () => setInterval(() => undefined, 1000),
+  killed: () => process.kill(process.pid, 'SIGKILL'),
+  /** What the file says for the language. */
+  told: () => manners[JSON.parse(readFileSync(`${log}.manners`, 'utf8'))[language]](),
 };
 manners[manner]();

@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 
-type Answer = 'silence' | { readonly status: number; readonly body: string | object };
+export type Answer = 'silence' | { readonly status: number; readonly body: string | object };
 
 interface Request {
   readonly path: string | undefined;
@@ -12,8 +12,8 @@ interface Request {
   readonly file: number;
 }
 
-/** Gives the answers in turn, the last one again and again, and keeps what it was asked. */
-export const startSpeechService = async (answers: readonly Answer[]) => {
+/** Gives the answers in turn, the last one again and again, or what it is told for a request; keeps what it was asked. */
+export const startSpeechService = async (answers: readonly Answer[] | ((request: Request) => Answer)) => {
   const requests: Request[] = [];
   const server = createServer(async (request, response) => {
     const form = await new Response(new Uint8Array(await buffer(request)), {
@@ -22,13 +22,15 @@ export const startSpeechService = async (answers: readonly Answer[]) => {
     const file = form.get('file');
     const fields = [...form].filter((entry): entry is [string, string] => typeof entry[1] === 'string');
     const { url: path, headers } = request;
-    const answer = answers[Math.min(requests.length, answers.length - 1)]!;
-    requests.push({
+    const asked = {
       path,
       authorization: headers.authorization,
       fields: Object.fromEntries(fields),
       file: file instanceof Blob ? file.size : 0,
-    });
+    };
+    const answer =
+      typeof answers === 'function' ? answers(asked) : answers[Math.min(requests.length, answers.length - 1)]!;
+    requests.push(asked);
     if (answer === 'silence') return;
     const body = typeof answer.body === 'string' ? answer.body : JSON.stringify(answer.body);
     response.writeHead(answer.status).end(body);

@@ -94,7 +94,10 @@ test('doctor says what recognizes speech', async () => {
   expect(await lineOf('--speech-url', 'http://127.0.0.1:9/v1')).toMatch(
     /^ok .* the service at http:\/\/127.0.0.1:9\/v1$/,
   );
-  expect(await lineOf('--speech-command', 'whisper-cli {audio}')).toMatch(/^ok .* the program whisper-cli$/);
+  expect(await lineOf('--speech-command', 'cat {audio}')).toMatch(/^ok .* the program cat$/);
+  expect(await lineOf('--speech-command', 'no-such-program {audio}')).toMatch(
+    /^fail .* the program no-such-program, which is not there/,
+  );
   expect(await lineOf('--speech-model', 'base')).toMatch(/^fail .*ggml-base\.bin, which is no model/);
   const model = join(directory, 'plumbing.bin');
   writeWhisperModel(model);
