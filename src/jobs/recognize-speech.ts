@@ -24,9 +24,10 @@ export const createRecognitionWorker = (deps: RecognitionDeps): QueueWorker => (
   queue: RECOGNITION_QUEUE,
   concurrency: 1,
   handler: async ({ id, payload }: Job<RecognitionPayload>, { signal }) => {
-    const { transcriber } = deps;
     if ('robotsJobId' in payload) {
-      await recognizeCaptions({ ...deps, transcriber: required(transcriber) }, payload, signal);
+      const { transcriber } = deps;
+      if (!transcriber) throw new KinoraError('provider_unavailable', { messages: [NOT_AVAILABLE] });
+      await recognizeCaptions({ ...deps, transcriber }, payload, signal);
       return;
     }
     const track = await deps.state.find(payload.trackId);
@@ -47,7 +48,9 @@ export const createRecognitionWorker = (deps: RecognitionDeps): QueueWorker => (
   onFailed: async ({ id, payload }: Job<RecognitionPayload>, error) => {
     deps.logger.warn({ ...payload, job_id: id, err: error }, 'the speech of a track could not be recognized');
     if ('robotsJobId' in payload) {
+      const job = await deps.robots.findWanted(payload.robotsJobId);
       await deps.robots.fail(payload.robotsJobId, error);
+      if (job) await deps.blobs.deletePrefix(trackPrefix(job.asset_id, job.new_track_id));
       return;
     }
     const { trackId } = payload;
@@ -57,16 +60,14 @@ export const createRecognitionWorker = (deps: RecognitionDeps): QueueWorker => (
   },
 });
 
-const required = (transcriber: Transcriber | undefined): Transcriber => {
-  if (transcriber) return transcriber;
-  throw new KinoraError('internal_error', { messages: ['Speech recognition is not available.'], failure: 'fail' });
-};
+const NOT_AVAILABLE = 'Speech recognition is not available.';
 
 const recognizeTrack = async (deps: RecognitionDeps, track: Row<'track'>, signal: AbortSignal): Promise<void> => {
   const { asset_id: assetId, id: trackId } = track;
   const { blobs, state } = deps;
   if (!(await blobs.stat(trackTextKey(assetId, trackId)))) {
-    const transcriber = required(deps.transcriber);
+    const { transcriber } = deps;
+    if (!transcriber) throw new KinoraError('internal_error', { messages: [NOT_AVAILABLE], failure: 'fail' });
     await recognizeSound(
       { ...deps, transcriber },
       {

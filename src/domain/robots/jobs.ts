@@ -14,6 +14,7 @@ import { listTracks } from '../../db/tables/track.js';
 import { KinoraError } from '../../lib/errors.js';
 import { isId, isRobotsId, newId, newRobotsId, newUuid } from '../../lib/ids.js';
 import type { DomainContext } from '../context.js';
+import { isSameLanguage } from '../tracks/track-name.js';
 import { cancelJobWork, changeJob } from './job-state.js';
 import { recordJobEvent } from './robots-events.js';
 import { viewRobotsJob } from './view-job.js';
@@ -100,7 +101,7 @@ const checkAsset = async (
   if (trackId !== undefined && !texts.some(({ id, status }) => id === trackId && status === 'ready'))
     throw invalid('parameters.track_id does not refer to a ready text track');
   const has = (code: unknown) =>
-    texts.some(({ language_code, status }) => language_code === code && status !== 'errored');
+    texts.some(({ language_code, status }) => isSameLanguage(language_code, code as string) && status !== 'errored');
   if (workflow === 'translate-captions' && has(target))
     throw invalid(`Asset already has a text track in the language ${target}`);
   const isNewTrack = parameters.upload_to_mux !== false && parameters.replace_existing !== true;

@@ -1,5 +1,6 @@
 import type { Binding, DirectiveResource } from '../../api/schemas/directive.js';
 import type { RobotsJobStatus, RunNode, RunResource, RunStatus } from '../../db/schema.js';
+import { isSameLanguage } from '../tracks/track-name.js';
 
 /** What a run decides from what it sees. Pure. */
 
@@ -34,7 +35,7 @@ const OVERDUE = 'was not available within 24 hours';
 const matches = (resource: DirectiveResource, { type, language_code }: TrackFacts): boolean => {
   if (resource.type !== 'video.asset.track') return false;
   if (type !== (resource.kind === 'caption' ? 'text' : 'audio')) return false;
-  return resource.language === undefined || language_code?.toLowerCase() === resource.language.toLowerCase();
+  return resource.language === undefined || isSameLanguage(language_code, resource.language);
 };
 
 /**

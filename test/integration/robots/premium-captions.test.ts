@@ -189,8 +189,12 @@ test('what cannot be done is said', async () => {
   expect(unknown.errors).toEqual([
     { type: 'invalid_input', message: 'Speech in the language tlh cannot be recognized.', retryable: false },
   ]);
-  const silence = await caption({ asset_id: (await create(server, 1)).id });
+  const quiet = (await create(server, 1)).id;
+  const silence = await caption({ asset_id: quiet });
   expect(silence.errors).toEqual([{ type: 'invalid_input', message: 'No speech was detected.', retryable: false }]);
+  await until('nothing is left of the work', () =>
+    filesBelow(`${server.dataDir}/blobs/assets/${quiet}`).every((path) => !path.includes('tracks/')),
+  );
 });
 
 test('a service is given the phrases, and its refusal ends the job', async () => {

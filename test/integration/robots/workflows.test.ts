@@ -250,10 +250,15 @@ describe('with a provider', () => {
     const vtt = await (await fetch(job.outputs!.temporary_vtt_url!)).text();
     expect(vtt).toContain('00:00:03.000 --> 00:00:05.000\nAu revoir Kinora → &lt;x&gt;\n');
     expect(vtt).toContain('The harbour is\nfull of boats');
-    await expect(translateCaptions.create({ parameters })).rejects.toMatchObject({
-      status: 400,
-      error: { error: { type: 'invalid_parameters', message: 'Asset already has a text track in the language fr' } },
-    });
+    for (const code of ['fr', 'FR'])
+      await expect(
+        translateCaptions.create({ parameters: { ...parameters, to_language_code: code } }),
+      ).rejects.toMatchObject({
+        status: 400,
+        error: {
+          error: { type: 'invalid_parameters', message: `Asset already has a text track in the language ${code}` },
+        },
+      });
   });
 
   test('frames are moderated, and what is flagged loses its playback ids', async () => {

@@ -5,7 +5,7 @@ import type { WorkflowParams } from '../../../domain/robots/workflow-parameters.
 import { dropTrack } from '../../../domain/tracks/delete-track.js';
 import { type CaptionsPayload, RECOGNITION_QUEUE } from '../../../domain/tracks/generate-subtitles.js';
 import { publishText } from '../../../domain/tracks/publish-text.js';
-import { languageName } from '../../../domain/tracks/track-name.js';
+import { isSameLanguage, languageName } from '../../../domain/tracks/track-name.js';
 import { KinoraError } from '../../../lib/errors.js';
 import { languageCodeOf } from '../../../media/speech/languages.js';
 import type { Word } from '../../../media/speech/word.js';
@@ -99,7 +99,7 @@ const publishTrack = async (
   const parameters = job.parameters as Parameters;
   if (parameters.upload_to_mux === false) return {};
   const others = (await listTracks(tx, [asset.id])).filter(
-    ({ type, language_code }) => type === 'text' && language_code === language,
+    ({ type, language_code }) => type === 'text' && isSameLanguage(language_code, language),
   );
   if (!parameters.replace_existing && others.some(({ status }) => status !== 'errored'))
     throw unusable(`Asset already has a text track in the language ${language}`);

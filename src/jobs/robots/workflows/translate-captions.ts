@@ -1,7 +1,7 @@
 import { listTracks } from '../../../db/tables/track.js';
 import type { WorkflowParams } from '../../../domain/robots/workflow-parameters.js';
 import { publishText } from '../../../domain/tracks/publish-text.js';
-import { languageName } from '../../../domain/tracks/track-name.js';
+import { isSameLanguage, languageName } from '../../../domain/tracks/track-name.js';
 import { KinoraError } from '../../../lib/errors.js';
 import { cueText, plainText } from '../../../media/edit-cues.js';
 import { indexCues } from '../../../media/text-index.js';
@@ -33,7 +33,8 @@ export const translateCaptions: Workflow = async (run) => {
       const others = await listTracks(tx, [asset.id]);
       if (
         others.some(
-          ({ type, status, language_code }) => type === 'text' && status !== 'errored' && language_code === to,
+          ({ type, status, language_code }) =>
+            type === 'text' && status !== 'errored' && isSameLanguage(language_code, to),
         )
       )
         throw new KinoraError('invalid_input', { messages: [`Asset already has a text track in the language ${to}`] });
