@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import { isIP } from 'node:net';
 import type { NewDrmConfiguration } from '../domain/drm/configurations.js';
 import {
@@ -128,7 +128,11 @@ const readLicenses = (given: Given): DrmSettings['licenses'] => {
 const readCertificate = (given: Given): DrmSettings['fairplayCertificate'] => {
   const place = one(given, '--fairplay-certificate');
   if (place === undefined) return undefined;
-  if (existsSync(place)) return { base64: readFileSync(place).toString('base64') };
+  if (existsSync(place)) {
+    const bytes = statSync(place).isFile() ? readFileSync(place) : Buffer.alloc(0);
+    if (bytes.length === 0) throw usageError(`--fairplay-certificate: ${place} is not a file, or is empty.`);
+    return { base64: bytes.toString('base64') };
+  }
   return { url: readUrl(place, '--fairplay-certificate'), headers: readHeaders(given, '--license-header') };
 };
 
@@ -144,6 +148,10 @@ const readKeys = (given: Given): DrmSettings['keys'] => {
     return text === undefined ? undefined : readKey(text, flag);
   });
   if (audio && !video) throw usageError('--audio-key needs --key.');
+  // Players find a key by its ID alone.
+  if (audio && audio.kid === video?.kid && audio.key !== video.key) {
+    throw usageError('--audio-key needs a key ID of its own, as its key is not that of --key.');
+  }
   return video && { video, audio: audio ?? video };
 };
 

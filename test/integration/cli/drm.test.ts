@@ -87,6 +87,14 @@ describe('kinora drm', () => {
     [['--key-source', 'static'], '--key is required with the key source static, and only allowed with it.'],
     [['--key-source', 'local', '--key', `${KID}:${KEY}`], '--key is required with the key source static, and only'],
     [['--key-source', 'static', '--key', 'x'], '--key must be <key id>:<key> or <key id>:<key>:<iv>, 32 hexadecimal'],
+    [
+      ['--key-source', 'static', '--key', `${KID}:${KEY}`, '--audio-key', `${KID}:${KID}`],
+      '--audio-key needs a key ID of its own',
+    ],
+    [
+      ['--key-source', 'local', '--fairplay-certificate', '/dev'],
+      '--fairplay-certificate: /dev is not a file, or is empty.',
+    ],
     [['--key-source', 'cpix'], '--cpix-url is required with the key source cpix, and only allowed with it.'],
     [['--key-source', 'cpix', '--cpix-url', 'ftp://x'], '--cpix-url must be an http or https URL.'],
     [['--key-source', 'local', '--clear-key', 'yes'], '--clear-key must be true or false.'],
