@@ -44,6 +44,12 @@ export const cpuSecondsOf = (root) => {
   return ticks / 100;
 };
 
+/** CPU seconds of the media processes for background work below `root`. */
+export const backgroundCpuSecondsOf = (root) =>
+  treeOf(root)
+    .filter((pid) => /\0background\0$/.test(read(`/proc/${pid}/cmdline`)) && statOf(pid))
+    .reduce((sum, pid) => sum + ownCpuSecondsOf(pid), 0);
+
 /** Resident set size in MB of one process alone. */
 export const residentMegabytesOf = (pid) =>
   (Number(/^VmRSS:\s+(\d+)/m.exec(read(`/proc/${pid}/status`))?.[1] ?? 0) * 1024) / 1e6;
