@@ -12,6 +12,7 @@ import { textOf, textsOf } from '../../support/recognized.js';
 import { filesBelow, processesNaming, until } from '../../support/server-process.js';
 import { startSpeechService } from '../../support/speech-service.js';
 import { makeSpokenSound } from '../../support/spoken-sound.mjs';
+import { writeWhisperModel } from '../../support/whisper-model.mjs';
 
 const RECOGNIZER = fileURLToPath(new URL('../../support/recognizer.mjs', import.meta.url));
 const SPOKEN = [
@@ -220,5 +221,23 @@ test('a service is given the phrases, and its refusal ends the job', async () =>
   } finally {
     await other.stop();
     await service.stop();
+  }
+});
+
+test('the built-in recognizer writes phrases as they are wanted, too', async () => {
+  const model = join(folder, 'plumbing.bin');
+  writeWhisperModel(model, { words: [' We', ' like', ' kimora', '.'], language: 'en', seconds: 3 });
+  const other = await boot({ options: { SPEECH_MODEL: model } });
+  try {
+    const asset = await create(other);
+    const parameters = { asset_id: asset.id, phrases: ['Kinora'], include_words: true, upload_to_mux: false };
+    const { errors, outputs } = await caption(parameters, connect(other));
+    expect(errors).toBeUndefined();
+    expect(outputs).toMatchObject({ language_code: 'en', detected_language: 'en' });
+    expect(await (await read(outputs!.temporary_srt_url)).text()).toContain('We like Kinora.');
+    const { words } = (await (await read(outputs!.temporary_words_url)).json()) as { words: { text: string }[] };
+    expect(words.map(({ text }) => text)).toContain('Kinora.');
+  } finally {
+    await other.stop();
   }
 });
