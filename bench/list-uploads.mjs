@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { sql } from 'kysely';
-import { readListQuery } from '../dist/api/list-query.js';
+import { readListQuery } from '../dist/api/validate/list-query.js';
 import { migrate } from '../dist/db/migrate.js';
 import { openDatabase } from '../dist/db/open-database.js';
 import { listAssets } from '../dist/domain/assets/list-assets.js';

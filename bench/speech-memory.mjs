@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { makeSpokenSound } from '../test/support/spoken-sound.mjs';
+import { makeSpokenSound } from '../test/support/media/spoken-sound.mjs';
 import { table } from './support/figures.mjs';
 import { startKinora } from './support/kinora.mjs';
 import { startOrigin } from './support/origin.mjs';

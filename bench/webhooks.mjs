@@ -7,7 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { migrate } from '../dist/db/migrate.js';
 import { openDatabase } from '../dist/db/open-database.js';
-import { insertEvent } from '../dist/db/tables/event.js';
+import { insertEvent } from '../dist/db/tables/server/event.js';
 import { makeEvent } from '../dist/domain/events/record-event.js';
 import { signWebhook } from '../dist/domain/webhooks/sign-webhook.js';
 import { createWebhookDeliverer } from '../dist/jobs/deliver-webhooks.js';

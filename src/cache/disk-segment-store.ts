@@ -9,7 +9,7 @@ import { newUuid } from '../lib/ids.js';
 import type { Logger } from '../telemetry/logger.js';
 import { type CacheEntry, createCacheIndex } from './cache-index.js';
 import { assertSafeKey, assetPath, isOfRendition, keyPath, storedName } from './cache-path.js';
-import { createFlight, type Flight } from './flight.js';
+import { createFlight, type Flight } from './in-flight.js';
 import { scanCache } from './scan-cache.js';
 import type { CachedFile, CacheKey, GetOptions, Producer, SegmentStore } from './segment-store.js';
 

@@ -1,14 +1,14 @@
-import { assetCommands } from './asset.js';
-import { backup } from './backup.js';
-import type { Command } from './command.js';
-import { doctor } from './doctor.js';
-import { drmCommands } from './drm.js';
-import { envCommands } from './env.js';
-import { restore } from './restore.js';
-import { serve } from './serve.js';
-import { speechCommands } from './speech.js';
-import { tokenCommands } from './token.js';
-import { webhookCommands } from './webhook.js';
+import { assetCommands } from './commands/asset.js';
+import { backup } from './commands/backup.js';
+import { doctor } from './commands/doctor.js';
+import { drmCommands } from './commands/drm.js';
+import { envCommands } from './commands/env.js';
+import { restore } from './commands/restore.js';
+import { serve } from './commands/serve.js';
+import { speechCommands } from './commands/speech.js';
+import { tokenCommands } from './commands/token.js';
+import { webhookCommands } from './commands/webhook.js';
+import type { Command } from './support/command.js';
 
 /** Every command by the words that call it. */
 export const commands: Readonly<Record<string, Command>> = {

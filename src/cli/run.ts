@@ -5,8 +5,8 @@ import { flagOf, options } from '../config/options.js';
 import { isKinoraError } from '../lib/errors.js';
 import { kinoraVersion } from '../lib/version.js';
 import { createLogger } from '../telemetry/logger.js';
-import { type Command, print, usageError } from './command.js';
 import { commands } from './commands.js';
+import { type Command, print, usageError } from './support/command.js';
 
 /** 0 success, 1 failure, 2 wrong usage, 75 data directory in use (EX_TEMPFAIL of sysexits.h). */
 const exitStatusOf = (error: unknown): number => {

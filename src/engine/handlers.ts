@@ -1,26 +1,26 @@
-import { makeAnimated } from './animated.js';
-import { makeAudioChunk } from './audio-chunk.js';
-import { measureComplexity } from './complexity.js';
-import { measureFrames } from './frame-quality.js';
-import { indexMp4 } from './index-mp4.js';
-import { indexSource } from './index-source.js';
-import { joinRecordings } from './join-recordings.js';
-import { measureLoudness } from './loudness.js';
-import { makeMezzanine } from './mezzanine.js';
-import { readOverlayImage } from './overlay-image.js';
-import { probe } from './probe.js';
-import { remux } from './remux.js';
-import { makeSample } from './sample.js';
-import { checkSanity } from './sanity.js';
-import type { MediaHandlers } from './serve-jobs.js';
-import { scoreShots } from './shot-scores.js';
+import { measureComplexity } from './analysis/complexity.js';
+import { measureFrames } from './analysis/frame-quality.js';
+import { indexMp4 } from './analysis/index-mp4.js';
+import { indexSource } from './analysis/index-source.js';
+import { measureLoudness } from './analysis/loudness.js';
+import { probe } from './analysis/probe.js';
+import { checkSanity } from './analysis/sanity.js';
+import { scoreShots } from './analysis/shot-scores.js';
+import { makeAudioChunk } from './audio/chunk.js';
+import { joinRecordings } from './file/concatenate.js';
+import { remux } from './file/remux.js';
+import { makeSample } from './file/sample.js';
+import { makeAnimated } from './image/animation.js';
+import { makeStill } from './image/still.js';
+import { makeStoryboard } from './image/storyboard.js';
+import type { MediaHandlers } from './ipc/serve-jobs.js';
 import { findSpeech } from './speech/find-speech.js';
 import { recognizeSpeech } from './speech/recognize-speech.js';
 import { writeSpeechAudio } from './speech/speech-audio.js';
-import { makeStill } from './still.js';
-import { makeStoryboard } from './storyboard.js';
-import { makeVideoConfig } from './video-config.js';
-import { makeVideoSegment } from './video-segment.js';
+import { makeMezzanine } from './video/mezzanine.js';
+import { readOverlayImage } from './video/overlay-image.js';
+import { makeVideoSegment } from './video/segment.js';
+import { makeVideoConfig } from './video/video-config.js';
 
 /** Every kind of job and the function that does it. */
 export const handlers: MediaHandlers = {

@@ -1,13 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Database } from '../db/database.js';
-import { WEBHOOK_READY } from '../db/tables/event.js';
-import { listDueWebhooks } from '../db/tables/webhook.js';
+import { WEBHOOK_READY } from '../db/tables/server/event.js';
+import { listDueWebhooks } from '../db/tables/server/webhook.js';
 import {
   type AttemptResult,
   type DueDelivery,
   listDueDeliveries,
   saveAttempts,
-} from '../db/tables/webhook-delivery.js';
+} from '../db/tables/server/webhook-delivery.js';
 import { attemptDelivery } from '../domain/webhooks/attempt-delivery.js';
 import { backoffMs } from '../lib/backoff.js';
 import type { Clock } from '../lib/clock.js';

@@ -1,7 +1,7 @@
 import { INGEST_TRACK_QUEUE } from '../domain/tracks/create-track.js';
 import { PURGE_TRACK_QUEUE } from '../domain/tracks/delete-track.js';
 import { KinoraError } from '../lib/errors.js';
-import { furtherAudioRendition } from '../media/find-segment.js';
+import { furtherAudioRendition } from '../media/plan/find-segment.js';
 import type { Job, JobContext, QueueWorker } from '../queue/queue.js';
 import { trackPrefix } from '../storage/keys.js';
 import { boundFailure } from './ingest/bound-failure.js';

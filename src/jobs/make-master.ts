@@ -1,4 +1,3 @@
-import { type PlayableAsset, picturesKey, playedKey, type SegmentProducer } from '../cache/produce-segment.js';
 import {
   completeMaster,
   expireMaster,
@@ -20,8 +19,9 @@ import {
   masterRenditions,
   planEncodedMaster,
   planMaster,
-} from '../media/master-plan.js';
-import type { Plan } from '../media/plan.js';
+} from '../media/plan/master-plan.js';
+import type { Plan } from '../media/plan/plan.js';
+import { type PlayableAsset, picturesKey, playedKey, type SegmentProducer } from '../packager/produce-segment.js';
 import { type MediaPool, mediaPriority } from '../pool/media-pool.js';
 import type { RemuxTrack } from '../pool/protocol.js';
 import { streamResult } from '../pool/read-result.js';

@@ -1,10 +1,9 @@
-import type { PlayableAsset, SegmentProducer } from '../cache/produce-segment.js';
 import type { RenditionState } from '../domain/renditions/rendition-state.js';
 import { PURGE_RENDITION_QUEUE, RENDITION_QUEUE, type RenditionJob } from '../domain/renditions/static-renditions.js';
 import type { Clock } from '../lib/clock.js';
 import { KinoraError } from '../lib/errors.js';
-import { AUDIO_RENDITION } from '../media/find-segment.js';
-import type { Plan } from '../media/plan.js';
+import { AUDIO_RENDITION } from '../media/plan/find-segment.js';
+import type { Plan } from '../media/plan/plan.js';
 import {
   chooseVideoRendition,
   type Mp4Support,
@@ -13,7 +12,8 @@ import {
   type RenditionFile,
   type RenditionResolution,
   renditionSource,
-} from '../media/static-rendition.js';
+} from '../media/plan/static-rendition.js';
+import type { PlayableAsset, SegmentProducer } from '../packager/produce-segment.js';
 import type { Job, JobContext, QueueWorker } from '../queue/queue.js';
 import type { BlobStore } from '../storage/blob-store.js';
 import { renditionKey, renditionPartsPrefix, renditionPrefix } from '../storage/keys.js';

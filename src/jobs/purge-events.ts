@@ -1,5 +1,5 @@
 import type { Database } from '../db/database.js';
-import { deleteOldEvents } from '../db/tables/event.js';
+import { deleteOldEvents } from '../db/tables/server/event.js';
 import type { Clock } from '../lib/clock.js';
 import type { Logger } from '../telemetry/logger.js';
 

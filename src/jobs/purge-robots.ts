@@ -1,8 +1,8 @@
 import type { Database } from '../db/database.js';
-import { removeUnusedDirectives } from '../db/tables/directive.js';
-import { deleteOldRuns } from '../db/tables/directive-run.js';
-import { deleteOldRobotsJobs } from '../db/tables/robots-job.js';
-import { areTrackFilesNeeded } from '../db/tables/track-media.js';
+import { areTrackFilesNeeded } from '../db/tables/assets/track-media.js';
+import { removeUnusedDirectives } from '../db/tables/robots/directive.js';
+import { deleteOldRuns } from '../db/tables/robots/directive-run.js';
+import { deleteOldRobotsJobs } from '../db/tables/robots/robots-job.js';
 import type { Clock } from '../lib/clock.js';
 import type { BlobStore } from '../storage/blob-store.js';
 import { robotsJobPrefix, trackPrefix } from '../storage/keys.js';

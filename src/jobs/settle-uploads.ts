@@ -1,5 +1,5 @@
 import type { Database } from '../db/database.js';
-import { findUploadById, listUnsettledUploads } from '../db/tables/upload.js';
+import { findUploadById, listUnsettledUploads } from '../db/tables/assets/upload.js';
 import { TIME_OUT_QUEUE } from '../domain/uploads/end-upload.js';
 import type { UploadWriters } from '../domain/uploads/upload-writer.js';
 import type { Clock } from '../lib/clock.js';

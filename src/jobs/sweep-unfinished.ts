@@ -1,5 +1,5 @@
 import type { Database } from '../db/database.js';
-import { listUnfinishedSources } from '../db/tables/unfinished.js';
+import { listUnfinishedSources } from '../db/tables/server/unfinished.js';
 import type { BlobStore } from '../storage/blob-store.js';
 import { sourceKey, trackSourceKey } from '../storage/keys.js';
 import type { Logger } from '../telemetry/logger.js';

@@ -1,16 +1,16 @@
 import { readFile } from 'node:fs/promises';
 import { buffer } from 'node:stream/consumers';
-import type { PlayableAsset, SegmentProducer } from '../cache/produce-segment.js';
 import { throwIfAborted } from '../lib/abort.js';
 import { KinoraError } from '../lib/errors.js';
-import { GENERATION } from '../media/generation.js';
-import { concat } from '../media/mp4-box-writer.js';
+import { concat } from '../media/mp4/box-writer.js';
 import {
   type FragmentSamples,
   readFragmentIndexes,
   splitFragment,
   writeProgressiveHeader,
-} from '../media/progressive-mp4.js';
+} from '../media/mp4/progressive.js';
+import { GENERATION } from '../media/plan/generation.js';
+import type { PlayableAsset, SegmentProducer } from '../packager/produce-segment.js';
 import { mediaPriority } from '../pool/media-pool.js';
 import type { BlobStore } from '../storage/blob-store.js';
 

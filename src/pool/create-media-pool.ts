@@ -1,7 +1,7 @@
 import { mkdirSync, statSync } from 'node:fs';
 import { CANCELLED, SHUTDOWN } from '../lib/abort.js';
 import { KinoraError } from '../lib/errors.js';
-import { refusals } from '../media/refusals.js';
+import { refusals } from '../media/source/refusals.js';
 import type { Metrics } from '../telemetry/metrics.js';
 import { type MediaPool, type MediaPriority, mediaPriority, type RunOptions } from './media-pool.js';
 import { type JobLimits, type MediaProcess, type Outcome, startMediaProcess } from './media-process.js';

@@ -1,9 +1,9 @@
-import type { TimedQuality } from '../media/frame-quality.js';
-import type { StillLayout } from '../media/image-geometry.js';
-import type { AudioPlan, EncoderSettings, PictureChain } from '../media/plan.js';
-import type { RateSample, SamplePlace } from '../media/rate-factor.js';
-import type { ShotScores } from '../media/shot-scores.js';
-import type { Rational, SourceFacts } from '../media/source-facts.js';
+import type { StillLayout } from '../media/image/geometry.js';
+import type { RateSample, SamplePlace } from '../media/plan/bitrate-scale.js';
+import type { AudioPlan, EncoderSettings, PictureChain } from '../media/plan/plan.js';
+import type { TimedQuality } from '../media/robots/frame-quality.js';
+import type { ShotScores } from '../media/shots/scores.js';
+import type { Rational, SourceFacts } from '../media/source/source-facts.js';
 import type { Piece, Span } from '../media/speech/pack-windows.js';
 import type { Transcript } from '../media/speech/word.js';
 
@@ -25,7 +25,7 @@ export interface ProbeJob {
   readonly maxStreams: number;
 }
 
-/** Writes the encoded `SourceIndex` (media/source-index-codec.ts) to `outPath`. */
+/** Writes the encoded `SourceIndex` (media/source/source-index-codec.ts) to `outPath`. */
 export interface IndexJob {
   readonly kind: 'index';
   readonly source: MediaSource;
@@ -347,7 +347,7 @@ export interface ImageResult {
   readonly sizeBytes: number;
 }
 
-/** Decodes an overlay image and writes its pixels to `outPath`, in the form of media/overlay-file.ts. */
+/** Decodes an overlay image and writes its pixels to `outPath`, in the form of media/overlay/file.ts. */
 export interface OverlayImageJob {
   readonly kind: 'overlay-image';
   readonly source: MediaSource;

@@ -1,5 +1,5 @@
 import type { Database } from '../db/database.js';
-import { cancelJob, enqueueJob } from '../db/tables/job.js';
+import { cancelJob, enqueueJob } from '../db/tables/server/job.js';
 import type { Queue } from './queue.js';
 
 const DEFAULT_MAX_ATTEMPTS = 5;

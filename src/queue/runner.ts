@@ -13,7 +13,7 @@ import {
   releaseJob,
   renewLeases,
   retryJob,
-} from '../db/tables/job.js';
+} from '../db/tables/server/job.js';
 import { CANCELLED, LEASE_LOST, SHUTDOWN } from '../lib/abort.js';
 import { backoffMs } from '../lib/backoff.js';
 import type { Clock } from '../lib/clock.js';

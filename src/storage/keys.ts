@@ -9,7 +9,7 @@ export const joinedIndexKey = (assetId: string): string => `assets/${assetId}/jo
 /** The image of an overlay, as its input `position` brings it, until its pixels are stored. */
 export const overlayImageKey = (assetId: string, position: number): string =>
   `assets/${assetId}/overlay-${position}.image`;
-/** The pixels of the overlay that input `position` brings (media/overlay-file.ts). */
+/** The pixels of the overlay that input `position` brings (media/overlay/file.ts). */
 export const overlayKey = (assetId: string, position: number): string => `assets/${assetId}/overlay-${position}.rgba`;
 /** The file of a track that is not part of the source. */
 export const trackSourceKey = (assetId: string, trackId: string): string =>

@@ -1,11 +1,11 @@
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type Booted, boot } from '../support/boot.js';
-import { startChromium, watch } from '../support/chromium.js';
-import { createAsset, serveFiles, settled } from '../support/create-asset.js';
-import { fixture } from '../support/fixtures.js';
-import type { Origin } from '../support/origin.js';
-import { withTracks } from '../support/tracks.js';
+import { fixture } from '../support/media/fixtures.js';
+import { startChromium, watch } from '../support/players/chromium.js';
+import { type Booted, boot } from '../support/servers/boot.js';
+import type { Origin } from '../support/servers/origin.js';
+import { createAsset, serveFiles, settled } from '../support/wire/create-asset.js';
+import { withTracks } from '../support/wire/tracks.js';
 
 let server: Booted;
 let files: Origin;

@@ -1,13 +1,13 @@
 import { readFile } from 'node:fs/promises';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type Booted, boot } from '../support/boot.js';
-import { startChatProvider } from '../support/chat-provider.js';
-import { startChromium, watch } from '../support/chromium.js';
-import { api, createAsset, settled } from '../support/create-asset.js';
-import { fixture } from '../support/fixtures.js';
-import { until } from '../support/server-process.js';
-import { type SlowOrigin, startSlowOrigin } from '../support/slow-origin.js';
+import { fixture } from '../support/media/fixtures.js';
+import { startChromium, watch } from '../support/players/chromium.js';
+import { type Booted, boot } from '../support/servers/boot.js';
+import { startChatProvider } from '../support/servers/chat-provider.js';
+import { until } from '../support/servers/server-process.js';
+import { type SlowOrigin, startSlowOrigin } from '../support/servers/slow-origin.js';
+import { api, createAsset, settled } from '../support/wire/create-asset.js';
 
 const chapters = [
   { start_time: 0, title: 'Pier' },

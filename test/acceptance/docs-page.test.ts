@@ -1,7 +1,7 @@
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type Booted, boot } from '../support/boot.js';
-import { startChromium, watch } from '../support/chromium.js';
+import { startChromium, watch } from '../support/players/chromium.js';
+import { type Booted, boot } from '../support/servers/boot.js';
 
 let server: Booted;
 let browser: Browser;

@@ -3,15 +3,15 @@ import { createReadStream } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { type Booted, boot } from '../support/boot.js';
-import { startChromium, type Watched, watch } from '../support/chromium.js';
-import { api } from '../support/create-asset.js';
-import { createDrmAsset, createDrmConfiguration, createSigningKey, playbackToken } from '../support/drm.js';
-import { fixture } from '../support/fixtures.js';
-import { type Origin, startOrigin } from '../support/origin.js';
-import type { OwnedKey } from '../support/playback-token.js';
-import { serveNamed } from '../support/text-origin.js';
-import { withTracks } from '../support/tracks.js';
+import { fixture } from '../support/media/fixtures.js';
+import { startChromium, type Watched, watch } from '../support/players/chromium.js';
+import type { OwnedKey } from '../support/players/playback-token.js';
+import { type Booted, boot } from '../support/servers/boot.js';
+import { type Origin, startOrigin } from '../support/servers/origin.js';
+import { serveNamed } from '../support/servers/text-origin.js';
+import { api } from '../support/wire/create-asset.js';
+import { createDrmAsset, createDrmConfiguration, createSigningKey, playbackToken } from '../support/wire/drm.js';
+import { withTracks } from '../support/wire/tracks.js';
 
 const RATE = 30;
 const SCRIPTS: Readonly<Record<string, string>> = {

@@ -2,19 +2,19 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type Booted, boot } from '../support/boot.js';
-import { createAsset, serveFiles, settled, type WireAsset } from '../support/create-asset.js';
-import { type EncodedName, fixture, recipeOf } from '../support/fixtures.js';
-import { countPictures, probeFile, readLuma } from '../support/measure.js';
-import type { Origin } from '../support/origin.js';
-import { fetchBytes } from '../support/play.js';
-import { type Played, playThrough, readMultivariant } from '../support/play-through.js';
-import { checkPlaylists, readPictures } from '../support/playback-checks.js';
-import { writePng } from '../support/png.js';
-import { readSourceTruth } from '../support/source-truth.js';
-import { filesOf, withFiles } from '../support/static-renditions.js';
-import { readCues } from '../support/text-origin.js';
-import { withTracks } from '../support/tracks.js';
+import { type EncodedName, fixture, recipeOf } from '../support/media/fixtures.js';
+import { countPictures, probeFile, readLuma } from '../support/media/measure.js';
+import { writePng } from '../support/media/png.js';
+import { readSourceTruth } from '../support/media/source-truth.js';
+import { fetchBytes } from '../support/players/play.js';
+import { type Played, playThrough, readMultivariant } from '../support/players/play-through.js';
+import { checkPlaylists, readPictures } from '../support/players/playback-checks.js';
+import { type Booted, boot } from '../support/servers/boot.js';
+import type { Origin } from '../support/servers/origin.js';
+import { readCues } from '../support/servers/text-origin.js';
+import { createAsset, serveFiles, settled, type WireAsset } from '../support/wire/create-asset.js';
+import { filesOf, withFiles } from '../support/wire/static-renditions.js';
+import { withTracks } from '../support/wire/tracks.js';
 
 /** One of each kind of source. */
 const SOURCES: readonly EncodedName[] = [

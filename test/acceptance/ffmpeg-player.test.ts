@@ -1,12 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createAsset, serveFiles, settled } from '../support/create-asset.js';
-import { fixture } from '../support/fixtures.js';
-import { type MediaInput, probeFile, readAudio, readFrameCounters, readPackets } from '../support/measure.js';
-
-import type { Origin } from '../support/origin.js';
-import { fetchBytes, mediaPlaylists, segmentsOf } from '../support/play.js';
-import { beepTimesOf, flashTimes } from '../support/playback-checks.js';
-import { cleanUpServers, makeDataDir, type ServerProcess, startServer } from '../support/server-process.js';
+import { fixture } from '../support/media/fixtures.js';
+import { type MediaInput, probeFile, readAudio, readFrameCounters, readPackets } from '../support/media/measure.js';
+import { fetchBytes, mediaPlaylists, segmentsOf } from '../support/players/play.js';
+import { beepTimesOf, flashTimes } from '../support/players/playback-checks.js';
+import type { Origin } from '../support/servers/origin.js';
+import { cleanUpServers, makeDataDir, type ServerProcess, startServer } from '../support/servers/server-process.js';
+import { createAsset, serveFiles, settled } from '../support/wire/create-asset.js';
 
 const everySecond = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11];
 // FFmpeg's HLS demuxer reads the streams, as in players that are built on it (mpv, Kodi).

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Booted, boot } from '../support/boot.js';
-import { settled, type WireAsset } from '../support/create-asset.js';
-import { fixture } from '../support/fixtures.js';
-import { createMuxCli, hasMuxCli } from '../support/mux-cli.js';
-import type { Origin } from '../support/origin.js';
-import { until } from '../support/server-process.js';
-import { serveNamed } from '../support/text-origin.js';
-import type { WireUpload } from '../support/uploading.js';
+import { fixture } from '../support/media/fixtures.js';
+import { type Booted, boot } from '../support/servers/boot.js';
+import type { Origin } from '../support/servers/origin.js';
+import { until } from '../support/servers/server-process.js';
+import { serveNamed } from '../support/servers/text-origin.js';
+import { settled, type WireAsset } from '../support/wire/create-asset.js';
+import { createMuxCli, hasMuxCli } from '../support/wire/mux-cli.js';
+import type { WireUpload } from '../support/wire/uploading.js';
 
 interface Listed<T> {
   readonly data: readonly T[];

@@ -1,15 +1,15 @@
 import { readFile } from 'node:fs/promises';
 import sdk from 'mux-node-7';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type Booted, boot } from '../support/boot.js';
-import { settled } from '../support/create-asset.js';
-import { fixture } from '../support/fixtures.js';
-import type { Origin } from '../support/origin.js';
-import { until } from '../support/server-process.js';
-import { serveNamed } from '../support/text-origin.js';
-import { sendBytes } from '../support/uploading.js';
-import { type Receiver, startReceiver } from '../support/webhook-receiver.js';
-import { createWebhook } from '../support/webhooks.js';
+import { fixture } from '../support/media/fixtures.js';
+import { type Booted, boot } from '../support/servers/boot.js';
+import type { Origin } from '../support/servers/origin.js';
+import { until } from '../support/servers/server-process.js';
+import { serveNamed } from '../support/servers/text-origin.js';
+import { type Receiver, startReceiver } from '../support/servers/webhook-receiver.js';
+import { createWebhook } from '../support/servers/webhooks.js';
+import { settled } from '../support/wire/create-asset.js';
+import { sendBytes } from '../support/wire/uploading.js';
 
 // Its types describe the CommonJS build, where the class is one level deeper.
 const Mux = sdk as unknown as typeof sdk.default;

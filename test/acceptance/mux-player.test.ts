@@ -6,16 +6,16 @@ import { fileURLToPath } from 'node:url';
 import Mux from '@mux/mux-node';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type Booted, boot } from '../support/boot.js';
-import { readPictures, startChromium, type Watched, watch } from '../support/chromium.js';
-import { createAsset, settled } from '../support/create-asset.js';
-import { fixture } from '../support/fixtures.js';
-import { counterOf, readRgbPictures } from '../support/measure.js';
-import type { Origin } from '../support/origin.js';
-import { recognized, textsOf } from '../support/recognized.js';
-import { makeSpokenSound } from '../support/spoken-sound.mjs';
-import { serveNamed } from '../support/text-origin.js';
-import { startTlsProxy, type TlsProxy } from '../support/tls-proxy.js';
+import { fixture } from '../support/media/fixtures.js';
+import { counterOf, readRgbPictures } from '../support/media/measure.js';
+import { makeSpokenSound } from '../support/media/spoken-sound.mjs';
+import { readPictures, startChromium, type Watched, watch } from '../support/players/chromium.js';
+import { type Booted, boot } from '../support/servers/boot.js';
+import type { Origin } from '../support/servers/origin.js';
+import { serveNamed } from '../support/servers/text-origin.js';
+import { startTlsProxy, type TlsProxy } from '../support/servers/tls-proxy.js';
+import { createAsset, settled } from '../support/wire/create-asset.js';
+import { recognized, textsOf } from '../support/wire/recognized.js';
 
 /** The player knows only https addresses on `stream.` and `image.` of a domain. */
 const DOMAIN = 'kinora.example';
@@ -45,7 +45,7 @@ beforeAll(async () => {
     'talk.wav': { text: makeSpokenSound(20, [{ startSeconds: 5, endSeconds: 8 }]) },
   });
   folder = mkdtempSync(join(tmpdir(), 'kinora-mux-player-speech-'));
-  const recognizer = fileURLToPath(new URL('../support/recognizer.mjs', import.meta.url));
+  const recognizer = fileURLToPath(new URL('../support/processes/recognizer.mjs', import.meta.url));
   const command = `"${process.execPath}" ${recognizer} ${join(folder, 'calls')} json {audio}`;
   server = await boot({ options: { TRUSTED_PROXIES: '127.0.0.1', SPEECH_COMMAND: command } });
   mux = new Mux({ baseURL: server.url, tokenId: server.token.id, tokenSecret: server.token.secret, maxRetries: 0 });

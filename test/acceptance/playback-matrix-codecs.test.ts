@@ -1,4 +1,4 @@
-import { playMatrix } from '../support/playback-matrix.js';
+import { playMatrix } from '../support/players/playback-matrix.js';
 
 /** Matroska stamps are whole milliseconds: where sound of such a file begins is known to half of one. */
 const inMatroska = { offsetSeconds: 6e-4 };

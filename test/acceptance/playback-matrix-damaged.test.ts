@@ -1,10 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type Booted, boot } from '../support/boot.js';
-import { createAsset, serveFiles, settled, type WireAsset } from '../support/create-asset.js';
-import { fixture } from '../support/fixtures.js';
-import { countPictures, readAudio } from '../support/measure.js';
-import type { Origin } from '../support/origin.js';
-import { type Played, playThrough } from '../support/play-through.js';
+import { fixture } from '../support/media/fixtures.js';
+import { countPictures, readAudio } from '../support/media/measure.js';
+import { readSourceTruth } from '../support/media/source-truth.js';
+import { type Played, playThrough } from '../support/players/play-through.js';
 import {
   checkPictures,
   checkPlaylists,
@@ -12,8 +10,10 @@ import {
   checkSync,
   durationOf,
   readPictures,
-} from '../support/playback-checks.js';
-import { readSourceTruth } from '../support/source-truth.js';
+} from '../support/players/playback-checks.js';
+import { type Booted, boot } from '../support/servers/boot.js';
+import type { Origin } from '../support/servers/origin.js';
+import { createAsset, serveFiles, settled, type WireAsset } from '../support/wire/create-asset.js';
 
 const refused = {
   'truncated-without-index.mov': "The input file is damaged and can't be played.",

@@ -1,19 +1,19 @@
 import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Booted, boot } from '../support/boot.js';
-import { createAsset, serveFiles, settled } from '../support/create-asset.js';
-import { type EncodedName, fixture } from '../support/fixtures.js';
-import { readFrameCounters } from '../support/measure.js';
-import type { Origin } from '../support/origin.js';
+import { type EncodedName, fixture } from '../support/media/fixtures.js';
+import { readFrameCounters } from '../support/media/measure.js';
+import { readSourceTruth } from '../support/media/source-truth.js';
 import {
   findBoxes,
   type PlayedRendition,
   playRendition,
   playThrough,
   readMultivariant,
-} from '../support/play-through.js';
-import { checkPictures, durationOf } from '../support/playback-checks.js';
-import { readSourceTruth } from '../support/source-truth.js';
+} from '../support/players/play-through.js';
+import { checkPictures, durationOf } from '../support/players/playback-checks.js';
+import { type Booted, boot } from '../support/servers/boot.js';
+import type { Origin } from '../support/servers/origin.js';
+import { createAsset, serveFiles, settled } from '../support/wire/create-asset.js';
 
 // Several rungs, copied rungs, segments in any order, modifiers.
 const names: EncodedName[] = ['copy-1080p.mp4', 'long.mp4', 'one-key-frame.mp4', 'open-gop.mp4', 'anamorphic-pal.ts'];

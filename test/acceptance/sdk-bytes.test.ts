@@ -1,13 +1,13 @@
 import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Booted, boot } from '../support/boot.js';
-import { settled, type WireAsset } from '../support/create-asset.js';
-import { fixture } from '../support/fixtures.js';
-import type { Origin } from '../support/origin.js';
-import { type SdkResource, sdkProblems } from '../support/sdk-shapes.js';
-import { until } from '../support/server-process.js';
-import { serveNamed } from '../support/text-origin.js';
-import { sendBytes, type WireUpload } from '../support/uploading.js';
+import { fixture } from '../support/media/fixtures.js';
+import { type Booted, boot } from '../support/servers/boot.js';
+import type { Origin } from '../support/servers/origin.js';
+import { until } from '../support/servers/server-process.js';
+import { serveNamed } from '../support/servers/text-origin.js';
+import { settled, type WireAsset } from '../support/wire/create-asset.js';
+import { type SdkResource, sdkProblems } from '../support/wire/sdk-shapes.js';
+import { sendBytes, type WireUpload } from '../support/wire/uploading.js';
 
 /**
  * Requests byte for byte as the official SDKs for Go and PHP and the plugin for Strapi write them, and answers as strictly

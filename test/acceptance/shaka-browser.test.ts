@@ -2,13 +2,13 @@ import { createReadStream } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
-import { type Booted, boot } from '../support/boot.js';
-import { readPictures, startChromium, type Watched, watch } from '../support/chromium.js';
-import { createAsset, settled } from '../support/create-asset.js';
-import { fixture } from '../support/fixtures.js';
-import { type Origin, startOrigin } from '../support/origin.js';
-import { serveNamed } from '../support/text-origin.js';
-import { withTracks } from '../support/tracks.js';
+import { fixture } from '../support/media/fixtures.js';
+import { readPictures, startChromium, type Watched, watch } from '../support/players/chromium.js';
+import { type Booted, boot } from '../support/servers/boot.js';
+import { type Origin, startOrigin } from '../support/servers/origin.js';
+import { serveNamed } from '../support/servers/text-origin.js';
+import { createAsset, settled } from '../support/wire/create-asset.js';
+import { withTracks } from '../support/wire/tracks.js';
 
 /** The part of Shaka Player that the page uses. */
 interface ShakaTrack {

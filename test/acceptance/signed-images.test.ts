@@ -1,10 +1,10 @@
 import Mux from '@mux/mux-node';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type Booted, boot } from '../support/boot.js';
-import { createAsset, serveFiles, settled } from '../support/create-asset.js';
-import { fixture } from '../support/fixtures.js';
-import type { Origin } from '../support/origin.js';
-import { inSeconds, type OwnedKey, signToken } from '../support/playback-token.js';
+import { fixture } from '../support/media/fixtures.js';
+import { inSeconds, type OwnedKey, signToken } from '../support/players/playback-token.js';
+import { type Booted, boot } from '../support/servers/boot.js';
+import type { Origin } from '../support/servers/origin.js';
+import { createAsset, serveFiles, settled } from '../support/wire/create-asset.js';
 
 let server: Booted;
 let files: Origin;

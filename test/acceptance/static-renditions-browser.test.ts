@@ -1,11 +1,11 @@
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type Booted, boot } from '../support/boot.js';
-import { readPictures, startChromium, watch } from '../support/chromium.js';
-import { createAsset, serveFiles, type WireAsset } from '../support/create-asset.js';
-import { fixture } from '../support/fixtures.js';
-import type { Origin } from '../support/origin.js';
-import { filesOf, withFiles } from '../support/static-renditions.js';
+import { fixture } from '../support/media/fixtures.js';
+import { readPictures, startChromium, watch } from '../support/players/chromium.js';
+import { type Booted, boot } from '../support/servers/boot.js';
+import type { Origin } from '../support/servers/origin.js';
+import { createAsset, serveFiles, type WireAsset } from '../support/wire/create-asset.js';
+import { filesOf, withFiles } from '../support/wire/static-renditions.js';
 
 let server: Booted;
 let origin: Origin;

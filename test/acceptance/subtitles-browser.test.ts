@@ -1,12 +1,12 @@
 import Mux from '@mux/mux-node';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
-import { type Booted, boot } from '../support/boot.js';
-import { startChromium, type Watched, watch } from '../support/chromium.js';
-import { createAsset, settled } from '../support/create-asset.js';
-import { fixture } from '../support/fixtures.js';
-import type { Origin } from '../support/origin.js';
-import { readCues, serveNamed } from '../support/text-origin.js';
+import { fixture } from '../support/media/fixtures.js';
+import { startChromium, type Watched, watch } from '../support/players/chromium.js';
+import { type Booted, boot } from '../support/servers/boot.js';
+import type { Origin } from '../support/servers/origin.js';
+import { readCues, serveNamed } from '../support/servers/text-origin.js';
+import { createAsset, settled } from '../support/wire/create-asset.js';
 
 /** Segments are four seconds long. */
 const CUES = [

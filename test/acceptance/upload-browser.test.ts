@@ -4,13 +4,19 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { startChromium } from '../support/chromium.js';
-import { api, settled, type WireAsset } from '../support/create-asset.js';
-import { type CutProxy, startCutProxy } from '../support/cut-proxy.js';
-import { fixture } from '../support/fixtures.js';
-import { type Origin, startOrigin } from '../support/origin.js';
-import { paddedVideo, sha256Of } from '../support/padded-video.js';
-import { cleanUpServers, filesBelow, makeDataDir, type ServerProcess, startServer } from '../support/server-process.js';
+import { fixture } from '../support/media/fixtures.js';
+import { paddedVideo, sha256Of } from '../support/media/padded-video.js';
+import { startChromium } from '../support/players/chromium.js';
+import { type CutProxy, startCutProxy } from '../support/servers/cut-proxy.js';
+import { type Origin, startOrigin } from '../support/servers/origin.js';
+import {
+  cleanUpServers,
+  filesBelow,
+  makeDataDir,
+  type ServerProcess,
+  startServer,
+} from '../support/servers/server-process.js';
+import { api, settled, type WireAsset } from '../support/wire/create-asset.js';
 
 const SIZE_BYTES = 200 * 1024 * 1024;
 

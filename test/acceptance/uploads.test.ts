@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Api, startApi } from '../support/api.js';
-import { sendChunk } from '../support/uploading.js';
+import { type Api, startApi } from '../support/servers/api.js';
+import { sendChunk } from '../support/wire/uploading.js';
 
 let api: Api;
 beforeAll(async () => {

@@ -1,11 +1,11 @@
 import Mux from '@mux/mux-node';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Booted, boot } from '../support/boot.js';
-import { serveFiles } from '../support/create-asset.js';
-import { fixture } from '../support/fixtures.js';
-import type { Origin } from '../support/origin.js';
-import { until } from '../support/server-process.js';
-import { type Receiver, startReceiver } from '../support/webhook-receiver.js';
+import { fixture } from '../support/media/fixtures.js';
+import { type Booted, boot } from '../support/servers/boot.js';
+import type { Origin } from '../support/servers/origin.js';
+import { until } from '../support/servers/server-process.js';
+import { type Receiver, startReceiver } from '../support/servers/webhook-receiver.js';
+import { serveFiles } from '../support/wire/create-asset.js';
 
 let server: Booted;
 let receiver: Receiver;

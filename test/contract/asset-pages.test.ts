@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { findAssetView, listAssetViews } from '#kinora/db/tables/asset-view.js';
-import { insertTracks } from '#kinora/db/tables/track.js';
+import { findAssetView, listAssetViews } from '#kinora/db/tables/assets/asset-view.js';
+import { insertTracks } from '#kinora/db/tables/assets/track.js';
 import { newId } from '#kinora/lib/ids.js';
-import { type Api, startApi } from '../support/api.js';
+import { type Api, startApi } from '../support/servers/api.js';
 import { statementsOf } from '../support/statements.js';
 import { describeOnBothEngines } from './engines.js';
 

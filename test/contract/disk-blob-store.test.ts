@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { createDiskBlobStore } from '#kinora/storage/disk-blob-store.js';
-import { losePower } from '../support/lose-power.js';
+import { losePower } from '../support/processes/lose-power.js';
 import { describeBlobStore } from './blob-store.js';
 
 describeBlobStore('on disk', async () => {

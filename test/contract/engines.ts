@@ -2,9 +2,9 @@ import { afterAll, beforeAll, describe } from 'vitest';
 import type { Database } from '#kinora/db/database.js';
 import { migrate } from '#kinora/db/migrate.js';
 import { openDatabase } from '#kinora/db/open-database.js';
-import { openTestDatabase } from '../support/database.js';
 import { quietLogger } from '../support/logger.js';
-import { hasPostgres, startPostgres, type TestPostgres } from '../support/postgres.js';
+import { openTestDatabase } from '../support/servers/database.js';
+import { hasPostgres, startPostgres, type TestPostgres } from '../support/servers/postgres.js';
 
 /** Runs one suite against the embedded engine and against a PostgreSQL server. */
 export const describeOnBothEngines = (title: string, suite: (database: () => Database) => void): void => {

@@ -10,7 +10,7 @@ import { createQueue } from '#kinora/queue/job-queue.js';
 import type { Job, JobContext, QueueWorker } from '#kinora/queue/queue.js';
 import { createRunner, type Runner } from '#kinora/queue/runner.js';
 import { quietLogger } from '../support/logger.js';
-import { until } from '../support/server-process.js';
+import { until } from '../support/servers/server-process.js';
 import { describeOnBothEngines } from './engines.js';
 
 const WAIT = { timeout: 120_000 };

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
-import { insertTracks } from '#kinora/db/tables/track.js';
-import { recordAssetEvent } from '#kinora/domain/events/record-asset-event.js';
+import { insertTracks } from '#kinora/db/tables/assets/track.js';
+import { recordAssetEvent } from '#kinora/domain/asset-view/record-asset-event.js';
 import { createArtifactUrls } from '#kinora/domain/signing/artifact-urls.js';
 import { systemClock } from '#kinora/lib/clock.js';
 import { newId } from '#kinora/lib/ids.js';
-import { type Api, startApi } from '../support/api.js';
+import { type Api, startApi } from '../support/servers/api.js';
 import { statementsOf } from '../support/statements.js';
 import { describeOnBothEngines } from './engines.js';
 

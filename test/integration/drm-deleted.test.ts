@@ -5,8 +5,8 @@ import type { Database } from '#kinora/db/database.js';
 import { createDrmConfiguration, deleteDrmConfiguration } from '#kinora/domain/drm/configurations.js';
 import { systemClock } from '#kinora/lib/clock.js';
 import { describeOnBothEngines } from '../contract/engines.js';
-import { type Api, startApi } from '../support/api.js';
-import { expectError } from '../support/expect-error.js';
+import { type Api, startApi } from '../support/servers/api.js';
+import { expectError } from '../support/wire/expect-error.js';
 
 /** `holdNext` keeps the next transaction open before its commit. */
 const withHeldCommits = (database: Database) => {

@@ -1,11 +1,11 @@
 import { readFile } from 'node:fs/promises';
 import Mux from '@mux/mux-node';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Booted, boot } from '../support/boot.js';
-import { createAsset, settled, type WireAsset } from '../support/create-asset.js';
-import { oneAfterAnother, scenes, writeScenes } from '../support/scenes.js';
-import { until } from '../support/server-process.js';
-import { type SlowOrigin, startSlowOrigin } from '../support/slow-origin.js';
+import { oneAfterAnother, scenes, writeScenes } from '../support/media/scenes.js';
+import { type Booted, boot } from '../support/servers/boot.js';
+import { until } from '../support/servers/server-process.js';
+import { type SlowOrigin, startSlowOrigin } from '../support/servers/slow-origin.js';
+import { createAsset, settled, type WireAsset } from '../support/wire/create-asset.js';
 
 const {
   KINORA_TEST_AI_URL: url,

@@ -3,16 +3,16 @@ import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { CbcsCipher } from '#kinora/media/mp4/cbcs.js';
+import { writeAudioInit, writeFragment, writeVideoInit } from '#kinora/media/mp4/cmaf.js';
 import { encryptInit, parameterSetsOf } from '#kinora/media/mp4/encrypt-init.js';
 import { encryptPart, planEncryption } from '#kinora/media/mp4/encrypt-segment.js';
 import { psshBox, systemIds } from '#kinora/media/mp4/pssh.js';
-import { writeAudioInit, writeFragment, writeVideoInit } from '#kinora/media/mp4-boxes.js';
-import { writeMedia } from '../support/fixture-media.js';
-import type { VideoRecipe } from '../support/fixture-recipe.js';
-import { type EncodedName, fixture } from '../support/fixtures.js';
-import { probeFile, readPacketBytes } from '../support/measure.js';
-import { packageEncrypted, type RawKey, readSamples } from '../support/shaka-packager.js';
-import { initOf, makeSegment, planFile, withFolder } from '../support/video-run.js';
+import { writeMedia } from '../support/media/fixture-media.js';
+import type { VideoRecipe } from '../support/media/fixture-recipe.js';
+import { type EncodedName, fixture } from '../support/media/fixtures.js';
+import { probeFile, readPacketBytes } from '../support/media/measure.js';
+import { initOf, makeSegment, planFile, withFolder } from '../support/media/video-run.js';
+import { packageEncrypted, type RawKey, readSamples } from '../support/players/shaka-packager.js';
 
 const key: RawKey = { kid: randomBytes(16), key: randomBytes(16), iv: randomBytes(16) };
 

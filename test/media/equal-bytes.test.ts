@@ -4,22 +4,22 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
-import { planSheet, planThumbnail } from '#kinora/cache/image-jobs.js';
-import { audioChunkJob, audioChunkRange, MEDIA_THREADS, videoSegmentJob } from '#kinora/cache/segment-jobs.js';
 import { handlers } from '#kinora/engine/handlers.js';
 import { systemClock } from '#kinora/lib/clock.js';
-import { parseThumbnailParameters } from '#kinora/media/image-parameters.js';
+import { parseThumbnailParameters } from '#kinora/media/image/parameters.js';
+import { planSheet, planThumbnail } from '#kinora/packager/image-jobs.js';
+import { audioChunkJob, audioChunkRange, MEDIA_THREADS, videoSegmentJob } from '#kinora/packager/segment-jobs.js';
 import { createMediaPool } from '#kinora/pool/create-media-pool.js';
 import { type MediaPriority, mediaPriority } from '#kinora/pool/media-pool.js';
 import type { AudioChunkJob, StillJob, StoryboardJob, VideoSegmentJob } from '#kinora/pool/protocol.js';
-import { type EncodedName, fixture } from '../support/fixtures.js';
-import { storyboardOf } from '../support/image-run.js';
+import { type EncodedName, fixture } from '../support/media/fixtures.js';
+import { storyboardOf } from '../support/media/image-run.js';
+import { type PlannedSource, planFile, silent, withFolder } from '../support/media/video-run.js';
 import { memoryLogger } from '../support/memory-logger.js';
-import { type PlannedSource, planFile, silent, withFolder } from '../support/video-run.js';
 
 type Job = VideoSegmentJob | AudioChunkJob | StillJob | StoryboardJob;
 
-const runScript = fileURLToPath(new URL('../support/run-script.mjs', import.meta.url));
+const runScript = fileURLToPath(new URL('../support/processes/run-script.mjs', import.meta.url));
 const script = `
   const { readFileSync } = await import('node:fs');
   const { handlers } = await kinora('engine/handlers.js');

@@ -1,8 +1,8 @@
 import { AV_PIX_FMT_YUV420P10LE } from 'node-av/constants';
 import { Frame } from 'node-av/lib';
 import { expect, test } from 'vitest';
-import { MEDIA_THREADS } from '#kinora/cache/segment-jobs.js';
-import { PictureFilter } from '#kinora/engine/picture-filter.js';
+import { PictureFilter } from '#kinora/engine/video/frame-filter.js';
+import { MEDIA_THREADS } from '#kinora/packager/segment-jobs.js';
 
 const SOURCE = { width: 96, height: 64 };
 const timeBase = { num: 1, den: 30 };

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { findSpeech } from '#kinora/engine/speech/find-speech.js';
 import { writeSpeechAudio } from '#kinora/engine/speech/speech-audio.js';
-import { makeSpokenSound, waveFile } from '../support/spoken-sound.mjs';
+import { makeSpokenSound, waveFile } from '../support/media/spoken-sound.mjs';
 
 const RATE = 16_000;
 const directory = mkdtempSync(join(tmpdir(), 'find-speech-'));

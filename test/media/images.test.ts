@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { listTiles } from '#kinora/media/storyboard.js';
-import { readAnimatedWebp } from '../support/animated-webp.js';
-import { type EncodedName, fixture } from '../support/fixtures.js';
-import { makeAnimation, makeSheet, makeThumbnail, storyboardOf } from '../support/image-run.js';
-import { counterOf, type RgbPicture, readRgbPictures } from '../support/measure.js';
-import { readSourceTruth, type SourceTruth } from '../support/source-truth.js';
-import { type PlannedSource, planFile } from '../support/video-run.js';
+import { listTiles } from '#kinora/media/image/storyboard.js';
+import { readAnimatedWebp } from '../support/media/animated-webp.js';
+import { type EncodedName, fixture } from '../support/media/fixtures.js';
+import { makeAnimation, makeSheet, makeThumbnail, storyboardOf } from '../support/media/image-run.js';
+import { counterOf, type RgbPicture, readRgbPictures } from '../support/media/measure.js';
+import { readSourceTruth, type SourceTruth } from '../support/media/source-truth.js';
+import { type PlannedSource, planFile } from '../support/media/video-run.js';
 
 const LIMIT_MS = 120_000;
 

@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { indexMp4 } from '#kinora/engine/index-mp4.js';
-import type { StreamIndex } from '#kinora/media/source-index.js';
-import { decodeSourceIndex } from '#kinora/media/source-index-codec.js';
+import { indexMp4 } from '#kinora/engine/analysis/index-mp4.js';
+import type { StreamIndex } from '#kinora/media/source/source-index.js';
+import { decodeSourceIndex } from '#kinora/media/source/source-index-codec.js';
 import type { IndexJob } from '#kinora/pool/protocol.js';
-import { type EncodedName, fixture } from '../support/fixtures.js';
-import { indexFile, probeFile, withFolder } from '../support/video-run.js';
+import { type EncodedName, fixture } from '../support/media/fixtures.js';
+import { indexFile, probeFile, withFolder } from '../support/media/video-run.js';
 
 const MOV = 'mov,mp4,m4a,3gp,3g2,mj2';
 

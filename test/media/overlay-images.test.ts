@@ -3,14 +3,14 @@ import { join } from 'node:path';
 import { AV_PIX_FMT_BGRA } from 'node-av/constants';
 import { Codec, CodecContext, FFmpegError, Frame, Packet, Rational } from 'node-av/lib';
 import { describe, expect, test } from 'vitest';
-import { readOverlayImage } from '#kinora/engine/overlay-image.js';
-import { readOverlayHeader } from '#kinora/media/overlay-file.js';
-import { fixture } from '../support/fixtures.js';
-import { makeAnimation, makeThumbnail } from '../support/image-run.js';
-import { writeJpeg } from '../support/jpeg.js';
-import { readRgbPictures } from '../support/measure.js';
-import { type PngKind, writePng } from '../support/png.js';
-import { planFile, withFolder } from '../support/video-run.js';
+import { readOverlayImage } from '#kinora/engine/video/overlay-image.js';
+import { readOverlayHeader } from '#kinora/media/overlay/file.js';
+import { fixture } from '../support/media/fixtures.js';
+import { makeAnimation, makeThumbnail } from '../support/media/image-run.js';
+import { writeJpeg } from '../support/media/jpeg.js';
+import { readRgbPictures } from '../support/media/measure.js';
+import { type PngKind, writePng } from '../support/media/png.js';
+import { planFile, withFolder } from '../support/media/video-run.js';
 
 type Rgba = readonly [number, number, number, number];
 

@@ -1,15 +1,15 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { filterRange } from '#kinora/engine/filter-range.js';
-import { readOverlayImage } from '#kinora/engine/overlay-image.js';
-import { PictureFilter } from '#kinora/engine/picture-filter.js';
-import { VideoReader } from '#kinora/engine/video-reader.js';
-import { type OverlaySettings, placeOverlay } from '#kinora/media/overlay-geometry.js';
-import type { OverlayPlacement } from '#kinora/media/plan.js';
-import { type EncodedName, fixture } from '../support/fixtures.js';
-import { writePng } from '../support/png.js';
-import { planFile, withFolder } from '../support/video-run.js';
+import { filterRange } from '#kinora/engine/video/filter-range.js';
+import { PictureFilter } from '#kinora/engine/video/frame-filter.js';
+import { readOverlayImage } from '#kinora/engine/video/overlay-image.js';
+import { VideoReader } from '#kinora/engine/video/reader.js';
+import { type OverlaySettings, placeOverlay } from '#kinora/media/overlay/geometry.js';
+import type { OverlayPlacement } from '#kinora/media/plan/plan.js';
+import { type EncodedName, fixture } from '../support/media/fixtures.js';
+import { writePng } from '../support/media/png.js';
+import { planFile, withFolder } from '../support/media/video-run.js';
 
 const WHITE = 235;
 const LIMITS = { maxSide: 4096, maxWidth: 1920, maxHeight: 1080 };

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { measureComplexity } from '#kinora/engine/complexity.js';
-import { fitInto } from '#kinora/media/ladder.js';
-import type { RateSample } from '#kinora/media/rate-factor.js';
-import { pickSamplePlaces, rateFactor, SAMPLE_BOX } from '#kinora/media/rate-factor.js';
-import { type EncodedName, fixture } from '../support/fixtures.js';
-import { readLuma } from '../support/measure.js';
-import { lumaErrors, psnr } from '../support/picture-error.js';
-import { initOf, makeSegment, type PlannedSource, planFile } from '../support/video-run.js';
+import { measureComplexity } from '#kinora/engine/analysis/complexity.js';
+import type { RateSample } from '#kinora/media/plan/bitrate-scale.js';
+import { pickSamplePlaces, rateFactor, SAMPLE_BOX } from '#kinora/media/plan/bitrate-scale.js';
+import { fitInto } from '#kinora/media/plan/ladder.js';
+import { type EncodedName, fixture } from '../support/media/fixtures.js';
+import { lumaErrors, psnr } from '../support/media/frame-error.js';
+import { readLuma } from '../support/media/measure.js';
+import { initOf, makeSegment, type PlannedSource, planFile } from '../support/media/video-run.js';
 
 const QUALITIES = ['basic', 'plus', 'premium'] as const;
 

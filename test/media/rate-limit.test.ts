@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { type EncodedName, fixture } from '../support/fixtures.js';
-import { readLuma, readPackets } from '../support/measure.js';
-import { lumaErrors, psnr } from '../support/picture-error.js';
-import { initOf, makeSegment, type PlannedSource, planFile } from '../support/video-run.js';
+import { type EncodedName, fixture } from '../support/media/fixtures.js';
+import { lumaErrors, psnr } from '../support/media/frame-error.js';
+import { readLuma, readPackets } from '../support/media/measure.js';
+import { initOf, makeSegment, type PlannedSource, planFile } from '../support/media/video-run.js';
 
 /** The first two segments of the largest rung, as a file. */
 const makeTwo = (source: PlannedSource): Uint8Array[] => {

@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import { makeSample } from '#kinora/engine/sample.js';
-import { measureTone, probeFile, readAudio, readFrameCounters, readPackets } from '../support/measure.js';
+import { makeSample } from '#kinora/engine/file/sample.js';
+import { measureTone, probeFile, readAudio, readFrameCounters, readPackets } from '../support/media/measure.js';
 
 const directory = mkdtempSync(join(tmpdir(), 'sample-'));
 afterAll(() => rmSync(directory, { recursive: true }));

@@ -1,12 +1,12 @@
 import { rmSync } from 'node:fs';
 import { afterEach, describe, expect, test } from 'vitest';
-import { planShotScores } from '#kinora/cache/image-jobs.js';
-import { scoreShots } from '#kinora/engine/shot-scores.js';
-import { findShots } from '#kinora/media/find-shots.js';
-import { joinScores } from '#kinora/media/shot-scores.js';
-import { type EncodedName, fixture } from '../support/fixtures.js';
-import { oneAfterAnother, scenes, writeScenes } from '../support/scenes.js';
-import { planFile, silent } from '../support/video-run.js';
+import { scoreShots } from '#kinora/engine/analysis/shot-scores.js';
+import { findShots } from '#kinora/media/shots/detect.js';
+import { joinScores } from '#kinora/media/shots/scores.js';
+import { planShotScores } from '#kinora/packager/image-jobs.js';
+import { type EncodedName, fixture } from '../support/media/fixtures.js';
+import { oneAfterAnother, scenes, writeScenes } from '../support/media/scenes.js';
+import { planFile, silent } from '../support/media/video-run.js';
 
 const made: string[] = [];
 afterEach(() => {

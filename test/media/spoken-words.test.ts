@@ -5,15 +5,15 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Word } from '#kinora/media/speech/word.js';
-import { type Booted, boot } from '../support/boot.js';
-import { serveFiles } from '../support/create-asset.js';
-import type { Origin } from '../support/origin.js';
-import { createRecognized, textOf, textsOf } from '../support/recognized.js';
-import { filesBelow } from '../support/server-process.js';
-import { waveFile } from '../support/spoken-sound.mjs';
+import { waveFile } from '../support/media/spoken-sound.mjs';
+import { type Booted, boot } from '../support/servers/boot.js';
+import type { Origin } from '../support/servers/origin.js';
+import { filesBelow } from '../support/servers/server-process.js';
+import { serveFiles } from '../support/wire/create-asset.js';
+import { createRecognized, textOf, textsOf } from '../support/wire/recognized.js';
 
 const RATE = 16_000;
-const SCRIPT = fileURLToPath(new URL('../support/pocketsphinx.mjs', import.meta.url));
+const SCRIPT = fileURLToPath(new URL('../support/processes/pocketsphinx.mjs', import.meta.url));
 /** Voices of Debian's ffmpeg, each with its sentence and the silence before it. */
 const SPOKEN = [
   { voice: 'slt', silence: 3, text: 'The morning train leaves the station at seven.' },

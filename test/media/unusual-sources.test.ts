@@ -1,16 +1,23 @@
 import { AV_TIME_BASE, AVSEEK_FLAG_BACKWARD } from 'node-av/constants';
 import { avGetCodecName, Codec, InputFormat } from 'node-av/lib';
 import { describe, expect, test } from 'vitest';
-import { readSound } from '#kinora/engine/audio-reader.js';
-import { openSource } from '#kinora/engine/open-source.js';
-import { allowedDecoders, REFUSED_DECODERS, REFUSED_FORMATS } from '#kinora/engine/supported-media.js';
-import { DIRECT_FORMATS, decideAccess } from '#kinora/media/access-decision.js';
-import type { Plan } from '#kinora/media/plan.js';
-import { ONE_PICTURE_PACKETS, planAsset } from '#kinora/media/plan-asset.js';
-import { type FixtureName, fixture } from '../support/fixtures.js';
-import { measureTone, readFrameCounters } from '../support/measure.js';
-import { withMezzanine } from '../support/mezzanine-run.js';
-import { indexFile, initOf, makeSegment, type PlannedSource, probeFile, segmentNumbers } from '../support/video-run.js';
+import { readSound } from '#kinora/engine/audio/reader.js';
+import { openSource } from '#kinora/engine/ffmpeg/open-source.js';
+import { allowedDecoders, REFUSED_DECODERS, REFUSED_FORMATS } from '#kinora/engine/ffmpeg/supported-media.js';
+import { DIRECT_FORMATS, decideAccess } from '#kinora/media/plan/mezzanine-decision.js';
+import type { Plan } from '#kinora/media/plan/plan.js';
+import { ONE_PICTURE_PACKETS, planAsset } from '#kinora/media/plan/plan-asset.js';
+import { type FixtureName, fixture } from '../support/media/fixtures.js';
+import { measureTone, readFrameCounters } from '../support/media/measure.js';
+import { withMezzanine } from '../support/media/mezzanine-run.js';
+import {
+  indexFile,
+  initOf,
+  makeSegment,
+  type PlannedSource,
+  probeFile,
+  segmentNumbers,
+} from '../support/media/video-run.js';
 
 const settings = { quality: 'basic', maxResolutionTier: '1080p', isTest: false } as const;
 const numbers = (count: number): number[] => Array.from({ length: count }, (_, index) => index);

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { verifyFragment } from '#kinora/media/fragment-verifier.js';
-import { type EncodedName, fixture, recipeOf } from '../support/fixtures.js';
-import { probeFile as measureFile, readFrameCounters } from '../support/measure.js';
-import { initOf, makeSegment, type PlannedSource, planFile, segmentNumbers } from '../support/video-run.js';
+import { verifyFragment } from '#kinora/media/mp4/fragment-verifier.js';
+import { type EncodedName, fixture, recipeOf } from '../support/media/fixtures.js';
+import { probeFile as measureFile, readFrameCounters } from '../support/media/measure.js';
+import { initOf, makeSegment, type PlannedSource, planFile, segmentNumbers } from '../support/media/video-run.js';
 
 const numbers = (from: number, count: number): number[] => Array.from({ length: count }, (_, index) => from + index);
 const sources: EncodedName[] = [

@@ -2,18 +2,18 @@ import { join } from 'node:path';
 import { AV_PKT_DATA_FRAME_CROPPING } from 'node-av/constants';
 import { FFmpegError, FormatContext, Packet } from 'node-av/lib';
 import { describe, expect, test } from 'vitest';
-import { PictureFilter } from '#kinora/engine/picture-filter.js';
-import { probe } from '#kinora/engine/probe.js';
-import { checkSanity } from '#kinora/engine/sanity.js';
-import { VideoReader } from '#kinora/engine/video-reader.js';
-import { decideAccess } from '#kinora/media/access-decision.js';
-import { planAsset } from '#kinora/media/plan-asset.js';
-import type { SourceFacts } from '#kinora/media/source-facts.js';
-import type { SourceIndex } from '#kinora/media/source-index.js';
+import { probe } from '#kinora/engine/analysis/probe.js';
+import { checkSanity } from '#kinora/engine/analysis/sanity.js';
+import { PictureFilter } from '#kinora/engine/video/frame-filter.js';
+import { VideoReader } from '#kinora/engine/video/reader.js';
+import { decideAccess } from '#kinora/media/plan/mezzanine-decision.js';
+import { planAsset } from '#kinora/media/plan/plan-asset.js';
+import type { SourceFacts } from '#kinora/media/source/source-facts.js';
+import type { SourceIndex } from '#kinora/media/source/source-index.js';
 import type { SanityResult } from '#kinora/pool/protocol.js';
-import { type EncodedName, fixture } from '../support/fixtures.js';
-import { readFrameCounters } from '../support/measure.js';
-import { withMezzanine } from '../support/mezzanine-run.js';
+import { type EncodedName, fixture } from '../support/media/fixtures.js';
+import { readFrameCounters } from '../support/media/measure.js';
+import { withMezzanine } from '../support/media/mezzanine-run.js';
 import {
   indexFile,
   initOf,
@@ -24,7 +24,7 @@ import {
   probeFile,
   segmentNumbers,
   withFolder,
-} from '../support/video-run.js';
+} from '../support/media/video-run.js';
 
 const numbers = (from: number, count: number): number[] => Array.from({ length: count }, (_, index) => from + index);
 

@@ -3,10 +3,10 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Booted, boot } from '../support/boot.js';
-import { serveFiles } from '../support/create-asset.js';
-import type { Origin } from '../support/origin.js';
-import { createRecognized, errorOf, textOf, textsOf } from '../support/recognized.js';
+import { type Booted, boot } from '../support/servers/boot.js';
+import type { Origin } from '../support/servers/origin.js';
+import { serveFiles } from '../support/wire/create-asset.js';
+import { createRecognized, errorOf, textOf, textsOf } from '../support/wire/recognized.js';
 
 const model = process.env.KINORA_TEST_WHISPER_MODEL;
 /** Recordings of other languages: `<code>.<anything>`, with what is said in `<code>.txt`. */

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { addDeliveries } from '#kinora/db/tables/usage.js';
-import { type Api, startApi } from '../support/api.js';
-import { expectError } from '../support/expect-error.js';
+import { addDeliveries } from '#kinora/db/tables/playback/usage.js';
+import { type Api, startApi } from '../support/servers/api.js';
+import { expectError } from '../support/wire/expect-error.js';
 
 let api: Api;
 let environmentId: string;

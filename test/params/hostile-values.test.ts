@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openApiDocument } from '#kinora/api/openapi/openapi-document.js';
-import { insertTracks } from '#kinora/db/tables/track.js';
+import { insertTracks } from '#kinora/db/tables/assets/track.js';
 import { newId } from '#kinora/lib/ids.js';
-import { type Api, startApi } from '../support/api.js';
-import { expectError, expectNotFound } from '../support/expect-error.js';
+import { type Api, startApi } from '../support/servers/api.js';
+import { expectError, expectNotFound } from '../support/wire/expect-error.js';
 
 interface Schema {
   readonly type?: string;

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newId } from '#kinora/lib/ids.js';
-import { planAsset } from '#kinora/media/plan-asset.js';
-import { fixture } from '../support/fixtures.js';
-import { type PreparedAsset, startPlayback } from '../support/playback.js';
-import { inSeconds, type OwnedKey, signToken } from '../support/playback-token.js';
-import { indexFile, planFile, probeFile } from '../support/video-run.js';
+import { planAsset } from '#kinora/media/plan/plan-asset.js';
+import { fixture } from '../support/media/fixtures.js';
+import { indexFile, planFile, probeFile } from '../support/media/video-run.js';
+import { type PreparedAsset, startPlayback } from '../support/players/playback.js';
+import { inSeconds, type OwnedKey, signToken } from '../support/players/playback-token.js';
 
 let server: Awaited<ReturnType<typeof startPlayback>>;
 let key: OwnedKey;

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Api, startApi } from '../support/api.js';
-import { expectError } from '../support/expect-error.js';
+import { type Api, startApi } from '../support/servers/api.js';
+import { expectError } from '../support/wire/expect-error.js';
 
 let api: Api;
 /** Newest first. */

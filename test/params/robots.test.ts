@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Api, startApi } from '../support/api.js';
+import { type Api, startApi } from '../support/servers/api.js';
 
 let api: Api;
 let readyId: string;

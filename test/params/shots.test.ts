@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { type Api, startApi } from '../support/api.js';
-import { expectError, NOT_FOUND } from '../support/expect-error.js';
-import { until } from '../support/server-process.js';
+import { type Api, startApi } from '../support/servers/api.js';
+import { until } from '../support/servers/server-process.js';
+import { expectError, NOT_FOUND } from '../support/wire/expect-error.js';
 
 let api: Api;
 let id: string;

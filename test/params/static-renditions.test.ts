@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Api, startApi } from '../support/api.js';
-import { expectError, NOT_FOUND } from '../support/expect-error.js';
+import { type Api, startApi } from '../support/servers/api.js';
+import { expectError, NOT_FOUND } from '../support/wire/expect-error.js';
 
 const RESOLUTIONS = 'highest, audio-only, 2160p, 1440p, 1080p, 720p, 540p, 480p, 360p, 270p';
 const MP4 = 'none, capped-1080p, audio-only, audio-only,capped-1080p, standard';

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { insertTracks } from '#kinora/db/tables/track.js';
+import { insertTracks } from '#kinora/db/tables/assets/track.js';
 import { newId } from '#kinora/lib/ids.js';
-import { type Api, startApi } from '../support/api.js';
-import { expectError, NOT_FOUND } from '../support/expect-error.js';
+import { type Api, startApi } from '../support/servers/api.js';
+import { expectError, NOT_FOUND } from '../support/wire/expect-error.js';
 
 let api: Api;
 /** Of a ready asset with picture, sound and a text track. */

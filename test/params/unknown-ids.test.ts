@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, it } from 'vitest';
 import { operations } from '#kinora/api/operations.js';
 import { newId } from '#kinora/lib/ids.js';
-import { type Api, startApi } from '../support/api.js';
-import { expectNotFound } from '../support/expect-error.js';
+import { type Api, startApi } from '../support/servers/api.js';
+import { expectNotFound } from '../support/wire/expect-error.js';
 
 let api: Api;
 let assetId: string;

@@ -3,10 +3,16 @@ import { once } from 'node:events';
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { createAsset, serveFiles, settled } from '../support/create-asset.js';
-import { fixture } from '../support/fixtures.js';
-import { fetchBytes, mediaPlaylists, segmentsOf } from '../support/play.js';
-import { cleanUpServers, makeDataDir, type ServerProcess, startServer, until } from '../support/server-process.js';
+import { fixture } from '../support/media/fixtures.js';
+import { fetchBytes, mediaPlaylists, segmentsOf } from '../support/players/play.js';
+import {
+  cleanUpServers,
+  makeDataDir,
+  type ServerProcess,
+  startServer,
+  until,
+} from '../support/servers/server-process.js';
+import { createAsset, serveFiles, settled } from '../support/wire/create-asset.js';
 
 /** What a server opens and keeps for other reasons: connections to be kept alive, files of the database. */
 const MARGIN_HANDLES = 24;

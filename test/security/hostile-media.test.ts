@@ -6,13 +6,13 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { checkLimits, probeFile } from '#kinora/jobs/ingest/probe-file.js';
 import { systemClock } from '#kinora/lib/clock.js';
-import type { SourceFacts } from '#kinora/media/source-facts.js';
+import type { SourceFacts } from '#kinora/media/source/source-facts.js';
 import { createMediaPool, type MediaPoolOptions } from '#kinora/pool/create-media-pool.js';
 import { type MediaPool, mediaPriority } from '#kinora/pool/media-pool.js';
 import type { SandboxLevel } from '#kinora/pool/sandbox.js';
-import { writeMedia } from '../support/fixture-media.js';
-import { fixture } from '../support/fixtures.js';
-import { manyEdits } from '../support/hostile-mp4.js';
+import { writeMedia } from '../support/media/fixture-media.js';
+import { fixture } from '../support/media/fixtures.js';
+import { manyEdits } from '../support/media/hostile-mp4.js';
 import { memoryLogger } from '../support/memory-logger.js';
 
 const MIB = 2 ** 20;

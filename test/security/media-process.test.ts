@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { mediaPriority } from '#kinora/pool/media-pool.js';
-import { availableLevels, startHostilePool } from '../support/hostile-pool.js';
+import { availableLevels, startHostilePool } from '../support/processes/hostile-pool.js';
 
 const levels = await availableLevels();
 

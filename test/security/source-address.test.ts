@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { SourceFetcherOptions } from '#kinora/net/source-fetcher.js';
 import { startFetching } from '../support/fetching.js';
-import { type Origin, startOrigin } from '../support/origin.js';
+import { type Origin, startOrigin } from '../support/servers/origin.js';
 
 const REFUSED = { code: 'invalid_input', messages: ['The input URL is not allowed.'] };
 

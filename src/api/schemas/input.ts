@@ -6,7 +6,7 @@ export const GENERATED_SUBTITLE_LANGUAGES = (
   'en es it pt de fr pl ru nl ca tr sv uk no fi sk el cs hr da ro bg auto' as const
 ).split(' ');
 
-/** `<n>%` or `<n>px`; the formats are those of `api/formats.ts`. */
+/** `<n>%` or `<n>px`; the formats are those of `api/validate/formats.ts`. */
 const margin = () => Type.Optional(Type.String({ format: 'overlay-length' }));
 const size = () => Type.Optional(Type.String({ format: 'overlay-size' }));
 

@@ -1,7 +1,7 @@
 import type { VideoQuality } from '../../api/schemas/asset.js';
-import type { CallerRecord } from '../../api/serialize.js';
+import type { CallerRecord } from '../../api/serialize/asset.js';
 import type { Database } from '../../db/database.js';
-import { findCaller } from '../../db/tables/access-token.js';
+import { findCaller } from '../../db/tables/server/access-token.js';
 import type { Clock } from '../../lib/clock.js';
 import { KinoraError } from '../../lib/errors.js';
 import { hashSecret, isSecretOf } from './secret-hash.js';

@@ -1,9 +1,9 @@
 import { permissions } from '../../api/operations.js';
 import type { VideoQuality } from '../../api/schemas/asset.js';
 import type { Database, Transaction } from '../../db/database.js';
-import { findAccessToken, insertAccessToken } from '../../db/tables/access-token.js';
-import { insertEnvironment, listEnvironments } from '../../db/tables/environment.js';
-import { insertInstallation } from '../../db/tables/installation.js';
+import { findAccessToken, insertAccessToken } from '../../db/tables/server/access-token.js';
+import { insertEnvironment, listEnvironments } from '../../db/tables/server/environment.js';
+import { insertInstallation } from '../../db/tables/server/installation.js';
 import type { Clock } from '../../lib/clock.js';
 import { KinoraError } from '../../lib/errors.js';
 import { newSecret, newShortId, newUuid } from '../../lib/ids.js';

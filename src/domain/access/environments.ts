@@ -5,7 +5,7 @@ import {
   insertEnvironment,
   listEnvironments as listEnvironmentRows,
   updateEnvironment as updateEnvironmentRow,
-} from '../../db/tables/environment.js';
+} from '../../db/tables/server/environment.js';
 import type { Clock } from '../../lib/clock.js';
 import { KinoraError } from '../../lib/errors.js';
 import { newShortId } from '../../lib/ids.js';

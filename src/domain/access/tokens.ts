@@ -1,7 +1,7 @@
 import { permissions as everyPermission, type Permission } from '../../api/operations.js';
 import type { Database, Queryable } from '../../db/database.js';
-import { insertAccessToken, listAccessTokens, markRevoked } from '../../db/tables/access-token.js';
-import { findEnvironment, listEnvironments } from '../../db/tables/environment.js';
+import { insertAccessToken, listAccessTokens, markRevoked } from '../../db/tables/server/access-token.js';
+import { findEnvironment, listEnvironments } from '../../db/tables/server/environment.js';
 import type { Clock } from '../../lib/clock.js';
 import { KinoraError } from '../../lib/errors.js';
 import { newSecret, newUuid } from '../../lib/ids.js';

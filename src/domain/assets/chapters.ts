@@ -1,6 +1,6 @@
 import type { Transaction } from '../../db/database.js';
 import type { Row, StoredChapters } from '../../db/schema.js';
-import { saveChapters } from '../../db/tables/asset.js';
+import { saveChapters } from '../../db/tables/assets/asset.js';
 
 /**
  * Gives the asset chapters in the transaction of somebody who holds it. Whoever commits it calls `onTracksChanged`, so that

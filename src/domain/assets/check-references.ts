@@ -1,10 +1,10 @@
-import { assetIdOfUrl } from '../../api/formats.js';
-import { type Path, Problems } from '../../api/problems.js';
-import type { AssetRequest } from '../../api/validate-create-asset.js';
-import { addClipTooShort, isShorterThanAClip } from '../../api/validate-inputs.js';
+import type { AssetRequest } from '../../api/validate/create-asset.js';
+import { assetIdOfUrl } from '../../api/validate/formats.js';
+import { addClipTooShort, isShorterThanAClip } from '../../api/validate/inputs.js';
+import { type Path, Problems } from '../../api/validate/problems.js';
 import type { Queryable } from '../../db/database.js';
-import { findAsset } from '../../db/tables/asset.js';
-import { findDirectiveIds } from '../../db/tables/directive.js';
+import { findAsset } from '../../db/tables/assets/asset.js';
+import { findDirectiveIds } from '../../db/tables/robots/directive.js';
 import { isId } from '../../lib/ids.js';
 import { checkDrmConfiguration } from '../drm/configurations.js';
 

@@ -1,10 +1,10 @@
-import { assetIdOfUrl } from '../../api/formats.js';
-import { Problems } from '../../api/problems.js';
-import type { AssetRequest } from '../../api/validate-create-asset.js';
+import type { AssetRequest } from '../../api/validate/create-asset.js';
+import { assetIdOfUrl } from '../../api/validate/formats.js';
+import { Problems } from '../../api/validate/problems.js';
 import type { Transaction } from '../../db/database.js';
-import { findClipSource, insertSourceUses, listSourceUses, saveClip } from '../../db/tables/clip.js';
-import { type ClipSource, zeroOf } from '../../media/clip.js';
-import type { Plan } from '../../media/plan.js';
+import { findClipSource, insertSourceUses, listSourceUses, saveClip } from '../../db/tables/assets/clip.js';
+import { type ClipSource, zeroOf } from '../../media/plan/clip.js';
+import type { Plan } from '../../media/plan/plan.js';
 
 /** The asset that the request is a clip of; undefined when it is none. */
 export const clippedAssetId = ({ inputs }: AssetRequest): string | undefined => assetIdOfUrl(inputs[0]!.url ?? '');

@@ -1,8 +1,8 @@
 import type { Transaction } from '../../db/database.js';
-import { insertTracks } from '../../db/tables/track.js';
-import { holdReadyTracks, insertTrackMedia } from '../../db/tables/track-media.js';
+import { insertTracks } from '../../db/tables/assets/track.js';
+import { holdReadyTracks, insertTrackMedia } from '../../db/tables/assets/track-media.js';
 import { newId } from '../../lib/ids.js';
-import type { AudioPlan } from '../../media/plan.js';
+import type { AudioPlan } from '../../media/plan/plan.js';
 import { claimName } from '../tracks/track-name.js';
 
 /** Of tracks that a clip has from its source: they come with the first input. */

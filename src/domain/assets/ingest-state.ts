@@ -1,6 +1,6 @@
-import { isLanguageCode } from '../../api/language-code.js';
+import { isLanguageCode } from '../../api/validate/language-code.js';
 import type { NewRow, Row } from '../../db/schema.js';
-import { findAssetById } from '../../db/tables/asset.js';
+import { findAssetById } from '../../db/tables/assets/asset.js';
 import {
   countCrash,
   findIngest,
@@ -9,21 +9,21 @@ import {
   saveMedia,
   saveSourceValidator,
   updatePreparing,
-} from '../../db/tables/asset-ingest.js';
-import { insertTracks, listTracks } from '../../db/tables/track.js';
+} from '../../db/tables/assets/asset-ingest.js';
+import { insertTracks, listTracks } from '../../db/tables/assets/track.js';
 import { isKinoraError, type KinoraError } from '../../lib/errors.js';
 import { newId } from '../../lib/ids.js';
-import type { AssetProperties } from '../../media/asset-properties.js';
-import type { Plan } from '../../media/plan.js';
-import type { SourceFacts } from '../../media/source-facts.js';
+import type { AssetProperties } from '../../media/plan/asset-properties.js';
+import type { Plan } from '../../media/plan/plan.js';
+import type { SourceFacts } from '../../media/source/source-facts.js';
+import { recordAssetEvent, recordAssetWarning } from '../asset-view/record-asset-event.js';
 import type { DomainContext } from '../context.js';
-import { recordAssetEvent, recordAssetWarning } from '../events/record-asset-event.js';
 import { failRenditions } from '../renditions/rendition-state.js';
 import { wakeRuns } from '../robots/wake-runs.js';
 import { insertGeneratedSubtitles } from '../tracks/generate-subtitles.js';
 import { announceSideCars, MAIN_AUDIO_NAME } from '../tracks/side-cars.js';
 import { claimName, takenNames } from '../tracks/track-name.js';
-import { startLateWork } from './late-work.js';
+import { startLateWork } from './post-ready-work.js';
 
 export interface ReadyAsset {
   readonly properties: AssetProperties;

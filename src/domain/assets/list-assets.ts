@@ -1,9 +1,9 @@
-import { encodeCursor, type ListQuery } from '../../api/list-query.js';
-import type { AssetView } from '../../api/serialize.js';
-import { listAssetViews } from '../../db/tables/asset-view.js';
+import type { AssetView } from '../../api/serialize/asset.js';
+import { encodeCursor, type ListQuery } from '../../api/validate/list-query.js';
+import { listAssetViews } from '../../db/tables/assets/asset-view.js';
 import { isId } from '../../lib/ids.js';
+import { toAssetView } from '../asset-view/get-asset.js';
 import type { DomainContext } from '../context.js';
-import { toAssetView } from './get-asset.js';
 
 export interface AssetFilter {
   readonly uploadId?: string | undefined;

@@ -1,18 +1,18 @@
-import type { AssetView } from '../../api/serialize.js';
+import type { AssetView } from '../../api/serialize/asset.js';
 import type { Transaction } from '../../db/database.js';
 import type { Row } from '../../db/schema.js';
-import { lockAssetForUpdate } from '../../db/tables/asset.js';
-import { findIngest } from '../../db/tables/asset-ingest.js';
-import { setMaster, updateMaster } from '../../db/tables/master.js';
+import { lockAssetForUpdate } from '../../db/tables/assets/asset.js';
+import { findIngest } from '../../db/tables/assets/asset-ingest.js';
+import { setMaster, updateMaster } from '../../db/tables/assets/master.js';
 import { KinoraError } from '../../lib/errors.js';
 import { isId, newId } from '../../lib/ids.js';
-import type { MasterInput } from '../../media/master-plan.js';
-import type { Plan } from '../../media/plan.js';
-import type { SourceFacts } from '../../media/source-facts.js';
+import type { MasterInput } from '../../media/plan/master-plan.js';
+import type { Plan } from '../../media/plan/plan.js';
+import type { SourceFacts } from '../../media/source/source-facts.js';
+import { expirySeconds } from '../asset-view/artifacts.js';
+import { viewAsset } from '../asset-view/get-asset.js';
+import { recordAssetEvent } from '../asset-view/record-asset-event.js';
 import type { DomainContext } from '../context.js';
-import { recordAssetEvent } from '../events/record-asset-event.js';
-import { expirySeconds } from './artifacts.js';
-import { viewAsset } from './get-asset.js';
 
 /** Makes the file of a master. */
 export const MASTER_QUEUE = 'master';

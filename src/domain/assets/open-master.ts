@@ -1,10 +1,10 @@
-import { findAssetById } from '../../db/tables/asset.js';
+import { findAssetById } from '../../db/tables/assets/asset.js';
 import { KinoraError } from '../../lib/errors.js';
 import { isId } from '../../lib/ids.js';
 import type { BlobStore } from '../../storage/blob-store.js';
 import { masterKey } from '../../storage/keys.js';
+import { masterArtifact } from '../asset-view/artifacts.js';
 import type { DomainContext } from '../context.js';
-import { masterArtifact } from './artifacts.js';
 
 export interface OpenedFile {
   readonly path: string;

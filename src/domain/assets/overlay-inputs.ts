@@ -1,7 +1,7 @@
 import type { Input } from '../../api/schemas/input.js';
-import { roleOfInput } from '../../api/validate-inputs.js';
+import { roleOfInput } from '../../api/validate/inputs.js';
 import type { Row } from '../../db/schema.js';
-import type { OverlaySettings } from '../../media/overlay-geometry.js';
+import type { OverlaySettings } from '../../media/overlay/geometry.js';
 
 /** An input that is laid over the picture. */
 export interface OverlayInput {

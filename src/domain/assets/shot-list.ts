@@ -1,13 +1,13 @@
 import type { Row } from '../../db/schema.js';
-import { findAssetById } from '../../db/tables/asset.js';
-import { findPlan } from '../../db/tables/playable.js';
-import { findShots } from '../../db/tables/shots.js';
+import { findAssetById } from '../../db/tables/assets/asset.js';
+import { findShots } from '../../db/tables/assets/shots.js';
+import { findPlan } from '../../db/tables/playback/playable.js';
 import { KinoraError } from '../../lib/errors.js';
 import { isId } from '../../lib/ids.js';
-import type { Plan, VideoPlan } from '../../media/plan.js';
-import type { Shot } from '../../media/shot-sheet.js';
+import type { Plan, VideoPlan } from '../../media/plan/plan.js';
+import type { Shot } from '../../media/shots/contact-sheet.js';
+import { MANIFEST_FILE, shotsArtifact } from '../asset-view/artifacts.js';
 import type { DomainContext } from '../context.js';
-import { MANIFEST_FILE, shotsArtifact } from './artifacts.js';
 
 /** What a request for a file of shots brings. */
 export interface ShotsDownload {

@@ -1,15 +1,15 @@
-import { type ShotsView, serializeShotsEvent } from '../../api/serialize-shots.js';
+import { type ShotsView, serializeShotsEvent } from '../../api/serialize/shots.js';
 import type { Transaction } from '../../db/database.js';
 import type { Row } from '../../db/schema.js';
-import { lockAssetForUpdate } from '../../db/tables/asset.js';
-import { findShots, putShots, updatePendingShots } from '../../db/tables/shots.js';
+import { lockAssetForUpdate } from '../../db/tables/assets/asset.js';
+import { findShots, putShots, updatePendingShots } from '../../db/tables/assets/shots.js';
 import { KinoraError } from '../../lib/errors.js';
 import { isId, newId } from '../../lib/ids.js';
+import { viewShots } from '../asset-view/artifacts.js';
 import type { DomainContext } from '../context.js';
 import type { EventType } from '../events/event-types.js';
 import { recordEvent } from '../events/record-event.js';
 import { wakeRuns } from '../robots/wake-runs.js';
-import { viewShots } from './artifacts.js';
 
 /** Finds the shots of an asset; the key of a job is its order. */
 export const SHOTS_QUEUE = 'shots';

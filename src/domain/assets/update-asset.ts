@@ -1,14 +1,14 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { UpdateAssetBody } from '../../api/schemas/asset.js';
-import type { AssetView } from '../../api/serialize.js';
+import type { AssetView } from '../../api/serialize/asset.js';
 import type { Transaction } from '../../db/database.js';
 import type { Row } from '../../db/schema.js';
-import { lockAssetForUpdate, updateAssetRow } from '../../db/tables/asset.js';
+import { lockAssetForUpdate, updateAssetRow } from '../../db/tables/assets/asset.js';
 import { KinoraError } from '../../lib/errors.js';
 import { isId } from '../../lib/ids.js';
+import { viewAsset } from '../asset-view/get-asset.js';
+import { recordAssetEvent } from '../asset-view/record-asset-event.js';
 import type { DomainContext } from '../context.js';
-import { recordAssetEvent } from '../events/record-asset-event.js';
-import { viewAsset } from './get-asset.js';
 
 type Context = Pick<DomainContext, 'clock' | 'artifactUrls'>;
 type Changeable = Pick<Row<'asset'>, 'passthrough' | 'meta' | 'thumbnail_time'>;

@@ -1,5 +1,5 @@
-import type { Path, Problems } from '../../api/problems.js';
 import type { NewPlaybackId } from '../../api/schemas/playback-id.js';
+import type { Path, Problems } from '../../api/validate/problems.js';
 import type { Database, Queryable } from '../../db/database.js';
 import type { Row } from '../../db/schema.js';
 import {
@@ -9,8 +9,8 @@ import {
   listDrmConfigurationRows,
   lockDrmConfiguration,
   removeDrmConfiguration,
-} from '../../db/tables/drm-configuration.js';
-import { getInstallationSecret } from '../../db/tables/installation.js';
+} from '../../db/tables/playback/drm-configuration.js';
+import { getInstallationSecret } from '../../db/tables/server/installation.js';
 import type { Clock } from '../../lib/clock.js';
 import { KinoraError } from '../../lib/errors.js';
 import { isId, newId } from '../../lib/ids.js';

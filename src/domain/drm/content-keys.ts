@@ -1,8 +1,8 @@
 import type { Database, Queryable } from '../../db/database.js';
 import type { Row } from '../../db/schema.js';
-import { lockAsset } from '../../db/tables/asset.js';
-import { insertContentKeys, listContentKeys } from '../../db/tables/content-key.js';
-import { findDrmConfiguration, lockDrmConfiguration } from '../../db/tables/drm-configuration.js';
+import { lockAsset } from '../../db/tables/assets/asset.js';
+import { insertContentKeys, listContentKeys } from '../../db/tables/playback/content-key.js';
+import { findDrmConfiguration, lockDrmConfiguration } from '../../db/tables/playback/drm-configuration.js';
 import { KinoraError } from '../../lib/errors.js';
 import type { ServiceCaller } from '../../net/call-service.js';
 import { readDrmSettings } from './configurations.js';

@@ -1,5 +1,5 @@
 import { psshBox, systemIds } from '../../media/mp4/pssh.js';
-import type { Plan } from '../../media/plan.js';
+import type { Plan } from '../../media/plan/plan.js';
 import type { AssetKeys } from './content-keys.js';
 import { clearKeyAttributes } from './key-signals.js';
 import type { ContentKey, KeyTrack } from './key-source.js';

@@ -1,7 +1,7 @@
-import { encodeCursor, type ListQuery } from '../../api/list-query.js';
+import { encodeCursor, type ListQuery } from '../../api/validate/list-query.js';
 import type { Row } from '../../db/schema.js';
-import { findEvent, listEvents as listEventRows } from '../../db/tables/event.js';
-import { listAttemptsOfEvent } from '../../db/tables/webhook-delivery.js';
+import { findEvent, listEvents as listEventRows } from '../../db/tables/server/event.js';
+import { listAttemptsOfEvent } from '../../db/tables/server/webhook-delivery.js';
 import { KinoraError } from '../../lib/errors.js';
 import { isUuid } from '../../lib/ids.js';
 import type { DomainContext } from '../context.js';

@@ -1,7 +1,7 @@
 import type { Transaction } from '../../db/database.js';
 import type { NewRow } from '../../db/schema.js';
-import { findEnvironment } from '../../db/tables/environment.js';
-import { insertEvent } from '../../db/tables/event.js';
+import { findEnvironment } from '../../db/tables/server/environment.js';
+import { insertEvent } from '../../db/tables/server/event.js';
 import { isoMicroseconds } from '../../lib/clock.js';
 import { newUuid } from '../../lib/ids.js';
 import type { DomainContext } from '../context.js';
@@ -11,7 +11,7 @@ export interface NewEvent {
   readonly environmentId: string;
   readonly type: EventType;
   readonly object: { readonly type: EventObjectType; readonly id: string };
-  /** The resource as receivers see it, at this moment (`api/serialize-events.ts`). */
+  /** The resource as receivers see it, at this moment (`api/serialize/event.ts`). */
   readonly data: object;
 }
 

@@ -1,5 +1,5 @@
-import type { Size } from '../../media/ladder.js';
-import { parsePlaybackModifiers } from '../../media/playback-modifiers.js';
+import type { Size } from '../../media/plan/ladder.js';
+import { parsePlaybackModifiers } from '../../media/playlist/playback-modifiers.js';
 import type { Access } from './check-access.js';
 import type { ReadyPlayable } from './write-playlist.js';
 

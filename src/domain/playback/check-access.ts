@@ -1,19 +1,19 @@
 import { createPublicKey } from 'node:crypto';
-import { lastOf } from '../../api/list-query.js';
+import { lastOf } from '../../api/validate/list-query.js';
 import type { Database } from '../../db/database.js';
-import { findPlaybackRestrictionRules } from '../../db/tables/playback-restriction.js';
-import { findVerificationKey } from '../../db/tables/signing-key.js';
+import { findPlaybackRestrictionRules } from '../../db/tables/playback/playback-restriction.js';
+import { findVerificationKey } from '../../db/tables/playback/signing-key.js';
 import type { Clock } from '../../lib/clock.js';
 import { KinoraError } from '../../lib/errors.js';
 import { isId } from '../../lib/ids.js';
+import { createRecentMemory } from '../../lib/ttl-cache.js';
 import {
   parseAnimatedParameters,
   parseStoryboardWindow,
   parseThumbnailParameters,
-} from '../../media/image-parameters.js';
-import { parsePlaybackModifiers } from '../../media/playback-modifiers.js';
+} from '../../media/image/parameters.js';
+import { parsePlaybackModifiers } from '../../media/playlist/playback-modifiers.js';
 import { type ChildSigner, createChildSigner, type Grant } from '../signing/child-signature.js';
-import { createRecentMemory } from '../signing/recent-memory.js';
 import { type Audience, refusal, type VerificationKey, verifyToken } from '../signing/verify-token.js';
 import type { Playable } from './find-playable.js';
 import { isRestricted, type ViewerHeaders } from './is-restricted.js';

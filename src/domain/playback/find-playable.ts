@@ -5,12 +5,12 @@ import {
   findPlayableRow,
   findReadyTracks,
   type PlayableTrack,
-} from '../../db/tables/playable.js';
+} from '../../db/tables/playback/playable.js';
 import type { Clock } from '../../lib/clock.js';
 import { isId } from '../../lib/ids.js';
-import type { Chapter } from '../../media/chapters.js';
-import { type FurtherAudio, type FurtherRenditions, furtherAudioTrack } from '../../media/find-segment.js';
-import type { AudioPlan, Plan } from '../../media/plan.js';
+import { type FurtherAudio, type FurtherRenditions, furtherAudioTrack } from '../../media/plan/find-segment.js';
+import type { AudioPlan, Plan } from '../../media/plan/plan.js';
+import type { Chapter } from '../../media/robots/chapters.js';
 import { trackJoinedKey, trackSourceKey } from '../../storage/keys.js';
 
 /** What a playback id leads to. */

@@ -1,14 +1,19 @@
-import { Problems } from '../../api/problems.js';
 import type { NewPlaybackId } from '../../api/schemas/playback-id.js';
-import type { PlaybackIdRecord } from '../../api/serialize.js';
+import type { PlaybackIdRecord } from '../../api/serialize/asset.js';
+import { Problems } from '../../api/validate/problems.js';
 import type { Transaction } from '../../db/database.js';
-import { lockAsset } from '../../db/tables/asset.js';
-import { findPlaybackId, insertPlaybackIds, removePlaybackId, removePlaybackIds } from '../../db/tables/playback-id.js';
+import { lockAsset } from '../../db/tables/assets/asset.js';
+import {
+  findPlaybackId,
+  insertPlaybackIds,
+  removePlaybackId,
+  removePlaybackIds,
+} from '../../db/tables/playback/playback-id.js';
 import { KinoraError } from '../../lib/errors.js';
 import { isId, newId } from '../../lib/ids.js';
+import { recordAssetEvent } from '../asset-view/record-asset-event.js';
 import type { DomainContext } from '../context.js';
 import { checkDrmConfiguration } from '../drm/configurations.js';
-import { recordAssetEvent } from '../events/record-asset-event.js';
 
 /** One id per policy, duplicates included. */
 export const makePlaybackIds = (

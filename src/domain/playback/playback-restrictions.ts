@@ -1,4 +1,4 @@
-import type { PlaybackRestrictionRules } from '../../api/validate-playback-restriction.js';
+import type { PlaybackRestrictionRules } from '../../api/validate/playback-restriction.js';
 import type { Row } from '../../db/schema.js';
 import {
   countPlaybackRestrictions,
@@ -7,7 +7,7 @@ import {
   listPlaybackRestrictions as listRows,
   removePlaybackRestriction,
   updatePlaybackRestriction,
-} from '../../db/tables/playback-restriction.js';
+} from '../../db/tables/playback/playback-restriction.js';
 import { KinoraError } from '../../lib/errors.js';
 import { isId, newId } from '../../lib/ids.js';
 import type { DomainContext } from '../context.js';

@@ -1,7 +1,7 @@
-import { GENERATION } from '../../media/generation.js';
-import { imagePlaylist, windowStoryboard } from '../../media/image-playlist.js';
-import type { VideoPlan } from '../../media/plan.js';
-import type { Storyboard } from '../../media/storyboard.js';
+import type { Storyboard } from '../../media/image/storyboard.js';
+import { GENERATION } from '../../media/plan/generation.js';
+import type { VideoPlan } from '../../media/plan/plan.js';
+import { imagePlaylist, windowStoryboard } from '../../media/playlist/image-playlist.js';
 import type { Access } from './check-access.js';
 import { IMAGES_RENDITION, parseWindow, renditionChild, writeQuery } from './write-playlist.js';
 

@@ -1,6 +1,8 @@
 import { KinoraError } from '../../lib/errors.js';
-import { AUDIO_RENDITION, type FurtherRenditions, furtherAudioRendition } from '../../media/find-segment.js';
-import { GENERATION } from '../../media/generation.js';
+import { AUDIO_RENDITION, type FurtherRenditions, furtherAudioRendition } from '../../media/plan/find-segment.js';
+import { GENERATION } from '../../media/plan/generation.js';
+import type { Plan } from '../../media/plan/plan.js';
+import { gridOf, segmentSeconds } from '../../media/plan/segment-times.js';
 import {
   type HlsAudioTrack,
   type HlsChild,
@@ -8,10 +10,12 @@ import {
   mediaPlaylist,
   multivariantPlaylist,
   type SoundFigures,
-} from '../../media/hls.js';
-import type { Plan } from '../../media/plan.js';
-import { findSegmentWindow, parsePlaybackModifiers, type SegmentWindow } from '../../media/playback-modifiers.js';
-import { gridOf, segmentSeconds } from '../../media/segment-times.js';
+} from '../../media/playlist/hls.js';
+import {
+  findSegmentWindow,
+  parsePlaybackModifiers,
+  type SegmentWindow,
+} from '../../media/playlist/playback-modifiers.js';
 import type { KeyTags } from '../drm/key-tags.js';
 import type { Access } from './check-access.js';
 import type { Playable } from './find-playable.js';

@@ -1,17 +1,21 @@
 import type { Mp4Support } from '../../api/schemas/static-rendition.js';
-import type { AssetView } from '../../api/serialize.js';
+import type { AssetView } from '../../api/serialize/asset.js';
 import type { Transaction } from '../../db/database.js';
 import type { Row } from '../../db/schema.js';
-import { lockAssetForUpdate } from '../../db/tables/asset.js';
-import { findPlan } from '../../db/tables/playable.js';
-import { insertStaticRendition, listStaticRenditions, saveMp4Support } from '../../db/tables/static-rendition.js';
+import { lockAssetForUpdate } from '../../db/tables/assets/asset.js';
+import {
+  insertStaticRendition,
+  listStaticRenditions,
+  saveMp4Support,
+} from '../../db/tables/assets/static-rendition.js';
+import { findPlan } from '../../db/tables/playback/playable.js';
 import { KinoraError } from '../../lib/errors.js';
 import { isId, newId } from '../../lib/ids.js';
-import type { Plan } from '../../media/plan.js';
-import { planMp4Support, renditionSource } from '../../media/static-rendition.js';
-import { viewAsset } from '../assets/get-asset.js';
+import type { Plan } from '../../media/plan/plan.js';
+import { planMp4Support, renditionSource } from '../../media/plan/static-rendition.js';
+import { viewAsset } from '../asset-view/get-asset.js';
+import { recordAssetEvent } from '../asset-view/record-asset-event.js';
 import type { DomainContext } from '../context.js';
-import { recordAssetEvent } from '../events/record-asset-event.js';
 import { dropRendition, orderFile, refusal } from './static-renditions.js';
 
 type Context = Pick<DomainContext, 'clock' | 'queue' | 'artifactUrls'>;

@@ -1,6 +1,6 @@
 import type { Database } from '../../db/database.js';
 import type { Row } from '../../db/schema.js';
-import { findReadyRendition } from '../../db/tables/static-rendition.js';
+import { findReadyRendition } from '../../db/tables/assets/static-rendition.js';
 import { isKinoraError } from '../../lib/errors.js';
 import type { BlobStore } from '../../storage/blob-store.js';
 import { renditionKey } from '../../storage/keys.js';

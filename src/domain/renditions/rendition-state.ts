@@ -1,15 +1,15 @@
 import type { Transaction } from '../../db/database.js';
 import type { Row } from '../../db/schema.js';
-import { lockAssetForUpdate } from '../../db/tables/asset.js';
+import { lockAssetForUpdate } from '../../db/tables/assets/asset.js';
 import {
   findRenditionWork,
   listStaticRenditions,
   type RenditionWork,
   updatePreparingRendition,
-} from '../../db/tables/static-rendition.js';
+} from '../../db/tables/assets/static-rendition.js';
 import { isKinoraError } from '../../lib/errors.js';
-import { pictureTier } from '../../media/asset-properties.js';
-import type { Size } from '../../media/ladder.js';
+import { pictureTier } from '../../media/plan/asset-properties.js';
+import type { Size } from '../../media/plan/ladder.js';
 import type { DomainContext } from '../context.js';
 import { endMp4Support, settleMp4Support } from './mp4-support.js';
 import { recordRenditionEvent } from './static-renditions.js';

@@ -1,17 +1,17 @@
 import type { NewStaticRendition } from '../../api/schemas/static-rendition.js';
-import type { RenditionRecord } from '../../api/serialize-rendition.js';
-import { serializeRenditionEvent } from '../../api/serialize-rendition.js';
+import type { RenditionRecord } from '../../api/serialize/rendition.js';
+import { serializeRenditionEvent } from '../../api/serialize/rendition.js';
 import type { Transaction } from '../../db/database.js';
 import type { Row } from '../../db/schema.js';
-import { lockAssetForUpdate } from '../../db/tables/asset.js';
+import { lockAssetForUpdate } from '../../db/tables/assets/asset.js';
 import {
   insertStaticRendition,
   listStaticRenditions,
   removeStaticRendition,
-} from '../../db/tables/static-rendition.js';
+} from '../../db/tables/assets/static-rendition.js';
 import { KinoraError } from '../../lib/errors.js';
 import { isId, newId } from '../../lib/ids.js';
-import { renditionFileName } from '../../media/static-rendition.js';
+import { renditionFileName } from '../../media/plan/static-rendition.js';
 import type { DomainContext } from '../context.js';
 import { recordEvent } from '../events/record-event.js';
 

@@ -1,6 +1,7 @@
 import type { Transaction } from '../../db/database.js';
 import type { RobotsJobError, RobotsJobStatus, Row } from '../../db/schema.js';
-import { findAssetById, lockAssetForUpdate } from '../../db/tables/asset.js';
+import { findAssetById, lockAssetForUpdate } from '../../db/tables/assets/asset.js';
+import { lockShots } from '../../db/tables/assets/shots.js';
 import {
   addPrompt,
   findRobotsJobById,
@@ -8,8 +9,7 @@ import {
   lockRobotsJob,
   markJobWaiting,
   updateRobotsJob,
-} from '../../db/tables/robots-job.js';
-import { lockShots } from '../../db/tables/shots.js';
+} from '../../db/tables/robots/robots-job.js';
 import { isKinoraError } from '../../lib/errors.js';
 import type { DomainContext } from '../context.js';
 import { RECOGNITION_QUEUE } from '../tracks/generate-subtitles.js';

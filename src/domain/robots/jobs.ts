@@ -1,16 +1,16 @@
-import type { RobotsJobView } from '../../api/serialize-robots.js';
-import type { RobotsJobQuery, RobotsJobRequest } from '../../api/validate-robots-job.js';
+import type { RobotsJobView } from '../../api/serialize/robots.js';
+import type { RobotsJobQuery, RobotsJobRequest } from '../../api/validate/robots-job.js';
 import type { Transaction } from '../../db/database.js';
 import type { Row } from '../../db/schema.js';
-import { findAssetById, lockAssetForUpdate } from '../../db/tables/asset.js';
+import { findAssetById, lockAssetForUpdate } from '../../db/tables/assets/asset.js';
+import { listTracks } from '../../db/tables/assets/track.js';
 import {
   countRobotsJobs,
   findEquivalentJob,
   findRobotsJob,
   insertRobotsJob,
   listRobotsJobs as listJobRows,
-} from '../../db/tables/robots-job.js';
-import { listTracks } from '../../db/tables/track.js';
+} from '../../db/tables/robots/robots-job.js';
 import { KinoraError } from '../../lib/errors.js';
 import { isId, isRobotsId, newId, newRobotsId, newUuid } from '../../lib/ids.js';
 import type { DomainContext } from '../context.js';

@@ -1,4 +1,4 @@
-import { findRobotsJobById } from '../../db/tables/robots-job.js';
+import { findRobotsJobById } from '../../db/tables/robots/robots-job.js';
 import { KinoraError } from '../../lib/errors.js';
 import { isRobotsId } from '../../lib/ids.js';
 import { type BlobStore, readBlob } from '../../storage/blob-store.js';

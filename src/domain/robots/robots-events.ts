@@ -1,7 +1,7 @@
-import { serializeRobotsJobEvent, serializeRunEvent } from '../../api/serialize-robots.js';
+import { serializeRobotsJobEvent, serializeRunEvent } from '../../api/serialize/robots.js';
 import type { Transaction } from '../../db/database.js';
 import type { Row } from '../../db/schema.js';
-import { findAssetById } from '../../db/tables/asset.js';
+import { findAssetById } from '../../db/tables/assets/asset.js';
 import type { DomainContext } from '../context.js';
 import { recordEvent } from '../events/record-event.js';
 import { viewRobotsJob } from './view-job.js';

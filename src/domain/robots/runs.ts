@@ -1,10 +1,10 @@
-import type { PageQuery } from '../../api/list-query.js';
 import type { Binding, DirectiveResource } from '../../api/schemas/directive.js';
+import type { PageQuery } from '../../api/validate/list-query.js';
 import type { Transaction } from '../../db/database.js';
 import type { Row, RunNode } from '../../db/schema.js';
-import { lockAssetForUpdate } from '../../db/tables/asset.js';
-import { findDirective } from '../../db/tables/directive.js';
-import { countRuns, findRun, insertRun, listRuns as listRunRows } from '../../db/tables/directive-run.js';
+import { lockAssetForUpdate } from '../../db/tables/assets/asset.js';
+import { findDirective } from '../../db/tables/robots/directive.js';
+import { countRuns, findRun, insertRun, listRuns as listRunRows } from '../../db/tables/robots/directive-run.js';
 import { KinoraError } from '../../lib/errors.js';
 import { isId, isRobotsId, newRobotsId, newUuid } from '../../lib/ids.js';
 import type { DomainContext } from '../context.js';

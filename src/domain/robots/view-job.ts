@@ -1,4 +1,4 @@
-import type { RobotsJobView } from '../../api/serialize-robots.js';
+import type { RobotsJobView } from '../../api/serialize/robots.js';
 import type { Row } from '../../db/schema.js';
 import type { DomainContext } from '../context.js';
 import type { Artifact } from '../signing/artifact-urls.js';

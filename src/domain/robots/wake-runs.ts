@@ -1,6 +1,6 @@
 import type { Transaction } from '../../db/database.js';
-import { listActiveRunIds } from '../../db/tables/directive-run.js';
-import { takeWaitingJobs } from '../../db/tables/robots-job.js';
+import { listActiveRunIds } from '../../db/tables/robots/directive-run.js';
+import { takeWaitingJobs } from '../../db/tables/robots/robots-job.js';
 import type { DomainContext } from '../context.js';
 
 /** Takes one step of a run; payload `{ runId }`. */

@@ -6,7 +6,7 @@ import {
   insertSigningKey,
   listSigningKeys as listSigningKeyRows,
   removeSigningKey,
-} from '../../db/tables/signing-key.js';
+} from '../../db/tables/playback/signing-key.js';
 import { KinoraError } from '../../lib/errors.js';
 import { isId, newId } from '../../lib/ids.js';
 import type { DomainContext } from '../context.js';

@@ -1,7 +1,7 @@
 import type { Transaction } from '../../db/database.js';
 import type { Row } from '../../db/schema.js';
-import { lockAssetForUpdate } from '../../db/tables/asset.js';
-import { listTracks } from '../../db/tables/track.js';
+import { lockAssetForUpdate } from '../../db/tables/assets/asset.js';
+import { listTracks } from '../../db/tables/assets/track.js';
 import { KinoraError } from '../../lib/errors.js';
 import { isId } from '../../lib/ids.js';
 import type { DomainContext } from '../context.js';

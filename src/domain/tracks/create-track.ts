@@ -1,7 +1,7 @@
-import { Problems } from '../../api/problems.js';
 import type { CreateTrackBody } from '../../api/schemas/track.js';
+import { Problems } from '../../api/validate/problems.js';
 import type { Row } from '../../db/schema.js';
-import { insertTracks } from '../../db/tables/track.js';
+import { insertTracks } from '../../db/tables/assets/track.js';
 import { KinoraError } from '../../lib/errors.js';
 import { newId } from '../../lib/ids.js';
 import type { DomainContext } from '../context.js';

@@ -1,7 +1,7 @@
 import type { Transaction } from '../../db/database.js';
 import type { Row } from '../../db/schema.js';
-import { removeTrack } from '../../db/tables/track.js';
-import { listBorrowedFiles } from '../../db/tables/track-media.js';
+import { removeTrack } from '../../db/tables/assets/track.js';
+import { listBorrowedFiles } from '../../db/tables/assets/track-media.js';
 import { KinoraError } from '../../lib/errors.js';
 import type { DomainContext } from '../context.js';
 import { wakeRuns } from '../robots/wake-runs.js';

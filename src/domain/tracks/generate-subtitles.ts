@@ -1,12 +1,12 @@
-import { Problems } from '../../api/problems.js';
 import type { GeneratedSubtitles, Input } from '../../api/schemas/input.js';
+import { Problems } from '../../api/validate/problems.js';
 import type { Transaction } from '../../db/database.js';
 import type { NewRow, Row } from '../../db/schema.js';
-import { listAssetInputs } from '../../db/tables/asset-input.js';
-import { insertTracks, listTracks } from '../../db/tables/track.js';
+import { listAssetInputs } from '../../db/tables/assets/asset-input.js';
+import { insertTracks, listTracks } from '../../db/tables/assets/track.js';
 import { newId } from '../../lib/ids.js';
+import { recordAssetWarning } from '../asset-view/record-asset-event.js';
 import type { DomainContext } from '../context.js';
-import { recordAssetWarning } from '../events/record-asset-event.js';
 import { changeTracks, type LockedTracks } from './change-tracks.js';
 import { recordTrackEvent } from './record-track-event.js';
 import { claimName, languageName, takenNames } from './track-name.js';

@@ -1,8 +1,8 @@
 import type { Row } from '../../db/schema.js';
-import { findTrack } from '../../db/tables/track.js';
+import { findTrack } from '../../db/tables/assets/track.js';
 import { KinoraError } from '../../lib/errors.js';
 import { isId } from '../../lib/ids.js';
-import { getAsset } from '../assets/get-asset.js';
+import { getAsset } from '../asset-view/get-asset.js';
 import type { DomainContext } from '../context.js';
 
 /** Tracks are there when their asset is ready. @throws KinoraError `not_found` */

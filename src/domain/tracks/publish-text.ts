@@ -1,6 +1,6 @@
 import type { Transaction } from '../../db/database.js';
 import type { Row } from '../../db/schema.js';
-import { insertTracks, listTracks } from '../../db/tables/track.js';
+import { insertTracks, listTracks } from '../../db/tables/assets/track.js';
 import type { DomainContext } from '../context.js';
 import { recordTrackEvent } from './record-track-event.js';
 import { claimName, takenNames } from './track-name.js';

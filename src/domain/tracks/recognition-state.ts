@@ -1,10 +1,10 @@
 import type { Row } from '../../db/schema.js';
-import { findPlan } from '../../db/tables/playable.js';
-import { findTrack, findTrackById, saveDetectedLanguage, saveTrackProgress } from '../../db/tables/track.js';
-import { findTrackSound } from '../../db/tables/track-media.js';
-import { listPhrases } from '../../db/tables/vocabulary.js';
+import { findTrack, findTrackById, saveDetectedLanguage, saveTrackProgress } from '../../db/tables/assets/track.js';
+import { findTrackSound } from '../../db/tables/assets/track-media.js';
+import { listPhrases } from '../../db/tables/assets/vocabulary.js';
+import { findPlan } from '../../db/tables/playback/playable.js';
 import { KinoraError } from '../../lib/errors.js';
-import type { AudioPlan, Plan } from '../../media/plan.js';
+import type { AudioPlan, Plan } from '../../media/plan/plan.js';
 import { joinedKey, sourceKey, trackJoinedKey, trackSourceKey } from '../../storage/keys.js';
 import type { DomainContext } from '../context.js';
 

@@ -1,4 +1,4 @@
-import { serializeTrackEvent } from '../../api/serialize-track.js';
+import { serializeTrackEvent } from '../../api/serialize/track.js';
 import type { Transaction } from '../../db/database.js';
 import type { Row } from '../../db/schema.js';
 import type { DomainContext } from '../context.js';

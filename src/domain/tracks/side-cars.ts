@@ -1,9 +1,9 @@
-import type { AssetInput } from '../../api/validate-create-asset.js';
-import { roleOfInput } from '../../api/validate-inputs.js';
+import type { AssetInput } from '../../api/validate/create-asset.js';
+import { roleOfInput } from '../../api/validate/inputs.js';
 import type { Transaction } from '../../db/database.js';
 import type { NewRow } from '../../db/schema.js';
-import { findEnvironmentOf } from '../../db/tables/asset.js';
-import { insertTracks, listTracks } from '../../db/tables/track.js';
+import { findEnvironmentOf } from '../../db/tables/assets/asset.js';
+import { insertTracks, listTracks } from '../../db/tables/assets/track.js';
 import { newId } from '../../lib/ids.js';
 import type { DomainContext } from '../context.js';
 import { INGEST_TRACK_QUEUE } from './create-track.js';

@@ -1,26 +1,26 @@
 import type { Transaction } from '../../db/database.js';
 import type { Row } from '../../db/schema.js';
-import { findAssetById, lockAssetForUpdate } from '../../db/tables/asset.js';
-import { findIngest, saveInputFile } from '../../db/tables/asset-ingest.js';
-import { findPlan } from '../../db/tables/playable.js';
+import { findAssetById, lockAssetForUpdate } from '../../db/tables/assets/asset.js';
+import { findIngest, saveInputFile } from '../../db/tables/assets/asset-ingest.js';
 import {
   findTrackById,
   listTracks,
   saveTrackValidator,
   setPrimary,
   updatePreparingTrack,
-} from '../../db/tables/track.js';
+} from '../../db/tables/assets/track.js';
 import {
   areTrackFilesNeeded,
   countTrackCrash,
   openTrackMedia,
   saveTrackFacts,
   saveTrackPlan,
-} from '../../db/tables/track-media.js';
+} from '../../db/tables/assets/track-media.js';
+import { findPlan } from '../../db/tables/playback/playable.js';
 import { isKinoraError, KinoraError } from '../../lib/errors.js';
-import type { ClipSource } from '../../media/clip.js';
-import type { AudioPlan, Plan } from '../../media/plan.js';
-import type { SourceFacts } from '../../media/source-facts.js';
+import type { ClipSource } from '../../media/plan/clip.js';
+import type { AudioPlan, Plan } from '../../media/plan/plan.js';
+import type { SourceFacts } from '../../media/source/source-facts.js';
 import type { DomainContext } from '../context.js';
 import { wakeRuns } from '../robots/wake-runs.js';
 import { recordTrackEvent } from './record-track-event.js';

@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
-import { Problems } from '../../api/problems.js';
 import type { UpdateTrackBody } from '../../api/schemas/track.js';
+import { Problems } from '../../api/validate/problems.js';
 import type { Row } from '../../db/schema.js';
-import { updateTrackRow } from '../../db/tables/track.js';
+import { updateTrackRow } from '../../db/tables/assets/track.js';
+import { recordAssetEvent } from '../asset-view/record-asset-event.js';
 import type { DomainContext } from '../context.js';
-import { recordAssetEvent } from '../events/record-asset-event.js';
 import { changeTracks } from './change-tracks.js';
 import { claimName, languageName, takenNames } from './track-name.js';
 

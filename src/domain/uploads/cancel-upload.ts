@@ -1,5 +1,5 @@
 import type { Row } from '../../db/schema.js';
-import { lockUpload } from '../../db/tables/upload.js';
+import { lockUpload } from '../../db/tables/assets/upload.js';
 import { KinoraError } from '../../lib/errors.js';
 import type { DomainContext } from '../context.js';
 import { endUpload } from './end-upload.js';

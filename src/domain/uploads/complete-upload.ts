@@ -1,9 +1,9 @@
-import type { AssetRequest } from '../../api/validate-create-asset.js';
-import { validateCreateUpload } from '../../api/validate-create-upload.js';
+import type { AssetRequest } from '../../api/validate/create-asset.js';
+import { validateCreateUpload } from '../../api/validate/create-upload.js';
 import type { Transaction } from '../../db/database.js';
 import type { Row } from '../../db/schema.js';
-import { findEnvironment } from '../../db/tables/environment.js';
-import { lockUpload, updateUpload } from '../../db/tables/upload.js';
+import { lockUpload, updateUpload } from '../../db/tables/assets/upload.js';
+import { findEnvironment } from '../../db/tables/server/environment.js';
 import { isKinoraError, KinoraError } from '../../lib/errors.js';
 import { checkNewAsset, insertNewAsset } from '../assets/create-asset.js';
 import type { DomainContext } from '../context.js';

@@ -1,6 +1,6 @@
-import type { UploadRequest } from '../../api/validate-create-upload.js';
+import type { UploadRequest } from '../../api/validate/create-upload.js';
 import type { Row } from '../../db/schema.js';
-import { insertUpload } from '../../db/tables/upload.js';
+import { insertUpload } from '../../db/tables/assets/upload.js';
 import { newId } from '../../lib/ids.js';
 import { checkNewAsset } from '../assets/create-asset.js';
 import type { DomainContext } from '../context.js';

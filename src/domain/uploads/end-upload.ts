@@ -1,6 +1,6 @@
 import type { Transaction } from '../../db/database.js';
 import type { Row, UploadStatus } from '../../db/schema.js';
-import { lockUpload, updateUpload } from '../../db/tables/upload.js';
+import { lockUpload, updateUpload } from '../../db/tables/assets/upload.js';
 import { KinoraError } from '../../lib/errors.js';
 import type { DomainContext } from '../context.js';
 import { recordUploadEvent, type UploadEventType } from './record-upload-event.js';

@@ -1,5 +1,5 @@
 import type { Row } from '../../db/schema.js';
-import { findUpload, listUploads as listUploadRows } from '../../db/tables/upload.js';
+import { findUpload, listUploads as listUploadRows } from '../../db/tables/assets/upload.js';
 import { KinoraError } from '../../lib/errors.js';
 import { isId } from '../../lib/ids.js';
 import type { DomainContext } from '../context.js';

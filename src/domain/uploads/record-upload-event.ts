@@ -1,4 +1,4 @@
-import { serializeUploadEvent } from '../../api/serialize-upload.js';
+import { serializeUploadEvent } from '../../api/serialize/upload.js';
 import type { Transaction } from '../../db/database.js';
 import type { Row } from '../../db/schema.js';
 import type { DomainContext } from '../context.js';

@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
 import type { Row } from '../../db/schema.js';
-import { findUploadById, saveUploadTotal } from '../../db/tables/upload.js';
+import { findUploadById, saveUploadTotal } from '../../db/tables/assets/upload.js';
 import { throwIfAborted } from '../../lib/abort.js';
 import { isKinoraError, KinoraError } from '../../lib/errors.js';
 import type { BlobStore, BlobWrite } from '../../storage/blob-store.js';

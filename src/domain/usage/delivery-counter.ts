@@ -1,9 +1,14 @@
 import type { Database } from '../../db/database.js';
 import type { Row } from '../../db/schema.js';
-import { addDeliveredParts, addDeliveries, deleteOldDeletedAssets, deleteOldUsage } from '../../db/tables/usage.js';
+import {
+  addDeliveredParts,
+  addDeliveries,
+  deleteOldDeletedAssets,
+  deleteOldUsage,
+} from '../../db/tables/playback/usage.js';
 import type { Clock } from '../../lib/clock.js';
-import type { AssetProperties } from '../../media/asset-properties.js';
-import { PART_SECONDS } from '../../media/engagement.js';
+import type { AssetProperties } from '../../media/plan/asset-properties.js';
+import { PART_SECONDS } from '../../media/robots/engagement.js';
 import type { Logger } from '../../telemetry/logger.js';
 
 /** What a viewer was sent. */

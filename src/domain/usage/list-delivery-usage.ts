@@ -1,11 +1,11 @@
-import type { DeliveryReport } from '../../api/serialize-delivery-usage.js';
-import type { DeliveryUsageQuery } from '../../api/validate-delivery-usage.js';
+import type { DeliveryReport } from '../../api/serialize/delivery-usage.js';
+import type { DeliveryUsageQuery } from '../../api/validate/delivery-usage.js';
 import {
   countDeliveredAssets,
   findReportedAssets,
   listDeliveredAssets,
   sumDeliveredTiers,
-} from '../../db/tables/usage.js';
+} from '../../db/tables/playback/usage.js';
 import { isId } from '../../lib/ids.js';
 import type { DomainContext } from '../context.js';
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { AudioPlan, Plan } from '../../media/plan.js';
+import type { AudioPlan, Plan } from '../../media/plan/plan.js';
 import { segmentDelivery } from './segment-delivery.js';
 
 const rendition = (name: string, width: number, height: number) => ({ name, width, height });

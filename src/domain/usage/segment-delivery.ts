@@ -1,7 +1,7 @@
-import { AAC_FRAME_SAMPLES } from '../../media/aac.js';
-import { pictureTier } from '../../media/asset-properties.js';
-import { type FurtherRenditions, findSegment } from '../../media/find-segment.js';
-import type { Plan } from '../../media/plan.js';
+import { AAC_FRAME_SAMPLES } from '../../media/codecs/aac.js';
+import { pictureTier } from '../../media/plan/asset-properties.js';
+import { type FurtherRenditions, findSegment } from '../../media/plan/find-segment.js';
+import type { Plan } from '../../media/plan/plan.js';
 import type { Delivery } from './delivery-counter.js';
 
 /**

@@ -1,13 +1,13 @@
-import type { PageQuery } from '../../api/list-query.js';
 import type { VocabularyBody } from '../../api/schemas/vocabulary.js';
-import type { VocabularyRecord } from '../../api/serialize-vocabulary.js';
+import type { VocabularyRecord } from '../../api/serialize/vocabulary.js';
+import type { PageQuery } from '../../api/validate/list-query.js';
 import {
   findVocabulary,
   insertVocabulary,
   listVocabularies as listVocabularyRows,
   removeVocabulary,
   replaceVocabulary,
-} from '../../db/tables/vocabulary.js';
+} from '../../db/tables/assets/vocabulary.js';
 import { KinoraError } from '../../lib/errors.js';
 import { isId, newId } from '../../lib/ids.js';
 import type { DomainContext } from '../context.js';

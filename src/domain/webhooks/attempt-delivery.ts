@@ -1,4 +1,4 @@
-import type { AttemptResult, DueDelivery } from '../../db/tables/webhook-delivery.js';
+import type { AttemptResult, DueDelivery } from '../../db/tables/server/webhook-delivery.js';
 import type { Clock } from '../../lib/clock.js';
 import type { WebhookSender } from '../../net/send-webhook.js';
 import { retryPauseMs } from './retry-timetable.js';

@@ -1,12 +1,12 @@
 import type { Database } from '../../db/database.js';
-import { listEnvironments } from '../../db/tables/environment.js';
+import { listEnvironments } from '../../db/tables/server/environment.js';
 import {
   findConfiguredWebhook,
   findWebhookByAddress,
   insertWebhook,
   removeWebhook,
   updateWebhook,
-} from '../../db/tables/webhook.js';
+} from '../../db/tables/server/webhook.js';
 import type { Clock } from '../../lib/clock.js';
 import { newShortId } from '../../lib/ids.js';
 

@@ -1,10 +1,10 @@
-import { encodeCursor, type ListQuery } from '../../api/list-query.js';
-import { serializeWebhook } from '../../api/serialize-webhooks.js';
+import { serializeWebhook } from '../../api/serialize/webhook.js';
+import { encodeCursor, type ListQuery } from '../../api/validate/list-query.js';
 import type { Queryable } from '../../db/database.js';
 import type { Row } from '../../db/schema.js';
-import { findEnvironment } from '../../db/tables/environment.js';
-import { insertUnsentEvent } from '../../db/tables/event.js';
-import { lockWebhook } from '../../db/tables/webhook.js';
+import { findEnvironment } from '../../db/tables/server/environment.js';
+import { insertUnsentEvent } from '../../db/tables/server/event.js';
+import { lockWebhook } from '../../db/tables/server/webhook.js';
 import {
   type DeliveryRow,
   findDelivery,
@@ -12,7 +12,7 @@ import {
   listAttempts,
   listDeliveries as listDeliveryRows,
   saveAttempts,
-} from '../../db/tables/webhook-delivery.js';
+} from '../../db/tables/server/webhook-delivery.js';
 import { KinoraError } from '../../lib/errors.js';
 import { isUuid, newUuid } from '../../lib/ids.js';
 import type { WebhookSender } from '../../net/send-webhook.js';

@@ -1,5 +1,5 @@
-import { Problems } from '../../api/problems.js';
 import type { CreateWebhookBody, UpdateWebhookBody } from '../../api/schemas/webhook.js';
+import { Problems } from '../../api/validate/problems.js';
 import type { Row } from '../../db/schema.js';
 import {
   findWebhook,
@@ -8,8 +8,8 @@ import {
   lockWebhook,
   removeWebhook,
   updateWebhook as updateWebhookRow,
-} from '../../db/tables/webhook.js';
-import { stopDeliveries } from '../../db/tables/webhook-delivery.js';
+} from '../../db/tables/server/webhook.js';
+import { stopDeliveries } from '../../db/tables/server/webhook-delivery.js';
 import { KinoraError } from '../../lib/errors.js';
 import { isShortId, newShortId, newSigningSecret } from '../../lib/ids.js';
 import type { WebhookSender } from '../../net/send-webhook.js';

@@ -2,8 +2,8 @@ import { fileURLToPath } from 'node:url';
 import type { Vad } from 'sherpa-onnx-node';
 import type { Span } from '../../media/speech/pack-windows.js';
 import type { FindSpeechJob, FindSpeechResult } from '../../pool/protocol.js';
-import { failMedia } from '../av.js';
-import type { HandlerContext } from '../serve-jobs.js';
+import { failMedia } from '../ffmpeg/av.js';
+import type { HandlerContext } from '../ipc/serve-jobs.js';
 import { readSpeech, SPEECH_RATE } from './speech-reader.js';
 
 /** The model looks at so many samples at a time. */

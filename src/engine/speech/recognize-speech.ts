@@ -4,7 +4,7 @@ import { avChannelLayoutDefault, FilterGraph, Frame, Log } from 'node-av/lib';
 import { languageCodeOf } from '../../media/speech/languages.js';
 import type { Transcript, Word } from '../../media/speech/word.js';
 import type { RecognizeSpeechJob } from '../../pool/protocol.js';
-import { check, failMedia, isDrained, newFrame } from '../av.js';
+import { check, failMedia, isDrained, newFrame } from '../ffmpeg/av.js';
 import { SPEECH_RATE } from './speech-reader.js';
 
 const HEADER_BYTES = 44;

@@ -1,8 +1,8 @@
 import type { Frame } from 'node-av/lib';
 import { isKinoraError } from '../../lib/errors.js';
 import type { SpeechSource } from '../../pool/protocol.js';
-import { readSound, SoundFilter, soundFrame } from '../audio-reader.js';
-import { failMedia } from '../av.js';
+import { readSound, SoundFilter, soundFrame } from '../audio/reader.js';
+import { failMedia } from '../ffmpeg/av.js';
 
 /** What speech detection and recognizers take. */
 export const SPEECH_RATE = 16_000;

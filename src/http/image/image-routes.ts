@@ -1,22 +1,22 @@
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
-import { lastOf } from '../../api/list-query.js';
-import { type PlannedImage, planAnimated, planSheet, planThumbnail } from '../../cache/image-jobs.js';
-import type { ImageProducer } from '../../cache/produce-image.js';
+import { lastOf } from '../../api/validate/list-query.js';
 import type { AccessCheck } from '../../domain/playback/check-access.js';
 import type { PlayableFinder } from '../../domain/playback/find-playable.js';
 import { writeImagePlaylist } from '../../domain/playback/write-image-playlist.js';
 import { IMAGES_RENDITION, renditionChild } from '../../domain/playback/write-playlist.js';
 import type { Audience } from '../../domain/signing/verify-token.js';
 import { KinoraError } from '../../lib/errors.js';
-import { GENERATION } from '../../media/generation.js';
 import {
   parseAnimatedParameters,
   parseStoryboardFormat,
   parseStoryboardWindow,
   parseThumbnailParameters,
-} from '../../media/image-parameters.js';
-import type { VideoPlan } from '../../media/plan.js';
-import { planStoryboard, writeStoryboardJson, writeStoryboardVtt } from '../../media/storyboard.js';
+} from '../../media/image/parameters.js';
+import { planStoryboard, writeStoryboardJson, writeStoryboardVtt } from '../../media/image/storyboard.js';
+import { GENERATION } from '../../media/plan/generation.js';
+import type { VideoPlan } from '../../media/plan/plan.js';
+import { type PlannedImage, planAnimated, planSheet, planThumbnail } from '../../packager/image-jobs.js';
+import type { ImageProducer } from '../../packager/produce-image.js';
 import { createOpenPlayback, immutableFor, type OpenedPlayback } from '../stream/open-playback.js';
 import { sendFile } from '../stream/send-file.js';
 import { sendText } from '../stream/send-text.js';

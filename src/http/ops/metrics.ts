@@ -1,6 +1,6 @@
 import fastify, { type FastifyInstance, LogController } from 'fastify';
 import type { Database } from '../../db/database.js';
-import { countLiveJobs, webhookLagSeconds } from '../../db/tables/operating-figures.js';
+import { countLiveJobs, webhookLagSeconds } from '../../db/tables/server/operating-figures.js';
 import type { Logger } from '../../telemetry/logger.js';
 import type { Metrics, Sample } from '../../telemetry/metrics.js';
 

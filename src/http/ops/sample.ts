@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises';
 import type { FastifyPluginAsync } from 'fastify';
-import { validateCreateAsset } from '../../api/validate-create-asset.js';
-import { listEnvironments } from '../../db/tables/environment.js';
+import { validateCreateAsset } from '../../api/validate/create-asset.js';
+import { listEnvironments } from '../../db/tables/server/environment.js';
 import { createAsset } from '../../domain/assets/create-asset.js';
 import type { DomainContext } from '../../domain/context.js';
 import { KinoraError } from '../../lib/errors.js';

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import type { ConnectionError, FastifyReply, FastifyRequest } from 'fastify';
 import { KinoraError } from '../../lib/errors.js';
-import { errorAnswer } from '../errors.js';
+import { errorAnswer } from './errors.js';
 
 const invalid = (message: string) => new KinoraError('invalid_parameters', { messages: [message] });
 

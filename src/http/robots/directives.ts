@@ -1,8 +1,8 @@
-import { readPageQuery } from '../../api/list-query.js';
-import { serializeDirective, serializeNewRun, serializeRun } from '../../api/serialize-robots.js';
-import { validateDirective, validateRun } from '../../api/validate-directive.js';
+import { serializeDirective, serializeNewRun, serializeRun } from '../../api/serialize/robots.js';
+import { validateDirective, validateRun } from '../../api/validate/directive.js';
+import { readPageQuery } from '../../api/validate/list-query.js';
 import type { DomainContext } from '../../domain/context.js';
-import { createDirective, deleteDirective, getDirective, listDirectives } from '../../domain/robots/directives.js';
+import { createDirective, deleteDirective, getDirective, listDirectives } from '../../domain/directives/directives.js';
 import { createRun, getRun, listRuns } from '../../domain/robots/runs.js';
 import type { Route } from '../plugins/operation-route.js';
 

@@ -1,6 +1,6 @@
 import type { WorkflowName } from '../../api/schemas/workflows.js';
-import { serializeRobotsJob, serializeRobotsJobSummary } from '../../api/serialize-robots.js';
-import { validateRobotsJob, validateRobotsJobQuery } from '../../api/validate-robots-job.js';
+import { serializeRobotsJob, serializeRobotsJobSummary } from '../../api/serialize/robots.js';
+import { validateRobotsJob, validateRobotsJobQuery } from '../../api/validate/robots-job.js';
 import type { DomainContext } from '../../domain/context.js';
 import { cancelRobotsJob, createRobotsJob, getRobotsJob, listRobotsJobs } from '../../domain/robots/jobs.js';
 import type { Route } from '../plugins/operation-route.js';

@@ -1,12 +1,12 @@
 import type { FastifyPluginAsync } from 'fastify';
-import { lastOf } from '../../api/list-query.js';
-import { planShotImage } from '../../cache/image-jobs.js';
-import type { ImageProducer } from '../../cache/produce-image.js';
+import { lastOf } from '../../api/validate/list-query.js';
 import type { OpenMaster } from '../../domain/assets/open-master.js';
 import { isManifest, openShotList } from '../../domain/assets/shot-list.js';
 import type { DomainContext } from '../../domain/context.js';
 import type { OpenResult } from '../../domain/robots/open-result.js';
 import { KinoraError } from '../../lib/errors.js';
+import { planShotImage } from '../../packager/image-jobs.js';
+import type { ImageProducer } from '../../packager/produce-image.js';
 import { sendFile } from './send-file.js';
 import { sendText } from './send-text.js';
 import { abortWhenLeft, acceptViewers } from './viewer-routes.js';

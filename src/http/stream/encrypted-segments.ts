@@ -1,5 +1,4 @@
 import { type FileHandle, readFile } from 'node:fs/promises';
-import type { PlayableAsset, SegmentProducer } from '../../cache/produce-segment.js';
 import type { CachedFile } from '../../cache/segment-store.js';
 import type { AssetKeys } from '../../domain/drm/content-keys.js';
 import type { KeyTrack } from '../../domain/drm/key-source.js';
@@ -13,6 +12,7 @@ import {
   planEncryption,
   startOfWhole,
 } from '../../media/mp4/encrypt-segment.js';
+import type { PlayableAsset, SegmentProducer } from '../../packager/produce-segment.js';
 import type { ByteRange } from './byte-range.js';
 import { PART_BYTES } from './part-buffers.js';
 import type { SentFile } from './send-file.js';

@@ -1,5 +1,5 @@
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
-import { lastOf } from '../../api/list-query.js';
+import { lastOf } from '../../api/validate/list-query.js';
 import type { AssetKeys, ContentKeys } from '../../domain/drm/content-keys.js';
 import { clearKeyLicense, fairplayCertificate, forwardChallenge, isLicensedSystem } from '../../domain/drm/license.js';
 import type { AccessCheck } from '../../domain/playback/check-access.js';

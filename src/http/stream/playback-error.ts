@@ -1,5 +1,5 @@
 import type { ErrorCode } from '../../lib/errors.js';
-import { errorHeaders, toKinoraError } from '../errors.js';
+import { errorHeaders, toKinoraError } from '../plugins/errors.js';
 
 /** Answer of the stream and image hosts to a failure. */
 export interface PlaybackError {

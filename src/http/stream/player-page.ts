@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
-import { lastOf } from '../../api/list-query.js';
+import { lastOf } from '../../api/validate/list-query.js';
 import { matchesEtag } from './byte-range.js';
 import type { Query } from './viewer-routes.js';
 

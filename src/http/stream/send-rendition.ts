@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { lastOf } from '../../api/list-query.js';
+import { lastOf } from '../../api/validate/list-query.js';
 import { allowsFile } from '../../domain/playback/allows-file.js';
 import type { OpenRendition } from '../../domain/renditions/open-rendition.js';
 import { refusal } from '../../domain/signing/verify-token.js';

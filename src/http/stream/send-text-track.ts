@@ -1,10 +1,10 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { TextTracks } from '../../cache/text-tracks.js';
 import { clipTimes, isInClip, type ReadyPlayable, writeTextPlaylist } from '../../domain/playback/write-playlist.js';
 import { refusal } from '../../domain/signing/verify-token.js';
 import { KinoraError } from '../../lib/errors.js';
-import { segmentSeconds } from '../../media/segment-times.js';
-import { clipText, type IndexedText, textSegment, transcriptOf } from '../../media/text-index.js';
+import { segmentSeconds } from '../../media/plan/segment-times.js';
+import { clipText, type IndexedText, textSegment, transcriptOf } from '../../media/text/text-index.js';
+import type { TextTracks } from '../../packager/text-tracks.js';
 import { immutableFor, type OpenedPlayback } from './open-playback.js';
 import { sendText } from './send-text.js';
 

@@ -1,5 +1,5 @@
-import { lastOf, readListQuery } from '../../api/list-query.js';
-import { serializeEvent, serializeEventWithAttempts } from '../../api/serialize-events.js';
+import { serializeEvent, serializeEventWithAttempts } from '../../api/serialize/event.js';
+import { lastOf, readListQuery } from '../../api/validate/list-query.js';
 import type { DomainContext } from '../../domain/context.js';
 import { getEvent, listEvents } from '../../domain/events/list-events.js';
 import { MAX_ATTEMPTS } from '../../domain/webhooks/retry-timetable.js';

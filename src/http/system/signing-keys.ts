@@ -1,5 +1,5 @@
-import { readPageQuery } from '../../api/list-query.js';
-import { serializeSigningKey } from '../../api/serialize-playback-access.js';
+import { serializeSigningKey } from '../../api/serialize/playback-access.js';
+import { readPageQuery } from '../../api/validate/list-query.js';
 import type { DomainContext } from '../../domain/context.js';
 import {
   createSigningKey,

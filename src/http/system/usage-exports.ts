@@ -1,4 +1,4 @@
-import { validateUsageExportsQuery } from '../../api/validate-usage-exports.js';
+import { validateUsageExportsQuery } from '../../api/validate/usage-exports.js';
 import type { Route } from '../plugins/operation-route.js';
 
 /** Nothing is billed here, so that there is nothing to export. */

@@ -1,6 +1,6 @@
-import { readListQuery } from '../../api/list-query.js';
-import { serializeDelivery, serializeNewWebhook, serializeWebhook } from '../../api/serialize-webhooks.js';
-import { validateCreateWebhook, validateUpdateWebhook } from '../../api/validate-webhook.js';
+import { serializeDelivery, serializeNewWebhook, serializeWebhook } from '../../api/serialize/webhook.js';
+import { readListQuery } from '../../api/validate/list-query.js';
+import { validateCreateWebhook, validateUpdateWebhook } from '../../api/validate/webhook.js';
 import type { DomainContext } from '../../domain/context.js';
 import {
   type DeliveryView,

@@ -1,12 +1,12 @@
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import type { Database } from '../../db/database.js';
 import type { Row } from '../../db/schema.js';
-import { findUploadById } from '../../db/tables/upload.js';
+import { findUploadById } from '../../db/tables/assets/upload.js';
 import type { UploadUrls } from '../../domain/uploads/upload-url.js';
 import type { UploadWriters } from '../../domain/uploads/upload-writer.js';
 import { isKinoraError, KinoraError } from '../../lib/errors.js';
 import { isId } from '../../lib/ids.js';
-import { errorAnswer } from '../errors.js';
+import { errorAnswer } from '../plugins/errors.js';
 import { corsHeaders, preflightHeaders } from './cors.js';
 import { receiveTus, TUS_OPTIONS } from './receive-tus.js';
 import { receiveUpload } from './receive-upload.js';

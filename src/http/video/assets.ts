@@ -1,10 +1,10 @@
-import { lastOf, readListQuery } from '../../api/list-query.js';
-import { serializeAsset, serializeInput } from '../../api/serialize.js';
-import { validateCreateAsset } from '../../api/validate-create-asset.js';
-import { validateUpdateAsset } from '../../api/validate-update-asset.js';
+import { serializeAsset, serializeInput } from '../../api/serialize/asset.js';
+import { validateCreateAsset } from '../../api/validate/create-asset.js';
+import { lastOf, readListQuery } from '../../api/validate/list-query.js';
+import { validateUpdateAsset } from '../../api/validate/update-asset.js';
+import { getAsset, getInputInfo } from '../../domain/asset-view/get-asset.js';
 import { createAsset } from '../../domain/assets/create-asset.js';
 import { deleteAsset } from '../../domain/assets/delete-asset.js';
-import { getAsset, getInputInfo } from '../../domain/assets/get-asset.js';
 import { listAssets } from '../../domain/assets/list-assets.js';
 import { deleteThumbnailTime, updateAsset } from '../../domain/assets/update-asset.js';
 import type { DomainContext } from '../../domain/context.js';

@@ -1,5 +1,5 @@
-import { serializeDeliveryReport } from '../../api/serialize-delivery-usage.js';
-import { validateDeliveryUsageQuery } from '../../api/validate-delivery-usage.js';
+import { serializeDeliveryReport } from '../../api/serialize/delivery-usage.js';
+import { validateDeliveryUsageQuery } from '../../api/validate/delivery-usage.js';
 import type { DomainContext } from '../../domain/context.js';
 import { listDeliveryUsage } from '../../domain/usage/list-delivery-usage.js';
 import type { Route } from '../plugins/operation-route.js';

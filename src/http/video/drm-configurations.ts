@@ -1,5 +1,5 @@
-import { readPageQuery } from '../../api/list-query.js';
-import { findDrmConfiguration, listDrmConfigurationRows } from '../../db/tables/drm-configuration.js';
+import { readPageQuery } from '../../api/validate/list-query.js';
+import { findDrmConfiguration, listDrmConfigurationRows } from '../../db/tables/playback/drm-configuration.js';
 import type { DomainContext } from '../../domain/context.js';
 import { KinoraError } from '../../lib/errors.js';
 import { isId } from '../../lib/ids.js';

@@ -1,7 +1,7 @@
-import { serializeAsset } from '../../api/serialize.js';
-import { serializeShots } from '../../api/serialize-shots.js';
-import { validateMasterAccess } from '../../api/validate-master-access.js';
-import { getAsset } from '../../domain/assets/get-asset.js';
+import { serializeAsset } from '../../api/serialize/asset.js';
+import { serializeShots } from '../../api/serialize/shots.js';
+import { validateMasterAccess } from '../../api/validate/master-access.js';
+import { getAsset } from '../../domain/asset-view/get-asset.js';
 import { setMasterAccess } from '../../domain/assets/master-access.js';
 import { createShots, deleteShots, getShots } from '../../domain/assets/shots.js';
 import type { DomainContext } from '../../domain/context.js';

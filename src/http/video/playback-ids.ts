@@ -1,6 +1,6 @@
-import { serializePlaybackId, serializePlaybackIdOwner } from '../../api/serialize.js';
-import { validateNewPlaybackId } from '../../api/validate-playback-id.js';
-import { getAsset } from '../../domain/assets/get-asset.js';
+import { serializePlaybackId, serializePlaybackIdOwner } from '../../api/serialize/asset.js';
+import { validateNewPlaybackId } from '../../api/validate/playback-id.js';
+import { getAsset } from '../../domain/asset-view/get-asset.js';
 import type { DomainContext } from '../../domain/context.js';
 import { createPlaybackId, deletePlaybackId, getPlaybackId } from '../../domain/playback/playback-ids.js';
 import type { Route } from '../plugins/operation-route.js';

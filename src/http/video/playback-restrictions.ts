@@ -1,10 +1,10 @@
-import { readPageQuery } from '../../api/list-query.js';
-import { serializePlaybackRestriction } from '../../api/serialize-playback-access.js';
+import { serializePlaybackRestriction } from '../../api/serialize/playback-access.js';
+import { readPageQuery } from '../../api/validate/list-query.js';
 import {
   validateCreatePlaybackRestriction,
   validateReferrerRules,
   validateUserAgentRules,
-} from '../../api/validate-playback-restriction.js';
+} from '../../api/validate/playback-restriction.js';
 import type { DomainContext } from '../../domain/context.js';
 import {
   changePlaybackRestriction,

@@ -1,7 +1,7 @@
-import { serializeAsset } from '../../api/serialize.js';
-import { serializeRendition } from '../../api/serialize-rendition.js';
-import { validateMp4Support, validateNewStaticRendition } from '../../api/validate-static-rendition.js';
-import { getAsset } from '../../domain/assets/get-asset.js';
+import { serializeAsset } from '../../api/serialize/asset.js';
+import { serializeRendition } from '../../api/serialize/rendition.js';
+import { validateMp4Support, validateNewStaticRendition } from '../../api/validate/static-rendition.js';
+import { getAsset } from '../../domain/asset-view/get-asset.js';
 import type { DomainContext } from '../../domain/context.js';
 import { updateMp4Support } from '../../domain/renditions/mp4-support.js';
 import { createStaticRendition, deleteStaticRendition } from '../../domain/renditions/static-renditions.js';

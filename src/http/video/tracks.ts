@@ -1,6 +1,6 @@
-import { serializeTrack } from '../../api/serialize-track.js';
-import { validateCreateTrack, validateGenerateSubtitles, validateUpdateTrack } from '../../api/validate-track.js';
-import { getAsset } from '../../domain/assets/get-asset.js';
+import { serializeTrack } from '../../api/serialize/track.js';
+import { validateCreateTrack, validateGenerateSubtitles, validateUpdateTrack } from '../../api/validate/track.js';
+import { getAsset } from '../../domain/asset-view/get-asset.js';
 import type { DomainContext } from '../../domain/context.js';
 import { createTrack } from '../../domain/tracks/create-track.js';
 import { deleteTrack } from '../../domain/tracks/delete-track.js';

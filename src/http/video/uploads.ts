@@ -1,6 +1,6 @@
-import { readListQuery } from '../../api/list-query.js';
-import { serializeUpload } from '../../api/serialize-upload.js';
-import { validateCreateUpload } from '../../api/validate-create-upload.js';
+import { serializeUpload } from '../../api/serialize/upload.js';
+import { validateCreateUpload } from '../../api/validate/create-upload.js';
+import { readListQuery } from '../../api/validate/list-query.js';
 import type { Row } from '../../db/schema.js';
 import type { DomainContext } from '../../domain/context.js';
 import { cancelUpload } from '../../domain/uploads/cancel-upload.js';

@@ -1,6 +1,6 @@
-import { readPageQuery } from '../../api/list-query.js';
-import { serializeVocabulary } from '../../api/serialize-vocabulary.js';
-import { validateVocabulary } from '../../api/validate-vocabulary.js';
+import { serializeVocabulary } from '../../api/serialize/vocabulary.js';
+import { readPageQuery } from '../../api/validate/list-query.js';
+import { validateVocabulary } from '../../api/validate/vocabulary.js';
 import type { DomainContext } from '../../domain/context.js';
 import {
   createVocabulary,

@@ -1,7 +1,7 @@
-import type { ClipSource } from '../../media/clip.js';
-import type { Plan } from '../../media/plan.js';
-import type { AssetSettings } from '../../media/plan-asset.js';
-import type { SourceFacts } from '../../media/source-facts.js';
+import type { ClipSource } from '../../media/plan/clip.js';
+import type { Plan } from '../../media/plan/plan.js';
+import type { AssetSettings } from '../../media/plan/plan-asset.js';
+import type { SourceFacts } from '../../media/source/source-facts.js';
 import { indexKey, joinedIndexKey } from '../../storage/keys.js';
 import { planNormalized } from './measure-gain.js';
 import { makeMezzanine } from './mezzanine.js';

@@ -1,8 +1,8 @@
 import { KinoraError } from '../../lib/errors.js';
-import { decideAccess } from '../../media/access-decision.js';
-import { refusals } from '../../media/refusals.js';
-import type { SourceFacts } from '../../media/source-facts.js';
-import type { SourceIndex } from '../../media/source-index.js';
+import { decideAccess } from '../../media/plan/mezzanine-decision.js';
+import { refusals } from '../../media/source/refusals.js';
+import type { SourceFacts } from '../../media/source/source-facts.js';
+import type { SourceIndex } from '../../media/source/source-index.js';
 import { type MediaPool, mediaPriority } from '../../pool/media-pool.js';
 
 /** Why pictures are transcoded before the asset is ready. */

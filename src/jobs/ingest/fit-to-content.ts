@@ -1,10 +1,10 @@
 import { isKinoraError } from '../../lib/errors.js';
-import { decideAccess } from '../../media/access-decision.js';
-import { fitInto } from '../../media/ladder.js';
-import type { VideoPlan } from '../../media/plan.js';
-import { type AssetSettings, type PlanInput, planAsset } from '../../media/plan-asset.js';
-import { pickSamplePlaces, rateFactor, SAMPLE_BOX } from '../../media/rate-factor.js';
-import type { StreamIndex } from '../../media/source-index.js';
+import { pickSamplePlaces, rateFactor, SAMPLE_BOX } from '../../media/plan/bitrate-scale.js';
+import { fitInto } from '../../media/plan/ladder.js';
+import { decideAccess } from '../../media/plan/mezzanine-decision.js';
+import type { VideoPlan } from '../../media/plan/plan.js';
+import { type AssetSettings, type PlanInput, planAsset } from '../../media/plan/plan-asset.js';
+import type { StreamIndex } from '../../media/source/source-index.js';
 import { type MediaPool, mediaPriority } from '../../pool/media-pool.js';
 import type { BlobStore } from '../../storage/blob-store.js';
 import { mezzanineKey } from '../../storage/keys.js';

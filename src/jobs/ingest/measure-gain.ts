@@ -1,5 +1,5 @@
-import type { AudioPlan, Gain, Plan } from '../../media/plan.js';
-import { type PlanInput, planAsset } from '../../media/plan-asset.js';
+import type { AudioPlan, Gain, Plan } from '../../media/plan/plan.js';
+import { type PlanInput, planAsset } from '../../media/plan/plan-asset.js';
 import { type MediaPool, mediaPriority } from '../../pool/media-pool.js';
 import type { LoudnessResult } from '../../pool/protocol.js';
 

@@ -1,10 +1,10 @@
 import { KinoraError } from '../../lib/errors.js';
-import type { ResolutionTier } from '../../media/ladder.js';
-import { planMezzanine } from '../../media/mezzanine-plan.js';
-import type { MezzaninePicture } from '../../media/plan-asset.js';
-import { refusals } from '../../media/refusals.js';
-import type { SourceFacts } from '../../media/source-facts.js';
-import type { SourceIndex } from '../../media/source-index.js';
+import type { ResolutionTier } from '../../media/plan/ladder.js';
+import { planMezzanine } from '../../media/plan/mezzanine-plan.js';
+import type { MezzaninePicture } from '../../media/plan/plan-asset.js';
+import { refusals } from '../../media/source/refusals.js';
+import type { SourceFacts } from '../../media/source/source-facts.js';
+import type { SourceIndex } from '../../media/source/source-index.js';
 import { mediaPriority } from '../../pool/media-pool.js';
 import { streamResult } from '../../pool/read-result.js';
 import { mezzanineIndexKey, mezzanineKey } from '../../storage/keys.js';

@@ -1,6 +1,6 @@
 import { KinoraError } from '../../lib/errors.js';
-import { isMpegStreamFormat } from '../../media/pictures.js';
-import type { SourceFacts } from '../../media/source-facts.js';
+import { isMpegStreamFormat } from '../../media/source/frames.js';
+import type { SourceFacts } from '../../media/source/source-facts.js';
 import { type MediaPool, mediaPriority } from '../../pool/media-pool.js';
 
 /** Longest source that is accepted, seconds. */

@@ -1,6 +1,6 @@
 import { buffer } from 'node:stream/consumers';
-import type { SourceIndex } from '../../media/source-index.js';
-import { decodeSourceIndex } from '../../media/source-index-codec.js';
+import type { SourceIndex } from '../../media/source/source-index.js';
+import { decodeSourceIndex } from '../../media/source/source-index-codec.js';
 import { type MediaPool, mediaPriority } from '../../pool/media-pool.js';
 import { readResult } from '../../pool/read-result.js';
 import type { BlobStore } from '../../storage/blob-store.js';

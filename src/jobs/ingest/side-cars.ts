@@ -2,7 +2,7 @@ import { setMaxListeners } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Row } from '../../db/schema.js';
 import { isKinoraError, KinoraError } from '../../lib/errors.js';
-import type { Plan } from '../../media/plan.js';
+import type { Plan } from '../../media/plan/plan.js';
 import { trackPrefix } from '../../storage/keys.js';
 import { ingestOneTrack } from './ingest-one-track.js';
 import type { TrackIngestDeps } from './track-source.js';

@@ -1,9 +1,9 @@
 import type { OverlayInput } from '../../domain/assets/overlay-inputs.js';
 import { isKinoraError, KinoraError } from '../../lib/errors.js';
-import { type ResolutionTier, type Size, tierBox } from '../../media/ladder.js';
-import { OVERLAY_HEADER_BYTES, type OverlayFile, RGBA_BYTES, readOverlayHeader } from '../../media/overlay-file.js';
-import { placeOverlay } from '../../media/overlay-geometry.js';
-import type { OverlayPlacement } from '../../media/plan.js';
+import { OVERLAY_HEADER_BYTES, type OverlayFile, RGBA_BYTES, readOverlayHeader } from '../../media/overlay/file.js';
+import { placeOverlay } from '../../media/overlay/geometry.js';
+import { type ResolutionTier, type Size, tierBox } from '../../media/plan/ladder.js';
+import type { OverlayPlacement } from '../../media/plan/plan.js';
 import type { SourceFetcher } from '../../net/fetch-source.js';
 import { type MediaPool, mediaPriority } from '../../pool/media-pool.js';
 import { readResult } from '../../pool/read-result.js';

@@ -1,11 +1,11 @@
 import { json } from 'node:stream/consumers';
 import type { TrackMedia } from '../../domain/tracks/track-state.js';
 import { KinoraError } from '../../lib/errors.js';
-import { clipStartSeconds } from '../../media/clip.js';
+import { clipStartSeconds } from '../../media/plan/clip.js';
 import { cutWords } from '../../media/speech/cut-words.js';
 import { makeCues } from '../../media/speech/make-cues.js';
 import type { Word } from '../../media/speech/word.js';
-import { clipText, type IndexedText, indexCues } from '../../media/text-index.js';
+import { clipText, type IndexedText, indexCues } from '../../media/text/text-index.js';
 import { readBlob } from '../../storage/blob-store.js';
 import { trackSourceKey, trackTextKey, trackWordsKey } from '../../storage/keys.js';
 import { fetchTrackSource, isCopied, type TrackIngest, type TrackIngestDeps } from './track-source.js';

@@ -1,12 +1,12 @@
-import type { SegmentProducer } from '../../cache/produce-segment.js';
 import type { SegmentStore } from '../../cache/segment-store.js';
-import type { TextTracks } from '../../cache/text-tracks.js';
 import type { Row } from '../../db/schema.js';
 import { COPIED_POSITION } from '../../domain/assets/copy-tracks.js';
 import type { TrackState } from '../../domain/tracks/track-state.js';
 import { KinoraError } from '../../lib/errors.js';
-import type { Plan } from '../../media/plan.js';
+import type { Plan } from '../../media/plan/plan.js';
 import type { SourceFetcher } from '../../net/fetch-source.js';
+import type { SegmentProducer } from '../../packager/produce-segment.js';
+import type { TextTracks } from '../../packager/text-tracks.js';
 import type { MediaPool } from '../../pool/media-pool.js';
 import type { BlobStore } from '../../storage/blob-store.js';
 import { trackSourceKey } from '../../storage/keys.js';

@@ -1,13 +1,13 @@
 import { json } from 'node:stream/consumers';
-import { findRobotsJobById } from '../../db/tables/robots-job.js';
-import { areTrackFilesNeeded } from '../../db/tables/track-media.js';
-import { advanceRun, failRun } from '../../domain/robots/advance-run.js';
+import { areTrackFilesNeeded } from '../../db/tables/assets/track-media.js';
+import { findRobotsJobById } from '../../db/tables/robots/robots-job.js';
+import { advanceRun, failRun } from '../../domain/directives/advance-run.js';
 import { ROBOTS_QUEUE, RUN_QUEUE } from '../../domain/robots/wake-runs.js';
 import type { WorkflowName } from '../../domain/robots/workflow-parameters.js';
 import { KinoraError } from '../../lib/errors.js';
 import type { Job, JobContext, QueueWorker } from '../../queue/queue.js';
 import { robotsFileKey, robotsStepKey, robotsStepsPrefix, trackPrefix } from '../../storage/keys.js';
-import type { RobotsDeps, Workflow, WorkflowRun } from './workflow.js';
+import type { RobotsDeps, Workflow, WorkflowRun } from './support/workflow.js';
 import { modelsNeeded, workflows } from './workflows/index.js';
 
 /** Most of the time a job waits for the answer of a model. */

@@ -1,5 +1,4 @@
 import { json } from 'node:stream/consumers';
-import type { TextTracks } from '../../cache/text-tracks.js';
 import type { TrackSound } from '../../domain/tracks/recognition-state.js';
 import { throwIfAborted } from '../../lib/abort.js';
 import { isKinoraError, KinoraError } from '../../lib/errors.js';
@@ -7,7 +6,8 @@ import { applyPhrases } from '../../media/speech/apply-phrases.js';
 import { makeCues } from '../../media/speech/make-cues.js';
 import { mapWords, packWindows, type SpeechWindow } from '../../media/speech/pack-windows.js';
 import type { Transcript, Word } from '../../media/speech/word.js';
-import { indexCues } from '../../media/text-index.js';
+import { indexCues } from '../../media/text/text-index.js';
+import type { TextTracks } from '../../packager/text-tracks.js';
 import { type MediaPool, mediaPriority } from '../../pool/media-pool.js';
 import { readResult } from '../../pool/read-result.js';
 import type { Transcriber } from '../../speech/transcriber.js';

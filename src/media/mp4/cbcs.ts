@@ -1,5 +1,5 @@
 import { type Cipher, createCipheriv } from 'node:crypto';
-import { viewOf } from '../mp4-box-reader.js';
+import { viewOf } from './box-reader.js';
 
 /** Bytes of an AES block. */
 const BLOCK_BYTES = 16;

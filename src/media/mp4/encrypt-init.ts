@@ -1,5 +1,5 @@
-import { asFullBox, findBox, listBoxes, type Mp4Box, viewOf } from '../mp4-box-reader.js';
-import { ascii, box, bytesOf, concat, fullBox, u32 } from '../mp4-box-writer.js';
+import { asFullBox, findBox, listBoxes, type Mp4Box, viewOf } from './box-reader.js';
+import { ascii, box, bytesOf, concat, fullBox, u32 } from './box-writer.js';
 import { VIDEO_PATTERN } from './cbcs.js';
 
 export interface TrackEncryption {

@@ -1,6 +1,6 @@
-import { asFullBox, findBox, listBoxes, type Mp4Box, viewOf } from '../mp4-box-reader.js';
-import { concat, fullBox, u16, u32 } from '../mp4-box-writer.js';
 import { AvcParameterSets } from './avc-slice-header.js';
+import { asFullBox, findBox, listBoxes, type Mp4Box, viewOf } from './box-reader.js';
+import { concat, fullBox, u16, u32 } from './box-writer.js';
 import type { CbcsCipher } from './cbcs.js';
 
 /** Sizes of NAL units have 4 bytes in everything that Kinora writes. */

@@ -1,5 +1,5 @@
-import { asFullBox, listBoxes, viewOf } from '../mp4-box-reader.js';
-import { bytesOf, concat, fullBox, u32 } from '../mp4-box-writer.js';
+import { asFullBox, listBoxes, viewOf } from './box-reader.js';
+import { bytesOf, concat, fullBox, u32 } from './box-writer.js';
 
 /** Names of key systems as their vendors registered them (UUIDs in lower case). */
 export const systemIds = {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { plainText } from '../plain-text.js';
+import { plainText } from '../text/plain-text.js';
 import { makeCues } from './make-cues.js';
 import type { Word } from './word.js';
 

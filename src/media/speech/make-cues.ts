@@ -1,4 +1,4 @@
-import type { Cue } from '../subtitles.js';
+import type { Cue } from '../text/subtitles.js';
 import type { Word } from './word.js';
 
 /** How subtitles are read best; what is broken first when speech leaves no choice stands last. */

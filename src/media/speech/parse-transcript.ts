@@ -1,5 +1,5 @@
-import { plainText } from '../plain-text.js';
-import { parseSubtitles } from '../subtitles.js';
+import { plainText } from '../text/plain-text.js';
+import { parseSubtitles } from '../text/subtitles.js';
 import { languageCodeOf } from './languages.js';
 import type { Transcript, Word } from './word.js';
 

@@ -3,18 +3,18 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Mux from '@mux/mux-node';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { api, createAsset, serveFiles } from '../../support/create-asset.js';
-import { createDrmAsset, createSigningKey, playbackToken } from '../../support/drm.js';
-import { fixture } from '../../support/fixtures.js';
-import type { Origin } from '../../support/origin.js';
-import { runCli } from '../../support/run-cli.js';
+import { fixture } from '../../support/media/fixtures.js';
+import { runCli } from '../../support/processes/run-cli.js';
+import type { Origin } from '../../support/servers/origin.js';
 import {
   cleanUpServers,
   filesBelow,
   makeDataDir,
   type ServerProcess,
   startServer,
-} from '../../support/server-process.js';
+} from '../../support/servers/server-process.js';
+import { api, createAsset, serveFiles } from '../../support/wire/create-asset.js';
+import { createDrmAsset, createSigningKey, playbackToken } from '../../support/wire/drm.js';
 
 const KID = '0123456789abcdef0123456789abcdef';
 const KEY = 'fedcba98765432100123456789abcdef';

@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { bootstrap } from '#kinora/domain/access/bootstrap.js';
 import { systemClock } from '#kinora/lib/clock.js';
-import { makeTestDataDir, openTestDatabase } from '../../support/database.js';
-import { runCli, startCli } from '../../support/run-cli.js';
-import { cleanUpServers, makeDataDir, startServer, until } from '../../support/server-process.js';
+import { runCli, startCli } from '../../support/processes/run-cli.js';
+import { makeTestDataDir, openTestDatabase } from '../../support/servers/database.js';
+import { cleanUpServers, makeDataDir, startServer, until } from '../../support/servers/server-process.js';
 
 afterAll(cleanUpServers);
 

@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { makeTestDataDir } from '../../support/database.js';
-import { cleanEnvironment, runCli } from '../../support/run-cli.js';
-import { processesNaming, until } from '../../support/server-process.js';
+import { cleanEnvironment, runCli } from '../../support/processes/run-cli.js';
+import { makeTestDataDir } from '../../support/servers/database.js';
+import { processesNaming, until } from '../../support/servers/server-process.js';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 const clone = mkdtempSync(join(tmpdir(), 'kinora-clone-'));

@@ -4,9 +4,9 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { fillDataDir } from '../../support/database.js';
-import { runCli } from '../../support/run-cli.js';
-import { cleanUpServers, startServer } from '../../support/server-process.js';
+import { runCli } from '../../support/processes/run-cli.js';
+import { fillDataDir } from '../../support/servers/database.js';
+import { cleanUpServers, startServer } from '../../support/servers/server-process.js';
 
 const directory = mkdtempSync(join(tmpdir(), 'kinora-cli-'));
 afterAll(async () => {

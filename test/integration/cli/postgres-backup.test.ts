@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, expect, it } from 'vitest';
-import { cliPath } from '../../support/run-cli.js';
+import { cliPath } from '../../support/processes/run-cli.js';
 
 const directory = mkdtempSync(join(tmpdir(), 'kinora-cli-'));
 afterAll(() => rmSync(directory, { recursive: true, force: true }));

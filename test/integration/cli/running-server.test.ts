@@ -3,12 +3,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { acquireDataDirLock } from '#kinora/db/data-dir-lock.js';
-import { createAsset, serveFiles, settled } from '../../support/create-asset.js';
-import { fillDataDir } from '../../support/database.js';
-import { fixture } from '../../support/fixtures.js';
-import { playAll } from '../../support/play.js';
-import { runCli } from '../../support/run-cli.js';
-import { cleanUpServers, startServer, until } from '../../support/server-process.js';
+import { fixture } from '../../support/media/fixtures.js';
+import { playAll } from '../../support/players/play.js';
+import { runCli } from '../../support/processes/run-cli.js';
+import { fillDataDir } from '../../support/servers/database.js';
+import { cleanUpServers, startServer, until } from '../../support/servers/server-process.js';
+import { createAsset, serveFiles, settled } from '../../support/wire/create-asset.js';
 
 const directory = mkdtempSync(join(tmpdir(), 'kinora-running-'));
 afterAll(async () => {

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
-import { runCli, startCli } from '../../support/run-cli.js';
+import { runCli, startCli } from '../../support/processes/run-cli.js';
 
 const directory = mkdtempSync(join(tmpdir(), 'kinora-cli-'));
 const env = { KINORA_DATA_DIR: join(directory, 'data'), KINORA_PORT: '0', KINORA_SAMPLE: 'false' };

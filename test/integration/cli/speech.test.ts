@@ -6,11 +6,11 @@ import { afterAll, expect, test } from 'vitest';
 import { systemClock } from '#kinora/lib/clock.js';
 import { createSourceFetcher } from '#kinora/net/source-fetcher.js';
 import { installModel, listModels, removeModel } from '#kinora/speech/install-model.js';
+import { writeWhisperModel } from '../../support/media/whisper-model.mjs';
 import { memoryLogger } from '../../support/memory-logger.js';
-import { startOrigin } from '../../support/origin.js';
-import { runCli } from '../../support/run-cli.js';
-import { filesBelow } from '../../support/server-process.js';
-import { writeWhisperModel } from '../../support/whisper-model.mjs';
+import { runCli } from '../../support/processes/run-cli.js';
+import { startOrigin } from '../../support/servers/origin.js';
+import { filesBelow } from '../../support/servers/server-process.js';
 
 const directory = mkdtempSync(join(tmpdir(), 'kinora-models-'));
 afterAll(() => rmSync(directory, { recursive: true, force: true }));

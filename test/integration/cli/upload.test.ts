@@ -4,17 +4,17 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type CutProxy, startCutProxy } from '../../support/cut-proxy.js';
-import { fixture } from '../../support/fixtures.js';
-import { paddedVideo, sha256Of } from '../../support/padded-video.js';
-import { runCli } from '../../support/run-cli.js';
+import { fixture } from '../../support/media/fixtures.js';
+import { paddedVideo, sha256Of } from '../../support/media/padded-video.js';
+import { runCli } from '../../support/processes/run-cli.js';
+import { type CutProxy, startCutProxy } from '../../support/servers/cut-proxy.js';
 import {
   cleanUpServers,
   filesBelow,
   makeDataDir,
   type ServerProcess,
   startServer,
-} from '../../support/server-process.js';
+} from '../../support/servers/server-process.js';
 
 const MEGABYTE = 1e6;
 const directory = mkdtempSync(join(tmpdir(), 'kinora-cli-upload-'));

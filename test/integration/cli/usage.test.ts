@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { acquireDataDirLock } from '#kinora/db/data-dir-lock.js';
-import { cliPath, runCli } from '../../support/run-cli.js';
+import { cliPath, runCli } from '../../support/processes/run-cli.js';
 
 const directory = mkdtempSync(join(tmpdir(), 'kinora-cli-'));
 afterAll(() => rmSync(directory, { recursive: true, force: true }));

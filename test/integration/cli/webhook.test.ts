@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Booted, boot } from '../../support/boot.js';
-import { runCli } from '../../support/run-cli.js';
-import { type Receiver, startReceiver } from '../../support/webhook-receiver.js';
+import { runCli } from '../../support/processes/run-cli.js';
+import { type Booted, boot } from '../../support/servers/boot.js';
+import { type Receiver, startReceiver } from '../../support/servers/webhook-receiver.js';
 
 let server: Booted;
 let receiver: Receiver;

@@ -1,12 +1,12 @@
 import { readFile } from 'node:fs/promises';
 import Mux from '@mux/mux-node';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type Booted, boot } from '../../support/boot.js';
-import { createAsset, getAsset, settled } from '../../support/create-asset.js';
-import { eventsOf, eventTypes } from '../../support/events.js';
-import { fixture } from '../../support/fixtures.js';
-import { until } from '../../support/server-process.js';
-import { type SlowOrigin, startSlowOrigin } from '../../support/slow-origin.js';
+import { fixture } from '../../support/media/fixtures.js';
+import { type Booted, boot } from '../../support/servers/boot.js';
+import { until } from '../../support/servers/server-process.js';
+import { type SlowOrigin, startSlowOrigin } from '../../support/servers/slow-origin.js';
+import { createAsset, getAsset, settled } from '../../support/wire/create-asset.js';
+import { eventsOf, eventTypes } from '../../support/wire/events.js';
 
 const CAPTIONS = `WEBVTT
 

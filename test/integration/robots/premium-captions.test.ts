@@ -4,17 +4,17 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import Mux from '@mux/mux-node';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type Booted, boot } from '../../support/boot.js';
-import { createAsset, getAsset, serveFiles, settled } from '../../support/create-asset.js';
-import { eventTypes } from '../../support/events.js';
-import type { Origin } from '../../support/origin.js';
-import { textOf, textsOf } from '../../support/recognized.js';
-import { filesBelow, processesNaming, until } from '../../support/server-process.js';
-import { startSpeechService } from '../../support/speech-service.js';
-import { makeSpokenSound } from '../../support/spoken-sound.mjs';
-import { writeWhisperModel } from '../../support/whisper-model.mjs';
+import { makeSpokenSound } from '../../support/media/spoken-sound.mjs';
+import { writeWhisperModel } from '../../support/media/whisper-model.mjs';
+import { type Booted, boot } from '../../support/servers/boot.js';
+import type { Origin } from '../../support/servers/origin.js';
+import { filesBelow, processesNaming, until } from '../../support/servers/server-process.js';
+import { startSpeechService } from '../../support/servers/speech-service.js';
+import { createAsset, getAsset, serveFiles, settled } from '../../support/wire/create-asset.js';
+import { eventTypes } from '../../support/wire/events.js';
+import { textOf, textsOf } from '../../support/wire/recognized.js';
 
-const RECOGNIZER = fileURLToPath(new URL('../../support/recognizer.mjs', import.meta.url));
+const RECOGNIZER = fileURLToPath(new URL('../../support/processes/recognizer.mjs', import.meta.url));
 const SPOKEN = [
   { startSeconds: 2, endSeconds: 5 },
   { startSeconds: 20, endSeconds: 23 },

@@ -1,13 +1,13 @@
 import { readFile, rm } from 'node:fs/promises';
 import Mux from '@mux/mux-node';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type Booted, boot } from '../../support/boot.js';
-import { createAsset, settled } from '../../support/create-asset.js';
-import { makeTestDataDir } from '../../support/database.js';
-import { fixture } from '../../support/fixtures.js';
-import { filesBelow, until } from '../../support/server-process.js';
-import { type SlowOrigin, startSlowOrigin } from '../../support/slow-origin.js';
-import { movableClock } from '../../support/webhooks.js';
+import { fixture } from '../../support/media/fixtures.js';
+import { type Booted, boot } from '../../support/servers/boot.js';
+import { makeTestDataDir } from '../../support/servers/database.js';
+import { filesBelow, until } from '../../support/servers/server-process.js';
+import { type SlowOrigin, startSlowOrigin } from '../../support/servers/slow-origin.js';
+import { movableClock } from '../../support/servers/webhooks.js';
+import { createAsset, settled } from '../../support/wire/create-asset.js';
 
 const DAY_MS = 24 * 3600_000;
 

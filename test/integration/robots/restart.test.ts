@@ -3,10 +3,9 @@ import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type Asked, startChatProvider } from '../../support/chat-provider.js';
-import { api, createAsset, getAsset, settled } from '../../support/create-asset.js';
-import { eventsOf, eventTypes } from '../../support/events.js';
-import { fixture } from '../../support/fixtures.js';
+import { fixture } from '../../support/media/fixtures.js';
+import { makeSpokenSound } from '../../support/media/spoken-sound.mjs';
+import { type Asked, startChatProvider } from '../../support/servers/chat-provider.js';
 import {
   cleanUpServers,
   filesBelow,
@@ -14,9 +13,10 @@ import {
   type ServerProcess,
   startServer,
   until,
-} from '../../support/server-process.js';
-import { type SlowOrigin, startSlowOrigin } from '../../support/slow-origin.js';
-import { makeSpokenSound } from '../../support/spoken-sound.mjs';
+} from '../../support/servers/server-process.js';
+import { type SlowOrigin, startSlowOrigin } from '../../support/servers/slow-origin.js';
+import { api, createAsset, getAsset, settled } from '../../support/wire/create-asset.js';
+import { eventsOf, eventTypes } from '../../support/wire/events.js';
 
 /** Long enough for three windows. */
 const LINES = Array.from({ length: 500 }, (_, at) => `${String(at).padStart(4, '0')} ${'word '.repeat(18)}`);
@@ -30,7 +30,7 @@ let provider: Awaited<ReturnType<typeof startChatProvider>>;
 /** Numbers of questions at which the server is killed. */
 const kills: number[] = [];
 const dataDir = makeDataDir();
-const RECOGNIZER = fileURLToPath(new URL('../../support/recognizer.mjs', import.meta.url));
+const RECOGNIZER = fileURLToPath(new URL('../../support/processes/recognizer.mjs', import.meta.url));
 /** What the recognizer was called with. The first call hangs. */
 const log = join(dirname(dataDir), 'calls');
 const countCalls = () => (existsSync(log) ? readFileSync(log, 'utf8').trim().split('\n').length : 0);

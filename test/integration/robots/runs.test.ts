@@ -1,14 +1,14 @@
 import { readFile } from 'node:fs/promises';
 import Mux from '@mux/mux-node';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type Booted, boot } from '../../support/boot.js';
-import { type Asked, startChatProvider } from '../../support/chat-provider.js';
-import { api, createAsset, getAsset, settled } from '../../support/create-asset.js';
-import { eventsOf, eventTypes } from '../../support/events.js';
-import { fixture } from '../../support/fixtures.js';
-import { until } from '../../support/server-process.js';
-import { type SlowOrigin, startSlowOrigin } from '../../support/slow-origin.js';
-import { movableClock } from '../../support/webhooks.js';
+import { fixture } from '../../support/media/fixtures.js';
+import { type Booted, boot } from '../../support/servers/boot.js';
+import { type Asked, startChatProvider } from '../../support/servers/chat-provider.js';
+import { until } from '../../support/servers/server-process.js';
+import { type SlowOrigin, startSlowOrigin } from '../../support/servers/slow-origin.js';
+import { movableClock } from '../../support/servers/webhooks.js';
+import { api, createAsset, getAsset, settled } from '../../support/wire/create-asset.js';
+import { eventsOf, eventTypes } from '../../support/wire/events.js';
 
 const CAPTIONS = 'WEBVTT\n\n00:00.000 --> 00:01.000\nHello harbour\n\n00:01.000 --> 00:02.000\nGoodbye\n';
 const DAY_MS = 24 * 3600_000;

@@ -1,12 +1,12 @@
 import { readFile } from 'node:fs/promises';
 import Mux from '@mux/mux-node';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type Booted, boot } from '../../support/boot.js';
-import { startChatProvider } from '../../support/chat-provider.js';
-import { fixture } from '../../support/fixtures.js';
-import { until } from '../../support/server-process.js';
-import { type SlowOrigin, startSlowOrigin } from '../../support/slow-origin.js';
-import { type Receiver, startReceiver } from '../../support/webhook-receiver.js';
+import { fixture } from '../../support/media/fixtures.js';
+import { type Booted, boot } from '../../support/servers/boot.js';
+import { startChatProvider } from '../../support/servers/chat-provider.js';
+import { until } from '../../support/servers/server-process.js';
+import { type SlowOrigin, startSlowOrigin } from '../../support/servers/slow-origin.js';
+import { type Receiver, startReceiver } from '../../support/servers/webhook-receiver.js';
 
 let server: Booted;
 let origin: SlowOrigin;

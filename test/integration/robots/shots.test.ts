@@ -1,12 +1,12 @@
 import { readFile } from 'node:fs/promises';
 import Mux from '@mux/mux-node';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { type Booted, boot } from '../../support/boot.js';
-import { type Asked, type Script, startChatProvider } from '../../support/chat-provider.js';
-import { createAsset, settled } from '../../support/create-asset.js';
-import { oneAfterAnother, scenes, writeScenes } from '../../support/scenes.js';
-import { until } from '../../support/server-process.js';
-import { type SlowOrigin, startSlowOrigin } from '../../support/slow-origin.js';
+import { oneAfterAnother, scenes, writeScenes } from '../../support/media/scenes.js';
+import { type Booted, boot } from '../../support/servers/boot.js';
+import { type Asked, type Script, startChatProvider } from '../../support/servers/chat-provider.js';
+import { until } from '../../support/servers/server-process.js';
+import { type SlowOrigin, startSlowOrigin } from '../../support/servers/slow-origin.js';
+import { createAsset, settled } from '../../support/wire/create-asset.js';
 
 const CAPTIONS = `WEBVTT
 

@@ -1,14 +1,14 @@
 import { readFile } from 'node:fs/promises';
 import Mux from '@mux/mux-node';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { type Booted, boot } from '../../support/boot.js';
-import { type Asked, type Script, startChatProvider } from '../../support/chat-provider.js';
-import { createAsset, getAsset, settled, type WireAsset } from '../../support/create-asset.js';
-import { eventTypes } from '../../support/events.js';
-import { fixture } from '../../support/fixtures.js';
-import { oneAfterAnother, scenes, writeScenes } from '../../support/scenes.js';
-import { until } from '../../support/server-process.js';
-import { type SlowOrigin, startSlowOrigin } from '../../support/slow-origin.js';
+import { fixture } from '../../support/media/fixtures.js';
+import { oneAfterAnother, scenes, writeScenes } from '../../support/media/scenes.js';
+import { type Booted, boot } from '../../support/servers/boot.js';
+import { type Asked, type Script, startChatProvider } from '../../support/servers/chat-provider.js';
+import { until } from '../../support/servers/server-process.js';
+import { type SlowOrigin, startSlowOrigin } from '../../support/servers/slow-origin.js';
+import { createAsset, getAsset, settled, type WireAsset } from '../../support/wire/create-asset.js';
+import { eventTypes } from '../../support/wire/events.js';
 
 const CAPTIONS = `WEBVTT
 

@@ -1,12 +1,12 @@
 /** No init segment or segment of a DRM playback id is sent in the clear, whatever address is tried. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { alteredAddresses, same } from '../../support/altered-addresses.js';
-import { bytesOf, type DrmPlayback, drmPlayback, type PlaybackServer } from '../../support/drm-playback.js';
-import { fixture } from '../../support/fixtures.js';
-import { type PreparedAsset, startPlayback } from '../../support/playback.js';
-import { sendRaw } from '../../support/raw-get.js';
-import { readSamples } from '../../support/shaka-packager.js';
-import { planFile } from '../../support/video-run.js';
+import { fixture } from '../../support/media/fixtures.js';
+import { planFile } from '../../support/media/video-run.js';
+import { bytesOf, type DrmPlayback, drmPlayback, type PlaybackServer } from '../../support/players/drm-playback.js';
+import { type PreparedAsset, startPlayback } from '../../support/players/playback.js';
+import { readSamples } from '../../support/players/shaka-packager.js';
+import { alteredAddresses, same } from '../../support/wire/altered-urls.js';
+import { sendRaw } from '../../support/wire/raw-get.js';
 
 let server: PlaybackServer;
 let asset: PreparedAsset;

@@ -3,7 +3,9 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { findBox, listBoxes } from '#kinora/media/mp4-box-reader.js';
+import { findBox, listBoxes } from '#kinora/media/mp4/box-reader.js';
+import { fixture } from '../../support/media/fixtures.js';
+import { planFile, withFolder } from '../../support/media/video-run.js';
 import {
   bytesOf,
   type DrmPlayback,
@@ -11,12 +13,10 @@ import {
   messageOf,
   type PlaybackServer,
   tencOf,
-} from '../../support/drm-playback.js';
-import { fixture } from '../../support/fixtures.js';
-import { type PreparedAsset, startPlayback } from '../../support/playback.js';
-import { until } from '../../support/server-process.js';
-import { packageEncrypted, readSamples } from '../../support/shaka-packager.js';
-import { planFile, withFolder } from '../../support/video-run.js';
+} from '../../support/players/drm-playback.js';
+import { type PreparedAsset, startPlayback } from '../../support/players/playback.js';
+import { packageEncrypted, readSamples } from '../../support/players/shaka-packager.js';
+import { until } from '../../support/servers/server-process.js';
 
 let server: PlaybackServer;
 let asset: PreparedAsset;

@@ -1,12 +1,12 @@
 import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { GENERATION } from '#kinora/media/generation.js';
-import { fixture } from '../../support/fixtures.js';
-import { counterOf, readRgbPictures } from '../../support/measure.js';
-import { type PreparedAsset, startPlayback } from '../../support/playback.js';
-import { inSeconds, type OwnedKey, signToken } from '../../support/playback-token.js';
-import { planFile } from '../../support/video-run.js';
+import { GENERATION } from '#kinora/media/plan/generation.js';
+import { fixture } from '../../support/media/fixtures.js';
+import { counterOf, readRgbPictures } from '../../support/media/measure.js';
+import { planFile } from '../../support/media/video-run.js';
+import { type PreparedAsset, startPlayback } from '../../support/players/playback.js';
+import { inSeconds, type OwnedKey, signToken } from '../../support/players/playback-token.js';
 
 let server: Awaited<ReturnType<typeof startPlayback>>;
 let key: OwnedKey;

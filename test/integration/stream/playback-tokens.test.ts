@@ -1,10 +1,10 @@
 /** What a token is answered with, one row per rule. */
 import { generateKeyPairSync, sign } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { fixture } from '../../support/fixtures.js';
-import { type PreparedAsset, startPlayback } from '../../support/playback.js';
-import { inSeconds, macToken, type OwnedKey, signToken } from '../../support/playback-token.js';
-import { planFile } from '../../support/video-run.js';
+import { fixture } from '../../support/media/fixtures.js';
+import { planFile } from '../../support/media/video-run.js';
+import { type PreparedAsset, startPlayback } from '../../support/players/playback.js';
+import { inSeconds, macToken, type OwnedKey, signToken } from '../../support/players/playback-token.js';
 
 let server: Awaited<ReturnType<typeof startPlayback>>;
 let asset: PreparedAsset;

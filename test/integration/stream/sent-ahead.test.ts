@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { sendFile } from '#kinora/http/stream/send-file.js';
-import { type Api, startApi } from '../../support/api.js';
+import { type Api, startApi } from '../../support/servers/api.js';
 
 /** More than the buffers of a connection hold. */
 const LARGE_BYTES = 16 * 2 ** 20;

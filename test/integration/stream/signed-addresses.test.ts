@@ -1,12 +1,12 @@
 /** What becomes of a signed address that somebody alters, and of methods and failures, as raw requests. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { alteredAddresses, same } from '../../support/altered-addresses.js';
-import { startApi } from '../../support/api.js';
-import { fixture } from '../../support/fixtures.js';
-import { type PreparedAsset, startPlayback } from '../../support/playback.js';
-import { inSeconds, type OwnedKey, signToken } from '../../support/playback-token.js';
-import { type RawAnswer, sendRaw } from '../../support/raw-get.js';
-import { planFile } from '../../support/video-run.js';
+import { fixture } from '../../support/media/fixtures.js';
+import { planFile } from '../../support/media/video-run.js';
+import { type PreparedAsset, startPlayback } from '../../support/players/playback.js';
+import { inSeconds, type OwnedKey, signToken } from '../../support/players/playback-token.js';
+import { startApi } from '../../support/servers/api.js';
+import { alteredAddresses, same } from '../../support/wire/altered-urls.js';
+import { type RawAnswer, sendRaw } from '../../support/wire/raw-get.js';
 
 let server: Awaited<ReturnType<typeof startPlayback>>;
 let asset: PreparedAsset;

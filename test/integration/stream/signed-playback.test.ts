@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
-import { fixture } from '../../support/fixtures.js';
-import { playTree } from '../../support/play.js';
-import { type PreparedAsset, startPlayback } from '../../support/playback.js';
-import { inSeconds, type OwnedKey, signToken } from '../../support/playback-token.js';
-import { type PlannedSource, planFile } from '../../support/video-run.js';
+import { fixture } from '../../support/media/fixtures.js';
+import { type PlannedSource, planFile } from '../../support/media/video-run.js';
+import { playTree } from '../../support/players/play.js';
+import { type PreparedAsset, startPlayback } from '../../support/players/playback.js';
+import { inSeconds, type OwnedKey, signToken } from '../../support/players/playback-token.js';
 
 let server: Awaited<ReturnType<typeof startPlayback>>;
 let source: PlannedSource;

@@ -2,10 +2,10 @@ import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { newId } from '#kinora/lib/ids.js';
 import { renditionKey } from '#kinora/storage/keys.js';
-import { fixture } from '../../support/fixtures.js';
-import { type PreparedAsset, startPlayback } from '../../support/playback.js';
-import { inSeconds, type OwnedKey, signToken } from '../../support/playback-token.js';
-import { planFile } from '../../support/video-run.js';
+import { fixture } from '../../support/media/fixtures.js';
+import { planFile } from '../../support/media/video-run.js';
+import { type PreparedAsset, startPlayback } from '../../support/players/playback.js';
+import { inSeconds, type OwnedKey, signToken } from '../../support/players/playback-token.js';
 
 const BYTES = randomBytes(3 * 2 ** 20);
 /** Of the fixture. */

@@ -2,11 +2,11 @@ import { once } from 'node:events';
 import { request } from 'node:http';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { newId } from '#kinora/lib/ids.js';
-import { GENERATION } from '#kinora/media/generation.js';
-import { expectError, NOT_FOUND } from '../../support/expect-error.js';
-import { fixture } from '../../support/fixtures.js';
-import { type PreparedAsset, startPlayback } from '../../support/playback.js';
-import { type PlannedSource, planFile } from '../../support/video-run.js';
+import { GENERATION } from '#kinora/media/plan/generation.js';
+import { fixture } from '../../support/media/fixtures.js';
+import { type PlannedSource, planFile } from '../../support/media/video-run.js';
+import { type PreparedAsset, startPlayback } from '../../support/players/playback.js';
+import { expectError, NOT_FOUND } from '../../support/wire/expect-error.js';
 
 let server: Awaited<ReturnType<typeof startPlayback>>;
 let source: PlannedSource;

@@ -1,9 +1,9 @@
 import { type Static, Type } from 'typebox';
 import type { WorkflowParams } from '../../../domain/robots/workflow-parameters.js';
-import { asData, type Prompt } from '../ask-model.js';
-import type { Line } from '../captions.js';
-import { inWindows } from '../windows.js';
-import type { WorkflowRun } from '../workflow.js';
+import { asData, type Prompt } from '../support/ask-model.js';
+import type { Line } from '../support/captions.js';
+import { inWindows } from '../support/windows.js';
+import type { WorkflowRun } from '../support/workflow.js';
 import { lineLength, withSeconds } from './transcript.js';
 
 const Answer = Type.Object({

@@ -1,8 +1,8 @@
 import { Type } from 'typebox';
-import { plainText } from '../../../media/edit-cues.js';
-import { asData, type Prompt } from '../ask-model.js';
-import { inWindows } from '../windows.js';
-import type { WorkflowRun } from '../workflow.js';
+import { plainText } from '../../../media/robots/edit-cues.js';
+import { asData, type Prompt } from '../support/ask-model.js';
+import { inWindows } from '../support/windows.js';
+import type { WorkflowRun } from '../support/workflow.js';
 
 const prompt = {
   name: 'find-profanity',

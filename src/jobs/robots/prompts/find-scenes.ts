@@ -1,8 +1,8 @@
 import { type Static, Type } from 'typebox';
 import type { WorkflowParams } from '../../../domain/robots/workflow-parameters.js';
-import type { Prompt } from '../ask-model.js';
-import { inWindows } from '../windows.js';
-import type { WorkflowRun } from '../workflow.js';
+import type { Prompt } from '../support/ask-model.js';
+import { inWindows } from '../support/windows.js';
+import type { WorkflowRun } from '../support/workflow.js';
 import { type FramesOf, type ShotLine, shotLength, showShots } from './shot-lines.js';
 import { hintsOf } from './transcript.js';
 

@@ -1,10 +1,10 @@
 import { Type } from 'typebox';
 import type { WorkflowParams } from '../../../domain/robots/workflow-parameters.js';
-import type { thumbnailScores } from '../../../media/frame-quality.js';
-import type { Plan } from '../../../media/plan.js';
-import type { Prompt } from '../ask-model.js';
-import { frameUrls } from '../frames.js';
-import type { WorkflowRun } from '../workflow.js';
+import type { Plan } from '../../../media/plan/plan.js';
+import type { thumbnailScores } from '../../../media/robots/frame-quality.js';
+import type { Prompt } from '../support/ask-model.js';
+import { frameUrls } from '../support/frames.js';
+import type { WorkflowRun } from '../support/workflow.js';
 import { hintsOf } from './transcript.js';
 
 export interface Thumbnail {

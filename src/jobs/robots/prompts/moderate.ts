@@ -1,8 +1,8 @@
 import { type Static, Type } from 'typebox';
-import type { Prompt } from '../ask-model.js';
-import type { Line } from '../captions.js';
-import { inWindows } from '../windows.js';
-import type { WorkflowRun } from '../workflow.js';
+import type { Prompt } from '../support/ask-model.js';
+import type { Line } from '../support/captions.js';
+import { inWindows } from '../support/windows.js';
+import type { WorkflowRun } from '../support/workflow.js';
 import { lineLength, withSeconds } from './transcript.js';
 
 const score = () => Type.Number({ minimum: 0, maximum: 1 });

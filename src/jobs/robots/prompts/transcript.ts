@@ -1,5 +1,5 @@
-import { asData } from '../ask-model.js';
-import type { Line } from '../captions.js';
+import { asData } from '../support/ask-model.js';
+import type { Line } from '../support/captions.js';
 
 /** Captions as models read them: a line each, with its number or its second. */
 

@@ -1,8 +1,8 @@
 import { Type } from 'typebox';
-import { plainText } from '../../../media/edit-cues.js';
-import type { Cue } from '../../../media/subtitles.js';
-import type { Prompt } from '../ask-model.js';
-import type { WorkflowRun } from '../workflow.js';
+import { plainText } from '../../../media/robots/edit-cues.js';
+import type { Cue } from '../../../media/text/subtitles.js';
+import type { Prompt } from '../support/ask-model.js';
+import type { WorkflowRun } from '../support/workflow.js';
 import { withNumbers } from './transcript.js';
 
 const schema = Type.Object({

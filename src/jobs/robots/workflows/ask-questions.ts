@@ -1,7 +1,7 @@
 import type { WorkflowParams } from '../../../domain/robots/workflow-parameters.js';
-import { requireTranscript } from '../captions.js';
 import { askQuestions as askModel, type ModelAnswer } from '../prompts/ask-questions.js';
-import type { Workflow } from '../workflow.js';
+import { requireTranscript } from '../support/captions.js';
+import type { Workflow } from '../support/workflow.js';
 
 const DEFAULT_LENGTH = 500;
 

@@ -1,12 +1,12 @@
-import { findTrack } from '../../../db/tables/track.js';
+import { findTrack } from '../../../db/tables/assets/track.js';
 import type { WorkflowParams } from '../../../domain/robots/workflow-parameters.js';
 import { dropTrack } from '../../../domain/tracks/delete-track.js';
 import { publishText } from '../../../domain/tracks/publish-text.js';
-import { type CueEdits, editCues } from '../../../media/edit-cues.js';
-import { indexCues } from '../../../media/text-index.js';
-import { readCaptions } from '../captions.js';
+import { type CueEdits, editCues } from '../../../media/robots/edit-cues.js';
+import { indexCues } from '../../../media/text/text-index.js';
 import { findProfanity } from '../prompts/find-profanity.js';
-import type { Workflow, WorkflowRun } from '../workflow.js';
+import { readCaptions } from '../support/captions.js';
+import type { Workflow, WorkflowRun } from '../support/workflow.js';
 
 const FILE = 'vtt';
 const DEFAULT_SUFFIX = 'edited';

@@ -1,8 +1,7 @@
-import { planFrameQuality } from '../../../cache/image-jobs.js';
-import { openPictures } from '../../../cache/produce-segment.js';
 import { writeThumbnailTime } from '../../../domain/assets/update-asset.js';
 import type { WorkflowParams } from '../../../domain/robots/workflow-parameters.js';
 import { KinoraError } from '../../../lib/errors.js';
+import type { Plan, VideoPlan } from '../../../media/plan/plan.js';
 import {
   lookOf,
   pickBest,
@@ -10,13 +9,14 @@ import {
   sampleTimes,
   type TimedQuality,
   thumbnailScores,
-} from '../../../media/frame-quality.js';
-import type { Plan, VideoPlan } from '../../../media/plan.js';
+} from '../../../media/robots/frame-quality.js';
+import { planFrameQuality } from '../../../packager/image-jobs.js';
+import { openPictures } from '../../../packager/produce-segment.js';
 import { mediaPriority } from '../../../pool/media-pool.js';
-import { scopeOf } from '../captions.js';
-import { openPlan } from '../frames.js';
 import { judgeThumbnails, type Thumbnail } from '../prompts/judge-thumbnails.js';
-import type { Workflow, WorkflowRun } from '../workflow.js';
+import { scopeOf } from '../support/captions.js';
+import { openPlan } from '../support/frames.js';
+import type { Workflow, WorkflowRun } from '../support/workflow.js';
 
 const MAX_SAMPLES = 60;
 const SAMPLES_A_SECOND = 2;

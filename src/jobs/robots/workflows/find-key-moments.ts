@@ -1,11 +1,11 @@
 import type { WorkflowParams } from '../../../domain/robots/workflow-parameters.js';
-import { type Line, requireTranscript } from '../captions.js';
-import { frameUrls, openPlan } from '../frames.js';
 import { askPicture } from '../prompts/describe-frames.js';
 import { askMoments } from '../prompts/find-key-moments.js';
 import { askMomentsInShots } from '../prompts/find-moments-in-shots.js';
-import { readShots } from '../shots.js';
-import type { Workflow, WorkflowEnd, WorkflowRun } from '../workflow.js';
+import { type Line, requireTranscript } from '../support/captions.js';
+import { frameUrls, openPlan } from '../support/frames.js';
+import { readShots } from '../support/shots.js';
+import type { Workflow, WorkflowEnd, WorkflowRun } from '../support/workflow.js';
 
 const HOUR_SECONDS = 3600;
 const FRAMES_OF_A_MOMENT = 3;

@@ -1,7 +1,7 @@
 import { askScenes, type ModelScene } from '../prompts/find-scenes.js';
 import type { ShotLine } from '../prompts/shot-lines.js';
-import { readShots } from '../shots.js';
-import type { Workflow } from '../workflow.js';
+import { readShots } from '../support/shots.js';
+import type { Workflow } from '../support/workflow.js';
 
 const milliseconds = (seconds: number): number => Math.round(seconds * 1000);
 

@@ -1,9 +1,9 @@
 import { writeChapters } from '../../../domain/assets/chapters.js';
 import type { WorkflowParams } from '../../../domain/robots/workflow-parameters.js';
-import { mergeChapters } from '../../../media/chapters.js';
-import { requireTranscript } from '../captions.js';
+import { mergeChapters } from '../../../media/robots/chapters.js';
 import { askChapters } from '../prompts/generate-chapters.js';
-import type { Workflow } from '../workflow.js';
+import { requireTranscript } from '../support/captions.js';
+import type { Workflow } from '../support/workflow.js';
 
 export const generateChapters: Workflow = async (run) => {
   const { update_asset_chapters: updates } = run.job.parameters as WorkflowParams<'generate-chapters'>;

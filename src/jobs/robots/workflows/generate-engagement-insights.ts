@@ -1,6 +1,6 @@
-import { listDeliveredParts } from '../../../db/tables/usage.js';
-import { describeEngagement } from '../../../media/engagement.js';
-import type { Workflow } from '../workflow.js';
+import { listDeliveredParts } from '../../../db/tables/playback/usage.js';
+import { describeEngagement } from '../../../media/robots/engagement.js';
+import type { Workflow } from '../support/workflow.js';
 
 /** What viewers were sent of each part of the asset, since it is counted. */
 export const generateEngagementInsights: Workflow = async ({ context, asset }) => {

@@ -1,20 +1,20 @@
 import { json } from 'node:stream/consumers';
 import type { Transaction } from '../../../db/database.js';
-import { listTracks } from '../../../db/tables/track.js';
+import { listTracks } from '../../../db/tables/assets/track.js';
 import type { WorkflowParams } from '../../../domain/robots/workflow-parameters.js';
 import { dropTrack } from '../../../domain/tracks/delete-track.js';
 import { type CaptionsPayload, RECOGNITION_QUEUE } from '../../../domain/tracks/generate-subtitles.js';
 import { publishText } from '../../../domain/tracks/publish-text.js';
 import { isSameLanguage, languageName } from '../../../domain/tracks/track-name.js';
 import { KinoraError } from '../../../lib/errors.js';
+import { writeSrt } from '../../../media/robots/write-srt.js';
 import { languageCodeOf } from '../../../media/speech/languages.js';
 import type { Word } from '../../../media/speech/word.js';
-import { listCues } from '../../../media/text-index.js';
-import { writeSrt } from '../../../media/write-srt.js';
+import { listCues } from '../../../media/text/text-index.js';
 import { readBlob } from '../../../storage/blob-store.js';
 import { robotsStepKey, trackWordsKey } from '../../../storage/keys.js';
 import { type RecognizedSpeech, SPEECH_STEP } from '../../speech/recognize-captions.js';
-import type { Workflow, WorkflowEnd, WorkflowRun } from '../workflow.js';
+import type { Workflow, WorkflowEnd, WorkflowRun } from '../support/workflow.js';
 
 const SRT = 'srt';
 const WORDS = 'json';

@@ -1,6 +1,6 @@
 import type { Row } from '../../../db/schema.js';
 import type { WorkflowName, WorkflowParams } from '../../../domain/robots/workflow-parameters.js';
-import type { Workflow } from '../workflow.js';
+import type { Workflow } from '../support/workflow.js';
 import { askQuestions } from './ask-questions.js';
 import { editCaptions } from './edit-captions.js';
 import { findBestThumbnails } from './find-best-thumbnails.js';

@@ -1,10 +1,10 @@
 import { removePlaybackIdsOf } from '../../../domain/playback/playback-ids.js';
 import type { WorkflowParams } from '../../../domain/robots/workflow-parameters.js';
-import { sampleTimes } from '../../../media/frame-quality.js';
-import { requireTranscript, scopeOf } from '../captions.js';
-import { frameUrls, openPlan } from '../frames.js';
+import { sampleTimes } from '../../../media/robots/frame-quality.js';
 import { askFrameScores, askTextScores, type Scores } from '../prompts/moderate.js';
-import type { Workflow, WorkflowRun } from '../workflow.js';
+import { requireTranscript, scopeOf } from '../support/captions.js';
+import { frameUrls, openPlan } from '../support/frames.js';
+import type { Workflow, WorkflowRun } from '../support/workflow.js';
 
 const THRESHOLDS = { sexual: 0.7, violence: 0.8 };
 const DEFAULT_INTERVAL_SECONDS = 10;

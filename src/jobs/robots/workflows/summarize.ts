@@ -1,8 +1,8 @@
 import { writeTitle } from '../../../domain/assets/update-asset.js';
 import type { WorkflowParams } from '../../../domain/robots/workflow-parameters.js';
-import { requireTranscript } from '../captions.js';
 import { askSummary } from '../prompts/summarize.js';
-import type { Workflow } from '../workflow.js';
+import { requireTranscript } from '../support/captions.js';
+import type { Workflow } from '../support/workflow.js';
 
 const DEFAULT_TAGS = 10;
 

@@ -1,13 +1,13 @@
-import { listTracks } from '../../../db/tables/track.js';
+import { listTracks } from '../../../db/tables/assets/track.js';
 import type { WorkflowParams } from '../../../domain/robots/workflow-parameters.js';
 import { publishText } from '../../../domain/tracks/publish-text.js';
 import { isSameLanguage, languageName } from '../../../domain/tracks/track-name.js';
 import { KinoraError } from '../../../lib/errors.js';
-import { cueText, plainText } from '../../../media/edit-cues.js';
-import { indexCues } from '../../../media/text-index.js';
-import { readCaptions } from '../captions.js';
+import { cueText, plainText } from '../../../media/robots/edit-cues.js';
+import { indexCues } from '../../../media/text/text-index.js';
 import { askTranslation } from '../prompts/translate-captions.js';
-import type { Workflow } from '../workflow.js';
+import { readCaptions } from '../support/captions.js';
+import type { Workflow } from '../support/workflow.js';
 
 const FILE = 'vtt';
 

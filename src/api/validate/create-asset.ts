@@ -1,0 +1,153 @@
+import { CreateAssetBody, type VideoQuality } from '../schemas/asset.js';
+import type { Input } from '../schemas/input.js';
+import type { NewPlaybackId } from '../schemas/playback-id.js';
+import { validateInputs, withoutIgnoredSettings } from './inputs.js';
+import { DRM_NEEDS_QUALITY, isDrm, validateDrm } from './playback-id.js';
+import { isObject, type Path, Problems } from './problems.js';
+import { requireJsonObject, validate } from './validate.js';
+
+/** An input of a valid request. The main input of a direct upload has no address. */
+export type AssetInput = Omit<Input, 'url'> & Partial<Pick<Input, 'url'>>;
+
+/** A valid request for an asset: new names only, defaults filled in. */
+export interface AssetRequest {
+  /** As the caller wrote it: the order and the names of fields in messages. */
+  readonly body: unknown;
+  /** Where in the body the settings of the asset are. */
+  readonly base: Path;
+  readonly inputsField: 'inputs' | 'input';
+  /** At least one. */
+  readonly inputs: readonly AssetInput[];
+  /** One playback id each, in this order, after them those of `advancedPlaybackPolicies`. */
+  readonly playbackPolicies: readonly ('public' | 'signed')[];
+  readonly advancedPlaybackPolicies: readonly NewPlaybackId[];
+  readonly passthrough: string | undefined;
+  readonly meta: Readonly<Record<string, string>> | undefined;
+  readonly videoQuality: VideoQuality;
+  readonly maxResolutionTier: NonNullable<CreateAssetBody['max_resolution_tier']>;
+  readonly mp4Support: NonNullable<CreateAssetBody['mp4_support']>;
+  readonly masterAccess: NonNullable<CreateAssetBody['master_access']>;
+  readonly staticRenditions: NonNullable<CreateAssetBody['static_renditions']>;
+  readonly directives: NonNullable<CreateAssetBody['directives']>;
+  readonly normalizeAudio: boolean;
+  readonly test: boolean;
+  readonly generateShots: boolean;
+  /** Of a clip: the overlays of its source are on it too. */
+  readonly copyOverlays: boolean;
+}
+
+const REPLACED = { input: 'inputs', playback_policy: 'playback_policies', encoding_tier: 'video_quality' } as const;
+
+const QUALITY_OF_TIER: ReadonlyMap<unknown, VideoQuality> = new Map([
+  ['baseline', 'basic'],
+  ['smart', 'plus'],
+  ['premium', 'premium'],
+]);
+
+/**
+ * Everything about a request for an asset that can be judged without looking anything up.
+ * @throws KinoraError `invalid_parameters` with one message per problem, in body order
+ */
+export const validateCreateAsset = (body: unknown, defaultVideoQuality: VideoQuality): AssetRequest => {
+  const problems = new Problems();
+  const settings = requireJsonObject(body);
+  const known = validate(CreateAssetBody, writeOut(settings, 0, problems), [], problems);
+  const request = toRequest({ body, base: [] }, known, defaultVideoQuality);
+  if (settings[request.inputsField] == null) problems.add(['inputs'], 'is required');
+  validateTogether(request, settings, 0, problems);
+  problems.throwIfAny(body);
+  return request;
+};
+
+/**
+ * The settings in full: drops deprecated names where the new one is given, and turns short forms into full ones.
+ * @param firstPosition as in `validateInputs`
+ */
+export const writeOut = (
+  body: Record<string, unknown>,
+  firstPosition: 0 | 1,
+  problems: Problems,
+): Record<string, unknown> => {
+  const full = { ...body };
+  for (const [old, replacement] of Object.entries(REPLACED)) if (full[replacement] != null) delete full[old];
+  if (isObject(full.input)) full.input = [full.input];
+  for (const name of ['inputs', 'input']) {
+    const value = full[name];
+    if (typeof value === 'string') full[name] = [{ url: value }];
+    else if (Array.isArray(value))
+      full[name] = value.map((input, index) => withoutIgnoredSettings(input, index + firstPosition));
+  }
+  for (const name of ['playback_policies', 'playback_policy']) {
+    if (typeof full[name] === 'string') full[name] = [full[name]];
+    const value = full[name];
+    if (Array.isArray(value) && value.includes('drm')) {
+      problems.add([name], 'cannot contain drm; use advanced_playback_policies');
+      full[name] = value.map((policy) => (policy === 'drm' ? 'public' : policy));
+    }
+  }
+  return full;
+};
+
+/** Valid only when no problem is found. */
+export const toRequest = (
+  place: Pick<AssetRequest, 'body' | 'base'>,
+  known: CreateAssetBody,
+  defaultVideoQuality: VideoQuality,
+): AssetRequest => {
+  const meta = Object.entries(known.meta ?? {}).filter(([, value]) => value !== '');
+  return {
+    ...place,
+    inputsField: known.input ? 'input' : 'inputs',
+    inputs: (known.inputs ?? known.input ?? []) as Input[],
+    playbackPolicies: (known.playback_policies ?? known.playback_policy ?? []) as ('public' | 'signed')[],
+    advancedPlaybackPolicies: known.advanced_playback_policies ?? [],
+    passthrough: known.passthrough || undefined,
+    meta: meta.length > 0 ? Object.fromEntries(meta) : undefined,
+    videoQuality: known.video_quality ?? QUALITY_OF_TIER.get(known.encoding_tier) ?? defaultVideoQuality,
+    maxResolutionTier: known.max_resolution_tier ?? '1080p',
+    mp4Support: known.mp4_support ?? 'none',
+    masterAccess: known.master_access ?? 'none',
+    staticRenditions: known.static_renditions ?? [],
+    directives: known.directives ?? [],
+    normalizeAudio: known.normalize_audio ?? false,
+    test: known.test ?? false,
+    generateShots: known.generate_shots ?? false,
+    copyOverlays: known.copy_overlays ?? true,
+  };
+};
+
+/**
+ * The rules between fields. `settings` as the caller wrote them; paths are relative to them. `firstPosition` as in
+ * `validateInputs`.
+ */
+export const validateTogether = (
+  request: AssetRequest,
+  settings: Record<string, unknown>,
+  firstPosition: 0 | 1,
+  problems: Problems,
+): void => {
+  const given = settings[request.inputsField];
+  if (Array.isArray(given) && given.length === 0)
+    problems.add([request.inputsField], 'must contain at least one input');
+  validateInputs(request.inputs as Input[], firstPosition, [request.inputsField], problems);
+
+  request.advancedPlaybackPolicies.forEach((entry, index) => {
+    validateDrm(entry, ['advanced_playback_policies', index], problems);
+  });
+  const drmAt = request.advancedPlaybackPolicies.findIndex(isDrm);
+  if (drmAt >= 0 && request.videoQuality === 'basic') {
+    problems.addSentence(['advanced_playback_policies', drmAt], DRM_NEEDS_QUALITY);
+  }
+
+  if (request.mp4Support !== 'none' && !problems.has(['mp4_support']) && request.staticRenditions.length > 0) {
+    const names = [problems.nameOf(['mp4_support']), problems.nameOf(['static_renditions'])];
+    problems.addSentence(['static_renditions'], `${names.join(' and ')} cannot be used together`);
+  }
+  const resolutions = request.staticRenditions
+    .map(({ resolution }) => resolution)
+    .filter((name, index) => name !== undefined && !problems.has(['static_renditions', index, 'resolution']));
+  const repeated = resolutions.filter((name, index) => resolutions.indexOf(name) < index);
+  for (const resolution of new Set(repeated)) {
+    problems.add(['static_renditions'], `contains a duplicate resolution: ${resolution}`);
+  }
+};

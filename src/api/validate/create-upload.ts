@@ -1,0 +1,87 @@
+import type { CreateAssetBody, VideoQuality } from '../schemas/asset.js';
+import { CreateUploadBody } from '../schemas/upload.js';
+import { type AssetInput, type AssetRequest, toRequest, validateTogether, writeOut } from './create-asset.js';
+import { assetIdOfUrl, isWebUrl } from './formats.js';
+import { impliesMainInput } from './inputs.js';
+import { isObject, Problems } from './problems.js';
+import { requireJsonObject, validate } from './validate.js';
+
+/** A valid request for a direct upload, defaults filled in. */
+export interface UploadRequest {
+  readonly corsOrigin: string;
+  readonly timeoutSeconds: number;
+  readonly test: boolean;
+  /** What is known of the settings, names as written, lists in full. */
+  readonly newAssetSettings: Readonly<Record<string, unknown>>;
+  /** The asset that the settings describe. */
+  readonly asset: AssetRequest;
+}
+
+const SETTINGS = 'new_asset_settings';
+/** The current and the deprecated name. */
+const INPUTS: readonly string[] = ['inputs', 'input'];
+const DEFAULT_TIMEOUT_SECONDS = 3600;
+/** Stands for the address of the uploaded file while the rules for inputs are applied: it is no asset's. */
+const UPLOADED_FILE = 'https://upload.invalid/';
+
+/**
+ * Everything about a request for a direct upload that can be judged without looking anything up.
+ * @throws KinoraError `invalid_parameters` with one message per problem, in body order
+ */
+export const validateCreateUpload = (body: unknown, defaultVideoQuality: VideoQuality): UploadRequest => {
+  const problems = new Problems();
+  const below = problems.below([SETTINGS]);
+  const given = requireJsonObject(body);
+  const isGiven = isObject(given[SETTINGS]);
+  const settings = isGiven ? withoutEmptyInputs(given[SETTINGS] as Record<string, unknown>) : {};
+  const firstPosition = impliesMainInput([settings.inputs ?? settings.input].flat()[0]) ? 1 : 0;
+  const full = writeOut(settings, firstPosition, below);
+  const written = firstPosition === 0 ? withMainUrl(full, below) : full;
+  const known = validate(CreateUploadBody, { ...given, ...(isGiven && { [SETTINGS]: written }) }, [], problems);
+  const knownSettings = known.new_asset_settings ?? {};
+  const asset = toRequest({ body, base: [SETTINGS] }, knownSettings, defaultVideoQuality);
+  validateTogether(asset, settings, firstPosition, below);
+  problems.throwIfAny(body);
+  return {
+    corsOrigin: known.cors_origin ?? '*',
+    timeoutSeconds: known.timeout ?? DEFAULT_TIMEOUT_SECONDS,
+    test: known.test ?? false,
+    newAssetSettings: firstPosition === 0 ? withoutMainUrl(knownSettings) : knownSettings,
+    asset: { ...asset, inputs: firstPosition === 0 ? withoutUrl(asset.inputs) : [{}, ...asset.inputs] },
+  };
+};
+
+/** An empty list of inputs says no more than none. */
+const withoutEmptyInputs = (settings: Record<string, unknown>): Record<string, unknown> =>
+  Object.fromEntries(
+    Object.entries(settings).filter(
+      ([name, value]) => !INPUTS.includes(name) || !Array.isArray(value) || value.length > 0,
+    ),
+  );
+
+/** Gives the first input the address that it must not have, so that it can be judged like any other. */
+const withMainUrl = (settings: Record<string, unknown>, problems: Problems): Record<string, unknown> => {
+  const full = { ...settings };
+  for (const name of INPUTS) {
+    const inputs = full[name];
+    if (!Array.isArray(inputs) || !isObject(inputs[0])) continue;
+    const { url } = inputs[0];
+    if (url != null) problems.add(['inputs', 0, 'url'], 'must be omitted for direct uploads');
+    const isUrl = typeof url === 'string' && (isWebUrl(url) || assetIdOfUrl(url) !== undefined);
+    full[name] = [{ ...inputs[0], url: isUrl ? url : UPLOADED_FILE }, ...inputs.slice(1)];
+  }
+  return full;
+};
+
+const withoutUrl = ([main = {}, ...others]: readonly AssetInput[]): AssetInput[] => {
+  const { url: _, ...settings } = main;
+  return [settings, ...others];
+};
+
+const withoutMainUrl = (known: CreateAssetBody): Record<string, unknown> =>
+  Object.fromEntries(
+    Object.entries(known).map(([name, value]) => [
+      name,
+      INPUTS.includes(name) ? withoutUrl(value as AssetInput[]) : value,
+    ]),
+  );

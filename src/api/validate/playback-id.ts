@@ -1,0 +1,33 @@
+import type { VideoQuality } from '../schemas/asset.js';
+import { NewPlaybackId } from '../schemas/playback-id.js';
+import { type Path, Problems } from './problems.js';
+import { requireJsonObject, validate } from './validate.js';
+
+export const DRM_NEEDS_QUALITY = 'DRM playback requires video_quality plus or premium';
+
+/** A complete request for DRM: one without a configuration is told of that first. */
+export const isDrm = (entry: NewPlaybackId): boolean =>
+  entry.policy === 'drm' && entry.drm_configuration_id !== undefined;
+
+/** The rules between `policy` and `drm_configuration_id`. */
+export const validateDrm = (entry: NewPlaybackId, path: Path, problems: Problems): void => {
+  const at = [...path, 'drm_configuration_id'];
+  const hasConfiguration = entry.drm_configuration_id !== undefined;
+  if (entry.policy === 'drm' && !hasConfiguration) problems.add(at, 'is required when policy is drm');
+  if ((entry.policy === 'public' || entry.policy === 'signed') && hasConfiguration) {
+    problems.add(at, 'is only allowed when policy is drm');
+  }
+};
+
+/**
+ * Body of POST …/playback-ids for an asset of the given quality.
+ * @throws KinoraError `invalid_parameters`
+ */
+export const validateNewPlaybackId = (body: unknown, videoQuality: VideoQuality): NewPlaybackId => {
+  const problems = new Problems();
+  const entry = validate(NewPlaybackId, requireJsonObject(body), [], problems);
+  validateDrm(entry, [], problems);
+  if (isDrm(entry) && videoQuality === 'basic') problems.addSentence(['policy'], DRM_NEEDS_QUALITY);
+  problems.throwIfAny(body);
+  return entry;
+};

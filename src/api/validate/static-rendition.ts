@@ -1,0 +1,17 @@
+import type { Static, TSchema } from 'typebox';
+import { type Mp4Support, Mp4SupportBody, NewStaticRendition } from '../schemas/static-rendition.js';
+import { Problems } from './problems.js';
+import { requireJsonObject, validate } from './validate.js';
+
+const validateBody = <T extends TSchema>(schema: T, body: unknown): Static<T> => {
+  const problems = new Problems();
+  const valid = validate(schema, requireJsonObject(body), [], problems);
+  problems.throwIfAny(body);
+  return valid;
+};
+
+/** Body of POST …/static-renditions. @throws KinoraError `invalid_parameters` */
+export const validateNewStaticRendition = (body: unknown): NewStaticRendition => validateBody(NewStaticRendition, body);
+
+/** Body of PUT …/mp4-support. @throws KinoraError `invalid_parameters` */
+export const validateMp4Support = (body: unknown): Mp4Support => validateBody(Mp4SupportBody, body).mp4_support;

@@ -1,0 +1,44 @@
+import type { GeneratedSubtitles } from '../schemas/input.js';
+import { CreateTrackBody, GenerateSubtitlesBody, UpdateTrackBody } from '../schemas/track.js';
+import { assetIdOfUrl } from './formats.js';
+import { withoutIgnoredSettings } from './inputs.js';
+import { isObject, Problems } from './problems.js';
+import { requireJsonObject, validate } from './validate.js';
+
+/**
+ * Body of POST …/tracks; whether the name is free is judged with the asset at hand.
+ * @throws KinoraError `invalid_parameters`
+ */
+export const validateCreateTrack = (body: unknown): CreateTrackBody => {
+  const problems = new Problems();
+  const settings = withoutIgnoredSettings(requireJsonObject(body), 1);
+  const track = validate(CreateTrackBody, settings, [], problems);
+  if (typeof track.url === 'string' && assetIdOfUrl(track.url)) problems.add(['url'], 'cannot refer to an asset');
+  problems.throwIfAny(body);
+  return track;
+};
+
+/** Body of PATCH …/tracks/{id} of a track of this type. @throws KinoraError `invalid_parameters` */
+export const validateUpdateTrack = (body: unknown, type: 'video' | 'audio' | 'text'): UpdateTrackBody => {
+  const problems = new Problems();
+  const settings = requireJsonObject(body);
+  const update = validate(UpdateTrackBody, settings, [], problems);
+  if (type === 'video') problems.addSentence([], 'Only text and audio tracks can be updated');
+  if (type === 'audio') {
+    for (const name of ['closed_captions', 'passthrough'] as const) {
+      if (update[name] !== undefined && !problems.has([name])) problems.add([name], 'can only be set on text tracks');
+    }
+  }
+  problems.throwIfAny(body);
+  return update;
+};
+
+/** Body of POST …/tracks/{id}/generate-subtitles. @throws KinoraError `invalid_parameters` */
+export const validateGenerateSubtitles = (body: unknown): readonly GeneratedSubtitles[] => {
+  const problems = new Problems();
+  const { generated_subtitles: entries } = validate(GenerateSubtitlesBody, requireJsonObject(body), [], problems);
+  const isEmpty = isObject(body) && Array.isArray(body.generated_subtitles) && body.generated_subtitles.length === 0;
+  if (isEmpty) problems.add(['generated_subtitles'], 'must contain at least one entry');
+  problems.throwIfAny(body);
+  return entries;
+};

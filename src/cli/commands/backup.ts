@@ -1,0 +1,75 @@
+import { existsSync } from 'node:fs';
+import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
+import { join, relative, resolve } from 'node:path';
+import { connectControl } from '../../control/control-client.js';
+import { isSnapshot } from '../../control/control-handlers.js';
+import { systemClock } from '../../lib/clock.js';
+import { backupFiles, type Manifest } from '../support/backup-format.js';
+import { type Command, type CommandContext, print, usageError } from '../support/command.js';
+import { copyTree } from '../support/copy-tree.js';
+import { dumpDatabase } from '../support/pg-tools.js';
+import { withDataDirLock } from '../support/with-database.js';
+
+/** What the server makes again by itself. */
+const isTransient = (path: string): boolean => path === 'cache' || path === 'lock' || isSnapshot(path);
+/** The files of unfinished downloads and uploads go with the database of the very same moment; without them they begin anew. */
+const UNFINISHED = join('blobs', '.partial');
+
+/** Sources change their names once, when they are complete, so that they can be copied beside a running server. */
+const copyBesideServer = (dataDir: string, target: string, skip: (path: string) => boolean): Promise<void> =>
+  copyTree(dataDir, target, {
+    skip: (path) => isTransient(path) || path === UNFINISHED || skip(path),
+    mayShrink: true,
+  });
+
+/** The database comes first, so that every file that it speaks of is there when the files are copied. */
+const copyInstallation = async (
+  { dataDir, databaseUrl }: CommandContext['config'],
+  files: ReturnType<typeof backupFiles>,
+): Promise<void> => {
+  if (databaseUrl !== undefined) {
+    await mkdir(files.data, { recursive: true, mode: 0o700 });
+    await dumpDatabase(databaseUrl, files.dump);
+    return copyBesideServer(dataDir, files.data, () => false);
+  }
+  const server = await connectControl(dataDir);
+  if (!server) return withDataDirLock(dataDir, () => copyTree(dataDir, files.data, { skip: isTransient }));
+  try {
+    const { directory } = (await server.call('snapshot', {})) as { directory: string };
+    await copyTree(directory, join(files.data, 'db'));
+  } finally {
+    server.close();
+  }
+  await copyBesideServer(dataDir, files.data, (path) => path === 'db');
+};
+
+/** Everything of an installation as plain files, whether a server runs or not. */
+export const backup: Command = {
+  summary: 'copies database, sources and secrets to a new directory',
+  args: ['<dir>'],
+  run: async ({ config, args }) => {
+    const { dataDir, databaseUrl } = config;
+    const target = resolve(args[0]!);
+    if (!relative(dataDir, target).startsWith('..'))
+      throw usageError('The backup must not lie inside the data directory.');
+    const isNew = !existsSync(target);
+    if (!isNew && (await readdir(target)).length > 0) throw usageError(`${target} is not empty.`);
+    const files = backupFiles(target);
+    const manifest: Manifest = {
+      format: 1,
+      database: databaseUrl === undefined ? 'pglite' : 'postgres',
+      created_at: systemClock.now().toISOString(),
+    };
+    try {
+      await copyInstallation(config, files);
+      // Last, so that an interrupted backup can't be taken for a whole one.
+      await writeFile(files.manifest, `${JSON.stringify(manifest, null, 2)}\n`);
+    } catch (error) {
+      // What is left of a failed backup would stand in the way of the next one.
+      for (const path of isNew ? [target] : Object.values(files)) await rm(path, { recursive: true, force: true });
+      throw error;
+    }
+    print(`Saved to ${target}. It holds every secret of this installation: keep it safe.`);
+    return 0;
+  },
+};

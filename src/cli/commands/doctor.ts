@@ -1,0 +1,41 @@
+import { connectControl } from '../../control/control-client.js';
+import type { ServerStatus } from '../../control/control-handlers.js';
+import { createLogger } from '../../telemetry/logger.js';
+import { type Command, print } from '../support/command.js';
+import { type CheckContext, checks, type Finding } from '../support/doctor-checks.js';
+
+const printFinding = ({ level, text, mend }: Finding): void => {
+  print(`${level.padEnd(4)}  ${text}`);
+  if (mend !== undefined) print(`      -> ${mend}`);
+};
+
+const askServer = async (dataDir: string): Promise<ServerStatus | undefined> => {
+  const connection = await connectControl(dataDir);
+  try {
+    return (await connection?.call('status', {})) as ServerStatus | undefined;
+  } finally {
+    connection?.close();
+  }
+};
+
+export const doctor: Command = {
+  summary: 'says what is wrong with a setup and how to mend it',
+  args: [],
+  run: async ({ config }) => {
+    // The findings say it all; what the parts would log about their start is left out.
+    const logger = createLogger('error', config.logFormat);
+    const server = await askServer(config.dataDir);
+    // What counts is how the server was started, not the flags of this command.
+    const context: CheckContext = server
+      ? { config: { ...config, ...server.settings }, logger, server }
+      : { config, logger };
+    let failed = false;
+    for (const check of checks) {
+      for (const finding of await check(context)) {
+        printFinding(finding);
+        failed ||= finding.level === 'fail';
+      }
+    }
+    return failed ? 1 : 0;
+  },
+};

@@ -1,0 +1,88 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { readEnvironment } from '../../config/environment.js';
+import type { Config } from '../../config/options.js';
+import { localTokenPath } from '../../domain/access/local-token.js';
+import { type Command, print } from '../support/command.js';
+import { findToken } from '../support/local-token.js';
+
+const PARENT_CHECK_MS = 1000;
+
+/**
+ * Resolves at the first SIGTERM or SIGINT; the second ends the process at once. As a script of npm the server also stops when
+ * npm is gone: one that was killed by force passed no signal on.
+ */
+const nextStopSignal = (): Promise<void> =>
+  new Promise((resolve) => {
+    const npm = process.ppid;
+    if (readEnvironment().env.npm_lifecycle_event !== undefined)
+      setInterval(() => process.ppid !== npm && resolve(), PARENT_CHECK_MS).unref();
+    let asked = false;
+    const onSignal = () => {
+      if (asked) process.exit(1);
+      asked = true;
+      resolve();
+    };
+    process.on('SIGTERM', onSignal);
+    process.on('SIGINT', onSignal);
+  });
+
+const quote = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
+
+interface Running {
+  readonly url: string;
+  /** Given on the first start only. */
+  readonly newToken: string | undefined;
+  readonly hasToken: boolean;
+}
+
+const startBlock = (config: Config, { url, newToken, hasToken }: Running): string => {
+  const tokenPath = localTokenPath(config.dataDir);
+  // From the file, so that the secret stays out of the shell's history and the list of processes.
+  const user = hasToken && !config.token ? `$(cat ${quote(tokenPath)})` : '<token id>:<secret>';
+  return [
+    '',
+    'Kinora is running.',
+    '',
+    `  Address         ${url}`,
+    `  Data directory  ${config.dataDir}`,
+    ...(newToken
+      ? [`  Access token    ${newToken}`, `                  (shown this once; kept for this machine in ${tokenPath})`]
+      : []),
+    ...(hasToken ? [] : ['  Access token    not known here; this makes one: kinora token create']),
+    '',
+    'Create an asset from the address of any video:',
+    '',
+    `  curl ${url}/video/v1/assets -u "${user}" \\`,
+    `    -H 'Content-Type: application/json' \\`,
+    `    -d '{"inputs":[{"url":"https://muxed.s3.amazonaws.com/leds.mp4"}],"playback_policies":["public"]}'`,
+    '',
+  ].join('\n');
+};
+
+export const serve: Command = {
+  summary: 'runs the server',
+  args: [],
+  run: async ({ config, logger }) => {
+    const stopSignal = nextStopSignal();
+    let isStarting = true;
+    // Only here: no other command should wait for the whole server to load.
+    const { createKinora } = await import('../../server.js');
+    const kinora = await createKinora(config, { logger });
+    // A start holds nothing yet that a sudden end could lose.
+    void stopSignal.then(() => isStarting && process.exit(0));
+    await kinora.start();
+    isStarting = false;
+    const newToken = kinora.firstStart?.token;
+    const hasToken = (await findToken(config)) !== undefined;
+    print(startBlock(config, { url: kinora.url, newToken, hasToken }));
+    void kinora.samplePage?.then((page) =>
+      print(page ? `A sample video plays at  ${page}\n` : 'The sample video could not be made; the log says why.\n'),
+    );
+    await stopSignal;
+    const stopped = kinora.stop().then(() => true);
+    // The limit is the composition root's own plus a moment; this one only guards against a stop that hangs.
+    const inTime = await Promise.race([stopped, delay(config.shutdownLimitMs + 5000, false, { ref: false })]);
+    if (!inTime) logger.error({ limit_ms: config.shutdownLimitMs }, 'the stop took too long and was cut off');
+    return inTime ? 0 : 1;
+  },
+};

@@ -1,0 +1,144 @@
+import { isKinoraError, KinoraError } from '../../lib/errors.js';
+import { connectApi } from '../support/api-client.js';
+import { type Command, print, printTable } from '../support/command.js';
+
+interface ApiWebhook {
+  readonly id: string;
+  readonly address: string;
+  readonly enabled: boolean;
+  readonly created_at: string;
+  readonly signing_secret?: string;
+}
+
+interface ApiAttempt {
+  readonly created_at: string;
+  readonly duration_ms: number;
+  readonly response_status_code?: number;
+  readonly response_body?: string;
+  readonly error?: string;
+}
+
+interface ApiDelivery {
+  readonly id: string;
+  readonly state: string;
+  readonly created_at: string;
+  readonly next_attempt_at?: string;
+  readonly event: { readonly type: string; readonly object: { readonly id: string } };
+  readonly attempts: readonly ApiAttempt[];
+}
+
+const WEBHOOKS = '/system/v1/webhooks';
+/** The server's largest page. */
+const PAGE = 100;
+
+/** Only of what can be an id: an empty one, or `..`, would be the path of something else. */
+const webhookPath = (id: string): string => {
+  if (/^[a-z0-9]{6}$/.test(id)) return `${WEBHOOKS}/${id}`;
+  throw new KinoraError('not_found', { messages: [`There is no webhook with the id ${JSON.stringify(id)}.`] });
+};
+
+const outcomeOf = ({ response_status_code: status, error }: ApiAttempt): string =>
+  status === undefined ? (error ?? '-') : `status ${status}`;
+
+const create: Command = {
+  summary: 'makes a webhook and prints its id and its signing secret, once',
+  args: ['<url>'],
+  run: async ({ config, args }) => {
+    const api = await connectApi(config);
+    const { data } = await api<ApiWebhook>('POST', WEBHOOKS, { address: args[0] }).catch((error: unknown) => {
+      if (!isKinoraError(error) || !error.messages.includes('address is not allowed')) throw error;
+      const advice = 'To send events to an internal address, start the server with --allow-private-sources.';
+      throw new KinoraError(error.code, { messages: [...error.messages, advice] });
+    });
+    printTable([
+      ['ID', 'SIGNING SECRET'],
+      [data.id, data.signing_secret!],
+    ]);
+    return 0;
+  },
+};
+
+const list: Command = {
+  summary: 'lists the webhooks, newest first',
+  args: [],
+  run: async ({ config }) => {
+    const api = await connectApi(config);
+    const webhooks: ApiWebhook[] = [];
+    for (let page = 1, found = PAGE; found === PAGE; page++) {
+      const { data } = await api<ApiWebhook[]>('GET', `${WEBHOOKS}?limit=${PAGE}&page=${page}`);
+      webhooks.push(...data);
+      found = data.length;
+    }
+    printTable([
+      ['ID', 'ENABLED', 'CREATED', 'ADDRESS'],
+      ...webhooks.map(({ id, enabled, created_at, address }) => [id, enabled ? 'yes' : 'no', created_at, address]),
+    ]);
+    return 0;
+  },
+};
+
+const test: Command = {
+  summary: 'sends a signed test event to a webhook and prints the answer',
+  args: ['<id>'],
+  run: async ({ config, args }) => {
+    const api = await connectApi(config);
+    const { data } = await api<ApiDelivery>('POST', `${webhookPath(args[0]!)}/test`);
+    const attempt = data.attempts[0]!;
+    const outcome = `${outcomeOf(attempt)} after ${attempt.duration_ms} ms`;
+    if (data.state !== 'succeeded') {
+      const body = attempt.response_body ? `: ${attempt.response_body}` : '';
+      throw new KinoraError('invalid_parameters', {
+        messages: [`The receiver did not take the event: ${outcome}${body}`],
+      });
+    }
+    print(outcome);
+    if (attempt.response_body) print(attempt.response_body);
+    return 0;
+  },
+};
+
+const deliveries: Command = {
+  summary: 'lists the latest deliveries of a webhook, newest first',
+  args: ['<id>'],
+  run: async ({ config, args }) => {
+    const api = await connectApi(config);
+    const { data } = await api<ApiDelivery[]>('GET', `${webhookPath(args[0]!)}/deliveries?limit=${PAGE}`);
+    printTable([
+      ['ID', 'CREATED', 'STATE', 'ATTEMPTS', 'LAST', 'NEXT', 'EVENT', 'OBJECT'],
+      ...data.map(({ id, created_at, state, attempts, next_attempt_at: next, event }) => {
+        const last = attempts.at(-1);
+        const { type, object } = event;
+        return [
+          id,
+          created_at,
+          state,
+          `${attempts.length}`,
+          last ? outcomeOf(last) : '-',
+          next ?? '-',
+          type,
+          object.id,
+        ];
+      }),
+    ]);
+    return 0;
+  },
+};
+
+const remove: Command = {
+  summary: 'deletes a webhook',
+  args: ['<id>'],
+  run: async ({ config, args }) => {
+    const api = await connectApi(config);
+    await api('DELETE', webhookPath(args[0]!));
+    print(`${args[0]} is deleted.`);
+    return 0;
+  },
+};
+
+export const webhookCommands: Readonly<Record<string, Command>> = {
+  'webhook create': create,
+  'webhook list': list,
+  'webhook test': test,
+  'webhook deliveries': deliveries,
+  'webhook delete': remove,
+};

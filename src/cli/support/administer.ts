@@ -1,0 +1,31 @@
+import {
+  type AdminOperation,
+  type AdminParams,
+  type AdminResult,
+  adminOperations,
+} from '../../control/admin-operations.js';
+import { connectControl } from '../../control/control-client.js';
+import type { Database } from '../../db/database.js';
+import type { CommandContext } from './command.js';
+import { withDatabase } from './with-database.js';
+
+/**
+ * Does an operation in the running server, or on the database itself when no server runs.
+ * @throws KinoraError as the operation; `data_dir_in_use` while a server starts or stops
+ */
+export const administer = async <O extends AdminOperation>(
+  context: Pick<CommandContext, 'config' | 'logger'>,
+  operation: O,
+  params: AdminParams<O>,
+): Promise<AdminResult<O>> => {
+  const server = await connectControl(context.config.dataDir);
+  if (!server) {
+    const run = adminOperations[operation] as (database: Database, params: AdminParams<O>) => Promise<AdminResult<O>>;
+    return withDatabase(context, (database) => run(database, params));
+  }
+  try {
+    return (await server.call(operation, params)) as AdminResult<O>;
+  } finally {
+    server.close();
+  }
+};

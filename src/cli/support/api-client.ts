@@ -1,0 +1,85 @@
+import type { Config } from '../../config/options.js';
+import { localTokenPath } from '../../domain/access/local-token.js';
+import { KinoraError } from '../../lib/errors.js';
+import { usageError } from './command.js';
+import { findToken } from './local-token.js';
+
+/** What the command line reads of an asset; the whole of it is printed by `asset show`. */
+export interface ApiAsset {
+  readonly id: string;
+  readonly status: 'preparing' | 'ready' | 'errored';
+  readonly created_at: string;
+  readonly progress: { readonly state: string; readonly progress: number };
+  readonly duration?: number;
+  readonly playback_ids?: readonly { readonly id: string; readonly policy: string }[];
+  readonly meta?: { readonly title?: string };
+  readonly errors?: { readonly messages: readonly string[] };
+}
+
+interface Body<T> {
+  readonly data: T;
+  readonly next_cursor?: string | null;
+  readonly error?: { readonly messages: readonly string[] };
+}
+
+/** `T` is undefined for answers without a body. */
+export type ApiCall = <T>(method: 'GET' | 'POST' | 'DELETE', path: string, body?: object) => Promise<Body<T>>;
+
+/** Where this machine reaches the server. */
+export const serverUrl = (config: Config): string => {
+  if (config.publicUrl !== undefined) return config.publicUrl;
+  if (config.port === 0)
+    throw usageError('KINORA_PORT is 0, so the address of the server is not known: set KINORA_PUBLIC_URL.');
+  const everywhere: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' };
+  const host = everywhere[config.host] ?? config.host;
+  return `http://${host.includes(':') ? `[${host}]` : host}:${config.port}`;
+};
+
+/** @throws KinoraError when no token is known; calls throw with the server's own messages */
+export const connectApi = async (config: Config): Promise<ApiCall> => {
+  const origin = serverUrl(config);
+  const token = await findToken(config);
+  if (token === undefined) {
+    throw usageError(
+      `No access token in ${localTokenPath(config.dataDir)}: make one with kinora token create and set KINORA_TOKEN to what it prints.`,
+    );
+  }
+  const authorization = `Basic ${Buffer.from(token).toString('base64')}`;
+  return async <T>(method: string, path: string, body?: object): Promise<Body<T>> => {
+    const response = await send(`${origin}${path}`, {
+      method,
+      headers: { authorization, ...(body && { 'content-type': 'application/json' }) },
+      ...(body && { body: JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    const answer = text === '' ? ({} as Body<T>) : parse<T>(text, origin);
+    if (!response.ok) {
+      const messages =
+        response.status === 401
+          ? [`The server at ${origin} does not know this access token; set KINORA_TOKEN to a valid one.`]
+          : (answer.error?.messages ?? [`The server answered with status ${response.status}.`]);
+      throw new KinoraError(response.status === 404 ? 'not_found' : 'invalid_parameters', { messages });
+    }
+    return answer;
+  };
+};
+
+const send = async (url: string, init: RequestInit): Promise<Response> => {
+  try {
+    return await fetch(url, init);
+  } catch (error) {
+    const cause = error instanceof Error ? error.cause : error;
+    throw new KinoraError('unavailable', {
+      messages: [`No server answers at ${new URL(url).origin}; is kinora serve running?`],
+      cause,
+    });
+  }
+};
+
+const parse = <T>(text: string, origin: string): Body<T> => {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw new KinoraError('unavailable', { messages: [`What answers at ${origin} is not Kinora.`], cause });
+  }
+};

@@ -1,0 +1,299 @@
+import { accessSync, constants, existsSync, statSync } from 'node:fs';
+import { mkdtemp, rm, statfs } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import type { ServerStatus } from '../../control/control-handlers.js';
+import { findLooseModes } from '../../db/data-dir.js';
+import { systemClock } from '../../lib/clock.js';
+import { isKinoraError } from '../../lib/errors.js';
+import { tryListen } from '../../lib/try-listen.js';
+import { kinoraVersion } from '../../lib/version.js';
+import { chooseSandbox } from '../../pool/sandbox.js';
+import { isProgram } from '../../speech/command-transcriber.js';
+import { describeTranscriber, localModelPath } from '../../speech/create-transcriber.js';
+import { readWhisperModel } from '../../speech/whisper-transcriber.js';
+import { administer } from './administer.js';
+import type { CommandContext } from './command.js';
+import { withDataDirLock, withOpenDatabase } from './with-database.js';
+
+export interface Finding {
+  readonly level: 'ok' | 'warn' | 'fail';
+  readonly text: string;
+  /** What to do about it. */
+  readonly mend?: string;
+}
+
+export interface CheckContext extends Pick<CommandContext, 'config' | 'logger'> {
+  /** What the server of the data directory says of itself; absent when none runs. `config` has its settings then. */
+  readonly server?: ServerStatus;
+}
+
+/** Looks at one part of the setup; never throws and never leaves anything behind. */
+type Check = (context: CheckContext) => Promise<readonly Finding[]>;
+
+const ok = (text: string): Finding => ({ level: 'ok', text });
+const warn = (text: string, mend: string): Finding => ({ level: 'warn', text, mend });
+const fail = (text: string, mend: string): Finding => ({ level: 'fail', text, mend });
+
+const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+const inGiB = (sizeBytes: number): string => `${(sizeBytes / 2 ** 30).toFixed(1)} GiB`;
+
+const node: Check = async () => {
+  const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
+  if (major > 20 || (major === 20 && minor >= 19)) return [ok(`Node.js ${process.versions.node}`)];
+  return [fail(`Node.js ${process.versions.node} is too old`, 'install Node.js 20.19 or newer')];
+};
+
+const runningServer: Check = async ({ server }) => {
+  if (!server) return [];
+  const text = `Server: version ${server.version} on Node.js ${server.nodeVersion}, process ID ${server.pid}`;
+  if (server.version === kinoraVersion()) return [ok(text)];
+  return [warn(`${text}, while this command is version ${kinoraVersion()}`, 'restart the server to run this version')];
+};
+
+/** The directory itself or, before the first start, the one in which it will be made. */
+const nearestExisting = (path: string): string => (existsSync(path) ? path : nearestExisting(dirname(path)));
+
+const LEAST_FREE_BYTES = 2 ** 30;
+
+const dataDirectory: Check = async ({ config: { dataDir, cacheSizeBytes } }) => {
+  const place = nearestExisting(dataDir);
+  try {
+    accessSync(place, constants.W_OK | constants.X_OK);
+  } catch {
+    return [
+      fail(
+        `Data directory ${dataDir}: ${place} can't be written to`,
+        `give this user the right to write there, or set KINORA_DATA_DIR`,
+      ),
+    ];
+  }
+  const { bavail, bsize } = await statfs(place);
+  const freeBytes = bavail * bsize;
+  const text = `Data directory ${dataDir}${place === dataDir ? '' : ' (made at the first start)'}, ${inGiB(freeBytes)} free`;
+  if (freeBytes < LEAST_FREE_BYTES) return [fail(text, 'make room: sources and segments will not fit')];
+  if (freeBytes < cacheSizeBytes) {
+    return [
+      warn(
+        `${text}, less than the cache may take (${inGiB(cacheSizeBytes)})`,
+        'make room or set a smaller KINORA_CACHE_SIZE',
+      ),
+    ];
+  }
+  return [ok(text)];
+};
+
+const privacy: Check = async ({ config: { dataDir } }) => {
+  const loose = existsSync(dataDir) ? findLooseModes(dataDir) : [];
+  if (loose.length === 0) return [];
+  return [
+    warn(
+      `Other users of this machine can read or change ${loose.length} entries of ${dataDir}, such as ${loose.at(-1)!.path}`,
+      `start the server, which repairs this, or run chmod -R go= ${dataDir}`,
+    ),
+  ];
+};
+
+const portMends: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'another program listens there: stop it or set KINORA_PORT',
+  EACCES: 'ports below 1024 need a privilege: set KINORA_PORT to a higher one',
+  EADDRNOTAVAIL: 'this machine has no such address: set KINORA_HOST to 127.0.0.1 or 0.0.0.0',
+  ENOTFOUND: 'the name does not resolve: set KINORA_HOST to an address of this machine',
+};
+
+const lockAndPort: Check = async ({ config: { dataDir, host, port }, server }) => {
+  if (server) return [ok('Data directory is in use by a running server')];
+  try {
+    if (existsSync(dataDir)) await withDataDirLock(dataDir, async () => undefined);
+  } catch (error) {
+    if (isKinoraError(error, 'data_dir_in_use'))
+      return [warn(reasonOf(error), 'nothing, if a server is starting or stopping; else end that process')];
+    return [fail(`The lock of the data directory can't be taken: ${reasonOf(error)}`, 'install util-linux (flock)')];
+  }
+  const problem = await tryListen(host, port);
+  if (problem === undefined) return [ok(`${host}:${port} is free`)];
+  return [
+    fail(
+      `${host}:${port} can't be listened on (${problem.code})`,
+      portMends[problem.code ?? ''] ?? 'set KINORA_HOST and KINORA_PORT',
+    ),
+  ];
+};
+
+/** Without a server, starts a media process that encodes a picture, so it also shows that the FFmpeg addon loads. */
+const media: Check = async ({ config, logger, server }) => {
+  if (server) {
+    const text = `Media processes of the server: ${server.sandbox}`;
+    return [server.sandboxAdvice === undefined ? ok(text) : warn(text, `${server.sandboxAdvice} Then restart it.`)];
+  }
+  const directory = await mkdtemp(join(tmpdir(), 'kinora-doctor-'));
+  try {
+    const sandbox = await chooseSandbox({
+      readDirs: [],
+      writeDir: directory,
+      memoryBytes: config.mediaMemoryBytes,
+      logger,
+      clock: systemClock,
+    });
+    const text = `Media processes: ${sandbox.description}`;
+    return [ok('FFmpeg works'), sandbox.advice === undefined ? ok(text) : warn(text, sandbox.advice)];
+  } catch (error) {
+    const reasons = isKinoraError(error) ? JSON.stringify(error.details) : '';
+    return [
+      fail(
+        `${reasonOf(error)} ${reasons}`,
+        'run npm ci on this machine, so that the FFmpeg build for its platform is installed',
+      ),
+    ];
+  } finally {
+    await rm(directory, { recursive: true, force: true });
+  }
+};
+
+const database: Check = async (context) => {
+  const { dataDir, databaseUrl } = context.config;
+  if (context.server) return [ok(`Database: ${context.server.database}, open in the server`)];
+  if (databaseUrl === undefined && !existsSync(join(dataDir, 'db'))) return [ok('Database: made at the first start')];
+  try {
+    const engine = await withOpenDatabase(context, async (opened) => {
+      await opened.ping();
+      return opened.engine;
+    });
+    return [ok(`Database: ${engine}, reachable`)];
+  } catch (error) {
+    if (isKinoraError(error, 'data_dir_in_use')) return [ok('Database: not examined while the server uses it')];
+    const mend =
+      databaseUrl === undefined
+        ? 'restore a backup, or use the version of Kinora that made it'
+        : 'check KINORA_DATABASE_URL and that the server runs';
+    return [fail(`Database: ${reasonOf(error)}`, mend)];
+  }
+};
+
+/** Opens the settings of each configuration, which shows that they belong to this installation. */
+const drm: Check = async (context) => {
+  const { dataDir, databaseUrl } = context.config;
+  if (!context.server && databaseUrl === undefined && !existsSync(join(dataDir, 'db'))) return [];
+  try {
+    const configurations = await administer(context, 'drm list', undefined);
+    const findings: Finding[] = [];
+    for (const { id } of configurations) {
+      const { urls, clear_key: hasClearKey } = await administer(context, 'drm show', { id });
+      const open = Object.values(urls).filter((url) => url.startsWith('http:') && !isLoopback(new URL(url).hostname));
+      if (open.length > 0)
+        findings.push(
+          warn(`DRM configuration ${id}: ${open.join(', ')} is not encrypted`, 'use https for key services'),
+        );
+      if (hasClearKey && Object.keys(urls).some((name) => name !== 'cpix'))
+        findings.push(
+          warn(
+            `DRM configuration ${id}: ClearKey gives away what its license servers guard`,
+            'make one without --clear-key',
+          ),
+        );
+    }
+    return configurations.length > 0 ? [ok(`DRM configurations: ${configurations.length}`), ...findings] : [];
+  } catch (error) {
+    // The check of the database says so.
+    if (isKinoraError(error, 'data_dir_in_use') || isKinoraError(error, 'unavailable')) return [];
+    return [fail(`DRM configurations can't be read: ${reasonOf(error)}`, 'restore a backup of the whole database')];
+  }
+};
+
+const clock: Check = async () => {
+  // Signed addresses and webhook signatures depend on the time. A clock that stands before this build was made is surely wrong.
+  const builtAt = statSync(new URL(import.meta.url)).mtime;
+  const now = systemClock.now();
+  if (now >= builtAt) return [ok(`Clock: ${now.toISOString()}`)];
+  return [fail(`Clock: ${now.toISOString()} is before this build was made`, 'set the clock; use NTP')];
+};
+
+const isLoopback = (host: string): boolean => /^(localhost|127\..*|\[?::1\]?)$/.test(host);
+
+const publicUrl: Check = async ({ config }) => {
+  const { publicUrl: url, host, port } = config;
+  if (url === undefined) {
+    if (isLoopback(host)) return [ok('Public URL: this machine only')];
+    return [
+      warn(
+        `Public URL is not set while the server listens on ${host}`,
+        'set KINORA_PUBLIC_URL to the address that others use',
+      ),
+    ];
+  }
+  const findings: Finding[] = [];
+  if (isLoopback(new URL(url).hostname) && !isLoopback(host)) {
+    findings.push(
+      warn(`Public URL ${url} is this machine only`, 'set KINORA_PUBLIC_URL to the address that others use'),
+    );
+  } else if (url.startsWith('http:') && !isLoopback(new URL(url).hostname)) {
+    findings.push(
+      warn(
+        `Public URL ${url} is not encrypted`,
+        'put a proxy with TLS before the server; browsers refuse http video in https pages',
+      ),
+    );
+  }
+  if (port === 0)
+    findings.push(warn('Port 0 changes at every start', 'set KINORA_PORT, so that the public URL stays true'));
+  return findings.length > 0 ? findings : [ok(`Public URL: ${url}`)];
+};
+
+const privateSources: Check = async ({ config: { allowPrivateSources } }) => {
+  if (typeof allowPrivateSources === 'object')
+    return [ok(`Imports from private addresses: allowed from ${allowPrivateSources.join(', ')}`)];
+  if (!allowPrivateSources) return [ok('Imports from private addresses: refused')];
+  return [
+    warn('Imports may reach every private address', 'name the blocks that are needed in KINORA_ALLOW_PRIVATE_SOURCES'),
+  ];
+};
+
+const answers: Check = async ({ server }) => {
+  if (!server) return [];
+  const url = `${server.url}/readyz`;
+  try {
+    const response = await fetch(url, { signal: AbortSignal.timeout(5000) });
+    if (response.ok) return [ok(`${url} answers`)];
+    return [fail(`${url} answers with status ${response.status}`, 'read the log of the server')];
+  } catch (error) {
+    return [fail(`The running server does not answer at ${url}: ${reasonOf(error)}`, 'read the log of the server')];
+  }
+};
+
+const speech: Check = async ({ config, server }) => {
+  const described = server ? server.speech : describeTranscriber(config);
+  if (described === undefined)
+    return [ok('Speech recognition: none; generated subtitles end with an error that says so')];
+  const text = `Speech recognition: ${described}`;
+  // A server that was started with other settings is not judged by those of this command.
+  if (described !== describeTranscriber(config)) return [ok(text)];
+  const [program] = config.speechCommand ?? [];
+  if (program !== undefined && !isProgram(program))
+    return [fail(`${text}, which is not there or can't be executed`, 'install it, or correct its path')];
+  const path = localModelPath(config);
+  if (path === undefined) return [ok(text)];
+  try {
+    const { isMultilingual, sizeBytes } = await readWhisperModel(path);
+    return [ok(`${text} (${inGiB(sizeBytes)}, ${isMultilingual ? 'many languages' : 'English only'})`)];
+  } catch {
+    return [
+      fail(`${text}, which is no model that can be read`, 'run kinora speech install <model>, or correct the path'),
+    ];
+  }
+};
+
+export const checks: readonly Check[] = [
+  node,
+  runningServer,
+  dataDirectory,
+  privacy,
+  lockAndPort,
+  media,
+  database,
+  drm,
+  clock,
+  publicUrl,
+  privateSources,
+  speech,
+  answers,
+];

@@ -1,0 +1,31 @@
+import { spawn } from 'node:child_process';
+import { readEnvironment } from '../../config/environment.js';
+import { KinoraError } from '../../lib/errors.js';
+
+const run = async (program: string, databaseUrl: string, args: readonly string[]): Promise<void> => {
+  // The password goes by the environment: a list of arguments can be read by every user of the machine.
+  const url = new URL(databaseUrl);
+  const password = decodeURIComponent(url.password);
+  url.password = '';
+  const child = spawn(program, ['--no-password', '--dbname', url.href, ...args], {
+    stdio: ['ignore', 'inherit', 'inherit'],
+    env: { ...readEnvironment().env, ...(password !== '' && { PGPASSWORD: password }) },
+  });
+  const status = await new Promise<number | null>((resolve, reject) => {
+    child.on('close', resolve);
+    child.on('error', (cause) => {
+      const messages = [`${program} can't be run; it comes with the PostgreSQL client programs.`];
+      reject(new KinoraError('unavailable', { messages, cause }));
+    });
+  });
+  if (status !== 0)
+    throw new KinoraError('unavailable', { messages: [`${program} failed; what it said stands above.`] });
+};
+
+/** @throws KinoraError `unavailable` */
+export const dumpDatabase = (databaseUrl: string, file: string): Promise<void> =>
+  run('pg_dump', databaseUrl, ['--format=custom', '--no-owner', '--file', file]);
+
+/** All or nothing, into an empty database. @throws KinoraError `unavailable` */
+export const restoreDatabase = (databaseUrl: string, file: string): Promise<void> =>
+  run('pg_restore', databaseUrl, ['--no-owner', '--exit-on-error', '--single-transaction', file]);

@@ -1,0 +1,55 @@
+import { existsSync } from 'node:fs';
+import { acquireDataDirLock } from '../../db/data-dir-lock.js';
+import type { Database } from '../../db/database.js';
+import { KinoraError } from '../../lib/errors.js';
+import type { CommandContext } from './command.js';
+
+/** Runs `work` while nothing else uses the data directory. @throws KinoraError `data_dir_in_use` */
+export const withDataDirLock = async <T>(dataDir: string, work: () => Promise<T>): Promise<T> => {
+  if (!existsSync(dataDir)) {
+    throw new KinoraError('unavailable', {
+      messages: [`There is no data directory at ${dataDir} yet: start the server once, or set KINORA_DATA_DIR.`],
+    });
+  }
+  // Without the lock another process may write: ending at once is the only safe answer.
+  const lock = await acquireDataDirLock(dataDir, () => process.exit(1));
+  try {
+    return await work();
+  } finally {
+    await lock.release();
+  }
+};
+
+/**
+ * Runs `work` on the database itself, without a server and with the tables as they are. The embedded database has one user
+ * at a time, so it needs the lock of the data directory; PostgreSQL can be shared with running servers.
+ * @throws KinoraError `data_dir_in_use`
+ */
+export const withOpenDatabase = <T>(
+  { config, logger }: Pick<CommandContext, 'config' | 'logger'>,
+  work: (database: Database) => Promise<T>,
+): Promise<T> => {
+  const { dataDir, databaseUrl } = config;
+  const run = async (): Promise<T> => {
+    // Loaded when needed, so that other commands start at once.
+    const { openDatabase } = await import('../../db/open-database.js');
+    const database = await openDatabase({ dataDir, logger, ...(databaseUrl !== undefined && { url: databaseUrl }) });
+    try {
+      return await work(database);
+    } finally {
+      await database.close();
+    }
+  };
+  return databaseUrl === undefined ? withDataDirLock(dataDir, run) : run();
+};
+
+/** The same, with the tables brought up to date. */
+export const withDatabase = <T>(
+  context: Pick<CommandContext, 'config' | 'logger'>,
+  work: (database: Database) => Promise<T>,
+): Promise<T> =>
+  withOpenDatabase(context, async (database) => {
+    const { migrate } = await import('../../db/migrate.js');
+    await migrate(database);
+    return work(database);
+  });

@@ -1,0 +1,94 @@
+import { sql } from 'kysely';
+import type { Queryable } from '../../database.js';
+import type { NewRow, Row } from '../../schema.js';
+
+/** The rows of an asset that the ingest job works on. */
+export interface IngestRow {
+  readonly asset: Row<'asset'>;
+  readonly media: Row<'asset_media'>;
+  readonly mainInput: Row<'asset_input'>;
+  readonly furtherInputs: readonly Row<'asset_input'>[];
+}
+
+/** Undefined when the asset was deleted. */
+export const findIngest = async (db: Queryable, assetId: string): Promise<IngestRow | undefined> => {
+  const asset = await db.selectFrom('asset').selectAll().where('id', '=', assetId).executeTakeFirst();
+  const media = await db.selectFrom('asset_media').selectAll().where('asset_id', '=', assetId).executeTakeFirst();
+  const [mainInput, ...furtherInputs] = await db
+    .selectFrom('asset_input')
+    .selectAll()
+    .where('asset_id', '=', assetId)
+    .orderBy('position')
+    .execute();
+  return asset && media && mainInput ? { asset, media, mainInput, furtherInputs } : undefined;
+};
+
+/** Keeps what a step of the ingest found, so that a restart goes on after it. False when the asset is gone. */
+export const saveMedia = async (
+  db: Queryable,
+  assetId: string,
+  found: { facts?: object; plan?: object },
+): Promise<boolean> => {
+  const result = await db
+    .updateTable('asset_media')
+    .set({
+      ...(found.facts && { facts: JSON.stringify(found.facts) }),
+      ...(found.plan && { plan: JSON.stringify(found.plan) }),
+    })
+    .where('asset_id', '=', assetId)
+    .executeTakeFirst();
+  return result.numUpdatedRows > 0n;
+};
+
+export const saveSourceValidator = async (db: Queryable, assetId: string, validator: string | null): Promise<void> => {
+  await db.updateTable('asset_media').set({ source_validator: validator }).where('asset_id', '=', assetId).execute();
+};
+
+/** Counts one death of a media process on this source and returns the new total. */
+export const countCrash = async (db: Queryable, assetId: string): Promise<number> => {
+  const row = await db
+    .updateTable('asset_media')
+    .set({ crashes: sql`crashes + 1` })
+    .where('asset_id', '=', assetId)
+    .returning('crashes')
+    .executeTakeFirst();
+  return row?.crashes ?? 0;
+};
+
+type PreparingChange = Partial<
+  Pick<
+    NewRow<'asset'>,
+    | 'status'
+    | 'progress_state'
+    | 'progress'
+    | 'non_standard_input_reasons'
+    | 'error'
+    | 'duration_seconds'
+    | 'aspect_ratio'
+    | 'resolution_tier'
+    | 'max_stored_resolution'
+    | 'max_stored_frame_rate'
+    | 'ready_at'
+  >
+>;
+
+/** Changes an asset that is still preparing; `ready` and `errored` are final. False when there was nothing to change. */
+export const updatePreparing = async (db: Queryable, assetId: string, change: PreparingChange): Promise<boolean> => {
+  const result = await db
+    .updateTable('asset')
+    .set(change)
+    .where('id', '=', assetId)
+    .where('status', '=', 'preparing')
+    .executeTakeFirst();
+  return result.numUpdatedRows > 0n;
+};
+
+/** What probing found in the input at `position`; the main one is at 0. */
+export const saveInputFile = async (db: Queryable, assetId: string, file: object, position = 0): Promise<void> => {
+  await db
+    .updateTable('asset_input')
+    .set({ file: JSON.stringify(file) })
+    .where('asset_id', '=', assetId)
+    .where('position', '=', position)
+    .execute();
+};

@@ -1,0 +1,174 @@
+import { type SelectQueryBuilder, sql } from 'kysely';
+import { jsonArrayFrom, jsonObjectFrom } from 'kysely/helpers/postgres';
+import { compileOnce } from '../../compile-once.js';
+import type { Queryable } from '../../database.js';
+import { prepared } from '../../prepared.js';
+import type { Row, Schema } from '../../schema.js';
+import { type ListAssetsQuery, selectAssetPage } from './asset.js';
+
+const PLAYBACK_ID_COLUMNS = ['id', 'asset_id', 'policy', 'drm_configuration_id'] as const;
+const TRACK_COLUMNS = [
+  ...(['id', 'asset_id', 'type', 'status', 'is_primary', 'name', 'language_code', 'duration_seconds'] as const),
+  ...(['max_width', 'max_height', 'max_frame_rate', 'max_channels', 'max_channel_layout'] as const),
+  ...(['text_type', 'text_source', 'closed_captions', 'passthrough', 'language_confidence', 'progress'] as const),
+  'error' as const,
+] as const;
+const RENDITION_COLUMNS = [
+  ...(['id', 'asset_id', 'name', 'ext', 'resolution', 'status', 'width', 'height', 'bitrate', 'size_bytes'] as const),
+  ...(['resolution_tier', 'passthrough', 'error'] as const),
+] as const;
+const SHOTS_COLUMNS = ['asset_id', 'order_id', 'status', 'created_at', 'error'] as const;
+
+/** An asset with everything that answers and events show of it. */
+export interface AssetViewRow {
+  readonly asset: Row<'asset'>;
+  readonly environment: { readonly id: string; readonly name: string };
+  /** In creation order, as are the others. */
+  readonly playbackIds: readonly Pick<Row<'playback_id'>, (typeof PLAYBACK_ID_COLUMNS)[number]>[];
+  readonly tracks: readonly Pick<Row<'track'>, (typeof TRACK_COLUMNS)[number]>[];
+  readonly renditions: readonly Pick<Row<'static_rendition'>, (typeof RENDITION_COLUMNS)[number]>[];
+  readonly shots: Pick<Row<'shots'>, (typeof SHOTS_COLUMNS)[number]> | undefined;
+}
+
+/** Undefined when there is no such asset. Without `environmentId` in any environment: for the server's own work. */
+export const findAssetView = async (
+  db: Queryable,
+  id: string,
+  environmentId?: string,
+): Promise<AssetViewRow | undefined> => {
+  const [row] = await (environmentId === undefined ? selectAny(db, id) : selectOwn(db, id, environmentId));
+  return row && toView(row);
+};
+
+/** Newest first. The rows of pages that are asked for again may be those of the answer before: they are not to be changed. */
+export const listAssetViews = async (
+  db: Queryable,
+  environmentId: string,
+  query: ListAssetsQuery,
+): Promise<readonly AssetViewRow[]> => {
+  const { limit, offset, after, uploadId } = query;
+  // What most lists ask for. Others are queries of a different form.
+  const isPlain = after === undefined && uploadId === undefined;
+  if (isPlain) return readPage(db, environmentId, limit, offset);
+  const rows = await selectViews(db, selectAssetPage(db, environmentId, query)).execute();
+  return rows.map(toView);
+};
+
+/** By version. */
+type Page = ReadonlyMap<string, AssetViewRow>;
+
+/** A page of 100 has about 500 kB. */
+const MAX_PAGES = 16;
+/** Pages that were read last, by what was asked for. The latest is at the end. */
+const pagesOf = new WeakMap<Queryable, Map<string, Page>>();
+
+/**
+ * Asks for the versions of all assets of a page, and for the contents of those only that differ from the last time: making
+ * the contents takes the embedded engine four times as long as comparing versions.
+ */
+const readPage = async (
+  db: Queryable,
+  environmentId: string,
+  limit: number,
+  offset: number,
+): Promise<readonly AssetViewRow[]> => {
+  const pages = pagesOf.get(db) ?? new Map<string, Page>();
+  pagesOf.set(db, pages);
+  const key = `${environmentId} ${limit} ${offset}`;
+  const before = pages.get(key);
+  const rows = await selectChanged(db, environmentId, limit, offset, [...(before?.keys() ?? [])]);
+  const page = new Map(rows.map(({ version, view }) => [version, view ? fromJson(view) : before!.get(version)!]));
+  pages.delete(key);
+  pages.set(key, page);
+  if (pages.size > MAX_PAGES) pages.delete(pages.keys().next().value!);
+  return [...page.values()];
+};
+
+type AssetQuery = SelectQueryBuilder<Schema, 'asset', Row<'asset'>>;
+
+/** One query. The assets come from a subquery, so what belongs to rows that its offset skips is not read. */
+const selectViews = (db: Queryable, assets: AssetQuery) =>
+  db
+    .selectFrom(assets.as('asset'))
+    .selectAll('asset')
+    .select(children(db))
+    .orderBy('asset.created_at', 'desc')
+    .orderBy('asset.seq', 'desc')
+    .modifyEnd(prepared);
+
+const selectById = (db: Queryable, id: string) => db.selectFrom('asset').selectAll().where('id', '=', id);
+const selectAny = compileOnce((db, id: string) => selectViews(db, selectById(db, id)));
+const selectOwn = compileOnce((db, id: string, environmentId: string) =>
+  selectViews(db, selectById(db, id).where('environment_id', '=', environmentId)),
+);
+
+/**
+ * Changes with the asset and everything that a view shows of it. `xmin` is the transaction that wrote a row, so no two
+ * versions of a row that others can see have the same one.
+ */
+const assetVersion = (db: Queryable) => {
+  const writers = (table: 'playback_id' | 'track' | 'static_rendition' | 'shots') =>
+    db
+      .selectFrom(table)
+      .select(sql<string>`coalesce(string_agg(xmin::text, ','), '')`.as('writers'))
+      .where('asset_id', '=', sql.ref<string>('asset.id'));
+  const parts = [writers('playback_id'), writers('track'), writers('static_rendition'), writers('shots')];
+  return sql<string>`concat_ws(' ', asset.id, asset.xmin, ${sql.join(parts.map((part) => sql`(${part})`))})`;
+};
+
+const selectChanged = compileOnce((db, environmentId: string, limit: number, offset: number, known: string[]) => {
+  const assets = selectAssetPage(db, environmentId, { limit, offset }).select(assetVersion(db).as('version'));
+  const view = sql<JsonView>`json_build_object('asset', asset, 'children', ${jsonObjectFrom(db.selectNoFrom(children(db)))})`;
+  return db
+    .selectFrom(assets.as('asset'))
+    .select('version')
+    .select(sql<JsonView | null>`case when version = any(${known}::text[]) then null else ${view} end`.as('view'))
+    .orderBy('asset.created_at', 'desc')
+    .orderBy('asset.seq', 'desc')
+    .modifyEnd(prepared);
+});
+
+type Children = Omit<Awaited<ReturnType<typeof selectAny>>[number], keyof Row<'asset'>>;
+interface JsonView {
+  readonly asset: Row<'asset'>;
+  readonly children: Children;
+}
+type TimeColumn = { [C in keyof Row<'asset'>]: Date extends Row<'asset'>[C] ? C : never }[keyof Row<'asset'>];
+const TIME_COLUMNS = ['created_at', 'ready_at', 'master_ready_at'] satisfies TimeColumn[];
+
+/** JSON has no type for times. */
+const fromJson = ({ asset, children }: JsonView): AssetViewRow => {
+  const times = TIME_COLUMNS.map((column) => [column, asset[column] && new Date(asset[column])]);
+  return toView({ ...asset, ...Object.fromEntries(times), ...children });
+};
+
+const toView = (row: Awaited<ReturnType<typeof selectAny>>[number]): AssetViewRow => ({
+  asset: row,
+  environment: { id: row.environment_id, name: row.environment_name! },
+  playbackIds: row.playback_ids,
+  tracks: row.tracks,
+  renditions: row.renditions,
+  // JSON has no type for times.
+  shots: row.shots ? { ...row.shots, created_at: new Date(row.shots.created_at) } : undefined,
+});
+
+const children = (db: Queryable) => {
+  const assetId = sql.ref<string>('asset.id');
+  return [
+    db
+      .selectFrom('environment')
+      .select('name')
+      .where('id', '=', sql.ref<string>('asset.environment_id'))
+      .as('environment_name'),
+    jsonArrayFrom(
+      db.selectFrom('playback_id').select(PLAYBACK_ID_COLUMNS).where('asset_id', '=', assetId).orderBy('seq'),
+    ).as('playback_ids'),
+    jsonArrayFrom(db.selectFrom('track').select(TRACK_COLUMNS).where('asset_id', '=', assetId).orderBy('seq')).as(
+      'tracks',
+    ),
+    jsonArrayFrom(
+      db.selectFrom('static_rendition').select(RENDITION_COLUMNS).where('asset_id', '=', assetId).orderBy('seq'),
+    ).as('renditions'),
+    jsonObjectFrom(db.selectFrom('shots').select(SHOTS_COLUMNS).where('asset_id', '=', assetId)).as('shots'),
+  ] as const;
+};

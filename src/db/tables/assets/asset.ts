@@ -1,0 +1,112 @@
+import type { Queryable, Transaction } from '../../database.js';
+import type { NewRow, Row, StoredChapters } from '../../schema.js';
+
+export const insertAsset = async (db: Queryable, row: NewRow<'asset'>): Promise<Row<'asset'>> => {
+  const asset = await db.insertInto('asset').values(row).returningAll().executeTakeFirstOrThrow();
+  await db.insertInto('asset_media').values({ asset_id: asset.id, facts: null, plan: null }).execute();
+  return asset;
+};
+
+export const findAsset = (db: Queryable, environmentId: string, id: string): Promise<Row<'asset'> | undefined> =>
+  db
+    .selectFrom('asset')
+    .selectAll()
+    .where('id', '=', id)
+    .where('environment_id', '=', environmentId)
+    .executeTakeFirst();
+
+/** Without regard to the environment: for the server's own work. */
+export const findAssetById = (db: Queryable, id: string): Promise<Row<'asset'> | undefined> =>
+  db.selectFrom('asset').selectAll().where('id', '=', id).executeTakeFirst();
+
+export const findEnvironmentOf = async (db: Queryable, id: string): Promise<string | undefined> => {
+  const row = await db.selectFrom('asset').select('environment_id').where('id', '=', id).executeTakeFirst();
+  return row?.environment_id;
+};
+
+/**
+ * Finds the asset and holds it until the transaction ends: `forChild` only against deletion, so that rows can be hung on
+ * it, `forRemoval` against those too.
+ */
+export const lockAsset = async (
+  tx: Transaction,
+  environmentId: string,
+  id: string,
+  purpose: 'forChild' | 'forRemoval',
+): Promise<boolean> => {
+  const select = tx.selectFrom('asset').select('id').where('id', '=', id).where('environment_id', '=', environmentId);
+  const locked = purpose === 'forChild' ? select.forKeyShare() : select.forUpdate();
+  return (await locked.executeTakeFirst()) !== undefined;
+};
+
+/** Finds the asset and holds it against other changes until the transaction ends. */
+export const lockAssetForUpdate = (
+  tx: Transaction,
+  environmentId: string,
+  id: string,
+): Promise<Row<'asset'> | undefined> =>
+  tx
+    .selectFrom('asset')
+    .selectAll()
+    .where('id', '=', id)
+    .where('environment_id', '=', environmentId)
+    .forNoKeyUpdate()
+    .executeTakeFirst();
+
+/** What the owner of an asset can change after its creation. */
+export const updateAssetRow = async (
+  tx: Transaction,
+  id: string,
+  { passthrough, meta, thumbnail_time }: Pick<Row<'asset'>, 'passthrough' | 'meta' | 'thumbnail_time'>,
+): Promise<void> => {
+  await tx
+    .updateTable('asset')
+    .set({ passthrough, meta: meta && JSON.stringify(meta), thumbnail_time })
+    .where('id', '=', id)
+    .execute();
+};
+
+export const saveChapters = async (db: Queryable, id: string, chapters: StoredChapters): Promise<void> => {
+  await db
+    .updateTable('asset')
+    .set({ chapters: JSON.stringify(chapters) })
+    .where('id', '=', id)
+    .execute();
+};
+
+/** Removes the asset and, by cascade, everything that hangs on it. */
+export const removeAsset = async (db: Queryable, id: string): Promise<void> => {
+  await db.deleteFrom('asset').where('id', '=', id).execute();
+};
+
+/** The sort key of a list's last row: where the next page begins. */
+export interface ListPosition {
+  readonly createdAt: Date;
+  readonly seq: number;
+}
+
+export interface ListAssetsQuery {
+  readonly limit: number;
+  /** Rows to leave out at the start; ignored with `after`. */
+  readonly offset: number;
+  readonly after?: ListPosition;
+  readonly uploadId?: string;
+}
+
+/** The query of one page, newest first. */
+export const selectAssetPage = (db: Queryable, environmentId: string, query: ListAssetsQuery) => {
+  const { after, uploadId } = query;
+  let select = db.selectFrom('asset').selectAll().where('environment_id', '=', environmentId);
+  if (uploadId !== undefined) select = select.where('upload_id', '=', uploadId);
+  if (after) {
+    // As one comparison of rows, which the index answers; two joined by `or` would read every entry before it.
+    select = select.where(({ eb, refTuple, tuple }) =>
+      eb(refTuple('created_at', 'seq'), '<', tuple(after.createdAt, after.seq)),
+    );
+  }
+  return select
+    .orderBy('created_at', 'desc')
+    .orderBy('seq', 'desc')
+    .limit(query.limit)
+    .offset(after ? 0 : query.offset);
+};

@@ -1,0 +1,82 @@
+import type { Queryable, Transaction } from '../../database.js';
+import type { NewRow, Row } from '../../schema.js';
+
+/** Those of several assets at once, each asset's in creation order. */
+export const listStaticRenditions = async (
+  db: Queryable,
+  assetIds: readonly string[],
+): Promise<Row<'static_rendition'>[]> =>
+  assetIds.length === 0
+    ? []
+    : db.selectFrom('static_rendition').selectAll().where('asset_id', 'in', assetIds).orderBy('seq').execute();
+
+export const insertStaticRendition = (
+  tx: Transaction,
+  row: NewRow<'static_rendition'>,
+): Promise<Row<'static_rendition'>> =>
+  tx.insertInto('static_rendition').values(row).returningAll().executeTakeFirstOrThrow();
+
+/** What the job that makes a file works on. */
+export interface RenditionWork {
+  readonly rendition: Row<'static_rendition'>;
+  readonly asset: Row<'asset'>;
+  readonly plan: object | null;
+}
+
+/** Undefined when the rendition was deleted. */
+export const findRenditionWork = async (db: Queryable, id: string): Promise<RenditionWork | undefined> => {
+  const rendition = await db.selectFrom('static_rendition').selectAll().where('id', '=', id).executeTakeFirst();
+  if (!rendition) return undefined;
+  const { asset_id: assetId } = rendition;
+  const asset = await db.selectFrom('asset').selectAll().where('id', '=', assetId).executeTakeFirst();
+  const media = await db.selectFrom('asset_media').select('plan').where('asset_id', '=', assetId).executeTakeFirst();
+  return asset && media ? { rendition, asset, plan: media.plan } : undefined;
+};
+
+/** One that viewers can have. */
+export const findReadyRendition = (
+  db: Queryable,
+  assetId: string,
+  name: string,
+): Promise<Row<'static_rendition'> | undefined> =>
+  db
+    .selectFrom('static_rendition')
+    .selectAll()
+    .where('asset_id', '=', assetId)
+    .where('name', '=', name)
+    .where('status', '=', 'ready')
+    .executeTakeFirst();
+
+type PreparingChange = Partial<
+  Pick<
+    NewRow<'static_rendition'>,
+    'status' | 'progress' | 'width' | 'height' | 'bitrate' | 'size_bytes' | 'resolution_tier' | 'error'
+  >
+>;
+
+/** Changes one that is still preparing; what it became then is final. Undefined when there was nothing to change. */
+export const updatePreparingRendition = (
+  db: Queryable,
+  id: string,
+  change: PreparingChange,
+): Promise<Row<'static_rendition'> | undefined> =>
+  db
+    .updateTable('static_rendition')
+    .set(change)
+    .where('id', '=', id)
+    .where('status', '=', 'preparing')
+    .returningAll()
+    .executeTakeFirst();
+
+export const removeStaticRendition = async (tx: Transaction, id: string): Promise<void> => {
+  await tx.deleteFrom('static_rendition').where('id', '=', id).execute();
+};
+
+/** The value of `mp4_support` and what became of it as a whole. */
+export const saveMp4Support = async (
+  tx: Transaction,
+  assetId: string,
+  change: Partial<Pick<Row<'asset'>, 'mp4_support' | 'static_renditions_status'>>,
+): Promise<void> => {
+  await tx.updateTable('asset').set(change).where('id', '=', assetId).execute();
+};

@@ -1,0 +1,82 @@
+import type { Queryable, Transaction } from '../../database.js';
+import type { NewRow, Row } from '../../schema.js';
+
+/** Those of several assets at once, each asset's in creation order. */
+export const listTracks = async (db: Queryable, assetIds: readonly string[]): Promise<Row<'track'>[]> =>
+  assetIds.length === 0
+    ? []
+    : db.selectFrom('track').selectAll().where('asset_id', 'in', assetIds).orderBy('seq').execute();
+
+/** In the order given. */
+export const insertTracks = async (db: Queryable, tracks: readonly NewRow<'track'>[]): Promise<Row<'track'>[]> =>
+  tracks.length === 0
+    ? []
+    : db
+        .insertInto('track')
+        .values([...tracks])
+        .returningAll()
+        .execute();
+
+export const findTrack = (db: Queryable, assetId: string, trackId: string): Promise<Row<'track'> | undefined> =>
+  db.selectFrom('track').selectAll().where('id', '=', trackId).where('asset_id', '=', assetId).executeTakeFirst();
+
+/** Without regard to the asset: for the server's own work. */
+export const findTrackById = (db: Queryable, trackId: string): Promise<Row<'track'> | undefined> =>
+  db.selectFrom('track').selectAll().where('id', '=', trackId).executeTakeFirst();
+
+/** What the owner of a track can change. */
+export const updateTrackRow = (
+  tx: Transaction,
+  trackId: string,
+  change: Pick<Row<'track'>, 'name' | 'language_code' | 'closed_captions' | 'passthrough'>,
+): Promise<Row<'track'>> =>
+  tx.updateTable('track').set(change).where('id', '=', trackId).returningAll().executeTakeFirstOrThrow();
+
+type PreparedChange = Partial<
+  Pick<NewRow<'track'>, 'status' | 'error' | 'duration_seconds' | 'max_channels' | 'max_channel_layout'>
+>;
+
+/** Changes a track that is still preparing; `ready` and `errored` are final. Undefined when there was nothing to change. */
+export const updatePreparingTrack = (
+  tx: Transaction,
+  trackId: string,
+  change: PreparedChange,
+): Promise<Row<'track'> | undefined> =>
+  tx
+    .updateTable('track')
+    .set(change)
+    .where('id', '=', trackId)
+    .where('status', '=', 'preparing')
+    .returningAll()
+    .executeTakeFirst();
+
+/** What speech recognition says of a track that it works on; the language only where it was to be detected. */
+export const saveDetectedLanguage = async (
+  db: Queryable,
+  trackId: string,
+  { language, confidence }: { readonly language: string; readonly confidence: number | null },
+): Promise<void> => {
+  await db
+    .updateTable('track')
+    .set({ language_code: language, language_confidence: confidence })
+    .where('id', '=', trackId)
+    .where('status', '=', 'preparing')
+    .where('language_code', '=', 'auto')
+    .execute();
+};
+
+export const saveTrackProgress = async (db: Queryable, trackId: string, progress: number): Promise<void> => {
+  await db.updateTable('track').set({ progress }).where('id', '=', trackId).where('status', '=', 'preparing').execute();
+};
+
+/** Makes it the sound that plays. */
+export const setPrimary = (tx: Transaction, trackId: string): Promise<Row<'track'>> =>
+  tx.updateTable('track').set({ is_primary: true }).where('id', '=', trackId).returningAll().executeTakeFirstOrThrow();
+
+export const saveTrackValidator = async (db: Queryable, trackId: string, validator: string | null): Promise<void> => {
+  await db.updateTable('track').set({ source_validator: validator }).where('id', '=', trackId).execute();
+};
+
+export const removeTrack = async (tx: Transaction, trackId: string): Promise<void> => {
+  await tx.deleteFrom('track').where('id', '=', trackId).execute();
+};

@@ -1,0 +1,102 @@
+import type { Queryable } from '../../database.js';
+import type { Row } from '../../schema.js';
+
+type Restriction = Row<'playback_restriction'>;
+
+export interface NewPlaybackRestriction {
+  readonly id: string;
+  readonly environment_id: string;
+  readonly created_at: Date;
+  readonly referrer: Restriction['referrer'];
+  readonly user_agent: Restriction['user_agent'];
+}
+
+export const insertPlaybackRestriction = (db: Queryable, row: NewPlaybackRestriction): Promise<Restriction> =>
+  db
+    .insertInto('playback_restriction')
+    .values({
+      ...row,
+      updated_at: row.created_at,
+      referrer: JSON.stringify(row.referrer),
+      user_agent: JSON.stringify(row.user_agent),
+    })
+    .returningAll()
+    .executeTakeFirstOrThrow();
+
+/** Newest first. */
+export const listPlaybackRestrictions = (
+  db: Queryable,
+  environmentId: string,
+  page: { readonly limit: number; readonly offset: number },
+): Promise<Restriction[]> =>
+  db
+    .selectFrom('playback_restriction')
+    .selectAll()
+    .where('environment_id', '=', environmentId)
+    .orderBy('created_at', 'desc')
+    .orderBy('seq', 'desc')
+    .limit(page.limit)
+    .offset(page.offset)
+    .execute();
+
+export const countPlaybackRestrictions = async (db: Queryable, environmentId: string): Promise<number> => {
+  const { count } = await db
+    .selectFrom('playback_restriction')
+    .select(({ fn }) => fn.countAll<string>().as('count'))
+    .where('environment_id', '=', environmentId)
+    .executeTakeFirstOrThrow();
+  return Number(count);
+};
+
+export const findPlaybackRestriction = (
+  db: Queryable,
+  environmentId: string,
+  id: string,
+): Promise<Restriction | undefined> =>
+  db
+    .selectFrom('playback_restriction')
+    .selectAll()
+    .where('id', '=', id)
+    .where('environment_id', '=', environmentId)
+    .executeTakeFirst();
+
+/** Of any environment: what a viewer's request is judged by. */
+export const findPlaybackRestrictionRules = (
+  db: Queryable,
+  id: string,
+): Promise<Pick<Restriction, 'environment_id' | 'referrer' | 'user_agent'> | undefined> =>
+  db
+    .selectFrom('playback_restriction')
+    .select(['environment_id', 'referrer', 'user_agent'])
+    .where('id', '=', id)
+    .executeTakeFirst();
+
+/** Replaces the parts that are given; undefined when the environment has no such restriction. */
+export const updatePlaybackRestriction = (
+  db: Queryable,
+  environmentId: string,
+  id: string,
+  { referrer, user_agent }: Partial<Pick<Restriction, 'referrer' | 'user_agent'>>,
+  updatedAt: Date,
+): Promise<Restriction | undefined> =>
+  db
+    .updateTable('playback_restriction')
+    .set({
+      updated_at: updatedAt,
+      ...(referrer && { referrer: JSON.stringify(referrer) }),
+      ...(user_agent && { user_agent: JSON.stringify(user_agent) }),
+    })
+    .where('id', '=', id)
+    .where('environment_id', '=', environmentId)
+    .returningAll()
+    .executeTakeFirst();
+
+/** False when the environment has no such restriction. */
+export const removePlaybackRestriction = async (db: Queryable, environmentId: string, id: string): Promise<boolean> => {
+  const result = await db
+    .deleteFrom('playback_restriction')
+    .where('id', '=', id)
+    .where('environment_id', '=', environmentId)
+    .executeTakeFirst();
+  return result.numDeletedRows > 0n;
+};

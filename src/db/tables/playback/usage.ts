@@ -1,0 +1,141 @@
+import { sql } from 'kysely';
+import type { Queryable, Transaction } from '../../database.js';
+import type { Row } from '../../schema.js';
+
+/** Adds to what each asset has been delivered in each minute, all in one statement. */
+export const addDeliveries = async (db: Queryable, rows: readonly Row<'delivery_usage'>[]): Promise<void> => {
+  // One of an environment that is gone would be refused for ever, and the others with it.
+  await sql`
+    insert into delivery_usage (environment_id, asset_id, minute, tier, delivered_seconds, delivered_bytes)
+    select counted.* from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as counted (
+      environment_id text, asset_id text, minute timestamptz, tier text,
+      delivered_seconds double precision, delivered_bytes bigint
+    )
+    where exists (select from environment where id = counted.environment_id)
+    on conflict (environment_id, asset_id, minute, tier) do update set
+      delivered_seconds = delivery_usage.delivered_seconds + excluded.delivered_seconds,
+      delivered_bytes = delivery_usage.delivered_bytes + excluded.delivered_bytes`.execute(db);
+};
+
+/** Adds to what was delivered of parts of assets. Of an asset that is gone nothing is kept. */
+export const addDeliveredParts = async (db: Queryable, rows: readonly Row<'delivery_part'>[]): Promise<void> => {
+  await sql`
+    insert into delivery_part (asset_id, part, seconds)
+    select counted.* from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as counted (
+      asset_id text, part integer, seconds double precision
+    )
+    where exists (select from asset where id = counted.asset_id)
+    on conflict (asset_id, part) do update set seconds = delivery_part.seconds + excluded.seconds`.execute(db);
+};
+
+export const listDeliveredParts = (db: Queryable, assetId: string): Promise<Row<'delivery_part'>[]> =>
+  db.selectFrom('delivery_part').selectAll().where('asset_id', '=', assetId).orderBy('part').execute();
+
+export interface UsageFilter {
+  readonly environmentId: string;
+  /** Minutes from here on … */
+  readonly from: Date;
+  /** … that begin before here. */
+  readonly before: Date;
+  readonly assetId?: string | undefined;
+}
+
+const selectUsage = (db: Queryable, { environmentId, from, before, assetId }: UsageFilter) => {
+  const select = db
+    .selectFrom('delivery_usage')
+    .where('environment_id', '=', environmentId)
+    .where('minute', '>=', from)
+    .where('minute', '<', before);
+  return assetId === undefined ? select : select.where('asset_id', '=', assetId);
+};
+
+/** How many assets have been delivered. */
+export const countDeliveredAssets = async (db: Queryable, filter: UsageFilter): Promise<number> => {
+  const { count } = await selectUsage(db, filter)
+    .select(({ fn }) => fn.count<number>('asset_id').distinct().as('count'))
+    .executeTakeFirstOrThrow();
+  return count;
+};
+
+/** Ids of the assets that have been delivered, the most delivered first. */
+export const listDeliveredAssets = async (
+  db: Queryable,
+  filter: UsageFilter,
+  { limit, offset }: { readonly limit: number; readonly offset: number },
+): Promise<string[]> => {
+  const rows = await selectUsage(db, filter)
+    .select('asset_id')
+    .groupBy('asset_id')
+    .orderBy(({ fn }) => fn.sum('delivered_seconds'), 'desc')
+    .orderBy('asset_id')
+    .limit(limit)
+    .offset(offset)
+    .execute();
+  return rows.map(({ asset_id }) => asset_id);
+};
+
+export interface TierSeconds {
+  readonly asset_id: string;
+  readonly tier: string;
+  readonly seconds: number;
+}
+
+export const sumDeliveredTiers = async (
+  db: Queryable,
+  filter: UsageFilter,
+  assetIds: readonly string[],
+): Promise<TierSeconds[]> =>
+  assetIds.length === 0
+    ? []
+    : selectUsage(db, filter)
+        .select(({ fn }) => ['asset_id', 'tier', fn.sum<number>('delivered_seconds').as('seconds')])
+        .where('asset_id', 'in', assetIds)
+        .groupBy(['asset_id', 'tier'])
+        .orderBy('tier')
+        .execute();
+
+const reported = ['id', 'created_at', 'duration_seconds', 'resolution_tier', 'video_quality', 'passthrough'] as const;
+
+export type ReportedAsset = Pick<Row<'asset'>, (typeof reported)[number]> & {
+  readonly state: Row<'asset'>['status'] | 'deleted';
+  readonly deleted_at: Date | null;
+};
+
+/** Assets as usage reports show them, whether they still exist or not. */
+export const findReportedAssets = async (db: Queryable, ids: readonly string[]): Promise<ReportedAsset[]> => {
+  if (ids.length === 0) return [];
+  // In this order: one that is deleted meanwhile is found as deleted.
+  const present = await db.selectFrom('asset').select(reported).select('status').where('id', 'in', ids).execute();
+  const deleted = await db
+    .selectFrom('deleted_asset')
+    .select(reported)
+    .select('deleted_at')
+    .where('id', 'in', ids)
+    .execute();
+  return [
+    ...present.map(({ status, ...asset }) => ({ ...asset, state: status, deleted_at: null })),
+    ...deleted.map((asset) => ({ ...asset, state: 'deleted' as const })),
+  ];
+};
+
+/** Keeps what usage reports say of an asset; call it before the asset is removed. */
+export const keepDeletedAsset = async (tx: Transaction, id: string, deletedAt: Date): Promise<void> => {
+  await sql`
+    insert into deleted_asset (id, environment_id, created_at, deleted_at, duration_seconds, resolution_tier,
+      video_quality, passthrough)
+    select id, environment_id, created_at, ${deletedAt}::timestamptz, duration_seconds, resolution_tier,
+      video_quality, passthrough
+    from asset where id = ${id}`.execute(tx);
+};
+
+/** Removes the usage of the minutes before a time. */
+export const deleteOldUsage = async (db: Queryable, before: Date): Promise<void> => {
+  // Through the environments, so that the index is of use.
+  await sql`
+    delete from delivery_usage using environment
+    where environment_id = environment.id and minute < ${before}::timestamptz`.execute(db);
+};
+
+export const deleteOldDeletedAssets = async (db: Queryable, before: Date): Promise<void> => {
+  await db.deleteFrom('deleted_asset').where('deleted_at', '<', before).execute();
+};

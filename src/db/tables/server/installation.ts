@@ -1,0 +1,16 @@
+import type { Queryable } from '../../database.js';
+import type { NewRow } from '../../schema.js';
+
+/** The key of everything that the installation signs for itself; there is one once the database was set up. */
+export const getInstallationSecret = async (db: Queryable): Promise<string> =>
+  (await db.selectFrom('installation').select('secret').executeTakeFirstOrThrow()).secret;
+
+/** False when the database already belongs to an installation: exactly one caller ever gets true. */
+export const insertInstallation = async (db: Queryable, row: NewRow<'installation'>): Promise<boolean> => {
+  const result = await db
+    .insertInto('installation')
+    .values(row)
+    .onConflict((conflict) => conflict.doNothing())
+    .executeTakeFirst();
+  return (result.numInsertedOrUpdatedRows ?? 0n) > 0n;
+};

@@ -1,0 +1,28 @@
+import { sql } from 'kysely';
+import type { Queryable } from '../../database.js';
+
+export interface JobFigure {
+  readonly queue: string;
+  readonly state: 'queued' | 'active';
+  readonly jobs: number;
+  /** Of jobs that are due; 0 for active ones. */
+  readonly oldestSeconds: number;
+}
+
+/** Live jobs alone: those that have ended may be very many, and are counted when they end. */
+export const countLiveJobs = async (db: Queryable): Promise<JobFigure[]> => {
+  const { rows } = await sql<{ queue: string; state: 'queued' | 'active'; jobs: number; oldest: number | null }>`
+    select queue, state, count(*)::int as jobs,
+      extract(epoch from now() - min(run_at) filter (where state = 'queued' and run_at <= now()))::float8 as oldest
+    from job where state = 'queued' or state = 'active'
+    group by queue, state`.execute(db);
+  return rows.map(({ oldest, ...figure }) => ({ ...figure, oldestSeconds: oldest ?? 0 }));
+};
+
+/** Age of the event that has waited longest for its delivery; 0 when none waits. */
+export const webhookLagSeconds = async (db: Queryable): Promise<number> => {
+  const { rows } = await sql<{ lag: number }>`
+    select extract(epoch from now() - created_at)::float8 as lag from event
+    where id = (select event_id from webhook_delivery where state = 'pending' order by seq limit 1)`.execute(db);
+  return rows[0]?.lag ?? 0;
+};

@@ -1,0 +1,48 @@
+import type { AssetView, InputRecord } from '../../api/serialize/asset.js';
+import type { Transaction } from '../../db/database.js';
+import { findAsset } from '../../db/tables/assets/asset.js';
+import { listAssetInputs } from '../../db/tables/assets/asset-input.js';
+import { type AssetViewRow, findAssetView } from '../../db/tables/assets/asset-view.js';
+import { KinoraError } from '../../lib/errors.js';
+import { isId } from '../../lib/ids.js';
+import type { DomainContext } from '../context.js';
+import { viewMaster, viewShots } from './artifacts.js';
+
+/** An asset as it is stored, as answers and events show it. */
+export const toAssetView = (
+  context: Pick<DomainContext, 'clock' | 'artifactUrls'>,
+  { asset, playbackIds, tracks, renditions, shots }: AssetViewRow,
+): AssetView => ({
+  asset,
+  playbackIds,
+  tracks,
+  renditions,
+  master: viewMaster(context, asset),
+  shots: shots && viewShots(context, shots),
+});
+
+/** The view of an asset that is known to be there, as it now is in the transaction. */
+export const viewAsset = async (
+  context: Pick<DomainContext, 'clock' | 'artifactUrls'>,
+  tx: Transaction,
+  assetId: string,
+): Promise<AssetView> => toAssetView(context, (await findAssetView(tx, assetId))!);
+
+/** @throws KinoraError `not_found` for unknown, malformed and other environments' ids alike */
+export const getAsset = async (context: DomainContext, environmentId: string, assetId: string): Promise<AssetView> => {
+  const row = isId(assetId) ? await findAssetView(context.database.queryable, assetId, environmentId) : undefined;
+  if (!row) throw new KinoraError('not_found');
+  return toAssetView(context, row);
+};
+
+/** What was asked for and what probing found, one entry per input. @throws KinoraError `not_found` */
+export const getInputInfo = async (
+  context: DomainContext,
+  environmentId: string,
+  assetId: string,
+): Promise<InputRecord[]> => {
+  const db = context.database.queryable;
+  const asset = isId(assetId) ? await findAsset(db, environmentId, assetId) : undefined;
+  if (!asset) throw new KinoraError('not_found');
+  return listAssetInputs(db, assetId);
+};

@@ -1,0 +1,40 @@
+import { serializeAssetEvent } from '../../api/serialize/event.js';
+import { withoutNulls } from '../../api/wire.js';
+import type { Transaction } from '../../db/database.js';
+import type { Row } from '../../db/schema.js';
+import { findAssetView } from '../../db/tables/assets/asset-view.js';
+import { insertEvent } from '../../db/tables/server/event.js';
+import type { DomainContext } from '../context.js';
+import type { EventType } from '../events/event-types.js';
+import { makeEvent, recordEvent } from '../events/record-event.js';
+import { toAssetView } from './get-asset.js';
+
+/** Records an event about an asset as it now is in the transaction. Before a deletion: call it while the row is there. */
+export const recordAssetEvent = async (
+  context: Pick<DomainContext, 'clock' | 'artifactUrls'>,
+  tx: Transaction,
+  type: EventType,
+  assetId: string,
+): Promise<void> => {
+  const row = await findAssetView(tx, assetId);
+  if (!row) return;
+  const object = { type: 'asset', id: assetId } as const;
+  const data = serializeAssetEvent(toAssetView(context, row));
+  await insertEvent(tx, makeEvent(row.environment, { type, object, data }, context.clock.now()));
+};
+
+/** Records a problem that the asset survives. */
+export const recordAssetWarning = async (
+  context: Pick<DomainContext, 'clock'>,
+  tx: Transaction,
+  asset: Row<'asset'>,
+  warning: { readonly type: string; readonly message: string },
+): Promise<void> => {
+  const { id, status, passthrough, meta, upload_id, source_asset_id, environment_id: environmentId } = asset;
+  await recordEvent(context, tx, {
+    environmentId,
+    type: 'video.asset.warning',
+    object: { type: 'asset', id },
+    data: withoutNulls({ id, status, passthrough, meta, upload_id, source_asset_id, warning }),
+  });
+};

@@ -1,0 +1,56 @@
+import type { RateSample, SamplePlace } from '../../media/plan/bitrate-scale.js';
+import type { ComplexityJob, ComplexityResult } from '../../pool/protocol.js';
+import { failMedia } from '../ffmpeg/av.js';
+import { filterRange } from '../video/filter-range.js';
+import { FragmentEncoder } from '../video/fragment-encoder.js';
+import { PictureFilter } from '../video/frame-filter.js';
+import { type VideoReader, withVideoReader } from '../video/reader.js';
+
+/** Longest sample; whichever is shorter. */
+const SAMPLE_SECONDS = 1;
+const SAMPLE_PICTURES = 30;
+const THREADS = 1;
+
+/**
+ * Encodes a second or less from each place at a constant quality.
+ * @throws KinoraError `media_failed`
+ */
+export const measureComplexity = (job: ComplexityJob): ComplexityResult =>
+  withVideoReader(job.source, job.streamIndex, THREADS, (reader) => ({
+    samples: job.places.map((place) => encodeSample(job, reader, place)),
+  }));
+
+const encodeSample = (job: ComplexityJob, reader: VideoReader, place: SamplePlace): RateSample => {
+  const { picture, width, height, timeBase, frameRate } = job;
+  const fromPts = place.pts;
+  const seconds = Math.min(SAMPLE_SECONDS, (SAMPLE_PICTURES * frameRate.den) / Math.max(frameRate.num, 1));
+  const untilPts = fromPts + Math.max(Math.round((seconds * timeBase.den) / timeBase.num), 1);
+  const encoder = new FragmentEncoder({
+    width,
+    height,
+    frameRate,
+    encoder: job.encoder,
+    timescale: timeBase.den,
+    threads: THREADS,
+  });
+  let firstPts: number | undefined;
+  const settings = { picture, crop: reader.crop, width, height, timeBase, threads: THREADS };
+  const filter = new PictureFilter(settings, (frame, pts) => {
+    if (pts < fromPts || pts >= untilPts) return;
+    firstPts ??= pts;
+    encoder.add(frame, (pts - firstPts) * timeBase.num);
+  });
+  try {
+    const { position } = place;
+    const seekPoint = position === undefined ? undefined : { pts: fromPts, position };
+    filterRange(reader, filter, { fromPts, untilPts, neighbours: picture.deinterlace, seekPoint });
+    if (firstPts === undefined) throw failMedia('sample', 'no picture could be decoded');
+    const endTicks = ((reader.peek()?.pts ?? untilPts) - firstPts) * timeBase.num;
+    const [keyBytes = 0, ...others] = encoder.finish({ sequence: 1, startTicks: 0, endTicks }).sizesBytes;
+    const otherBytes = others.reduce((sum, size) => sum + size, 0);
+    return { seconds: endTicks / timeBase.den, keyBytes, otherBytes };
+  } finally {
+    filter.close();
+    encoder.close();
+  }
+};

@@ -1,0 +1,37 @@
+import { writeFileSync } from 'node:fs';
+import { open } from 'node:fs/promises';
+import { findMoov, type ReadRange, readMp4SampleTables } from '../../media/mp4/sample-tables.js';
+import type { SourceIndex } from '../../media/source/source-index.js';
+import { encodeSourceIndex } from '../../media/source/source-index-codec.js';
+import type { IndexJob, MediaResults } from '../../pool/protocol.js';
+
+/**
+ * The index of an MP4 or MOV file from its sample tables, without a pass over the file. Undefined, and nothing written, when
+ * the tables don't say what FFmpeg's demuxer would: fragments, damage, complicated edits. In a media process although no
+ * FFmpeg takes part: the tables of a hostile file can take hundreds of megabytes.
+ */
+export const indexMp4 = async (job: IndexJob): Promise<MediaResults['index'] | undefined> => {
+  if (!job.source.formatName?.startsWith('mov')) return undefined;
+  const file = await open(job.source.path);
+  try {
+    const { size } = await file.stat();
+    const read: ReadRange = async (offset, length) => {
+      const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, offset);
+      return buffer.subarray(0, bytesRead);
+    };
+    const moov = await findMoov(read, size);
+    const index = moov && readMp4SampleTables(moov, job);
+    if (!index || !liesWithin(index, size)) return undefined;
+    if (job.unmarkedStart && index.video) index.video.key[0] = 1;
+    writeFileSync(job.outPath, encodeSourceIndex(index));
+    return { packets: (index.video?.pts.length ?? 0) + (index.audio?.pts.length ?? 0) };
+  } finally {
+    await file.close();
+  }
+};
+
+/** False for a truncated file, whose tables promise samples that are not there. */
+const liesWithin = (index: SourceIndex, sizeBytes: number): boolean =>
+  [index.video, index.audio].every(
+    (stream) => !stream?.position.some((position, packet) => position + stream.size[packet]! > sizeBytes),
+  );

@@ -1,0 +1,140 @@
+import { statSync, writeFileSync } from 'node:fs';
+import { AV_PKT_DATA_SKIP_SAMPLES, AV_PKT_FLAG_CORRUPT, AV_PKT_FLAG_DISCARD, AVERROR_EOF } from 'node-av/constants';
+import type { Packet, Stream } from 'node-av/lib';
+import { isMpegStreamFormat } from '../../media/source/frames.js';
+import { MAX_STEP_SECONDS, straightenTimes } from '../../media/source/repair-timestamps.js';
+import type { SourceIndex, StreamIndex } from '../../media/source/source-index.js';
+import { encodeSourceIndex } from '../../media/source/source-index-codec.js';
+import type { IndexJob, MediaResults } from '../../pool/protocol.js';
+import { NO_PTS, newPacket } from '../ffmpeg/av.js';
+import { openSource, readOnly, streamAt } from '../ffmpeg/open-source.js';
+import type { HandlerContext } from '../ipc/serve-jobs.js';
+
+/** Read errors after which the rest of the file is given up. */
+const MAX_READ_ERRORS = 20;
+const PROGRESS_PACKETS = 2_000;
+
+/** One pass over the packets of the chosen streams, without decoding. */
+export const indexSource = (job: IndexJob, context: HandlerContext): MediaResults['index'] => {
+  const sizeBytes = Math.max(statSync(job.source.path).size, 1);
+  const format = openSource(job.source);
+  const packet = newPacket();
+  try {
+    const formatName = format.iformat?.name ?? '';
+    const column = (index: number | undefined): StreamColumns | undefined =>
+      index === undefined ? undefined : new StreamColumns(streamAt(format, index), formatName);
+    const video = column(job.videoStreamIndex);
+    const audio = column(job.audioStreamIndex);
+    readOnly(
+      format,
+      [job.videoStreamIndex, job.audioStreamIndex].filter((index) => index !== undefined),
+    );
+    let errors = 0;
+    for (let packets = 1; ; packets += 1) {
+      const code = format.readFrameSync(packet);
+      if (code === AVERROR_EOF) break;
+      if (code < 0) {
+        errors += 1;
+        if (errors > MAX_READ_ERRORS) break;
+        continue;
+      }
+      if (packet.streamIndex === job.videoStreamIndex) video?.add(packet);
+      else if (packet.streamIndex === job.audioStreamIndex) audio?.add(packet);
+      if (packets % PROGRESS_PACKETS === 0 && packet.pos > 0n)
+        context.progress(Math.min(Number(packet.pos) / sizeBytes, 1));
+      packet.unref();
+    }
+    const index: SourceIndex = {
+      ...(video && { video: video.finish() }),
+      ...(audio && { audio: audio.finish() }),
+      discontinuous:
+        errors > 0 || video?.broken === true || video?.hasWrongTimes() === true || audio?.hasWrongTimes() === true,
+    };
+    if (job.unmarkedStart && index.video) index.video.key[0] = 1;
+    writeFileSync(job.outPath, encodeSourceIndex(index));
+    return { packets: (index.video?.pts.length ?? 0) + (index.audio?.pts.length ?? 0) };
+  } finally {
+    packet.free();
+    format.closeInputSync();
+  }
+};
+
+class StreamColumns {
+  private readonly pts: number[] = [];
+  private readonly key: number[] = [];
+  private readonly size: number[] = [];
+  private readonly position: number[] = [];
+  private latest = Number.NEGATIVE_INFINITY;
+  private lastDuration = 0;
+  private lastDts: number | undefined;
+  private readonly isAvi: boolean;
+  private readonly ticksPerSecond: number;
+  /** Of an MPEG stream, whose times are no table that was written with care; every packet has an entry. */
+  private readonly mpegTimes: { pts: number[]; dts: number[] } | undefined;
+  /** Ticks a sample of sound; 0 where nothing is skipped but by time: pictures, and MP4 with its edit lists. */
+  private readonly sampleTicks: number;
+  /** Times go back or jump, or packets are damaged. */
+  broken = false;
+
+  constructor(stream: Stream, formatName: string) {
+    const { num, den } = stream.timeBase;
+    const { sampleRate } = stream.codecpar;
+    this.sampleTicks = sampleRate > 0 && !formatName.startsWith('mov') ? den / (num * sampleRate) : 0;
+    this.isAvi = formatName === 'avi';
+    this.ticksPerSecond = den / num;
+    if (isMpegStreamFormat(formatName)) this.mpegTimes = { pts: [], dts: [] };
+  }
+
+  add(packet: Packet): void {
+    const dts = packet.dts === NO_PTS ? undefined : Number(packet.dts);
+    if (dts !== undefined) {
+      const maxStep = this.mpegTimes ? MAX_STEP_SECONDS * this.ticksPerSecond : Number.POSITIVE_INFINITY;
+      if (this.lastDts !== undefined && (dts < this.lastDts || dts - this.lastDts > maxStep)) this.broken = true;
+      this.lastDts = dts;
+    }
+    this.mpegTimes?.dts.push(dts ?? Number.NaN);
+    this.mpegTimes?.pts.push(packet.pts === NO_PTS ? Number.NaN : Number(packet.pts));
+    if ((packet.flags & AV_PKT_FLAG_CORRUPT) !== 0) this.broken = true;
+    // AVI has decode times only; the pictures of a stream take the same set of times in their own order.
+    const time = this.isAvi ? packet.dts : packet.pts;
+    // The second field of a picture has no time of its own.
+    if (time === NO_PTS) return;
+    const skipped = this.skippedTicks(packet);
+    const duration = Number(packet.duration);
+    // A packet of nothing but priming or padding is not presented.
+    if (skipped.start + skipped.end > 0 && skipped.start + skipped.end >= duration) return;
+    const pts = Number(time) + Math.round(skipped.start);
+    // What the edit list cuts off at the end is never shown; what it cuts at the start is needed to decode the rest.
+    if ((packet.flags & AV_PKT_FLAG_DISCARD) !== 0 && pts >= 0) return;
+    this.pts.push(pts);
+    this.key.push(packet.isKeyframe ? 1 : 0);
+    this.size.push(packet.size);
+    this.position.push(Number(packet.pos));
+    if (pts < this.latest) return;
+    this.lastDuration = duration - Math.round(skipped.start + skipped.end);
+    this.latest = pts;
+  }
+
+  /** What decoders drop of a packet of sound: priming and padding, of which only the container knows. */
+  private skippedTicks(packet: Packet): { start: number; end: number } {
+    const skip = this.sampleTicks > 0 ? packet.getSideData(AV_PKT_DATA_SKIP_SAMPLES) : null;
+    if (skip === null || skip.length < 8) return { start: 0, end: 0 };
+    return { start: skip.readUInt32LE(0) * this.sampleTicks, end: skip.readUInt32LE(4) * this.sampleTicks };
+  }
+
+  hasWrongTimes(): boolean {
+    return this.mpegTimes !== undefined && straightenTimes(this.mpegTimes, this.ticksPerSecond).wrong > 0;
+  }
+
+  finish(): StreamIndex {
+    const sorted = Float64Array.from(this.pts).sort();
+    const lastStep = sorted.length > 1 ? sorted.at(-1)! - sorted.at(-2)! : 1;
+    return {
+      pts: Float64Array.from(this.pts),
+      key: Uint8Array.from(this.key),
+      size: Uint32Array.from(this.size),
+      position: Float64Array.from(this.position),
+      lastDuration: Math.max(this.lastDuration > 0 ? this.lastDuration : lastStep, 1),
+    };
+  }
+}

@@ -1,0 +1,169 @@
+import {
+  AV_FRAME_DATA_A53_CC,
+  AV_FRAME_FLAG_INTERLACED,
+  AV_PICTURE_TYPE_P,
+  AV_TIME_BASE,
+  AVSEEK_FLAG_BACKWARD,
+  AVSEEK_FLAG_BYTE,
+} from 'node-av/constants';
+import type { FormatContext, Frame, Packet, Stream } from 'node-av/lib';
+import { isIdrPicture } from '../../media/codecs/avc.js';
+import { MAX_GOP_SECONDS } from '../../media/plan/mezzanine-decision.js';
+import { isMpegStreamFormat } from '../../media/source/frames.js';
+import type { VideoFacts } from '../../media/source/source-facts.js';
+import { NO_PTS, newFrame, newPacket } from '../ffmpeg/av.js';
+import { openDecoder } from '../ffmpeg/open-source.js';
+import { isIntra } from '../video/reader.js';
+
+/** Frames that are decoded to see what the stream really holds, and packets that may be read for them. */
+const SAMPLE_FRAMES = 12;
+const SAMPLE_PACKETS = 2_000;
+/** Shares of the file at which a key frame is looked at. */
+const KEY_FRAME_PLACES = [0.25, 0.5, 0.75];
+
+export interface FrameSample {
+  readonly first?: ReturnType<typeof describeFrame>;
+  /** Frames that were decoded, at most a dozen. */
+  readonly count: number;
+  readonly interlaced: boolean;
+  readonly closedCaptions: boolean;
+  /** See `VideoFacts`. */
+  readonly unmarkedStart: boolean;
+}
+
+const describeFrame = (frame: Frame) => ({
+  width: frame.width,
+  height: frame.height,
+  format: frame.format as number,
+  aspect: { num: frame.sampleAspectRatio.num, den: frame.sampleAspectRatio.den },
+  primaries: frame.colorPrimaries as number,
+  transfer: frame.colorTrc as number,
+  matrix: frame.colorSpace as number,
+  range: frame.colorRange as number,
+});
+
+/** Decodes the first frames: what streams declare about fields and colours is often wrong. */
+export const sampleFrames = (format: FormatContext, stream: Stream): FrameSample => {
+  const decoder = openDecoder(stream, 1);
+  const packet = newPacket();
+  const frame = newFrame();
+  let first: FrameSample['first'];
+  let count = 0;
+  let interlaced = false;
+  let closedCaptions = false;
+  /** Time of the first packet, when that is not marked as a key frame. */
+  let unmarkedPts: bigint | undefined;
+  let unmarkedStart = false;
+  const receive = (): void => {
+    while (decoder.receiveFrameSync(frame) >= 0) {
+      count += 1;
+      first ??= describeFrame(frame);
+      interlaced ||= (frame.flags & AV_FRAME_FLAG_INTERLACED) !== 0;
+      closedCaptions ||= frame.getSideData(AV_FRAME_DATA_A53_CC) !== null;
+      unmarkedStart ||= frame.pts === unmarkedPts && isIntra(frame);
+      frame.unref();
+    }
+  };
+  try {
+    let packets = 0;
+    for (let read = 0; read < SAMPLE_PACKETS && count < SAMPLE_FRAMES; read++) {
+      if (format.readFrameSync(packet) < 0) break;
+      if (packet.streamIndex === stream.index) {
+        packets += 1;
+        if (packets === 1 && !packet.isKeyframe && packet.pts !== NO_PTS) unmarkedPts = packet.pts;
+        // A packet that fails here fails again in the sanity check, which judges it.
+        decoder.sendPacketSync(packet);
+      }
+      packet.unref();
+      receive();
+    }
+    decoder.sendPacketSync(null);
+    receive();
+  } finally {
+    frame.free();
+    packet.free();
+    decoder.freeContext();
+  }
+  return { ...(first && { first }), count, interlaced, closedCaptions, unmarkedStart };
+};
+
+/**
+ * Looks at a key frame at a few places; a stream with none there has nothing against it.
+ * @param isAvc the stream is H.264 whose packets can be read without decoding
+ */
+export const inspectKeyFrames = (
+  format: FormatContext,
+  stream: Stream,
+  isAvc: boolean,
+): Pick<VideoFacts, 'idrKeyFrames' | 'falseKeyFrames' | 'unseekable'> => {
+  const inspect = isAvc ? inspectPackets : inspectFrames;
+  const places = KEY_FRAME_PLACES.map((share) => (jumpTo(format, share) ? inspect(format, stream) : undefined));
+  const reached = places.filter((place) => place !== undefined);
+  const allGood = reached.every(({ isKeyFrame }) => isKeyFrame);
+  // Without an index FFmpeg stays where it has been.
+  const spanSeconds = (Number(format.duration) / AV_TIME_BASE) * (KEY_FRAME_PLACES.at(-1)! - KEY_FRAME_PLACES[0]!);
+  const stays = spanSeconds > MAX_GOP_SECONDS && new Set(reached.map(({ dts }) => dts)).size === 1;
+  return {
+    ...(isAvc && { idrKeyFrames: allGood }),
+    ...(!isAvc && !allGood && { falseKeyFrames: true }),
+    ...((reached.length === 0 || stays) && { unseekable: true }),
+  };
+};
+
+/** Seeking by time may never end in MPEG streams: there a byte position has to do. */
+const jumpTo = (format: FormatContext, share: number): boolean => {
+  const [streamIndex, target, flags] = isMpegStreamFormat(format.iformat?.name ?? '')
+    ? ([-1, BigInt(Math.floor(Number(format.pb?.sizeSync() ?? 0) * share)), AVSEEK_FLAG_BYTE] as const)
+    : ([-1, BigInt(Math.floor(Number(format.duration) * share)), AVSEEK_FLAG_BACKWARD] as const);
+  return format.seekFrameSync(streamIndex, target, flags) >= 0;
+};
+
+/** The packet marked as a key frame that was met first. */
+interface KeyPacket {
+  /** Undefined: there was none. */
+  readonly dts: bigint | undefined;
+  /** It holds what its mark says, as far as can be told. */
+  readonly isKeyFrame: boolean;
+}
+
+/** Gives `inspect` the packets from the next key frame on, until it has an opinion. */
+const readFromKeyFrame = (
+  format: FormatContext,
+  stream: Stream,
+  inspect: (packet: Packet) => boolean | undefined,
+): KeyPacket => {
+  const packet = newPacket();
+  let dts: bigint | undefined;
+  try {
+    for (let read = 0; read < SAMPLE_PACKETS && format.readFrameSync(packet) >= 0; read++) {
+      const isWanted = packet.streamIndex === stream.index && (dts !== undefined || packet.isKeyframe);
+      if (isWanted) dts ??= packet.dts;
+      const isKeyFrame = isWanted ? inspect(packet) : undefined;
+      packet.unref();
+      if (isKeyFrame !== undefined) return { dts, isKeyFrame };
+    }
+  } finally {
+    packet.free();
+  }
+  return { dts, isKeyFrame: true };
+};
+
+const inspectPackets = (format: FormatContext, stream: Stream): KeyPacket => {
+  const form = stream.codecpar.extradata?.[0] === 1 ? 'length-prefixed' : 'annexb';
+  return readFromKeyFrame(format, stream, ({ data }) => data !== null && isIdrPicture(data, form));
+};
+
+/** The first frame that a decoder makes must not be predicted from another one. */
+const inspectFrames = (format: FormatContext, stream: Stream): KeyPacket => {
+  const decoder = openDecoder(stream, 1);
+  const frame = newFrame();
+  try {
+    return readFromKeyFrame(format, stream, (packet) => {
+      decoder.sendPacketSync(packet);
+      return decoder.receiveFrameSync(frame) < 0 ? undefined : frame.pictType !== AV_PICTURE_TYPE_P;
+    });
+  } finally {
+    frame.free();
+    decoder.freeContext();
+  }
+};

@@ -1,0 +1,269 @@
+import { statSync } from 'node:fs';
+import {
+  AV_DISPOSITION_ATTACHED_PIC,
+  AV_DISPOSITION_DEFAULT,
+  AV_DISPOSITION_STILL_IMAGE,
+  AV_DISPOSITION_TIMED_THUMBNAILS,
+  AV_PKT_DATA_DISPLAYMATRIX,
+  AV_PKT_DATA_DOVI_CONF,
+  AV_PROFILE_AAC_LOW,
+  AVERROR_PATCHWELCOME,
+  AVMEDIA_TYPE_AUDIO,
+  AVMEDIA_TYPE_VIDEO,
+} from 'node-av/constants';
+import {
+  avChannelLayoutDefault,
+  avChannelLayoutDescribe,
+  avGetPixFmtName,
+  type FormatContext,
+  type Stream,
+} from 'node-av/lib';
+import { isKinoraError, KinoraError } from '../../lib/errors.js';
+import { audioSpecificConfig } from '../../media/codecs/aac.js';
+import { avccFromAnnexB } from '../../media/codecs/avc.js';
+import { refusals } from '../../media/source/refusals.js';
+import type {
+  AudioFacts,
+  Rational,
+  SourceFacts,
+  UnplayableStream,
+  VideoFacts,
+} from '../../media/source/source-facts.js';
+import type { ProbeJob } from '../../pool/protocol.js';
+import { NO_PTS } from '../ffmpeg/av.js';
+import { MATRICES, PRIMARIES, RANGES, TRANSFERS } from '../ffmpeg/color-names.js';
+import { openSource } from '../ffmpeg/open-source.js';
+import { codecNameOf, findDecoder, isRefusedFormat, recognizeFormat } from '../ffmpeg/supported-media.js';
+import { cropOf } from '../video/reader.js';
+import { readEditLists } from './edit-lists.js';
+import { type FrameSample, inspectKeyFrames, sampleFrames } from './probe-frames.js';
+
+const invalidInput = (message: string, cause?: unknown): KinoraError =>
+  new KinoraError('invalid_input', { messages: [message], cause });
+
+/** Formats that hold a still image just as well as a video. */
+const ANIMATED_IMAGES = new Set(['gif', 'apng', 'webp_anim', 'jpegxl_anim']);
+
+/**
+ * Finds out what a source holds, also when nothing of it can be played: then `refusal` says why.
+ * @throws KinoraError `invalid_input` with the text for the caller when it is no media or can't be read
+ */
+export const probe = async (job: ProbeJob): Promise<SourceFacts> => {
+  const { path } = job.source;
+  const sizeBytes = statSync(path).size;
+  if (sizeBytes === 0) throw invalidInput('The input file is empty.');
+  const formatName = recognizeFormat(path)?.name;
+  if (!formatName) throw invalidInput(refusals.notMedia);
+  if (isRefusedFormat(formatName))
+    return { formatName, sizeBytes, durationSeconds: 0, audio: [], refusal: [refusals.format(formatName)] };
+  const format = openForProbe(job, formatName);
+  try {
+    const durationSeconds = format.duration > 0n ? Number(format.duration) / 1e6 : 0;
+    const simpleEdits = formatName.startsWith('mov') ? await readEditLists(path) : undefined;
+    const isSimple = (stream: Stream): boolean => simpleEdits?.get(stream.id) ?? true;
+    const media = format.streams.filter(isMedia);
+    const unplayable = media.flatMap((stream) => findObstacle(stream) ?? []);
+    const usable = media.filter(({ index }) => !unplayable.some(({ streamIndex }) => streamIndex === index));
+    const video = chooseFirst(usable.filter(isMovingPicture));
+    checkPixels(job, video ? [video] : []);
+    const sample = video && sampleFrames(format, video);
+    if (ANIMATED_IMAGES.has(formatName) && (sample?.count ?? 0) < 2) throw invalidInput(refusals.notMedia);
+    const audio = usable.filter((stream) => !isMovingPicture(stream));
+    const mainAudio = chooseFirst(audio);
+    return {
+      formatName,
+      sizeBytes,
+      durationSeconds,
+      ...(video && sample && { video: describeVideo(format, video, sample, isSimple(video)) }),
+      audio: audio
+        .toSorted((a, b) => Number(b === mainAudio) - Number(a === mainAudio))
+        .map((stream) => describeAudio(stream, isSimple(stream))),
+      ...(unplayable.length > 0 && { unplayable }),
+      ...(usable.length === 0 && {
+        refusal: media.length === 0 ? [refusals.noMedia] : unplayable.map(({ reason }) => reason),
+      }),
+    };
+  } finally {
+    format.closeInputSync();
+  }
+};
+
+const openForProbe = (job: ProbeJob, formatName: string): FormatContext => {
+  const checkStreams = (streams: readonly Stream[]): void => {
+    if (streams.length > job.maxStreams)
+      throw invalidInput(`The input file has more than ${job.maxStreams} streams, which is not supported.`);
+    checkPixels(job, streams);
+  };
+  try {
+    const format = openSource({ ...job.source, formatName }, { inspectHeader: checkStreams });
+    try {
+      checkStreams(format.streams);
+      return format;
+    } catch (error) {
+      format.closeInputSync();
+      throw error;
+    }
+  } catch (error) {
+    if (!isKinoraError(error, 'media_failed')) throw error;
+    const isUnknown = error.details?.code === AVERROR_PATCHWELCOME;
+    throw invalidInput(isUnknown ? refusals.format(formatName) : refusals.damaged, error);
+  }
+};
+
+const checkPixels = (job: ProbeJob, streams: readonly Stream[]): void => {
+  for (const { codecpar } of streams) {
+    const { codecType, width, height } = codecpar;
+    if (codecType === AVMEDIA_TYPE_VIDEO && width * height > job.maxPixels)
+      throw invalidInput(`The video has ${width}x${height} pixels, which is more than is supported.`);
+  }
+};
+
+/** Why a stream can't be played. */
+const findObstacle = (stream: Stream): UnplayableStream | undefined => {
+  const { codecType, sampleRate, channels } = stream.codecpar;
+  const type = codecType === AVMEDIA_TYPE_AUDIO ? 'audio' : 'video';
+  const codec = codecNameOf(stream);
+  const describe = (reason: string): UnplayableStream => ({
+    type,
+    streamIndex: stream.index,
+    codec,
+    durationSeconds: secondsOf(stream),
+    reason,
+  });
+  if (!findDecoder(stream)) return describe(refusals.codec(type, codec));
+  return type === 'audio' && (sampleRate <= 0 || channels <= 0) ? describe(refusals.damaged) : undefined;
+};
+
+const isMedia = (stream: Stream): boolean =>
+  isMovingPicture(stream) || stream.codecpar.codecType === AVMEDIA_TYPE_AUDIO;
+const NOT_MOVING = AV_DISPOSITION_ATTACHED_PIC | AV_DISPOSITION_STILL_IMAGE | AV_DISPOSITION_TIMED_THUMBNAILS;
+const isMovingPicture = (stream: Stream): boolean =>
+  stream.codecpar.codecType === AVMEDIA_TYPE_VIDEO && (stream.disposition & NOT_MOVING) === 0;
+
+const isDefault = (stream: Stream): boolean => (stream.disposition & AV_DISPOSITION_DEFAULT) !== 0;
+const chooseFirst = (streams: readonly Stream[]): Stream | undefined => streams.find(isDefault) ?? streams[0];
+
+const secondsOf = (stream: Stream): number =>
+  stream.duration === NO_PTS ? 0 : (Number(stream.duration) * stream.timeBase.num) / stream.timeBase.den;
+const fraction = ({ num, den }: Rational, otherwise: Rational): Rational =>
+  num > 0 && den > 0 ? { num, den } : otherwise;
+
+const describeVideo = (
+  format: FormatContext,
+  stream: Stream,
+  sample: FrameSample,
+  simpleEditList: boolean,
+): VideoFacts => {
+  const { codecpar } = stream;
+  const crop = cropOf(stream);
+  const { first } = sample;
+  const pixelFormat = avGetPixFmtName((first?.format ?? codecpar.format) as never) ?? 'unknown';
+  // Packets whose picture the container crops would show too much when they are copied.
+  const avcc = codecNameOf(stream) === 'h264' && !crop ? avccOf(codecpar.extradata) : undefined;
+  const dolbyVision = codecpar.getCodedSideData(AV_PKT_DATA_DOVI_CONF);
+  const colourName = (
+    names: Readonly<Record<number, string>>,
+    picture: number | undefined,
+    container: number,
+  ): string => names[picture ?? 2] ?? names[container] ?? 'unknown';
+  const aspect = fraction(
+    stream.sampleAspectRatio,
+    fraction(first?.aspect ?? codecpar.sampleAspectRatio, { num: 1, den: 1 }),
+  );
+  return {
+    streamIndex: stream.index,
+    codec: codecNameOf(stream),
+    profile: codecpar.profile,
+    level: codecpar.level,
+    width: (first?.width ?? codecpar.width) - (crop ? crop.left + crop.right : 0),
+    height: (first?.height ?? codecpar.height) - (crop ? crop.top + crop.bottom : 0),
+    sampleAspect: aspect,
+    ...orientationOf(codecpar.getCodedSideData(AV_PKT_DATA_DISPLAYMATRIX)),
+    pixelFormat,
+    bitDepth: bitDepthOf(pixelFormat),
+    timeBase: { num: stream.timeBase.num, den: stream.timeBase.den },
+    frameRate: fraction(stream.avgFrameRate, fraction(stream.rFrameRate, { num: 0, den: 1 })),
+    interlaced: sample.interlaced,
+    colour: {
+      primaries: colourName(PRIMARIES, first?.primaries, codecpar.colorPrimaries),
+      transfer: colourName(TRANSFERS, first?.transfer, codecpar.colorTrc),
+      matrix: colourName(MATRICES, first?.matrix, codecpar.colorSpace),
+      range: RANGES[first?.range ?? 0] ?? RANGES[codecpar.colorRange] ?? 'unknown',
+    },
+    ...(dolbyVision && dolbyVision.length > 2 && { dolbyVisionProfile: dolbyVision[2]! }),
+    ...(avcc && { avcc: Buffer.from(avcc).toString('base64') }),
+    ...(sample.unmarkedStart && { unmarkedStart: true }),
+    ...inspectKeyFrames(format, stream, avcc !== undefined),
+    bitRate: Number(codecpar.bitRate),
+    closedCaptions: sample.closedCaptions,
+    durationSeconds: secondsOf(stream) || (format.duration > 0n ? Number(format.duration) / 1e6 : 0),
+    simpleEditList,
+  };
+};
+
+const avccOf = (extradata: Buffer | null): Uint8Array | undefined => {
+  if (extradata === null || extradata.length === 0) return undefined;
+  return extradata[0] === 1 ? extradata : avccFromAnnexB(extradata);
+};
+
+/** 8 where the name of the pixel format says nothing else. */
+const bitDepthOf = (pixelFormat: string): number => {
+  const found = /(?:p|p0|p2|p4|y2|gray|xyz|rgb|bgr|rgba|bgra)(9|10|12|14|16|36|48|64)(?:le|be)$/.exec(pixelFormat)?.[1];
+  if (found === undefined) return 8;
+  const bits = Number(found);
+  return bits > 16 ? (bits === 36 ? 12 : 16) : bits;
+};
+
+/**
+ * A display matrix (ISO/IEC 14496-12, 8.2.2) maps a point to (a x + c y, b x + d y); nine 32-bit numbers in host byte order,
+ * the first four of interest are a, b, -, c, d. Turns that are no multiple of 90 degrees go to the nearest.
+ */
+export const orientationOf = (matrix: Buffer | null): { rotation: 0 | 90 | 180 | 270; flipHorizontal: boolean } => {
+  if (matrix === null || matrix.length < 36) return { rotation: 0, flipHorizontal: false };
+  const [a, b, c, d] = [0, 4, 12, 16].map((offset) => matrix.readInt32LE(offset)) as [number, number, number, number];
+  const flipHorizontal = a * d - b * c < 0;
+  // Mirroring the result turns the sign of x: what remains is a pure turn.
+  const degrees = (Math.atan2(b, flipHorizontal ? -a : a) * 180) / Math.PI;
+  const rotation = (((Math.round(degrees / 90) * 90) % 360) + 360) % 360;
+  return { rotation: rotation as 0 | 90 | 180 | 270, flipHorizontal };
+};
+
+const describeAudio = (stream: Stream, simpleEditList: boolean): AudioFacts => {
+  const { codecpar } = stream;
+  const codec = codecNameOf(stream);
+  const bits = codecpar.bitsPerRawSample || (codec.startsWith('pcm_') ? codecpar.bitsPerCodedSample : 0);
+  const language = stream.metadata?.get('language');
+  const config = codec === 'aac' ? audioConfigOf(stream) : undefined;
+  return {
+    streamIndex: stream.index,
+    codec,
+    profile: codecpar.profile,
+    sampleRate: codecpar.sampleRate,
+    channels: codecpar.channels,
+    channelLayout: layoutOf(stream),
+    ...(bits > 0 && { sampleSizeBits: bits }),
+    timeBase: { num: stream.timeBase.num, den: stream.timeBase.den },
+    durationSeconds: secondsOf(stream),
+    ...(language && language !== 'und' && { language }),
+    isDefault: isDefault(stream),
+    ...(config && { audioSpecificConfig: Buffer.from(config).toString('base64') }),
+    simpleEditList,
+  };
+};
+
+/** A file that only counts its channels means the usual arrangement of that many. */
+const layoutOf = ({ codecpar: { channelLayout, channels } }: Stream): string => {
+  const name = avChannelLayoutDescribe(channelLayout);
+  const isNamed = name !== null && !/^\d+ channels/.test(name);
+  return (isNamed ? name : avChannelLayoutDescribe(avChannelLayoutDefault(channels))) ?? `${channels} channels`;
+};
+
+const AAC_SAMPLE_RATES = new Set([96000, 88200, 64000, 48000, 44100, 32000, 24000, 22050, 16000, 12000, 11025, 8000]);
+
+/** AAC in a transport stream (ADTS) has no record of its own: it is written from what the stream declares. */
+const audioConfigOf = ({ codecpar }: Stream): Uint8Array | undefined => {
+  const { extradata, profile, sampleRate, channels } = codecpar;
+  if (extradata !== null && extradata.length >= 2) return extradata;
+  if (profile !== AV_PROFILE_AAC_LOW || !AAC_SAMPLE_RATES.has(sampleRate) || channels > 6) return undefined;
+  return audioSpecificConfig(sampleRate, channels);
+};

@@ -1,0 +1,113 @@
+import { AVERROR_EOF, AVSEEK_FLAG_BACKWARD } from 'node-av/constants';
+import { isKinoraError } from '../../lib/errors.js';
+import type { MediaSource, SanityJob, SanityResult } from '../../pool/protocol.js';
+import { failMedia, newFrame, newPacket } from '../ffmpeg/av.js';
+import { openDecoder, openSource, readOnly, streamAt } from '../ffmpeg/open-source.js';
+import { VideoReader } from '../video/reader.js';
+
+const CHECKED_SECONDS = 1;
+/** Packets of sound that a decoder may refuse at a place: the first after a seek may lack what came before it. */
+const ALLOWED_AUDIO_ERRORS = 2;
+const MIN_SAMPLES = 1024;
+
+interface Place {
+  readonly decoded: boolean;
+  readonly problem?: string;
+}
+
+/** Decodes the first, a middle and the last second the way segments will be decoded. */
+export const checkSanity = (job: SanityJob): SanityResult => {
+  const places = [0, job.durationSeconds / 2, Math.max(job.durationSeconds - 2 * CHECKED_SECONDS, 0)];
+  const results = [
+    ...(job.video ? checkVideo(job.source, job.video.streamIndex, places) : []),
+    ...(job.audio ? checkAudio(job.source, job.audio.streamIndex, places) : []),
+  ];
+  const problem = results.find((result) => result.problem !== undefined)?.problem;
+  return { ...(problem !== undefined && { problem }), decodable: results.some(({ decoded }) => decoded) };
+};
+
+/** The outcome of reading one place; a failure of FFmpeg is a finding here. */
+const attempt = (name: string, read: () => Place): Place => {
+  try {
+    const place = read();
+    return place.problem === undefined ? place : { ...place, problem: `${name}: ${place.problem}` };
+  } catch (error) {
+    if (!isKinoraError(error, 'media_failed')) throw error;
+    return { decoded: false, problem: `${name}: ${error.message}` };
+  }
+};
+
+const checkVideo = (source: MediaSource, streamIndex: number, places: readonly number[]): Place[] =>
+  places.map((seconds) =>
+    attempt(`picture at ${seconds.toFixed(1)} s`, () => {
+      const reader = new VideoReader(source, streamIndex, 1);
+      try {
+        const { num, den } = reader.timeBase;
+        const start = reader.startPts + Math.round((seconds * den) / num);
+        const end = start + (CHECKED_SECONDS * den) / num;
+        reader.seek(start, { wantPrevious: false });
+        let pictures = 0;
+        for (let next = reader.peek(); next !== undefined && next.pts < end; next = reader.peek()) {
+          pictures += 1;
+          reader.take();
+        }
+        // Pictures may be rare, or have ended before the sound: the one shown at that time is as good.
+        const decoded = pictures > 0 || reader.previous !== undefined || reader.peek() !== undefined;
+        if (!decoded) return { decoded, problem: 'nothing could be decoded' };
+        return reader.errors > 0 ? { decoded, problem: `${reader.errors} damaged` } : { decoded };
+      } finally {
+        reader.close();
+      }
+    }),
+  );
+
+const checkAudio = (source: MediaSource, streamIndex: number, places: readonly number[]): Place[] =>
+  places.map((seconds) =>
+    attempt(`sound at ${seconds.toFixed(1)} s`, () => checkAudioAt(source, streamIndex, seconds)),
+  );
+
+const checkAudioAt = (source: MediaSource, streamIndex: number, seconds: number): Place => {
+  const format = openSource(source);
+  const packet = newPacket();
+  const frame = newFrame();
+  let samples = 0;
+  let errors = 0;
+  try {
+    const stream = streamAt(format, streamIndex);
+    readOnly(format, [streamIndex]);
+    const decoder = openDecoder(stream, 1);
+    try {
+      const { num, den } = stream.timeBase;
+      // Where seeking fails the first second is read instead.
+      if (seconds > 0)
+        format.seekFrameSync(streamIndex, BigInt(Math.round((seconds * den) / num)), AVSEEK_FLAG_BACKWARD);
+      const wanted = CHECKED_SECONDS * stream.codecpar.sampleRate;
+      const receive = (): void => {
+        while (decoder.receiveFrameSync(frame) >= 0) {
+          samples += frame.nbSamples;
+          frame.unref();
+        }
+      };
+      while (samples < wanted) {
+        const code = format.readFrameSync(packet);
+        if (code === AVERROR_EOF) break;
+        if (code < 0) throw failMedia('read packet', 'damaged');
+        if (packet.streamIndex === streamIndex && decoder.sendPacketSync(packet) < 0) errors += 1;
+        packet.unref();
+        receive();
+      }
+      decoder.sendPacketSync(null);
+      receive();
+    } finally {
+      decoder.freeContext();
+    }
+  } finally {
+    frame.free();
+    packet.free();
+    format.closeInputSync();
+  }
+  const decoded = samples >= MIN_SAMPLES;
+  // Sound may be shorter than the picture: nothing at a later place is no damage.
+  if (!decoded && seconds === 0) return { decoded, problem: 'nothing could be decoded' };
+  return errors > ALLOWED_AUDIO_ERRORS ? { decoded, problem: `${errors} damaged packets` } : { decoded };
+};

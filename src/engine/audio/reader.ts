@@ -1,0 +1,346 @@
+import {
+  AV_BUFFERSRC_FLAG_KEEP_REF,
+  AV_SAMPLE_FMT_FLTP,
+  AV_TIME_BASE,
+  AVERROR_EOF,
+  AVSEEK_FLAG_BACKWARD,
+} from 'node-av/constants';
+import {
+  avChannelLayoutDefault,
+  avChannelLayoutDescribe,
+  avGetSampleFmtName,
+  type CodecContext,
+  type FilterContext,
+  FilterGraph,
+  type FormatContext,
+  Frame,
+  type Stream,
+} from 'node-av/lib';
+import type { AudioPlan } from '../../media/plan/plan.js';
+import type { MediaSource } from '../../pool/protocol.js';
+import { check, failMedia, isDrained, NO_PTS, newFrame, newPacket } from '../ffmpeg/av.js';
+import { openDecoder, openSource, readOnly, streamAt } from '../ffmpeg/open-source.js';
+import { placeSound, type SoundPiece } from './timestamp-alignment.js';
+import { LIMITER_REACH_SECONDS, limitPeaks } from './true-peak-limiter.js';
+
+/** Decoders of MP3, AAC, Vorbis and Opus need what came before; 0.5 s is more than any of them (Opus: 80 ms). */
+const PRE_ROLL_SECONDS = 0.5;
+/** Placing looks at the full second on either side and half a second around it. */
+const PLACE_SECONDS = 1.5;
+/** Of all packets; a stream with more errors is not silence but unusable. */
+const MAX_ERROR_SHARE = 0.5;
+/** Of the wanted length: pieces may overlap, but a stream whose time stands still must not fill the memory. */
+const MAX_OVERLAP = 4;
+/** A seek that lands too late is repeated this far back, then three times as far, and so on. */
+const FIRST_STEP_BACK_SECONDS = 2;
+
+export type Sound = Omit<AudioPlan, 'boundaries'>;
+
+/** One input, one output; frames that come out are only valid during `each`. */
+export class SoundFilter {
+  readonly #graph = new FilterGraph();
+  readonly #source: FilterContext;
+  readonly #sink: FilterContext;
+  readonly #out = newFrame();
+
+  constructor(input: string, chain: string) {
+    this.#graph.alloc();
+    check(this.#graph.parsePtr(`abuffer@in=${input},${chain},abuffersink@out`), 'sound filter');
+    check(this.#graph.configSync(), 'sound filter');
+    this.#source = this.#graph.getFilter('abuffer@in') as FilterContext;
+    this.#sink = this.#graph.getFilter('abuffersink@out') as FilterContext;
+  }
+
+  push(frame: Frame | null, each: (out: Frame) => void): void {
+    check(this.#source.buffersrcAddFrameSync(frame, AV_BUFFERSRC_FLAG_KEEP_REF), 'sound filter');
+    for (;;) {
+      const code = this.#sink.buffersinkGetFrameSync(this.#out);
+      if (isDrained(code)) return;
+      check(code, 'sound filter');
+      each(this.#out);
+      this.#out.unref();
+    }
+  }
+
+  free(): void {
+    this.#out.free();
+    this.#graph.free();
+  }
+}
+
+const LAYOUTS = { 1: 'mono', 2: 'stereo' } as const;
+
+/** Copies the planes out of native memory. */
+const copyPlanes = (frame: Frame): Float32Array[] =>
+  (frame.data ?? []).slice(0, frame.channels).map((plane) => {
+    const samples = new Float32Array(frame.nbSamples);
+    Buffer.from(samples.buffer).set(plane.subarray(0, frame.nbSamples * 4));
+    return samples;
+  });
+
+/** Above this, samples of a down-mix are bent towards full scale, never clipped. */
+const KNEE = 0.9;
+const bend = (value: number): number => {
+  const size = Math.abs(value);
+  return size <= KNEE ? value : Math.sign(value) * (KNEE + (1 - KNEE) * Math.tanh((size - KNEE) / (1 - KNEE)));
+};
+
+/** A down-mix adds up to four channels: 3 dB less keeps it clear of the knee at ordinary levels. */
+const DOWN_MIX_GAIN = 10 ** (-3 / 20);
+
+/** Collects what the decoder gives, as float planes in the channels and at the sample rate that are asked for. */
+class PieceCollector {
+  readonly pieces: SoundPiece[] = [];
+  /** Place of the first piece that was decoded, kept or not. */
+  firstPosition: number | undefined;
+  readonly #plan: Sound;
+  readonly #startTicks: number;
+  /** Pieces that end before this are of no use. */
+  readonly #fromPosition: number;
+  #room: number;
+  #filter: SoundFilter | undefined;
+  #input = '';
+  #gain = 1;
+  #expected = Number.NaN;
+
+  constructor(plan: Sound, stream: Stream, fromSeconds: number, untilSeconds: number) {
+    this.#plan = plan;
+    this.#fromPosition = fromSeconds * plan.sourceSampleRate;
+    this.#room = (untilSeconds - fromSeconds) * plan.sourceSampleRate * MAX_OVERLAP;
+    this.#startTicks = stream.startTime === NO_PTS ? plan.sourceZero : Number(stream.startTime);
+  }
+
+  /** Seconds on the timeline at which the next piece is expected. */
+  get untilSeconds(): number {
+    return this.#expected / this.#plan.sourceSampleRate;
+  }
+
+  add(frame: Frame): void {
+    const { sourceTimeBase: base, sourceSampleRate: rate, channels } = this.#plan;
+    const layout = avChannelLayoutDescribe(
+      frame.channelLayout.order === 0 ? avChannelLayoutDefault(frame.channels) : frame.channelLayout,
+    );
+    const input =
+      `sample_rate=${frame.sampleRate}:sample_fmt=${avGetSampleFmtName(frame.format as typeof AV_SAMPLE_FMT_FLTP)}` +
+      `:channel_layout=${layout}:time_base=1/${frame.sampleRate}`;
+    if (input !== this.#input) {
+      this.#filter?.free();
+      this.#filter = new SoundFilter(
+        input,
+        `aresample=${rate},aformat=sample_fmts=fltp:channel_layouts=${LAYOUTS[channels]}`,
+      );
+      this.#input = input;
+      this.#gain = (frame.channels > 2 ? DOWN_MIX_GAIN : 1) * 10 ** ((this.#plan.gainDb ?? 0) / 20);
+    }
+    const pts = frame.bestEffortTimestamp === NO_PTS ? frame.pts : frame.bestEffortTimestamp;
+    // Counted from the first stamp of the stream, whose place is rounded once: places then differ by whole samples.
+    const toSamples = (ticks: number): number => (ticks * base.num * rate) / base.den;
+    const position =
+      pts === NO_PTS
+        ? this.#expected
+        : Math.round(toSamples(this.#startTicks - this.#plan.sourceZero)) + toSamples(Number(pts) - this.#startTicks);
+    if (Number.isNaN(position)) return; // nothing says where this piece belongs
+    this.firstPosition ??= position;
+    this.#expected = position + (frame.nbSamples * rate) / frame.sampleRate;
+    if (this.#expected <= this.#fromPosition) return;
+    this.#room -= this.#expected - position;
+    if (this.#room < 0) throw failMedia('decode sound', 'time stamps stand still');
+    let at = position;
+    this.#filter?.push(frame, (out) => {
+      const planes = copyPlanes(out);
+      // What normalisation makes of the peaks is measured.
+      const normalized = this.#plan.gainDb !== undefined;
+      const channels =
+        this.#gain === 1
+          ? planes
+          : planes.map((plane) => plane.map((value) => (normalized ? value * this.#gain : bend(value * this.#gain))));
+      this.pieces.push({ position: at, channels });
+      at += out.nbSamples;
+    });
+  }
+
+  free(): void {
+    this.#filter?.free();
+  }
+}
+
+const decode = (
+  format: FormatContext,
+  decoder: CodecContext,
+  streamIndex: number,
+  collector: PieceCollector,
+  isDone: () => boolean,
+): void => {
+  const packet = newPacket();
+  const frame = newFrame();
+  let packets = 0;
+  let errors = 0;
+  const receive = (): void => {
+    for (;;) {
+      const code = decoder.receiveFrameSync(frame);
+      if (isDrained(code)) return;
+      if (code < 0) {
+        errors += 1;
+        return;
+      }
+      collector.add(frame);
+      frame.unref();
+    }
+  };
+  try {
+    while (!isDone()) {
+      const code = format.readFrameSync(packet);
+      // A file that breaks off ends here: what it lacks becomes silence.
+      if (code < 0) {
+        if (code !== AVERROR_EOF) errors += 1;
+        decoder.sendPacketSync(null);
+        receive();
+        break;
+      }
+      if (packet.streamIndex === streamIndex) {
+        packets += 1;
+        if (decoder.sendPacketSync(packet) < 0) errors += 1;
+        receive();
+      }
+      packet.unref();
+    }
+  } finally {
+    frame.free();
+    packet.free();
+  }
+  if (packets > 4 && errors > packets * MAX_ERROR_SHARE)
+    throw failMedia('decode sound', `${errors} errors in ${packets} packets`);
+};
+
+/** Decodes what is needed for [fromSeconds, untilSeconds) of the timeline; begins anew further back when a seek lands late. */
+const collectPieces = (source: MediaSource, plan: Sound, fromSeconds: number, untilSeconds: number): SoundPiece[] => {
+  const zeroSeconds = (plan.sourceZero * plan.sourceTimeBase.num) / plan.sourceTimeBase.den;
+  for (let back = 0; ; back = back === 0 ? FIRST_STEP_BACK_SECONDS : back * 3) {
+    const { format, fromStart } = openAt(source, fromSeconds - PRE_ROLL_SECONDS - back + zeroSeconds);
+    try {
+      const stream = streamAt(format, plan.streamIndex);
+      readOnly(format, [plan.streamIndex]);
+      const decoder = openDecoder(stream, 1);
+      const collector = new PieceCollector(plan, stream, fromSeconds, untilSeconds);
+      try {
+        let late = false;
+        decode(format, decoder, plan.streamIndex, collector, () => {
+          late = !fromStart && (collector.firstPosition ?? 0) > fromSeconds * plan.sourceSampleRate;
+          return late || collector.untilSeconds > untilSeconds;
+        });
+        if (fromStart || (!late && collector.firstPosition !== undefined)) return collector.pieces;
+      } finally {
+        collector.free();
+        decoder.freeContext();
+      }
+    } finally {
+      format.closeInputSync();
+    }
+  }
+};
+
+/**
+ * The source, opened to be read from a place at or before `seconds` of its own time. That is its start when the place is near,
+ * and when FFmpeg can't seek: without an index, or before the first entry of one. The caller closes it.
+ */
+export const openAt = (source: MediaSource, seconds: number): { format: FormatContext; fromStart: boolean } => {
+  const format = openSource(source);
+  const startSeconds = format.startTime === NO_PTS ? 0 : Number(format.startTime) / AV_TIME_BASE;
+  if (seconds <= startSeconds + PRE_ROLL_SECONDS) return { format, fromStart: true };
+  // By the file's leading stream: Matroska has cues for the video only, and a seek by an audio stream without cues reads the
+  // file from its start.
+  const target = BigInt(Math.floor(seconds * AV_TIME_BASE));
+  if (format.seekFrameSync(-1, target, AVSEEK_FLAG_BACKWARD) >= 0) return { format, fromStart: false };
+  format.closeInputSync();
+  return { format: openSource(source), fromStart: true };
+};
+
+const greatestCommonDivisor = (a: number, b: number): number => (b === 0 ? a : greatestCommonDivisor(b, a % b));
+/** More than the resampler's filter reaches. */
+const RESAMPLER_MARGIN_SECONDS = 0.1;
+
+const resample = (planes: readonly Float32Array[], fromRate: number, toRate: number): Float32Array[] => {
+  const channels = planes.length as 1 | 2;
+  const layout = LAYOUTS[channels];
+  const filter = new SoundFilter(
+    `sample_rate=${fromRate}:sample_fmt=fltp:channel_layout=${layout}:time_base=1/${fromRate}`,
+    `aresample=${toRate}`,
+  );
+  const parts: Float32Array[][] = [];
+  const length = planes[0]?.length ?? 0;
+  const keep = (out: Frame): void => {
+    parts.push(copyPlanes(out));
+  };
+  try {
+    for (let at = 0; at < length; at += RESAMPLE_BLOCK) {
+      const frame = soundFrame(planes, at, Math.min(RESAMPLE_BLOCK, length - at), fromRate);
+      filter.push(frame, keep);
+      frame.free();
+    }
+    filter.push(null, keep);
+  } finally {
+    filter.free();
+  }
+  return planes.map((_, channel) => {
+    const total = new Float32Array(parts.reduce((sum, part) => sum + (part[channel]?.length ?? 0), 0));
+    let at = 0;
+    for (const part of parts) {
+      total.set(part[channel] as Float32Array, at);
+      at += part[channel]?.length ?? 0;
+    }
+    return total;
+  });
+};
+const RESAMPLE_BLOCK = 65_536;
+
+/** A float frame with the samples [at, at + count) of the planes; the caller frees it. */
+export const soundFrame = (planes: readonly Float32Array[], at: number, count: number, sampleRate: number): Frame =>
+  Frame.fromAudioBuffer(
+    Buffer.concat(planes.map((plane) => new Uint8Array(plane.buffer, plane.byteOffset + at * 4, count * 4))),
+    {
+      nbSamples: count,
+      format: AV_SAMPLE_FMT_FLTP,
+      sampleRate,
+      channelLayout: avChannelLayoutDefault(planes.length),
+      timeBase: { num: 1, den: sampleRate },
+      pts: BigInt(at),
+    },
+  );
+
+/**
+ * The samples [fromSample, untilSample) of the timeline in the plan's rate and channels, one array per channel; with the
+ * gain and without the peaks of `normalize_audio`. Silence where the source has nothing. Independent of how the range is cut: the same sample has the same value in every
+ * range that holds it (resampling and decoders' memory: differences below -60 dB).
+ * @throws KinoraError `media_failed`
+ */
+export const readSound = (
+  source: MediaSource,
+  plan: Sound,
+  fromSample: number,
+  untilSample: number,
+): readonly Float32Array[] => {
+  if (plan.peakDb === undefined) return readUnlimited(source, plan, fromSample, untilSample);
+  const margin = Math.ceil(LIMITER_REACH_SECONDS * plan.sampleRate);
+  const unlimited = readUnlimited(source, plan, fromSample - margin, untilSample + margin);
+  const wide = limitPeaks(unlimited, plan.sampleRate, plan.peakDb);
+  return wide.map((plane) => plane.subarray(margin, margin + untilSample - fromSample));
+};
+
+const readUnlimited = (source: MediaSource, plan: Sound, fromSample: number, untilSample: number): Float32Array[] => {
+  const { sourceSampleRate: sourceRate, sampleRate: rate, channels } = plan;
+  const pieces = collectPieces(source, plan, fromSample / rate - PLACE_SECONDS, untilSample / rate + PLACE_SECONDS);
+  const tickSamples = (plan.sourceTimeBase.num * sourceRate) / plan.sourceTimeBase.den;
+  const place = (from: number, until: number): Float32Array[] =>
+    placeSound(pieces, channels, from, until, sourceRate, tickSamples);
+  if (sourceRate === rate) return place(fromSample, untilSample);
+  // Both clocks meet every `sourceStep` source samples: beginning there, the resampler always has the same phase.
+  const divisor = greatestCommonDivisor(sourceRate, rate);
+  const sourceStep = sourceRate / divisor;
+  const step = rate / divisor;
+  const steps = Math.floor((fromSample / rate - RESAMPLER_MARGIN_SECONDS) * divisor);
+  const sourceUntil = Math.ceil((untilSample / rate + RESAMPLER_MARGIN_SECONDS) * sourceRate);
+  const skip = fromSample - steps * step;
+  return resample(place(steps * sourceStep, sourceUntil), sourceRate, rate).map((plane) =>
+    plane.subarray(skip, skip + untilSample - fromSample),
+  );
+};

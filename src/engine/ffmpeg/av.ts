@@ -1,0 +1,51 @@
+import { AV_LOG_QUIET, AV_NOPTS_VALUE, AVERROR_EAGAIN, AVERROR_EOF } from 'node-av/constants';
+import { type CodecContext, FFmpegError, Frame, Log, Packet } from 'node-av/lib';
+import { KinoraError } from '../../lib/errors.js';
+
+// What goes wrong comes back as an error code; the library's own lines on stderr only repeat it.
+Log.setLevel(AV_LOG_QUIET);
+
+/** Time stamp of a packet or picture that has none. */
+export const NO_PTS: bigint = AV_NOPTS_VALUE;
+
+/** @param code FFmpeg's number of the error */
+export const failMedia = (operation: string, reason: string, code?: number): KinoraError =>
+  new KinoraError('media_failed', { messages: [`${operation}: ${reason}`], details: { operation, reason, code } });
+
+/** Returns the code of a call that succeeded; throws `media_failed` with the operation's name for a negative one. */
+export const check = (code: number, operation: string): number => {
+  if (code < 0) throw failMedia(operation, FFmpegError.strerror(code), code);
+  return code;
+};
+
+/** "Nothing more for now" and "nothing more at all": the two ordinary ends of a receive loop. */
+export const isDrained = (code: number): boolean => code === AVERROR_EAGAIN || code === AVERROR_EOF;
+
+export const newPacket = (): Packet => {
+  const packet = new Packet();
+  packet.alloc();
+  return packet;
+};
+
+export const newFrame = (): Frame => {
+  const frame = new Frame();
+  frame.alloc();
+  return frame;
+};
+
+/** A reference of its own to the same picture or samples. */
+export const cloneFrame = (frame: Frame): Frame => {
+  const clone = frame.clone();
+  if (clone === null) throw failMedia('clone frame', 'out of memory');
+  return clone;
+};
+
+/**
+ * Sets codec options one by one before the codec is opened. (Options given to `open2Sync` as a dictionary are freed twice
+ * and crash the process at the next garbage collection.)
+ */
+export const setOptions = (context: CodecContext, options: Readonly<Record<string, string | number>>): void => {
+  for (const [name, value] of Object.entries(options)) {
+    check(context.setOption(name, String(value)), `option ${name}`);
+  }
+};

@@ -1,0 +1,87 @@
+import { AVDISCARD_ALL, AVMEDIA_TYPE_VIDEO, FF_THREAD_FRAME, FF_THREAD_SLICE } from 'node-av/constants';
+import { CodecContext, Dictionary, FormatContext, InputFormat, type Stream } from 'node-av/lib';
+import type { MediaSource } from '../../pool/protocol.js';
+import { check, failMedia, setOptions } from './av.js';
+import { allowedDecoders, codecNameOf, findDecoder, isRefusedFormat, recognizeFormat } from './supported-media.js';
+
+/** Bytes and time that may be read to learn about the streams: enough for late streams in a transport stream. */
+const PROBE_BYTES = 10_000_000;
+const ANALYZE_MICROSECONDS = 10_000_000;
+
+/** Above the largest picture of any level that players know (8192 x 4352 and 16:9 relatives), with room for odd shapes. */
+const MAX_DECODED_PIXELS = 16_384 * 8_704;
+
+export interface OpenOptions {
+  /** Looks at the streams as the header declares them, before anything of them is decoded; throws to refuse. */
+  readonly inspectHeader?: (streams: readonly Stream[]) => void;
+}
+
+/** Aliases of one demuxer ("mov,mp4,m4a…") are all matched by the first. */
+const findAlias = (formatName: string): string => formatName.split(',')[0]!;
+const findFormat = (formatName: string): InputFormat | null => InputFormat.findInputFormat(findAlias(formatName));
+
+/**
+ * Opens a source and reads its stream information: the only door to FFmpeg's demuxers. Nothing but the format that the probe
+ * recognized is tried, and only plain files can be read. The caller closes it with `closeInputSync`.
+ * @throws KinoraError `media_failed`
+ */
+export const openSource = (source: MediaSource, options: OpenOptions = {}): FormatContext => {
+  const inputFormat = source.formatName === undefined ? recognizeFormat(source.path) : findFormat(source.formatName);
+  const formatName = inputFormat?.name ?? '';
+  if (!inputFormat || isRefusedFormat(formatName)) throw failMedia('open', `unknown or refused format ${formatName}`);
+  const format = new FormatContext();
+  const dictionary = Dictionary.fromObject({
+    protocol_whitelist: 'file',
+    format_whitelist: findAlias(formatName),
+    codec_whitelist: allowedDecoders,
+    probesize: PROBE_BYTES,
+    analyzeduration: ANALYZE_MICROSECONDS,
+  });
+  try {
+    check(format.openInputSync(`file:${source.path}`, inputFormat, dictionary), 'open');
+  } finally {
+    dictionary.free();
+  }
+  try {
+    options.inspectHeader?.(format.streams);
+    check(format.findStreamInfoSync(null), 'read stream information');
+  } catch (error) {
+    format.closeInputSync();
+    throw error;
+  }
+  return format;
+};
+
+export const streamAt = (format: FormatContext, index: number): Stream => {
+  const stream = format.streams[index];
+  if (stream === undefined) throw failMedia('open', `stream ${index} does not exist`);
+  return stream;
+};
+
+/** Packets of every other stream are skipped by the demuxer. */
+export const readOnly = (format: FormatContext, streamIndexes: readonly number[]): void => {
+  for (const stream of format.streams) if (!streamIndexes.includes(stream.index)) stream.discard = AVDISCARD_ALL;
+};
+
+/**
+ * Opens a decoder for the stream; the caller frees it with `freeContext`.
+ * @throws KinoraError `media_failed`
+ */
+export const openDecoder = (stream: Stream, threads: number): CodecContext => {
+  const codec = findDecoder(stream);
+  if (codec === undefined) throw failMedia(`decode ${codecNameOf(stream)}`, 'no decoder');
+  const context = new CodecContext();
+  context.allocContext3(codec);
+  try {
+    check(context.parametersToContext(stream.codecpar), 'decoder parameters');
+    context.pktTimebase = stream.timeBase;
+    context.threadCount = threads;
+    context.threadType = (FF_THREAD_FRAME | FF_THREAD_SLICE) as typeof FF_THREAD_FRAME;
+    if (stream.codecpar.codecType === AVMEDIA_TYPE_VIDEO) setOptions(context, { max_pixels: MAX_DECODED_PIXELS });
+    check(context.open2Sync(codec, null), `open decoder ${codecNameOf(stream)}`);
+  } catch (error) {
+    context.freeContext();
+    throw error;
+  }
+  return context;
+};

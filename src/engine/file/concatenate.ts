@@ -1,0 +1,146 @@
+import { AVERROR_EOF, AVERROR_INVALIDDATA } from 'node-av/constants';
+import { FormatContext, type Packet, type Stream } from 'node-av/lib';
+import { type StraightTimes, straightenTimes } from '../../media/source/repair-timestamps.js';
+import type { JoinJob, MediaResults } from '../../pool/protocol.js';
+import { check, NO_PTS, newPacket } from '../ffmpeg/av.js';
+import { openSource, readOnly, streamAt } from '../ffmpeg/open-source.js';
+
+const MAX_READ_ERRORS = 20;
+
+/** One recording in a file that joins several; stream ticks (MPEG: 1/90,000 s), over all its streams. */
+interface Recording {
+  readonly start: number;
+  readonly end: number;
+}
+
+interface StreamTimes {
+  readonly pts: number[];
+  readonly dts: number[];
+  readonly duration: number[];
+}
+
+/**
+ * Copies the packets of an MPEG transport or program stream whose clock jumps, or in which single time stamps are wrong, into
+ * a transport stream in which recordings are laid end to end and every time is plausible. Nothing is decoded. Two passes:
+ * the first finds where each recording starts and ends.
+ */
+export const joinRecordings = (job: JoinJob): MediaResults['join'] => {
+  const columns = new Map<number, StreamTimes>();
+  let ticksPerSecond = 1;
+  readPackets(job, (packet, stream) => {
+    ticksPerSecond = stream.timeBase.den / stream.timeBase.num;
+    const known = columns.get(stream.index) ?? { pts: [], dts: [], duration: [] };
+    columns.set(stream.index, known);
+    known.pts.push(ticksOf(packet.pts));
+    known.dts.push(ticksOf(packet.dts));
+    known.duration.push(Number(packet.duration));
+  });
+  const times = straightenAll(columns, ticksPerSecond);
+  const recordings: Recording[] = [];
+  for (const [index, { pts, recording }] of times) {
+    const { duration } = columns.get(index)!;
+    pts.forEach((start, packet) => {
+      if (Number.isNaN(start)) return;
+      const end = start + duration[packet]!;
+      const known = recordings[recording[packet]!];
+      recordings[recording[packet]!] = {
+        start: Math.min(known?.start ?? start, start),
+        end: Math.max(known?.end ?? end, end),
+      };
+    });
+  }
+  const wrongTimes = [...times.values()].reduce((sum, { wrong }) => sum + wrong, 0);
+  if (recordings.length < 2 && wrongTimes === 0) return { recordings: recordings.length, wrongTimes };
+  let end = 0;
+  const shifts = recordings.map((part) => {
+    const shift = end - part.start;
+    end += part.end - part.start;
+    return shift;
+  });
+  writeJoined(job, times, shifts);
+  return { recordings: recordings.length, wrongTimes };
+};
+
+/** Where one stream jumps forward and another goes on, it is a hole and not the clock. */
+const straightenAll = (
+  columns: ReadonlyMap<number, StreamTimes>,
+  ticksPerSecond: number,
+): ReadonlyMap<number, StraightTimes> => {
+  const straighten = (maxStepSeconds?: number): Map<number, StraightTimes> =>
+    new Map([...columns].map(([index, known]) => [index, straightenTimes(known, ticksPerSecond, maxStepSeconds)]));
+  const times = straighten();
+  const counts = new Set([...times.values()].map(({ recordings }) => recordings));
+  return counts.size > 1 ? straighten(Number.POSITIVE_INFINITY) : times;
+};
+
+const ticksOf = (time: bigint): number => (time === NO_PTS ? Number.NaN : Number(time));
+
+const writeJoined = (job: JoinJob, times: ReadonlyMap<number, StraightTimes>, shifts: readonly number[]): void => {
+  const output = new FormatContext();
+  check(output.allocOutputContext2(null, 'mpegts', job.outPath), 'joined file');
+  try {
+    const tracks = new Map<number, { readonly stream: Stream; packet: number; lastDts: number }>();
+    readPackets(job, (packet, stream, streams) => {
+      if (tracks.size === 0) {
+        for (const each of streams)
+          tracks.set(each.index, { stream: addTrack(output, each), packet: 0, lastDts: Number.NEGATIVE_INFINITY });
+        check(output.openOutputSync(), 'joined file');
+        check(output.writeHeaderSync(null), 'joined file');
+      }
+      const track = tracks.get(stream.index)!;
+      const { dts, pts, recording } = times.get(stream.index)!;
+      const number = track.packet;
+      track.packet += 1;
+      const shift = shifts[recording[number]!] ?? 0;
+      const shown = pts[number]! + shift;
+      const decoded = Number.isNaN(dts[number]!) ? shown : dts[number]! + shift;
+      // A packet without times cannot be placed: the rest of a picture that began before the jump.
+      if (Number.isNaN(decoded)) return;
+      track.lastDts = Math.max(decoded, track.lastDts + 1);
+      packet.dts = BigInt(track.lastDts);
+      packet.pts = Number.isNaN(shown) ? NO_PTS : BigInt(Math.max(shown, track.lastDts));
+      packet.rescaleTs(stream.timeBase, track.stream.timeBase);
+      packet.streamIndex = track.stream.index;
+      packet.pos = -1n;
+      const code = output.interleavedWriteFrameSync(packet);
+      // Sound without its own header: the muxer leaves out what no decoder would take.
+      if (code !== AVERROR_INVALIDDATA) check(code, 'write joined file');
+    });
+    check(output.writeTrailerSync(), 'write joined file');
+  } finally {
+    output.closeOutputSync();
+    output.freeContext();
+  }
+};
+
+const addTrack = (output: FormatContext, source: Stream): Stream => {
+  const track = output.newStream(null);
+  check(source.codecpar.copy(track.codecpar), 'joined track');
+  track.codecpar.codecTag = 0;
+  track.timeBase = source.timeBase;
+  return track;
+};
+
+/** Calls `use` for every packet of the job's streams, in the order of the file. */
+const readPackets = (job: JoinJob, use: (packet: Packet, stream: Stream, streams: readonly Stream[]) => void): void => {
+  const format = openSource(job.source);
+  const packet = newPacket();
+  try {
+    const streams = job.streamIndexes.map((index) => streamAt(format, index));
+    readOnly(format, job.streamIndexes);
+    for (let errors = 0; errors <= MAX_READ_ERRORS; ) {
+      const code = format.readFrameSync(packet);
+      if (code === AVERROR_EOF) return;
+      if (code < 0) {
+        errors += 1;
+        continue;
+      }
+      const stream = streams.find(({ index }) => index === packet.streamIndex);
+      if (stream) use(packet, stream, streams);
+      packet.unref();
+    }
+  } finally {
+    packet.free();
+    format.closeInputSync();
+  }
+};

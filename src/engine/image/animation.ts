@@ -1,0 +1,53 @@
+import type { Frame } from 'node-av/lib';
+import type { AnimatedJob, ImageResult } from '../../pool/protocol.js';
+import { cloneFrame, failMedia } from '../ffmpeg/av.js';
+import { checkTimeBase, seekShown } from '../video/displayed-frame.js';
+import { filterRange } from '../video/filter-range.js';
+import { PictureFilter } from '../video/frame-filter.js';
+import { withVideoReader } from '../video/reader.js';
+import { AnimationWriter } from './animation-writer.js';
+
+/**
+ * Writes an endless animation: each of its frames is the picture that is shown at the frame's time.
+ * @throws KinoraError `media_failed`
+ */
+export const makeAnimated = (job: AnimatedJob): ImageResult =>
+  withVideoReader(job.source, job.streamIndex, job.threads, (reader) => {
+    checkTimeBase(reader, job);
+    const { timeBase, zeroTicks, picture, width, height, threads, framesPerSecond } = job;
+    const startTicks = job.start.ticks;
+    const frames = Math.max(1, Math.ceil(((job.endTicks - startTicks) * framesPerSecond) / timeBase.den - 1e-6));
+    const writer = new AnimationWriter(job);
+    let shown: Frame | undefined;
+    let frame = 0;
+    const ticksOf = (number: number): number => startTicks + (number * timeBase.den) / framesPerSecond;
+    /** Gives the picture shown so far to the frames before `untilTicks`. */
+    const show = (picture: Frame, untilTicks: number): void => {
+      for (; frame < frames && ticksOf(frame) < untilTicks; frame += 1) writer.add(picture, frame);
+    };
+    const filter = new PictureFilter(
+      { picture, overlayPaths: job.overlayPaths, crop: reader.crop, width, height, timeBase, threads },
+      (next, pts) => {
+        // The first picture is shown from the start on, whenever it began.
+        if (shown) show(shown, pts * timeBase.num - zeroTicks);
+        shown?.free();
+        shown = cloneFrame(next);
+      },
+    );
+    try {
+      const fromPts = seekShown(reader, job, job.start);
+      filterRange(reader, filter, {
+        fromPts,
+        untilPts: Math.ceil((ticksOf(frames - 1) + 1 + zeroTicks) / timeBase.num),
+        neighbours: picture.deinterlace,
+        seekPoint: job.start.seekPoint,
+      });
+      if (!shown) throw failMedia('animation', 'no picture could be decoded');
+      show(shown, Number.POSITIVE_INFINITY);
+      return { sizeBytes: writer.finish() };
+    } finally {
+      shown?.free();
+      filter.close();
+      writer.close();
+    }
+  });

@@ -1,0 +1,74 @@
+import { Socket } from 'node:net';
+import { isKinoraError } from '../../lib/errors.js';
+import { createLineReader } from '../../lib/line-reader.js';
+import type { FromChild, MediaJob, MediaResults, ToChild } from '../../pool/protocol.js';
+
+export interface HandlerContext {
+  /** 0 to 1; may be called from inside synchronous work. */
+  progress(fraction: number): void;
+}
+
+/** What a media process can do, a function per kind of job. */
+export type MediaHandlers = {
+  readonly [K in MediaJob['kind']]: (
+    job: Extract<MediaJob, { kind: K }>,
+    context: HandlerContext,
+  ) => Promise<MediaResults[K]> | MediaResults[K];
+};
+
+const PROGRESS_INTERVAL_MS = 250;
+
+/** Refusals of the input leave the process fit for more work; running out of memory does not. */
+const isClean = (error: Error): boolean =>
+  (isKinoraError(error) || error.name === 'FFmpegError') && !/cannot allocate memory/i.test(error.message);
+
+const failure = (id: number, thrown: unknown): FromChild => {
+  const error = thrown instanceof Error ? thrown : new Error(String(thrown));
+  const clean = isClean(error);
+  return {
+    type: 'failed',
+    id,
+    message: clean ? error.message : (error.stack ?? error.message),
+    clean,
+    rssBytes: process.memoryUsage.rss(),
+    ...(isKinoraError(error, 'invalid_input') ? { code: 'invalid_input' as const } : {}),
+  };
+};
+
+/** The parent's end of the channel is open as this descriptor. */
+const CHANNEL = 3;
+const MESSAGE_LIMIT_CHARACTERS = 64 * 2 ** 20;
+
+/** Answers jobs, a JSON message a line, until the channel closes because the parent is gone. */
+export const serveJobs = (handlers: MediaHandlers): Promise<void> => {
+  const channel = new Socket({ fd: CHANNEL });
+  const send = (message: FromChild): void => {
+    channel.write(`${JSON.stringify(message)}\n`);
+  };
+  const run = async (id: number, job: MediaJob): Promise<void> => {
+    let reportedMs = -Infinity;
+    const progress = (fraction: number): void => {
+      const nowMs = performance.now();
+      if (nowMs - reportedMs < PROGRESS_INTERVAL_MS) return;
+      reportedMs = nowMs;
+      send({ type: 'progress', id, fraction });
+    };
+    try {
+      // The compiler can't tie the kind of the job to the parameter of its handler.
+      const handler = handlers[job.kind] as (job: MediaJob, context: HandlerContext) => unknown;
+      const result = (await handler(job, { progress })) as MediaResults[MediaJob['kind']];
+      send({ type: 'done', id, result, rssBytes: process.memoryUsage.rss() });
+    } catch (error) {
+      send(failure(id, error));
+    }
+  };
+  const onMessage = (line: string): void => {
+    const { id, job } = JSON.parse(line) as ToChild;
+    void run(id, job);
+  };
+  return new Promise((resolve) => {
+    channel.setEncoding('utf8').on('data', createLineReader(MESSAGE_LIMIT_CHARACTERS, onMessage, resolve));
+    channel.once('end', resolve).once('error', resolve);
+    send({ type: 'ready' });
+  });
+};

@@ -1,0 +1,243 @@
+import { existsSync, readFileSync } from 'node:fs';
+import {
+  AV_CODEC_FLAG_GLOBAL_HEADER,
+  AV_PICTURE_TYPE_NONE,
+  AV_PICTURE_TYPE_P,
+  AV_PIX_FMT_YUV420P,
+  AVCOL_PRI_BT709,
+  AVCOL_RANGE_MPEG,
+  AVCOL_SPC_BT709,
+  AVCOL_TRC_BT709,
+  type AVPictureType,
+  FF_ENCODER_LIBX264,
+} from 'node-av/constants';
+import { Rational as AvRational, Codec, CodecContext, type Frame, type Packet } from 'node-av/lib';
+import { writeFragment } from '../../media/mp4/cmaf.js';
+import type { EncoderSettings } from '../../media/plan/plan.js';
+import { planSampleTimes } from '../../media/plan/sample-times.js';
+import type { Rational } from '../../media/source/source-facts.js';
+import { check, cloneFrame, failMedia, isDrained, newPacket, setOptions } from '../ffmpeg/av.js';
+
+export interface FragmentEncoderSettings {
+  readonly width: number;
+  readonly height: number;
+  readonly frameRate: Rational;
+  /** Without `maxRate` and `level` the rate is not limited and the level follows from size and rate. */
+  readonly encoder: Pick<EncoderSettings, 'preset' | 'crf'> & Partial<EncoderSettings> & { readonly bFrames?: number };
+  /** Ticks per second of the times given to `add`. */
+  readonly timescale: number;
+  /**
+   * The longest time for which a frame is displayed that others are decoded after: such frames are late by it in players that
+   * ignore edit lists. Absent: any.
+   */
+  readonly reorderTicks?: number | undefined;
+  /** Used without `maxRate` only. */
+  readonly threads: number;
+}
+
+/**
+ * The encoder's own clock. It only spaces the pictures for rate control: true times are kept beside it and never rounded.
+ * A constant, because it is written into the SPS, which has to be the same for every source.
+ */
+const CLOCK = 90_000;
+
+/**
+ * `stitchable` keeps SPS and PPS equal whatever the content, so that one init segment serves all; one key frame, at the start;
+ * `annexb=0` writes length prefixes.
+ */
+const X264_PARAMS = 'scenecut=0:open-gop=0:keyint=infinite:stitchable=1:annexb=0';
+
+/** Threads share each frame, a slice each. */
+const SLICES = 'sliced-threads=1';
+
+/**
+ * Where the rate is limited, each thread of x264 looks at how much the others have written by then, of their slices or their
+ * frames. That depends on the scheduler: only one thread makes the same bytes every time.
+ */
+const countThreads = ({ encoder, threads }: FragmentEncoderSettings): number =>
+  encoder.maxRate === undefined ? threads : 1;
+
+/**
+ * Macroblock-tree code for AVX-512 reads memory that nothing was written to when a row has not a multiple of 8 macroblocks, and
+ * rounds differently: without it the same bytes come out everywhere from AVX on. Naming AVX2 is safe on whatever has AVX-512.
+ */
+const WITHOUT_AVX512 = 'asm=AVX2';
+
+let hasAvx512: boolean | undefined;
+
+const cpuParams = (): string[] => {
+  hasAvx512 ??= existsSync('/proc/cpuinfo') && /\bavx512/.test(readFileSync('/proc/cpuinfo', 'latin1'));
+  return hasAvx512 ? [WITHOUT_AVX512] : [];
+};
+
+/**
+ * Each segment begins with a full rate buffer. With less the key frame gets too few bits, and the frames predicted from it are
+ * worse for half a second. The lower rate and the short buffer keep two seconds anywhere within what the playlist promises
+ * (docs/decisions/0063-rate-where-the-cap-binds.md).
+ */
+const BUFFER_START = 'vbv-init=1';
+const RATE_SHARE = 0.83;
+const BUFFER_SECONDS = 0.7;
+
+const limitRate = (maxRate: number): { maxrate: number; bufsize: number } => {
+  const maxrate = Math.round(maxRate * RATE_SHARE);
+  return { maxrate, bufsize: Math.round(maxrate * BUFFER_SECONDS) };
+};
+
+const openEncoder = (settings: FragmentEncoderSettings): CodecContext => {
+  const codec = Codec.findEncoderByName(FF_ENCODER_LIBX264);
+  if (codec === null) throw failMedia('encode', 'libx264 is missing');
+  const { encoder, frameRate } = settings;
+  const context = new CodecContext();
+  context.allocContext3(codec);
+  try {
+    context.width = settings.width;
+    context.height = settings.height;
+    context.pixelFormat = AV_PIX_FMT_YUV420P;
+    context.sampleAspectRatio = new AvRational(1, 1);
+    context.timeBase = new AvRational(1, CLOCK);
+    context.framerate = frameRate.num > 0 ? new AvRational(frameRate.num, frameRate.den) : new AvRational(30, 1);
+    context.colorPrimaries = AVCOL_PRI_BT709;
+    context.colorTrc = AVCOL_TRC_BT709;
+    context.colorSpace = AVCOL_SPC_BT709;
+    context.colorRange = AVCOL_RANGE_MPEG;
+    context.threadCount = countThreads(settings);
+    context.setFlags(AV_CODEC_FLAG_GLOBAL_HEADER);
+    setOptions(context, {
+      preset: encoder.preset,
+      profile: 'high',
+      crf: encoder.crf,
+      bf: encoder.bFrames ?? 2,
+      'x264-params': [
+        X264_PARAMS,
+        SLICES,
+        ...cpuParams(),
+        ...(encoder.maxRate === undefined ? [] : [BUFFER_START]),
+      ].join(':'),
+      ...(encoder.maxRate !== undefined && limitRate(encoder.maxRate)),
+      ...(encoder.level !== undefined && { level: encoder.level }),
+    });
+    check(context.open2Sync(codec, null), 'open libx264');
+  } catch (error) {
+    context.freeContext();
+    throw error;
+  }
+  return context;
+};
+
+/** The avcC record that every fragment of these settings shares. */
+export const readEncoderConfig = (settings: FragmentEncoderSettings): Buffer => {
+  const context = openEncoder(settings);
+  try {
+    const avcc = context.extraData;
+    if (avcc === null || avcc[0] !== 1) throw failMedia('open libx264', 'it gave no avcC record');
+    return Buffer.from(avcc);
+  } finally {
+    context.freeContext();
+  }
+};
+
+/** Encodes pictures into one fragment that starts with its only key frame. */
+export class FragmentEncoder {
+  private readonly context: CodecContext;
+  private readonly packet: Packet = newPacket();
+  private clock = -1n;
+  private readonly ticksOf = new Map<bigint, number>();
+  /** Up to two frames whose successors are not known yet, and when they are displayed. */
+  private readonly pending: { readonly frame: Frame; readonly ticks: number }[] = [];
+  private readonly samples: { readonly ticks: number; readonly data: Buffer; readonly sync: boolean }[] = [];
+
+  constructor(private readonly settings: FragmentEncoderSettings) {
+    try {
+      this.context = openEncoder(settings);
+    } catch (error) {
+      this.packet.free();
+      throw error;
+    }
+  }
+
+  get pictures(): number {
+    return this.ticksOf.size + this.pending.length;
+  }
+
+  /** Times must grow. The encoder has its own reference to the frame. */
+  add(frame: Frame, ticks: number): void {
+    this.pending.push({ frame: cloneFrame(frame), ticks });
+    const [, next, afterNext] = this.pending;
+    if (afterNext) this.encodeNext(this.isLong(next!.ticks, afterNext.ticks));
+  }
+
+  private isLong(ticks: number, endTicks: number): boolean {
+    return endTicks - ticks > (this.settings.reorderTicks ?? Number.POSITIVE_INFINITY);
+  }
+
+  /** A P frame before a long one, so that no B frame waits for the long one to be decoded. */
+  private encodeNext(isBeforeLong: boolean): void {
+    const { frame, ticks } = this.pending.shift()!;
+    try {
+      const isFirst = this.ticksOf.size === 0;
+      this.encode(frame, ticks, isBeforeLong && !isFirst ? AV_PICTURE_TYPE_P : AV_PICTURE_TYPE_NONE);
+    } finally {
+      frame.free();
+    }
+  }
+
+  private encode(frame: Frame, ticks: number, type: AVPictureType): void {
+    const clock = BigInt(Math.round((ticks * CLOCK) / this.settings.timescale));
+    this.clock = this.clock < clock ? clock : this.clock + 1n;
+    this.ticksOf.set(this.clock, ticks);
+    frame.pts = this.clock;
+    frame.pictType = type;
+    check(this.context.sendFrameSync(frame), 'encode picture');
+    this.drain();
+  }
+
+  /** The whole fragment; its durations add up to `endTicks - startTicks`. */
+  finish(range: { sequence: number; startTicks: number; endTicks: number }): {
+    bytes: Uint8Array;
+    /** Of the samples, in decode order: the key frame first. */
+    sizesBytes: number[];
+  } {
+    while (this.pending.length > 0) {
+      const next = this.pending[1];
+      this.encodeNext(next !== undefined && this.isLong(next.ticks, range.endTicks));
+    }
+    check(this.context.sendFrameSync(null), 'encode picture');
+    this.drain();
+    if (this.samples.length === 0 || this.samples.length !== this.pictures) {
+      throw failMedia('encode', `${this.pictures} pictures became ${this.samples.length} samples`);
+    }
+    const times = planSampleTimes(
+      this.samples.map(({ ticks }) => ticks),
+      range.startTicks,
+      range.endTicks,
+      this.settings.reorderTicks,
+    );
+    const bytes = writeFragment({
+      sequence: range.sequence,
+      baseDecodeTicks: range.startTicks,
+      samples: this.samples.map(({ data, sync }, index) => ({ ...times[index]!, sizeBytes: data.length, sync })),
+      data: this.samples.map(({ data }) => data),
+    });
+    return { bytes, sizesBytes: this.samples.map(({ data }) => data.length) };
+  }
+
+  close(): void {
+    for (const { frame } of this.pending.splice(0)) frame.free();
+    this.context.freeContext();
+    this.packet.free();
+  }
+
+  private drain(): void {
+    for (;;) {
+      const code = this.context.receivePacketSync(this.packet);
+      if (isDrained(code)) return;
+      check(code, 'encode picture');
+      const { pts, data, isKeyframe } = this.packet;
+      const ticks = this.ticksOf.get(pts);
+      if (data === null || ticks === undefined) throw failMedia('encode', 'a packet without data or time');
+      this.samples.push({ ticks, data: Buffer.from(data), sync: isKeyframe });
+      this.packet.unref();
+    }
+  }
+}

@@ -1,0 +1,211 @@
+import { AV_BUFFERSRC_FLAG_KEEP_REF } from 'node-av/constants';
+import { avGetPixFmtName, type FilterContext, FilterGraph, type Frame } from 'node-av/lib';
+import { overlayPixels } from '../../media/overlay/geometry.js';
+import type { OverlayPlacement, PictureChain } from '../../media/plan/plan.js';
+import type { Rational } from '../../media/source/source-facts.js';
+import { check, failMedia, isDrained, NO_PTS, newFrame } from '../ffmpeg/av.js';
+import { MATRICES, PRIMARIES, RANGES, TRANSFERS } from '../ffmpeg/color-names.js';
+import { loadOverlayPixels } from './overlay-image.js';
+import type { Crop } from './reader.js';
+import { burnTestMark } from './test-mark.js';
+
+export interface PictureFilterSettings {
+  readonly picture: PictureChain;
+  /** Files of the overlays of `picture`, in their order. */
+  readonly overlayPaths?: readonly string[] | undefined;
+  readonly crop: Crop | undefined;
+  /** Result, after rotation. */
+  readonly width: number;
+  readonly height: number;
+  /** Of the pictures that come in, and of the times that go out. */
+  readonly timeBase: Rational;
+  readonly threads: number;
+}
+
+/** Seconds; no picture of a source is as early. */
+const BEFORE_ALL = -1_000_000_000n;
+
+const TURNS = { 0: [], 90: ['transpose=clock'], 180: ['hflip', 'vflip'], 270: ['transpose=cclock'] } as const;
+
+/**
+ * What full signal means, in tens of cd/m2: 10,000 of PQ, 1,000 of HLG. A curve for less turns what is brighter darker again
+ * (`bt2390`) or cuts it off.
+ */
+const PEAKS = { pq: 1000, hlg: 100 } as const;
+
+const known = (names: Readonly<Record<number, string>>, name: string): string | undefined =>
+  Object.values(names).includes(name) ? name : undefined;
+
+/** Says what the samples mean, where the pictures themselves do not: wrong or missing tags must not reach the conversion. */
+const describeColour = ({ colour, toneMap }: PictureChain, frame: Frame): string => {
+  const isRgb = /rgb|bgr|gbr|pal8/.test(avGetPixFmtName(frame.format as number as never) ?? '');
+  // The usual rule for untagged video: high definition is BT.709, the rest BT.601.
+  const matrix = known(MATRICES, colour.matrix) ?? (toneMap ? 'bt2020nc' : frame.height >= 720 ? 'bt709' : 'smpte170m');
+  const transfer = toneMap && { pq: 'smpte2084', hlg: 'arib-std-b67' }[toneMap];
+  const fields = {
+    color_primaries: known(PRIMARIES, colour.primaries) ?? (toneMap && 'bt2020'),
+    color_trc: transfer ?? known(TRANSFERS, colour.transfer),
+    colorspace: isRgb ? 'gbr' : matrix,
+    range: isRgb ? 'pc' : (known(RANGES, colour.range) ?? 'tv'),
+  };
+  const settings = Object.entries(fields).flatMap(([name, value]) => (value ? [`${name}=${value}`] : []));
+  return `setparams=${settings.join(':')}`;
+};
+
+/** `tonemapx` leaves what is beyond the last whole block of so many columns, and a last odd row, unwritten. */
+const TONE_MAP_COLUMNS = 16;
+
+const roundUp = (value: number, step: number): number => Math.ceil(value / step) * step;
+
+/** Scaling comes before tone mapping and turning: both then work on fewer pixels. */
+const describeChain = ({ picture, crop, width, height }: PictureFilterSettings, frame: Frame): string => {
+  const sideways = picture.rotation === 90 || picture.rotation === 270;
+  const [across, down] = sideways ? [height, width] : [width, height];
+  const size = `${across}:${down}`;
+  return [
+    ...(picture.deinterlace ? ['bwdif=mode=send_frame:parity=auto:deint=all'] : []),
+    ...(crop ? [`crop=iw-${crop.left + crop.right}:ih-${crop.top + crop.bottom}:${crop.left}:${crop.top}`] : []),
+    describeColour(picture, frame),
+    ...(picture.toneMap
+      ? [
+          // `pad` drops an odd last row or column: the frame gets one more, which is cut off again.
+          `scale=${roundUp(across, 2)}:${roundUp(down, 2)}:flags=bicubic`,
+          `pad=${roundUp(across, TONE_MAP_COLUMNS)}:${roundUp(down, 2)}`,
+          `tonemapx=tonemap=mobius:desat=0:peak=${PEAKS[picture.toneMap]}:t=bt709:m=bt709:p=bt709:format=yuv420p`,
+          `crop=${size}:0:0:exact=1`,
+        ]
+      : [`scale=${size}:flags=bicubic:out_color_matrix=bt709:out_range=tv`]),
+    ...TURNS[picture.rotation],
+    ...(picture.flipHorizontal ? ['hflip'] : []),
+    'setsar=1',
+    'format=yuv420p',
+  ].join(',');
+};
+
+/** The images laid over `[main]`, each an input of its own that gives one picture, and the result as `[shown]`. */
+const describeOverlays = (overlays: readonly OverlayPlacement[], frame: { width: number; height: number }): string =>
+  overlays
+    .map((overlay, number) => {
+      const { left, top, width, height, crop } = overlayPixels(overlay, frame);
+      const chain = [
+        `buffer@overlay${number}=video_size=${overlay.image.width}x${overlay.image.height}:pix_fmt=rgba:time_base=1/1:pixel_aspect=1/1`,
+        ...(crop ? [`crop=${crop.width}:${crop.height}:${crop.left}:${crop.top}:exact=1`] : []),
+        ...(overlay.opacity < 1 ? [`colorchannelmixer=aa=${overlay.opacity}`] : []),
+        `scale=${width}:${height}:flags=bicubic+accurate_rnd:out_color_matrix=bt709:out_range=tv`,
+        'format=yuva420p',
+      ].join(',');
+      const [below, above] = [
+        number === 0 ? 'main' : `laid${number}`,
+        number + 1 === overlays.length ? 'shown' : `laid${number + 1}`,
+      ];
+      return `${chain}[image${number}];[${below}][image${number}]overlay=${left}:${top}:format=yuv420:eof_action=repeat[${above}]`;
+    })
+    .join(';');
+
+/** Turns decoded pictures into pictures of one rung; the graph is built again when the pictures change their shape. */
+export class PictureFilter {
+  private graph: FilterGraph | undefined;
+  private input!: FilterContext;
+  private output!: FilterContext;
+  private shape = '';
+  private readonly result = newFrame();
+
+  /** @param emit gets each finished picture, valid during the call only, and its time in ticks of `timeBase`. */
+  constructor(
+    private readonly settings: PictureFilterSettings,
+    private readonly emit: (frame: Frame, pts: number) => void,
+  ) {}
+
+  push(frame: Frame, pts: number): void {
+    const shape = [frame.width, frame.height, frame.format].join();
+    if (shape !== this.shape) {
+      this.flush();
+      this.build(frame);
+      this.shape = shape;
+    }
+    frame.pts = BigInt(pts);
+    check(this.input.buffersrcAddFrameSync(frame, AV_BUFFERSRC_FLAG_KEEP_REF), 'filter picture');
+    this.drain();
+  }
+
+  /** Gives out what is held back; the next picture starts a new graph. */
+  flush(): void {
+    if (this.graph === undefined) return;
+    check(this.input.buffersrcAddFrameSync(null), 'filter picture');
+    this.drain();
+    this.graph.free();
+    this.graph = undefined;
+    this.shape = '';
+  }
+
+  close(): void {
+    this.graph?.free();
+    this.graph = undefined;
+    this.result.free();
+  }
+
+  private build(frame: Frame): void {
+    const { num, den } = this.settings.timeBase;
+    const aspect = frame.sampleAspectRatio;
+    const { overlays = [] } = this.settings.picture;
+    const { overlayPaths = [] } = this.settings;
+    const main = [
+      `buffer@in=video_size=${frame.width}x${frame.height}:pix_fmt=${frame.format}:time_base=${num}/${den}` +
+        `:pixel_aspect=${aspect.num > 0 ? aspect.num : 1}/${aspect.num > 0 ? aspect.den : 1}` +
+        `:colorspace=${frame.colorSpace}:range=${frame.colorRange}`,
+      describeChain(this.settings, frame),
+    ].join(',');
+    const chain =
+      overlays.length === 0
+        ? `${main},buffersink@out`
+        : `${main}[main];${describeOverlays(overlays, this.settings)};[shown]format=yuv420p,buffersink@out`;
+    const graph = new FilterGraph();
+    graph.alloc();
+    try {
+      graph.nbThreads = this.settings.threads;
+      check(graph.parsePtr(chain), `filter ${chain}`);
+      check(graph.configSync(), `filter ${chain}`);
+      const input = graph.getFilter('buffer@in');
+      const output = graph.getFilter('buffersink@out');
+      if (input === null || output === null) throw failMedia('filter', 'no input or output');
+      overlays.forEach((_, number) => {
+        feedOverlay(graph.getFilter(`buffer@overlay${number}`), overlayPaths[number]);
+      });
+      [this.graph, this.input, this.output] = [graph, input, output];
+    } catch (error) {
+      graph.free();
+      throw error;
+    }
+  }
+
+  private drain(): void {
+    // Deinterlacing halves the time base.
+    const base = this.output.buffersinkGetTimeBase();
+    const { num, den } = this.settings.timeBase;
+    for (;;) {
+      const code = this.output.buffersinkGetFrameSync(this.result);
+      if (isDrained(code)) return;
+      check(code, 'filter picture');
+      try {
+        if (this.result.pts === NO_PTS) throw failMedia('filter picture', 'it has no time');
+        if (this.settings.picture.testMark) burnTestMark(this.result);
+        this.emit(this.result, Math.round((Number(this.result.pts) * base.num * den) / (base.den * num)));
+      } finally {
+        this.result.unref();
+      }
+    }
+  }
+}
+
+/** One picture before all others, and no more. */
+const feedOverlay = (input: FilterContext | null, path: string | undefined): void => {
+  if (input === null || path === undefined) throw failMedia('filter', 'no input for an overlay');
+  const frame = loadOverlayPixels(path);
+  try {
+    frame.pts = BEFORE_ALL;
+    check(input.buffersrcAddFrameSync(frame), 'filter overlay');
+    check(input.buffersrcAddFrameSync(null), 'filter overlay');
+  } finally {
+    frame.free();
+  }
+};

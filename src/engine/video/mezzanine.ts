@@ -1,0 +1,164 @@
+import { closeSync, openSync, statSync, writeSync } from 'node:fs';
+import { writeVideoInit } from '../../media/mp4/cmaf.js';
+import type { MezzanineJob, MezzanineResult } from '../../pool/protocol.js';
+import { failMedia } from '../ffmpeg/av.js';
+import type { HandlerContext } from '../ipc/serve-jobs.js';
+import { filterRange } from './filter-range.js';
+import { FragmentEncoder, type FragmentEncoderSettings, readEncoderConfig } from './fragment-encoder.js';
+import { PictureFilter } from './frame-filter.js';
+import { VideoReader } from './reader.js';
+
+const FRAGMENT_SECONDS = 2;
+/**
+ * Without B-frames there are no negative composition offsets: FFmpeg would shift the times of the whole file by the largest
+ * that it has met so far.
+ */
+const ENCODER = { preset: 'veryfast', crf: 16, bFrames: 0 } as const;
+/** Less than this is a wrong time stamp of one picture; more is another recording that starts again. */
+const RESTART_SECONDS = 1;
+const PROGRESS_PICTURES = 50;
+
+/** Writes one chunk of a mezzanine; see `MezzanineJob`. Damaged pictures are left out and counted. */
+export const makeMezzanine = (job: MezzanineJob, context: HandlerContext): MezzanineResult => {
+  const reader = new VideoReader(job.source, job.streamIndex, job.threads, Number.POSITIVE_INFINITY);
+  try {
+    const file = openSync(job.outPath, 'w');
+    try {
+      return encodeChunk(job, reader, file, context);
+    } finally {
+      closeSync(file);
+    }
+  } finally {
+    reader.close();
+  }
+};
+
+const encodeChunk = (
+  job: MezzanineJob,
+  reader: VideoReader,
+  file: number,
+  context: HandlerContext,
+): MezzanineResult => {
+  const { timeBase, width, height, threads } = job;
+  const writer = new ChunkWriter(file, job);
+  const settings = { picture: job.picture, crop: reader.crop, width, height, timeBase, threads };
+  const until = job.untilPts ?? Number.POSITIVE_INFINITY;
+  const filter = new PictureFilter(settings, (frame, pts) => {
+    if (pts >= (job.fromPts ?? 0) && pts < until) writer.add(frame, pts * timeBase.num);
+  });
+  const clock = new ForwardClock(RESTART_SECONDS * (timeBase.den / timeBase.num));
+  const progress = progressOf(job, reader, context);
+  let pictures = 0;
+  try {
+    const range = {
+      ...(job.fromPts !== undefined && { fromPts: job.fromPts }),
+      untilPts: until,
+      neighbours: job.picture.deinterlace,
+    };
+    let read = 0;
+    pictures = filterRange(reader, filter, range, (pts, following) => {
+      read += 1;
+      if (read % PROGRESS_PICTURES === 0) progress(pts);
+      return clock.advance(pts, following);
+    });
+    writer.finish(job.untilPts === undefined ? undefined : job.untilPts * timeBase.num);
+  } finally {
+    filter.close();
+    writer.close();
+  }
+  if (pictures === 0) throw failMedia('mezzanine', 'no picture could be decoded');
+  return { pictures, decodeErrors: reader.errors };
+};
+
+/** Share of the chunk's time, or of the file's bytes where the end is not known. */
+const progressOf = (job: MezzanineJob, reader: VideoReader, context: HandlerContext): ((pts: number) => void) => {
+  const { fromPts = reader.startPts, untilPts } = job;
+  const sizeBytes = statSync(job.source.path).size;
+  return (pts) => {
+    const fraction = untilPts === undefined ? reader.position / sizeBytes : (pts - fromPts) / (untilPts - fromPts);
+    context.progress(Math.min(Math.max(fraction, 0), 1));
+  };
+};
+
+/** Makes times grow: recordings that start again are laid end to end, a single wrong time is moved between its neighbours. */
+class ForwardClock {
+  private last = Number.NEGATIVE_INFINITY;
+  private shift = 0;
+  private step = 1;
+
+  constructor(private readonly restartTicks: number) {}
+
+  /** @param following time of the picture after it, undefined for the last one */
+  advance(pts: number, following: number | undefined): number {
+    const next = following === undefined ? Number.NEGATIVE_INFINITY : following + this.shift;
+    let time = pts + this.shift;
+    const isOut = time <= this.last || time >= next;
+    if (next > this.last && isOut && Number.isFinite(this.last)) {
+      // Its neighbours are in line: only this one is wrong.
+      time = Math.max(Math.round((this.last + next) / 2), this.last + 1);
+    } else if (time <= this.last) {
+      if (this.last - time >= this.restartTicks) this.shift += this.last + this.step - time;
+      time = Math.max(pts + this.shift, this.last + 1);
+    } else if (this.last >= 0) this.step = time - this.last;
+    this.last = time;
+    return time;
+  }
+}
+
+/** Cuts the pictures into fragments of about two seconds, each with an encoder of its own, and writes them one by one. */
+class ChunkWriter {
+  private readonly settings: FragmentEncoderSettings;
+  private encoder: FragmentEncoder | undefined;
+  private startTicks = 0;
+  private lastTicks = 0;
+  private step = 1;
+  private sequence: number;
+
+  constructor(
+    private readonly file: number,
+    job: MezzanineJob,
+  ) {
+    const { width, height, frameRate, threads, timeBase } = job;
+    this.settings = {
+      width,
+      height,
+      frameRate,
+      encoder: ENCODER,
+      timescale: timeBase.den,
+      threads,
+    };
+    this.sequence = job.firstSequence;
+    if (!job.first) return;
+    const avcc = readEncoderConfig(this.settings);
+    writeSync(file, writeVideoInit({ timescale: timeBase.den, width, height, avcc, colour: 'bt709' }));
+  }
+
+  add(frame: Parameters<FragmentEncoder['add']>[0], ticks: number): void {
+    if (ticks < 0) return;
+    if (this.encoder && ticks - this.startTicks >= FRAGMENT_SECONDS * this.settings.timescale) this.endFragment(ticks);
+    if (this.encoder === undefined) {
+      this.encoder = new FragmentEncoder(this.settings);
+      this.startTicks = ticks;
+    } else this.step = ticks - this.lastTicks;
+    this.encoder.add(frame, ticks);
+    this.lastTicks = ticks;
+  }
+
+  /** @param endTicks end of the last picture; absent: it lasts as long as the one before. */
+  finish(endTicks: number | undefined): void {
+    this.endFragment(endTicks ?? this.lastTicks + this.step);
+  }
+
+  close(): void {
+    this.encoder?.close();
+    this.encoder = undefined;
+  }
+
+  private endFragment(endTicks: number): void {
+    if (this.encoder === undefined) return;
+    const { bytes } = this.encoder.finish({ sequence: this.sequence, startTicks: this.startTicks, endTicks });
+    writeSync(this.file, bytes);
+    this.sequence += 1;
+    this.close();
+  }
+}

@@ -1,0 +1,364 @@
+import { statSync } from 'node:fs';
+import {
+  AV_FRAME_FLAG_KEY,
+  AV_PICTURE_TYPE_I,
+  AV_PKT_DATA_FRAME_CROPPING,
+  AVERROR_EOF,
+  AVSEEK_FLAG_BACKWARD,
+  AVSEEK_FLAG_BYTE,
+} from 'node-av/constants';
+import type { CodecContext, FormatContext, Frame, Packet, Stream } from 'node-av/lib';
+import type { Rational } from '../../media/source/source-facts.js';
+import type { MediaSource } from '../../pool/protocol.js';
+import { check, failMedia, isDrained, NO_PTS, newFrame, newPacket } from '../ffmpeg/av.js';
+import { OpenCache } from '../ffmpeg/open-cache.js';
+import { openDecoder, openSource, readOnly, streamAt } from '../ffmpeg/open-source.js';
+
+/** A decoded picture and its presentation time in stream ticks; the frame belongs to the reader. */
+export interface Picture {
+  readonly frame: Frame;
+  readonly pts: number;
+}
+
+/** Pixels to cut from each side (clean aperture of MP4 and MOV; what the codec itself crops is already gone). */
+export interface Crop {
+  readonly top: number;
+  readonly bottom: number;
+  readonly left: number;
+  readonly right: number;
+}
+
+export interface SeekPoint {
+  /** Byte position of the packet of a key frame. */
+  readonly position: number;
+  readonly pts: number;
+}
+
+/** Bad packets and pictures that are skipped before reading fails. */
+const MAX_ERRORS = 100;
+/** Packets that are skipped in the search of a key frame. */
+const MAX_SKIPPED_PACKETS = 1_000;
+/** How much further back each try starts, in seconds and (byte seeks) in bytes; after the last the file is read from its start. */
+const BACK_SECONDS = [0, 2, 6, 18, 54];
+/** Halving stops here: less is read faster than sought. */
+const POSITION_BYTES = 1 << 18;
+const BACK_BYTES = [0, 1 << 21, 1 << 23, 1 << 25];
+
+/**
+ * Reads the pictures of one stream in presentation order from any place: `seek` finds the place exactly, `take` moves on.
+ * Two pictures are kept: the one taken last and the one ahead, so that neighbouring ranges are read without a seek.
+ */
+export class VideoReader {
+  private format!: FormatContext;
+  private decoder!: CodecContext;
+  private stream!: Stream;
+  private readonly packet: Packet = newPacket();
+  private ahead = newFrame();
+  private aheadPts: number | undefined;
+  private behind = newFrame();
+  private behindPts: number | undefined;
+  /** Nothing has been read since the file was opened. */
+  private fresh = true;
+  private drained = false;
+  private readErrors = 0;
+  private skipped = 0;
+  /** Time of the key frame from which decoding started. */
+  private keyPts: number | undefined;
+  private lastPts: number | undefined;
+  /** Reading began at the start of the file. */
+  private fromStart = true;
+  /** A key frame has been decoded. */
+  private started = false;
+  private lastDelta = 1;
+  /** Packets and pictures found damaged since the last seek. */
+  errors = 0;
+  /** Byte position of the packet read last. */
+  position = 0;
+
+  constructor(
+    private readonly source: MediaSource,
+    private readonly streamIndex: number,
+    private readonly threads: number,
+    private readonly maxErrors = MAX_ERRORS,
+  ) {
+    this.open();
+  }
+
+  get timeBase(): Rational {
+    return { num: this.stream.timeBase.num, den: this.stream.timeBase.den };
+  }
+
+  get crop(): Crop | undefined {
+    return cropOf(this.stream);
+  }
+
+  /** Where the stream says that it begins, in stream ticks. */
+  get startPts(): number {
+    return this.stream.startTime === NO_PTS ? 0 : Number(this.stream.startTime);
+  }
+
+  /** The picture taken or skipped last. */
+  get previous(): Picture | undefined {
+    return this.behindPts === undefined ? undefined : { frame: this.behind, pts: this.behindPts };
+  }
+
+  /** The picture that `take` would give; undefined at the end. */
+  peek(): Picture | undefined {
+    if (this.aheadPts === undefined) this.decode();
+    return this.aheadPts === undefined ? undefined : { frame: this.ahead, pts: this.aheadPts };
+  }
+
+  /** The next picture; it stays valid until the next call. */
+  take(): Picture | undefined {
+    if (this.peek() === undefined) return undefined;
+    this.behind.unref();
+    [this.ahead, this.behind] = [this.behind, this.ahead];
+    this.behindPts = this.aheadPts;
+    this.aheadPts = undefined;
+    return this.previous;
+  }
+
+  /**
+   * Moves to the first picture with a time >= `pts`. With `wantPrevious` the picture before it becomes `previous`, if there
+   * is one. Decoding starts at a key frame that is not after the wanted picture: whatever a key frame leaves undecodable
+   * (leading pictures of an open GOP) is shown before it. With `tolerance` a picture that is so much earlier (stream ticks)
+   * will do, which saves decoding what lies between.
+   */
+  seek(
+    pts: number,
+    options: { wantPrevious: boolean; seekPoint?: SeekPoint | undefined; tolerance?: number | undefined },
+  ): void {
+    if (this.behindPts !== undefined && this.behindPts < pts && (this.drained || (this.aheadPts ?? -Infinity) >= pts))
+      return;
+    const latestStart = options.wantPrevious ? pts - 1 : pts;
+    const started = (): boolean => {
+      const first = this.peek()?.pts;
+      return first !== undefined && first <= latestStart && this.keyPts !== undefined && this.keyPts <= latestStart;
+    };
+    const { num, den } = this.timeBase;
+    const nearStart = ((pts - this.startPts) * num) / den < 1;
+    const found =
+      (nearStart && this.rewind()) ||
+      (options.seekPoint !== undefined || this.isMpegStream
+        ? this.jumpBack(options.seekPoint?.position ?? this.findPosition(latestStart), started)
+        : BACK_SECONDS.some((back) => this.jumpToTime(latestStart - Math.round((back * den) / num)) && started()));
+    if (!found) this.rewind();
+    const first = pts - (options.tolerance ?? 0);
+    for (let next = this.peek(); next !== undefined && next.pts < first; next = this.peek()) this.take();
+  }
+
+  close(): void {
+    this.closeInput();
+    this.packet.free();
+    this.ahead.free();
+    this.behind.free();
+  }
+
+  private open(): void {
+    this.format = openSource(this.source);
+    try {
+      this.stream = streamAt(this.format, this.streamIndex);
+      readOnly(this.format, [this.streamIndex]);
+      this.decoder = openDecoder(this.stream, this.threads);
+    } catch (error) {
+      this.format.closeInputSync();
+      throw error;
+    }
+    this.fresh = true;
+  }
+
+  private closeInput(): void {
+    this.decoder.freeContext();
+    this.format.closeInputSync();
+  }
+
+  /** Back to the start of the file. */
+  private rewind(): true {
+    if (!this.fresh) {
+      this.closeInput();
+      this.open();
+    }
+    this.reset();
+    this.fromStart = true;
+    return true;
+  }
+
+  private jumpToTime(pts: number): boolean {
+    if (this.format.seekFrameSync(this.streamIndex, BigInt(Math.floor(pts)), AVSEEK_FLAG_BACKWARD) < 0) return false;
+    this.fresh = false;
+    this.decoder.flushBuffers();
+    this.reset();
+    return true;
+  }
+
+  private jumpToByte(position: number): boolean {
+    if (position < 0 || this.format.seekFrameSync(-1, BigInt(position), AVSEEK_FLAG_BYTE) < 0) return false;
+    this.fresh = false;
+    this.decoder.flushBuffers();
+    this.reset();
+    return true;
+  }
+
+  private jumpBack(position: number, started: () => boolean): boolean {
+    return BACK_BYTES.some((back) => this.jumpToByte(position - back) && started());
+  }
+
+  /**
+   * Byte position in an MPEG stream from which the next key frame is at or before `pts`, found by halving: FFmpeg's own time
+   * seek does not come to an end in streams with few key frames or damaged times.
+   */
+  private findPosition(pts: number): number {
+    let low = 0;
+    let high = statSync(this.source.path).size;
+    while (high - low > POSITION_BYTES) {
+      const middle = Math.floor((low + high) / 2);
+      const key = this.jumpToByte(middle) ? this.readKeyPts() : undefined;
+      if (key !== undefined && key <= pts) low = middle;
+      else high = middle;
+    }
+    return low;
+  }
+
+  /** Time of the next key frame from here, without decoding. */
+  private readKeyPts(): number | undefined {
+    for (let read = 0; read < MAX_SKIPPED_PACKETS && this.format.readFrameSync(this.packet) >= 0; read += 1) {
+      const { isKeyframe, streamIndex, pts } = this.packet;
+      this.packet.unref();
+      if (isKeyframe && streamIndex === this.streamIndex && pts !== NO_PTS) return Number(pts);
+    }
+    return undefined;
+  }
+
+  private get isMpegStream(): boolean {
+    return /^mpeg(ts)?$/.test(this.format.iformat?.name ?? '');
+  }
+
+  private reset(): void {
+    this.ahead.unref();
+    this.behind.unref();
+    this.aheadPts = undefined;
+    this.behindPts = undefined;
+    this.keyPts = undefined;
+    this.lastPts = undefined;
+    this.fromStart = false;
+    this.started = false;
+    this.drained = false;
+    this.readErrors = 0;
+    this.skipped = 0;
+    this.errors = 0;
+  }
+
+  private countError(what: string): void {
+    if (this.keyPts === undefined && !this.started) return; // what is decoded before the first key frame may fail
+    this.errors += 1;
+    if (this.errors > this.maxErrors) throw failMedia('decode', `too many errors, the last: ${what}`);
+  }
+
+  /** Fills `ahead`, unless the stream has ended. */
+  private decode(): void {
+    while (!this.drained) {
+      const code = this.decoder.receiveFrameSync(this.ahead);
+      if (code >= 0) {
+        const pts = this.timeOf(this.ahead);
+        this.started ||= this.isDecodable(this.ahead, pts);
+        if (!this.started) {
+          this.ahead.unref();
+          continue;
+        }
+        if (this.ahead.decodeErrorFlags !== 0) this.countError('damaged picture');
+        this.aheadPts = pts;
+        return;
+      }
+      if (code === AVERROR_EOF) this.drained = true;
+      else if (isDrained(code)) this.feed();
+      else this.countError('picture cannot be decoded');
+    }
+  }
+
+  /**
+   * Before the first frame that lacks nothing: whether this is one. A file may not mark its first key frame, and what comes
+   * before any key frame lacks what it is predicted from.
+   */
+  private isDecodable(frame: Frame, pts: number): boolean {
+    if (isIntra(frame)) return true;
+    return this.keyPts !== undefined && (this.isAvi || !this.fromStart || pts >= this.keyPts);
+  }
+
+  /** Gives the decoder one packet, or the sign that no more follow. */
+  private feed(): void {
+    this.fresh = false;
+    const code = this.format.readFrameSync(this.packet);
+    if (code < 0) {
+      // Demuxers report damage once and then go on, or for ever: a second failure in a row is the end.
+      if (code !== AVERROR_EOF) {
+        this.countError('packet cannot be read');
+        this.readErrors += 1;
+        if (this.readErrors < 2) return;
+      }
+      check(this.decoder.sendPacketSync(null), 'drain decoder');
+      return;
+    }
+    this.readErrors = 0;
+    const packet = this.packet;
+    this.position = Math.max(this.position, Number(packet.pos));
+    if (packet.streamIndex === this.streamIndex && this.isUseful(packet)) {
+      if (this.keyPts === undefined && (packet.isKeyframe || this.skipped > MAX_SKIPPED_PACKETS)) {
+        const time = packet.pts === NO_PTS || this.isAvi ? packet.dts : packet.pts;
+        this.keyPts = time === NO_PTS ? Number.POSITIVE_INFINITY : Number(time);
+      }
+      if (this.decoder.sendPacketSync(packet) < 0) this.countError('packet cannot be decoded');
+    }
+    packet.unref();
+  }
+
+  /** After a jump decoding starts at a packet marked as a key frame; a file that never marks one is decoded all the same. */
+  private isUseful(packet: Packet): boolean {
+    if (this.keyPts !== undefined || packet.isKeyframe) return true;
+    this.skipped += 1;
+    return this.fromStart || this.skipped > MAX_SKIPPED_PACKETS;
+  }
+
+  private get isAvi(): boolean {
+    return this.format.iformat?.name === 'avi';
+  }
+
+  private timeOf(frame: Frame): number {
+    // AVI stores no presentation times: a picture comes out of the decoder `hasBFrames` packets after its place.
+    const time = this.isAvi ? frame.pktDts : frame.bestEffortTimestamp;
+    const step = Number(frame.duration) || this.lastDelta;
+    // The only picture after a jump, given out at the end of the file: one has to jump further back to learn its time.
+    if (time === NO_PTS && this.lastPts === undefined && !this.fromStart) return Number.POSITIVE_INFINITY;
+    const pts =
+      time === NO_PTS ? (this.lastPts ?? -step) + step : Number(time) - (this.isAvi ? this.decoder.hasBFrames : 0);
+    if (this.lastPts !== undefined && pts > this.lastPts) this.lastDelta = pts - this.lastPts;
+    this.lastPts = pts;
+    return pts;
+  }
+}
+
+/** Whether a frame is decoded from its own packet alone. */
+export const isIntra = (frame: Frame): boolean =>
+  (frame.flags & AV_FRAME_FLAG_KEY) !== 0 || frame.pictType === AV_PICTURE_TYPE_I;
+
+/** Four 32-bit numbers in host byte order: top, bottom, left, right. */
+export const cropOf = (stream: Stream): Crop | undefined => {
+  const data = stream.codecpar.getCodedSideData(AV_PKT_DATA_FRAME_CROPPING);
+  if (data === null || data.length < 16) return undefined;
+  const [top, bottom, left, right] = [0, 4, 8, 12].map((offset) => data.readUInt32LE(offset)) as [
+    number,
+    number,
+    number,
+    number,
+  ];
+  return top + bottom + left + right === 0 ? undefined : { top, bottom, left, right };
+};
+
+const readers = new OpenCache<VideoReader>(3);
+
+/** Runs `use` with a reader that may still stand where the previous range of the same stream ended. */
+export const withVideoReader = <T>(
+  source: MediaSource,
+  streamIndex: number,
+  threads: number,
+  use: (reader: VideoReader) => T,
+): T => readers.use([source.path, streamIndex, threads], () => new VideoReader(source, streamIndex, threads), use);

@@ -1,0 +1,70 @@
+import { isDatabaseAway } from '../../lib/database-away.js';
+import { type ErrorCode, isKinoraError, KinoraError } from '../../lib/errors.js';
+
+export interface ErrorAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body:
+    | { readonly error: { readonly type: string; readonly messages: readonly string[] } }
+    | { readonly error: { readonly type: string; readonly message: string } }
+    | { readonly errors: readonly string[] };
+}
+
+const RETRY_AFTER_SECONDS: Readonly<Partial<Record<ErrorCode, string>>> = {
+  unavailable: '2',
+  upload_busy: '2',
+  too_many_requests: '1',
+};
+
+export const errorHeaders = ({ code }: KinoraError): Readonly<Record<string, string>> => {
+  // Clients try a conflict again by themselves, which ends no other way.
+  if (code === 'conflict') return { 'x-should-retry': 'false' };
+  const seconds = RETRY_AFTER_SECONDS[code];
+  return seconds === undefined ? {} : { 'Retry-After': seconds };
+};
+
+/** The answer of the API to any failure. What is not meant for callers becomes an internal error without its cause. */
+export const errorAnswer = (error: unknown): ErrorAnswer => {
+  const shown = toKinoraError(error);
+  return {
+    status: shown.status,
+    headers: errorHeaders(shown),
+    // The one failure with a shape of its own.
+    body:
+      shown.code === 'too_many_requests'
+        ? { errors: shown.messages }
+        : { error: { type: shown.type, messages: shown.messages } },
+  };
+};
+
+/** Failures that look the same everywhere: they come before anybody has looked at what the path means. */
+const COMMON: readonly ErrorCode[] = ['unauthorized', 'too_many_requests'];
+
+/** The same for the Robots API, which answers with one message. */
+export const robotsErrorAnswer = (error: unknown): ErrorAnswer => {
+  const shown = toKinoraError(error);
+  if (COMMON.includes(shown.code)) return errorAnswer(shown);
+  const message = shown.code === 'forbidden' ? 'Forbidden' : shown.message;
+  return { status: shown.status, headers: errorHeaders(shown), body: { error: { type: shown.type, message } } };
+};
+
+const FRAMEWORK_ERRORS: Readonly<Record<string, () => KinoraError>> = {
+  FST_ERR_CTP_BODY_TOO_LARGE: () => new KinoraError('payload_too_large'),
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: () => new KinoraError('unsupported_media_type'),
+  // The body ended early or late: what arrived is not what the caller meant.
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: () =>
+    new KinoraError('invalid_parameters', { messages: ['Request body does not have the declared length'] }),
+};
+
+/** An error whose status, type and messages may be shown; anything unknown is our defect. */
+export const toKinoraError = (error: unknown): KinoraError => {
+  if (isKinoraError(error)) return error.status === 499 ? new KinoraError('unavailable', { cause: error }) : error;
+  if (isDatabaseAway(error)) return new KinoraError('unavailable', { cause: error });
+  const known = FRAMEWORK_ERRORS[errorCode(error) ?? ''];
+  return known ? known() : new KinoraError('internal_error', { cause: error });
+};
+
+const errorCode = (error: unknown): string | undefined => {
+  const code = typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined;
+  return typeof code === 'string' ? code : undefined;
+};

@@ -1,0 +1,144 @@
+import { KinoraError } from '../../lib/errors.js';
+
+/**
+ * What may be asked of images: query parameters of public playback ids, claims of signed ones. Claims may be text; an empty
+ * value is no value and unknown names mean nothing. All readers throw KinoraError `invalid_parameters`.
+ */
+export type ImageValues = Readonly<Record<string, unknown>>;
+
+export type FitMode = (typeof FIT_MODES)[number];
+
+export interface ThumbnailParameters {
+  /** Absent: the asset's own time. */
+  readonly timeSeconds?: number;
+  readonly width?: number;
+  readonly height?: number;
+  readonly fitMode: FitMode;
+  /** Clockwise. */
+  readonly rotate: 0 | 90 | 180 | 270;
+  readonly flipHorizontal: boolean;
+  readonly flipVertical: boolean;
+}
+
+export interface AnimatedParameters {
+  readonly startSeconds: number;
+  readonly endSeconds: number;
+  readonly width?: number;
+  readonly height?: number;
+  readonly framesPerSecond: number;
+}
+
+export interface StoryboardWindow {
+  readonly startSeconds: number;
+  readonly endSeconds: number;
+}
+
+export const STORYBOARD_FORMATS = ['jpg', 'png', 'webp'] as const;
+export type StoryboardFormat = (typeof STORYBOARD_FORMATS)[number];
+
+const FIT_MODES = ['preserve', 'stretch', 'crop', 'smartcrop', 'pad'] as const;
+const ROTATIONS = [90, 180, 270] as const;
+export const MAX_THUMBNAIL_SIDE = 4096;
+export const MAX_ANIMATED_SIDE = 640;
+const MAX_FRAMES_PER_SECOND = 30;
+const DEFAULT_FRAMES_PER_SECOND = 15;
+const DEFAULT_ANIMATED_SECONDS = 5;
+const MIN_ANIMATED_SECONDS = 0.25;
+const MAX_ANIMATED_SECONDS = 10;
+/** Differences of decimal fractions are not exact: 10.1 - 0.1 is more than 10. */
+const ROUNDING = 1e-9;
+
+const NUMBER = /^[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?$/;
+const INTEGER = /^\+?\d{1,9}$/;
+const BOOLEANS: ReadonlyMap<string, boolean> = new Map([
+  ['true', true],
+  ['1', true],
+  ['false', false],
+  ['0', false],
+]);
+
+const refuse = (message = 'Invalid parameter'): never => {
+  throw new KinoraError('invalid_parameters', { messages: [message] });
+};
+
+const textOf = (values: ImageValues, name: string): string | undefined => {
+  const value = Object.hasOwn(values, name) ? values[name] : undefined;
+  if (value === undefined || value === '') return undefined;
+  if (typeof value !== 'string' && typeof value !== 'number' && typeof value !== 'boolean') return refuse();
+  return String(value);
+};
+
+/** Seconds, 0 or more. */
+const secondsOf = (values: ImageValues, name: string): number | undefined => {
+  const text = textOf(values, name);
+  if (text === undefined) return undefined;
+  const seconds = NUMBER.test(text) ? Number(text) : Number.NaN;
+  return seconds >= 0 && Number.isFinite(seconds) ? seconds : refuse();
+};
+
+const integerOf = (values: ImageValues, name: string, max: number): number | undefined => {
+  const text = textOf(values, name);
+  if (text === undefined) return undefined;
+  const number = INTEGER.test(text) ? Number(text) : 0;
+  return number >= 1 && number <= max ? number : refuse();
+};
+
+const booleanOf = (values: ImageValues, name: string): boolean => {
+  const text = textOf(values, name);
+  return text === undefined ? false : (BOOLEANS.get(text) ?? refuse());
+};
+
+const sidesOf = (values: ImageValues, max: number): { width?: number; height?: number } => {
+  const width = integerOf(values, 'width', max);
+  const height = integerOf(values, 'height', max);
+  return { ...(width !== undefined && { width }), ...(height !== undefined && { height }) };
+};
+
+export const parseThumbnailParameters = (values: ImageValues): ThumbnailParameters => {
+  const timeSeconds = secondsOf(values, 'time');
+  const fit = textOf(values, 'fit_mode');
+  const fitMode = fit === undefined ? 'preserve' : FIT_MODES.find((mode) => mode === fit);
+  if (fitMode === undefined) return refuse('Unrecognized fit-mode');
+  const turn = textOf(values, 'rotate');
+  const rotate = turn === undefined ? 0 : (ROTATIONS.find((angle) => String(angle) === turn) ?? refuse());
+  // The newest picture of a live stream; `program_time` is one of live streams as well and means nothing here.
+  if (booleanOf(values, 'latest')) return refuse();
+  return {
+    ...(timeSeconds !== undefined && { timeSeconds }),
+    ...sidesOf(values, MAX_THUMBNAIL_SIDE),
+    fitMode,
+    rotate,
+    flipHorizontal: booleanOf(values, 'flip_h'),
+    flipVertical: booleanOf(values, 'flip_v'),
+  };
+};
+
+/** The end is cut at the asset's; only then may less than a quarter of a second be left. */
+export const parseAnimatedParameters = (values: ImageValues, durationSeconds: number): AnimatedParameters => {
+  const startSeconds = secondsOf(values, 'start') ?? 0;
+  if (startSeconds >= durationSeconds) return refuse();
+  const wantedEnd = secondsOf(values, 'end') ?? startSeconds + DEFAULT_ANIMATED_SECONDS;
+  const endSeconds = Math.min(wantedEnd, durationSeconds);
+  const least = wantedEnd > durationSeconds ? 0 : MIN_ANIMATED_SECONDS;
+  const seconds = endSeconds - startSeconds;
+  if (seconds < least - ROUNDING || seconds > MAX_ANIMATED_SECONDS + ROUNDING) return refuse();
+  return {
+    startSeconds,
+    endSeconds,
+    ...sidesOf(values, MAX_ANIMATED_SIDE),
+    framesPerSecond: integerOf(values, 'fps', MAX_FRAMES_PER_SECOND) ?? DEFAULT_FRAMES_PER_SECOND,
+  };
+};
+
+/** The rules of instant clips: the start lies within the asset and before the end, which is cut at the asset's. */
+export const parseStoryboardWindow = (values: ImageValues, durationSeconds: number): StoryboardWindow => {
+  const startSeconds = secondsOf(values, 'asset_start_time') ?? 0;
+  const endSeconds = Math.min(secondsOf(values, 'asset_end_time') ?? durationSeconds, durationSeconds);
+  return startSeconds < endSeconds ? { startSeconds, endSeconds } : refuse();
+};
+
+/** Of the image that the text of a storyboard points to. */
+export const parseStoryboardFormat = (value: unknown): StoryboardFormat => {
+  if (value === undefined || value === '') return 'jpg';
+  return STORYBOARD_FORMATS.find((format) => format === value) ?? refuse();
+};

@@ -1,0 +1,31 @@
+import type { Size } from '../plan/ladder.js';
+
+export interface Orientation {
+  /** Clockwise. */
+  readonly rotation: 0 | 90 | 180 | 270;
+  /** After the turn. */
+  readonly flipHorizontal: boolean;
+}
+
+export const turnSize = ({ width, height }: Size, { rotation }: Pick<Orientation, 'rotation'>): Size =>
+  rotation % 180 === 0 ? { width, height } : { width: height, height: width };
+
+/** Turns a picture of four bytes a pixel, row after row without padding. */
+export const turnPixels = (pixels: Uint8Array, size: Size, { rotation, flipHorizontal }: Orientation): Uint8Array => {
+  if (rotation === 0 && !flipHorizontal) return pixels;
+  // A copy, which begins where 32-bit numbers may begin.
+  const from = new Uint32Array(new Uint8Array(pixels).buffer);
+  const to = new Uint32Array(from.length);
+  const { width, height } = turnSize(size, { rotation });
+  const last = from.length - 1;
+  for (let y = 0, at = 0; y < height; y++) {
+    for (let column = 0; column < width; column++, at++) {
+      const x = flipHorizontal ? width - 1 - column : column;
+      if (rotation === 0) to[at] = from[y * size.width + x]!;
+      else if (rotation === 180) to[at] = from[last - (y * size.width + x)]!;
+      else if (rotation === 90) to[at] = from[(size.height - 1 - x) * size.width + y]!;
+      else to[at] = from[x * size.width + (size.width - 1 - y)]!;
+    }
+  }
+  return new Uint8Array(to.buffer);
+};

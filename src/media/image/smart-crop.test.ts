@@ -1,0 +1,37 @@
+import { expect, test } from 'vitest';
+import { findSalientWindow } from './smart-crop.js';
+
+/** A grey picture with a checked patch. */
+const picture = (width: number, height: number, patch?: { x: number; y: number; side: number }) => {
+  const stride = width + 5;
+  const data = new Uint8Array(stride * height).fill(120);
+  if (patch) {
+    for (let y = patch.y; y < patch.y + patch.side; y++) {
+      for (let x = patch.x; x < patch.x + patch.side; x++) data[y * stride + x] = ((x >> 1) + (y >> 1)) % 2 ? 200 : 40;
+    }
+  }
+  return { data, stride, width, height };
+};
+
+test.each([
+  [10, 0],
+  [280, 220],
+  // In the middle, so that it stays there.
+  [150, 110],
+])('the window follows a patch at %d', (x, left) => {
+  const place = findSalientWindow(picture(320, 100, { x, y: 30, side: 30 }), { width: 100, height: 100 });
+  expect(place.top).toBe(0);
+  const holds = place.left <= x && place.left + 100 >= x + 30;
+  expect(holds || place.left === left, String(place.left)).toBe(true);
+});
+
+test('in portrait it moves up and down', () => {
+  const { left, top } = findSalientWindow(picture(100, 320, { x: 30, y: 10, side: 30 }), { width: 100, height: 100 });
+  expect(left).toBe(0);
+  expect(top).toBeLessThanOrEqual(10);
+});
+
+test('the middle of a picture in which nothing stands out', () => {
+  expect(findSalientWindow(picture(320, 100), { width: 100, height: 100 })).toEqual({ left: 110, top: 0 });
+  expect(findSalientWindow(picture(1, 1), { width: 1, height: 1 })).toEqual({ left: 0, top: 0 });
+});

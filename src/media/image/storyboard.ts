@@ -1,0 +1,96 @@
+import type { Size } from '../plan/ladder.js';
+import type { VideoPlan } from '../plan/plan.js';
+import type { StoryboardWindow } from './parameters.js';
+
+/** Small pictures of the whole asset, or a window of it, on one sheet: left to right, top to bottom. */
+export interface Storyboard {
+  readonly window: StoryboardWindow;
+  readonly tile: Size;
+  /** Tile i shows the picture at `i * length / tiles` of the window. */
+  readonly tiles: number;
+  readonly columns: number;
+  readonly rows: number;
+}
+
+const LONG_SECONDS = 15 * 60;
+const SHORT = { tiles: 50, columns: 5 };
+const LONG = { tiles: 100, columns: 10 };
+const TILE_SIDE = 256;
+
+const even = (value: number): number => Math.max(2, Math.ceil(value / 2 - 0.5) * 2);
+
+const tileSize = ({ width, height }: Size): Size =>
+  height > width
+    ? { width: even((width * TILE_SIDE) / height), height: TILE_SIDE }
+    : { width: TILE_SIDE, height: even((height * TILE_SIDE) / width) };
+
+/** Pictures that are shown within the window, by the count of the file or by its rate. */
+const countPictures = ({ frameCounts, frameRate, lastPictureTicks, timescale }: VideoPlan, seconds: number): number => {
+  const shownSeconds = lastPictureTicks / timescale;
+  const all = frameCounts
+    ? frameCounts.reduce((sum, count) => sum + count, 0)
+    : 1 + (frameRate.num > 0 ? Math.round((shownSeconds * frameRate.num) / frameRate.den) : 0);
+  const share = shownSeconds > 0 ? Math.min(seconds / shownSeconds, 1) : 1;
+  return Math.max(1, Math.ceil(all * share));
+};
+
+export const planStoryboard = (video: VideoPlan, window: StoryboardWindow): Storyboard => {
+  const seconds = window.endSeconds - window.startSeconds;
+  const { tiles: most, columns } = seconds < LONG_SECONDS ? SHORT : LONG;
+  const tiles = Math.min(most, countPictures(video, seconds));
+  return { window, tile: tileSize(video.renditions.at(-1)!), tiles, columns, rows: Math.ceil(tiles / columns) };
+};
+
+interface Tile {
+  /** Seconds from the start of the window. */
+  readonly start: number;
+  readonly end: number;
+  readonly x: number;
+  readonly y: number;
+}
+
+export const listTiles = ({ window, tile, tiles, columns }: Storyboard): Tile[] => {
+  const seconds = window.endSeconds - window.startSeconds;
+  return Array.from({ length: tiles }, (_, number) => ({
+    start: (number * seconds) / tiles,
+    end: ((number + 1) * seconds) / tiles,
+    x: (number % columns) * tile.width,
+    y: Math.floor(number / columns) * tile.height,
+  }));
+};
+
+export const sheetSize = ({ tile, columns, rows }: Storyboard): Size => ({
+  width: columns * tile.width,
+  height: rows * tile.height,
+});
+
+/** `00:01:02.345`, cut to whole milliseconds. */
+const webvttTime = (seconds: number): string => {
+  const total = Math.floor(seconds * 1000 + 1e-6);
+  const parts = [Math.floor(total / 3_600_000), Math.floor(total / 60_000) % 60, Math.floor(total / 1000) % 60];
+  return `${parts.map((part) => String(part).padStart(2, '0')).join(':')}.${String(total % 1000).padStart(3, '0')}`;
+};
+
+/** Cues whose text is the address of a tile as a media fragment of the sheet. */
+export const writeStoryboardVtt = (storyboard: Storyboard, imageUrl: string): string => {
+  const { width, height } = storyboard.tile;
+  const cues = listTiles(storyboard).map(
+    ({ start, end, x, y }) =>
+      `${webvttTime(start)} --> ${webvttTime(end)}\n${imageUrl}#xywh=${x},${y},${width},${height}\n`,
+  );
+  return ['WEBVTT\n', ...cues].join('\n');
+};
+
+export const writeStoryboardJson = (storyboard: Storyboard, imageUrl: string): string => {
+  const { window, tile } = storyboard;
+  return JSON.stringify({
+    url: imageUrl,
+    tile_width: tile.width,
+    tile_height: tile.height,
+    duration: rounded(window.endSeconds - window.startSeconds),
+    tiles: listTiles(storyboard).map(({ start, x, y }) => ({ start: rounded(start), x, y })),
+  });
+};
+
+/** Microseconds; no longer fractions than a reader can use. */
+const rounded = (seconds: number): number => Math.round(seconds * 1e6) / 1e6;

@@ -1,0 +1,222 @@
+import assert from 'node:assert';
+import { ascii, box, bytesOf, concat, fullBox, IDENTITY_MATRIX, u16, u32, u64, zeros } from './box-writer.js';
+
+/**
+ * Writes the boxes of CMAF init segments and fragments (ISO/IEC 14496-12, -14, -15; 23000-19): one track, number 1. Base decode
+ * time = presentation time of the first sample: an edit list takes back what composition offsets are raised by. `fragment-verifier.ts` reads them back and shares nothing
+ * with this file.
+ */
+
+export interface VideoInit {
+  /** Ticks per second of the track. */
+  readonly timescale: number;
+  readonly width: number;
+  readonly height: number;
+  /** AVCDecoderConfigurationRecord. */
+  readonly avcc: Uint8Array;
+  /** Absent: the stream's own VUI speaks. */
+  readonly colour?: 'bt709';
+  /** What every composition offset of the segments is raised by, `VideoRendition.reorderTicks`; 0 when absent. */
+  readonly reorderTicks?: number | undefined;
+}
+
+export interface AudioInit {
+  readonly sampleRate: number;
+  readonly channels: number;
+  readonly audioSpecificConfig: Uint8Array;
+}
+
+export interface FragmentSample {
+  readonly durationTicks: number;
+  /** May be negative. */
+  readonly compositionOffsetTicks: number;
+  readonly sizeBytes: number;
+  /** The sample is a random access point. */
+  readonly sync: boolean;
+}
+
+export interface Fragment {
+  /** 1-based. */
+  readonly sequence: number;
+  /** Decode time of the first sample, a safe integer >= 0. */
+  readonly baseDecodeTicks: number;
+  /** Decode order. */
+  readonly samples: readonly FragmentSample[];
+  /** Sample bytes in decode order, in any number of pieces. */
+  readonly data: readonly Uint8Array[];
+}
+
+const TRACK_ID = 1;
+
+const movieHeader = fullBox(
+  'mvhd',
+  0,
+  0,
+  u32(0, 0, 1000, 0, 0x10000),
+  u16(0x0100),
+  zeros(10),
+  IDENTITY_MATRIX,
+  zeros(24),
+  u32(TRACK_ID + 1),
+);
+
+interface TrackParts {
+  readonly timescale: number;
+  readonly handler: 'vide' | 'soun';
+  readonly width: number;
+  readonly height: number;
+  readonly mediaHeader: Uint8Array;
+  readonly sampleEntry: Uint8Array;
+  readonly editList?: Uint8Array;
+}
+
+const writeInit = (track: TrackParts): Uint8Array => {
+  const sampleTable = box(
+    'stbl',
+    fullBox('stsd', 0, 0, u32(1), track.sampleEntry),
+    fullBox('stts', 0, 0, u32(0)),
+    fullBox('stsc', 0, 0, u32(0)),
+    fullBox('stsz', 0, 0, u32(0, 0)),
+    fullBox('stco', 0, 0, u32(0)),
+  );
+  const dataInformation = box('dinf', fullBox('dref', 0, 0, u32(1), fullBox('url ', 0, 1)));
+  const media = box(
+    'mdia',
+    fullBox('mdhd', 0, 0, u32(0, 0, track.timescale, 0), u16(0x55c4), u16(0)), // language "und"
+    fullBox('hdlr', 0, 0, u32(0), ascii(track.handler), zeros(12), ascii('Kinora'), zeros(1)),
+    box('minf', track.mediaHeader, dataInformation, sampleTable),
+  );
+  const header = fullBox(
+    'tkhd',
+    0,
+    7, // enabled, in movie, in preview
+    u32(0, 0, TRACK_ID, 0, 0, 0, 0),
+    u16(0),
+    u16(0),
+    u16(track.handler === 'soun' ? 0x0100 : 0),
+    u16(0),
+    IDENTITY_MATRIX,
+    u32(track.width * 0x10000, track.height * 0x10000),
+  );
+  const extends_ = box('mvex', fullBox('trex', 0, 0, u32(TRACK_ID, 1, 0, 0, 0)));
+  return concat([
+    box('ftyp', ascii('iso6'), u32(0), ascii('iso6'), ascii('cmfc'), ascii('mp41')),
+    box('moov', movieHeader, box('trak', header, ...(track.editList ? [track.editList] : []), media), extends_),
+  ]);
+};
+
+/** The init segment of a video rendition: `avc1`, square pixels. */
+export const writeVideoInit = ({ timescale, width, height, avcc, colour, reorderTicks = 0 }: VideoInit): Uint8Array => {
+  const entry = box(
+    'avc1',
+    zeros(6),
+    u16(1),
+    zeros(16),
+    u16(width),
+    u16(height),
+    u32(0x480000, 0x480000, 0),
+    u16(1),
+    zeros(32),
+    u16(24),
+    u16(0xffff),
+    box('avcC', avcc),
+    ...(colour === 'bt709' ? [box('colr', ascii('nclx'), u16(1), u16(1), u16(1), bytesOf(0))] : []),
+    box('pasp', u32(1, 1)),
+  );
+  const mediaHeader = fullBox('vmhd', 0, 1, zeros(8));
+  // To the end of the track, whatever its length.
+  const edit = fullBox('elst', 0, 0, u32(1, 0, reorderTicks, 0x10000));
+  return writeInit({
+    timescale,
+    handler: 'vide',
+    width,
+    height,
+    mediaHeader,
+    sampleEntry: entry,
+    ...(reorderTicks > 0 && { editList: box('edts', edit) }),
+  });
+};
+
+/** Descriptor of ISO/IEC 14496-1 with a one-byte length: every one of ours is shorter than 128 bytes. */
+const descriptor = (tag: number, ...parts: Uint8Array[]): Uint8Array => {
+  const content = concat(parts);
+  assert(content.length < 128, 'descriptor too long');
+  return concat([bytesOf(tag, content.length), content]);
+};
+
+/** The init segment of an audio rendition: `mp4a`, the time scale is the sample rate. */
+export const writeAudioInit = ({ sampleRate, channels, audioSpecificConfig: config }: AudioInit): Uint8Array => {
+  const elementaryStream = descriptor(
+    0x03,
+    u16(TRACK_ID),
+    bytesOf(0),
+    // MPEG-4 audio, audio stream, buffer size and bit rates unknown
+    descriptor(0x04, bytesOf(0x40, 0x15, 0, 0, 0), u32(0, 0), descriptor(0x05, config)),
+    descriptor(0x06, bytesOf(2)),
+  );
+  const entry = box(
+    'mp4a',
+    zeros(6),
+    u16(1),
+    zeros(8),
+    u16(channels),
+    u16(16),
+    zeros(4),
+    u32(sampleRate * 0x10000),
+    fullBox('esds', 0, 0, elementaryStream),
+  );
+  const mediaHeader = fullBox('smhd', 0, 0, zeros(4));
+  return writeInit({ timescale: sampleRate, handler: 'soun', width: 0, height: 0, mediaHeader, sampleEntry: entry });
+};
+
+const SYNC_FLAGS = 0x02000000; // depends on no other sample
+const NON_SYNC_FLAGS = 0x01010000; // depends on others, is not a sync sample
+
+const trackRun = (samples: readonly FragmentSample[], dataOffset: number): Uint8Array => {
+  const view = new DataView(new ArrayBuffer(8 + samples.length * 16));
+  view.setUint32(0, samples.length);
+  view.setInt32(4, dataOffset);
+  samples.forEach((sample, index) => {
+    const offset = 8 + index * 16;
+    view.setUint32(offset, sample.durationTicks);
+    view.setUint32(offset + 4, sample.sizeBytes);
+    view.setUint32(offset + 8, sample.sync ? SYNC_FLAGS : NON_SYNC_FLAGS);
+    view.setInt32(offset + 12, sample.compositionOffsetTicks);
+  });
+  // Version 1: signed composition offsets. Data offset, duration, size, flags, composition offset are present.
+  return fullBox('trun', 1, 0xf01, new Uint8Array(view.buffer));
+};
+
+/** One `styp` + `moof` + `mdat`. */
+export const writeFragment = ({ sequence, baseDecodeTicks, samples, data }: Fragment): Uint8Array => {
+  const dataBytes = data.reduce((sum, part) => sum + part.length, 0);
+  assert(samples.length > 0, 'a fragment needs a sample');
+  assert(Number.isSafeInteger(baseDecodeTicks) && baseDecodeTicks >= 0, 'base decode time out of range');
+  assert.equal(
+    samples.reduce((sum, sample) => sum + sample.sizeBytes, 0),
+    dataBytes,
+    'sample sizes must add up to the data',
+  );
+  const movieFragment = (dataOffset: number): Uint8Array =>
+    box(
+      'moof',
+      fullBox('mfhd', 0, 0, u32(sequence)),
+      box(
+        'traf',
+        fullBox('tfhd', 0, 0x020000, u32(TRACK_ID)), // default-base-is-moof
+        fullBox('tfdt', 1, 0, u64(baseDecodeTicks)),
+        trackRun(samples, dataOffset),
+      ),
+    );
+  const mdatHeader = concat([u32(dataBytes + 8), ascii('mdat')]);
+  const moofBytes = movieFragment(0).length;
+  return concat([
+    box('styp', ascii('msdh'), u32(0), ascii('msdh'), ascii('iso6'), ascii('cmfs')),
+    movieFragment(moofBytes + mdatHeader.length),
+    mdatHeader,
+    ...data,
+  ]);
+};
+
+/** What `writeFragment` adds to the bytes of its samples: boxes, and 16 bytes a sample in `trun`. */
+export const fragmentOverheadBytes = (sampleCount: number): number => 124 + 16 * sampleCount;

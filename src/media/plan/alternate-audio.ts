@@ -1,0 +1,52 @@
+import { AAC_FRAME_SAMPLES } from '../codecs/aac.js';
+import type { Rational, SourceFacts } from '../source/source-facts.js';
+import type { SourceIndex } from '../source/source-index.js';
+import { planAudio } from './audio-plan.js';
+import type { AudioPlan, Gain, Plan } from './plan.js';
+import { findStart } from './plan-asset.js';
+
+export interface FurtherAudioInput {
+  /** Of the file that brings the sound. */
+  readonly facts: SourceFacts;
+  readonly index: SourceIndex;
+  /** Of the asset that it belongs to. */
+  readonly plan: Plan;
+  /** Time of the file that is zero on the asset's timeline; the file's start when absent. */
+  readonly zeroSeconds?: number;
+  readonly gain?: Gain;
+}
+
+/**
+ * The first sound of a file, cut where the asset's picture is cut (or its primary sound, where it has no picture) and as
+ * long as the asset: what is missing is silence, what is longer is left out. Undefined when the file has no sound.
+ */
+export const planFurtherAudio = ({
+  facts,
+  index,
+  plan,
+  zeroSeconds,
+  gain,
+}: FurtherAudioInput): AudioPlan | undefined => {
+  const audio = facts.audio[0];
+  const start = findStart({ facts, index });
+  if (!audio || !index.audio || index.audio.pts.length === 0 || !start) return undefined;
+  return planAudio({
+    audio,
+    formatName: facts.formatName,
+    index: index.audio,
+    zero: zeroSeconds === undefined ? start : wholeTicks(zeroSeconds, audio.timeBase),
+    endSeconds: plan.durationSeconds,
+    pictureBoundaries: boundarySeconds(plan),
+    ...(gain && { gain }),
+  });
+};
+
+const wholeTicks = (seconds: number, { num, den }: Rational): Rational => ({
+  num: Math.round((seconds * den) / num) * num,
+  den,
+});
+
+const boundarySeconds = ({ video, audio }: Plan): number[] => {
+  if (video) return video.boundaries.map((ticks) => ticks / video.timescale);
+  return audio ? audio.boundaries.map((frame) => (frame * AAC_FRAME_SAMPLES) / audio.sampleRate) : [];
+};

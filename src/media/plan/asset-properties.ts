@@ -1,0 +1,89 @@
+import { reduce } from '../source/rational.js';
+import type { SourceFacts, VideoFacts } from '../source/source-facts.js';
+import type { Plan, VideoPlan } from './plan.js';
+
+/** What a ready asset says about itself; names as on the wire in camel case. */
+export interface AssetProperties {
+  /** Seconds. */
+  readonly duration: number;
+  /** Reduced display ratio such as `16:9`; absent without picture. */
+  readonly aspectRatio?: string;
+  readonly resolutionTier: 'audio-only' | '720p' | '1080p' | '1440p' | '2160p';
+  readonly maxStoredResolution: 'Audio only' | 'SD' | 'HD' | 'FHD' | 'UHD';
+  /** Pictures a second, three decimals, -1 when unknown; absent without picture. */
+  readonly maxStoredFrameRate?: number;
+  readonly videoTrack?: {
+    readonly duration: number;
+    readonly maxWidth: number;
+    readonly maxHeight: number;
+    readonly maxFrameRate: number;
+  };
+  readonly audioTrack?: {
+    readonly duration: number;
+    readonly maxChannels: number;
+    /** FFmpeg layout name: `mono`, `stereo`, `5.1` … */
+    readonly maxChannelLayout: string;
+  };
+}
+
+const PIXELS_720P = 921_600;
+const PIXELS_1080P = 2_073_600;
+const PIXELS_1440P = 4_194_304;
+const HD_SHORT_SIDE = 720;
+const STORED_RESOLUTION = { '720p': 'HD', '1080p': 'HD', '1440p': 'FHD', '2160p': 'UHD' } as const;
+
+export const describeReadyAsset = (plan: Plan, facts: SourceFacts): AssetProperties => {
+  const { video, audio, durationSeconds } = plan;
+  const source = facts.audio[0];
+  const audioTrack = audio &&
+    source && {
+      duration: round3(Math.min(source.durationSeconds || durationSeconds, durationSeconds)),
+      maxChannels: audio.channels,
+      maxChannelLayout: audio.channels === 1 ? 'mono' : 'stereo',
+    };
+  const shared = { duration: round3(durationSeconds), ...(audioTrack && { audioTrack }) };
+  const videoFacts = facts.video;
+  if (!video || !videoFacts) return { ...shared, resolutionTier: 'audio-only', maxStoredResolution: 'Audio only' };
+  const { width, height } = video.renditions.at(-1)!;
+  const frameRate = storedFrameRate(video);
+  return {
+    ...shared,
+    aspectRatio: aspectRatio(videoFacts),
+    ...storedResolution(width, height),
+    maxStoredFrameRate: frameRate,
+    videoTrack: {
+      duration: round3(Math.min(videoFacts.durationSeconds || durationSeconds, durationSeconds)),
+      maxWidth: width,
+      maxHeight: height,
+      maxFrameRate: frameRate,
+    },
+  };
+};
+
+const round3 = (value: number): number => Math.round(value * 1000) / 1000;
+
+const storedFrameRate = ({ frameRate, renditions }: VideoPlan): number =>
+  frameRate.num > 0 ? round3(frameRate.num / frameRate.den / renditions.at(-1)!.frameStep) : -1;
+
+/** By the number of pixels. */
+export const pictureTier = (width: number, height: number): '720p' | '1080p' | '1440p' | '2160p' => {
+  const pixels = width * height;
+  if (pixels <= PIXELS_720P) return '720p';
+  if (pixels <= PIXELS_1080P) return '1080p';
+  return pixels <= PIXELS_1440P ? '1440p' : '2160p';
+};
+
+const storedResolution = (
+  width: number,
+  height: number,
+): Pick<AssetProperties, 'resolutionTier' | 'maxStoredResolution'> => {
+  const resolutionTier = pictureTier(width, height);
+  const isSmall = resolutionTier === '720p' && Math.min(width, height) < HD_SHORT_SIDE;
+  return { resolutionTier, maxStoredResolution: isSmall ? 'SD' : STORED_RESOLUTION[resolutionTier] };
+};
+
+/** Exact: 720x480 with pixels of 32:27 is 16:9. */
+const aspectRatio = ({ width, height, sampleAspect, rotation }: VideoFacts): string => {
+  const { num, den } = reduce({ num: width * sampleAspect.num, den: height * sampleAspect.den });
+  return rotation % 180 === 0 ? `${num}:${den}` : `${den}:${num}`;
+};

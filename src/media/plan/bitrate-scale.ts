@@ -1,0 +1,75 @@
+import { isMpegStreamFormat, listPictures } from '../source/frames.js';
+import type { Rational } from '../source/source-facts.js';
+import type { StreamIndex } from '../source/source-index.js';
+import type { Size } from './ladder.js';
+
+/** The key frame with which a sample begins. */
+export interface SamplePlace {
+  /** Stream ticks. */
+  readonly pts: number;
+  /** Byte position, for MPEG streams: elsewhere times lead to it, and bytes do not. */
+  readonly position?: number;
+}
+
+/** What the pictures of a sample took at a constant quality. */
+export interface RateSample {
+  /** How long they are shown. */
+  readonly seconds: number;
+  /** Of the first one, the only key frame. */
+  readonly keyBytes: number;
+  readonly otherBytes: number;
+}
+
+/** Samples are encoded in this box: large enough to show what a picture holds, small enough to be quick. */
+export const SAMPLE_BOX: Size = { width: 640, height: 360 };
+/** What quality `plus` allows in that box, and how its rates grow with the pixels. */
+const TABLE_BITS_PER_SECOND = 700_000;
+const TABLE_EXPONENT = 0.85;
+/** Places spread over the source, as parts of its length: where its rate is constant, it says nothing of the pictures. */
+const SPREAD = [1 / 3, 2 / 3];
+const SEGMENT_SECONDS = 4;
+/**
+ * The rate above what the busiest sample needs: three seconds do not show everything, and larger and smaller rungs
+ * may need more than the box does (measured: 0.5 to 2 times as much, single rungs 3 times).
+ */
+const HEADROOM = 2;
+const MIN_FACTOR = 0.35;
+/** Steps: encoding the same samples twice differs by up to 1 %. */
+const STEPS = 20;
+
+/** Where to sample a stream: where its packets are largest, and at places spread over it. Ascending, up to three. */
+export const pickSamplePlaces = (index: StreamIndex, formatName: string, timeBase: Rational): SamplePlace[] => {
+  const first = listPictures(index, formatName)[0];
+  if (first === undefined) return [];
+  const segmentTicks = (SEGMENT_SECONDS * timeBase.den) / timeBase.num;
+  const spans: { pts: number; position: number; bytes: number; packets: number }[] = [];
+  index.pts.forEach((pts, packet) => {
+    const isKey = index.key[packet] === 1;
+    if (isKey && pts >= first && pts >= (spans.at(-1)?.pts ?? Number.NEGATIVE_INFINITY) + segmentTicks)
+      spans.push({ pts, position: index.position[packet]!, bytes: 0, packets: 0 });
+    const span = spans.at(-1);
+    if (!span) return;
+    span.bytes += index.size[packet]!;
+    span.packets += 1;
+  });
+  // Of a picture, not of a second: the last span is shorter, and one with few key frames longer.
+  const sizes = spans.map(({ bytes, packets }) => bytes / packets);
+  const busiest = sizes.reduce((most, size, span) => (size > sizes[most]! ? span : most), 0);
+  const chosen = new Set([busiest, ...SPREAD.map((part) => Math.floor(spans.length * part))]);
+  const seeksBytes = isMpegStreamFormat(formatName);
+  return [...chosen]
+    .sort((a, b) => a - b)
+    .map((span) => spans[span]!)
+    .map(({ pts, position }) => (seeksBytes ? { pts, position } : { pts }));
+};
+
+/** The share of the table's rates that the pictures may need, 0.35 to 1 in steps of 0.05; 1 without samples. */
+export const rateFactor = (samples: readonly RateSample[], { width, height }: Size): number => {
+  const rates = samples.map(
+    ({ seconds, keyBytes, otherBytes }) => 8 * (keyBytes / SEGMENT_SECONDS + otherBytes / seconds),
+  );
+  const pixels = (width * height) / (SAMPLE_BOX.width * SAMPLE_BOX.height);
+  const needed = Math.max(...rates) / (TABLE_BITS_PER_SECOND * pixels ** TABLE_EXPONENT);
+  const share = Math.ceil(HEADROOM * needed * STEPS) / STEPS;
+  return needed >= 0 ? Math.min(Math.max(share, MIN_FACTOR), 1) : 1;
+};

@@ -1,0 +1,108 @@
+import { readAvcc } from '../codecs/avc.js';
+import { fragmentOverheadBytes } from '../mp4/cmaf.js';
+import { hasOpenGops } from '../source/frames.js';
+import type { SourceFacts, VideoFacts } from '../source/source-facts.js';
+import type { StreamIndex } from '../source/source-index.js';
+import { countPictures, planKeyFrameGrid } from './grid.js';
+import type { Rung, VideoQuality } from './ladder.js';
+import type { PictureChain } from './plan.js';
+
+/** A three-byte start code of Annex B becomes a four-byte length, in each of a picture's few NAL units. */
+const LENGTH_PREFIX_GROWTH_BYTES = 4;
+
+export interface CopyInput {
+  readonly facts: SourceFacts;
+  readonly video: VideoFacts;
+  readonly index: StreamIndex;
+  readonly picture: PictureChain;
+  readonly quality: VideoQuality;
+  /** The rung the copy would replace. */
+  readonly top: Rung;
+  /** Timeline ticks of the shown pictures, ascending, the first is 0. */
+  readonly pictureTicks: Float64Array;
+  /** Timeline ticks of a stream time. */
+  readonly toTimeline: (pts: number) => number;
+  readonly endTicks: number;
+  readonly timescale: number;
+}
+
+export type CopyDecision =
+  | { readonly copy: false; readonly reason: string }
+  | {
+      readonly copy: true;
+      readonly boundaries: number[];
+      /** bit/s over the busiest segment. */
+      readonly bandwidth: number;
+      readonly averageBandwidth: number;
+    };
+
+const BASELINE = 66;
+const CONSTRAINED_BASELINE = 66 | (1 << 9);
+const MAIN = 77;
+const HIGH = 100;
+const COPIED_PROFILES = new Set([BASELINE, CONSTRAINED_BASELINE, MAIN, HIGH]);
+const MAX_LEVEL = 51;
+/** Fewer never start in Chromium with hls.js beside sound: see `heldTicks`, which only encoded renditions have. */
+const MIN_PICTURES = 3;
+/** How far the busiest segment may be above the rung's cap; basic: not at all. */
+const PEAK_FACTOR = { basic: 1, plus: 1.5, premium: 1.5 } as const;
+
+/**
+ * Whether the top rung may be the source's own packets: they must be what the encoder would have produced as far as a
+ * player can tell, and every segment must decode alone.
+ */
+export const decideCopy = (input: CopyInput): CopyDecision => {
+  const reason = findObstacle(input);
+  if (reason !== undefined) return { copy: false, reason };
+  const { index, endTicks, timescale, top, quality, toTimeline } = input;
+  const keyTicks = index.pts.filter((_, packet) => index.key[packet] === 1).map(toTimeline);
+  keyTicks[0] = 0;
+  const boundaries = planKeyFrameGrid(keyTicks, endTicks, timescale);
+  if (!boundaries) return { copy: false, reason: 'key frames do not allow segments of 1 to 8 s' };
+
+  // In closed GOPs the packets of a segment follow each other in the file.
+  let packet = 0;
+  let peak = 0;
+  let totalBits = 0;
+  countPictures(input.pictureTicks, boundaries).forEach((count, segment) => {
+    let bits = (fragmentOverheadBytes(count) + count * LENGTH_PREFIX_GROWTH_BYTES) * 8;
+    for (const end = packet + count; packet < end; packet += 1) bits += index.size[packet]! * 8;
+    totalBits += bits;
+    peak = Math.max(peak, (bits * timescale) / (boundaries[segment + 1]! - boundaries[segment]!));
+  });
+  const cap = top.encoder.maxRate * PEAK_FACTOR[quality];
+  if (peak > cap) return { copy: false, reason: `the busiest segment has ${Math.ceil(peak)} bit/s, the cap is ${cap}` };
+  return {
+    copy: true,
+    boundaries,
+    bandwidth: Math.ceil(peak),
+    averageBandwidth: Math.ceil((totalBits * timescale) / endTicks),
+  };
+};
+
+const findObstacle = (input: CopyInput): string | undefined => {
+  const { facts, video, index, picture, top, pictureTicks, endTicks, timescale } = input;
+  const avcc = video.avcc === undefined ? undefined : readAvcc(Buffer.from(video.avcc, 'base64'));
+  const { num, den } = video.sampleAspect;
+  if (video.codec !== 'h264') return `the codec is ${video.codec}`;
+  if (facts.formatName === 'avi') return 'the container keeps no presentation times';
+  if (!COPIED_PROFILES.has(video.profile)) return `H.264 profile ${video.profile}`;
+  if (video.level > MAX_LEVEL || video.level <= 0) return `H.264 level ${video.level}`;
+  if (video.pixelFormat !== 'yuv420p') return `the pixel format is ${video.pixelFormat}`;
+  if (video.interlaced) return 'interlaced';
+  if (avcc?.spsCount !== 1) return 'the stream has not exactly one sequence parameter set';
+  if (video.idrKeyFrames === false) return 'key frames that are no IDR pictures';
+  if (num !== den) return 'pixels are not square';
+  if (picture.rotation !== 0 || picture.flipHorizontal) return 'the picture has to be turned';
+  if (picture.toneMap) return 'the picture has to be tone-mapped';
+  if (picture.testMark) return 'the picture gets the test mark';
+  if (picture.overlays) return 'an image is laid over the picture';
+  if (top.width !== video.width || top.height !== video.height) return 'the picture has to be scaled';
+  if (top.frameStep !== 1) return 'more than 60 pictures a second';
+  if (!video.simpleEditList) return 'the edit list is not simple';
+  if (pictureTicks.length !== index.pts.length || index.key[0] !== 1) return 'not every picture is shown';
+  if (hasOpenGops(index)) return 'open GOPs';
+  if (endTicks - pictureTicks.at(-1)! > timescale) return 'the last picture is held';
+  if (pictureTicks.length < MIN_PICTURES) return `fewer than ${MIN_PICTURES} pictures`;
+  return undefined;
+};

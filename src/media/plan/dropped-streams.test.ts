@@ -1,0 +1,25 @@
+import { expect, test } from 'vitest';
+import type { AudioFacts, SourceFacts, VideoFacts } from '../source/source-facts.js';
+import { describeDropped } from './dropped-streams.js';
+
+const video = { streamIndex: 0 } as VideoFacts;
+const audio = [{ streamIndex: 1 }, { streamIndex: 2 }] as unknown as readonly AudioFacts[];
+const facts: SourceFacts = { formatName: 'avi', sizeBytes: 1, durationSeconds: 1, video, audio };
+const plan = { version: 1, durationSeconds: 1 } as const;
+const planned = { ...plan, video: {} as never, audio: {} as never };
+const EMPTY = 'It contains nothing that can be played.';
+
+test('what is played is not told of, nor audio besides the first', () => {
+  expect(describeDropped(facts, planned)).toEqual([]);
+});
+
+test('streams without content and streams that nothing decodes are', () => {
+  expect(describeDropped(facts, { ...plan, video: {} as never })).toEqual([
+    `The audio stream 1 was left out. ${EMPTY}`,
+  ]);
+  expect(describeDropped(facts, { ...plan, audio: {} as never })).toEqual([
+    `The video stream 0 was left out. ${EMPTY}`,
+  ]);
+  const unplayable = [{ type: 'audio', streamIndex: 3, codec: 'x', durationSeconds: 1, reason: 'Why.' }] as const;
+  expect(describeDropped({ ...facts, unplayable }, planned)).toEqual(['The audio stream 3 was left out. Why.']);
+});

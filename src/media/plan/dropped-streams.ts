@@ -1,0 +1,15 @@
+import type { SourceFacts } from '../source/source-facts.js';
+import type { Plan } from './plan.js';
+
+/** Video and audio of a source that its asset goes without, each with the reason, in sentences for the owner of the file. */
+export const describeDropped = (facts: SourceFacts, plan: Plan): string[] => {
+  const tell = (type: string, index: number, reason: string): string =>
+    `The ${type} stream ${index} was left out. ${reason}`;
+  const empty = 'It contains nothing that can be played.';
+  const { video, audio, unplayable = [] } = facts;
+  return [
+    ...unplayable.map(({ type, streamIndex, reason }) => tell(type, streamIndex, reason)),
+    ...(video && !plan.video ? [tell('video', video.streamIndex, empty)] : []),
+    ...(audio[0] && !plan.audio ? [tell('audio', audio[0].streamIndex, empty)] : []),
+  ];
+};

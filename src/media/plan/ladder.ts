@@ -1,0 +1,189 @@
+import { avcCodecs } from '../codecs/avc.js';
+import type { Rational, VideoFacts } from '../source/source-facts.js';
+import type { EncoderSettings, VideoPlan, VideoRendition } from './plan.js';
+
+export type VideoQuality = 'basic' | 'plus' | 'premium';
+export type ResolutionTier = '1080p' | '1440p' | '2160p';
+
+export interface Size {
+  readonly width: number;
+  readonly height: number;
+}
+
+/** kb/s by quality; 360p is not a rung of its own in basic, only the label of small sources. */
+const LABELS = [
+  { name: '270p', width: 480, height: 270, basic: 300, plus: 400, premium: 500 },
+  { name: '360p', width: 640, height: 360, basic: 500, plus: 700, premium: 900, notInBasic: true },
+  { name: '480p', width: 854, height: 480, basic: 900, plus: 1200, premium: 1500 },
+  { name: '720p', width: 1280, height: 720, basic: 1800, plus: 2400, premium: 3200 },
+  { name: '1080p', width: 1920, height: 1080, basic: 3500, plus: 4500, premium: 6500 },
+  { name: '1440p', width: 2560, height: 1440, basic: 6500, plus: 8000, premium: 11000 },
+  { name: '2160p', width: 3840, height: 2160, basic: 11000, plus: 14000, premium: 20000 },
+] as const;
+
+const ENCODERS = {
+  basic: { preset: 'veryfast', crf: 23 },
+  plus: { preset: 'veryfast', crf: 21 },
+  premium: { preset: 'faster', crf: 19 },
+} as const;
+
+/** Table A-1 of the H.264 standard: level x 10, macroblocks a second, macroblocks a picture. */
+const LEVELS = [
+  [21, 19_800, 792],
+  [22, 20_250, 1620],
+  [30, 40_500, 1620],
+  [31, 108_000, 3600],
+  [32, 216_000, 5120],
+  [40, 245_760, 8192],
+  [42, 522_240, 8704],
+  [50, 589_824, 22_080],
+  [51, 983_040, 36_864],
+  [52, 2_073_600, 36_864],
+  [60, 4_177_920, 139_264],
+  [62, 16_711_680, 139_264],
+] as const;
+
+const HIGH_PROFILE = 100;
+/** What a segment may hold beyond its `maxRate`. */
+const BANDWIDTH_MARGIN = 1.1;
+const MAX_FRAME_RATE = 60;
+
+/** Nearest even number, halves down: an odd source loses a line, it never gains one. */
+const even = (value: number): number => Math.max(2, Math.ceil(value / 2 - 0.5) * 2);
+
+/** Width and height of the picture on square pixels and upright, not yet even. */
+export const displaySize = ({ width, height, sampleAspect, rotation }: VideoFacts): Size => {
+  const { num, den } = sampleAspect;
+  const squareWidth = num > 0 && den > 0 ? (width * num) / den : width;
+  return rotation % 180 === 0 ? { width: squareWidth, height } : { width: height, height: squareWidth };
+};
+
+/** The largest landscape picture of a tier. */
+export const tierBox = (tier: ResolutionTier): Size => LABELS.find(({ name }) => name === tier)!;
+
+const turned = (box: Size, picture: Size): Size =>
+  picture.height > picture.width ? { width: box.height, height: box.width } : { width: box.width, height: box.height };
+
+/** Scaled down into the box (turned for portrait), aspect kept, even, never enlarged. */
+export const fitInto = (picture: Size, box: Size): Size => {
+  const { width, height } = turned(box, picture);
+  const scale = Math.min(width / picture.width, height / picture.height, 1);
+  return { width: even(picture.width * scale), height: even(picture.height * scale) };
+};
+
+/** Lowest level (x 10) of H.264 that allows pictures of this size at this rate. */
+export const avcLevel = ({ width, height }: Size, framesPerSecond: number): number => {
+  const macroblocks = Math.ceil(width / 16) * Math.ceil(height / 16);
+  const level = LEVELS.find(([, rate, size]) => macroblocks <= size && macroblocks * framesPerSecond <= rate);
+  return (level ?? LEVELS.at(-1)!)[0];
+};
+
+export interface LadderInput {
+  /** From `displaySize`. */
+  readonly picture: Size;
+  /** 0/1 when unknown. */
+  readonly frameRate: Rational;
+  readonly quality: VideoQuality;
+  readonly maxResolutionTier: ResolutionTier;
+}
+
+/** An encoded rendition. */
+export type Rung = VideoRendition & { readonly kind: 'encode'; readonly encoder: EncoderSettings };
+
+/**
+ * Rungs, lowest first: every label of the quality whose picture is smaller than the stored one, and one rung at the stored
+ * size, named after the smallest box that holds it.
+ */
+export const planLadder = ({ picture, frameRate, quality, maxResolutionTier }: LadderInput): Rung[] => {
+  const stored = fitInto(picture, tierBox(maxResolutionTier));
+  const sourceRate = rateOf(frameRate);
+  // Measured averages are a little off: 60.01 is 60.
+  const frameStep = Math.max(1, Math.ceil(sourceRate / (MAX_FRAME_RATE + 0.5)));
+  const rung = (label: (typeof LABELS)[number], size: Size): Rung => {
+    const level = avcLevel(size, Math.ceil(sourceRate / frameStep - 0.01));
+    const maxRate = label[quality] * 1000;
+    return {
+      name: label.name,
+      kind: 'encode',
+      ...size,
+      frameStep,
+      codecs: avcCodecs(HIGH_PROFILE, 0, level),
+      bandwidth: Math.round(maxRate * BANDWIDTH_MARGIN),
+      encoder: { ...ENCODERS[quality], maxRate, level },
+    };
+  };
+  const holds = (box: Size): boolean => {
+    const { width, height } = turned(box, stored);
+    return stored.width <= width && stored.height <= height;
+  };
+  const top = LABELS.findIndex(holds);
+  const lower = LABELS.slice(0, top)
+    .filter((label) => !(quality === 'basic' && 'notInBasic' in label))
+    .map((label) => rung(label, fitInto(picture, label)))
+    .filter(({ width, height }) => width < stored.width && height < stored.height);
+  return [...lower, rung(LABELS[top]!, stored)];
+};
+
+/** The same rungs for pictures that need only a share of the table's rates, `rateFactor` (0 to 1). */
+export const fitRungs = (rungs: readonly Rung[], rateFactor: number): Rung[] =>
+  rungs.map((rung) => {
+    const maxRate = Math.max(Math.round(rung.encoder.maxRate * rateFactor), MIN_RATE);
+    return { ...rung, bandwidth: Math.round(maxRate * BANDWIDTH_MARGIN), encoder: { ...rung.encoder, maxRate } };
+  });
+
+/** What a rung may promise of the next higher one's rate. */
+const STEP_DOWN = 0.75;
+const MIN_RATE = 100_000;
+
+/**
+ * Rungs below one that needs `bandwidth` (bit/s), each promising less than the one above: players take the larger promise
+ * for the better picture, and a copied source may need less than the ladder allows for the rung below it.
+ */
+export const limitRungs = (rungs: readonly Rung[], bandwidth: number): Rung[] => {
+  let above = bandwidth;
+  return rungs
+    .toReversed()
+    .map((rung) => {
+      const maxRate = Math.max(Math.floor((above * STEP_DOWN) / BANDWIDTH_MARGIN), MIN_RATE);
+      const limited =
+        rung.encoder.maxRate <= maxRate
+          ? rung
+          : { ...rung, bandwidth: Math.ceil(maxRate * BANDWIDTH_MARGIN), encoder: { ...rung.encoder, maxRate } };
+      above = limited.bandwidth;
+      return limited;
+    })
+    .reverse();
+};
+
+/**
+ * A size that the ladder does not have: its rate lies between those of its neighbours as its number of pixels does. Smaller
+ * than the top rung.
+ */
+export const planRung = (
+  { renditions, frameRate }: Pick<VideoPlan, 'renditions' | 'frameRate'>,
+  size: Size,
+  quality: VideoQuality,
+): Rung => {
+  const pixels = (of: Size): number => of.width * of.height;
+  const above = renditions.find((rung) => pixels(rung) > pixels(size)) ?? renditions.at(-1)!;
+  const below = renditions.findLast((rung) => pixels(rung) < pixels(size));
+  const least = below ? { pixels: pixels(below), bandwidth: below.bandwidth } : { pixels: 0, bandwidth: 0 };
+  const share = (pixels(size) - least.pixels) / (pixels(above) - least.pixels);
+  const bandwidth = Math.round(least.bandwidth + (above.bandwidth - least.bandwidth) * share);
+  const { preset, crf } = above.encoder ?? below?.encoder ?? ENCODERS[quality];
+  const { frameStep } = above;
+  const reorderTicks = renditions.find(({ kind }) => kind === 'encode')?.reorderTicks;
+  const level = avcLevel(size, Math.ceil(rateOf(frameRate) / frameStep - 0.01));
+  return {
+    name: `${size.width}x${size.height}`,
+    kind: 'encode',
+    ...size,
+    frameStep,
+    codecs: avcCodecs(HIGH_PROFILE, 0, level),
+    bandwidth,
+    ...(reorderTicks !== undefined && { reorderTicks }),
+    encoder: { preset, crf, maxRate: Math.floor(bandwidth / BANDWIDTH_MARGIN), level },
+  };
+};
+
+const rateOf = ({ num, den }: Rational): number => (num > 0 ? num / den : 30);

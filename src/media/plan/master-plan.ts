@@ -1,0 +1,104 @@
+import { avcCodecs } from '../codecs/avc.js';
+import type { Rational, SourceFacts } from '../source/source-facts.js';
+import { zeroOf } from './clip.js';
+import type { FurtherRenditions } from './find-segment.js';
+import { avcLevel } from './ladder.js';
+import type { AudioPlan, EncoderSettings, Plan, VideoRendition } from './plan.js';
+
+/** Where the packets of a stream are copied from. */
+export interface CopiedStream {
+  readonly from: 'source' | 'mezzanine';
+  readonly formatName: string;
+  readonly streamIndex: number;
+  /** Time of that file, seconds, that is zero on the timeline. */
+  readonly zero: Rational;
+}
+
+/**
+ * How the master of an asset is made: what it shows, in the best quality there is. A stream is copied where its packets are
+ * what the asset shows and an MP4 can hold them; otherwise it is encoded anew, so that a clip holds no more than its part
+ * and overlays and test mark are in the picture.
+ */
+export interface MasterPlan {
+  readonly video?: { readonly copy: CopiedStream } | { readonly encode: VideoRendition };
+  readonly audio?: { readonly copy: CopiedStream } | { readonly encode: AudioPlan };
+}
+
+export interface MasterInput {
+  readonly plan: Plan;
+  readonly facts: SourceFacts;
+  /** The asset shows a part of the source. */
+  readonly isCut: boolean;
+}
+
+/** Name of the master's renditions among those of the asset. */
+export const MASTER_VIDEO = 'master';
+export const MASTER_AUDIO = 'audio-master';
+
+/** What players take from an MP4. */
+const COPIED_VIDEO = new Set(['h264', 'hevc', 'av1', 'vp9']);
+const COPIED_AUDIO = new Set(['aac', 'alac', 'mp3', 'ac3', 'eac3', 'opus', 'flac']);
+/** Formats whose packets have presentation times of their own. */
+const COPIED_FORMATS = /^(mov,|matroska|mpegts$|flv$|mp3$|aac$|flac$|ogg$)/;
+/** As the mezzanine, of which viewers never see more than copies either. */
+const CRF = 16;
+/** bit/s for each pixel of a second; a limit that pictures of this quality hardly ever reach. */
+const MAX_BITS_PER_PIXEL = 1;
+const MIN_RATE = 2_000_000;
+const HIGH_PROFILE = 100;
+const AUDIO_BIT_RATE = 256_000;
+
+export const planMaster = (input: MasterInput): MasterPlan => {
+  const video = planVideo(input);
+  const audio = planAudio(input, video !== undefined && 'copy' in video ? video.copy : undefined);
+  return { ...(video && { video }), ...(audio && { audio }) };
+};
+
+/** The same with nothing copied of the source, for one whose packets no MP4 takes after all. */
+export const planEncodedMaster = (input: MasterInput): MasterPlan => planMaster({ ...input, isCut: true });
+
+const planVideo = ({ plan, facts, isCut }: MasterInput): MasterPlan['video'] => {
+  const { video } = plan;
+  if (!video || !facts.video) return undefined;
+  const { access, formatName, streamIndex, picture } = video;
+  const shown = { num: video.zeroTicks, den: video.timescale };
+  const isPlain = !isCut && !picture.testMark && !picture.overlays;
+  const { codec, simpleEditList } = facts.video;
+  if (
+    isPlain &&
+    (access === 'mezzanine' || (COPIED_VIDEO.has(codec) && COPIED_FORMATS.test(formatName) && simpleEditList))
+  )
+    return { copy: { from: access, formatName, streamIndex, zero: shown } };
+  return { encode: masterRendition(video.renditions.at(-1)!, video.frameRate) };
+};
+
+/** The largest picture of the asset. */
+const masterRendition = (top: VideoRendition, frameRate: Rational): VideoRendition => {
+  const { width, height, frameStep } = top;
+  const picturesPerSecond = frameRate.num > 0 ? frameRate.num / frameRate.den / frameStep : 30;
+  const maxRate = Math.ceil(width * height * picturesPerSecond * MAX_BITS_PER_PIXEL) + MIN_RATE;
+  const level = avcLevel(top, Math.ceil(picturesPerSecond - 0.01));
+  const encoder: EncoderSettings = { preset: 'veryfast', crf: CRF, maxRate, level };
+  const codecs = avcCodecs(HIGH_PROFILE, 0, level);
+  return { name: MASTER_VIDEO, kind: 'encode', width, height, frameStep, codecs, bandwidth: maxRate * 2, encoder };
+};
+
+const planAudio = ({ plan, facts, isCut }: MasterInput, copiedVideo: CopiedStream | undefined): MasterPlan['audio'] => {
+  const sound = facts.audio[0];
+  if (!plan.audio || !sound) return undefined;
+  const { formatName, streamIndex } = plan.audio;
+  // Beside a mezzanine the source's own times are not to be trusted.
+  const isPlain = !isCut && (plan.video === undefined || copiedVideo?.from === 'source');
+  const fits = COPIED_AUDIO.has(sound.codec) && COPIED_FORMATS.test(formatName);
+  if (isPlain && fits && sound.simpleEditList)
+    return { copy: { from: 'source', formatName, streamIndex, zero: copiedVideo?.zero ?? zeroOf(plan) } };
+  const { gainDb: _gainDb, ...audio } = plan.audio;
+  // What is copied frame by frame stays what it is.
+  return { encode: audio.mode === 'copy' ? audio : { ...audio, bitRate: AUDIO_BIT_RATE } };
+};
+
+/** What has to be encoded, as renditions beside those of the asset's plan. @param sourceKey of the blob with the sound */
+export const masterRenditions = ({ video, audio }: MasterPlan, sourceKey: string): FurtherRenditions => ({
+  ...(video && 'encode' in video && { video: [video.encode] }),
+  ...(audio && 'encode' in audio && { audio: new Map([[MASTER_AUDIO, { audio: audio.encode, sourceKey }]]) }),
+});

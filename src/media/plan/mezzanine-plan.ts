@@ -1,0 +1,63 @@
+import type { Rational, SourceFacts } from '../source/source-facts.js';
+import type { SourceIndex, StreamIndex } from '../source/source-index.js';
+import { displaySize, fitInto, type ResolutionTier, tierBox } from './ladder.js';
+import type { PictureChain } from './plan.js';
+import { sourcePicture } from './plan-asset.js';
+
+/** How a mezzanine is encoded; the chunks, laid one after the other, are the file. */
+export interface MezzaninePlan {
+  readonly timeBase: Rational;
+  readonly width: number;
+  readonly height: number;
+  readonly frameRate: Rational;
+  readonly picture: PictureChain;
+  readonly chunks: readonly MezzanineChunk[];
+}
+
+export interface MezzanineChunk {
+  /** Stream ticks of the key frame that it starts with; absent: from the start. */
+  readonly fromPts?: number;
+  /** Stream ticks, exclusive; absent: to the end. */
+  readonly untilPts?: number;
+  /** Fragments of 2 s number on from here, with room to spare for each chunk. */
+  readonly firstSequence: number;
+  /** Packets in it: its share of the progress. */
+  readonly weight: number;
+}
+
+const MAX_FRAGMENTS_A_CHUNK = 100_000;
+
+/** At most `maxChunks` chunks of about the same length, cut at key frames. */
+export const planMezzanine = (
+  facts: SourceFacts,
+  index: SourceIndex,
+  tier: ResolutionTier,
+  maxChunks: number,
+): MezzaninePlan => {
+  const video = facts.video!;
+  const { width, height } = fitInto(displaySize(video), tierBox(tier));
+  const cuts = index.video ? chooseCuts(index.video, maxChunks) : [];
+  const total = Math.max(index.video?.pts.length ?? 1, 1);
+  const chunks = Array.from({ length: cuts.length + 1 }, (_, chunk): MezzanineChunk => {
+    const from = cuts[chunk - 1];
+    const until = cuts[chunk];
+    return {
+      ...(from && { fromPts: from.pts }),
+      ...(until && { untilPts: until.pts }),
+      firstSequence: 1 + chunk * MAX_FRAGMENTS_A_CHUNK,
+      weight: Math.max((until?.packet ?? total) - (from?.packet ?? 0), 1),
+    };
+  });
+  const { timeBase, frameRate } = video;
+  return { timeBase, width, height, frameRate, picture: sourcePicture(video), chunks };
+};
+
+/** For each of the `maxChunks - 1` even marks the first key frame at or after it. */
+const chooseCuts = (index: StreamIndex, maxChunks: number): { pts: number; packet: number }[] => {
+  const cuts: { pts: number; packet: number }[] = [];
+  for (let packet = 1; packet < index.pts.length && cuts.length < maxChunks - 1; packet += 1) {
+    const isDue = packet >= ((cuts.length + 1) * index.pts.length) / maxChunks;
+    if (isDue && index.key[packet]) cuts.push({ pts: index.pts[packet]!, packet });
+  }
+  return cuts;
+};

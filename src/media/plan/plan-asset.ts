@@ -1,0 +1,358 @@
+import { AAC_FRAME_SAMPLES } from '../codecs/aac.js';
+import { avcCodecs } from '../codecs/avc.js';
+import { findConstantRate, isMovFormat, isMpegStreamFormat, listPictures } from '../source/frames.js';
+import { compare, reduce, rescale, toNumber } from '../source/rational.js';
+import type { Rational, SourceFacts, VideoFacts } from '../source/source-facts.js';
+import type { SourceIndex, StreamIndex } from '../source/source-index.js';
+import { planAudio } from './audio-plan.js';
+import { type CopyDecision, decideCopy } from './copy-decision.js';
+import { countPictures, planGrid } from './grid.js';
+import {
+  displaySize,
+  fitRungs,
+  limitRungs,
+  planLadder,
+  type ResolutionTier,
+  type Size,
+  type VideoQuality,
+} from './ladder.js';
+import type { Gain, OverlayPlacement, PictureChain, Plan, VideoPlan, VideoRendition } from './plan.js';
+import { findReorderTicks } from './sample-times.js';
+
+export interface AssetSettings {
+  readonly quality: VideoQuality;
+  readonly maxResolutionTier: ResolutionTier;
+  readonly isTest: boolean;
+  readonly gain?: Gain;
+  /** Share of the ladder's rates that the pictures need, from `rateFactor`; 1 when absent. */
+  readonly rateFactor?: number;
+  /** Where overlays go on a picture of this shape (upright, square pixels). */
+  readonly placeOverlays?: (picture: Size) => readonly OverlayPlacement[];
+}
+
+/** The re-encoded pictures: upright, square pixels, SDR, progressive, on the clock of the source. */
+export interface MezzaninePicture {
+  readonly index: StreamIndex;
+  readonly width: number;
+  readonly height: number;
+  readonly timeBase: Rational;
+}
+
+export interface PlanInput {
+  readonly facts: SourceFacts;
+  readonly index: SourceIndex;
+  readonly settings: AssetSettings;
+  readonly mezzanine?: MezzaninePicture;
+  readonly clip?: ClipRange;
+}
+
+/** The part of a source that a clip shows, in seconds on the timeline of the asset that it is cut from. */
+export interface ClipRange {
+  readonly startSeconds: number;
+  /** Absent: to the end. */
+  readonly endSeconds?: number;
+  /** Source time that is zero on that timeline, seconds. */
+  readonly zero: Rational;
+}
+
+/** Demuxer of the mezzanine, a fragmented MP4. */
+const MEZZANINE_FORMAT = 'mov,mp4,m4a,3gp,3g2,mj2';
+const TEST_ASSET_SECONDS = 10;
+/** For clips of sound alone. */
+const CLIP_TIMESCALE = 48_000;
+const CLIP_TOLERANCE_TICKS = 0.01;
+/** A clip begins with its first picture; one that is shown for longer is cut instead. */
+/**
+ * The most by which video is late against audio in players that ignore edit lists, such as VLC: one frame down to 15 frames a
+ * second. Below that nothing is reordered, nor around single frames that are displayed for longer.
+ */
+const MAX_REORDER_SECONDS = 1 / 15;
+const LONG_PICTURE_SECONDS = 0.25;
+/** Codecs of which every packet is exactly one picture in MP4, MOV and Matroska. */
+export const ONE_PICTURE_PACKETS: ReadonlySet<string> = new Set(['h264', 'hevc', 'vp9', 'av1', 'prores', 'mjpeg']);
+
+/** A file's picture stream, whichever file it is. */
+interface PictureSource {
+  readonly access: VideoPlan['access'];
+  readonly formatName: string;
+  readonly streamIndex: number;
+  readonly timeBase: Rational;
+  readonly index: StreamIndex;
+  /** Stream ticks, ascending. */
+  readonly pictures: Float64Array;
+  readonly display: { readonly width: number; readonly height: number };
+}
+
+/** Decides everything a viewer gets. A source without a playable stream gives `durationSeconds: 0`. */
+export const planAsset = (input: PlanInput): Plan => {
+  const { facts, settings } = input;
+  const source = findPictures(input);
+  const sound = findSound(input);
+
+  const earliest = findStart(input, source);
+  const pictureEnd = source && seconds(source.pictures.at(-1)! + source.index.lastDuration, source.timeBase);
+  const soundEnd = sound && seconds(maximum(sound.index.pts) + sound.index.lastDuration, sound.audio.timeBase);
+  if (!earliest) return { version: 1, durationSeconds: 0 };
+  const zero = input.clip ? findClipStart(input.clip, source) : earliest;
+  const lengths = [pictureEnd, soundEnd].map((end) => (end ? toNumber(end) - toNumber(zero) : 0));
+  const { clip } = input;
+  const clipEnd = clip?.endSeconds === undefined ? undefined : toNumber(clip.zero) + clip.endSeconds - toNumber(zero);
+  const limits = [clipEnd, settings.isTest ? TEST_ASSET_SECONDS : undefined].filter((end) => end !== undefined);
+  const endSeconds = Math.min(Math.max(...lengths), ...limits);
+  if (endSeconds <= 0) return { version: 1, durationSeconds: 0 };
+
+  const video = source && facts.video && planVideo(input, facts.video, source, zero, endSeconds);
+  const audioPlan =
+    sound &&
+    planAudio({
+      ...sound,
+      formatName: facts.formatName,
+      zero,
+      endSeconds,
+      ...(video && { pictureBoundaries: video.boundaries.map((ticks) => ticks / video.timescale) }),
+      ...(settings.gain && { gain: settings.gain }),
+    });
+  const durationSeconds = video
+    ? video.boundaries.at(-1)! / video.timescale
+    : (audioPlan!.boundaries.at(-1)! * AAC_FRAME_SAMPLES) / audioPlan!.sampleRate;
+  return { version: 1, durationSeconds, ...(video && { video }), ...(audioPlan && { audio: audioPlan }) };
+};
+
+/** The primary sound, when it can be played. */
+const findSound = ({ facts, index }: Pick<PlanInput, 'facts' | 'index'>) => {
+  const audio = facts.audio[0];
+  return audio && index.audio && index.audio.pts.length > 0 ? { audio, index: index.audio } : undefined;
+};
+
+/** The earliest presented picture or sample of a file, in its own time; undefined when it has neither. */
+export const findStart = (
+  file: Pick<PlanInput, 'facts' | 'index'>,
+  source: PictureSource | undefined = findPictures(file),
+): Rational | undefined => {
+  const sound = findSound(file);
+  const pictureStart = source && seconds(source.pictures[0]!, source.timeBase);
+  const soundStart = sound && seconds(findSoundStart(sound.index.pts, file.facts.formatName), sound.audio.timeBase);
+  const starts = [pictureStart, soundStart].filter((time) => time !== undefined);
+  return starts.length === 2 && compare(starts[1]!, starts[0]!) < 0 ? starts[1] : starts[0];
+};
+
+/** Where the picture begins that is shown at the start of a clip: a clip never begins within a picture, unless that is shown for long. */
+const findClipStart = ({ zero, startSeconds }: ClipRange, source: PictureSource | undefined): Rational => {
+  const { num, den } = source?.timeBase ?? { num: 1, den: CLIP_TIMESCALE };
+  const wanted = ((toNumber(zero) + startSeconds) * den) / num;
+  // What floating point takes from an exact time must not cost a picture.
+  const shown = source?.pictures.findLast((pts) => pts <= wanted + CLIP_TOLERANCE_TICKS);
+  const isLong = shown !== undefined && ((wanted - shown) * num) / den > LONG_PICTURE_SECONDS;
+  return seconds(shown === undefined || isLong ? Math.round(wanted) : shown, { num, den });
+};
+
+/**
+ * Sound before zero is priming, not presented; only program streams count through zero, when their clock wraps.
+ */
+const findSoundStart = (pts: Float64Array, formatName: string): number =>
+  isMpegStreamFormat(formatName) ? minimum(pts) : Math.max(minimum(pts), 0);
+
+const minimum = (times: Float64Array): number => times.reduce((least, time) => Math.min(least, time));
+const maximum = (times: Float64Array): number => times.reduce((most, time) => Math.max(most, time));
+const seconds = (ticks: number, timeBase: Rational): Rational =>
+  reduce({ num: ticks * timeBase.num, den: timeBase.den });
+
+const findPictures = ({
+  facts,
+  index,
+  mezzanine,
+}: Pick<PlanInput, 'facts' | 'index' | 'mezzanine'>): PictureSource | undefined => {
+  const { video } = facts;
+  if (!video) return undefined;
+  const source: Omit<PictureSource, 'pictures'> | undefined = mezzanine
+    ? {
+        access: 'mezzanine',
+        formatName: MEZZANINE_FORMAT,
+        streamIndex: 0,
+        timeBase: mezzanine.timeBase,
+        index: mezzanine.index,
+        display: { width: mezzanine.width, height: mezzanine.height },
+      }
+    : index.video && {
+        access: 'source',
+        formatName: facts.formatName,
+        streamIndex: video.streamIndex,
+        timeBase: video.timeBase,
+        index: index.video,
+        display: displaySize(video),
+      };
+  const pictures = source && listPictures(source.index, source.formatName);
+  return pictures && pictures.length > 0 ? { ...source, pictures } : undefined;
+};
+
+const planVideo = (
+  input: PlanInput,
+  facts: VideoFacts,
+  source: PictureSource,
+  zero: Rational,
+  endSeconds: number,
+): VideoPlan => {
+  const { settings } = input;
+  const { timeBase, index } = source;
+  const timescale = timeBase.den;
+  const zeroTicks = rescale(1, zero, { num: 1, den: timescale });
+  const toTimeline = (pts: number): number => pts * timeBase.num - zeroTicks;
+  const endTicks = Math.max(Math.round(endSeconds * timescale), 1);
+  const allTicks = source.pictures.map(toTimeline);
+  if (!input.clip) allTicks[0] = 0;
+  const firstTicks = input.clip && allTicks.findLast((ticks) => ticks <= 0);
+  const began = firstTicks !== undefined && firstTicks < 0 ? firstTicks : undefined;
+  const pictureTicks = allTicks.filter((ticks) => ticks >= (began ?? 0) && ticks < endTicks);
+  // The first picture is shown from zero on.
+  pictureTicks[0] = 0;
+  const frameRate = findFrameRate(source, facts);
+  const picture = planPicture(input, facts, source.display);
+  const ladder = planLadder({ picture: source.display, frameRate, ...settings });
+  const top = ladder.at(-1)!;
+  const copy: CopyDecision =
+    source.access === 'mezzanine'
+      ? { copy: false, reason: 'the pictures come from a mezzanine' }
+      : began !== undefined
+        ? { copy: false, reason: 'the first picture began before the clip' }
+        : decideCopy({
+            facts: input.facts,
+            video: facts,
+            index,
+            picture,
+            quality: settings.quality,
+            top,
+            pictureTicks,
+            toTimeline,
+            endTicks,
+            timescale,
+          });
+  const boundaries = copy.copy ? copy.boundaries : planGrid({ pictureTicks, endTicks, timescale });
+  // Only what is encoded: a copy is judged by the whole rate of its rung.
+  const fitted = fitRungs(ladder, settings.rateFactor ?? 1);
+  const longestTicks = longestFrame(pictureTicks, endTicks, timescale) * top.frameStep;
+  const reorderTicks = Math.min(longestTicks, Math.ceil(MAX_REORDER_SECONDS * timescale));
+  const reordered = <R extends VideoRendition>(rung: R, ticks: number): R =>
+    ticks > 0 ? { ...rung, reorderTicks: ticks } : rung;
+  const encoded = (copy.copy ? limitRungs(fitted.slice(0, -1), copy.bandwidth) : fitted).map((rung) =>
+    reordered(rung, reorderTicks),
+  );
+  const renditions: VideoRendition[] = copy.copy
+    ? [
+        ...encoded,
+        reordered(
+          copyRendition(top, facts, copy.bandwidth, copy.averageBandwidth),
+          findCopyReorder(index, copy.boundaries, toTimeline),
+        ),
+      ]
+    : encoded;
+  return {
+    access: source.access,
+    formatName: source.formatName,
+    streamIndex: source.streamIndex,
+    timeBase,
+    timescale,
+    zeroTicks,
+    boundaries,
+    ...(countsPictures(source, facts) && { frameCounts: countPictures(pictureTicks, boundaries) }),
+    ...(isMpegStreamFormat(source.formatName) && { seekPoints: findSeekPoints(index, boundaries, toTimeline) }),
+    lastPictureTicks: pictureTicks.at(-1)!,
+    ...(began !== undefined && { firstPictureTicks: began }),
+    frameRate,
+    picture,
+    renditions,
+    startRendition: renditions[Math.floor((renditions.length - 1) / 2)]!.name,
+    copyDecision: copy.copy ? 'copied: the source fits the rung' : `encoded: ${copy.reason}`,
+  };
+};
+
+/**
+ * Ticks for which a frame is displayed at most, which is how much B-frames are decoded late: with two of them in a row no more
+ * than one frame precedes a frame that is displayed before it. The last frame is encoded again each second.
+ */
+const longestFrame = (pictureTicks: Float64Array, endTicks: number, timescale: number): number =>
+  pictureTicks.length < 2
+    ? 0
+    : pictureTicks.reduce(
+        (longest, ticks, index) => Math.max(longest, (pictureTicks[index + 1] ?? ticks) - ticks),
+        Math.min(endTicks - pictureTicks.at(-1)!, timescale),
+      );
+
+/** Over all segments of a copy, whose groups of pictures are closed. */
+const findCopyReorder = (
+  index: StreamIndex,
+  boundaries: readonly number[],
+  toTimeline: (pts: number) => number,
+): number => {
+  const segments: number[][] = boundaries.slice(1).map(() => []);
+  let segment = 0;
+  for (const pts of index.pts) {
+    const ticks = toTimeline(pts);
+    while (boundaries[segment + 1]! <= ticks) segment += 1;
+    if (ticks >= 0) segments[segment]?.push(ticks);
+  }
+  return segments.reduce(
+    (most, ticks, number) => Math.max(most, findReorderTicks(ticks, boundaries[number]!, boundaries[number + 1]!)),
+    0,
+  );
+};
+
+const copyRendition = (
+  { name, width, height, frameStep }: VideoRendition,
+  { avcc }: VideoFacts,
+  bandwidth: number,
+  averageBandwidth: number,
+): VideoRendition => {
+  const [, profile = 0, constraints = 0, level = 0] = Buffer.from(avcc!, 'base64');
+  const codecs = avcCodecs(profile, constraints, level);
+  return { name, kind: 'copy', width, height, frameStep, codecs, bandwidth, averageBandwidth, avcc: avcc! };
+};
+
+const findFrameRate = (source: PictureSource, facts: VideoFacts): Rational => {
+  const { pictures, timeBase, formatName } = source;
+  const constant = findConstantRate(pictures, timeBase);
+  if (constant) return constant;
+  // Packets of program streams may be fields or several pictures; elsewhere the index knows best.
+  const declared = facts.frameRate.num > 0 ? reduce(facts.frameRate) : undefined;
+  if (declared && (pictures.length < 2 || isMpegStreamFormat(formatName))) return declared;
+  if (pictures.length < 2) return { num: 0, den: 1 };
+  const spanSeconds = ((pictures.at(-1)! - pictures[0]!) * timeBase.num) / timeBase.den;
+  return reduce({ num: Math.max(Math.round(((pictures.length - 1) * 1000) / spanSeconds), 1), den: 1000 });
+};
+
+const HDR_TRANSFERS: Readonly<Record<string, 'pq' | 'hlg'>> = { smpte2084: 'pq', 'arib-std-b67': 'hlg' };
+const SDR_COLOUR = { primaries: 'bt709', transfer: 'bt709', matrix: 'bt709', range: 'tv' };
+
+const planPicture = ({ mezzanine, settings }: PlanInput, facts: VideoFacts, display: Size): PictureChain => {
+  const overlays = settings.placeOverlays?.(display) ?? [];
+  const laidOver = { testMark: settings.isTest, ...(overlays.length > 0 && { overlays }) };
+  if (mezzanine) return { deinterlace: false, colour: SDR_COLOUR, rotation: 0, flipHorizontal: false, ...laidOver };
+  return { ...sourcePicture(facts), ...laidOver };
+};
+
+/** What makes the source's pictures upright, progressive and SDR. */
+export const sourcePicture = ({ interlaced, colour, rotation, flipHorizontal }: VideoFacts): PictureChain => {
+  const toneMap = HDR_TRANSFERS[colour.transfer];
+  return { deinterlace: interlaced, ...(toneMap && { toneMap }), colour, rotation, flipHorizontal, testMark: false };
+};
+
+/** A packet of a program stream may hold several pictures, one of interlaced video half of one. */
+const countsPictures = ({ access, formatName }: PictureSource, { codec, interlaced }: VideoFacts): boolean =>
+  access === 'mezzanine' ||
+  ((isMovFormat(formatName) || formatName.startsWith('matroska')) && ONE_PICTURE_PACKETS.has(codec) && !interlaced);
+
+/** For each segment the last key frame that is shown at or before its start. */
+const findSeekPoints = (
+  index: StreamIndex,
+  boundaries: readonly number[],
+  toTimeline: (pts: number) => number,
+): { position: number; pts: number }[] => {
+  const keys = Array.from(index.pts, (pts, packet) => ({ pts, position: index.position[packet]!, packet }))
+    .filter(({ packet }) => index.key[packet])
+    .sort((a, b) => a.pts - b.pts);
+  let key = 0;
+  return boundaries.slice(0, -1).map((start) => {
+    while (key + 1 < keys.length && toTimeline(keys[key + 1]!.pts) <= start) key += 1;
+    const { position, pts } = keys[key]!;
+    return { position, pts };
+  });
+};

@@ -1,0 +1,42 @@
+import { planStoryboard, type Storyboard } from '../image/storyboard.js';
+import type { VideoPlan } from '../plan/plan.js';
+import type { SegmentWindow } from './playback-modifiers.js';
+
+/** Pictures for previews in HLS, as the Image Media Playlist specification (version 0.4) has them: one sheet of tiles. */
+
+/** Measured on busy pictures at the quality of storyboards: at most half of it. */
+const BITS_PER_PIXEL = 4;
+
+/** The storyboard of the segments [first, end), or of the whole asset. */
+export const windowStoryboard = (video: VideoPlan, window: SegmentWindow | undefined): Storyboard => {
+  const { boundaries, timescale } = video;
+  const secondsAt = (segment: number): number => boundaries[Math.min(segment, boundaries.length - 1)]! / timescale;
+  const startSeconds = secondsAt(window?.first ?? 0);
+  return planStoryboard(video, { startSeconds, endSeconds: secondsAt(window?.end ?? boundaries.length - 1) });
+};
+
+/** The line of a multivariant playlist; `uri` is a quoted-string. */
+export const imageStream = (video: VideoPlan, window: SegmentWindow | undefined, uri: string): string => {
+  const { tile, tiles, window: shown } = windowStoryboard(video, window);
+  const bits = tile.width * tile.height * tiles * BITS_PER_PIXEL;
+  const bandwidth = Math.ceil(bits / (shown.endSeconds - shown.startSeconds));
+  return `#EXT-X-IMAGE-STREAM-INF:BANDWIDTH=${bandwidth},RESOLUTION=${tile.width}x${tile.height},CODECS="jpeg",URI=${uri}`;
+};
+
+/** A playlist of the one sheet, which lasts as long as the storyboard's window. */
+export const imagePlaylist = ({ window, tile, tiles, columns, rows }: Storyboard, sheetUri: string): string => {
+  const seconds = window.endSeconds - window.startSeconds;
+  return [
+    '#EXTM3U',
+    '#EXT-X-VERSION:7',
+    `#EXT-X-TARGETDURATION:${Math.ceil(seconds)}`,
+    '#EXT-X-MEDIA-SEQUENCE:0',
+    '#EXT-X-PLAYLIST-TYPE:VOD',
+    '#EXT-X-IMAGES-ONLY',
+    `#EXTINF:${seconds.toFixed(6)},`,
+    `#EXT-X-TILES:RESOLUTION=${tile.width}x${tile.height},LAYOUT=${columns}x${rows},DURATION=${(seconds / tiles).toFixed(6)}`,
+    sheetUri,
+    '#EXT-X-ENDLIST',
+    '',
+  ].join('\n');
+};

@@ -1,0 +1,149 @@
+import { AAC_FRAME_SAMPLES } from '../codecs/aac.js';
+import type { Plan, VideoRendition } from '../plan/plan.js';
+
+/** Requests that shape a playlist: query parameters of public playback ids, claims of signed ones. */
+export interface PlaybackModifiers {
+  /** Upper label, in lines: 720 is `720p`. */
+  readonly maxResolution?: number;
+  readonly minResolution?: number;
+  readonly descending: boolean;
+  /** Instant clip, seconds on the timeline of the asset. */
+  readonly assetStartSeconds?: number;
+  readonly assetEndSeconds?: number;
+  readonly defaultSubtitlesLang?: string;
+  readonly redundantStreams: boolean;
+  readonly rokuTrickPlay: boolean;
+  readonly addAudioOnly: boolean;
+}
+
+/** Segments [first, end) of the grid, which picture and sound share. */
+export interface SegmentWindow {
+  readonly first: number;
+  readonly end: number;
+}
+
+const RESOLUTION = /^(270|360|480|540|720|1080|1440|2160)p$/;
+const NUMBER = /^[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?$/;
+const LANGUAGE_TAG = /^[A-Za-z]{1,8}(-[A-Za-z0-9]{1,8})*$/;
+const FLAGS = ['redundant_streams', 'roku_trick_play', 'exclude_pdt', 'add_audio_only'] as const;
+
+/**
+ * Reads the modifiers among `values` (query parameters or claims; unknown names and empty values are ignored, `null` is empty). A refused
+ * value gives `{ invalid }`: the text for the caller, `Invalid parameter: <name>`.
+ */
+export const parsePlaybackModifiers = (
+  values: Readonly<Record<string, unknown>>,
+  durationSeconds: number,
+): PlaybackModifiers | { readonly invalid: string } => {
+  const bad = (name: string): { invalid: string } => ({ invalid: `Invalid parameter: ${name}` });
+  const texts = new Map<string, string>();
+  for (const name of KNOWN) {
+    const value = Object.hasOwn(values, name) ? values[name] : undefined;
+    if (value === undefined || value === null || value === '') continue;
+    if (typeof value !== 'string' && typeof value !== 'number' && typeof value !== 'boolean') return bad(name);
+    texts.set(name, String(value));
+  }
+  const programTimes = texts.has('program_start_time') || texts.has('program_end_time');
+  const assetTimes = texts.has('asset_start_time') || texts.has('asset_end_time');
+  if (programTimes && assetTimes) return { invalid: 'Invalid parameter' };
+  if (programTimes) return bad('program_start_time');
+
+  for (const name of ['max_resolution', 'min_resolution'])
+    if (texts.has(name) && !RESOLUTION.test(texts.get(name)!)) return bad(name);
+  const lines = (name: string): number | undefined =>
+    texts.has(name) ? Number.parseInt(texts.get(name)!, 10) : undefined;
+  const maxResolution = lines('max_resolution');
+  const minResolution = lines('min_resolution');
+  if (minResolution !== undefined && maxResolution !== undefined && minResolution > maxResolution)
+    return bad('min_resolution');
+
+  const order = texts.get('rendition_order');
+  if (order !== undefined && order !== 'desc') return bad('rendition_order');
+  for (const flag of FLAGS) if (texts.has(flag) && !BOOLEANS.has(texts.get(flag)!)) return bad(flag);
+  const defaultSubtitlesLang = texts.get('default_subtitles_lang');
+  if (defaultSubtitlesLang !== undefined && !LANGUAGE_TAG.test(defaultSubtitlesLang))
+    return bad('default_subtitles_lang');
+
+  for (const name of ['asset_start_time', 'asset_end_time'])
+    if (texts.has(name) && !NUMBER.test(texts.get(name)!)) return bad(name);
+  const assetStartSeconds = texts.has('asset_start_time') ? Number(texts.get('asset_start_time')) : undefined;
+  const assetEndSeconds = texts.has('asset_end_time') ? Number(texts.get('asset_end_time')) : undefined;
+  const start = assetStartSeconds ?? 0;
+  if (assetTimes && (start < 0 || start >= durationSeconds || (assetEndSeconds ?? durationSeconds) <= start))
+    return bad('asset_start_time');
+
+  return {
+    ...(maxResolution !== undefined && { maxResolution }),
+    ...(minResolution !== undefined && { minResolution }),
+    descending: order === 'desc',
+    ...(assetStartSeconds !== undefined && { assetStartSeconds }),
+    ...(assetEndSeconds !== undefined && { assetEndSeconds: Math.min(assetEndSeconds, durationSeconds) }),
+    ...(defaultSubtitlesLang !== undefined && { defaultSubtitlesLang }),
+    redundantStreams: BOOLEANS.get(texts.get('redundant_streams') ?? '') === true,
+    rokuTrickPlay: BOOLEANS.get(texts.get('roku_trick_play') ?? '') === true,
+    addAudioOnly: BOOLEANS.get(texts.get('add_audio_only') ?? '') === true,
+  };
+};
+
+const BOOLEANS: ReadonlyMap<string, boolean> = new Map([
+  ['true', true],
+  ['1', true],
+  ['false', false],
+  ['0', false],
+]);
+
+const KNOWN = [
+  'max_resolution',
+  'min_resolution',
+  'rendition_order',
+  'asset_start_time',
+  'asset_end_time',
+  'program_start_time',
+  'program_end_time',
+  'default_subtitles_lang',
+  ...FLAGS,
+] as const;
+
+const labelLines = (rendition: VideoRendition): number => Number.parseInt(rendition.name, 10);
+
+/**
+ * The variants that are listed, in order: the start rendition first and then ascending, or highest first. A filter that
+ * leaves nothing keeps the closest variant.
+ */
+export const chooseRenditions = (
+  video: NonNullable<Plan['video']>,
+  modifiers: Pick<PlaybackModifiers, 'maxResolution' | 'minResolution' | 'descending'>,
+): VideoRendition[] => {
+  const { maxResolution = Number.POSITIVE_INFINITY, minResolution = 0 } = modifiers;
+  let chosen: readonly VideoRendition[] = video.renditions;
+  const below = chosen.filter((rendition) => labelLines(rendition) <= maxResolution);
+  chosen = below.length > 0 ? below : chosen.slice(0, 1);
+  const above = chosen.filter((rendition) => labelLines(rendition) >= minResolution);
+  chosen = above.length > 0 ? above : chosen.slice(-1);
+  if (modifiers.descending) return [...chosen].reverse();
+  const start =
+    chosen.find((rendition) => rendition.name === video.startRendition) ?? chosen[Math.floor((chosen.length - 1) / 2)]!;
+  return [start, ...chosen.filter((rendition) => rendition !== start)];
+};
+
+/** The segments of an instant clip: from the one that holds the start to the one that holds the end; undefined: all. */
+export const findSegmentWindow = (
+  plan: Plan,
+  { assetStartSeconds, assetEndSeconds }: Pick<PlaybackModifiers, 'assetStartSeconds' | 'assetEndSeconds'>,
+): SegmentWindow | undefined => {
+  if (assetStartSeconds === undefined && assetEndSeconds === undefined) return undefined;
+  const { starts, count } = segmentStarts(plan);
+  const startSeconds = assetStartSeconds ?? 0;
+  const endSeconds = assetEndSeconds ?? Number.POSITIVE_INFINITY;
+  const after = starts.findIndex((start) => start > startSeconds);
+  const first = after === -1 ? count - 1 : Math.max(after - 1, 0);
+  const firstAtEnd = starts.findIndex((start) => start >= endSeconds);
+  return { first, end: Math.max(firstAtEnd === -1 ? count : firstAtEnd, first + 1) };
+};
+
+const segmentStarts = ({ video, audio }: Plan): { starts: number[]; count: number } => {
+  const boundaries = video?.boundaries ?? audio?.boundaries.map((frame) => frame * AAC_FRAME_SAMPLES) ?? [];
+  const timescale = video?.timescale ?? audio?.sampleRate ?? 1;
+  const count = boundaries.length - 1;
+  return { starts: boundaries.slice(0, count).map((boundary) => boundary / timescale), count };
+};

@@ -1,0 +1,41 @@
+import type { Size } from '../plan/ladder.js';
+
+/** A part of an asset that was taken without a cut. */
+export interface Shot {
+  readonly startSeconds: number;
+  readonly endSeconds: number;
+}
+
+/** Pictures of one shot on one sheet, left to right, top to bottom. */
+export interface ShotSheet {
+  /** Seconds on the timeline of the asset; the first is the start of the shot. */
+  readonly times: readonly number[];
+  readonly tile: Size;
+  readonly columns: number;
+  readonly rows: number;
+}
+
+const TILE_WIDTH = 256;
+const MAX_TILES = 100;
+const MAX_COLUMNS = 10;
+/** WebP knows no larger side. */
+const MAX_SIDE = 16_383;
+
+const even = (value: number): number => Math.max(2, Math.ceil(value / 2 - 0.5) * 2);
+
+/** One picture a second, and no more than fit on the sheet: they are farther apart in a long shot. */
+export const planShotSheet = ({ startSeconds, endSeconds }: Shot, picture: Size): ShotSheet => {
+  const seconds = endSeconds - startSeconds;
+  const tiles = Math.min(Math.max(Math.floor(seconds + 1e-6), 1), MAX_TILES);
+  const columns = Math.min(tiles, MAX_COLUMNS);
+  const rows = Math.ceil(tiles / columns);
+  // Of a picture that is many times higher than wide.
+  const maxHeight = Math.floor(MAX_SIDE / rows / 2) * 2;
+  const height = even((picture.height * TILE_WIDTH) / picture.width);
+  const tile =
+    height <= maxHeight
+      ? { width: TILE_WIDTH, height }
+      : { width: even((picture.width * maxHeight) / picture.height), height: maxHeight };
+  const step = seconds / tiles;
+  return { times: Array.from({ length: tiles }, (_, number) => startSeconds + number * step), tile, columns, rows };
+};

@@ -1,0 +1,148 @@
+import { changeBetween, isBlank, likeness, mixtureError, type SmallPicture } from './frame-difference.js';
+
+/** What tells shots apart, a number for each picture that may matter, in the order of time. */
+export interface ShotScores {
+  /** Timeline ticks. */
+  readonly ticks: readonly number[];
+  /** From the picture before; 0 for the first. */
+  readonly change: readonly number[];
+  /** The part of `change` that stays: little at a flash, after which everything is as before. */
+  readonly lasting: readonly number[];
+  /** How far the pictures differ between which this one is the middle of a dissolve; 0 when it is none. */
+  readonly dissolve: readonly number[];
+  /** 1: nothing is to be seen. */
+  readonly blank: readonly number[];
+}
+
+export interface TimedPicture {
+  readonly ticks: number;
+  readonly picture: SmallPicture;
+}
+
+/** Around a picture, seconds that have to be known to judge it. */
+export const SCORE_MARGIN_SECONDS = 1.75;
+/** A lasting change below this is never a cut. */
+export const LEAST_CUT = 0.08;
+/** A cut is compared with the changes so near to it. */
+export const NEAR_SECONDS = 0.4;
+
+const FLASH_SECONDS = 0.25;
+const MAX_FLASH_PICTURES = 16;
+const HALF_DISSOLVE_SECONDS = 0.5;
+/** What changes less is not looked at closely. */
+const LEAST_CHANGE = 0.03;
+const LEAST_DISSOLVE = 0.1;
+const MAX_MIXTURE_ERROR = 0.2;
+/** Share of the change of a dissolve within half a second before or after it. */
+const MAX_OUTER_CHANGE = 0.35;
+const MAX_DISSOLVE_LIKENESS = 0.6;
+const MAX_CUT_LIKENESS = 0.9;
+const MIN_CONTRAST_RATIO = 0.35;
+
+interface Part {
+  readonly startTicks: number;
+  readonly endTicks: number;
+  readonly timescale: number;
+}
+
+/**
+ * Judges the pictures of [startTicks, endTicks); those around them are needed as far as there are any. Pictures that are near
+ * nothing of interest are left out: hours have a million of them.
+ */
+export const scorePictures = (pictures: readonly TimedPicture[], part: Part): ShotScores => {
+  const { startTicks, endTicks, timescale } = part;
+  const nearTicks = NEAR_SECONDS * timescale;
+  const whole = scoreAll(pictures, { startTicks: startTicks - nearTicks, endTicks: endTicks + nearTicks, timescale });
+  const interesting = whole.ticks.filter(
+    (_, at) => whole.lasting[at]! >= LEAST_CUT || whole.dissolve[at]! > 0 || whole.blank[at] === 1,
+  );
+  let next = 0;
+  const kept: number[] = [];
+  whole.ticks.forEach((ticks, at) => {
+    while (interesting[next]! < ticks - nearTicks) next += 1;
+    if (ticks >= startTicks && ticks < endTicks && interesting[next]! <= ticks + nearTicks) kept.push(at);
+  });
+  const column = (values: readonly number[]): number[] => kept.map((at) => values[at]!);
+  return {
+    ticks: column(whole.ticks),
+    change: column(whole.change),
+    lasting: column(whole.lasting),
+    dissolve: column(whole.dissolve),
+    blank: column(whole.blank),
+  };
+};
+
+const scoreAll = (pictures: readonly TimedPicture[], { startTicks, endTicks, timescale }: Part): ShotScores => {
+  const scores = { ticks: [], change: [], lasting: [], dissolve: [], blank: [] } as Record<keyof ShotScores, number[]>;
+  pictures.forEach(({ ticks, picture }, at) => {
+    if (ticks < startTicks || ticks >= endTicks) return;
+    const change = at === 0 ? 0 : changeBetween(pictures[at - 1]!.picture, picture);
+    scores.ticks.push(ticks);
+    scores.change.push(rounded(change));
+    scores.lasting.push(rounded(change < LEAST_CHANGE ? 0 : lastingChange(pictures, at, FLASH_SECONDS * timescale)));
+    scores.dissolve.push(rounded(dissolveAt(pictures, at, HALF_DISSOLVE_SECONDS * timescale)));
+    scores.blank.push(isBlank(picture) ? 1 : 0);
+  });
+  return scores;
+};
+
+const rounded = (value: number): number => Math.round(value * 1e4) / 1e4;
+
+/** The least change between the picture before a place and those after it, and between those before it and the one after it. */
+const lastingChange = (pictures: readonly TimedPicture[], at: number, flashTicks: number): number => {
+  const [before, after] = [pictures[at - 1]!, pictures[at]!];
+  if (likeness(before.picture, after.picture) > MAX_CUT_LIKENESS) return 0;
+  let least = Number.POSITIVE_INFINITY;
+  for (let step = 0; step < MAX_FLASH_PICTURES; step += 1) {
+    const [later, earlier] = [pictures[at + step], pictures[at - 1 - step]];
+    const isLater = later !== undefined && later.ticks - after.ticks <= flashTicks;
+    const isEarlier = earlier !== undefined && before.ticks - earlier.ticks <= flashTicks;
+    if (!isLater && !isEarlier) break;
+    if (isLater) least = Math.min(least, changeBetween(before.picture, later.picture));
+    if (isEarlier) least = Math.min(least, changeBetween(earlier.picture, after.picture));
+  }
+  return least;
+};
+
+/** What comes from next to nothing or ends in it. */
+const isFade = ({ deviation: a }: SmallPicture, { deviation: b }: SmallPicture): boolean =>
+  Math.min(a, b) < MIN_CONTRAST_RATIO * Math.max(a, b);
+
+/**
+ * A dissolve mixes two shots evenly, so that its middle is half of what is before and after it, which differ; before and after
+ * it little changes. What moves or turns all the time fails one of both.
+ */
+const dissolveAt = (pictures: readonly TimedPicture[], at: number, halfTicks: number): number => {
+  const [before, after] = [pictureFrom(pictures, at, -halfTicks), pictureFrom(pictures, at, halfTicks)];
+  if (!before || !after || isFade(before, after)) return 0;
+  const change = changeBetween(before, after);
+  if (change < LEAST_DISSOLVE || likeness(before, after) > MAX_DISSOLVE_LIKENESS) return 0;
+  if (mixtureError(before, pictures[at]!.picture, after) > MAX_MIXTURE_ERROR) return 0;
+  const isCalm = (outer: SmallPicture | undefined, inner: SmallPicture): boolean =>
+    outer === undefined || changeBetween(outer, inner) <= MAX_OUTER_CHANGE * change;
+  return isCalm(pictureFrom(pictures, at, -2 * halfTicks), before) &&
+    isCalm(pictureFrom(pictures, at, 2 * halfTicks), after)
+    ? change
+    : 0;
+};
+
+/** The first picture that is so far away from the one at this place, or farther; undefined when there is none. */
+const pictureFrom = (
+  pictures: readonly TimedPicture[],
+  at: number,
+  distanceTicks: number,
+): SmallPicture | undefined => {
+  const step = Math.sign(distanceTicks);
+  let other = at;
+  while (pictures[other] && Math.abs(pictures[other]!.ticks - pictures[at]!.ticks) < Math.abs(distanceTicks))
+    other += step;
+  return pictures[other]?.picture;
+};
+
+export const joinScores = (parts: readonly ShotScores[]): ShotScores => ({
+  ticks: parts.flatMap(({ ticks }) => ticks),
+  change: parts.flatMap(({ change }) => change),
+  lasting: parts.flatMap(({ lasting }) => lasting),
+  dissolve: parts.flatMap(({ dissolve }) => dissolve),
+  blank: parts.flatMap(({ blank }) => blank),
+});

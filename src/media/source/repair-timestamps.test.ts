@@ -1,0 +1,94 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { type PacketTimes, straightenTimes } from './repair-timestamps.js';
+
+const TICKS = 90_000;
+const STEP = 3000;
+
+/** I, then P B B again and again: both B-frames are shown before their P. */
+const pictures = (count: number, from = 0): { dts: number[]; pts: number[] } => {
+  const dts = Array.from({ length: count }, (_, packet) => from + packet * STEP);
+  const pts = dts.map((time, packet) => time + (packet === 0 ? STEP : packet % 3 === 1 ? 3 * STEP : 0));
+  return { dts, pts };
+};
+const sound = (count: number, from = 0): { dts: number[]; pts: number[] } => {
+  const dts = Array.from({ length: count }, (_, packet) => from + packet * 1920);
+  return { dts, pts: [...dts] };
+};
+const straighten = (times: PacketTimes) => {
+  const { recording, dts, pts, ...rest } = straightenTimes(times, TICKS);
+  return { ...rest, recording: [...recording], dts: [...dts], pts: [...pts] };
+};
+const intact = (times: PacketTimes) => ({
+  ...times,
+  wrong: 0,
+  recordings: 1,
+  recording: times.dts.map(() => 0),
+});
+
+describe('times that are right stay', () => {
+  test.each([
+    ['pictures', pictures(100)],
+    ['sound', sound(100)],
+    ['a hole of 9 s', { dts: [0, STEP, 9 * TICKS, 9 * TICKS + STEP], pts: [0, STEP, 9 * TICKS, 9 * TICKS + STEP] }],
+    ['one picture every 8 s', { dts: [0, 8, 16, 24].map((s) => s * TICKS), pts: [0, 8, 16, 24].map((s) => s * TICKS) }],
+    [
+      'one picture every 12 s',
+      { dts: [0, 12, 24, 36].map((s) => s * TICKS), pts: [0, 12, 24, 36].map((s) => s * TICKS) },
+    ],
+    ['nothing', { dts: [], pts: [] }],
+    ['no decode times', { dts: [Number.NaN, Number.NaN], pts: [3000, 0] }],
+  ])('%s', (_name, times) => {
+    expect(straighten(times)).toEqual(intact(times));
+  });
+});
+
+test('a single wrong time, anywhere and however wrong, gets back what it was', () => {
+  fc.assert(
+    fc.property(
+      fc.constantFrom(pictures(79), sound(79)),
+      fc.nat(78),
+      fc.constantFrom('both', 'pts', 'dts'),
+      fc.integer({ min: 2 * TICKS, max: 2 ** 33 }),
+      fc.boolean(),
+      (times, packet, field, size, back) => {
+        const wrong = { dts: [...times.dts], pts: [...times.pts] };
+        const add = back ? -size : size;
+        if (field !== 'pts') wrong.dts[packet]! += add;
+        if (field !== 'dts') wrong.pts[packet]! += add;
+        const fixed = straightenTimes(wrong, TICKS);
+        // At either end nothing shows that a decode time up to 10 s away from the others is not a hole.
+        if (packet === (back ? 0 : 78) && field !== 'pts' && size <= 10 * TICKS) return;
+        expect(fixed).toMatchObject({ wrong: 1, recordings: 1 });
+        expect([...fixed.dts]).toEqual(times.dts);
+        expect([...fixed.pts]).toEqual(times.pts);
+      },
+    ),
+  );
+});
+
+test('a run of sound in one packet whose time is wrong goes back to its place', () => {
+  const times = sound(200);
+  const wrong = times.dts.map((time, packet) => (packet >= 90 && packet < 98 ? time + 3600 * TICKS : time));
+  expect(straighten({ dts: wrong, pts: wrong })).toMatchObject({ wrong: 8, recordings: 1, ...times });
+});
+
+describe('a clock that jumps', () => {
+  test.each([
+    ['back', 0],
+    ['forward', 3600 * TICKS],
+  ])('%s begins another recording, with a wrong time beside the jump or without', (_name, from) => {
+    const [first, second] = [pictures(61), pictures(61, from)];
+    const times = { dts: [...first.dts, ...second.dts], pts: [...first.pts, ...second.pts] };
+    const recording = times.dts.map((_, packet) => (packet < 61 ? 0 : 1));
+    expect(straighten(times)).toEqual({ ...times, wrong: 0, recordings: 2, recording });
+    const wrong = { dts: [...times.dts], pts: [...times.pts] };
+    wrong.dts[57]! += 50_000 * TICKS;
+    expect(straighten(wrong)).toEqual({ ...times, wrong: 1, recordings: 2, recording });
+  });
+});
+
+test('decode times grow even where the stream repeats them', () => {
+  const { dts } = straighten({ dts: [0, 0, 3000, 3000, 6000], pts: [0, 0, 3000, 3000, 6000] });
+  expect(dts).toEqual([0, 1, 3000, 3001, 6000]);
+});

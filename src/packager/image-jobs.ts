@@ -1,0 +1,152 @@
+import { createHash } from 'node:crypto';
+import { animatedSize, planStill, stillSize, ticksAt } from '../media/image/geometry.js';
+import type { AnimatedParameters, StoryboardFormat, ThumbnailParameters } from '../media/image/parameters.js';
+import { listTiles, type Storyboard, sheetSize } from '../media/image/storyboard.js';
+import type { Size } from '../media/plan/ladder.js';
+import type { VideoPlan } from '../media/plan/plan.js';
+import { planShotSheet, type Shot } from '../media/shots/contact-sheet.js';
+import { SCORE_MARGIN_SECONDS } from '../media/shots/scores.js';
+import type {
+  AnimatedJob,
+  FrameQualityJob,
+  ImageSource,
+  ShotScoresJob,
+  ShownAt,
+  StillFormat,
+  StillJob,
+  StoryboardJob,
+} from '../pool/protocol.js';
+
+/** From the plan to what one media process needs for one image. Pure. */
+
+/** The longer side of the copies that frames are judged on. */
+const QUALITY_SIDE = 320;
+/** Tiles so near to each other are exact: all of it is decoded in one pass. */
+const EXACT_BELOW_SECONDS = 0.5;
+/** In a shot at most a hundred seconds long. */
+const EXACT_SHOT_SECONDS = 2;
+
+/** Everything of a job but what the asset as a whole gives it and where it writes. */
+type Placeless<J> = Omit<J, 'source' | 'picture' | 'threads' | 'outPath'>;
+
+export interface PlannedImage {
+  readonly job: Placeless<StillJob> | Placeless<AnimatedJob> | Placeless<StoryboardJob>;
+  /** Of the finished image. */
+  readonly size: Size;
+}
+
+const imageSource = (video: VideoPlan): Placeless<ImageSource> => ({
+  streamIndex: video.streamIndex,
+  timeBase: video.timeBase,
+  zeroTicks: video.zeroTicks,
+  lastPictureTicks: video.lastPictureTicks,
+  ...(video.firstPictureTicks !== undefined && { firstPictureTicks: video.firstPictureTicks }),
+});
+
+const shownAt = (video: VideoPlan, seconds: number): ShownAt => {
+  const { boundaries, seekPoints, timescale, lastPictureTicks } = video;
+  const ticks = Math.min(ticksAt(seconds, timescale), lastPictureTicks);
+  const after = boundaries.findIndex((boundary) => boundary > ticks);
+  const seekPoint = seekPoints?.[after === -1 ? boundaries.length - 2 : after - 1];
+  return { ticks, ...(seekPoint && { seekPoint }) };
+};
+
+const storedSize = ({ renditions }: VideoPlan): Size => {
+  const { width, height } = renditions.at(-1)!;
+  return { width, height };
+};
+
+export const planThumbnail = (
+  video: VideoPlan,
+  parameters: ThumbnailParameters,
+  defaultSeconds: number,
+  format: StillFormat,
+): PlannedImage => {
+  const layout = planStill(storedSize(video), parameters);
+  const at = shownAt(video, parameters.timeSeconds ?? defaultSeconds);
+  return { job: { kind: 'still', ...imageSource(video), ...at, layout, format }, size: stillSize(layout) };
+};
+
+export const planAnimated = (
+  video: VideoPlan,
+  parameters: AnimatedParameters,
+  format: AnimatedJob['format'],
+): PlannedImage => {
+  const { startSeconds, endSeconds, framesPerSecond } = parameters;
+  const size = animatedSize(storedSize(video), parameters);
+  const start = shownAt(video, startSeconds);
+  const endTicks = Math.round(endSeconds * video.timescale);
+  return {
+    job: { kind: 'animated', ...imageSource(video), start, endTicks, framesPerSecond, ...size, format },
+    size,
+  };
+};
+
+export const planSheet = (video: VideoPlan, storyboard: Storyboard, format: StoryboardFormat): PlannedImage => {
+  const { window, tile, columns } = storyboard;
+  const times = listTiles(storyboard);
+  const tiles = times.map(({ start }) => shownAt(video, window.startSeconds + start));
+  const secondsApart = times[0]!.end;
+  // Key frames stand in where tiles are far apart: two hours are not decoded for a hundred pictures.
+  const toleranceTicks = secondsApart < EXACT_BELOW_SECONDS ? 0 : Math.floor((secondsApart / 2) * video.timescale);
+  return {
+    job: { kind: 'storyboard', ...imageSource(video), tiles, toleranceTicks, columns, ...tile, format },
+    size: sheetSize(storyboard),
+  };
+};
+
+/** The pictures of one shot; the first one must not be of the shot before, the others may be as early as it saves decoding. */
+export const planShotImage = (video: VideoPlan, shot: Shot): PlannedImage => {
+  const { times, tile, columns, rows } = planShotSheet(shot, storedSize(video));
+  const tiles = times.map((seconds, number) => ({
+    ...shownAt(video, seconds),
+    ...(number === 0 && { exact: true as const }),
+  }));
+  const secondsApart = (shot.endSeconds - shot.startSeconds) / times.length;
+  const toleranceTicks = secondsApart < EXACT_SHOT_SECONDS ? 0 : Math.floor((secondsApart / 2) * video.timescale);
+  return {
+    job: { kind: 'storyboard', ...imageSource(video), tiles, toleranceTicks, columns, ...tile, format: 'webp' },
+    size: { width: columns * tile.width, height: rows * tile.height },
+  };
+};
+
+/** The frames at some moments, or one a little earlier that is had without decoding what is between. */
+export const planFrameQuality = (
+  video: VideoPlan,
+  times: readonly number[],
+  toleranceSeconds: number,
+): Omit<FrameQualityJob, 'source' | 'picture' | 'threads' | 'overlayPaths'> => {
+  const { width, height } = storedSize(video);
+  const scale = QUALITY_SIDE / Math.max(width, height);
+  const even = (pixels: number): number => Math.max(2 * Math.round((pixels * scale) / 2), 2);
+  return {
+    kind: 'frame-quality',
+    ...imageSource(video),
+    frames: times.map((seconds) => shownAt(video, seconds)),
+    toleranceTicks: Math.floor(toleranceSeconds * video.timescale),
+    width: even(width),
+    height: even(height),
+  };
+};
+
+/** All of an asset's pictures in parts of so many seconds. */
+export const planShotScores = (video: VideoPlan, partSeconds: number): Omit<ShotScoresJob, 'source' | 'threads'>[] => {
+  const { boundaries, timescale, timeBase, streamIndex, zeroTicks, picture } = video;
+  const lastTicks = boundaries.at(-1)!;
+  const partTicks = Math.round(partSeconds * timescale);
+  const margin = SCORE_MARGIN_SECONDS * timescale;
+  return Array.from({ length: Math.ceil(lastTicks / partTicks) }, (_, number) => {
+    const startTicks = number * partTicks;
+    const endTicks = Math.min(startTicks + partTicks, lastTicks);
+    return {
+      kind: 'shot-scores',
+      ...{ streamIndex, timeBase, zeroTicks, picture, startTicks, endTicks },
+      from: shownAt(video, Math.max(startTicks - margin, 0) / timescale),
+      untilTicks: Math.min(endTicks + margin, lastTicks),
+    };
+  });
+};
+
+/** Equal jobs make equal images. */
+export const imageFile = ({ job }: PlannedImage): string =>
+  `${job.kind}-${createHash('sha256').update(JSON.stringify(job)).digest('hex').slice(0, 32)}.${job.format}`;

@@ -1,0 +1,94 @@
+import type { CachedFile, SegmentStore } from '../cache/segment-store.js';
+import type { Clock } from '../lib/clock.js';
+import { KinoraError } from '../lib/errors.js';
+import { parseThumbnailParameters } from '../media/image/parameters.js';
+import { verifyImage } from '../media/image/verifier.js';
+import { GENERATION } from '../media/plan/generation.js';
+import { type MediaPool, mediaPriority } from '../pool/media-pool.js';
+import type { MediaJob } from '../pool/protocol.js';
+import { readResult } from '../pool/read-result.js';
+import type { BlobStore } from '../storage/blob-store.js';
+import { createFileMaker } from './file-maker.js';
+import { imageFile, type PlannedImage, planThumbnail } from './image-jobs.js';
+import { openPictures, type PlayableAsset, pictureFileOf, type SegmentRequest } from './produce-segment.js';
+import { MEDIA_THREADS } from './segment-jobs.js';
+
+export interface ImageProducer {
+  /**
+   * The image, from the cache or made now; equal ones are made once.
+   * @throws KinoraError `not_found` (no picture in the asset), `media_failed`, `media_crashed`, `cancelled`, `unavailable`
+   */
+  image(asset: PlayableAsset, image: PlannedImage, request?: SegmentRequest): Promise<CachedFile>;
+  /** Makes what players show before they play, once nothing else has to be done. `seconds`: the asset's own time. */
+  warmPoster(asset: PlayableAsset, seconds?: number): void;
+}
+
+export interface ImageProducerDeps {
+  readonly store: SegmentStore;
+  readonly pool: MediaPool;
+  readonly blobs: BlobStore;
+  readonly clock: Clock;
+}
+
+/** The largest still without loss: 4096 x 4096 of noise. */
+const MAX_IMAGE_BYTES = 64 * 2 ** 20;
+/** Takes seconds each; whoever comes behind so many is told so at once. */
+const MAX_WAITING_LONG = 64;
+
+export const createImageProducer = ({ store, pool, blobs, clock }: ImageProducerDeps): ImageProducer => {
+  const maker = createFileMaker({ store, pool, clock });
+  let waitingLong = 0;
+
+  const producer: ImageProducer = {
+    async image(asset, image, { signal, priority } = {}) {
+      const { video } = asset.plan;
+      if (!video) throw new KinoraError('not_found');
+      const key = { assetId: asset.id, plan: GENERATION, rendition: 'images', file: imageFile(image) };
+      const isLong = image.job.kind !== 'still';
+      if (isLong && waitingLong >= MAX_WAITING_LONG && !store.has(key))
+        throw new KinoraError('unavailable', { details: { reason: 'too many viewers wait' } });
+      waitingLong += isLong ? 1 : 0;
+      try {
+        return await maker.make({
+          key,
+          keys: [key],
+          source: pictureFileOf(asset),
+          // A still is a moment's work; the others make way for segments that viewers wait for.
+          priority: priority ?? (isLong ? mediaPriority.warmUp : mediaPriority.viewer),
+          ...(signal && { signal }),
+          produce: async ({ run, production }) => {
+            const blob = await openPictures(blobs, asset);
+            try {
+              const outPath = production.temporaryPath();
+              const source = { path: blob.path, formatName: video.formatName };
+              const { overlayPaths } = blob;
+              await run({
+                ...image.job,
+                source,
+                picture: video.picture,
+                overlayPaths,
+                threads: MEDIA_THREADS,
+                outPath,
+              } as MediaJob);
+              const bytes = await readResult(outPath, MAX_IMAGE_BYTES);
+              verifyImage(bytes, image.job.format, image.size);
+              await production.commit(key, bytes);
+            } finally {
+              await blob.release();
+            }
+          },
+        });
+      } finally {
+        waitingLong -= isLong ? 1 : 0;
+      }
+    },
+    warmPoster(asset, seconds) {
+      const { video, durationSeconds } = asset.plan;
+      if (!video) return;
+      const poster = planThumbnail(video, parseThumbnailParameters({}), seconds ?? durationSeconds / 2, 'webp');
+      // Nobody asked for it yet; whoever does gets the error of an own try.
+      producer.image(asset, poster, { priority: mediaPriority.background }).catch(() => undefined);
+    },
+  };
+  return producer;
+};

@@ -1,0 +1,272 @@
+import { availableParallelism } from 'node:os';
+import type { CachedFile, CacheKey, SegmentStore } from '../cache/segment-store.js';
+import type { Clock } from '../lib/clock.js';
+import { KinoraError } from '../lib/errors.js';
+import { writeAudioInit, writeVideoInit } from '../media/mp4/cmaf.js';
+import {
+  AUDIO_RENDITION,
+  type FurtherRenditions,
+  findSegment,
+  type SegmentTarget,
+} from '../media/plan/find-segment.js';
+import { GENERATION } from '../media/plan/generation.js';
+import type { AudioPlan, Plan, VideoPlan, VideoRendition } from '../media/plan/plan.js';
+import { type MediaPool, type MediaPriority, mediaPriority } from '../pool/media-pool.js';
+import { readResult } from '../pool/read-result.js';
+import type { BlobStore, LocalBlob } from '../storage/blob-store.js';
+import { joinedKey, mezzanineKey, overlayKey, sourceKey } from '../storage/keys.js';
+import type { Logger } from '../telemetry/logger.js';
+import type { Metrics } from '../telemetry/metrics.js';
+import { createFileMaker, type Work } from './file-maker.js';
+import { createReadAhead } from './read-ahead.js';
+import { audioChunkJob, audioChunkRange, tighterEncoder, videoConfigJob, videoSegmentJob } from './segment-jobs.js';
+import { verifyAudioInit, verifyAudioSegment, verifyVideoInit, verifyVideoSegment } from './verify-segment.js';
+
+/** What a segment is made from. */
+export interface PlayableAsset {
+  readonly id: string;
+  readonly plan: Plan;
+  readonly further?: FurtherRenditions;
+}
+
+export interface SegmentRequest {
+  /** Drops this caller's wait; the work ends when nobody else waits for it. */
+  readonly signal?: AbortSignal;
+  /** A viewer's when absent. */
+  readonly priority?: MediaPriority;
+}
+
+export interface SegmentProducer {
+  /**
+   * `init.mp4` or `<number>.m4s` of a video rendition or of `audio`, from the cache or made now. A viewer's request also
+   * starts the segments after it.
+   * @throws KinoraError `not_found` (no such file in the plan), `media_failed`, `media_crashed`, `cancelled`, `unavailable`
+   */
+  segment(asset: PlayableAsset, rendition: string, file: string, request?: SegmentRequest): Promise<CachedFile>;
+  /**
+   * Makes what a player asks for first of the named renditions: of the start rendition and the sound beside it where none
+   * is named.
+   */
+  warm(asset: PlayableAsset, request: SegmentRequest, renditions?: readonly string[]): Promise<void>;
+  stop(): void;
+}
+
+export interface SegmentProducerDeps {
+  readonly store: SegmentStore;
+  readonly pool: MediaPool;
+  readonly blobs: BlobStore;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly metrics?: Metrics;
+}
+
+const WARM_SEGMENTS = 2;
+const MAX_SIZE_TRIES = 4;
+/** Several times what eight seconds of the best copied source have. */
+const MAX_SEGMENT_BYTES = 256 * 2 ** 20;
+const READ_AHEAD_IDLE_MS = 15_000;
+
+export const createSegmentProducer = (deps: SegmentProducerDeps): SegmentProducer => {
+  const { store, pool, blobs, clock, logger } = deps;
+  const maker = createFileMaker({ store, pool, clock });
+
+  const makeVideo = async (
+    asset: PlayableAsset,
+    { video, rendition, number }: { video: VideoPlan; rendition: VideoRendition; number: number },
+    key: CacheKey,
+    work: Work,
+  ): Promise<void> => {
+    const blob = await openPictures(blobs, asset);
+    try {
+      const seconds = (video.boundaries[number + 1]! - video.boundaries[number]!) / video.timescale;
+      let encoder = rendition.encoder;
+      for (let attempt = 1; ; attempt++) {
+        const outPath = work.production.temporaryPath();
+        const { path: sourcePath, overlayPaths } = blob;
+        const target = { sourcePath, overlayPaths, outPath, ...(encoder && { encoder }) };
+        const result = await work.run(videoSegmentJob(video, rendition, number, target));
+        const bytes = await readResult(outPath, MAX_SEGMENT_BYTES);
+        const difference = verifyVideoSegment(bytes, video, rendition, number, result);
+        if (difference > 0) {
+          logger.warn({ asset_id: asset.id, segment: number, difference }, 'a segment lacks or repeats pictures');
+        }
+        const factor = (bytes.length * 8) / seconds / rendition.bandwidth;
+        if (factor <= 1 || !encoder) return await work.production.commit(key, bytes);
+        const fields = { asset_id: asset.id, rendition: rendition.name, segment: number, factor, attempt };
+        if (attempt === MAX_SIZE_TRIES) {
+          // Larger than promised is still better for a viewer than a hole.
+          logger.warn(fields, 'a segment stays larger than its rendition promises');
+          return await work.production.commit(key, bytes);
+        }
+        logger.info(fields, 'a segment is larger than its rendition promises and is encoded again');
+        encoder = tighterEncoder(encoder, factor, attempt);
+      }
+    } finally {
+      await blob.release();
+    }
+  };
+
+  const makeAudio = async (
+    asset: PlayableAsset,
+    { audio, sourceKey: furtherKey }: { audio: AudioPlan; sourceKey?: string },
+    keys: readonly CacheKey[],
+    first: number,
+    work: Work,
+  ): Promise<void> => {
+    const blob = await blobs.openLocal(furtherKey ?? playedKey(asset));
+    try {
+      const outPaths = keys.map(() => work.production.temporaryPath());
+      await work.run(audioChunkJob(audio, first, blob.path, outPaths));
+      const segments = await Promise.all(outPaths.map((path) => readResult(path, MAX_SEGMENT_BYTES)));
+      for (const [index, bytes] of segments.entries()) verifyAudioSegment(bytes, audio, first + index);
+      for (const [index, bytes] of segments.entries()) await work.production.commit(keys[index]!, bytes);
+    } finally {
+      await blob.release();
+    }
+  };
+
+  const makeInit = async (target: SegmentTarget, key: CacheKey, work: Work): Promise<void> => {
+    const bytes = target.kind === 'audio' ? audioInit(target.audio) : await videoInit(target, work);
+    await work.production.commit(key, bytes);
+  };
+
+  const videoInit = async (
+    { video, rendition }: { video: VideoPlan; rendition: VideoRendition },
+    work: Work,
+  ): Promise<Uint8Array> => {
+    const { width, height, encoder, reorderTicks } = rendition;
+    const avcc = encoder ? (await work.run(videoConfigJob(video, rendition, encoder))).avcc : rendition.avcc;
+    if (avcc === undefined) throw new Error(`rendition ${rendition.name} has neither encoder settings nor avcC`);
+    const bytes = writeVideoInit({
+      timescale: video.timescale,
+      width,
+      height,
+      avcc: Buffer.from(avcc, 'base64'),
+      // A copy keeps the colours of its source, which its own headers describe.
+      ...(encoder && { colour: 'bt709' as const }),
+      reorderTicks,
+    });
+    verifyVideoInit(bytes, video, rendition);
+    return bytes;
+  };
+
+  const make = (
+    asset: PlayableAsset,
+    name: string,
+    target: SegmentTarget,
+    request: SegmentRequest,
+  ): Promise<CachedFile> => {
+    const { signal, priority = mediaPriority.viewer } = request;
+    const keyOf = (number: number | 'init'): CacheKey => ({
+      assetId: asset.id,
+      plan: GENERATION,
+      rendition: name,
+      file: number === 'init' ? 'init.mp4' : `${number}.m4s`,
+    });
+    const { number } = target;
+    const key = keyOf(number);
+    const chunk = target.kind === 'audio' && number !== 'init' ? audioChunkRange(target.audio, number) : undefined;
+    const keys = chunk ? Array.from({ length: chunk.end - chunk.first }, (_, i) => keyOf(chunk.first + i)) : [key];
+
+    return maker.make({
+      key,
+      keys,
+      source: (target.kind === 'audio' && target.sourceKey) || pictureFileOf(asset),
+      priority,
+      ...(signal && { signal }),
+      produce: async (work) => {
+        if (number === 'init') await makeInit(target, key, work);
+        else if (target.kind === 'video') await makeVideo(asset, { ...target, number }, key, work);
+        else await makeAudio(asset, target, keys, chunk!.first, work);
+      },
+    });
+  };
+
+  const readAhead = createReadAhead<PlayableAsset>({
+    make: async (asset, rendition, number, signal) => {
+      const target = findSegment(asset, rendition, `${number}.m4s`);
+      if (target) await make(asset, rendition, target, { signal, priority: mediaPriority.readAhead });
+    },
+    maxUnderWay: 4 * availableParallelism(),
+    idleMs: READ_AHEAD_IDLE_MS,
+  });
+
+  return {
+    async segment(asset, rendition, file, request = {}) {
+      const target = findSegment(asset, rendition, file);
+      if (!target) throw new KinoraError('not_found');
+      const viewer = (request.priority ?? mediaPriority.viewer) === mediaPriority.viewer;
+      if (viewer) {
+        const isCached = store.has({ assetId: asset.id, plan: GENERATION, rendition, file });
+        deps.metrics?.segmentRequested(isCached ? 'hit' : 'miss');
+      }
+      const cached = await make(asset, rendition, target, request);
+      if (viewer && target.kind === 'video' && target.number !== 'init') {
+        readAhead.note(asset, rendition, target.number, target.video.boundaries.length - 1);
+      }
+      return cached;
+    },
+    async warm(asset, request, renditions) {
+      const { video, audio } = asset.plan;
+      const names = renditions ?? [...(video ? [video.startRendition] : []), ...(audio ? [AUDIO_RENDITION] : [])];
+      const files = ['init.mp4', ...Array.from({ length: WARM_SEGMENTS }, (_, number) => `${number}.m4s`)];
+      const wanted = names.flatMap((name) => files.map((file) => ({ name, target: findSegment(asset, name, file) })));
+      await Promise.all(wanted.map(({ name, target }) => target && make(asset, name, target, request)));
+    },
+    stop: () => readAhead.stop(),
+  };
+};
+
+/** Under whose name the source lies. */
+const ownerOf = ({ id, plan }: PlayableAsset): string => plan.sourceOwner ?? id;
+
+/** The file that sound is read from, and pictures unless there is a mezzanine. */
+export const playedKey = (asset: PlayableAsset): string =>
+  asset.plan.joined ? joinedKey(ownerOf(asset)) : sourceKey(ownerOf(asset));
+
+/** The file that pictures are read from. */
+export const picturesKey = (asset: PlayableAsset): string =>
+  asset.plan.video?.access === 'mezzanine' ? mezzanineKey(ownerOf(asset)) : playedKey(asset);
+
+/** The files that pictures are made of, while they may be read. */
+export interface OpenPictures {
+  readonly path: string;
+  /** In the order of the plan. */
+  readonly overlayPaths: readonly string[];
+  release(): Promise<void>;
+}
+
+/** @throws KinoraError `not_found` when the asset was deleted meanwhile */
+export const openPictures = async (blobs: BlobStore, asset: PlayableAsset): Promise<OpenPictures> => {
+  const { video } = asset.plan;
+  const keys = [
+    picturesKey(asset),
+    ...(video?.picture.overlays ?? []).map(({ assetId, input }) => overlayKey(assetId, input)),
+  ];
+  const opened: LocalBlob[] = [];
+  const release = async (): Promise<void> => {
+    await Promise.all(opened.map((blob) => blob.release()));
+  };
+  try {
+    for (const key of keys) opened.push(await blobs.openLocal(key));
+  } catch (error) {
+    await release();
+    throw error;
+  }
+  return { path: opened[0]!.path, overlayPaths: opened.slice(1).map(({ path }) => path), release };
+};
+
+/** Its name: a source that kills media processes says nothing about the mezzanine made of it. */
+export const pictureFileOf = (asset: PlayableAsset): string =>
+  `${ownerOf(asset)} ${asset.plan.video?.access ?? 'source'}`;
+
+const audioInit = (audio: AudioPlan): Uint8Array => {
+  const { sampleRate, channels, audioSpecificConfig } = audio;
+  const bytes = writeAudioInit({
+    sampleRate,
+    channels,
+    audioSpecificConfig: Buffer.from(audioSpecificConfig, 'base64'),
+  });
+  verifyAudioInit(bytes, audio);
+  return bytes;
+};

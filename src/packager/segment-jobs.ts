@@ -1,0 +1,98 @@
+import type { AudioPlan, EncoderSettings, VideoPlan, VideoRendition } from '../media/plan/plan.js';
+import type { AudioChunkJob, VideoConfigJob, VideoSegmentJob } from '../pool/protocol.js';
+
+/** From the plan to what one media process needs for one segment. Pure. */
+
+/** Of every segment and image on every machine, however urgent: with other numbers damaged sources may decode to other frames. */
+export const MEDIA_THREADS = 2;
+
+export interface VideoJobTarget {
+  readonly sourcePath: string;
+  readonly overlayPaths: readonly string[];
+  readonly outPath: string;
+  /** Instead of the rendition's own, when a segment must become smaller. */
+  readonly encoder?: EncoderSettings;
+}
+
+export const videoSegmentJob = (
+  video: VideoPlan,
+  rendition: VideoRendition,
+  number: number,
+  target: VideoJobTarget,
+): VideoSegmentJob => {
+  const seekPoint = video.seekPoints?.[number];
+  const encoder = target.encoder ?? rendition.encoder;
+  return {
+    kind: 'video-segment',
+    source: { path: target.sourcePath, formatName: video.formatName },
+    streamIndex: video.streamIndex,
+    timeBase: video.timeBase,
+    zeroTicks: video.zeroTicks,
+    startTicks: video.boundaries[number]!,
+    endTicks: video.boundaries[number + 1]!,
+    lastPictureTicks: video.lastPictureTicks,
+    isLast: number === video.boundaries.length - 2,
+    ...(video.firstPictureTicks !== undefined && { firstPictureTicks: video.firstPictureTicks }),
+    ...(seekPoint && { seekPoint }),
+    sequence: number + 1,
+    rendition: {
+      kind: rendition.kind,
+      width: rendition.width,
+      height: rendition.height,
+      frameStep: rendition.frameStep,
+      frameRate: video.frameRate,
+      picture: video.picture,
+      ...(encoder && { encoder }),
+      ...(rendition.reorderTicks !== undefined && { reorderTicks: rendition.reorderTicks }),
+    },
+    ...(target.overlayPaths.length > 0 && { overlayPaths: target.overlayPaths }),
+    threads: MEDIA_THREADS,
+    outPath: target.outPath,
+  };
+};
+
+export const videoConfigJob = (
+  video: VideoPlan,
+  rendition: VideoRendition,
+  encoder: EncoderSettings,
+): VideoConfigJob => ({
+  kind: 'video-config',
+  width: rendition.width,
+  height: rendition.height,
+  frameRate: { num: video.frameRate.num, den: video.frameRate.den * rendition.frameStep },
+  encoder,
+});
+
+/** The segments that are made together with segment `number`: [first, end). */
+export const audioChunkRange = (audio: AudioPlan, number: number): { first: number; end: number } => {
+  const first = Math.floor(number / audio.chunkSegments) * audio.chunkSegments;
+  return { first, end: Math.min(first + audio.chunkSegments, audio.boundaries.length - 1) };
+};
+
+export const audioChunkJob = (
+  plan: AudioPlan,
+  first: number,
+  sourcePath: string,
+  outPaths: readonly string[],
+): AudioChunkJob => {
+  const { boundaries, ...audio } = plan;
+  return {
+    kind: 'audio-chunk',
+    source: { path: sourcePath, formatName: audio.formatName },
+    audio,
+    firstSegment: first,
+    boundaries: boundaries.slice(first, first + outPaths.length + 1),
+    endFrame: boundaries.at(-1)!,
+    outPaths,
+  };
+};
+
+/**
+ * Settings for another try at a segment that came out `factor` times larger than its rendition promises: a lower peak, and
+ * from the second time on coarser quality as well, because the first seconds of a rate buffer are free.
+ */
+export const tighterEncoder = (encoder: EncoderSettings, factor: number, attempt: number): EncoderSettings => ({
+  ...encoder,
+  maxRate: Math.floor((encoder.maxRate * 0.9) / factor),
+  crf: Math.min(40, encoder.crf + (attempt > 1 ? 6 : 0)),
+});

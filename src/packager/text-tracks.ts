@@ -1,0 +1,75 @@
+import { isKinoraError } from '../lib/errors.js';
+import { type IndexedText, indexCues, readTextIndex, writeTextIndex } from '../media/text/text-index.js';
+import { type BlobStore, readBlob } from '../storage/blob-store.js';
+import { trackTextIndexKey, trackTextKey } from '../storage/keys.js';
+import type { ParseText } from './parse-text.js';
+
+/** Stores and reads text tracks; those asked for last stay in memory. */
+export interface TextTracks {
+  /** Undefined when there is no text of this track. What is stored never changes. */
+  find(assetId: string, trackId: string): Promise<IndexedText | undefined>;
+  store(assetId: string, trackId: string, text: IndexedText): Promise<void>;
+  /** Reads a file that is to become a track. */
+  readonly parse: ParseText;
+}
+
+/** Bytes of text; a film has some 100 000. */
+const MAX_KEPT = 16 * 2 ** 20;
+
+export const createTextTracks = (blobs: Pick<BlobStore, 'read' | 'put'>, parse: ParseText): TextTracks => {
+  const kept = new Map<string, IndexedText>();
+  const reading = new Map<string, Promise<IndexedText | undefined>>();
+  let size = 0;
+
+  const keep = (key: string, track: IndexedText): void => {
+    kept.set(key, track);
+    size += track.bytes.length;
+    for (const [oldest, { bytes }] of kept) {
+      if (size <= MAX_KEPT) break;
+      kept.delete(oldest);
+      size -= bytes.length;
+    }
+  };
+
+  const store = async (assetId: string, trackId: string, text: IndexedText): Promise<void> => {
+    // The text last: where it is, its index is too.
+    await blobs.put(trackTextIndexKey(assetId, trackId), writeTextIndex(text));
+    await blobs.put(trackTextKey(assetId, trackId), text.bytes);
+  };
+
+  const load = async (assetId: string, trackId: string): Promise<IndexedText | undefined> => {
+    const key = trackTextKey(assetId, trackId);
+    const bytes = await readBlob(blobs, key);
+    if (!bytes) return undefined;
+    const index = await readBlob(blobs, trackTextIndexKey(assetId, trackId));
+    let track = index && readTextIndex(bytes, index);
+    if (!track) {
+      // Stored by a version without indexes.
+      track = await parse(bytes).catch((error: unknown) => {
+        // A track that lies wholly behind the end of its asset has no cue.
+        if (isKinoraError(error, 'invalid_input')) return indexCues([]);
+        throw error;
+      });
+      await store(assetId, trackId, track);
+    }
+    keep(key, track);
+    return track;
+  };
+
+  return {
+    parse,
+    store,
+    async find(assetId, trackId) {
+      const key = trackTextKey(assetId, trackId);
+      const known = kept.get(key);
+      if (known) {
+        kept.delete(key);
+        kept.set(key, known);
+        return known;
+      }
+      const begun = reading.get(key) ?? load(assetId, trackId).finally(() => reading.delete(key));
+      reading.set(key, begun);
+      return begun;
+    },
+  };
+};

@@ -1,0 +1,64 @@
+import { KinoraError } from '../lib/errors.js';
+import { verifyFragment, verifyInit } from '../media/mp4/fragment-verifier.js';
+import type { AudioPlan, VideoPlan, VideoRendition } from '../media/plan/plan.js';
+import type { VideoSegmentResult } from '../pool/protocol.js';
+
+/** Compares what was made with what the plan promises, before it becomes visible. All throw KinoraError `media_failed`. */
+
+const AAC_FRAME_SAMPLES = 1024;
+/** Some undecodable pictures of a damaged source are shown longer or skipped; more is a segment that must not be kept. */
+const MAX_MISSING = 0.1;
+
+/** @returns by how many pictures the segment differs from the source's own count, 0 when that is unknown. */
+export const verifyVideoSegment = (
+  bytes: Uint8Array,
+  video: VideoPlan,
+  { reorderTicks }: VideoRendition,
+  number: number,
+  result: VideoSegmentResult,
+): number => {
+  const start = video.boundaries[number]!;
+  verifyFragment(bytes, {
+    baseDecodeTicks: start,
+    durationTicks: video.boundaries[number + 1]! - start,
+    sampleCount: result.sampleCount,
+    firstSync: true,
+    ...(reorderTicks !== undefined && { reorderTicks }),
+  });
+  const expected = video.frameCounts?.[number] ?? result.pictureCount;
+  const difference = Math.abs(result.pictureCount - expected);
+  if (difference > expected * MAX_MISSING) {
+    const details = {
+      kind: 'video-segment',
+      stage: 'verify',
+      segment: number,
+      expected_pictures: expected,
+      pictures: result.pictureCount,
+    };
+    throw new KinoraError('media_failed', { details });
+  }
+  return difference;
+};
+
+export const verifyVideoInit = (bytes: Uint8Array, video: VideoPlan, rendition: VideoRendition): void =>
+  verifyInit(bytes, {
+    timescale: video.timescale,
+    codecs: rendition.codecs,
+    width: rendition.width,
+    height: rendition.height,
+    ...(rendition.reorderTicks !== undefined && { reorderTicks: rendition.reorderTicks }),
+  });
+
+export const verifyAudioSegment = (bytes: Uint8Array, audio: AudioPlan, number: number): void => {
+  const first = audio.boundaries[number]!;
+  const frames = audio.boundaries[number + 1]! - first;
+  verifyFragment(bytes, {
+    baseDecodeTicks: first * AAC_FRAME_SAMPLES,
+    durationTicks: frames * AAC_FRAME_SAMPLES,
+    sampleCount: frames,
+    firstSync: true,
+  });
+};
+
+export const verifyAudioInit = (bytes: Uint8Array, audio: AudioPlan): void =>
+  verifyInit(bytes, { timescale: audio.sampleRate, codecs: audio.codecs });

@@ -1,0 +1,149 @@
+import { readFile } from 'node:fs/promises';
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { fixture } from '../../support/media/fixtures.js';
+import { type Origin, startOrigin } from '../../support/servers/origin.js';
+import { cleanUpServers, makeDataDir, type ServerProcess, startServer } from '../../support/servers/server-process.js';
+import { paddedMp4, type SlowOrigin, startSlowOrigin } from '../../support/servers/slow-origin.js';
+import { createAsset, getAsset, settled, type WireAsset } from '../../support/wire/create-asset.js';
+
+const MIB = 2 ** 20;
+
+let server: ServerProcess;
+let files: SlowOrigin;
+let statuses: Origin;
+beforeAll(async () => {
+  files = await startSlowOrigin();
+  statuses = await startOrigin((request, response) => {
+    const status = Number(request.url?.slice(1));
+    // 302: to an address that is refused.
+    response.writeHead(status, { ...(status === 302 && { location: 'http://169.254.169.254/latest' }) }).end();
+  });
+  server = await startServer({
+    dataDir: makeDataDir(),
+    options: { ALLOW_PRIVATE_SOURCES: '127.0.0.1/32', MAX_SOURCE_SIZE: '4MiB', INGEST_CONCURRENCY: '16' },
+  });
+});
+afterAll(async () => {
+  await cleanUpServers();
+  await files?.stop();
+  await statuses?.stop();
+});
+
+const create = (url: string): Promise<WireAsset> =>
+  createAsset(server, { inputs: [{ url }], playback_policies: ['public'] });
+
+const NOT_DOWNLOADED = 'The input file could not be downloaded';
+const NOT_ALLOWED = 'The input URL is not allowed.';
+const NOT_VIDEO = 'The input file is not a valid video file.';
+
+describe('an input that cannot be used', () => {
+  it('ends the asset with the exact reason, in bounded time', async () => {
+    const expected: Record<string, string> = {
+      'http://127.0.0.1:1/nobody.mp4': `${NOT_DOWNLOADED}: connection failed.`,
+      'http://no-such-host.invalid/a.mp4': `${NOT_DOWNLOADED}: connection failed.`,
+      [`${statuses.url}/404`]: `${NOT_DOWNLOADED}: HTTP status 404.`,
+      [`${statuses.url}/403`]: `${NOT_DOWNLOADED}: HTTP status 403.`,
+      [`${statuses.url}/500`]: `${NOT_DOWNLOADED}: HTTP status 500.`,
+      [`${statuses.url}/302`]: NOT_ALLOWED,
+      'http://10.1.2.3/private.mp4': NOT_ALLOWED,
+      'http://127.0.0.2/private.mp4': NOT_ALLOWED,
+      'http://user:hidden-password@192.168.0.1/a.mp4?signature=hidden-signature': NOT_ALLOWED,
+      [files.add('large.mp4', await paddedMp4(await fixture('h264-aac.mp4'), 5 * MIB))]:
+        'The input file is larger than the maximum size of 4 MiB.',
+      [files.add('empty.mp4', Buffer.alloc(0))]: 'The input file is empty.',
+      [files.add('text.mp4', await readFile(await fixture('text.mp4')))]: NOT_VIDEO,
+      [files.add('garbage.mp4', await readFile(await fixture('garbage.mp4')))]: NOT_VIDEO,
+      [files.add('no-index.mov', await readFile(await fixture('truncated-without-index.mov')))]:
+        "The input file is damaged and can't be played.",
+      [files.add('image.png', await readFile(await fixture('image.png')))]:
+        'The file format png_pipe is not supported.',
+      [files.add('unknown.mp4', await readFile(await fixture('unknown-codec.mp4')))]:
+        'The video codec zzzz is not supported.',
+    };
+    const created = await Promise.all(Object.keys(expected).map(create));
+    for (const asset of created)
+      expect(asset).toMatchObject({ status: 'preparing', progress: { state: 'ingesting', progress: 0 } });
+    for (const [index, message] of Object.values(expected).entries()) {
+      const asset = await settled(server, created[index]!.id, 45_000);
+      expect(asset.errors, Object.keys(expected)[index]).toEqual({ type: 'invalid_input', messages: [message] });
+      expect(asset).toMatchObject({ status: 'errored', progress: { state: 'errored', progress: -1 } });
+      expect(asset).not.toHaveProperty('duration');
+      expect(asset).not.toHaveProperty('tracks');
+      const playback = await fetch(`${server.url}/${asset.playback_ids![0]!.id}.m3u8`);
+      expect(playback.status).toBe(412);
+    }
+    // A refusal is asked for once, what may pass three times.
+    const asked = (path: string) => statuses.requests.filter(({ url }) => url === path).length;
+    expect([asked('/404'), asked('/403'), asked('/302'), asked('/500')]).toEqual([1, 1, 1, 3]);
+  });
+});
+
+/** Every state that the API showed, without repetition, until the asset was settled. */
+const watchProgress = async (id: string): Promise<WireAsset['progress'][]> => {
+  const seen: WireAsset['progress'][] = [];
+  for (;;) {
+    const { status, progress } = await getAsset(server, id);
+    const last = seen.at(-1);
+    if (last?.state !== progress.state || last.progress !== progress.progress) seen.push(progress);
+    if (status !== 'preparing') return seen;
+    await delay(10);
+  }
+};
+
+describe('progress', () => {
+  it('stays at ingesting 0 until a standard input is complete', async () => {
+    const { id } = await create(files.add('standard.mp4', await readFile(await fixture('h264-aac.mp4'))));
+    expect(await watchProgress(id)).toEqual([
+      { state: 'ingesting', progress: 0 },
+      { state: 'completed', progress: 100 },
+    ]);
+  });
+
+  it('rises while the pictures are transcoded', async () => {
+    const { id } = await create(files.add('one-key-frame.mp4', await readFile(await fixture('one-key-frame.mp4'))));
+    const seen = await watchProgress(id);
+    const states = seen.map(({ state }) => state).filter((state, at, all) => state !== all[at - 1]);
+    expect(states).toEqual(['ingesting', 'transcoding', 'ingesting', 'completed']);
+    const percents = seen.filter(({ state }) => state === 'transcoding').map(({ progress }) => progress);
+    expect(percents.length).toBeGreaterThan(3);
+    expect(percents).toEqual([...percents].sort((a, b) => a - b));
+    expect(percents.at(-1)).toBeLessThanOrEqual(100);
+    expect(await getAsset(server, id)).toMatchObject({ non_standard_input_reasons: { video_gop_size: 'high' } });
+  });
+});
+
+describe('the log', () => {
+  const linesOf = (assetId: string) => server.log().filter((line) => line.asset_id === assetId);
+
+  it('tells the life of an asset in a line each, and no secret', async () => {
+    const source = new URL(files.add('logged.mp4', await readFile(await fixture('h264-aac.mp4'))));
+    source.username = 'user';
+    source.password = 'hidden-password';
+    const { id } = await create(`${source.href}?signature=hidden-signature`);
+    await settled(server, id);
+    // The line follows the state.
+    await delay(50);
+    expect(linesOf(id).map(({ msg }) => msg)).toEqual([
+      'the ingest begins',
+      'the source is stored',
+      'the source is probed',
+      'the asset is planned',
+      'the asset is ready',
+    ]);
+    const { token, url } = server;
+    const page = await fetch(`${url}/no-such-id?token=hidden-token`);
+    expect(page.status).toBe(404);
+    for (const secret of [token.secret, 'hidden-password', 'hidden-signature', 'hidden-token'])
+      expect(server.logText()).not.toContain(secret);
+  });
+
+  it('has no key twice in a line', () => {
+    const lines = server.logText().trim().split('\n');
+    expect(lines.length).toBeGreaterThan(20);
+    for (const line of lines) {
+      // Of a key that stands twice only the last value is left when it is written again.
+      expect(JSON.stringify(JSON.parse(line))).toBe(line);
+    }
+  });
+});

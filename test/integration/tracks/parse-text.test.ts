@@ -1,0 +1,91 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { newId } from '#kinora/lib/ids.js';
+import { createTextParser } from '#kinora/packager/parse-text.js';
+import { createTextTracks } from '#kinora/packager/text-tracks.js';
+import { createDiskBlobStore } from '#kinora/storage/disk-blob-store.js';
+import { trackTextIndexKey, trackTextKey } from '#kinora/storage/keys.js';
+
+const SIZE = 10 * 2 ** 20;
+const CUE = Buffer.from('1\n00:00:01,000 --> 00:00:02,000\n');
+/** Japanese in Shift-JIS, again and again. */
+const shiftJis = Buffer.alloc(SIZE, Buffer.from([0x93, 0xfa, 0x96, 0x7b, 0x8c, 0xea, 0x0a]));
+const hostile = [
+  ['only line ends', Buffer.alloc(SIZE, '\r')],
+  ['one huge cue', Buffer.concat([CUE, Buffer.alloc(SIZE, 'x')])],
+  ['one cue of many lines', Buffer.concat([CUE, Buffer.alloc(SIZE, 'x\n')])],
+  ['one cue of brackets', Buffer.concat([CUE, Buffer.alloc(SIZE, '<')])],
+  ['Shift-JIS', Buffer.concat([CUE, shiftJis])],
+  ['a million cues', Buffer.alloc(SIZE, '00:00.000 --> 99:00.000\nx\n\n')],
+] as const;
+
+let dir: string;
+beforeAll(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'kinora-text-'));
+});
+afterAll(() => rm(dir, { recursive: true, force: true }));
+
+it.for(hostile)('does something else meanwhile: %s', async ([, bytes]) => {
+  let isDone = false;
+  let turns = 0;
+  const parsing = createTextParser()(bytes)
+    .then(
+      ({ bytes: written }) => written.length,
+      (error: { code: string }) => error.code,
+    )
+    .finally(() => {
+      isDone = true;
+    });
+  while (!isDone) {
+    await new Promise((resolve) => setImmediate(resolve));
+    turns++;
+  }
+  const result = await parsing;
+  if (typeof result === 'number') expect(result).toBeLessThan(SIZE);
+  else expect(result).toBe('invalid_input');
+  // A parser on this thread would leave one turn at most.
+  expect(turns).toBeGreaterThan(20);
+});
+
+it('gives up a file that takes too much time, and goes on with the next', async () => {
+  const refused = { code: 'invalid_input', messages: ['The text file could not be parsed.'] };
+  const hasty = createTextParser(1);
+  await expect(hasty(hostile[5][1])).rejects.toMatchObject(refused);
+  const parse = createTextParser();
+  const leaving = new AbortController();
+  const [left, next] = [parse(hostile[5][1], leaving.signal), parse(Buffer.concat([CUE, Buffer.from('Hé')]))];
+  leaving.abort();
+  await expect(left).rejects.toMatchObject({ code: 'cancelled' });
+  const { format, bytes } = await next;
+  expect([format, Buffer.from(bytes).toString()]).toEqual(['srt', 'WEBVTT\n\n00:00:01.000 --> 00:00:02.000\nHé\n']);
+  await expect(parse(Buffer.from('<html>'))).rejects.toMatchObject(refused);
+});
+
+it('a stored track is never parsed again, one without an index once', async () => {
+  const blobs = createDiskBlobStore(dir);
+  const parse = createTextParser();
+  let parsed = 0;
+  const counting: typeof parse = (...of) => {
+    parsed++;
+    return parse(...of);
+  };
+  const [assetId, trackId, oldId, emptyId] = [newId(), newId(), newId(), newId()];
+  const text = await parse(Buffer.concat([CUE, Buffer.from('Hé')]));
+  await createTextTracks(blobs, counting).store(assetId, trackId, text);
+  await blobs.put(trackTextKey(assetId, oldId), text.bytes);
+  await blobs.put(trackTextKey(assetId, emptyId), Buffer.from('WEBVTT\n'));
+  for (let start = 0; start < 3; start++) {
+    const texts = createTextTracks(blobs, counting);
+    const found = await Promise.all([trackId, oldId, emptyId].map((id) => texts.find(assetId, id)));
+    expect(found.map((track) => [Buffer.from(track!.bytes).toString(), track!.startSeconds.length])).toEqual([
+      [Buffer.from(text.bytes).toString(), 1],
+      [Buffer.from(text.bytes).toString(), 1],
+      ['WEBVTT\n', 0],
+    ]);
+    expect(await texts.find(assetId, newId())).toBeUndefined();
+    expect(parsed).toBe(2);
+  }
+  for (const id of [trackId, oldId, emptyId]) expect(await blobs.stat(trackTextIndexKey(assetId, id))).toBeDefined();
+});

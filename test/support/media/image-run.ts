@@ -1,0 +1,46 @@
+/** Makes images of a planned source the way the server does, in this process. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { makeAnimated } from '#kinora/engine/image/animation.js';
+import { makeStill } from '#kinora/engine/image/still.js';
+import { makeStoryboard } from '#kinora/engine/image/storyboard.js';
+import {
+  parseAnimatedParameters,
+  parseStoryboardWindow,
+  parseThumbnailParameters,
+} from '#kinora/media/image/parameters.js';
+import { planStoryboard, type Storyboard } from '#kinora/media/image/storyboard.js';
+import { verifyImage } from '#kinora/media/image/verifier.js';
+import { type PlannedImage, planAnimated, planSheet, planThumbnail } from '#kinora/packager/image-jobs.js';
+import type { AnimatedJob, StillJob, StoryboardJob } from '#kinora/pool/protocol.js';
+import { type PlannedSource, withFolder } from './video-run.js';
+
+type Query = Readonly<Record<string, string | number | boolean>>;
+
+const makeImage = ({ path, video }: PlannedSource, image: PlannedImage): Buffer =>
+  withFolder((folder) => {
+    const outPath = join(folder, 'image');
+    const source = { path, formatName: video.formatName };
+    const job = { ...image.job, source, picture: video.picture, threads: 2, outPath };
+    if (job.kind === 'still') makeStill(job as StillJob);
+    else if (job.kind === 'animated') makeAnimated(job as AnimatedJob);
+    else makeStoryboard(job as StoryboardJob);
+    const bytes = readFileSync(outPath);
+    verifyImage(bytes, image.job.format, image.size);
+    return bytes;
+  });
+
+export const makeThumbnail = (source: PlannedSource, query: Query = {}, format: 'jpg' | 'png' | 'webp' = 'png') =>
+  makeImage(
+    source,
+    planThumbnail(source.video, parseThumbnailParameters(query), source.plan.durationSeconds / 2, format),
+  );
+
+export const makeAnimation = (source: PlannedSource, query: Query = {}, format: 'gif' | 'webp' = 'gif') =>
+  makeImage(source, planAnimated(source.video, parseAnimatedParameters(query, source.plan.durationSeconds), format));
+
+export const storyboardOf = ({ plan, video }: PlannedSource, query: Query = {}): Storyboard =>
+  planStoryboard(video, parseStoryboardWindow(query, plan.durationSeconds));
+
+export const makeSheet = (source: PlannedSource, query: Query = {}, format: 'jpg' | 'png' | 'webp' = 'png') =>
+  makeImage(source, planSheet(source.video, storyboardOf(source, query), format));

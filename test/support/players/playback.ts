@@ -1,0 +1,219 @@
+/** A server that plays one prepared asset: real database, cache, media processes and routes, without an ingest. */
+import { createReadStream } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createSegmentStore } from '#kinora/cache/disk-segment-store.js';
+import { insertTracks } from '#kinora/db/tables/assets/track.js';
+import { getInstallationSecret } from '#kinora/db/tables/server/installation.js';
+import { createDrmConfiguration } from '#kinora/domain/drm/configurations.js';
+import { type ContentKeys, createContentKeys } from '#kinora/domain/drm/content-keys.js';
+import type { DrmSettings } from '#kinora/domain/drm/settings.js';
+import { type AccessCheck, createAccessCheck } from '#kinora/domain/playback/check-access.js';
+import { createPlayableFinder, type PlayableFinder } from '#kinora/domain/playback/find-playable.js';
+import { createRenditionOpener, type OpenRendition } from '#kinora/domain/renditions/open-rendition.js';
+import { createDeliveryCounter, type DeliveryCounter } from '#kinora/domain/usage/delivery-counter.js';
+import { imageRoutes } from '#kinora/http/image/image-routes.js';
+import { licenseRoutes } from '#kinora/http/stream/license-routes.js';
+import { streamRoutes } from '#kinora/http/stream/stream-routes.js';
+import { systemClock } from '#kinora/lib/clock.js';
+import { newId } from '#kinora/lib/ids.js';
+import type { Plan } from '#kinora/media/plan/plan.js';
+import { createServiceCaller } from '#kinora/net/service-caller.js';
+import { createTextParser } from '#kinora/packager/parse-text.js';
+import { createImageProducer } from '#kinora/packager/produce-image.js';
+import { createSegmentProducer } from '#kinora/packager/produce-segment.js';
+import { createTextTracks } from '#kinora/packager/text-tracks.js';
+import { createMediaPool } from '#kinora/pool/create-media-pool.js';
+import { createDiskBlobStore } from '#kinora/storage/disk-blob-store.js';
+import { sourceKey } from '#kinora/storage/keys.js';
+import { memoryLogger } from '../memory-logger.js';
+import { startApi } from '../servers/api.js';
+
+export interface PreparedAsset {
+  readonly assetId: string;
+  readonly publicId: string;
+  readonly signedId: string;
+  /** Keys are Kinora's own, with ClearKey. */
+  readonly drmId: string;
+}
+
+export const startPlayback = async ({
+  allowServices = true,
+  serviceLimitMs,
+  ...options
+}: Parameters<typeof startApi>[0] & { readonly allowServices?: boolean; readonly serviceLimitMs?: number } = {}) => {
+  const dir = await mkdtemp(join(tmpdir(), 'kinora-playback-'));
+  const logger = memoryLogger();
+  const blobDir = join(dir, 'blobs');
+  const cacheDir = join(dir, 'cache');
+  const blobs = createDiskBlobStore(blobDir);
+  const store = await createSegmentStore({ dir: cacheDir, maxBytes: 1e9, logger, clock: systemClock });
+  const pool = await createMediaPool({
+    readDirs: [blobDir],
+    writeDir: join(cacheDir, 'tmp'),
+    memoryBytes: 1024 ** 3,
+    size: 2,
+    logger,
+    clock: systemClock,
+  });
+  const segments = createSegmentProducer({ store, pool, blobs, clock: systemClock, logger });
+  const images = createImageProducer({ store, pool, blobs, clock: systemClock });
+  // The routes need these before the API has made the database.
+  let access: AccessCheck | undefined;
+  let finder: PlayableFinder | undefined;
+  let deliveries: DeliveryCounter | undefined;
+  let openRendition: OpenRendition | undefined;
+  let contentKeys: ContentKeys | undefined;
+  const services = createServiceCaller({
+    allowPrivate: allowServices,
+    ...(serviceLimitMs !== undefined && { limitMs: serviceLimitMs }),
+  });
+  const lateKeys: ContentKeys = { get: (...of) => contentKeys!.get(...of) };
+  const playables: PlayableFinder = {
+    find: (...of) => finder!.find(...of),
+    findFurther: (...of) => finder!.findFurther(...of),
+    forget: (id) => finder!.forget(id),
+  };
+  const lateAccess: AccessCheck = {
+    check: (...of) => access!.check(...of),
+    checkChild: (...of) => access!.checkChild(...of),
+    forgetSigningKey: (id) => access!.forgetSigningKey(id),
+    forgetPlaybackRestriction: (id) => access!.forgetPlaybackRestriction(id),
+  };
+  const api = await startApi({
+    ...options,
+    streamPlugin: async (scope) => {
+      const count = (sent: Parameters<DeliveryCounter['count']>[0]) => deliveries!.count(sent);
+      await scope.register(
+        streamRoutes({
+          playables,
+          access: lateAccess,
+          segments,
+          texts: createTextTracks(blobs, createTextParser()),
+          openRendition: (...of) => openRendition!(...of),
+          deliveries: { count },
+          contentKeys: lateKeys,
+        }),
+      );
+      await scope.register(licenseRoutes({ playables, access: lateAccess, contentKeys: lateKeys, services }));
+      await scope.register(imageRoutes({ playables, access: lateAccess, images }));
+    },
+    onSigningKeyDeleted: lateAccess.forgetSigningKey,
+    onPlaybackRestrictionChanged: lateAccess.forgetPlaybackRestriction,
+  });
+  const installationSecret = await getInstallationSecret(api.database.queryable);
+  access = createAccessCheck({
+    installationSecret,
+    database: api.database,
+    clock: api.clock,
+    riskyUserAgents: ['curl', 'lavf'],
+  });
+  contentKeys = createContentKeys({ database: api.database, installationSecret, services });
+  openRendition = createRenditionOpener({ database: api.database, blobs });
+  finder = createPlayableFinder(api.database, api.clock);
+  deliveries = createDeliveryCounter({ database: api.database, clock: systemClock, logger, writeMs: 100 });
+  const db = api.database.queryable;
+  const drmConfigurationId = await createDrmConfiguration(
+    api.database,
+    { name: 'local', keySource: 'local', settings: { clearKey: true, licenses: {}, allowPrivate: false } },
+    systemClock,
+  );
+
+  return {
+    ...api,
+    /** Of the cache and the media processes; `requestLog` is that of the routes. */
+    logger,
+    requestLog: api.logger,
+    blobs,
+    cacheDir,
+    store,
+    segments,
+    pool,
+    playables,
+    /** Makes a ready asset of a planned file, or one without a plan in another state. */
+    async addAsset(
+      source: { path: string; plan: Plan } | { status: 'preparing' | 'errored' },
+      title?: string,
+    ): Promise<PreparedAsset> {
+      const assetId = newId();
+      const environment = await db.selectFrom('environment').select('id').executeTakeFirstOrThrow();
+      const plan = 'plan' in source ? source.plan : null;
+      await db
+        .insertInto('asset')
+        .values({
+          id: assetId,
+          environment_id: environment.id,
+          status: 'status' in source ? source.status : 'ready',
+          ingest_type: 'on_demand_url',
+          video_quality: 'basic',
+          max_resolution_tier: '1080p',
+          mp4_support: 'none',
+          master_access: 'none',
+          normalize_audio: false,
+          is_test: false,
+          meta: title === undefined ? null : JSON.stringify({ title }),
+        })
+        .execute();
+      await db
+        .insertInto('asset_media')
+        .values({ asset_id: assetId, plan: JSON.stringify(plan) })
+        .execute();
+      if ('plan' in source) {
+        const blob = await blobs.resumeWrite(sourceKey(assetId));
+        for await (const chunk of createReadStream(source.path)) await blob.write(chunk);
+        await blob.commit();
+        const track = (type: 'video' | 'audio') => ({
+          id: newId(),
+          asset_id: assetId,
+          type,
+          status: 'ready',
+          is_primary: true,
+        });
+        await insertTracks(db, [...(plan?.video ? [track('video')] : []), ...(plan?.audio ? [track('audio')] : [])]);
+      }
+      const ids = { publicId: newId(), signedId: newId(), drmId: newId() };
+      await db
+        .insertInto('playback_id')
+        .values([
+          { id: ids.publicId, asset_id: assetId, environment_id: environment.id, policy: 'public' },
+          { id: ids.signedId, asset_id: assetId, environment_id: environment.id, policy: 'signed' },
+          {
+            id: ids.drmId,
+            asset_id: assetId,
+            environment_id: environment.id,
+            policy: 'drm',
+            drm_configuration_id: drmConfigurationId,
+          },
+        ])
+        .execute();
+      return { assetId, ...ids };
+    },
+    /** A DRM playback id of an asset, with a configuration of its own. */
+    async addDrmId(assetId: string, keySource: 'local' | 'static' | 'cpix', settings: DrmSettings): Promise<string> {
+      const id = newId();
+      const fields = { name: 'test', keySource, settings };
+      const configuration = await createDrmConfiguration(api.database, fields, systemClock);
+      const environment = await db.selectFrom('environment').select('id').executeTakeFirstOrThrow();
+      await db
+        .insertInto('playback_id')
+        .values({
+          id,
+          asset_id: assetId,
+          environment_id: environment.id,
+          policy: 'drm',
+          drm_configuration_id: configuration,
+        })
+        .execute();
+      return id;
+    },
+    async stop() {
+      await deliveries!.stop();
+      await api.stop();
+      segments.stop();
+      await store.stop();
+      await pool.stop();
+      await rm(dir, { recursive: true, force: true });
+    },
+  };
+};

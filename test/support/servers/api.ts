@@ -1,0 +1,143 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import Mux from '@mux/mux-node';
+import type { FastifyPluginAsync } from 'fastify';
+import type { Database } from '#kinora/db/database.js';
+import { getInstallationSecret } from '#kinora/db/tables/server/installation.js';
+import { bootstrap } from '#kinora/domain/access/bootstrap.js';
+import { createEnvironment } from '#kinora/domain/access/environments.js';
+import { createToken, revokeToken } from '#kinora/domain/access/tokens.js';
+import type { DomainContext } from '#kinora/domain/context.js';
+import { createArtifactUrls } from '#kinora/domain/signing/artifact-urls.js';
+import { createUploadUrls } from '#kinora/domain/uploads/upload-url.js';
+import { createUploadWriters } from '#kinora/domain/uploads/upload-writer.js';
+import { createApp } from '#kinora/http/app.js';
+import type { AppDeps } from '#kinora/http/app-deps.js';
+import { createUploadWorkers } from '#kinora/jobs/settle-uploads.js';
+import { systemClock } from '#kinora/lib/clock.js';
+import type { Resolve } from '#kinora/net/resolve-host.js';
+import { createWebhookSender } from '#kinora/net/webhook-sender.js';
+import { createQueue } from '#kinora/queue/job-queue.js';
+import { createDiskBlobStore } from '#kinora/storage/disk-blob-store.js';
+import { memoryLogger } from '../memory-logger.js';
+import { watchAnswers } from '../wire/documented-answers.js';
+import { openTestDatabase } from './database.js';
+
+interface ApiOptions extends Pick<AppDeps, 'rateLimits' | 'trustedProxies'> {
+  /** The largest upload; 1 MiB when absent. */
+  readonly maxUploadBytes?: number;
+  /** Migrated; an embedded one when absent. Closed by `stop`. */
+  readonly database?: Database;
+  readonly streamPlugin?: FastifyPluginAsync;
+  /** Networks that webhooks may reach; none that is not public when absent. */
+  readonly allowPrivate?: readonly string[];
+  readonly resolve?: Resolve;
+  readonly checks?: Readonly<Record<string, () => Promise<unknown>>>;
+  readonly onSigningKeyDeleted?: (signingKeyId: string) => void;
+  readonly onPlaybackRestrictionChanged?: (restrictionId: string) => void;
+}
+
+export type Api = Awaited<ReturnType<typeof startApi>>;
+
+/** The API on a free port with an embedded database of its own; no job ever runs. */
+export const startApi = async ({
+  database: given,
+  allowPrivate = [],
+  resolve,
+  maxUploadBytes = 2 ** 20,
+  ...options
+}: ApiOptions = {}) => {
+  const logger = memoryLogger();
+  const opened = given ? { database: given, close: () => given.close() } : await openTestDatabase();
+  const { database } = opened;
+  const clock = { ...systemClock, aheadMs: 0, monotonicMs: () => systemClock.monotonicMs() + clock.aheadMs };
+  const forgotten: unknown[] = [];
+  let origin = '';
+  const blobDir = await mkdtemp(join(tmpdir(), 'kinora-blobs-'));
+  const { newToken } = await bootstrap(database, { dataDir: blobDir }, clock);
+  const domain: DomainContext = {
+    database,
+    queue: createQueue(database),
+    clock,
+    recognizesSpeech: false,
+    artifactUrls: createArtifactUrls(await getInstallationSecret(database.queryable), () => origin),
+    apiUrl: () => origin,
+    onAssetDeleted: (assetId, playbackIds) => void forgotten.push({ assetId, playbackIds }),
+    onTracksChanged: (assetId) => void forgotten.push({ tracksOf: assetId }),
+    onPlaybackIdDeleted: (playbackId) => void forgotten.push({ playbackId }),
+    onSigningKeyDeleted: (signingKeyId) => void forgotten.push({ signingKeyId }),
+    onPlaybackRestrictionChanged: (restrictionId) => void forgotten.push({ restrictionId }),
+  };
+  const blobs = createDiskBlobStore(blobDir);
+  const writers = createUploadWriters({ ...domain, blobs, logger, maxBytes: maxUploadBytes });
+  const app = createApp({
+    ...domain,
+    logger,
+    webhookSender: createWebhookSender({ allowPrivate, ...(resolve && { resolve }) }),
+    checks: { database: () => database.ping() },
+    uploads: {
+      writers,
+      urls: createUploadUrls(await getInstallationSecret(database.queryable), () => origin),
+    },
+    ...options,
+  });
+  const undocumented = watchAnswers(app);
+  await app.listen({ host: '127.0.0.1', port: 0 });
+  origin = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`;
+
+  const call = (token: string | undefined, method: string, path: string, body?: unknown, headers = {}) =>
+    fetch(`${origin}${path}`, {
+      method,
+      headers: {
+        ...(token !== undefined && { authorization: `Basic ${Buffer.from(token).toString('base64')}` }),
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+    });
+
+  return {
+    origin,
+    /** `id:secret` with every permission in the default environment. */
+    token: newToken!,
+    database,
+    /** For tests to run in place of the queue. */
+    uploadWorkers: createUploadWorkers({ database, clock, writers }),
+    /** The sources that uploads bring; unfinished ones below `.partial`. */
+    blobDir,
+    logger,
+    clock,
+    /** What the caches were told to forget, in order. */
+    forgotten,
+    /** A request as the given token, or without credentials. */
+    callAs: call,
+    call: (method: string, path: string, body?: unknown, headers?: Record<string, string>) =>
+      call(newToken, method, path, body, headers),
+    /** The official SDK, connected as `token`; it never retries, so that each answer is seen. */
+    sdk: (token = newToken!) => {
+      const [tokenId, tokenSecret] = token.split(':');
+      return new Mux({ baseURL: origin, tokenId: tokenId!, tokenSecret: tokenSecret!, maxRetries: 0 });
+    },
+    newToken: (token: { name: string; environmentId?: string; permissions?: string[] }) =>
+      createToken(database, token, clock),
+    newEnvironment: (name: string) => createEnvironment(database, { name, type: 'development' }, clock),
+    revoke: (tokenId: string) => revokeToken(database, tokenId, clock),
+    /** Makes an asset ready as the ingest would, as far as its answer is concerned. */
+    makeReady: async (assetId: string, durationSeconds: number) => {
+      await database.queryable
+        .updateTable('asset')
+        .set({ status: 'ready', progress_state: 'completed', progress: 100, duration_seconds: durationSeconds })
+        .where('id', '=', assetId)
+        .execute();
+    },
+    /** Fails when an answer was not as the OpenAPI document says. */
+    stop: async () => {
+      await app.close();
+      await opened.close();
+      await rm(blobDir, { recursive: true, force: true });
+      if (undocumented.length > 0) throw new Error(`Not as the OpenAPI document says:\n${undocumented.join('\n')}`);
+    },
+  };
+};
