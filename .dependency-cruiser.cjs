@@ -4,7 +4,7 @@ const contracts = {
   storage: 'storage/(blob-store|keys)',
   pool: 'pool/(media-pool|protocol|read-result)',
   net: 'net/(call-service|chat-model|fetch-source|send-webhook)',
-  db: 'db/(database|schema|tables/[^/]+)',
+  db: 'db/(database|schema|tables/[^/]+/[^/]+)',
   queue: 'queue/queue',
   speech: 'speech/transcriber',
 };
@@ -20,7 +20,8 @@ const layers = {
   storage: ['telemetry', 'lib'],
   net: [contracts.storage, 'telemetry', 'lib'],
   db: ['telemetry', 'lib'],
-  cache: [contracts.storage, contracts.db, 'pool', 'media', 'telemetry', 'lib'],
+  cache: ['telemetry', 'lib'],
+  packager: ['cache', contracts.storage, contracts.db, 'pool', 'media', 'telemetry', 'lib'],
   speech: [
     contracts.pool,
     contracts.net,
@@ -47,6 +48,7 @@ const layers = {
     'domain',
     contracts.speech,
     'cache',
+    'packager',
     contracts.db,
     contracts.queue,
     contracts.storage,
@@ -56,7 +58,7 @@ const layers = {
     'telemetry',
     'lib',
   ],
-  http: ['api', 'domain', 'cache', contracts.db, contracts.net, 'media', 'telemetry', 'lib'],
+  http: ['api', 'domain', 'cache', 'packager', contracts.db, contracts.net, 'media', 'telemetry', 'lib'],
   control: ['domain', 'config', contracts.db, contracts.pool, 'telemetry', 'lib'],
   cli: ['server', 'control', 'speech', 'net/source-fetcher', 'config', 'telemetry', 'domain', 'db', 'pool', 'lib'],
 };

@@ -27,6 +27,7 @@ steps.push(
     run('lint and format', 'biome', 'check', '--error-on-warnings', '.'),
     run('dead code', 'knip', '--no-progress'),
     run('who imports whom', 'depcruise', 'src', 'test', '--config', '.dependency-cruiser.cjs'),
+    run('folders without cycles', 'depcruise', 'src', '--config', '.dependency-folders.cjs'),
     run('mechanical rules', 'node', 'scripts/check-rules.mjs'),
     run('documents match the code', 'node', 'scripts/generate-docs.mjs', '--check'),
   ])),

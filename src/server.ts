@@ -20,6 +20,7 @@ import type { DomainContext } from './domain/context.js';
 import { createContentKeys } from './domain/drm/content-keys.js';
 import { createAccessCheck } from './domain/playback/check-access.js';
 import { createPlayableFinder } from './domain/playback/find-playable.js';
+import { queues } from './domain/queues.js';
 import { createRenditionOpener } from './domain/renditions/open-rendition.js';
 import { createRenditionState } from './domain/renditions/rendition-state.js';
 import { createRobotsJobState } from './domain/robots/job-state.js';
@@ -51,7 +52,7 @@ import { createRobotsPurge } from './jobs/purge-robots.js';
 import { createRecognitionWorker } from './jobs/recognize-speech.js';
 import { createRobotsWorkers } from './jobs/robots/run-workflow.js';
 import { createModelAsker } from './jobs/robots/support/ask-model.js';
-import { createUploadWorkers, SETTLE_QUEUE } from './jobs/settle-uploads.js';
+import { createUploadWorkers } from './jobs/settle-uploads.js';
 import { sweepUnfinished } from './jobs/sweep-unfinished.js';
 import { type Clock, systemClock } from './lib/clock.js';
 import { newId, newUuid } from './lib/ids.js';
@@ -402,7 +403,7 @@ export const createKinora = async (config: Config, overrides: Overrides = {}): P
         }),
         ...createUploadWorkers({ database, clock, writers }),
         {
-          queue: 'purge',
+          queue: queues.purgeAsset,
           concurrency: PURGE_CONCURRENCY,
           handler: createPurgeHandler({
             blobs,
@@ -414,13 +415,13 @@ export const createKinora = async (config: Config, overrides: Overrides = {}): P
           }),
         },
         {
-          queue: 'delete-test-asset',
+          queue: queues.deleteTestAsset,
           concurrency: 1,
           handler: (job: Job<{ assetId: string }>) => deleteTestAsset(context, job.payload.assetId),
         },
       ],
     });
-    await queue.enqueue(SETTLE_QUEUE, {}, { dedupeKey: 'start' });
+    await queue.enqueue(queues.settleUploads, {});
     await runner.start();
     phases.push({ name: 'jobs', end: (limitMs) => runner.stop(limitMs) });
     const deliverer = createWebhookDeliverer({ database, sender: webhookSender, clock, logger });

@@ -1,16 +1,5 @@
+import type { Permission } from './schemas/permissions.js';
 import { workflowNames } from './schemas/workflows.js';
-
-/** What a token may be allowed to do. */
-export const permissions = [
-  'video:read',
-  'video:write',
-  'system:read',
-  'system:write',
-  'data:read',
-  'robots:read',
-  'robots:write',
-] as const;
-export type Permission = (typeof permissions)[number];
 
 export interface Operation {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';

@@ -3,6 +3,7 @@ import type { DomainContext } from '../domain/context.js';
 import type { WebhookSender } from '../net/send-webhook.js';
 import type { Logger } from '../telemetry/logger.js';
 import type { Metrics } from '../telemetry/metrics.js';
+import type { Checks } from './ops/health.js';
 import type { RateLimits } from './plugins/rate-limit.js';
 import type { UploadDeps } from './video/uploads.js';
 
@@ -13,8 +14,7 @@ export interface AppDeps extends DomainContext {
   readonly rateLimits?: RateLimits;
   /** Whose forwarded headers tell of the client: no one's when absent. */
   readonly trustedProxies?: boolean | readonly string[];
-  /** Readiness by name: each resolves while its part works and rejects otherwise. */
-  readonly checks: Readonly<Record<string, () => Promise<unknown>>>;
+  readonly checks: Checks;
   readonly webhookSender: WebhookSender;
   readonly uploads: UploadDeps;
   /** Everything below `/:playbackId`. */

@@ -1,8 +1,9 @@
 import { json } from 'node:stream/consumers';
 import { findShots as findShotsRow } from '../db/tables/assets/shots.js';
 import { findPlan } from '../db/tables/playback/playable.js';
-import { completeShots, failShots, SHOTS_QUEUE, type ShotsOrder } from '../domain/assets/shots.js';
+import { completeShots, failShots, type ShotsOrder } from '../domain/assets/shots.js';
 import type { DomainContext } from '../domain/context.js';
+import { queues } from '../domain/queues.js';
 import { CANCELLED } from '../lib/abort.js';
 import type { Plan, VideoPlan } from '../media/plan/plan.js';
 import { findShots } from '../media/shots/detect.js';
@@ -28,7 +29,7 @@ const CHUNK_SECONDS = 60;
 
 /** Reads an asset's pictures once, part by part, and finds where its shots begin. What was read survives a restart. */
 export const createShotsWorker = (deps: ShotsDeps): QueueWorker => ({
-  queue: SHOTS_QUEUE,
+  queue: queues.findShots,
   concurrency: 1,
   handler: async (job: Job<ShotsOrder>, { signal }) => {
     const { assetId, orderId } = job.payload;

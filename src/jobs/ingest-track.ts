@@ -1,5 +1,4 @@
-import { INGEST_TRACK_QUEUE } from '../domain/tracks/create-track.js';
-import { PURGE_TRACK_QUEUE } from '../domain/tracks/delete-track.js';
+import { queues } from '../domain/queues.js';
 import { KinoraError } from '../lib/errors.js';
 import { furtherAudioRendition } from '../media/plan/find-segment.js';
 import type { Job, JobContext, QueueWorker } from '../queue/queue.js';
@@ -18,7 +17,7 @@ const CONCURRENCY = 4;
 /** Turns the files of tracks into what is played, and removes what deleted ones leave. */
 export const createTrackWorkers = (deps: TrackIngestDeps): QueueWorker[] => [
   {
-    queue: INGEST_TRACK_QUEUE,
+    queue: queues.ingestTrack,
     concurrency: CONCURRENCY,
     handler: async (job: Job<TrackPayload>, { signal }: JobContext) => {
       const track = await deps.state.find(job.payload.trackId);
@@ -44,7 +43,7 @@ export const createTrackWorkers = (deps: TrackIngestDeps): QueueWorker[] => [
     },
   },
   {
-    queue: PURGE_TRACK_QUEUE,
+    queue: queues.purgeTrack,
     concurrency: 1,
     handler: async ({ payload: { assetId, trackId } }: Job<{ assetId: string; trackId: string }>) => {
       await removeUnusedFiles(deps, assetId, trackId);

@@ -1,7 +1,7 @@
 import type { SegmentStore } from '../cache/segment-store.js';
-import { INGEST_QUEUE, TRANSCODE_QUEUE } from '../domain/assets/ingest-queues.js';
 import type { IngestState } from '../domain/assets/ingest-state.js';
 import { overlayInputs } from '../domain/assets/overlay-inputs.js';
+import { queues } from '../domain/queues.js';
 import type { TrackState } from '../domain/tracks/track-state.js';
 import { throwIfAborted } from '../lib/abort.js';
 import type { Clock } from '../lib/clock.js';
@@ -57,7 +57,7 @@ export interface IngestDeps {
   readonly logger: Logger;
   readonly clock: Clock;
   /** The queue that the run belongs to. */
-  readonly lane: typeof INGEST_QUEUE | typeof TRANSCODE_QUEUE;
+  readonly lane: typeof queues.ingest | typeof queues.transcode;
   /** For everything after the download. */
   readonly limit: Limiter;
 }
@@ -102,9 +102,9 @@ export const createIngestWorkers = (
   queue: Pick<Queue, 'enqueue'>,
   concurrency: number,
 ): QueueWorker[] => [
-  createWorker({ ...deps, lane: INGEST_QUEUE, limit: createLimiter(concurrency) }, queue, MAX_DOWNLOADS),
+  createWorker({ ...deps, lane: queues.ingest, limit: createLimiter(concurrency) }, queue, MAX_DOWNLOADS),
   createWorker(
-    { ...deps, lane: TRANSCODE_QUEUE, limit: (_signal, work) => work(), pool: inBackground(deps.pool) },
+    { ...deps, lane: queues.transcode, limit: (_signal, work) => work(), pool: inBackground(deps.pool) },
     queue,
     concurrency,
   ),
@@ -131,7 +131,7 @@ const createWorker = (deps: IngestDeps, queue: Pick<Queue, 'enqueue'>, concurren
         return;
       }
       if (!(error instanceof LongWorkAhead)) throw await boundFailure(error, () => deps.state.countCrash(assetId));
-      await queue.enqueue(TRANSCODE_QUEUE, { assetId }, { dedupeKey: assetId });
+      await queue.enqueue(queues.transcode, { assetId });
     }
   },
   onFailed: async (job: Job<IngestPayload>, error) => {
@@ -194,7 +194,7 @@ const ingestMain = async (
   try {
     const facts = (media.facts as SourceFacts | null) ?? (await probe(deps, assetId, source.path, signal));
     checkLimits(facts);
-    if (deps.lane === INGEST_QUEUE && !media.plan && isLongWork(facts, asset.normalize_audio))
+    if (deps.lane === queues.ingest && !media.plan && isLongWork(facts, asset.normalize_audio))
       throw new LongWorkAhead('the whole source is read');
     const overlays = facts.video ? await storingOverlays : [];
     const input: PlanInput = {
@@ -381,7 +381,7 @@ const transcode = async (
   { reason, sequential }: Problem,
   signal: AbortSignal,
 ) => {
-  if (deps.lane === INGEST_QUEUE && !(await deps.blobs.stat(mezzanineKey(assetId)))) throw new LongWorkAhead(reason);
+  if (deps.lane === queues.ingest && !(await deps.blobs.stat(mezzanineKey(assetId)))) throw new LongWorkAhead(reason);
   deps.logger.info({ reason, sequential }, 'the pictures are transcoded before the asset is ready');
   await deps.state.setProgress(assetId, 'transcoding', 0);
   let percent = 0;

@@ -3,12 +3,11 @@ import {
   expireMaster,
   failMaster,
   findMasterWork,
-  MASTER_END_QUEUE,
-  MASTER_QUEUE,
   type MasterOrder,
   type MasterWork,
 } from '../domain/assets/master-access.js';
 import type { DomainContext } from '../domain/context.js';
+import { queues } from '../domain/queues.js';
 import { throwIfAborted } from '../lib/abort.js';
 import { isKinoraError, KinoraError } from '../lib/errors.js';
 import {
@@ -49,7 +48,7 @@ const TIMELINE_ZERO = { num: 0, den: 1 };
 /** Makes the files of masters, and ends the access to them. */
 export const createMasterWorkers = (deps: MasterDeps): QueueWorker[] => [
   {
-    queue: MASTER_QUEUE,
+    queue: queues.makeMaster,
     concurrency: 1,
     handler: async (job: Job<MasterOrder>, { signal }) => {
       const { assetId, masterId } = job.payload;
@@ -75,7 +74,7 @@ export const createMasterWorkers = (deps: MasterDeps): QueueWorker[] => [
     },
   },
   {
-    queue: MASTER_END_QUEUE,
+    queue: queues.endMaster,
     concurrency: 1,
     handler: async ({ payload }: Job<MasterOrder>) => {
       await expireMaster(deps.context, payload);

@@ -1,5 +1,6 @@
+import { queues } from '../domain/queues.js';
 import type { RenditionState } from '../domain/renditions/rendition-state.js';
-import { PURGE_RENDITION_QUEUE, RENDITION_QUEUE, type RenditionJob } from '../domain/renditions/static-renditions.js';
+import type { RenditionJob } from '../domain/renditions/static-renditions.js';
 import type { Clock } from '../lib/clock.js';
 import { KinoraError } from '../lib/errors.js';
 import { AUDIO_RENDITION } from '../media/plan/find-segment.js';
@@ -33,7 +34,7 @@ type Work = NonNullable<Awaited<ReturnType<RenditionState['find']>>>;
 /** Makes files of segments, and removes what deleted ones leave. */
 export const createRenditionWorkers = (deps: RenditionDeps, concurrency: number): QueueWorker[] => [
   {
-    queue: RENDITION_QUEUE,
+    queue: queues.makeRendition,
     concurrency,
     handler: async (job: Job<RenditionJob>, { signal }: JobContext) => {
       const { assetId, renditionId } = job.payload;
@@ -55,7 +56,7 @@ export const createRenditionWorkers = (deps: RenditionDeps, concurrency: number)
     },
   },
   {
-    queue: PURGE_RENDITION_QUEUE,
+    queue: queues.purgeRendition,
     concurrency: 1,
     handler: async ({ payload }: Job<RenditionJob>) => {
       await deps.blobs.deletePrefix(renditionPrefix(payload.assetId, payload.renditionId));

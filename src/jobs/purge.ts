@@ -1,4 +1,5 @@
 import type { SegmentStore } from '../cache/segment-store.js';
+import { queues } from '../domain/queues.js';
 import type { Clock } from '../lib/clock.js';
 import type { JobHandler, Queue } from '../queue/queue.js';
 import type { BlobStore } from '../storage/blob-store.js';
@@ -38,7 +39,7 @@ export const createPurgeHandler =
     const { assetId, isLast } = job.payload;
     if (!isLast) {
       const runAt = new Date(deps.clock.now().getTime() + AGAIN_AFTER_MS);
-      await deps.queue.enqueue('purge', { assetId, isLast: true }, { dedupeKey: `${assetId} last`, runAt });
+      await deps.queue.enqueue(queues.purgeAsset, { assetId, isLast: true }, { runAt });
     }
     if (await deps.isSourceUsed(assetId)) {
       // But not what was made of them for this asset alone.

@@ -1,6 +1,6 @@
 import type { Row } from '../db/schema.js';
+import { queues, type RecognitionPayload } from '../domain/queues.js';
 import type { RobotsJobState } from '../domain/robots/job-state.js';
-import { RECOGNITION_QUEUE, type RecognitionPayload } from '../domain/tracks/generate-subtitles.js';
 import type { RecognitionState } from '../domain/tracks/recognition-state.js';
 import type { TrackState } from '../domain/tracks/track-state.js';
 import { KinoraError } from '../lib/errors.js';
@@ -21,7 +21,7 @@ export interface RecognitionDeps extends Omit<SoundDeps, 'transcriber'> {
 
 /** Makes the text of generated tracks and of the captions that robots ask for, one at a time. */
 export const createRecognitionWorker = (deps: RecognitionDeps): QueueWorker => ({
-  queue: RECOGNITION_QUEUE,
+  queue: queues.recognizeSpeech,
   concurrency: 1,
   handler: async ({ id, payload }: Job<RecognitionPayload>, { signal }) => {
     if ('robotsJobId' in payload) {

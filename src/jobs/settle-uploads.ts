@@ -1,6 +1,6 @@
 import type { Database } from '../db/database.js';
 import { findUploadById, listUnsettledUploads } from '../db/tables/assets/upload.js';
-import { TIME_OUT_QUEUE } from '../domain/uploads/end-upload.js';
+import { queues } from '../domain/queues.js';
 import type { UploadWriters } from '../domain/uploads/upload-writer.js';
 import type { Clock } from '../lib/clock.js';
 import { KinoraError } from '../lib/errors.js';
@@ -12,15 +12,12 @@ interface SettleDeps {
   readonly writers: UploadWriters;
 }
 
-/** To be filled at each start: what the uploads of a stopped server still need. */
-export const SETTLE_QUEUE = 'settle-uploads';
-
 const TIME_OUT_CONCURRENCY = 2;
 
 /** Ends uploads whose time is over, and makes the assets of those whose last byte came just before the server was killed. */
 export const createUploadWorkers = ({ database, clock, writers }: SettleDeps): QueueWorker[] => [
   {
-    queue: TIME_OUT_QUEUE,
+    queue: queues.timeOutUpload,
     concurrency: TIME_OUT_CONCURRENCY,
     handler: async (job: Job<{ uploadId: string }>) => {
       const { uploadId } = job.payload;
@@ -32,7 +29,7 @@ export const createUploadWorkers = ({ database, clock, writers }: SettleDeps): Q
     },
   },
   {
-    queue: SETTLE_QUEUE,
+    queue: queues.settleUploads,
     concurrency: 1,
     handler: async () => {
       for (const uploadId of await listUnsettledUploads(database.queryable, clock.now()))

@@ -7,12 +7,12 @@ const DEFAULT_MAX_ATTEMPTS = 5;
 export const createQueue = (database: Database): Queue => ({
   enqueue: (queue, payload, options = {}, tx = undefined) =>
     enqueueJob(tx ?? database.queryable, {
-      queue,
+      queue: queue.name,
       payload,
-      key: options.dedupeKey,
+      key: options.again ? undefined : queue.keyOf?.(payload),
       priority: options.priority ?? 0,
       runAt: options.runAt,
       maxAttempts: options.maxAttempts ?? DEFAULT_MAX_ATTEMPTS,
     }),
-  cancel: (queue, dedupeKey, tx) => cancelJob(tx ?? database.queryable, queue, dedupeKey),
+  cancel: (queue, key, tx) => cancelJob(tx ?? database.queryable, queue.name, key),
 });

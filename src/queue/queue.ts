@@ -10,9 +10,16 @@ export interface Job<P = unknown> {
   readonly maxAttempts: number;
 }
 
+/** A queue by its name, which is stored, and what its jobs carry. */
+export interface JobQueue<P> {
+  readonly name: string;
+  /** While a job with the same key is queued or active, a second one is not made; the ID of the first is returned. */
+  readonly keyOf?: (payload: P) => string;
+}
+
 export interface EnqueueOptions {
-  /** While a job with this key is queued or active in the queue, a second one is not made; its id is returned. */
-  dedupeKey?: string;
+  /** Makes a job even while one with the same key is queued or active. */
+  again?: boolean;
   /** Higher runs first. */
   priority?: number;
   runAt?: Date;
@@ -22,9 +29,9 @@ export interface EnqueueOptions {
 
 export interface Queue {
   /** Visible to runners when `tx` commits; without `tx` at once. Returns the job's id. */
-  enqueue(queue: string, payload: unknown, options?: EnqueueOptions, tx?: Transaction): Promise<string>;
+  enqueue<P>(queue: JobQueue<P>, payload: P, options?: EnqueueOptions, tx?: Transaction): Promise<string>;
   /** Queued jobs end at once; an active one gets its `signal` aborted within a second. */
-  cancel(queue: string, dedupeKey: string, tx?: Transaction): Promise<void>;
+  cancel(queue: JobQueue<never>, key: string, tx?: Transaction): Promise<void>;
 }
 
 export interface JobContext {
@@ -39,7 +46,7 @@ export type JobHandler<P = never> = (job: Job<P>, context: JobContext) => Promis
  * `retry` for hours, a run whose worker was lost twenty times, each counted apart; `fail` ends at once. `onFailed` runs after the last try, so that no resource stays "preparing" for ever.
  */
 export interface QueueWorker {
-  readonly queue: string;
+  readonly queue: JobQueue<never>;
   readonly concurrency: number;
   readonly handler: JobHandler;
   readonly onFailed?: (job: Job<never>, error: unknown) => Promise<void>;

@@ -88,11 +88,11 @@ export const createRunner = (options: RunnerOptions): Runner => {
   const { database, workers, logger, clock, workerId, leaseMs = DEFAULT_LEASE_MS } = options;
   const db = database.queryable;
   const slots = new Map<string, Slot>(
-    workers.map((worker) => [worker.queue, { worker, active: 0, claiming: undefined, claimAgain: false }]),
+    workers.map((worker) => [worker.queue.name, { worker, active: 0, claiming: undefined, claimAgain: false }]),
   );
   const runs = new Map<string, Run>();
   const ended = (run: Run, end: 'done' | 'failed' | 'cancelled' | 'retried') =>
-    options.metrics?.jobEnded(run.worker.queue, end);
+    options.metrics?.jobEnded(run.worker.queue.name, end);
   const timers: NodeJS.Timeout[] = [];
   let unlisten: (() => Promise<void>)[] = [];
   let stopping = false;
@@ -198,7 +198,7 @@ export const createRunner = (options: RunnerOptions): Runner => {
       slot.claimAgain = false;
       while (!stopping && slot.active < slot.worker.concurrency) {
         const claimedAtMs = clock.monotonicMs();
-        const row = await claimJob(db, slot.worker.queue, { worker: workerId, leaseMs, now: clock.now() });
+        const row = await claimJob(db, slot.worker.queue.name, { worker: workerId, leaseMs, now: clock.now() });
         if (!row) break;
         startRun(slot, row, claimedAtMs);
       }
@@ -209,7 +209,7 @@ export const createRunner = (options: RunnerOptions): Runner => {
   const claim = (slot: Slot): Promise<void> => {
     slot.claimAgain = true;
     slot.claiming ??= claimLoop(slot)
-      .catch((error) => logger.warn({ err: error, queue: slot.worker.queue }, 'No job could be claimed'))
+      .catch((error) => logger.warn({ err: error, queue: slot.worker.queue.name }, 'No job could be claimed'))
       .finally(() => {
         slot.claiming = undefined;
       });

@@ -34,7 +34,7 @@ const startRunner = async (database: Database, queue: string, test: TestRunner):
     database,
     workers: [
       {
-        queue,
+        queue: { name: queue },
         concurrency: test.concurrency ?? 1,
         handler: test.handler,
         ...(test.onFailed && { onFailed: test.onFailed }),
@@ -70,10 +70,10 @@ describeOnBothEngines('queue', (database) => {
   it('runs by priority, then in order', async () => {
     const queue = createQueue(database());
     const ran: unknown[] = [];
-    await queue.enqueue('order', 'b1');
-    await queue.enqueue('order', 'b2');
-    await queue.enqueue('order', 'a', { priority: 5 });
-    await queue.enqueue('order', 'later', { runAt: new Date(Date.now() + 60_000) });
+    await queue.enqueue({ name: 'order' }, 'b1');
+    await queue.enqueue({ name: 'order' }, 'b2');
+    await queue.enqueue({ name: 'order' }, 'a', { priority: 5 });
+    await queue.enqueue({ name: 'order' }, 'later', { runAt: new Date(Date.now() + 60_000) });
     const runner = await startRunner(database(), 'order', { handler: async (job) => void ran.push(job.payload) });
     await runner.drain();
     expect(ran).toEqual(['a', 'b1', 'b2']);
@@ -87,12 +87,12 @@ describeOnBothEngines('queue', (database) => {
     await startRunner(database(), 'commit', { handler: async ({ payload }) => void started.push(payload) });
     await database()
       .transaction(async (tx) => {
-        await queue.enqueue('commit', 'undone', {}, tx);
+        await queue.enqueue({ name: 'commit' }, 'undone', {}, tx);
         throw new Error('no');
       })
       .catch(() => undefined);
     await database().transaction(async (tx) => {
-      await queue.enqueue('commit', 'kept', {}, tx);
+      await queue.enqueue({ name: 'commit' }, 'kept', {}, tx);
       await sql`select pg_sleep(0.2)`.execute(tx);
       expect(started).toEqual([]);
     });
@@ -103,15 +103,16 @@ describeOnBothEngines('queue', (database) => {
 
   it('keeps one live job per key', async () => {
     const queue = createQueue(database());
-    const ids = await Promise.all([1, 2, 3, 4].map((n) => queue.enqueue('dedupe', n, { dedupeKey: 'k' })));
+    const ids = await Promise.all([1, 2, 3, 4].map((n) => queue.enqueue({ name: 'dedupe', keyOf: () => 'k' }, n)));
     expect(new Set(ids).size).toBe(1);
     const whileActive: string[] = [];
     const runner = await startRunner(database(), 'dedupe', {
-      handler: async () => void whileActive.push(await queue.enqueue('dedupe', 'while active', { dedupeKey: 'k' })),
+      handler: async () =>
+        void whileActive.push(await queue.enqueue({ name: 'dedupe', keyOf: () => 'k' }, 'while active')),
     });
     await runner.drain();
     expect(whileActive).toEqual([ids[0]]);
-    expect(await queue.enqueue('dedupe', 'after', { dedupeKey: 'k' })).not.toBe(ids[0]);
+    expect(await queue.enqueue({ name: 'dedupe', keyOf: () => 'k' }, 'after')).not.toBe(ids[0]);
     await runner.drain();
     expect((await jobs('dedupe')).map(({ state }) => state)).toEqual(['done', 'done']);
   });
@@ -119,11 +120,11 @@ describeOnBothEngines('queue', (database) => {
   it('cancels a queued job and an active one at once; its successor waits for its end', async () => {
     const queue = createQueue(database());
     withoutPolling();
-    await queue.enqueue('cancel', 1, { dedupeKey: 'queued' });
-    await queue.cancel('cancel', 'queued');
+    await queue.enqueue({ name: 'cancel', keyOf: () => 'queued' }, 1);
+    await queue.cancel({ name: 'cancel' }, 'queued');
     expect(await jobs('cancel')).toMatchObject([{ state: 'cancelled' }]);
 
-    await queue.enqueue('cancel', 2, { dedupeKey: 'active' });
+    await queue.enqueue({ name: 'cancel', keyOf: () => 'active' }, 2);
     let running = 0;
     let mostRunning = 0;
     const reasons: unknown[] = [];
@@ -134,7 +135,9 @@ describeOnBothEngines('queue', (database) => {
       handler: async (job, { signal }) => {
         mostRunning = Math.max(mostRunning, ++running);
         if ((job.payload as number) === 2) {
-          void queue.cancel('cancel', 'active').then(() => queue.enqueue('cancel', 3, { dedupeKey: 'active' }));
+          void queue
+            .cancel({ name: 'cancel' }, 'active')
+            .then(() => queue.enqueue({ name: 'cancel', keyOf: () => 'active' }, 3));
           await aborted(signal).catch(() => undefined);
           reasons.push(signal.reason);
           await delay(200);
@@ -154,9 +157,9 @@ describeOnBothEngines('queue', (database) => {
 
   it('tries again what may pass and ends at once what cannot', async () => {
     const queue = createQueue(database());
-    await queue.enqueue('errors', 'retry', { maxAttempts: 2 });
-    await queue.enqueue('errors', 'defect', { maxAttempts: 2 });
-    await queue.enqueue('errors', 'fail', { maxAttempts: 3 });
+    await queue.enqueue({ name: 'errors' }, 'retry', { maxAttempts: 2 });
+    await queue.enqueue({ name: 'errors' }, 'defect', { maxAttempts: 2 });
+    await queue.enqueue({ name: 'errors' }, 'fail', { maxAttempts: 3 });
     const tries: string[] = [];
     const failed: unknown[] = [];
     let aheadMs = 0;
@@ -164,7 +167,7 @@ describeOnBothEngines('queue', (database) => {
       database: database(),
       workers: [
         {
-          queue: 'errors',
+          queue: { name: 'errors' },
           concurrency: 1,
           handler: async (job: Job<string>) => {
             tries.push(`${job.payload}${job.attempt}`);
@@ -208,8 +211,8 @@ describeOnBothEngines('queue', (database) => {
 
   it('hands a job back uncounted at a stop, also one that does not listen', async () => {
     const queue = createQueue(database());
-    await queue.enqueue('stop', 'polite');
-    await queue.enqueue('stop', 'deaf');
+    await queue.enqueue({ name: 'stop' }, 'polite');
+    await queue.enqueue({ name: 'stop' }, 'deaf');
     const reasons: unknown[] = [];
     let wake = (): void => {};
     const runner = await startRunner(database(), 'stop', {
@@ -235,7 +238,7 @@ describeOnBothEngines('queue', (database) => {
 
   it('takes a job from a worker that was lost, and the late end of that worker does not count', async () => {
     const queue = createQueue(database());
-    await queue.enqueue('lease', 'x');
+    await queue.enqueue({ name: 'lease' }, 'x');
     const reasons: unknown[] = [];
     const ran: number[] = [];
     await startRunner(database(), 'lease', {
@@ -262,7 +265,7 @@ describeOnBothEngines('queue', (database) => {
 
   it('does not count lost workers and missing room among the failures of a job', async () => {
     const queue = createQueue(database());
-    const id = await queue.enqueue('mixed', 'x', { maxAttempts: 2 });
+    const id = await queue.enqueue({ name: 'mixed' }, 'x', { maxAttempts: 2 });
     await sql`update job set attempt = 49, losses = 18, retries = 30 where id = ${id}`.execute(database().queryable);
     const onFailed = vi.fn(async () => {});
     await startRunner(database(), 'mixed', {
@@ -291,7 +294,7 @@ describeOnBothEngines('queue', (database) => {
 
   it('does what belongs to a failure when the last worker was lost, and again until it succeeds', async () => {
     const queue = createQueue(database());
-    const id = await queue.enqueue('lost', 'x');
+    const id = await queue.enqueue({ name: 'lost' }, 'x');
     await sql`update job set state = 'active', attempt = 20, losses = 19, worker = 'gone', lease_id = gen_random_uuid(),
       lease_until = now() - interval '1 second' where id = ${id}`.execute(database().queryable);
     const handler = vi.fn(async () => {});
@@ -320,7 +323,7 @@ describeOnBothEngines('queue', (database) => {
 
   it('keeps a job that takes many leases', async () => {
     const queue = createQueue(database());
-    await queue.enqueue('long', 'x');
+    await queue.enqueue({ name: 'long' }, 'x');
     const renewed = new Set<number>();
     const test = {
       // Long enough that no other program on the machine keeps a runner from renewing in time.
@@ -344,8 +347,8 @@ describeOnBothEngines('queue', (database) => {
 
   it('forgets finished jobs after a day', async () => {
     const queue = createQueue(database());
-    await queue.enqueue('old', 1);
-    await queue.enqueue('old', 2);
+    await queue.enqueue({ name: 'old' }, 1);
+    await queue.enqueue({ name: 'old' }, 2);
     const first = await startRunner(database(), 'old', { handler: async () => {} });
     await first.drain();
     await sql`update job set finished_at = finished_at - interval '25 hours' where queue = 'old' and payload = '1'`.execute(
@@ -356,7 +359,7 @@ describeOnBothEngines('queue', (database) => {
   });
 
   it('finds the job to cancel by its key, however many jobs have ended', async () => {
-    await createQueue(database()).enqueue('cancel by key', 1, { dedupeKey: 'k' });
+    await createQueue(database()).enqueue({ name: 'cancel by key', keyOf: () => 'k' }, 1);
     const read = await database().transaction(async (tx) => {
       await sql`set local enable_seqscan = off`.execute(tx);
       const scans = async () =>
@@ -365,7 +368,7 @@ describeOnBothEngines('queue', (database) => {
             select seq_scan::int as count from pg_stat_xact_user_tables where relname = 'job'`.execute(tx)
         ).rows[0]!.count;
       const before = await scans();
-      await createQueue(database()).cancel('cancel by key', 'k', tx);
+      await createQueue(database()).cancel({ name: 'cancel by key' }, 'k', tx);
       return (await scans()) - before;
     });
     expect(read).toBe(0);

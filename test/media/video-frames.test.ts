@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { AV_PIX_FMT_YUV420P10LE } from 'node-av/constants';
 import { Frame } from 'node-av/lib';
 import { describe, expect, test } from 'vitest';
-import { orientationOf } from '#kinora/engine/analysis/probe.js';
+import { orientationOf } from '#kinora/engine/ffmpeg/orientation.js';
 import { filterRange } from '#kinora/engine/video/filter-range.js';
 import { PictureFilter } from '#kinora/engine/video/frame-filter.js';
 import { VideoReader } from '#kinora/engine/video/reader.js';

@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
-import { permissions } from '../operations.js';
 import { id, isoTime, unixSeconds } from './answer.js';
+import { permissions } from './permissions.js';
 import { VocabularyBody } from './vocabulary.js';
 
 const { Optional, Object: Fields, Enum, Integer, String: Text, Boolean: Flag, Null, Number: Numeric } = Type;

@@ -1,5 +1,5 @@
-import { permissions } from '../../api/operations.js';
 import type { VideoQuality } from '../../api/schemas/asset.js';
+import { permissions } from '../../api/schemas/permissions.js';
 import type { Database, Transaction } from '../../db/database.js';
 import { findAccessToken, insertAccessToken } from '../../db/tables/server/access-token.js';
 import { insertEnvironment, listEnvironments } from '../../db/tables/server/environment.js';

@@ -1,4 +1,4 @@
-import { permissions as everyPermission, type Permission } from '../../api/operations.js';
+import { permissions as everyPermission, type Permission } from '../../api/schemas/permissions.js';
 import type { Database, Queryable } from '../../db/database.js';
 import { insertAccessToken, listAccessTokens, markRevoked } from '../../db/tables/server/access-token.js';
 import { findEnvironment, listEnvironments } from '../../db/tables/server/environment.js';

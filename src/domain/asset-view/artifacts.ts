@@ -1,8 +1,7 @@
 import type { MasterView } from '../../api/serialize/asset.js';
 import type { ShotsView } from '../../api/serialize/shots.js';
 import type { Row } from '../../db/schema.js';
-import type { DomainContext } from '../context.js';
-import type { Artifact } from '../signing/artifact-urls.js';
+import type { Artifact, DomainContext } from '../context.js';
 
 /** Master and shots of an asset as answers, events and signed addresses show them. */
 

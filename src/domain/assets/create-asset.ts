@@ -9,12 +9,12 @@ import { viewMaster } from '../asset-view/artifacts.js';
 import { recordAssetEvent } from '../asset-view/record-asset-event.js';
 import type { DomainContext } from '../context.js';
 import { makePlaybackIds } from '../playback/playback-ids.js';
+import { queues } from '../queues.js';
 import { insertRequestedRenditions, recordRenditionEvent } from '../renditions/static-renditions.js';
 import { insertSideCars } from '../tracks/side-cars.js';
 import { checkReferences } from './check-references.js';
 import { attachClip, clippedAssetId } from './clip-source.js';
 import { copyTracks } from './copy-tracks.js';
-import { INGEST_QUEUE } from './ingest-queues.js';
 
 const TEST_ASSET_LIFETIME_MS = 24 * 3600 * 1000;
 
@@ -95,10 +95,10 @@ export const insertNewAsset = async (
     ...request.playbackPolicies.map((policy) => ({ policy })),
     ...request.advancedPlaybackPolicies,
   ]);
-  await context.queue.enqueue(INGEST_QUEUE, { assetId }, { dedupeKey: assetId }, tx);
+  await context.queue.enqueue(queues.ingest, { assetId }, {}, tx);
   if (request.test) {
     const runAt = new Date(createdAt.getTime() + TEST_ASSET_LIFETIME_MS);
-    await context.queue.enqueue('delete-test-asset', { assetId }, { dedupeKey: assetId, runAt }, tx);
+    await context.queue.enqueue(queues.deleteTestAsset, { assetId }, { runAt }, tx);
   }
   await recordAssetEvent(context, tx, 'video.asset.created', assetId);
   for (const rendition of renditions) await recordRenditionEvent(context, tx, environmentId, 'created', rendition);

@@ -10,12 +10,10 @@ import { KinoraError } from '../../lib/errors.js';
 import { isId } from '../../lib/ids.js';
 import { recordAssetEvent } from '../asset-view/record-asset-event.js';
 import type { DomainContext } from '../context.js';
-import { RENDITION_QUEUE } from '../renditions/static-renditions.js';
+import { queues } from '../queues.js';
 import { failJobsOfAsset } from '../robots/job-state.js';
 import { cancelTrackWork, purgeTracks } from '../tracks/delete-track.js';
-import { INGEST_QUEUE, TRANSCODE_QUEUE } from './ingest-queues.js';
 import { cancelMaster } from './master-access.js';
-import { SHOTS_QUEUE } from './shots.js';
 
 /**
  * Removes an asset in any state: its rows at once, a running ingest is stopped, files follow in the background.
@@ -34,14 +32,14 @@ export const deleteAsset = async (context: DomainContext, environmentId: string,
     const renditions = await listStaticRenditions(tx, [assetId]);
     await cancelMaster(context, tx, (await findAssetById(tx, assetId))!);
     const shots = await findShots(tx, assetId);
-    if (shots) await context.queue.cancel(SHOTS_QUEUE, shots.order_id, tx);
+    if (shots) await context.queue.cancel(queues.findShots, shots.order_id, tx);
     await failJobsOfAsset(context, tx, assetId);
     await removeAsset(tx, assetId);
-    for (const queue of [INGEST_QUEUE, TRANSCODE_QUEUE]) await context.queue.cancel(queue, assetId, tx);
+    for (const queue of [queues.ingest, queues.transcode]) await context.queue.cancel(queue, assetId, tx);
     for (const { id, status } of tracks) if (status === 'preparing') await cancelTrackWork(context, tx, id);
     for (const { id, status } of renditions)
-      if (status === 'preparing') await context.queue.cancel(RENDITION_QUEUE, id, tx);
-    await context.queue.enqueue('purge', { assetId }, { dedupeKey: assetId }, tx);
+      if (status === 'preparing') await context.queue.cancel(queues.makeRendition, id, tx);
+    await context.queue.enqueue(queues.purgeAsset, { assetId }, {}, tx);
     // Where clips keep the files of the asset, those of each track go by themselves when no clip plays it.
     const own = (await isSourceUsed(tx, assetId)) ? tracks.map(({ id: trackId }) => ({ assetId, trackId })) : [];
     await purgeTracks(context, tx, [...own, ...borrowed]);
@@ -49,7 +47,7 @@ export const deleteAsset = async (context: DomainContext, environmentId: string,
     // is running may have found them needed.
     for (const ownerId of used) {
       if (!(await findAssetById(tx, ownerId)) && !(await isSourceUsed(tx, ownerId)))
-        await context.queue.enqueue('purge', { assetId: ownerId }, {}, tx);
+        await context.queue.enqueue(queues.purgeAsset, { assetId: ownerId }, { again: true }, tx);
     }
     return removedIds.map(({ id }) => id);
   });

@@ -13,11 +13,7 @@ import { expirySeconds } from '../asset-view/artifacts.js';
 import { viewAsset } from '../asset-view/get-asset.js';
 import { recordAssetEvent } from '../asset-view/record-asset-event.js';
 import type { DomainContext } from '../context.js';
-
-/** Makes the file of a master. */
-export const MASTER_QUEUE = 'master';
-/** Ends the access when its time is over, and removes the file. */
-export const MASTER_END_QUEUE = 'end-master';
+import { queues } from '../queues.js';
 
 export interface MasterOrder {
   readonly assetId: string;
@@ -84,7 +80,7 @@ export const orderMaster = async (context: Context, tx: Transaction, assetId: st
     master_id: masterId,
     master_ready_at: null,
   });
-  await context.queue.enqueue(MASTER_QUEUE, { assetId, masterId }, { dedupeKey: masterId }, tx);
+  await context.queue.enqueue(queues.makeMaster, { assetId, masterId }, {}, tx);
   await recordAssetEvent(context, tx, 'video.asset.master.preparing', assetId);
 };
 
@@ -92,9 +88,9 @@ export const orderMaster = async (context: Context, tx: Transaction, assetId: st
 export const cancelMaster = async (context: Pick<DomainContext, 'queue'>, tx: Transaction, asset: MasterRow) => {
   const { id: assetId, master_id: masterId } = asset;
   if (masterId === null) return;
-  await context.queue.cancel(MASTER_QUEUE, masterId, tx);
-  await context.queue.cancel(MASTER_END_QUEUE, masterId, tx);
-  await context.queue.enqueue(MASTER_END_QUEUE, { assetId, masterId }, { dedupeKey: masterId }, tx);
+  await context.queue.cancel(queues.makeMaster, masterId, tx);
+  await context.queue.cancel(queues.endMaster, masterId, tx);
+  await context.queue.enqueue(queues.endMaster, { assetId, masterId }, {}, tx);
 };
 
 const endMaster = async (context: Context, tx: Transaction, asset: Row<'asset'>): Promise<void> => {
@@ -113,7 +109,7 @@ export const completeMaster = (context: DomainContext, { assetId, masterId }: Ma
     const change = { master_status: 'ready', master_ready_at: readyAt } as const;
     if (!(await updateMaster(tx, assetId, { masterId, from: 'preparing' }, change))) return false;
     const runAt = new Date(expirySeconds(readyAt) * 1000);
-    await context.queue.enqueue(MASTER_END_QUEUE, { assetId, masterId }, { dedupeKey: masterId, runAt }, tx);
+    await context.queue.enqueue(queues.endMaster, { assetId, masterId }, { runAt }, tx);
     await recordAssetEvent(context, tx, 'video.asset.master.ready', assetId);
     return true;
   });

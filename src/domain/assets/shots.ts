@@ -9,10 +9,8 @@ import { viewShots } from '../asset-view/artifacts.js';
 import type { DomainContext } from '../context.js';
 import type { EventType } from '../events/event-types.js';
 import { recordEvent } from '../events/record-event.js';
+import { queues } from '../queues.js';
 import { wakeRuns } from '../robots/wake-runs.js';
-
-/** Finds the shots of an asset; the key of a job is its order. */
-export const SHOTS_QUEUE = 'shots';
 
 export interface ShotsOrder {
   readonly assetId: string;
@@ -47,7 +45,7 @@ export const deleteShots = (context: DomainContext, environmentId: string, asset
     if (!known || known.status === 'deleted') throw new KinoraError('not_found');
     const deleted: Row<'shots'> = { ...known, status: 'deleted', start_times: null, error: null };
     await putShots(tx, { ...deleted, start_times: null, error: null });
-    await context.queue.cancel(SHOTS_QUEUE, known.order_id, tx);
+    await context.queue.cancel(queues.findShots, known.order_id, tx);
     await recordShotsEvent(context, tx, 'video.asset.shots.deleted', asset, deleted);
     await wakeRuns(context, tx, asset.id);
   });
@@ -85,7 +83,7 @@ export const orderShots = async (context: Context, tx: Transaction, asset: Asset
     return skipped;
   }
   await putShots(tx, pending);
-  await context.queue.enqueue(SHOTS_QUEUE, { assetId: asset.id, orderId }, { dedupeKey: orderId }, tx);
+  await context.queue.enqueue(queues.findShots, { assetId: asset.id, orderId }, {}, tx);
   return pending;
 };
 

@@ -11,9 +11,9 @@ import { lockRun, saveRun } from '../../db/tables/robots/directive-run.js';
 import { findRobotsJobs } from '../../db/tables/robots/robots-job.js';
 import { isKinoraError } from '../../lib/errors.js';
 import type { DomainContext } from '../context.js';
+import { queues } from '../queues.js';
 import { startRobotsJob } from '../robots/jobs.js';
 import { recordRunEvent } from '../robots/robots-events.js';
-import { RUN_QUEUE } from '../robots/wake-runs.js';
 import { judgeNode, judgeResource, judgeRun, type RunFacts } from './run-graph.js';
 import { startAction } from './start-action.js';
 
@@ -54,7 +54,7 @@ export const advanceRun = async (context: DomainContext, runId: string): Promise
     const declared = directive.resources as DirectiveResource[];
     const bindings = directive.workflows as Binding[];
     const deadline = run.deadline_at ?? new Date(context.clock.now().getTime() + WAIT_MS);
-    if (run.deadline_at === null) await context.queue.enqueue(RUN_QUEUE, { runId }, { runAt: deadline }, tx);
+    if (run.deadline_at === null) await context.queue.enqueue(queues.advanceRun, { runId }, { runAt: deadline }, tx);
     const looked = await lookUntilNothingChanges({ context, tx, run, asset, declared, bindings });
     await endStep(context, tx, { ...run, deadline_at: deadline, ...looked });
   });

@@ -1,6 +1,6 @@
 import type { Binding, DirectiveResource } from '../../api/schemas/directive.js';
 import type { RobotsJobStatus, RunNode, RunResource, RunStatus } from '../../db/schema.js';
-import { isSameLanguage } from '../tracks/track-name.js';
+import { isSameLanguage } from '../../media/speech/languages.js';
 
 /** What a run decides from what it sees. Pure. */
 

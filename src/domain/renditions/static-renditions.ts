@@ -14,11 +14,7 @@ import { isId, newId } from '../../lib/ids.js';
 import { renditionFileName } from '../../media/plan/static-rendition.js';
 import type { DomainContext } from '../context.js';
 import { recordEvent } from '../events/record-event.js';
-
-/** Makes the file of a rendition. */
-export const RENDITION_QUEUE = 'make-static-rendition';
-/** Removes what a deleted rendition left in the blob store. */
-export const PURGE_RENDITION_QUEUE = 'purge-static-rendition';
+import { queues } from '../queues.js';
 
 export interface RenditionJob {
   readonly assetId: string;
@@ -111,7 +107,7 @@ export const orderFile = async (
   tx: Transaction,
   { id: renditionId, asset_id: assetId }: Rendition,
 ): Promise<void> => {
-  await queue.enqueue(RENDITION_QUEUE, { assetId, renditionId }, { dedupeKey: renditionId }, tx);
+  await queue.enqueue(queues.makeRendition, { assetId, renditionId }, {}, tx);
 };
 
 /** Removes the row, ends the work on its file, and removes that in the background. */
@@ -121,8 +117,8 @@ export const dropRendition = async (
   { id: renditionId, asset_id: assetId }: Rendition,
 ): Promise<void> => {
   await removeStaticRendition(tx, renditionId);
-  await queue.cancel(RENDITION_QUEUE, renditionId, tx);
-  await queue.enqueue(PURGE_RENDITION_QUEUE, { assetId, renditionId }, { dedupeKey: renditionId }, tx);
+  await queue.cancel(queues.makeRendition, renditionId, tx);
+  await queue.enqueue(queues.purgeRendition, { assetId, renditionId }, {}, tx);
 };
 
 /** `rendition` is its state as receivers see it. */

@@ -12,9 +12,9 @@ import {
 } from '../../db/tables/robots/robots-job.js';
 import { isKinoraError } from '../../lib/errors.js';
 import type { DomainContext } from '../context.js';
-import { RECOGNITION_QUEUE } from '../tracks/generate-subtitles.js';
+import { queues } from '../queues.js';
 import { recordJobEvent } from './robots-events.js';
-import { ROBOTS_QUEUE, wakeRuns } from './wake-runs.js';
+import { wakeRuns } from './wake-runs.js';
 
 type Job = Row<'robots_job'>;
 type Context = Pick<DomainContext, 'clock' | 'queue' | 'artifactUrls' | 'apiUrl'>;
@@ -125,7 +125,7 @@ export const cancelJobWork = async (
   tx: Transaction,
   jobId: string,
 ): Promise<void> => {
-  for (const name of [ROBOTS_QUEUE, RECOGNITION_QUEUE]) await queue.cancel(name, jobId, tx);
+  for (const name of [queues.runWorkflow, queues.recognizeSpeech]) await queue.cancel(name, jobId, tx);
 };
 
 /** Ends the jobs on an asset that is being deleted; call it while the asset is there. */

@@ -12,13 +12,13 @@ import {
   listRobotsJobs as listJobRows,
 } from '../../db/tables/robots/robots-job.js';
 import { KinoraError } from '../../lib/errors.js';
+import { isSameLanguage } from '../../media/speech/languages.js';
 import { isId, isRobotsId, newId, newRobotsId, newUuid } from '../../lib/ids.js';
 import type { DomainContext } from '../context.js';
-import { isSameLanguage } from '../tracks/track-name.js';
+import { queues } from '../queues.js';
 import { cancelJobWork, changeJob } from './job-state.js';
 import { recordJobEvent } from './robots-events.js';
 import { viewRobotsJob } from './view-job.js';
-import { ROBOTS_QUEUE } from './wake-runs.js';
 
 type Job = Row<'robots_job'>;
 type Context = Pick<DomainContext, 'clock' | 'queue' | 'artifactUrls' | 'apiUrl'>;
@@ -80,7 +80,7 @@ export const startRobotsJob = async (
     error: null,
   });
   await recordJobEvent(context, tx, job);
-  await context.queue.enqueue(ROBOTS_QUEUE, { jobId: job.id }, { dedupeKey: job.id }, tx);
+  await context.queue.enqueue(queues.runWorkflow, { jobId: job.id }, {}, tx);
   return job;
 };
 

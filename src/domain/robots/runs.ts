@@ -8,8 +8,8 @@ import { countRuns, findRun, insertRun, listRuns as listRunRows } from '../../db
 import { KinoraError } from '../../lib/errors.js';
 import { isId, isRobotsId, newRobotsId, newUuid } from '../../lib/ids.js';
 import type { DomainContext } from '../context.js';
+import { queues } from '../queues.js';
 import { recordRunEvent } from './robots-events.js';
-import { RUN_QUEUE } from './wake-runs.js';
 
 type Run = Row<'directive_run'>;
 type Context = Pick<DomainContext, 'clock' | 'queue'>;
@@ -54,7 +54,7 @@ const startRun = async (
     ),
   });
   await recordRunEvent(context, tx, 'created', run);
-  await context.queue.enqueue(RUN_QUEUE, { runId: run.id }, {}, tx);
+  await context.queue.enqueue(queues.advanceRun, { runId: run.id }, {}, tx);
   return run;
 };
 

@@ -1,7 +1,6 @@
 import type { RobotsJobView } from '../../api/serialize/robots.js';
 import type { Row } from '../../db/schema.js';
-import type { DomainContext } from '../context.js';
-import type { Artifact } from '../signing/artifact-urls.js';
+import type { Artifact, DomainContext } from '../context.js';
 
 type Job = Row<'robots_job'>;
 

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { type Artifact, createArtifactUrls } from './artifact-urls.js';
+import type { Artifact } from '../context.js';
+import { createArtifactUrls } from './artifact-urls.js';
 
 const urls = createArtifactUrls('secret', () => 'https://stream.example.net');
 const master: Artifact = { kind: 'master', assetId: 'asset', version: 'order', file: 'master.mp4' };

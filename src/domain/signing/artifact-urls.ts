@@ -1,26 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { KinoraError } from '../../lib/errors.js';
-
-/** One file that belongs to an asset and is not reached through a playback id. */
-export interface Artifact {
-  readonly kind: 'master' | 'shots' | 'robots';
-  readonly assetId: string;
-  /** Of the order that the file was made for: what is ordered again later has other addresses. */
-  readonly version: string;
-  /** Name of the file: `master.mp4`. */
-  readonly file: string;
-}
-
-/** Addresses on the stream host that carry their own permission and end by themselves. */
-export interface ArtifactUrls {
-  /** Absolute. */
-  urlOf(artifact: Artifact, expiresAtSeconds: number): string;
-  /**
-   * @param expires and @param signature as the request brings them
-   * @throws KinoraError `forbidden` unless both are those of an address of this file whose time is not over
-   */
-  check(artifact: Artifact, expires: unknown, signature: unknown, now: Date): void;
-}
+import type { Artifact, ArtifactUrls } from '../context.js';
 
 const UNIX_SECONDS = /^[1-9]\d{0,15}$/;
 

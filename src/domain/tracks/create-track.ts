@@ -5,12 +5,10 @@ import { insertTracks } from '../../db/tables/assets/track.js';
 import { KinoraError } from '../../lib/errors.js';
 import { newId } from '../../lib/ids.js';
 import type { DomainContext } from '../context.js';
+import { queues } from '../queues.js';
 import { changeTracks, type LockedTracks } from './change-tracks.js';
 import { recordTrackEvent } from './record-track-event.js';
 import { claimName, languageName, takenNames } from './track-name.js';
-
-/** The queue of the job that turns the file of a track into what is played; payload `{ trackId }`, which is its key too. */
-export const INGEST_TRACK_QUEUE = 'ingest-track';
 
 /**
  * Adds a track to a ready asset and queues its ingest.
@@ -55,6 +53,6 @@ export const addTrack = async (
     },
   ]);
   await recordTrackEvent(context, tx, asset.environment_id, 'created', track!);
-  await context.queue.enqueue(INGEST_TRACK_QUEUE, { trackId: track!.id }, { dedupeKey: track!.id }, tx);
+  await context.queue.enqueue(queues.ingestTrack, { trackId: track!.id }, {}, tx);
   return track!;
 };

@@ -4,14 +4,10 @@ import { removeTrack } from '../../db/tables/assets/track.js';
 import { listBorrowedFiles } from '../../db/tables/assets/track-media.js';
 import { KinoraError } from '../../lib/errors.js';
 import type { DomainContext } from '../context.js';
+import { queues } from '../queues.js';
 import { wakeRuns } from '../robots/wake-runs.js';
 import { changeTracks } from './change-tracks.js';
-import { INGEST_TRACK_QUEUE } from './create-track.js';
-import { RECOGNITION_QUEUE } from './generate-subtitles.js';
 import { recordTrackEvent } from './record-track-event.js';
-
-/** The queue of the job that removes the files of a deleted track; payload `{ assetId, trackId }`. */
-export const PURGE_TRACK_QUEUE = 'purge-track';
 
 /**
  * Removes a text or further audio track at once; work on it is stopped, files follow in the background.
@@ -53,7 +49,7 @@ export const cancelTrackWork = async (
   tx: Transaction,
   trackId: string,
 ): Promise<void> => {
-  for (const name of [INGEST_TRACK_QUEUE, RECOGNITION_QUEUE]) await queue.cancel(name, trackId, tx);
+  for (const name of [queues.ingestTrack, queues.recognizeSpeech]) await queue.cancel(name, trackId, tx);
 };
 
 /**
@@ -65,7 +61,7 @@ export const purgeTracks = async (
   tx: Transaction,
   tracks: readonly { readonly assetId: string; readonly trackId: string }[],
 ): Promise<void> => {
-  for (const { assetId, trackId } of tracks) await queue.enqueue(PURGE_TRACK_QUEUE, { assetId, trackId }, {}, tx);
+  for (const { assetId, trackId } of tracks) await queue.enqueue(queues.purgeTrack, { assetId, trackId }, {}, tx);
 };
 
 const refusal = (message: string): KinoraError => new KinoraError('invalid_parameters', { messages: [message] });

@@ -7,12 +7,10 @@ import { insertTracks, listTracks } from '../../db/tables/assets/track.js';
 import { newId } from '../../lib/ids.js';
 import { recordAssetWarning } from '../asset-view/record-asset-event.js';
 import type { DomainContext } from '../context.js';
+import { queues } from '../queues.js';
 import { changeTracks, type LockedTracks } from './change-tracks.js';
 import { recordTrackEvent } from './record-track-event.js';
 import { claimName, languageName, takenNames } from './track-name.js';
-
-/** The queue of the job that turns speech into text; its key is the id of the track or of the robots job. */
-export const RECOGNITION_QUEUE = 'recognize-speech';
 
 /** For a robots job: captions that become a track with the end of the job, if at all. */
 export interface CaptionsPayload {
@@ -153,6 +151,6 @@ const startRecognition = async (
   runAt?: Date,
 ): Promise<void> => {
   await recordTrackEvent(context, tx, asset.environment_id, 'created', track);
-  const options = { dedupeKey: track.id, ...(runAt && { runAt }) };
-  await context.queue.enqueue(RECOGNITION_QUEUE, { trackId: track.id }, options, tx);
+  const options = { ...(runAt && { runAt }) };
+  await context.queue.enqueue(queues.recognizeSpeech, { trackId: track.id }, options, tx);
 };

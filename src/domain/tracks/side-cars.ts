@@ -6,7 +6,7 @@ import { findEnvironmentOf } from '../../db/tables/assets/asset.js';
 import { insertTracks, listTracks } from '../../db/tables/assets/track.js';
 import { newId } from '../../lib/ids.js';
 import type { DomainContext } from '../context.js';
-import { INGEST_TRACK_QUEUE } from './create-track.js';
+import { queues } from '../queues.js';
 import { recordTrackEvent } from './record-track-event.js';
 import { claimName, languageName, takenNames } from './track-name.js';
 
@@ -73,6 +73,6 @@ export const announceSideCars = async (
     const created = { ...track, status: 'preparing', error: null };
     await recordTrackEvent(context, tx, environmentId, 'created', created);
     if (status === 'ready' || status === 'errored') await recordTrackEvent(context, tx, environmentId, status, track);
-    else await context.queue.enqueue(INGEST_TRACK_QUEUE, { trackId: id }, { dedupeKey: id }, tx);
+    else await context.queue.enqueue(queues.ingestTrack, { trackId: id }, {}, tx);
   }
 };

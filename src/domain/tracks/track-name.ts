@@ -8,9 +8,6 @@ interface NamedTrack {
 export const takenNames = (tracks: readonly NamedTrack[], type: 'audio' | 'text'): Set<string> =>
   new Set(tracks.filter((track) => track.type === type).map(({ name }) => name ?? ''));
 
-/** Codes of languages mean the same in any case (RFC 5646, 2.1.1). */
-export const isSameLanguage = (a: string | null, b: string | null): boolean => a?.toLowerCase() === b?.toLowerCase();
-
 /** `fr` is `French`, `en-US` is `English (United States)`; the code itself where nothing is known of it. */
 export const languageName = (code: string): string => {
   const name = nameOf(code);

@@ -7,7 +7,8 @@ import { findEnvironment } from '../../db/tables/server/environment.js';
 import { isKinoraError, KinoraError } from '../../lib/errors.js';
 import { checkNewAsset, insertNewAsset } from '../assets/create-asset.js';
 import type { DomainContext } from '../context.js';
-import { endUpload, TIME_OUT_QUEUE } from './end-upload.js';
+import { queues } from '../queues.js';
+import { endUpload } from './end-upload.js';
 import { recordUploadEvent } from './record-upload-event.js';
 
 /**
@@ -33,7 +34,7 @@ export const completeUpload = (context: DomainContext, uploadId: string): Promis
     });
     const created = await updateUpload(tx, uploadId, { status: 'asset_created' });
     await recordUploadEvent(context, tx, 'video.upload.asset_created', created);
-    await context.queue.cancel(TIME_OUT_QUEUE, uploadId, tx);
+    await context.queue.cancel(queues.timeOutUpload, uploadId, tx);
     return created;
   });
 

@@ -4,7 +4,7 @@ import { insertUpload } from '../../db/tables/assets/upload.js';
 import { newId } from '../../lib/ids.js';
 import { checkNewAsset } from '../assets/create-asset.js';
 import type { DomainContext } from '../context.js';
-import { TIME_OUT_QUEUE } from './end-upload.js';
+import { queues } from '../queues.js';
 import { recordUploadEvent } from './record-upload-event.js';
 
 /**
@@ -34,7 +34,7 @@ export const createUpload = async (
       error: null,
     });
     const { id: uploadId } = upload;
-    await context.queue.enqueue(TIME_OUT_QUEUE, { uploadId }, { dedupeKey: uploadId, runAt: expiresAt }, tx);
+    await context.queue.enqueue(queues.timeOutUpload, { uploadId }, { runAt: expiresAt }, tx);
     await recordUploadEvent(context, tx, 'video.upload.created', upload);
     return upload;
   });

@@ -3,10 +3,8 @@ import type { Row, UploadStatus } from '../../db/schema.js';
 import { lockUpload, updateUpload } from '../../db/tables/assets/upload.js';
 import { KinoraError } from '../../lib/errors.js';
 import type { DomainContext } from '../context.js';
+import { queues } from '../queues.js';
 import { recordUploadEvent, type UploadEventType } from './record-upload-event.js';
-
-/** The queue whose job ends the time of an upload; its key is the upload's id. */
-export const TIME_OUT_QUEUE = 'time-out-upload';
 
 export interface UploadError {
   readonly type: string;
@@ -28,9 +26,9 @@ export const endUpload = async (
 ): Promise<Row<'upload'>> => {
   const ended = await updateUpload(tx, upload.id, { status, ...(error && { error }) });
   if (event) await recordUploadEvent(context, tx, event, ended);
-  await context.queue.cancel(TIME_OUT_QUEUE, upload.id, tx);
+  await context.queue.cancel(queues.timeOutUpload, upload.id, tx);
   const assetId = upload.target_asset_id;
-  await context.queue.enqueue('purge', { assetId }, { dedupeKey: assetId }, tx);
+  await context.queue.enqueue(queues.purgeAsset, { assetId }, {}, tx);
   return ended;
 };
 

@@ -33,6 +33,7 @@ import type { ProbeJob } from '../../pool/protocol.js';
 import { NO_PTS } from '../ffmpeg/av.js';
 import { MATRICES, PRIMARIES, RANGES, TRANSFERS } from '../ffmpeg/color-names.js';
 import { openSource } from '../ffmpeg/open-source.js';
+import { orientationOf } from '../ffmpeg/orientation.js';
 import { codecNameOf, findDecoder, isRefusedFormat, recognizeFormat } from '../ffmpeg/supported-media.js';
 import { cropOf } from '../video/reader.js';
 import { readEditLists } from './edit-lists.js';
@@ -212,20 +213,6 @@ const bitDepthOf = (pixelFormat: string): number => {
   if (found === undefined) return 8;
   const bits = Number(found);
   return bits > 16 ? (bits === 36 ? 12 : 16) : bits;
-};
-
-/**
- * A display matrix (ISO/IEC 14496-12, 8.2.2) maps a point to (a x + c y, b x + d y); nine 32-bit numbers in host byte order,
- * the first four of interest are a, b, -, c, d. Turns that are no multiple of 90 degrees go to the nearest.
- */
-export const orientationOf = (matrix: Buffer | null): { rotation: 0 | 90 | 180 | 270; flipHorizontal: boolean } => {
-  if (matrix === null || matrix.length < 36) return { rotation: 0, flipHorizontal: false };
-  const [a, b, c, d] = [0, 4, 12, 16].map((offset) => matrix.readInt32LE(offset)) as [number, number, number, number];
-  const flipHorizontal = a * d - b * c < 0;
-  // Mirroring the result turns the sign of x: what remains is a pure turn.
-  const degrees = (Math.atan2(b, flipHorizontal ? -a : a) * 180) / Math.PI;
-  const rotation = (((Math.round(degrees / 90) * 90) % 360) + 360) % 360;
-  return { rotation: rotation as 0 | 90 | 180 | 270, flipHorizontal };
 };
 
 const describeAudio = (stream: Stream, simpleEditList: boolean): AudioFacts => {

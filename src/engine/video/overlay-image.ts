@@ -15,8 +15,8 @@ import { turnPixels, turnSize } from '../../media/image/rotate-pixels.js';
 import { OVERLAY_HEADER_BYTES, RGBA_BYTES, readOverlayHeader, writeOverlayHeader } from '../../media/overlay/file.js';
 import { fitOverlay } from '../../media/overlay/geometry.js';
 import type { OverlayImageJob, OverlayImageResult } from '../../pool/protocol.js';
-import { orientationOf } from '../analysis/probe.js';
 import { check, failMedia, newFrame, newPacket, setOptions } from '../ffmpeg/av.js';
+import { orientationOf } from '../ffmpeg/orientation.js';
 
 const CODECS = {
   png: AV_CODEC_ID_PNG,

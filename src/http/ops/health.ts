@@ -1,10 +1,13 @@
 import type { FastifyInstance } from 'fastify';
-import type { AppDeps } from '../app-deps.js';
+import type { Logger } from '../../telemetry/logger.js';
 
 const CHECK_LIMIT_MS = 3000;
 
+/** Readiness by name: each resolves while its part works and rejects otherwise. */
+export type Checks = Readonly<Record<string, () => Promise<unknown>>>;
+
 /** For load balancers and process supervisors; no credentials. */
-export const healthRoutes = (app: FastifyInstance, { checks, logger }: Pick<AppDeps, 'checks' | 'logger'>): void => {
+export const healthRoutes = (app: FastifyInstance, { checks, logger }: { checks: Checks; logger: Logger }): void => {
   app.get('/healthz', async (_, reply) => reply.header('Cache-Control', 'no-store').send({ status: 'ok' }));
 
   app.get('/readyz', async (_, reply) => {

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { isReading } from '../stream/viewer-routes.js';
 import { isApiPath, routedPath } from './api-paths.js';
+import { isReading } from './reading-methods.js';
 
 /**
  * Tells whether a request would change what can only be read at a path without parameters, such as `/healthz`. Knows the

@@ -1,14 +1,12 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { KinoraError } from '../../lib/errors.js';
 import { isId } from '../../lib/ids.js';
+import { isReading, READING_METHODS } from '../plugins/reading-methods.js';
 import { whenClosed } from '../plugins/when-closed.js';
 
 export type Query = Record<string, string | string[] | undefined>;
 
-const READING = ['GET', 'HEAD', 'OPTIONS'];
-const METHODS = READING.join(', ');
-
-export const isReading = (method: string): boolean => READING.includes(method);
+const METHODS = READING_METHODS.join(', ');
 
 type Handler<P> = (request: FastifyRequest<{ Params: P; Querystring: Query }>, reply: FastifyReply) => Promise<unknown>;
 

@@ -2,7 +2,7 @@ import { json } from 'node:stream/consumers';
 import { areTrackFilesNeeded } from '../../db/tables/assets/track-media.js';
 import { findRobotsJobById } from '../../db/tables/robots/robots-job.js';
 import { advanceRun, failRun } from '../../domain/directives/advance-run.js';
-import { ROBOTS_QUEUE, RUN_QUEUE } from '../../domain/robots/wake-runs.js';
+import { queues } from '../../domain/queues.js';
 import type { WorkflowName } from '../../domain/robots/workflow-parameters.js';
 import { KinoraError } from '../../lib/errors.js';
 import type { Job, JobContext, QueueWorker } from '../../queue/queue.js';
@@ -20,7 +20,7 @@ interface JobPayload {
 /** Runs of directives go on step by step; jobs do what their workflow says. */
 export const createRobotsWorkers = (deps: RobotsDeps): QueueWorker[] => [
   {
-    queue: RUN_QUEUE,
+    queue: queues.advanceRun,
     concurrency: 1,
     handler: (job: Job<{ runId: string }>) => advanceRun(deps.context, job.payload.runId),
     onFailed: async ({ payload: { runId } }: Job<{ runId: string }>, error) => {
@@ -29,7 +29,7 @@ export const createRobotsWorkers = (deps: RobotsDeps): QueueWorker[] => [
     },
   },
   {
-    queue: ROBOTS_QUEUE,
+    queue: queues.runWorkflow,
     concurrency: CONCURRENCY,
     handler: async ({ payload: { jobId } }: Job<JobPayload>, { signal }: JobContext) => {
       const started = await deps.state.start(jobId);

@@ -1,6 +1,6 @@
+import type { CaptionsPayload } from '../../domain/queues.js';
 import type { RobotsJobState } from '../../domain/robots/job-state.js';
 import type { WorkflowParams } from '../../domain/robots/workflow-parameters.js';
-import type { CaptionsPayload } from '../../domain/tracks/generate-subtitles.js';
 import type { RecognitionState } from '../../domain/tracks/recognition-state.js';
 import type { TrackState } from '../../domain/tracks/track-state.js';
 import { languageCodeOf } from '../../media/speech/languages.js';

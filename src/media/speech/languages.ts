@@ -43,3 +43,6 @@ export const languageCodeOf = (name: string): string | undefined => {
   const given = name.trim().toLowerCase().replaceAll('_', '-');
   return codes.get(given) ?? codes.get(given.split('-')[0]!);
 };
+
+/** Language codes are compared without case (RFC 5646, 2.1.1). */
+export const isSameLanguage = (a: string | null, b: string | null): boolean => a?.toLowerCase() === b?.toLowerCase();

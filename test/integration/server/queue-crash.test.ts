@@ -22,7 +22,7 @@ const WORKER = `
     await sql\`insert into handled (id, attempt) values (\${job.id}, \${job.attempt})\`.execute(database.queryable);
     console.log('handled');
   };
-  const workers = [{ queue: 'crash', concurrency: 4, handler }];
+  const workers = [{ queue: { name: 'crash' }, concurrency: 4, handler }];
   await createRunner({ database, workers, logger, clock: systemClock, workerId: newShortId(), leaseMs: 600 }).start();`;
 
 it.skipIf(!hasPostgres())('does every job although workers are killed, and ends none twice', async () => {
@@ -38,7 +38,7 @@ it.skipIf(!hasPostgres())('does every job although workers are killed, and ends 
   await sql`create trigger note_end after update on job for each row
     when (new.state = 'done') execute function note_end()`.execute(db);
   const queue = createQueue(database);
-  for (let n = 0; n < JOBS; n++) await queue.enqueue('crash', n, { maxAttempts: 20 });
+  for (let n = 0; n < JOBS; n++) await queue.enqueue({ name: 'crash' }, n, { maxAttempts: 20 });
 
   const start = () => runScript(WORKER, [url]);
   const workers = [start(), start(), start()];

@@ -435,11 +435,11 @@ describe('a last byte that was stored just before the server was killed', () => 
 
   it('makes the asset at the next start, or at the end of its time', async () => {
     const upload = await createStored();
-    const [settle] = api.uploadWorkers.filter(({ queue }) => queue === 'settle-uploads');
+    const [settle] = api.uploadWorkers.filter(({ queue }) => queue.name === 'settle-uploads');
     await settle!.handler({} as never, {} as never);
     await expectAsset(upload);
     const late = await createStored();
-    const [timeOut] = api.uploadWorkers.filter(({ queue }) => queue === 'time-out-upload');
+    const [timeOut] = api.uploadWorkers.filter(({ queue }) => queue.name === 'time-out-upload');
     await timeOut!.handler({ payload: { uploadId: late.id } } as never, {} as never);
     await expectAsset(late);
   });

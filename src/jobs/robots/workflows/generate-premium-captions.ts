@@ -1,11 +1,12 @@
 import { json } from 'node:stream/consumers';
 import type { Transaction } from '../../../db/database.js';
 import { listTracks } from '../../../db/tables/assets/track.js';
+import { type CaptionsPayload, queues } from '../../../domain/queues.js';
 import type { WorkflowParams } from '../../../domain/robots/workflow-parameters.js';
 import { dropTrack } from '../../../domain/tracks/delete-track.js';
-import { type CaptionsPayload, RECOGNITION_QUEUE } from '../../../domain/tracks/generate-subtitles.js';
 import { publishText } from '../../../domain/tracks/publish-text.js';
-import { isSameLanguage, languageName } from '../../../domain/tracks/track-name.js';
+import { languageName } from '../../../domain/tracks/track-name.js';
+import { isSameLanguage } from '../../../media/speech/languages.js';
 import { KinoraError } from '../../../lib/errors.js';
 import { writeSrt } from '../../../media/robots/write-srt.js';
 import { languageCodeOf } from '../../../media/speech/languages.js';
@@ -66,7 +67,7 @@ const awaitRecognition = async (
   { context, asset, job, blobs }: WorkflowRun,
   payload: CaptionsPayload,
 ): Promise<WorkflowEnd> => {
-  await context.queue.enqueue(RECOGNITION_QUEUE, payload, { dedupeKey: job.id });
+  await context.queue.enqueue(queues.recognizeSpeech, payload);
   const key = robotsStepKey(asset.id, job.id, SPEECH_STEP);
   return { waitUntil: async () => (await blobs.stat(key)) !== undefined };
 };

@@ -1,7 +1,8 @@
 import { listTracks } from '../../../db/tables/assets/track.js';
 import type { WorkflowParams } from '../../../domain/robots/workflow-parameters.js';
 import { publishText } from '../../../domain/tracks/publish-text.js';
-import { isSameLanguage, languageName } from '../../../domain/tracks/track-name.js';
+import { languageName } from '../../../domain/tracks/track-name.js';
+import { isSameLanguage } from '../../../media/speech/languages.js';
 import { KinoraError } from '../../../lib/errors.js';
 import { cueText, plainText } from '../../../media/robots/edit-cues.js';
 import { indexCues } from '../../../media/text/text-index.js';

@@ -1,0 +1,57 @@
+import type { JobQueue } from '../queue/queue.js';
+
+/** Without `keyOf` every call makes a job of its own. */
+const queue = <P>(name: string, keyOf?: (payload: P) => string): JobQueue<P> => ({ name, ...(keyOf && { keyOf }) });
+
+interface AssetPayload {
+  readonly assetId: string;
+}
+export interface TrackPayload {
+  readonly trackId: string;
+}
+export interface MasterPayload extends AssetPayload {
+  readonly masterId: string;
+}
+export interface ShotsPayload extends AssetPayload {
+  readonly orderId: string;
+}
+export interface RenditionPayload extends AssetPayload {
+  readonly renditionId: string;
+}
+/** For a robots job: captions that become a track with the end of the job, if at all. */
+export interface CaptionsPayload {
+  readonly robotsJobId: string;
+  readonly audioTrackId: string;
+}
+export type RecognitionPayload = TrackPayload | CaptionsPayload;
+
+/** Every queue, what its jobs carry, and which jobs are the same work. */
+export const queues = {
+  /** From a URL to a ready asset. */
+  ingest: queue<AssetPayload>('ingest', ({ assetId }) => assetId),
+  /** The same for assets that take long, because they need a mezzanine or are read as a whole: they must not hold up the others. */
+  transcode: queue<AssetPayload>('transcode', ({ assetId }) => assetId),
+  ingestTrack: queue<TrackPayload>('ingest-track', ({ trackId }) => trackId),
+  /** Turns speech into text. */
+  recognizeSpeech: queue<RecognitionPayload>('recognize-speech', (payload) =>
+    'trackId' in payload ? payload.trackId : payload.robotsJobId,
+  ),
+  makeRendition: queue<RenditionPayload>('make-static-rendition', ({ renditionId }) => renditionId),
+  makeMaster: queue<MasterPayload>('master', ({ masterId }) => masterId),
+  endMaster: queue<MasterPayload>('end-master', ({ masterId }) => masterId),
+  findShots: queue<ShotsPayload>('shots', ({ orderId }) => orderId),
+  /** Takes one step of a run of a directive. */
+  advanceRun: queue<{ readonly runId: string }>('directive-run'),
+  /** Does the work of a robots job. */
+  runWorkflow: queue<{ readonly jobId: string }>('robots-job', ({ jobId }) => jobId),
+  timeOutUpload: queue<{ readonly uploadId: string }>('time-out-upload', ({ uploadId }) => uploadId),
+  /** Filled at each start: what the uploads of a stopped server still need. */
+  settleUploads: queue<object>('settle-uploads', () => 'start'),
+  /** Removes the files of a deleted asset; twice, the second time with `isLast`. */
+  purgeAsset: queue<AssetPayload & { readonly isLast?: boolean }>('purge', ({ assetId, isLast }) =>
+    isLast ? `${assetId} last` : assetId,
+  ),
+  purgeTrack: queue<AssetPayload & TrackPayload>('purge-track'),
+  purgeRendition: queue<RenditionPayload>('purge-static-rendition', ({ renditionId }) => renditionId),
+  deleteTestAsset: queue<AssetPayload>('delete-test-asset', ({ assetId }) => assetId),
+};
