@@ -12,7 +12,7 @@ import { NewPlaybackId } from '../schemas/playback-id.js';
 import { type Description, pagingWithCursor } from './description.js';
 
 const assets = { tag: 'Assets' } as const;
-const playbackIds = { tag: 'Playback ids' } as const;
+const playbackIds = { tag: 'Playback IDs' } as const;
 
 export const assetOperations = {
   createAsset: {
@@ -39,10 +39,10 @@ export const assetOperations = {
     },
     answer: listWithCursor(AssetAnswer),
   },
-  getAsset: { ...assets, summary: 'Read an asset', answer: one(AssetAnswer) },
+  getAsset: { ...assets, summary: 'Retrieve an asset', answer: one(AssetAnswer) },
   updateAsset: {
     ...assets,
-    summary: 'Change an asset',
+    summary: 'Update an asset',
     details: 'What is not named stays; an empty text clears.',
     body: UpdateAssetBody,
     example: { passthrough: 'order-81', meta: { title: 'Harbour walk, second day' } },
@@ -55,7 +55,7 @@ export const assetOperations = {
   },
   updateMasterAccess: {
     ...assets,
-    summary: 'Give or take away access to the master',
+    summary: 'Update master access',
     details:
       'The best version of the whole asset as one file, at an address that is good for 24 hours from the moment it is there.',
     body: MasterAccessBody,
@@ -64,33 +64,37 @@ export const assetOperations = {
   },
   createShots: {
     ...assets,
-    summary: 'Find the shots of an asset',
+    summary: 'Create shots',
     details: 'Where one camera position ends and the next begins, with a sheet of pictures of each.',
     body: 'none',
     answer: one(ShotsAnswer),
   },
   getShots: {
     ...assets,
-    summary: 'Read the state of the shots',
+    summary: 'Retrieve shots',
     details: 'The address of the list is good for 24 hours and renewed with each answer.',
     answer: one(ShotsAnswer),
   },
-  deleteShots: { ...assets, summary: 'Remove the shots' },
-  deleteThumbnailTime: { ...assets, summary: 'Go back to the default time of thumbnails' },
+  deleteShots: { ...assets, summary: 'Delete shots' },
+  deleteThumbnailTime: { ...assets, summary: 'Delete the thumbnail time' },
   getInputInfo: {
     ...assets,
-    summary: 'Read what was found in the inputs',
+    summary: 'Retrieve input info',
     details: 'One entry for each input, in the order of the request.',
     answer: list(InputInfoAnswer),
   },
   createPlaybackId: {
     ...playbackIds,
-    summary: 'Add a playback id',
+    summary: 'Create a playback ID',
     body: NewPlaybackId,
     example: { policy: 'signed' },
     answer: one(PlaybackIdAnswer),
   },
-  getPlaybackId: { ...playbackIds, summary: 'Read a playback id', answer: one(PlaybackIdAnswer) },
-  deletePlaybackId: { ...playbackIds, summary: 'Remove a playback id', details: 'It stops to work at once.' },
-  findPlaybackIdOwner: { ...playbackIds, summary: 'Find what a playback id plays', answer: one(PlaybackIdOwnerAnswer) },
+  getPlaybackId: { ...playbackIds, summary: 'Retrieve a playback ID', answer: one(PlaybackIdAnswer) },
+  deletePlaybackId: { ...playbackIds, summary: 'Delete a playback ID', details: 'It stops to work at once.' },
+  findPlaybackIdOwner: {
+    ...playbackIds,
+    summary: 'Retrieve the owner of a playback ID',
+    answer: one(PlaybackIdOwnerAnswer),
+  },
 } as const satisfies Record<string, Description>;

@@ -25,7 +25,7 @@ const listKeys = {
   query: paging(),
   answer: list(SigningKeyAnswer),
 } as const;
-const getKey = { summary: 'Read a signing key', answer: one(SigningKeyAnswer) } as const;
+const getKey = { summary: 'Retrieve a signing key', answer: one(SigningKeyAnswer) } as const;
 const deleteKey = {
   summary: 'Delete a signing key',
   details: 'Tokens that it signed are refused, at the latest after a minute.',
@@ -49,7 +49,7 @@ export const playbackOperations = {
   },
   getPlaybackRestriction: {
     ...restrictions,
-    summary: 'Read a playback restriction',
+    summary: 'Retrieve a playback restriction',
     answer: one(PlaybackRestrictionAnswer),
   },
   deletePlaybackRestriction: {
@@ -59,14 +59,14 @@ export const playbackOperations = {
   },
   updatePlaybackRestrictionReferrer: {
     ...restrictions,
-    summary: 'Replace the rules about referrers',
+    summary: 'Update the referrer rules',
     body: ReferrerRules,
     example: { allowed_domains: ['*'], allow_no_referrer: true },
     answer: one(PlaybackRestrictionAnswer),
   },
   updatePlaybackRestrictionUserAgent: {
     ...restrictions,
-    summary: 'Replace the rules about user agents',
+    summary: 'Update the user agent rules',
     body: UserAgentRules,
     example: { allow_no_user_agent: false, allow_high_risk_user_agent: false },
     answer: one(PlaybackRestrictionAnswer),
@@ -87,5 +87,5 @@ export const playbackOperations = {
     query: paging(),
     answer: list(DrmConfigurationAnswer),
   },
-  getDrmConfiguration: { ...drm, summary: 'Read a DRM configuration', answer: one(DrmConfigurationAnswer) },
+  getDrmConfiguration: { ...drm, summary: 'Retrieve a DRM configuration', answer: one(DrmConfigurationAnswer) },
 } as const satisfies Record<string, Description>;

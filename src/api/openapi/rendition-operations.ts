@@ -8,17 +8,17 @@ const renditions = { tag: 'Renditions' } as const;
 export const renditionOperations = {
   createStaticRendition: {
     ...renditions,
-    summary: 'Add a file for download',
+    summary: 'Create a static rendition',
     details:
       'Made when the asset is ready. It is `skipped` when the picture would have to be enlarged, or when the asset lacks the picture or the sound.',
     body: NewStaticRendition,
     example: { resolution: '720p', passthrough: 'for-download' },
     answer: one(StaticRenditionAnswer),
   },
-  deleteStaticRendition: { ...renditions, summary: 'Remove a file for download', details: 'Its address ends at once.' },
+  deleteStaticRendition: { ...renditions, summary: 'Delete a static rendition', details: 'Its address ends at once.' },
   updateMp4Support: {
     ...renditions,
-    summary: 'Choose files for download by `mp4_support`',
+    summary: 'Update MP4 support',
     details: 'Deprecated: static renditions do more. Files that the old and the new value have in common are kept.',
     body: Mp4SupportBody,
     example: { mp4_support: 'capped-1080p' },

@@ -21,13 +21,13 @@ const webhooks = { tag: 'Webhooks and events' } as const;
 export const systemOperations = {
   whoami: {
     tag: 'Account',
-    summary: 'Read who is calling',
+    summary: 'Retrieve the caller of the request',
     details: 'Any valid token will do.',
     answer: one(CallerAnswer),
   },
   createWebhook: {
     ...webhooks,
-    summary: 'Add a webhook',
+    summary: 'Create a webhook',
     details: 'It gets every event of the environment from now on. `signing_secret` is in this answer only.',
     body: CreateWebhookBody,
     example: { address: 'https://hooks.example.org/in' },
@@ -40,10 +40,10 @@ export const systemOperations = {
     query: paging(),
     answer: list(WebhookAnswer),
   },
-  getWebhook: { ...webhooks, summary: 'Read a webhook', answer: one(WebhookAnswer) },
+  getWebhook: { ...webhooks, summary: 'Retrieve a webhook', answer: one(WebhookAnswer) },
   updateWebhook: {
     ...webhooks,
-    summary: 'Change or disable a webhook',
+    summary: 'Update a webhook',
     details: 'Disabling stops pending deliveries.',
     body: UpdateWebhookBody,
     example: { enabled: false },
@@ -63,8 +63,8 @@ export const systemOperations = {
     query: pagingWithCursor(),
     answer: listWithCursor(DeliveryAnswer),
   },
-  getDelivery: { ...webhooks, summary: 'Read a delivery', answer: one(DeliveryAnswer) },
-  redeliver: { ...webhooks, summary: 'Deliver once more', body: 'none', answer: one(DeliveryAnswer) },
+  getDelivery: { ...webhooks, summary: 'Retrieve a delivery', answer: one(DeliveryAnswer) },
+  redeliver: { ...webhooks, summary: 'Retry a delivery', body: 'none', answer: one(DeliveryAnswer) },
   listEvents: {
     ...webhooks,
     summary: 'List events',
@@ -77,7 +77,7 @@ export const systemOperations = {
     },
     answer: listWithCursor(EventAnswer),
   },
-  getEvent: { ...webhooks, summary: 'Read an event with every attempt to deliver it', answer: one(EventAnswer) },
+  getEvent: { ...webhooks, summary: 'Retrieve an event and its deliveries', answer: one(EventAnswer) },
   createTranscriptionVocabulary: {
     ...vocabularies,
     summary: 'Create a transcription vocabulary',
@@ -94,12 +94,12 @@ export const systemOperations = {
   },
   getTranscriptionVocabulary: {
     ...vocabularies,
-    summary: 'Read a transcription vocabulary',
+    summary: 'Retrieve a transcription vocabulary',
     answer: one(VocabularyAnswer),
   },
   updateTranscriptionVocabulary: {
     ...vocabularies,
-    summary: 'Replace a transcription vocabulary',
+    summary: 'Update a transcription vocabulary',
     details: 'As a whole: what is not named is cleared.',
     body: VocabularyBody,
     example: { phrases: ['Kinora'] },
@@ -108,7 +108,7 @@ export const systemOperations = {
   deleteTranscriptionVocabulary: { ...vocabularies, summary: 'Delete a transcription vocabulary' },
   listDeliveryUsage: {
     ...usage,
-    summary: 'List what was watched of each asset',
+    summary: 'List delivery usage',
     details: 'Most watched first. The last five minutes may be incomplete.',
     query: {
       ...paging({ default: 100, max: 100 }),
@@ -120,7 +120,7 @@ export const systemOperations = {
   },
   listUsageExports: {
     ...usage,
-    summary: 'List exports of usage',
+    summary: 'List usage exports',
     details: 'Always empty: nothing is billed.',
     query: {
       ...paging(),

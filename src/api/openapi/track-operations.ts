@@ -8,7 +8,7 @@ const tracks = { tag: 'Tracks' } as const;
 export const trackOperations = {
   createTrack: {
     ...tracks,
-    summary: 'Add a track',
+    summary: 'Create a track',
     details: 'The track is `preparing` at first. It joins the playlists when it is `ready`.',
     body: CreateTrackBody,
     example: {
@@ -22,7 +22,7 @@ export const trackOperations = {
   },
   updateTrack: {
     ...tracks,
-    summary: 'Change a track',
+    summary: 'Update a track',
     details: 'What is not named stays; an empty `passthrough` clears. Playlists show it at once.',
     body: UpdateTrackBody,
     example: { name: 'Deutsch (Untertitel)', closed_captions: true },
@@ -35,7 +35,7 @@ export const trackOperations = {
   },
   generateSubtitles: {
     ...tracks,
-    summary: 'Make subtitles from sound',
+    summary: 'Generate subtitles',
     details:
       'The tracks are `preparing` at first. Without speech, or on a server without speech recognition, they end as `errored`.',
     body: GenerateSubtitlesBody,

@@ -42,7 +42,7 @@ export const uploadOperations = {
     query: paging(),
     answer: list(UploadAnswer),
   },
-  getUpload: { ...uploads, summary: 'Read a direct upload', answer: one(UploadAnswer) },
+  getUpload: { ...uploads, summary: 'Retrieve a direct upload', answer: one(UploadAnswer) },
   cancelUpload: {
     ...uploads,
     summary: 'Cancel a direct upload',
