@@ -20,7 +20,7 @@ export interface Description {
 
 export const tags = {
   Assets: 'Videos and sound: made from files, read, changed, deleted.',
-  'Playback ids': 'What a viewer knows of an asset, and who may watch.',
+  'Playback IDs': 'What a viewer knows of an asset, and who may watch.',
   Tracks: 'Subtitles and further languages.',
   Renditions: 'Files to download.',
   'Direct uploads': 'Files that come from a browser or an app.',
