@@ -1,0 +1,71 @@
+import type { Database } from '../db/database.js';
+import { getInstallationSecret } from '../db/tables/server/installation.js';
+import type { DomainContext } from '../domain/context.js';
+import { createContentKeys } from '../domain/drm/content-keys.js';
+import { createAccessCheck } from '../domain/playback/check-access.js';
+import { createPlayableFinder } from '../domain/playback/find-playable.js';
+import { createArtifactUrls } from '../domain/signing/artifact-urls.js';
+import { createUploadWriters } from '../domain/uploads/upload-writer.js';
+import { createServiceCaller } from '../net/service-caller.js';
+import { createWebhookSender } from '../net/webhook-sender.js';
+import { createTextParser } from '../packager/parse-text.js';
+import { createImageProducer } from '../packager/produce-image.js';
+import { createSegmentProducer } from '../packager/produce-segment.js';
+import { createTextTracks } from '../packager/text-tracks.js';
+import { createQueue } from '../queue/job-queue.js';
+import { createTranscriber } from '../speech/create-transcriber.js';
+import type { Base, MediaParts, Parts } from './parts.js';
+
+/** Makes what requests and jobs use. `apiUrl` is asked only once the server listens. */
+export const connectParts = async (
+  base: Base,
+  media: MediaParts,
+  database: Database,
+  apiUrl: () => string,
+): Promise<Parts> => {
+  const { config, logger, clock, metrics, phases } = base;
+  const { store, pool, blobs } = media;
+  const outside = { allowPrivate: config.allowPrivateSources, ...(base.resolve && { resolve: base.resolve }) };
+  const producer = createSegmentProducer({ store, pool, blobs, clock, logger, metrics });
+  phases.push({ name: 'segment producer', end: () => producer.stop() });
+  const playables = createPlayableFinder(database, clock);
+  const installationSecret = await getInstallationSecret(database.queryable);
+  const services = createServiceCaller(outside);
+  const access = createAccessCheck({ database, clock, installationSecret, riskyUserAgents: config.riskyUserAgents });
+  const transcriber = createTranscriber(config, pool);
+  transcriber?.check('auto').catch((error: unknown) => {
+    logger.warn({ err: error }, 'Speech cannot be recognized: generated subtitles will end as errored');
+  });
+  const context: DomainContext = {
+    database,
+    queue: createQueue(database),
+    clock,
+    artifactUrls: createArtifactUrls(installationSecret, () => config.streamUrl ?? apiUrl()),
+    recognizesSpeech: transcriber !== undefined,
+    apiUrl,
+    onAssetDeleted: (assetId, playbackIds) => {
+      playables.forget(assetId);
+      for (const playbackId of playbackIds) playables.forget(playbackId);
+    },
+    onTracksChanged: (assetId) => playables.forget(assetId),
+    onPlaybackIdDeleted: (playbackId) => playables.forget(playbackId),
+    onSigningKeyDeleted: (signingKeyId) => access.forgetSigningKey(signingKeyId),
+    onPlaybackRestrictionChanged: (restrictionId) => access.forgetPlaybackRestriction(restrictionId),
+  };
+  return {
+    ...media,
+    database,
+    context,
+    producer,
+    images: createImageProducer({ store, pool, blobs, clock }),
+    texts: createTextTracks(blobs, createTextParser()),
+    playables,
+    access,
+    contentKeys: createContentKeys({ database, installationSecret, services }),
+    services,
+    transcriber,
+    webhookSender: createWebhookSender(outside),
+    writers: createUploadWriters({ ...context, blobs, logger, maxBytes: config.maxSourceBytes }),
+    installationSecret,
+  };
+};

@@ -1,0 +1,32 @@
+import { readdir } from 'node:fs/promises';
+import { repairLooseModes } from '../db/data-dir.js';
+import { acquireDataDirLock } from '../db/data-dir-lock.js';
+import { tryListen } from '../lib/try-listen.js';
+import type { Base } from './parts.js';
+
+/**
+ * Locks the data directory and checks that the server can listen. `isFresh` when nothing was in it.
+ * @throws KinoraError `data_dir_in_use`, `config_invalid`
+ */
+export const openDataDir = async ({ config, logger, phases }: Base): Promise<{ isFresh: boolean }> => {
+  const lock = await acquireDataDirLock(config.dataDir, () => {
+    // Another process may open the directory from now on; going on would corrupt it.
+    logger.error({ data_dir: config.dataDir }, 'the lock of the data directory was lost');
+    process.kill(process.pid, 'SIGKILL');
+  });
+  phases.push({ name: 'lock', end: () => lock.release() });
+  const isFresh = (await readdir(config.dataDir)).every((name) => name === 'lock');
+  const { repaired, left } = repairLooseModes(config.dataDir);
+  if (repaired.length > 0)
+    logger.warn({ entries: repaired.length, first: repaired[0] }, 'other users had access to files; it was taken away');
+  if (left.length > 0) logger.warn({ entries: left }, 'other users have access to the data directory');
+  // Before anything is made: a first start that can't listen leaves nothing behind.
+  for (const [host, port] of [
+    [config.host, config.port],
+    [config.metricsHost, config.metricsPort],
+  ] as const) {
+    const problem = port === undefined ? undefined : await tryListen(host, port);
+    if (problem) throw problem;
+  }
+  return { isFresh };
+};

@@ -1,0 +1,62 @@
+import type { SegmentStore } from '../cache/segment-store.js';
+import type { Config } from '../config/options.js';
+import type { Database } from '../db/database.js';
+import type { DomainContext } from '../domain/context.js';
+import type { ContentKeys } from '../domain/drm/content-keys.js';
+import type { AccessCheck } from '../domain/playback/check-access.js';
+import type { PlayableFinder } from '../domain/playback/find-playable.js';
+import type { UploadWriters } from '../domain/uploads/upload-writer.js';
+import type { Clock } from '../lib/clock.js';
+import type { ServiceCaller } from '../net/call-service.js';
+import type { ChatClientOptions } from '../net/chat-client.js';
+import type { WebhookSender } from '../net/send-webhook.js';
+import type { SourceFetcherOptions } from '../net/source-fetcher.js';
+import type { ImageProducer } from '../packager/produce-image.js';
+import type { SegmentProducer } from '../packager/produce-segment.js';
+import type { TextTracks } from '../packager/text-tracks.js';
+import type { MediaPoolOptions } from '../pool/create-media-pool.js';
+import type { MediaPool } from '../pool/media-pool.js';
+import type { Transcriber } from '../speech/transcriber.js';
+import type { BlobStore } from '../storage/blob-store.js';
+import type { DiskSpace } from '../storage/disk-space.js';
+import type { Logger } from '../telemetry/logger.js';
+import type { Metrics } from '../telemetry/metrics.js';
+import type { Phases } from './phases.js';
+
+/** What every step of the start works with. */
+export interface Base {
+  readonly config: Config;
+  readonly logger: Logger;
+  readonly clock: Clock;
+  readonly metrics: Metrics;
+  readonly phases: Phases;
+  readonly resolve?: SourceFetcherOptions['resolve'];
+  readonly mediaProcesses?: Pick<MediaPoolOptions, 'entryUrl' | 'deadlinesMs'>;
+  readonly chat?: Pick<ChatClientOptions, 'limitMs' | 'retryDelayMs'>;
+}
+
+/** Files, the cache and the media processes. */
+export interface MediaParts {
+  readonly blobs: BlobStore;
+  readonly diskSpace: DiskSpace;
+  readonly store: SegmentStore;
+  readonly pool: MediaPool;
+  readonly temporaryDir: string;
+}
+
+/** Everything that requests and jobs use. */
+export interface Parts extends MediaParts {
+  readonly database: Database;
+  readonly context: DomainContext;
+  readonly producer: SegmentProducer;
+  readonly images: ImageProducer;
+  readonly texts: TextTracks;
+  readonly playables: PlayableFinder;
+  readonly access: AccessCheck;
+  readonly contentKeys: ContentKeys;
+  readonly services: ServiceCaller;
+  readonly transcriber: Transcriber | undefined;
+  readonly webhookSender: WebhookSender;
+  readonly writers: UploadWriters;
+  readonly installationSecret: string;
+}

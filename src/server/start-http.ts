@@ -1,0 +1,98 @@
+import type { AddressInfo } from 'node:net';
+import { createMasterOpener } from '../domain/assets/open-master.js';
+import { createRenditionOpener } from '../domain/renditions/open-rendition.js';
+import { createResultOpener } from '../domain/robots/open-result.js';
+import { createUploadUrls } from '../domain/uploads/upload-url.js';
+import { createDeliveryCounter } from '../domain/usage/delivery-counter.js';
+import { createApp } from '../http/app.js';
+import { watchConnections } from '../http/close-http.js';
+import { imageRoutes } from '../http/image/image-routes.js';
+import { createMetricsApp } from '../http/ops/metrics.js';
+import { sampleRoute } from '../http/ops/sample.js';
+import { artifactRoutes } from '../http/stream/artifact-routes.js';
+import { licenseRoutes } from '../http/stream/license-routes.js';
+import { streamRoutes } from '../http/stream/stream-routes.js';
+import type { Base, Parts } from './parts.js';
+
+export interface HttpOptions {
+  readonly samplePath: string;
+  /** Jobs and webhooks are taken up. */
+  readonly isWorking: () => boolean;
+}
+
+/** Listens. Resolves to the local URL, with the real port where port 0 asked for a free one. */
+export const startHttp = async (
+  base: Base,
+  parts: Parts,
+  { samplePath, isWorking }: HttpOptions,
+): Promise<{ localUrl: string; metricsUrl?: string }> => {
+  const { config, logger, clock, metrics, phases } = base;
+  const { context, database, blobs, images, playables, access, contentKeys, services } = parts;
+  const imageUrl = config.imageUrl ?? config.publicUrl;
+  const streamUrl = config.streamUrl ?? config.publicUrl;
+  const deliveries = createDeliveryCounter({ database, clock, logger });
+  phases.push({ name: 'delivery counter', end: () => deliveries.stop() });
+  const app = createApp({
+    ...context,
+    logger,
+    webhookSender: parts.webhookSender,
+    uploads: { writers: parts.writers, urls: createUploadUrls(parts.installationSecret, context.apiUrl) },
+    metrics,
+    trustedProxies: config.trustedProxies,
+    rateLimits: { post: config.rateLimitPost, other: config.rateLimitOther },
+    checks: {
+      database: () => database.ping(),
+      storage: () => parts.diskSpace.check(),
+      'media processes': () => parts.pool.check(),
+      'background jobs': async () => {
+        if (!isWorking()) throw new Error('the server is starting or stopping');
+      },
+    },
+    streamPlugin: async (scope) => {
+      await scope.register(sampleRoute(samplePath));
+      await scope.register(
+        artifactRoutes({
+          ...context,
+          openMaster: createMasterOpener({ ...context, blobs }),
+          openResult: createResultOpener({ ...context, blobs }),
+          images,
+        }),
+      );
+      await scope.register(
+        streamRoutes({
+          playables,
+          access,
+          segments: parts.producer,
+          texts: parts.texts,
+          openRendition: createRenditionOpener({ database, blobs }),
+          deliveries,
+          contentKeys,
+          ...(streamUrl && { streamUrl }),
+        }),
+      );
+      await scope.register(licenseRoutes({ playables, access, contentKeys, services }));
+      await scope.register(imageRoutes({ playables, access, images, ...(imageUrl && { imageUrl }) }));
+    },
+  });
+  const closeApp = watchConnections(app);
+  await app.listen({ host: config.host, port: config.port });
+  phases.push({ name: 'http', end: closeApp });
+  const localUrl = urlOf(config.host, app.server.address() as AddressInfo);
+  if (config.metricsPort === undefined) return { localUrl };
+  const metricsApp = createMetricsApp({
+    metrics,
+    database,
+    cacheBytes: () => parts.store.totalBytes,
+    freeBytes: () => parts.diskSpace.freeBytes(),
+    logger,
+  });
+  const closeMetrics = watchConnections(metricsApp);
+  await metricsApp.listen({ host: config.metricsHost, port: config.metricsPort });
+  phases.push({ name: 'metrics', end: closeMetrics });
+  return { localUrl, metricsUrl: `${urlOf(config.metricsHost, metricsApp.server.address() as AddressInfo)}/metrics` };
+};
+
+const urlOf = (host: string, { port }: AddressInfo): string => {
+  const name = host === '0.0.0.0' || host === '::' ? 'localhost' : host;
+  return `http://${name.includes(':') ? `[${name}]` : name}:${port}`;
+};

@@ -1,0 +1,126 @@
+import { isSourceUsed } from '../db/tables/assets/clip.js';
+import { deleteTestAsset } from '../domain/assets/delete-asset.js';
+import { createIngestState } from '../domain/assets/ingest-state.js';
+import { queues } from '../domain/queues.js';
+import { createRenditionState } from '../domain/renditions/rendition-state.js';
+import { createRobotsJobState } from '../domain/robots/job-state.js';
+import { createRecognitionState } from '../domain/tracks/recognition-state.js';
+import { createTrackState } from '../domain/tracks/track-state.js';
+import { sampleUrl } from '../http/ops/sample.js';
+import { createWebhookDeliverer } from '../jobs/deliver-webhooks.js';
+import { createShotsWorker } from '../jobs/find-shots.js';
+import { createIngestWorkers } from '../jobs/ingest.js';
+import { createTrackWorkers } from '../jobs/ingest-track.js';
+import { createMasterWorkers } from '../jobs/make-master.js';
+import { createRenditionWorkers } from '../jobs/make-static-rendition.js';
+import { createPurgeHandler } from '../jobs/purge.js';
+import { createEventPurge } from '../jobs/purge-events.js';
+import { createRobotsPurge } from '../jobs/purge-robots.js';
+import { createRecognitionWorker } from '../jobs/recognize-speech.js';
+import { createRobotsWorkers } from '../jobs/robots/run-workflow.js';
+import { createModelAsker } from '../jobs/robots/support/ask-model.js';
+import { createUploadWorkers } from '../jobs/settle-uploads.js';
+import { newUuid } from '../lib/ids.js';
+import { createChatClient } from '../net/chat-client.js';
+import { createSourceFetcher } from '../net/source-fetcher.js';
+import type { Job, QueueWorker } from '../queue/queue.js';
+import { createRunner } from '../queue/runner.js';
+import type { Base, Parts } from './parts.js';
+
+const PURGE_CONCURRENCY = 2;
+
+/** Every worker of the job queue. `localUrl` is where the sample may be fetched from. */
+const createWorkers = (base: Base, parts: Parts, localUrl: string): QueueWorker[] => {
+  const { config, logger, clock } = base;
+  const { database, context, blobs, store, pool, producer, images, texts, temporaryDir } = parts;
+  const resolve = base.resolve && { resolve: base.resolve };
+  const fetcher = createSourceFetcher({
+    allowPrivate: config.allowPrivateSources,
+    allowedUrls: new Set([sampleUrl(localUrl)]),
+    maxBytes: config.maxSourceBytes,
+    userAgent: config.userAgent,
+    clock,
+    logger,
+    ...resolve,
+  });
+  const chatModel = createChatClient({
+    url: config.aiUrl,
+    key: config.aiKey,
+    model: config.aiModel,
+    visionModel: config.aiVisionModel,
+    ...base.chat,
+    ...resolve,
+  });
+  const tracks = createTrackState(context);
+  const robots = createRobotsJobState(context);
+  const trackDeps = {
+    ...{ state: tracks, blobs, texts, segments: store, fetcher, pool, producer, temporaryDir, logger },
+  };
+  const ingestDeps = {
+    ...trackDeps,
+    ...{ tracks, state: createIngestState(context), images, parallel: config.mediaProcesses, clock },
+  };
+  return [
+    ...createIngestWorkers(ingestDeps, context.queue, config.ingestConcurrency),
+    ...createTrackWorkers(trackDeps),
+    createRecognitionWorker({
+      state: createRecognitionState(context),
+      transcriber: parts.transcriber,
+      ...{ tracks, robots, blobs, texts, pool, temporaryDir, logger },
+    }),
+    ...createRenditionWorkers(
+      { state: createRenditionState(context), producer, blobs, clock, logger },
+      // A file keeps one media process busy, and one is left to viewers.
+      Math.max(1, config.mediaProcesses - 1),
+    ),
+    ...createMasterWorkers({ context, blobs, pool, producer, temporaryDir, logger }),
+    createShotsWorker({ context, blobs, pool, logger }),
+    ...createRobotsWorkers({
+      state: robots,
+      model: createModelAsker(chatModel),
+      ...{ context, blobs, texts, images, pool, logger },
+    }),
+    ...createUploadWorkers({ database, clock, writers: parts.writers }),
+    {
+      queue: queues.purgeAsset,
+      concurrency: PURGE_CONCURRENCY,
+      handler: createPurgeHandler({
+        isSourceUsed: (assetId) => isSourceUsed(database.queryable, assetId),
+        ...{ blobs, segments: store, queue: context.queue, clock, logger },
+      }),
+    },
+    {
+      queue: queues.deleteTestAsset,
+      concurrency: 1,
+      handler: (job: Job<{ assetId: string }>) => deleteTestAsset(context, job.payload.assetId),
+    },
+  ];
+};
+
+/** Takes up jobs, webhooks and the daily purges. */
+export const startJobs = async (base: Base, parts: Parts, localUrl: string): Promise<void> => {
+  const { config, logger, clock, metrics, phases } = base;
+  const { database, blobs, context } = parts;
+  const runner = createRunner({
+    database,
+    clock,
+    logger,
+    metrics,
+    workerId: newUuid(),
+    // The lock of the data directory is the embedded database's too.
+    isAlone: database.engine === 'pglite',
+    workers: createWorkers(base, parts, localUrl),
+  });
+  await context.queue.enqueue(queues.settleUploads, {});
+  await runner.start();
+  phases.push({ name: 'jobs', end: (limitMs) => runner.stop(limitMs) });
+  const deliverer = createWebhookDeliverer({ database, sender: parts.webhookSender, clock, logger });
+  await deliverer.start();
+  phases.push({ name: 'webhooks', end: (limitMs) => deliverer.stop(limitMs) });
+  const eventPurge = createEventPurge({ database, clock, logger, retentionMs: config.eventRetentionMs });
+  eventPurge.start();
+  phases.push({ name: 'purge of events', end: () => eventPurge.stop() });
+  const robotsPurge = createRobotsPurge({ database, blobs, clock, logger });
+  robotsPurge.start();
+  phases.push({ name: 'purge of robots jobs', end: () => robotsPurge.stop() });
+};

@@ -1,0 +1,36 @@
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { createSegmentStore } from '../cache/disk-segment-store.js';
+import { createMediaPool } from '../pool/create-media-pool.js';
+import { localModelPath } from '../speech/create-transcriber.js';
+import { createDiskBlobStore } from '../storage/disk-blob-store.js';
+import { watchDiskSpace } from '../storage/disk-space.js';
+import type { Base, MediaParts } from './parts.js';
+
+/** Opens the files and the cache, and starts the media processes. */
+export const startMedia = async (base: Base): Promise<MediaParts> => {
+  const { config, logger, clock, metrics, phases } = base;
+  const blobDir = join(config.dataDir, 'blobs');
+  const cacheDir = join(config.dataDir, 'cache');
+  const temporaryDir = join(cacheDir, 'tmp');
+  const blobs = createDiskBlobStore(blobDir);
+  await mkdir(blobDir, { recursive: true });
+  const diskSpace = watchDiskSpace({ dir: blobDir, logger });
+  phases.push({ name: 'disk space', end: () => diskSpace.stop() });
+  const store = await createSegmentStore({ dir: cacheDir, maxBytes: config.cacheSizeBytes, logger, clock });
+  phases.push({ name: 'segment store', end: () => store.stop() });
+  const modelPath = localModelPath(config);
+  const pool = await createMediaPool({
+    size: config.mediaProcesses,
+    readDirs: [blobDir],
+    ...(modelPath !== undefined && { readFiles: [modelPath] }),
+    writeDir: temporaryDir,
+    memoryBytes: config.mediaMemoryBytes,
+    logger,
+    clock,
+    metrics,
+    ...base.mediaProcesses,
+  });
+  phases.push({ name: 'media processes', end: () => pool.stop() });
+  return { blobs, diskSpace, store, pool, temporaryDir };
+};
