@@ -12,8 +12,8 @@ import {
   listRobotsJobs as listJobRows,
 } from '../../db/tables/robots/robots-job.js';
 import { KinoraError } from '../../lib/errors.js';
-import { isSameLanguage } from '../../media/speech/languages.js';
 import { isId, isRobotsId, newId, newRobotsId, newUuid } from '../../lib/ids.js';
+import { isSameLanguage } from '../../media/speech/languages.js';
 import type { DomainContext } from '../context.js';
 import { queues } from '../queues.js';
 import { cancelJobWork, changeJob } from './job-state.js';

@@ -12,13 +12,6 @@ import { changeTracks, type LockedTracks } from './change-tracks.js';
 import { recordTrackEvent } from './record-track-event.js';
 import { claimName, languageName, takenNames } from './track-name.js';
 
-/** For a robots job: captions that become a track with the end of the job, if at all. */
-export interface CaptionsPayload {
-  readonly robotsJobId: string;
-  readonly audioTrackId: string;
-}
-export type RecognitionPayload = { readonly trackId: string } | CaptionsPayload;
-
 /**
  * How long the tracks of a creation request stay `preparing` after the asset is ready, at least, when there is no speech
  * recognition. Clients that poll expect to see them so in the first answer that says `ready`, and their job ends at once.

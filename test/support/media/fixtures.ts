@@ -7,7 +7,7 @@ import { execFileSync } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { writeMedia } from './fixture-media.js';
 import type { AudioRecipe, MediaRecipe, VideoRecipe } from './fixture-recipe.js';
@@ -22,7 +22,7 @@ import {
 import { unusual } from './unusual-recipes.js';
 import { withLatePicture, withWrongTimes } from './wrong-times.js';
 
-const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
+const root = fileURLToPath(new URL('../../../', import.meta.url));
 const directory = join(root, 'node_modules', '.cache', 'kinora-fixtures');
 
 const SECONDS = 6;

@@ -9,7 +9,7 @@ import { migrate } from '#kinora/db/migrate.js';
 import { openDatabase } from '#kinora/db/open-database.js';
 import { quietLogger } from '../logger.js';
 
-const root = fileURLToPath(new URL('../../', import.meta.url));
+const root = fileURLToPath(new URL('../../../', import.meta.url));
 const cacheDir = join(root, 'node_modules/.cache/kinora');
 const migrationsDir = join(root, 'dist/db/migrations');
 

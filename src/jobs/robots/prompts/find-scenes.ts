@@ -1,9 +1,9 @@
 import { type Static, Type } from 'typebox';
 import type { WorkflowParams } from '../../../domain/robots/workflow-parameters.js';
 import type { Prompt } from '../support/ask-model.js';
+import { type FramesOf, type ShotLine, shotLength, showShots } from '../support/shot-lines.js';
 import { inWindows } from '../support/windows.js';
 import type { WorkflowRun } from '../support/workflow.js';
-import { type FramesOf, type ShotLine, shotLength, showShots } from './shot-lines.js';
 import { hintsOf } from './transcript.js';
 
 const Scene = Type.Object({

@@ -2,9 +2,9 @@ import { lockAssetForUpdate } from '../../../db/tables/assets/asset.js';
 import { findShots } from '../../../db/tables/assets/shots.js';
 import { orderShots } from '../../../domain/assets/shots.js';
 import { KinoraError } from '../../../lib/errors.js';
-import type { FramesOf, ShotLine } from '../prompts/shot-lines.js';
 import { findTranscript, type Line, scopeOf } from './captions.js';
 import { frameUrls, openPlan } from './frames.js';
+import type { FramesOf, ShotLine } from './shot-lines.js';
 import type { WorkflowEnd, WorkflowRun } from './workflow.js';
 
 type Wait = Extract<WorkflowEnd, { waitUntil: unknown }>;

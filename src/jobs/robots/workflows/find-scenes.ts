@@ -1,5 +1,5 @@
 import { askScenes, type ModelScene } from '../prompts/find-scenes.js';
-import type { ShotLine } from '../prompts/shot-lines.js';
+import type { ShotLine } from '../support/shot-lines.js';
 import { readShots } from '../support/shots.js';
 import type { Workflow } from '../support/workflow.js';
 

@@ -6,10 +6,9 @@ import type { WorkflowParams } from '../../../domain/robots/workflow-parameters.
 import { dropTrack } from '../../../domain/tracks/delete-track.js';
 import { publishText } from '../../../domain/tracks/publish-text.js';
 import { languageName } from '../../../domain/tracks/track-name.js';
-import { isSameLanguage } from '../../../media/speech/languages.js';
 import { KinoraError } from '../../../lib/errors.js';
 import { writeSrt } from '../../../media/robots/write-srt.js';
-import { languageCodeOf } from '../../../media/speech/languages.js';
+import { isSameLanguage, languageCodeOf } from '../../../media/speech/languages.js';
 import type { Word } from '../../../media/speech/word.js';
 import { listCues } from '../../../media/text/text-index.js';
 import { readBlob } from '../../../storage/blob-store.js';

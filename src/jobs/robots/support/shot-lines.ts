@@ -1,5 +1,5 @@
-import { asData } from '../support/ask-model.js';
-import type { Line } from '../support/captions.js';
+import { asData } from './ask-model.js';
+import type { Line } from './captions.js';
 
 /** A shot as models read it. */
 export interface ShotLine {
