@@ -78,6 +78,10 @@ const limitsOf = ({ job, deadlineMs }: Entry, headerCpuMs = MAX_HEADER_CPU_MS): 
   return { deadlineMs, cpuMs: headerCpuMs + Math.round((size / 2 ** 30) * CPU_MS_PER_GIB) };
 };
 
+/** Fastest first: what viewers may use, and of that what has its code compiled and its sources open. */
+const bySpeed = (waiting: MediaProcess[]): MediaProcess[] =>
+  waiting.sort((a, b) => Number(a.background) - Number(b.background) || b.jobsStarted - a.jobsStarted);
+
 /** Keeps a process's CPU time far below its limit. */
 const BUSY_LIMIT_MS = 10 * 60_000;
 /** After so long without work, used processes make way for one new one: memory goes back, the next probe starts at once. */
@@ -137,12 +141,12 @@ export const createMediaPool = async (options: MediaPoolOptions): Promise<MediaP
   /** A waiting process of the right kind, else a new one in place of a waiting one of the wrong kind. */
   const acquire = (entry: Entry): MediaProcess => {
     const background = entry.priority >= mediaPriority.background;
-    const usable = [...idle]
-      .filter((child) => child.alive && child.background === background && (!entry.fresh || child.jobsStarted === 0))
-      .sort((a, b) => b.jobsStarted - a.jobsStarted);
-    const child = usable[0] ?? start(background);
+    const usable = [...idle].filter(
+      (child) => child.alive && child.background === background && (!entry.fresh || child.jobsStarted === 0),
+    );
+    const child = bySpeed(usable)[0] ?? start(background);
     idle.delete(child);
-    for (const surplus of [...idle].slice(Math.max(0, size - runningCount()))) void retire(surplus);
+    for (const surplus of bySpeed([...idle]).slice(Math.max(0, size - runningCount()))) void retire(surplus);
     return child;
   };
 

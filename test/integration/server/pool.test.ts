@@ -183,6 +183,16 @@ describe('media pool', () => {
     expect(await pid()).not.toBe(third);
   });
 
+  it('keeps the process that a viewer has used while background work takes another', async () => {
+    const { run } = await start({ levels: ['none'] });
+    // While it works, a second one is started to be warm.
+    const { pid: used } = await run('hello');
+    await run('spin:200');
+    const background = run('spin:1000', { priority: mediaPriority.background });
+    expect((await run('hello')).pid).toBe(used);
+    await background;
+  });
+
   it('leaves nothing behind when it stops', async () => {
     const { pool, run, root } = await start();
     const waits = [run('hang'), run('hang'), run('hang')];
