@@ -29,7 +29,11 @@ const diskBytes = async (path) => {
   return bytes;
 };
 
+/** What the disk is used for. */
+const PARTS = ['db', 'blobs', 'cache'];
+
 const measure = async (server) => {
+  const megabytesBelow = async (name) => (await diskBytes(join(server.dataDir, name))) / 1e6;
   const live = await server.liveBytes();
   return {
     'live MB, main thread': live.main / 1e6,
@@ -37,6 +41,7 @@ const measure = async (server) => {
     'resident MB': residentMegabytesOf(server.pid),
     handles: readdirSync(`/proc/${server.pid}/fd`).length,
     'disk MB': (await diskBytes(server.dataDir)) / 1e6,
+    ...Object.fromEntries(await Promise.all(PARTS.map(async (name) => [`  ${name}`, await megabytesBelow(name)]))),
   };
 };
 
@@ -49,7 +54,7 @@ const soak = async (server, work) => {
   const samples = [];
   for (let i = 0; i < SAMPLES; i++) {
     await Promise.race([minutes(MINUTES / SAMPLES), running.failed]);
-    samples.push(await measure(server));
+    samples.push(await Promise.race([work.betweenChanges(() => measure(server)), running.failed]));
   }
   await running.stop();
   return samples;

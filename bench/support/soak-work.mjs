@@ -75,6 +75,14 @@ export const createSoakWork = (server, sourceUrl, file) => {
     counts.uploaded += 1;
   };
 
+  /** Set while somebody waits for `betweenChanges`. */
+  let waiting;
+  /** Runs `measure` after a round of changes, when there are as many assets as always. */
+  const betweenChanges = (measure) =>
+    new Promise((resolve, reject) => {
+      waiting = () => measure().then(resolve, reject);
+    });
+
   const tasks = {
     lists: async () => {
       for (const path of ['/video/v1/assets?limit=100', '/system/v1/events?limit=50']) {
@@ -101,6 +109,9 @@ export const createSoakWork = (server, sourceUrl, file) => {
         await api('removal', 'DELETE', `/video/v1/assets/${assets.shift().id}`);
         counts.deleted += 1;
       }
+      const measure = waiting;
+      waiting = undefined;
+      await measure?.();
     },
   };
 
@@ -126,5 +137,5 @@ export const createSoakWork = (server, sourceUrl, file) => {
     };
   };
 
-  return { counts, unexpected, filled, startCounting, start };
+  return { counts, unexpected, filled, startCounting, betweenChanges, start };
 };
