@@ -1,0 +1,16 @@
+// node examples/upload-file.mjs <file>
+import { openAsBlob } from 'node:fs';
+import { baseURL, mux, whenReady } from './kinora.mjs';
+
+const upload = await mux.video.uploads.create({
+  cors_origin: '*',
+  new_asset_settings: { playback_policies: ['public'] },
+});
+// The URL needs no token: give it to a browser, an app or a tus client.
+const answer = await fetch(upload.url, { method: 'PUT', body: await openAsBlob(process.argv[2]) });
+if (!answer.ok) throw new Error(`The upload failed: ${answer.status} ${await answer.text()}`);
+
+let assetId;
+while (!assetId) ({ asset_id: assetId } = await mux.video.uploads.retrieve(upload.id));
+const asset = await whenReady(assetId);
+console.log(`${baseURL}/${asset.playback_ids[0].id}`);

@@ -1,0 +1,109 @@
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readdirSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { fixture } from '../support/media/fixtures.js';
+import type { Origin } from '../support/servers/origin.js';
+import {
+  cleanUpServers,
+  makeDataDir,
+  type ServerProcess,
+  startServer,
+  until,
+} from '../support/servers/server-process.js';
+import { serveFiles } from '../support/wire/create-asset.js';
+
+const examples = fileURLToPath(new URL('../../examples/', import.meta.url));
+const SECRET = 'a secret of the examples';
+
+let server: ServerProcess;
+let origin: Origin;
+let receiver: ReturnType<typeof spawn>;
+let received = '';
+let path: string;
+const environment = () => ({
+  ...process.env,
+  KINORA_URL: server.url,
+  KINORA_TOKEN: `${server.token.id}:${server.token.secret}`,
+  KINORA_WEBHOOK_SECRET: SECRET,
+  PORT: '0',
+});
+
+beforeAll(async () => {
+  path = await fixture('copy-1080p.mp4');
+  origin = await serveFiles([path]);
+  server = await startServer({ dataDir: makeDataDir() });
+  receiver = spawn(process.execPath, [`${examples}receive-webhooks.mjs`], { env: environment() });
+  receiver.stdout!.on('data', (chunk) => {
+    received += chunk;
+  });
+  await until('the receiver listens', () => /on port \d+/.test(received));
+});
+afterAll(async () => {
+  receiver?.kill();
+  await cleanUpServers();
+  await origin?.stop();
+});
+
+const run = async (name: string, argument: string): Promise<string[]> => {
+  const { stdout } = await promisify(execFile)(process.execPath, [`${examples}${name}`, argument], {
+    env: environment(),
+  });
+  return stdout.match(/http:\S+/g) ?? [];
+};
+const typeOf = async (url: string): Promise<string | null> => {
+  const answer = await fetch(url, { headers: { accept: 'text/html' } });
+  expect(answer.status).toBe(200);
+  return answer.headers.get('content-type');
+};
+
+it('imports by URL and prints what plays', async () => {
+  const [page, playlist, thumbnail] = await run('create-asset.mjs', `${origin.url}/0`);
+  expect(await typeOf(page!)).toContain('text/html');
+  expect(await typeOf(playlist!)).toContain('mpegurl');
+  expect(await typeOf(thumbnail!)).toBe('image/jpeg');
+});
+
+it('uploads a file', async () => {
+  const [page] = await run('upload-file.mjs', path);
+  expect(await typeOf(page!)).toContain('text/html');
+});
+
+it('plays with a token only', async () => {
+  const [playlist] = await run('signed-playback.mjs', `${origin.url}/0`);
+  expect(await typeOf(playlist!)).toContain('mpegurl');
+  expect((await fetch(playlist!.replace(/\?.*/, ''))).status).toBe(403);
+});
+
+it('receives events whose signature holds', async () => {
+  const port = /on port (\d+)/.exec(received)![1];
+  const body = JSON.stringify({ type: 'video.asset.ready', object: { type: 'asset', id: 'one' }, data: {} });
+  const sign = async (secret: string) => {
+    const time = Math.floor(Date.now() / 1000);
+    const key = await crypto.subtle.importKey('raw', Buffer.from(secret), { name: 'HMAC', hash: 'SHA-256' }, false, [
+      'sign',
+    ]);
+    const mac = await crypto.subtle.sign('HMAC', key, Buffer.from(`${time}.${body}`));
+    return `t=${time},v1=${Buffer.from(mac).toString('hex')}`;
+  };
+  const send = async (secret: string) =>
+    fetch(`http://127.0.0.1:${port}/`, { method: 'POST', body, headers: { 'mux-signature': await sign(secret) } });
+  expect((await send('another secret')).status).toBe(400);
+  expect((await send(SECRET)).status).toBe(204);
+  await until('the event is printed', () => received.includes('video.asset.ready one'));
+  receiver.kill();
+  await once(receiver, 'exit');
+});
+
+it('covers every example', () => {
+  expect(readdirSync(examples).sort()).toEqual([
+    'README.md',
+    'create-asset.mjs',
+    'kinora.mjs',
+    'receive-webhooks.mjs',
+    'signed-playback.mjs',
+    'upload-file.mjs',
+  ]);
+});
