@@ -2,6 +2,14 @@ import { defineConfig } from 'vitest/config';
 import { SlowestFirst } from './test/support/slowest-first.js';
 import SlowestReporter from './test/support/slowest-reporter.js';
 
+// Large models and services that cost money: CONTRIBUTING.md says how to run these.
+const needsModel = {
+  'test/media/whisper-model.test.ts': 'KINORA_TEST_WHISPER_MODEL',
+  'test/media/ai-provider.test.ts': 'KINORA_TEST_AI_URL',
+};
+const leftOut = Object.entries(needsModel).filter(([, variable]) => process.env[variable] === undefined);
+for (const [file, variable] of leftOut) console.error(`LEFT OUT ${file}: set ${variable} to run it with a real model.`);
+
 export default defineConfig({
   test: {
     pool: 'forks',
@@ -23,6 +31,7 @@ export default defineConfig({
           // They run the built product (`#kinora/…` is dist/), because worker threads and media processes are started from files.
           name: 'product',
           include: ['test/**/*.test.ts'],
+          exclude: leftOut.map(([file]) => file),
           // Node loads the product itself, as it does for users: through Vite each of its files costs time in each test file.
           server: { deps: { external: [/\/dist\//] } },
           // WebAssembly, which is the embedded database, isn't optimized: that costs a second of each test file and pays after minutes.

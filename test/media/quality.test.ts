@@ -36,7 +36,7 @@ const encodeAll = async (name: EncodedName) => {
 describe.each([
   ['open-gop.mp4', 1],
   ['texture.mp4', 1],
-  ['grain.mp4', 0.05],
+  ['grain.mp4', 0.02],
 ] as const)('a rung of %s', (name, gainDb) => {
   test('is nearer to the source in a better quality and never above its rate', { timeout: 240_000 }, async () => {
     const [basic, plus, premium] = await encodeAll(name);

@@ -11,11 +11,6 @@ import { createRecognized, errorOf, textOf, textsOf } from '../support/wire/reco
 const model = process.env.KINORA_TEST_WHISPER_MODEL;
 /** Recordings of other languages: `<code>.<anything>`, with what is said in `<code>.txt`. */
 const recordings = process.env.KINORA_TEST_WHISPER_RECORDINGS;
-if (model === undefined) {
-  console.error(
-    'LEFT OUT: no real model is tested; set KINORA_TEST_WHISPER_MODEL to a file in the format of whisper.cpp.',
-  );
-}
 
 const TEXT = 'The morning train leaves the station at seven. We walked along the river and talked about the weather.';
 const hasVoices = existsSync('/usr/bin/ffmpeg');

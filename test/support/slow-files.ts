@@ -31,7 +31,7 @@ export const slowFiles: Readonly<Record<string, number>> = {
   'test/integration/ingest/ingest-hostile.test.ts': 18,
   'test/integration/ingest/ingest-load.test.ts': 17,
   'test/integration/uploads/upload-restart.test.ts': 15,
-  'test/integration/drm-crash.test.ts': 15,
+  'test/integration/stream/drm-crash.test.ts': 15,
   'test/integration/renditions/static-rendition-restart.test.ts': 15,
   'test/integration/webhooks/webhook-crash.test.ts': 14,
   'test/integration/tracks/clip-tracks.test.ts': 14,

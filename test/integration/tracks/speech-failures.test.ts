@@ -3,15 +3,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { makeSpokenSound } from '../support/media/spoken-sound.mjs';
-import { type Booted, boot } from '../support/servers/boot.js';
-import type { Origin } from '../support/servers/origin.js';
-import { type Answer, startSpeechService } from '../support/servers/speech-service.js';
-import { serveFiles, type WireAsset } from '../support/wire/create-asset.js';
-import { eventsOf, eventTypes } from '../support/wire/events.js';
-import { createRecognized, textsOf } from '../support/wire/recognized.js';
+import { makeSpokenSound } from '../../support/media/spoken-sound.mjs';
+import { type Booted, boot } from '../../support/servers/boot.js';
+import type { Origin } from '../../support/servers/origin.js';
+import { type Answer, startSpeechService } from '../../support/servers/speech-service.js';
+import { serveFiles, type WireAsset } from '../../support/wire/create-asset.js';
+import { eventsOf, eventTypes } from '../../support/wire/events.js';
+import { createRecognized, textsOf } from '../../support/wire/recognized.js';
 
-const RECOGNIZER = fileURLToPath(new URL('../support/processes/recognizer.mjs', import.meta.url));
+const RECOGNIZER = fileURLToPath(new URL('../../support/processes/recognizer.mjs', import.meta.url));
 
 let folder: string;
 let origin: Origin;

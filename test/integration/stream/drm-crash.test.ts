@@ -2,13 +2,13 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { fixture } from '../support/media/fixtures.js';
-import type { OwnedKey } from '../support/players/playback-token.js';
-import { type KeyService, serviceKey, startKeyService } from '../support/servers/key-service.js';
-import { type Origin, startOrigin } from '../support/servers/origin.js';
-import { cleanUpServers, makeDataDir, type ServerProcess, startServer } from '../support/servers/server-process.js';
-import { serveFiles } from '../support/wire/create-asset.js';
-import { createDrmAsset, createDrmConfiguration, createSigningKey, playbackToken } from '../support/wire/drm.js';
+import { fixture } from '../../support/media/fixtures.js';
+import type { OwnedKey } from '../../support/players/playback-token.js';
+import { type KeyService, serviceKey, startKeyService } from '../../support/servers/key-service.js';
+import { type Origin, startOrigin } from '../../support/servers/origin.js';
+import { cleanUpServers, makeDataDir, type ServerProcess, startServer } from '../../support/servers/server-process.js';
+import { serveFiles } from '../../support/wire/create-asset.js';
+import { createDrmAsset, createDrmConfiguration, createSigningKey, playbackToken } from '../../support/wire/drm.js';
 
 let dataDir: string;
 let server: ServerProcess;

@@ -1,13 +1,13 @@
 /** Key services and license servers that lie, hang, are down: each time a clear error, and nothing is kept or stuck. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { fixture } from '../support/media/fixtures.js';
-import { planFile } from '../support/media/video-run.js';
-import { startPlayback } from '../support/players/playback.js';
-import { inSeconds, type OwnedKey, signToken } from '../support/players/playback-token.js';
-import { type AskedKeys, type KeyAnswer, type KeyService, startKeyService } from '../support/servers/key-service.js';
-import { type Origin, startOrigin } from '../support/servers/origin.js';
-import { until } from '../support/servers/server-process.js';
+import { fixture } from '../../support/media/fixtures.js';
+import { planFile } from '../../support/media/video-run.js';
+import { startPlayback } from '../../support/players/playback.js';
+import { inSeconds, type OwnedKey, signToken } from '../../support/players/playback-token.js';
+import { type AskedKeys, type KeyAnswer, type KeyService, startKeyService } from '../../support/servers/key-service.js';
+import { type Origin, startOrigin } from '../../support/servers/origin.js';
+import { until } from '../../support/servers/server-process.js';
 
 const WIDEVINE = 'edef8ba9-79d6-4ace-a3c8-27dcd51d21ed';
 const FAIRPLAY = '94ce86fb-07ff-4f43-adb8-93d2fa968ca2';

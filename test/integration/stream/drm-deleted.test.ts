@@ -4,9 +4,9 @@ import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import type { Database } from '#kinora/db/database.js';
 import { createDrmConfiguration, deleteDrmConfiguration } from '#kinora/domain/drm/configurations.js';
 import { systemClock } from '#kinora/lib/clock.js';
-import { describeOnBothEngines } from '../contract/engines.js';
-import { type Api, startApi } from '../support/servers/api.js';
-import { expectError } from '../support/wire/expect-error.js';
+import { describeOnBothEngines } from '../../contract/engines.js';
+import { type Api, startApi } from '../../support/servers/api.js';
+import { expectError } from '../../support/wire/expect-error.js';
 
 /** `holdNext` keeps the next transaction open before its commit. */
 const withHeldCommits = (database: Database) => {
