@@ -9,7 +9,7 @@ import { newUuid } from '../lib/ids.js';
 import type { Logger } from '../telemetry/logger.js';
 import { type CacheEntry, createCacheIndex } from './cache-index.js';
 import { assertSafeKey, assetPath, isOfRendition, keyPath, storedName } from './cache-path.js';
-import { createFlight, type Flight } from './in-flight.js';
+import { createInFlightRequest, type InFlightRequest } from './in-flight.js';
 import { scanCache } from './scan-cache.js';
 import type { CachedFile, CacheKey, GetOptions, Producer, SegmentStore } from './segment-store.js';
 
@@ -31,7 +31,7 @@ const TOUCH_EVERY_MS = 60_000;
 const FULL_BELOW_BYTES = 16 * 1024 * 1024;
 
 interface Running {
-  readonly flight: Flight;
+  readonly request: InFlightRequest;
   readonly assetId: string;
   readonly rendition: string;
   readonly done: Promise<void>;
@@ -53,9 +53,9 @@ export const createSegmentStore = async (options: SegmentStoreOptions): Promise<
   for (const { path, digest, sizeBytes, lastUsedMs } of await scanCache(dir)) {
     index.put(path, { sizeBytes, digest, lastUsedMs, touchedMs: lastUsedMs, verified: false });
   }
-  const flights = new Map<string, Running>();
+  const inFlight = new Map<string, Running>();
   const running = new Set<Running>();
-  const removed = new WeakSet<Flight>();
+  const removed = new WeakSet<InFlightRequest>();
   let stopped = false;
 
   const nowMs = () => clock.now().getTime();
@@ -114,13 +114,13 @@ export const createSegmentStore = async (options: SegmentStoreOptions): Promise<
     return file;
   };
 
-  const commit = async (flight: Flight, key: CacheKey, bytes: Uint8Array): Promise<void> => {
+  const commit = async (request: InFlightRequest, key: CacheKey, bytes: Uint8Array): Promise<void> => {
     assertSafeKey(key);
     const path = keyPath(key);
     if (bytes.length === 0) throw new KinoraError('media_failed', { details: { key: path, reason: 'empty file' } });
     // What is already visible stays: a validator that was given out must not change.
     const present = await lookUp(path);
-    if (present) return flight.resolve(path, present);
+    if (present) return request.resolve(path, present);
     const digest = digestOf(bytes);
     const target = absolute(path, digest);
     // Beside its place, where no media process can write; the next start removes what a killed commit left.
@@ -128,7 +128,7 @@ export const createSegmentStore = async (options: SegmentStoreOptions): Promise<
     try {
       await mkdir(dirname(target), { recursive: true });
       await writeFile(unfinished, bytes);
-      if (removed.has(flight)) throw new KinoraError('not_found');
+      if (removed.has(request)) throw new KinoraError('not_found');
       // From here to `resolve` nothing is awaited, so of two productions of one key the first one stays.
       let entry = index.get(path);
       if (!entry) {
@@ -137,7 +137,7 @@ export const createSegmentStore = async (options: SegmentStoreOptions): Promise<
         entry = { sizeBytes: bytes.length, digest, lastUsedMs: atMs, touchedMs: atMs, verified: true };
         index.put(path, entry);
       }
-      flight.resolve(path, cachedFile(path, entry));
+      request.resolve(path, cachedFile(path, entry));
     } finally {
       await rm(unfinished, { force: true });
     }
@@ -156,27 +156,27 @@ export const createSegmentStore = async (options: SegmentStoreOptions): Promise<
     return new KinoraError('unavailable', { cause: error, details: { stage: 'cache', evicted } });
   };
 
-  const takeOff = (key: CacheKey, produce: Producer, covers: readonly CacheKey[]): Flight => {
-    const flight = createFlight();
+  const startRequest = (key: CacheKey, produce: Producer, covers: readonly CacheKey[]): InFlightRequest => {
+    const request = createInFlightRequest();
     const paths = [key, ...covers].map(keyPath);
     const temporaries: string[] = [];
     const produceAll = async (): Promise<void> => {
       try {
-        throwIfAborted(flight.signal);
+        throwIfAborted(request.signal);
         await produce({
-          signal: flight.signal,
+          signal: request.signal,
           temporaryPath: () => {
             const path = join(temporaryDir, newUuid());
             temporaries.push(path);
             return path;
           },
-          commit: (committed, bytes) => commit(flight, committed, bytes),
+          commit: (committed, bytes) => commit(request, committed, bytes),
         });
-        flight.fail(new Error(`the production of ${paths[0]} ended without committing what is waited for`));
+        request.fail(new Error(`the production of ${paths[0]} ended without committing what is waited for`));
       } catch (error) {
-        flight.fail(await explain(error));
+        request.fail(await explain(error));
       } finally {
-        for (const path of paths) if (flights.get(path)?.flight === flight) flights.delete(path);
+        for (const path of paths) if (inFlight.get(path)?.request === request) inFlight.delete(path);
         await Promise.all(temporaries.map((path) => rm(path, { recursive: true, force: true }))).catch(
           (error: unknown) => logger.warn({ err: error }, 'a temporary file of the segment cache could not be removed'),
         );
@@ -184,7 +184,7 @@ export const createSegmentStore = async (options: SegmentStoreOptions): Promise<
       }
     };
     const entry: Running = {
-      flight,
+      request,
       assetId: key.assetId,
       rendition: key.rendition,
       // Starts in the next microtask, after `entry` and the first waiter exist.
@@ -192,18 +192,18 @@ export const createSegmentStore = async (options: SegmentStoreOptions): Promise<
     };
     running.add(entry);
     for (const path of paths) {
-      const other = flights.get(path);
-      if (!other || other.flight.abandoned) flights.set(path, entry);
+      const other = inFlight.get(path);
+      if (!other || other.request.abandoned) inFlight.set(path, entry);
     }
-    return flight;
+    return request;
   };
 
   /** Productions of what is removed can no longer commit. */
-  const endFlights = async (isRemoved: (entry: Running) => boolean): Promise<void> => {
+  const endInFlight = async (isRemoved: (entry: Running) => boolean): Promise<void> => {
     const ended = [...running].filter(isRemoved);
-    for (const { flight } of ended) {
-      removed.add(flight);
-      flight.abort(new KinoraError('not_found'));
+    for (const { request } of ended) {
+      removed.add(request);
+      request.abort(new KinoraError('not_found'));
     }
     // Whoever is just writing a file would make its directory again, or keep it from being removed.
     await Promise.all(ended.map(({ done }) => done));
@@ -223,9 +223,9 @@ export const createSegmentStore = async (options: SegmentStoreOptions): Promise<
       if (hit) return hit;
       if (stopped) throw new KinoraError('unavailable');
       // From here to `wait` nothing is awaited, so two callers can't both find the place empty.
-      const current = flights.get(path)?.flight;
-      const flight = current && !current.abandoned ? current : takeOff(key, produce, covers);
-      return flight.wait(path, signal);
+      const current = inFlight.get(path)?.request;
+      const request = current && !current.abandoned ? current : startRequest(key, produce, covers);
+      return request.wait(path, signal);
     },
     has: (key) => index.get(keyPath(key)) !== undefined,
     get totalBytes() {
@@ -233,18 +233,18 @@ export const createSegmentStore = async (options: SegmentStoreOptions): Promise<
     },
     async removeAsset(assetId) {
       const prefix = `${assetPath(assetId)}/`;
-      await endFlights((entry) => entry.assetId === assetId);
+      await endInFlight((entry) => entry.assetId === assetId);
       for (const path of [...index.paths()]) if (path.startsWith(prefix)) index.remove(path);
       // Again for a file of a request that came too late to be ended above.
       await rm(join(dir, assetPath(assetId)), { recursive: true, force: true, maxRetries: 5 });
     },
     async removeRendition(assetId, rendition) {
-      await endFlights((entry) => entry.assetId === assetId && entry.rendition === rendition);
+      await endInFlight((entry) => entry.assetId === assetId && entry.rendition === rendition);
       for (const path of [...index.paths()]) if (isOfRendition(path, assetId, rendition)) await discard(path);
     },
     async stop() {
       stopped = true;
-      for (const { flight } of running) flight.abort(new KinoraError('unavailable'));
+      for (const { request } of running) request.abort(new KinoraError('unavailable'));
       await Promise.all([...running].map(({ done }) => done));
     },
   };

@@ -5,7 +5,7 @@ import type { CachedFile } from './segment-store.js';
  * One production and everybody who waits for something it makes. Waiting ends for each caller on its own: by the result,
  * by the caller's abort or by the failure of the production.
  */
-export interface Flight {
+export interface InFlightRequest {
   readonly signal: AbortSignal;
   /** True after `abort` or when the last waiter left: new callers must not join. */
   readonly abandoned: boolean;
@@ -23,7 +23,7 @@ interface Waiter {
   readonly reject: (error: unknown) => void;
 }
 
-export const createFlight = (): Flight => {
+export const createInFlightRequest = (): InFlightRequest => {
   const controller = new AbortController();
   const waiters = new Set<Waiter>();
   const results = new Map<string, CachedFile>();

@@ -1,5 +1,5 @@
 /**
- * The bounded cache of everything that is computed on request. One flight per key: many waiters, one production. A file is
+ * The bounded cache of everything that is computed on request. One request in flight per key: many waiters, one production. A file is
  * visible only after it was verified and renamed; a reader sees a whole segment or none.
  */
 export interface SegmentStore {

@@ -7,7 +7,7 @@ import { probe } from './analysis/probe.js';
 import { checkSanity } from './analysis/sanity.js';
 import { scoreShots } from './analysis/shot-scores.js';
 import { makeAudioChunk } from './audio/chunk.js';
-import { joinRecordings } from './file/concatenate.js';
+import { concatenateRecordings } from './file/concatenate.js';
 import { remux } from './file/remux.js';
 import { makeSample } from './file/sample.js';
 import { makeAnimated } from './image/animation.js';
@@ -33,7 +33,7 @@ export const handlers: MediaHandlers = {
   'audio-chunk': makeAudioChunk,
   loudness: measureLoudness,
   mezzanine: makeMezzanine,
-  join: joinRecordings,
+  concatenate: concatenateRecordings,
   remux,
   sample: makeSample,
   'overlay-image': readOverlayImage,

@@ -1,6 +1,6 @@
 import { queues } from '../domain/queues.js';
 import { KinoraError } from '../lib/errors.js';
-import { furtherAudioRendition } from '../media/plan/find-segment.js';
+import { alternateAudioRendition } from '../media/plan/find-segment.js';
 import type { Job, JobContext, QueueWorker } from '../queue/queue.js';
 import { trackPrefix } from '../storage/keys.js';
 import { boundFailure } from './ingest/bound-failure.js';
@@ -49,7 +49,7 @@ export const createTrackWorkers = (deps: TrackIngestDeps): QueueWorker[] => [
       await removeUnusedFiles(deps, assetId, trackId);
       // What a clip plays may belong to a track that is still there.
       if (!(await deps.state.find(trackId)))
-        await deps.segments.removeRendition(assetId, furtherAudioRendition(trackId));
+        await deps.segments.removeRendition(assetId, alternateAudioRendition(trackId));
     },
   },
 ];

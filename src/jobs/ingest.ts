@@ -24,11 +24,18 @@ import type { TextTracks } from '../packager/text-tracks.js';
 import { type MediaPool, mediaPriority } from '../pool/media-pool.js';
 import type { Job, JobContext, Queue, QueueWorker } from '../queue/queue.js';
 import type { BlobStore } from '../storage/blob-store.js';
-import { assetPrefix, indexKey, joinedIndexKey, joinedKey, mezzanineKey, sourceKey } from '../storage/keys.js';
+import {
+  assetPrefix,
+  concatenatedIndexKey,
+  concatenatedKey,
+  indexKey,
+  mezzanineKey,
+  sourceKey,
+} from '../storage/keys.js';
 import type { Logger } from '../telemetry/logger.js';
 import { boundFailure } from './ingest/bound-failure.js';
 import { makeClipPlan } from './ingest/clip-plan.js';
-import { withJoinedRecordings } from './ingest/concatenate.js';
+import { withConcatenatedRecordings } from './ingest/concatenate.js';
 import { findProblem, type Problem } from './ingest/find-problem.js';
 import { fitToContent } from './ingest/fit-to-content.js';
 import { describeInputFile } from './ingest/input-file.js';
@@ -85,7 +92,7 @@ class LongWorkAhead extends Error {}
 
 /** Measuring loudness decodes all audio, up to six times: about a second for each minute of it. */
 const MAX_MEASURED_SECONDS = 300;
-/** The index of an MPEG stream takes a pass over the whole file, and one that was joined from recordings two more. */
+/** The index of an MPEG stream takes a pass over the whole file, and one of concatenated recordings two more. */
 const MAX_SCANNED_BYTES = 512 * 2 ** 20;
 
 /** Whether preparing the source reads so much of it that others would wait noticeably. */
@@ -144,14 +151,14 @@ const createWorker = (deps: IngestDeps, queue: Pick<Queue, 'enqueue'>, concurren
 const ingest = async (deps: IngestDeps, assetId: string, signal: AbortSignal): Promise<void> => {
   const row = await deps.state.find(assetId);
   if (row?.asset.status !== 'preparing') return;
-  const { asset, furtherInputs } = row;
+  const { asset, otherInputs } = row;
   deps.logger.info({}, 'the ingest begins');
   const stopOverlays = new AbortController();
   const overlaySignal = AbortSignal.any([signal, stopOverlays.signal]);
   const storingOverlays = storeOverlays(
     deps,
     assetId,
-    overlayInputs(furtherInputs),
+    overlayInputs(otherInputs),
     asset.max_resolution_tier,
     overlaySignal,
   );
@@ -186,7 +193,7 @@ const ingestMain = async (
   const clip = media.clip as ClipSource | null;
   const owner = media.source_owner ?? assetId;
   const source = await deps.blobs
-    .openLocal(clip?.joined ? joinedKey(owner) : sourceKey(owner))
+    .openLocal(clip?.concatenated ? concatenatedKey(owner) : sourceKey(owner))
     .catch((error: unknown) => {
       if (clip && isKinoraError(error, 'not_found')) return refuse('The source asset is no longer available.');
       throw error;
@@ -287,7 +294,7 @@ interface PlanInput {
   readonly facts: SourceFacts;
   readonly normalize: boolean;
   /** `path` is the copy with the recordings laid end to end. */
-  readonly joined?: true;
+  readonly concatenated?: true;
   readonly settings: AssetSettings;
 }
 
@@ -304,15 +311,19 @@ const makePlan = async (
   if (reasons) await deps.state.saveReasons(assetId, reasons);
   if (!index.discontinuous || !isMpegStreamFormat(facts.formatName))
     return { plan: await planFile(deps, input, index, signal, knownProblem), facts };
-  const probeJoined = (file: string) => probeFile(deps, file, { signal });
-  const joinable = { path, facts, joined: { key: joinedKey(assetId), indexKey: joinedIndexKey(assetId) } };
-  return withJoinedRecordings(deps, joinable, probeJoined, signal, async (joined) => {
-    if (!joined) return { plan: await planFile(deps, input, index, signal, knownProblem), facts };
+  const probeConcatenated = (file: string) => probeFile(deps, file, { signal });
+  const recorded = {
+    path,
+    facts,
+    concatenated: { key: concatenatedKey(assetId), indexKey: concatenatedIndexKey(assetId) },
+  };
+  return withConcatenatedRecordings(deps, recorded, probeConcatenated, signal, async (concatenated) => {
+    if (!concatenated) return { plan: await planFile(deps, input, index, signal, knownProblem), facts };
     const { formatName, unplayable } = facts;
-    const joinedFacts = { ...joined.facts, ...(unplayable && { unplayable }) };
-    await deps.state.saveFacts(assetId, joinedFacts, describeInputFile({ ...joinedFacts, formatName }));
-    const played = { ...input, path: joined.path, facts: joinedFacts, joined: true } as const;
-    return { plan: await planFile(deps, played, joined.index, signal, knownProblem), facts: joinedFacts };
+    const concatenatedFacts = { ...concatenated.facts, ...(unplayable && { unplayable }) };
+    await deps.state.saveFacts(assetId, concatenatedFacts, describeInputFile({ ...concatenatedFacts, formatName }));
+    const played = { ...input, path: concatenated.path, facts: concatenatedFacts, concatenated: true } as const;
+    return { plan: await planFile(deps, played, concatenated.index, signal, knownProblem), facts: concatenatedFacts };
   });
 };
 
@@ -347,7 +358,7 @@ const planFile = async (
     },
     { path, normalize: input.normalize, signal },
   );
-  const plan: Plan = input.joined ? { ...planned, joined: true } : planned;
+  const plan: Plan = input.concatenated ? { ...planned, concatenated: true } : planned;
   await savePlan(deps, assetId, plan);
   return plan;
 };

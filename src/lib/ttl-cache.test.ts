@@ -1,12 +1,12 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { createRecentMemory } from './ttl-cache.js';
+import { createTtlCache } from './ttl-cache.js';
 
 let nowMs: number;
 let stored: Map<string, string>;
 let reads: number;
 const clock = { now: () => new Date(0), monotonicMs: () => nowMs };
 const make = () =>
-  createRecentMemory(async (id) => {
+  createTtlCache(async (id) => {
     reads += 1;
     return stored.get(id);
   }, clock);
@@ -74,9 +74,9 @@ describe('an answer', () => {
   });
 });
 
-test('while the database is away what is known holds until it expires', async () => {
+test('while the database is unavailable what is known holds until it expires', async () => {
   let away = false;
-  const memory = createRecentMemory(async () => {
+  const memory = createTtlCache(async () => {
     if (away) throw new Error('away');
     return 'known';
   }, clock);

@@ -1,7 +1,7 @@
 import type { Clock } from './clock.js';
 
-/** What was read from the database by id and may be answered from memory for a while. */
-export interface RecentMemory<T> {
+/** Rows read from the database by id, which may be answered from memory for a while. */
+export interface TtlCache<T> {
   /** Undefined when there is nothing of that id. An answer is at most 55 seconds old. */
   find(id: string): Promise<T | undefined>;
   /** The next answer is read anew. */
@@ -21,7 +21,7 @@ interface Entry<T> {
 }
 
 /** Whoever is in use is read before it expires, so that a viewer's request never waits for the database. */
-export const createRecentMemory = <T>(load: (id: string) => Promise<T | undefined>, clock: Clock): RecentMemory<T> => {
+export const createTtlCache = <T>(load: (id: string) => Promise<T | undefined>, clock: Clock): TtlCache<T> => {
   const entries = new Map<string, Entry<T>>();
 
   const read = (id: string): Entry<T> => ({ readAtMs: clock.monotonicMs(), answer: load(id), refreshing: false });
@@ -56,7 +56,7 @@ export const createRecentMemory = <T>(load: (id: string) => Promise<T | undefine
       entries.set(id, entry);
       if (entries.size > MAX_ENTRIES) entries.delete(entries.keys().next().value!);
       const drop = () => entries.get(id) === entry && entries.delete(id);
-      // Unknown ids are asked for again: they must not fill the memory.
+      // Unknown ids are asked for again: they must not fill the cache.
       entry.answer.then((found) => found === undefined && drop(), drop);
       return entry.answer;
     },

@@ -2,22 +2,22 @@ import type { Clock } from '../lib/clock.js';
 import { KinoraError } from '../lib/errors.js';
 
 /** Keeps a source that kills media processes from doing so again and again at the request of viewers. */
-export interface CrashMemory {
+export interface CrashQuarantine {
   count(source: string, segment: string): void;
-  /** @throws KinoraError `media_crashed` while the segment, or too many of its source, are remembered */
+  /** @throws KinoraError `media_crashed` while the segment, or too many of its source, are in quarantine */
   check(source: string, segment: string): void;
 }
 
 const MAX_SEGMENT_CRASHES = 2;
-/** One damaged place must not take the rest of a film away: it crashes a segment of every rendition, and the sound's. */
+/** One damaged spot must not make the rest of a film unavailable: it crashes a segment of every rendition, and of the audio. */
 const MAX_SOURCE_CRASHES = 20;
-const REMEMBER_MS = 5 * 60_000;
+const QUARANTINE_MS = 5 * 60_000;
 
-export const createCrashMemory = (clock: Clock): CrashMemory => {
+export const createCrashQuarantine = (clock: Clock): CrashQuarantine => {
   const crashes = new Map<string, { count: number; untilMs: number }>();
   const segmentKey = (source: string, segment: string): string => `${source} ${segment}`;
   const add = (key: string): void => {
-    crashes.set(key, { count: (crashes.get(key)?.count ?? 0) + 1, untilMs: clock.monotonicMs() + REMEMBER_MS });
+    crashes.set(key, { count: (crashes.get(key)?.count ?? 0) + 1, untilMs: clock.monotonicMs() + QUARANTINE_MS });
   };
   const refuse = (key: string, limit: number): void => {
     const known = crashes.get(key);

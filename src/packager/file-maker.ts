@@ -4,7 +4,7 @@ import type { Clock } from '../lib/clock.js';
 import { isKinoraError } from '../lib/errors.js';
 import type { MediaPool, MediaPriority } from '../pool/media-pool.js';
 import type { MediaJob, MediaResults } from '../pool/protocol.js';
-import { createCrashMemory } from './crash-quarantine.js';
+import { createCrashQuarantine } from './crash-quarantine.js';
 
 /** What runs for a key, so that a viewer who arrives later can raise it. */
 export interface Work {
@@ -35,7 +35,7 @@ export interface FileMaker {
 /** Makes files with media processes, one production per key at a time. */
 export const createFileMaker = (deps: { store: SegmentStore; pool: MediaPool; clock: Clock }): FileMaker => {
   const { store, pool, clock } = deps;
-  const crashes = createCrashMemory(clock);
+  const crashes = createCrashQuarantine(clock);
   const works = new Map<string, { priority: MediaPriority; job?: MediaJob }>();
 
   return {

@@ -38,7 +38,7 @@ export interface PlannedImage {
 const imageSource = (video: VideoPlan): Placeless<ImageSource> => ({
   streamIndex: video.streamIndex,
   timeBase: video.timeBase,
-  zeroTicks: video.zeroTicks,
+  originTicks: video.originTicks,
   lastPictureTicks: video.lastPictureTicks,
   ...(video.firstPictureTicks !== undefined && { firstPictureTicks: video.firstPictureTicks }),
 });
@@ -131,7 +131,7 @@ export const planFrameQuality = (
 
 /** All of an asset's pictures in parts of so many seconds. */
 export const planShotScores = (video: VideoPlan, partSeconds: number): Omit<ShotScoresJob, 'source' | 'threads'>[] => {
-  const { boundaries, timescale, timeBase, streamIndex, zeroTicks, picture } = video;
+  const { boundaries, timescale, timeBase, streamIndex, originTicks, picture } = video;
   const lastTicks = boundaries.at(-1)!;
   const partTicks = Math.round(partSeconds * timescale);
   const margin = SCORE_MARGIN_SECONDS * timescale;
@@ -140,7 +140,7 @@ export const planShotScores = (video: VideoPlan, partSeconds: number): Omit<Shot
     const endTicks = Math.min(startTicks + partTicks, lastTicks);
     return {
       kind: 'shot-scores',
-      ...{ streamIndex, timeBase, zeroTicks, picture, startTicks, endTicks },
+      ...{ streamIndex, timeBase, originTicks, picture, startTicks, endTicks },
       from: shownAt(video, Math.max(startTicks - margin, 0) / timescale),
       untilTicks: Math.min(endTicks + margin, lastTicks),
     };

@@ -14,7 +14,7 @@ import type { AudioPlan, Plan, VideoPlan, VideoRendition } from '../media/plan/p
 import { type MediaPool, type MediaPriority, mediaPriority } from '../pool/media-pool.js';
 import { readResult } from '../pool/read-result.js';
 import type { BlobStore, LocalBlob } from '../storage/blob-store.js';
-import { joinedKey, mezzanineKey, overlayKey, sourceKey } from '../storage/keys.js';
+import { concatenatedKey, mezzanineKey, overlayKey, sourceKey } from '../storage/keys.js';
 import type { Logger } from '../telemetry/logger.js';
 import type { Metrics } from '../telemetry/metrics.js';
 import { createFileMaker, type Work } from './file-maker.js';
@@ -108,12 +108,12 @@ export const createSegmentProducer = (deps: SegmentProducerDeps): SegmentProduce
 
   const makeAudio = async (
     asset: PlayableAsset,
-    { audio, sourceKey: furtherKey }: { audio: AudioPlan; sourceKey?: string },
+    { audio, sourceKey: alternateKey }: { audio: AudioPlan; sourceKey?: string },
     keys: readonly CacheKey[],
     first: number,
     work: Work,
   ): Promise<void> => {
-    const blob = await blobs.openLocal(furtherKey ?? playedKey(asset));
+    const blob = await blobs.openLocal(alternateKey ?? playedKey(asset));
     try {
       const outPaths = keys.map(() => work.production.temporaryPath());
       await work.run(audioChunkJob(audio, first, blob.path, outPaths));
@@ -142,8 +142,8 @@ export const createSegmentProducer = (deps: SegmentProducerDeps): SegmentProduce
       width,
       height,
       avcc: Buffer.from(avcc, 'base64'),
-      // A copy keeps the colours of its source, which its own headers describe.
-      ...(encoder && { colour: 'bt709' as const }),
+      // A copy keeps the colors of its source, which its own headers describe.
+      ...(encoder && { color: 'bt709' as const }),
       reorderTicks,
     });
     verifyVideoInit(bytes, video, rendition);
@@ -222,7 +222,7 @@ const ownerOf = ({ id, plan }: PlayableAsset): string => plan.sourceOwner ?? id;
 
 /** The file that sound is read from, and pictures unless there is a mezzanine. */
 export const playedKey = (asset: PlayableAsset): string =>
-  asset.plan.joined ? joinedKey(ownerOf(asset)) : sourceKey(ownerOf(asset));
+  asset.plan.concatenated ? concatenatedKey(ownerOf(asset)) : sourceKey(ownerOf(asset));
 
 /** The file that pictures are read from. */
 export const picturesKey = (asset: PlayableAsset): string =>

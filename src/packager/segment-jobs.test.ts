@@ -8,7 +8,7 @@ const audio: AudioPlan = {
   mode: 'encode',
   sourceTimeBase: { num: 1, den: 48_000 },
   sourceSampleRate: 48_000,
-  sourceZero: 0,
+  sourceOrigin: 0,
   sampleRate: 48_000,
   channels: 2,
   boundaries: Array.from({ length: 12 }, (_, index) => index * 188),

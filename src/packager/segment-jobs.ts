@@ -27,7 +27,7 @@ export const videoSegmentJob = (
     source: { path: target.sourcePath, formatName: video.formatName },
     streamIndex: video.streamIndex,
     timeBase: video.timeBase,
-    zeroTicks: video.zeroTicks,
+    originTicks: video.originTicks,
     startTicks: video.boundaries[number]!,
     endTicks: video.boundaries[number + 1]!,
     lastPictureTicks: video.lastPictureTicks,

@@ -52,7 +52,7 @@ const defaultDeadlineMs: Record<MediaJob['kind'], number> = {
   'audio-chunk': 60_000,
   loudness: 3 * 3600_000,
   mezzanine: 30 * 60_000,
-  join: 30 * 60_000,
+  concatenate: 30 * 60_000,
   remux: 3 * 3600_000,
   sample: 5 * 60_000,
   'overlay-image': 30_000,

@@ -74,7 +74,7 @@ export interface VideoSegmentJob {
   readonly source: MediaSource;
   readonly streamIndex: number;
   readonly timeBase: Rational;
-  readonly zeroTicks: number;
+  readonly originTicks: number;
   readonly startTicks: number;
   readonly endTicks: number;
   readonly lastPictureTicks: number;
@@ -185,13 +185,13 @@ export interface MezzanineResult {
  * Lays the recordings of an MPEG stream whose clock jumps end to end and gives packets with wrong times plausible ones, as a
  * transport stream at `outPath`.
  */
-export interface JoinJob {
-  readonly kind: 'join';
+export interface ConcatenateJob {
+  readonly kind: 'concatenate';
   readonly source: MediaSource;
   readonly streamIndexes: readonly number[];
   readonly outPath: string;
 }
-export interface JoinResult {
+export interface ConcatenateResult {
   /** With fewer than 2, and no wrong times, nothing was written. */
   readonly recordings: number;
   /** Packets whose time was wrong. */
@@ -227,7 +227,7 @@ export interface ImageSource {
   readonly source: MediaSource;
   readonly streamIndex: number;
   readonly timeBase: Rational;
-  readonly zeroTicks: number;
+  readonly originTicks: number;
   readonly lastPictureTicks: number;
   /** Negative: when the picture began that is shown at zero. */
   readonly firstPictureTicks?: number;
@@ -296,7 +296,7 @@ export interface ShotScoresJob {
   readonly source: MediaSource;
   readonly streamIndex: number;
   readonly timeBase: Rational;
-  readonly zeroTicks: number;
+  readonly originTicks: number;
   readonly picture: PictureChain;
   readonly startTicks: number;
   readonly endTicks: number;
@@ -373,7 +373,7 @@ export type MediaJob =
   | AudioChunkJob
   | LoudnessJob
   | MezzanineJob
-  | JoinJob
+  | ConcatenateJob
   | RemuxJob
   | SampleJob
   | OverlayImageJob
@@ -396,7 +396,7 @@ export interface MediaResults {
   'audio-chunk': AudioChunkResult;
   loudness: LoudnessResult;
   mezzanine: MezzanineResult;
-  join: JoinResult;
+  concatenate: ConcatenateResult;
   remux: { readonly sizeBytes: number };
   sample: { readonly sizeBytes: number };
   'overlay-image': OverlayImageResult;

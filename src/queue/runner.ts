@@ -17,7 +17,7 @@ import {
 import { CANCELLED, LEASE_LOST, SHUTDOWN } from '../lib/abort.js';
 import { backoffMs } from '../lib/backoff.js';
 import type { Clock } from '../lib/clock.js';
-import { isDatabaseAway } from '../lib/database-away.js';
+import { isDatabaseUnavailable } from '../lib/database-unavailable.js';
 import { type FailureClass, isKinoraError, KinoraError } from '../lib/errors.js';
 import type { Logger } from '../telemetry/logger.js';
 import type { Metrics } from '../telemetry/metrics.js';
@@ -81,7 +81,7 @@ interface Run {
 
 const failureOf = (error: unknown): FailureClass => {
   if (isKinoraError(error)) return error.failure;
-  return isDatabaseAway(error) ? 'retry' : 'defect';
+  return isDatabaseUnavailable(error) ? 'retry' : 'defect';
 };
 
 export const createRunner = (options: RunnerOptions): Runner => {
@@ -98,7 +98,7 @@ export const createRunner = (options: RunnerOptions): Runner => {
   let stopping = false;
   let stopped = false;
 
-  /** Writes a run's outcome. A database that is away must not cost an hour of work, so it tries as long as the lease lasts. */
+  /** Writes a run's outcome. An unavailable database must not cost an hour of work, so it tries as long as the lease lasts. */
   const settle = async (run: Run, change: () => Promise<boolean>): Promise<boolean> => {
     for (let attempt = 1; ; attempt++) {
       try {

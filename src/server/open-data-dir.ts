@@ -18,7 +18,7 @@ export const openDataDir = async ({ config, logger, phases }: Base): Promise<{ i
   const isFresh = (await readdir(config.dataDir)).every((name) => name === 'lock');
   const { repaired, left } = repairLooseModes(config.dataDir);
   if (repaired.length > 0)
-    logger.warn({ entries: repaired.length, first: repaired[0] }, 'other users had access to files; it was taken away');
+    logger.warn({ entries: repaired.length, first: repaired[0] }, 'other users had access to files; it was removed');
   if (left.length > 0) logger.warn({ entries: left }, 'other users have access to the data directory');
   // Before anything is made: a first start that can't listen leaves nothing behind.
   for (const [host, port] of [

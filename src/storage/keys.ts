@@ -4,8 +4,8 @@ export const indexKey = (assetId: string): string => `assets/${assetId}/index.bi
 export const mezzanineKey = (assetId: string): string => `assets/${assetId}/mezzanine.mp4`;
 export const mezzanineIndexKey = (assetId: string): string => `assets/${assetId}/mezzanine-index.bin`;
 /** A copy of an MPEG stream with its recordings laid end to end. */
-export const joinedKey = (assetId: string): string => `assets/${assetId}/joined.ts`;
-export const joinedIndexKey = (assetId: string): string => `assets/${assetId}/joined-index.bin`;
+export const concatenatedKey = (assetId: string): string => `assets/${assetId}/joined.ts`;
+export const concatenatedIndexKey = (assetId: string): string => `assets/${assetId}/joined-index.bin`;
 /** The image of an overlay, as its input `position` brings it, until its pixels are stored. */
 export const overlayImageKey = (assetId: string, position: number): string =>
   `assets/${assetId}/overlay-${position}.image`;
@@ -17,9 +17,9 @@ export const trackSourceKey = (assetId: string, trackId: string): string =>
 export const trackIndexKey = (assetId: string, trackId: string): string =>
   `assets/${assetId}/tracks/${trackId}/index.bin`;
 /** A copy of an MPEG stream with its recordings laid end to end. */
-export const trackJoinedKey = (assetId: string, trackId: string): string =>
+export const trackConcatenatedKey = (assetId: string, trackId: string): string =>
   `assets/${assetId}/tracks/${trackId}/joined.ts`;
-export const trackJoinedIndexKey = (assetId: string, trackId: string): string =>
+export const trackConcatenatedIndexKey = (assetId: string, trackId: string): string =>
   `assets/${assetId}/tracks/${trackId}/joined-index.bin`;
 /** Everything of one track, for deletion. */
 export const trackPrefix = (assetId: string, trackId: string): string => `assets/${assetId}/tracks/${trackId}`;

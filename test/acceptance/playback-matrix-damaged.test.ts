@@ -26,7 +26,7 @@ const refused = {
   'empty.mp4': 'The input file is empty.',
 } as const;
 const playable = [
-  'ts-joined.ts',
+  'ts-concatenated.ts',
   'truncated.mp4',
   'truncated.mkv',
   'bit-flips-in-data.mp4',
@@ -78,8 +78,8 @@ const play = async (name: (typeof playable)[number]): Promise<Played> => {
 const countersOf = ({ variants }: Played): number[] => readPictures(variants[0]!).map(({ counter }) => counter);
 const numbers = (from: number, count: number): number[] => Array.from({ length: count }, (_, index) => from + index);
 
-test('two joined recordings play one after the other, each in step with its sound', async () => {
-  const played = await play('ts-joined.ts');
+test('two concatenated recordings play one after the other, each in step with its sound', async () => {
+  const played = await play('ts-concatenated.ts');
   expect(countersOf(played)).toEqual([...numbers(0, 180), ...numbers(1000, 150)]);
   expect(durationOf(played.variants[0]!)).toBeGreaterThan(11);
   expect(durationOf(played.variants[0]!)).toBeLessThan(11.1);

@@ -4,7 +4,7 @@ const sdr = { looksLike: 'h264-aac.mp4', lumaTolerance: 0.15 } as const;
 /** A flash that begins with the second field is in the first picture with both fields of it, or not. */
 const interlaced = { lumaTolerance: 0.1 };
 
-// Frame rates, shapes, colour and structure.
+// Frame rates, shapes, color and structure.
 playMatrix([
   { name: 'fps-23.976.mp4' },
   { name: 'fps-25.mp4' },

@@ -124,7 +124,7 @@ const createUpload = async (): Promise<{ id: string; url: string }> => {
 const disturb = async (proxy: CutProxy): Promise<void> => {
   await proxy.breakAfter(SIZE_BYTES / 3);
   const again = proxy.breakAfter(SIZE_BYTES / 3);
-  proxy.mend();
+  proxy.restore();
   await again;
 };
 
@@ -159,7 +159,7 @@ test(`${names.join(', ')} get their files through cut networks and a server that
   await disturbed;
   await server.kill();
   server = await start();
-  for (const proxy of proxies) proxy.mend();
+  for (const proxy of proxies) proxy.restore();
   for (const { name, id, page } of uploads) {
     await page.waitForFunction(() => window.outcome !== undefined, undefined, { timeout: 200_000 });
     expect(await page.evaluate(() => window.outcome), name).toBe('success');

@@ -29,7 +29,7 @@ const planFor = async (name: EncodedName, changes: Partial<AudioPlan> = {}) => {
     mode: 'encode',
     sourceTimeBase: stream.timeBase,
     sourceSampleRate: stream.sampleRate,
-    sourceZero: Math.round((file.startSeconds * den) / num),
+    sourceOrigin: Math.round((file.startSeconds * den) / num),
     sampleRate,
     channels,
     chunkSegments: 8,
@@ -322,7 +322,7 @@ describe('channels and level', () => {
 /** Of what is played: the 20 s of the fixtures, mixed down. */
 const loudnessOf = async (name: EncodedName, changes: Partial<AudioPlan> = {}) => {
   // WAV has no start time.
-  const { source, plan } = await planFor(name, { sourceZero: 0, ...changes });
+  const { source, plan } = await planFor(name, { sourceOrigin: 0, ...changes });
   return measureLoudness({ kind: 'loudness', source, audio: plan, endFrame: 937 });
 };
 test('loudness: a tone measures as EBU Tech 3341 asks, silence as -70', async () => {

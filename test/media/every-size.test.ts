@@ -25,8 +25,8 @@ const SIDES = [15, 16, 17, 18, 19, 21, 29, 31, 32, 33, 35, 47, 49, 51, 53];
 test.each(['pq', 'hlg', undefined] as const)(
   'every size is filled to its edges (%s)',
   (toneMap) => {
-    const colour = { primaries: '', transfer: '', matrix: '', range: '' };
-    const chain = { deinterlace: false, colour, rotation: 0, flipHorizontal: false, testMark: false } as const;
+    const color = { primaries: '', transfer: '', matrix: '', range: '' };
+    const chain = { deinterlace: false, color, rotation: 0, flipHorizontal: false, testMark: false } as const;
     const picture = { ...chain, ...(toneMap && { toneMap }) };
     const filled: string[] = [];
     const sizes = SIDES.flatMap((width) => SIDES.map((height) => ({ width, height })));

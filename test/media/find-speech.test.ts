@@ -21,7 +21,7 @@ const sourceOf = (bytes: Buffer) => {
     mode: 'encode',
     sourceTimeBase: { num: 1, den: RATE },
     sourceSampleRate: RATE,
-    sourceZero: 0,
+    sourceOrigin: 0,
     sampleRate: 48_000,
     channels: 1,
     chunkSegments: 8,

@@ -167,13 +167,13 @@ describe('fitting', () => {
     expect(counterOf(stretched)).toBe(30);
   });
 
-  test('turning comes before the flips', async () => {
+  test('rotating comes before the flips', async () => {
     const source = await planFile(await fixture('h264-aac.mp4'));
     const upright = picture(makeThumbnail(source, { time: 1 }));
     const [width, height] = [upright.width, upright.height];
-    const turned = picture(makeThumbnail(source, { time: 1, rotate: 90 }));
+    const rotated = picture(makeThumbnail(source, { time: 1, rotate: 90 }));
     const clockwise = rearrange(upright, [height, width], (x, y) => [y, height - 1 - x]);
-    expect(difference(turned, clockwise)).toBe(0);
+    expect(difference(rotated, clockwise)).toBe(0);
     const both = picture(makeThumbnail(source, { time: 1, rotate: 90, flip_h: true }));
     expect(
       difference(
@@ -194,7 +194,7 @@ describe('fitting', () => {
   });
 });
 
-describe('colours', () => {
+describe('colors', () => {
   test.each(['h264-aac.mp4', 'odd-size-444.mp4', 'copy-1080p.mp4', 'ten-bit.mp4'] as const)(
     'of %s are those of the source in every format',
     async (name) => {

@@ -16,7 +16,7 @@ const plan = {
   mode: 'encode',
   sourceTimeBase: { num: 1, den: 48_000 },
   sourceSampleRate: 48_000,
-  sourceZero: 0,
+  sourceOrigin: 0,
   sampleRate: 48_000,
   channels: 2,
   chunkSegments: 8,

@@ -22,8 +22,8 @@ const BLUE: Rgba = [0, 0, 255, 255];
 const GLASS: Rgba = [250, 250, 250, 100];
 const QUARTERS = [RED, GREEN, BLUE, GLASS] as const;
 const quarterAt = (x: number, y: number): number => (x < WIDTH / 2 ? 0 : 1) + (y < HEIGHT / 2 ? 0 : 2);
-const colourAt = (x: number, y: number): Rgba => QUARTERS[quarterAt(x, y)]!;
-const opaque = (colours: readonly Rgba[]): Rgba[] => colours.map(([r, g, b]) => [r, g, b, 255]);
+const colorAt = (x: number, y: number): Rgba => QUARTERS[quarterAt(x, y)]!;
+const opaque = (colors: readonly Rgba[]): Rgba[] => colors.map(([r, g, b]) => [r, g, b, 255]);
 
 const read = (bytes: Buffer) =>
   withFolder((folder) => {
@@ -46,7 +46,7 @@ const read = (bytes: Buffer) =>
     return { size: `${natural.width}x${natural.height}`, stored, pixelAt };
   });
 
-/** The colour in the middle of each quarter. */
+/** The color in the middle of each quarter. */
 const quartersOf = ({ stored: { width, height }, pixelAt }: ReturnType<typeof read>): Rgba[] =>
   [0, 1, 2, 3].map((quarter) =>
     pixelAt(Math.floor(width * (quarter % 2 === 0 ? 0.25 : 0.75)), Math.floor(height * (quarter < 2 ? 0.25 : 0.75))),
@@ -55,9 +55,9 @@ const quartersOf = ({ stored: { width, height }, pixelAt }: ReturnType<typeof re
 const expectQuarters = (bytes: Buffer, expected: readonly Rgba[], tolerance = 0, size = `${WIDTH}x${HEIGHT}`) => {
   const image = read(bytes);
   expect(image.size).toBe(size);
-  for (const [quarter, colour] of quartersOf(image).entries()) {
-    const off = Math.max(...colour.map((value, channel) => Math.abs(value - expected[quarter]![channel]!)));
-    expect(off, `quarter ${quarter} is ${colour}, not ${expected[quarter]}`).toBeLessThanOrEqual(tolerance);
+  for (const [quarter, color] of quartersOf(image).entries()) {
+    const off = Math.max(...color.map((value, channel) => Math.abs(value - expected[quarter]![channel]!)));
+    expect(off, `quarter ${quarter} is ${color}, not ${expected[quarter]}`).toBeLessThanOrEqual(tolerance);
   }
 };
 
@@ -76,7 +76,7 @@ const writeWebp = (quality: 'lossless' | number, width = WIDTH, height = HEIGHT)
   frame.allocBuffer();
   for (let y = 0; y < height; y++) {
     for (let x = 0; x < width; x++) {
-      const [red, green, blue, alpha] = colourAt(x, y);
+      const [red, green, blue, alpha] = colorAt(x, y);
       frame.data![0]!.set([blue, green, red, alpha], y * frame.linesize[0]! + x * 4);
     }
   }
@@ -109,20 +109,20 @@ const animate = (still: Buffer, canvas: readonly [number, number], left = 0, top
   return riff('RIFF', Buffer.concat([Buffer.from('WEBP', 'latin1'), ...body]));
 };
 
-describe('an overlay has the colours and the transparency of its file', () => {
+describe('an overlay has the colors and the transparency of its file', () => {
   const grey = QUARTERS.map(([red]): Rgba => [red, red, red, 255]);
   const kinds: readonly (readonly [PngKind, readonly Rgba[]])[] = [
-    [{ colour: 'grey' }, grey],
-    [{ colour: 'grey-alpha' }, QUARTERS.map(([red, , , alpha]) => [red, red, red, alpha])],
-    [{ colour: 'rgb' }, opaque(QUARTERS)],
-    [{ colour: 'palette' }, QUARTERS],
-    [{ colour: 'rgba' }, QUARTERS],
+    [{ color: 'grey' }, grey],
+    [{ color: 'grey-alpha' }, QUARTERS.map(([red, , , alpha]) => [red, red, red, alpha])],
+    [{ color: 'rgb' }, opaque(QUARTERS)],
+    [{ color: 'palette' }, QUARTERS],
+    [{ color: 'rgba' }, QUARTERS],
   ];
   test.each(kinds)('PNG, %j', (kind, expected) => {
     for (const interlaced of [false, true]) {
-      expectQuarters(writePng(WIDTH, HEIGHT, colourAt, { ...kind, interlaced }), expected);
-      if (kind.colour === 'palette') continue;
-      expectQuarters(writePng(WIDTH, HEIGHT, colourAt, { ...kind, depth: 16, interlaced }), expected, 1);
+      expectQuarters(writePng(WIDTH, HEIGHT, colorAt, { ...kind, interlaced }), expected);
+      if (kind.color === 'palette') continue;
+      expectQuarters(writePng(WIDTH, HEIGHT, colorAt, { ...kind, depth: 16, interlaced }), expected, 1);
     }
   });
 
@@ -135,7 +135,7 @@ describe('an overlay has the colours and the transparency of its file', () => {
     [29, 255, 107],
     [250, 128, 128],
   ] as const;
-  test('JPEG: grey, colour, CMYK and YCCK', () => {
+  test('JPEG: grey, color, CMYK and YCCK', () => {
     const of = (values: readonly (readonly number[])[], adobeTransform?: 0 | 2) =>
       writeJpeg({
         ...blocks,
@@ -261,7 +261,7 @@ describe('refused, without harm', () => {
   test('files that end too early', () => {
     for (const bytes of [
       writePng(64, 64, noise),
-      writePng(64, 64, noise, { colour: 'rgb', interlaced: true }),
+      writePng(64, 64, noise, { color: 'rgb', interlaced: true }),
       jpeg,
       writeWebp('lossless'),
       writeWebp(90),
@@ -273,7 +273,7 @@ describe('refused, without harm', () => {
   test('damaged files give a picture or an error', () => {
     const files = [
       writePng(40, 40, noise),
-      writePng(40, 40, noise, { colour: 'palette', interlaced: true }),
+      writePng(40, 40, noise, { color: 'palette', interlaced: true }),
       writeJpeg({ columns: 8, rows: 8, blockAt: (column) => [column * 20, 128, 128], orientation: 6 }),
       writeWebp('lossless'),
       animate(writeWebp(90), [WIDTH, HEIGHT]),

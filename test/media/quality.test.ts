@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { measureComplexity } from '#kinora/engine/analysis/complexity.js';
 import type { RateSample } from '#kinora/media/plan/bitrate-scale.js';
-import { pickSamplePlaces, rateFactor, SAMPLE_BOX } from '#kinora/media/plan/bitrate-scale.js';
+import { bitrateScale, pickSamplePlaces, SAMPLE_BOX } from '#kinora/media/plan/bitrate-scale.js';
 import { fitInto } from '#kinora/media/plan/ladder.js';
 import { type EncodedName, fixture } from '../support/media/fixtures.js';
 import { lumaErrors, psnr } from '../support/media/frame-error.js';
@@ -106,5 +106,5 @@ test.each<EncodedName>([
 
 test('grain needs all that the table allows', async () => {
   const samples = sample(await planFile(await fixture('grain.mp4'), { quality: 'plus' }));
-  expect(rateFactor(samples, { width: 320, height: 180 })).toBe(1);
+  expect(bitrateScale(samples, { width: 320, height: 180 })).toBe(1);
 });

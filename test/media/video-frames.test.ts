@@ -85,8 +85,8 @@ describe('a segment read alone equals the same part of the whole', () => {
     '%s',
     async (name) => {
       const source = await planFile(await fixture(name));
-      const { boundaries, zeroTicks, timeBase, seekPoints } = source.video;
-      const toPts = (ticks: number): number => Math.ceil((ticks + zeroTicks) / timeBase.num);
+      const { boundaries, originTicks, timeBase, seekPoints } = source.video;
+      const toPts = (ticks: number): number => Math.ceil((ticks + originTicks) / timeBase.num);
       const whole = readWhole(source).filter(({ pts }) => pts >= toPts(0));
       const reader = new VideoReader({ path: source.path }, source.video.streamIndex, 2);
       try {
@@ -167,8 +167,8 @@ const mapRamp = (toneMap: 'pq' | 'hlg'): number[] => {
   }
   const timeBase = { num: 1, den: 30 };
   const frame = Frame.fromVideoBuffer(ramp, { width, height, format: AV_PIX_FMT_YUV420P10LE, timeBase });
-  const colour = { primaries: '', transfer: '', matrix: '', range: '' };
-  const picture = { deinterlace: false, toneMap, colour, rotation: 0, flipHorizontal: false, testMark: false } as const;
+  const color = { primaries: '', transfer: '', matrix: '', range: '' };
+  const picture = { deinterlace: false, toneMap, color, rotation: 0, flipHorizontal: false, testMark: false } as const;
   const luma: number[] = [];
   const filter = new PictureFilter({ picture, crop: undefined, width, height, timeBase, threads: 1 }, (result) => {
     const row = result.toBuffer().subarray(32 * width, 33 * width);
@@ -272,10 +272,10 @@ test('orientation of display matrices', () => {
   expect(orient(0, 1, -1, 0)).toEqual([90, false]);
   expect(orient(-1, 0, 0, -1)).toEqual([180, false]);
   expect(orient(0, -1, 1, 0)).toEqual([270, false]);
-  // Mirrored left-right; mirrored top-bottom is half a turn, then left-right.
+  // Mirrored left-right; mirrored top-bottom is half a rotation, then left-right.
   expect(orient(-1, 0, 0, 1)).toEqual([0, true]);
   expect(orient(1, 0, 0, -1)).toEqual([180, true]);
-  // Transposed: a quarter turn clockwise, then left-right.
+  // Transposed: a quarter rotation clockwise, then left-right.
   expect(orient(0, 1, 1, 0)).toEqual([90, true]);
   expect(orientationOf(null)).toEqual({ rotation: 0, flipHorizontal: false });
 });

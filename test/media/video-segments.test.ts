@@ -85,9 +85,9 @@ describe('every picture is in exactly one segment', () => {
       expect(joined.map(({ counter }) => counter)).toEqual(counters);
       const alone = backwards.flatMap((segment) => readFrameCounters([init, segment]));
       expect(alone.map(({ counter }) => counter)).toEqual(counters);
-      const { timeBase, zeroTicks, timescale } = source.video;
+      const { timeBase, originTicks, timescale } = source.video;
       const times = [...source.index.video!.pts]
-        .map((pts) => (pts * timeBase.num - zeroTicks) / timescale)
+        .map((pts) => (pts * timeBase.num - originTicks) / timescale)
         .sort((a, b) => a - b);
       // The first frame is displayed from zero on.
       times[0] = 0;

@@ -58,7 +58,7 @@ describe('facts', () => {
       timeBase: { num: 1, den: 15360 },
       frameRate: { num: 30, den: 1 },
       interlaced: false,
-      colour: { primaries: 'bt709', transfer: 'bt709', matrix: 'bt709', range: 'tv' },
+      color: { primaries: 'bt709', transfer: 'bt709', matrix: 'bt709', range: 'tv' },
       idrKeyFrames: true,
       closedCaptions: false,
       durationSeconds: 6,
@@ -87,8 +87,8 @@ describe('facts', () => {
     ['anamorphic.mp4', { sampleAspect: { num: 4, den: 3 }, width: 240 }],
     ['h264-ten-bit.mkv', { bitDepth: 10, pixelFormat: 'yuv420p10le' }],
     ['prores-pcm.mov', { codec: 'prores', bitDepth: 10 }],
-    ['hdr-pq.mp4', { colour: { primaries: 'bt2020', transfer: 'smpte2084', matrix: 'bt2020nc', range: 'tv' } }],
-    ['hdr-hlg.mp4', { colour: { primaries: 'bt2020', transfer: 'arib-std-b67', matrix: 'bt2020nc', range: 'tv' } }],
+    ['hdr-pq.mp4', { color: { primaries: 'bt2020', transfer: 'smpte2084', matrix: 'bt2020nc', range: 'tv' } }],
+    ['hdr-hlg.mp4', { color: { primaries: 'bt2020', transfer: 'arib-std-b67', matrix: 'bt2020nc', range: 'tv' } }],
     ['open-gop.mp4', { idrKeyFrames: false }],
     ['intra-refresh.mp4', { idrKeyFrames: false }],
     ['fps-29.97.mp4', { frameRate: { num: 30000, den: 1001 } }],
@@ -299,7 +299,7 @@ describe('mezzanine', () => {
   }, 240_000);
 
   test('of two recordings in one file lays them end to end', async () => {
-    await withMezzanine(await fixture('ts-joined.ts'), 1, (made, source) => {
+    await withMezzanine(await fixture('ts-concatenated.ts'), 1, (made, source) => {
       expect(source.index.discontinuous).toBe(true);
       expect(readFrameCounters(made.path).map(({ counter }) => counter)).toEqual([
         ...numbers(0, 180),

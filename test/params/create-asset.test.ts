@@ -264,7 +264,7 @@ const accepted: [string, object, object][] = [
   ['titles of 512 code points', { inputs, meta: { title: times('é', 512) } }, { meta: { title: times('é', 512) } }],
   ['test and normalize_audio', { inputs, test: true, normalize_audio: true }, { test: true, normalize_audio: true }],
   ['copy_overlays without a clip', { inputs, copy_overlays: false }, { ingest_type: 'on_demand_url' }],
-  ['unknown fields', { inputs, colour: 'red', meta: { mood: 1, title: 't' } }, { meta: { title: 't' } }],
+  ['unknown fields', { inputs, color: 'red', meta: { mood: 1, title: 't' } }, { meta: { title: 't' } }],
 ];
 
 describe('POST /video/v1/assets accepts', () => {

@@ -254,7 +254,7 @@ describe('inputs are accepted with', () => {
     ],
     ['empty values in overlay settings', [{ ...main, overlay_settings: { width: '', opacity: '', height: null } }]],
     ['no generated subtitles', [{ ...main, generated_subtitles: [] }]],
-    ['subtitles, further sound and subtitles to be generated', [{ ...main, generated_subtitles: [{}] }, text, audio]],
+    ['subtitles, alternate audio and subtitles to be generated', [{ ...main, generated_subtitles: [{}] }, text, audio]],
   ])('%s', async (_, inputs) => {
     expect((await create(inputs)).status).toBe(201);
   });

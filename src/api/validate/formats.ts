@@ -7,7 +7,7 @@ const OPACITY = /^(\d+(?:\.\d+)?)%$/;
 /** The id in `mux://assets/{id}` (alias `kinora://`); undefined for any other URL. */
 export const assetIdOfUrl = (url: string): string | undefined => ASSET_URL.exec(url)?.[1];
 
-/** An absolute http(s) URL, as written: what the URL parser would silently mend (blanks, one or three slashes) is refused. */
+/** An absolute http(s) URL, as written: what the URL parser would silently repair (blanks, one or three slashes) is refused. */
 export const isWebUrl = (text: string): boolean => /^https?:\/\/[^\s\\/?#][^\s\\]*$/i.test(text) && URL.canParse(text);
 
 const MAX_ADDRESS_CHARACTERS = 2048;

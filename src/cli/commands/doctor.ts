@@ -4,9 +4,9 @@ import { createLogger } from '../../telemetry/logger.js';
 import { type Command, print } from '../support/command.js';
 import { type CheckContext, checks, type Finding } from '../support/doctor-checks.js';
 
-const printFinding = ({ level, text, mend }: Finding): void => {
+const printFinding = ({ level, text, fix }: Finding): void => {
   print(`${level.padEnd(4)}  ${text}`);
-  if (mend !== undefined) print(`      -> ${mend}`);
+  if (fix !== undefined) print(`      -> ${fix}`);
 };
 
 const askServer = async (dataDir: string): Promise<ServerStatus | undefined> => {
@@ -19,7 +19,7 @@ const askServer = async (dataDir: string): Promise<ServerStatus | undefined> => 
 };
 
 export const doctor: Command = {
-  summary: 'says what is wrong with a setup and how to mend it',
+  summary: 'says what is wrong with a setup and how to fix it',
   args: [],
   run: async ({ config }) => {
     // The findings say it all; what the parts would log about their start is left out.

@@ -20,7 +20,7 @@ export interface Finding {
   readonly level: 'ok' | 'warn' | 'fail';
   readonly text: string;
   /** What to do about it. */
-  readonly mend?: string;
+  readonly fix?: string;
 }
 
 export interface CheckContext extends Pick<CommandContext, 'config' | 'logger'> {
@@ -32,8 +32,8 @@ export interface CheckContext extends Pick<CommandContext, 'config' | 'logger'> 
 type Check = (context: CheckContext) => Promise<readonly Finding[]>;
 
 const ok = (text: string): Finding => ({ level: 'ok', text });
-const warn = (text: string, mend: string): Finding => ({ level: 'warn', text, mend });
-const fail = (text: string, mend: string): Finding => ({ level: 'fail', text, mend });
+const warn = (text: string, fix: string): Finding => ({ level: 'warn', text, fix });
+const fail = (text: string, fix: string): Finding => ({ level: 'fail', text, fix });
 
 const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 const inGiB = (sizeBytes: number): string => `${(sizeBytes / 2 ** 30).toFixed(1)} GiB`;
@@ -94,7 +94,7 @@ const privacy: Check = async ({ config: { dataDir } }) => {
   ];
 };
 
-const portMends: Readonly<Record<string, string>> = {
+const portFixes: Readonly<Record<string, string>> = {
   EADDRINUSE: 'another program listens there: stop it or set KINORA_PORT',
   EACCES: 'ports below 1024 need a privilege: set KINORA_PORT to a higher one',
   EADDRNOTAVAIL: 'this machine has no such address: set KINORA_HOST to 127.0.0.1 or 0.0.0.0',
@@ -115,7 +115,7 @@ const lockAndPort: Check = async ({ config: { dataDir, host, port }, server }) =
   return [
     fail(
       `${host}:${port} can't be listened on (${problem.code})`,
-      portMends[problem.code ?? ''] ?? 'set KINORA_HOST and KINORA_PORT',
+      portFixes[problem.code ?? ''] ?? 'set KINORA_HOST and KINORA_PORT',
     ),
   ];
 };
@@ -162,11 +162,11 @@ const database: Check = async (context) => {
     return [ok(`Database: ${engine}, reachable`)];
   } catch (error) {
     if (isKinoraError(error, 'data_dir_in_use')) return [ok('Database: not examined while the server uses it')];
-    const mend =
+    const fix =
       databaseUrl === undefined
         ? 'restore a backup, or use the version of Kinora that made it'
         : 'check KINORA_DATABASE_URL and that the server runs';
-    return [fail(`Database: ${reasonOf(error)}`, mend)];
+    return [fail(`Database: ${reasonOf(error)}`, fix)];
   }
 };
 

@@ -3,7 +3,7 @@ import { assetIdOfUrl } from '../../api/validate/formats.js';
 import { Problems } from '../../api/validate/problems.js';
 import type { Transaction } from '../../db/database.js';
 import { findClipSource, insertSourceUses, listSourceUses, saveClip } from '../../db/tables/assets/clip.js';
-import { type ClipSource, zeroOf } from '../../media/plan/clip.js';
+import { type ClipSource, originOf } from '../../media/plan/clip.js';
 import type { Plan } from '../../media/plan/plan.js';
 
 /** The asset that the request is a clip of; undefined when it is none. */
@@ -32,9 +32,9 @@ export const attachClip = async (
   const cut: ClipSource = {
     startSeconds,
     endSeconds: Math.min(endSeconds ?? plan.durationSeconds, plan.durationSeconds),
-    zero: zeroOf(plan),
+    zero: originOf(plan),
     ...(plan.video?.access === 'mezzanine' && { mezzanineTier: source.max_resolution_tier }),
-    ...(plan.joined && { joined: true }),
+    ...(plan.concatenated && { concatenated: true }),
     overlays: request.copyOverlays ? (plan.video?.picture.overlays ?? []) : [],
   };
   await saveClip(tx, clip.id, { facts: source.facts, sourceOwner, clip: cut });

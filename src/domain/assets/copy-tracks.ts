@@ -9,7 +9,7 @@ import { claimName } from '../tracks/track-name.js';
 export const COPIED_POSITION = 0;
 
 /**
- * Gives a clip the text and further audio tracks that are ready on its source. They refer to the same files, whose tracks
+ * Gives a clip the text and alternate audio tracks that are ready on its source. They refer to the same files, whose tracks
  * may be deleted meanwhile, until the ingest has cut them. `taken` are the names that the clip has already.
  */
 export const copyTracks = async (
@@ -45,7 +45,7 @@ export const copyTracks = async (
       source_track_id: (plan && source.source_track_id) ?? source.id,
       ...(plan && {
         facts: JSON.stringify(source.facts),
-        zero_seconds: (plan.sourceZero * plan.sourceTimeBase.num) / plan.sourceTimeBase.den,
+        zero_seconds: (plan.sourceOrigin * plan.sourceTimeBase.num) / plan.sourceTimeBase.den,
       }),
     });
   }

@@ -8,7 +8,7 @@ const LABELS = [270, 360, 480, 540, 720, 1080, 1440, 2160];
 /** Sizes are rounded to even numbers. */
 const ROUNDING_LINES = 2;
 
-/** The smallest label whose 16:9 frame, turned for portrait, holds a frame of this size. */
+/** The smallest label whose 16:9 frame, rotated for portrait, holds a frame of this size. */
 const labelOf = ({ width, height }: Size): number => {
   const lines = Math.max(Math.min(width, height), (Math.max(width, height) * 9) / 16) - ROUNDING_LINES;
   return LABELS.find((label) => label >= lines) ?? Number.POSITIVE_INFINITY;

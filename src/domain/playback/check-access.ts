@@ -6,7 +6,7 @@ import { findVerificationKey } from '../../db/tables/playback/signing-key.js';
 import type { Clock } from '../../lib/clock.js';
 import { KinoraError } from '../../lib/errors.js';
 import { isId } from '../../lib/ids.js';
-import { createRecentMemory } from '../../lib/ttl-cache.js';
+import { createTtlCache } from '../../lib/ttl-cache.js';
 import {
   parseAnimatedParameters,
   parseStoryboardWindow,
@@ -76,11 +76,11 @@ export const createAccessCheck = (deps: AccessCheckDeps): AccessCheck => {
   const { clock, riskyUserAgents } = deps;
   const db = deps.database.queryable;
   const signer = createChildSigner(deps.installationSecret);
-  const keys = createRecentMemory(async (id): Promise<VerificationKey | undefined> => {
+  const keys = createTtlCache(async (id): Promise<VerificationKey | undefined> => {
     const row = await findVerificationKey(db, id);
     return row && { environmentId: row.environment_id, publicKey: createPublicKey(row.public_key) };
   }, clock);
-  const restrictions = createRecentMemory((id) => findPlaybackRestrictionRules(db, id), clock);
+  const restrictions = createTtlCache((id) => findPlaybackRestrictionRules(db, id), clock);
   const findKey = async (id: string) => (isId(id) ? keys.find(id) : undefined);
 
   const checkRestriction = async (environmentId: string, id: string | undefined, viewer: ViewerHeaders) => {

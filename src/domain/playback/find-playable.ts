@@ -1,6 +1,6 @@
 import type { Database } from '../../db/database.js';
 import {
-  findFurtherAudio,
+  findAlternateAudio,
   findPlan,
   findPlayableRow,
   findReadyTracks,
@@ -8,10 +8,10 @@ import {
 } from '../../db/tables/playback/playable.js';
 import type { Clock } from '../../lib/clock.js';
 import { isId } from '../../lib/ids.js';
-import { type FurtherAudio, type FurtherRenditions, furtherAudioTrack } from '../../media/plan/find-segment.js';
+import { type AlternateAudio, alternateAudioTrack, type FurtherRenditions } from '../../media/plan/find-segment.js';
 import type { AudioPlan, Plan } from '../../media/plan/plan.js';
 import type { Chapter } from '../../media/robots/chapters.js';
-import { trackJoinedKey, trackSourceKey } from '../../storage/keys.js';
+import { trackConcatenatedKey, trackSourceKey } from '../../storage/keys.js';
 
 /** What a playback id leads to. */
 export interface Playable {
@@ -39,7 +39,7 @@ export interface PlayableFinder {
    * `readyMaxAgeMs`, for callers to whom only the plan matters, which never changes then.
    */
   find(playbackId: string, readyMaxAgeMs?: number): Promise<Playable | undefined>;
-  /** What leads to a rendition that is not in the plan: that of a further audio track. Undefined for any other name. */
+  /** What leads to a rendition that is not in the plan: that of an alternate audio track. Undefined for any other name. */
   findFurther(playable: Playable, rendition: string): Promise<FurtherRenditions | undefined>;
   /** Makes a deletion or change visible at once; takes an asset id or a playback id. */
   forget(id: string): void;
@@ -56,7 +56,7 @@ const MAX_PLAYABLES = 2000;
 /** A plan of a two-hour asset is some 100 kB; a plan never changes once its asset is ready. */
 const MAX_PLANS = 100;
 /** Their plans are a tenth of that. */
-const MAX_FURTHER_AUDIO = 200;
+const MAX_ALTERNATE_AUDIO = 200;
 
 /** Viewers ask for the same few ids again and again: their answers stay in memory for a moment, plans for longer. */
 export const createPlayableFinder = (database: Database, clock: Clock): PlayableFinder => {
@@ -64,7 +64,7 @@ export const createPlayableFinder = (database: Database, clock: Clock): Playable
   const playables = new Map<string, Entry>();
   const plans = new Map<string, Plan>();
   /** By track. */
-  const furtherAudio = new Map<string, FurtherAudio & { readonly assetId: string }>();
+  const alternateAudio = new Map<string, AlternateAudio & { readonly assetId: string }>();
 
   const loadPlan = async (assetId: string): Promise<Plan | undefined> => {
     const known = plans.get(assetId);
@@ -107,15 +107,15 @@ export const createPlayableFinder = (database: Database, clock: Clock): Playable
     };
   };
 
-  const loadFurtherAudio = async (assetId: string, trackId: string): Promise<FurtherAudio | undefined> => {
-    const known = furtherAudio.get(trackId);
+  const loadAlternateAudio = async (assetId: string, trackId: string): Promise<AlternateAudio | undefined> => {
+    const known = alternateAudio.get(trackId);
     if (known) return known.assetId === assetId ? known : undefined;
-    const row = isId(trackId) ? await findFurtherAudio(db, assetId, trackId) : undefined;
+    const row = isId(trackId) ? await findAlternateAudio(db, assetId, trackId) : undefined;
     if (!row?.plan) return undefined;
-    const keyOf = row.joined ? trackJoinedKey : trackSourceKey;
+    const keyOf = row.joined ? trackConcatenatedKey : trackSourceKey;
     const sourceKey = keyOf(row.source_asset_id, row.source_track_id);
     const found = { assetId, audio: row.plan as AudioPlan, sourceKey };
-    putNewest(furtherAudio, trackId, found, MAX_FURTHER_AUDIO);
+    putNewest(alternateAudio, trackId, found, MAX_ALTERNATE_AUDIO);
     return found;
   };
 
@@ -136,14 +136,14 @@ export const createPlayableFinder = (database: Database, clock: Clock): Playable
       return entry.answer;
     },
     async findFurther({ assetId }, rendition) {
-      const trackId = furtherAudioTrack(rendition);
-      const found = trackId === undefined ? undefined : await loadFurtherAudio(assetId, trackId);
+      const trackId = alternateAudioTrack(rendition);
+      const found = trackId === undefined ? undefined : await loadAlternateAudio(assetId, trackId);
       return found && { audio: new Map([[rendition, found]]) };
     },
     forget(id) {
       playables.delete(id);
       plans.delete(id);
-      for (const [trackId, { assetId }] of furtherAudio) if (assetId === id) furtherAudio.delete(trackId);
+      for (const [trackId, { assetId }] of alternateAudio) if (assetId === id) alternateAudio.delete(trackId);
       for (const [playbackId, { answer }] of playables) {
         answer.then(
           (playable) => playable?.assetId === id && playables.delete(playbackId),

@@ -1,5 +1,5 @@
 import { KinoraError } from '../../lib/errors.js';
-import { AUDIO_RENDITION, type FurtherRenditions, furtherAudioRendition } from '../../media/plan/find-segment.js';
+import { AUDIO_RENDITION, alternateAudioRendition, type FurtherRenditions } from '../../media/plan/find-segment.js';
 import { GENERATION } from '../../media/plan/generation.js';
 import type { Plan } from '../../media/plan/plan.js';
 import { gridOf, segmentSeconds } from '../../media/plan/segment-times.js';
@@ -66,7 +66,7 @@ const listAudio = ({ plan, tracks }: ReadyPlayable): HlsAudioTrack[] =>
       const sound = (track.sound as SoundFigures | null) ?? plan.audio;
       if (track.type !== 'audio' || !sound) return [];
       return {
-        rendition: track.sound ? furtherAudioRendition(track.id) : AUDIO_RENDITION,
+        rendition: track.sound ? alternateAudioRendition(track.id) : AUDIO_RENDITION,
         name: track.name ?? 'Default',
         languageCode: track.language_code ?? 'und',
         primary: track.is_primary,

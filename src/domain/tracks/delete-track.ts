@@ -10,7 +10,7 @@ import { changeTracks } from './change-tracks.js';
 import { recordTrackEvent } from './record-track-event.js';
 
 /**
- * Removes a text or further audio track at once; work on it is stopped, files follow in the background.
+ * Removes a text or alternate audio track at once; work on it is stopped, files follow in the background.
  * @throws KinoraError `not_found`, `invalid_parameters`
  */
 export const deleteTrack = (

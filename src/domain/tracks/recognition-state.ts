@@ -5,7 +5,7 @@ import { listPhrases } from '../../db/tables/assets/vocabulary.js';
 import { findPlan } from '../../db/tables/playback/playable.js';
 import { KinoraError } from '../../lib/errors.js';
 import type { AudioPlan, Plan } from '../../media/plan/plan.js';
-import { joinedKey, sourceKey, trackJoinedKey, trackSourceKey } from '../../storage/keys.js';
+import { concatenatedKey, sourceKey, trackConcatenatedKey, trackSourceKey } from '../../storage/keys.js';
 import type { DomainContext } from '../context.js';
 
 /** The audio that the text of a track is made from. */
@@ -58,9 +58,9 @@ const soundOf = async (
 ): Promise<Pick<TrackSound, 'audio' | 'key'> | undefined> => {
   const further = await findTrackSound(db, track.id);
   if (further) {
-    const keyOf = further.joined ? trackJoinedKey : trackSourceKey;
+    const keyOf = further.joined ? trackConcatenatedKey : trackSourceKey;
     return { audio: further.plan as AudioPlan, key: keyOf(further.source_asset_id, further.source_track_id) };
   }
   const owner = plan.sourceOwner ?? track.asset_id;
-  return plan.audio && { audio: plan.audio, key: (plan.joined ? joinedKey : sourceKey)(owner) };
+  return plan.audio && { audio: plan.audio, key: (plan.concatenated ? concatenatedKey : sourceKey)(owner) };
 };

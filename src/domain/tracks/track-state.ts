@@ -25,14 +25,14 @@ import type { DomainContext } from '../context.js';
 import { wakeRuns } from '../robots/wake-runs.js';
 import { recordTrackEvent } from './record-track-event.js';
 
-/** What a further audio track shows when it is ready, and how it is cut. */
+/** What an alternate audio track shows when it is ready, and how it is cut. */
 export interface ReadyAudio {
   readonly durationSeconds: number;
   readonly maxChannels: number;
   readonly maxChannelLayout: string;
   readonly plan: AudioPlan;
   /** It is read from the copy with the recordings laid end to end. */
-  readonly joined: boolean;
+  readonly concatenated: boolean;
   /** The asset has no sound of its own: the first track that is ready is what plays. */
   readonly isSilentAsset: boolean;
 }
@@ -163,9 +163,9 @@ export const createTrackState = (context: DomainContext): TrackState => {
 const publishAudio = async (
   tx: Transaction,
   track: Row<'track'>,
-  { plan, joined, isSilentAsset }: ReadyAudio,
+  { plan, concatenated, isSilentAsset }: ReadyAudio,
 ): Promise<Row<'track'>> => {
-  await saveTrackPlan(tx, track.id, plan, joined);
+  await saveTrackPlan(tx, track.id, plan, concatenated);
   if (!isSilentAsset) return track;
   if ((await listTracks(tx, [track.asset_id])).some(({ type, is_primary }) => type === 'audio' && is_primary))
     return track;

@@ -12,11 +12,11 @@ import { withVideoReader } from '../video/reader.js';
 export const measureFrames = (job: FrameQualityJob): FrameQualityResult =>
   withVideoReader(job.source, job.streamIndex, job.threads, (reader) => {
     checkTimeBase(reader, job);
-    const { frames, toleranceTicks, width, height, threads, timeBase, zeroTicks } = job;
+    const { frames, toleranceTicks, width, height, threads, timeBase, originTicks } = job;
     const found: TimedQuality[] = [];
     for (const at of frames) {
       filterShown(reader, job, at, { width, height, threads, toleranceTicks }, (frame, pts) => {
-        const ticks = Math.max(pts * timeBase.num - zeroTicks, 0);
+        const ticks = Math.max(pts * timeBase.num - originTicks, 0);
         found.push({ ticks, ...measureFrame(planeOf(frame, 0), [planeOf(frame, 1), planeOf(frame, 2)]) });
       });
     }

@@ -2,7 +2,7 @@ import { statSync, writeFileSync } from 'node:fs';
 import { AV_PKT_DATA_SKIP_SAMPLES, AV_PKT_FLAG_CORRUPT, AV_PKT_FLAG_DISCARD, AVERROR_EOF } from 'node-av/constants';
 import type { Packet, Stream } from 'node-av/lib';
 import { isMpegStreamFormat } from '../../media/source/frames.js';
-import { MAX_STEP_SECONDS, straightenTimes } from '../../media/source/repair-timestamps.js';
+import { MAX_STEP_SECONDS, repairTimestamps } from '../../media/source/repair-timestamps.js';
 import type { SourceIndex, StreamIndex } from '../../media/source/source-index.js';
 import { encodeSourceIndex } from '../../media/source/source-index-codec.js';
 import type { IndexJob, MediaResults } from '../../pool/protocol.js';
@@ -123,7 +123,7 @@ class StreamColumns {
   }
 
   hasWrongTimes(): boolean {
-    return this.mpegTimes !== undefined && straightenTimes(this.mpegTimes, this.ticksPerSecond).wrong > 0;
+    return this.mpegTimes !== undefined && repairTimestamps(this.mpegTimes, this.ticksPerSecond).wrong > 0;
   }
 
   finish(): StreamIndex {

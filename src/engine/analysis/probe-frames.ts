@@ -42,7 +42,7 @@ const describeFrame = (frame: Frame) => ({
   range: frame.colorRange as number,
 });
 
-/** Decodes the first frames: what streams declare about fields and colours is often wrong. */
+/** Decodes the first frames: what streams declare about fields and colors is often wrong. */
 export const sampleFrames = (format: FormatContext, stream: Stream): FrameSample => {
   const decoder = openDecoder(stream, 1);
   const packet = newPacket();

@@ -162,11 +162,8 @@ const describeVideo = (
   // Packets whose picture the container crops would show too much when they are copied.
   const avcc = codecNameOf(stream) === 'h264' && !crop ? avccOf(codecpar.extradata) : undefined;
   const dolbyVision = codecpar.getCodedSideData(AV_PKT_DATA_DOVI_CONF);
-  const colourName = (
-    names: Readonly<Record<number, string>>,
-    picture: number | undefined,
-    container: number,
-  ): string => names[picture ?? 2] ?? names[container] ?? 'unknown';
+  const colorName = (names: Readonly<Record<number, string>>, picture: number | undefined, container: number): string =>
+    names[picture ?? 2] ?? names[container] ?? 'unknown';
   const aspect = fraction(
     stream.sampleAspectRatio,
     fraction(first?.aspect ?? codecpar.sampleAspectRatio, { num: 1, den: 1 }),
@@ -185,10 +182,10 @@ const describeVideo = (
     timeBase: { num: stream.timeBase.num, den: stream.timeBase.den },
     frameRate: fraction(stream.avgFrameRate, fraction(stream.rFrameRate, { num: 0, den: 1 })),
     interlaced: sample.interlaced,
-    colour: {
-      primaries: colourName(PRIMARIES, first?.primaries, codecpar.colorPrimaries),
-      transfer: colourName(TRANSFERS, first?.transfer, codecpar.colorTrc),
-      matrix: colourName(MATRICES, first?.matrix, codecpar.colorSpace),
+    color: {
+      primaries: colorName(PRIMARIES, first?.primaries, codecpar.colorPrimaries),
+      transfer: colorName(TRANSFERS, first?.transfer, codecpar.colorTrc),
+      matrix: colorName(MATRICES, first?.matrix, codecpar.colorSpace),
       range: RANGES[first?.range ?? 0] ?? RANGES[codecpar.colorRange] ?? 'unknown',
     },
     ...(dolbyVision && dolbyVision.length > 2 && { dolbyVisionProfile: dolbyVision[2]! }),

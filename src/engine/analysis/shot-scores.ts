@@ -17,7 +17,7 @@ const PROGRESS_PICTURES = 50;
 export const scoreShots = (job: ShotScoresJob, context: HandlerContext): ShotScores =>
   withVideoReader(job.source, job.streamIndex, job.threads, (reader) => {
     checkTimeBase(reader, job);
-    const { timeBase, zeroTicks, threads, startTicks, endTicks, from, untilTicks } = job;
+    const { timeBase, originTicks, threads, startTicks, endTicks, from, untilTicks } = job;
     const pictures: TimedPicture[] = [];
     // Upright or not, with overlays or without: for a comparison with its neighbours it does not matter.
     const picture = {
@@ -31,17 +31,17 @@ export const scoreShots = (job: ShotScoresJob, context: HandlerContext): ShotSco
     const size = { width: SMALL_WIDTH, height: SMALL_HEIGHT };
     const settings = { picture: plain, crop: reader.crop, ...size, timeBase, threads };
     const filter = new PictureFilter(settings, (frame, pts) => {
-      const ticks = pts * timeBase.num - zeroTicks;
+      const ticks = pts * timeBase.num - originTicks;
       pictures.push({ ticks, picture: describeSmallPicture(copySamples(frame)) });
     });
     try {
-      const ptsAt = (ticks: number): number => Math.ceil((ticks + zeroTicks) / timeBase.num);
+      const ptsAt = (ticks: number): number => Math.ceil((ticks + originTicks) / timeBase.num);
       reader.seek(ptsAt(from.ticks), { wantPrevious: false, seekPoint: from.seekPoint });
       const until = ptsAt(untilTicks);
       for (let next = reader.peek(); next !== undefined && next.pts < until; next = reader.peek()) {
         reader.take();
         filter.push(next.frame, next.pts);
-        const done = (next.pts * timeBase.num - zeroTicks - from.ticks) / (untilTicks - from.ticks);
+        const done = (next.pts * timeBase.num - originTicks - from.ticks) / (untilTicks - from.ticks);
         if (pictures.length % PROGRESS_PICTURES === 0) context.progress(Math.min(Math.max(done, 0), 1));
       }
       filter.flush();

@@ -108,10 +108,10 @@ export const encodeFrames = (
  * one is damaged: a browser's decoder stops there for good, while encoding puts silence in its place.
  */
 const copyFrames = (job: AudioChunkJob, firstFrame: number, endFrame: number): Buffer[] | undefined => {
-  const { sourceTimeBase: base, sourceZero, sampleRate, streamIndex } = job.audio;
+  const { sourceTimeBase: base, sourceOrigin, sampleRate, streamIndex } = job.audio;
   const frames: (Buffer | undefined)[] = new Array(endFrame - firstFrame).fill(undefined);
   let missing = frames.length;
-  const startSeconds = (sourceZero * base.num) / base.den + (firstFrame * AAC_FRAME_SAMPLES) / sampleRate;
+  const startSeconds = (sourceOrigin * base.num) / base.den + (firstFrame * AAC_FRAME_SAMPLES) / sampleRate;
   const { format } = openAt(job.source, startSeconds - COPY_SEEK_SECONDS);
   const packet = newPacket();
   const stream = streamAt(format, streamIndex);
@@ -121,7 +121,7 @@ const copyFrames = (job: AudioChunkJob, firstFrame: number, endFrame: number): B
     const hasConfig = stream.codecpar.extradataSize > 0;
     readOnly(format, [streamIndex]);
     while (missing > 0 && format.readFrameSync(packet) >= 0) {
-      const seconds = ((Number(packet.pts) - sourceZero) * base.num) / base.den;
+      const seconds = ((Number(packet.pts) - sourceOrigin) * base.num) / base.den;
       const frame = Math.round((seconds * sampleRate) / AAC_FRAME_SAMPLES) - firstFrame;
       if (packet.streamIndex === streamIndex && frame >= 0 && frame < frames.length && frames[frame] === undefined) {
         if (decoder.sendPacketSync(packet) < 0) return undefined;

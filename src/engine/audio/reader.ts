@@ -107,7 +107,7 @@ class PieceCollector {
     this.#plan = plan;
     this.#fromPosition = fromSeconds * plan.sourceSampleRate;
     this.#room = (untilSeconds - fromSeconds) * plan.sourceSampleRate * MAX_OVERLAP;
-    this.#startTicks = stream.startTime === NO_PTS ? plan.sourceZero : Number(stream.startTime);
+    this.#startTicks = stream.startTime === NO_PTS ? plan.sourceOrigin : Number(stream.startTime);
   }
 
   /** Seconds on the timeline at which the next piece is expected. */
@@ -138,7 +138,7 @@ class PieceCollector {
     const position =
       pts === NO_PTS
         ? this.#expected
-        : Math.round(toSamples(this.#startTicks - this.#plan.sourceZero)) + toSamples(Number(pts) - this.#startTicks);
+        : Math.round(toSamples(this.#startTicks - this.#plan.sourceOrigin)) + toSamples(Number(pts) - this.#startTicks);
     if (Number.isNaN(position)) return; // nothing says where this piece belongs
     this.firstPosition ??= position;
     this.#expected = position + (frame.nbSamples * rate) / frame.sampleRate;
@@ -214,7 +214,7 @@ const decode = (
 
 /** Decodes what is needed for [fromSeconds, untilSeconds) of the timeline; begins anew further back when a seek lands late. */
 const collectPieces = (source: MediaSource, plan: Sound, fromSeconds: number, untilSeconds: number): SoundPiece[] => {
-  const zeroSeconds = (plan.sourceZero * plan.sourceTimeBase.num) / plan.sourceTimeBase.den;
+  const zeroSeconds = (plan.sourceOrigin * plan.sourceTimeBase.num) / plan.sourceTimeBase.den;
   for (let back = 0; ; back = back === 0 ? FIRST_STEP_BACK_SECONDS : back * 3) {
     const { format, fromStart } = openAt(source, fromSeconds - PRE_ROLL_SECONDS - back + zeroSeconds);
     try {

@@ -1,13 +1,13 @@
 import { AVERROR_EOF, AVERROR_INVALIDDATA } from 'node-av/constants';
 import { FormatContext, type Packet, type Stream } from 'node-av/lib';
-import { type StraightTimes, straightenTimes } from '../../media/source/repair-timestamps.js';
-import type { JoinJob, MediaResults } from '../../pool/protocol.js';
+import { type RepairedTimestamps, repairTimestamps } from '../../media/source/repair-timestamps.js';
+import type { ConcatenateJob, MediaResults } from '../../pool/protocol.js';
 import { check, NO_PTS, newPacket } from '../ffmpeg/av.js';
 import { openSource, readOnly, streamAt } from '../ffmpeg/open-source.js';
 
 const MAX_READ_ERRORS = 20;
 
-/** One recording in a file that joins several; stream ticks (MPEG: 1/90,000 s), over all its streams. */
+/** One recording in a file of several; stream ticks (MPEG: 1/90,000 s), over all its streams. */
 interface Recording {
   readonly start: number;
   readonly end: number;
@@ -24,7 +24,7 @@ interface StreamTimes {
  * a transport stream in which recordings are laid end to end and every time is plausible. Nothing is decoded. Two passes:
  * the first finds where each recording starts and ends.
  */
-export const joinRecordings = (job: JoinJob): MediaResults['join'] => {
+export const concatenateRecordings = (job: ConcatenateJob): MediaResults['concatenate'] => {
   const columns = new Map<number, StreamTimes>();
   let ticksPerSecond = 1;
   readPackets(job, (packet, stream) => {
@@ -35,7 +35,7 @@ export const joinRecordings = (job: JoinJob): MediaResults['join'] => {
     known.dts.push(ticksOf(packet.dts));
     known.duration.push(Number(packet.duration));
   });
-  const times = straightenAll(columns, ticksPerSecond);
+  const times = repairAll(columns, ticksPerSecond);
   const recordings: Recording[] = [];
   for (const [index, { pts, recording }] of times) {
     const { duration } = columns.get(index)!;
@@ -57,35 +57,39 @@ export const joinRecordings = (job: JoinJob): MediaResults['join'] => {
     end += part.end - part.start;
     return shift;
   });
-  writeJoined(job, times, shifts);
+  writeConcatenated(job, times, shifts);
   return { recordings: recordings.length, wrongTimes };
 };
 
 /** Where one stream jumps forward and another goes on, it is a hole and not the clock. */
-const straightenAll = (
+const repairAll = (
   columns: ReadonlyMap<number, StreamTimes>,
   ticksPerSecond: number,
-): ReadonlyMap<number, StraightTimes> => {
-  const straighten = (maxStepSeconds?: number): Map<number, StraightTimes> =>
-    new Map([...columns].map(([index, known]) => [index, straightenTimes(known, ticksPerSecond, maxStepSeconds)]));
-  const times = straighten();
+): ReadonlyMap<number, RepairedTimestamps> => {
+  const repair = (maxStepSeconds?: number): Map<number, RepairedTimestamps> =>
+    new Map([...columns].map(([index, known]) => [index, repairTimestamps(known, ticksPerSecond, maxStepSeconds)]));
+  const times = repair();
   const counts = new Set([...times.values()].map(({ recordings }) => recordings));
-  return counts.size > 1 ? straighten(Number.POSITIVE_INFINITY) : times;
+  return counts.size > 1 ? repair(Number.POSITIVE_INFINITY) : times;
 };
 
 const ticksOf = (time: bigint): number => (time === NO_PTS ? Number.NaN : Number(time));
 
-const writeJoined = (job: JoinJob, times: ReadonlyMap<number, StraightTimes>, shifts: readonly number[]): void => {
+const writeConcatenated = (
+  job: ConcatenateJob,
+  times: ReadonlyMap<number, RepairedTimestamps>,
+  shifts: readonly number[],
+): void => {
   const output = new FormatContext();
-  check(output.allocOutputContext2(null, 'mpegts', job.outPath), 'joined file');
+  check(output.allocOutputContext2(null, 'mpegts', job.outPath), 'concatenated file');
   try {
     const tracks = new Map<number, { readonly stream: Stream; packet: number; lastDts: number }>();
     readPackets(job, (packet, stream, streams) => {
       if (tracks.size === 0) {
         for (const each of streams)
           tracks.set(each.index, { stream: addTrack(output, each), packet: 0, lastDts: Number.NEGATIVE_INFINITY });
-        check(output.openOutputSync(), 'joined file');
-        check(output.writeHeaderSync(null), 'joined file');
+        check(output.openOutputSync(), 'concatenated file');
+        check(output.writeHeaderSync(null), 'concatenated file');
       }
       const track = tracks.get(stream.index)!;
       const { dts, pts, recording } = times.get(stream.index)!;
@@ -104,9 +108,9 @@ const writeJoined = (job: JoinJob, times: ReadonlyMap<number, StraightTimes>, sh
       packet.pos = -1n;
       const code = output.interleavedWriteFrameSync(packet);
       // Sound without its own header: the muxer leaves out what no decoder would take.
-      if (code !== AVERROR_INVALIDDATA) check(code, 'write joined file');
+      if (code !== AVERROR_INVALIDDATA) check(code, 'write concatenated file');
     });
-    check(output.writeTrailerSync(), 'write joined file');
+    check(output.writeTrailerSync(), 'write concatenated file');
   } finally {
     output.closeOutputSync();
     output.freeContext();
@@ -115,14 +119,17 @@ const writeJoined = (job: JoinJob, times: ReadonlyMap<number, StraightTimes>, sh
 
 const addTrack = (output: FormatContext, source: Stream): Stream => {
   const track = output.newStream(null);
-  check(source.codecpar.copy(track.codecpar), 'joined track');
+  check(source.codecpar.copy(track.codecpar), 'concatenated track');
   track.codecpar.codecTag = 0;
   track.timeBase = source.timeBase;
   return track;
 };
 
 /** Calls `use` for every packet of the job's streams, in the order of the file. */
-const readPackets = (job: JoinJob, use: (packet: Packet, stream: Stream, streams: readonly Stream[]) => void): void => {
+const readPackets = (
+  job: ConcatenateJob,
+  use: (packet: Packet, stream: Stream, streams: readonly Stream[]) => void,
+): void => {
   const format = openSource(job.source);
   const packet = newPacket();
   try {

@@ -17,7 +17,7 @@ class TrackReader {
   /** Seconds of the file that is written; Infinity at the end. */
   time = Number.NEGATIVE_INFINITY;
   private readonly format: FormatContext;
-  private readonly zeroTicks: bigint;
+  private readonly originTicks: bigint;
   private readonly secondsPerTick: number;
   private lastDts: bigint | undefined;
 
@@ -28,7 +28,7 @@ class TrackReader {
     const { num, den } = this.stream.timeBase;
     const { zero } = track;
     this.secondsPerTick = num / den;
-    this.zeroTicks = BigInt(Math.round((zero.num * den) / (zero.den * num)));
+    this.originTicks = BigInt(Math.round((zero.num * den) / (zero.den * num)));
   }
 
   /** The tag of HEVC that Apple's players know, unless the file's own says that parameter sets are among the pictures. */
@@ -70,9 +70,9 @@ class TrackReader {
     const { packet, lastDts } = this;
     const dts = packet.dts === NO_PTS ? packet.pts : packet.dts;
     if (dts === NO_PTS) return false;
-    const decoded = dts - this.zeroTicks;
+    const decoded = dts - this.originTicks;
     packet.dts = lastDts !== undefined && decoded <= lastDts ? lastDts + 1n : decoded;
-    const shown = packet.pts === NO_PTS ? packet.dts : packet.pts - this.zeroTicks;
+    const shown = packet.pts === NO_PTS ? packet.dts : packet.pts - this.originTicks;
     packet.pts = shown;
     if (shown < packet.dts) packet.pts = packet.dts;
     this.lastDts = packet.dts;

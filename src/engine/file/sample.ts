@@ -111,7 +111,7 @@ const addTrack = (output: FormatContext, encoder: CodecContext): Stream => {
   return stream;
 };
 
-/** The moving background; an eighth of the size is enough for soft colours. */
+/** The moving background; an eighth of the size is enough for soft colors. */
 const openPictures = ({ width, height }: SampleJob): { next(use: (frame: Frame) => void): void; free(): void } => {
   const graph = new FilterGraph();
   graph.alloc();

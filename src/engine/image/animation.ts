@@ -14,7 +14,7 @@ import { AnimationWriter } from './animation-writer.js';
 export const makeAnimated = (job: AnimatedJob): ImageResult =>
   withVideoReader(job.source, job.streamIndex, job.threads, (reader) => {
     checkTimeBase(reader, job);
-    const { timeBase, zeroTicks, picture, width, height, threads, framesPerSecond } = job;
+    const { timeBase, originTicks, picture, width, height, threads, framesPerSecond } = job;
     const startTicks = job.start.ticks;
     const frames = Math.max(1, Math.ceil(((job.endTicks - startTicks) * framesPerSecond) / timeBase.den - 1e-6));
     const writer = new AnimationWriter(job);
@@ -29,7 +29,7 @@ export const makeAnimated = (job: AnimatedJob): ImageResult =>
       { picture, overlayPaths: job.overlayPaths, crop: reader.crop, width, height, timeBase, threads },
       (next, pts) => {
         // The first picture is shown from the start on, whenever it began.
-        if (shown) show(shown, pts * timeBase.num - zeroTicks);
+        if (shown) show(shown, pts * timeBase.num - originTicks);
         shown?.free();
         shown = cloneFrame(next);
       },
@@ -38,7 +38,7 @@ export const makeAnimated = (job: AnimatedJob): ImageResult =>
       const fromPts = seekShown(reader, job, job.start);
       filterRange(reader, filter, {
         fromPts,
-        untilPts: Math.ceil((ticksOf(frames - 1) + 1 + zeroTicks) / timeBase.num),
+        untilPts: Math.ceil((ticksOf(frames - 1) + 1 + originTicks) / timeBase.num),
         neighbours: picture.deinterlace,
         seekPoint: job.start.seekPoint,
       });

@@ -11,8 +11,8 @@ import type { StillFormat } from '../../pool/protocol.js';
 import { check, failMedia, newPacket, setOptions } from '../ffmpeg/av.js';
 
 /** What a still is converted to: JFIF and WebP mean BT.601 without saying so, one in full range, the other in limited. */
-export const STILL_COLOURS: Readonly<Record<StillFormat, { scale: string; work: string; pixels: string }>> = {
-  // `work` has a colour sample for every pixel, so that cutting and turning need no even numbers.
+export const STILL_COLORS: Readonly<Record<StillFormat, { scale: string; work: string; pixels: string }>> = {
+  // `work` has a color sample for every pixel, so that cropping and rotating need no even numbers.
   jpg: { scale: 'out_color_matrix=smpte170m:out_range=pc', work: 'yuv444p', pixels: 'yuv420p' },
   webp: { scale: 'out_color_matrix=smpte170m:out_range=tv', work: 'yuv444p', pixels: 'yuv420p' },
   png: { scale: 'out_range=pc', work: 'rgb24', pixels: 'rgb24' },
@@ -25,7 +25,7 @@ const ENCODERS = {
   webp: { name: 'libwebp', options: { quality: 82, compression_level: 4 } },
 } as const;
 
-/** The bytes of a file with this one picture, which has the colours of `STILL_COLOURS`. */
+/** The bytes of a file with this one picture, which has the colors of `STILL_COLORS`. */
 export const encodeStill = (frame: Frame, format: StillFormat): Buffer => {
   const { name, options } = ENCODERS[format];
   const codec = Codec.findEncoderByName(name as never);

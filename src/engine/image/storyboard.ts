@@ -6,7 +6,7 @@ import { check, failMedia, newFrame } from '../ffmpeg/av.js';
 import { FrameGraph } from '../ffmpeg/filter-graph.js';
 import { checkTimeBase, filterShown } from '../video/displayed-frame.js';
 import { VideoReader } from '../video/reader.js';
-import { encodeStill, STILL_COLOURS } from './encoder.js';
+import { encodeStill, STILL_COLORS } from './encoder.js';
 
 /**
  * Writes the pictures of many moments on one sheet.
@@ -25,7 +25,7 @@ export const makeStoryboard = (job: StoryboardJob): ImageResult => {
       );
     });
     let bytes: Buffer | undefined;
-    const { scale, pixels } = STILL_COLOURS[format];
+    const { scale, pixels } = STILL_COLORS[format];
     const chain = `scale=flags=bicubic+accurate_rnd+full_chroma_int:${scale},format=${pixels}`;
     const graph = new FrameGraph(sheet, chain, { timeBase, threads }, (image) => {
       bytes = encodeStill(image, format);
@@ -53,7 +53,7 @@ const blackSheet = (width: number, height: number): Frame => {
   return sheet;
 };
 
-/** Sides and places of tiles are even, so that the colour samples fall together. */
+/** Sides and places of tiles are even, so that the color samples fall together. */
 const paste = (tile: Frame, sheet: Frame, left: number, top: number): void => {
   for (const plane of [0, 1, 2]) {
     const shift = plane === 0 ? 0 : 1;

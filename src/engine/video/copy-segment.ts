@@ -102,17 +102,17 @@ export const copySegment = (job: VideoSegmentJob): VideoSegmentResult =>
   );
 
 const readSamples = (job: VideoSegmentJob, reader: PacketReader): Sample[] => {
-  const { startTicks, endTicks, zeroTicks, timeBase, seekPoint } = job;
+  const { startTicks, endTicks, originTicks, timeBase, seekPoint } = job;
   const lengthPrefixed = reader.extradata?.[0] === 1;
   if (lengthPrefixed && ((reader.extradata?.[4] ?? 3) & 3) !== 3)
     throw failMedia('copy segment', 'lengths are not of 4 bytes');
-  const firstPts = Math.ceil((startTicks + zeroTicks) / timeBase.num);
+  const firstPts = Math.ceil((startTicks + originTicks) / timeBase.num);
   reader.seek(firstPts, seekPoint?.position);
   const samples: Sample[] = [];
   while (reader.next()) {
     const { pts, data, isKeyframe } = reader.packet;
     if (pts === NO_PTS || data === null) throw failMedia('copy segment', 'a packet without time or data');
-    const ticks = Number(pts) * timeBase.num - zeroTicks;
+    const ticks = Number(pts) * timeBase.num - originTicks;
     if (isKeyframe && ticks >= endTicks) break;
     if (ticks < startTicks || ticks >= endTicks) throw failMedia('copy segment', 'a picture lies outside');
     samples.push({

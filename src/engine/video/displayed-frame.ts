@@ -14,8 +14,8 @@ export const checkTimeBase = (reader: VideoReader, { timeBase }: Pick<ImageSourc
 type FrameSource = Omit<ImageSource, 'outPath'>;
 
 /** The last time of the stream that is shown at this tick or before. */
-const ptsAt = (ticks: number, { zeroTicks, timeBase }: FrameSource): number =>
-  Math.floor((ticks + zeroTicks) / timeBase.num);
+const ptsAt = (ticks: number, { originTicks, timeBase }: FrameSource): number =>
+  Math.floor((ticks + originTicks) / timeBase.num);
 
 /** Reading on is cheaper than a seek as long as this. */
 const NEAR_SECONDS = 2;

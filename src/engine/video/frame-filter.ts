@@ -25,7 +25,7 @@ export interface PictureFilterSettings {
 /** Seconds; no picture of a source is as early. */
 const BEFORE_ALL = -1_000_000_000n;
 
-const TURNS = { 0: [], 90: ['transpose=clock'], 180: ['hflip', 'vflip'], 270: ['transpose=cclock'] } as const;
+const ROTATIONS = { 0: [], 90: ['transpose=clock'], 180: ['hflip', 'vflip'], 270: ['transpose=cclock'] } as const;
 
 /**
  * What full signal means, in tens of cd/m2: 10,000 of PQ, 1,000 of HLG. A curve for less turns what is brighter darker again
@@ -37,16 +37,16 @@ const known = (names: Readonly<Record<number, string>>, name: string): string | 
   Object.values(names).includes(name) ? name : undefined;
 
 /** Says what the samples mean, where the pictures themselves do not: wrong or missing tags must not reach the conversion. */
-const describeColour = ({ colour, toneMap }: PictureChain, frame: Frame): string => {
+const describeColor = ({ color, toneMap }: PictureChain, frame: Frame): string => {
   const isRgb = /rgb|bgr|gbr|pal8/.test(avGetPixFmtName(frame.format as number as never) ?? '');
   // The usual rule for untagged video: high definition is BT.709, the rest BT.601.
-  const matrix = known(MATRICES, colour.matrix) ?? (toneMap ? 'bt2020nc' : frame.height >= 720 ? 'bt709' : 'smpte170m');
+  const matrix = known(MATRICES, color.matrix) ?? (toneMap ? 'bt2020nc' : frame.height >= 720 ? 'bt709' : 'smpte170m');
   const transfer = toneMap && { pq: 'smpte2084', hlg: 'arib-std-b67' }[toneMap];
   const fields = {
-    color_primaries: known(PRIMARIES, colour.primaries) ?? (toneMap && 'bt2020'),
-    color_trc: transfer ?? known(TRANSFERS, colour.transfer),
+    color_primaries: known(PRIMARIES, color.primaries) ?? (toneMap && 'bt2020'),
+    color_trc: transfer ?? known(TRANSFERS, color.transfer),
     colorspace: isRgb ? 'gbr' : matrix,
-    range: isRgb ? 'pc' : (known(RANGES, colour.range) ?? 'tv'),
+    range: isRgb ? 'pc' : (known(RANGES, color.range) ?? 'tv'),
   };
   const settings = Object.entries(fields).flatMap(([name, value]) => (value ? [`${name}=${value}`] : []));
   return `setparams=${settings.join(':')}`;
@@ -57,7 +57,7 @@ const TONE_MAP_COLUMNS = 16;
 
 const roundUp = (value: number, step: number): number => Math.ceil(value / step) * step;
 
-/** Scaling comes before tone mapping and turning: both then work on fewer pixels. */
+/** Scaling comes before tone mapping and rotating: both then work on fewer pixels. */
 const describeChain = ({ picture, crop, width, height }: PictureFilterSettings, frame: Frame): string => {
   const sideways = picture.rotation === 90 || picture.rotation === 270;
   const [across, down] = sideways ? [height, width] : [width, height];
@@ -65,7 +65,7 @@ const describeChain = ({ picture, crop, width, height }: PictureFilterSettings, 
   return [
     ...(picture.deinterlace ? ['bwdif=mode=send_frame:parity=auto:deint=all'] : []),
     ...(crop ? [`crop=iw-${crop.left + crop.right}:ih-${crop.top + crop.bottom}:${crop.left}:${crop.top}`] : []),
-    describeColour(picture, frame),
+    describeColor(picture, frame),
     ...(picture.toneMap
       ? [
           // `pad` drops an odd last row or column: the frame gets one more, which is cut off again.
@@ -75,7 +75,7 @@ const describeChain = ({ picture, crop, width, height }: PictureFilterSettings, 
           `crop=${size}:0:0:exact=1`,
         ]
       : [`scale=${size}:flags=bicubic:out_color_matrix=bt709:out_range=tv`]),
-    ...TURNS[picture.rotation],
+    ...ROTATIONS[picture.rotation],
     ...(picture.flipHorizontal ? ['hflip'] : []),
     'setsar=1',
     'format=yuv420p',

@@ -130,7 +130,7 @@ class ChunkWriter {
     this.sequence = job.firstSequence;
     if (!job.first) return;
     const avcc = readEncoderConfig(this.settings);
-    writeSync(file, writeVideoInit({ timescale: timeBase.den, width, height, avcc, colour: 'bt709' }));
+    writeSync(file, writeVideoInit({ timescale: timeBase.den, width, height, avcc, color: 'bt709' }));
   }
 
   add(frame: Parameters<FragmentEncoder['add']>[0], ticks: number): void {

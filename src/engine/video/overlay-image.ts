@@ -11,7 +11,7 @@ import { Codec, CodecContext, type Frame, SoftwareScaleContext } from 'node-av/l
 import { type FirstPicture, readFirstPicture } from '../../media/image/animated-webp.js';
 import { hasWholePicture } from '../../media/image/gif-blocks.js';
 import { readImageHeader } from '../../media/image/header.js';
-import { turnPixels, turnSize } from '../../media/image/rotate-pixels.js';
+import { rotatePixels, rotateSize } from '../../media/image/rotate-pixels.js';
 import { OVERLAY_HEADER_BYTES, RGBA_BYTES, readOverlayHeader, writeOverlayHeader } from '../../media/overlay/file.js';
 import { fitOverlay } from '../../media/overlay/geometry.js';
 import type { OverlayImageJob, OverlayImageResult } from '../../pool/protocol.js';
@@ -45,11 +45,11 @@ export const readOverlayImage = (job: OverlayImageJob): OverlayImageResult => {
     // What the camera says of how it was held.
     const orientation = orientationOf(decoded.getSideData(AV_FRAME_DATA_DISPLAYMATRIX));
     if (first) putOnCanvas(decoded, first);
-    const natural = turnSize(decoded, orientation);
+    const natural = rotateSize(decoded, orientation);
     const upright = fitOverlay(natural, job);
-    const { width, height } = turnSize(upright, orientation);
+    const { width, height } = rotateSize(upright, orientation);
     convert(decoded, stored, width, height);
-    const pixels = turnPixels(packedRows(stored), { width, height }, orientation);
+    const pixels = rotatePixels(packedRows(stored), { width, height }, orientation);
     writeFileSync(job.outPath, Buffer.concat([writeOverlayHeader({ natural, stored: upright }), pixels]));
     return { natural, stored: upright };
   } finally {

@@ -48,14 +48,14 @@ const filterLast = (reader: VideoReader, filter: PictureFilter, pts: number, see
 };
 
 const encodeSegment = (job: VideoSegmentJob, reader: VideoReader): VideoSegmentResult => {
-  const { startTicks, endTicks, timeBase, zeroTicks, rendition, threads } = job;
+  const { startTicks, endTicks, timeBase, originTicks, rendition, threads } = job;
   if (rendition.encoder === undefined) throw failMedia('segment', 'no encoder settings');
   const { width, height, picture, frameRate, encoder: settings } = rendition;
   if (reader.timeBase.num !== timeBase.num || reader.timeBase.den !== timeBase.den) {
     throw failMedia('segment', 'the time base of the stream has changed');
   }
-  const toTicks = (pts: number): number => pts * timeBase.num - zeroTicks;
-  const toPts = (ticks: number): number => Math.ceil((ticks + zeroTicks) / timeBase.num);
+  const toTicks = (pts: number): number => pts * timeBase.num - originTicks;
+  const toPts = (ticks: number): number => Math.ceil((ticks + originTicks) / timeBase.num);
   /** When the picture began that a segment begins with. */
   const began = (ticks: number): number => (ticks === 0 ? (job.firstPictureTicks ?? 0) : ticks);
 

@@ -12,7 +12,7 @@ export const healthRoutes = (app: FastifyInstance, { checks, logger }: { checks:
 
   app.get('/readyz', async (_, reply) => {
     const names = Object.keys(checks);
-    const results = await Promise.allSettled(names.map((name) => withinLimit(checks[name]!)));
+    const results = await Promise.allSettled(names.map((name) => withTimeout(checks[name]!)));
     const failed = names.filter((_, at) => results[at]!.status === 'rejected');
     results.forEach((result, at) => {
       if (result.status === 'rejected')
@@ -23,7 +23,7 @@ export const healthRoutes = (app: FastifyInstance, { checks, logger }: { checks:
   });
 };
 
-const withinLimit = async (check: () => Promise<unknown>): Promise<unknown> => {
+const withTimeout = async (check: () => Promise<unknown>): Promise<unknown> => {
   let timer: NodeJS.Timeout | undefined;
   const limit = new Promise((_, reject) => {
     timer = setTimeout(() => reject(new Error(`no answer within ${CHECK_LIMIT_MS} ms`)), CHECK_LIMIT_MS);

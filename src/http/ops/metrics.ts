@@ -25,7 +25,7 @@ export const createMetricsApp = ({
   logger,
 }: MetricsDeps): FastifyInstance => {
   const db = database.queryable;
-  /** A database that is away must not hide all other figures. */
+  /** An unavailable database must not hide all other figures. */
   const orNothing =
     (read: () => Promise<readonly Sample[]>): (() => Promise<readonly Sample[]>) =>
     () =>

@@ -1,4 +1,4 @@
-import { isDatabaseAway } from '../../lib/database-away.js';
+import { isDatabaseUnavailable } from '../../lib/database-unavailable.js';
 import { type ErrorCode, isKinoraError, KinoraError } from '../../lib/errors.js';
 
 export interface ErrorAnswer {
@@ -59,7 +59,7 @@ const FRAMEWORK_ERRORS: Readonly<Record<string, () => KinoraError>> = {
 /** An error whose status, type and messages may be shown; anything unknown is our defect. */
 export const toKinoraError = (error: unknown): KinoraError => {
   if (isKinoraError(error)) return error.status === 499 ? new KinoraError('unavailable', { cause: error }) : error;
-  if (isDatabaseAway(error)) return new KinoraError('unavailable', { cause: error });
+  if (isDatabaseUnavailable(error)) return new KinoraError('unavailable', { cause: error });
   const known = FRAMEWORK_ERRORS[errorCode(error) ?? ''];
   return known ? known() : new KinoraError('internal_error', { cause: error });
 };

@@ -17,7 +17,7 @@ export class TusStore extends DataStore {
 
   /**
    * The upload exists already: creation tells the size of its file. For the same size what was stored is kept, because
-   * clients create again when a proxy answered for a server that was away; where they then begin at zero they are told of
+   * clients create again when a proxy answered for a server that was unavailable; where they then begin at zero they are told of
    * the conflict and ask for the offset. Another size is another file.
    */
   override async create(upload: Upload): Promise<Upload> {

@@ -1,14 +1,14 @@
 import type { TrackMedia } from '../../domain/tracks/track-state.js';
-import { planFurtherAudio } from '../../media/plan/alternate-audio.js';
+import { planAlternateAudio } from '../../media/plan/alternate-audio.js';
 import { clipStartSeconds } from '../../media/plan/clip.js';
-import { furtherAudioRendition } from '../../media/plan/find-segment.js';
+import { alternateAudioRendition } from '../../media/plan/find-segment.js';
 import type { AudioPlan, Gain, Plan } from '../../media/plan/plan.js';
 import { isMpegStreamFormat } from '../../media/source/frames.js';
 import type { SourceFacts } from '../../media/source/source-facts.js';
 import type { SourceIndex } from '../../media/source/source-index.js';
 import { mediaPriority } from '../../pool/media-pool.js';
-import { trackIndexKey, trackJoinedIndexKey, trackJoinedKey, trackSourceKey } from '../../storage/keys.js';
-import { withJoinedRecordings } from './concatenate.js';
+import { trackConcatenatedIndexKey, trackConcatenatedKey, trackIndexKey, trackSourceKey } from '../../storage/keys.js';
+import { withConcatenatedRecordings } from './concatenate.js';
 import { findProblem } from './find-problem.js';
 import { describeInputFile } from './input-file.js';
 import { measureGain } from './measure-gain.js';
@@ -17,7 +17,7 @@ import { readIndex } from './read-index.js';
 import { fetchTrackSource, type TrackIngest, type TrackIngestDeps } from './track-source.js';
 
 /**
- * From the address of a file to a further audio track: the first sound of the file, cut like the asset and as long.
+ * From the URL of a file to an alternate audio track: the first audio stream of the file, cut like the asset and as long.
  * @throws KinoraError what the fetcher throws; `invalid_input` for a file without usable sound
  */
 export const ingestAudioTrack = async (deps: TrackIngestDeps, ingest: TrackIngest): Promise<void> => {
@@ -27,7 +27,7 @@ export const ingestAudioTrack = async (deps: TrackIngestDeps, ingest: TrackInges
   if (!media.copied) await fetchTrackSource(deps, track, { signal });
   await withSound(deps, ingest, media, async (sound) => {
     const { asset, audio } = await planSound(deps, ingest, media, sound);
-    const rendition = furtherAudioRendition(track.id);
+    const rendition = alternateAudioRendition(track.id);
     const further = { audio: new Map([[rendition, { audio, sourceKey: sound.key }]]) };
     await deps.producer.warm({ id: track.asset_id, plan: asset, further }, { signal, priority: mediaPriority.warmUp }, [
       rendition,
@@ -35,11 +35,11 @@ export const ingestAudioTrack = async (deps: TrackIngestDeps, ingest: TrackInges
     const completed = await deps.state.complete(track.id, {
       ...describeSound(sound.facts, audio, asset),
       plan: audio,
-      joined: sound.joined,
+      concatenated: sound.concatenated,
       isSilentAsset: asset.audio === undefined,
     });
     if (!completed) await deps.segments.removeRendition(track.asset_id, rendition);
-    deps.logger.info({ track_id: track.id, mode: audio.mode }, 'a further audio track is ready');
+    deps.logger.info({ track_id: track.id, mode: audio.mode }, 'an alternate audio track is ready');
   });
 };
 
@@ -50,7 +50,7 @@ interface OpenSound {
   readonly facts: SourceFacts;
   readonly index: SourceIndex;
   /** It is the copy with the recordings laid end to end. */
-  readonly joined: boolean;
+  readonly concatenated: boolean;
 }
 
 const withSound = async (
@@ -71,16 +71,16 @@ const withSound = async (
       refuse(...(reasons.length > 0 ? reasons : ['The input file does not contain any audio.']));
     }
     const index = await readIndex(deps, trackIndexKey(sourceAssetId, sourceTrackId), path, facts, signal);
-    const asItIs = { key, path, facts, index, joined: false };
+    const asItIs = { key, path, facts, index, concatenated: false };
     if (!index.discontinuous || !isMpegStreamFormat(facts.formatName)) return await use(asItIs);
-    const joined = {
-      key: trackJoinedKey(sourceAssetId, sourceTrackId),
-      indexKey: trackJoinedIndexKey(sourceAssetId, sourceTrackId),
+    const concatenated = {
+      key: trackConcatenatedKey(sourceAssetId, sourceTrackId),
+      indexKey: trackConcatenatedIndexKey(sourceAssetId, sourceTrackId),
     };
-    const joinable = { path, facts: withoutPictures(facts), joined };
-    const probeJoined = (file: string) => probeFile(deps, file, { signal });
-    await withJoinedRecordings(deps, joinable, probeJoined, signal, (copy) =>
-      use(copy ? { ...copy, key: joined.key, joined: true } : asItIs),
+    const recorded = { path, facts: withoutPictures(facts), concatenated };
+    const probeConcatenated = (file: string) => probeFile(deps, file, { signal });
+    await withConcatenatedRecordings(deps, recorded, probeConcatenated, signal, (copy) =>
+      use(copy ? { ...copy, key: concatenated.key, concatenated: true } : asItIs),
     );
   } finally {
     await source.release();
@@ -106,7 +106,7 @@ const planSound = async (
   const asset = await plan();
   const zero = copied && { zeroSeconds: copied.zeroSeconds + clipStartSeconds(asset, copied.clip) };
   const cut = (gain?: Gain): AudioPlan =>
-    planFurtherAudio({ facts, index, plan: asset, ...zero, ...(gain && { gain }) }) ??
+    planAlternateAudio({ facts, index, plan: asset, ...zero, ...(gain && { gain }) }) ??
     refuse('The input file does not contain any playable duration.');
   const audio = cut();
   const gain = normalize ? await measureGain(deps, path, audio, signal) : undefined;

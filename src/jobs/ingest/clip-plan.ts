@@ -2,7 +2,7 @@ import type { ClipSource } from '../../media/plan/clip.js';
 import type { Plan } from '../../media/plan/plan.js';
 import type { AssetSettings } from '../../media/plan/plan-asset.js';
 import type { SourceFacts } from '../../media/source/source-facts.js';
-import { indexKey, joinedIndexKey } from '../../storage/keys.js';
+import { concatenatedIndexKey, indexKey } from '../../storage/keys.js';
 import { planNormalized } from './measure-gain.js';
 import { makeMezzanine } from './mezzanine.js';
 import { type IndexDeps, readIndex } from './read-index.js';
@@ -23,7 +23,7 @@ export const makeClipPlan = async (
   { owner, path, facts, settings, normalize, clip }: ClipInput,
   signal: AbortSignal,
 ): Promise<Plan> => {
-  const key = clip.joined ? joinedIndexKey(owner) : indexKey(owner);
+  const key = clip.concatenated ? concatenatedIndexKey(owner) : indexKey(owner);
   const index = await readIndex(deps, key, path, facts, signal);
   const mezzanine =
     clip.mezzanineTier &&
@@ -47,5 +47,5 @@ export const makeClipPlan = async (
     ...(mezzanine && { mezzanine }),
   };
   const plan = await planNormalized(deps, input, { path, normalize, signal });
-  return { ...plan, sourceOwner: owner, ...(clip.joined && { joined: true }) };
+  return { ...plan, sourceOwner: owner, ...(clip.concatenated && { concatenated: true }) };
 };

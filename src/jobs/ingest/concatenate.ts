@@ -6,7 +6,7 @@ import { streamResult } from '../../pool/read-result.js';
 import { type IndexDeps, readIndex } from './read-index.js';
 import { withTemporaryFile } from './temporary-file.js';
 
-export interface JoinedSource {
+export interface ConcatenatedSource {
   readonly path: string;
   readonly facts: SourceFacts;
   readonly index: SourceIndex;
@@ -16,23 +16,23 @@ export interface RecordedSource {
   readonly path: string;
   readonly facts: SourceFacts;
   /** Where the copy and its index are stored. */
-  readonly joined: { readonly key: string; readonly indexKey: string };
+  readonly concatenated: { readonly key: string; readonly indexKey: string };
 }
 
 /**
- * Calls `use` with a copy of an MPEG stream in which several recordings, joined with jumps of the clock, are laid end to
+ * Calls `use` with a copy of an MPEG stream in which several recordings, between which the clock jumps, are laid end to
  * end and wrong time stamps are replaced; undefined when the file is one recording without such. A finished copy of an
  * earlier run is used as it is.
  */
-export const withJoinedRecordings = async <T>(
+export const withConcatenatedRecordings = async <T>(
   deps: IndexDeps,
   source: RecordedSource,
   probe: (path: string) => Promise<SourceFacts>,
   signal: AbortSignal,
-  use: (joined: JoinedSource | undefined) => Promise<T>,
+  use: (concatenated: ConcatenatedSource | undefined) => Promise<T>,
 ): Promise<T> => {
-  const { key, indexKey } = source.joined;
-  if (!(await deps.blobs.stat(key)) && !(await join(deps, source, probe, signal))) return use(undefined);
+  const { key, indexKey } = source.concatenated;
+  if (!(await deps.blobs.stat(key)) && !(await concatenate(deps, source, probe, signal))) return use(undefined);
   const blob = await deps.blobs.openLocal(key);
   try {
     const facts = await probe(blob.path);
@@ -43,9 +43,9 @@ export const withJoinedRecordings = async <T>(
   }
 };
 
-const join = (
+const concatenate = (
   deps: IndexDeps,
-  { joined: { key, indexKey }, path, facts }: RecordedSource,
+  { concatenated: { key, indexKey }, path, facts }: RecordedSource,
   probe: (path: string) => Promise<SourceFacts>,
   signal: AbortSignal,
 ): Promise<boolean> =>
@@ -53,7 +53,7 @@ const join = (
     const streams = [facts.video, facts.audio[0]].filter((stream) => stream !== undefined);
     const { recordings, wrongTimes } = await deps.pool.run(
       {
-        kind: 'join',
+        kind: 'concatenate',
         source: { path, formatName: facts.formatName },
         streamIndexes: streams.map(({ streamIndex }) => streamIndex),
         outPath,

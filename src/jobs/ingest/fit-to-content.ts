@@ -1,5 +1,5 @@
 import { isKinoraError } from '../../lib/errors.js';
-import { pickSamplePlaces, rateFactor, SAMPLE_BOX } from '../../media/plan/bitrate-scale.js';
+import { bitrateScale, pickSamplePlaces, SAMPLE_BOX } from '../../media/plan/bitrate-scale.js';
 import { fitInto } from '../../media/plan/ladder.js';
 import { decideAccess } from '../../media/plan/mezzanine-decision.js';
 import type { VideoPlan } from '../../media/plan/plan.js';
@@ -33,9 +33,9 @@ export const fitToContent = async (
   if (!video || !pictures) return settings;
   const blob = mezzanine && (await deps.blobs.openLocal(mezzanineKey(assetId)));
   try {
-    const factor = await measure(deps.pool, blob?.path ?? path, video, pictures, signal);
-    deps.logger.info({ rate_factor: factor }, 'the pictures are measured');
-    return { ...settings, rateFactor: factor };
+    const scale = await measure(deps.pool, blob?.path ?? path, video, pictures, signal);
+    deps.logger.info({ bitrate_scale: scale }, 'the pictures are measured');
+    return { ...settings, bitrateScale: scale };
   } catch (error) {
     // Damage where a sample was: the rates of the table fit everything.
     if (!isKinoraError(error, 'media_failed') && !isKinoraError(error, 'media_crashed')) throw error;
@@ -75,5 +75,5 @@ const measure = async (
     },
     { priority: mediaPriority.warmUp, signal },
   );
-  return rateFactor(samples, size);
+  return bitrateScale(samples, size);
 };

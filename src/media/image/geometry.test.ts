@@ -79,7 +79,7 @@ describe('the steps of a still', () => {
       scaled: size('400x400'),
     });
     expect(plan('320x180', { width: 160, height: 90, fitMode: 'smartcrop' }).crop).toBeUndefined();
-    expect(plan('320x180', { width: 90, height: 90, fitMode: 'smartcrop' }).crop).toMatchObject({ place: 'salient' });
+    expect(plan('320x180', { width: 90, height: 90, fitMode: 'smartcrop' }).crop).toMatchObject({ place: 'smart' });
   });
 
   test('a stretched picture keeps its shape until the last step', () => {

@@ -11,7 +11,7 @@ export interface StillLayout {
   /** The stored picture in this size, never enlarged: what a panorama would become is more than memory holds. */
   readonly picture: Size;
   /** The part of it that is kept: in its middle, or where there is most to see. */
-  readonly crop?: Size & { readonly place: 'centre' | 'salient' };
+  readonly crop?: Size & { readonly place: 'centre' | 'smart' };
   /** What was kept, in this size. */
   readonly scaled: Size;
   /** Black around it, up to this size. */
@@ -54,20 +54,20 @@ const cover = (stored: Size, box: Size): { picture: Size; part: Size } => {
 /** @param stored size of the highest rendition */
 export const planStill = (stored: Size, parameters: ThumbnailParameters): StillLayout => {
   const { width, height, fitMode, rotate, flipHorizontal, flipVertical } = parameters;
-  const turn = { rotate, flipHorizontal, flipVertical };
-  if (width === undefined && height === undefined) return { picture: stored, scaled: stored, ...turn };
+  const orientation = { rotate, flipHorizontal, flipVertical };
+  if (width === undefined && height === undefined) return { picture: stored, scaled: stored, ...orientation };
   const box = { width: width ?? MAX_THUMBNAIL_SIDE, height: height ?? MAX_THUMBNAIL_SIDE };
   // With one side there is no box to fill.
   const mode = width === undefined || height === undefined ? 'preserve' : fitMode;
   if (mode === 'preserve' || mode === 'pad') {
     const scaled = fitBox(stored, box);
     const picture = isLarger(scaled, stored) ? stored : scaled;
-    return { picture, scaled, ...(mode === 'pad' && isLarger(box, scaled) && { canvas: box }), ...turn };
+    return { picture, scaled, ...(mode === 'pad' && isLarger(box, scaled) && { canvas: box }), ...orientation };
   }
   const { picture, part } = cover(stored, box);
-  if (mode === 'stretch') return { picture, scaled: box, ...turn };
-  const place = mode === 'crop' ? ('centre' as const) : ('salient' as const);
-  return { picture, ...(isLarger(picture, part) && { crop: { ...part, place } }), scaled: box, ...turn };
+  if (mode === 'stretch') return { picture, scaled: box, ...orientation };
+  const place = mode === 'crop' ? ('centre' as const) : ('smart' as const);
+  return { picture, ...(isLarger(picture, part) && { crop: { ...part, place } }), scaled: box, ...orientation };
 };
 
 /** Size of the finished still. */

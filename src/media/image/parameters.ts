@@ -99,8 +99,8 @@ export const parseThumbnailParameters = (values: ImageValues): ThumbnailParamete
   const fit = textOf(values, 'fit_mode');
   const fitMode = fit === undefined ? 'preserve' : FIT_MODES.find((mode) => mode === fit);
   if (fitMode === undefined) return refuse('Unrecognized fit-mode');
-  const turn = textOf(values, 'rotate');
-  const rotate = turn === undefined ? 0 : (ROTATIONS.find((angle) => String(angle) === turn) ?? refuse());
+  const rotation = textOf(values, 'rotate');
+  const rotate = rotation === undefined ? 0 : (ROTATIONS.find((angle) => String(angle) === rotation) ?? refuse());
   // The newest picture of a live stream; `program_time` is one of live streams as well and means nothing here.
   if (booleanOf(values, 'latest')) return refuse();
   return {

@@ -3,20 +3,20 @@ import type { Size } from '../plan/ladder.js';
 export interface Orientation {
   /** Clockwise. */
   readonly rotation: 0 | 90 | 180 | 270;
-  /** After the turn. */
+  /** After the rotation. */
   readonly flipHorizontal: boolean;
 }
 
-export const turnSize = ({ width, height }: Size, { rotation }: Pick<Orientation, 'rotation'>): Size =>
+export const rotateSize = ({ width, height }: Size, { rotation }: Pick<Orientation, 'rotation'>): Size =>
   rotation % 180 === 0 ? { width, height } : { width: height, height: width };
 
-/** Turns a picture of four bytes a pixel, row after row without padding. */
-export const turnPixels = (pixels: Uint8Array, size: Size, { rotation, flipHorizontal }: Orientation): Uint8Array => {
+/** Rotates an image of four bytes a pixel, row after row without padding. */
+export const rotatePixels = (pixels: Uint8Array, size: Size, { rotation, flipHorizontal }: Orientation): Uint8Array => {
   if (rotation === 0 && !flipHorizontal) return pixels;
   // A copy, which begins where 32-bit numbers may begin.
   const from = new Uint32Array(new Uint8Array(pixels).buffer);
   const to = new Uint32Array(from.length);
-  const { width, height } = turnSize(size, { rotation });
+  const { width, height } = rotateSize(size, { rotation });
   const last = from.length - 1;
   for (let y = 0, at = 0; y < height; y++) {
     for (let column = 0; column < width; column++, at++) {

@@ -13,7 +13,7 @@ const CENTRE_BONUS = 1.1;
  * Where in a picture to put a window of the given size so that it holds most of what there is to see: the most change from
  * pixel to pixel. The middle when nothing stands out.
  */
-export const findSalientWindow = (picture: Luma, window: Size): { left: number; top: number } => {
+export const findSmartCrop = (picture: Luma, window: Size): { left: number; top: number } => {
   const { columns, rows } = sumChanges(picture);
   return { left: bestPlace(columns, window.width), top: bestPlace(rows, window.height) };
 };

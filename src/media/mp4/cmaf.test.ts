@@ -66,7 +66,7 @@ describe('init segments', () => {
     width: 1280,
     height: 720,
     avcc: Buffer.from(AVCC, 'base64'),
-    colour: 'bt709',
+    color: 'bt709',
   });
   const audio = writeAudioInit({
     sampleRate: 48_000,

@@ -15,7 +15,7 @@ export interface VideoInit {
   /** AVCDecoderConfigurationRecord. */
   readonly avcc: Uint8Array;
   /** Absent: the stream's own VUI speaks. */
-  readonly colour?: 'bt709';
+  readonly color?: 'bt709';
   /** What every composition offset of the segments is raised by, `VideoRendition.reorderTicks`; 0 when absent. */
   readonly reorderTicks?: number | undefined;
 }
@@ -106,7 +106,7 @@ const writeInit = (track: TrackParts): Uint8Array => {
 };
 
 /** The init segment of a video rendition: `avc1`, square pixels. */
-export const writeVideoInit = ({ timescale, width, height, avcc, colour, reorderTicks = 0 }: VideoInit): Uint8Array => {
+export const writeVideoInit = ({ timescale, width, height, avcc, color, reorderTicks = 0 }: VideoInit): Uint8Array => {
   const entry = box(
     'avc1',
     zeros(6),
@@ -120,7 +120,7 @@ export const writeVideoInit = ({ timescale, width, height, avcc, colour, reorder
     u16(24),
     u16(0xffff),
     box('avcC', avcc),
-    ...(colour === 'bt709' ? [box('colr', ascii('nclx'), u16(1), u16(1), u16(1), bytesOf(0))] : []),
+    ...(color === 'bt709' ? [box('colr', ascii('nclx'), u16(1), u16(1), u16(1), bytesOf(0))] : []),
     box('pasp', u32(1, 1)),
   );
   const mediaHeader = fullBox('vmhd', 0, 1, zeros(8));

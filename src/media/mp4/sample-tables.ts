@@ -189,7 +189,7 @@ const readTimes = (moov: Uint8Array, stts: Table, table: FindTable, count: numbe
   let ticks = 0;
   for (let row = 0; row < stts.count; row += 1) {
     const delta = stts.u32(row, 1);
-    // FFmpeg mends such tables in ways of its own.
+    // FFmpeg repairs such tables in ways of its own.
     if (delta > 0x7fff_ffff || sample + stts.u32(row) > count) return undefined;
     for (const end = sample + stts.u32(row); sample < end; sample += 1) {
       duration[sample] = delta;

@@ -37,7 +37,7 @@ test.each([
   expect(placeOverlay(settings, LOGO, HD)).toEqual(near(expected));
 });
 
-test('on portrait the virtual frame is turned', () => {
+test('on portrait the virtual frame is rotated', () => {
   const placed = placeOverlay({ vertical_align: 'bottom', vertical_margin: '192px' }, LOGO, {
     width: 540,
     height: 960,

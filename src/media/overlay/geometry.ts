@@ -16,7 +16,7 @@ interface Size {
   readonly height: number;
 }
 
-/** The frame on which pixel values are meant: the picture fitted into it, turned for portrait. */
+/** The frame on which pixel values are meant: the frame fitted into it, rotated for portrait. */
 const VIRTUAL_LONG_SIDE = 1920;
 const VIRTUAL_SHORT_SIDE = 1080;
 
@@ -112,7 +112,7 @@ export const overlayPixels = (
 };
 
 /**
- * Whole pixels along one axis. Two of them share a colour sample, so that FFmpeg begins at an even one, and takes the one
+ * Whole pixels along one axis. Two of them share a color sample, so that FFmpeg begins at an even one, and takes the one
  * before an odd one.
  */
 const span = (at: number, length: number, pixels: number): { at: number; length: number } => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { audioFacts, sourceFacts, steadyIndex, videoFacts } from '../../../test/support/media/media-values.js';
-import { planFurtherAudio } from './alternate-audio.js';
+import { planAlternateAudio } from './alternate-audio.js';
 import { planAsset } from './plan-asset.js';
 
 const settings = { quality: 'plus', maxResolutionTier: '1080p', isTest: false } as const;
@@ -22,49 +22,49 @@ const file = (frames: number, changes = {}, start = 0) => ({
   index: { audio: steadyIndex(frames, 1024, 1, { start }), discontinuous: false },
 });
 
-describe('planFurtherAudio', () => {
+describe('planAlternateAudio', () => {
   test('cuts at the frames nearest to the cuts of the picture, and copies what fits', () => {
-    expect(planFurtherAudio({ ...file(2000), plan: silent })).toMatchObject({
+    expect(planAlternateAudio({ ...file(2000), plan: silent })).toMatchObject({
       mode: 'copy',
-      sourceZero: 0,
+      sourceOrigin: 0,
       boundaries: [0, 188, 375, 470],
     });
   });
   test('covers the whole asset with silence where the file is shorter', () => {
-    expect(planFurtherAudio({ ...file(100), plan: silent })).toMatchObject({
+    expect(planAlternateAudio({ ...file(100), plan: silent })).toMatchObject({
       mode: 'encode',
       boundaries: [0, 188, 375, 470],
     });
   });
   test('has as many segments as the primary sound at another rate', () => {
     const changes = { sampleRate: 44_100, timeBase: { num: 1, den: 44_100 } };
-    const plan = planFurtherAudio({ ...file(2000, changes), plan: soundOnly })!;
+    const plan = planAlternateAudio({ ...file(2000, changes), plan: soundOnly })!;
     expect(plan).toMatchObject({ sampleRate: 44_100, boundaries: [0, 173, 345, 518] });
     expect(soundOnly.audio!.boundaries).toHaveLength(plan.boundaries.length);
   });
   test('begins with the first sample of the file', () => {
-    const late = planFurtherAudio({ ...file(2000, { timeBase: { num: 1, den: 90_000 } }, 900_000), plan: silent });
-    expect(late!.sourceZero).toBe(900_000);
+    const late = planAlternateAudio({ ...file(2000, { timeBase: { num: 1, den: 90_000 } }, 900_000), plan: silent });
+    expect(late!.sourceOrigin).toBe(900_000);
   });
   test('keeps the distance to a picture in the same file', () => {
     const { facts, index } = file(2000, {}, 24_000);
     const video = steadyIndex(300, 512, 60);
-    const plan = planFurtherAudio({
+    const plan = planAlternateAudio({
       facts: { ...facts, video: videoFacts() },
       index: { ...index, video },
       plan: silent,
     })!;
-    expect(plan).toMatchObject({ sourceZero: 0, mode: 'encode' });
+    expect(plan).toMatchObject({ sourceOrigin: 0, mode: 'encode' });
   });
   test('of a clip begins where the clip begins', () => {
-    const plan = planFurtherAudio({ ...file(2000), plan: silent, zeroSeconds: 1.5015 })!;
-    expect(plan).toMatchObject({ sourceZero: 72_072, mode: 'encode' });
-    expect(planFurtherAudio({ ...file(2000), plan: silent, zeroSeconds: (1024 * 50) / 48_000 })!.mode).toBe('copy');
+    const plan = planAlternateAudio({ ...file(2000), plan: silent, zeroSeconds: 1.5015 })!;
+    expect(plan).toMatchObject({ sourceOrigin: 72_072, mode: 'encode' });
+    expect(planAlternateAudio({ ...file(2000), plan: silent, zeroSeconds: (1024 * 50) / 48_000 })!.mode).toBe('copy');
   });
   test('is nothing without sound', () => {
     const facts = sourceFacts({ video: videoFacts() });
-    expect(planFurtherAudio({ facts, index: { discontinuous: false }, plan: silent })).toBeUndefined();
+    expect(planAlternateAudio({ facts, index: { discontinuous: false }, plan: silent })).toBeUndefined();
     const empty = { ...file(1), index: { discontinuous: false } };
-    expect(planFurtherAudio({ ...empty, plan: silent })).toBeUndefined();
+    expect(planAlternateAudio({ ...empty, plan: silent })).toBeUndefined();
   });
 });

@@ -5,7 +5,7 @@ import { planAudio } from './audio-plan.js';
 import type { AudioPlan, Gain, Plan } from './plan.js';
 import { findStart } from './plan-asset.js';
 
-export interface FurtherAudioInput {
+export interface AlternateAudioInput {
   /** Of the file that brings the sound. */
   readonly facts: SourceFacts;
   readonly index: SourceIndex;
@@ -20,13 +20,13 @@ export interface FurtherAudioInput {
  * The first sound of a file, cut where the asset's picture is cut (or its primary sound, where it has no picture) and as
  * long as the asset: what is missing is silence, what is longer is left out. Undefined when the file has no sound.
  */
-export const planFurtherAudio = ({
+export const planAlternateAudio = ({
   facts,
   index,
   plan,
   zeroSeconds,
   gain,
-}: FurtherAudioInput): AudioPlan | undefined => {
+}: AlternateAudioInput): AudioPlan | undefined => {
   const audio = facts.audio[0];
   const start = findStart({ facts, index });
   if (!audio || !index.audio || index.audio.pts.length === 0 || !start) return undefined;

@@ -20,7 +20,7 @@ describe('planAudio', () => {
       mode: 'copy',
       sourceTimeBase: { num: 1, den: 48_000 },
       sourceSampleRate: 48_000,
-      sourceZero: 0,
+      sourceOrigin: 0,
       sampleRate: 48_000,
       channels: 2,
       boundaries: [0, 188, 375, 469],
@@ -44,7 +44,7 @@ describe('planAudio', () => {
   });
   test('skips priming and keeps up to 2 ms of it', () => {
     const index = steadyIndex(480, 1024, 1, { start: -2112 });
-    expect(plan({}, index, { pictureBoundaries })).toMatchObject({ mode: 'copy', sourceZero: 0 });
+    expect(plan({}, index, { pictureBoundaries })).toMatchObject({ mode: 'copy', sourceOrigin: 0 });
     const off = steadyIndex(480, 1024, 1, { start: -512 });
     expect(plan({}, off, { pictureBoundaries }).mode).toBe('encode');
   });
@@ -57,7 +57,7 @@ describe('planAudio', () => {
     const index = steadyIndex(470, 1920, 1, { start: 126_000 });
     const audio = { timeBase: { num: 1, den: 90_000 } };
     const zero = { num: 7, den: 5 };
-    expect(plan(audio, index, { zero, pictureBoundaries })).toMatchObject({ mode: 'copy', sourceZero: 126_000 });
+    expect(plan(audio, index, { zero, pictureBoundaries })).toMatchObject({ mode: 'copy', sourceOrigin: 126_000 });
     expect(plan(audio, index, { zero: { num: 13, den: 10 }, pictureBoundaries }).mode).toBe('encode');
   });
   const hole = { ...tenSeconds, pts: tenSeconds.pts.map((time, frame) => (frame < 100 ? time : time + 1024)) };

@@ -41,13 +41,13 @@ export const planAudio = (input: AudioPlanInput): AudioPlan => {
     formatName,
     sourceTimeBase: audio.timeBase,
     sourceSampleRate: audio.sampleRate,
-    sourceZero: rescale(1, zero, audio.timeBase),
+    sourceOrigin: rescale(1, zero, audio.timeBase),
     sampleRate: audio.sampleRate === 44_100 ? (44_100 as const) : (48_000 as const),
     channels: audio.channels === 1 ? (1 as const) : (2 as const),
     chunkSegments: planChunkSegments(input.pictureBoundaries ?? []),
     codecs: 'mp4a.40.2',
   };
-  const copied = findCopyablePackets(input, shared.sourceZero);
+  const copied = findCopyablePackets(input, shared.sourceOrigin);
   if (copied) {
     const boundaries = planBoundaries(input, copied.length, shared.sampleRate);
     const rates = boundaries.slice(1).map((end, segment) => {
@@ -93,7 +93,7 @@ const framesUntil = (seconds: number, sampleRate: number): number =>
   Math.max(1, Math.ceil((seconds * sampleRate) / AAC_FRAME_SAMPLES - 1e-6));
 
 /** Sizes of the packets that can be used as they are, one a frame from zero on; undefined when the sound is encoded. */
-const findCopyablePackets = (input: AudioPlanInput, sourceZero: number): Uint32Array | undefined => {
+const findCopyablePackets = (input: AudioPlanInput, sourceOrigin: number): Uint32Array | undefined => {
   const { audio, index, endSeconds, gain, pictureBoundaries } = input;
   const usable =
     audio.codec === 'aac' &&
@@ -105,7 +105,7 @@ const findCopyablePackets = (input: AudioPlanInput, sourceZero: number): Uint32A
     isPlainConfig(audio);
   if (!usable) return undefined;
   const secondsPerTick = audio.timeBase.num / audio.timeBase.den;
-  const times = index.pts.map((pts) => (pts - sourceZero) * secondsPerTick);
+  const times = index.pts.map((pts) => (pts - sourceOrigin) * secondsPerTick);
   const first = times.findIndex((time) => time >= -START_TOLERANCE_SECONDS);
   if (first === -1 || times[first]! > START_TOLERANCE_SECONDS) return undefined;
   const frameSeconds = AAC_FRAME_SAMPLES / audio.sampleRate;

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { steadyIndex, streamIndex } from '../../../test/support/media/media-values.js';
-import { pickSamplePlaces, rateFactor, SAMPLE_BOX } from './bitrate-scale.js';
+import { bitrateScale, pickSamplePlaces, SAMPLE_BOX } from './bitrate-scale.js';
 
 const MP4 = 'mov,mp4,m4a,3gp,3g2,mj2';
 const TIME_BASE = { num: 1, den: 15_360 };
@@ -59,7 +59,7 @@ describe('pickSamplePlaces', () => {
   });
 });
 
-describe('rateFactor', () => {
+describe('bitrateScale', () => {
   /** A sample that needs this many kb/s in segments of 4 s, half of it for the key frame. */
   const sample = (kilobits: number) => ({
     seconds: 1,
@@ -68,23 +68,23 @@ describe('rateFactor', () => {
   });
 
   test('is twice what the busiest sample needs of the rate that the table allows', () => {
-    expect(rateFactor([sample(140), sample(174), sample(70)], SAMPLE_BOX)).toBe(0.5);
-    expect(rateFactor([sample(176)], SAMPLE_BOX)).toBe(0.55);
+    expect(bitrateScale([sample(140), sample(174), sample(70)], SAMPLE_BOX)).toBe(0.5);
+    expect(bitrateScale([sample(176)], SAMPLE_BOX)).toBe(0.55);
   });
   test('counts one key frame for a segment, and the other pictures for their time', () => {
-    expect(rateFactor([{ seconds: 0.5, keyBytes: 40_000, otherBytes: 5_000 }], SAMPLE_BOX)).toBe(0.5);
+    expect(bitrateScale([{ seconds: 0.5, keyBytes: 40_000, otherBytes: 5_000 }], SAMPLE_BOX)).toBe(0.5);
   });
   test('is at least 0.35 and never more than one', () => {
-    expect(rateFactor([sample(1)], SAMPLE_BOX)).toBe(0.35);
-    expect(rateFactor([sample(1), sample(10_000)], SAMPLE_BOX)).toBe(1);
+    expect(bitrateScale([sample(1)], SAMPLE_BOX)).toBe(0.35);
+    expect(bitrateScale([sample(1), sample(10_000)], SAMPLE_BOX)).toBe(1);
   });
   test('expects less of fewer pixels', () => {
     // 700 kb/s x 0.25 ^ 0.85 = 215 kb/s
-    expect(rateFactor([sample(80)], { width: 320, height: 180 })).toBe(0.75);
+    expect(bitrateScale([sample(80)], { width: 320, height: 180 })).toBe(0.75);
   });
   test('is one without samples and for what is no number', () => {
-    expect(rateFactor([], SAMPLE_BOX)).toBe(1);
-    expect(rateFactor([{ seconds: 0, keyBytes: 0, otherBytes: 0 }], SAMPLE_BOX)).toBe(1);
-    expect(rateFactor([{ seconds: -1, keyBytes: 0, otherBytes: 5 }], SAMPLE_BOX)).toBe(1);
+    expect(bitrateScale([], SAMPLE_BOX)).toBe(1);
+    expect(bitrateScale([{ seconds: 0, keyBytes: 0, otherBytes: 0 }], SAMPLE_BOX)).toBe(1);
+    expect(bitrateScale([{ seconds: -1, keyBytes: 0, otherBytes: 5 }], SAMPLE_BOX)).toBe(1);
   });
 });

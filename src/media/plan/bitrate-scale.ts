@@ -33,7 +33,7 @@ const SEGMENT_SECONDS = 4;
  * may need more than the box does (measured: 0.5 to 2 times as much, single rungs 3 times).
  */
 const HEADROOM = 2;
-const MIN_FACTOR = 0.35;
+const MIN_SCALE = 0.35;
 /** Steps: encoding the same samples twice differs by up to 1 %. */
 const STEPS = 20;
 
@@ -64,12 +64,12 @@ export const pickSamplePlaces = (index: StreamIndex, formatName: string, timeBas
 };
 
 /** The share of the table's rates that the pictures may need, 0.35 to 1 in steps of 0.05; 1 without samples. */
-export const rateFactor = (samples: readonly RateSample[], { width, height }: Size): number => {
+export const bitrateScale = (samples: readonly RateSample[], { width, height }: Size): number => {
   const rates = samples.map(
     ({ seconds, keyBytes, otherBytes }) => 8 * (keyBytes / SEGMENT_SECONDS + otherBytes / seconds),
   );
   const pixels = (width * height) / (SAMPLE_BOX.width * SAMPLE_BOX.height);
   const needed = Math.max(...rates) / (TABLE_BITS_PER_SECOND * pixels ** TABLE_EXPONENT);
   const share = Math.ceil(HEADROOM * needed * STEPS) / STEPS;
-  return needed >= 0 ? Math.min(Math.max(share, MIN_FACTOR), 1) : 1;
+  return needed >= 0 ? Math.min(Math.max(share, MIN_SCALE), 1) : 1;
 };

@@ -7,18 +7,18 @@ import type { ClipRange } from './plan-asset.js';
 export interface ClipSource extends ClipRange {
   /** Pictures come from the mezzanine, which was made for this tier. */
   readonly mezzanineTier?: '1080p' | '1440p' | '2160p';
-  readonly joined?: true;
+  readonly concatenated?: true;
   /** Laid over the source's pictures, and so over the clip's. */
   readonly overlays: readonly OverlayPlacement[];
 }
 
 /** Where a clip begins, in seconds on the timeline of the asset that it is cut from; `plan` is that of the clip. */
 export const clipStartSeconds = (plan: Plan, { zero }: Pick<ClipSource, 'zero'>): number =>
-  toNumber(zeroOf(plan)) - toNumber(zero);
+  toNumber(originOf(plan)) - toNumber(zero);
 
 /** The source time, in seconds, that is zero on the timeline of a plan. */
-export const zeroOf = ({ video, audio }: Plan): Rational => {
-  if (video) return { num: video.zeroTicks, den: video.timescale };
+export const originOf = ({ video, audio }: Plan): Rational => {
+  if (video) return { num: video.originTicks, den: video.timescale };
   if (!audio) return { num: 0, den: 1 };
-  return { num: audio.sourceZero * audio.sourceTimeBase.num, den: audio.sourceTimeBase.den };
+  return { num: audio.sourceOrigin * audio.sourceTimeBase.num, den: audio.sourceTimeBase.den };
 };

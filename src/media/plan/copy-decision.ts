@@ -93,7 +93,7 @@ const findObstacle = (input: CopyInput): string | undefined => {
   if (avcc?.spsCount !== 1) return 'the stream has not exactly one sequence parameter set';
   if (video.idrKeyFrames === false) return 'key frames that are no IDR pictures';
   if (num !== den) return 'pixels are not square';
-  if (picture.rotation !== 0 || picture.flipHorizontal) return 'the picture has to be turned';
+  if (picture.rotation !== 0 || picture.flipHorizontal) return 'the frames have to be rotated';
   if (picture.toneMap) return 'the picture has to be tone-mapped';
   if (picture.testMark) return 'the picture gets the test mark';
   if (picture.overlays) return 'an image is laid over the picture';

@@ -1,25 +1,25 @@
 import type { AudioPlan, Plan, VideoPlan, VideoRendition } from './plan.js';
 
-/** The name of the primary sound in addresses and in the cache, beside the names of the video renditions. */
+/** The name of the primary audio in URLs and in the cache, beside the names of the video renditions. */
 export const AUDIO_RENDITION = 'audio';
-const FURTHER_AUDIO = `${AUDIO_RENDITION}-`;
+const ALTERNATE_AUDIO = `${AUDIO_RENDITION}-`;
 
-/** The name of a further track of sound. */
-export const furtherAudioRendition = (trackId: string): string => `${FURTHER_AUDIO}${trackId}`;
+/** The name of the rendition of an alternate audio track. */
+export const alternateAudioRendition = (trackId: string): string => `${ALTERNATE_AUDIO}${trackId}`;
 
-/** The track whose sound a rendition is; undefined when the name is none of a further track. */
-export const furtherAudioTrack = (rendition: string): string | undefined =>
-  rendition.startsWith(FURTHER_AUDIO) ? rendition.slice(FURTHER_AUDIO.length) : undefined;
+/** The alternate audio track of a rendition; undefined for any other name. */
+export const alternateAudioTrack = (rendition: string): string | undefined =>
+  rendition.startsWith(ALTERNATE_AUDIO) ? rendition.slice(ALTERNATE_AUDIO.length) : undefined;
 
 /** What an asset has beside its plan, which never changes: tracks and files that were added later. */
 export interface FurtherRenditions {
-  /** Sizes that no variant of the ladder has, made for files; pictures and boundaries are those of the plan. */
+  /** Sizes that no variant of the ladder has, made for files; frames and boundaries are those of the plan. */
   readonly video?: readonly VideoRendition[];
-  /** Sound that is not in the source, by the name of its rendition. */
-  readonly audio?: ReadonlyMap<string, FurtherAudio>;
+  /** Audio that is not in the source, by the name of its rendition. */
+  readonly audio?: ReadonlyMap<string, AlternateAudio>;
 }
 
-export interface FurtherAudio {
+export interface AlternateAudio {
   readonly audio: AudioPlan;
   /** Of the blob that it is read from. */
   readonly sourceKey: string;

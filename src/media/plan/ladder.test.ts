@@ -44,7 +44,7 @@ describe('planLadder', () => {
     expect(sizes(3840, 2160, { maxResolutionTier: '1440p' }).at(-1)).toBe('1440p 2560x1440');
     expect(sizes(4096, 2160, { maxResolutionTier: '2160p' }).at(-1)).toBe('2160p 3840x2024');
   });
-  test('turns the boxes for portrait', () => {
+  test('rotates the boxes for portrait', () => {
     expect(sizes(1080, 1920)).toEqual([
       '270p 270x480',
       '360p 360x640',
@@ -112,7 +112,7 @@ test.each([
   expect(avcLevel({ width, height }, rate)).toBe(level);
 });
 
-test('displaySize squares the pixels and turns the picture', () => {
+test('displaySize squares the pixels and rotates the frame', () => {
   const pal = { width: 720, height: 576, sampleAspect: { num: 64, den: 45 } };
   expect(displaySize(videoFacts(pal))).toEqual({ width: 1024, height: 576 });
   expect(displaySize(videoFacts({ ...pal, rotation: 90 }))).toEqual({ width: 576, height: 1024 });

@@ -61,12 +61,12 @@ export const displaySize = ({ width, height, sampleAspect, rotation }: VideoFact
 /** The largest landscape picture of a tier. */
 export const tierBox = (tier: ResolutionTier): Size => LABELS.find(({ name }) => name === tier)!;
 
-const turned = (box: Size, picture: Size): Size =>
+const rotateBox = (box: Size, picture: Size): Size =>
   picture.height > picture.width ? { width: box.height, height: box.width } : { width: box.width, height: box.height };
 
-/** Scaled down into the box (turned for portrait), aspect kept, even, never enlarged. */
+/** Scaled down into the box (rotated for portrait), aspect kept, even, never enlarged. */
 export const fitInto = (picture: Size, box: Size): Size => {
-  const { width, height } = turned(box, picture);
+  const { width, height } = rotateBox(box, picture);
   const scale = Math.min(width / picture.width, height / picture.height, 1);
   return { width: even(picture.width * scale), height: even(picture.height * scale) };
 };
@@ -113,7 +113,7 @@ export const planLadder = ({ picture, frameRate, quality, maxResolutionTier }: L
     };
   };
   const holds = (box: Size): boolean => {
-    const { width, height } = turned(box, stored);
+    const { width, height } = rotateBox(box, stored);
     return stored.width <= width && stored.height <= height;
   };
   const top = LABELS.findIndex(holds);
@@ -124,10 +124,10 @@ export const planLadder = ({ picture, frameRate, quality, maxResolutionTier }: L
   return [...lower, rung(LABELS[top]!, stored)];
 };
 
-/** The same rungs for pictures that need only a share of the table's rates, `rateFactor` (0 to 1). */
-export const fitRungs = (rungs: readonly Rung[], rateFactor: number): Rung[] =>
+/** The same rungs for pictures that need only a share of the table's rates, `bitrateScale` (0 to 1). */
+export const fitRungs = (rungs: readonly Rung[], bitrateScale: number): Rung[] =>
   rungs.map((rung) => {
-    const maxRate = Math.max(Math.round(rung.encoder.maxRate * rateFactor), MIN_RATE);
+    const maxRate = Math.max(Math.round(rung.encoder.maxRate * bitrateScale), MIN_RATE);
     return { ...rung, bandwidth: Math.round(maxRate * BANDWIDTH_MARGIN), encoder: { ...rung.encoder, maxRate } };
   });
 

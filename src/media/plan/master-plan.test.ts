@@ -6,7 +6,7 @@ import type { AudioPlan, PictureChain, Plan, VideoPlan } from './plan.js';
 const MOV = 'mov,mp4,m4a,3gp,3g2,mj2';
 const picture: PictureChain = {
   deinterlace: false,
-  colour: { primaries: 'bt709', transfer: 'bt709', matrix: 'bt709', range: 'tv' },
+  color: { primaries: 'bt709', transfer: 'bt709', matrix: 'bt709', range: 'tv' },
   rotation: 0,
   flipHorizontal: false,
   testMark: false,
@@ -21,7 +21,7 @@ const video = (change: Partial<VideoPlan> = {}): VideoPlan => ({
   streamIndex: 0,
   timeBase: { num: 1, den: 90_000 },
   timescale: 90_000,
-  zeroTicks: 126_000,
+  originTicks: 126_000,
   boundaries: [0, 360_000],
   lastPictureTicks: 350_000,
   frameRate: { num: 30, den: 1 },
@@ -38,7 +38,7 @@ const video = (change: Partial<VideoPlan> = {}): VideoPlan => ({
 });
 const audio = (change: Partial<AudioPlan> = {}): AudioPlan => ({
   ...{ streamIndex: 1, formatName: MOV, mode: 'encode', sourceTimeBase: { num: 1, den: 48_000 } },
-  ...{ sourceSampleRate: 48_000, sourceZero: 67_200, sampleRate: 48_000, channels: 2, boundaries: [0, 188] },
+  ...{ sourceSampleRate: 48_000, sourceOrigin: 67_200, sampleRate: 48_000, channels: 2, boundaries: [0, 188] },
   ...{ chunkSegments: 8, bitRate: 128_000, codecs: 'mp4a.40.2', bandwidth: 140_000, audioSpecificConfig: '' },
   ...change,
 });
@@ -98,12 +98,12 @@ describe('the master of an asset', () => {
   });
 
   test('copies a mezzanine beside new sound, unless something lies over it', () => {
-    const mended = video({ access: 'mezzanine' });
+    const repaired = video({ access: 'mezzanine' });
     const of = (pictures: VideoPlan) =>
       planMaster({ plan: planOf({ video: pictures, audio: audio() }), facts: facts('prores', 'aac'), isCut: false });
-    expect(how(of(mended))).toEqual(['copy', 'encode']);
-    expect(of(mended).video).toMatchObject({ copy: { from: 'mezzanine' } });
-    expect(how(of({ ...mended, picture: { ...picture, overlays: [overlay] } }))).toEqual(['encode', 'encode']);
+    expect(how(of(repaired))).toEqual(['copy', 'encode']);
+    expect(of(repaired).video).toMatchObject({ copy: { from: 'mezzanine' } });
+    expect(how(of({ ...repaired, picture: { ...picture, overlays: [overlay] } }))).toEqual(['encode', 'encode']);
   });
 
   test('of sound alone', () => {

@@ -1,6 +1,6 @@
 import { avcCodecs } from '../codecs/avc.js';
 import type { Rational, SourceFacts } from '../source/source-facts.js';
-import { zeroOf } from './clip.js';
+import { originOf } from './clip.js';
 import type { FurtherRenditions } from './find-segment.js';
 import { avcLevel } from './ladder.js';
 import type { AudioPlan, EncoderSettings, Plan, VideoRendition } from './plan.js';
@@ -61,7 +61,7 @@ const planVideo = ({ plan, facts, isCut }: MasterInput): MasterPlan['video'] => 
   const { video } = plan;
   if (!video || !facts.video) return undefined;
   const { access, formatName, streamIndex, picture } = video;
-  const shown = { num: video.zeroTicks, den: video.timescale };
+  const shown = { num: video.originTicks, den: video.timescale };
   const isPlain = !isCut && !picture.testMark && !picture.overlays;
   const { codec, simpleEditList } = facts.video;
   if (
@@ -91,7 +91,7 @@ const planAudio = ({ plan, facts, isCut }: MasterInput, copiedVideo: CopiedStrea
   const isPlain = !isCut && (plan.video === undefined || copiedVideo?.from === 'source');
   const fits = COPIED_AUDIO.has(sound.codec) && COPIED_FORMATS.test(formatName);
   if (isPlain && fits && sound.simpleEditList)
-    return { copy: { from: 'source', formatName, streamIndex, zero: copiedVideo?.zero ?? zeroOf(plan) } };
+    return { copy: { from: 'source', formatName, streamIndex, zero: copiedVideo?.zero ?? originOf(plan) } };
   const { gainDb: _gainDb, ...audio } = plan.audio;
   // What is copied frame by frame stays what it is.
   return { encode: audio.mode === 'copy' ? audio : { ...audio, bitRate: AUDIO_BIT_RATE } };

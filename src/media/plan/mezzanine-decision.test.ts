@@ -22,7 +22,7 @@ describe('decideAccess', () => {
     expect(decideAccess(sourceFacts({ formatName: 'ogg' }), { discontinuous: true })).toEqual({ access: 'direct' });
   });
   test.each([
-    ['joined recordings', steady, {}, 'mpegts', true, 'times jump or go back', true],
+    ['concatenated recordings', steady, {}, 'mpegts', true, 'times jump or go back', true],
     ['another container', steady, {}, 'mxf', false, 'no exact seeking in mxf', true],
     ['no index', undefined, {}, 'avi', false, 'the pictures could not be indexed', true],
     ['no key frame', streamIndex({ pts: [0, 1], keys: [], lastDuration: 1 }), {}, 'flv', false, 'no key frames', true],

@@ -39,7 +39,7 @@ describe('planAsset', () => {
     expect(video).toMatchObject({
       access: 'source',
       timescale: 15_360,
-      zeroTicks: 0,
+      originTicks: 0,
       boundaries: [0, 61_440, 122_880, 153_682],
       frameCounts: [120, 120, 60],
       lastPictureTicks: 299 * 512,
@@ -73,11 +73,11 @@ describe('planAsset', () => {
     ['interlaced', { interlaced: true }, {}, 'interlaced'],
     ['no avcC', { avcc: '' }, {}, 'the stream has not exactly one sequence parameter set'],
     ['oblong pixels', { sampleAspect: { num: 4, den: 3 } }, {}, 'pixels are not square'],
-    ['turned', { rotation: 180 }, {}, 'the picture has to be turned'],
-    ['mirrored', { flipHorizontal: true }, {}, 'the picture has to be turned'],
+    ['rotated', { rotation: 180 }, {}, 'the frames have to be rotated'],
+    ['mirrored', { flipHorizontal: true }, {}, 'the frames have to be rotated'],
     [
       'HDR',
-      { colour: { primaries: 'bt2020', transfer: 'arib-std-b67', matrix: 'bt2020nc', range: 'tv' } },
+      { color: { primaries: 'bt2020', transfer: 'arib-std-b67', matrix: 'bt2020nc', range: 'tv' } },
       {},
       'the picture has to be tone-mapped',
     ],
@@ -118,10 +118,10 @@ describe('planAsset', () => {
     const rates = (planned: ReturnType<typeof plan>) =>
       planned.video?.renditions.map(({ kind, encoder }) => encoder?.maxRate ?? kind);
     expect(rates(plan(source))).toEqual([400_000, 700_000, 1_200_000, 'copy']);
-    expect(rates(plan(source, { rateFactor: 0.5 }))).toEqual([200_000, 350_000, 600_000, 'copy']);
+    expect(rates(plan(source, { bitrateScale: 0.5 }))).toEqual([200_000, 350_000, 600_000, 'copy']);
     const hard = { video: {}, index: { video: steadyIndex(300, 512, 60, { sizeBytes: 20_000 }) } };
-    expect(rates(plan(hard, { rateFactor: 0.5 }))).toEqual([200_000, 350_000, 600_000, 1_200_000]);
-    expect(plan(hard, { rateFactor: 0.5 }).video?.renditions.at(-1)?.bandwidth).toBe(1_320_000);
+    expect(rates(plan(hard, { bitrateScale: 0.5 }))).toEqual([200_000, 350_000, 600_000, 1_200_000]);
+    expect(plan(hard, { bitrateScale: 0.5 }).video?.renditions.at(-1)?.bandwidth).toBe(1_320_000);
   });
   test('zero is the earliest presented sample of any stream', () => {
     // Transport stream: sound from 1.4 s, picture from 1.48 s on.
@@ -135,9 +135,9 @@ describe('planAsset', () => {
         audio: steadyIndex(469, 1920, 1, { start: 126_000 }),
       },
     });
-    expect(video).toMatchObject({ zeroTicks: 126_000, lastPictureTicks: 7200 + 299 * 3000 });
+    expect(video).toMatchObject({ originTicks: 126_000, lastPictureTicks: 7200 + 299 * 3000 });
     expect(video?.frameCounts).toBeUndefined();
-    expect(audio).toMatchObject({ sourceZero: 126_000, mode: 'copy' });
+    expect(audio).toMatchObject({ sourceOrigin: 126_000, mode: 'copy' });
     // The first picture is shown from 0; key frames are at 2.08, 4.08, 6.08, 8.08 s.
     expect(video?.boundaries).toEqual([0, 7200 + 120 * 3000, 7200 + 240 * 3000, 7200 + 300 * 3000]);
     expect(video?.seekPoints).toEqual([
@@ -158,8 +158,8 @@ describe('planAsset', () => {
         audio: steadyIndex(475, 1920, 1, { start: -99_600 }),
       },
     });
-    expect(video).toMatchObject({ zeroTicks: -99_600 });
-    expect(audio).toMatchObject({ sourceZero: -99_600, mode: 'copy' });
+    expect(video).toMatchObject({ originTicks: -99_600 });
+    expect(audio).toMatchObject({ sourceOrigin: -99_600, mode: 'copy' });
   });
 
   test('variable rates are averaged from the pictures, whatever the container declares', () => {
@@ -178,8 +178,8 @@ describe('planAsset', () => {
   test('priming sound does not move zero', () => {
     const audio = steadyIndex(472, 1024, 1, { start: -2048 });
     expect(plan({ video: {}, audio: {}, index: { video: picture, audio } })).toMatchObject({
-      video: { zeroTicks: 0 },
-      audio: { sourceZero: 0 },
+      video: { originTicks: 0 },
+      audio: { sourceOrigin: 0 },
     });
   });
 
@@ -254,7 +254,7 @@ describe('planAsset', () => {
       facts: { formatName: 'avi' },
       index: { video: steadyIndex(300, 1, 12, { start: 2 }) },
     });
-    expect(video).toMatchObject({ zeroTicks: 2002, timescale: 30_000, frameRate: { num: 30_000, den: 1001 } });
+    expect(video).toMatchObject({ originTicks: 2002, timescale: 30_000, frameRate: { num: 30_000, den: 1001 } });
     expect(video?.boundaries).toEqual([0, 120_120, 240_240, 300_300]);
   });
 

@@ -24,8 +24,8 @@ export interface AssetSettings {
   readonly maxResolutionTier: ResolutionTier;
   readonly isTest: boolean;
   readonly gain?: Gain;
-  /** Share of the ladder's rates that the pictures need, from `rateFactor`; 1 when absent. */
-  readonly rateFactor?: number;
+  /** Share of the ladder's rates that the pictures need, from `bitrateScale`; 1 when absent. */
+  readonly bitrateScale?: number;
   /** Where overlays go on a picture of this shape (upright, square pixels). */
   readonly placeOverlays?: (picture: Size) => readonly OverlayPlacement[];
 }
@@ -195,8 +195,8 @@ const planVideo = (
   const { settings } = input;
   const { timeBase, index } = source;
   const timescale = timeBase.den;
-  const zeroTicks = rescale(1, zero, { num: 1, den: timescale });
-  const toTimeline = (pts: number): number => pts * timeBase.num - zeroTicks;
+  const originTicks = rescale(1, zero, { num: 1, den: timescale });
+  const toTimeline = (pts: number): number => pts * timeBase.num - originTicks;
   const endTicks = Math.max(Math.round(endSeconds * timescale), 1);
   const allTicks = source.pictures.map(toTimeline);
   if (!input.clip) allTicks[0] = 0;
@@ -228,7 +228,7 @@ const planVideo = (
           });
   const boundaries = copy.copy ? copy.boundaries : planGrid({ pictureTicks, endTicks, timescale });
   // Only what is encoded: a copy is judged by the whole rate of its rung.
-  const fitted = fitRungs(ladder, settings.rateFactor ?? 1);
+  const fitted = fitRungs(ladder, settings.bitrateScale ?? 1);
   const longestTicks = longestFrame(pictureTicks, endTicks, timescale) * top.frameStep;
   const reorderTicks = Math.min(longestTicks, Math.ceil(MAX_REORDER_SECONDS * timescale));
   const reordered = <R extends VideoRendition>(rung: R, ticks: number): R =>
@@ -251,7 +251,7 @@ const planVideo = (
     streamIndex: source.streamIndex,
     timeBase,
     timescale,
-    zeroTicks,
+    originTicks,
     boundaries,
     ...(countsPictures(source, facts) && { frameCounts: countPictures(pictureTicks, boundaries) }),
     ...(isMpegStreamFormat(source.formatName) && { seekPoints: findSeekPoints(index, boundaries, toTimeline) }),
@@ -320,19 +320,19 @@ const findFrameRate = (source: PictureSource, facts: VideoFacts): Rational => {
 };
 
 const HDR_TRANSFERS: Readonly<Record<string, 'pq' | 'hlg'>> = { smpte2084: 'pq', 'arib-std-b67': 'hlg' };
-const SDR_COLOUR = { primaries: 'bt709', transfer: 'bt709', matrix: 'bt709', range: 'tv' };
+const SDR_COLOR = { primaries: 'bt709', transfer: 'bt709', matrix: 'bt709', range: 'tv' };
 
 const planPicture = ({ mezzanine, settings }: PlanInput, facts: VideoFacts, display: Size): PictureChain => {
   const overlays = settings.placeOverlays?.(display) ?? [];
   const laidOver = { testMark: settings.isTest, ...(overlays.length > 0 && { overlays }) };
-  if (mezzanine) return { deinterlace: false, colour: SDR_COLOUR, rotation: 0, flipHorizontal: false, ...laidOver };
+  if (mezzanine) return { deinterlace: false, color: SDR_COLOR, rotation: 0, flipHorizontal: false, ...laidOver };
   return { ...sourcePicture(facts), ...laidOver };
 };
 
 /** What makes the source's pictures upright, progressive and SDR. */
-export const sourcePicture = ({ interlaced, colour, rotation, flipHorizontal }: VideoFacts): PictureChain => {
-  const toneMap = HDR_TRANSFERS[colour.transfer];
-  return { deinterlace: interlaced, ...(toneMap && { toneMap }), colour, rotation, flipHorizontal, testMark: false };
+export const sourcePicture = ({ interlaced, color, rotation, flipHorizontal }: VideoFacts): PictureChain => {
+  const toneMap = HDR_TRANSFERS[color.transfer];
+  return { deinterlace: interlaced, ...(toneMap && { toneMap }), color, rotation, flipHorizontal, testMark: false };
 };
 
 /** A packet of a program stream may hold several pictures, one of interlaced video half of one. */

@@ -9,8 +9,8 @@ export interface Plan {
   readonly version: 1;
   /** Length of the whole presentation (the longer of picture and sound), seconds; equals the sum of segment durations. */
   readonly durationSeconds: number;
-  /** Pictures and sound are read from the copy of the source in which its recordings are laid end to end. */
-  readonly joined?: true;
+  /** Frames and audio are read from the copy of the source in which its recordings are laid end to end. */
+  readonly concatenated?: true;
   /** The asset under whose name source, index and mezzanine are stored, when it is another one: that of a clip. */
   readonly sourceOwner?: string;
   readonly video?: VideoPlan;
@@ -23,12 +23,12 @@ export interface VideoPlan {
   readonly access: 'source' | 'mezzanine';
   readonly formatName: string;
   readonly streamIndex: number;
-  /** Time base of the stream; a timeline tick is 1/timescale s and `ticks = pts * timeBase.num - zeroTicks`. */
+  /** Time base of the stream; a timeline tick is 1/timescale s and `ticks = pts * timeBase.num - originTicks`. */
   readonly timeBase: Rational;
   /** = timeBase.den */
   readonly timescale: number;
   /** Source time, in ticks, that is zero on the timeline. */
-  readonly zeroTicks: number;
+  readonly originTicks: number;
   /** Segment k is [boundaries[k], boundaries[k + 1]); boundaries[0] is 0; shared by every rendition. */
   readonly boundaries: readonly number[];
   /** Pictures of the source in each segment, when the container counts them exactly (one packet, one picture). */
@@ -55,8 +55,8 @@ export interface PictureChain {
   readonly deinterlace: boolean;
   /** Tone-map PQ or HLG to BT.709. */
   readonly toneMap?: 'pq' | 'hlg';
-  /** Colour tags to set where only the container has them. */
-  readonly colour: {
+  /** Color tags to set where only the container has them. */
+  readonly color: {
     readonly primaries: string;
     readonly transfer: string;
     readonly matrix: string;
@@ -137,7 +137,7 @@ export interface AudioPlan extends Partial<Gain> {
   readonly sourceTimeBase: Rational;
   readonly sourceSampleRate: number;
   /** Source time (ticks of `sourceTimeBase`) that is zero on the timeline. */
-  readonly sourceZero: number;
+  readonly sourceOrigin: number;
   /** Of the produced stream. */
   readonly sampleRate: 44100 | 48000;
   readonly channels: 1 | 2;

@@ -87,7 +87,7 @@ export const chooseVideoRendition = (video: VideoPlan, size: Size, quality: Vide
 /** 16:9 with so many lines. */
 const landscapeBox = (lines: number): Size => ({ width: (lines * 16) / 9, height: lines });
 
-/** Turned for portrait. */
+/** Rotated for portrait. */
 const boxOf = (lines: number, picture: Size): Size => {
   const { width, height } = landscapeBox(lines);
   return picture.height > picture.width ? { width: height, height: width } : { width, height };

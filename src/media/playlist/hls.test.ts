@@ -76,7 +76,7 @@ describe('multivariantPlaylist', () => {
     expect(lines[4]).toContain(`NAME=${harmless},LANGUAGE`);
     expect(lines.filter((line) => line.startsWith('#EXT-X-KEY'))).toEqual([]);
   });
-  test('groups further sound and text', () => {
+  test('groups alternate audio and text', () => {
     const spanish = { ...primary, rendition: 'A2', name: 'Español', languageCode: 'es', primary: false };
     const lines = multivariant({ audioTracks: [primary, spanish], textTracks: [text('T1', 'de', true)] });
     expect(lines).toContain(

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type PacketTimes, straightenTimes } from './repair-timestamps.js';
+import { type PacketTimes, repairTimestamps } from './repair-timestamps.js';
 
 const TICKS = 90_000;
 const STEP = 3000;
@@ -15,8 +15,8 @@ const sound = (count: number, from = 0): { dts: number[]; pts: number[] } => {
   const dts = Array.from({ length: count }, (_, packet) => from + packet * 1920);
   return { dts, pts: [...dts] };
 };
-const straighten = (times: PacketTimes) => {
-  const { recording, dts, pts, ...rest } = straightenTimes(times, TICKS);
+const repair = (times: PacketTimes) => {
+  const { recording, dts, pts, ...rest } = repairTimestamps(times, TICKS);
   return { ...rest, recording: [...recording], dts: [...dts], pts: [...pts] };
 };
 const intact = (times: PacketTimes) => ({
@@ -39,7 +39,7 @@ describe('times that are right stay', () => {
     ['nothing', { dts: [], pts: [] }],
     ['no decode times', { dts: [Number.NaN, Number.NaN], pts: [3000, 0] }],
   ])('%s', (_name, times) => {
-    expect(straighten(times)).toEqual(intact(times));
+    expect(repair(times)).toEqual(intact(times));
   });
 });
 
@@ -56,7 +56,7 @@ test('a single wrong time, anywhere and however wrong, gets back what it was', (
         const add = back ? -size : size;
         if (field !== 'pts') wrong.dts[packet]! += add;
         if (field !== 'dts') wrong.pts[packet]! += add;
-        const fixed = straightenTimes(wrong, TICKS);
+        const fixed = repairTimestamps(wrong, TICKS);
         // At either end nothing shows that a decode time up to 10 s away from the others is not a hole.
         if (packet === (back ? 0 : 78) && field !== 'pts' && size <= 10 * TICKS) return;
         expect(fixed).toMatchObject({ wrong: 1, recordings: 1 });
@@ -70,7 +70,7 @@ test('a single wrong time, anywhere and however wrong, gets back what it was', (
 test('a run of sound in one packet whose time is wrong goes back to its place', () => {
   const times = sound(200);
   const wrong = times.dts.map((time, packet) => (packet >= 90 && packet < 98 ? time + 3600 * TICKS : time));
-  expect(straighten({ dts: wrong, pts: wrong })).toMatchObject({ wrong: 8, recordings: 1, ...times });
+  expect(repair({ dts: wrong, pts: wrong })).toMatchObject({ wrong: 8, recordings: 1, ...times });
 });
 
 describe('a clock that jumps', () => {
@@ -81,14 +81,14 @@ describe('a clock that jumps', () => {
     const [first, second] = [pictures(61), pictures(61, from)];
     const times = { dts: [...first.dts, ...second.dts], pts: [...first.pts, ...second.pts] };
     const recording = times.dts.map((_, packet) => (packet < 61 ? 0 : 1));
-    expect(straighten(times)).toEqual({ ...times, wrong: 0, recordings: 2, recording });
+    expect(repair(times)).toEqual({ ...times, wrong: 0, recordings: 2, recording });
     const wrong = { dts: [...times.dts], pts: [...times.pts] };
     wrong.dts[57]! += 50_000 * TICKS;
-    expect(straighten(wrong)).toEqual({ ...times, wrong: 1, recordings: 2, recording });
+    expect(repair(wrong)).toEqual({ ...times, wrong: 1, recordings: 2, recording });
   });
 });
 
 test('decode times grow even where the stream repeats them', () => {
-  const { dts } = straighten({ dts: [0, 0, 3000, 3000, 6000], pts: [0, 0, 3000, 3000, 6000] });
+  const { dts } = repair({ dts: [0, 0, 3000, 3000, 6000], pts: [0, 0, 3000, 3000, 6000] });
   expect(dts).toEqual([0, 1, 3000, 3001, 6000]);
 });

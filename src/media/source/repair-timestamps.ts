@@ -4,7 +4,7 @@ export interface PacketTimes {
   readonly pts: readonly number[];
 }
 
-export interface StraightTimes {
+export interface RepairedTimestamps {
   /** Packets whose time was wrong and is now an estimate. */
   readonly wrong: number;
   /** Recordings in the stream: one more than its clock jumps. */
@@ -17,15 +17,15 @@ export interface StraightTimes {
   readonly pts: Float64Array;
 }
 
-/** A hole this long in a transport or program stream is a jump of its clock, not a picture shown for so long. */
+/** A hole this long in a transport or program stream is a jump of its clock, not a frame displayed for so long. */
 export const MAX_STEP_SECONDS = 10;
-/** Packets back in which the one before a wrong run is looked for: more than one PES packet of sound holds. */
+/** Packets back in which the one before a wrong run is looked for: more than one PES packet of audio holds. */
 const WINDOW = 64;
 /** A jump must explain this many packets: a shorter run that leaves the line of times and comes back is a wrong time. */
 const JUMP_COST = 30;
-/** Pictures wait less than this to be shown (ISO/IEC 13818-1, 2.4.2.7), beside what most pictures of the stream wait. */
+/** Frames wait less than this to be displayed (ISO/IEC 13818-1, 2.4.2.7), beside what most frames of the stream wait. */
 const DELAY_TOLERANCE_SECONDS = 1;
-/** Pictures before and after in decode order among which the place of one without a time is looked for. */
+/** Frames before and after in decode order among which a slot for one without a time is looked for. */
 const NEIGHBOURS = 16;
 
 /**
@@ -33,11 +33,11 @@ const NEIGHBOURS = 16;
  * and gives the wrong ones the time that their neighbours leave free.
  * @param maxStepSeconds a longer step forward is a jump too
  */
-export const straightenTimes = (
+export const repairTimestamps = (
   { dts, pts }: PacketTimes,
   ticksPerSecond: number,
   maxStepSeconds = MAX_STEP_SECONDS,
-): StraightTimes => {
+): RepairedTimestamps => {
   const timed = Int32Array.from(dts.keys()).filter((packet) => !Number.isNaN(dts[packet]!));
   const recording = new Int32Array(dts.length);
   const chain = findChain(
@@ -59,16 +59,16 @@ export const straightenTimes = (
   }
   recording.fill(recordings - 1, last);
   const step = medianStep(dts, right, recording);
-  const straight = fillDts(dts, right, recording, step);
+  const repairedDts = fillDts(dts, right, recording, step);
   // One time that serves for both is wrong for both.
   const known = Float64Array.from(pts, (time, packet) =>
     time === dts[packet] && !right[packet] ? Number.POSITIVE_INFINITY : time,
   );
-  const shown = straightenPts(known, straight, recording, step, DELAY_TOLERANCE_SECONDS * ticksPerSecond);
+  const repairedPts = repairPts(known, repairedDts, recording, step, DELAY_TOLERANCE_SECONDS * ticksPerSecond);
   let wrong = 0;
   for (let packet = 0; packet < dts.length; packet += 1)
-    if ((!Number.isNaN(dts[packet]!) && !right[packet]) || differs(pts[packet]!, shown[packet]!)) wrong += 1;
-  return { wrong, recordings, recording, dts: straight, pts: shown };
+    if ((!Number.isNaN(dts[packet]!) && !right[packet]) || differs(pts[packet]!, repairedPts[packet]!)) wrong += 1;
+  return { wrong, recordings, recording, dts: repairedDts, pts: repairedPts };
 };
 
 const differs = (a: number, b: number): boolean => a !== b && !Number.isNaN(a);
@@ -144,8 +144,8 @@ const fillDts = (dts: readonly number[], right: Uint8Array, recording: Int32Arra
   return filled;
 };
 
-/** A picture that waits much longer than the others of the stream, or is shown before it is decoded, has a wrong time. */
-const straightenPts = (
+/** A frame that waits much longer than the others of the stream, or is displayed before it is decoded, has a wrong time. */
+const repairPts = (
   pts: Float64Array,
   dts: Float64Array,
   recording: Int32Array,
@@ -158,7 +158,7 @@ const straightenPts = (
   const high = quantile(sorted, 0.95);
   const margin = high - low + tolerance;
   const wrong: number[] = [];
-  const shown = pts.map((time, packet) => {
+  const repaired = pts.map((time, packet) => {
     // Without a time there is nothing to compare.
     if (!(delays[packet]! < low - margin || delays[packet]! > high + margin)) return time;
     wrong.push(packet);
@@ -167,24 +167,24 @@ const straightenPts = (
   for (const packet of wrong) {
     const usual = dts[packet]! + quantile(sorted, 0.5);
     const earliest = dts[packet]! + low;
-    shown[packet] = high === low ? usual : findFreePlace(shown, recording, { packet, usual, earliest }, step);
+    repaired[packet] = high === low ? usual : findFreeSlot(repaired, recording, { packet, usual, earliest }, step);
   }
-  return shown;
+  return repaired;
 };
 
-/** The place in the times around a picture, not before `earliest`, that is nearest to `usual` and has room for one. */
-const findFreePlace = (
-  shown: Float64Array,
+/** The slot in the times around a frame, not before `earliest`, that is nearest to `usual` and has room for one. */
+const findFreeSlot = (
+  pts: Float64Array,
   recording: Int32Array,
   { packet, usual, earliest }: { packet: number; usual: number; earliest: number },
   step: number,
 ): number => {
   const from = Math.max(packet - NEIGHBOURS, 0);
-  const near = shown
+  const near = pts
     .subarray(from, packet + NEIGHBOURS + 1)
     .filter((time, at) => !Number.isNaN(time) && recording[from + at] === recording[packet])
     .sort();
-  let place = usual;
+  let slot = usual;
   let nearest = Number.POSITIVE_INFINITY;
   for (let at = 0; near.length > 0 && at <= near.length; at += 1) {
     // Before the first and after the last there is room for one.
@@ -195,7 +195,7 @@ const findFreePlace = (
     const free = Math.min(Math.max(usual, before + margin), after - margin);
     if (free < earliest || Math.abs(free - usual) >= nearest) continue;
     nearest = Math.abs(free - usual);
-    place = Math.round(free);
+    slot = Math.round(free);
   }
-  return place;
+  return slot;
 };

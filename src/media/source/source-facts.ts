@@ -43,9 +43,9 @@ export interface VideoFacts {
   readonly height: number;
   /** Sample aspect ratio; 1/1 when the file says nothing. */
   readonly sampleAspect: Rational;
-  /** Clockwise turn a player must apply, from the display matrix. */
+  /** Clockwise rotation a player must apply, from the display matrix. */
   readonly rotation: 0 | 90 | 180 | 270;
-  /** Mirror left-right, applied after the turn. */
+  /** Mirror left-right, applied after the rotation. */
   readonly flipHorizontal: boolean;
   readonly pixelFormat: string;
   readonly bitDepth: number;
@@ -55,7 +55,7 @@ export interface VideoFacts {
   /** From the stream's field order and from decoded frames: streams lie. */
   readonly interlaced: boolean;
   /** FFmpeg names (`bt709`, `smpte2084`, `arib-std-b67`, `unknown` …), from decoded frames, else from the container. */
-  readonly colour: {
+  readonly color: {
     readonly primaries: string;
     readonly transfer: string;
     readonly matrix: string;

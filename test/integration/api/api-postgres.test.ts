@@ -13,7 +13,7 @@ import { type Api, startApi } from '../../support/servers/api.js';
 import { hasPostgres, startPostgres, type TestPostgres } from '../../support/servers/postgres.js';
 import { expectError } from '../../support/wire/expect-error.js';
 
-// What needs several connections at once, or a database that can go away.
+// What needs several connections at once, or a database that can become unavailable.
 describe.skipIf(!hasPostgres())('the API on PostgreSQL', () => {
   let postgres: TestPostgres | undefined;
   let api: Api;
@@ -78,7 +78,7 @@ describe.skipIf(!hasPostgres())('the API on PostgreSQL', () => {
     const state = createTrackState(context as unknown as DomainContext);
     const completed = await database.transaction(async (tx) => {
       await lockAssetForUpdate(tx, environmentId, assetId);
-      const audio = { durationSeconds: 10, maxChannels: 2, maxChannelLayout: 'stereo', joined: false };
+      const audio = { durationSeconds: 10, maxChannels: 2, maxChannelLayout: 'stereo', concatenated: false };
       const completing = state.complete(trackId, { ...audio, plan: {} as AudioPlan, isSilentAsset: true });
       await vi.waitFor(async () => {
         const { rows } = await sql`select from pg_locks where not granted`.execute(database.queryable);
@@ -90,7 +90,7 @@ describe.skipIf(!hasPostgres())('the API on PostgreSQL', () => {
     expect(await completed.completing).toBe(false);
   });
 
-  it('answers 503 with a time to come back while PostgreSQL is away', async () => {
+  it('answers 503 with a time to come back while PostgreSQL is unavailable', async () => {
     const unknown = await api.newToken({ name: 'not in memory' });
     expect((await fetch(`${api.origin}/readyz`)).status).toBe(200);
     await postgres?.stop();

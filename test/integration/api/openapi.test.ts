@@ -98,7 +98,7 @@ it('would notice an answer that it does not describe', () => {
   const asset = (more: object) => JSON.stringify({ data: { id: 'a', policy: 'public', ...more } });
   expect(undocumentedAnswer('getPlaybackId', 200, asset({}))).toBeUndefined();
   expect(undocumentedAnswer('getPlaybackId', 200, asset({ policy: 'secret' }))).toContain('/data/policy');
-  expect(undocumentedAnswer('getPlaybackId', 200, asset({ colour: 'red' }))).toContain('getPlaybackId 200');
+  expect(undocumentedAnswer('getPlaybackId', 200, asset({ color: 'red' }))).toContain('getPlaybackId 200');
   expect(undocumentedAnswer('deletePlaybackId', 204, asset({}))).toContain('with a body');
   expect(() => undocumentedAnswer('getPlaybackId', 418, '{}')).toThrow('does not name');
 });

@@ -43,11 +43,11 @@ describe('kinora asset create <file>', { timeout: 240_000 }, () => {
     const running = runCli(['asset', 'create', video], env());
     await cut;
     const again = proxy.breakAfter(15 * MEGABYTE);
-    proxy.mend();
+    proxy.restore();
     await again;
     await server.kill();
     server = await start();
-    proxy.mend();
+    proxy.restore();
     const { status, stdout, stderr } = await running;
     expect({ status, stdout }).toEqual({ status: 0, stdout: expect.stringMatching(/^http:\S+\/\w{40}\n$/) });
     expect(stderr).toMatch(/^uploading 0 %\n/);

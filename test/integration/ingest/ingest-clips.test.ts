@@ -18,7 +18,7 @@ import { api, createAsset, serveFiles, settled, type WireAsset } from '../../sup
 
 const SOURCES = [
   'h264-aac.mp4',
-  'ts-joined.ts',
+  'ts-concatenated.ts',
   'audio-only.mp3',
   'vp9-opus.webm',
   'slides.mp4',
@@ -88,8 +88,8 @@ describe('a clip', () => {
     expect(counters(await play(second))).toEqual(range(60, 105));
   });
 
-  test('of joined recordings reaches over the join', async () => {
-    const played = await play(await clip(sources.get('ts-joined.ts')!, { start_time: 5.025, end_time: 7.025 }));
+  test('of concatenated recordings reaches over the join', async () => {
+    const played = await play(await clip(sources.get('ts-concatenated.ts')!, { start_time: 5.025, end_time: 7.025 }));
     const shown = counters(played);
     // The second recording begins a little late, beside its sound.
     expect(shown.slice(0, 59)).toEqual([...range(150, 180), ...range(1000, 1029)]);

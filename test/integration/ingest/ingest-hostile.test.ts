@@ -72,7 +72,7 @@ describe('a file that takes the media process down', () => {
     expect(Object.keys(await playAll(server.url, asset.playback_ids![0]!.id)).length).toBeGreaterThan(3);
   });
 
-  it('errors its track alone, after a bounded number of tries, when it is further sound', async () => {
+  it('errors its track alone, after a bounded number of tries, when it is alternate audio', async () => {
     const bytes = await readFile(await fixture('h264-mp3.mkv'));
     const dubs = ['probe:crash', 'audio-chunk:crash'].map((deed) => ({
       url: origin.add(`dub-${deed.replace(':', '-')}.mkv`, Buffer.concat([bytes, Buffer.from(`hostile:${deed}`)])),

@@ -91,8 +91,8 @@ test('a file that is no image, not there, cut off, too large or a trap fails the
     'nothing.png': { text: '' },
     'cut.png': { text: writePng(80, 80, noise).subarray(0, 9000) },
     'wide.png': { text: writePng(4097, 1, noise) },
-    // Four gigabytes of zeros, as a colour profile.
-    'profile.png': { text: writePng(8, 8, noise, { colour: 'rgba' }, [pngChunk('iCCP', await hugeProfile())]) },
+    // Four gigabytes of zeros, as a color profile.
+    'profile.png': { text: writePng(8, 8, noise, { color: 'rgba' }, [pngChunk('iCCP', await hugeProfile())]) },
   });
   const reasons: Readonly<Record<string, string>> = {
     'nothing.png': 'inputs[1]: The input file is empty.',

@@ -72,7 +72,7 @@ describe('normalize_audio', () => {
     }
   });
 
-  test('measures what is played: the down-mix of 5.1, and each further sound of the request', async () => {
+  test('measures what is played: the down-mix of 5.1, and each alternate audio of the request', async () => {
     const asset = await create(FIVE_ONE, [0, 1, 2], { normalize_audio: true });
     const measured = await loudnessByName(asset);
     expect(Object.keys(measured)).toEqual(['Default', 'file 0', 'file 1', 'file 2']);

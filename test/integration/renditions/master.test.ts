@@ -23,7 +23,7 @@ const SOURCES = [
   'h264-aac.mp4',
   'hevc-ac3.mkv',
   'vp9-opus.webm',
-  'ts-joined.ts',
+  'ts-concatenated.ts',
   'portrait-90.mp4',
   'edit-list.mp4',
   'h264-pcm-mono.mov',
@@ -132,7 +132,7 @@ describe('a master of the source as it is', () => {
     ['h264-aac.mp4', ['h264', 'aac']],
     ['hevc-ac3.mkv', ['hevc', 'ac3']],
     ['vp9-opus.webm', ['vp9', 'opus']],
-    ['ts-joined.ts', ['h264', 'aac']],
+    ['ts-concatenated.ts', ['h264', 'aac']],
     ['portrait-90.mp4', ['h264', 'aac']],
     ['edit-list.mp4', ['h264', 'aac']],
   ] as const)('%s has the same pictures bit by bit, in step with the sound', async (name, codecs) => {
@@ -192,7 +192,7 @@ describe('a master that is encoded', () => {
     }
   });
 
-  test('takes the pictures that were mended where the source is not good', async () => {
+  test('takes the repaired frames where the source is not good', async () => {
     const { url } = await create([{ url: sourceUrl('one-key-frame.mp4') }]);
     const master = await download(url);
     expect(countersOf(master)).toEqual(range(0, 900));

@@ -202,7 +202,7 @@ it('tells of waiting jobs and late deliveries as they are now', async () => {
   }
 });
 
-it('still tells the rest when the database is away', async () => {
+it('still tells the rest when the database is unavailable', async () => {
   const { database, close } = await openTestDatabase();
   await close();
   const figures = await waiting(database);

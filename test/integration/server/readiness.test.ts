@@ -34,7 +34,7 @@ const readiness = async (): Promise<[number, unknown]> => {
 };
 const READY = [200, { status: 'ok' }];
 
-it('a server whose storage is away is not ready until it is back', async () => {
+it('a server whose storage is unavailable is not ready until it is back', async () => {
   expect(await readiness()).toEqual(READY);
   const blobs = join(server.dataDir, 'blobs');
   await rename(blobs, `${blobs}-away`);

@@ -133,7 +133,7 @@ describe('a license server', () => {
     );
   });
 
-  test('that refuses is a 502, one that is away a 503, and the log says whose it is', async () => {
+  test('that refuses is a 502, one that is unavailable a 503, and the log says whose it is', async () => {
     const id = await licensedId();
     for (const status of [403, 500, 302]) {
       upstreamSays = { status, body: Buffer.from('secret reason'), location: `${upstream.url}/elsewhere` };

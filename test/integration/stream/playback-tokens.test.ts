@@ -222,8 +222,8 @@ describe('a signed id answers', () => {
       [{ sub: asset.signedId }, 'Token audience does not match'],
     ];
     let over: object = broken;
-    for (const [mended, message] of steps) {
-      over = { ...over, ...mended, ...('kid' in mended ? {} : { kid: key.keyId }) };
+    for (const [fixed, message] of steps) {
+      over = { ...over, ...fixed, ...('kid' in fixed ? {} : { kid: key.keyId }) };
       expect(await answer(signToken(key, claims(over)))).toBe(`403 7 ${message}`);
     }
   });

@@ -27,7 +27,7 @@ const FILES = [
   'video-only.mp4',
   'audio-only.mp3',
   'audio-late.mkv',
-  'ts-joined.ts',
+  'ts-concatenated.ts',
 ] as const;
 
 let server: Booted;
@@ -84,7 +84,7 @@ const playSound = async (asset: WireAsset, name: string): Promise<PlayedRenditio
 const checkInPhase = async (sound: PlayedRendition, file: EncodedName, expected: Parameters<typeof checkSound>[2]) =>
   checkSound(sound, await readSourceTruth(file), expected);
 
-describe('further sound of the creation request', () => {
+describe('alternate audio of the creation request', () => {
   let asset: WireAsset;
   beforeAll(async () => {
     const dubs = ['audio-only.flac', 'long-audio.mkv', 'h264-aac-5.1.mp4', 'h264-aac-44100-mono.mp4'] as const;
@@ -284,7 +284,7 @@ describe('sound that is added later', () => {
 test('recordings in one file are heard one after the other', async () => {
   const asset = await create([
     { url: url('long.mp4') },
-    { url: url('ts-joined.ts'), type: 'audio', language_code: 'fi' },
+    { url: url('ts-concatenated.ts'), type: 'audio', language_code: 'fi' },
   ]);
   expect(soundsOf(asset)[1]).toMatchObject({ name: 'Finnish', status: 'ready' });
   const { init, segments } = await playSound(asset, 'Finnish');

@@ -105,9 +105,9 @@ const getEncoder = (name: string): Codec => {
   return codec;
 };
 
-const TURN_BACK = { 90: 'transpose=2', 180: 'hflip,vflip', 270: 'transpose=1' } as const;
+const ROTATE_BACK = { 90: 'transpose=2', 180: 'hflip,vflip', 270: 'transpose=1' } as const;
 
-/** Display matrix of a clockwise turn (ISO/IEC 14496-12, 8.2.2: 16.16 fixed point, last column 2.30), host byte order. */
+/** Display matrix of a clockwise rotation (ISO/IEC 14496-12, 8.2.2: 16.16 fixed point, last column 2.30), host byte order. */
 const displayMatrix = (rotation: 90 | 180 | 270): Buffer => {
   const [a, b, c, d] = { 90: [0, 1, -1, 0], 180: [-1, 0, 0, -1], 270: [0, -1, 1, 0] }[rotation] as [
     number,
@@ -127,7 +127,7 @@ const addVideo = (output: FormatContext, recipe: MediaRecipe, video: VideoRecipe
     `buffer@in=video_size=${video.width}x${video.height}:pix_fmt=yuv420p:time_base=${inputBase.num}/${inputBase.den}` +
       `:pixel_aspect=1/1:frame_rate=${video.rate[0]}/${video.rate[1]}:colorspace=bt709:range=tv`,
     'setparams=color_primaries=bt709:color_trc=bt709:colorspace=bt709:range=tv',
-    ...(video.rotation === undefined ? [] : [TURN_BACK[video.rotation]]),
+    ...(video.rotation === undefined ? [] : [ROTATE_BACK[video.rotation]]),
     video.filter ?? 'null',
     'buffersink@out',
   ].join(',');

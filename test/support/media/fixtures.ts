@@ -153,7 +153,7 @@ const encoded = {
   // Each picture is shown for longer than a second.
   'slides.mp4': { ...mp4, video: { ...h264, deltasMs: [1500, 1200, 1800], gop: 2 }, audio: aac },
   'vfr.mkv': { ...mkv, video: { ...h264, deltasMs: [20, 33, 50, 67, 17, 120, 40, 33] }, audio: opus },
-  // Turned, so that they have to be encoded; a frame begins with every mark.
+  // Rotated, so that they have to be encoded; a frame begins with every mark.
   'marks-30.mp4': { ...mp4, seconds: 12, video: { ...h264, rotation: 180 }, audio: aac },
   'marks-vfr.mp4': {
     ...mp4,
@@ -168,7 +168,7 @@ const encoded = {
     video: { ...h264, rotation: 180, deltasMs: [1000, 1500, 500] },
     audio: aac,
   },
-  // Picture shapes and colour.
+  // Picture shapes and color.
   'portrait-90.mp4': { ...mp4, video: { ...h264, width: 180, height: 320, rotation: 90 }, audio: aac },
   'portrait-270.mov': { ...mp4, muxer: 'mov', video: { ...h264, width: 180, height: 320, rotation: 270 }, audio: aac },
   'rotated-180.mp4': { ...mp4, video: { ...h264, rotation: 180 }, audio: aac },
@@ -264,7 +264,7 @@ const encoded = {
   },
   // For longer work: several segments of the usual length, and a top rung that can be copied.
   'long.mp4': { ...mp4, seconds: 20, muxerOptions: faststart, video: h264, audio: aac },
-  // Turned, so that its segments have to be encoded.
+  // Rotated, so that its segments have to be encoded.
   'longer.mp4': { ...mp4, seconds: 50, video: { ...h264, rotation: 180 }, audio: aac },
   'copy-1080p.mp4': {
     ...mp4,
@@ -316,8 +316,8 @@ const findBox = (bytes: Buffer, type: string): { start: number; end: number } =>
 
 /** Files made from others' bytes or from text. */
 const derived = {
-  /** Two recordings joined: time stamps start again in the middle. */
-  'ts-joined.ts': async (): Promise<Buffer> =>
+  /** Two concatenated recordings: timestamps start again in the middle. */
+  'ts-concatenated.ts': async (): Promise<Buffer> =>
     Buffer.concat([await bytesOf('h264-aac.ts'), await bytesOf('ts-part-2.ts')]),
   'truncated.mp4': async (): Promise<Buffer> => {
     const bytes = await bytesOf('h264-aac.mp4');

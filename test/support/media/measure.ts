@@ -235,7 +235,7 @@ const readCounter = (luma: Buffer, width: number, height: number): number => {
   return counter;
 };
 
-const TURNS = { 0: 'null', 90: 'transpose=1', 180: 'hflip,vflip', 270: 'transpose=2' } as const;
+const ROTATIONS = { 0: 'null', 90: 'transpose=1', 180: 'hflip,vflip', 270: 'transpose=2' } as const;
 
 const rotationOf = (stream: Stream): 0 | 90 | 180 | 270 => {
   const matrix = stream.codecpar.getCodedSideData(AV_PKT_DATA_DISPLAYMATRIX);
@@ -245,17 +245,17 @@ const rotationOf = (stream: Stream): 0 | 90 | 180 | 270 => {
   return ((Math.round((Math.atan2(b, a) * 180) / Math.PI) + 360) % 360) as 0 | 90 | 180 | 270;
 };
 
-/** Every picture in presentation order, turned the way a player shows it. */
+/** Every frame in presentation order, rotated as a player displays it. */
 export const readFrameCounters = (input: MediaInput): MeasuredPicture[] =>
   withInput(input, (context) => {
     const stream = getStream(context, AVMEDIA_TYPE_VIDEO);
     const { num, den } = stream.timeBase;
-    const turn = TURNS[rotationOf(stream)];
+    const rotation = ROTATIONS[rotationOf(stream)];
     const pictures: MeasuredPicture[] = [];
     const filter = filterFrames(
       (frame) =>
         `buffer@in=video_size=${frame.width}x${frame.height}:pix_fmt=${frame.format}:time_base=${num}/${den},` +
-        `${turn},format=gray,buffersink@out`,
+        `${rotation},format=gray,buffersink@out`,
       (frame) => {
         const luma = frame.toBuffer();
         pictures.push({
@@ -322,7 +322,7 @@ export const readRgbPictures = (input: MediaInput, chain = 'null'): RgbPicture[]
     return pictures;
   });
 
-/** The counter of a picture; undefined where none can be read: it is turned, cut or too small. */
+/** The counter of a picture; undefined where none can be read: it is rotated, cut or too small. */
 export const counterOf = ({ width, height, rgb }: Omit<RgbPicture, 'ptsSeconds'>): number | undefined => {
   const luma = Buffer.alloc(width * height);
   for (let at = 0; at < luma.length; at++) {
@@ -486,16 +486,16 @@ export const measureTone = (
   const step = (2 * Math.PI * frequency) / sampleRate;
   const stepCosine = Math.cos(step);
   const stepSine = Math.sin(step);
-  // Turned by one step a sample: ten times faster than asking for each sine, and exact to 1e-12 over a second.
+  // Rotated by one step a sample: ten times faster than asking for each sine, and exact to 1e-12 over a second.
   let x = Math.cos(step * from);
   let y = Math.sin(step * from);
   for (let i = from; i < from + count; i++) {
     const sample = samples[i] as number;
     sine += sample * y;
     cosine += sample * x;
-    const turned = x * stepCosine - y * stepSine;
+    const rotated = x * stepCosine - y * stepSine;
     y = x * stepSine + y * stepCosine;
-    x = turned;
+    x = rotated;
   }
   return { phase: Math.atan2(cosine, sine), amplitude: (2 * Math.hypot(sine, cosine)) / count };
 };

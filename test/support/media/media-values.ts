@@ -20,7 +20,7 @@ export const videoFacts = (changes: Partial<VideoFacts> = {}): VideoFacts => ({
   timeBase: { num: 1, den: 15360 },
   frameRate: { num: 30, den: 1 },
   interlaced: false,
-  colour: { primaries: 'bt709', transfer: 'bt709', matrix: 'bt709', range: 'tv' },
+  color: { primaries: 'bt709', transfer: 'bt709', matrix: 'bt709', range: 'tv' },
   avcc: AVCC,
   bitRate: 0,
   closedCaptions: false,

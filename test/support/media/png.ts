@@ -4,12 +4,12 @@ type Rgba = readonly [red: number, green: number, blue: number, alpha: number];
 
 /** `palette` has transparency, as all kinds with alpha; `interlaced` is Adam7. */
 export interface PngKind {
-  readonly colour: 'grey' | 'rgb' | 'palette' | 'grey-alpha' | 'rgba';
+  readonly color: 'grey' | 'rgb' | 'palette' | 'grey-alpha' | 'rgba';
   readonly depth?: 8 | 16;
   readonly interlaced?: boolean;
 }
 
-const COLOUR_TYPES = { grey: 0, rgb: 2, palette: 3, 'grey-alpha': 4, rgba: 6 } as const;
+const COLOR_TYPES = { grey: 0, rgb: 2, palette: 3, 'grey-alpha': 4, rgba: 6 } as const;
 /** First column and row of each pass, and how far its pixels are apart (ISO/IEC 15948, 8.2). */
 const ADAM7 = [
   [0, 0, 8, 8],
@@ -29,26 +29,26 @@ export const pngChunk = (type: string, data: Buffer): Buffer => {
   return Buffer.concat([frame.subarray(0, 4), body, frame.subarray(4)]);
 };
 
-/** A PNG file; `colourAt` is asked for every pixel, of grey kinds its red counts. `further` goes before the pixels. */
+/** A PNG file; `colorAt` is asked for every pixel, of grey kinds its red counts. `further` goes before the pixels. */
 export const writePng = (
   width: number,
   height: number,
-  colourAt: (x: number, y: number) => Rgba,
-  { colour, depth = 8, interlaced = false }: PngKind = { colour: 'rgba' },
+  colorAt: (x: number, y: number) => Rgba,
+  { color, depth = 8, interlaced = false }: PngKind = { color: 'rgba' },
   further: readonly Buffer[] = [],
 ): Buffer => {
   const header = Buffer.alloc(13);
   header.writeUInt32BE(width, 0);
   header.writeUInt32BE(height, 4);
-  header.set([depth, COLOUR_TYPES[colour], 0, 0, interlaced ? 1 : 0], 8);
+  header.set([depth, COLOR_TYPES[color], 0, 0, interlaced ? 1 : 0], 8);
   const palette: Rgba[] = [];
   const samplesAt = (x: number, y: number): readonly number[] => {
-    const rgba = colourAt(x, y);
+    const rgba = colorAt(x, y);
     const [red, green, blue, alpha] = rgba;
-    if (colour === 'grey') return [red];
-    if (colour === 'grey-alpha') return [red, alpha];
-    if (colour === 'rgb') return [red, green, blue];
-    if (colour === 'rgba') return rgba;
+    if (color === 'grey') return [red];
+    if (color === 'grey-alpha') return [red, alpha];
+    if (color === 'rgb') return [red, green, blue];
+    if (color === 'rgba') return rgba;
     let index = palette.findIndex((known) => known.join() === rgba.join());
     if (index === -1) index = palette.push(rgba) - 1;
     return [index];
@@ -65,9 +65,9 @@ export const writePng = (
     Buffer.from('\x89PNG\r\n\x1a\n', 'latin1'),
     pngChunk('IHDR', header),
     ...further,
-    ...(colour === 'palette'
+    ...(color === 'palette'
       ? [
-          pngChunk('PLTE', Buffer.from(palette.flatMap((colour) => colour.slice(0, 3)))),
+          pngChunk('PLTE', Buffer.from(palette.flatMap((color) => color.slice(0, 3)))),
           pngChunk('tRNS', Buffer.from(palette.map(([, , , alpha]) => alpha))),
         ]
       : []),

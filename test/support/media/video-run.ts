@@ -82,7 +82,7 @@ export const segmentJob = (
   source: { path, formatName: video.formatName },
   streamIndex: video.streamIndex,
   timeBase: video.timeBase,
-  zeroTicks: video.zeroTicks,
+  originTicks: video.originTicks,
   startTicks: video.boundaries[segment]!,
   endTicks: video.boundaries[segment + 1]!,
   lastPictureTicks: video.lastPictureTicks,
@@ -133,7 +133,7 @@ export const initOf = (source: PlannedSource, rendition: VideoRendition): Uint8A
     width: rendition.width,
     height: rendition.height,
     avcc: avccOf(source, rendition),
-    ...(rendition.kind === 'encode' && { colour: 'bt709' as const }),
+    ...(rendition.kind === 'encode' && { color: 'bt709' as const }),
     reorderTicks: rendition.reorderTicks,
   });
 

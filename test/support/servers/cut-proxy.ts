@@ -6,12 +6,12 @@ export interface CutProxy {
   /** Where the server is to listen, also when it is started again. */
   readonly serverPort: number;
   /**
-   * Cuts every connection as soon as `bytes` more were sent by clients, and holds new ones until `mend`.
+   * Cuts every connection as soon as `bytes` more were sent by clients, and holds new ones until `restore`.
    * @returns when it is cut
    */
   breakAfter(bytes: number): Promise<void>;
   /** Passes held and new connections on. */
-  mend(): void;
+  restore(): void;
   stop(): Promise<void>;
 }
 
@@ -77,7 +77,7 @@ export const startCutProxy = async (serverPort?: number): Promise<CutProxy> => {
         onBroken = resolve;
       });
     },
-    mend: () => {
+    restore: () => {
       isBroken = false;
       for (const pass of held) pass();
     },

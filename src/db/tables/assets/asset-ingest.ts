@@ -7,20 +7,20 @@ export interface IngestRow {
   readonly asset: Row<'asset'>;
   readonly media: Row<'asset_media'>;
   readonly mainInput: Row<'asset_input'>;
-  readonly furtherInputs: readonly Row<'asset_input'>[];
+  readonly otherInputs: readonly Row<'asset_input'>[];
 }
 
 /** Undefined when the asset was deleted. */
 export const findIngest = async (db: Queryable, assetId: string): Promise<IngestRow | undefined> => {
   const asset = await db.selectFrom('asset').selectAll().where('id', '=', assetId).executeTakeFirst();
   const media = await db.selectFrom('asset_media').selectAll().where('asset_id', '=', assetId).executeTakeFirst();
-  const [mainInput, ...furtherInputs] = await db
+  const [mainInput, ...otherInputs] = await db
     .selectFrom('asset_input')
     .selectAll()
     .where('asset_id', '=', assetId)
     .orderBy('position')
     .execute();
-  return asset && media && mainInput ? { asset, media, mainInput, furtherInputs } : undefined;
+  return asset && media && mainInput ? { asset, media, mainInput, otherInputs } : undefined;
 };
 
 /** Keeps what a step of the ingest found, so that a restart goes on after it. False when the asset is gone. */

@@ -2,7 +2,7 @@ import { type Nullable, sql } from 'kysely';
 import type { Queryable, Transaction } from '../../database.js';
 import type { NewRow, Row } from '../../schema.js';
 
-/** What is known of the sound of a further audio track; made when its ingest begins. Undefined when it was deleted. */
+/** What is known of an alternate audio track; made when its ingest begins. Undefined when it was deleted. */
 export const openTrackMedia = async (
   tx: Transaction,
   track: Pick<Row<'track'>, 'id' | 'asset_id'>,
@@ -53,7 +53,7 @@ export const insertTrackMedia = async (tx: Transaction, row: NewRow<'track_media
 /** What a track has beside the file of the source of its asset. */
 export type TrackWithMedia = Row<'track'> & Nullable<Row<'track_media'>>;
 
-/** The text and further audio tracks that are ready, in order of creation, held against deletion until the transaction ends. */
+/** The text and alternate audio tracks that are ready, in order of creation, held against deletion until the transaction ends. */
 export const holdReadyTracks = (tx: Transaction, assetId: string): Promise<TrackWithMedia[]> =>
   tx
     .selectFrom('track')
@@ -66,7 +66,7 @@ export const holdReadyTracks = (tx: Transaction, assetId: string): Promise<Track
     .forKeyShare('track')
     .execute();
 
-/** What the sound of a further track is read from; undefined while there is no plan of it. */
+/** What an alternate audio track is read from; undefined while there is no plan of it. */
 export const findTrackSound = (db: Queryable, trackId: string): Promise<Row<'track_media'> | undefined> =>
   db
     .selectFrom('track_media')

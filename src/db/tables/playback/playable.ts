@@ -18,7 +18,7 @@ export const findPlayableRow = (db: Queryable, playbackId: string): Promise<Play
     .modifyEnd(prepared)
     .executeTakeFirst();
 
-/** `sound` is the plan of a further audio track without its boundaries, which are most of it. */
+/** `sound` is the plan of an alternate audio track without its boundaries, which are most of it. */
 export type PlayableTrack = Row<'track'> & { readonly sound: object | null };
 
 export const findReadyTracks = (db: Queryable, assetId: string): Promise<PlayableTrack[]> =>
@@ -33,8 +33,8 @@ export const findReadyTracks = (db: Queryable, assetId: string): Promise<Playabl
     .modifyEnd(prepared)
     .execute();
 
-/** Undefined when the asset has no such further audio track that is ready. */
-export const findFurtherAudio = (
+/** Undefined when the asset has no such alternate audio track that is ready. */
+export const findAlternateAudio = (
   db: Queryable,
   assetId: string,
   trackId: string,

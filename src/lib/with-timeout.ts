@@ -1,11 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
 /** Waits for work, at most this long. @throws Error when the time is up; the work itself goes on */
-export const withinLimit = async (work: unknown, limitMs: number): Promise<void> => {
+export const withTimeout = async (work: unknown, limitMs: number): Promise<void> => {
   const done = new AbortController();
   const limit = delay(limitMs, undefined, { signal: done.signal }).then(
     () => {
-      throw new Error(`not within ${Math.round(limitMs)} ms`);
+      throw new Error(`timed out after ${Math.round(limitMs)} ms`);
     },
     () => undefined,
   );
