@@ -8,7 +8,7 @@ import { startOrigin } from './support/origin.mjs';
 import { readMedia, readMultivariant } from './support/playlist.mjs';
 import { ffmpeg } from './support/programs.mjs';
 
-export const title = 'a chunk of sound (8 segments), beside the ffmpeg command that makes the same seconds';
+export const title = 'a chunk of audio (8 segments), beside the ffmpeg command that makes the same seconds';
 export const needs = ['ffmpeg'];
 
 const REPETITIONS = 7;
@@ -21,9 +21,9 @@ const sources = [
 
 export const run = async () => {
   const server = await startKinora();
-  const directory = await mkdtemp(join(tmpdir(), 'kinora-sound-'));
+  const directory = await mkdtemp(join(tmpdir(), 'kinora-audio-'));
   try {
-    const rows = [['sound', 'Kinora, ms', 'ffmpeg, ms', 'Kinora / ffmpeg', 'Kinora, times real time']];
+    const rows = [['audio', 'Kinora, ms', 'ffmpeg, ms', 'Kinora / ffmpeg', 'Kinora, times real time']];
     for (const [label, source, args] of sources) {
       const path = await source();
       const origin = await startOrigin(path);

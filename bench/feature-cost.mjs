@@ -1,6 +1,6 @@
 import { median, ratio, spread, table } from './support/figures.mjs';
 import { startKinora } from './support/kinora.mjs';
-import { caption, movie, soundTrack, watermark } from './support/media.mjs';
+import { audioTrack, caption, movie, watermark } from './support/media.mjs';
 import { startOrigin } from './support/origin.mjs';
 
 export const title = 'what each feature adds to the time from POST to ready';
@@ -9,13 +9,13 @@ export const needs = ['ffmpeg'];
 const REPETITIONS = 3;
 const MOVIE_SECONDS = 60;
 
-const features = ({ image, text, sound }) => ({
+const features = ({ image, text, audio }) => ({
   'quality plus': { video_quality: 'plus' },
   'quality premium': { video_quality: 'premium' },
   'an overlay': { further: [{ url: image, overlay_settings: { vertical_align: 'bottom', width: '20%' } }] },
   normalize_audio: { normalize_audio: true },
   'a text track': { further: [{ url: text, type: 'text', text_type: 'subtitles', language_code: 'en' }] },
-  'a second audio track': { further: [{ url: sound, type: 'audio', language_code: 'fr' }] },
+  'a second audio track': { further: [{ url: audio, type: 'audio', language_code: 'fr' }] },
   static_renditions: { static_renditions: [{ resolution: 'highest' }] },
   master_access: { master_access: 'temporary' },
   generate_shots: { generate_shots: true },
@@ -31,7 +31,7 @@ const measure = async (server, url, { further = [], ...fields } = {}) => {
 
 export const run = async () => {
   const server = await startKinora();
-  const paths = { image: watermark(), text: caption(), sound: soundTrack(MOVIE_SECONDS) };
+  const paths = { image: watermark(), text: caption(), audio: audioTrack(MOVIE_SECONDS) };
   const origins = {};
   for (const [name, path] of Object.entries(paths)) origins[name] = await startOrigin(await path);
   const source = await startOrigin(await movie(MOVIE_SECONDS));

@@ -54,7 +54,7 @@ export const run = async () => {
   try {
     const asset = await server.createAsset(origin.url);
     const { videos, audio } = await readMultivariant(server, asset.playbackId);
-    const sound = await readMedia(server, audio);
+    const audioPlaylist = await readMedia(server, audio);
     const rows = [
       [
         'viewers',
@@ -76,7 +76,7 @@ export const run = async () => {
           const range = [first, first + SEGMENTS];
           const [result] = await Promise.all([
             server.get(init).then(() => play(server, segments.slice(...range))),
-            play(server, sound.segments.slice(...range)),
+            play(server, audioPlaylist.segments.slice(...range)),
           ]);
           return result;
         }),

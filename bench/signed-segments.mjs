@@ -21,8 +21,8 @@ const signToken = (playbackId, { id, private_key }) => {
   return `${input}.${sign('sha256', Buffer.from(input), createPrivateKey(pem)).toString('base64url')}`;
 };
 
-/** Addresses of the sound's files: the smallest there are, so that what an answer costs besides its bytes shows. */
-const soundOf = async (kinora, master) => {
+/** Addresses of the audio's files: the smallest there are, so that what an answer costs besides its bytes shows. */
+const audioOf = async (kinora, master) => {
   const text = String(await kinora.get(master));
   const playlist = new URL(/TYPE=AUDIO.*URI="([^"]+)"/.exec(text)[1], new URL(master, kinora.url));
   const lines = String(await kinora.get(playlist.href)).split('\n');
@@ -41,8 +41,8 @@ export const run = async () => {
     const asset = await kinora.createAsset(origin.url, { playback_policies: ['public', 'signed'] });
     const idOf = (policy) => asset.playback_ids.find((playbackId) => playbackId.policy === policy).id;
     const token = signToken(idOf('signed'), await kinora.api('POST', '/signing-keys'));
-    const open = await soundOf(kinora, `/${idOf('public')}.m3u8`);
-    const signed = await soundOf(kinora, `/${idOf('signed')}.m3u8?token=${token}`);
+    const open = await audioOf(kinora, `/${idOf('public')}.m3u8`);
+    const signed = await audioOf(kinora, `/${idOf('signed')}.m3u8?token=${token}`);
     let bytes = 0;
     for (const path of open) bytes += (await kinora.get(path)).length;
     await kinora.idle();
@@ -60,7 +60,7 @@ export const run = async () => {
       without.push(b);
     }
     console.log(
-      `${open.length} segments of sound, ${(bytes / open.length / 1e3).toFixed(0)} kB on average; median (min to max) of ${REPETITIONS} x ${SECONDS} s, in turn; the load comes from the same cores\n`,
+      `${open.length} segments of audio, ${(bytes / open.length / 1e3).toFixed(0)} kB on average; median (min to max) of ${REPETITIONS} x ${SECONDS} s, in turn; the load comes from the same cores\n`,
     );
     const row = (label, field) => {
       const [a, b] = [withSignature, without].map((results) => results.map((result) => result[field]));

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { makeSpokenSound } from '../test/support/media/spoken-sound.mjs';
+import { makeSpeech } from '../test/support/media/spoken-audio.mjs';
 import { table } from './support/figures.mjs';
 import { startKinora } from './support/kinora.mjs';
 import { startOrigin } from './support/origin.mjs';
@@ -25,7 +25,7 @@ const PLACES = [0.25, 0.5, 1, 1.5, 2];
 const makeTalk = async (directory) => {
   const block = join(directory, 'block.wav');
   const talk = join(directory, 'talk.m4a');
-  await writeFile(block, makeSpokenSound(BLOCK_SECONDS, SPOKEN));
+  await writeFile(block, makeSpeech(BLOCK_SECONDS, SPOKEN));
   const input = ['-stream_loop', '-1', '-i', block, '-t', String(HOURS * 3600)];
   await promisify(execFile)('ffmpeg', ['-v', 'error', ...input, '-ar', '48000', '-c:a', 'aac', '-b:a', '64k', talk]);
   return talk;

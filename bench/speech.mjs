@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { makeSpokenSound } from '../test/support/media/spoken-sound.mjs';
+import { makeSpeech } from '../test/support/media/spoken-audio.mjs';
 import { writeWhisperModel } from '../test/support/media/whisper-model.mjs';
 import { median, randomSource, ratio, spread, table } from './support/figures.mjs';
 import { startKinora } from './support/kinora.mjs';
@@ -34,9 +34,9 @@ export const run = async () => {
   const model = process.env.KINORA_TEST_WHISPER_MODEL ?? join(directory, 'model.bin');
   if (model !== process.env.KINORA_TEST_WHISPER_MODEL) writeWhisperModel(model, BASE);
   const short = join(directory, 'short.wav');
-  await writeFile(short, makeSpokenSound(WINDOWS * PERIOD_SECONDS, spoken(WINDOWS)));
+  await writeFile(short, makeSpeech(WINDOWS * PERIOD_SECONDS, spoken(WINDOWS)));
   const long = join(directory, 'long.wav');
-  await writeFile(long, makeSpokenSound(20 * PERIOD_SECONDS, spoken(20)));
+  await writeFile(long, makeSpeech(20 * PERIOD_SECONDS, spoken(20)));
   const origins = [await startOrigin(await movie(600)), await startOrigin(short), await startOrigin(long)];
   const server = await startKinora({ options: { SPEECH_MODEL: model } });
   try {

@@ -25,7 +25,7 @@ const files = [
   { resolution: '720p', label: '720p, a rung of the ladder', args: h264({ width: 1280, height: 720 }, 1800) },
   { resolution: '540p', label: '540p, between two rungs', args: h264({ width: 960, height: 540 }, 1180) },
   { resolution: 'highest', quality: 'plus', label: 'highest, copied (plus)', args: ['-c:v', 'copy'] },
-  { resolution: 'audio-only', label: 'sound alone', args: ['-vn'], extension: 'm4a' },
+  { resolution: 'audio-only', label: 'audio alone', args: ['-vn'], extension: 'm4a' },
 ];
 
 const addFile = async (server, asset, resolution) => {
@@ -61,8 +61,8 @@ const measureFiles = async (server, origin, out) => {
       ours.push(await make());
       ourCpu.push(cpuSecondsOf(server.pid) - cpuSeconds);
       again.push(await make());
-      const sound = ['-c:a', 'copy', '-movflags', '+faststart'];
-      const reference = await ffmpeg('-i', await movie(SECONDS), ...args, ...sound, out(extension)).ended;
+      const audio = ['-c:a', 'copy', '-movflags', '+faststart'];
+      const reference = await ffmpeg('-i', await movie(SECONDS), ...args, ...audio, out(extension)).ended;
       theirs.push(reference.ms / 1000);
       theirCpu.push(reference.cpuSeconds);
       await server.api('DELETE', `/assets/${asset.id}`);

@@ -22,8 +22,10 @@ const measureKinora = async (server, origin) => {
   const asset = await server.createAsset(origin.url);
   const lastByteMs = origin.lastByteMs;
   const { listed, videos, audio } = await readMultivariant(server, asset.playbackId);
-  const [video, sound] = await Promise.all([readMedia(server, listed[0]), readMedia(server, audio)]);
-  await Promise.all([video, sound].flatMap(({ init, segments }) => [server.get(init), server.get(segments[0].path)]));
+  const [videoPlaylist, audioPlaylist] = await Promise.all([readMedia(server, listed[0]), readMedia(server, audio)]);
+  await Promise.all(
+    [videoPlaylist, audioPlaylist].flatMap(({ init, segments }) => [server.get(init), server.get(segments[0].path)]),
+  );
   const playableMs = performance.now();
   const firsts = async (rendition) => {
     const { init, segments } = await readMedia(server, rendition);
@@ -118,7 +120,7 @@ const againstLadder = async (server) => {
   table([
     ['from POST, or the start of ffmpeg', 'Kinora', 'ffmpeg', 'times sooner'],
     row('ready, beside the first segment of every rung', 'ready', 'everyRung'),
-    row('first picture and sound loaded, beside the same', 'playable', 'everyRung'),
+    row('first picture and audio loaded, beside the same', 'playable', 'everyRung'),
     row('first segment of every rung', 'everyRung', 'everyRung'),
     row('every position playable, beside the end of the ladder', 'ready', 'end'),
   ]);

@@ -20,13 +20,13 @@ const made = async (name, ...args) => {
 };
 
 const picture = 'testsrc2=size=1920x1080:rate=30,noise=alls=6:allf=t';
-const sound = 'sine=frequency=440:beep_factor=4:sample_rate=48000,aeval=val(0)|0.7*val(0)';
+const audio = 'sine=frequency=440:beep_factor=4:sample_rate=48000,aeval=val(0)|0.7*val(0)';
 const h264 =
   '-c:v libx264 -preset veryfast -b:v 4500k -maxrate 6000k -bufsize 9000k -g 60 -keyint_min 60 -sc_threshold 0 -pix_fmt yuv420p';
 
 /** `seconds`: 10, or whole minutes. */
 export const movie = async (seconds) => {
-  const minute = ['-f', 'lavfi', '-i', picture, '-f', 'lavfi', '-i', sound, '-t', '60', ...h264.split(' ')];
+  const minute = ['-f', 'lavfi', '-i', picture, '-f', 'lavfi', '-i', audio, '-t', '60', ...h264.split(' ')];
   const one = await made('movie-60.mp4', ...minute, '-c:a', 'aac', '-b:a', '128k', '-movflags', '+faststart');
   if (seconds === 60) return one;
   const loops = String(Math.ceil(seconds / 60) - 1);
@@ -34,7 +34,7 @@ export const movie = async (seconds) => {
   return made(`movie-${seconds}.mp4`, ...copy);
 };
 
-/** Ten minutes of 5.1 FLAC beside a small picture: nothing of its sound can be copied. */
+/** Ten minutes of 5.1 FLAC beside a small picture: nothing of its audio can be copied. */
 export const surround = () =>
   made(
     'surround.mkv',
@@ -66,10 +66,10 @@ export const caption = async () => {
   return path;
 };
 
-/** Sound in another language. */
-export const soundTrack = (seconds) =>
+/** Audio in another language. */
+export const audioTrack = (seconds) =>
   made(
-    `sound-${seconds}.m4a`,
+    `audio-${seconds}.m4a`,
     ...['-f', 'lavfi', '-i', `sine=frequency=220:sample_rate=48000:duration=${seconds}`],
     ...['-c:a', 'aac', '-b:a', '128k'],
   );

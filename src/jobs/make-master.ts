@@ -26,7 +26,7 @@ import type { RemuxTrack } from '../pool/protocol.js';
 import { streamResult } from '../pool/read-result.js';
 import type { Job, QueueWorker } from '../queue/queue.js';
 import type { BlobStore, LocalBlob } from '../storage/blob-store.js';
-import { masterKey, masterPartsPrefix, masterPrefix, masterSoundKey } from '../storage/keys.js';
+import { masterAudioKey, masterKey, masterPartsPrefix, masterPrefix } from '../storage/keys.js';
 import type { Logger } from '../telemetry/logger.js';
 import { withTemporaryFile } from './ingest/temporary-file.js';
 import { writeSegmentsFile } from './write-segments-file.js';
@@ -112,8 +112,8 @@ const make = async (
   const asset: PlayableAsset = { ...source, further: masterRenditions(master, playedKey(source)) };
   const { video, audio } = master;
   const pictures = video && 'encode' in video ? [segmentsTrack(MASTER_VIDEO, plan.video!)] : [];
-  const sound = audio && 'encode' in audio ? [segmentsTrack(MASTER_AUDIO, audio.encode)] : [];
-  const tracks = [...pictures, ...sound];
+  const audioTracks = audio && 'encode' in audio ? [segmentsTrack(MASTER_AUDIO, audio.encode)] : [];
+  const tracks = [...pictures, ...audioTracks];
   const writeSegments = (key: string) =>
     writeSegmentsFile(deps, {
       asset,
@@ -134,8 +134,8 @@ const make = async (
     ...copied,
     key: from === 'mezzanine' ? picturesKey(asset) : playedKey(asset),
   }));
-  if (sound.length > 0) {
-    const key = masterSoundKey(assetId, masterId);
+  if (audioTracks.length > 0) {
+    const key = masterAudioKey(assetId, masterId);
     await writeSegments(key);
     streams.push({ key, formatName: MP4, streamIndex: 0, zero: TIMELINE_ZERO });
   }

@@ -8,10 +8,10 @@ import { languageCodeOf } from '../media/speech/languages.js';
 import type { Job, QueueWorker } from '../queue/queue.js';
 import type { Transcriber } from '../speech/transcriber.js';
 import { speechPrefix, trackPrefix, trackTextKey } from '../storage/keys.js';
+import { type AudioDeps, recognizeAudio } from './speech/recognize-audio.js';
 import { recognizeCaptions } from './speech/recognize-captions.js';
-import { recognizeSound, type SoundDeps } from './speech/recognize-sound.js';
 
-export interface RecognitionDeps extends Omit<SoundDeps, 'transcriber'> {
+export interface RecognitionDeps extends Omit<AudioDeps, 'transcriber'> {
   readonly state: RecognitionState;
   readonly tracks: Pick<TrackState, 'complete' | 'fail' | 'needsFiles'>;
   readonly robots: Pick<RobotsJobState, 'findWanted' | 'wake' | 'fail'>;
@@ -68,12 +68,12 @@ const recognizeTrack = async (deps: RecognitionDeps, track: Row<'track'>, signal
   if (!(await blobs.stat(trackTextKey(assetId, trackId)))) {
     const { transcriber } = deps;
     if (!transcriber) throw new KinoraError('internal_error', { messages: [NOT_AVAILABLE], failure: 'fail' });
-    await recognizeSound(
+    await recognizeAudio(
       { ...deps, transcriber },
       {
         assetId,
         trackId,
-        sound: await state.findSound(assetId, track.audio_track_id),
+        audio: await state.findAudio(assetId, track.audio_track_id),
         // The owner may have given the track a code with a region meanwhile.
         language: languageCodeOf(track.language_code ?? '') ?? 'auto',
         phrases: await state.listPhrases(assetId),

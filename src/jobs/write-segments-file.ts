@@ -38,7 +38,7 @@ export interface SegmentsFile {
   readonly onProgress: (fraction: number) => Promise<void>;
 }
 
-/** Segments of each track that are kept together; a killed run loses no more. As many as one job makes of the sound. */
+/** Segments of each track that are kept together; a killed run loses no more. As many as one job makes of the audio. */
 const PART_SEGMENTS = 8;
 const MAX_READS = 3;
 

@@ -44,7 +44,7 @@ export interface SegmentProducer {
    */
   segment(asset: PlayableAsset, rendition: string, file: string, request?: SegmentRequest): Promise<CachedFile>;
   /**
-   * Makes what a player asks for first of the named renditions: of the start rendition and the sound beside it where none
+   * Makes what a player asks for first of the named renditions: of the start rendition and the audio beside it where none
    * is named.
    */
   warm(asset: PlayableAsset, request: SegmentRequest, renditions?: readonly string[]): Promise<void>;
@@ -220,7 +220,7 @@ export const createSegmentProducer = (deps: SegmentProducerDeps): SegmentProduce
 /** Under whose name the source lies. */
 const ownerOf = ({ id, plan }: PlayableAsset): string => plan.sourceOwner ?? id;
 
-/** The file that sound is read from, and pictures unless there is a mezzanine. */
+/** The file that audio is read from, and pictures unless there is a mezzanine. */
 export const playedKey = (asset: PlayableAsset): string =>
   asset.plan.concatenated ? concatenatedKey(ownerOf(asset)) : sourceKey(ownerOf(asset));
 

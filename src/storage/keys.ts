@@ -45,8 +45,8 @@ export const masterKey = (assetId: string, masterId: string): string => `${maste
 /** Of use until the file is finished. */
 export const masterPartsPrefix = (assetId: string, masterId: string): string =>
   `${masterPrefix(assetId, masterId)}/parts`;
-/** Sound for pictures that are copied from elsewhere. */
-export const masterSoundKey = (assetId: string, masterId: string): string =>
+/** Audio for pictures that are copied from elsewhere. */
+export const masterAudioKey = (assetId: string, masterId: string): string =>
   `${masterPrefix(assetId, masterId)}/parts/sound`;
 /** What shot detection has found so far for one order. */
 export const shotScoresKey = (assetId: string, orderId: string, chunk: number): string =>

@@ -72,7 +72,7 @@ export const createMetrics = (): Metrics => {
   for (const cache of ['hit', 'miss'] as const) segments.inc({ cache }, 0);
   const factors = new Histogram({
     name: 'kinora_media_real_time_factor',
-    help: 'Seconds of media made in a second of work, for each segment of video and each chunk of sound',
+    help: 'Seconds of media made in a second of work, for each segment of video and each chunk of audio',
     labelNames: ['kind'],
     buckets: REAL_TIME_FACTORS,
     registers,

@@ -127,7 +127,7 @@ test.each(SOURCES)('%s with an overlay, a second language, subtitles, files, and
   const files = filesOf(asset);
   expect(files.map(({ name, status }) => [name, status])).toEqual([
     ['highest.mp4', video ? 'ready' : 'skipped'],
-    // Files carry the sound of the main input.
+    // Files carry the audio of the main input.
     ['audio.m4a', audio ? 'ready' : 'skipped'],
   ]);
   for (const file of files.filter(({ status }) => status === 'ready')) {

@@ -8,7 +8,7 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { fixture } from '../support/media/fixtures.js';
 import { counterOf, readRgbPictures } from '../support/media/measure.js';
-import { makeSpokenSound } from '../support/media/spoken-sound.mjs';
+import { makeSpeech } from '../support/media/spoken-audio.mjs';
 import { readPictures, startChromium, type Watched, watch } from '../support/players/chromium.js';
 import { type Booted, boot } from '../support/servers/boot.js';
 import type { Origin } from '../support/servers/origin.js';
@@ -42,7 +42,7 @@ beforeAll(async () => {
     'second.flac': { path: await fixture('audio-only.flac') },
     'en.vtt': cues('Welcome aboard'),
     'de.vtt': cues('Willkommen an Bord'),
-    'talk.wav': { text: makeSpokenSound(20, [{ startSeconds: 5, endSeconds: 8 }]) },
+    'talk.wav': { text: makeSpeech(20, [{ startSeconds: 5, endSeconds: 8 }]) },
   });
   folder = mkdtempSync(join(tmpdir(), 'kinora-mux-player-speech-'));
   const recognizer = fileURLToPath(new URL('../support/processes/recognizer.mjs', import.meta.url));

@@ -236,8 +236,8 @@ test.each([
 
 // Chromium starts with three frames or the end of the stream, and hls.js announces no end before the start.
 test.each([
-  ['one frame beside sound', 4, 1.2],
-  ['two frames beside sound', 5, 2],
+  ['one frame beside audio', 4, 1.2],
+  ['two frames beside audio', 5, 2],
 ])('%s plays to the end', { timeout: 120_000 }, async (title, file, seconds) => {
   const playbackId = await playable(file, title);
   await page.goto(`${server.url}/${playbackId}`);

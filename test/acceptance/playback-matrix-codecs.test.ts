@@ -1,13 +1,13 @@
 import { playMatrix } from '../support/players/playback-matrix.js';
 
-/** Matroska stamps are whole milliseconds: where sound of such a file begins is known to half of one. */
+/** Matroska stamps are whole milliseconds: where audio of such a file begins is known to half of one. */
 const inMatroska = { offsetSeconds: 6e-4 };
 /** Small pictures without color tags are BT.601; what is served is BT.709. */
 const untagged = { lumaTolerance: 0.05 };
 /** Front left of 5.1 in a down-mix that cannot clip. */
 const downMixed = { level: 0.708 };
 
-// Codecs, containers and sound.
+// Codecs, containers and audio.
 playMatrix([
   { name: 'h264-aac.mp4' },
   { name: 'h264-index-at-end.mov' },

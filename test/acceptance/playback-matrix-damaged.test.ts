@@ -4,9 +4,9 @@ import { countPictures, readAudio } from '../support/media/measure.js';
 import { readSourceTruth } from '../support/media/source-truth.js';
 import { type Played, playThrough } from '../support/players/play-through.js';
 import {
+  checkAudio,
   checkPictures,
   checkPlaylists,
-  checkSound,
   checkSync,
   durationOf,
   readPictures,
@@ -33,7 +33,7 @@ const playable = [
   'bit-flips.ts',
   'wrong-picture-time.ts',
   'wrong-decode-time.ts',
-  'wrong-sound-time.ts',
+  'wrong-audio-time.ts',
   'wrong-times.ts',
   'late-picture.mp4',
   'silence.wav',
@@ -78,7 +78,7 @@ const play = async (name: (typeof playable)[number]): Promise<Played> => {
 const countersOf = ({ variants }: Played): number[] => readPictures(variants[0]!).map(({ counter }) => counter);
 const numbers = (from: number, count: number): number[] => Array.from({ length: count }, (_, index) => from + index);
 
-test('two concatenated recordings play one after the other, each in step with its sound', async () => {
+test('two concatenated recordings play one after the other, each in step with its audio', async () => {
   const played = await play('ts-concatenated.ts');
   expect(countersOf(played)).toEqual([...numbers(0, 180), ...numbers(1000, 150)]);
   expect(durationOf(played.variants[0]!)).toBeGreaterThan(11);
@@ -98,15 +98,15 @@ test.each(['truncated.mp4', 'truncated.mkv'] as const)('%s plays what is there',
   expect(checkSync(played.variants[0]!, played.audio!, { until: 3.3 })).toBe(3);
 });
 
-// Every player plays such files: the pictures and the sound are there, only a time stamp is wrong.
-test.each(['wrong-picture-time.ts', 'wrong-decode-time.ts', 'wrong-sound-time.ts', 'wrong-times.ts'] as const)(
+// Every player plays such files: the pictures and the audio are there, only a time stamp is wrong.
+test.each(['wrong-picture-time.ts', 'wrong-decode-time.ts', 'wrong-audio-time.ts', 'wrong-times.ts'] as const)(
   '%s plays like the file without damage',
   async (name) => {
     const played = await play(name);
     const truth = await readSourceTruth('h264-aac.ts');
     expect(Math.abs(assets.get(name)!.duration! - truth.durationSeconds)).toBeLessThan(2 * truth.pictureSeconds);
     checkPictures(played.variants[0]!, truth);
-    checkSound(played.audio!, truth, { channels: 2 });
+    checkAudio(played.audio!, truth, { channels: 2 });
     expect(checkSync(played.variants[0]!, played.audio!)).toBe(5);
   },
 );
@@ -130,7 +130,7 @@ test('bit-flips-in-index.mp4 gets an answer', async () => {
 
 test.each(['bit-flips-in-data.mp4', 'bit-flips.ts'] as const)('%s plays to its end', async (name) => {
   const played = await play(name);
-  // What is served is sound: every picture and every frame of sound can be decoded. What the pictures show may be damaged.
+  // What is served is valid: every picture and every frame of audio can be decoded. What the pictures show may be damaged.
   const { init, segments } = played.variants[0]!;
   const samples = segments.reduce((sum, segment) => sum + segment.samples.length, 0);
   expect(samples).toBeGreaterThan(150);

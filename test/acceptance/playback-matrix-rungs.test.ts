@@ -162,8 +162,8 @@ test('the order in which segments are asked for changes nothing', async () => {
       for (const [segment, bytes] of back.entries())
         expect(bytes.equals(forth.segments[segment]!.bytes), `${name} ${segment}`).toBe(true);
     }
-    const sound = await playRendition(inOrder.audio!);
-    const soundBack = await playRendition(backwards.audio!, (segment) => segment === sound.segments.length - 1);
-    expect(soundBack.segments[0]!.bytes.equals(sound.segments.at(-1)!.bytes), name).toBe(true);
+    const audio = await playRendition(inOrder.audio!);
+    const audioBack = await playRendition(backwards.audio!, (segment) => segment === audio.segments.length - 1);
+    expect(audioBack.segments[0]!.bytes.equals(audio.segments.at(-1)!.bytes), name).toBe(true);
   }
 }, 240_000);

@@ -31,12 +31,12 @@ let page: Page;
 let watched: Watched;
 let publicId: string;
 let signedId: string;
-let soundId: string;
+let audioId: string;
 
 beforeAll(async () => {
   files = await serveNamed({
     'long.mp4': { path: await fixture('long.mp4') },
-    'sound.m4a': { path: await fixture('audio-only.m4a') },
+    'audio.m4a': { path: await fixture('audio-only.m4a') },
     'cues.vtt': { text: SUBTITLES },
   });
   server = await boot();
@@ -50,7 +50,7 @@ beforeAll(async () => {
     return asset.playback_ids!.map((playbackId) => playbackId.id);
   };
   [publicId, signedId] = (await make('long.mp4', ['public', 'signed'])) as [string, string];
-  [soundId] = (await make('sound.m4a', ['public'])) as [string];
+  [audioId] = (await make('audio.m4a', ['public'])) as [string];
 });
 afterAll(async () => {
   await browser?.close();
@@ -123,8 +123,8 @@ test('in an instant clip they keep their place', { timeout: 240_000 }, async () 
   expect(watched.problems).toEqual([]);
 });
 
-test('beside sound alone they are shown too', { timeout: 240_000 }, async () => {
-  await open(soundId);
+test('beside audio alone they are shown too', { timeout: 240_000 }, async () => {
+  await open(audioId);
   for (const seconds of [0.2, 2.9, 3.95, 4.05, 7.65, 8.05]) await expectTexts(seconds, textsAt(seconds));
   expect(watched.problems).toEqual([]);
 });

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { measureLoudness } from '#kinora/engine/analysis/loudness.js';
 import { makeAudioChunk } from '#kinora/engine/audio/chunk.js';
-import { readSound } from '#kinora/engine/audio/reader.js';
+import { readSamples } from '#kinora/engine/audio/reader.js';
 import { audioSpecificConfig } from '#kinora/media/codecs/aac.js';
 import { writeAudioInit } from '#kinora/media/mp4/cmaf.js';
 import type { AudioPlan } from '#kinora/media/plan/plan.js';
@@ -19,7 +19,7 @@ const planFor = async (name: EncodedName, changes: Partial<AudioPlan> = {}) => {
   const path = await fixture(name);
   const file = probeFile(path);
   const stream = file.streams.find(({ type }) => type === 'audio');
-  if (stream === undefined) throw new Error('no sound in the fixture');
+  if (stream === undefined) throw new Error('no audio in the fixture');
   const sampleRate = stream.sampleRate === 44100 ? 44100 : 48000;
   const channels = stream.channels === 1 ? 1 : 2;
   const { num, den } = stream.timeBase;
@@ -42,7 +42,7 @@ const planFor = async (name: EncodedName, changes: Partial<AudioPlan> = {}) => {
   return { source: { path }, plan };
 };
 
-/** Sound of AAC (1,024 samples) and of MP3 (1,105) begins this much late in containers that cannot say so. */
+/** Audio of AAC (1,024 samples) and of MP3 (1,105) begins this much late in containers that cannot say so. */
 const PRIMING_SECONDS: Partial<Record<EncodedName, number>> = {
   'h264-aac.ts': 1024 / 48000,
   'h264-aac.flv': 1024 / 44100,
@@ -119,16 +119,16 @@ const sources: readonly EncodedName[] = [
   'h264-ac3-5.1.mkv',
 ];
 
-describe('sound read in pieces', () => {
+describe('audio read in pieces', () => {
   test.each(sources)('%s equals the whole track', async (name) => {
     const { source, plan } = await planFor(name);
     const rate = plan.sampleRate;
-    const whole = readSound(source, plan, 0, 4 * rate);
+    const whole = readSamples(source, plan, 0, 4 * rate);
     const cuts = [0, 1, 1.37, 2.0001, 3.2, 4].map((seconds) => Math.round(seconds * rate));
     for (let i = 0; i + 1 < cuts.length; i++) {
       const from = cuts[i] as number;
       const until = cuts[i + 1] as number;
-      const piece = readSound(source, plan, from, until);
+      const piece = readSamples(source, plan, from, until);
       expect(piece.length).toBe(plan.channels);
       piece.forEach((samples, channel) => {
         expect(difference(samples, (whole[channel] as Float32Array).subarray(from, until))).toBeLessThan(-60);
@@ -136,10 +136,10 @@ describe('sound read in pieces', () => {
     }
   });
 
-  test.each(sources)('%s has its sound where the time stamps say', async (name) => {
+  test.each(sources)('%s has its audio where the time stamps say', async (name) => {
     const { source, plan } = await planFor(name);
     const rate = plan.sampleRate;
-    const samples = readSound(source, plan, 0, 4 * rate)[0] as Float32Array;
+    const samples = readSamples(source, plan, 0, 4 * rate)[0] as Float32Array;
     const energy = (fromSeconds: number): number =>
       measureTone(samples, rate, 1000, Math.round(fromSeconds * rate), Math.round(rate / 100)).amplitude;
     // The beep of the third second; these containers cannot say that an encoder's first samples are priming.
@@ -158,10 +158,10 @@ describe('segments', () => {
   test.each(sources)('%s: encoded, exact in samples and without seams', async (name) => {
     const { init, segments, plan } = await makeTrack(name, boundaries, 2);
     const rate = plan.sampleRate;
-    const sound = readAudio([init, ...segments]);
-    expect(sound.startSeconds).toBe(0);
-    expect(sound.sampleRate).toBe(rate);
-    expect(sound.channels.map(({ length }) => length)).toEqual(sound.channels.map(() => 245 * 1024));
+    const audio = readAudio([init, ...segments]);
+    expect(audio.startSeconds).toBe(0);
+    expect(audio.sampleRate).toBe(rate);
+    expect(audio.channels.map(({ length }) => length)).toEqual(audio.channels.map(() => 245 * 1024));
     segments.forEach((segment, i) => {
       const packets = readPackets([init, segment]);
       const count = (boundaries[i + 1] as number) - (boundaries[i] as number);
@@ -172,8 +172,8 @@ describe('segments', () => {
     });
     // Away from the beeps the phase of the tone is the same everywhere, also in the 50 ms around each join.
     const { source } = await planFor(name);
-    const original = readSound(source, plan, 0, 245 * 1024);
-    sound.channels.forEach((samples, channel) => {
+    const original = readSamples(source, plan, 0, 245 * 1024);
+    audio.channels.forEach((samples, channel) => {
       const tone = CHANNEL_TONES[channel] as number;
       const wanted = original[channel] as Float32Array;
       const span = rate / 20;
@@ -196,14 +196,14 @@ describe('segments', () => {
     ['h264-aac-44100-mono.mp4', 44100],
   ])("%s: copied packets are the source's own", async (name, rate) => {
     const { init, segments, plan } = await makeTrack(name, boundaries, 2, { mode: 'copy' });
-    const sound = readAudio([init, ...segments]);
-    expect(sound).toMatchObject({ sampleRate: rate, startSeconds: 0 });
-    expect(sound.channels.map(({ length }) => length)).toEqual(sound.channels.map(() => 245 * 1024));
+    const audio = readAudio([init, ...segments]);
+    expect(audio).toMatchObject({ sampleRate: rate, startSeconds: 0 });
+    expect(audio.channels.map(({ length }) => length)).toEqual(audio.channels.map(() => 245 * 1024));
     const { source } = await planFor(name);
-    const original = readSound(source, plan, 0, 245 * 1024);
+    const original = readSamples(source, plan, 0, 245 * 1024);
     // The first packet alone lacks its predecessor's half; from the second on everything is equal, also at the joins,
     // but for the noise that AAC decoders make up themselves.
-    sound.channels.forEach((samples, channel) => {
+    audio.channels.forEach((samples, channel) => {
       const wanted = (original[channel] as Float32Array).subarray(2048);
       expect(difference(samples.subarray(2048), wanted)).toBeLessThan(-60);
     });
@@ -230,23 +230,23 @@ describe('segments', () => {
 const levelAt = (samples: Float32Array, rate: number, tone: number, seconds: number): number =>
   measureTone(samples, rate, tone, Math.round(seconds * rate), rate / 20).amplitude;
 
-describe('sound that does not fill the track', () => {
-  test('late sound is preceded by silence', async () => {
+describe('audio that does not fill the track', () => {
+  test('late audio is preceded by silence', async () => {
     const { source, plan } = await planFor('audio-late.mkv');
-    const samples = readSound(source, plan, 0, 6 * 48000)[0] as Float32Array;
+    const samples = readSamples(source, plan, 0, 6 * 48000)[0] as Float32Array;
     const first = samples.findIndex((value) => Math.abs(value) > 0.02);
     expect(Math.abs(first / 48000 - 1.5)).toBeLessThan(0.002);
     expect(levelAt(samples, 48000, 400, 4.4)).toBeGreaterThan(0.19);
     expect(samples.subarray(4.51 * 48000).every((value) => value === 0)).toBe(true);
-    // A range that ends before the sound begins, and one that begins after its end.
-    expect(readSound(source, plan, 0, 4800)[0]?.every((value) => value === 0)).toBe(true);
-    expect(readSound(source, plan, 5.5 * 48000, 6 * 48000)[0]?.every((value) => value === 0)).toBe(true);
+    // A range that ends before the audio begins, and one that begins after its end.
+    expect(readSamples(source, plan, 0, 4800)[0]?.every((value) => value === 0)).toBe(true);
+    expect(readSamples(source, plan, 5.5 * 48000, 6 * 48000)[0]?.every((value) => value === 0)).toBe(true);
   });
 
-  test('short sound is followed by silence to the end of the track', async () => {
+  test('short audio is followed by silence to the end of the track', async () => {
     const { init, segments } = await makeTrack('audio-shorter.mp4', [0, 100, 200, 282], 2);
-    const sound = readAudio([init, ...segments]);
-    const samples = sound.channels[0] as Float32Array;
+    const audio = readAudio([init, ...segments]);
+    const samples = audio.channels[0] as Float32Array;
     expect(samples.length).toBe(282 * 1024);
     expect(levelAt(samples, 48000, 400, 3.1)).toBeGreaterThan(0.19);
     expect(levelAt(samples, 48000, 400, 3.3)).toBeLessThan(0.001);
@@ -255,20 +255,20 @@ describe('sound that does not fill the track', () => {
 
   test('a hole is silent and what follows keeps its place', async () => {
     const { source, plan } = await planFor('audio-hole.mkv');
-    const samples = readSound(source, plan, 0, 8 * 44100)[0] as Float32Array;
+    const samples = readSamples(source, plan, 0, 8 * 44100)[0] as Float32Array;
     const before = measureTone(samples, 44100, 400, Math.round(2.2 * 44100), 8820);
     const after = measureTone(samples, 44100, 400, Math.round(6.2 * 44100), 8820);
     expect(levelAt(samples, 44100, 400, 3.2)).toBeLessThan(0.001);
     expect(levelAt(samples, 44100, 400, 4.3)).toBeLessThan(0.001);
     expect(after.amplitude).toBeGreaterThan(0.19);
     expect(Math.abs(after.phase - before.phase)).toBeLessThan(0.01);
-    const later = readSound(source, plan, 5 * 44100, 7 * 44100)[0] as Float32Array;
+    const later = readSamples(source, plan, 5 * 44100, 7 * 44100)[0] as Float32Array;
     expect(difference(later, samples.subarray(5 * 44100, 7 * 44100))).toBeLessThan(-60);
   });
 
   test('a drifting clock follows the time stamps', async () => {
     const { source, plan } = await planFor('audio-drift.mkv');
-    const samples = readSound(source, plan, 0, 29 * 44100)[0] as Float32Array;
+    const samples = readSamples(source, plan, 0, 29 * 44100)[0] as Float32Array;
     // 0.2 % of 28 s would be 56 ms: the beep of every second stays within 2 ms, and the tone at its height.
     for (const second of [3, 14, 28]) {
       const at = (offset: number): number =>
@@ -281,8 +281,8 @@ describe('sound that does not fill the track', () => {
     expect(early.amplitude).toBeGreaterThan(0.19);
     expect(Math.abs(late.phase - early.phase)).toBeLessThan(0.6);
     // Two chunks meet without a step.
-    const left = readSound(source, plan, 8 * 44100, 12.3 * 44100)[0] as Float32Array;
-    const right = readSound(source, plan, 12.3 * 44100, 16 * 44100)[0] as Float32Array;
+    const left = readSamples(source, plan, 8 * 44100, 12.3 * 44100)[0] as Float32Array;
+    const right = readSamples(source, plan, 12.3 * 44100, 16 * 44100)[0] as Float32Array;
     expect(difference(left, samples.subarray(8 * 44100, 12.3 * 44100))).toBeLessThan(-60);
     expect(difference(right, samples.subarray(12.3 * 44100, 16 * 44100))).toBeLessThan(-60);
   });
@@ -291,7 +291,7 @@ describe('sound that does not fill the track', () => {
 describe('channels and level', () => {
   test('5.1 becomes stereo by the ITU matrix, 3 dB lower, without clipping', async () => {
     const { source, plan } = await planFor('h264-ac3-5.1.mkv');
-    const [left, right] = readSound(source, plan, 0, 5 * 48000) as [Float32Array, Float32Array];
+    const [left, right] = readSamples(source, plan, 0, 5 * 48000) as [Float32Array, Float32Array];
     const gain = 10 ** (-3 / 20) * 0.2;
     // 2.4 to 2.45 s: no beep. Left gets its own channel, the centre and the left surround; the low-frequency channel is left out.
     expect(levelAt(left, 48000, 400, 2.4)).toBeCloseTo(gain, 2);
@@ -306,15 +306,15 @@ describe('channels and level', () => {
 
   test('mono stays mono', async () => {
     const { init, segments } = await makeTrack('h264-aac-44100-mono.mp4', [0, 100, 200], 2);
-    const sound = readAudio([init, ...segments]);
-    expect(sound.sampleRate).toBe(44100);
-    expect(sound.channels.length).toBe(1);
+    const audio = readAudio([init, ...segments]);
+    expect(audio.sampleRate).toBe(44100);
+    expect(audio.channels.length).toBe(1);
   });
 
   test('a gain is the same everywhere', async () => {
     const { source, plan } = await planFor('h264-flac.mkv');
-    const plain = readSound(source, plan, 0, 96000)[0] as Float32Array;
-    const louder = readSound(source, { ...plan, gainDb: 6 }, 0, 96000)[0] as Float32Array;
+    const plain = readSamples(source, plan, 0, 96000)[0] as Float32Array;
+    const louder = readSamples(source, { ...plan, gainDb: 6 }, 0, 96000)[0] as Float32Array;
     expect(levelAt(louder, 48000, 400, 1.5) / levelAt(plain, 48000, 400, 1.5)).toBeCloseTo(10 ** (6 / 20), 3);
   });
 });

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { findSpeech } from '#kinora/engine/speech/find-speech.js';
 import { writeSpeechAudio } from '#kinora/engine/speech/speech-audio.js';
-import { makeSpokenSound, waveFile } from '../support/media/spoken-sound.mjs';
+import { makeSpeech, waveFile } from '../support/media/spoken-audio.mjs';
 
 const RATE = 16_000;
 const directory = mkdtempSync(join(tmpdir(), 'find-speech-'));
@@ -71,7 +71,7 @@ describe('speech', () => {
       { startSeconds: 2, endSeconds: 5 },
       { startSeconds: 40, endSeconds: 47 },
     ];
-    const { spans, nextMs } = await find(sourceOf(makeSpokenSound(60, spoken)), 0, 60_000);
+    const { spans, nextMs } = await find(sourceOf(makeSpeech(60, spoken)), 0, 60_000);
     expect(nextMs).toBe(60_000);
     expect(spans).toHaveLength(2);
     spoken.forEach(({ startSeconds, endSeconds }, at) => {
@@ -81,7 +81,7 @@ describe('speech', () => {
   });
 
   test('that goes on where a part ends is left to the next part, which finds it as one', async () => {
-    const source = sourceOf(makeSpokenSound(40, [{ startSeconds: 15, endSeconds: 25 }]));
+    const source = sourceOf(makeSpeech(40, [{ startSeconds: 15, endSeconds: 25 }]));
     const first = await find(source, 0, 20_000, true);
     expect(first.spans).toEqual([]);
     expectNear(first.nextMs, 15_000);
@@ -96,7 +96,7 @@ describe('speech', () => {
   });
 
   test('is packed into a file of the length that was asked for', () => {
-    const source = sourceOf(makeSpokenSound(60, [{ startSeconds: 40, endSeconds: 43 }]));
+    const source = sourceOf(makeSpeech(60, [{ startSeconds: 40, endSeconds: 43 }]));
     const outPath = join(directory, 'window.wav');
     const pieces = [
       { startMs: 1000, endMs: 2000, atMs: 0 },

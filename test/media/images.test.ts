@@ -265,7 +265,7 @@ describe('animations', () => {
     LIMIT_MS,
   );
 
-  test('end with the asset; the last picture stays while the sound goes on', async () => {
+  test('end with the asset; the last picture stays while the audio goes on', async () => {
     const { source, truth } = await load('audio-longer.mp4');
     const frames = readRgbPictures([makeAnimation(source, { start: 3.5, end: 20, fps: 10 })]);
     const last = truth.pictures.at(-1)!.counter;

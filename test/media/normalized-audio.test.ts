@@ -2,14 +2,14 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import { readSound } from '#kinora/engine/audio/reader.js';
-import { makeTestSound } from '../support/media/test-audio.js';
+import { readSamples } from '#kinora/engine/audio/reader.js';
+import { makeTestAudio } from '../support/media/test-audio.js';
 
-const directory = mkdtempSync(join(tmpdir(), 'normalized-sound-'));
+const directory = mkdtempSync(join(tmpdir(), 'normalized-audio-'));
 afterAll(() => rmSync(directory, { recursive: true }));
 
 const path = join(directory, 'peaky.wav');
-writeFileSync(path, makeTestSound('peaky'));
+writeFileSync(path, makeTestAudio('peaky'));
 const plan = {
   streamIndex: 0,
   formatName: 'wav',
@@ -26,7 +26,7 @@ const plan = {
   audioSpecificConfig: 'EZA=',
 } as const;
 const read = (from: number, until: number, gainDb?: number) =>
-  readSound(
+  readSamples(
     { path },
     { ...plan, ...(gainDb !== undefined && { gainDb, peakDb: -3.5 }) },
     from,

@@ -33,6 +33,6 @@ test('the sample counts its pictures, beeps each second and can be cut every two
   for (let tenth = 0; tenth < 39; tenth++) {
     const from = Math.round((tenth * sampleRate) / 10) + 960;
     const { amplitude } = measureTone(channels[0] as Float32Array, sampleRate, 1000, from, 2880);
-    expect(amplitude > 0.15, `sound at ${tenth / 10} s`).toBe(tenth % 10 === 0);
+    expect(amplitude > 0.15, `audio at ${tenth / 10} s`).toBe(tenth % 10 === 0);
   }
 });

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Word } from '#kinora/media/speech/word.js';
-import { waveFile } from '../support/media/spoken-sound.mjs';
+import { waveFile } from '../support/media/spoken-audio.mjs';
 import { type Booted, boot } from '../support/servers/boot.js';
 import type { Origin } from '../support/servers/origin.js';
 import { filesBelow } from '../support/servers/server-process.js';

@@ -1,7 +1,7 @@
 import { AV_TIME_BASE, AVSEEK_FLAG_BACKWARD } from 'node-av/constants';
 import { avGetCodecName, Codec, InputFormat } from 'node-av/lib';
 import { describe, expect, test } from 'vitest';
-import { readSound } from '#kinora/engine/audio/reader.js';
+import { readSamples } from '#kinora/engine/audio/reader.js';
 import { openSource } from '#kinora/engine/ffmpeg/open-source.js';
 import { allowedDecoders, REFUSED_DECODERS, REFUSED_FORMATS } from '#kinora/engine/ffmpeg/supported-media.js';
 import { DIRECT_FORMATS, decideAccess } from '#kinora/media/plan/mezzanine-decision.js';
@@ -63,7 +63,7 @@ const audioOf = async (name: FixtureName) => {
     /** Two tenths of a second of the first channel. */
     at: (seconds: number): Float32Array => {
       const from = Math.round(seconds * audio.sampleRate);
-      return readSound(source, audio, from, from + audio.sampleRate / 5)[0]!;
+      return readSamples(source, audio, from, from + audio.sampleRate / 5)[0]!;
     },
   };
 };

@@ -121,7 +121,7 @@ test('pictures before the edit are not shown', async () => {
   expect(counters).toEqual(numbers(38, 240 - 38));
 }, 240_000);
 
-test('the last picture is held while the sound goes on', async () => {
+test('the last picture is held while the audio goes on', async () => {
   const source = await planFile(await fixture('audio-longer.mp4'));
   const rendition = source.video.renditions[0]!;
   const [first, second] = makeSegments(source, [0, 1]);

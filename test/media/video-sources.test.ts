@@ -102,7 +102,7 @@ describe('facts', () => {
     ['audio-only.flac', 'flac', 'stereo'],
     ['audio-only.ogg', 'opus', 'stereo'],
     ['h264-ac3-5.1.mkv', 'ac3', '5.1(side)'],
-  ] as const)('sound of %s', async (name, codec, channelLayout) => {
+  ] as const)('audio of %s', async (name, codec, channelLayout) => {
     const facts = await probeFile(await fixture(name));
     expect(facts.audio[0]).toMatchObject({ codec, channelLayout });
     expect(check(await fixture(name), facts)).toEqual({ decodable: true });
@@ -236,7 +236,7 @@ describe('sanity', () => {
     'interlaced-mpeg2.ts',
     'audio-shorter.mp4',
     'audio-late.mkv',
-  ] as const)('%s is sound', async (name) => {
+  ] as const)('%s is audio', async (name) => {
     const path = await fixture(name);
     expect(check(path, await probeFile(path))).toEqual({ decodable: true });
   });

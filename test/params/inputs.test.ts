@@ -77,7 +77,7 @@ const refused: [string, unknown, string[]][] = [
     ['inputs[3].name must be unique among audio tracks'],
   ],
   [
-    'the name of the sound in the first input again',
+    'the name of the audio in the first input again',
     [
       { ...main, name: 'A' },
       { ...audio, name: 'A' },
@@ -241,14 +241,14 @@ describe('inputs are refused for', () => {
 describe('inputs are accepted with', () => {
   it.each<[string, unknown]>([
     ['credentials, port and query', [{ url: 'http://user:secret@media.example.org:8080/a.mp4?x=1#y' }]],
-    ['settings of the muxed sound', [{ ...main, type: 'video', name: 'Original', language_code: 'en-US' }]],
+    ['settings of the muxed audio', [{ ...main, type: 'video', name: 'Original', language_code: 'en-US' }]],
     ['audio as the first input', [{ ...main, type: 'audio' }]],
     ['ignored settings of text tracks', [{ ...main, closed_captions: 'x', passthrough: 'a'.repeat(256) }]],
-    ['sound that is known by its language', [main, { ...audio, type: undefined, generated_subtitles: [{}] }]],
+    ['audio that is known by its language', [main, { ...audio, type: undefined, generated_subtitles: [{}] }]],
     ['empty overlay settings', [main, text, audio, image].map((input) => ({ ...input, overlay_settings: {} }))],
     ['unknown overlay settings', [main, text, audio].map((input) => ({ ...input, overlay_settings: { foo: 'x' } }))],
     [
-      'sound that is known by its language, with unknown overlay settings',
+      'audio that is known by its language, with unknown overlay settings',
       // On an overlay generated subtitles would be refused.
       [main, { ...audio, type: undefined, generated_subtitles: [{}], overlay_settings: { foo: 'x' } }],
     ],

@@ -77,7 +77,7 @@ describe('POST /video/v1/assets/{id}/shots', () => {
     ]);
   });
 
-  it('skips sound alone', async () => {
+  it('skips audio alone', async () => {
     await api.makeReady(id, 10);
     await setTier('audio-only');
     const answer = await api.call('POST', path);

@@ -5,7 +5,7 @@ import { type Api, startApi } from '../support/servers/api.js';
 import { expectError, NOT_FOUND } from '../support/wire/expect-error.js';
 
 let api: Api;
-/** Of a ready asset with picture, sound and a text track. */
+/** Of a ready asset with picture, audio and a text track. */
 let path: string;
 let ids: { video: string; audio: string; text: string };
 beforeAll(async () => {
@@ -70,7 +70,7 @@ describe('POST …/tracks refuses', () => {
     ['a long passthrough', { ...text, passthrough: `${LONG}x` }, ['passthrough must be at most 255 characters']],
     ['closed_captions as a text', { ...text, closed_captions: 'yes' }, ['closed_captions must be a boolean']],
     ['a name that is taken', { ...text, name: 'French' }, ['name must be unique among text tracks']],
-    ['a name of sound that is taken', { ...audio, name: 'Default' }, ['name must be unique among audio tracks']],
+    ['a name of audio that is taken', { ...audio, name: 'Default' }, ['name must be unique among audio tracks']],
     [
       'everything at once, in body order',
       { name: 1, closed_captions: 1, url: 'x', type: 'text' },
@@ -133,7 +133,7 @@ describe('POST …/tracks', () => {
     expect(asset.tracks.at(-1)).toEqual(data);
   });
 
-  it('leaves settings of text out of sound', async () => {
+  it('leaves settings of text out of audio', async () => {
     const body = { ...audio, closed_captions: 'x', passthrough: 'x'.repeat(256), text_type: 'subtitles' };
     const { data } = await (await api.call('POST', path, body)).json();
     const { id, ...rest } = data;
@@ -149,8 +149,8 @@ describe('POST …/tracks', () => {
 describe('PATCH …/tracks/{id} refuses', () => {
   it.each<[string, 'video' | 'audio' | 'text', object, string]>([
     ['the picture', 'video', {}, 'Only text and audio tracks can be updated'],
-    ['captions of sound', 'audio', { closed_captions: true }, 'closed_captions can only be set on text tracks'],
-    ['a passthrough of sound', 'audio', { passthrough: '' }, 'passthrough can only be set on text tracks'],
+    ['captions of audio', 'audio', { closed_captions: true }, 'closed_captions can only be set on text tracks'],
+    ['a passthrough of audio', 'audio', { passthrough: '' }, 'passthrough can only be set on text tracks'],
     ['auto', 'text', { language_code: 'auto' }, 'language_code must be a valid BCP 47 language code'],
     ['a name of a wrong type', 'text', { name: {} }, 'name must be a string'],
     ['a long passthrough', 'text', { passthrough: `${LONG}x` }, 'passthrough must be at most 255 characters'],
@@ -198,7 +198,7 @@ describe('PATCH …/tracks/{id}', () => {
 });
 
 describe('DELETE …/tracks/{id}', () => {
-  it('removes neither the picture nor the main sound', async () => {
+  it('removes neither the picture nor the main audio', async () => {
     await refuse(await api.call('DELETE', `${path}/${ids.video}`), 'The video track cannot be deleted');
     await refuse(await api.call('DELETE', `${path}/${ids.audio}`), 'The primary audio track cannot be deleted');
   });
@@ -249,7 +249,7 @@ describe('POST …/tracks/{id}/generate-subtitles', () => {
     await refuse(await generate(body), ...messages);
   });
 
-  it('refuses what is not sound, not ready or not there', async () => {
+  it('refuses what is not audio, not ready or not there', async () => {
     const body = { generated_subtitles: [{}] };
     const message = 'Subtitles can only be generated from an audio track';
     for (const track of [ids.video, ids.text]) await refuse(await generate(body, track), message);

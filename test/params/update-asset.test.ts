@@ -64,7 +64,7 @@ describe('PATCH /video/v1/assets/{id} refuses', () => {
     expect(data).not.toHaveProperty('passthrough');
   });
 
-  it('a thumbnail of sound', async () => {
+  it('a thumbnail of audio', async () => {
     const id = path.split('/').at(-1)!;
     await api.makeReady(id, 12);
     await setTier(id, 'audio-only');

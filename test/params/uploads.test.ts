@@ -93,8 +93,8 @@ const refused: [string, unknown, string[]][] = [
   ['a deprecated main address', settings({ input: url }), [MAIN_URL]],
   ['a deprecated list with a main address', settings({ input: [{ url }] }), [MAIN_URL]],
   ['a deprecated object with a main address', settings({ input: { url } }), [MAIN_URL]],
-  ['a main address with the language of its sound', settings({ inputs: [{ url, language_code: 'fr' }] }), [MAIN_URL]],
-  ['a main address of sound', settings({ inputs: [{ url, type: 'audio' }] }), [MAIN_URL]],
+  ['a main address with the language of its audio', settings({ inputs: [{ url, language_code: 'fr' }] }), [MAIN_URL]],
+  ['a main address of audio', settings({ inputs: [{ url, type: 'audio' }] }), [MAIN_URL]],
   ['a main address with empty overlay settings', settings({ inputs: [{ url, overlay_settings: {} }] }), [MAIN_URL]],
   [
     'subtitles without their type, where the main input is implied',
@@ -254,7 +254,7 @@ describe('POST /video/v1/uploads answers', () => {
       'subtitles',
       { url: 'https://media.example.org/a.vtt', type: 'text', text_type: 'subtitles', language_code: 'fr' },
     ],
-    ['sound', { url: 'https://media.example.org/a.m4a', type: 'audio', language_code: 'fr' }],
+    ['audio', { url: 'https://media.example.org/a.m4a', type: 'audio', language_code: 'fr' }],
     ['an overlay', { url: 'https://media.example.org/a.png', overlay_settings: { width: '10%' } }],
   ])('with the settings as written when the first input is %s beside the file', async (_name, input) => {
     for (const written of [{ inputs: [input] }, { input: [input, { ...input, name: 'Second' }] }])

@@ -19,7 +19,7 @@ export interface Description {
 }
 
 export const tags = {
-  Assets: 'Videos and sound: made from files, read, changed, deleted.',
+  Assets: 'Videos and audio: made from files, read, changed, deleted.',
   'Playback IDs': 'What a viewer knows of an asset, and who may watch.',
   Tracks: 'Subtitles and further languages.',
   Renditions: 'Files to download.',

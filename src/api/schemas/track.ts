@@ -4,7 +4,7 @@ import { GeneratedSubtitles } from './input.js';
 
 /** Body of POST …/tracks. */
 export const CreateTrackBody = Type.Object({
-  url: Type.String({ format: 'source-url', description: 'Of the subtitle file (SubRip, WebVTT) or the sound' }),
+  url: Type.String({ format: 'source-url', description: 'Of the subtitle file (SubRip, WebVTT) or the audio' }),
   type: Type.Enum(['text', 'audio']),
   text_type: Type.Optional(Type.Enum(['subtitles'], { default: 'subtitles' })),
   language_code: Type.String({ format: 'bcp-47', description: 'BCP 47' }),

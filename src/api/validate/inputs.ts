@@ -117,7 +117,7 @@ export const isShorterThanAClip = (startSeconds: number, endSeconds: number): bo
 export const addClipTooShort = (input: Path, problems: Problems): void =>
   problems.add(input, `clip must be at least ${MIN_CLIP_SECONDS} seconds long`);
 
-/** Names are unique among text tracks and among audio tracks; the first input's names its own sound. */
+/** Names are unique among text tracks and among audio tracks; the first input's names its own audio. */
 const validateNames = (inputs: readonly Input[], firstPosition: 0 | 1, path: Path, problems: Problems): void => {
   const names = { text: new Set<string>(), audio: new Set<string>() };
   const claim = (group: 'text' | 'audio', name: string | undefined, at: Path): void => {

@@ -12,7 +12,7 @@ const LIFETIME_MS = 24 * 3600_000;
 /** Unix seconds at which an address ends that begins at `from`; so does the access to a master that is ready then. */
 export const expirySeconds = (from: Date): number => Math.ceil((from.getTime() + LIFETIME_MS) / 1000);
 
-/** The master of this order; undefined when there is none. Sound alone has a name of its own. */
+/** The master of this order; undefined when there is none. Audio alone has a name of its own. */
 export const masterArtifact = (asset: MasterRow): Artifact | undefined =>
   asset.master_id === null
     ? undefined

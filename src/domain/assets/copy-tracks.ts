@@ -40,7 +40,7 @@ export const copyTracks = async (
     ]);
     await insertTrackMedia(tx, {
       track_id: id,
-      // Text is cut from what is stored of the track itself; sound may itself come from another asset.
+      // Text is cut from what is stored of the track itself; audio may itself come from another asset.
       source_asset_id: (plan && source.source_asset_id) ?? source.asset_id,
       source_track_id: (plan && source.source_track_id) ?? source.id,
       ...(plan && {

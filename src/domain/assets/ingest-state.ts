@@ -28,7 +28,7 @@ import { startLateWork } from './post-ready-work.js';
 export interface ReadyAsset {
   readonly properties: AssetProperties;
   readonly facts: SourceFacts;
-  /** Settings of the main input: they may name its sound. */
+  /** Settings of the main input: they may name its audio. */
   readonly inputSettings: Record<string, unknown>;
   /** What the asset goes without, a sentence each: warnings. */
   readonly dropped: readonly string[];

@@ -64,7 +64,7 @@ const withAsset = <T>(
 
 const refusal = (message: string): KinoraError => new KinoraError('invalid_parameters', { messages: [message] });
 
-/** Begins the search in an asset that is ready; sound alone has no shots. */
+/** Begins the search in an asset that is ready; audio alone has no shots. */
 export const orderShots = async (context: Context, tx: Transaction, asset: AssetRow): Promise<Row<'shots'>> => {
   const orderId = newId();
   const row = {

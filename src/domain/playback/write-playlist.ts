@@ -4,12 +4,12 @@ import { GENERATION } from '../../media/plan/generation.js';
 import type { Plan } from '../../media/plan/plan.js';
 import { gridOf, segmentSeconds } from '../../media/plan/segment-times.js';
 import {
+  type AudioFigures,
   type HlsAudioTrack,
   type HlsChild,
   type HlsTextTrack,
   mediaPlaylist,
   multivariantPlaylist,
-  type SoundFigures,
 } from '../../media/playlist/hls.js';
 import {
   findSegmentWindow,
@@ -63,14 +63,14 @@ export const writeMultivariantPlaylist = (
 const listAudio = ({ plan, tracks }: ReadyPlayable): HlsAudioTrack[] =>
   tracks
     .flatMap((track) => {
-      const sound = (track.sound as SoundFigures | null) ?? plan.audio;
-      if (track.type !== 'audio' || !sound) return [];
+      const audio = (track.audio as AudioFigures | null) ?? plan.audio;
+      if (track.type !== 'audio' || !audio) return [];
       return {
-        rendition: track.sound ? alternateAudioRendition(track.id) : AUDIO_RENDITION,
+        rendition: track.audio ? alternateAudioRendition(track.id) : AUDIO_RENDITION,
         name: track.name ?? 'Default',
         languageCode: track.language_code ?? 'und',
         primary: track.is_primary,
-        sound,
+        audio,
       };
     })
     .sort((a, b) => Number(b.primary) - Number(a.primary));
@@ -130,8 +130,8 @@ export const writeMediaPlaylist = (
   tags?: KeyTags,
 ): string | undefined => {
   const isVideo = plan.video?.renditions.some((candidate) => candidate.name === rendition);
-  const sound = rendition === AUDIO_RENDITION ? plan.audio : further?.audio?.get(rendition)?.audio;
-  const part = isVideo ? plan.video : sound;
+  const audio = rendition === AUDIO_RENDITION ? plan.audio : further?.audio?.get(rendition)?.audio;
+  const part = isVideo ? plan.video : audio;
   if (!part) return undefined;
   const window = parseWindow(segments);
   const query = segmentQuery(access, renditionChild(GENERATION, rendition, segments), segments);

@@ -18,7 +18,7 @@ import { recordRenditionEvent } from './static-renditions.js';
 export interface MadeFile {
   readonly sizeBytes: number;
   readonly durationSeconds: number;
-  /** Absent for sound alone. */
+  /** Absent for audio alone. */
   readonly picture?: Size;
 }
 

@@ -19,7 +19,7 @@ import { claimName, languageName, takenNames } from './track-name.js';
 const PREPARING_MS = 10_000;
 
 /**
- * Adds tracks whose text comes from the sound of a track.
+ * Adds tracks whose text comes from the audio of a track.
  * @throws KinoraError `not_found`, `invalid_parameters`
  */
 export const generateSubtitles = (

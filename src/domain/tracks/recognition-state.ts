@@ -1,6 +1,6 @@
 import type { Row } from '../../db/schema.js';
 import { findTrack, findTrackById, saveDetectedLanguage, saveTrackProgress } from '../../db/tables/assets/track.js';
-import { findTrackSound } from '../../db/tables/assets/track-media.js';
+import { findTrackAudio } from '../../db/tables/assets/track-media.js';
 import { listPhrases } from '../../db/tables/assets/vocabulary.js';
 import { findPlan } from '../../db/tables/playback/playable.js';
 import { KinoraError } from '../../lib/errors.js';
@@ -9,7 +9,7 @@ import { concatenatedKey, sourceKey, trackConcatenatedKey, trackSourceKey } from
 import type { DomainContext } from '../context.js';
 
 /** The audio that the text of a track is made from. */
-export interface TrackSound {
+export interface TrackAudio {
   readonly audio: AudioPlan;
   /** Of the blob that it is read from. */
   readonly key: string;
@@ -23,7 +23,7 @@ export interface RecognitionState {
   /**
    * @throws KinoraError `unavailable` while the audio track is preparing, `invalid_input` when it has failed or was deleted
    */
-  findSound(assetId: string, audioTrackId: string | null): Promise<TrackSound>;
+  findAudio(assetId: string, audioTrackId: string | null): Promise<TrackAudio>;
   /** Hints of the environment's vocabularies, the newest first. */
   listPhrases(assetId: string): Promise<string[]>;
   saveLanguage(trackId: string, language: string, confidence: number | undefined): Promise<void>;
@@ -35,14 +35,14 @@ export const createRecognitionState = ({ database }: Pick<DomainContext, 'databa
   const db = database.queryable;
   return {
     find: (trackId) => findTrackById(db, trackId),
-    findSound: async (assetId, audioTrackId) => {
+    findAudio: async (assetId, audioTrackId) => {
       const track = audioTrackId === null ? undefined : await findTrack(db, assetId, audioTrackId);
       if (track?.status === 'preparing')
         throw new KinoraError('unavailable', { messages: ['The audio track is not ready yet.'] });
       const plan = (await findPlan(db, assetId)) as Plan | undefined;
-      const sound = track?.status === 'ready' && plan ? await soundOf(db, track, plan) : undefined;
-      if (!plan || !sound) throw new KinoraError('invalid_input', { messages: ['The audio track is not available.'] });
-      return { ...sound, durationMs: Math.floor(plan.durationSeconds * 1000) };
+      const audio = track?.status === 'ready' && plan ? await audioOf(db, track, plan) : undefined;
+      if (!plan || !audio) throw new KinoraError('invalid_input', { messages: ['The audio track is not available.'] });
+      return { ...audio, durationMs: Math.floor(plan.durationSeconds * 1000) };
     },
     listPhrases: (assetId) => listPhrases(db, assetId),
     saveLanguage: (trackId, language, confidence) =>
@@ -51,12 +51,12 @@ export const createRecognitionState = ({ database }: Pick<DomainContext, 'databa
   };
 };
 
-const soundOf = async (
+const audioOf = async (
   db: DomainContext['database']['queryable'],
   track: Row<'track'>,
   plan: Plan,
-): Promise<Pick<TrackSound, 'audio' | 'key'> | undefined> => {
-  const further = await findTrackSound(db, track.id);
+): Promise<Pick<TrackAudio, 'audio' | 'key'> | undefined> => {
+  const further = await findTrackAudio(db, track.id);
   if (further) {
     const keyOf = further.joined ? trackConcatenatedKey : trackSourceKey;
     return { audio: further.plan as AudioPlan, key: keyOf(further.source_asset_id, further.source_track_id) };

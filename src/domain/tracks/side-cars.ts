@@ -10,7 +10,7 @@ import { queues } from '../queues.js';
 import { recordTrackEvent } from './record-track-event.js';
 import { claimName, languageName, takenNames } from './track-name.js';
 
-/** What the sound of the main input is called when nobody names it. */
+/** What the audio of the main input is called when nobody names it. */
 export const MAIN_AUDIO_NAME = 'Default';
 
 /**

@@ -33,7 +33,7 @@ export interface ReadyAudio {
   readonly plan: AudioPlan;
   /** It is read from the copy with the recordings laid end to end. */
   readonly concatenated: boolean;
-  /** The asset has no sound of its own: the first track that is ready is what plays. */
+  /** The asset has no audio of its own: the first track that is ready is what plays. */
   readonly isSilentAsset: boolean;
 }
 
@@ -46,7 +46,7 @@ export interface TrackMedia {
   /** Present when a clip has the track from the asset that it is cut from. */
   readonly copied?: {
     readonly clip: ClipSource;
-    /** The file's time that is zero on the timeline of that asset, seconds; of sound. */
+    /** The file's time that is zero on the timeline of that asset, seconds; of audio. */
     readonly zeroSeconds: number;
   };
   /** `normalize_audio` of the asset counts for the tracks of its creation request. */
@@ -159,7 +159,7 @@ export const createTrackState = (context: DomainContext): TrackState => {
   };
 };
 
-/** Keeps how the sound is cut; of an asset without sound the first track that is ready becomes the primary one. */
+/** Keeps how the audio is cut; of an asset without audio the first track that is ready becomes the primary one. */
 const publishAudio = async (
   tx: Transaction,
   track: Row<'track'>,

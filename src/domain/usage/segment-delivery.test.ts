@@ -17,7 +17,7 @@ const video = {
 };
 const audio = { sampleRate: 48_000, boundaries: [0, 188, 375] };
 const withPicture = { version: 1, durationSeconds: 9, video, audio } as unknown as Plan;
-const soundOnly = { version: 1, durationSeconds: 8, audio } as unknown as Plan;
+const audioOnly = { version: 1, durationSeconds: 8, audio } as unknown as Plan;
 
 it.each([
   ['240p', '0.m4s', { tier: '720p', seconds: 4, startSeconds: 0 }],
@@ -34,27 +34,27 @@ it.each([
   expect(segmentDelivery(withPicture, name, file)).toEqual(expected);
 });
 
-it('sound alone counts by its own length', () => {
-  expect(segmentDelivery(soundOnly, 'audio', '0.m4s')).toEqual({
+it('audio alone counts by its own length', () => {
+  expect(segmentDelivery(audioOnly, 'audio', '0.m4s')).toEqual({
     tier: 'audio-only',
     seconds: (188 * 1024) / 48_000,
     startSeconds: 0,
   });
-  expect(segmentDelivery(soundOnly, 'audio', '1.m4s')).toEqual({
+  expect(segmentDelivery(audioOnly, 'audio', '1.m4s')).toEqual({
     tier: 'audio-only',
     seconds: (187 * 1024) / 48_000,
     startSeconds: (188 * 1024) / 48_000,
   });
-  expect(segmentDelivery(soundOnly, 'audio', 'init.mp4')).toBeUndefined();
+  expect(segmentDelivery(audioOnly, 'audio', 'init.mp4')).toBeUndefined();
 });
 
-it('counts another language of sound alone like the first', () => {
+it('counts another language of audio alone like the first', () => {
   const further = { audio: new Map([['audio-A', { audio: { ...audio } as unknown as AudioPlan, sourceKey: 'k' }]]) };
-  expect(segmentDelivery(soundOnly, 'audio-A', '1.m4s', further)).toEqual({
+  expect(segmentDelivery(audioOnly, 'audio-A', '1.m4s', further)).toEqual({
     tier: 'audio-only',
     seconds: (187 * 1024) / 48_000,
     startSeconds: (188 * 1024) / 48_000,
   });
   expect(segmentDelivery(withPicture, 'audio-A', '1.m4s', further)).toBeUndefined();
-  expect(segmentDelivery(soundOnly, 'audio-A', '1.m4s')).toBeUndefined();
+  expect(segmentDelivery(audioOnly, 'audio-A', '1.m4s')).toBeUndefined();
 });

@@ -5,7 +5,7 @@ import type { Plan } from '../../media/plan/plan.js';
 import type { Delivery } from './delivery-counter.js';
 
 /**
- * What the whole of a file of a rendition counts as: segments of pictures, or of sound where there is no picture.
+ * What the whole of a file of a rendition counts as: segments of pictures, or of audio where there is no picture.
  * Undefined for what does not count.
  */
 export const segmentDelivery = (

@@ -71,7 +71,7 @@ class StreamColumns {
   private readonly ticksPerSecond: number;
   /** Of an MPEG stream, whose times are no table that was written with care; every packet has an entry. */
   private readonly mpegTimes: { pts: number[]; dts: number[] } | undefined;
-  /** Ticks a sample of sound; 0 where nothing is skipped but by time: pictures, and MP4 with its edit lists. */
+  /** Ticks a sample of audio; 0 where nothing is skipped but by time: pictures, and MP4 with its edit lists. */
   private readonly sampleTicks: number;
   /** Times go back or jump, or packets are damaged. */
   broken = false;
@@ -115,7 +115,7 @@ class StreamColumns {
     this.latest = pts;
   }
 
-  /** What decoders drop of a packet of sound: priming and padding, of which only the container knows. */
+  /** What decoders drop of a packet of audio: priming and padding, of which only the container knows. */
   private skippedTicks(packet: Packet): { start: number; end: number } {
     const skip = this.sampleTicks > 0 ? packet.getSideData(AV_PKT_DATA_SKIP_SAMPLES) : null;
     if (skip === null || skip.length < 8) return { start: 0, end: 0 };

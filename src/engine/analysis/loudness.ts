@@ -34,7 +34,7 @@ export const measureLoudness = (job: LoudnessJob): LoudnessResult => {
       measured = true;
       for (const packet of packets) player.decode(packet);
     }
-    if (!measured) throw failMedia('measure loudness', 'no sound could be decoded');
+    if (!measured) throw failMedia('measure loudness', 'no audio could be decoded');
     return meter.finish();
   } finally {
     player.free();

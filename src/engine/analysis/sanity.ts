@@ -6,7 +6,7 @@ import { openDecoder, openSource, readOnly, streamAt } from '../ffmpeg/open-sour
 import { VideoReader } from '../video/reader.js';
 
 const CHECKED_SECONDS = 1;
-/** Packets of sound that a decoder may refuse at a place: the first after a seek may lack what came before it. */
+/** Packets of audio that a decoder may refuse at a place: the first after a seek may lack what came before it. */
 const ALLOWED_AUDIO_ERRORS = 2;
 const MIN_SAMPLES = 1024;
 
@@ -51,7 +51,7 @@ const checkVideo = (source: MediaSource, streamIndex: number, places: readonly n
           pictures += 1;
           reader.take();
         }
-        // Pictures may be rare, or have ended before the sound: the one shown at that time is as good.
+        // Pictures may be rare, or have ended before the audio: the one shown at that time is as good.
         const decoded = pictures > 0 || reader.previous !== undefined || reader.peek() !== undefined;
         if (!decoded) return { decoded, problem: 'nothing could be decoded' };
         return reader.errors > 0 ? { decoded, problem: `${reader.errors} damaged` } : { decoded };
@@ -63,7 +63,7 @@ const checkVideo = (source: MediaSource, streamIndex: number, places: readonly n
 
 const checkAudio = (source: MediaSource, streamIndex: number, places: readonly number[]): Place[] =>
   places.map((seconds) =>
-    attempt(`sound at ${seconds.toFixed(1)} s`, () => checkAudioAt(source, streamIndex, seconds)),
+    attempt(`audio at ${seconds.toFixed(1)} s`, () => checkAudioAt(source, streamIndex, seconds)),
   );
 
 const checkAudioAt = (source: MediaSource, streamIndex: number, seconds: number): Place => {
@@ -107,7 +107,7 @@ const checkAudioAt = (source: MediaSource, streamIndex: number, seconds: number)
     format.closeInputSync();
   }
   const decoded = samples >= MIN_SAMPLES;
-  // Sound may be shorter than the picture: nothing at a later place is no damage.
+  // Audio may be shorter than the picture: nothing at a later place is no damage.
   if (!decoded && seconds === 0) return { decoded, problem: 'nothing could be decoded' };
   return errors > ALLOWED_AUDIO_ERRORS ? { decoded, problem: `${errors} damaged packets` } : { decoded };
 };

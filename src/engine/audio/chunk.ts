@@ -6,7 +6,7 @@ import { writeFragment } from '../../media/mp4/cmaf.js';
 import type { AudioChunkJob, AudioChunkResult } from '../../pool/protocol.js';
 import { check, failMedia, isDrained, newFrame, newPacket, setOptions } from '../ffmpeg/av.js';
 import { openDecoder, readOnly, streamAt } from '../ffmpeg/open-source.js';
-import { openAt, readSound, soundFrame } from './reader.js';
+import { audioFrame, openAt, readSamples } from './reader.js';
 
 /** Frames of input that the encoder sees before the first one that counts: joins are then as good as within a chunk. */
 const PRE_ROLL_FRAMES = 2;
@@ -48,7 +48,7 @@ export const makeAudioChunk = (job: AudioChunkJob): AudioChunkResult => {
 
 const openEncoder = ({ sampleRate, channels, bitRate }: AudioChunkJob['audio']): CodecContext => {
   const codec = Codec.findEncoderByName(FF_ENCODER_AAC);
-  if (codec === null) throw failMedia('encode sound', 'no AAC encoder');
+  if (codec === null) throw failMedia('encode audio', 'no AAC encoder');
   const encoder = new CodecContext();
   encoder.allocContext3(codec);
   encoder.sampleRate = sampleRate;
@@ -71,7 +71,7 @@ export const encodeFrames = (
 ): Buffer[] => {
   const inputFrames = PRE_ROLL_FRAMES + (endFrame - firstFrame) + 1;
   const fromSample = (firstFrame - PRE_ROLL_FRAMES) * AAC_FRAME_SAMPLES;
-  const planes = readSound(job.source, job.audio, fromSample, fromSample + inputFrames * AAC_FRAME_SAMPLES);
+  const planes = readSamples(job.source, job.audio, fromSample, fromSample + inputFrames * AAC_FRAME_SAMPLES);
   const encoder = openEncoder(job.audio);
   const packet = newPacket();
   const packets: Buffer[] = [];
@@ -79,19 +79,19 @@ export const encodeFrames = (
     for (;;) {
       const code = encoder.receivePacketSync(packet);
       if (isDrained(code)) return;
-      check(code, 'encode sound');
+      check(code, 'encode audio');
       packets.push(Buffer.from(packet.data ?? []));
       packet.unref();
     }
   };
   try {
     for (let i = 0; i < inputFrames; i++) {
-      const frame = soundFrame(planes, i * AAC_FRAME_SAMPLES, AAC_FRAME_SAMPLES, job.audio.sampleRate);
-      check(encoder.sendFrameSync(frame), 'encode sound');
+      const frame = audioFrame(planes, i * AAC_FRAME_SAMPLES, AAC_FRAME_SAMPLES, job.audio.sampleRate);
+      check(encoder.sendFrameSync(frame), 'encode audio');
       frame.free();
       receive();
     }
-    check(encoder.sendFrameSync(null), 'encode sound');
+    check(encoder.sendFrameSync(null), 'encode audio');
     receive();
   } finally {
     packet.free();
@@ -99,7 +99,7 @@ export const encodeFrames = (
   }
   const skipped = PRIMING_PACKETS + PRE_ROLL_FRAMES;
   const frames = packets.slice(skipped, skipped + endFrame - firstFrame);
-  if (frames.length !== endFrame - firstFrame) throw failMedia('encode sound', 'the encoder gave too few packets');
+  if (frames.length !== endFrame - firstFrame) throw failMedia('encode audio', 'the encoder gave too few packets');
   return frames;
 };
 
@@ -141,7 +141,7 @@ const copyFrames = (job: AudioChunkJob, firstFrame: number, endFrame: number): B
     format.closeInputSync();
   }
   return frames.map((frame, i) => {
-    if (frame === undefined) throw failMedia('copy sound', `frame ${firstFrame + i} is missing`);
+    if (frame === undefined) throw failMedia('copy audio', `frame ${firstFrame + i} is missing`);
     return frame;
   });
 };

@@ -20,7 +20,7 @@ import type { AudioPlan } from '../../media/plan/plan.js';
 import type { MediaSource } from '../../pool/protocol.js';
 import { check, failMedia, isDrained, NO_PTS, newFrame, newPacket } from '../ffmpeg/av.js';
 import { openDecoder, openSource, readOnly, streamAt } from '../ffmpeg/open-source.js';
-import { placeSound, type SoundPiece } from './timestamp-alignment.js';
+import { type AudioPiece, alignAudio } from './timestamp-alignment.js';
 import { LIMITER_REACH_SECONDS, limitPeaks } from './true-peak-limiter.js';
 
 /** Decoders of MP3, AAC, Vorbis and Opus need what came before; 0.5 s is more than any of them (Opus: 80 ms). */
@@ -34,10 +34,10 @@ const MAX_OVERLAP = 4;
 /** A seek that lands too late is repeated this far back, then three times as far, and so on. */
 const FIRST_STEP_BACK_SECONDS = 2;
 
-export type Sound = Omit<AudioPlan, 'boundaries'>;
+export type Audio = Omit<AudioPlan, 'boundaries'>;
 
 /** One input, one output; frames that come out are only valid during `each`. */
-export class SoundFilter {
+export class AudioFilter {
   readonly #graph = new FilterGraph();
   readonly #source: FilterContext;
   readonly #sink: FilterContext;
@@ -45,18 +45,18 @@ export class SoundFilter {
 
   constructor(input: string, chain: string) {
     this.#graph.alloc();
-    check(this.#graph.parsePtr(`abuffer@in=${input},${chain},abuffersink@out`), 'sound filter');
-    check(this.#graph.configSync(), 'sound filter');
+    check(this.#graph.parsePtr(`abuffer@in=${input},${chain},abuffersink@out`), 'audio filter');
+    check(this.#graph.configSync(), 'audio filter');
     this.#source = this.#graph.getFilter('abuffer@in') as FilterContext;
     this.#sink = this.#graph.getFilter('abuffersink@out') as FilterContext;
   }
 
   push(frame: Frame | null, each: (out: Frame) => void): void {
-    check(this.#source.buffersrcAddFrameSync(frame, AV_BUFFERSRC_FLAG_KEEP_REF), 'sound filter');
+    check(this.#source.buffersrcAddFrameSync(frame, AV_BUFFERSRC_FLAG_KEEP_REF), 'audio filter');
     for (;;) {
       const code = this.#sink.buffersinkGetFrameSync(this.#out);
       if (isDrained(code)) return;
-      check(code, 'sound filter');
+      check(code, 'audio filter');
       each(this.#out);
       this.#out.unref();
     }
@@ -90,20 +90,20 @@ const DOWN_MIX_GAIN = 10 ** (-3 / 20);
 
 /** Collects what the decoder gives, as float planes in the channels and at the sample rate that are asked for. */
 class PieceCollector {
-  readonly pieces: SoundPiece[] = [];
+  readonly pieces: AudioPiece[] = [];
   /** Place of the first piece that was decoded, kept or not. */
   firstPosition: number | undefined;
-  readonly #plan: Sound;
+  readonly #plan: Audio;
   readonly #startTicks: number;
   /** Pieces that end before this are of no use. */
   readonly #fromPosition: number;
   #room: number;
-  #filter: SoundFilter | undefined;
+  #filter: AudioFilter | undefined;
   #input = '';
   #gain = 1;
   #expected = Number.NaN;
 
-  constructor(plan: Sound, stream: Stream, fromSeconds: number, untilSeconds: number) {
+  constructor(plan: Audio, stream: Stream, fromSeconds: number, untilSeconds: number) {
     this.#plan = plan;
     this.#fromPosition = fromSeconds * plan.sourceSampleRate;
     this.#room = (untilSeconds - fromSeconds) * plan.sourceSampleRate * MAX_OVERLAP;
@@ -125,7 +125,7 @@ class PieceCollector {
       `:channel_layout=${layout}:time_base=1/${frame.sampleRate}`;
     if (input !== this.#input) {
       this.#filter?.free();
-      this.#filter = new SoundFilter(
+      this.#filter = new AudioFilter(
         input,
         `aresample=${rate},aformat=sample_fmts=fltp:channel_layouts=${LAYOUTS[channels]}`,
       );
@@ -144,7 +144,7 @@ class PieceCollector {
     this.#expected = position + (frame.nbSamples * rate) / frame.sampleRate;
     if (this.#expected <= this.#fromPosition) return;
     this.#room -= this.#expected - position;
-    if (this.#room < 0) throw failMedia('decode sound', 'time stamps stand still');
+    if (this.#room < 0) throw failMedia('decode audio', 'time stamps stand still');
     let at = position;
     this.#filter?.push(frame, (out) => {
       const planes = copyPlanes(out);
@@ -209,11 +209,11 @@ const decode = (
     packet.free();
   }
   if (packets > 4 && errors > packets * MAX_ERROR_SHARE)
-    throw failMedia('decode sound', `${errors} errors in ${packets} packets`);
+    throw failMedia('decode audio', `${errors} errors in ${packets} packets`);
 };
 
 /** Decodes what is needed for [fromSeconds, untilSeconds) of the timeline; begins anew further back when a seek lands late. */
-const collectPieces = (source: MediaSource, plan: Sound, fromSeconds: number, untilSeconds: number): SoundPiece[] => {
+const collectPieces = (source: MediaSource, plan: Audio, fromSeconds: number, untilSeconds: number): AudioPiece[] => {
   const zeroSeconds = (plan.sourceOrigin * plan.sourceTimeBase.num) / plan.sourceTimeBase.den;
   for (let back = 0; ; back = back === 0 ? FIRST_STEP_BACK_SECONDS : back * 3) {
     const { format, fromStart } = openAt(source, fromSeconds - PRE_ROLL_SECONDS - back + zeroSeconds);
@@ -262,7 +262,7 @@ const RESAMPLER_MARGIN_SECONDS = 0.1;
 const resample = (planes: readonly Float32Array[], fromRate: number, toRate: number): Float32Array[] => {
   const channels = planes.length as 1 | 2;
   const layout = LAYOUTS[channels];
-  const filter = new SoundFilter(
+  const filter = new AudioFilter(
     `sample_rate=${fromRate}:sample_fmt=fltp:channel_layout=${layout}:time_base=1/${fromRate}`,
     `aresample=${toRate}`,
   );
@@ -273,7 +273,7 @@ const resample = (planes: readonly Float32Array[], fromRate: number, toRate: num
   };
   try {
     for (let at = 0; at < length; at += RESAMPLE_BLOCK) {
-      const frame = soundFrame(planes, at, Math.min(RESAMPLE_BLOCK, length - at), fromRate);
+      const frame = audioFrame(planes, at, Math.min(RESAMPLE_BLOCK, length - at), fromRate);
       filter.push(frame, keep);
       frame.free();
     }
@@ -294,7 +294,7 @@ const resample = (planes: readonly Float32Array[], fromRate: number, toRate: num
 const RESAMPLE_BLOCK = 65_536;
 
 /** A float frame with the samples [at, at + count) of the planes; the caller frees it. */
-export const soundFrame = (planes: readonly Float32Array[], at: number, count: number, sampleRate: number): Frame =>
+export const audioFrame = (planes: readonly Float32Array[], at: number, count: number, sampleRate: number): Frame =>
   Frame.fromAudioBuffer(
     Buffer.concat(planes.map((plane) => new Uint8Array(plane.buffer, plane.byteOffset + at * 4, count * 4))),
     {
@@ -313,9 +313,9 @@ export const soundFrame = (planes: readonly Float32Array[], at: number, count: n
  * range that holds it (resampling and decoders' memory: differences below -60 dB).
  * @throws KinoraError `media_failed`
  */
-export const readSound = (
+export const readSamples = (
   source: MediaSource,
-  plan: Sound,
+  plan: Audio,
   fromSample: number,
   untilSample: number,
 ): readonly Float32Array[] => {
@@ -326,12 +326,12 @@ export const readSound = (
   return wide.map((plane) => plane.subarray(margin, margin + untilSample - fromSample));
 };
 
-const readUnlimited = (source: MediaSource, plan: Sound, fromSample: number, untilSample: number): Float32Array[] => {
+const readUnlimited = (source: MediaSource, plan: Audio, fromSample: number, untilSample: number): Float32Array[] => {
   const { sourceSampleRate: sourceRate, sampleRate: rate, channels } = plan;
   const pieces = collectPieces(source, plan, fromSample / rate - PLACE_SECONDS, untilSample / rate + PLACE_SECONDS);
   const tickSamples = (plan.sourceTimeBase.num * sourceRate) / plan.sourceTimeBase.den;
   const place = (from: number, until: number): Float32Array[] =>
-    placeSound(pieces, channels, from, until, sourceRate, tickSamples);
+    alignAudio(pieces, channels, from, until, sourceRate, tickSamples);
   if (sourceRate === rate) return place(fromSample, untilSample);
   // Both clocks meet every `sourceStep` source samples: beginning there, the resampler always has the same phase.
   const divisor = greatestCommonDivisor(sourceRate, rate);

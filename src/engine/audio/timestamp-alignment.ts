@@ -1,10 +1,10 @@
 /**
- * Lays decoded pieces of sound on a timeline of samples. Time stamps are coarse (Matroska: whole milliseconds) and clocks
+ * Lays decoded pieces of audio on a timeline of samples. Time stamps are coarse (Matroska: whole milliseconds) and clocks
  * drift, so neither "count the samples" nor "believe each stamp" is right alone. The rules here depend only on the pieces
  * near a place, never on where decoding began: two readers that start at different places put every sample at the same one.
  */
 
-export interface SoundPiece {
+export interface AudioPiece {
   /** Position of the first sample by its time stamp, in samples on the timeline; may have a fraction. */
   readonly position: number;
   /** One array per channel, equally long. */
@@ -13,15 +13,15 @@ export interface SoundPiece {
 
 /** Pieces that follow each other without a hole: `counts[i]` samples of the run come before `pieces[i]`. */
 interface Run {
-  readonly pieces: SoundPiece[];
+  readonly pieces: AudioPiece[];
   readonly counts: number[];
   length: number;
 }
 
-const lengthOf = (piece: SoundPiece): number => piece.channels[0]?.length ?? 0;
+const lengthOf = (piece: AudioPiece): number => piece.channels[0]?.length ?? 0;
 
 /** A jump of more than half a piece is a hole or an overlap; less is the coarseness of the stamps. */
-const splitRuns = (pieces: readonly SoundPiece[], tickSamples: number): Run[] => {
+const splitRuns = (pieces: readonly AudioPiece[], tickSamples: number): Run[] => {
   const runs: Run[] = [];
   let expected = Number.NaN;
   for (const piece of pieces) {
@@ -124,8 +124,8 @@ const paintStretched = (outputs: readonly Float32Array[], outputStart: number, r
  * The samples [from, until) of the timeline, silence where the source has none and before zero.
  * @param tickSamples length of one tick of the source's time stamps in samples
  */
-export const placeSound = (
-  pieces: readonly SoundPiece[],
+export const alignAudio = (
+  pieces: readonly AudioPiece[],
   channelCount: number,
   from: number,
   until: number,

@@ -11,7 +11,7 @@ const RISE = 2;
 export const LIMITER_REACH_SECONDS = 2 * HOLD_SECONDS + 0.001;
 
 /**
- * Turns sound down around true peaks above `peakDb` (dBTP), in all channels alike. The gain at a sample depends on the sound within
+ * Turns audio down around true peaks above `peakDb` (dBTP), in all channels alike. The gain at a sample depends on the audio within
  * `LIMITER_REACH_SECONDS` of it and on nothing before: wherever a chunk begins, the result is the same.
  */
 export const limitPeaks = (

@@ -107,7 +107,7 @@ const writeConcatenated = (
       packet.streamIndex = track.stream.index;
       packet.pos = -1n;
       const code = output.interleavedWriteFrameSync(packet);
-      // Sound without its own header: the muxer leaves out what no decoder would take.
+      // Audio without its own header: the muxer leaves out what no decoder would take.
       if (code !== AVERROR_INVALIDDATA) check(code, 'write concatenated file');
     });
     check(output.writeTrailerSync(), 'write concatenated file');

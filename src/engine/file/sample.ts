@@ -24,7 +24,7 @@ import {
   type Stream,
 } from 'node-av/lib';
 import type { SampleJob } from '../../pool/protocol.js';
-import { soundFrame } from '../audio/reader.js';
+import { audioFrame } from '../audio/reader.js';
 import { check, failMedia, isDrained, newFrame, newPacket, setOptions } from '../ffmpeg/av.js';
 import type { HandlerContext } from '../ipc/serve-jobs.js';
 import {
@@ -38,7 +38,7 @@ import {
 
 const FRAME_RATE = 30;
 const SAMPLE_RATE = 48_000;
-const SOUND_FRAME = 1024;
+const AUDIO_FRAME = 1024;
 /** A flash and a beep begin at each full second. */
 const MARK_SECONDS = 0.1;
 const BEEP_HERTZ = 1000;
@@ -82,10 +82,10 @@ export const makeSample = (job: SampleJob, context: HandlerContext): { sizeBytes
         paintMarks(out, job, frame);
         encode(video, tracks[0], out);
       });
-      for (; sample < samples && sample * FRAME_RATE < (frame + 1) * SAMPLE_RATE; sample += SOUND_FRAME) {
-        const sound = makeSound(sample, Math.min(SOUND_FRAME, samples - sample));
-        encode(audio, tracks[1], sound);
-        sound.free();
+      for (; sample < samples && sample * FRAME_RATE < (frame + 1) * SAMPLE_RATE; sample += AUDIO_FRAME) {
+        const samplesFrame = makeAudio(sample, Math.min(AUDIO_FRAME, samples - sample));
+        encode(audio, tracks[1], samplesFrame);
+        samplesFrame.free();
       }
       context.progress(frame / frames);
     }
@@ -261,14 +261,14 @@ const openAudioEncoder = (): CodecContext => {
 };
 
 /** The beep, with soft edges of 5 ms so that it does not click, over silence. */
-const makeSound = (from: number, count: number): Frame => {
+const makeAudio = (from: number, count: number): Frame => {
   const samples = Float32Array.from({ length: count }, (_, i) => {
     const seconds = ((from + i) % SAMPLE_RATE) / SAMPLE_RATE;
     if (seconds >= MARK_SECONDS) return 0;
     const edge = Math.min(1, seconds / 0.005, (MARK_SECONDS - seconds) / 0.005);
     return 0.3 * edge * Math.sin(2 * Math.PI * BEEP_HERTZ * seconds);
   });
-  const frame = soundFrame([samples, samples], 0, count, SAMPLE_RATE);
+  const frame = audioFrame([samples, samples], 0, count, SAMPLE_RATE);
   frame.pts = BigInt(from);
   return frame;
 };

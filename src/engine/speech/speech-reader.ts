@@ -1,7 +1,7 @@
 import type { Frame } from 'node-av/lib';
 import { isKinoraError } from '../../lib/errors.js';
 import type { SpeechSource } from '../../pool/protocol.js';
-import { readSound, SoundFilter, soundFrame } from '../audio/reader.js';
+import { AudioFilter, audioFrame, readSamples } from '../audio/reader.js';
 import { failMedia } from '../ffmpeg/av.js';
 
 /** What speech detection and recognizers take. */
@@ -19,7 +19,7 @@ export const readSpeech = (
   each: (samples: Float32Array) => void,
 ): void => {
   const { sampleRate: rate, channels } = audio;
-  const filter = new SoundFilter(
+  const filter = new AudioFilter(
     `sample_rate=${rate}:sample_fmt=fltp:channel_layout=${channels === 1 ? 'mono' : 'stereo'}:time_base=1/${rate}`,
     `aresample=${SPEECH_RATE},aformat=sample_fmts=flt:channel_layouts=mono`,
   );
@@ -31,13 +31,13 @@ export const readSpeech = (
       const end = Math.min(until, from + BLOCK_SECONDS * rate);
       let planes: readonly Float32Array[];
       try {
-        planes = readSound(source, audio, from, end);
+        planes = readSamples(source, audio, from, end);
         isDecoded = true;
       } catch (error) {
         if (!isKinoraError(error, 'media_failed')) throw error;
         planes = Array.from({ length: channels }, () => new Float32Array(end - from));
       }
-      const frame = soundFrame(planes, 0, end - from, rate);
+      const frame = audioFrame(planes, 0, end - from, rate);
       frame.pts = BigInt(from);
       filter.push(frame, give);
       frame.free();

@@ -18,24 +18,24 @@ import { fetchTrackSource, type TrackIngest, type TrackIngestDeps } from './trac
 
 /**
  * From the URL of a file to an alternate audio track: the first audio stream of the file, cut like the asset and as long.
- * @throws KinoraError what the fetcher throws; `invalid_input` for a file without usable sound
+ * @throws KinoraError what the fetcher throws; `invalid_input` for a file without usable audio
  */
 export const ingestAudioTrack = async (deps: TrackIngestDeps, ingest: TrackIngest): Promise<void> => {
   const { track, signal } = ingest;
   const media = await deps.state.findMedia(track);
   if (!media) return;
   if (!media.copied) await fetchTrackSource(deps, track, { signal });
-  await withSound(deps, ingest, media, async (sound) => {
-    const { asset, audio } = await planSound(deps, ingest, media, sound);
+  await withAudio(deps, ingest, media, async (opened) => {
+    const { asset, audio } = await planAudio(deps, ingest, media, opened);
     const rendition = alternateAudioRendition(track.id);
-    const further = { audio: new Map([[rendition, { audio, sourceKey: sound.key }]]) };
+    const further = { audio: new Map([[rendition, { audio, sourceKey: opened.key }]]) };
     await deps.producer.warm({ id: track.asset_id, plan: asset, further }, { signal, priority: mediaPriority.warmUp }, [
       rendition,
     ]);
     const completed = await deps.state.complete(track.id, {
-      ...describeSound(sound.facts, audio, asset),
+      ...describeAudio(opened.facts, audio, asset),
       plan: audio,
-      concatenated: sound.concatenated,
+      concatenated: opened.concatenated,
       isSilentAsset: asset.audio === undefined,
     });
     if (!completed) await deps.segments.removeRendition(track.asset_id, rendition);
@@ -43,8 +43,8 @@ export const ingestAudioTrack = async (deps: TrackIngestDeps, ingest: TrackInges
   });
 };
 
-/** The file that sound is read from, while it may be read. */
-interface OpenSound {
+/** The file that audio is read from, while it may be read. */
+interface OpenAudio {
   readonly key: string;
   readonly path: string;
   readonly facts: SourceFacts;
@@ -53,11 +53,11 @@ interface OpenSound {
   readonly concatenated: boolean;
 }
 
-const withSound = async (
+const withAudio = async (
   deps: TrackIngestDeps,
   ingest: TrackIngest,
   { sourceAssetId, sourceTrackId, facts: known }: TrackMedia,
-  use: (sound: OpenSound) => Promise<void>,
+  use: (opened: OpenAudio) => Promise<void>,
 ): Promise<void> => {
   const { signal } = ingest;
   const key = trackSourceKey(sourceAssetId, sourceTrackId);
@@ -87,7 +87,7 @@ const withSound = async (
   }
 };
 
-const withoutPictures = ({ video: _video, ...sound }: SourceFacts): SourceFacts => sound;
+const withoutPictures = ({ video: _video, ...facts }: SourceFacts): SourceFacts => facts;
 
 const probe = async (deps: TrackIngestDeps, { track, signal }: TrackIngest, path: string): Promise<SourceFacts> => {
   const facts = await probeFile(deps, path, { signal, fresh: true });
@@ -96,11 +96,11 @@ const probe = async (deps: TrackIngestDeps, { track, signal }: TrackIngest, path
   return facts;
 };
 
-const planSound = async (
+const planAudio = async (
   deps: TrackIngestDeps,
   { plan, signal }: TrackIngest,
   { copied, normalize }: TrackMedia,
-  { path, facts, index }: OpenSound,
+  { path, facts, index }: OpenAudio,
 ): Promise<{ asset: Plan; audio: AudioPlan }> => {
   await findProblem(deps, path, withoutPictures(facts), index, signal);
   const asset = await plan();
@@ -113,7 +113,7 @@ const planSound = async (
   return { asset, audio: gain ? cut(gain) : audio };
 };
 
-const describeSound = ({ audio }: SourceFacts, { channels }: AudioPlan, { durationSeconds }: Plan) => ({
+const describeAudio = ({ audio }: SourceFacts, { channels }: AudioPlan, { durationSeconds }: Plan) => ({
   durationSeconds: Math.round(Math.min(audio[0]!.durationSeconds || durationSeconds, durationSeconds) * 1000) / 1000,
   maxChannels: channels,
   maxChannelLayout: channels === 1 ? 'mono' : 'stereo',

@@ -7,21 +7,21 @@ const TARGET_LUFS = -24;
 const MAX_TRUE_PEAK_DB = -2;
 /** Below it the loudness measurement found nothing but silence. */
 const SILENCE_LUFS = -70;
-/** Sound that is so near to the target already stays as it is … */
+/** Audio that is so near to the target already stays as it is … */
 const NEAR_LU = 0.1;
-/** … and a gain is good when it brings the sound so near. */
+/** … and a gain is good when it brings the audio so near. */
 const TOLERANCE_LU = 0.25;
 /** Peaks are limited that would come nearer than this to the largest one: coding makes them higher. */
 const PEAK_MARGIN_DB = 1;
-/** Up to this gain, sound without peaks that need care is what the first measurement says; else it is measured again. */
+/** Up to this gain, audio without peaks that need care is what the first measurement says; else it is measured again. */
 const TRUSTED_GAIN_DB = 10;
 const MAX_MEASUREMENTS = 6;
-/** Sound that is hardly more than peaks never gets to the target: the loss of limiting is made up for by this much. */
+/** Audio that is hardly more than peaks never gets to the target: the loss of limiting is made up for by this much. */
 const MAX_RAISE_DB = 12;
 
 /**
  * The gain that brings a track to -24 LUFS with true peaks of -2 dBTP at most (EBU R128): constant, and only around peaks
- * that it brings too high less. Undefined for silence and for sound that fits already. `plan` is that without a gain.
+ * that it brings too high less. Undefined for silence and for audio that fits already. `plan` is that without a gain.
  */
 export const measureGain = async (
   { pool }: { readonly pool: MediaPool },
@@ -66,7 +66,7 @@ const improve = ({ gainDb, peakDb }: Gain, { integrated, truePeak }: LoudnessRes
   return truePeak + next - gainDb > limit ? { gainDb: next, peakDb: limit } : { gainDb: next };
 };
 
-/** A plan whose sound, where that is asked for, has the gain that its part of the file needs. */
+/** A plan whose audio, where that is asked for, has the gain that its part of the file needs. */
 export const planNormalized = async (
   deps: { readonly pool: MediaPool },
   input: PlanInput,

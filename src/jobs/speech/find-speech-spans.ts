@@ -7,14 +7,14 @@ import type { BlobStore } from '../../storage/blob-store.js';
 import { speechPartKey } from '../../storage/keys.js';
 
 /** The audio of a track while its file may be read. */
-export interface OpenSound extends SpeechSource {
+export interface OpenAudio extends SpeechSource {
   readonly durationMs: number;
 }
 
 interface Search {
   readonly assetId: string;
   readonly trackId: string;
-  readonly sound: OpenSound;
+  readonly audio: OpenAudio;
   readonly signal: AbortSignal;
   /** 0 to 1 */
   readonly onProgress: (fraction: number) => Promise<void>;
@@ -26,9 +26,9 @@ const PART_MS = 600_000;
 /** Where somebody speaks, in order. What was found survives a restart. */
 export const findSpeechSpans = async (
   { blobs, pool }: { readonly blobs: BlobStore; readonly pool: MediaPool },
-  { assetId, trackId, sound, signal, onProgress }: Search,
+  { assetId, trackId, audio, signal, onProgress }: Search,
 ): Promise<Span[]> => {
-  const { durationMs, ...speech } = sound;
+  const { durationMs, ...speech } = audio;
   const found: Span[] = [];
   for (let startMs = 0, part = 0; startMs < durationMs; part++) {
     const key = speechPartKey(assetId, trackId, part);

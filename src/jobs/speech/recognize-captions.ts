@@ -5,7 +5,7 @@ import type { RecognitionState } from '../../domain/tracks/recognition-state.js'
 import type { TrackState } from '../../domain/tracks/track-state.js';
 import { languageCodeOf } from '../../media/speech/languages.js';
 import { robotsStepKey, speechPrefix, trackPrefix } from '../../storage/keys.js';
-import { recognizeSound, type SoundDeps } from './recognize-sound.js';
+import { type AudioDeps, recognizeAudio } from './recognize-audio.js';
 
 /** The step of a robots job that says what was recognized. Where it is, words and text of the job's track are too. */
 export const SPEECH_STEP = 'speech';
@@ -16,8 +16,8 @@ export interface RecognizedSpeech {
   readonly confidence?: number;
 }
 
-interface CaptionsDeps extends SoundDeps {
-  readonly state: Pick<RecognitionState, 'findSound' | 'listPhrases'>;
+interface CaptionsDeps extends AudioDeps {
+  readonly state: Pick<RecognitionState, 'findAudio' | 'listPhrases'>;
   readonly tracks: Pick<TrackState, 'needsFiles'>;
   readonly robots: Pick<RobotsJobState, 'findWanted' | 'wake'>;
 }
@@ -37,12 +37,12 @@ export const recognizeCaptions = async (
   let speech: RecognizedSpeech = {};
   try {
     if (!(await blobs.stat(done))) {
-      await recognizeSound(
+      await recognizeAudio(
         { ...deps, logger: deps.logger.child({ asset_id: assetId, robots_job_id: jobId }) },
         {
           assetId,
           trackId,
-          sound: await state.findSound(assetId, audioTrackId),
+          audio: await state.findAudio(assetId, audioTrackId),
           language: (code === undefined ? undefined : languageCodeOf(code)) ?? 'auto',
           phrases: [...phrases, ...(await state.listPhrases(assetId))],
           signal,

@@ -9,7 +9,7 @@ const edit = (mediaTime: number, durationTicks: number, rate = 1) => ({ mediaTim
 
 describe('applyEditList', () => {
   const picture = times([1024, 2560, 1536, 2048], 512);
-  const sound = times([0, 1024, 2048, 3072, 4096], 1024);
+  const audio = times([0, 1024, 2048, 3072, 4096], 1024);
 
   test('without edits keeps composition times', () => {
     expect(applyEditList(picture, [], 'vide', 15_360)).toEqual({
@@ -29,13 +29,13 @@ describe('applyEditList', () => {
     const edits = [edit(-1, 300), edit(-1, 200), edit(1024, 2048)];
     expect(applyEditList(picture, edits, 'vide', 15_360)?.pts).toEqual(Float64Array.of(500, 2036, 1012, 1524));
   });
-  test('keeps priming sound at negative times', () => {
-    expect(applyEditList(sound, [edit(2112, 3008)], 'soun', 48_000)?.pts).toEqual(
+  test('keeps priming audio at negative times', () => {
+    expect(applyEditList(audio, [edit(2112, 3008)], 'soun', 48_000)?.pts).toEqual(
       Float64Array.of(-2112, -1088, -64, 960, 1984),
     );
   });
-  test('drops sound after the edit', () => {
-    expect(applyEditList(sound, [edit(1024, 2000)], 'soun', 48_000)).toEqual({
+  test('drops audio after the edit', () => {
+    expect(applyEditList(audio, [edit(1024, 2000)], 'soun', 48_000)).toEqual({
       count: 3,
       pts: Float64Array.of(-1024, 0, 1024),
       lastDuration: 1024,
@@ -50,6 +50,6 @@ describe('applyEditList', () => {
     ['an empty edit at the end', 'vide', [edit(1024, 2048), edit(-1, 100)]],
     ['more than a second of priming', 'soun', [edit(48_001, 9000)]],
   ] as const)('leaves %s to the demuxer', (_, handler, edits) => {
-    expect(applyEditList(handler === 'vide' ? picture : sound, [...edits], handler, 48_000)).toBeUndefined();
+    expect(applyEditList(handler === 'vide' ? picture : audio, [...edits], handler, 48_000)).toBeUndefined();
   });
 });

@@ -22,7 +22,7 @@ export interface EditedTimes {
 
 /**
  * Presentation times as FFmpeg's demuxer reports them after edit lists: empty edits delay the track; the first picture shown
- * is at the end of the delay; sound before the edit keeps negative times (priming), sound after it is dropped. Undefined for
+ * is at the end of the delay; audio before the edit keeps negative times (priming), audio after it is dropped. Undefined for
  * anything but empty edits followed by one edit at normal speed that shows every picture.
  */
 export const applyEditList = (

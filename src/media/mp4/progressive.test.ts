@@ -20,7 +20,7 @@ const picture = (number: number, raisedTicks = 0): Uint8Array =>
     ],
     data: [payload(18, 16 + number)],
   });
-const sound = (number: number, samples: number): Uint8Array =>
+const audio = (number: number, samples: number): Uint8Array =>
   writeFragment({
     sequence: number + 1,
     baseDecodeTicks: number * 4800,
@@ -35,7 +35,7 @@ const sound = (number: number, samples: number): Uint8Array =>
 
 const segments = [
   [picture(0), picture(1)],
-  [sound(0, 5), sound(1, 4)],
+  [audio(0, 5), audio(1, 4)],
 ] as const;
 const split = segments.map((track) => track.map(splitFragment));
 const fragments = split.map((track) => readFragmentIndexes(Buffer.concat(track.map(({ index }) => index))));
@@ -103,7 +103,7 @@ test('what follows and how long it lasts', () => {
 test.each([
   [fragments[0]!, videoInit, 'isom'],
   [fragments[1]!, audioInit, 'M4A '],
-])('the brand tells sound alone', (track, init, brand) => {
+])('the brand tells audio alone', (track, init, brand) => {
   const { bytes } = writeProgressiveHeader([{ init, fragments: track }]);
   expect(Buffer.from(bytes).toString('latin1', 4, 12)).toBe(`ftyp${brand}`);
 });

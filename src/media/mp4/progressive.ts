@@ -4,7 +4,7 @@ import { ascii, box, concat, fullBox, IDENTITY_MATRIX, u16, u32, u64, zeros } fr
 
 /**
  * A file for download made of the segments of renditions: `ftyp`, `moov` with every sample, then the samples as they are, a
- * segment of picture and the segment of sound beside it in turn. Players find the index in the first bytes. Only the sample
+ * segment of picture and the segment of audio beside it in turn. Players find the index in the first bytes. Only the sample
  * tables are held in memory.
  */
 
@@ -78,7 +78,7 @@ export const writeProgressiveHeader = (tracks: readonly ProgressiveTrack[]): Pro
       ? concat([u32(dataBytes + 8), ascii('mdat')])
       : concat([u32(1), ascii('mdat'), u64(dataBytes + 16)]);
   const parsed = tracks.map(readTrack);
-  const brands = parsed.every(({ isSound }) => isSound)
+  const brands = parsed.every(({ isAudio }) => isAudio)
     ? ['M4A ', 'M4A ', 'isom', 'iso2', 'mp41']
     : ['isom', 'isom', 'iso2', 'avc1', 'mp41'];
   const [major, ...compatible] = brands.map(ascii);
@@ -133,7 +133,7 @@ const chunkOffsets = (parsed: readonly ParsedTrack[], dataOffset: number): numbe
 
 interface ParsedTrack {
   readonly track: ProgressiveTrack;
-  readonly isSound: boolean;
+  readonly isAudio: boolean;
   readonly timescale: number;
   /** Ticks of the track. */
   readonly duration: number;
@@ -156,7 +156,7 @@ const readTrack = (track: ProgressiveTrack): ParsedTrack => {
     for (const offset of compositionOffsets) if (offset < least) least = offset;
   return {
     track,
-    isSound: findBox(track.init, ['moov', 'trak', 'mdia', 'minf', 'smhd']) !== undefined,
+    isAudio: findBox(track.init, ['moov', 'trak', 'mdia', 'minf', 'smhd']) !== undefined,
     timescale,
     duration,
     movieDuration: Math.round((duration * MOVIE_TIMESCALE) / timescale),
@@ -166,7 +166,7 @@ const readTrack = (track: ProgressiveTrack): ParsedTrack => {
 };
 
 const writeTrack = (parsed: ParsedTrack, id: number, offsets: readonly number[]): Uint8Array => {
-  const { track, isSound, timescale, duration, movieDuration, shift, tables } = parsed;
+  const { track, isAudio, timescale, duration, movieDuration, shift, tables } = parsed;
   const { init } = track;
   const part = (path: readonly string[]): Uint8Array =>
     bytesOfBox(init, need(findBox(init, ['moov', 'trak', ...path]), path.at(-1)!));
@@ -181,8 +181,8 @@ const writeTrack = (parsed: ParsedTrack, id: number, offsets: readonly number[])
     u64(movieDuration),
     zeros(8),
     u16(0),
-    u16(isSound ? 1 : 0),
-    u16(isSound ? 0x0100 : 0),
+    u16(isAudio ? 1 : 0),
+    u16(isAudio ? 0x0100 : 0),
     u16(0),
     IDENTITY_MATRIX,
     init.subarray(tkhd.end - 8, tkhd.end),
@@ -195,7 +195,7 @@ const writeTrack = (parsed: ParsedTrack, id: number, offsets: readonly number[])
     part(['mdia', 'hdlr']),
     box(
       'minf',
-      part(['mdia', 'minf', isSound ? 'smhd' : 'vmhd']),
+      part(['mdia', 'minf', isAudio ? 'smhd' : 'vmhd']),
       part(['mdia', 'minf', 'dinf']),
       box('stbl', part(['mdia', 'minf', 'stbl', 'stsd']), ...tables, writeChunkOffsets(offsets)),
     ),

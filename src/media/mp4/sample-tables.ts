@@ -111,7 +111,7 @@ const readTrack = (
   const stts = readTable(moov, table('stts'), 8);
   if (!edits || !stts) return undefined;
   const chunks = readChunks(moov, table);
-  // Uncompressed sound: every sample of the table is one PCM sample, and a packet is (part of) a chunk.
+  // Uncompressed audio: every sample of the table is one PCM sample, and a packet is (part of) a chunk.
   if (handler === 'soun' && stts.count === 1 && stts.u32(0, 1) === 1)
     return chunks && readPcmTrack(moov, table, chunks, edits, timescale);
 
@@ -265,7 +265,7 @@ const placeSamples = (chunks: readonly Chunk[], sizes: Uint32Array): Float64Arra
   return sample === sizes.length ? position : undefined;
 };
 
-/** One entry a chunk; FFmpeg hands out the same sound in smaller packets. */
+/** One entry a chunk; FFmpeg hands out the same audio in smaller packets. */
 const readPcmTrack = (
   moov: Uint8Array,
   table: FindTable,

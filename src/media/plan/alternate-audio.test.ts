@@ -11,8 +11,8 @@ const silent = planAsset({
   index: { video: steadyIndex(300, 1001, 60), discontinuous: false },
   settings,
 });
-/** 12.01 s of sound, cut at 4 and 8 s. */
-const soundOnly = planAsset({
+/** 12.01 s of audio, cut at 4 and 8 s. */
+const audioOnly = planAsset({
   facts: sourceFacts({ audio: [audioFacts()] }),
   index: { audio: steadyIndex(563, 1024, 1), discontinuous: false },
   settings,
@@ -36,11 +36,11 @@ describe('planAlternateAudio', () => {
       boundaries: [0, 188, 375, 470],
     });
   });
-  test('has as many segments as the primary sound at another rate', () => {
+  test('has as many segments as the primary audio at another rate', () => {
     const changes = { sampleRate: 44_100, timeBase: { num: 1, den: 44_100 } };
-    const plan = planAlternateAudio({ ...file(2000, changes), plan: soundOnly })!;
+    const plan = planAlternateAudio({ ...file(2000, changes), plan: audioOnly })!;
     expect(plan).toMatchObject({ sampleRate: 44_100, boundaries: [0, 173, 345, 518] });
-    expect(soundOnly.audio!.boundaries).toHaveLength(plan.boundaries.length);
+    expect(audioOnly.audio!.boundaries).toHaveLength(plan.boundaries.length);
   });
   test('begins with the first sample of the file', () => {
     const late = planAlternateAudio({ ...file(2000, { timeBase: { num: 1, den: 90_000 } }, 900_000), plan: silent });
@@ -61,7 +61,7 @@ describe('planAlternateAudio', () => {
     expect(plan).toMatchObject({ sourceOrigin: 72_072, mode: 'encode' });
     expect(planAlternateAudio({ ...file(2000), plan: silent, zeroSeconds: (1024 * 50) / 48_000 })!.mode).toBe('copy');
   });
-  test('is nothing without sound', () => {
+  test('is nothing without audio', () => {
     const facts = sourceFacts({ video: videoFacts() });
     expect(planAlternateAudio({ facts, index: { discontinuous: false }, plan: silent })).toBeUndefined();
     const empty = { ...file(1), index: { discontinuous: false } };

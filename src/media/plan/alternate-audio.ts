@@ -6,7 +6,7 @@ import type { AudioPlan, Gain, Plan } from './plan.js';
 import { findStart } from './plan-asset.js';
 
 export interface AlternateAudioInput {
-  /** Of the file that brings the sound. */
+  /** Of the file that brings the audio. */
   readonly facts: SourceFacts;
   readonly index: SourceIndex;
   /** Of the asset that it belongs to. */
@@ -17,8 +17,8 @@ export interface AlternateAudioInput {
 }
 
 /**
- * The first sound of a file, cut where the asset's picture is cut (or its primary sound, where it has no picture) and as
- * long as the asset: what is missing is silence, what is longer is left out. Undefined when the file has no sound.
+ * The first audio stream of a file, cut where the asset's video is cut (or its primary audio, where it has no video) and as
+ * long as the asset: what is missing is silence, what is longer is left out. Undefined when the file has no audio.
  */
 export const planAlternateAudio = ({
   facts,

@@ -40,7 +40,7 @@ describe('describeReadyAsset', () => {
     expect(describeSource(ntsc).aspectRatio).toBe('16:9');
     expect(describeSource({ ...ntsc, rotation: 270 }).aspectRatio).toBe('9:16');
   });
-  test('gives times and rates of picture and sound', () => {
+  test('gives times and rates of picture and audio', () => {
     const facts = sourceFacts({
       video: videoFacts({ durationSeconds: 10.01, timeBase: { num: 1, den: 30_000 } }),
       audio: [audioFacts({ channels: 6, durationSeconds: 10.0266667 })],
@@ -57,7 +57,7 @@ describe('describeReadyAsset', () => {
       audioTrack: { duration: 10.027, maxChannels: 2, maxChannelLayout: 'stereo' },
     });
   });
-  test('sound alone', () => {
+  test('audio alone', () => {
     const facts = sourceFacts({ audio: [audioFacts({ channels: 1, audioSpecificConfig: 'EYg=' })] });
     const index = { audio: steadyIndex(469, 1024, 1), discontinuous: false };
     const plan = planAsset({ facts, index, settings: { quality: 'basic', maxResolutionTier: '1080p', isTest: false } });

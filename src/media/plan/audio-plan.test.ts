@@ -110,7 +110,7 @@ describe('planAudio', () => {
     expect(plan({}, tenSeconds, { gain })).toMatchObject({ mode: 'encode', ...gain });
     expect('gainDb' in plan({}, tenSeconds)).toBe(false);
   });
-  test('cuts sound without picture every 4 s', () => {
+  test('cuts audio without picture every 4 s', () => {
     // 4 s = 187.5, 8 s = 375 frames; 470 frames end at 10.0267 s
     expect(plan({}, tenSeconds, { endSeconds: 10.0266 }).boundaries).toEqual([0, 188, 375, 470]);
     expect(plan({ codec: 'mp3' }, tenSeconds, { endSeconds: 9.9 }).boundaries).toEqual([0, 188, 465]);

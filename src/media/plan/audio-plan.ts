@@ -14,7 +14,7 @@ export interface AudioPlanInput {
   readonly zero: Rational;
   /** Length of the timeline, seconds. */
   readonly endSeconds: number;
-  /** Segment boundaries of the picture, seconds; the sound is cut at the nearest AAC frames. */
+  /** Segment boundaries of the picture, seconds; the audio is cut at the nearest AAC frames. */
   readonly pictureBoundaries?: readonly number[];
   readonly gain?: Gain;
 }
@@ -22,7 +22,7 @@ export interface AudioPlanInput {
 const AAC_LC_PROFILE = 1;
 const MIN_LAST_SECONDS = 2;
 const CHUNK_SEGMENTS = 8;
-/** Sound of a chunk is held in memory; only pictures far apart make it this long. */
+/** Audio of a chunk is held in memory; only pictures far apart make it this long. */
 const MAX_CHUNK_SECONDS = 64;
 const STEREO_BIT_RATE = 128_000;
 const MONO_BIT_RATE = 96_000;
@@ -92,7 +92,7 @@ const sumBytes = (sizes: Uint32Array, start: number, end: number): number =>
 const framesUntil = (seconds: number, sampleRate: number): number =>
   Math.max(1, Math.ceil((seconds * sampleRate) / AAC_FRAME_SAMPLES - 1e-6));
 
-/** Sizes of the packets that can be used as they are, one a frame from zero on; undefined when the sound is encoded. */
+/** Sizes of the packets that can be used as they are, one a frame from zero on; undefined when the audio is encoded. */
 const findCopyablePackets = (input: AudioPlanInput, sourceOrigin: number): Uint32Array | undefined => {
   const { audio, index, endSeconds, gain, pictureBoundaries } = input;
   const usable =
@@ -126,12 +126,12 @@ const isPlainConfig = ({ audioSpecificConfig: config, channels }: AudioFacts): b
 
 /** Cut where the picture is cut (its segments last at least a second), else every 4 s. */
 const planBoundaries = ({ pictureBoundaries }: AudioPlanInput, frameCount: number, sampleRate: number): number[] => {
-  const marks = pictureBoundaries?.slice(1, -1) ?? soundMarks((frameCount * AAC_FRAME_SAMPLES) / sampleRate);
+  const marks = pictureBoundaries?.slice(1, -1) ?? audioMarks((frameCount * AAC_FRAME_SAMPLES) / sampleRate);
   const cuts = marks.map((seconds) => Math.round((seconds * sampleRate) / AAC_FRAME_SAMPLES));
   return [0, ...cuts, frameCount];
 };
 
-const soundMarks = (endSeconds: number): number[] => {
+const audioMarks = (endSeconds: number): number[] => {
   const count = Math.max(1, Math.ceil((endSeconds - MIN_LAST_SECONDS) / TARGET_SEGMENT_SECONDS));
   return Array.from({ length: count - 1 }, (_, index) => (index + 1) * TARGET_SEGMENT_SECONDS);
 };

@@ -42,7 +42,7 @@ const MAIN = 77;
 const HIGH = 100;
 const COPIED_PROFILES = new Set([BASELINE, CONSTRAINED_BASELINE, MAIN, HIGH]);
 const MAX_LEVEL = 51;
-/** Fewer never start in Chromium with hls.js beside sound: see `heldTicks`, which only encoded renditions have. */
+/** Fewer never start in Chromium with hls.js beside audio: see `heldTicks`, which only encoded renditions have. */
 const MIN_PICTURES = 3;
 /** How far the busiest segment may be above the rung's cap; basic: not at all. */
 const PEAK_FACTOR = { basic: 1, plus: 1.5, premium: 1.5 } as const;

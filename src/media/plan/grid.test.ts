@@ -34,7 +34,7 @@ describe('planGrid', () => {
     const early = Float64Array.from({ length: 250 }, (_, i) => i * 40 - (i === 100 ? 3 : 0));
     expect(planGrid({ pictureTicks: early, endTicks: 10_000, timescale: 1000 })[1]).toBe(3997);
   });
-  test('repeats the last picture once a second for longer sound', () => {
+  test('repeats the last picture once a second for longer audio', () => {
     const boundaries = planGrid({ pictureTicks: steady(50, 40), endTicks: 20_000, timescale: 1000 });
     // Last picture at 1960, repeats at 2960, 3960 … 19,960; half a picture is 20 ms, so 3960 is before the mark.
     expect(boundaries).toEqual([0, 4960, 8960, 12_960, 16_960, 20_000]);

@@ -55,7 +55,7 @@ const how = ({ video: v, audio: a }: ReturnType<typeof planMaster>) =>
 describe('the master of an asset', () => {
   const plan = planOf({ video: video(), audio: audio({ gainDb: 3 }) });
 
-  test.each(['h264', 'hevc', 'vp9', 'av1'])('copies %s and its sound, from the time that is zero', (codec) => {
+  test.each(['h264', 'hevc', 'vp9', 'av1'])('copies %s and its audio, from the time that is zero', (codec) => {
     const master = planMaster({ plan, facts: facts(codec, 'aac'), isCut: false });
     const zero = { num: 126_000, den: 90_000 };
     expect(master).toEqual({
@@ -65,12 +65,12 @@ describe('the master of an asset', () => {
     expect(masterRenditions(master, 'key')).toEqual({});
   });
 
-  test('encodes only the sound where only that does not fit', () => {
+  test('encodes only the audio where only that does not fit', () => {
     const master = planMaster({ plan, facts: facts('h264', 'pcm_s16le'), isCut: false });
     expect(how(master)).toEqual(['copy', 'encode']);
-    const { audio: sound, ...pictures } = masterRenditions(master, 'key');
+    const { audio, ...pictures } = masterRenditions(master, 'key');
     expect(pictures).toEqual({});
-    const { sourceKey, audio: encoded } = sound!.get(MASTER_AUDIO)!;
+    const { sourceKey, audio: encoded } = audio!.get(MASTER_AUDIO)!;
     // As it was, not normalised for viewers.
     expect([sourceKey, encoded.bitRate, 'gainDb' in encoded]).toEqual(['key', 256_000, false]);
   });
@@ -97,7 +97,7 @@ describe('the master of an asset', () => {
     expect(rendition!.bandwidth).toBeGreaterThan(50_000_000);
   });
 
-  test('copies a mezzanine beside new sound, unless something lies over it', () => {
+  test('copies a mezzanine beside new audio, unless something lies over it', () => {
     const repaired = video({ access: 'mezzanine' });
     const of = (pictures: VideoPlan) =>
       planMaster({ plan: planOf({ video: pictures, audio: audio() }), facts: facts('prores', 'aac'), isCut: false });
@@ -106,23 +106,17 @@ describe('the master of an asset', () => {
     expect(how(of({ ...repaired, picture: { ...picture, overlays: [overlay] } }))).toEqual(['encode', 'encode']);
   });
 
-  test('of sound alone', () => {
-    const sound = planOf({ audio: audio() });
-    expect(how(planMaster({ plan: sound, facts: facts(undefined, 'flac'), isCut: false }))).toEqual([
-      undefined,
-      'copy',
-    ]);
-    expect(how(planMaster({ plan: sound, facts: facts(undefined, 'flac'), isCut: true }))).toEqual([
-      undefined,
-      'encode',
-    ]);
-    expect(how(planMaster({ plan: sound, facts: facts(undefined, 'pcm_s16le'), isCut: false }))).toEqual([
+  test('of audio alone', () => {
+    const plan = planOf({ audio: audio() });
+    expect(how(planMaster({ plan, facts: facts(undefined, 'flac'), isCut: false }))).toEqual([undefined, 'copy']);
+    expect(how(planMaster({ plan, facts: facts(undefined, 'flac'), isCut: true }))).toEqual([undefined, 'encode']);
+    expect(how(planMaster({ plan, facts: facts(undefined, 'pcm_s16le'), isCut: false }))).toEqual([
       undefined,
       'encode',
     ]);
   });
 
-  test('keeps sound that viewers get frame by frame', () => {
+  test('keeps audio that viewers get frame by frame', () => {
     const copied = planOf({ video: video(), audio: audio({ mode: 'copy', bitRate: 96_000 }) });
     const master = planMaster({ plan: copied, facts: facts('h264', 'aac'), isCut: true });
     expect(master.audio).toMatchObject({ encode: { mode: 'copy', bitRate: 96_000 } });

@@ -84,20 +84,20 @@ const masterRendition = (top: VideoRendition, frameRate: Rational): VideoRenditi
 };
 
 const planAudio = ({ plan, facts, isCut }: MasterInput, copiedVideo: CopiedStream | undefined): MasterPlan['audio'] => {
-  const sound = facts.audio[0];
-  if (!plan.audio || !sound) return undefined;
+  const source = facts.audio[0];
+  if (!plan.audio || !source) return undefined;
   const { formatName, streamIndex } = plan.audio;
   // Beside a mezzanine the source's own times are not to be trusted.
   const isPlain = !isCut && (plan.video === undefined || copiedVideo?.from === 'source');
-  const fits = COPIED_AUDIO.has(sound.codec) && COPIED_FORMATS.test(formatName);
-  if (isPlain && fits && sound.simpleEditList)
+  const fits = COPIED_AUDIO.has(source.codec) && COPIED_FORMATS.test(formatName);
+  if (isPlain && fits && source.simpleEditList)
     return { copy: { from: 'source', formatName, streamIndex, zero: copiedVideo?.zero ?? originOf(plan) } };
   const { gainDb: _gainDb, ...audio } = plan.audio;
   // What is copied frame by frame stays what it is.
   return { encode: audio.mode === 'copy' ? audio : { ...audio, bitRate: AUDIO_BIT_RATE } };
 };
 
-/** What has to be encoded, as renditions beside those of the asset's plan. @param sourceKey of the blob with the sound */
+/** What has to be encoded, as renditions beside those of the asset's plan. @param sourceKey of the blob with the audio */
 export const masterRenditions = ({ video, audio }: MasterPlan, sourceKey: string): FurtherRenditions => ({
   ...(video && 'encode' in video && { video: [video.encode] }),
   ...(audio && 'encode' in audio && { audio: new Map([[MASTER_AUDIO, { audio: audio.encode, sourceKey }]]) }),

@@ -18,7 +18,7 @@ describe('decideAccess', () => {
       expect(decide(steady, {}, name)).toEqual({ access: 'direct' });
     },
   );
-  test('sound alone is read directly whatever it is in', () => {
+  test('audio alone is read directly whatever it is in', () => {
     expect(decideAccess(sourceFacts({ formatName: 'ogg' }), { discontinuous: true })).toEqual({ access: 'direct' });
   });
   test.each([

@@ -18,7 +18,7 @@ export const MAX_GOP_SECONDS = 20;
 const MAX_BIT_DEPTH = 10;
 const DOLBY_VISION_WITHOUT_BASE_LAYER = 5;
 
-/** Decides whether segments may be decoded straight from the source. Sound never needs a mezzanine. */
+/** Decides whether segments may be decoded straight from the source. Audio never needs a mezzanine. */
 export const decideAccess = (facts: SourceFacts, index: SourceIndex): AccessDecision => {
   const { video } = facts;
   if (!video) return { access: 'direct' };

@@ -29,11 +29,15 @@ const plan = ({ video, audio, facts, index }: Source, settings: Partial<AssetSet
   });
 /** 10 s at 30 a second, key frames every 2 s; 10.0053 s of AAC. */
 const picture = steadyIndex(300, 512, 60);
-const sound = steadyIndex(469, 1024, 1, { sizeBytes: 341 });
+const audioIndex = steadyIndex(469, 1024, 1, { sizeBytes: 341 });
 
 describe('planAsset', () => {
   test('copies a source that fits', () => {
-    const { video, audio, durationSeconds } = plan({ video: {}, audio: {}, index: { video: picture, audio: sound } });
+    const { video, audio, durationSeconds } = plan({
+      video: {},
+      audio: {},
+      index: { video: picture, audio: audioIndex },
+    });
     // 469 x 1024 / 48000 s = 10.00533 s = 153,682 ticks of 15,360
     expect(durationSeconds).toBe(153_682 / 15_360);
     expect(video).toMatchObject({
@@ -124,7 +128,7 @@ describe('planAsset', () => {
     expect(plan(hard, { bitrateScale: 0.5 }).video?.renditions.at(-1)?.bandwidth).toBe(1_320_000);
   });
   test('zero is the earliest presented sample of any stream', () => {
-    // Transport stream: sound from 1.4 s, picture from 1.48 s on.
+    // Transport stream: audio from 1.4 s, picture from 1.48 s on.
     const timeBase = { num: 1, den: 90_000 };
     const { video, audio } = plan({
       video: { timeBase },
@@ -175,7 +179,7 @@ describe('planAsset', () => {
     });
   });
 
-  test('priming sound does not move zero', () => {
+  test('priming audio does not move zero', () => {
     const audio = steadyIndex(472, 1024, 1, { start: -2048 });
     expect(plan({ video: {}, audio: {}, index: { video: picture, audio } })).toMatchObject({
       video: { originTicks: 0 },
@@ -183,7 +187,7 @@ describe('planAsset', () => {
     });
   });
 
-  test('holds the last picture under longer sound', () => {
+  test('holds the last picture under longer audio', () => {
     const { video, audio, durationSeconds } = plan({
       video: {},
       audio: {},
@@ -221,7 +225,7 @@ describe('planAsset', () => {
         video: videoFacts({ rotation: 90, interlaced: true, timeBase: { num: 1, den: 90_000 } }),
         audio: [audioFacts()],
       }),
-      index: { audio: sound, discontinuous: true },
+      index: { audio: audioIndex, discontinuous: true },
       settings: SETTINGS,
       mezzanine: { index: picture, width: 720, height: 1280, timeBase: { num: 1, den: 15_360 } },
     });
@@ -239,8 +243,8 @@ describe('planAsset', () => {
     expect(audio?.formatName).toBe('mpegts');
   });
 
-  test('plans sound alone, a picture alone and nothing', () => {
-    const alone = plan({ audio: {}, index: { audio: sound } });
+  test('plans audio alone, a picture alone and nothing', () => {
+    const alone = plan({ audio: {}, index: { audio: audioIndex } });
     expect(alone).toMatchObject({ durationSeconds: (469 * 1024) / 48_000, audio: { boundaries: [0, 188, 375, 469] } });
     expect(alone.video).toBeUndefined();
     expect(plan({ video: {}, index: { video: picture } }).audio).toBeUndefined();
@@ -259,7 +263,7 @@ describe('planAsset', () => {
   });
 
   test('is the same every time and made of plain JSON', () => {
-    const source = { video: {}, audio: {}, index: { video: picture, audio: sound } };
+    const source = { video: {}, audio: {}, index: { video: picture, audio: audioIndex } };
     expect(JSON.parse(JSON.stringify(plan(source)))).toEqual(plan(source));
   });
 });

@@ -58,7 +58,7 @@ export interface ClipRange {
 /** Demuxer of the mezzanine, a fragmented MP4. */
 const MEZZANINE_FORMAT = 'mov,mp4,m4a,3gp,3g2,mj2';
 const TEST_ASSET_SECONDS = 10;
-/** For clips of sound alone. */
+/** For clips of audio alone. */
 const CLIP_TIMESCALE = 48_000;
 const CLIP_TOLERANCE_TICKS = 0.01;
 /** A clip begins with its first picture; one that is shown for longer is cut instead. */
@@ -87,14 +87,14 @@ interface PictureSource {
 export const planAsset = (input: PlanInput): Plan => {
   const { facts, settings } = input;
   const source = findPictures(input);
-  const sound = findSound(input);
+  const audio = findAudio(input);
 
   const earliest = findStart(input, source);
   const pictureEnd = source && seconds(source.pictures.at(-1)! + source.index.lastDuration, source.timeBase);
-  const soundEnd = sound && seconds(maximum(sound.index.pts) + sound.index.lastDuration, sound.audio.timeBase);
+  const audioEnd = audio && seconds(maximum(audio.index.pts) + audio.index.lastDuration, audio.audio.timeBase);
   if (!earliest) return { version: 1, durationSeconds: 0 };
   const zero = input.clip ? findClipStart(input.clip, source) : earliest;
-  const lengths = [pictureEnd, soundEnd].map((end) => (end ? toNumber(end) - toNumber(zero) : 0));
+  const lengths = [pictureEnd, audioEnd].map((end) => (end ? toNumber(end) - toNumber(zero) : 0));
   const { clip } = input;
   const clipEnd = clip?.endSeconds === undefined ? undefined : toNumber(clip.zero) + clip.endSeconds - toNumber(zero);
   const limits = [clipEnd, settings.isTest ? TEST_ASSET_SECONDS : undefined].filter((end) => end !== undefined);
@@ -103,9 +103,9 @@ export const planAsset = (input: PlanInput): Plan => {
 
   const video = source && facts.video && planVideo(input, facts.video, source, zero, endSeconds);
   const audioPlan =
-    sound &&
+    audio &&
     planAudio({
-      ...sound,
+      ...audio,
       formatName: facts.formatName,
       zero,
       endSeconds,
@@ -118,8 +118,8 @@ export const planAsset = (input: PlanInput): Plan => {
   return { version: 1, durationSeconds, ...(video && { video }), ...(audioPlan && { audio: audioPlan }) };
 };
 
-/** The primary sound, when it can be played. */
-const findSound = ({ facts, index }: Pick<PlanInput, 'facts' | 'index'>) => {
+/** The primary audio, when it can be played. */
+const findAudio = ({ facts, index }: Pick<PlanInput, 'facts' | 'index'>) => {
   const audio = facts.audio[0];
   return audio && index.audio && index.audio.pts.length > 0 ? { audio, index: index.audio } : undefined;
 };
@@ -129,10 +129,10 @@ export const findStart = (
   file: Pick<PlanInput, 'facts' | 'index'>,
   source: PictureSource | undefined = findPictures(file),
 ): Rational | undefined => {
-  const sound = findSound(file);
+  const audio = findAudio(file);
   const pictureStart = source && seconds(source.pictures[0]!, source.timeBase);
-  const soundStart = sound && seconds(findSoundStart(sound.index.pts, file.facts.formatName), sound.audio.timeBase);
-  const starts = [pictureStart, soundStart].filter((time) => time !== undefined);
+  const audioStart = audio && seconds(findAudioStart(audio.index.pts, file.facts.formatName), audio.audio.timeBase);
+  const starts = [pictureStart, audioStart].filter((time) => time !== undefined);
   return starts.length === 2 && compare(starts[1]!, starts[0]!) < 0 ? starts[1] : starts[0];
 };
 
@@ -147,9 +147,9 @@ const findClipStart = ({ zero, startSeconds }: ClipRange, source: PictureSource 
 };
 
 /**
- * Sound before zero is priming, not presented; only program streams count through zero, when their clock wraps.
+ * Audio before zero is priming, not presented; only program streams count through zero, when their clock wraps.
  */
-const findSoundStart = (pts: Float64Array, formatName: string): number =>
+const findAudioStart = (pts: Float64Array, formatName: string): number =>
   isMpegStreamFormat(formatName) ? minimum(pts) : Math.max(minimum(pts), 0);
 
 const minimum = (times: Float64Array): number => times.reduce((least, time) => Math.min(least, time));

@@ -7,7 +7,7 @@ import type { Rational } from '../source/source-facts.js';
  */
 export interface Plan {
   readonly version: 1;
-  /** Length of the whole presentation (the longer of picture and sound), seconds; equals the sum of segment durations. */
+  /** Length of the whole presentation (the longer of picture and audio), seconds; equals the sum of segment durations. */
   readonly durationSeconds: number;
   /** Frames and audio are read from the copy of the source in which its recordings are laid end to end. */
   readonly concatenated?: true;
@@ -19,7 +19,7 @@ export interface Plan {
 
 /** How segments read their pictures. */
 export interface VideoPlan {
-  /** The file the pictures come from; sound always comes from the source. */
+  /** The file the pictures come from; audio always comes from the source. */
   readonly access: 'source' | 'mezzanine';
   readonly formatName: string;
   readonly streamIndex: number;
@@ -125,7 +125,7 @@ export interface EncoderSettings {
 /** Of `normalize_audio`: the same for the whole track. */
 export interface Gain {
   readonly gainDb: number;
-  /** True peak, dBTP, above which the sound is turned down for a moment; absent where it never gets there. */
+  /** True peak, dBTP, above which the audio is turned down for a moment; absent where it never gets there. */
   readonly peakDb?: number;
 }
 

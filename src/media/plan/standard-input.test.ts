@@ -68,7 +68,7 @@ describe('judgeInput', () => {
     expect(judge({}, {}, size(67_000), '2160p')).toBeUndefined();
     expect(judge({}, {}, steadyIndex(30, 512, 60, { sizeBytes: 67_000 }))).toEqual({ video_bitrate: 'high' });
   });
-  test('judges the sound, alone when there is no picture', () => {
+  test('judges the audio, alone when there is no picture', () => {
     expect(judge({}, { codec: 'mp3' })).toEqual({ audio_codec: 'mp3' });
     expect(judge(undefined, { codec: 'opus', simpleEditList: false })).toEqual({
       audio_codec: 'opus',

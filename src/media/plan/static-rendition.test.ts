@@ -22,7 +22,7 @@ test.each([
   expect(planRendition(resolution, { picture, hasAudio: false })?.size).toEqual(expected);
 });
 
-test('sound alone and pictures need their stream', () => {
+test('audio alone and pictures need their stream', () => {
   expect(planRendition('audio-only', { picture: size(640, 360), hasAudio: true })).toEqual({
     name: 'audio.m4a',
     ext: 'm4a',
@@ -35,7 +35,7 @@ test('sound alone and pictures need their stream', () => {
 test('mp4_support', () => {
   const hd = { picture: size(1920, 1080), hasAudio: true };
   const silent = { picture: size(1920, 1080), hasAudio: false };
-  const sound = { hasAudio: true };
+  const audio = { hasAudio: true };
   expect(names(planMp4Support('none', hd))).toEqual([]);
   expect(names(planMp4Support('standard', hd))).toEqual(['low.mp4', 'medium.mp4', 'high.mp4']);
   expect(names(planMp4Support('standard', { picture: size(960, 540), hasAudio: true }))).toEqual([
@@ -43,16 +43,16 @@ test('mp4_support', () => {
     'medium.mp4',
   ]);
   expect(names(planMp4Support('standard', { picture: size(360, 640), hasAudio: true }))).toEqual(['low.mp4']);
-  expect(names(planMp4Support('standard', sound))).toEqual(['audio.m4a']);
+  expect(names(planMp4Support('standard', audio))).toEqual(['audio.m4a']);
   expect(planMp4Support('capped-1080p', { picture: size(3840, 2160), hasAudio: true })).toEqual([
     { name: 'capped-1080p.mp4', ext: 'mp4', size: size(1920, 1080) },
   ]);
-  expect(names(planMp4Support('capped-1080p', sound))).toEqual(['audio.m4a']);
+  expect(names(planMp4Support('capped-1080p', audio))).toEqual(['audio.m4a']);
   expect(planMp4Support('audio-only', silent)).toBeUndefined();
   expect(names(planMp4Support('audio-only', hd))).toEqual(['audio.m4a']);
   expect(names(planMp4Support('audio-only,capped-1080p', hd))).toEqual(['capped-1080p.mp4', 'audio.m4a']);
   expect(names(planMp4Support('audio-only,capped-1080p', silent))).toEqual(['capped-1080p.mp4']);
-  expect(names(planMp4Support('audio-only,capped-1080p', sound))).toEqual(['audio.m4a']);
+  expect(names(planMp4Support('audio-only,capped-1080p', audio))).toEqual(['audio.m4a']);
 });
 
 const ladderOf = (picture: { width: number; height: number }, top?: object): VideoPlan => {

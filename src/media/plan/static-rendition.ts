@@ -10,7 +10,7 @@ export const renditionSource = ({ video, audio }: Plan): RenditionSource => ({
   hasAudio: audio !== undefined,
 });
 
-/** What an asset offers: the stored picture (after the cap of its tier) and whether it has sound. */
+/** What an asset offers: the stored picture (after the cap of its tier) and whether it has audio. */
 export interface RenditionSource {
   readonly picture?: Size | undefined;
   readonly hasAudio: boolean;
@@ -20,7 +20,7 @@ export interface RenditionSource {
 export interface RenditionFile {
   readonly name: string;
   readonly ext: 'mp4' | 'm4a';
-  /** Picture size; absent for sound alone. */
+  /** Picture size; absent for audio alone. */
   readonly size?: Size;
 }
 
@@ -47,7 +47,7 @@ export const planMp4Support = (
   support: Mp4Support,
   { picture, hasAudio }: RenditionSource,
 ): RenditionFile[] | undefined => {
-  const sound = { name: 'audio.m4a', ext: 'm4a' } as const;
+  const audio = { name: 'audio.m4a', ext: 'm4a' } as const;
   const video = (name: string, lines: number): RenditionFile => ({
     name,
     ext: 'mp4',
@@ -58,8 +58,8 @@ export const planMp4Support = (
     return picture!.width > box.width || picture!.height > box.height;
   };
   if (support === 'none') return [];
-  if (support === 'audio-only') return hasAudio ? [sound] : undefined;
-  if (!picture) return [sound];
+  if (support === 'audio-only') return hasAudio ? [audio] : undefined;
+  if (!picture) return [audio];
   if (support === 'standard') {
     return [
       video('low.mp4', 360),
@@ -68,7 +68,7 @@ export const planMp4Support = (
     ];
   }
   const capped = video('capped-1080p.mp4', 1080);
-  return support === 'capped-1080p' || !hasAudio ? [capped] : [capped, sound];
+  return support === 'capped-1080p' || !hasAudio ? [capped] : [capped, audio];
 };
 
 /** A rung that differs by no more is the same picture: its size was rounded once instead of twice. */

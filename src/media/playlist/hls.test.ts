@@ -5,7 +5,7 @@ import { type HlsAudioTrack, type HlsChild, type HlsTextTrack, mediaPlaylist, mu
 import { parsePlaybackModifiers } from './playback-modifiers.js';
 
 const settings = { quality: 'plus', maxResolutionTier: '1080p', isTest: false } as const;
-const sound = steadyIndex(469, 1024, 1, { sizeBytes: 341 });
+const audio = steadyIndex(469, 1024, 1, { sizeBytes: 341 });
 const timeBase = { num: 1, den: 30_000 };
 /** 300 pictures at 29.97 a second, 10.01 s; the top rung is a copy. */
 const plan = planAsset({
@@ -13,12 +13,12 @@ const plan = planAsset({
     video: videoFacts({ timeBase, frameRate: { num: 30_000, den: 1001 }, width: 640, height: 360 }),
     audio: [audioFacts()],
   }),
-  index: { video: steadyIndex(300, 1001, 60), audio: sound, discontinuous: false },
+  index: { video: steadyIndex(300, 1001, 60), audio: audio, discontinuous: false },
   settings,
 });
-const soundPlan = planAsset({
+const audioPlan = planAsset({
   facts: sourceFacts({ audio: [audioFacts()] }),
-  index: { audio: sound, discontinuous: false },
+  index: { audio: audio, discontinuous: false },
   settings,
 });
 
@@ -27,7 +27,7 @@ const primary: HlsAudioTrack = {
   name: 'Default',
   languageCode: 'en',
   primary: true,
-  sound: plan.audio!,
+  audio: plan.audio!,
 };
 const text = (id: string, languageCode: string, closedCaptions = false): HlsTextTrack => ({
   id,
@@ -51,7 +51,7 @@ const multivariant = (
 };
 
 describe('multivariantPlaylist', () => {
-  test('lists picture, sound and title', () => {
+  test('lists video, audio and title', () => {
     expect(multivariant({ title: 'Harbour walk', chaptersUri: 'https://kinora.example/p/metadata.json' })).toEqual([
       '#EXTM3U',
       '#EXT-X-VERSION:7',
@@ -59,7 +59,7 @@ describe('multivariantPlaylist', () => {
       '#EXT-X-SESSION-DATA:DATA-ID="com.apple.hls.title",VALUE="Harbour walk"',
       '#EXT-X-SESSION-DATA:DATA-ID="com.apple.hls.chapters",URI="https://kinora.example/p/metadata.json"',
       '#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID="aud",NAME="Default",LANGUAGE="en",DEFAULT=YES,AUTOSELECT=YES,CHANNELS="2",URI="audio/A1.m3u8"',
-      // 400 kb/s x 1.1 + 127,875 bit/s of copied sound
+      // 400 kb/s x 1.1 + 127,875 bit/s of copied audio
       '#EXT-X-STREAM-INF:BANDWIDTH=318159,RESOLUTION=480x270,FRAME-RATE=29.970,CODECS="avc1.640015,mp4a.40.2",AUDIO="aud",CLOSED-CAPTIONS=NONE',
       'video/270p.m3u8',
       // 120 pictures of 1,000 bytes in 4.004 s: 239,761 bit/s
@@ -90,7 +90,7 @@ describe('multivariantPlaylist', () => {
   test('promises enough for the richest track, and names that differ', () => {
     const rich = { ...plan.audio!, bandwidth: 200_000, bitRate: 190_000 };
     const further = ['Default', 'Default', 'A "b"', "A 'b'"].map((name, index) => {
-      return { ...primary, rendition: `A${index + 2}`, name, primary: false, sound: rich };
+      return { ...primary, rendition: `A${index + 2}`, name, primary: false, audio: rich };
     });
     const lines = multivariant({ audioTracks: [primary, ...further] });
     expect(lines.flatMap((line) => /TYPE=AUDIO.*NAME="([^"]*)"/.exec(line)?.[1] ?? [])).toEqual([
@@ -131,7 +131,7 @@ describe('multivariantPlaylist', () => {
     expect(imagesOf({ roku_trick_play: 'true' })).toEqual([
       '#EXT-X-IMAGE-STREAM-INF:BANDWIDTH=736544,RESOLUTION=256x144,CODECS="jpeg",URI="images.m3u8"',
     ]);
-    expect(multivariant({ plan: soundPlan }, { roku_trick_play: 'true' }).join()).not.toContain('IMAGE');
+    expect(multivariant({ plan: audioPlan }, { roku_trick_play: 'true' }).join()).not.toContain('IMAGE');
   });
   test('add_audio_only adds a variant without picture', () => {
     const lines = multivariant({}, { add_audio_only: 'true' });
@@ -147,8 +147,8 @@ describe('multivariantPlaylist', () => {
     expect(lines.join('\n')).toContain('URI="audio/A1-1-2.m3u8"');
     expect(lines.join('\n')).toContain('URI="text/T1-1-2.m3u8"');
   });
-  test('sound alone is one variant without resolution, whatever the filters', () => {
-    expect(multivariant({ plan: soundPlan }, { max_resolution: '270p', add_audio_only: 'true' })).toEqual([
+  test('audio alone is one variant without resolution, whatever the filters', () => {
+    expect(multivariant({ plan: audioPlan }, { max_resolution: '270p', add_audio_only: 'true' })).toEqual([
       '#EXTM3U',
       '#EXT-X-VERSION:7',
       '#EXT-X-INDEPENDENT-SEGMENTS',
@@ -157,7 +157,7 @@ describe('multivariantPlaylist', () => {
       '',
     ]);
   });
-  test('a picture without sound names no sound', () => {
+  test('video without audio names no audio', () => {
     const { audio: _, ...silent } = plan;
     const lines = multivariant({ plan: silent, audioTracks: [] }).join('\n');
     expect(lines).not.toContain('mp4a');
@@ -193,7 +193,7 @@ describe('mediaPlaylist', () => {
       ].join('\n'),
     );
   });
-  test('counts sound in frames of 1,024 samples', () => {
+  test('counts audio in frames of 1,024 samples', () => {
     // 188, 375 and 469 frames: 4.010667, 8.000000, 10.005333 s
     expect(playlist('audio').match(/EXTINF:[\d.]+/g)).toEqual([
       'EXTINF:4.010667',

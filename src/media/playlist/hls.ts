@@ -15,11 +15,11 @@ export interface HlsAudioTrack {
   readonly name: string;
   readonly languageCode: string;
   readonly primary: boolean;
-  readonly sound: SoundFigures;
+  readonly audio: AudioFigures;
 }
 
-/** What the multivariant playlist tells of a track of sound. */
-export type SoundFigures = Pick<AudioPlan, 'channels' | 'bandwidth' | 'bitRate' | 'codecs'>;
+/** What the multivariant playlist tells of a track of audio. */
+export type AudioFigures = Pick<AudioPlan, 'channels' | 'bandwidth' | 'bitRate' | 'codecs'>;
 
 export interface HlsTextTrack {
   readonly id: string;
@@ -80,7 +80,7 @@ const findDefaultText = (tracks: readonly HlsTextTrack[], language: string | und
 export const multivariantPlaylist = (input: MultivariantInput): string => {
   const { plan, modifiers, audioTracks, textTracks } = input;
   const { video } = plan;
-  const audio = combine(audioTracks.map(({ sound }) => sound));
+  const audio = combine(audioTracks.map(({ audio }) => audio));
   const window = findSegmentWindow(plan, modifiers);
   const uri = (child: HlsChild): string => input.uri(window ? { ...child, window } : child);
   const lines = ['#EXTM3U', '#EXT-X-VERSION:7', '#EXT-X-INDEPENDENT-SEGMENTS'];
@@ -102,7 +102,7 @@ export const multivariantPlaylist = (input: MultivariantInput): string => {
         ['LANGUAGE', quote(track.languageCode)],
         ['DEFAULT', track.primary ? 'YES' : 'NO'],
         ['AUTOSELECT', 'YES'],
-        ['CHANNELS', quote(String(track.sound.channels))],
+        ['CHANNELS', quote(String(track.audio.channels))],
         ['URI', quote(uri({ kind: 'audio', rendition: track.rendition }))],
       ])}`,
     );
@@ -150,13 +150,13 @@ export const multivariantPlaylist = (input: MultivariantInput): string => {
 };
 
 /** A variant must promise enough for each of its tracks (RFC 8216, 4.3.4.2). */
-const combine = (sounds: readonly SoundFigures[]): Omit<SoundFigures, 'channels'> | undefined =>
-  sounds.length === 0
+const combine = (tracks: readonly AudioFigures[]): Omit<AudioFigures, 'channels'> | undefined =>
+  tracks.length === 0
     ? undefined
     : {
-        bandwidth: Math.max(...sounds.map(({ bandwidth }) => bandwidth)),
-        bitRate: Math.max(...sounds.map(({ bitRate }) => bitRate)),
-        codecs: [...new Set(sounds.map(({ codecs }) => codecs))].join(),
+        bandwidth: Math.max(...tracks.map(({ bandwidth }) => bandwidth)),
+        bitRate: Math.max(...tracks.map(({ bitRate }) => bitRate)),
+        codecs: [...new Set(tracks.map(({ codecs }) => codecs))].join(),
       };
 
 /** Names of one group must differ (RFC 8216, 4.3.4.1.1), also after quoting. */
@@ -172,7 +172,7 @@ const uniqueNames = () => {
 
 const videoVariant = (
   { frameRate }: VideoPlan,
-  audio: Omit<SoundFigures, 'channels'> | undefined,
+  audio: Omit<AudioFigures, 'channels'> | undefined,
   rendition: VideoRendition,
 ): [string, string | undefined][] => {
   const average = rendition.averageBandwidth;

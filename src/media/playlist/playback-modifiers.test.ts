@@ -125,9 +125,9 @@ describe('findSegmentWindow', () => {
     expect(findSegmentWindow(plan, { assetEndSeconds: 9 })).toEqual({ first: 0, end: 3 });
     expect(findSegmentWindow(plan, {})).toBeUndefined();
   });
-  test('uses the segments of the sound where there is no picture', () => {
-    const { video: _, ...soundOnly } = plan;
-    // 4.004 s is where the second segment of the sound begins, 188 frames x 1024 / 48000 = 4.0107
-    expect(findSegmentWindow(soundOnly, { assetStartSeconds: 4.01, assetEndSeconds: 5 })).toEqual({ first: 0, end: 2 });
+  test('uses the segments of the audio where there is no picture', () => {
+    const { video: _, ...audioOnly } = plan;
+    // 4.004 s is where the second segment of the audio begins, 188 frames x 1024 / 48000 = 4.0107
+    expect(findSegmentWindow(audioOnly, { assetStartSeconds: 4.01, assetEndSeconds: 5 })).toEqual({ first: 0, end: 2 });
   });
 });

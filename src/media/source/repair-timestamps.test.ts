@@ -11,7 +11,7 @@ const pictures = (count: number, from = 0): { dts: number[]; pts: number[] } => 
   const pts = dts.map((time, packet) => time + (packet === 0 ? STEP : packet % 3 === 1 ? 3 * STEP : 0));
   return { dts, pts };
 };
-const sound = (count: number, from = 0): { dts: number[]; pts: number[] } => {
+const audio = (count: number, from = 0): { dts: number[]; pts: number[] } => {
   const dts = Array.from({ length: count }, (_, packet) => from + packet * 1920);
   return { dts, pts: [...dts] };
 };
@@ -29,7 +29,7 @@ const intact = (times: PacketTimes) => ({
 describe('times that are right stay', () => {
   test.each([
     ['pictures', pictures(100)],
-    ['sound', sound(100)],
+    ['audio', audio(100)],
     ['a hole of 9 s', { dts: [0, STEP, 9 * TICKS, 9 * TICKS + STEP], pts: [0, STEP, 9 * TICKS, 9 * TICKS + STEP] }],
     ['one picture every 8 s', { dts: [0, 8, 16, 24].map((s) => s * TICKS), pts: [0, 8, 16, 24].map((s) => s * TICKS) }],
     [
@@ -46,7 +46,7 @@ describe('times that are right stay', () => {
 test('a single wrong time, anywhere and however wrong, gets back what it was', () => {
   fc.assert(
     fc.property(
-      fc.constantFrom(pictures(79), sound(79)),
+      fc.constantFrom(pictures(79), audio(79)),
       fc.nat(78),
       fc.constantFrom('both', 'pts', 'dts'),
       fc.integer({ min: 2 * TICKS, max: 2 ** 33 }),
@@ -67,8 +67,8 @@ test('a single wrong time, anywhere and however wrong, gets back what it was', (
   );
 });
 
-test('a run of sound in one packet whose time is wrong goes back to its place', () => {
-  const times = sound(200);
+test('a run of audio in one packet whose time is wrong goes back to its place', () => {
+  const times = audio(200);
   const wrong = times.dts.map((time, packet) => (packet >= 90 && packet < 98 ? time + 3600 * TICKS : time));
   expect(repair({ dts: wrong, pts: wrong })).toMatchObject({ wrong: 8, recordings: 1, ...times });
 });

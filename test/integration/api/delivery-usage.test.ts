@@ -14,7 +14,7 @@ let dataDir: string;
 let origin: Origin;
 let server: Booted;
 let picture: WireAsset;
-let sound: WireAsset;
+let audio: WireAsset;
 
 const mux = () => new Mux({ baseURL: server.url, tokenId: token.id, tokenSecret: token.secret });
 
@@ -24,8 +24,8 @@ beforeAll(async () => {
   server = await boot({ dataDir, token });
   const create = (at: number) =>
     createAsset(server, { inputs: [{ url: `${origin.url}/${at}` }], playback_policies: ['public'] });
-  [picture, sound] = await Promise.all([create(0), create(1)]);
-  [picture, sound] = await Promise.all([settled(server, picture.id), settled(server, sound.id)]);
+  [picture, audio] = await Promise.all([create(0), create(1)]);
+  [picture, audio] = await Promise.all([settled(server, picture.id), settled(server, audio.id)]);
 });
 afterAll(async () => {
   await server?.stop();
@@ -57,8 +57,8 @@ test('whole segments of pictures count, once each, and nothing else does', async
   const audioAt = playlists.findIndex((url) => url.includes('/audio/'));
   const [beside] = playlists.splice(audioAt, 1);
   const { init, segments, lengths } = await readPlaylist(playlists.at(-1)!);
-  const sounds = await readPlaylist(beside!);
-  for (const url of [init, sounds.init, ...sounds.segments]) await fetchBytes(url);
+  const audio = await readPlaylist(beside!);
+  for (const url of [init, audio.init, ...audio.segments]) await fetchBytes(url);
 
   const first = await fetch(segments[0]!);
   await first.arrayBuffer();
@@ -94,12 +94,12 @@ test('whole segments of pictures count, once each, and nothing else does', async
   });
 });
 
-test('sound alone counts by its segments', async () => {
-  const [playlist] = await mediaPlaylists(server.url, sound.playback_ids![0]!.id);
+test('audio alone counts by its segments', async () => {
+  const [playlist] = await mediaPlaylists(server.url, audio.playback_ids![0]!.id);
   const { init, segments, lengths } = await readPlaylist(playlist!);
   for (const url of [init, ...segments]) await fetchBytes(url);
   const expected = lengths.reduce((sum, length) => sum + length, 0);
-  const report = await reportWith(sound.id, expected);
+  const report = await reportWith(audio.id, expected);
   expect(report.delivered_seconds).toBeCloseTo(expected, 1);
   expect(report).toMatchObject({
     asset_resolution_tier: 'audio-only',

@@ -46,24 +46,24 @@ it('serves the document and the page without credentials', async () => {
 
 it('describes assets in every state as a real server answers them', async () => {
   const create = { playback_policies: ['public', 'signed'], passthrough: 'a', meta: { title: 't' } };
-  const [video, sound, broken] = await Promise.all(
+  const [video, audio, broken] = await Promise.all(
     ['/0', '/1', '/missing'].map((path) =>
       createAsset(server, { ...create, inputs: [{ url: `${origin.url}${path}` }] }),
     ),
   );
   await ask('getAsset', 'GET', `/video/v1/assets/${video!.id}`);
   expect((await settled(server, video!.id)).status).toBe('ready');
-  expect((await settled(server, sound!.id)).status).toBe('ready');
+  expect((await settled(server, audio!.id)).status).toBe('ready');
   expect((await settled(server, broken!.id)).status).toBe('errored');
-  for (const { id } of [video!, sound!, broken!]) {
+  for (const { id } of [video!, audio!, broken!]) {
     await ask('getAsset', 'GET', `/video/v1/assets/${id}`);
     await ask('getInputInfo', 'GET', `/video/v1/assets/${id}/input-info`);
   }
   expect(await ask('listAssets', 'GET', '/video/v1/assets?limit=2')).toHaveLength(2);
   expect(await ask('listEvents', 'GET', '/system/v1/events')).not.toHaveLength(0);
   await ask('updateAsset', 'PATCH', `/video/v1/assets/${video!.id}`, { thumbnail_time: 1 });
-  await ask('deleteAsset', 'DELETE', `/video/v1/assets/${sound!.id}`);
-  await ask('getAsset', 'GET', `/video/v1/assets/${sound!.id}`);
+  await ask('deleteAsset', 'DELETE', `/video/v1/assets/${audio!.id}`);
+  await ask('getAsset', 'GET', `/video/v1/assets/${audio!.id}`);
   await ask('createAsset', 'POST', '/video/v1/assets', { inputs: 3 });
 });
 

@@ -76,7 +76,7 @@ describe('a clip', () => {
     expect(Math.abs(asset.duration! - durationOf(played.variants[0]!))).toBeLessThan(0.002);
   });
 
-  test('keeps picture and sound in step', async () => {
+  test('keeps picture and audio in step', async () => {
     const played = await play(await clip(sources.get('h264-aac.mp4')!, { start_time: 1.5, end_time: 5.5 }));
     expect(checkSync(played.variants[0]!, played.audio!)).toBeGreaterThanOrEqual(3);
   });
@@ -91,11 +91,11 @@ describe('a clip', () => {
   test('of concatenated recordings reaches over the join', async () => {
     const played = await play(await clip(sources.get('ts-concatenated.ts')!, { start_time: 5.025, end_time: 7.025 }));
     const shown = counters(played);
-    // The second recording begins a little late, beside its sound.
+    // The second recording begins a little late, beside its audio.
     expect(shown.slice(0, 59)).toEqual([...range(150, 180), ...range(1000, 1029)]);
   });
 
-  test('within a picture that is shown for long begins with that picture, and with the sound of its own time', async () => {
+  test('within a picture that is shown for long begins with that picture, and with the audio of its own time', async () => {
     // 0 to 1.5 s, to 2.7 s, to 4.5 s, to 6 s.
     const source = sources.get('slides.mp4')!;
     const truth = (await readSourceTruth('slides.mp4')).pictures;
@@ -124,13 +124,13 @@ describe('a clip', () => {
     expect(new Set(counters(await play(held)))).toEqual(new Set([last]));
   });
 
-  test('of another codec, and of sound alone', async () => {
+  test('of another codec, and of audio alone', async () => {
     expect(counters(await play(await clip(sources.get('vp9-opus.webm')!, { start_time: 2, end_time: 3 })))).toEqual(
       range(60, 90),
     );
-    const sound = await clip(sources.get('audio-only.mp3')!, { start_time: 3, end_time: 7.5 });
-    expect(Math.abs(sound.duration! - 4.5)).toBeLessThan(0.03);
-    expect((await play(sound)).variants).toHaveLength(1);
+    const audio = await clip(sources.get('audio-only.mp3')!, { start_time: 3, end_time: 7.5 });
+    expect(Math.abs(audio.duration! - 4.5)).toBeLessThan(0.03);
+    expect((await play(audio)).variants).toHaveLength(1);
   });
 
   test('may be a test asset and have its own quality', async () => {

@@ -17,7 +17,7 @@ import { createAsset, serveFiles, settled } from '../../support/wire/create-asse
 let server: Booted;
 let origin: Origin;
 let folder: string;
-const FILES = { video: 0, sound: 1, image: 2, text: 3, portrait: 4, anamorphic: 5, grey: 6 };
+const FILES = { video: 0, audio: 1, image: 2, text: 3, portrait: 4, anamorphic: 5, grey: 6 };
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'kinora-overlay-'));
   const [image, text, grey] = [join(folder, 'logo'), join(folder, 'text.png'), join(folder, 'grey')];
@@ -30,9 +30,9 @@ beforeAll(async () => {
     writePng(8, 8, () => [180, 180, 180, 200]),
   );
   await writeFile(text, 'no image');
-  const [video, sound] = [await fixture('h264-aac.mp4'), await fixture('audio-only.mp3')];
+  const [video, audio] = [await fixture('h264-aac.mp4'), await fixture('audio-only.mp3')];
   const [portrait, anamorphic] = [await fixture('portrait-90.mp4'), await fixture('anamorphic.mp4')];
-  origin = await serveFiles([video, sound, image, text, portrait, anamorphic, grey]);
+  origin = await serveFiles([video, audio, image, text, portrait, anamorphic, grey]);
   server = await boot();
 });
 afterAll(async () => {
@@ -77,8 +77,8 @@ test('an input that is neither text nor audio by its settings is named when it i
   expect(asset.errors).toEqual({ type: 'invalid_input', messages });
 });
 
-test('sound alone ignores overlays, even bad ones', async () => {
-  const asset = await settle([{ url: url('sound') }, { url: url('text'), overlay_settings: settings }]);
+test('audio alone ignores overlays, even bad ones', async () => {
+  const asset = await settle([{ url: url('audio') }, { url: url('text'), overlay_settings: settings }]);
   expect(asset.errors).toBeUndefined();
   expect(asset.status).toBe('ready');
 });

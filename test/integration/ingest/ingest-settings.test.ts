@@ -39,7 +39,7 @@ const create = async (name: Parameters<typeof fixture>[0], settings: object): Pr
   return asset;
 };
 
-/** The files of the first rendition, or of the sound, as one input for measuring. */
+/** The files of the first rendition, or of the audio, as one input for measuring. */
 const rendition = async ({ playback_ids: ids }: WireAsset, kind: 'video' | 'audio'): Promise<Buffer[]> => {
   const playlists = await mediaPlaylists(server.url, ids![0]!.id);
   const playlist = playlists.find((url) => url.includes('/audio/') === (kind === 'audio'))!;
@@ -98,13 +98,13 @@ const toneLoudness = (input: Buffer[]): number => {
 };
 
 describe('normalize_audio', () => {
-  it('makes sound of -24 LUFS', async () => {
+  it('makes audio of -24 LUFS', async () => {
     const asset = await create('loudness.wav', { normalize_audio: true });
     expect(asset).toMatchObject({ normalize_audio: true, resolution_tier: 'audio-only' });
     expect(Math.abs(toneLoudness(await rendition(asset, 'audio')) + 24)).toBeLessThan(0.3);
   });
 
-  it('leaves the sound as it is when it is not asked for', async () => {
+  it('leaves the audio as it is when it is not asked for', async () => {
     const asset = await create('loudness.wav', {});
     expect(Math.abs(toneLoudness(await rendition(asset, 'audio')) + 23)).toBeLessThan(0.3);
   });

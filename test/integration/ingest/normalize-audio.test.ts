@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { fixture } from '../../support/media/fixtures.js';
 import { readLoudness } from '../../support/media/measure.js';
-import { makeTestSound, type TestSound } from '../../support/media/test-audio.js';
+import { makeTestAudio, type TestAudio } from '../../support/media/test-audio.js';
 import {
   type PlayedRendition,
   playRendition,
@@ -19,11 +19,11 @@ import { withTracks } from '../../support/wire/tracks.js';
 let server: Booted;
 let origin: Origin;
 let folder: string;
-const SOUNDS: readonly TestSound[] = ['loud', 'quiet', 'peaky'];
+const TRACKS: readonly TestAudio[] = ['loud', 'quiet', 'peaky'];
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'kinora-loudness-'));
-  const paths = SOUNDS.map((name) => join(folder, `${name}.wav`));
-  for (const [index, name] of SOUNDS.entries()) await writeFile(paths[index]!, makeTestSound(name));
+  const paths = TRACKS.map((name) => join(folder, `${name}.wav`));
+  for (const [index, name] of TRACKS.entries()) await writeFile(paths[index]!, makeTestAudio(name));
   origin = await serveFiles([...paths, await fixture('h264-aac-5.1.mp4'), await fixture('video-only.mp4')]);
   server = await boot();
 });
@@ -33,8 +33,8 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-const FIVE_ONE = SOUNDS.length;
-const SILENT = SOUNDS.length + 1;
+const FIVE_ONE = TRACKS.length;
+const SILENT = TRACKS.length + 1;
 const create = async (main: number, extra: readonly number[], further: object): Promise<WireAsset> => {
   const inputs = [
     { url: `${origin.url}/${main}` },
@@ -64,11 +64,11 @@ const expectNormal = ({ integrated, truePeak }: { integrated: number; truePeak: 
 };
 
 describe('normalize_audio', () => {
-  test('brings loud, quiet and peaky sound to -24 LUFS without peaks above -2 dBTP', async () => {
-    const made = await Promise.all(SOUNDS.map((_, file) => create(file, [], { normalize_audio: true })));
+  test('brings loud, quiet and peaky audio to -24 LUFS without peaks above -2 dBTP', async () => {
+    const made = await Promise.all(TRACKS.map((_, file) => create(file, [], { normalize_audio: true })));
     for (const [index, asset] of made.entries()) {
       const { variants } = await playThrough(playlist(asset));
-      expectNormal(loudnessOf(variants[0]!), SOUNDS[index]!);
+      expectNormal(loudnessOf(variants[0]!), TRACKS[index]!);
     }
   });
 

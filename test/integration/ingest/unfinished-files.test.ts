@@ -24,7 +24,7 @@ describe('files that were never completed', { timeout: 240_000 }, () => {
     const created = await createAsset(server, {
       inputs: [
         { url: `${origin.url}/video` },
-        { url: `${origin.url}/sound`, type: 'audio', language_code: 'fr' },
+        { url: `${origin.url}/audio`, type: 'audio', language_code: 'fr' },
         { url: `${origin.url}/logo`, overlay_settings: { width: '10%' } },
       ],
     });

@@ -100,7 +100,7 @@ const codecsOf = (input: MediaInput) => probeFile(input).streams.map(({ codec })
 const countersOf = (input: MediaInput) => readFrameCounters(input).map(({ counter }) => counter);
 const range = (from: number, end: number) => Array.from({ length: end - from }, (_, index) => from + index);
 
-/** When the beeps of a file begin that sound at each full second, in seconds of its clock. */
+/** When the beep of each full second begins in a file, in seconds of its clock. */
 const beepsOf = (input: MediaInput): number[] => {
   const { channels, sampleRate, startSeconds } = readAudio(input);
   const step = sampleRate / 1000;
@@ -135,7 +135,7 @@ describe('a master of the source as it is', () => {
     ['ts-concatenated.ts', ['h264', 'aac']],
     ['portrait-90.mp4', ['h264', 'aac']],
     ['edit-list.mp4', ['h264', 'aac']],
-  ] as const)('%s has the same pictures bit by bit, in step with the sound', async (name, codecs) => {
+  ] as const)('%s has the same pictures bit by bit, in step with the audio', async (name, codecs) => {
     const { url } = await create([{ url: sourceUrl(name) }]);
     const [master, source] = [await download(url), await fixture(name)];
     expect(boxesOf(master).filter((type) => type !== 'free')).toEqual(['ftyp', 'moov', 'mdat']);
@@ -154,7 +154,7 @@ describe('a master of the source as it is', () => {
     }
   });
 
-  test('of sound alone is an M4A', async () => {
+  test('of audio alone is an M4A', async () => {
     const { url } = await create([{ url: sourceUrl('audio-only.m4a') }]);
     expect(new URL(url).pathname.endsWith('/master.m4a')).toBe(true);
     const master = await download(url);
@@ -162,7 +162,7 @@ describe('a master of the source as it is', () => {
     expect(Buffer.from(made.channels[0]!.buffer).equals(Buffer.from(original.channels[0]!.buffer))).toBe(true);
   });
 
-  test('does not normalise the sound', async () => {
+  test('does not normalise the audio', async () => {
     const { url } = await create([{ url: sourceUrl('loudness.wav') }], { normalize_audio: true });
     const { integrated } = readLoudness(await download(url));
     const original = readLoudness(await fixture('loudness.wav'));
@@ -171,7 +171,7 @@ describe('a master of the source as it is', () => {
 });
 
 describe('a master that is encoded', () => {
-  test('has AAC beside copied pictures where an MP4 cannot hold the sound', async () => {
+  test('has AAC beside copied pictures where an MP4 cannot hold the audio', async () => {
     const { url } = await create([{ url: sourceUrl('h264-pcm-mono.mov') }]);
     const [master, source] = [await download(url), await fixture('h264-pcm-mono.mov')];
     expect(codecsOf(master)).toEqual(['h264', 'aac']);
@@ -199,7 +199,7 @@ describe('a master that is encoded', () => {
     expect(Math.abs(readAudio(master).channels[0]!.length / 48_000 - 30)).toBeLessThan(0.05);
   });
 
-  test('of sound alone is AAC', async () => {
+  test('of audio alone is AAC', async () => {
     const { url } = await create([{ url: sourceUrl('audio-only.wav') }]);
     expect(new URL(url).pathname.endsWith('/master.m4a')).toBe(true);
     expect(codecsOf(await download(url))).toEqual(['aac']);
@@ -212,7 +212,7 @@ describe('a master that is encoded', () => {
     const master = await download(url);
     expect(countersOf(master)).toEqual(range(45, 120));
     expect(Math.abs(readAudio(master).channels[0]!.length / 48_000 - 2.5)).toBeLessThan(0.05);
-    // The last frame of sound reaches a little over the end, where the next beep begins.
+    // The last frame of audio reaches a little over the end, where the next beep begins.
     expect(
       beepsOf(master)
         .slice(0, 2)

@@ -31,7 +31,7 @@ const clock = movableClock();
 let server: Booted;
 let origin: Origin;
 let video: string;
-const FILES = { cuts: 0, long: 1, portrait: 2, sound: 3 };
+const FILES = { cuts: 0, long: 1, portrait: 2, audio: 3 };
 beforeAll(async () => {
   video = writeScenes(oneAfterAnother(chart(2.5), fractal(0.8), bars(3)));
   const paths = [video, await fixture('long.mp4'), await fixture('portrait-90.mp4'), await fixture('audio-only.m4a')];
@@ -189,8 +189,8 @@ test('an upright asset has upright tiles of the same width', async () => {
   expect([sheet.width, sheet.height]).toEqual([256 * 6, 456]);
 });
 
-test('sound alone has none', async () => {
-  const { id } = await create('sound', { generate_shots: true });
+test('audio alone has none', async () => {
+  const { id } = await create('audio', { generate_shots: true });
   expect(await getShots(id)).toEqual({ status: 'skipped', created_at: expect.any(String) });
   expect(await eventTypes(server, id)).toEqual(['created', 'ready', 'shots.created', 'shots.skipped']);
 });

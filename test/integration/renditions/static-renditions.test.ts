@@ -54,7 +54,7 @@ const topBoxes = (bytes: Buffer): { type: string; offset: number }[] => {
   return boxes;
 };
 
-/** A file is what the asset says of it, has its index in front, and picture and sound begin together. */
+/** A file is what the asset says of it, has its index in front, and picture and audio begin together. */
 const check = (file: WireFile, bytes: Buffer, asset: WireAsset): void => {
   expect(bytes.length).toBe(Number(file.filesize));
   expect(topBoxes(bytes).map(({ type }) => type)).toEqual(['ftyp', 'moov', 'mdat']);
@@ -115,7 +115,7 @@ test('are made in order after the asset is ready, each what it was asked for', a
   expect(filesOf(events[0]!.data)).toHaveLength(5);
 });
 
-test('have the pictures and the sound of the playlist, whose segments they are made of', async () => {
+test('have the pictures and the audio of the playlist, whose segments they are made of', async () => {
   const asset = await make('vfr.mkv', 'highest');
   const bytes = await download(asset, filesOf(asset)[0]!);
   check(filesOf(asset)[0]!, bytes, asset);
@@ -128,9 +128,9 @@ test('have the pictures and the sound of the playlist, whose segments they are m
   // FFmpeg begins fragments with negative offsets later than they are.
   for (const [at, { ptsSeconds }] of inFile.entries())
     expect(Math.abs(ptsSeconds - (inPlaylist[at]!.ptsSeconds - inPlaylist[0]!.ptsSeconds))).toBeLessThan(0.0005);
-  const sound = readAudio([bytes]).channels[0]!;
+  const audio = readAudio([bytes]).channels[0]!;
   const heard = readAudio([played.audio!.init, ...played.audio!.segments.map((segment) => segment.bytes)]).channels[0]!;
-  expect(sound).toEqual(heard);
+  expect(audio).toEqual(heard);
 });
 
 test.each([
@@ -157,10 +157,10 @@ test('are skipped where a stream is missing', async () => {
     ['highest.mp4', 'ready'],
   ]);
   check(filesOf(silent)[1]!, await download(silent, filesOf(silent)[1]!), silent);
-  const sound = await make('audio-only.mp3', 'highest', '270p', 'audio-only');
-  expect(filesOf(sound).map(({ status }) => status)).toEqual(['skipped', 'skipped', 'ready']);
-  const bytes = await download(sound, filesOf(sound)[2]!);
-  check(filesOf(sound)[2]!, bytes, sound);
+  const audio = await make('audio-only.mp3', 'highest', '270p', 'audio-only');
+  expect(filesOf(audio).map(({ status }) => status)).toEqual(['skipped', 'skipped', 'ready']);
+  const bytes = await download(audio, filesOf(audio)[2]!);
+  check(filesOf(audio)[2]!, bytes, audio);
   expect(bytes.toString('latin1', 4, 12)).toBe('ftypM4A ');
 });
 

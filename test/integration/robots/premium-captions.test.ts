@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import Mux from '@mux/mux-node';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { makeSpokenSound } from '../../support/media/spoken-sound.mjs';
+import { makeSpeech } from '../../support/media/spoken-audio.mjs';
 import { writeWhisperModel } from '../../support/media/whisper-model.mjs';
 import { type Booted, boot } from '../../support/servers/boot.js';
 import type { Origin } from '../../support/servers/origin.js';
@@ -32,7 +32,7 @@ beforeAll(async () => {
   log = join(folder, 'calls');
   const paths = [SPOKEN, []].map((spoken, at) => {
     const path = join(folder, `${at}.wav`);
-    writeFileSync(path, makeSpokenSound(30, spoken));
+    writeFileSync(path, makeSpeech(30, spoken));
     return path;
   });
   origin = await serveFiles(paths);

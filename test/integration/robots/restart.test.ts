@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { fixture } from '../../support/media/fixtures.js';
-import { makeSpokenSound } from '../../support/media/spoken-sound.mjs';
+import { makeSpeech } from '../../support/media/spoken-audio.mjs';
 import { type Asked, startChatProvider } from '../../support/servers/chat-provider.js';
 import {
   cleanUpServers,
@@ -51,7 +51,7 @@ beforeAll(async () => {
   origin = await startSlowOrigin();
   origin.add('video.mp4', await readFile(await fixture('h264-aac.mp4')));
   origin.add('en.vtt', Buffer.from(CAPTIONS));
-  origin.add('spoken.wav', makeSpokenSound(5, [{ startSeconds: 1, endSeconds: 3 }]));
+  origin.add('spoken.wav', makeSpeech(5, [{ startSeconds: 1, endSeconds: 3 }]));
   writeFileSync(`${log}.hold`, '1');
   provider = await startChatProvider(answer);
   await start();

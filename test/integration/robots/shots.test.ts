@@ -132,7 +132,7 @@ test('with use_shots key moments are rows of shots, and captions are not needed'
     },
   ]);
 
-  // What a model says of sound that nobody can read is not believed.
+  // What a model says of audio that nobody can read is not believed.
   const unsaid = await findMoments({ asset_id: silent, use_shots: true });
   expect(unsaid.outputs!.moments).toEqual([
     { ...chart, ...unheard, cues: [] },

@@ -38,7 +38,7 @@ beforeAll(async () => {
   const path = writeScenes(oneAfterAnother(scenes.chart(2.5), scenes.fractal(1), scenes.bars(3)));
   origin.add('video.mp4', await readFile(path));
   origin.add('long.mp4', await readFile(await fixture('long.mp4')));
-  origin.add('sound.m4a', await readFile(await fixture('audio-only.m4a')));
+  origin.add('audio.m4a', await readFile(await fixture('audio-only.m4a')));
   origin.add('en.vtt', Buffer.from(CAPTIONS));
   provider = await startChatProvider((asked, number) => answers[asked.prompt]?.(asked, number) ?? { status: 400 });
   server = await boot({
@@ -287,17 +287,17 @@ describe('with a provider', () => {
     expect((await eventTypes(server, asset.id)).at(-1)).toBe('updated');
   });
 
-  test('sound alone is moderated by its captions and has no thumbnails', async () => {
+  test('audio alone is moderated by its captions and has no thumbnails', async () => {
     answers.moderate = () => ({ sexual: 0, violence: 0.2 });
-    const sound = await create('sound.m4a');
+    const audio = await create('audio.m4a');
     const { moderate, findBestThumbnails } = mux.robots.jobs;
-    const job = await ended(moderate, await moderate.create({ parameters: { asset_id: sound.id } }));
+    const job = await ended(moderate, await moderate.create({ parameters: { asset_id: audio.id } }));
     expect(job.outputs).toEqual({
       exceeds_threshold: false,
       max_scores: { sexual: 0, violence: 0.2 },
       thumbnail_scores: [{ sexual: 0, violence: 0.2 }],
     });
-    await expect(findBestThumbnails.create({ parameters: { asset_id: sound.id } })).rejects.toMatchObject({
+    await expect(findBestThumbnails.create({ parameters: { asset_id: audio.id } })).rejects.toMatchObject({
       status: 400,
       error: { error: { message: 'Asset has no video' } },
     });
@@ -355,10 +355,10 @@ describe('without a model', () => {
 
   test('premium captions end with what became of the recognition', async () => {
     const { generatePremiumCaptions: captions } = mux.robots.jobs;
-    const sound = await create('sound.m4a');
+    const audio = await create('audio.m4a');
     const job = await ended(
       captions,
-      await captions.create({ parameters: { asset_id: sound.id, language_code: 'fr' } }),
+      await captions.create({ parameters: { asset_id: audio.id, language_code: 'fr' } }),
     );
     expect(job.errors).toEqual([
       { type: 'provider_unavailable', message: 'Speech recognition is not available.', retryable: false },

@@ -106,7 +106,7 @@ describe('a file', () => {
     expect((await get(address, {}, 'POST')).status).toBe(405);
   });
 
-  test('of sound is called sound', async () => {
+  test('of audio is called audio', async () => {
     const answer = await get(`${asset.publicId}/audio.m4a?download=Harbour%20walk`);
     expect(answer.headers.get('content-type')).toBe('audio/mp4');
     expect(answer.headers.get('content-disposition')).toBe('attachment; filename="Harbour walk.m4a"');

@@ -141,11 +141,11 @@ test('BANDWIDTH is no less than what the segments need', async () => {
     const declared = Number(new RegExp(`BANDWIDTH=(\\d+).*\\n\\S*/${name}/playlist`).exec(playlist)![1]);
     for (let number = 0; number + 1 < video.boundaries.length; number++) {
       const seconds = (video.boundaries[number + 1]! - video.boundaries[number]!) / video.timescale;
-      const soundFrames = plan.audio!.boundaries[number + 1]! - plan.audio!.boundaries[number]!;
-      const soundSeconds = (soundFrames * 1024) / plan.audio!.sampleRate;
+      const audioFrames = plan.audio!.boundaries[number + 1]! - plan.audio!.boundaries[number]!;
+      const audioSeconds = (audioFrames * 1024) / plan.audio!.sampleRate;
       const bits = [
         ((await sizeOf(segmentPath(`${number}.m4s`, name))) * 8) / seconds,
-        ((await sizeOf(segmentPath(`${number}.m4s`, 'audio'))) * 8) / soundSeconds,
+        ((await sizeOf(segmentPath(`${number}.m4s`, 'audio'))) * 8) / audioSeconds,
       ];
       expect(bits[0]! + bits[1]!, `${name} ${number}`).toBeLessThanOrEqual(declared);
     }
@@ -348,7 +348,7 @@ test('a viewer that leaves ends the work that only it waited for', async () => {
   expect([...server.logger.lines, ...server.requestLog.lines].filter(({ level }) => level === 'error')).toEqual([]);
 });
 
-test('warming makes the start of the start rendition and the sound beside it', async () => {
+test('warming makes the start of the start rendition and the audio beside it', async () => {
   const fresh = await server.addAsset(source);
   const { plan, video } = source;
   await server.segments.warm({ id: fresh.assetId, plan }, { priority: 2 });

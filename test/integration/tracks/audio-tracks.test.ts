@@ -11,7 +11,7 @@ import {
   playThrough,
   readMultivariant,
 } from '../../support/players/play-through.js';
-import { checkPlaylists, checkSound, durationOf } from '../../support/players/playback-checks.js';
+import { checkAudio, checkPlaylists, durationOf } from '../../support/players/playback-checks.js';
 import { inSeconds, signToken } from '../../support/players/playback-token.js';
 import { type Booted, boot } from '../../support/servers/boot.js';
 import type { Origin } from '../../support/servers/origin.js';
@@ -53,7 +53,7 @@ const create = async (inputs: readonly object[], further: object = {}): Promise<
   expect(asset.errors).toBeUndefined();
   return withTracks(server, asset);
 };
-const soundsOf = (asset: WireAsset) => asset.tracks!.filter(({ type }) => type === 'audio');
+const audioTracksOf = (asset: WireAsset) => asset.tracks!.filter(({ type }) => type === 'audio');
 const tracksPath = (asset: WireAsset, track = ''): string =>
   `/video/v1/assets/${asset.id}/tracks${track && `/${track}`}`;
 /** The track as the answer shows it. */
@@ -77,12 +77,12 @@ const happened = async ({ id: assetId }: WireAsset): Promise<string[]> => {
 };
 const playlist = ({ playback_ids }: WireAsset) => `${server.url}/${playback_ids![0]!.id}.m3u8`;
 /** The rendition of the group whose name it is. */
-const playSound = async (asset: WireAsset, name: string): Promise<PlayedRendition> => {
+const playAudio = async (asset: WireAsset, name: string): Promise<PlayedRendition> => {
   const { audioGroup } = await readMultivariant(playlist(asset));
   return playRendition(audioGroup.find(({ attributes }) => attributes.NAME === name)!);
 };
-const checkInPhase = async (sound: PlayedRendition, file: EncodedName, expected: Parameters<typeof checkSound>[2]) =>
-  checkSound(sound, await readSourceTruth(file), expected);
+const checkInPhase = async (audio: PlayedRendition, file: EncodedName, expected: Parameters<typeof checkAudio>[2]) =>
+  checkAudio(audio, await readSourceTruth(file), expected);
 
 describe('alternate audio of the creation request', () => {
   let asset: WireAsset;
@@ -102,7 +102,7 @@ describe('alternate audio of the creation request', () => {
 
   test('is listed after the primary track, named by its language', () => {
     expect(
-      soundsOf(asset).map(({ name, language_code, primary, max_channels }) => [
+      audioTracksOf(asset).map(({ name, language_code, primary, max_channels }) => [
         name,
         language_code,
         primary,
@@ -115,7 +115,7 @@ describe('alternate audio of the creation request', () => {
       ['Portuguese (Brazil)', 'pt-BR', undefined, 2],
       ['French (2)', 'fr', undefined, 1],
     ]);
-    expect(soundsOf(asset).map(({ duration }) => duration)).toEqual(
+    expect(audioTracksOf(asset).map(({ duration }) => duration)).toEqual(
       [20, 12, 20, 6, 6].map((seconds) => expect.closeTo(seconds, 1)),
     );
   });
@@ -135,7 +135,7 @@ describe('alternate audio of the creation request', () => {
     expect(variants.every((line) => line.includes(',AUDIO="aud"'))).toBe(true);
     const played = await playThrough(playlist(asset));
     for (const { attributes } of audioGroup) {
-      const audio = await playSound(asset, attributes.NAME!);
+      const audio = await playAudio(asset, attributes.NAME!);
       checkPlaylists({ ...played, audio }, asset);
     }
   });
@@ -147,14 +147,14 @@ describe('alternate audio of the creation request', () => {
   ] as const)(
     '%s is in phase with its file, silent after its end, without a click at any join',
     async (name, file, expected) => {
-      await checkInPhase(await playSound(asset, name), file, expected);
+      await checkInPhase(await playAudio(asset, name), file, expected);
     },
   );
 
   test('comes down to stereo and is as long as the picture', async () => {
-    const sound = await playSound(asset, 'Portuguese (Brazil)');
-    expect(sound.segments).toHaveLength(5);
-    expect(durationOf(sound)).toBeCloseTo(20, 1);
+    const audio = await playAudio(asset, 'Portuguese (Brazil)');
+    expect(audio.segments).toHaveLength(5);
+    expect(durationOf(audio)).toBeCloseTo(20, 1);
   });
 
   test('follows an instant clip', async () => {
@@ -184,7 +184,7 @@ describe('alternate audio of the creation request', () => {
   test('is in the list of events beside the asset, and in its input info', async () => {
     const events = await happened(asset);
     expect(events[0]).toBe('created');
-    for (const track of soundsOf(asset).slice(1)) {
+    for (const track of audioTracksOf(asset).slice(1)) {
       const of = await eventsOf(String(track.id));
       expect(of.map(({ type }) => type)).toEqual(['video.asset.track.created', 'video.asset.track.ready']);
       expect(of.map(({ data }) => data.status)).toEqual(['preparing', 'ready']);
@@ -203,17 +203,17 @@ describe('alternate audio of the creation request', () => {
   });
 });
 
-describe('sound that is added later', () => {
+describe('audio that is added later', () => {
   test('joins the playlist when it is ready, is renamed there at once, and leaves it when it is deleted', async () => {
     const asset = await create([{ url: url('long.mp4') }]);
     const added = await addTrack(asset, { url: url('audio-only.mp3'), language_code: 'de', name: 'Deutsch' });
     expect(added).toMatchObject({ type: 'audio', status: 'preparing', language_code: 'de', name: 'Deutsch' });
     expect(added.primary).toBeUndefined();
-    const ready = soundsOf(await withTracks(server, asset))[1]!;
+    const ready = audioTracksOf(await withTracks(server, asset))[1]!;
     expect(ready).toMatchObject({ id: added.id, status: 'ready', max_channels: 2, max_channel_layout: 'stereo' });
-    const sound = await playSound(asset, 'Deutsch');
+    const audio = await playAudio(asset, 'Deutsch');
     // MP3 begins with its own silence, which its container can't tell.
-    await checkInPhase(sound, 'audio-only.mp3', { channels: 2 });
+    await checkInPhase(audio, 'audio-only.mp3', { channels: 2 });
 
     const renamed = await api(server, 'PATCH', tracksPath(asset, added.id), {
       name: 'Kommentar',
@@ -235,8 +235,8 @@ describe('sound that is added later', () => {
     expect(files().length).toBeGreaterThan(4);
     expect((await api(server, 'DELETE', tracksPath(asset, added.id))).status).toBe(204);
     expect((await readMultivariant(playlist(asset))).audioGroup).toHaveLength(1);
-    expect((await fetch(sound.url)).status).toBe(404);
-    expect((await fetch(sound.segments[0]!.url)).status).toBe(404);
+    expect((await fetch(audio.url)).status).toBe(404);
+    expect((await fetch(audio.segments[0]!.url)).status).toBe(404);
     await vi.waitFor(() => expect(files()).toEqual([]), { timeout: 120_000, interval: 100 });
     expect(await happened(asset)).toEqual([
       'created',
@@ -248,25 +248,27 @@ describe('sound that is added later', () => {
     ]);
   });
 
-  test('is what plays of an asset without sound', async () => {
+  test('is what plays of an asset without audio', async () => {
     const asset = await create([{ url: url('video-only.mp4') }]);
-    expect(soundsOf(asset)).toEqual([]);
+    expect(audioTracksOf(asset)).toEqual([]);
     const [first, second] = ['audio-late.mkv', 'audio-only.flac'] as const;
     const added = await addTrack(asset, { url: url(first), language_code: 'en' });
-    expect(soundsOf(await withTracks(server, asset))).toMatchObject([{ id: added.id, primary: true, name: 'English' }]);
+    expect(audioTracksOf(await withTracks(server, asset))).toMatchObject([
+      { id: added.id, primary: true, name: 'English' },
+    ]);
     await addTrack(asset, { url: url(second), language_code: 'es' });
     const both = await withTracks(server, asset);
-    expect(soundsOf(both).map(({ primary }) => primary)).toEqual([true, undefined]);
+    expect(audioTracksOf(both).map(({ primary }) => primary)).toEqual([true, undefined]);
     const played = await playThrough(playlist(asset));
     checkPlaylists(played, both);
     expect(played.audio!.attributes).toMatchObject({ NAME: 'English', DEFAULT: 'YES' });
-    // The first sound of a file with pictures keeps its distance to them.
+    // The first audio stream of a file with frames keeps its distance to them.
     await checkInPhase(played.audio!, first, { channels: 2 });
-    await checkInPhase(await playSound(asset, 'Spanish'), second, { channels: 2 });
+    await checkInPhase(await playAudio(asset, 'Spanish'), second, { channels: 2 });
     expect((await api(server, 'DELETE', tracksPath(asset, added.id))).status).toBe(400);
   });
 
-  test('is a second language of an asset of sound alone', async () => {
+  test('is a second language of an asset of audio alone', async () => {
     const asset = await create([{ url: url('audio-only.mp3'), name: 'Main' }]);
     await addTrack(asset, { url: url('h264-aac-44100-mono.mp4'), language_code: 'it' });
     const both = await withTracks(server, asset);
@@ -275,7 +277,7 @@ describe('sound that is added later', () => {
     expect(audioGroup.map(({ attributes }) => attributes.NAME)).toEqual(['Main', 'Italian']);
     expect(audioGroup[0]!.url).toBe(variants[0]!.url);
     const played = await playThrough(playlist(asset));
-    const italian = await playSound(asset, 'Italian');
+    const italian = await playAudio(asset, 'Italian');
     checkPlaylists({ ...played, audio: italian }, both);
     await checkInPhase(italian, 'h264-aac-44100-mono.mp4', { channels: 1 });
   });
@@ -286,8 +288,8 @@ test('recordings in one file are heard one after the other', async () => {
     { url: url('long.mp4') },
     { url: url('ts-concatenated.ts'), type: 'audio', language_code: 'fi' },
   ]);
-  expect(soundsOf(asset)[1]).toMatchObject({ name: 'Finnish', status: 'ready' });
-  const { init, segments } = await playSound(asset, 'Finnish');
+  expect(audioTracksOf(asset)[1]).toMatchObject({ name: 'Finnish', status: 'ready' });
+  const { init, segments } = await playAudio(asset, 'Finnish');
   const { channels, sampleRate } = readAudio([init, ...segments.map(({ bytes }) => bytes)]);
   const levelAt = (seconds: number): number =>
     measureTone(channels[0]!, sampleRate, 400, Math.round(seconds * sampleRate), sampleRate / 10).amplitude;
@@ -302,11 +304,11 @@ describe('a file that is no use', () => {
     ['text', 'The input file is not a valid video file.'],
     ['empty', 'The input file is empty.'],
     ['missing', 'The input file could not be downloaded: HTTP status 404.'],
-    ['without sound', 'The input file does not contain any audio.'],
+    ['without audio', 'The input file does not contain any audio.'],
   ])('errors its track alone: %s', async (kind, message) => {
-    const file = { text: url(TEXT), empty: url(EMPTY), missing: url(99), 'without sound': url('video-only.mp4') }[kind];
+    const file = { text: url(TEXT), empty: url(EMPTY), missing: url(99), 'without audio': url('video-only.mp4') }[kind];
     const asset = await create([{ url: url('audio-only.mp3') }, { url: file, type: 'audio', language_code: 'nl' }]);
-    const [main, dutch] = soundsOf(asset);
+    const [main, dutch] = audioTracksOf(asset);
     expect(main!.status).toBe('ready');
     expect(dutch).toMatchObject({ status: 'errored', name: 'Dutch' });
     expect(dutch).not.toHaveProperty('error');

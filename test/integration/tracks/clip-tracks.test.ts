@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { fixture } from '../../support/media/fixtures.js';
 import { readSourceTruth } from '../../support/media/source-truth.js';
 import { playRendition, readMultivariant } from '../../support/players/play-through.js';
-import { checkSound } from '../../support/players/playback-checks.js';
+import { checkAudio } from '../../support/players/playback-checks.js';
 import { type Booted, boot } from '../../support/servers/boot.js';
 import type { Origin } from '../../support/servers/origin.js';
 import { api, createAsset, serveFiles, settled, type WireAsset } from '../../support/wire/create-asset.js';
@@ -77,12 +77,12 @@ const readText = async (asset: WireAsset): Promise<string> =>
 const checkDub = async (asset: WireAsset, name: string, startSeconds: number): Promise<void> => {
   const { audioGroup } = await readMultivariant(`${server.url}/${pidOf(asset)}.m3u8`);
   const truth = await readSourceTruth('audio-only.flac');
-  const { channels, sampleRate } = truth.sound!;
+  const { channels, sampleRate } = truth.audio!;
   const first = Math.round(startSeconds * sampleRate);
-  const sound = { sampleRate, channels: channels.map((samples) => samples.subarray(first)), startSeconds: 0 };
-  checkSound(
+  const audio = { sampleRate, channels: channels.map((samples) => samples.subarray(first)), startSeconds: 0 };
+  checkAudio(
     await playRendition(audioGroup.find(({ attributes }) => attributes.NAME === name)!),
-    { ...truth, sound, recipeZeroSeconds: truth.recipeZeroSeconds + startSeconds },
+    { ...truth, audio, recipeZeroSeconds: truth.recipeZeroSeconds + startSeconds },
     { channels: 2 },
   );
 };

@@ -5,13 +5,13 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createCommandTranscriber } from '#kinora/speech/command-transcriber.js';
 import { createServiceTranscriber } from '#kinora/speech/service-transcriber.js';
-import { makeSpokenSound } from '../../support/media/spoken-sound.mjs';
+import { makeSpeech } from '../../support/media/spoken-audio.mjs';
 import { until } from '../../support/servers/server-process.js';
 import { startSpeechService } from '../../support/servers/speech-service.js';
 
 const RECOGNIZER = fileURLToPath(new URL('../../support/processes/recognizer.mjs', import.meta.url));
 const window = {
-  bytes: makeSpokenSound(6, [{ startSeconds: 1, endSeconds: 4 }]),
+  bytes: makeSpeech(6, [{ startSeconds: 1, endSeconds: 4 }]),
   path: '/nowhere',
   lengthMs: 6000,
 };

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { makeSpokenSound } from '../../support/media/spoken-sound.mjs';
+import { makeSpeech } from '../../support/media/spoken-audio.mjs';
 import { type Booted, boot } from '../../support/servers/boot.js';
 import type { Origin } from '../../support/servers/origin.js';
 import { type Answer, startSpeechService } from '../../support/servers/speech-service.js';
@@ -18,7 +18,7 @@ let origin: Origin;
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'kinora-speech-failures-'));
   const talk = join(folder, 'talk.wav');
-  writeFileSync(talk, makeSpokenSound(10, [{ startSeconds: 2, endSeconds: 5 }]));
+  writeFileSync(talk, makeSpeech(10, [{ startSeconds: 2, endSeconds: 5 }]));
   origin = await serveFiles([talk]);
 });
 afterAll(async () => {

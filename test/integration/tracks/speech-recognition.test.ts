@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import Mux from '@mux/mux-node';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { makeSpokenSound } from '../../support/media/spoken-sound.mjs';
+import { makeSpeech } from '../../support/media/spoken-audio.mjs';
 import { type Booted, boot } from '../../support/servers/boot.js';
 import type { Origin } from '../../support/servers/origin.js';
 import { serveFiles, type WireAsset } from '../../support/wire/create-asset.js';
@@ -33,7 +33,7 @@ beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'kinora-speech-test-'));
   log = join(folder, 'calls');
   const talk = join(folder, 'talk.wav');
-  writeFileSync(talk, makeSpokenSound(30, SPOKEN));
+  writeFileSync(talk, makeSpeech(30, SPOKEN));
   origin = await serveFiles([talk]);
   const command = `"${process.execPath}" ${RECOGNIZER} ${log} json {audio} {language} {phrases}`;
   server = await boot({ options: { SPEECH_COMMAND: command } });
@@ -85,7 +85,7 @@ describe('an asset whose speech a program recognizes', () => {
     const [created, ready] = await eventsOf(server, track.id as string);
     expect(created!.data).toMatchObject({ status: 'preparing', language_code: 'auto' });
     expect(ready!.data).toEqual({ ...track, asset_id: asset.id });
-    // Uncompressed sound is a non-standard input.
+    // Uncompressed audio is a non-standard input.
     const types = ['created', 'non_standard_input_detected', 'ready', 'track.created', 'track.ready'];
     expect(await toldOfAsset(server, asset.id)).toEqual(types);
     const assetReady = (await eventsOf(server, asset.id)).find(({ type }) => type === 'video.asset.ready')!;

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { trackTextKey } from '#kinora/storage/keys.js';
 import { groupNice } from '../../support/group-nice.js';
-import { makeSpokenSound } from '../../support/media/spoken-sound.mjs';
+import { makeSpeech } from '../../support/media/spoken-audio.mjs';
 import type { Origin } from '../../support/servers/origin.js';
 import {
   cleanUpServers,
@@ -28,7 +28,7 @@ let folder: string;
 let origin: Origin;
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'kinora-speech-restart-'));
-  writeFileSync(join(folder, 'talk.wav'), makeSpokenSound(95, SPOKEN));
+  writeFileSync(join(folder, 'talk.wav'), makeSpeech(95, SPOKEN));
   origin = await serveFiles([join(folder, 'talk.wav')]);
 });
 afterAll(async () => {

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { makeSpokenSound } from '../../support/media/spoken-sound.mjs';
+import { makeSpeech } from '../../support/media/spoken-audio.mjs';
 import { type Booted, boot } from '../../support/servers/boot.js';
 import type { Origin } from '../../support/servers/origin.js';
 import { until } from '../../support/servers/server-process.js';
@@ -19,11 +19,11 @@ let server: Booted;
 let talk: Buffer;
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'kinora-speech-tracks-'));
-  talk = makeSpokenSound(30, [
+  talk = makeSpeech(30, [
     { startSeconds: 2, endSeconds: 5 },
     { startSeconds: 20, endSeconds: 23 },
   ]);
-  const dub = makeSpokenSound(30, [{ startSeconds: 10, endSeconds: 13 }]);
+  const dub = makeSpeech(30, [{ startSeconds: 10, endSeconds: 13 }]);
   const paths = [talk, dub].map((bytes, at) => {
     const path = join(folder, `${at}.wav`);
     writeFileSync(path, bytes);

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSy
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { makeSpokenSound } from '../../support/media/spoken-sound.mjs';
+import { makeSpeech } from '../../support/media/spoken-audio.mjs';
 import { writeWhisperModel } from '../../support/media/whisper-model.mjs';
 import { type Booted, boot } from '../../support/servers/boot.js';
 import type { Origin } from '../../support/servers/origin.js';
@@ -17,9 +17,9 @@ let origin: Origin;
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'kinora-whisper-test-'));
   const talk = join(folder, 'talk.wav');
-  writeFileSync(talk, makeSpokenSound(12, [{ startSeconds: 2, endSeconds: 6 }]));
+  writeFileSync(talk, makeSpeech(12, [{ startSeconds: 2, endSeconds: 6 }]));
   const silence = join(folder, 'silence.wav');
-  writeFileSync(silence, makeSpokenSound(5, []));
+  writeFileSync(silence, makeSpeech(5, []));
   origin = await serveFiles([talk, silence]);
 });
 afterAll(async () => {

@@ -47,7 +47,7 @@ const files: Record<string, Served> = {
 beforeAll(async () => {
   files['long.mp4'] = { path: await fixture('long.mp4') };
   files['video.mp4'] = { path: await fixture('h264-aac.mp4') };
-  files['sound.m4a'] = { path: await fixture('audio-only.m4a') };
+  files['audio.m4a'] = { path: await fixture('audio-only.m4a') };
   origin = await serveNamed(files);
   server = await boot();
   mux = new Mux({ baseURL: server.url, tokenId: server.token.id, tokenSecret: server.token.secret, maxRetries: 0 });
@@ -204,8 +204,8 @@ bis zum Ende
   expect(/LANGUAGE="([^"]+)",DEFAULT=YES,AUTOSELECT=YES,FORCED/.exec(language)?.[1]).toBe('en-US');
 });
 
-test('of an asset that only sounds the subtitles are cut like the sound', async () => {
-  const asset = await make('sound.m4a', [text('utf16.srt')]);
+test('of an asset of audio alone the subtitles are cut like the audio', async () => {
+  const asset = await make('audio.m4a', [text('utf16.srt')]);
   const { lines, texts } = await segmentsOf(`${playbackOf(asset)}.m3u8`);
   expect(texts).toHaveLength(3);
   expect(texts.map((part) => readCues(part).map((cue) => cue.text))).toEqual([

@@ -1,4 +1,4 @@
-/** Writes generated media files: painted pictures and computed sound through FFmpeg's encoders and muxers. */
+/** Writes generated media files: painted pictures and computed audio through FFmpeg's encoders and muxers. */
 import {
   AV_BUFFERSRC_FLAG_KEEP_REF,
   AV_CODEC_FLAG_GLOBAL_HEADER,
@@ -89,7 +89,7 @@ interface Track {
   readonly stream: Stream;
   /** Seconds of the next picture or sample; Infinity when done. */
   next: number;
-  /** Encodes one picture or frame of sound. */
+  /** Encodes one picture or frame of audio. */
   advance(): void;
 }
 
@@ -234,7 +234,7 @@ const addVideo = (output: FormatContext, recipe: MediaRecipe, video: VideoRecipe
   return track;
 };
 
-const soundAt = (channel: number, seconds: number, amplitude = 0.2): number => {
+const audioAt = (channel: number, seconds: number, amplitude = 0.2): number => {
   const tone = amplitude * Math.sin(2 * Math.PI * (CHANNEL_TONES[channel] as number) * seconds);
   return isMark(seconds) ? tone + amplitude * Math.sin(2 * Math.PI * 1000 * seconds) : tone;
 };
@@ -272,7 +272,7 @@ const addAudio = (output: FormatContext, recipe: MediaRecipe, audio: AudioRecipe
   const filtered = newFrame();
   const shift = (recipe.offsetSeconds ?? 0) + (audio.startSeconds ?? 0);
   const encode = (frame: Frame | null): void => {
-    check(encoder.sendFrameSync(frame), 'encode sound');
+    check(encoder.sendFrameSync(frame), 'encode audio');
     drain(
       () => encoder.receivePacketSync(packet),
       () => {
@@ -280,18 +280,18 @@ const addAudio = (output: FormatContext, recipe: MediaRecipe, audio: AudioRecipe
         if (audio.hole !== undefined && seconds >= audio.hole[0] && seconds < audio.hole[1]) packet.unref();
         else write(packet, stream, encoder.timeBase, shift, 1 + (audio.drift ?? 0));
       },
-      'encode sound',
+      'encode audio',
     );
   };
   const filter = (frame: Frame | null): void => {
-    check(source.buffersrcAddFrameSync(frame, AV_BUFFERSRC_FLAG_KEEP_REF), 'filter sound');
+    check(source.buffersrcAddFrameSync(frame, AV_BUFFERSRC_FLAG_KEEP_REF), 'filter audio');
     drain(
       () => sink.buffersinkGetFrameSync(filtered),
       () => {
         encode(filtered);
         filtered.unref();
       },
-      'filter sound',
+      'filter audio',
     );
   };
   const total = Math.round((audio.seconds ?? recipe.seconds) * audio.sampleRate);
@@ -314,11 +314,11 @@ const addAudio = (output: FormatContext, recipe: MediaRecipe, audio: AudioRecipe
       const samples = new Float32Array(count * audio.channels);
       for (let channel = 0; channel < audio.channels; channel++) {
         for (let i = 0; i < count; i++) {
-          // Sound follows the time stamps: with drift a sample lasts a little longer than 1/rate.
+          // Audio follows the time stamps: with drift a sample lasts a little longer than 1/rate.
           const seconds = ((position + i) / audio.sampleRate) * (1 + (audio.drift ?? 0)) + (audio.startSeconds ?? 0);
           samples[channel * count + i] =
             audio.tone === undefined
-              ? soundAt(channel, seconds, audio.amplitude)
+              ? audioAt(channel, seconds, audio.amplitude)
               : (audio.amplitude ?? 0.2) * Math.sin(2 * Math.PI * audio.tone * seconds);
         }
       }

@@ -39,9 +39,9 @@ export interface AudioRecipe {
   readonly amplitude?: number;
   /** One tone in Hz in all channels, without beeps. */
   readonly tone?: number;
-  /** The clock of the sound runs this much faster than its time stamps say (0.001: 0.1 %). */
+  /** The clock of the audio runs this much faster than its time stamps say (0.001: 0.1 %). */
   readonly drift?: number;
-  /** Leaves a hole in the sound: packets whose time is inside are dropped. */
+  /** Leaves a hole in the audio: packets whose time is inside are dropped. */
   readonly hole?: readonly [fromSeconds: number, untilSeconds: number];
 }
 

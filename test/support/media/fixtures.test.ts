@@ -23,14 +23,14 @@ describe('fixtures', () => {
 
   test.each(withAudio)('%s holds its tone', async (name) => {
     const { audio, seconds, offsetSeconds = 0 } = recipeOf(name);
-    const sound = readAudio(await fixture(name));
-    expect(sound.channels.length).toBe(audio?.channels);
-    expect(sound.sampleRate).toBe(audio?.encoder === 'libopus' ? 48000 : audio?.sampleRate);
-    const { amplitude } = measureTone(sound.channels[0] as Float32Array, sound.sampleRate, 400, 24000, 2400);
+    const measured = readAudio(await fixture(name));
+    expect(measured.channels.length).toBe(audio?.channels);
+    expect(measured.sampleRate).toBe(audio?.encoder === 'libopus' ? 48000 : audio?.sampleRate);
+    const { amplitude } = measureTone(measured.channels[0] as Float32Array, measured.sampleRate, 400, 24000, 2400);
     expect(amplitude).toBeGreaterThan(0.19);
     expect(amplitude).toBeLessThan(0.21);
     const missing = (audio?.hole === undefined ? 0 : audio.hole[1] - audio.hole[0]) - Math.min(0, offsetSeconds);
-    const length = (sound.channels[0] as Float32Array).length / sound.sampleRate;
+    const length = (measured.channels[0] as Float32Array).length / measured.sampleRate;
     expect(Math.abs(length - ((audio?.seconds ?? seconds) - missing))).toBeLessThan(0.1);
   });
 
@@ -43,7 +43,7 @@ describe('fixtures', () => {
     for (let tenth = 0; tenth < 50; tenth++) {
       const from = Math.round((tenth * sampleRate) / 10) + 480;
       const { amplitude } = measureTone(channels[0] as Float32Array, sampleRate, 1000, from, 3840);
-      expect(amplitude > 0.1, `sound at ${tenth / 10} s`).toBe(tenth % 10 === 0);
+      expect(amplitude > 0.1, `audio at ${tenth / 10} s`).toBe(tenth % 10 === 0);
     }
   });
 

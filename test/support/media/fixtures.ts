@@ -117,7 +117,7 @@ const encoded = {
     video: { ...small, encoder: 'prores_ks', filter: 'format=yuv422p10le', options: { profile: '2' } },
     audio: pcm,
   },
-  // Sound.
+  // Audio.
   'h264-flac.mkv': { ...mkv, video: h264, audio: flac },
   'h264-vorbis.mkv': { ...mkv, video: h264, audio: vorbis },
   'h264-aac-44100-mono.mp4': { ...mp4, video: h264, audio: { ...aac, sampleRate: 44100, channels: 1 } },
@@ -349,8 +349,8 @@ const derived = {
   'wrong-decode-time.ts': async (): Promise<Buffer> =>
     withWrongTimes(await bytesOf('h264-aac.ts'), [{ kind: 'picture', packet: 100, field: 'dts', addSeconds: -3 }]),
   /** 14 hours: more than a file may last. */
-  'wrong-sound-time.ts': async (): Promise<Buffer> =>
-    withWrongTimes(await bytesOf('h264-aac.ts'), [{ kind: 'sound', packet: 15, field: 'pts', addSeconds: 50_400 }]),
+  'wrong-audio-time.ts': async (): Promise<Buffer> =>
+    withWrongTimes(await bytesOf('h264-aac.ts'), [{ kind: 'audio', packet: 15, field: 'pts', addSeconds: 50_400 }]),
   /** In a picture in the middle, and at both ends of the file. */
   'wrong-times.ts': async (): Promise<Buffer> =>
     withWrongTimes(await bytesOf('h264-aac.ts'), [
@@ -358,8 +358,8 @@ const derived = {
       { kind: 'picture', packet: 60, field: 'pts', addSeconds: -30 },
       { kind: 'picture', packet: 60, field: 'dts', addSeconds: -30 },
       { kind: 'picture', packet: 130, field: 'pts', addSeconds: 2 },
-      { kind: 'sound', packet: 20, field: 'pts', addSeconds: -2 },
-      { kind: 'sound', packet: -1, field: 'pts', addSeconds: 50_400 },
+      { kind: 'audio', packet: 20, field: 'pts', addSeconds: -2 },
+      { kind: 'audio', packet: -1, field: 'pts', addSeconds: 50_400 },
     ]),
   'subtitles.srt': async (): Promise<Buffer> => Buffer.from('1\n00:00:01,000 --> 00:00:02,000\nHello\n\n'.repeat(3)),
   'unknown-codec.mp4': async (): Promise<Buffer> => withUnknownCodec(await bytesOf('video-only.mp4'), 'avc1'),

@@ -1,5 +1,5 @@
 /**
- * Decodes results of the product for tests: counters of pictures, samples of sound, packets. Uses FFmpeg directly and
+ * Decodes results of the product for tests: counters of pictures, samples of audio, packets. Uses FFmpeg directly and
  * nothing of the product's own reading or writing code.
  */
 import { createHash, randomBytes } from 'node:crypto';

@@ -5,8 +5,8 @@ import { type MeasuredAudio, type MeasuredPicture, readAudio, readFrameCounters 
 export interface SourceTruth {
   readonly pictures: readonly { readonly counter: number; readonly seconds: number; readonly luma: number }[];
   /** `startSeconds` is on the timeline of the presentation. */
-  readonly sound?: MeasuredAudio;
-  /** End of the longer of picture and sound. */
+  readonly audio?: MeasuredAudio;
+  /** End of the longer of picture and audio. */
   readonly durationSeconds: number;
   /** Longest distance of two pictures. */
   readonly pictureSeconds: number;
@@ -26,8 +26,8 @@ export const readSourceTruth = async (name: EncodedName): Promise<SourceTruth> =
   const measured = video === undefined ? [] : readFrameCounters(path);
   // AVI has no presentation times: FFmpeg reports those of reordered pictures late, and the last one's not at all.
   if (muxer === 'avi' && (video?.bFrames ?? 0) > 0) spaceEvenly(measured, video!.rate);
-  const sound = audio === undefined ? undefined : readAudio(path);
-  const zero = Math.min(measured[0]?.ptsSeconds ?? Number.POSITIVE_INFINITY, sound?.startSeconds ?? 1e9);
+  const measuredAudio = audio === undefined ? undefined : readAudio(path);
+  const zero = Math.min(measured[0]?.ptsSeconds ?? Number.POSITIVE_INFINITY, measuredAudio?.startSeconds ?? 1e9);
   const pictures = measured.map(({ counter, ptsSeconds, luma }, index) => ({
     counter,
     luma,
@@ -37,16 +37,20 @@ export const readSourceTruth = async (name: EncodedName): Promise<SourceTruth> =
   const pictureSeconds = video?.deltasMs === undefined ? 1 / rate : Math.max(...video.deltasMs) / 1000;
   const lastDelta = video?.deltasMs?.[(measured.length - 1) % video.deltasMs.length];
   const pictureEnd = (pictures.at(-1)?.seconds ?? 0) + (lastDelta === undefined ? 1 / rate : lastDelta / 1000);
-  const soundEnd =
-    sound === undefined ? 0 : sound.startSeconds - zero + (sound.channels[0] as Float32Array).length / sound.sampleRate;
+  const audioEnd =
+    measuredAudio === undefined
+      ? 0
+      : measuredAudio.startSeconds -
+        zero +
+        (measuredAudio.channels[0] as Float32Array).length / measuredAudio.sampleRate;
   // Where picture n would be by the recipe, against where it is: what muxing and reading shifted everything by.
   const first = measured[0];
   const recipeFirst = ((first?.counter ?? 0) - firstCounter) / rate + (video?.startSeconds ?? 0);
   const recipeZeroSeconds = first === undefined ? 0 : recipeFirst - (first.ptsSeconds - zero);
   return {
     pictures,
-    ...(sound && { sound: { ...sound, startSeconds: sound.startSeconds - zero } }),
-    durationSeconds: Math.max(video === undefined ? 0 : pictureEnd, soundEnd),
+    ...(measuredAudio && { audio: { ...measuredAudio, startSeconds: measuredAudio.startSeconds - zero } }),
+    durationSeconds: Math.max(video === undefined ? 0 : pictureEnd, audioEnd),
     pictureSeconds: video === undefined ? 0 : pictureSeconds,
     recipeZeroSeconds,
   };

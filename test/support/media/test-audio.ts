@@ -1,4 +1,4 @@
-/** Sound whose loudness is far from the target of `normalize_audio`, each in its own way; 16-bit stereo WAV. */
+/** Audio whose loudness is far from the target of `normalize_audio`, each in its own way; 16-bit stereo WAV. */
 
 const RATE = 48_000;
 const SECONDS = 6;
@@ -25,9 +25,9 @@ const makers = {
       ? 1.4 * Math.sin(2 * Math.PI * 12_000 * seconds + Math.PI / 4)
       : 0.05 * random + 0.02 * Math.sin(2 * Math.PI * 300 * seconds),
 } as const;
-export type TestSound = keyof typeof makers;
+export type TestAudio = keyof typeof makers;
 
-export const makeTestSound = (name: TestSound): Buffer => {
+export const makeTestAudio = (name: TestAudio): Buffer => {
   const frames = RATE * SECONDS;
   const data = Buffer.alloc(frames * 4);
   const random = noise();

@@ -12,7 +12,7 @@ const video = (muxer: string, encoder: string, filter: string, audio?: AudioReci
   video: { ...small, encoder, filter },
   ...(audio && { audio }),
 });
-const sound = (muxer: string, audio: AudioRecipe): MediaRecipe => ({ muxer, seconds: 12, audio });
+const audio = (muxer: string, audio: AudioRecipe): MediaRecipe => ({ muxer, seconds: 12, audio });
 
 /** Formats and codecs that few recordings use today; the extension is what a user's file would have. */
 export const unusual = {
@@ -37,9 +37,9 @@ export const unusual = {
     audio: { ...mp3, encoder: 'aac' },
   },
   'h263-aac.3gp': { muxer: '3gp', seconds: 8, video: h263, audio: { ...mp3, encoder: 'aac' } },
-  'audio-only.aiff': sound('aiff', { ...pcm, encoder: 'pcm_s16be' }),
-  'audio-only.caf': sound('caf', { ...pcm, encoder: 'pcm_s16be' }),
-  'audio-only.ac3': sound('ac3', { encoder: 'ac3', sampleRate: 48000, channels: 2, bitRate: 192_000 }),
+  'audio-only.aiff': audio('aiff', { ...pcm, encoder: 'pcm_s16be' }),
+  'audio-only.caf': audio('caf', { ...pcm, encoder: 'pcm_s16be' }),
+  'audio-only.ac3': audio('ac3', { encoder: 'ac3', sampleRate: 48000, channels: 2, bitRate: 192_000 }),
   'without-cues.mkv': {
     muxer: 'matroska',
     muxerOptions: { live: '1' },

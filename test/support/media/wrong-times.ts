@@ -5,7 +5,7 @@ const TICKS_PER_SECOND = 90_000;
 const HOUR_SECONDS = 3600;
 
 /** Where the headers of a transport stream's PES packets of one kind begin (ISO/IEC 13818-1, 2.4.3). */
-const findPesHeaders = (bytes: Buffer, kind: 'picture' | 'sound'): number[] => {
+const findPesHeaders = (bytes: Buffer, kind: 'picture' | 'audio'): number[] => {
   const headers: number[] = [];
   for (let at = 0; at + PACKET_BYTES <= bytes.length; at += PACKET_BYTES) {
     const startsUnit = (bytes[at + 1]! & 0x40) !== 0;
@@ -29,7 +29,7 @@ const writeTime = (bytes: Buffer, at: number, ticks: number): void => {
 };
 
 interface WrongTime {
-  readonly kind: 'picture' | 'sound';
+  readonly kind: 'picture' | 'audio';
   /** The first PES packet from this one on (a negative number counts from the end) that has the field. */
   readonly packet: number;
   readonly field: 'pts' | 'dts';

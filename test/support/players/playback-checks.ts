@@ -25,7 +25,7 @@ const bitRateOf = (rendition: PlayedRendition, segment: number): number => {
 /** Rules of RFC 8216 and what the playlists promise about the media. */
 export const checkPlaylists = (played: Played, asset: WireAsset): void => {
   const { variants, audio } = played;
-  const isSoundOnly = variants.every(({ attributes }) => attributes.RESOLUTION === undefined);
+  const isAudioOnly = variants.every(({ attributes }) => attributes.RESOLUTION === undefined);
   for (const rendition of [...variants, ...(audio ? [audio] : [])]) {
     const { segments, targetSeconds, lines, timescale } = rendition;
     const label = rendition.url;
@@ -53,27 +53,27 @@ export const checkPlaylists = (played: Played, asset: WireAsset): void => {
       ticks += lasts;
       expect.soft(Math.abs(seconds - lasts / timescale), url).toBeLessThan(2e-6);
     }
-    const isPicture = rendition.attributes.RESOLUTION !== undefined || isSoundOnly;
+    const isPicture = rendition.attributes.RESOLUTION !== undefined || isAudioOnly;
     if (isPicture) expect.soft(Math.abs(durationOf(rendition) - asset.duration!), label).toBeLessThan(0.001);
     else {
-      // Sound covers the picture and ends within the same frame of sound.
+      // Audio covers the picture and ends within the same frame of audio.
       const surplus = durationOf(rendition) - asset.duration!;
       expect.soft(surplus, label).toBeGreaterThan(-0.001 - AAC_FRAME / timescale);
       expect.soft(surplus, label).toBeLessThan(0.001 + AAC_FRAME / timescale);
     }
   }
-  // Of sound alone a variant is itself a member of the group.
-  const beside = isSoundOnly ? undefined : audio;
-  const soundCodec = beside && probeFile([beside.init, beside.segments[0]!.bytes]).streams[0]!.codecString;
+  // Of audio alone a variant is itself a member of the group.
+  const beside = isAudioOnly ? undefined : audio;
+  const audioCodec = beside && probeFile([beside.init, beside.segments[0]!.bytes]).streams[0]!.codecString;
   for (const variant of variants) {
     const { attributes, url } = variant;
     const measured = probeFile([variant.init, variant.segments[0]!.bytes]).streams[0]!;
-    expect.soft(attributes.CODECS, url).toBe([measured.codecString, ...(soundCodec ? [soundCodec] : [])].join(','));
+    expect.soft(attributes.CODECS, url).toBe([measured.codecString, ...(audioCodec ? [audioCodec] : [])].join(','));
     variant.segments.forEach((_, segment) => {
       const needed = bitRateOf(variant, segment) + (beside ? bitRateOf(beside, segment) : 0);
       expect.soft(Number(attributes.BANDWIDTH), `${url} ${segment}`).toBeGreaterThanOrEqual(needed);
     });
-    if (isSoundOnly) continue;
+    if (isAudioOnly) continue;
     expect.soft(attributes.RESOLUTION, url).toBe(`${measured.width}x${measured.height}`);
     expect.soft([measured.sampleAspect, measured.rotation, measured.pixelFormat], url).toEqual([1, 0, 'yuv420p']);
     expect.soft(attributes.AUDIO, url).toBe(audio?.attributes['GROUP-ID']);
@@ -115,7 +115,7 @@ export const checkPictures = (
   });
   expect.soft(late.slice(0, 5), `${url}: wrong times`).toEqual([]);
 
-  // The last picture is shown until the sound ends, again at least once a second.
+  // The last picture is shown until the audio ends, again at least once a second.
   const last = expected.at(-1)!;
   const held = pictures.slice(expected.length);
   expect
@@ -198,7 +198,7 @@ const readTone = (
 const meanPhase = (windows: readonly ToneWindow[]): number =>
   Math.atan2(sum(windows.map(({ phase }) => Math.sin(phase))), sum(windows.map(({ phase }) => Math.cos(phase))));
 
-export interface SoundExpectation {
+export interface AudioExpectation {
   readonly channels: number;
   /** Level of the tone beside the source's; a down-mix is softer. */
   readonly level?: number;
@@ -209,9 +209,9 @@ export interface SoundExpectation {
 }
 
 /** The tones of the source from its first to its last sample without a click or a shift; silence elsewhere. */
-export const checkSound = (audio: PlayedRendition, truth: SourceTruth, expected: SoundExpectation): void => {
+export const checkAudio = (audio: PlayedRendition, truth: SourceTruth, expected: AudioExpectation): void => {
   const { channels: wanted, level = 1, offsetSeconds = 2e-5, wanderSeconds = 6e-5, hole } = expected;
-  const sound = truth.sound!;
+  const sourceAudio = truth.audio!;
   const { channels, sampleRate } = readAudio([audio.init, ...audio.segments.map(({ bytes }) => bytes)]);
   const label = audio.url;
   expect.soft(channels.length, label).toBe(wanted);
@@ -219,22 +219,28 @@ export const checkSound = (audio: PlayedRendition, truth: SourceTruth, expected:
   const samples = sum(audio.segments.flatMap(({ samples }) => samples.map(({ durationTicks }) => durationTicks)));
   expect.soft(channels[0]!.length, `${label}: samples`).toBe(samples);
 
-  const end = sound.startSeconds + sound.channels[0]!.length / sound.sampleRate + (hole ? hole[1] - hole[0] : 0);
+  const end =
+    sourceAudio.startSeconds +
+    sourceAudio.channels[0]!.length / sourceAudio.sampleRate +
+    (hole ? hole[1] - hole[0] : 0);
   const touches = ({ seconds }: ToneWindow, from: number, until: number, margin: number): boolean =>
     seconds + WINDOW_SECONDS > from - margin && seconds < until + margin;
   channels.forEach((produced, channel) => {
     const tone = { frequency: CHANNEL_TONES[channel]!, zeroSeconds: truth.recipeZeroSeconds };
     const windows = readTone(produced, sampleRate, tone);
-    const source = readTone(sound.channels[channel]!, sound.sampleRate, { ...tone, startSeconds: sound.startSeconds });
+    const source = readTone(sourceAudio.channels[channel]!, sourceAudio.sampleRate, {
+      ...tone,
+      startSeconds: sourceAudio.startSeconds,
+    });
     const inside = windows.filter(
       (window) =>
-        window.seconds > sound.startSeconds + 0.05 &&
+        window.seconds > sourceAudio.startSeconds + 0.05 &&
         window.seconds + WINDOW_SECONDS < end - 0.05 &&
         !(hole && touches(window, hole[0], hole[1], 0.1)),
     );
     const silent = windows.filter(
       (window) =>
-        !touches(window, sound.startSeconds, end, 0.05) ||
+        !touches(window, sourceAudio.startSeconds, end, 0.05) ||
         (hole && window.seconds > hole[0] + 0.1 && window.seconds + WINDOW_SECONDS < hole[1] - 0.1),
     );
     const name = `${label} channel ${channel}`;
@@ -293,7 +299,7 @@ export const beepTimes = (audio: PlayedRendition): number[] =>
   beepTimesOf(readAudio([audio.init, ...audio.segments.map(({ bytes }) => bytes)]));
 
 /**
- * Every flash in the range is heard: a beep within a picture or a frame of sound of it, when the pictures of the source
+ * Every flash in the range is heard: a beep within a picture or a frame of audio of it, when the pictures of the source
  * are `delaySeconds` behind their marks.
  * @returns how many flashes there were
  */

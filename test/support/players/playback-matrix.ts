@@ -6,9 +6,9 @@ import { type Booted, boot } from '../servers/boot.js';
 import type { Origin } from '../servers/origin.js';
 import { createAsset, serveFiles, settled } from '../wire/create-asset.js';
 import { type PlayedRendition, playThrough } from './play-through.js';
-import { checkPictures, checkPlaylists, checkSound, checkSync, type SoundExpectation } from './playback-checks.js';
+import { type AudioExpectation, checkAudio, checkPictures, checkPlaylists, checkSync } from './playback-checks.js';
 
-export interface MatrixRow extends Partial<SoundExpectation> {
+export interface MatrixRow extends Partial<AudioExpectation> {
   readonly name: EncodedName;
   /** Sizes of the rungs in the order of the playlist; the painted size unless told. */
   readonly rungs?: readonly string[];
@@ -18,7 +18,7 @@ export interface MatrixRow extends Partial<SoundExpectation> {
   readonly lumaTolerance?: number;
 }
 
-const FRAME_OF_SOUND_SECONDS = 1024 / 44_100;
+const AUDIO_FRAME_SECONDS = 1024 / 44_100;
 
 export const playMatrix = (rows: readonly MatrixRow[]): void => {
   let server: Booted;
@@ -51,7 +51,7 @@ export const playMatrix = (rows: readonly MatrixRow[]): void => {
     checkPlaylists(played, asset);
 
     const truth = await readSourceTruth(name);
-    const frameSeconds = Math.max(truth.pictureSeconds, FRAME_OF_SOUND_SECONDS);
+    const frameSeconds = Math.max(truth.pictureSeconds, AUDIO_FRAME_SECONDS);
     expect.soft(Math.abs(asset.duration! - truth.durationSeconds), 'duration').toBeLessThan(frameSeconds + 0.001);
     const sizes = played.variants.map(({ attributes }) => attributes.RESOLUTION);
     const painted = video && [`${video.width}x${video.height}`];
@@ -68,12 +68,12 @@ export const playMatrix = (rows: readonly MatrixRow[]): void => {
         { ...(frameStep && { frameStep }), ...(lumaTolerance && { lumaTolerance }) },
       );
 
-    expect.soft(played.audio !== undefined, 'sound').toBe(video !== undefined && audio !== undefined);
+    expect.soft(played.audio !== undefined, 'audio').toBe(video !== undefined && audio !== undefined);
     if (!audio) return;
-    const sound = (played.audio ?? played.variants[0]) as PlayedRendition;
-    checkSound(sound, truth, { hole: audio.hole, ...row, channels: Math.min(audio.channels, 2) });
+    const playedAudio = (played.audio ?? played.variants[0]) as PlayedRendition;
+    checkAudio(playedAudio, truth, { hole: audio.hole, ...row, channels: Math.min(audio.channels, 2) });
     if (!video) return;
-    const { startSeconds, channels, sampleRate } = truth.sound!;
+    const { startSeconds, channels, sampleRate } = truth.audio!;
     const end = startSeconds + channels[0]!.length / sampleRate;
     const { pictureSeconds } = truth;
     const before = {
@@ -82,7 +82,7 @@ export const playMatrix = (rows: readonly MatrixRow[]): void => {
       from: startSeconds,
       until: (audio.hole?.[0] ?? end) - 0.1,
     };
-    expect.soft(checkSync(played.variants[0]!, sound, before), 'flashes with a beep').toBeGreaterThan(0);
-    if (audio.hole) checkSync(played.variants[0]!, sound, { pictureSeconds, from: audio.hole[1] + 0.1 });
+    expect.soft(checkSync(played.variants[0]!, playedAudio, before), 'flashes with a beep').toBeGreaterThan(0);
+    if (audio.hole) checkSync(played.variants[0]!, playedAudio, { pictureSeconds, from: audio.hole[1] + 0.1 });
   });
 };

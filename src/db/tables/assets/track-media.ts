@@ -25,7 +25,7 @@ export const saveTrackFacts = async (db: Queryable, trackId: string, facts: obje
     .execute();
 };
 
-/** How the sound is cut; when the track becomes ready. */
+/** How the audio is cut; when the track becomes ready. */
 export const saveTrackPlan = async (tx: Transaction, trackId: string, plan: object, joined: boolean): Promise<void> => {
   await tx
     .updateTable('track_media')
@@ -67,7 +67,7 @@ export const holdReadyTracks = (tx: Transaction, assetId: string): Promise<Track
     .execute();
 
 /** What an alternate audio track is read from; undefined while there is no plan of it. */
-export const findTrackSound = (db: Queryable, trackId: string): Promise<Row<'track_media'> | undefined> =>
+export const findTrackAudio = (db: Queryable, trackId: string): Promise<Row<'track_media'> | undefined> =>
   db
     .selectFrom('track_media')
     .selectAll()

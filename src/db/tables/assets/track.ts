@@ -69,7 +69,7 @@ export const saveTrackProgress = async (db: Queryable, trackId: string, progress
   await db.updateTable('track').set({ progress }).where('id', '=', trackId).where('status', '=', 'preparing').execute();
 };
 
-/** Makes it the sound that plays. */
+/** Makes it the audio track that plays. */
 export const setPrimary = (tx: Transaction, trackId: string): Promise<Row<'track'>> =>
   tx.updateTable('track').set({ is_primary: true }).where('id', '=', trackId).returningAll().executeTakeFirstOrThrow();
 

@@ -18,15 +18,15 @@ export const findPlayableRow = (db: Queryable, playbackId: string): Promise<Play
     .modifyEnd(prepared)
     .executeTakeFirst();
 
-/** `sound` is the plan of an alternate audio track without its boundaries, which are most of it. */
-export type PlayableTrack = Row<'track'> & { readonly sound: object | null };
+/** `audio` is the plan of an alternate audio track without its boundaries, which are most of it. */
+export type PlayableTrack = Row<'track'> & { readonly audio: object | null };
 
 export const findReadyTracks = (db: Queryable, assetId: string): Promise<PlayableTrack[]> =>
   db
     .selectFrom('track')
     .leftJoin('track_media', 'track_media.track_id', 'track.id')
     .selectAll('track')
-    .select(sql<object | null>`track_media.plan - 'boundaries'`.as('sound'))
+    .select(sql<object | null>`track_media.plan - 'boundaries'`.as('audio'))
     .where('asset_id', '=', assetId)
     .where('status', '=', 'ready')
     .orderBy('seq')

@@ -1,5 +1,5 @@
 import { json } from 'node:stream/consumers';
-import type { TrackSound } from '../../domain/tracks/recognition-state.js';
+import type { TrackAudio } from '../../domain/tracks/recognition-state.js';
 import { throwIfAborted } from '../../lib/abort.js';
 import { isKinoraError, KinoraError } from '../../lib/errors.js';
 import { applyPhrases } from '../../media/speech/apply-phrases.js';
@@ -15,9 +15,9 @@ import type { BlobStore } from '../../storage/blob-store.js';
 import { speechWindowKey, trackWordsKey } from '../../storage/keys.js';
 import type { Logger } from '../../telemetry/logger.js';
 import { withTemporaryFile } from '../ingest/temporary-file.js';
-import { findSpeechSpans, type OpenSound } from './find-speech-spans.js';
+import { findSpeechSpans, type OpenAudio } from './find-speech-spans.js';
 
-export interface SoundDeps {
+export interface AudioDeps {
   readonly blobs: BlobStore;
   readonly texts: Pick<TextTracks, 'store'>;
   readonly pool: MediaPool;
@@ -27,11 +27,11 @@ export interface SoundDeps {
   readonly logger: Logger;
 }
 
-export interface SoundToRecognize {
+export interface AudioToRecognize {
   readonly assetId: string;
   /** Words and text are stored as those of this track, which may come later. */
   readonly trackId: string;
-  readonly sound: TrackSound;
+  readonly audio: TrackAudio;
   /** A code, or `auto`. */
   readonly language: string;
   readonly phrases: readonly string[];
@@ -48,29 +48,29 @@ const MAX_AUDIO_BYTES = 2 ** 20;
 const SEARCH_SHARE = 0.1;
 
 /**
- * Stores the words and the cues of some sound. What is found is stored window by window, so that a run after a restart goes
+ * Stores the words and the cues of some audio. What is found is stored window by window, so that a run after a restart goes
  * on where the last one ended.
  */
-export const recognizeSound = async (deps: SoundDeps, work: SoundToRecognize): Promise<void> => {
+export const recognizeAudio = async (deps: AudioDeps, work: AudioToRecognize): Promise<void> => {
   const { blobs, transcriber, logger } = deps;
-  const { assetId, trackId, sound, signal } = work;
+  const { assetId, trackId, audio, signal } = work;
   await transcriber.check(work.language);
-  const words = await withSound(blobs, sound, async (open) => {
+  const words = await withAudio(blobs, audio, async (open) => {
     const onProgress = (fraction: number) => work.onProgress(fraction * SEARCH_SHARE);
-    const spans = await findSpeechSpans(deps, { assetId, trackId, sound: open, signal, onProgress });
-    return recognizeWindows(deps, work, open, packWindows(spans, sound.durationMs));
+    const spans = await findSpeechSpans(deps, { assetId, trackId, audio: open, signal, onProgress });
+    return recognizeWindows(deps, work, open, packWindows(spans, audio.durationMs));
   });
   if (words.length === 0) throw new KinoraError('invalid_input', { messages: ['No speech was detected.'] });
   await blobs.put(trackWordsKey(assetId, trackId), Buffer.from(JSON.stringify(words)));
-  await deps.texts.store(assetId, trackId, indexCues(makeCues(words, sound.durationMs)));
+  await deps.texts.store(assetId, trackId, indexCues(makeCues(words, audio.durationMs)));
   logger.info({ words: words.length }, 'the speech of a track is recognized');
 };
 
 /** The file is held open for as long as it is read. */
-const withSound = async <T>(
+const withAudio = async <T>(
   blobs: BlobStore,
-  { audio: plan, key, durationMs }: TrackSound,
-  use: (sound: OpenSound) => Promise<T>,
+  { audio: plan, key, durationMs }: TrackAudio,
+  use: (audio: OpenAudio) => Promise<T>,
 ): Promise<T> => {
   const blob = await blobs.openLocal(key);
   try {
@@ -83,9 +83,9 @@ const withSound = async <T>(
 
 /** The words of all windows, with times of the track. A language that is to be detected is that of the first window. */
 const recognizeWindows = async (
-  deps: SoundDeps,
-  { assetId, trackId, phrases, signal, onProgress, onLanguage, language: wanted }: SoundToRecognize,
-  sound: OpenSound,
+  deps: AudioDeps,
+  { assetId, trackId, phrases, signal, onProgress, onLanguage, language: wanted }: AudioToRecognize,
+  audio: OpenAudio,
   windows: readonly SpeechWindow[],
 ): Promise<Word[]> => {
   const words: Word[] = [];
@@ -97,7 +97,7 @@ const recognizeWindows = async (
     const stored = await deps.blobs.read(key);
     const transcript = stored
       ? ((await json(stored)) as Transcript)
-      : await recognizeWindow(deps, sound, window, { language, phrases, signal });
+      : await recognizeWindow(deps, audio, window, { language, phrases, signal });
     if (!stored) await deps.blobs.put(key, Buffer.from(JSON.stringify(transcript)));
     if (!isDecided && transcript.words.length > 0) {
       isDecided = true;
@@ -112,8 +112,8 @@ const recognizeWindows = async (
 };
 
 const recognizeWindow = (
-  { pool, transcriber, temporaryDir }: SoundDeps,
-  { source, audio }: OpenSound,
+  { pool, transcriber, temporaryDir }: AudioDeps,
+  { source, audio }: OpenAudio,
   { pieces, lengthMs }: SpeechWindow,
   options: { readonly language: string; readonly phrases: readonly string[]; readonly signal: AbortSignal },
 ): Promise<Transcript> =>

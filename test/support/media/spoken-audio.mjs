@@ -1,4 +1,4 @@
-// Sound that speech detection takes for speech: vowels in the rhythm of syllables, at chosen places, silence elsewhere.
+// Audio that speech detection takes for speech: vowels in the rhythm of syllables, at chosen places, silence elsewhere.
 
 const RATE = 16_000;
 const SYLLABLE_SECONDS = 0.2;
@@ -58,7 +58,7 @@ const speak = (seconds) => {
 };
 
 /** A WAV file, 16 kHz, mono. */
-export const makeSpokenSound = (seconds, spoken) => {
+export const makeSpeech = (seconds, spoken) => {
   const data = Buffer.alloc(Math.round(seconds * RATE) * 2);
   for (const { startSeconds, endSeconds } of spoken) {
     const at = Math.round(startSeconds * RATE);

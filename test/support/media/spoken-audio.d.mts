@@ -4,6 +4,6 @@ export interface Spoken {
 }
 
 /** A WAV file, 16 kHz, mono. */
-export const makeSpokenSound: (seconds: number, spoken: readonly Spoken[]) => Buffer;
+export const makeSpeech: (seconds: number, spoken: readonly Spoken[]) => Buffer;
 /** A WAV file of 16-bit samples, 16 kHz, mono. */
 export const waveFile: (samples: Buffer) => Buffer;
