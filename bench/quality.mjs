@@ -10,7 +10,7 @@ import { readMedia, readMultivariant } from './support/playlist.mjs';
 import { ffmpeg } from './support/programs.mjs';
 
 export const title =
-  'what basic, plus and premium make of easy and hard pictures, beside one x264 encode of the same bytes';
+  'what basic, plus and premium make of easy and hard frames, beside one x264 encode of the same bytes';
 export const needs = ['ffmpeg'];
 
 const RUNG = 720;
@@ -84,7 +84,7 @@ const measure = async (server, directory, origin, source, quality) => {
   return { videos, promised: rung.bandwidth / 1000, kilobits, kilobitsThere, ours, theirs };
 };
 
-/** The largest picture whose promised rate is below the line's. */
+/** The largest frame whose promised rate is below the line's. */
 const chosen = (videos, kilobits) => {
   const fitting = videos.filter(({ bandwidth }) => bandwidth <= kilobits * 1000);
   return `${(fitting[0] ?? videos.at(-1)).height}p`;
@@ -108,7 +108,7 @@ export const run = async () => {
       'the same of x264',
     ],
   ];
-  const choices = [['largest picture for a line of', 'quality', ...LINES_KILOBITS.map((line) => `${line} kb/s`)]];
+  const choices = [['largest frame for a line of', 'quality', ...LINES_KILOBITS.map((line) => `${line} kb/s`)]];
   try {
     for (const content of CONTENTS) {
       const source = await qualitySource(content);

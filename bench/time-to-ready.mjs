@@ -120,7 +120,7 @@ const againstLadder = async (server) => {
   table([
     ['from POST, or the start of ffmpeg', 'Kinora', 'ffmpeg', 'times sooner'],
     row('ready, beside the first segment of every rung', 'ready', 'everyRung'),
-    row('first picture and audio loaded, beside the same', 'playable', 'everyRung'),
+    row('first video and audio loaded, beside the same', 'playable', 'everyRung'),
     row('first segment of every rung', 'everyRung', 'everyRung'),
     row('every position playable, beside the end of the ladder', 'ready', 'end'),
   ]);

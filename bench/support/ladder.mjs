@@ -1,4 +1,4 @@
-// The rungs that Kinora gives a 1080p source in basic quality, and the ffmpeg options that ask for the same pictures.
+// The rungs that Kinora gives a 1080p source in basic quality, and the ffmpeg options that ask for the same frames.
 
 export const maxRates = { 1080: 3500, 720: 1800, 480: 900, 270: 300 };
 

@@ -19,14 +19,14 @@ const made = async (name, ...args) => {
   return path;
 };
 
-const picture = 'testsrc2=size=1920x1080:rate=30,noise=alls=6:allf=t';
+const pattern = 'testsrc2=size=1920x1080:rate=30,noise=alls=6:allf=t';
 const audio = 'sine=frequency=440:beep_factor=4:sample_rate=48000,aeval=val(0)|0.7*val(0)';
 const h264 =
   '-c:v libx264 -preset veryfast -b:v 4500k -maxrate 6000k -bufsize 9000k -g 60 -keyint_min 60 -sc_threshold 0 -pix_fmt yuv420p';
 
 /** `seconds`: 10, or whole minutes. */
 export const movie = async (seconds) => {
-  const minute = ['-f', 'lavfi', '-i', picture, '-f', 'lavfi', '-i', audio, '-t', '60', ...h264.split(' ')];
+  const minute = ['-f', 'lavfi', '-i', pattern, '-f', 'lavfi', '-i', audio, '-t', '60', ...h264.split(' ')];
   const one = await made('movie-60.mp4', ...minute, '-c:a', 'aac', '-b:a', '128k', '-movflags', '+faststart');
   if (seconds === 60) return one;
   const loops = String(Math.ceil(seconds / 60) - 1);
@@ -34,7 +34,7 @@ export const movie = async (seconds) => {
   return made(`movie-${seconds}.mp4`, ...copy);
 };
 
-/** Ten minutes of 5.1 FLAC beside a small picture: nothing of its audio can be copied. */
+/** Ten minutes of 5.1 FLAC beside a small video: nothing of its audio can be copied. */
 export const surround = () =>
   made(
     'surround.mkv',
@@ -46,7 +46,7 @@ export const surround = () =>
     ...['-t', '600', '-c:v', 'libx264', '-preset', 'ultrafast', '-g', '60', '-pix_fmt', 'yuv420p', '-c:a', 'flac'],
   );
 
-/** An image with soft edges, to be laid over a picture. */
+/** An image with soft edges, to be laid over a video. */
 export const watermark = () =>
   made(
     'watermark.png',
@@ -93,7 +93,7 @@ const contents = {
   hard: 'mandelbrot=size=1920x1080:rate=30:start_scale=0.5:end_scale=0.01:end_pts=400,noise=alls=8:allf=t',
 };
 
-/** Pictures of a kind, hardly compressed; open GOPs, so that no rendition can be a copy. */
+/** Frames of a kind, hardly compressed; open GOPs, so that no rendition can be a copy. */
 export const qualitySource = (content) =>
   made(
     `quality-${content}-${QUALITY_SECONDS}.mp4`,

@@ -1,4 +1,4 @@
-// A player without pictures: it keeps `BUFFER_SECONDS` ahead of its clock, which stops when there is nothing to play.
+// A player that displays nothing: it keeps `BUFFER_SECONDS` ahead of its clock, which stops when there is nothing to play.
 import { setTimeout as delay } from 'node:timers/promises';
 
 /** The default of hls.js. */

@@ -9,7 +9,7 @@ import type { Plan, VideoPlan } from '../media/plan/plan.js';
 import { findShots } from '../media/shots/detect.js';
 import { joinScores, type ShotScores } from '../media/shots/scores.js';
 import { planShotScores } from '../packager/image-jobs.js';
-import { openPictures, type PlayableAsset } from '../packager/produce-segment.js';
+import { openFrames, type PlayableAsset } from '../packager/produce-segment.js';
 import { type MediaPool, mediaPriority } from '../pool/media-pool.js';
 import type { ShotScoresJob } from '../pool/protocol.js';
 import type { Job, QueueWorker } from '../queue/queue.js';
@@ -27,7 +27,7 @@ export interface ShotsDeps {
 /** Short enough that little is lost by a restart. */
 const CHUNK_SECONDS = 60;
 
-/** Reads an asset's pictures once, part by part, and finds where its shots begin. What was read survives a restart. */
+/** Reads an asset's frames once, part by part, and finds where its shots begin. What was read survives a restart. */
 export const createShotsWorker = (deps: ShotsDeps): QueueWorker => ({
   queue: queues.findShots,
   concurrency: 1,
@@ -74,15 +74,15 @@ const searchShots = async (
       found.push((await json(stored)) as ShotScores);
       continue;
     }
-    const pictures = await openPictures(blobs, asset);
+    const frames = await openFrames(blobs, asset);
     try {
-      const job: ShotScoresJob = { ...part, source: { path: pictures.path, formatName: video.formatName }, threads: 1 };
+      const job: ShotScoresJob = { ...part, source: { path: frames.path, formatName: video.formatName }, threads: 1 };
       const scores = await pool.run(job, { priority: mediaPriority.background, signal });
       await blobs.put(key, Buffer.from(JSON.stringify(scores)));
       logger.debug({ asset_id: assetId, part: found.length }, 'a part of the shots is read');
       found.push(scores);
     } finally {
-      await pictures.release();
+      await frames.release();
     }
   }
   return findShots(joinScores(found), video.timescale, video.boundaries.at(-1)!);

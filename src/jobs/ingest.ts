@@ -76,7 +76,7 @@ interface IngestPayload {
 }
 
 /**
- * A picture can't be shown longer: its audio is made in memory (about 1 MB a second), and so long a pause has only been seen
+ * A frame can't be shown longer: its audio is made in memory (about 1 MB a second), and so long a pause has only been seen
  * where the index of a file is damaged.
  */
 const MAX_SEGMENT_SECONDS = 300;
@@ -162,7 +162,7 @@ const ingest = async (deps: IngestDeps, assetId: string, signal: AbortSignal): P
     asset.max_resolution_tier,
     overlaySignal,
   );
-  // Its failure is thrown where the overlays are needed: without a picture they are ignored.
+  // Its failure is thrown where the overlays are needed: without video they are ignored.
   storingOverlays.catch(() => undefined);
   const sideCars = startSideCars({ ...deps, state: deps.tracks }, assetId, signal);
   try {
@@ -213,7 +213,7 @@ const ingestMain = async (
         quality: asset.video_quality,
         maxResolutionTier: asset.max_resolution_tier,
         isTest: asset.is_test,
-        placeOverlays: (picture) => placeOverlays(assetId, overlays, picture),
+        placeOverlays: (frame) => placeOverlays(assetId, overlays, frame),
       },
     };
     const stored = media.plan as Plan | null;
@@ -228,8 +228,8 @@ const ingestMain = async (
     try {
       await warm();
     } catch (error) {
-      if (clip || plan.video?.access !== 'source' || !isPictureFailure(error)) throw error;
-      // The three tried places were fine and this one is not: read the pictures once in order instead.
+      if (clip || plan.video?.access !== 'source' || !isVideoFailure(error)) throw error;
+      // The three tried places were fine and this one is not: read the frames once in order instead.
       const problem = { reason: 'a segment could not be made', sequential: true };
       // What was made by the first plan has the same names as what the second one makes.
       await deps.segments.removeAsset(assetId);
@@ -284,7 +284,7 @@ const probe = async (deps: IngestDeps, assetId: string, path: string, signal: Ab
   return facts;
 };
 
-const isPictureFailure = (error: unknown): boolean =>
+const isVideoFailure = (error: unknown): boolean =>
   (isKinoraError(error, 'media_failed') || isKinoraError(error, 'media_crashed')) &&
   error.details?.kind === 'video-segment';
 
@@ -393,7 +393,7 @@ const transcode = async (
   signal: AbortSignal,
 ) => {
   if (deps.lane === queues.ingest && !(await deps.blobs.stat(mezzanineKey(assetId)))) throw new LongWorkAhead(reason);
-  deps.logger.info({ reason, sequential }, 'the pictures are transcoded before the asset is ready');
+  deps.logger.info({ reason, sequential }, 'the frames are transcoded before the asset is ready');
   await deps.state.setProgress(assetId, 'transcoding', 0);
   let percent = 0;
   const mezzanine = await makeMezzanine(

@@ -20,7 +20,7 @@ import {
   planMaster,
 } from '../media/plan/master-plan.js';
 import type { Plan } from '../media/plan/plan.js';
-import { type PlayableAsset, picturesKey, playedKey, type SegmentProducer } from '../packager/produce-segment.js';
+import { type PlayableAsset, playedKey, type SegmentProducer, videoKey } from '../packager/produce-segment.js';
 import { type MediaPool, mediaPriority } from '../pool/media-pool.js';
 import type { RemuxTrack } from '../pool/protocol.js';
 import { streamResult } from '../pool/read-result.js';
@@ -111,9 +111,9 @@ const make = async (
   const source: PlayableAsset = { id: assetId, plan };
   const asset: PlayableAsset = { ...source, further: masterRenditions(master, playedKey(source)) };
   const { video, audio } = master;
-  const pictures = video && 'encode' in video ? [segmentsTrack(MASTER_VIDEO, plan.video!)] : [];
+  const videoTracks = video && 'encode' in video ? [segmentsTrack(MASTER_VIDEO, plan.video!)] : [];
   const audioTracks = audio && 'encode' in audio ? [segmentsTrack(MASTER_AUDIO, audio.encode)] : [];
-  const tracks = [...pictures, ...audioTracks];
+  const tracks = [...videoTracks, ...audioTracks];
   const writeSegments = (key: string) =>
     writeSegmentsFile(deps, {
       asset,
@@ -132,7 +132,7 @@ const make = async (
   }
   const streams = copies.map(({ from, ...copied }) => ({
     ...copied,
-    key: from === 'mezzanine' ? picturesKey(asset) : playedKey(asset),
+    key: from === 'mezzanine' ? videoKey(asset) : playedKey(asset),
   }));
   if (audioTracks.length > 0) {
     const key = masterAudioKey(assetId, masterId);

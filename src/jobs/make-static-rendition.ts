@@ -76,11 +76,11 @@ const makeRendition = async (deps: RenditionDeps, job: RenditionJob, signal: Abo
   if (!file) return state.skip(renditionId);
 
   const startedMs = deps.clock.monotonicMs();
-  const picture = file.size && chooseVideoRendition(plan.video!, file.size, work.asset.video_quality);
-  const asset: PlayableAsset = { id: assetId, plan, ...(picture && { further: { video: [picture] } }) };
+  const video = file.size && chooseVideoRendition(plan.video!, file.size, work.asset.video_quality);
+  const asset: PlayableAsset = { id: assetId, plan, ...(video && { further: { video: [video] } }) };
   const made = await writeSegmentsFile(deps, {
     asset,
-    tracks: tracksOf(plan, picture?.name),
+    tracks: tracksOf(plan, video?.name),
     key: renditionKey(assetId, renditionId),
     partsPrefix,
     signal,
@@ -88,7 +88,7 @@ const makeRendition = async (deps: RenditionDeps, job: RenditionJob, signal: Abo
       if (!(await state.saveProgress(renditionId, fraction))) throw new KinoraError('not_found');
     },
   });
-  await state.complete(renditionId, { ...made, ...(picture && { picture }) });
+  await state.complete(renditionId, { ...made, ...(video && { video }) });
   await blobs.deletePrefix(partsPrefix);
   const elapsedMs = Math.round(deps.clock.monotonicMs() - startedMs);
   deps.logger.info(
@@ -105,8 +105,10 @@ const planFile = ({ rendition, asset }: Work, plan: Plan): RenditionFile | undef
     : planRendition(resolution as RenditionResolution, source);
 };
 
-/** The picture, when there is one, comes first. */
-const tracksOf = ({ video, audio }: Plan, picture: string | undefined): SegmentsTrack[] => [
-  ...(video && picture !== undefined ? [{ rendition: picture, segmentCount: video.boundaries.length - 1 }] : []),
+/** The video, when there is one, comes first. */
+const tracksOf = ({ video, audio }: Plan, videoRendition: string | undefined): SegmentsTrack[] => [
+  ...(video && videoRendition !== undefined
+    ? [{ rendition: videoRendition, segmentCount: video.boundaries.length - 1 }]
+    : []),
   ...(audio ? [{ rendition: AUDIO_RENDITION, segmentCount: audio.boundaries.length - 1 }] : []),
 ];

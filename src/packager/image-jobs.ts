@@ -27,7 +27,7 @@ const EXACT_BELOW_SECONDS = 0.5;
 const EXACT_SHOT_SECONDS = 2;
 
 /** Everything of a job but what the asset as a whole gives it and where it writes. */
-type Placeless<J> = Omit<J, 'source' | 'picture' | 'threads' | 'outPath'>;
+type Placeless<J> = Omit<J, 'source' | 'filters' | 'threads' | 'outPath'>;
 
 export interface PlannedImage {
   readonly job: Placeless<StillJob> | Placeless<AnimatedJob> | Placeless<StoryboardJob>;
@@ -39,13 +39,13 @@ const imageSource = (video: VideoPlan): Placeless<ImageSource> => ({
   streamIndex: video.streamIndex,
   timeBase: video.timeBase,
   originTicks: video.originTicks,
-  lastPictureTicks: video.lastPictureTicks,
-  ...(video.firstPictureTicks !== undefined && { firstPictureTicks: video.firstPictureTicks }),
+  lastFrameTicks: video.lastFrameTicks,
+  ...(video.firstFrameTicks !== undefined && { firstFrameTicks: video.firstFrameTicks }),
 });
 
 const shownAt = (video: VideoPlan, seconds: number): ShownAt => {
-  const { boundaries, seekPoints, timescale, lastPictureTicks } = video;
-  const ticks = Math.min(ticksAt(seconds, timescale), lastPictureTicks);
+  const { boundaries, seekPoints, timescale, lastFrameTicks } = video;
+  const ticks = Math.min(ticksAt(seconds, timescale), lastFrameTicks);
   const after = boundaries.findIndex((boundary) => boundary > ticks);
   const seekPoint = seekPoints?.[after === -1 ? boundaries.length - 2 : after - 1];
   return { ticks, ...(seekPoint && { seekPoint }) };
@@ -87,7 +87,7 @@ export const planSheet = (video: VideoPlan, storyboard: Storyboard, format: Stor
   const times = listTiles(storyboard);
   const tiles = times.map(({ start }) => shownAt(video, window.startSeconds + start));
   const secondsApart = times[0]!.end;
-  // Key frames stand in where tiles are far apart: two hours are not decoded for a hundred pictures.
+  // Key frames stand in where tiles are far apart: two hours are not decoded for a hundred frames.
   const toleranceTicks = secondsApart < EXACT_BELOW_SECONDS ? 0 : Math.floor((secondsApart / 2) * video.timescale);
   return {
     job: { kind: 'storyboard', ...imageSource(video), tiles, toleranceTicks, columns, ...tile, format },
@@ -95,7 +95,7 @@ export const planSheet = (video: VideoPlan, storyboard: Storyboard, format: Stor
   };
 };
 
-/** The pictures of one shot; the first one must not be of the shot before, the others may be as early as it saves decoding. */
+/** The frames of one shot; the first one must not be of the shot before, the others may be as early as it saves decoding. */
 export const planShotImage = (video: VideoPlan, shot: Shot): PlannedImage => {
   const { times, tile, columns, rows } = planShotSheet(shot, storedSize(video));
   const tiles = times.map((seconds, number) => ({
@@ -115,7 +115,7 @@ export const planFrameQuality = (
   video: VideoPlan,
   times: readonly number[],
   toleranceSeconds: number,
-): Omit<FrameQualityJob, 'source' | 'picture' | 'threads' | 'overlayPaths'> => {
+): Omit<FrameQualityJob, 'source' | 'filters' | 'threads' | 'overlayPaths'> => {
   const { width, height } = storedSize(video);
   const scale = QUALITY_SIDE / Math.max(width, height);
   const even = (pixels: number): number => Math.max(2 * Math.round((pixels * scale) / 2), 2);
@@ -129,9 +129,9 @@ export const planFrameQuality = (
   };
 };
 
-/** All of an asset's pictures in parts of so many seconds. */
+/** All of an asset's frames in parts of so many seconds. */
 export const planShotScores = (video: VideoPlan, partSeconds: number): Omit<ShotScoresJob, 'source' | 'threads'>[] => {
-  const { boundaries, timescale, timeBase, streamIndex, originTicks, picture } = video;
+  const { boundaries, timescale, timeBase, streamIndex, originTicks, filters } = video;
   const lastTicks = boundaries.at(-1)!;
   const partTicks = Math.round(partSeconds * timescale);
   const margin = SCORE_MARGIN_SECONDS * timescale;
@@ -140,7 +140,7 @@ export const planShotScores = (video: VideoPlan, partSeconds: number): Omit<Shot
     const endTicks = Math.min(startTicks + partTicks, lastTicks);
     return {
       kind: 'shot-scores',
-      ...{ streamIndex, timeBase, originTicks, picture, startTicks, endTicks },
+      ...{ streamIndex, timeBase, originTicks, filters, startTicks, endTicks },
       from: shownAt(video, Math.max(startTicks - margin, 0) / timescale),
       untilTicks: Math.min(endTicks + margin, lastTicks),
     };

@@ -10,13 +10,13 @@ import { readResult } from '../pool/read-result.js';
 import type { BlobStore } from '../storage/blob-store.js';
 import { createFileMaker } from './file-maker.js';
 import { imageFile, type PlannedImage, planThumbnail } from './image-jobs.js';
-import { openPictures, type PlayableAsset, pictureFileOf, type SegmentRequest } from './produce-segment.js';
+import { openFrames, type PlayableAsset, type SegmentRequest, videoFileOf } from './produce-segment.js';
 import { MEDIA_THREADS } from './segment-jobs.js';
 
 export interface ImageProducer {
   /**
    * The image, from the cache or made now; equal ones are made once.
-   * @throws KinoraError `not_found` (no picture in the asset), `media_failed`, `media_crashed`, `cancelled`, `unavailable`
+   * @throws KinoraError `not_found` (no video in the asset), `media_failed`, `media_crashed`, `cancelled`, `unavailable`
    */
   image(asset: PlayableAsset, image: PlannedImage, request?: SegmentRequest): Promise<CachedFile>;
   /** Makes what players show before they play, once nothing else has to be done. `seconds`: the asset's own time. */
@@ -52,12 +52,12 @@ export const createImageProducer = ({ store, pool, blobs, clock }: ImageProducer
         return await maker.make({
           key,
           keys: [key],
-          source: pictureFileOf(asset),
+          source: videoFileOf(asset),
           // A still is a moment's work; the others make way for segments that viewers wait for.
           priority: priority ?? (isLong ? mediaPriority.warmUp : mediaPriority.viewer),
           ...(signal && { signal }),
           produce: async ({ run, production }) => {
-            const blob = await openPictures(blobs, asset);
+            const blob = await openFrames(blobs, asset);
             try {
               const outPath = production.temporaryPath();
               const source = { path: blob.path, formatName: video.formatName };
@@ -65,7 +65,7 @@ export const createImageProducer = ({ store, pool, blobs, clock }: ImageProducer
               await run({
                 ...image.job,
                 source,
-                picture: video.picture,
+                filters: video.filters,
                 overlayPaths,
                 threads: MEDIA_THREADS,
                 outPath,

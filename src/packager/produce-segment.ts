@@ -76,7 +76,7 @@ export const createSegmentProducer = (deps: SegmentProducerDeps): SegmentProduce
     key: CacheKey,
     work: Work,
   ): Promise<void> => {
-    const blob = await openPictures(blobs, asset);
+    const blob = await openFrames(blobs, asset);
     try {
       const seconds = (video.boundaries[number + 1]! - video.boundaries[number]!) / video.timescale;
       let encoder = rendition.encoder;
@@ -88,7 +88,7 @@ export const createSegmentProducer = (deps: SegmentProducerDeps): SegmentProduce
         const bytes = await readResult(outPath, MAX_SEGMENT_BYTES);
         const difference = verifyVideoSegment(bytes, video, rendition, number, result);
         if (difference > 0) {
-          logger.warn({ asset_id: asset.id, segment: number, difference }, 'a segment lacks or repeats pictures');
+          logger.warn({ asset_id: asset.id, segment: number, difference }, 'a segment lacks or repeats frames');
         }
         const factor = (bytes.length * 8) / seconds / rendition.bandwidth;
         if (factor <= 1 || !encoder) return await work.production.commit(key, bytes);
@@ -171,7 +171,7 @@ export const createSegmentProducer = (deps: SegmentProducerDeps): SegmentProduce
     return maker.make({
       key,
       keys,
-      source: (target.kind === 'audio' && target.sourceKey) || pictureFileOf(asset),
+      source: (target.kind === 'audio' && target.sourceKey) || videoFileOf(asset),
       priority,
       ...(signal && { signal }),
       produce: async (work) => {
@@ -220,16 +220,16 @@ export const createSegmentProducer = (deps: SegmentProducerDeps): SegmentProduce
 /** Under whose name the source lies. */
 const ownerOf = ({ id, plan }: PlayableAsset): string => plan.sourceOwner ?? id;
 
-/** The file that audio is read from, and pictures unless there is a mezzanine. */
+/** The file that audio is read from, and frames unless there is a mezzanine. */
 export const playedKey = (asset: PlayableAsset): string =>
   asset.plan.concatenated ? concatenatedKey(ownerOf(asset)) : sourceKey(ownerOf(asset));
 
-/** The file that pictures are read from. */
-export const picturesKey = (asset: PlayableAsset): string =>
+/** The file that frames are read from. */
+export const videoKey = (asset: PlayableAsset): string =>
   asset.plan.video?.access === 'mezzanine' ? mezzanineKey(ownerOf(asset)) : playedKey(asset);
 
-/** The files that pictures are made of, while they may be read. */
-export interface OpenPictures {
+/** The files that frames are made of, while they may be read. */
+export interface OpenFrames {
   readonly path: string;
   /** In the order of the plan. */
   readonly overlayPaths: readonly string[];
@@ -237,11 +237,11 @@ export interface OpenPictures {
 }
 
 /** @throws KinoraError `not_found` when the asset was deleted meanwhile */
-export const openPictures = async (blobs: BlobStore, asset: PlayableAsset): Promise<OpenPictures> => {
+export const openFrames = async (blobs: BlobStore, asset: PlayableAsset): Promise<OpenFrames> => {
   const { video } = asset.plan;
   const keys = [
-    picturesKey(asset),
-    ...(video?.picture.overlays ?? []).map(({ assetId, input }) => overlayKey(assetId, input)),
+    videoKey(asset),
+    ...(video?.filters.overlays ?? []).map(({ assetId, input }) => overlayKey(assetId, input)),
   ];
   const opened: LocalBlob[] = [];
   const release = async (): Promise<void> => {
@@ -257,7 +257,7 @@ export const openPictures = async (blobs: BlobStore, asset: PlayableAsset): Prom
 };
 
 /** Its name: a source that kills media processes says nothing about the mezzanine made of it. */
-export const pictureFileOf = (asset: PlayableAsset): string =>
+export const videoFileOf = (asset: PlayableAsset): string =>
   `${ownerOf(asset)} ${asset.plan.video?.access ?? 'source'}`;
 
 const audioInit = (audio: AudioPlan): Uint8Array => {

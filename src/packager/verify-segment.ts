@@ -6,10 +6,10 @@ import type { VideoSegmentResult } from '../pool/protocol.js';
 /** Compares what was made with what the plan promises, before it becomes visible. All throw KinoraError `media_failed`. */
 
 const AAC_FRAME_SAMPLES = 1024;
-/** Some undecodable pictures of a damaged source are shown longer or skipped; more is a segment that must not be kept. */
+/** Some undecodable frames of a damaged source are shown longer or skipped; more is a segment that must not be kept. */
 const MAX_MISSING = 0.1;
 
-/** @returns by how many pictures the segment differs from the source's own count, 0 when that is unknown. */
+/** @returns by how many frames the segment differs from the source's own count, 0 when that is unknown. */
 export const verifyVideoSegment = (
   bytes: Uint8Array,
   video: VideoPlan,
@@ -25,15 +25,15 @@ export const verifyVideoSegment = (
     firstSync: true,
     ...(reorderTicks !== undefined && { reorderTicks }),
   });
-  const expected = video.frameCounts?.[number] ?? result.pictureCount;
-  const difference = Math.abs(result.pictureCount - expected);
+  const expected = video.frameCounts?.[number] ?? result.frameCount;
+  const difference = Math.abs(result.frameCount - expected);
   if (difference > expected * MAX_MISSING) {
     const details = {
       kind: 'video-segment',
       stage: 'verify',
       segment: number,
-      expected_pictures: expected,
-      pictures: result.pictureCount,
+      expected_frames: expected,
+      frames: result.frameCount,
     };
     throw new KinoraError('media_failed', { details });
   }

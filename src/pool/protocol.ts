@@ -1,6 +1,6 @@
 import type { StillLayout } from '../media/image/geometry.js';
 import type { RateSample, SamplePlace } from '../media/plan/bitrate-scale.js';
-import type { AudioPlan, EncoderSettings, PictureChain } from '../media/plan/plan.js';
+import type { AudioPlan, EncoderSettings, VideoFilters } from '../media/plan/plan.js';
 import type { TimedQuality } from '../media/robots/frame-quality.js';
 import type { ShotScores } from '../media/shots/scores.js';
 import type { Rational, SourceFacts } from '../media/source/source-facts.js';
@@ -47,7 +47,7 @@ export interface SanityJob {
 export interface SanityResult {
   /** Absent when all three places decode cleanly. */
   readonly problem?: string;
-  /** At least one picture or 1,024 samples could be decoded somewhere. */
+  /** At least one frame or 1,024 samples could be decoded somewhere. */
   readonly decodable: boolean;
 }
 
@@ -61,7 +61,7 @@ export interface ComplexityJob {
   readonly width: number;
   readonly height: number;
   readonly frameRate: Rational;
-  readonly picture: PictureChain;
+  readonly filters: VideoFilters;
   readonly encoder: Pick<EncoderSettings, 'preset' | 'crf'>;
 }
 export interface ComplexityResult {
@@ -77,11 +77,11 @@ export interface VideoSegmentJob {
   readonly originTicks: number;
   readonly startTicks: number;
   readonly endTicks: number;
-  readonly lastPictureTicks: number;
+  readonly lastFrameTicks: number;
   /** The segment is the last of the video. */
   readonly isLast: boolean;
-  /** Negative: when the picture began that is shown at zero. */
-  readonly firstPictureTicks?: number;
+  /** Negative: when the frame began that is shown at zero. */
+  readonly firstFrameTicks?: number;
   readonly seekPoint?: { readonly position: number; readonly pts: number };
   /** 1-based `mfhd` sequence number: segment number + 1. */
   readonly sequence: number;
@@ -91,11 +91,11 @@ export interface VideoSegmentJob {
     readonly height: number;
     readonly frameStep: number;
     readonly frameRate: Rational;
-    readonly picture: PictureChain;
+    readonly filters: VideoFilters;
     readonly encoder?: EncoderSettings;
     readonly reorderTicks?: number;
   };
-  /** Files of the overlays of `picture`, in their order: as `OverlayImageJob` writes them. */
+  /** Files of the overlays of `filters`, in their order: as `OverlayImageJob` writes them. */
   readonly overlayPaths?: readonly string[];
   /** May change the bytes of segments of damaged sources. */
   readonly threads: number;
@@ -104,8 +104,8 @@ export interface VideoSegmentJob {
 export interface VideoSegmentResult {
   readonly sizeBytes: number;
   readonly sampleCount: number;
-  /** Source pictures that were read in [start, end), before `frameStep`. */
-  readonly pictureCount: number;
+  /** Source frames that were read in [start, end), before `frameStep`. */
+  readonly frameCount: number;
 }
 
 /** The avcC record of an encoded rendition: a pure function of size, rate and settings, no source needed. */
@@ -153,8 +153,8 @@ export interface LoudnessResult {
 }
 
 /**
- * Decodes [fromPts, untilPts) of the source once, in order, through the picture chain at `width` x `height`, and writes
- * fragments of H.264 (CRF 16, closed GOP of about 2 s, same picture times) to `outPath`; the first chunk's file starts with
+ * Decodes [fromPts, untilPts) of the source once, in order, through the video filter chain at `width` x `height`, and writes
+ * fragments of H.264 (CRF 16, closed GOP of about 2 s, same frame times) to `outPath`; the first chunk's file starts with
  * the init segment. Concatenated chunks are the mezzanine. Times that go back are laid end to end.
  */
 export interface MezzanineJob {
@@ -169,7 +169,7 @@ export interface MezzanineJob {
   readonly width: number;
   readonly height: number;
   readonly frameRate: Rational;
-  readonly picture: PictureChain;
+  readonly filters: VideoFilters;
   readonly first: boolean;
   /** Sequence number of the chunk's first fragment. */
   readonly firstSequence: number;
@@ -177,7 +177,7 @@ export interface MezzanineJob {
   readonly outPath: string;
 }
 export interface MezzanineResult {
-  readonly pictures: number;
+  readonly frames: number;
   readonly decodeErrors: number;
 }
 
@@ -211,7 +211,7 @@ export interface RemuxTrack {
   readonly zero: Rational;
 }
 
-/** A moving picture with a frame counter, a clock and a beep each second, H.264 + AAC in MP4. */
+/** A video with a frame counter, a clock and a beep each second, H.264 + AAC in MP4. */
 export interface SampleJob {
   readonly kind: 'sample';
   readonly outPath: string;
@@ -228,11 +228,11 @@ export interface ImageSource {
   readonly streamIndex: number;
   readonly timeBase: Rational;
   readonly originTicks: number;
-  readonly lastPictureTicks: number;
-  /** Negative: when the picture began that is shown at zero. */
-  readonly firstPictureTicks?: number;
-  readonly picture: PictureChain;
-  /** Files of the overlays of `picture`, in their order: as `OverlayImageJob` writes them. */
+  readonly lastFrameTicks: number;
+  /** Negative: when the frame began that is shown at zero. */
+  readonly firstFrameTicks?: number;
+  readonly filters: VideoFilters;
+  /** Files of the overlays of `filters`, in their order: as `OverlayImageJob` writes them. */
   readonly overlayPaths?: readonly string[];
   readonly threads: number;
   readonly outPath: string;
@@ -244,14 +244,14 @@ export interface ShownAt {
   readonly seekPoint?: { readonly position: number; readonly pts: number };
 }
 
-/** One picture as an image file at `outPath`. */
+/** One frame as an image file at `outPath`. */
 export interface StillJob extends ImageSource, ShownAt {
   readonly kind: 'still';
   readonly layout: StillLayout;
   readonly format: StillFormat;
 }
 
-/** The pictures shown at `startTicks + i / framesPerSecond` as an endless animation at `outPath`. */
+/** The frames shown at `startTicks + i / framesPerSecond` as an endless animation at `outPath`. */
 export interface AnimatedJob extends ImageSource {
   readonly kind: 'animated';
   readonly start: ShownAt;
@@ -262,12 +262,12 @@ export interface AnimatedJob extends ImageSource {
   readonly format: 'gif' | 'webp';
 }
 
-/** Pictures of many moments on one sheet at `outPath`, row by row. */
+/** Frames of many moments on one sheet at `outPath`, row by row. */
 export interface StoryboardJob extends ImageSource {
   readonly kind: 'storyboard';
   /** Ascending. */
   readonly tiles: readonly (ShownAt & { readonly exact?: true })[];
-  /** How much earlier than its moment the picture of a tile that need not be exact may be when that saves decoding. */
+  /** How much earlier than its moment the frame of a tile that need not be exact may be when that saves decoding. */
   readonly toleranceTicks: number;
   readonly columns: number;
   /** Of one tile. */
@@ -290,17 +290,17 @@ export interface FrameQualityResult {
   readonly frames: readonly TimedQuality[];
 }
 
-/** Compares the pictures of [startTicks, endTicks) with their neighbours. All ticks are on the timeline. */
+/** Compares the frames of [startTicks, endTicks) with their neighbours. All ticks are on the timeline. */
 export interface ShotScoresJob {
   readonly kind: 'shot-scores';
   readonly source: MediaSource;
   readonly streamIndex: number;
   readonly timeBase: Rational;
   readonly originTicks: number;
-  readonly picture: PictureChain;
+  readonly filters: VideoFilters;
   readonly startTicks: number;
   readonly endTicks: number;
-  /** Reading begins here and ends at `untilTicks`, for pictures at the ends of the part have neighbours too. */
+  /** Reading begins here and ends at `untilTicks`, for frames at the ends of the part have neighbours too. */
   readonly from: ShownAt;
   readonly untilTicks: number;
   readonly threads: number;

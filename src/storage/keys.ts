@@ -45,7 +45,7 @@ export const masterKey = (assetId: string, masterId: string): string => `${maste
 /** Of use until the file is finished. */
 export const masterPartsPrefix = (assetId: string, masterId: string): string =>
   `${masterPrefix(assetId, masterId)}/parts`;
-/** Audio for pictures that are copied from elsewhere. */
+/** Audio for frames that are copied from elsewhere. */
 export const masterAudioKey = (assetId: string, masterId: string): string =>
   `${masterPrefix(assetId, masterId)}/parts/sound`;
 /** What shot detection has found so far for one order. */

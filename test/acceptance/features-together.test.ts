@@ -3,12 +3,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type EncodedName, fixture, recipeOf } from '../support/media/fixtures.js';
-import { countPictures, probeFile, readLuma } from '../support/media/measure.js';
+import { countFrames, probeFile, readLuma } from '../support/media/measure.js';
 import { writePng } from '../support/media/png.js';
 import { readSourceTruth } from '../support/media/source-truth.js';
 import { fetchBytes } from '../support/players/play.js';
 import { type Played, playThrough, readMultivariant } from '../support/players/play-through.js';
-import { checkPlaylists, readPictures } from '../support/players/playback-checks.js';
+import { checkPlaylists, readFrames } from '../support/players/playback-checks.js';
 import { type Booted, boot } from '../support/servers/boot.js';
 import type { Origin } from '../support/servers/origin.js';
 import { readCues } from '../support/servers/text-origin.js';
@@ -134,7 +134,7 @@ test.each(SOURCES)('%s with an overlay, a second language, subtitles, files, and
     const bytes = await fetchBytes(`${stream}/${file.name}`);
     expect(bytes.length).toBe(Number(file.filesize));
     expect(Math.abs(probeFile([bytes]).durationSeconds - asset.duration!)).toBeLessThan(0.03);
-    if (file.name === 'highest.mp4') expect(countPictures([bytes])).toBeGreaterThanOrEqual(truth.pictures.length);
+    if (file.name === 'highest.mp4') expect(countFrames([bytes])).toBeGreaterThanOrEqual(truth.frames.length);
   }
 
   const clipped = await createAsset(server, {
@@ -146,11 +146,11 @@ test.each(SOURCES)('%s with an overlay, a second language, subtitles, files, and
   const shown = await playThrough(`${streamOf(clip)}.m3u8`);
   checkPlaylists(shown, clip);
   if (video) checkMark(shown);
-  const tolerance = Math.max(truth.pictureSeconds, 1024 / 44_100) * 2;
+  const tolerance = Math.max(truth.frameSeconds, 1024 / 44_100) * 2;
   expect(Math.abs(clip.duration! - (CLIP.end_time - CLIP.start_time))).toBeLessThan(tolerance);
-  const first = truth.pictures.findLast(({ seconds }) => seconds <= CLIP.start_time + 1e-3);
+  const first = truth.frames.findLast(({ seconds }) => seconds <= CLIP.start_time + 1e-3);
   for (const variant of shown.variants.filter(() => video))
-    expect(readPictures(variant)[0]!.counter).toBe(first!.counter);
+    expect(readFrames(variant)[0]!.counter).toBe(first!.counter);
   const text = clip.tracks!.find(({ language_code }) => language_code === 'fr')!;
   const cues = readCues((await fetchBytes(`${streamOf(clip)}/text/${text.id}.vtt`)).toString());
   expect(cues).toHaveLength(1);

@@ -7,9 +7,9 @@ import Mux from '@mux/mux-node';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { fixture } from '../support/media/fixtures.js';
-import { counterOf, readRgbPictures } from '../support/media/measure.js';
+import { counterOf, readRgbFrames } from '../support/media/measure.js';
 import { makeSpeech } from '../support/media/spoken-audio.mjs';
-import { readPictures, startChromium, type Watched, watch } from '../support/players/chromium.js';
+import { readFrames, startChromium, type Watched, watch } from '../support/players/chromium.js';
 import { type Booted, boot } from '../support/servers/boot.js';
 import type { Origin } from '../support/servers/origin.js';
 import { serveNamed } from '../support/servers/text-origin.js';
@@ -122,9 +122,9 @@ const activeTexts = ({ textTracks }: MuxPlayer): string[] =>
     .filter(({ kind, mode }) => kind === 'subtitles' && mode === 'showing')
     .flatMap(({ activeCues }) => Array.from(activeCues ?? []).map((cue) => (cue as VTTCue).text));
 
-/** The counter in what a part of the page looks like. A white border hides as much of the picture at its right and bottom. */
+/** The counter in what a part of the page looks like. A white border hides as much of the frame at its right and bottom. */
 const counterSeen = async (page: Page, selector: string): Promise<number | undefined> => {
-  const [seen] = readRgbPictures([await page.locator(selector).first().screenshot()]);
+  const [seen] = readRgbFrames([await page.locator(selector).first().screenshot()]);
   const { width, height, rgb } = seen!;
   // Its corners are round.
   const areWhite = (pixels: readonly (readonly [x: number, y: number])[]): boolean =>
@@ -149,18 +149,18 @@ const counterSeen = async (page: Page, selector: string): Promise<number | undef
 };
 
 const playToEnd = async (page: Page): Promise<void> => {
-  await readPictures(page);
+  await readFrames(page);
   await inPlayer(page, (player) => player.play());
   await page.waitForFunction(() => document.querySelector<MuxPlayer>('mux-player')!.ended, undefined, {
     timeout: LIMIT_MS,
   });
-  const counters = (await page.evaluate(() => window.pictures)).map(({ counter }) => counter);
+  const counters = (await page.evaluate(() => window.playedFrames)).map(({ counter }) => counter);
   expect(counters.length).toBeGreaterThan(50);
   expect(counters).toEqual([...counters].sort((a, b) => a - b));
   expect(counters.at(-1)).toBeGreaterThan(580);
 };
 
-/** Moves the pointer over the middle of the time bar; the tile of the storyboard that shows up is the picture of that time. */
+/** Moves the pointer over the middle of the time bar; the tile of the storyboard that shows up is the frame of that time. */
 const expectPreview = async (page: Page): Promise<void> => {
   await page.mouse.move(480, 200);
   const bar = (await page.locator('media-time-range').first().boundingBox())!;
@@ -171,7 +171,7 @@ const expectPreview = async (page: Page): Promise<void> => {
 
 test('mux-player plays a public id, with poster, previews and menus', { timeout: LIMIT_MS }, async () => {
   const { page, watched } = await open({ 'playback-id': publicId });
-  // The poster is the middle picture; the video under it stands at its first one.
+  // The poster is the middle frame; the video under it stands at its first one.
   await expect.poll(() => counterSeen(page, 'mux-player'), PATIENTLY).toBe(300);
   await playToEnd(page);
   await expectPreview(page);

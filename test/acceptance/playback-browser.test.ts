@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { fixture } from '../support/media/fixtures.js';
-import { readPictures, startChromium, type Watched, watch } from '../support/players/chromium.js';
+import { readFrames, startChromium, type Watched, watch } from '../support/players/chromium.js';
 import { type Booted, boot } from '../support/servers/boot.js';
 import { type Origin, serveFile, startOrigin } from '../support/servers/origin.js';
 import { createAsset, serveFiles, settled } from '../support/wire/create-asset.js';
@@ -63,13 +63,13 @@ const state = () =>
       total: quality.totalVideoFrames,
       corrupted: quality.corruptedVideoFrames,
       stalls: window.stalls,
-      pictures: window.pictures,
+      frames: window.playedFrames,
     };
   });
 
-/** Each picture is the one that belongs to its time: counter n is shown at n / rate. */
-const expectRightPictures = (pictures: Awaited<ReturnType<typeof state>>['pictures']): void => {
-  const wrong = pictures.filter(({ mediaSeconds, counter }) => Math.abs(counter - mediaSeconds * RATE) > 0.5);
+/** Each frame is the one that belongs to its time: counter n is shown at n / rate. */
+const expectRightFrames = (frames: Awaited<ReturnType<typeof state>>['frames']): void => {
+  const wrong = frames.filter(({ mediaSeconds, counter }) => Math.abs(counter - mediaSeconds * RATE) > 0.5);
   expect(wrong).toEqual([]);
 };
 
@@ -80,35 +80,39 @@ test('a created asset plays from start to end on the page of its playback id', {
   await page.evaluate(() => {
     document.querySelector('video')!.currentTime = 0;
   });
-  await readPictures(page);
+  await readFrames(page);
   await page.waitForFunction(() => document.querySelector('video')!.ended, undefined, { timeout: 120_000 });
   const end = await state();
   expect(end.duration).toBeCloseTo(20, 1);
   expect(end.corrupted).toBe(0);
-  // Every picture of the source was decoded. How many of them were shown in time depends on the machine's spare power, so
-  // dropped pictures are not judged here.
+  // Every frame of the source was decoded. How many of them were shown in time depends on the machine's spare power, so
+  // dropped frames are not judged here.
   expect(end.total).toBeGreaterThanOrEqual(20 * RATE);
   expect(end.stalls).toBe(0);
-  expectRightPictures(end.pictures);
+  expectRightFrames(end.frames);
   // One a second at least was there to be judged.
-  expect(end.pictures.length).toBeGreaterThan(20);
+  expect(end.frames.length).toBeGreaterThan(20);
   expect(watched.problems).toEqual([]);
   expect(new Set(watched.requested.map((url) => new URL(url).origin))).toEqual(new Set([new URL(server.url).origin]));
 });
 
-test('seeking lands on the exact picture, also where nothing was made before', { timeout: 240_000 }, async () => {
+test('seeking lands on the exact frame, also where nothing was made before', { timeout: 240_000 }, async () => {
   const playbackId = await playable(0, 'Seek');
   await open(playbackId);
   await page.evaluate(() => document.querySelector('video')!.pause());
-  await readPictures(page);
+  await readFrames(page);
   for (const seconds of [17.21, 3.05, 11.99, 0.01, 19.4, 8.02, 4.0, 15.98, 6.5, 12.34]) {
     const shown = await page.evaluate(
       (time) =>
         new Promise<{ count: number; ready: number }>((resolve) => {
           const video = document.querySelector('video')!;
-          video.addEventListener('seeked', () => resolve({ count: window.pictures.length, ready: video.readyState }), {
-            once: true,
-          });
+          video.addEventListener(
+            'seeked',
+            () => resolve({ count: window.playedFrames.length, ready: video.readyState }),
+            {
+              once: true,
+            },
+          );
           video.currentTime = time;
         }),
       seconds,
@@ -116,18 +120,18 @@ test('seeking lands on the exact picture, also where nothing was made before', {
     expect(shown.ready).toBeGreaterThanOrEqual(2);
     await page.waitForFunction(
       ([time, rate]) => {
-        const last = window.pictures.at(-1);
+        const last = window.playedFrames.at(-1);
         return last !== undefined && Math.abs(last.mediaSeconds - time!) <= 1 / rate!;
       },
       [seconds, RATE],
     );
   }
-  const { pictures } = await state();
-  expectRightPictures(pictures);
+  const { frames } = await state();
+  expectRightFrames(frames);
   expect(watched.problems).toEqual([]);
 });
 
-test('every level can be chosen and shows the same pictures', { timeout: 240_000 }, async () => {
+test('every level can be chosen and shows the same frames', { timeout: 240_000 }, async () => {
   const playbackId = await playable(1, 'Levels');
   await open(playbackId);
   const levels = await page.$$eval('select option', (options) => options.map((option) => option.textContent!));
@@ -135,7 +139,7 @@ test('every level can be chosen and shows the same pictures', { timeout: 240_000
   expect(levels.length).toBeGreaterThan(3);
   for (const level of levels.slice(1)) {
     await open(playbackId);
-    await readPictures(page);
+    await readFrames(page);
     await page.selectOption('select', { label: level });
     // The segment that is playing stays as it is, the next one is of the chosen level.
     await page.waitForFunction(
@@ -146,8 +150,8 @@ test('every level can be chosen and shows the same pictures', { timeout: 240_000
       Number.parseInt(level, 10),
       { timeout: 120_000 },
     );
-    const { pictures, corrupted } = await state();
-    expectRightPictures(pictures);
+    const { frames, corrupted } = await state();
+    expectRightFrames(frames);
     expect(corrupted).toBe(0);
   }
   expect(watched.problems).toEqual([]);
@@ -202,12 +206,12 @@ test("the browser's own HLS plays the same address", { timeout: 240_000 }, async
     video.src = source;
     return video.play();
   }, `/${playbackId}.m3u8`);
-  await readPictures(page);
+  await readFrames(page);
   await page.waitForFunction(() => document.querySelector('video')!.currentTime > 5);
-  const { pictures, corrupted, duration } = await state();
+  const { frames, corrupted, duration } = await state();
   expect(duration).toBeCloseTo(20, 1);
   expect(corrupted).toBe(0);
-  expectRightPictures(pictures);
+  expectRightFrames(frames);
 });
 
 test('the page says why a video does not play', async () => {

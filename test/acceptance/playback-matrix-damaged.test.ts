@@ -1,15 +1,15 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { fixture } from '../support/media/fixtures.js';
-import { countPictures, readAudio } from '../support/media/measure.js';
+import { countFrames, readAudio } from '../support/media/measure.js';
 import { readSourceTruth } from '../support/media/source-truth.js';
 import { type Played, playThrough } from '../support/players/play-through.js';
 import {
   checkAudio,
-  checkPictures,
+  checkFrames,
   checkPlaylists,
   checkSync,
   durationOf,
-  readPictures,
+  readFrames,
 } from '../support/players/playback-checks.js';
 import { type Booted, boot } from '../support/servers/boot.js';
 import type { Origin } from '../support/servers/origin.js';
@@ -31,11 +31,11 @@ const playable = [
   'truncated.mkv',
   'bit-flips-in-data.mp4',
   'bit-flips.ts',
-  'wrong-picture-time.ts',
+  'wrong-frame-time.ts',
   'wrong-decode-time.ts',
   'wrong-audio-time.ts',
   'wrong-times.ts',
-  'late-picture.mp4',
+  'late-frame.mp4',
   'silence.wav',
 ] as const;
 const names = [...(Object.keys(refused) as (keyof typeof refused)[]), ...playable, 'bit-flips-in-index.mp4'] as const;
@@ -75,7 +75,7 @@ const play = async (name: (typeof playable)[number]): Promise<Played> => {
   checkPlaylists(played, asset);
   return played;
 };
-const countersOf = ({ variants }: Played): number[] => readPictures(variants[0]!).map(({ counter }) => counter);
+const countersOf = ({ variants }: Played): number[] => readFrames(variants[0]!).map(({ counter }) => counter);
 const numbers = (from: number, count: number): number[] => Array.from({ length: count }, (_, index) => from + index);
 
 test('two concatenated recordings play one after the other, each in step with its audio', async () => {
@@ -98,21 +98,21 @@ test.each(['truncated.mp4', 'truncated.mkv'] as const)('%s plays what is there',
   expect(checkSync(played.variants[0]!, played.audio!, { until: 3.3 })).toBe(3);
 });
 
-// Every player plays such files: the pictures and the audio are there, only a time stamp is wrong.
-test.each(['wrong-picture-time.ts', 'wrong-decode-time.ts', 'wrong-audio-time.ts', 'wrong-times.ts'] as const)(
+// Every player plays such files: the frames and the audio are there, only a time stamp is wrong.
+test.each(['wrong-frame-time.ts', 'wrong-decode-time.ts', 'wrong-audio-time.ts', 'wrong-times.ts'] as const)(
   '%s plays like the file without damage',
   async (name) => {
     const played = await play(name);
     const truth = await readSourceTruth('h264-aac.ts');
-    expect(Math.abs(assets.get(name)!.duration! - truth.durationSeconds)).toBeLessThan(2 * truth.pictureSeconds);
-    checkPictures(played.variants[0]!, truth);
+    expect(Math.abs(assets.get(name)!.duration! - truth.durationSeconds)).toBeLessThan(2 * truth.frameSeconds);
+    checkFrames(played.variants[0]!, truth);
     checkAudio(played.audio!, truth, { channels: 2 });
     expect(checkSync(played.variants[0]!, played.audio!)).toBe(5);
   },
 );
 
-test('late-picture.mp4 plays, if need be without that picture', async () => {
-  const played = await play('late-picture.mp4');
+test('late-frame.mp4 plays, if need be without that frame', async () => {
+  const played = await play('late-frame.mp4');
   const counters = countersOf(played);
   expect(counters).toEqual(counters.toSorted((a, b) => a - b));
   expect(new Set(counters).size).toBeGreaterThanOrEqual(179);
@@ -121,7 +121,7 @@ test('late-picture.mp4 plays, if need be without that picture', async () => {
 });
 
 test('bit-flips-in-index.mp4 gets an answer', async () => {
-  // Which pictures the flips hit, and so what can be played, depends on the encoder that made the file.
+  // Which frames the flips hit, and so what can be played, depends on the encoder that made the file.
   const { status, errors } = assets.get('bit-flips-in-index.mp4')!;
   if (status === 'ready')
     await playThrough(`${server.url}/${assets.get('bit-flips-in-index.mp4')!.playback_ids![0]!.id}.m3u8`);
@@ -130,11 +130,11 @@ test('bit-flips-in-index.mp4 gets an answer', async () => {
 
 test.each(['bit-flips-in-data.mp4', 'bit-flips.ts'] as const)('%s plays to its end', async (name) => {
   const played = await play(name);
-  // What is served is valid: every picture and every frame of audio can be decoded. What the pictures show may be damaged.
+  // What is served is valid: every frame of video and of audio can be decoded. What the frames show may be damaged.
   const { init, segments } = played.variants[0]!;
   const samples = segments.reduce((sum, segment) => sum + segment.samples.length, 0);
   expect(samples).toBeGreaterThan(150);
   expect(Math.abs(durationOf(played.variants[0]!) - 6)).toBeLessThan(1);
-  expect(countPictures([init, ...segments.map(({ bytes }) => bytes)])).toBe(samples);
+  expect(countFrames([init, ...segments.map(({ bytes }) => bytes)])).toBe(samples);
   expect(readAudio([played.audio!.init, ...played.audio!.segments.map(({ bytes }) => bytes)]).channels).toHaveLength(2);
 });

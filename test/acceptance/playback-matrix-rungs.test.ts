@@ -10,7 +10,7 @@ import {
   playThrough,
   readMultivariant,
 } from '../support/players/play-through.js';
-import { checkPictures, durationOf } from '../support/players/playback-checks.js';
+import { checkFrames, durationOf } from '../support/players/playback-checks.js';
 import { type Booted, boot } from '../support/servers/boot.js';
 import type { Origin } from '../support/servers/origin.js';
 import { createAsset, serveFiles, settled } from '../support/wire/create-asset.js';
@@ -68,17 +68,17 @@ describe('a source that fits its rung', () => {
       from = at + sample.length;
     }
     const truth = await readSourceTruth('copy-1080p.mp4');
-    checkPictures(low, truth);
+    checkFrames(low, truth);
     let counter = 0;
     top.segments.forEach((segment, number) => {
       const other = low.segments[number]!;
       expect(segment.baseTicks / top.timescale).toBe(other.baseTicks / low.timescale);
-      const counters = readFrameCounters([top.init, segment.bytes]).map((picture) => picture.counter);
-      expect(counters).toEqual(readFrameCounters([low.init, other.bytes]).map((picture) => picture.counter));
+      const counters = readFrameCounters([top.init, segment.bytes]).map((frame) => frame.counter);
+      expect(counters).toEqual(readFrameCounters([low.init, other.bytes]).map((frame) => frame.counter));
       expect(counters[0]).toBe(counter);
       counter += counters.length;
     });
-    expect(counter).toBe(truth.pictures.length);
+    expect(counter).toBe(truth.frames.length);
   }, 240_000);
 
   const sizesFor = async (query: string): Promise<(string | undefined)[]> =>

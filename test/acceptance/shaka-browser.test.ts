@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { fixture } from '../support/media/fixtures.js';
-import { readPictures, startChromium, type Watched, watch } from '../support/players/chromium.js';
+import { readFrames, startChromium, type Watched, watch } from '../support/players/chromium.js';
 import { type Booted, boot } from '../support/servers/boot.js';
 import { type Origin, startOrigin } from '../support/servers/origin.js';
 import { serveNamed } from '../support/servers/text-origin.js';
@@ -117,18 +117,18 @@ const expectNoProblems = async (): Promise<void> => {
   expect(await page.evaluate(() => window.shakaProblems)).toEqual([]);
   expect(watched.problems).toEqual([]);
 };
-/** Each picture is the one that belongs to its time: counter n is shown at n / rate. */
-const expectRightPictures = async (): Promise<number> => {
-  const pictures = await page.evaluate(() => window.pictures);
-  const wrong = pictures.filter(({ mediaSeconds, counter }) => Math.abs(counter - mediaSeconds * RATE) > 0.5);
+/** Each frame is the one that belongs to its time: counter n is shown at n / rate. */
+const expectRightFrames = async (): Promise<number> => {
+  const frames = await page.evaluate(() => window.playedFrames);
+  const wrong = frames.filter(({ mediaSeconds, counter }) => Math.abs(counter - mediaSeconds * RATE) > 0.5);
   expect(wrong).toEqual([]);
-  return pictures.length;
+  return frames.length;
 };
 
 test('Shaka Player plays from start to end', { timeout: 240_000 }, async () => {
   await play('long.mp4');
   await seek(0);
-  await readPictures(page);
+  await readFrames(page);
   await page.waitForFunction(() => document.querySelector('video')!.ended, undefined, { timeout: 120_000 });
   const end = await page.evaluate(() => {
     const video = document.querySelector('video')!;
@@ -139,22 +139,22 @@ test('Shaka Player plays from start to end', { timeout: 240_000 }, async () => {
   expect(end.totalVideoFrames).toBeGreaterThanOrEqual(20 * RATE);
   expect([end.corruptedVideoFrames, end.stalls]).toEqual([0, 0]);
   // One a second at least was there to be judged.
-  expect(await expectRightPictures()).toBeGreaterThan(20);
+  expect(await expectRightFrames()).toBeGreaterThan(20);
   await expectNoProblems();
 });
 
-test('Shaka Player finds the exact picture of ten places, and the subtitles there', { timeout: 240_000 }, async () => {
+test('Shaka Player finds the exact frame of ten places, and the subtitles there', { timeout: 240_000 }, async () => {
   await play('long.mp4');
   await page.evaluate(() => {
     document.querySelector('video')!.pause();
     window.player.selectTextTrack(window.player.getTextTracks()[0]!);
   });
-  await readPictures(page);
+  await readFrames(page);
   for (const seconds of [17.21, 4.2, 11.99, 0.01, 19.4, 8.02, 4.0, 15.98, 3.5, 12.34]) {
     await seek(seconds);
     await page.waitForFunction(
       ([time, rate]) => {
-        const last = window.pictures.at(-1);
+        const last = window.playedFrames.at(-1);
         return last !== undefined && Math.abs(last.mediaSeconds - time!) <= 1 / rate!;
       },
       [seconds, RATE],
@@ -171,7 +171,7 @@ test('Shaka Player finds the exact picture of ten places, and the subtitles ther
     ];
     await expect.poll(texts, { timeout: 120_000, message: `at ${seconds} s` }).toEqual(expected);
   }
-  await expectRightPictures();
+  await expectRightFrames();
   await expectNoProblems();
 });
 
@@ -180,7 +180,7 @@ test('Shaka Player goes through all levels and languages', { timeout: 240_000 },
   const variants = await page.evaluate(() => window.player.getVariantTracks());
   expect(variants.length).toBeGreaterThan(6);
   expect(new Set(variants.map(({ language }) => language)).size).toBe(2);
-  await readPictures(page);
+  await readFrames(page);
   const setRate = (rate: number) =>
     page.evaluate((to) => {
       document.querySelector('video')!.playbackRate = to;
@@ -202,6 +202,6 @@ test('Shaka Player goes through all levels and languages', { timeout: 240_000 },
   }
   await setRate(1);
   await page.waitForFunction(() => document.querySelector('video')!.ended, undefined, { timeout: 120_000 });
-  await expectRightPictures();
+  await expectRightFrames();
   await expectNoProblems();
 });

@@ -1,7 +1,7 @@
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { fixture } from '../support/media/fixtures.js';
-import { readPictures, startChromium, watch } from '../support/players/chromium.js';
+import { readFrames, startChromium, watch } from '../support/players/chromium.js';
 import { type Booted, boot } from '../support/servers/boot.js';
 import type { Origin } from '../support/servers/origin.js';
 import { createAsset, serveFiles, type WireAsset } from '../support/wire/create-asset.js';
@@ -47,17 +47,17 @@ test('a browser plays a file as it is and seeks in it, without looking for its i
   for (const start of starts) expect(start).toBeLessThan(sizeBytes / 2);
   expect(await page.evaluate(() => document.querySelector('video')!.duration)).toBeCloseTo(asset.duration!, 1);
 
-  await readPictures(page);
+  await readFrames(page);
   await page.evaluate(() => document.querySelector('video')!.play());
   await page.waitForFunction(() => document.querySelector('video')!.currentTime > 1);
   await page.evaluate(() => {
     document.querySelector('video')!.currentTime = 41.5;
   });
   await page.waitForFunction(() => document.querySelector('video')!.currentTime > 42.5);
-  const pictures = await page.evaluate(() => window.pictures);
-  expect(pictures.some(({ mediaSeconds }) => mediaSeconds < 2)).toBe(true);
-  expect(pictures.some(({ mediaSeconds }) => mediaSeconds > 41)).toBe(true);
-  for (const { mediaSeconds, counter } of pictures) expect(Math.abs(counter - mediaSeconds * 30)).toBeLessThan(1);
+  const frames = await page.evaluate(() => window.playedFrames);
+  expect(frames.some(({ mediaSeconds }) => mediaSeconds < 2)).toBe(true);
+  expect(frames.some(({ mediaSeconds }) => mediaSeconds > 41)).toBe(true);
+  for (const { mediaSeconds, counter } of frames) expect(Math.abs(counter - mediaSeconds * 30)).toBeLessThan(1);
   const { width, height } = filesOf(asset)[0]!;
   expect(
     await page.evaluate(() => [

@@ -156,7 +156,7 @@ describe.runIf(isReal)('a real model', { timeout: 3_600_000 }, () => {
       }
     });
 
-    test('finds nothing bad in test pictures', async () => {
+    test('finds nothing bad in test frames', async () => {
       const parameters = { asset_id: asset.id, max_samples: 3 };
       const { outputs } = await done(jobs.moderate, jobs.moderate.create({ parameters }));
       expect(outputs!.exceeds_threshold).toBe(false);

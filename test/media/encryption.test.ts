@@ -95,7 +95,7 @@ const streams: Readonly<Record<string, VideoRecipe>> = {
     bFrames: 4,
     options: x264('slices=3:weightp=2:b-adapt=0', { crf: '45' }),
   },
-  'large pictures': { ...small, width: 1280, height: 720, options: x264('', { crf: '8' }) },
+  'large frames': { ...small, width: 1280, height: 720, options: x264('', { crf: '8' }) },
 };
 
 describe('encrypted samples equal those of shaka-packager', () => {

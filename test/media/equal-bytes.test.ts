@@ -157,7 +157,7 @@ describe('the same bytes whenever and wherever it is made', () => {
       const thumbnail = planThumbnail(video, parseThumbnailParameters({ width: 214 }), 3.3, format);
       const sheet = planSheet(video, storyboardOf(source), format);
       for (const { job } of [thumbnail, sheet]) {
-        const whole = { ...job, ...target, picture: video.picture } as StillJob | StoryboardJob;
+        const whole = { ...job, ...target, filters: video.filters } as StillJob | StoryboardJob;
         expect((await resultsOf(whole, folder)).size).toBe(1);
       }
     });

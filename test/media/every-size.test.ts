@@ -1,7 +1,7 @@
 import { AV_PIX_FMT_YUV420P10LE } from 'node-av/constants';
 import { Frame } from 'node-av/lib';
 import { expect, test } from 'vitest';
-import { PictureFilter } from '#kinora/engine/video/frame-filter.js';
+import { FrameFilter } from '#kinora/engine/video/frame-filter.js';
 import { MEDIA_THREADS } from '#kinora/packager/segment-jobs.js';
 
 const SOURCE = { width: 96, height: 64 };
@@ -27,13 +27,13 @@ test.each(['pq', 'hlg', undefined] as const)(
   (toneMap) => {
     const color = { primaries: '', transfer: '', matrix: '', range: '' };
     const chain = { deinterlace: false, color, rotation: 0, flipHorizontal: false, testMark: false } as const;
-    const picture = { ...chain, ...(toneMap && { toneMap }) };
+    const filters = { ...chain, ...(toneMap && { toneMap }) };
     const filled: string[] = [];
     const sizes = SIDES.flatMap((width) => SIDES.map((height) => ({ width, height })));
     for (const size of sizes) {
       const frame = Frame.fromVideoBuffer(GREY, { ...SOURCE, format: AV_PIX_FMT_YUV420P10LE, timeBase });
-      const settings = { picture, crop: undefined, ...size, timeBase, threads: MEDIA_THREADS };
-      const filter = new PictureFilter(settings, (result) => {
+      const settings = { filters, crop: undefined, ...size, timeBase, threads: MEDIA_THREADS };
+      const filter = new FrameFilter(settings, (result) => {
         if (isPlain(result)) filled.push(`${result.width} x ${result.height}`);
       });
       try {

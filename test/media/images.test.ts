@@ -3,7 +3,7 @@ import { listTiles } from '#kinora/media/image/storyboard.js';
 import { readAnimatedWebp } from '../support/media/animated-webp.js';
 import { type EncodedName, fixture } from '../support/media/fixtures.js';
 import { makeAnimation, makeSheet, makeThumbnail, storyboardOf } from '../support/media/image-run.js';
-import { counterOf, type RgbPicture, readRgbPictures } from '../support/media/measure.js';
+import { counterOf, type RgbFrame, readRgbFrames } from '../support/media/measure.js';
 import { readSourceTruth, type SourceTruth } from '../support/media/source-truth.js';
 import { type PlannedSource, planFile } from '../support/media/video-run.js';
 
@@ -14,20 +14,20 @@ const load = async (name: EncodedName): Promise<{ source: PlannedSource; truth: 
   truth: await readSourceTruth(name),
 });
 
-/** What is shown at a moment: the last picture that began. */
-const shownAt = ({ pictures }: SourceTruth, seconds: number): number =>
-  (pictures.findLast((picture) => picture.seconds <= seconds + 1e-4) ?? pictures[0]!).counter;
+/** What is shown at a moment: the last frame that began. */
+const shownAt = ({ frames }: SourceTruth, seconds: number): number =>
+  (frames.findLast((image) => image.seconds <= seconds + 1e-4) ?? frames[0]!).counter;
 
-const picture = (bytes: Buffer): RgbPicture => readRgbPictures([bytes])[0]!;
-const sizeOf = ({ width, height }: RgbPicture): string => `${width}x${height}`;
+const image = (bytes: Buffer): RgbFrame => readRgbFrames([bytes])[0]!;
+const sizeOf = ({ width, height }: RgbFrame): string => `${width}x${height}`;
 
-/** Mean difference of the samples of two pictures, 0 to 255. */
-const difference = (a: RgbPicture, b: RgbPicture): number => {
+/** Mean difference of the samples of two frames, 0 to 255. */
+const difference = (a: RgbFrame, b: RgbFrame): number => {
   expect(sizeOf(a)).toBe(sizeOf(b));
   return a.rgb.reduce((sum, value, at) => sum + Math.abs(value - b.rgb[at]!), 0) / a.rgb.length;
 };
 
-const crop = (from: RgbPicture, left: number, top: number, width: number, height: number): RgbPicture => {
+const crop = (from: RgbFrame, left: number, top: number, width: number, height: number): RgbFrame => {
   const rgb = Buffer.concat(
     Array.from({ length: height }, (_, y) => {
       const start = ((top + y) * from.width + left) * 3;
@@ -37,12 +37,12 @@ const crop = (from: RgbPicture, left: number, top: number, width: number, height
   return { width, height, rgb, ptsSeconds: 0 };
 };
 
-/** The picture at `place` of the result is the one at `placeOf(place)` of `from`. */
+/** The frame at `place` of the result is the one at `placeOf(place)` of `from`. */
 const rearrange = (
-  from: RgbPicture,
+  from: RgbFrame,
   [width, height]: readonly [number, number],
   placeOf: (x: number, y: number) => readonly [number, number],
-): RgbPicture => {
+): RgbFrame => {
   const rgb = Buffer.alloc(width * height * 3);
   for (let y = 0; y < height; y++) {
     for (let x = 0; x < width; x++) {
@@ -53,7 +53,7 @@ const rearrange = (
   return { width, height, rgb, ptsSeconds: 0 };
 };
 
-describe('the picture shown at a moment, upright and in shape', () => {
+describe('the frame shown at a moment, upright and in shape', () => {
   const sizes: readonly (readonly [EncodedName, string])[] = [
     ['h264-aac.mp4', '320x180'],
     ['hevc-aac.mp4', '320x180'],
@@ -90,30 +90,30 @@ describe('the picture shown at a moment, upright and in shape', () => {
     async (name, size) => {
       const { source, truth } = await load(name);
       const { durationSeconds } = source.plan;
-      const inBetween = truth.pictures[Math.floor(truth.pictures.length / 3)]!;
+      const inBetween = truth.frames[Math.floor(truth.frames.length / 3)]!;
       const times = [
         0,
         inBetween.seconds,
         // Just before the next one.
-        inBetween.seconds + truth.pictureSeconds * 0.4,
+        inBetween.seconds + truth.frameSeconds * 0.4,
         durationSeconds * 0.77,
         2.001,
         durationSeconds - 0.01,
         durationSeconds + 1000,
       ];
       const wanted = times.map((time) => shownAt(truth, time));
-      const made = times.map((time) => picture(makeThumbnail(source, { time })));
+      const made = times.map((time) => image(makeThumbnail(source, { time })));
       expect(made.map(counterOf)).toEqual(wanted);
       expect(made.map(sizeOf)).toEqual(made.map(() => size));
       // Without a time: the middle.
-      expect(counterOf(picture(makeThumbnail(source)))).toBe(shownAt(truth, durationSeconds / 2));
+      expect(counterOf(image(makeThumbnail(source)))).toBe(shownAt(truth, durationSeconds / 2));
     },
     LIMIT_MS,
   );
 
   test('is the last one of a test asset after ten seconds', async () => {
     const source = await planFile(await fixture('long.mp4'), { isTest: true });
-    expect(counterOf(picture(makeThumbnail(source, { time: 15 })))).toBe(299);
+    expect(counterOf(image(makeThumbnail(source, { time: 15 })))).toBe(299);
   });
 });
 
@@ -135,24 +135,24 @@ describe('fitting', () => {
   test.each(modes)('%j is %s in every format', async (query, size) => {
     const source = await planFile(await fixture('h264-aac.mp4'));
     for (const format of ['jpg', 'png', 'webp'] as const) {
-      expect(sizeOf(picture(makeThumbnail(source, { time: 1, ...query }, format))), format).toBe(size);
+      expect(sizeOf(image(makeThumbnail(source, { time: 1, ...query }, format))), format).toBe(size);
     }
   });
 
-  test('a crop is the middle of the picture', async () => {
+  test('a crop is the middle of the frame', async () => {
     const source = await planFile(await fixture('h264-aac.mp4'));
-    const whole = picture(makeThumbnail(source, { time: 1 }));
-    const middle = picture(makeThumbnail(source, { time: 1, width: 180, height: 180, fit_mode: 'crop' }));
+    const whole = image(makeThumbnail(source, { time: 1 }));
+    const middle = image(makeThumbnail(source, { time: 1, width: 180, height: 180, fit_mode: 'crop' }));
     expect(difference(middle, crop(whole, 70, 0, 180, 180))).toBeLessThan(1);
-    const flat = picture(makeThumbnail(source, { time: 1, width: 320, height: 60, fit_mode: 'crop' }));
+    const flat = image(makeThumbnail(source, { time: 1, width: 320, height: 60, fit_mode: 'crop' }));
     expect(difference(flat, crop(whole, 0, 60, 320, 60))).toBeLessThan(1);
   });
 
-  test('padding is black, around the whole picture', async () => {
+  test('padding is black, around the whole frame', async () => {
     const source = await planFile(await fixture('h264-aac.mp4'));
-    const whole = picture(makeThumbnail(source, { time: 1, width: 160 }));
+    const whole = image(makeThumbnail(source, { time: 1, width: 160 }));
     for (const format of ['jpg', 'png', 'webp'] as const) {
-      const padded = picture(makeThumbnail(source, { time: 1, width: 160, height: 160, fit_mode: 'pad' }, format));
+      const padded = image(makeThumbnail(source, { time: 1, width: 160, height: 160, fit_mode: 'pad' }, format));
       expect(difference(crop(padded, 0, 35, 160, 90), whole)).toBeLessThan(format === 'png' ? 1 : 6);
       for (const top of [0, 128]) {
         const black = crop(padded, 0, top, 160, 32).rgb;
@@ -161,27 +161,27 @@ describe('fitting', () => {
     }
   });
 
-  test('a stretched picture is the whole one', async () => {
+  test('a stretched frame is the whole one', async () => {
     const source = await planFile(await fixture('h264-aac.mp4'));
-    const stretched = picture(makeThumbnail(source, { time: 1, width: 200, height: 400, fit_mode: 'stretch' }));
+    const stretched = image(makeThumbnail(source, { time: 1, width: 200, height: 400, fit_mode: 'stretch' }));
     expect(counterOf(stretched)).toBe(30);
   });
 
   test('rotating comes before the flips', async () => {
     const source = await planFile(await fixture('h264-aac.mp4'));
-    const upright = picture(makeThumbnail(source, { time: 1 }));
+    const upright = image(makeThumbnail(source, { time: 1 }));
     const [width, height] = [upright.width, upright.height];
-    const rotated = picture(makeThumbnail(source, { time: 1, rotate: 90 }));
+    const rotated = image(makeThumbnail(source, { time: 1, rotate: 90 }));
     const clockwise = rearrange(upright, [height, width], (x, y) => [y, height - 1 - x]);
     expect(difference(rotated, clockwise)).toBe(0);
-    const both = picture(makeThumbnail(source, { time: 1, rotate: 90, flip_h: true }));
+    const both = image(makeThumbnail(source, { time: 1, rotate: 90, flip_h: true }));
     expect(
       difference(
         both,
         rearrange(clockwise, [height, width], (x, y) => [height - 1 - x, y]),
       ),
     ).toBe(0);
-    const back = picture(makeThumbnail(source, { time: 1, rotate: 270, flip_v: 'true' }));
+    const back = image(makeThumbnail(source, { time: 1, rotate: 270, flip_v: 'true' }));
     const counterClockwise = rearrange(upright, [height, width], (x, y) => [width - 1 - y, x]);
     expect(
       difference(
@@ -189,7 +189,7 @@ describe('fitting', () => {
         rearrange(counterClockwise, [height, width], (x, y) => [x, width - 1 - y]),
       ),
     ).toBe(0);
-    const same = picture(makeThumbnail(source, { time: 1, rotate: 180, flip_h: true, flip_v: true }));
+    const same = image(makeThumbnail(source, { time: 1, rotate: 180, flip_h: true, flip_v: true }));
     expect(difference(same, upright)).toBe(0);
   });
 });
@@ -204,13 +204,13 @@ describe('colors', () => {
       // Samples of sources without a description mean what their size makes usual.
       const matrix = height >= 720 ? 'bt709' : 'smpte170m';
       const chain = `select=eq(n\\,30),setparams=colorspace=${matrix}:range=tv,scale=${width}:${height}:flags=bicubic`;
-      const expected = readRgbPictures(path, chain)[0]!;
+      const expected = readRgbFrames(path, chain)[0]!;
       for (const [format, limit] of [
         ['png', 3],
         ['jpg', 4],
         ['webp', 5],
       ] as const) {
-        const made = picture(makeThumbnail(source, { time: 1 }, format));
+        const made = image(makeThumbnail(source, { time: 1 }, format));
         expect(difference(made, expected), format).toBeLessThan(limit);
         const means = [0, 1, 2].map((channel) => meanOf(made, channel) - meanOf(expected, channel));
         for (const mean of means) expect(Math.abs(mean), `${format} ${means}`).toBeLessThan(2);
@@ -222,9 +222,9 @@ describe('colors', () => {
   test.each(['hdr-pq.mp4', 'hdr-hlg.mp4'] as const)(
     'of %s are near those of its SDR original',
     async (name) => {
-      const original = picture(makeThumbnail(await planFile(await fixture('h264-aac.mp4')), { time: 1.5 }));
+      const original = image(makeThumbnail(await planFile(await fixture('h264-aac.mp4')), { time: 1.5 }));
       for (const format of ['jpg', 'png', 'webp'] as const) {
-        const made = picture(makeThumbnail(await planFile(await fixture(name)), { time: 1.5 }, format));
+        const made = image(makeThumbnail(await planFile(await fixture(name)), { time: 1.5 }, format));
         for (const channel of [0, 1, 2]) {
           expect(Math.abs(meanOf(made, channel) - meanOf(original, channel)), `${format} ${channel}`).toBeLessThan(18);
         }
@@ -234,7 +234,7 @@ describe('colors', () => {
   );
 });
 
-const meanOf = ({ rgb, width, height }: RgbPicture, channel: number): number => {
+const meanOf = ({ rgb, width, height }: RgbFrame, channel: number): number => {
   let sum = 0;
   for (let at = channel; at < rgb.length; at += 3) sum += rgb[at]!;
   return sum / (width * height);
@@ -242,7 +242,7 @@ const meanOf = ({ rgb, width, height }: RgbPicture, channel: number): number => 
 
 describe('animations', () => {
   test.each(['h264-aac.mp4', 'portrait-90.mp4', 'vfr.mkv', 'interlaced-tff.ts', 'fps-25.mp4'] as const)(
-    'of %s show the right picture in each frame',
+    'of %s show the right frame in each frame',
     async (name) => {
       const { source, truth } = await load(name);
       for (const [start, end, fps] of [
@@ -250,7 +250,7 @@ describe('animations', () => {
         [2.2, 2.9, 30],
         [1, 3, 4],
       ] as const) {
-        const frames = readRgbPictures([makeAnimation(source, { start, end, fps })]);
+        const frames = readRgbFrames([makeAnimation(source, { start, end, fps })]);
         const times = Array.from(
           { length: Math.ceil((end - start) * fps - 1e-6) },
           (_, number) => start + number / fps,
@@ -265,10 +265,10 @@ describe('animations', () => {
     LIMIT_MS,
   );
 
-  test('end with the asset; the last picture stays while the audio goes on', async () => {
+  test('end with the asset; the last frame stays while the audio goes on', async () => {
     const { source, truth } = await load('audio-longer.mp4');
-    const frames = readRgbPictures([makeAnimation(source, { start: 3.5, end: 20, fps: 10 })]);
-    const last = truth.pictures.at(-1)!.counter;
+    const frames = readRgbFrames([makeAnimation(source, { start: 3.5, end: 20, fps: 10 })]);
+    const last = truth.frames.at(-1)!.counter;
     expect(frames.length).toBe(Math.ceil((source.plan.durationSeconds - 3.5) * 10));
     expect(frames.map(counterOf).slice(5)).toEqual(frames.slice(5).map(() => last));
     expect(counterOf(frames[0]!)).toBe(shownAt(truth, 3.5));
@@ -278,7 +278,7 @@ describe('animations', () => {
     const landscape = await planFile(await fixture('h264-aac.mp4'));
     const portrait = await planFile(await fixture('portrait-90.mp4'));
     const sizeWith = (source: PlannedSource, query: Record<string, number>): string =>
-      sizeOf(readRgbPictures([makeAnimation(source, { end: 0.5, fps: 4, ...query })])[0]!);
+      sizeOf(readRgbFrames([makeAnimation(source, { end: 0.5, fps: 4, ...query })])[0]!);
     expect(sizeWith(landscape, {})).toBe('320x180');
     expect(sizeWith(landscape, { width: 101 })).toBe('101x56');
     expect(sizeWith(landscape, { height: 99 })).toBe('176x99');
@@ -293,7 +293,7 @@ describe('animations', () => {
     const total = frames.reduce((sum, { durationMs }) => sum + durationMs, 0);
     expect(Math.abs(total - 2000)).toBeLessThan(3);
     expect(frames.length).toBe(20);
-    expect(counterOf(picture(frames[0]!.file))).toBe(shownAt(truth, 1));
+    expect(counterOf(image(frames[0]!.file))).toBe(shownAt(truth, 1));
   });
 
   test('as GIF repeat for ever', async () => {
@@ -316,11 +316,11 @@ const IMAGE_DESCRIPTOR = 0x2c;
 
 describe('storyboards', () => {
   test.each(['h264-aac.mp4', 'portrait-90.mp4', 'vfr.mp4', 'interlaced-tff.ts', 'long.mp4', 'hdr-pq.mp4'] as const)(
-    'of %s show the picture of each tile',
+    'of %s show the frame of each tile',
     async (name) => {
       const { source, truth } = await load(name);
       const storyboard = storyboardOf(source);
-      const sheet = picture(makeSheet(source));
+      const sheet = image(makeSheet(source));
       const tiles = listTiles(storyboard);
       expect(tiles.length).toBe(50);
       const { width, height } = storyboard.tile;
@@ -335,10 +335,10 @@ describe('storyboards', () => {
     const { source, truth } = await load('h264-aac.mp4');
     const window = { asset_start_time: '2', asset_end_time: 2.4 };
     const storyboard = storyboardOf(source, window);
-    // 0.4 s hold twelve or thirteen pictures.
+    // 0.4 s hold twelve or thirteen frames.
     expect([12, 13]).toContain(storyboard.tiles);
     for (const format of ['jpg', 'png', 'webp'] as const) {
-      const sheet = picture(makeSheet(source, window, format));
+      const sheet = image(makeSheet(source, window, format));
       expect(sizeOf(sheet)).toBe('1280x432');
       const counters = listTiles(storyboard).map(({ x, y }) => counterOf(crop(sheet, x, y, 256, 144)));
       expect(counters).toEqual(listTiles(storyboard).map(({ start }) => shownAt(truth, 2 + start)));
@@ -351,7 +351,7 @@ describe('storyboards', () => {
     async () => {
       const { source, truth } = await load('one-key-frame.mp4');
       const storyboard = storyboardOf(source);
-      const sheet = picture(makeSheet(source));
+      const sheet = image(makeSheet(source));
       const { width, height } = storyboard.tile;
       const apart = source.plan.durationSeconds / storyboard.tiles;
       for (const { x, y, start } of listTiles(storyboard)) {
@@ -360,7 +360,7 @@ describe('storyboards', () => {
         expect(late, String(start)).toBeGreaterThan(-0.001);
         expect(late, String(start)).toBeLessThan(apart / 2 + 0.04);
       }
-      expect(truth.pictures.length).toBe(900);
+      expect(truth.frames.length).toBe(900);
     },
     LIMIT_MS,
   );
@@ -375,16 +375,16 @@ describe('storyboards', () => {
 test('test assets carry their mark in every image', async () => {
   const path = await fixture('h264-aac.mp4');
   const [plain, marked] = [await planFile(path), await planFile(path, { isTest: true })];
-  const corner = (from: RgbPicture): RgbPicture => {
+  const corner = (from: RgbFrame): RgbFrame => {
     const [width, height] = [Math.round(from.width / 6), Math.round(from.height / 8)];
     return crop(from, from.width - width, from.height - height, width, height);
   };
   for (const query of [{ time: 1 }, { time: 1, width: 1000 }, { time: 1, width: 300, height: 300 }]) {
-    const [before, after] = [picture(makeThumbnail(plain, query)), picture(makeThumbnail(marked, query))];
+    const [before, after] = [image(makeThumbnail(plain, query)), image(makeThumbnail(marked, query))];
     expect(difference(corner(after), corner(before)), JSON.stringify(query)).toBeGreaterThan(5);
   }
-  const gifs = [plain, marked].map((source) => readRgbPictures([makeAnimation(source, { end: 0.5, fps: 4 })])[1]!);
+  const gifs = [plain, marked].map((source) => readRgbFrames([makeAnimation(source, { end: 0.5, fps: 4 })])[1]!);
   expect(difference(corner(gifs[0]!), corner(gifs[1]!))).toBeGreaterThan(5);
-  const sheets = [plain, marked].map((source) => crop(picture(makeSheet(source)), 0, 0, 256, 144));
+  const sheets = [plain, marked].map((source) => crop(image(makeSheet(source)), 0, 0, 256, 144));
   expect(difference(corner(sheets[0]!), corner(sheets[1]!))).toBeGreaterThan(5);
 });

@@ -8,7 +8,7 @@ import { readOverlayHeader } from '#kinora/media/overlay/file.js';
 import { fixture } from '../support/media/fixtures.js';
 import { makeAnimation, makeThumbnail } from '../support/media/image-run.js';
 import { writeJpeg } from '../support/media/jpeg.js';
-import { readRgbPictures } from '../support/media/measure.js';
+import { readRgbFrames } from '../support/media/measure.js';
 import { type PngKind, writePng } from '../support/media/png.js';
 import { planFile, withFolder } from '../support/media/video-run.js';
 
@@ -98,7 +98,7 @@ const riff = (type: string, body: Buffer): Buffer => {
 };
 const uint24 = (value: number): Buffer => Buffer.from([value & 255, (value >> 8) & 255, value >> 16]);
 
-/** An animation on a canvas whose only picture is a still WebP file, `left` and `top` pixels from its corner. */
+/** An animation on a canvas whose only frame is a still WebP file, `left` and `top` pixels from its corner. */
 const animate = (still: Buffer, canvas: readonly [number, number], left = 0, top = 0): Buffer => {
   const extended = still.toString('latin1', 12, 16) === 'VP8X';
   const sizes = [uint24(canvas[0] - 1), uint24(canvas[1] - 1)];
@@ -173,7 +173,7 @@ describe('an overlay has the colors and the transparency of its file', () => {
     );
   });
 
-  test('WebP: lossy, lossless, and the first picture of an animation', () => {
+  test('WebP: lossy, lossless, and the first frame of an animation', () => {
     const lossless = writeWebp('lossless');
     expectQuarters(lossless, QUARTERS);
     expectQuarters(writeWebp(100), QUARTERS, 6);
@@ -192,9 +192,9 @@ describe('an overlay has the colors and the transparency of its file', () => {
     );
   });
 
-  test('the first picture of what the product itself animates', async () => {
+  test('the first frame of what the product itself animates', async () => {
     const source = await planFile(await fixture('h264-aac.mp4'));
-    const [still] = readRgbPictures([makeThumbnail(source, { time: 1 })]);
+    const [still] = readRgbFrames([makeThumbnail(source, { time: 1 })]);
     for (const format of ['gif', 'webp'] as const) {
       const first = read(makeAnimation(source, { start: 1, end: 2, width: 320 }, format));
       expect(first.size).toBe('320x180');
@@ -251,7 +251,7 @@ describe('refused, without harm', () => {
     }
     refused(sized(png, (copy) => copy.writeUInt32BE(0xffffffff, 16)));
     refused(sized(vp8l, (copy) => copy.writeUInt32LE(4096 | (4096 << 14), 21)));
-    // A canvas that is small and a picture that is not.
+    // A canvas that is small and a frame that is not.
     const extended = Buffer.concat([Buffer.from([0, 0, 0, 0]), uint24(15), uint24(15)]);
     const large = Buffer.from(vp8l.subarray(12));
     large.writeUInt32LE(16_000 | (16_000 << 14), 9);
@@ -270,7 +270,7 @@ describe('refused, without harm', () => {
       for (const part of [0.1, 0.3, 0.5]) refused(bytes.subarray(0, Math.floor(bytes.length * part)));
   });
 
-  test('damaged files give a picture or an error', () => {
+  test('damaged files give an image or an error', () => {
     const files = [
       writePng(40, 40, noise),
       writePng(40, 40, noise, { color: 'palette', interlaced: true }),
@@ -289,11 +289,11 @@ describe('refused, without harm', () => {
       for (let flips = 1 + random(8); flips > 0; flips--) bytes[random(bytes.length)]! ^= 1 << random(8);
       try {
         read(bytes);
-        outcomes.add('picture');
+        outcomes.add('frame');
       } catch (error) {
         outcomes.add((error as { code: string }).code);
       }
     }
-    expect([...outcomes].sort()).toEqual(['media_failed', 'picture']);
+    expect([...outcomes].sort()).toEqual(['media_failed', 'frame']);
   });
 });

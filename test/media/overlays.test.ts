@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { filterRange } from '#kinora/engine/video/filter-range.js';
-import { PictureFilter } from '#kinora/engine/video/frame-filter.js';
+import { FrameFilter } from '#kinora/engine/video/frame-filter.js';
 import { readOverlayImage } from '#kinora/engine/video/overlay-image.js';
 import { VideoReader } from '#kinora/engine/video/reader.js';
 import { type OverlaySettings, placeOverlay } from '#kinora/media/overlay/geometry.js';
@@ -27,7 +27,7 @@ interface Luma {
 
 const white = (width: number, height: number): Buffer => writePng(width, height, () => [255, 255, 255, 255]);
 
-/** The luma of the first pictures, plain and with the overlays on them. */
+/** The luma of the first frames, plain and with the overlays on them. */
 const draw = (name: EncodedName, overlays: readonly Overlay[]): Promise<{ plain: Luma[]; laid: Luma[] }> =>
   withFolder(async (folder) => {
     const source = await planFile(await fixture(name));
@@ -46,10 +46,10 @@ const draw = (name: EncodedName, overlays: readonly Overlay[]): Promise<{ plain:
         source.video.streamIndex,
         1,
       );
-      const pictures: Luma[] = [];
-      const filter = new PictureFilter(
+      const frames: Luma[] = [];
+      const filter = new FrameFilter(
         {
-          picture: { ...source.video.picture, ...(laid && { overlays: placements }) },
+          filters: { ...source.video.filters, ...(laid && { overlays: placements }) },
           overlayPaths,
           crop: reader.crop,
           width,
@@ -57,7 +57,7 @@ const draw = (name: EncodedName, overlays: readonly Overlay[]): Promise<{ plain:
           timeBase: source.facts.video!.timeBase,
           threads: 1,
         },
-        (frame) => pictures.push({ data: frame.toBuffer().subarray(0, width * height), width, height }),
+        (frame) => frames.push({ data: frame.toBuffer().subarray(0, width * height), width, height }),
       );
       try {
         const { num, den } = source.facts.video!.timeBase;
@@ -68,7 +68,7 @@ const draw = (name: EncodedName, overlays: readonly Overlay[]): Promise<{ plain:
         filter.close();
         reader.close();
       }
-      return pictures;
+      return frames;
     };
     return { plain: read(false), laid: read(true) };
   });
@@ -111,8 +111,8 @@ describe('an overlay', () => {
     expect(laid.length).toBe(plain.length);
     const { width, height } = laid[0]!;
     const place = placeOverlay(settings, { width: 64, height: 36 }, { width, height });
-    for (const [number, picture] of laid.entries()) {
-      const box = boxOf(plain[number]!, picture);
+    for (const [number, frame] of laid.entries()) {
+      const box = boxOf(plain[number]!, frame);
       expectNear(box.left, place.left * width);
       expectNear(box.top, place.top * height);
       expectNear(box.right, (place.left + place.width) * width);

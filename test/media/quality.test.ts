@@ -21,10 +21,10 @@ const encodeAll = async (name: EncodedName) => {
     expect(rung).toMatchObject({ kind: 'encode', width: 320, height: 180 });
     const { bytes } = makeSegment(source, rung, 0);
     const seconds = source.video.boundaries[1]! / source.video.timescale;
-    const pictures = readLuma([Buffer.from(initOf(source, rung)), bytes]);
-    expect(pictures).toHaveLength(120);
+    const frames = readLuma([Buffer.from(initOf(source, rung)), bytes]);
+    expect(frames).toHaveLength(120);
     results.push({
-      psnr: psnr(lumaErrors(pictures, original)),
+      psnr: psnr(lumaErrors(frames, original)),
       rate: (bytes.length * 8) / seconds,
       promised: rung.bandwidth,
     });
@@ -47,7 +47,7 @@ describe.each([
 });
 
 const sample = ({ path, video, index }: PlannedSource): readonly RateSample[] => {
-  const { formatName, streamIndex, timeBase, frameRate, picture } = video;
+  const { formatName, streamIndex, timeBase, frameRate, filters } = video;
   const places = pickSamplePlaces(index.video!, formatName, timeBase);
   const { samples } = measureComplexity({
     kind: 'complexity',
@@ -57,7 +57,7 @@ const sample = ({ path, video, index }: PlannedSource): readonly RateSample[] =>
     places,
     ...fitInto(video.renditions.at(-1)!, SAMPLE_BOX),
     frameRate,
-    picture,
+    filters,
     encoder: { preset: 'veryfast', crf: 21 },
   });
   expect(samples).toHaveLength(places.length);
@@ -85,7 +85,7 @@ test.each<EncodedName>([
   'edit-list.mp4',
   'start-3600s.ts',
   'time-wrap.ts',
-])('%s can be sampled: its pictures are as hard as those of other files', async (name) => {
+])('%s can be sampled: its frames are as hard as those of other files', async (name) => {
   const source = await planFile(await fixture(name), { quality: 'plus' });
   const samples = sample(source);
   for (const { seconds, keyBytes, otherBytes } of samples) {

@@ -8,7 +8,7 @@ import { measureTone, probeFile, readAudio, readFrameCounters, readPackets } fro
 const directory = mkdtempSync(join(tmpdir(), 'sample-'));
 afterAll(() => rmSync(directory, { recursive: true }));
 
-test('the sample counts its pictures, beeps each second and can be cut every two', () => {
+test('the sample counts its frames, beeps each second and can be cut every two', () => {
   const outPath = join(directory, 'sample.mp4');
   const fractions: number[] = [];
   const { sizeBytes } = makeSample(
@@ -23,9 +23,9 @@ test('the sample counts its pictures, beeps each second and can be cut every two
   expect(video).toMatchObject({ codec: 'h264', width: 640, height: 360, frameRate: 30, sampleAspect: 1 });
   expect(video?.codecString).toMatch(/^avc1\.6400/);
   expect(audio).toMatchObject({ codec: 'aac', sampleRate: 48000, channels: 2 });
-  const pictures = readFrameCounters(outPath);
-  expect(pictures.map(({ counter }) => counter)).toEqual(Array.from({ length: 120 }, (_, i) => i));
-  expect(pictures.map(({ ptsSeconds }) => Math.round(ptsSeconds * 30))).toEqual(pictures.map((_, i) => i));
+  const frames = readFrameCounters(outPath);
+  expect(frames.map(({ counter }) => counter)).toEqual(Array.from({ length: 120 }, (_, i) => i));
+  expect(frames.map(({ ptsSeconds }) => Math.round(ptsSeconds * 30))).toEqual(frames.map((_, i) => i));
   const keyFrames = readPackets(outPath).filter((packet) => packet.streamIndex === 0 && packet.keyFrame);
   expect(keyFrames.map(({ ptsSeconds }) => Math.round(ptsSeconds * 30))).toEqual([0, 60]);
 

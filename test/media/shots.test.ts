@@ -13,7 +13,7 @@ afterEach(() => {
   for (const path of made.splice(0)) rmSync(path);
 });
 
-/** Numbers of the pictures, 30 a second, with which shots begin. */
+/** Numbers of the frames, 30 a second, with which shots begin. */
 const shotsOf = async (path: string, partSeconds = 60): Promise<number[]> => {
   const { video, facts } = await planFile(path);
   const source = { path, formatName: facts.formatName };
@@ -28,19 +28,19 @@ const shotsIn = (graph: string, partSeconds?: number, muxer?: 'mp4' | 'mpegts'):
 
 const { chart, fractal, bars, ramp, cells, dark } = scenes;
 const CUTS = oneAfterAnother(chart(1.5), fractal(2), bars(0.7), ramp(3), cells(1), chart(2), bars(1));
-const CUT_PICTURES = [0, 45, 105, 126, 216, 246, 306];
+const CUT_FRAMES = [0, 45, 105, 126, 216, 246, 306];
 
-describe('cuts are found at the very picture', () => {
+describe('cuts are found at the very frame', () => {
   test('whatever follows on what', async () => {
-    expect(await shotsIn(CUTS)).toEqual(CUT_PICTURES);
+    expect(await shotsIn(CUTS)).toEqual(CUT_FRAMES);
   });
 
   test('when the asset is read in parts, of which some end beside a cut', async () => {
-    for (const seconds of [1.5, 0.7]) expect(await shotsIn(CUTS, seconds)).toEqual(CUT_PICTURES);
+    for (const seconds of [1.5, 0.7]) expect(await shotsIn(CUTS, seconds)).toEqual(CUT_FRAMES);
   });
 
   test('in a transport stream, which has to be sought by bytes', async () => {
-    expect(await shotsIn(CUTS, 3, 'mpegts')).toEqual(CUT_PICTURES);
+    expect(await shotsIn(CUTS, 3, 'mpegts')).toEqual(CUT_FRAMES);
   });
 
   test('to black and back', async () => {
@@ -65,11 +65,11 @@ describe('no shot begins', () => {
       'mandelbrot=size=320x180:rate=30:start_scale=2:end_scale=0.05:end_pts=150,trim=duration=5,format=yuv420p,setsar=1',
     ],
     [
-      'at flashes of one and of three pictures',
+      'at flashes of one and of three frames',
       `${fractal(5)},lutyuv=y='min(235,val+150)':enable='between(n,60,62)+between(n,110,110)'`,
     ],
     ['where light is switched on', `${fractal(4)},lutyuv=y='16+(val-16)*0.6':enable='lt(n,60)'`],
-    ['in a picture that stands still', bars(3)],
+    ['in a frame that stands still', bars(3)],
   ])('%s', async (_, graph) => {
     expect(await shotsIn(graph)).toEqual([0]);
   });

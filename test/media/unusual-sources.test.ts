@@ -6,7 +6,7 @@ import { openSource } from '#kinora/engine/ffmpeg/open-source.js';
 import { allowedDecoders, REFUSED_DECODERS, REFUSED_FORMATS } from '#kinora/engine/ffmpeg/supported-media.js';
 import { DIRECT_FORMATS, decideAccess } from '#kinora/media/plan/mezzanine-decision.js';
 import type { Plan } from '#kinora/media/plan/plan.js';
-import { ONE_PICTURE_PACKETS, planAsset } from '#kinora/media/plan/plan-asset.js';
+import { ONE_FRAME_PACKETS, planAsset } from '#kinora/media/plan/plan-asset.js';
 import { type FixtureName, fixture } from '../support/media/fixtures.js';
 import { measureTone, readFrameCounters } from '../support/media/measure.js';
 import { withMezzanine } from '../support/media/mezzanine-run.js';
@@ -83,7 +83,7 @@ describe('names of formats and codecs', () => {
       expect(InputFormat.findInputFormat(name)?.name?.split(','), name).toContain(name);
     for (const name of REFUSED_DECODERS) expect(decoders, name).toContain(name);
     const names = new Set(codecs.map(({ id }) => avGetCodecName(id)));
-    for (const name of ONE_PICTURE_PACKETS) expect(names, name).toContain(name);
+    for (const name of ONE_FRAME_PACKETS) expect(names, name).toContain(name);
   });
 
   test('what the build decodes is allowed, devices and memory are not', () => {

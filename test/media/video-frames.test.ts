@@ -6,7 +6,7 @@ import { Frame } from 'node-av/lib';
 import { describe, expect, test } from 'vitest';
 import { orientationOf } from '#kinora/engine/ffmpeg/orientation.js';
 import { filterRange } from '#kinora/engine/video/filter-range.js';
-import { PictureFilter } from '#kinora/engine/video/frame-filter.js';
+import { FrameFilter } from '#kinora/engine/video/frame-filter.js';
 import { VideoReader } from '#kinora/engine/video/reader.js';
 import { makeVideoSegment } from '#kinora/engine/video/segment.js';
 import { type EncodedName, fixture } from '../support/media/fixtures.js';
@@ -36,7 +36,7 @@ const look = (frame: Frame, pts: number): Seen => {
   return { pts, hash: createHash('sha1').update(bytes).digest('hex'), planes: planes as [number, number, number] };
 };
 
-/** Filtered pictures of [fromPts, untilPts). */
+/** Filtered frames of [fromPts, untilPts). */
 const readRange = (
   { video, facts }: PlannedSource,
   reader: VideoReader,
@@ -44,14 +44,14 @@ const readRange = (
 ): Seen[] => {
   const { width, height } = video.renditions[0]!;
   const seen: Seen[] = [];
-  const filter = new PictureFilter(
-    { picture: video.picture, crop: undefined, width, height, timeBase: facts.video!.timeBase, threads: 1 },
+  const filter = new FrameFilter(
+    { filters: video.filters, crop: undefined, width, height, timeBase: facts.video!.timeBase, threads: 1 },
     (frame, pts) => {
       if (pts >= (range.fromPts ?? pts) && pts < range.untilPts) seen.push(look(frame, pts));
     },
   );
   try {
-    filterRange(reader, filter, { ...range, neighbours: video.picture.deinterlace });
+    filterRange(reader, filter, { ...range, neighbours: video.filters.deinterlace });
   } finally {
     filter.close();
   }
@@ -139,19 +139,19 @@ describe('HDR becomes SDR', () => {
     async (name) => {
       const hdr = await planFile(await fixture(name));
       const sdr = await planFile(await fixture('h264-aac.mp4'));
-      expect(hdr.video.picture.toneMap).toBe(name === 'hdr-pq.mp4' ? 'pq' : 'hlg');
-      const pictures = readWhole(hdr);
+      expect(hdr.video.filters.toneMap).toBe(name === 'hdr-pq.mp4' ? 'pq' : 'hlg');
+      const frames = readWhole(hdr);
       const originals = readWhole(sdr);
-      expect(pictures).toHaveLength(originals.length);
-      const [luma, u, v] = pictures[45]!.planes;
+      expect(frames).toHaveLength(originals.length);
+      const [luma, u, v] = frames[45]!.planes;
       const [wantedLuma, wantedU, wantedV] = originals[45]!.planes;
       expect(Math.abs(luma / wantedLuma - 1)).toBeLessThan(0.12);
       expect(Math.abs(u - wantedU)).toBeLessThan(4);
       expect(Math.abs(v - wantedV)).toBeLessThan(4);
       const contrast = (seen: readonly Seen[]): number => seen[2]!.planes[0] - seen[15]!.planes[0];
-      // Picture 2 has the flash, picture 15 has not.
-      expect(contrast(pictures) / contrast(originals)).toBeGreaterThan(0.75);
-      expect(contrast(pictures) / contrast(originals)).toBeLessThan(1.25);
+      // Frame 2 has the flash, frame 15 has not.
+      expect(contrast(frames) / contrast(originals)).toBeGreaterThan(0.75);
+      expect(contrast(frames) / contrast(originals)).toBeLessThan(1.25);
     },
     60_000,
   );
@@ -168,9 +168,9 @@ const mapRamp = (toneMap: 'pq' | 'hlg'): number[] => {
   const timeBase = { num: 1, den: 30 };
   const frame = Frame.fromVideoBuffer(ramp, { width, height, format: AV_PIX_FMT_YUV420P10LE, timeBase });
   const color = { primaries: '', transfer: '', matrix: '', range: '' };
-  const picture = { deinterlace: false, toneMap, color, rotation: 0, flipHorizontal: false, testMark: false } as const;
+  const filters = { deinterlace: false, toneMap, color, rotation: 0, flipHorizontal: false, testMark: false } as const;
   const luma: number[] = [];
-  const filter = new PictureFilter({ picture, crop: undefined, width, height, timeBase, threads: 1 }, (result) => {
+  const filter = new FrameFilter({ filters, crop: undefined, width, height, timeBase, threads: 1 }, (result) => {
     const row = result.toBuffer().subarray(32 * width, 33 * width);
     for (let step = 0; step < 64; step += 1) luma.push(row[step * 2]!);
   });
@@ -206,15 +206,15 @@ test('test assets carry a mark in the bottom right corner, and only there', asyn
   const plain = await planFile(path);
   const marked: PlannedSource = {
     ...plain,
-    video: { ...plain.video, picture: { ...plain.video.picture, testMark: true } },
+    video: { ...plain.video, filters: { ...plain.video.filters, testMark: true } },
   };
   const { width, height } = plain.video.renditions[0]!;
   const bytesOf = (source: PlannedSource): Buffer => {
     const reader = new VideoReader({ path }, 0, 1);
     let bytes: Buffer | undefined;
-    const filter = new PictureFilter(
+    const filter = new FrameFilter(
       {
-        picture: source.video.picture,
+        filters: source.video.filters,
         crop: undefined,
         width,
         height,

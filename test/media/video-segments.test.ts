@@ -48,7 +48,7 @@ const makeSegments = (source: PlannedSource, order: readonly number[]): Buffer[]
   const rendition = source.video.renditions[0]!;
   const made: Buffer[] = [];
   for (const number of order) {
-    const { bytes, sampleCount, sizeBytes, pictureCount } = makeSegment(source, rendition, number);
+    const { bytes, sampleCount, sizeBytes, frameCount } = makeSegment(source, rendition, number);
     const start = source.video.boundaries[number]!;
     verifyFragment(bytes, {
       baseDecodeTicks: start,
@@ -58,13 +58,13 @@ const makeSegments = (source: PlannedSource, order: readonly number[]): Buffer[]
       ...(rendition.reorderTicks !== undefined && { reorderTicks: rendition.reorderTicks }),
     });
     expect(sizeBytes).toBe(bytes.length);
-    if (source.video.frameCounts) expect(pictureCount).toBe(source.video.frameCounts[number]);
+    if (source.video.frameCounts) expect(frameCount).toBe(source.video.frameCounts[number]);
     made[number] = bytes;
   }
   return made;
 };
 
-describe('every picture is in exactly one segment', () => {
+describe('every frame is in exactly one segment', () => {
   test.each(sources)(
     '%s',
     async (name) => {
@@ -72,8 +72,8 @@ describe('every picture is in exactly one segment', () => {
       const recipe = recipeOf(name);
       const { rate, interlaced, deltasMs } = recipe.video!;
       const seconds = recipe.video!.seconds ?? recipe.seconds;
-      const pictures = Math.round((seconds * rate[0]) / rate[1]) / (interlaced ? 2 : 1);
-      const counters = numbers(0, deltasMs ? source.index.video!.pts.length : pictures);
+      const frames = Math.round((seconds * rate[0]) / rate[1]) / (interlaced ? 2 : 1);
+      const counters = numbers(0, deltasMs ? source.index.video!.pts.length : frames);
       const rendition = source.video.renditions[0]!;
       const init = initOf(source, rendition);
       const order = segmentNumbers(source);
@@ -103,25 +103,25 @@ describe('every picture is in exactly one segment', () => {
   );
 });
 
-test('a source faster than 60 pictures a second keeps every second one', async () => {
+test('a source faster than 60 frames a second keeps every second one', async () => {
   const source = await planFile(await fixture('fps-120.mp4'));
   const rendition = source.video.renditions[0]!;
-  const { bytes, sampleCount, pictureCount } = makeSegment(source, rendition, 0);
-  expect([sampleCount, pictureCount]).toEqual([240, 480]);
+  const { bytes, sampleCount, frameCount } = makeSegment(source, rendition, 0);
+  expect([sampleCount, frameCount]).toEqual([240, 480]);
   const counters = readFrameCounters([initOf(source, rendition), bytes]).map(({ counter }) => counter);
   expect(counters).toEqual(numbers(0, 240).map((index) => 2 * index));
 }, 240_000);
 
-test('pictures before the edit are not shown', async () => {
+test('frames before the edit are not shown', async () => {
   const source = await planFile(await fixture('edit-list.mp4'));
   const rendition = source.video.renditions[0]!;
   const made = makeSegments(source, segmentNumbers(source));
   const counters = readFrameCounters([initOf(source, rendition), ...made]).map(({ counter }) => counter);
-  // 1.25 s at 30 pictures a second are cut.
+  // 1.25 s at 30 frames a second are cut.
   expect(counters).toEqual(numbers(38, 240 - 38));
 }, 240_000);
 
-test('the last picture is held while the audio goes on', async () => {
+test('the last frame is held while the audio goes on', async () => {
   const source = await planFile(await fixture('audio-longer.mp4'));
   const rendition = source.video.renditions[0]!;
   const [first, second] = makeSegments(source, [0, 1]);

@@ -4,7 +4,7 @@ import { FFmpegError, FormatContext, Packet } from 'node-av/lib';
 import { describe, expect, test } from 'vitest';
 import { probe } from '#kinora/engine/analysis/probe.js';
 import { checkSanity } from '#kinora/engine/analysis/sanity.js';
-import { PictureFilter } from '#kinora/engine/video/frame-filter.js';
+import { FrameFilter } from '#kinora/engine/video/frame-filter.js';
 import { VideoReader } from '#kinora/engine/video/reader.js';
 import { decideAccess } from '#kinora/media/plan/mezzanine-decision.js';
 import { planAsset } from '#kinora/media/plan/plan-asset.js';
@@ -109,7 +109,7 @@ describe('facts', () => {
   });
 });
 
-/** Copies the picture stream into Matroska and declares that `cut` pixels of each side are not to be shown. */
+/** Copies the video stream into Matroska and declares that `cut` pixels of each side are not to be shown. */
 const remuxCropped = (from: string, to: string, cut: number): void => {
   const input = new FormatContext();
   const output = new FormatContext();
@@ -152,9 +152,9 @@ test('pixels outside the clean aperture are cut off', async () => {
       const { width } = planned.video.renditions[0]!;
       const reader = new VideoReader({ path: planned.path }, 0, 1);
       let top = 0;
-      const filter = new PictureFilter(
+      const filter = new FrameFilter(
         {
-          picture: planned.video.picture,
+          filters: planned.video.filters,
           crop: reader.crop,
           width,
           height,
@@ -173,7 +173,7 @@ test('pixels outside the clean aperture are cut off', async () => {
       reader.close();
       return top;
     };
-    // The first picture has the number 0: its top rows are black until they are cut off.
+    // The first frame has the number 0: its top rows are black until they are cut off.
     expect(brightness(whole, 180)).toBeLessThan(30);
     expect(brightness(source, 148)).toBeGreaterThan(50);
   });
@@ -252,10 +252,10 @@ describe('sanity', () => {
 const sorted = (index: SourceIndex): number[] => [...index.video!.pts].sort((a, b) => a - b);
 
 describe('mezzanine', () => {
-  test('of a source with one key frame: the same pictures and times, key frames every two seconds', async () => {
+  test('of a source with one key frame: the same frames and times, key frames every two seconds', async () => {
     await withMezzanine(await fixture('one-key-frame.mp4'), 1, (made, source) => {
       expect(decideAccess(source.facts, source.index)).toMatchObject({ access: 'mezzanine', sequential: true });
-      expect(made.results).toEqual([{ pictures: 900, decodeErrors: 0 }]);
+      expect(made.results).toEqual([{ frames: 900, decodeErrors: 0 }]);
       expect(readFrameCounters(made.path).map(({ counter }) => counter)).toEqual(numbers(0, 900));
       expect(sorted(made.index)).toEqual(sorted(source.index));
       expect([...made.index.video!.key].reduce((sum, key) => sum + key)).toBe(15);
@@ -314,7 +314,7 @@ describe('mezzanine', () => {
   test('of a damaged source keeps what can be decoded', async () => {
     await withMezzanine(await fixture('bit-flips-in-data.mp4'), 1, (made) => {
       expect(made.results[0]!.decodeErrors).toBeGreaterThan(0);
-      expect(made.results[0]!.pictures).toBeGreaterThan(150);
+      expect(made.results[0]!.frames).toBeGreaterThan(150);
       expect(check(made.path, made.facts)).toEqual({ decodable: true });
     });
   }, 240_000);

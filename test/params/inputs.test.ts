@@ -227,7 +227,7 @@ describe('inputs are refused for', () => {
     await expectError(await create(inputs), 400, 'invalid_parameters', messages);
   });
 
-  it('nothing when an image is laid over the picture, with or without settings', async () => {
+  it('nothing when an image is laid over the video, with or without settings', async () => {
     const settings = { width: '12%', opacity: '75%', vertical_margin: '-4.5px', height: '' };
     for (const inputs of [overlay(settings), [main, image]]) expect((await create(inputs)).status).toBe(201);
   });

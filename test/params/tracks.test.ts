@@ -5,7 +5,7 @@ import { type Api, startApi } from '../support/servers/api.js';
 import { expectError, NOT_FOUND } from '../support/wire/expect-error.js';
 
 let api: Api;
-/** Of a ready asset with picture, audio and a text track. */
+/** Of a ready asset with video, audio and a text track. */
 let path: string;
 let ids: { video: string; audio: string; text: string };
 beforeAll(async () => {
@@ -148,7 +148,7 @@ describe('POST …/tracks', () => {
 
 describe('PATCH …/tracks/{id} refuses', () => {
   it.each<[string, 'video' | 'audio' | 'text', object, string]>([
-    ['the picture', 'video', {}, 'Only text and audio tracks can be updated'],
+    ['the video', 'video', {}, 'Only text and audio tracks can be updated'],
     ['captions of audio', 'audio', { closed_captions: true }, 'closed_captions can only be set on text tracks'],
     ['a passthrough of audio', 'audio', { passthrough: '' }, 'passthrough can only be set on text tracks'],
     ['auto', 'text', { language_code: 'auto' }, 'language_code must be a valid BCP 47 language code'],
@@ -198,7 +198,7 @@ describe('PATCH …/tracks/{id}', () => {
 });
 
 describe('DELETE …/tracks/{id}', () => {
-  it('removes neither the picture nor the main audio', async () => {
+  it('removes neither the video nor the main audio', async () => {
     await refuse(await api.call('DELETE', `${path}/${ids.video}`), 'The video track cannot be deleted');
     await refuse(await api.call('DELETE', `${path}/${ids.audio}`), 'The primary audio track cannot be deleted');
   });

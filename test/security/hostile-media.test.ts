@@ -98,7 +98,7 @@ describe('a source that names others', () => {
     'a DASH manifest of an inside address': () => mpd(`${origin}/a.mp4`),
     'a session description': () =>
       'v=0\no=- 0 0 IN IP4 127.0.0.1\ns=x\nc=IN IP4 127.0.0.1\nm=video 9 RTP/AVP 96\na=rtpmap:96 H264/90000\n',
-    'a picture sequence pattern': () => 'not a picture',
+    'an image sequence pattern': () => 'not an image',
   };
   for (const [what, content] of Object.entries(contents)) {
     it(`is refused: ${what}`, async () => {
@@ -164,7 +164,7 @@ describe('a source that unpacks to more than it may', () => {
     await refused;
   });
 
-  it('cannot be decoded when its pictures are larger than the file says', async () => {
+  it('cannot be decoded when its frames are larger than the file says', async () => {
     const path = join(sources, 'lying.mkv');
     const video = { encoder: 'mjpeg', width: 320, height: 180, rate: [30, 1], filter: 'format=yuvj420p' } as const;
     writeMedia({ muxer: 'matroska', seconds: 0.2, video }, path);

@@ -65,7 +65,7 @@ export const assetOperations = {
   createShots: {
     ...assets,
     summary: 'Create shots',
-    details: 'Where one camera position ends and the next begins, with a sheet of pictures of each.',
+    details: 'Where one camera position ends and the next begins, with a contact sheet of each.',
     body: 'none',
     answer: one(ShotsAnswer),
   },

@@ -10,7 +10,7 @@ export const renditionOperations = {
     ...renditions,
     summary: 'Create a static rendition',
     details:
-      'Made when the asset is ready. It is `skipped` when the picture would have to be enlarged, or when the asset lacks the picture or the audio.',
+      'Made when the asset is ready. It is `skipped` when the video would have to be enlarged, or when the asset lacks the video or the audio.',
     body: NewStaticRendition,
     example: { resolution: '720p', passthrough: 'for-download' },
     answer: one(StaticRenditionAnswer),

@@ -31,7 +31,7 @@ export const trackOperations = {
   deleteTrack: {
     ...tracks,
     summary: 'Delete a track',
-    details: 'Neither the picture nor the main audio. Work on a track that is `preparing` stops.',
+    details: 'Neither the video nor the main audio track. Work on a track that is `preparing` stops.',
   },
   generateSubtitles: {
     ...tracks,

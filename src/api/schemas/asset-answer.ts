@@ -32,7 +32,7 @@ export const TrackAnswer = Fields(
     max_frame_rate: Optional(Numeric()),
     max_channels: Optional(Integer()),
     max_channel_layout: Optional(Text()),
-    primary: Optional(Flag({ description: 'The audio that plays by default' })),
+    primary: Optional(Flag({ description: 'The audio track that plays by default' })),
     name: Optional(Text()),
     language_code: Optional(Text({ description: 'BCP 47' })),
     text_type: Optional(Enum(['subtitles'])),

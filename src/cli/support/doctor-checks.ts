@@ -120,7 +120,7 @@ const lockAndPort: Check = async ({ config: { dataDir, host, port }, server }) =
   ];
 };
 
-/** Without a server, starts a media process that encodes a picture, so it also shows that the FFmpeg addon loads. */
+/** Without a server, starts a media process that encodes a frame, so it also shows that the FFmpeg addon loads. */
 const media: Check = async ({ config, logger, server }) => {
   if (server) {
     const text = `Media processes of the server: ${server.sandbox}`;

@@ -35,7 +35,7 @@ export const attachClip = async (
     zero: originOf(plan),
     ...(plan.video?.access === 'mezzanine' && { mezzanineTier: source.max_resolution_tier }),
     ...(plan.concatenated && { concatenated: true }),
-    overlays: request.copyOverlays ? (plan.video?.picture.overlays ?? []) : [],
+    overlays: request.copyOverlays ? (plan.video?.filters.overlays ?? []) : [],
   };
   await saveClip(tx, clip.id, { facts: source.facts, sourceOwner, clip: cut });
   const uses = new Set([clip.sourceId, sourceOwner, ...(await listSourceUses(tx, clip.sourceId))]);

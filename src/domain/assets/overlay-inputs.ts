@@ -3,7 +3,7 @@ import { roleOfInput } from '../../api/validate/inputs.js';
 import type { Row } from '../../db/schema.js';
 import type { OverlaySettings } from '../../media/overlay/geometry.js';
 
-/** An input that is laid over the picture. */
+/** An input that is laid over the video. */
 export interface OverlayInput {
   readonly position: number;
   readonly url: string;

@@ -77,7 +77,7 @@ const listAudio = ({ plan, tracks }: ReadyPlayable): HlsAudioTrack[] =>
 
 /** The child (see `Access.childQuery`) that `metadata.json` is. */
 export const METADATA_CHILD = 'metadata.json';
-/** The name of the pictures for previews, beside the names of the renditions. */
+/** The name of the frames for previews, beside the names of the renditions. */
 export const IMAGES_RENDITION = 'images';
 
 const listText = ({ tracks }: ReadyPlayable): HlsTextTrack[] =>

@@ -8,7 +8,7 @@ import {
   updatePreparingRendition,
 } from '../../db/tables/assets/static-rendition.js';
 import { isKinoraError } from '../../lib/errors.js';
-import { pictureTier } from '../../media/plan/asset-properties.js';
+import { videoTier } from '../../media/plan/asset-properties.js';
 import type { Size } from '../../media/plan/ladder.js';
 import type { DomainContext } from '../context.js';
 import { endMp4Support, settleMp4Support } from './mp4-support.js';
@@ -19,7 +19,7 @@ export interface MadeFile {
   readonly sizeBytes: number;
   readonly durationSeconds: number;
   /** Absent for audio alone. */
-  readonly picture?: Size;
+  readonly frame?: Size;
 }
 
 /**
@@ -61,14 +61,14 @@ export const createRenditionState = (context: Context): RenditionState => {
     find: (renditionId) => findRenditionWork(db, renditionId),
     saveProgress: async (renditionId, progress) =>
       (await updatePreparingRendition(db, renditionId, { progress })) !== undefined,
-    complete: (renditionId, { sizeBytes, durationSeconds, picture }) =>
+    complete: (renditionId, { sizeBytes, durationSeconds, frame }) =>
       finish(renditionId, 'ready', {
         progress: 1,
-        width: picture?.width ?? null,
-        height: picture?.height ?? null,
+        width: frame?.width ?? null,
+        height: frame?.height ?? null,
         bitrate: Math.floor((sizeBytes * 8) / durationSeconds),
         size_bytes: sizeBytes,
-        resolution_tier: picture ? pictureTier(picture.width, picture.height) : 'audio-only',
+        resolution_tier: frame ? videoTier(frame.width, frame.height) : 'audio-only',
       }),
     skip: (renditionId) => finish(renditionId, 'skipped'),
     fail: (renditionId, error) => finish(renditionId, 'errored', { error: JSON.stringify(renditionError(error)) }),

@@ -15,7 +15,7 @@ import type { Logger } from '../../telemetry/logger.js';
 export interface Delivery {
   readonly environmentId: string;
   readonly assetId: string;
-  /** Of the picture that was sent. */
+  /** Of the frame that was sent. */
   readonly tier: AssetProperties['resolutionTier'];
   /** Playing time of what was sent; nothing is counted when it is 0. */
   readonly seconds: number;

@@ -16,7 +16,7 @@ const video = {
   ],
 };
 const audio = { sampleRate: 48_000, boundaries: [0, 188, 375] };
-const withPicture = { version: 1, durationSeconds: 9, video, audio } as unknown as Plan;
+const withVideo = { version: 1, durationSeconds: 9, video, audio } as unknown as Plan;
 const audioOnly = { version: 1, durationSeconds: 8, audio } as unknown as Plan;
 
 it.each([
@@ -31,7 +31,7 @@ it.each([
   ['other', '0.m4s', undefined],
   ['audio', '0.m4s', undefined],
 ])('%s/%s of a video counts as %j', (name, file, expected) => {
-  expect(segmentDelivery(withPicture, name, file)).toEqual(expected);
+  expect(segmentDelivery(withVideo, name, file)).toEqual(expected);
 });
 
 it('audio alone counts by its own length', () => {
@@ -55,6 +55,6 @@ it('counts another language of audio alone like the first', () => {
     seconds: (187 * 1024) / 48_000,
     startSeconds: (188 * 1024) / 48_000,
   });
-  expect(segmentDelivery(withPicture, 'audio-A', '1.m4s', further)).toBeUndefined();
+  expect(segmentDelivery(withVideo, 'audio-A', '1.m4s', further)).toBeUndefined();
   expect(segmentDelivery(audioOnly, 'audio-A', '1.m4s')).toBeUndefined();
 });

@@ -1,11 +1,11 @@
 import { AAC_FRAME_SAMPLES } from '../../media/codecs/aac.js';
-import { pictureTier } from '../../media/plan/asset-properties.js';
+import { videoTier } from '../../media/plan/asset-properties.js';
 import { type FurtherRenditions, findSegment } from '../../media/plan/find-segment.js';
 import type { Plan } from '../../media/plan/plan.js';
 import type { Delivery } from './delivery-counter.js';
 
 /**
- * What the whole of a file of a rendition counts as: segments of pictures, or of audio where there is no picture.
+ * What the whole of a file of a rendition counts as: segments of frames, or of audio where there is no video.
  * Undefined for what does not count.
  */
 export const segmentDelivery = (
@@ -20,7 +20,7 @@ export const segmentDelivery = (
     const { video, number } = target;
     const ticks = video.boundaries[number + 1]! - video.boundaries[number]!;
     return {
-      tier: pictureTier(target.rendition.width, target.rendition.height),
+      tier: videoTier(target.rendition.width, target.rendition.height),
       seconds: ticks / video.timescale,
       startSeconds: video.boundaries[number]! / video.timescale,
     };

@@ -3,12 +3,12 @@ import type { ComplexityJob, ComplexityResult } from '../../pool/protocol.js';
 import { failMedia } from '../ffmpeg/av.js';
 import { filterRange } from '../video/filter-range.js';
 import { FragmentEncoder } from '../video/fragment-encoder.js';
-import { PictureFilter } from '../video/frame-filter.js';
+import { FrameFilter } from '../video/frame-filter.js';
 import { type VideoReader, withVideoReader } from '../video/reader.js';
 
 /** Longest sample; whichever is shorter. */
 const SAMPLE_SECONDS = 1;
-const SAMPLE_PICTURES = 30;
+const SAMPLE_FRAMES = 30;
 const THREADS = 1;
 
 /**
@@ -21,9 +21,9 @@ export const measureComplexity = (job: ComplexityJob): ComplexityResult =>
   }));
 
 const encodeSample = (job: ComplexityJob, reader: VideoReader, place: SamplePlace): RateSample => {
-  const { picture, width, height, timeBase, frameRate } = job;
+  const { filters, width, height, timeBase, frameRate } = job;
   const fromPts = place.pts;
-  const seconds = Math.min(SAMPLE_SECONDS, (SAMPLE_PICTURES * frameRate.den) / Math.max(frameRate.num, 1));
+  const seconds = Math.min(SAMPLE_SECONDS, (SAMPLE_FRAMES * frameRate.den) / Math.max(frameRate.num, 1));
   const untilPts = fromPts + Math.max(Math.round((seconds * timeBase.den) / timeBase.num), 1);
   const encoder = new FragmentEncoder({
     width,
@@ -34,8 +34,8 @@ const encodeSample = (job: ComplexityJob, reader: VideoReader, place: SamplePlac
     threads: THREADS,
   });
   let firstPts: number | undefined;
-  const settings = { picture, crop: reader.crop, width, height, timeBase, threads: THREADS };
-  const filter = new PictureFilter(settings, (frame, pts) => {
+  const settings = { filters, crop: reader.crop, width, height, timeBase, threads: THREADS };
+  const filter = new FrameFilter(settings, (frame, pts) => {
     if (pts < fromPts || pts >= untilPts) return;
     firstPts ??= pts;
     encoder.add(frame, (pts - firstPts) * timeBase.num);
@@ -43,8 +43,8 @@ const encodeSample = (job: ComplexityJob, reader: VideoReader, place: SamplePlac
   try {
     const { position } = place;
     const seekPoint = position === undefined ? undefined : { pts: fromPts, position };
-    filterRange(reader, filter, { fromPts, untilPts, neighbours: picture.deinterlace, seekPoint });
-    if (firstPts === undefined) throw failMedia('sample', 'no picture could be decoded');
+    filterRange(reader, filter, { fromPts, untilPts, neighbours: filters.deinterlace, seekPoint });
+    if (firstPts === undefined) throw failMedia('sample', 'no frame could be decoded');
     const endTicks = ((reader.peek()?.pts ?? untilPts) - firstPts) * timeBase.num;
     const [keyBytes = 0, ...others] = encoder.finish({ sequence: 1, startTicks: 0, endTicks }).sizesBytes;
     const otherBytes = others.reduce((sum, size) => sum + size, 0);

@@ -71,7 +71,7 @@ class StreamColumns {
   private readonly ticksPerSecond: number;
   /** Of an MPEG stream, whose times are no table that was written with care; every packet has an entry. */
   private readonly mpegTimes: { pts: number[]; dts: number[] } | undefined;
-  /** Ticks a sample of audio; 0 where nothing is skipped but by time: pictures, and MP4 with its edit lists. */
+  /** Ticks a sample of audio; 0 where nothing is skipped but by time: frames, and MP4 with its edit lists. */
   private readonly sampleTicks: number;
   /** Times go back or jump, or packets are damaged. */
   broken = false;
@@ -95,9 +95,9 @@ class StreamColumns {
     this.mpegTimes?.dts.push(dts ?? Number.NaN);
     this.mpegTimes?.pts.push(packet.pts === NO_PTS ? Number.NaN : Number(packet.pts));
     if ((packet.flags & AV_PKT_FLAG_CORRUPT) !== 0) this.broken = true;
-    // AVI has decode times only; the pictures of a stream take the same set of times in their own order.
+    // AVI has decode times only; the frames of a stream take the same set of times in their own order.
     const time = this.isAvi ? packet.dts : packet.pts;
-    // The second field of a picture has no time of its own.
+    // The second field of a frame has no time of its own.
     if (time === NO_PTS) return;
     const skipped = this.skippedTicks(packet);
     const duration = Number(packet.duration);

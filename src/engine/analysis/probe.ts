@@ -65,11 +65,11 @@ export const probe = async (job: ProbeJob): Promise<SourceFacts> => {
     const media = format.streams.filter(isMedia);
     const unplayable = media.flatMap((stream) => findObstacle(stream) ?? []);
     const usable = media.filter(({ index }) => !unplayable.some(({ streamIndex }) => streamIndex === index));
-    const video = chooseFirst(usable.filter(isMovingPicture));
+    const video = chooseFirst(usable.filter(isMovingVideo));
     checkPixels(job, video ? [video] : []);
     const sample = video && sampleFrames(format, video);
     if (ANIMATED_IMAGES.has(formatName) && (sample?.count ?? 0) < 2) throw invalidInput(refusals.notMedia);
-    const audio = usable.filter((stream) => !isMovingPicture(stream));
+    const audio = usable.filter((stream) => !isMovingVideo(stream));
     const mainAudio = chooseFirst(audio);
     return {
       formatName,
@@ -135,10 +135,9 @@ const findObstacle = (stream: Stream): UnplayableStream | undefined => {
   return type === 'audio' && (sampleRate <= 0 || channels <= 0) ? describe(refusals.damaged) : undefined;
 };
 
-const isMedia = (stream: Stream): boolean =>
-  isMovingPicture(stream) || stream.codecpar.codecType === AVMEDIA_TYPE_AUDIO;
+const isMedia = (stream: Stream): boolean => isMovingVideo(stream) || stream.codecpar.codecType === AVMEDIA_TYPE_AUDIO;
 const NOT_MOVING = AV_DISPOSITION_ATTACHED_PIC | AV_DISPOSITION_STILL_IMAGE | AV_DISPOSITION_TIMED_THUMBNAILS;
-const isMovingPicture = (stream: Stream): boolean =>
+const isMovingVideo = (stream: Stream): boolean =>
   stream.codecpar.codecType === AVMEDIA_TYPE_VIDEO && (stream.disposition & NOT_MOVING) === 0;
 
 const isDefault = (stream: Stream): boolean => (stream.disposition & AV_DISPOSITION_DEFAULT) !== 0;
@@ -159,11 +158,11 @@ const describeVideo = (
   const crop = cropOf(stream);
   const { first } = sample;
   const pixelFormat = avGetPixFmtName((first?.format ?? codecpar.format) as never) ?? 'unknown';
-  // Packets whose picture the container crops would show too much when they are copied.
+  // Packets whose frames the container crops would show too much when they are copied.
   const avcc = codecNameOf(stream) === 'h264' && !crop ? avccOf(codecpar.extradata) : undefined;
   const dolbyVision = codecpar.getCodedSideData(AV_PKT_DATA_DOVI_CONF);
-  const colorName = (names: Readonly<Record<number, string>>, picture: number | undefined, container: number): string =>
-    names[picture ?? 2] ?? names[container] ?? 'unknown';
+  const colorName = (names: Readonly<Record<number, string>>, frame: number | undefined, container: number): string =>
+    names[frame ?? 2] ?? names[container] ?? 'unknown';
   const aspect = fraction(
     stream.sampleAspectRatio,
     fraction(first?.aspect ?? codecpar.sampleAspectRatio, { num: 1, den: 1 }),

@@ -39,20 +39,20 @@ const attempt = (name: string, read: () => Place): Place => {
 
 const checkVideo = (source: MediaSource, streamIndex: number, places: readonly number[]): Place[] =>
   places.map((seconds) =>
-    attempt(`picture at ${seconds.toFixed(1)} s`, () => {
+    attempt(`frame at ${seconds.toFixed(1)} s`, () => {
       const reader = new VideoReader(source, streamIndex, 1);
       try {
         const { num, den } = reader.timeBase;
         const start = reader.startPts + Math.round((seconds * den) / num);
         const end = start + (CHECKED_SECONDS * den) / num;
         reader.seek(start, { wantPrevious: false });
-        let pictures = 0;
+        let frames = 0;
         for (let next = reader.peek(); next !== undefined && next.pts < end; next = reader.peek()) {
-          pictures += 1;
+          frames += 1;
           reader.take();
         }
-        // Pictures may be rare, or have ended before the audio: the one shown at that time is as good.
-        const decoded = pictures > 0 || reader.previous !== undefined || reader.peek() !== undefined;
+        // Frames may be rare, or have ended before the audio: the one shown at that time is as good.
+        const decoded = frames > 0 || reader.previous !== undefined || reader.peek() !== undefined;
         if (!decoded) return { decoded, problem: 'nothing could be decoded' };
         return reader.errors > 0 ? { decoded, problem: `${reader.errors} damaged` } : { decoded };
       } finally {
@@ -107,7 +107,7 @@ const checkAudioAt = (source: MediaSource, streamIndex: number, seconds: number)
     format.closeInputSync();
   }
   const decoded = samples >= MIN_SAMPLES;
-  // Audio may be shorter than the picture: nothing at a later place is no damage.
+  // Audio may be shorter than the video: nothing at a later place is no damage.
   if (!decoded && seconds === 0) return { decoded, problem: 'nothing could be decoded' };
   return errors > ALLOWED_AUDIO_ERRORS ? { decoded, problem: `${errors} damaged packets` } : { decoded };
 };

@@ -1,38 +1,38 @@
 import type { Frame } from 'node-av/lib';
-import { describeSmallPicture, SMALL_BYTES, SMALL_HEIGHT, SMALL_WIDTH } from '../../media/shots/frame-difference.js';
-import { type ShotScores, scorePictures, type TimedPicture } from '../../media/shots/scores.js';
+import { describeSmallFrame, SMALL_BYTES, SMALL_HEIGHT, SMALL_WIDTH } from '../../media/shots/frame-difference.js';
+import { type ShotScores, scoreFrames, type TimedFrame } from '../../media/shots/scores.js';
 import type { ShotScoresJob } from '../../pool/protocol.js';
 import { failMedia } from '../ffmpeg/av.js';
 import type { HandlerContext } from '../ipc/serve-jobs.js';
 import { checkTimeBase } from '../video/displayed-frame.js';
-import { PictureFilter } from '../video/frame-filter.js';
+import { FrameFilter } from '../video/frame-filter.js';
 import { withVideoReader } from '../video/reader.js';
 
-const PROGRESS_PICTURES = 50;
+const PROGRESS_FRAMES = 50;
 
 /**
- * Judges every picture of a part of the source by small copies of it and its neighbours.
+ * Judges every frame of a part of the source by small copies of it and its neighbours.
  * @throws KinoraError `media_failed`
  */
 export const scoreShots = (job: ShotScoresJob, context: HandlerContext): ShotScores =>
   withVideoReader(job.source, job.streamIndex, job.threads, (reader) => {
     checkTimeBase(reader, job);
     const { timeBase, originTicks, threads, startTicks, endTicks, from, untilTicks } = job;
-    const pictures: TimedPicture[] = [];
+    const frames: TimedFrame[] = [];
     // Upright or not, with overlays or without: for a comparison with its neighbours it does not matter.
-    const picture = {
-      ...job.picture,
+    const filters = {
+      ...job.filters,
       deinterlace: false,
       rotation: 0,
       flipHorizontal: false,
       testMark: false,
     } as const;
-    const { toneMap: _toneMap, overlays: _overlays, ...plain } = picture;
+    const { toneMap: _toneMap, overlays: _overlays, ...plain } = filters;
     const size = { width: SMALL_WIDTH, height: SMALL_HEIGHT };
-    const settings = { picture: plain, crop: reader.crop, ...size, timeBase, threads };
-    const filter = new PictureFilter(settings, (frame, pts) => {
+    const settings = { filters: plain, crop: reader.crop, ...size, timeBase, threads };
+    const filter = new FrameFilter(settings, (frame, pts) => {
       const ticks = pts * timeBase.num - originTicks;
-      pictures.push({ ticks, picture: describeSmallPicture(copySamples(frame)) });
+      frames.push({ ticks, frame: describeSmallFrame(copySamples(frame)) });
     });
     try {
       const ptsAt = (ticks: number): number => Math.ceil((ticks + originTicks) / timeBase.num);
@@ -42,13 +42,13 @@ export const scoreShots = (job: ShotScoresJob, context: HandlerContext): ShotSco
         reader.take();
         filter.push(next.frame, next.pts);
         const done = (next.pts * timeBase.num - originTicks - from.ticks) / (untilTicks - from.ticks);
-        if (pictures.length % PROGRESS_PICTURES === 0) context.progress(Math.min(Math.max(done, 0), 1));
+        if (frames.length % PROGRESS_FRAMES === 0) context.progress(Math.min(Math.max(done, 0), 1));
       }
       filter.flush();
     } finally {
       filter.close();
     }
-    return scorePictures(pictures, { startTicks, endTicks, timescale: timeBase.den });
+    return scoreFrames(frames, { startTicks, endTicks, timescale: timeBase.den });
   });
 
 /** The planes one behind the other, without what lies between their rows. */
@@ -58,7 +58,7 @@ const copySamples = (frame: Frame): Uint8Array => {
   for (const plane of [0, 1, 2]) {
     const shift = plane === 0 ? 0 : 1;
     const [data, stride] = [frame.data?.[plane], frame.linesize[plane]];
-    if (data === undefined || stride === undefined) throw failMedia('shots', 'a picture without samples');
+    if (data === undefined || stride === undefined) throw failMedia('shots', 'a frame without samples');
     for (let y = 0; y < SMALL_HEIGHT >> shift; y += 1) {
       samples.set(data.subarray(y * stride, y * stride + (SMALL_WIDTH >> shift)), at);
       at += SMALL_WIDTH >> shift;

@@ -5,7 +5,7 @@ import { KinoraError } from '../../lib/errors.js';
 // What goes wrong comes back as an error code; the library's own lines on stderr only repeat it.
 Log.setLevel(AV_LOG_QUIET);
 
-/** Time stamp of a packet or picture that has none. */
+/** Time stamp of a packet or frame that has none. */
 export const NO_PTS: bigint = AV_NOPTS_VALUE;
 
 /** @param code FFmpeg's number of the error */
@@ -33,7 +33,7 @@ export const newFrame = (): Frame => {
   return frame;
 };
 
-/** A reference of its own to the same picture or samples. */
+/** A reference of its own to the same frame or samples. */
 export const cloneFrame = (frame: Frame): Frame => {
   const clone = frame.clone();
   if (clone === null) throw failMedia('clone frame', 'out of memory');

@@ -3,14 +3,14 @@ import { type FilterContext, FilterGraph, type Frame } from 'node-av/lib';
 import type { Rational } from '../../media/source/source-facts.js';
 import { check, failMedia, isDrained, newFrame } from './av.js';
 
-/** Finished pictures (SDR BT.709, limited range, square pixels) of one size go in, what a chain of filters makes of them comes out. */
+/** Finished frames (SDR BT.709, limited range, square pixels) of one size go in, what a chain of filters makes of them comes out. */
 export class FrameGraph {
   private readonly graph = new FilterGraph();
   private readonly input: FilterContext;
   private readonly output: FilterContext;
   private readonly result = newFrame();
 
-  /** @param emit gets each picture, valid during the call only; its `pts` counts in `timeBase`. */
+  /** @param emit gets each frame, valid during the call only; its `pts` counts in `timeBase`. */
   constructor(
     first: Pick<Frame, 'width' | 'height' | 'format'>,
     chain: string,
@@ -41,12 +41,12 @@ export class FrameGraph {
 
   push(frame: Frame, pts: number): void {
     frame.pts = BigInt(pts);
-    check(this.input.buffersrcAddFrameSync(frame, AV_BUFFERSRC_FLAG_KEEP_REF), 'filter picture');
+    check(this.input.buffersrcAddFrameSync(frame, AV_BUFFERSRC_FLAG_KEEP_REF), 'filter frame');
     this.drain();
   }
 
   finish(): void {
-    check(this.input.buffersrcAddFrameSync(null), 'filter picture');
+    check(this.input.buffersrcAddFrameSync(null), 'filter frame');
     this.drain();
   }
 
@@ -59,7 +59,7 @@ export class FrameGraph {
     for (;;) {
       const code = this.output.buffersinkGetFrameSync(this.result);
       if (isDrained(code)) return;
-      check(code, 'filter picture');
+      check(code, 'filter frame');
       try {
         this.emit(this.result);
       } finally {

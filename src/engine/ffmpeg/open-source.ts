@@ -8,7 +8,7 @@ import { allowedDecoders, codecNameOf, findDecoder, isRefusedFormat, recognizeFo
 const PROBE_BYTES = 10_000_000;
 const ANALYZE_MICROSECONDS = 10_000_000;
 
-/** Above the largest picture of any level that players know (8192 x 4352 and 16:9 relatives), with room for odd shapes. */
+/** Above the largest frame of any level that players know (8192 x 4352 and 16:9 relatives), with room for odd shapes. */
 const MAX_DECODED_PIXELS = 16_384 * 8_704;
 
 export interface OpenOptions {

@@ -98,7 +98,7 @@ const writeConcatenated = (
       const shift = shifts[recording[number]!] ?? 0;
       const shown = pts[number]! + shift;
       const decoded = Number.isNaN(dts[number]!) ? shown : dts[number]! + shift;
-      // A packet without times cannot be placed: the rest of a picture that began before the jump.
+      // A packet without times cannot be placed: the rest of a frame that began before the jump.
       if (Number.isNaN(decoded)) return;
       track.lastDts = Math.max(decoded, track.lastDts + 1);
       packet.dts = BigInt(track.lastDts);

@@ -31,7 +31,7 @@ class TrackReader {
     this.originTicks = BigInt(Math.round((zero.num * den) / (zero.den * num)));
   }
 
-  /** The tag of HEVC that Apple's players know, unless the file's own says that parameter sets are among the pictures. */
+  /** The tag of HEVC that Apple's players know, unless the file's own says that parameter sets are among the frames. */
   get codecTag(): string | 0 {
     if (codecNameOf(this.stream) !== 'hevc') return 0;
     return this.stream.codecpar.codecTagString === 'hev1' ? 'hev1' : 'hvc1';
@@ -65,7 +65,7 @@ class TrackReader {
     this.format.closeInputSync();
   }
 
-  /** Moves the packet to the time line of the file; false when it has no time, as the rest of a damaged picture. */
+  /** Moves the packet to the time line of the file; false when it has no time, as the rest of a damaged frame. */
   private place(): boolean {
     const { packet, lastDts } = this;
     const dts = packet.dts === NO_PTS ? packet.pts : packet.dts;

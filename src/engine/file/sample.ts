@@ -46,14 +46,14 @@ const BEEP_HERTZ = 1000;
 const GOP_FRAMES = 2 * FRAME_RATE;
 
 /**
- * Writes a moving picture with a frame counter, a clock and a beep each second: H.264 High and AAC in MP4, index first.
+ * Writes a video with a frame counter, a clock and a beep each second: H.264 High and AAC in MP4, index first.
  * @throws KinoraError `media_failed`
  */
 export const makeSample = (job: SampleJob, context: HandlerContext): { sizeBytes: number } => {
   const output = new FormatContext();
   check(output.allocOutputContext2(null, 'mp4', job.outPath), 'sample file');
   const packet = newPacket();
-  const picture = openPictures(job);
+  const background = openFrames(job);
   const video = openVideoEncoder(job);
   const audio = openAudioEncoder();
   try {
@@ -77,8 +77,8 @@ export const makeSample = (job: SampleJob, context: HandlerContext): { sizeBytes
     const samples = job.seconds * SAMPLE_RATE;
     let sample = 0;
     for (let frame = 0; frame < frames; frame++) {
-      picture.next((out) => {
-        out.pictType = AV_PICTURE_TYPE_NONE; // the source filter marks every picture as a key frame
+      background.next((out) => {
+        out.pictType = AV_PICTURE_TYPE_NONE; // the source filter marks every frame as a key frame
         paintMarks(out, job, frame);
         encode(video, tracks[0], out);
       });
@@ -96,7 +96,7 @@ export const makeSample = (job: SampleJob, context: HandlerContext): { sizeBytes
     output.closeOutputSync();
     output.freeContext();
     packet.free();
-    picture.free();
+    background.free();
     video.freeContext();
     audio.freeContext();
   }
@@ -106,13 +106,13 @@ export const makeSample = (job: SampleJob, context: HandlerContext): { sizeBytes
 const addTrack = (output: FormatContext, encoder: CodecContext): Stream => {
   const stream = output.newStream(null);
   stream.timeBase = encoder.timeBase;
-  stream.avgFrameRate = encoder.framerate; // else the last picture has no length in the file
+  stream.avgFrameRate = encoder.framerate; // else the last frame has no length in the file
   check(stream.codecpar.fromContext(encoder), 'sample track');
   return stream;
 };
 
 /** The moving background; an eighth of the size is enough for soft colors. */
-const openPictures = ({ width, height }: SampleJob): { next(use: (frame: Frame) => void): void; free(): void } => {
+const openFrames = ({ width, height }: SampleJob): { next(use: (frame: Frame) => void): void; free(): void } => {
   const graph = new FilterGraph();
   graph.alloc();
   const panel = panelOf(width, height);
@@ -130,14 +130,14 @@ const openPictures = ({ width, height }: SampleJob): { next(use: (frame: Frame) 
     `drawbox=x=0:y=0:w=${width}:h=${even(height / 12)}:color=black:t=fill`,
     'buffersink@out',
   ].join(',');
-  check(graph.parsePtr(filters), 'sample picture');
-  check(graph.configSync(), 'sample picture');
+  check(graph.parsePtr(filters), 'sample frame');
+  check(graph.configSync(), 'sample frame');
   const sink = graph.getFilter('buffersink@out') as FilterContext;
   const frame = newFrame();
   return {
     next: (use) => {
-      check(sink.buffersinkGetFrameSync(frame), 'sample picture');
-      check(frame.makeWritable(), 'sample picture');
+      check(sink.buffersinkGetFrameSync(frame), 'sample frame');
+      check(frame.makeWritable(), 'sample frame');
       use(frame);
       frame.unref();
     },
@@ -163,7 +163,7 @@ const DIM = 70;
 /** Counter bars, clock, frame number, a hand that turns once a second, a flash and a line that shows how far it is. */
 const paintMarks = (frame: Frame, { width, height, seconds }: SampleJob, number: number): void => {
   const data = frame.data?.[0];
-  if (data === undefined) throw failMedia('sample picture', 'no picture');
+  if (data === undefined) throw failMedia('sample frame', 'no video');
   const plane: LumaPlane = { data, stride: frame.linesize[0] ?? width, width, height };
   paintCounter(plane, number);
 

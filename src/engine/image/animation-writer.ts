@@ -6,7 +6,7 @@ import { check, failMedia, isDrained, newPacket, setOptions } from '../ffmpeg/av
 import { FrameGraph } from '../ffmpeg/filter-graph.js';
 
 const KINDS = {
-  // One palette for the whole animation; the ordered pattern stands still where the picture does.
+  // One palette for the whole animation; the ordered pattern stands still where the frame does.
   gif: {
     encoder: 'gif',
     pixelFormat: AV_PIX_FMT_PAL8,
@@ -23,7 +23,7 @@ const KINDS = {
   },
 } as const;
 
-/** Encodes the pictures of an animation that repeats for ever. */
+/** Encodes the frames of an animation that repeats for ever. */
 export class AnimationWriter {
   private graph: FrameGraph | undefined;
   private readonly context = new CodecContext();
@@ -96,15 +96,15 @@ export class AnimationWriter {
   }
 
   private encode(frame: Frame | null): void {
-    check(this.context.sendFrameSync(frame), 'encode picture');
+    check(this.context.sendFrameSync(frame), 'encode frame');
     for (;;) {
       const code = this.context.receivePacketSync(this.packet);
       if (isDrained(code)) return;
-      check(code, 'encode picture');
+      check(code, 'encode frame');
       const { packet, output, stream } = this;
       if (packet.data !== null) this.parts.push(Buffer.from(packet.data));
       if (output && stream) {
-        // Of the last picture; the others stay until the next.
+        // Of the last frame; the others stay until the next.
         packet.duration = 1n;
         packet.rescaleTs(this.context.timeBase, stream.timeBase);
         packet.streamIndex = stream.index;

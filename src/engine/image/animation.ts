@@ -3,32 +3,32 @@ import type { AnimatedJob, ImageResult } from '../../pool/protocol.js';
 import { cloneFrame, failMedia } from '../ffmpeg/av.js';
 import { checkTimeBase, seekShown } from '../video/displayed-frame.js';
 import { filterRange } from '../video/filter-range.js';
-import { PictureFilter } from '../video/frame-filter.js';
+import { FrameFilter } from '../video/frame-filter.js';
 import { withVideoReader } from '../video/reader.js';
 import { AnimationWriter } from './animation-writer.js';
 
 /**
- * Writes an endless animation: each of its frames is the picture that is shown at the frame's time.
+ * Writes an endless animation: each of its frames is the one that the source shows at that time.
  * @throws KinoraError `media_failed`
  */
 export const makeAnimated = (job: AnimatedJob): ImageResult =>
   withVideoReader(job.source, job.streamIndex, job.threads, (reader) => {
     checkTimeBase(reader, job);
-    const { timeBase, originTicks, picture, width, height, threads, framesPerSecond } = job;
+    const { timeBase, originTicks, filters, width, height, threads, framesPerSecond } = job;
     const startTicks = job.start.ticks;
     const frames = Math.max(1, Math.ceil(((job.endTicks - startTicks) * framesPerSecond) / timeBase.den - 1e-6));
     const writer = new AnimationWriter(job);
     let shown: Frame | undefined;
     let frame = 0;
     const ticksOf = (number: number): number => startTicks + (number * timeBase.den) / framesPerSecond;
-    /** Gives the picture shown so far to the frames before `untilTicks`. */
-    const show = (picture: Frame, untilTicks: number): void => {
-      for (; frame < frames && ticksOf(frame) < untilTicks; frame += 1) writer.add(picture, frame);
+    /** Gives the frame shown so far to the frames before `untilTicks`. */
+    const show = (displayed: Frame, untilTicks: number): void => {
+      for (; frame < frames && ticksOf(frame) < untilTicks; frame += 1) writer.add(displayed, frame);
     };
-    const filter = new PictureFilter(
-      { picture, overlayPaths: job.overlayPaths, crop: reader.crop, width, height, timeBase, threads },
+    const filter = new FrameFilter(
+      { filters, overlayPaths: job.overlayPaths, crop: reader.crop, width, height, timeBase, threads },
       (next, pts) => {
-        // The first picture is shown from the start on, whenever it began.
+        // The first frame is shown from the start on, whenever it began.
         if (shown) show(shown, pts * timeBase.num - originTicks);
         shown?.free();
         shown = cloneFrame(next);
@@ -39,10 +39,10 @@ export const makeAnimated = (job: AnimatedJob): ImageResult =>
       filterRange(reader, filter, {
         fromPts,
         untilPts: Math.ceil((ticksOf(frames - 1) + 1 + originTicks) / timeBase.num),
-        neighbours: picture.deinterlace,
+        neighbours: filters.deinterlace,
         seekPoint: job.start.seekPoint,
       });
-      if (!shown) throw failMedia('animation', 'no picture could be decoded');
+      if (!shown) throw failMedia('animation', 'no frame could be decoded');
       show(shown, Number.POSITIVE_INFINITY);
       return { sizeBytes: writer.finish() };
     } finally {

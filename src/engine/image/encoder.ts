@@ -19,13 +19,13 @@ export const STILL_COLORS: Readonly<Record<StillFormat, { scale: string; work: s
 };
 
 const ENCODERS = {
-  // A fixed quantiser: good for pictures that are looked at for long.
+  // A fixed quantiser: good for images that are looked at for long.
   jpg: { name: 'mjpeg', options: { qmin: 3, qmax: 3 } },
   png: { name: 'png', options: { compression_level: 6, pred: 'mixed' } },
   webp: { name: 'libwebp', options: { quality: 82, compression_level: 4 } },
 } as const;
 
-/** The bytes of a file with this one picture, which has the colors of `STILL_COLORS`. */
+/** The bytes of an image file of this frame, which has the colors of `STILL_COLORS`. */
 export const encodeStill = (frame: Frame, format: StillFormat): Buffer => {
   const { name, options } = ENCODERS[format];
   const codec = Codec.findEncoderByName(name as never);
@@ -47,9 +47,9 @@ export const encodeStill = (frame: Frame, format: StillFormat): Buffer => {
     setOptions(context, options);
     check(context.open2Sync(codec, null), `open ${name}`);
     frame.pts = 0n;
-    check(context.sendFrameSync(frame), 'encode picture');
-    check(context.sendFrameSync(null), 'encode picture');
-    check(context.receivePacketSync(packet), 'encode picture');
+    check(context.sendFrameSync(frame), 'encode frame');
+    check(context.sendFrameSync(null), 'encode frame');
+    check(context.receivePacketSync(packet), 'encode frame');
     if (packet.data === null) throw failMedia('encode', 'a packet without data');
     return Buffer.from(packet.data);
   } finally {

@@ -37,14 +37,14 @@ const describeLayout = (frame: Frame, layout: StillLayout, format: StillFormat):
 };
 
 /**
- * Writes the picture that is shown at a moment as an image.
+ * Writes the frame that is shown at a moment as an image.
  * @throws KinoraError `media_failed`
  */
 export const makeStill = (job: StillJob): ImageResult =>
   withVideoReader(job.source, job.streamIndex, job.threads, (reader) => {
     const { layout, format, threads, timeBase } = job;
     let bytes: Buffer | undefined;
-    filterShown(reader, job, job, { ...layout.picture, threads }, (frame) => {
+    filterShown(reader, job, job, { ...layout.frame, threads }, (frame) => {
       const graph = new FrameGraph(frame, describeLayout(frame, layout, format), { timeBase, threads }, (image) => {
         bytes = encodeStill(image, format);
       });

@@ -97,7 +97,7 @@ export const copySegment = (job: VideoSegmentJob): VideoSegmentResult =>
         data: samples.map(({ data }) => data),
       });
       writeFileSync(job.outPath, bytes);
-      return { sizeBytes: bytes.length, sampleCount: samples.length, pictureCount: samples.length };
+      return { sizeBytes: bytes.length, sampleCount: samples.length, frameCount: samples.length };
     },
   );
 
@@ -114,7 +114,7 @@ const readSamples = (job: VideoSegmentJob, reader: PacketReader): Sample[] => {
     if (pts === NO_PTS || data === null) throw failMedia('copy segment', 'a packet without time or data');
     const ticks = Number(pts) * timeBase.num - originTicks;
     if (isKeyframe && ticks >= endTicks) break;
-    if (ticks < startTicks || ticks >= endTicks) throw failMedia('copy segment', 'a picture lies outside');
+    if (ticks < startTicks || ticks >= endTicks) throw failMedia('copy segment', 'a frame lies outside');
     samples.push({
       ticks,
       data: lengthPrefixed ? withoutAccessUnitDelimiters(Uint8Array.from(data)) : annexBToLengthPrefixed(data),

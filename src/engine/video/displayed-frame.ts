@@ -2,7 +2,7 @@ import type { Frame } from 'node-av/lib';
 import type { ImageSource, ShownAt } from '../../pool/protocol.js';
 import { failMedia } from '../ffmpeg/av.js';
 import { filterRange } from './filter-range.js';
-import { PictureFilter } from './frame-filter.js';
+import { FrameFilter } from './frame-filter.js';
 import type { VideoReader } from './reader.js';
 
 /** @throws KinoraError `media_failed` when the plan was made for another clock */
@@ -20,14 +20,14 @@ const ptsAt = (ticks: number, { originTicks, timeBase }: FrameSource): number =>
 /** Reading on is cheaper than a seek as long as this. */
 const NEAR_SECONDS = 2;
 
-/** Finds the picture that is shown at a moment: the last that began, or the first when none did. Its time, in stream ticks. */
+/** Finds the frame that is shown at a moment: the last that began, or the first when none did. Its time, in stream ticks. */
 export const seekShown = (
   reader: VideoReader,
   source: FrameSource,
   { ticks, seekPoint }: ShownAt,
   toleranceTicks = 0,
 ): number => {
-  const pts = ptsAt(Math.min(ticks, source.lastPictureTicks), source);
+  const pts = ptsAt(Math.min(ticks, source.lastFrameTicks), source);
   if (toleranceTicks > 0) {
     const tolerance = Math.floor(toleranceTicks / source.timeBase.num);
     reader.seek(pts, { wantPrevious: false, seekPoint, tolerance });
@@ -36,13 +36,13 @@ export const seekShown = (
     for (let next = reader.peek(); next !== undefined && next.pts <= pts; next = reader.peek()) reader.take();
   } else reader.seek(pts + 1, { wantPrevious: true, seekPoint });
   const shown = reader.previous;
-  // Pictures before zero are cut off by an edit; one that begins late is shown from zero on.
-  const found = shown && shown.pts >= ptsAt(source.firstPictureTicks ?? 0, source) ? shown : (reader.take() ?? shown);
-  if (!found) throw failMedia('image', 'no picture could be decoded');
+  // Frames before zero are cut off by an edit; one that begins late is shown from zero on.
+  const found = shown && shown.pts >= ptsAt(source.firstFrameTicks ?? 0, source) ? shown : (reader.take() ?? shown);
+  if (!found) throw failMedia('image', 'no frame could be decoded');
   return found.pts;
 };
 
-/** The reader stands before the wanted picture, or at it, and not far from it. */
+/** The reader stands before the wanted frame, or at it, and not far from it. */
 const isNear = (reader: VideoReader, pts: number, { timeBase: { num, den } }: FrameSource): boolean =>
   reader.previous !== undefined &&
   reader.previous.pts <= pts &&
@@ -52,11 +52,11 @@ export interface ShownSettings {
   readonly width: number;
   readonly height: number;
   readonly threads: number;
-  /** How much earlier than the moment a picture may be when that saves decoding; 0 when absent. */
+  /** How much earlier than the moment a frame may be when that saves decoding; 0 when absent. */
   readonly toleranceTicks?: number;
 }
 
-/** Sends the picture that is shown at a moment through a filter to `use`. */
+/** Sends the frame that is shown at a moment through a filter to `use`. */
 export const filterShown = (
   reader: VideoReader,
   source: FrameSource,
@@ -64,17 +64,17 @@ export const filterShown = (
   { toleranceTicks = 0, ...size }: ShownSettings,
   use: (frame: Frame, pts: number) => void,
 ): void => {
-  const { picture, timeBase, overlayPaths } = source;
+  const { filters, timeBase, overlayPaths } = source;
   const shownPts = seekShown(reader, source, at, toleranceTicks);
   let used = false;
-  const filter = new PictureFilter({ picture, overlayPaths, crop: reader.crop, ...size, timeBase }, (frame, pts) => {
+  const filter = new FrameFilter({ filters, overlayPaths, crop: reader.crop, ...size, timeBase }, (frame, pts) => {
     if (pts !== shownPts || used) return;
     used = true;
     use(frame, pts);
   });
   try {
     // Deinterlacing looks to both sides; where time does not matter much, quality does not either.
-    if (picture.deinterlace && toleranceTicks === 0) {
+    if (filters.deinterlace && toleranceTicks === 0) {
       const { seekPoint } = at;
       filterRange(reader, filter, { fromPts: shownPts, untilPts: shownPts + 1, neighbours: true, seekPoint });
     } else {
@@ -84,5 +84,5 @@ export const filterShown = (
   } finally {
     filter.close();
   }
-  if (!used) throw failMedia('image', 'the picture did not come out of the filter');
+  if (!used) throw failMedia('image', 'the frame did not come out of the filter');
 };

@@ -36,7 +36,7 @@ export interface FragmentEncoderSettings {
 }
 
 /**
- * The encoder's own clock. It only spaces the pictures for rate control: true times are kept beside it and never rounded.
+ * The encoder's own clock. It only spaces the frames for rate control: true times are kept beside it and never rounded.
  * A constant, because it is written into the SPS, which has to be the same for every source.
  */
 const CLOCK = 90_000;
@@ -137,7 +137,7 @@ export const readEncoderConfig = (settings: FragmentEncoderSettings): Buffer => 
   }
 };
 
-/** Encodes pictures into one fragment that starts with its only key frame. */
+/** Encodes frames into one fragment that starts with its only key frame. */
 export class FragmentEncoder {
   private readonly context: CodecContext;
   private readonly packet: Packet = newPacket();
@@ -156,7 +156,7 @@ export class FragmentEncoder {
     }
   }
 
-  get pictures(): number {
+  get frames(): number {
     return this.ticksOf.size + this.pending.length;
   }
 
@@ -188,7 +188,7 @@ export class FragmentEncoder {
     this.ticksOf.set(this.clock, ticks);
     frame.pts = this.clock;
     frame.pictType = type;
-    check(this.context.sendFrameSync(frame), 'encode picture');
+    check(this.context.sendFrameSync(frame), 'encode frame');
     this.drain();
   }
 
@@ -202,10 +202,10 @@ export class FragmentEncoder {
       const next = this.pending[1];
       this.encodeNext(next !== undefined && this.isLong(next.ticks, range.endTicks));
     }
-    check(this.context.sendFrameSync(null), 'encode picture');
+    check(this.context.sendFrameSync(null), 'encode frame');
     this.drain();
-    if (this.samples.length === 0 || this.samples.length !== this.pictures) {
-      throw failMedia('encode', `${this.pictures} pictures became ${this.samples.length} samples`);
+    if (this.samples.length === 0 || this.samples.length !== this.frames) {
+      throw failMedia('encode', `${this.frames} frames became ${this.samples.length} samples`);
     }
     const times = planSampleTimes(
       this.samples.map(({ ticks }) => ticks),
@@ -232,7 +232,7 @@ export class FragmentEncoder {
     for (;;) {
       const code = this.context.receivePacketSync(this.packet);
       if (isDrained(code)) return;
-      check(code, 'encode picture');
+      check(code, 'encode frame');
       const { pts, data, isKeyframe } = this.packet;
       const ticks = this.ticksOf.get(pts);
       if (data === null || ticks === undefined) throw failMedia('encode', 'a packet without data or time');

@@ -1,7 +1,7 @@
 import { AV_BUFFERSRC_FLAG_KEEP_REF } from 'node-av/constants';
 import { avGetPixFmtName, type FilterContext, FilterGraph, type Frame } from 'node-av/lib';
 import { overlayPixels } from '../../media/overlay/geometry.js';
-import type { OverlayPlacement, PictureChain } from '../../media/plan/plan.js';
+import type { OverlayPlacement, VideoFilters } from '../../media/plan/plan.js';
 import type { Rational } from '../../media/source/source-facts.js';
 import { check, failMedia, isDrained, NO_PTS, newFrame } from '../ffmpeg/av.js';
 import { MATRICES, PRIMARIES, RANGES, TRANSFERS } from '../ffmpeg/color-names.js';
@@ -9,20 +9,20 @@ import { loadOverlayPixels } from './overlay-image.js';
 import type { Crop } from './reader.js';
 import { burnTestMark } from './test-mark.js';
 
-export interface PictureFilterSettings {
-  readonly picture: PictureChain;
-  /** Files of the overlays of `picture`, in their order. */
+export interface FrameFilterSettings {
+  readonly filters: VideoFilters;
+  /** Files of the overlays of `filters`, in their order. */
   readonly overlayPaths?: readonly string[] | undefined;
   readonly crop: Crop | undefined;
   /** Result, after rotation. */
   readonly width: number;
   readonly height: number;
-  /** Of the pictures that come in, and of the times that go out. */
+  /** Of the frames that come in, and of the times that go out. */
   readonly timeBase: Rational;
   readonly threads: number;
 }
 
-/** Seconds; no picture of a source is as early. */
+/** Seconds; no frame of a source is as early. */
 const BEFORE_ALL = -1_000_000_000n;
 
 const ROTATIONS = { 0: [], 90: ['transpose=clock'], 180: ['hflip', 'vflip'], 270: ['transpose=cclock'] } as const;
@@ -36,8 +36,8 @@ const PEAKS = { pq: 1000, hlg: 100 } as const;
 const known = (names: Readonly<Record<number, string>>, name: string): string | undefined =>
   Object.values(names).includes(name) ? name : undefined;
 
-/** Says what the samples mean, where the pictures themselves do not: wrong or missing tags must not reach the conversion. */
-const describeColor = ({ color, toneMap }: PictureChain, frame: Frame): string => {
+/** Says what the samples mean, where the frames themselves do not: wrong or missing tags must not reach the conversion. */
+const describeColor = ({ color, toneMap }: VideoFilters, frame: Frame): string => {
   const isRgb = /rgb|bgr|gbr|pal8/.test(avGetPixFmtName(frame.format as number as never) ?? '');
   // The usual rule for untagged video: high definition is BT.709, the rest BT.601.
   const matrix = known(MATRICES, color.matrix) ?? (toneMap ? 'bt2020nc' : frame.height >= 720 ? 'bt709' : 'smpte170m');
@@ -58,31 +58,31 @@ const TONE_MAP_COLUMNS = 16;
 const roundUp = (value: number, step: number): number => Math.ceil(value / step) * step;
 
 /** Scaling comes before tone mapping and rotating: both then work on fewer pixels. */
-const describeChain = ({ picture, crop, width, height }: PictureFilterSettings, frame: Frame): string => {
-  const sideways = picture.rotation === 90 || picture.rotation === 270;
+const describeChain = ({ filters, crop, width, height }: FrameFilterSettings, frame: Frame): string => {
+  const sideways = filters.rotation === 90 || filters.rotation === 270;
   const [across, down] = sideways ? [height, width] : [width, height];
   const size = `${across}:${down}`;
   return [
-    ...(picture.deinterlace ? ['bwdif=mode=send_frame:parity=auto:deint=all'] : []),
+    ...(filters.deinterlace ? ['bwdif=mode=send_frame:parity=auto:deint=all'] : []),
     ...(crop ? [`crop=iw-${crop.left + crop.right}:ih-${crop.top + crop.bottom}:${crop.left}:${crop.top}`] : []),
-    describeColor(picture, frame),
-    ...(picture.toneMap
+    describeColor(filters, frame),
+    ...(filters.toneMap
       ? [
           // `pad` drops an odd last row or column: the frame gets one more, which is cut off again.
           `scale=${roundUp(across, 2)}:${roundUp(down, 2)}:flags=bicubic`,
           `pad=${roundUp(across, TONE_MAP_COLUMNS)}:${roundUp(down, 2)}`,
-          `tonemapx=tonemap=mobius:desat=0:peak=${PEAKS[picture.toneMap]}:t=bt709:m=bt709:p=bt709:format=yuv420p`,
+          `tonemapx=tonemap=mobius:desat=0:peak=${PEAKS[filters.toneMap]}:t=bt709:m=bt709:p=bt709:format=yuv420p`,
           `crop=${size}:0:0:exact=1`,
         ]
       : [`scale=${size}:flags=bicubic:out_color_matrix=bt709:out_range=tv`]),
-    ...ROTATIONS[picture.rotation],
-    ...(picture.flipHorizontal ? ['hflip'] : []),
+    ...ROTATIONS[filters.rotation],
+    ...(filters.flipHorizontal ? ['hflip'] : []),
     'setsar=1',
     'format=yuv420p',
   ].join(',');
 };
 
-/** The images laid over `[main]`, each an input of its own that gives one picture, and the result as `[shown]`. */
+/** The images laid over `[main]`, each an input of its own that gives one frame, and the result as `[shown]`. */
 const describeOverlays = (overlays: readonly OverlayPlacement[], frame: { width: number; height: number }): string =>
   overlays
     .map((overlay, number) => {
@@ -102,17 +102,17 @@ const describeOverlays = (overlays: readonly OverlayPlacement[], frame: { width:
     })
     .join(';');
 
-/** Turns decoded pictures into pictures of one rung; the graph is built again when the pictures change their shape. */
-export class PictureFilter {
+/** Turns decoded frames into frames of one rung; the graph is built again when the frames change their shape. */
+export class FrameFilter {
   private graph: FilterGraph | undefined;
   private input!: FilterContext;
   private output!: FilterContext;
   private shape = '';
   private readonly result = newFrame();
 
-  /** @param emit gets each finished picture, valid during the call only, and its time in ticks of `timeBase`. */
+  /** @param emit gets each finished frame, valid during the call only, and its time in ticks of `timeBase`. */
   constructor(
-    private readonly settings: PictureFilterSettings,
+    private readonly settings: FrameFilterSettings,
     private readonly emit: (frame: Frame, pts: number) => void,
   ) {}
 
@@ -124,14 +124,14 @@ export class PictureFilter {
       this.shape = shape;
     }
     frame.pts = BigInt(pts);
-    check(this.input.buffersrcAddFrameSync(frame, AV_BUFFERSRC_FLAG_KEEP_REF), 'filter picture');
+    check(this.input.buffersrcAddFrameSync(frame, AV_BUFFERSRC_FLAG_KEEP_REF), 'filter frame');
     this.drain();
   }
 
-  /** Gives out what is held back; the next picture starts a new graph. */
+  /** Gives out what is held back; the next frame starts a new graph. */
   flush(): void {
     if (this.graph === undefined) return;
-    check(this.input.buffersrcAddFrameSync(null), 'filter picture');
+    check(this.input.buffersrcAddFrameSync(null), 'filter frame');
     this.drain();
     this.graph.free();
     this.graph = undefined;
@@ -147,7 +147,7 @@ export class PictureFilter {
   private build(frame: Frame): void {
     const { num, den } = this.settings.timeBase;
     const aspect = frame.sampleAspectRatio;
-    const { overlays = [] } = this.settings.picture;
+    const { overlays = [] } = this.settings.filters;
     const { overlayPaths = [] } = this.settings;
     const main = [
       `buffer@in=video_size=${frame.width}x${frame.height}:pix_fmt=${frame.format}:time_base=${num}/${den}` +
@@ -185,10 +185,10 @@ export class PictureFilter {
     for (;;) {
       const code = this.output.buffersinkGetFrameSync(this.result);
       if (isDrained(code)) return;
-      check(code, 'filter picture');
+      check(code, 'filter frame');
       try {
-        if (this.result.pts === NO_PTS) throw failMedia('filter picture', 'it has no time');
-        if (this.settings.picture.testMark) burnTestMark(this.result);
+        if (this.result.pts === NO_PTS) throw failMedia('filter frame', 'it has no time');
+        if (this.settings.filters.testMark) burnTestMark(this.result);
         this.emit(this.result, Math.round((Number(this.result.pts) * base.num * den) / (base.den * num)));
       } finally {
         this.result.unref();
@@ -197,7 +197,7 @@ export class PictureFilter {
   }
 }
 
-/** One picture before all others, and no more. */
+/** One frame before all others, and no more. */
 const feedOverlay = (input: FilterContext | null, path: string | undefined): void => {
   if (input === null || path === undefined) throw failMedia('filter', 'no input for an overlay');
   const frame = loadOverlayPixels(path);

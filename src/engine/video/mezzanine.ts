@@ -5,7 +5,7 @@ import { failMedia } from '../ffmpeg/av.js';
 import type { HandlerContext } from '../ipc/serve-jobs.js';
 import { filterRange } from './filter-range.js';
 import { FragmentEncoder, type FragmentEncoderSettings, readEncoderConfig } from './fragment-encoder.js';
-import { PictureFilter } from './frame-filter.js';
+import { FrameFilter } from './frame-filter.js';
 import { VideoReader } from './reader.js';
 
 const FRAGMENT_SECONDS = 2;
@@ -14,11 +14,11 @@ const FRAGMENT_SECONDS = 2;
  * that it has met so far.
  */
 const ENCODER = { preset: 'veryfast', crf: 16, bFrames: 0 } as const;
-/** Less than this is a wrong time stamp of one picture; more is another recording that starts again. */
+/** Less than this is a wrong time stamp of one frame; more is another recording that starts again. */
 const RESTART_SECONDS = 1;
-const PROGRESS_PICTURES = 50;
+const PROGRESS_FRAMES = 50;
 
-/** Writes one chunk of a mezzanine; see `MezzanineJob`. Damaged pictures are left out and counted. */
+/** Writes one chunk of a mezzanine; see `MezzanineJob`. Damaged frames are left out and counted. */
 export const makeMezzanine = (job: MezzanineJob, context: HandlerContext): MezzanineResult => {
   const reader = new VideoReader(job.source, job.streamIndex, job.threads, Number.POSITIVE_INFINITY);
   try {
@@ -41,24 +41,24 @@ const encodeChunk = (
 ): MezzanineResult => {
   const { timeBase, width, height, threads } = job;
   const writer = new ChunkWriter(file, job);
-  const settings = { picture: job.picture, crop: reader.crop, width, height, timeBase, threads };
+  const settings = { filters: job.filters, crop: reader.crop, width, height, timeBase, threads };
   const until = job.untilPts ?? Number.POSITIVE_INFINITY;
-  const filter = new PictureFilter(settings, (frame, pts) => {
+  const filter = new FrameFilter(settings, (frame, pts) => {
     if (pts >= (job.fromPts ?? 0) && pts < until) writer.add(frame, pts * timeBase.num);
   });
   const clock = new ForwardClock(RESTART_SECONDS * (timeBase.den / timeBase.num));
   const progress = progressOf(job, reader, context);
-  let pictures = 0;
+  let frames = 0;
   try {
     const range = {
       ...(job.fromPts !== undefined && { fromPts: job.fromPts }),
       untilPts: until,
-      neighbours: job.picture.deinterlace,
+      neighbours: job.filters.deinterlace,
     };
     let read = 0;
-    pictures = filterRange(reader, filter, range, (pts, following) => {
+    frames = filterRange(reader, filter, range, (pts, following) => {
       read += 1;
-      if (read % PROGRESS_PICTURES === 0) progress(pts);
+      if (read % PROGRESS_FRAMES === 0) progress(pts);
       return clock.advance(pts, following);
     });
     writer.finish(job.untilPts === undefined ? undefined : job.untilPts * timeBase.num);
@@ -66,8 +66,8 @@ const encodeChunk = (
     filter.close();
     writer.close();
   }
-  if (pictures === 0) throw failMedia('mezzanine', 'no picture could be decoded');
-  return { pictures, decodeErrors: reader.errors };
+  if (frames === 0) throw failMedia('mezzanine', 'no frame could be decoded');
+  return { frames, decodeErrors: reader.errors };
 };
 
 /** Share of the chunk's time, or of the file's bytes where the end is not known. */
@@ -88,7 +88,7 @@ class ForwardClock {
 
   constructor(private readonly restartTicks: number) {}
 
-  /** @param following time of the picture after it, undefined for the last one */
+  /** @param following time of the frame after it, undefined for the last one */
   advance(pts: number, following: number | undefined): number {
     const next = following === undefined ? Number.NEGATIVE_INFINITY : following + this.shift;
     let time = pts + this.shift;
@@ -105,7 +105,7 @@ class ForwardClock {
   }
 }
 
-/** Cuts the pictures into fragments of about two seconds, each with an encoder of its own, and writes them one by one. */
+/** Cuts the frames into fragments of about two seconds, each with an encoder of its own, and writes them one by one. */
 class ChunkWriter {
   private readonly settings: FragmentEncoderSettings;
   private encoder: FragmentEncoder | undefined;
@@ -144,7 +144,7 @@ class ChunkWriter {
     this.lastTicks = ticks;
   }
 
-  /** @param endTicks end of the last picture; absent: it lasts as long as the one before. */
+  /** @param endTicks end of the last frame; absent: it lasts as long as the one before. */
   finish(endTicks: number | undefined): void {
     this.endFragment(endTicks ?? this.lastTicks + this.step);
   }

@@ -8,8 +8,8 @@ import {
   AV_PIX_FMT_RGBA,
 } from 'node-av/constants';
 import { Codec, CodecContext, type Frame, SoftwareScaleContext } from 'node-av/lib';
-import { type FirstPicture, readFirstPicture } from '../../media/image/animated-webp.js';
-import { hasWholePicture } from '../../media/image/gif-blocks.js';
+import { type FirstFrame, readFirstFrame } from '../../media/image/animated-webp.js';
+import { hasWholeFrame } from '../../media/image/gif-blocks.js';
 import { readImageHeader } from '../../media/image/header.js';
 import { rotatePixels, rotateSize } from '../../media/image/rotate-pixels.js';
 import { OVERLAY_HEADER_BYTES, RGBA_BYTES, readOverlayHeader, writeOverlayHeader } from '../../media/overlay/file.js';
@@ -27,17 +27,17 @@ const CODECS = {
 
 /**
  * Decodes an image once and writes its pixels as plain RGBA, no larger than needed, so that no segment has to run an image
- * decoder. Of an animation the first picture counts.
+ * decoder. Of an animation the first frame counts.
  * @throws KinoraError `media_failed` when it is no image or too large
  */
 export const readOverlayImage = (job: OverlayImageJob): OverlayImageResult => {
   const bytes = readFileSync(job.source.path);
   const header = readImageHeader(bytes);
   if (!header) throw failMedia('overlay', 'not a PNG, JPEG, WebP or GIF image');
-  if (header.format === 'gif' && !hasWholePicture(bytes)) throw failMedia('overlay', 'its first picture is cut off');
+  if (header.format === 'gif' && !hasWholeFrame(bytes)) throw failMedia('overlay', 'its first frame is cut off');
   if (header.width > job.maxSide || header.height > job.maxSide)
     throw failMedia('overlay', `${header.width}x${header.height} pixels are too many`);
-  const first = header.format === 'webp' ? readFirstPicture(bytes) : undefined;
+  const first = header.format === 'webp' ? readFirstFrame(bytes) : undefined;
   const decoded = newFrame();
   const stored = newFrame();
   try {
@@ -89,10 +89,10 @@ const decodeFirst = (
   }
 };
 
-/** Makes of the first picture of an animation what is shown of it: the whole canvas. */
-const putOnCanvas = (frame: Frame, { left, top, canvas }: FirstPicture): void => {
+/** Makes of the first frame of an animation what is shown of it: the whole canvas. */
+const putOnCanvas = (frame: Frame, { left, top, canvas }: FirstFrame): void => {
   if (left + frame.width > canvas.width || top + frame.height > canvas.height)
-    throw failMedia('overlay', 'the first picture does not fit its canvas');
+    throw failMedia('overlay', 'the first frame does not fit its canvas');
   if (frame.width === canvas.width && frame.height === canvas.height) return;
   const part = newFrame();
   try {
@@ -129,7 +129,7 @@ const convert = (from: Frame, to: Frame, width: number, height: number): void =>
   const scaler = new SoftwareScaleContext();
   scaler.allocContext();
   try {
-    // Sizes, formats and the meaning of the samples come from the pictures; that a PNG came in passes does not matter.
+    // Sizes, formats and the meaning of the samples come from the frames; that a PNG came in passes does not matter.
     from.flags = 0;
     check(scaler.setOption('sws_flags', 'bicubic+accurate_rnd'), 'convert overlay');
     check(scaler.scaleFrameSync(to, from), 'convert overlay');
@@ -147,7 +147,7 @@ const packedRows = (frame: Frame): Buffer => {
   );
 };
 
-/** A picture of stored pixels, for a filter; the caller frees it. */
+/** A frame of stored pixels, for a filter; the caller frees it. */
 export const loadOverlayPixels = (path: string): Frame => {
   const bytes = readFileSync(path);
   const file = readOverlayHeader(bytes, bytes.length);

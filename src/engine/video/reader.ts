@@ -14,8 +14,8 @@ import { check, failMedia, isDrained, NO_PTS, newFrame, newPacket } from '../ffm
 import { OpenCache } from '../ffmpeg/open-cache.js';
 import { openDecoder, openSource, readOnly, streamAt } from '../ffmpeg/open-source.js';
 
-/** A decoded picture and its presentation time in stream ticks; the frame belongs to the reader. */
-export interface Picture {
+/** A decoded frame and its presentation time in stream ticks; the frame belongs to the reader. */
+export interface DecodedFrame {
   readonly frame: Frame;
   readonly pts: number;
 }
@@ -34,7 +34,7 @@ export interface SeekPoint {
   readonly pts: number;
 }
 
-/** Bad packets and pictures that are skipped before reading fails. */
+/** Bad packets and frames that are skipped before reading fails. */
 const MAX_ERRORS = 100;
 /** Packets that are skipped in the search of a key frame. */
 const MAX_SKIPPED_PACKETS = 1_000;
@@ -45,8 +45,8 @@ const POSITION_BYTES = 1 << 18;
 const BACK_BYTES = [0, 1 << 21, 1 << 23, 1 << 25];
 
 /**
- * Reads the pictures of one stream in presentation order from any place: `seek` finds the place exactly, `take` moves on.
- * Two pictures are kept: the one taken last and the one ahead, so that neighbouring ranges are read without a seek.
+ * Reads the frames of one stream in presentation order from any place: `seek` finds the place exactly, `take` moves on.
+ * Two frames are kept: the one taken last and the one ahead, so that neighbouring ranges are read without a seek.
  */
 export class VideoReader {
   private format!: FormatContext;
@@ -70,7 +70,7 @@ export class VideoReader {
   /** A key frame has been decoded. */
   private started = false;
   private lastDelta = 1;
-  /** Packets and pictures found damaged since the last seek. */
+  /** Packets and frames found damaged since the last seek. */
   errors = 0;
   /** Byte position of the packet read last. */
   position = 0;
@@ -97,19 +97,19 @@ export class VideoReader {
     return this.stream.startTime === NO_PTS ? 0 : Number(this.stream.startTime);
   }
 
-  /** The picture taken or skipped last. */
-  get previous(): Picture | undefined {
+  /** The frame taken or skipped last. */
+  get previous(): DecodedFrame | undefined {
     return this.behindPts === undefined ? undefined : { frame: this.behind, pts: this.behindPts };
   }
 
-  /** The picture that `take` would give; undefined at the end. */
-  peek(): Picture | undefined {
+  /** The frame that `take` would give; undefined at the end. */
+  peek(): DecodedFrame | undefined {
     if (this.aheadPts === undefined) this.decode();
     return this.aheadPts === undefined ? undefined : { frame: this.ahead, pts: this.aheadPts };
   }
 
-  /** The next picture; it stays valid until the next call. */
-  take(): Picture | undefined {
+  /** The next frame; it stays valid until the next call. */
+  take(): DecodedFrame | undefined {
     if (this.peek() === undefined) return undefined;
     this.behind.unref();
     [this.ahead, this.behind] = [this.behind, this.ahead];
@@ -119,9 +119,9 @@ export class VideoReader {
   }
 
   /**
-   * Moves to the first picture with a time >= `pts`. With `wantPrevious` the picture before it becomes `previous`, if there
-   * is one. Decoding starts at a key frame that is not after the wanted picture: whatever a key frame leaves undecodable
-   * (leading pictures of an open GOP) is shown before it. With `tolerance` a picture that is so much earlier (stream ticks)
+   * Moves to the first frame with a time >= `pts`. With `wantPrevious` the frame before it becomes `previous`, if there
+   * is one. Decoding starts at a key frame that is not after the wanted frame: whatever a key frame leaves undecodable
+   * (leading frames of an open GOP) is shown before it. With `tolerance` a frame that is so much earlier (stream ticks)
    * will do, which saves decoding what lies between.
    */
   seek(
@@ -265,13 +265,13 @@ export class VideoReader {
           this.ahead.unref();
           continue;
         }
-        if (this.ahead.decodeErrorFlags !== 0) this.countError('damaged picture');
+        if (this.ahead.decodeErrorFlags !== 0) this.countError('damaged frame');
         this.aheadPts = pts;
         return;
       }
       if (code === AVERROR_EOF) this.drained = true;
       else if (isDrained(code)) this.feed();
-      else this.countError('picture cannot be decoded');
+      else this.countError('frame cannot be decoded');
     }
   }
 
@@ -323,10 +323,10 @@ export class VideoReader {
   }
 
   private timeOf(frame: Frame): number {
-    // AVI stores no presentation times: a picture comes out of the decoder `hasBFrames` packets after its place.
+    // AVI stores no presentation times: a frame comes out of the decoder `hasBFrames` packets after its place.
     const time = this.isAvi ? frame.pktDts : frame.bestEffortTimestamp;
     const step = Number(frame.duration) || this.lastDelta;
-    // The only picture after a jump, given out at the end of the file: one has to jump further back to learn its time.
+    // The only frame after a jump, given out at the end of the file: one has to jump further back to learn its time.
     if (time === NO_PTS && this.lastPts === undefined && !this.fromStart) return Number.POSITIVE_INFINITY;
     const pts =
       time === NO_PTS ? (this.lastPts ?? -step) + step : Number(time) - (this.isAvi ? this.decoder.hasBFrames : 0);

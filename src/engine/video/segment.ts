@@ -5,11 +5,11 @@ import { cloneFrame, failMedia } from '../ffmpeg/av.js';
 import { copySegment } from './copy-segment.js';
 import { filterRange } from './filter-range.js';
 import { FragmentEncoder } from './fragment-encoder.js';
-import { PictureFilter } from './frame-filter.js';
+import { FrameFilter } from './frame-filter.js';
 import { type SeekPoint, type VideoReader, withVideoReader } from './reader.js';
 
 /**
- * Makes the segment [startTicks, endTicks) of one rendition, whatever was made before: the same pictures and times each time.
+ * Makes the segment [startTicks, endTicks) of one rendition, whatever was made before: the same frames and times each time.
  * @throws KinoraError `media_failed`
  */
 export const makeVideoSegment = (job: VideoSegmentJob): VideoSegmentResult =>
@@ -22,24 +22,24 @@ const HOLD_SECONDS = 0.1;
 const LAST_REPEATS = 3;
 const LAST_REPEATS_PER_SECOND = 30;
 
-const isHeld = ({ endTicks, lastPictureTicks, timeBase }: VideoSegmentJob): boolean =>
-  endTicks - lastPictureTicks > HOLD_SECONDS * timeBase.den;
+const isHeld = ({ endTicks, lastFrameTicks, timeBase }: VideoSegmentJob): boolean =>
+  endTicks - lastFrameTicks > HOLD_SECONDS * timeBase.den;
 
 /**
  * The last frame is repeated each second, so that players can seek there, and three times just before the end: Chromium
  * ends no seek before it has three frames or the end of the stream, which hls.js may announce only after the seek.
  */
 const heldTicks = (job: VideoSegmentJob): number[] => {
-  const { startTicks, endTicks, lastPictureTicks, timeBase, isLast } = job;
-  const ticks: number[] = startTicks > lastPictureTicks ? [startTicks] : [];
-  const first = Math.max(1, Math.floor((startTicks - lastPictureTicks) / timeBase.den) + 1);
-  for (let at = lastPictureTicks + first * timeBase.den; at < endTicks; at += timeBase.den) ticks.push(at);
+  const { startTicks, endTicks, lastFrameTicks, timeBase, isLast } = job;
+  const ticks: number[] = startTicks > lastFrameTicks ? [startTicks] : [];
+  const first = Math.max(1, Math.floor((startTicks - lastFrameTicks) / timeBase.den) + 1);
+  for (let at = lastFrameTicks + first * timeBase.den; at < endTicks; at += timeBase.den) ticks.push(at);
   for (let left = isLast ? LAST_REPEATS : 0; left > 0; left -= 1)
     ticks.push(Math.round(endTicks - (left * timeBase.den) / LAST_REPEATS_PER_SECOND));
   return ticks.sort((a, b) => a - b);
 };
 
-const filterLast = (reader: VideoReader, filter: PictureFilter, pts: number, seekPoint: SeekPoint | undefined): 0 => {
+const filterLast = (reader: VideoReader, filter: FrameFilter, pts: number, seekPoint: SeekPoint | undefined): 0 => {
   reader.seek(pts, { wantPrevious: false, seekPoint });
   const last = reader.take() ?? reader.previous;
   if (last) filter.push(last.frame, last.pts);
@@ -50,14 +50,14 @@ const filterLast = (reader: VideoReader, filter: PictureFilter, pts: number, see
 const encodeSegment = (job: VideoSegmentJob, reader: VideoReader): VideoSegmentResult => {
   const { startTicks, endTicks, timeBase, originTicks, rendition, threads } = job;
   if (rendition.encoder === undefined) throw failMedia('segment', 'no encoder settings');
-  const { width, height, picture, frameRate, encoder: settings } = rendition;
+  const { width, height, filters, frameRate, encoder: settings } = rendition;
   if (reader.timeBase.num !== timeBase.num || reader.timeBase.den !== timeBase.den) {
     throw failMedia('segment', 'the time base of the stream has changed');
   }
   const toTicks = (pts: number): number => pts * timeBase.num - originTicks;
   const toPts = (ticks: number): number => Math.ceil((ticks + originTicks) / timeBase.num);
-  /** When the picture began that a segment begins with. */
-  const began = (ticks: number): number => (ticks === 0 ? (job.firstPictureTicks ?? 0) : ticks);
+  /** When the frame began that a segment begins with. */
+  const began = (ticks: number): number => (ticks === 0 ? (job.firstFrameTicks ?? 0) : ticks);
 
   let shown = 0;
   let lastTicks = Number.NEGATIVE_INFINITY;
@@ -87,27 +87,27 @@ const encodeSegment = (job: VideoSegmentJob, reader: VideoReader): VideoSegmentR
     held?.free();
     held = cloneFrame(frame);
   };
-  const showsPictures = startTicks <= job.lastPictureTicks;
+  const showsFrames = startTicks <= job.lastFrameTicks;
   const { overlayPaths } = job;
-  const filterSettings = { picture, overlayPaths, crop: reader.crop, width, height, timeBase, threads };
-  const filter = new PictureFilter(filterSettings, showsPictures ? emit : hold);
+  const filterSettings = { filters, overlayPaths, crop: reader.crop, width, height, timeBase, threads };
+  const filter = new FrameFilter(filterSettings, showsFrames ? emit : hold);
   try {
-    const pictureCount = showsPictures
+    const frameCount = showsFrames
       ? filterRange(reader, filter, {
           fromPts: toPts(began(startTicks)),
           untilPts: toPts(endTicks),
-          neighbours: picture.deinterlace,
+          neighbours: filters.deinterlace,
           seekPoint: job.seekPoint,
         })
-      : filterLast(reader, filter, toPts(began(job.lastPictureTicks)), job.seekPoint);
+      : filterLast(reader, filter, toPts(began(job.lastFrameTicks)), job.seekPoint);
     for (const ticks of held ? heldTicks(job) : []) {
       if (ticks > lastTicks) encoder.add(held!, ticks);
       lastTicks = Math.max(lastTicks, ticks);
     }
-    if (encoder.pictures === 0) throw failMedia('segment', 'no picture could be decoded');
+    if (encoder.frames === 0) throw failMedia('segment', 'no frame could be decoded');
     const { bytes, sizesBytes } = encoder.finish(job);
     writeFileSync(job.outPath, bytes);
-    return { sizeBytes: bytes.length, sampleCount: sizesBytes.length, pictureCount };
+    return { sizeBytes: bytes.length, sampleCount: sizesBytes.length, frameCount };
   } finally {
     held?.free();
     filter.close();

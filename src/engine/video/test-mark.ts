@@ -15,7 +15,7 @@ const COLUMNS = MARK[0].length;
 const OPACITY = 0.6;
 const WHITE = 235;
 
-/** Burns the mark of test assets into the bottom right corner of a limited-range yuv420p picture: 10 % of its width. */
+/** Burns the mark of test assets into the bottom right corner of a limited-range yuv420p frame: 10 % of its width. */
 export const burnTestMark = (frame: Frame): void => {
   check(frame.makeWritable(), 'burn mark');
   const luma = frame.data?.[0];

@@ -1,5 +1,5 @@
 /**
- * Marks that are drawn into generated pictures without a font: a number as seven-segment digits for people and a 16-bit
+ * Marks that are drawn into generated frames without a font: a number as seven-segment digits for people and a 16-bit
  * frame counter as black and white bars for measurements. Pure; planes are 8-bit luma in limited range.
  */
 
@@ -28,13 +28,13 @@ export const fillRectangle = (
   for (let y = y0; y < y1 && x0 < x1; y++) plane.data.fill(value, y * plane.stride + x0, y * plane.stride + x1);
 };
 
-/** Share of the picture height that one of the two rows of counter bars takes. */
+/** Share of the frame height that one of the two rows of counter bars takes. */
 const COUNTER_ROW = 1 / 24;
 const COUNTER_BITS = 16;
 
 /**
  * Two rows at the top edge, each 1/24 of the height: 16 bars across the width, most significant bit first, white is 1; the
- * second row is the complement of the first, so that a reader can tell a bar from a picture that is merely bright.
+ * second row is the complement of the first, so that a reader can tell a bar from a frame that is merely bright.
  */
 export const paintCounter = (plane: LumaPlane, counter: number): void => {
   const barWidth = plane.width / COUNTER_BITS;

@@ -39,7 +39,7 @@ const DEFAULT_TIME_SECONDS = 60;
 
 type Request = FastifyRequest<{ Params: { playbackId: string }; Querystring: Query }>;
 
-/** An opened playback id with pictures. */
+/** An opened playback id with video. */
 interface Opened extends OpenedPlayback {
   readonly video: VideoPlan;
 }

@@ -77,7 +77,7 @@ const withAudio = async (
       key: trackConcatenatedKey(sourceAssetId, sourceTrackId),
       indexKey: trackConcatenatedIndexKey(sourceAssetId, sourceTrackId),
     };
-    const recorded = { path, facts: withoutPictures(facts), concatenated };
+    const recorded = { path, facts: withoutVideo(facts), concatenated };
     const probeConcatenated = (file: string) => probeFile(deps, file, { signal });
     await withConcatenatedRecordings(deps, recorded, probeConcatenated, signal, (copy) =>
       use(copy ? { ...copy, key: concatenated.key, concatenated: true } : asItIs),
@@ -87,7 +87,7 @@ const withAudio = async (
   }
 };
 
-const withoutPictures = ({ video: _video, ...facts }: SourceFacts): SourceFacts => facts;
+const withoutVideo = ({ video: _video, ...facts }: SourceFacts): SourceFacts => facts;
 
 const probe = async (deps: TrackIngestDeps, { track, signal }: TrackIngest, path: string): Promise<SourceFacts> => {
   const facts = await probeFile(deps, path, { signal, fresh: true });
@@ -102,7 +102,7 @@ const planAudio = async (
   { copied, normalize }: TrackMedia,
   { path, facts, index }: OpenAudio,
 ): Promise<{ asset: Plan; audio: AudioPlan }> => {
-  await findProblem(deps, path, withoutPictures(facts), index, signal);
+  await findProblem(deps, path, withoutVideo(facts), index, signal);
   const asset = await plan();
   const zero = copied && { zeroSeconds: copied.zeroSeconds + clipStartSeconds(asset, copied.clip) };
   const cut = (gain?: Gain): AudioPlan =>

@@ -17,7 +17,7 @@ export interface ClipInput {
   readonly clip: ClipSource;
 }
 
-/** A clip reads what the asset it is cut from has stored; its access to pictures is known to be good. */
+/** A clip reads what the asset it is cut from has stored; its access to frames is known to be good. */
 export const makeClipPlan = async (
   deps: IndexDeps & { readonly parallel: number },
   { owner, path, facts, settings, normalize, clip }: ClipInput,
@@ -38,9 +38,9 @@ export const makeClipPlan = async (
     index,
     settings: {
       ...settings,
-      placeOverlays: (picture: Parameters<NonNullable<typeof placeOwn>>[0]) => [
+      placeOverlays: (frame: Parameters<NonNullable<typeof placeOwn>>[0]) => [
         ...clip.overlays,
-        ...(placeOwn?.(picture) ?? []),
+        ...(placeOwn?.(frame) ?? []),
       ],
     },
     clip,

@@ -62,7 +62,7 @@ const concatenate = (
     );
     if (recordings < 2 && wrongTimes === 0) return false;
     const index = await readIndex(deps, indexKey, outPath, await probe(outPath), signal);
-    // Where times were wrong, pictures may be too: they are read once in order.
+    // Where times were wrong, frames may be too: they are read once in order.
     if (wrongTimes > 0) await deps.blobs.put(indexKey, encodeSourceIndex({ ...index, discontinuous: true }));
     const target = await deps.blobs.resumeWrite(key);
     try {

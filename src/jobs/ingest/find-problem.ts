@@ -5,7 +5,7 @@ import type { SourceFacts } from '../../media/source/source-facts.js';
 import type { SourceIndex } from '../../media/source/source-index.js';
 import { type MediaPool, mediaPriority } from '../../pool/media-pool.js';
 
-/** Why pictures are transcoded before the asset is ready. */
+/** Why frames are transcoded before the asset is ready. */
 export interface Problem {
   readonly reason: string;
   /** Key frames can't be trusted as cutting points. */

@@ -17,7 +17,7 @@ interface FitDeps {
 }
 
 /**
- * The settings of an asset with the share of the ladder's rates that its pictures need: in quality `plus`, where a few short
+ * The settings of an asset with the share of the ladder's rates that its frames need: in quality `plus`, where a few short
  * samples are encoded to learn it. What has to be read from a mezzanine is measured once that is there.
  */
 export const fitToContent = async (
@@ -29,17 +29,17 @@ export const fitToContent = async (
   if (settings.quality !== 'plus' || settings.isTest) return settings;
   if (!mezzanine && decideAccess(facts, index).access === 'mezzanine') return settings;
   const { video } = planAsset(input);
-  const pictures = mezzanine?.index ?? index.video;
-  if (!video || !pictures) return settings;
+  const videoIndex = mezzanine?.index ?? index.video;
+  if (!video || !videoIndex) return settings;
   const blob = mezzanine && (await deps.blobs.openLocal(mezzanineKey(assetId)));
   try {
-    const scale = await measure(deps.pool, blob?.path ?? path, video, pictures, signal);
-    deps.logger.info({ bitrate_scale: scale }, 'the pictures are measured');
+    const scale = await measure(deps.pool, blob?.path ?? path, video, videoIndex, signal);
+    deps.logger.info({ bitrate_scale: scale }, 'the frames are measured');
     return { ...settings, bitrateScale: scale };
   } catch (error) {
     // Damage where a sample was: the rates of the table fit everything.
     if (!isKinoraError(error, 'media_failed') && !isKinoraError(error, 'media_crashed')) throw error;
-    deps.logger.info({ err: error }, 'the pictures could not be measured');
+    deps.logger.info({ err: error }, 'the frames could not be measured');
     return settings;
   } finally {
     await blob?.release();
@@ -58,7 +58,7 @@ const measure = async (
   const encoder = renditions.find((rendition) => rendition.encoder !== undefined)?.encoder;
   // Nothing that could be fitted.
   if (!encoder || places.length === 0) return 1;
-  const { overlays: _overlays, ...picture } = video.picture;
+  const { overlays: _overlays, ...filters } = video.filters;
   const size = fitInto(renditions.at(-1)!, SAMPLE_BOX);
   const { preset, crf } = encoder;
   const { samples } = await pool.run(
@@ -70,7 +70,7 @@ const measure = async (
       places,
       ...size,
       frameRate,
-      picture,
+      filters,
       encoder: { preset, crf },
     },
     { priority: mediaPriority.warmUp, signal },

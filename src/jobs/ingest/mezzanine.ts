@@ -1,7 +1,7 @@
 import { KinoraError } from '../../lib/errors.js';
 import type { ResolutionTier } from '../../media/plan/ladder.js';
 import { planMezzanine } from '../../media/plan/mezzanine-plan.js';
-import type { MezzaninePicture } from '../../media/plan/plan-asset.js';
+import type { MezzanineVideo } from '../../media/plan/plan-asset.js';
 import { refusals } from '../../media/source/refusals.js';
 import type { SourceFacts } from '../../media/source/source-facts.js';
 import type { SourceIndex } from '../../media/source/source-index.js';
@@ -33,14 +33,14 @@ export interface MezzanineOptions {
 const CHUNK_DEADLINE_MS = 12 * 3600_000;
 
 /**
- * Re-encodes the pictures once, in parallel chunks cut at key frames where they can be trusted, and stores the result.
+ * Re-encodes the frames once, in parallel chunks cut at key frames where they can be trusted, and stores the result.
  * A finished mezzanine of an earlier run is used as it is.
  */
 export const makeMezzanine = async (
   deps: IndexDeps,
   input: MezzanineInput,
   options: MezzanineOptions,
-): Promise<MezzaninePicture> => {
+): Promise<MezzanineVideo> => {
   const { assetId } = input;
   const plan = planMezzanine(input.facts, input.index, input.tier, input.sequential ? 1 : options.parallel * 4);
   if (!(await deps.blobs.stat(mezzanineKey(assetId)))) await encode(deps, input, options, plan);

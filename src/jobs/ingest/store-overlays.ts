@@ -18,7 +18,7 @@ export interface OverlayDeps {
   readonly temporaryDir: string;
 }
 
-/** A stored overlay and what it was asked to look like; its place follows when the shape of the picture is known. */
+/** A stored overlay and what it was asked to look like; its place follows when the shape of the frame is known. */
 export interface StoredOverlay {
   readonly input: OverlayInput;
   readonly file: OverlayFile;
@@ -115,15 +115,15 @@ const store = async (
   }
 };
 
-/** Where the overlays go on a picture of this shape. */
+/** Where the overlays go on a frame of this shape. */
 export const placeOverlays = (
   assetId: string,
   overlays: readonly StoredOverlay[],
-  picture: Size,
+  frame: Size,
 ): readonly OverlayPlacement[] =>
   overlays.map(({ input: { position, settings }, file }) => ({
     assetId,
     input: position,
-    ...placeOverlay(settings, file.natural, picture),
+    ...placeOverlay(settings, file.natural, frame),
     image: file.stored,
   }));

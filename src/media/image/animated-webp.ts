@@ -1,7 +1,7 @@
 import type { Size } from '../plan/ladder.js';
 
-/** The first picture of an animated WebP file and where it lies on the canvas, which is transparent around it. */
-export interface FirstPicture {
+/** The first frame of an animated WebP file and where it lies on the canvas, which is transparent around it. */
+export interface FirstFrame {
   /** A WebP file of its own. */
   readonly file: Buffer;
   readonly left: number;
@@ -14,10 +14,10 @@ const ALPHA_FLAG = 0x10;
 const FRAME_HEADER_BYTES = 16;
 
 /**
- * FFmpeg decodes animated WebP only through its demuxer; what it calls WebP is one picture (RFC 9649, 2.7). Undefined for
+ * FFmpeg decodes animated WebP only through its demuxer; what it calls WebP is one frame (RFC 9649, 2.7). Undefined for
  * files that are not animated, and for broken ones.
  */
-export const readFirstPicture = (bytes: Buffer): FirstPicture | undefined => {
+export const readFirstFrame = (bytes: Buffer): FirstFrame | undefined => {
   const chunks = listChunks(bytes, 12, bytes.length);
   const [header] = chunks;
   if (header?.type !== 'VP8X' || header.end - header.start < 10) return undefined;

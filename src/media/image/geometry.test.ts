@@ -58,23 +58,23 @@ describe('the size of a still', () => {
 });
 
 describe('the steps of a still', () => {
-  test('the picture is decoded to its size, but never enlarged', () => {
+  test('the frame is decoded to its size, but never enlarged', () => {
     expect(plan('1920x1080', { width: 640, height: 640 })).toMatchObject({
-      picture: size('640x360'),
+      frame: size('640x360'),
       scaled: size('640x360'),
     });
-    expect(plan('320x180', { width: 640 })).toMatchObject({ picture: size('320x180'), scaled: size('640x360') });
+    expect(plan('320x180', { width: 640 })).toMatchObject({ frame: size('320x180'), scaled: size('640x360') });
   });
 
   test('a crop fills the box', () => {
     expect(plan('1920x1080', { width: 100, height: 100, fitMode: 'crop' })).toMatchObject({
-      picture: size('178x100'),
+      frame: size('178x100'),
       crop: { ...size('100x100'), place: 'centre' },
       scaled: size('100x100'),
     });
     // Enlarged after it was cut.
     expect(plan('320x180', { width: 400, height: 400, fitMode: 'crop' })).toMatchObject({
-      picture: size('320x180'),
+      frame: size('320x180'),
       crop: { ...size('180x180'), place: 'centre' },
       scaled: size('400x400'),
     });
@@ -82,25 +82,25 @@ describe('the steps of a still', () => {
     expect(plan('320x180', { width: 90, height: 90, fitMode: 'smartcrop' }).crop).toMatchObject({ place: 'smart' });
   });
 
-  test('a stretched picture keeps its shape until the last step', () => {
+  test('a stretched frame keeps its shape until the last step', () => {
     expect(plan('1920x1080', { width: 100, height: 100, fitMode: 'stretch' })).toMatchObject({
-      picture: size('178x100'),
+      frame: size('178x100'),
       scaled: size('100x100'),
     });
   });
 
-  test('no step holds more than the stored or the wanted picture', () => {
+  test('no step holds more than the stored or the wanted frame', () => {
     for (const stored of ['1920x2', '2x1920', '3840x2160', '2x2']) {
       for (const box of ['1x4096', '4096x1', '4096x4096', '1x1']) {
         for (const fitMode of ['preserve', 'stretch', 'crop', 'smartcrop', 'pad'] as const) {
-          const { picture, crop, scaled, canvas } = plan(stored, { ...size(box), fitMode });
+          const { frame, crop, scaled, canvas } = plan(stored, { ...size(box), fitMode });
           const label = `${stored} ${box} ${fitMode}`;
-          expect(picture.width, label).toBeLessThanOrEqual(size(stored).width);
-          expect(picture.height, label).toBeLessThanOrEqual(size(stored).height);
-          for (const side of [picture, crop ?? picture, scaled, canvas ?? scaled].flatMap((s) => [s.width, s.height])) {
+          expect(frame.width, label).toBeLessThanOrEqual(size(stored).width);
+          expect(frame.height, label).toBeLessThanOrEqual(size(stored).height);
+          for (const side of [frame, crop ?? frame, scaled, canvas ?? scaled].flatMap((s) => [s.width, s.height])) {
             expect(Number.isInteger(side) && side >= 1 && side <= 4096, label).toBe(true);
           }
-          if (crop) expect(crop.width <= picture.width && crop.height <= picture.height, label).toBe(true);
+          if (crop) expect(crop.width <= frame.width && crop.height <= frame.height, label).toBe(true);
         }
       }
     }
@@ -130,7 +130,7 @@ test('a moment is the tick at or before it', () => {
   expect(ticksAt(0.57, 90_000)).toBe(51_300);
   expect(ticksAt(1.1, 90_000)).toBe(99_000);
   expect(ticksAt(0.0333, 30)).toBe(0);
-  // A player's rounded time of a picture.
+  // A player's rounded time of a frame.
   expect(ticksAt(1.033333, 30)).toBe(31);
   expect(ticksAt(1.03332, 30)).toBe(30);
 });

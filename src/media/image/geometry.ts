@@ -6,10 +6,10 @@ import {
   type ThumbnailParameters,
 } from './parameters.js';
 
-/** How a still is made of the stored picture; the steps are in their order. */
+/** How a still is made of the stored frame; the steps are in their order. */
 export interface StillLayout {
-  /** The stored picture in this size, never enlarged: what a panorama would become is more than memory holds. */
-  readonly picture: Size;
+  /** The stored frame in this size, never enlarged: what a panorama would become is more than memory holds. */
+  readonly frame: Size;
   /** The part of it that is kept: in its middle, or where there is most to see. */
   readonly crop?: Size & { readonly place: 'centre' | 'smart' };
   /** What was kept, in this size. */
@@ -35,39 +35,39 @@ export const fitBox = ({ width, height }: Size, box: Size): Size => {
 
 const isLarger = (a: Size, b: Size): boolean => a.width > b.width || a.height > b.height;
 
-/** The picture in the smallest size that covers the box, and the part of it that has the box's shape. */
-const cover = (stored: Size, box: Size): { picture: Size; part: Size } => {
+/** The frame in the smallest size that covers the box, and the part of it that has the box's shape. */
+const cover = (stored: Size, box: Size): { frame: Size; part: Size } => {
   const scale = Math.max(box.width / stored.width, box.height / stored.height);
   const scaleDown = Math.min(scale, 1);
   const atMost = (value: number, most: number): number => Math.min(Math.max(1, Math.round(value)), most);
-  const picture = {
+  const frame = {
     width: Math.max(1, Math.round(stored.width * scaleDown)),
     height: Math.max(1, Math.round(stored.height * scaleDown)),
   };
   const part = {
-    width: atMost(scale < 1 ? box.width : box.width / scale, picture.width),
-    height: atMost(scale < 1 ? box.height : box.height / scale, picture.height),
+    width: atMost(scale < 1 ? box.width : box.width / scale, frame.width),
+    height: atMost(scale < 1 ? box.height : box.height / scale, frame.height),
   };
-  return { picture, part };
+  return { frame, part };
 };
 
 /** @param stored size of the highest rendition */
 export const planStill = (stored: Size, parameters: ThumbnailParameters): StillLayout => {
   const { width, height, fitMode, rotate, flipHorizontal, flipVertical } = parameters;
   const orientation = { rotate, flipHorizontal, flipVertical };
-  if (width === undefined && height === undefined) return { picture: stored, scaled: stored, ...orientation };
+  if (width === undefined && height === undefined) return { frame: stored, scaled: stored, ...orientation };
   const box = { width: width ?? MAX_THUMBNAIL_SIDE, height: height ?? MAX_THUMBNAIL_SIDE };
   // With one side there is no box to fill.
   const mode = width === undefined || height === undefined ? 'preserve' : fitMode;
   if (mode === 'preserve' || mode === 'pad') {
     const scaled = fitBox(stored, box);
-    const picture = isLarger(scaled, stored) ? stored : scaled;
-    return { picture, scaled, ...(mode === 'pad' && isLarger(box, scaled) && { canvas: box }), ...orientation };
+    const frame = isLarger(scaled, stored) ? stored : scaled;
+    return { frame, scaled, ...(mode === 'pad' && isLarger(box, scaled) && { canvas: box }), ...orientation };
   }
-  const { picture, part } = cover(stored, box);
-  if (mode === 'stretch') return { picture, scaled: box, ...orientation };
+  const { frame, part } = cover(stored, box);
+  if (mode === 'stretch') return { frame, scaled: box, ...orientation };
   const place = mode === 'crop' ? ('centre' as const) : ('smart' as const);
-  return { picture, ...(isLarger(picture, part) && { crop: { ...part, place } }), scaled: box, ...orientation };
+  return { frame, ...(isLarger(frame, part) && { crop: { ...part, place } }), scaled: box, ...orientation };
 };
 
 /** Size of the finished still. */
@@ -83,7 +83,7 @@ export const animatedSize = (stored: Size, { width, height }: Pick<AnimatedParam
   });
 
 /**
- * The last tick of a moment; a picture is shown at it that begins then or before. Players tell times in microseconds, so
- * that the time of a picture may come back a little too small.
+ * The last tick of a moment; a frame is shown at it that begins then or before. Players tell times in microseconds, so
+ * that the time of a frame may come back a little too small.
  */
 export const ticksAt = (seconds: number, timescale: number): number => Math.floor((seconds + 1e-6) * timescale);

@@ -1,8 +1,8 @@
 const EXTENSION = 0x21;
 const IMAGE = 0x2c;
 
-/** Whether the first picture of a GIF file is there to its end: FFmpeg shows what there is of it. */
-export const hasWholePicture = (bytes: Uint8Array): boolean => {
+/** Whether the first frame of a GIF file is there to its end: FFmpeg shows what there is of it. */
+export const hasWholeFrame = (bytes: Uint8Array): boolean => {
   const byteAt = (at: number): number => bytes[at] ?? 0;
   const paletteBytes = (flags: number): number => ((flags & 0x80) === 0 ? 0 : 3 * 2 ** ((flags & 0x07) + 1));
   /** Where the chain of sub-blocks that begins at `at` ends. */

@@ -46,7 +46,7 @@ const readJpeg = (view: DataView): ImageHeader | undefined => {
     }
     if (marker >= 0xc0 && marker <= 0xcf && marker !== 0xc4 && marker !== 0xc8 && marker !== 0xcc)
       return sized('jpeg', view.getUint16(at + 7), view.getUint16(at + 5));
-    // The picture's data begin without a frame before them.
+    // The image's data begin without a frame before them.
     if (marker === 0xda || marker === 0xd9) return undefined;
     at += 2 + Math.max(view.getUint16(at + 2), 2);
   }

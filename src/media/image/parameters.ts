@@ -101,7 +101,7 @@ export const parseThumbnailParameters = (values: ImageValues): ThumbnailParamete
   if (fitMode === undefined) return refuse('Unrecognized fit-mode');
   const rotation = textOf(values, 'rotate');
   const rotate = rotation === undefined ? 0 : (ROTATIONS.find((angle) => String(angle) === rotation) ?? refuse());
-  // The newest picture of a live stream; `program_time` is one of live streams as well and means nothing here.
+  // The newest frame of a live stream; `program_time` is one of live streams as well and means nothing here.
   if (booleanOf(values, 'latest')) return refuse();
   return {
     ...(timeSeconds !== undefined && { timeSeconds }),

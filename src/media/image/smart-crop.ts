@@ -10,11 +10,11 @@ interface Luma extends Size {
 const CENTRE_BONUS = 1.1;
 
 /**
- * Where in a picture to put a window of the given size so that it holds most of what there is to see: the most change from
+ * Where in an image to put a window of the given size so that it holds most of what there is to see: the most change from
  * pixel to pixel. The middle when nothing stands out.
  */
-export const findSmartCrop = (picture: Luma, window: Size): { left: number; top: number } => {
-  const { columns, rows } = sumChanges(picture);
+export const findSmartCrop = (image: Luma, window: Size): { left: number; top: number } => {
+  const { columns, rows } = sumChanges(image);
   return { left: bestPlace(columns, window.width), top: bestPlace(rows, window.height) };
 };
 

@@ -10,9 +10,9 @@ const video = (seconds: number, { width = 1920, height = 1080, rate = 25 } = {})
   timescale: 90_000,
   originTicks: 0,
   boundaries: [0, Math.round(seconds * 90_000)],
-  lastPictureTicks: Math.round((seconds - 1 / rate) * 90_000),
+  lastFrameTicks: Math.round((seconds - 1 / rate) * 90_000),
   frameRate: { num: rate, den: 1 },
-  picture: {
+  filters: {
     deinterlace: false,
     color: { primaries: 'bt709', transfer: 'bt709', matrix: 'bt709', range: 'tv' },
     rotation: 0,
@@ -31,7 +31,7 @@ describe('tiles', () => {
     [899.9, 50, 5, 10],
     [900, 100, 10, 10],
     [43_200, 100, 10, 10],
-    // Fewer pictures than tiles.
+    // Fewer frames than tiles.
     [1, 25, 5, 5],
     [0.48, 12, 5, 3],
     [0.04, 1, 5, 1],
@@ -39,14 +39,14 @@ describe('tiles', () => {
     expect(whole(seconds)).toMatchObject({ tiles, columns, rows });
   });
 
-  test('a window is as long as it is, and holds no more pictures than that', () => {
+  test('a window is as long as it is, and holds no more frames than that', () => {
     const plan = video(2000);
     expect(planStoryboard(plan, { startSeconds: 100, endSeconds: 200 }).tiles).toBe(50);
     expect(planStoryboard(plan, { startSeconds: 100, endSeconds: 1000 }).tiles).toBe(100);
     expect(planStoryboard(plan, { startSeconds: 100, endSeconds: 101 }).tiles).toBe(26);
   });
 
-  test('the file counts its pictures where it can', () => {
+  test('the file counts its frames where it can', () => {
     const counted = { ...video(10), frameCounts: [4, 3] };
     expect(planStoryboard(counted, { startSeconds: 0, endSeconds: 10 }).tiles).toBe(7);
     expect(

@@ -2,11 +2,11 @@ import type { Size } from '../plan/ladder.js';
 import type { VideoPlan } from '../plan/plan.js';
 import type { StoryboardWindow } from './parameters.js';
 
-/** Small pictures of the whole asset, or a window of it, on one sheet: left to right, top to bottom. */
+/** Small frames of the whole asset, or a window of it, on one sheet: left to right, top to bottom. */
 export interface Storyboard {
   readonly window: StoryboardWindow;
   readonly tile: Size;
-  /** Tile i shows the picture at `i * length / tiles` of the window. */
+  /** Tile i shows the frame at `i * length / tiles` of the window. */
   readonly tiles: number;
   readonly columns: number;
   readonly rows: number;
@@ -24,9 +24,9 @@ const tileSize = ({ width, height }: Size): Size =>
     ? { width: even((width * TILE_SIDE) / height), height: TILE_SIDE }
     : { width: TILE_SIDE, height: even((height * TILE_SIDE) / width) };
 
-/** Pictures that are shown within the window, by the count of the file or by its rate. */
-const countPictures = ({ frameCounts, frameRate, lastPictureTicks, timescale }: VideoPlan, seconds: number): number => {
-  const shownSeconds = lastPictureTicks / timescale;
+/** Frames that are shown within the window, by the count of the file or by its rate. */
+const countFrames = ({ frameCounts, frameRate, lastFrameTicks, timescale }: VideoPlan, seconds: number): number => {
+  const shownSeconds = lastFrameTicks / timescale;
   const all = frameCounts
     ? frameCounts.reduce((sum, count) => sum + count, 0)
     : 1 + (frameRate.num > 0 ? Math.round((shownSeconds * frameRate.num) / frameRate.den) : 0);
@@ -37,7 +37,7 @@ const countPictures = ({ frameCounts, frameRate, lastPictureTicks, timescale }: 
 export const planStoryboard = (video: VideoPlan, window: StoryboardWindow): Storyboard => {
   const seconds = window.endSeconds - window.startSeconds;
   const { tiles: most, columns } = seconds < LONG_SECONDS ? SHORT : LONG;
-  const tiles = Math.min(most, countPictures(video, seconds));
+  const tiles = Math.min(most, countFrames(video, seconds));
   return { window, tile: tileSize(video.renditions.at(-1)!), tiles, columns, rows: Math.ceil(tiles / columns) };
 };
 

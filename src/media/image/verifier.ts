@@ -39,7 +39,7 @@ const readPngSize = (bytes: Buffer): Size | undefined => {
   return isWhole ? { width: bytes.readUInt32BE(16), height: bytes.readUInt32BE(20) } : undefined;
 };
 
-/** RFC 9649, 2: a RIFF container that is as long as it says; extended (VP8X) or one lossy picture (VP8). */
+/** RFC 9649, 2: a RIFF container that is as long as it says; extended (VP8X) or one lossy image (VP8). */
 const readWebpSize = (bytes: Buffer): Size | undefined => {
   if (bytes.length < 30 || bytes.toString('latin1', 0, 4) !== 'RIFF' || bytes.toString('latin1', 8, 12) !== 'WEBP')
     return undefined;

@@ -21,9 +21,9 @@ export interface EditedTimes {
 }
 
 /**
- * Presentation times as FFmpeg's demuxer reports them after edit lists: empty edits delay the track; the first picture shown
+ * Presentation times as FFmpeg's demuxer reports them after edit lists: empty edits delay the track; the first frame shown
  * is at the end of the delay; audio before the edit keeps negative times (priming), audio after it is dropped. Undefined for
- * anything but empty edits followed by one edit at normal speed that shows every picture.
+ * anything but empty edits followed by one edit at normal speed that shows every frame.
  */
 export const applyEditList = (
   { composition, duration }: SampleTimes,

@@ -8,8 +8,8 @@ const videoInit = writeVideoInit(videoSettings);
 const audioInit = writeAudioInit({ sampleRate: 48_000, channels: 2, audioSpecificConfig: Uint8Array.of(0x11, 0x90) });
 const payload = (count: number, value: number): Uint8Array => new Uint8Array(count).fill(value);
 
-/** Three pictures, the second shown last. */
-const picture = (number: number, raisedTicks = 0): Uint8Array =>
+/** Three frames, the second shown last. */
+const frame = (number: number, raisedTicks = 0): Uint8Array =>
   writeFragment({
     sequence: number + 1,
     baseDecodeTicks: number * 3000,
@@ -34,7 +34,7 @@ const audio = (number: number, samples: number): Uint8Array =>
   });
 
 const segments = [
-  [picture(0), picture(1)],
+  [frame(0), frame(1)],
   [audio(0, 5), audio(1, 4)],
 ] as const;
 const split = segments.map((track) => track.map(splitFragment));
@@ -80,7 +80,7 @@ test('the edit list takes back the shift that makes composition offsets positive
 });
 
 test.each([1000, 1500])('offsets that segments raise by %i are not raised again', (raisedTicks) => {
-  const indexes = [picture(0, raisedTicks), picture(1, raisedTicks)].map((bytes) => splitFragment(bytes).index);
+  const indexes = [frame(0, raisedTicks), frame(1, raisedTicks)].map((bytes) => splitFragment(bytes).index);
   const init = writeVideoInit({ ...videoSettings, reorderTicks: raisedTicks });
   const raised = writeProgressiveHeader([{ init, fragments: readFragmentIndexes(Buffer.concat(indexes)) }]);
   const plain = writeProgressiveHeader([{ init: videoInit, fragments: fragments[0]! }]);

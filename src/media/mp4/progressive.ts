@@ -4,7 +4,7 @@ import { ascii, box, concat, fullBox, IDENTITY_MATRIX, u16, u32, u64, zeros } fr
 
 /**
  * A file for download made of the segments of renditions: `ftyp`, `moov` with every sample, then the samples as they are, a
- * segment of picture and the segment of audio beside it in turn. Players find the index in the first bytes. Only the sample
+ * segment of video and the segment of audio beside it in turn. Players find the index in the first bytes. Only the sample
  * tables are held in memory.
  */
 

@@ -16,7 +16,7 @@ const hdlr = (handler: string): Uint8Array =>
 const mdhd = (timescale: number): Uint8Array => full('mdhd', u32(0, 0, timescale, 0, 0));
 const stsd = full('stsd', u32(1), box('avc1', u32(0, 0)));
 
-/** Four pictures I P B B of 10, 20, 30 and 40 bytes in chunks of 3 and 1. */
+/** Four frames I P B B of 10, 20, 30 and 40 bytes in chunks of 3 and 1. */
 const tables = {
   stsd,
   stts: full('stts', u32(2, 3, 512, 1, 600)),
@@ -66,7 +66,7 @@ describe('readMp4SampleTables', () => {
     const edts = box('edts', full('elst', u32(2, 50, -1, 0x10000, 139, 1024, 0x10000)));
     expect(read(movie({}, [], [edts]))?.video?.pts).toEqual(Float64Array.of(768, 2304, 1280, 1792));
   });
-  test('takes 64-bit offsets, small sizes, signed offsets and every picture as key', () => {
+  test('takes 64-bit offsets, small sizes, signed offsets and every frame as key', () => {
     const video = read(
       movie({
         stss: undefined,
@@ -92,7 +92,7 @@ describe('readMp4SampleTables', () => {
     ['a hostile count', movie({ stsz: full('stsz', u32(1, 0xffff_ffff)) })],
     ['chunks in disorder', movie({ stsc: full('stsc', u32(2, 1, 3, 1, 9, 1, 1)) })],
     ['two descriptions', movie({ stsd: full('stsd', u32(2), box('avc1', u32(0, 0)), box('avc1', u32(0, 0))) })],
-    ['no key picture', movie({ stss: full('stss', u32(0)) })],
+    ['no key frame', movie({ stss: full('stss', u32(0)) })],
     ['a doubled table', movie({ doubled: tables.stts })],
     ['an empty track', movie({ stsz: full('stsz', u32(0, 0)), stts: full('stts', u32(0)), ctts: undefined })],
     ['bytes that are no box', Buffer.from('not a movie at all')],

@@ -8,7 +8,7 @@ import { applyEditList, type Edit, type SampleTimes } from './edit-list.js';
  * and the file is demuxed instead.
  */
 
-/** More than 12 hours of 240 pictures a second: a damaged or hostile count. */
+/** More than 12 hours of 240 frames a second: a damaged or hostile count. */
 const MAX_SAMPLES = 12_000_000;
 const MAX_MOOV_BYTES = 256 * 1024 * 1024;
 const MAX_TOP_LEVEL_BOXES = 4096;

@@ -47,7 +47,7 @@ test('on portrait the virtual frame is rotated', () => {
   );
 });
 
-test('a picture of another shape is fitted into the virtual frame', () => {
+test('a frame of another shape is fitted into the virtual frame', () => {
   // 4:3 becomes 1440 x 1080.
   expect(placeOverlay({}, LOGO, { width: 640, height: 480 })).toEqual(
     near({ left: 0, top: 0, width: 192 / 1440, height: 0.1, opacity: 1 }),

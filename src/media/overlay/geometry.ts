@@ -21,7 +21,7 @@ const VIRTUAL_LONG_SIDE = 1920;
 const VIRTUAL_SHORT_SIDE = 1080;
 
 /**
- * Where an overlay goes on a picture of `frame` (upright, square pixels; only its shape matters). Percentages refer to the
+ * Where an overlay goes on a frame of the size `frame` (upright, square pixels; only its shape matters). Percentages refer to the
  * frame, pixels to a virtual frame of 1920 x 1080 (reference inputs-and-tracks.md 6).
  */
 export const placeOverlay = (
@@ -80,7 +80,7 @@ export const fitOverlay = (natural: Size, { maxWidth, maxHeight }: { maxWidth: n
   };
 };
 
-/** How much larger than the frame a picture may become on its way. */
+/** How much larger than the frame a frame may become on its way. */
 const MAX_ENLARGED = 2;
 
 export interface OverlayPixels extends Size {

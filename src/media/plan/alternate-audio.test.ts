@@ -5,7 +5,7 @@ import { planAsset } from './plan-asset.js';
 
 const settings = { quality: 'plus', maxResolutionTier: '1080p', isTest: false } as const;
 const ntsc = { num: 1, den: 30_000 };
-/** 300 pictures at 29.97 a second: 10.01 s, cut at 4.004 and 8.008 s. */
+/** 300 frames at 29.97 a second: 10.01 s, cut at 4.004 and 8.008 s. */
 const silent = planAsset({
   facts: sourceFacts({ video: videoFacts({ timeBase: ntsc, frameRate: { num: 30_000, den: 1001 } }) }),
   index: { video: steadyIndex(300, 1001, 60), discontinuous: false },
@@ -23,7 +23,7 @@ const file = (frames: number, changes = {}, start = 0) => ({
 });
 
 describe('planAlternateAudio', () => {
-  test('cuts at the frames nearest to the cuts of the picture, and copies what fits', () => {
+  test('cuts at the frames nearest to the cuts of the video, and copies what fits', () => {
     expect(planAlternateAudio({ ...file(2000), plan: silent })).toMatchObject({
       mode: 'copy',
       sourceOrigin: 0,
@@ -46,7 +46,7 @@ describe('planAlternateAudio', () => {
     const late = planAlternateAudio({ ...file(2000, { timeBase: { num: 1, den: 90_000 } }, 900_000), plan: silent });
     expect(late!.sourceOrigin).toBe(900_000);
   });
-  test('keeps the distance to a picture in the same file', () => {
+  test('keeps the distance to the video of the same file', () => {
     const { facts, index } = file(2000, {}, 24_000);
     const video = steadyIndex(300, 512, 60);
     const plan = planAlternateAudio({

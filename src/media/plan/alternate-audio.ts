@@ -36,7 +36,7 @@ export const planAlternateAudio = ({
     index: index.audio,
     zero: zeroSeconds === undefined ? start : wholeTicks(zeroSeconds, audio.timeBase),
     endSeconds: plan.durationSeconds,
-    pictureBoundaries: boundarySeconds(plan),
+    videoBoundaries: boundarySeconds(plan),
     ...(gain && { gain }),
   });
 };

@@ -35,12 +35,12 @@ describe('describeReadyAsset', () => {
       videoTrack: { maxWidth: 1920, maxHeight: 1080 },
     });
   });
-  test('the ratio is that of the picture a viewer sees', () => {
+  test('the ratio is that of the frame a viewer sees', () => {
     const ntsc = { width: 720, height: 480, sampleAspect: { num: 32, den: 27 } };
     expect(describeSource(ntsc).aspectRatio).toBe('16:9');
     expect(describeSource({ ...ntsc, rotation: 270 }).aspectRatio).toBe('9:16');
   });
-  test('gives times and rates of picture and audio', () => {
+  test('gives times and rates of video and audio', () => {
     const facts = sourceFacts({
       video: videoFacts({ durationSeconds: 10.01, timeBase: { num: 1, den: 30_000 } }),
       audio: [audioFacts({ channels: 6, durationSeconds: 10.0266667 })],
@@ -68,7 +68,7 @@ describe('describeReadyAsset', () => {
       audioTrack: { duration: 10.005, maxChannels: 1, maxChannelLayout: 'mono' },
     });
   });
-  test('a single picture has no rate', () => {
+  test('a single frame has no rate', () => {
     const facts = sourceFacts({ video: videoFacts({ frameRate: { num: 0, den: 1 } }) });
     const index = { video: steadyIndex(1, 15_360, 1), discontinuous: false };
     const plan = planAsset({ facts, index, settings: { quality: 'basic', maxResolutionTier: '1080p', isTest: false } });

@@ -6,11 +6,11 @@ import type { Plan, VideoPlan } from './plan.js';
 export interface AssetProperties {
   /** Seconds. */
   readonly duration: number;
-  /** Reduced display ratio such as `16:9`; absent without picture. */
+  /** Reduced display ratio such as `16:9`; absent without video. */
   readonly aspectRatio?: string;
   readonly resolutionTier: 'audio-only' | '720p' | '1080p' | '1440p' | '2160p';
   readonly maxStoredResolution: 'Audio only' | 'SD' | 'HD' | 'FHD' | 'UHD';
-  /** Pictures a second, three decimals, -1 when unknown; absent without picture. */
+  /** Frames a second, three decimals, -1 when unknown; absent without video. */
   readonly maxStoredFrameRate?: number;
   readonly videoTrack?: {
     readonly duration: number;
@@ -66,7 +66,7 @@ const storedFrameRate = ({ frameRate, renditions }: VideoPlan): number =>
   frameRate.num > 0 ? round3(frameRate.num / frameRate.den / renditions.at(-1)!.frameStep) : -1;
 
 /** By the number of pixels. */
-export const pictureTier = (width: number, height: number): '720p' | '1080p' | '1440p' | '2160p' => {
+export const videoTier = (width: number, height: number): '720p' | '1080p' | '1440p' | '2160p' => {
   const pixels = width * height;
   if (pixels <= PIXELS_720P) return '720p';
   if (pixels <= PIXELS_1080P) return '1080p';
@@ -77,7 +77,7 @@ const storedResolution = (
   width: number,
   height: number,
 ): Pick<AssetProperties, 'resolutionTier' | 'maxStoredResolution'> => {
-  const resolutionTier = pictureTier(width, height);
+  const resolutionTier = videoTier(width, height);
   const isSmall = resolutionTier === '720p' && Math.min(width, height) < HD_SHORT_SIDE;
   return { resolutionTier, maxStoredResolution: isSmall ? 'SD' : STORED_RESOLUTION[resolutionTier] };
 };

@@ -14,15 +14,15 @@ export interface AudioPlanInput {
   readonly zero: Rational;
   /** Length of the timeline, seconds. */
   readonly endSeconds: number;
-  /** Segment boundaries of the picture, seconds; the audio is cut at the nearest AAC frames. */
-  readonly pictureBoundaries?: readonly number[];
+  /** Segment boundaries of the video, seconds; the audio is cut at the nearest AAC frames. */
+  readonly videoBoundaries?: readonly number[];
   readonly gain?: Gain;
 }
 
 const AAC_LC_PROFILE = 1;
 const MIN_LAST_SECONDS = 2;
 const CHUNK_SEGMENTS = 8;
-/** Audio of a chunk is held in memory; only pictures far apart make it this long. */
+/** Audio of a chunk is held in memory; only frames far apart make it this long. */
 const MAX_CHUNK_SECONDS = 64;
 const STEREO_BIT_RATE = 128_000;
 const MONO_BIT_RATE = 96_000;
@@ -31,7 +31,7 @@ const BANDWIDTH_MARGIN = 1.1;
 const START_TOLERANCE_SECONDS = 0.002;
 /** … stay this near to the 1,024-sample grid (less than half a frame) … */
 const GRID_TOLERANCE_SECONDS = 0.008;
-/** … and may miss this much of the picture's end. */
+/** … and may miss this much of the video's end. */
 const END_TOLERANCE_SECONDS = 0.1;
 
 export const planAudio = (input: AudioPlanInput): AudioPlan => {
@@ -44,7 +44,7 @@ export const planAudio = (input: AudioPlanInput): AudioPlan => {
     sourceOrigin: rescale(1, zero, audio.timeBase),
     sampleRate: audio.sampleRate === 44_100 ? (44_100 as const) : (48_000 as const),
     channels: audio.channels === 1 ? (1 as const) : (2 as const),
-    chunkSegments: planChunkSegments(input.pictureBoundaries ?? []),
+    chunkSegments: planChunkSegments(input.videoBoundaries ?? []),
     codecs: 'mp4a.40.2',
   };
   const copied = findCopyablePackets(input, shared.sourceOrigin);
@@ -94,7 +94,7 @@ const framesUntil = (seconds: number, sampleRate: number): number =>
 
 /** Sizes of the packets that can be used as they are, one a frame from zero on; undefined when the audio is encoded. */
 const findCopyablePackets = (input: AudioPlanInput, sourceOrigin: number): Uint32Array | undefined => {
-  const { audio, index, endSeconds, gain, pictureBoundaries } = input;
+  const { audio, index, endSeconds, gain, videoBoundaries } = input;
   const usable =
     audio.codec === 'aac' &&
     audio.profile === AAC_LC_PROFILE &&
@@ -112,7 +112,7 @@ const findCopyablePackets = (input: AudioPlanInput, sourceOrigin: number): Uint3
   const count = Math.min(times.length - first, framesUntil(endSeconds, audio.sampleRate));
   for (let frame = 0; frame < count; frame += 1)
     if (Math.abs(times[first + frame]! - frame * frameSeconds) > GRID_TOLERANCE_SECONDS) return undefined;
-  if (pictureBoundaries && count * frameSeconds < endSeconds - END_TOLERANCE_SECONDS) return undefined;
+  if (videoBoundaries && count * frameSeconds < endSeconds - END_TOLERANCE_SECONDS) return undefined;
   return index.size.subarray(first, first + count);
 };
 
@@ -124,9 +124,9 @@ const isPlainConfig = ({ audioSpecificConfig: config, channels }: AudioFacts): b
   return first >> 3 === 2 && (second & 0x04) === 0 && ((second >> 3) & 0x0f) === channels;
 };
 
-/** Cut where the picture is cut (its segments last at least a second), else every 4 s. */
-const planBoundaries = ({ pictureBoundaries }: AudioPlanInput, frameCount: number, sampleRate: number): number[] => {
-  const marks = pictureBoundaries?.slice(1, -1) ?? audioMarks((frameCount * AAC_FRAME_SAMPLES) / sampleRate);
+/** Cut where the video is cut (its segments last at least a second), else every 4 s. */
+const planBoundaries = ({ videoBoundaries }: AudioPlanInput, frameCount: number, sampleRate: number): number[] => {
+  const marks = videoBoundaries?.slice(1, -1) ?? audioMarks((frameCount * AAC_FRAME_SAMPLES) / sampleRate);
   const cuts = marks.map((seconds) => Math.round((seconds * sampleRate) / AAC_FRAME_SAMPLES));
   return [0, ...cuts, frameCount];
 };

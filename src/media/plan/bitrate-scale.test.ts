@@ -29,7 +29,7 @@ describe('pickSamplePlaces', () => {
     expect(places(streamIndex({ pts: [0, 512, 1024], keys: [], lastDuration: 512 }))).toEqual([]);
     expect(places(streamIndex({ pts: [], lastDuration: 512 }))).toEqual([]);
   });
-  test('is content with one key frame or one picture', () => {
+  test('is content with one key frame or one frame', () => {
     expect(places(steadyIndex(300, 512, 1000))).toEqual([0]);
     expect(places(streamIndex({ pts: [7680], lastDuration: 1 }))).toEqual([0.5]);
   });
@@ -71,7 +71,7 @@ describe('bitrateScale', () => {
     expect(bitrateScale([sample(140), sample(174), sample(70)], SAMPLE_BOX)).toBe(0.5);
     expect(bitrateScale([sample(176)], SAMPLE_BOX)).toBe(0.55);
   });
-  test('counts one key frame for a segment, and the other pictures for their time', () => {
+  test('counts one key frame for a segment, and the other frames for their time', () => {
     expect(bitrateScale([{ seconds: 0.5, keyBytes: 40_000, otherBytes: 5_000 }], SAMPLE_BOX)).toBe(0.5);
   });
   test('is at least 0.35 and never more than one', () => {

@@ -1,4 +1,4 @@
-import { isMpegStreamFormat, listPictures } from '../source/frames.js';
+import { isMpegStreamFormat, listFrames } from '../source/frames.js';
 import type { Rational } from '../source/source-facts.js';
 import type { StreamIndex } from '../source/source-index.js';
 import type { Size } from './ladder.js';
@@ -11,7 +11,7 @@ export interface SamplePlace {
   readonly position?: number;
 }
 
-/** What the pictures of a sample took at a constant quality. */
+/** What the frames of a sample took at a constant quality. */
 export interface RateSample {
   /** How long they are shown. */
   readonly seconds: number;
@@ -20,12 +20,12 @@ export interface RateSample {
   readonly otherBytes: number;
 }
 
-/** Samples are encoded in this box: large enough to show what a picture holds, small enough to be quick. */
+/** Samples are encoded in this box: large enough to show what a frame holds, small enough to be quick. */
 export const SAMPLE_BOX: Size = { width: 640, height: 360 };
 /** What quality `plus` allows in that box, and how its rates grow with the pixels. */
 const TABLE_BITS_PER_SECOND = 700_000;
 const TABLE_EXPONENT = 0.85;
-/** Places spread over the source, as parts of its length: where its rate is constant, it says nothing of the pictures. */
+/** Places spread over the source, as parts of its length: where its rate is constant, it says nothing of the frames. */
 const SPREAD = [1 / 3, 2 / 3];
 const SEGMENT_SECONDS = 4;
 /**
@@ -39,7 +39,7 @@ const STEPS = 20;
 
 /** Where to sample a stream: where its packets are largest, and at places spread over it. Ascending, up to three. */
 export const pickSamplePlaces = (index: StreamIndex, formatName: string, timeBase: Rational): SamplePlace[] => {
-  const first = listPictures(index, formatName)[0];
+  const first = listFrames(index, formatName)[0];
   if (first === undefined) return [];
   const segmentTicks = (SEGMENT_SECONDS * timeBase.den) / timeBase.num;
   const spans: { pts: number; position: number; bytes: number; packets: number }[] = [];
@@ -52,7 +52,7 @@ export const pickSamplePlaces = (index: StreamIndex, formatName: string, timeBas
     span.bytes += index.size[packet]!;
     span.packets += 1;
   });
-  // Of a picture, not of a second: the last span is shorter, and one with few key frames longer.
+  // Of a frame, not of a second: the last span is shorter, and one with few key frames longer.
   const sizes = spans.map(({ bytes, packets }) => bytes / packets);
   const busiest = sizes.reduce((most, size, span) => (size > sizes[most]! ? span : most), 0);
   const chosen = new Set([busiest, ...SPREAD.map((part) => Math.floor(spans.length * part))]);
@@ -63,7 +63,7 @@ export const pickSamplePlaces = (index: StreamIndex, formatName: string, timeBas
     .map(({ pts, position }) => (seeksBytes ? { pts, position } : { pts }));
 };
 
-/** The share of the table's rates that the pictures may need, 0.35 to 1 in steps of 0.05; 1 without samples. */
+/** The share of the table's rates that the frames may need, 0.35 to 1 in steps of 0.05; 1 without samples. */
 export const bitrateScale = (samples: readonly RateSample[], { width, height }: Size): number => {
   const rates = samples.map(
     ({ seconds, keyBytes, otherBytes }) => 8 * (keyBytes / SEGMENT_SECONDS + otherBytes / seconds),

@@ -5,10 +5,10 @@ import type { ClipRange } from './plan-asset.js';
 
 /** What the ingest of a clip knows of the asset that it is cut from, which may be deleted meanwhile. */
 export interface ClipSource extends ClipRange {
-  /** Pictures come from the mezzanine, which was made for this tier. */
+  /** Frames come from the mezzanine, which was made for this tier. */
   readonly mezzanineTier?: '1080p' | '1440p' | '2160p';
   readonly concatenated?: true;
-  /** Laid over the source's pictures, and so over the clip's. */
+  /** Laid over the source's frames, and so over the clip's. */
   readonly overlays: readonly OverlayPlacement[];
 }
 

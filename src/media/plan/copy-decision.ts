@@ -3,23 +3,23 @@ import { fragmentOverheadBytes } from '../mp4/cmaf.js';
 import { hasOpenGops } from '../source/frames.js';
 import type { SourceFacts, VideoFacts } from '../source/source-facts.js';
 import type { StreamIndex } from '../source/source-index.js';
-import { countPictures, planKeyFrameGrid } from './grid.js';
+import { countFrames, planKeyFrameGrid } from './grid.js';
 import type { Rung, VideoQuality } from './ladder.js';
-import type { PictureChain } from './plan.js';
+import type { VideoFilters } from './plan.js';
 
-/** A three-byte start code of Annex B becomes a four-byte length, in each of a picture's few NAL units. */
+/** A three-byte start code of Annex B becomes a four-byte length, in each of a frame's few NAL units. */
 const LENGTH_PREFIX_GROWTH_BYTES = 4;
 
 export interface CopyInput {
   readonly facts: SourceFacts;
   readonly video: VideoFacts;
   readonly index: StreamIndex;
-  readonly picture: PictureChain;
+  readonly filters: VideoFilters;
   readonly quality: VideoQuality;
   /** The rung the copy would replace. */
   readonly top: Rung;
-  /** Timeline ticks of the shown pictures, ascending, the first is 0. */
-  readonly pictureTicks: Float64Array;
+  /** Timeline ticks of the shown frames, ascending, the first is 0. */
+  readonly frameTicks: Float64Array;
   /** Timeline ticks of a stream time. */
   readonly toTimeline: (pts: number) => number;
   readonly endTicks: number;
@@ -43,7 +43,7 @@ const HIGH = 100;
 const COPIED_PROFILES = new Set([BASELINE, CONSTRAINED_BASELINE, MAIN, HIGH]);
 const MAX_LEVEL = 51;
 /** Fewer never start in Chromium with hls.js beside audio: see `heldTicks`, which only encoded renditions have. */
-const MIN_PICTURES = 3;
+const MIN_FRAMES = 3;
 /** How far the busiest segment may be above the rung's cap; basic: not at all. */
 const PEAK_FACTOR = { basic: 1, plus: 1.5, premium: 1.5 } as const;
 
@@ -64,7 +64,7 @@ export const decideCopy = (input: CopyInput): CopyDecision => {
   let packet = 0;
   let peak = 0;
   let totalBits = 0;
-  countPictures(input.pictureTicks, boundaries).forEach((count, segment) => {
+  countFrames(input.frameTicks, boundaries).forEach((count, segment) => {
     let bits = (fragmentOverheadBytes(count) + count * LENGTH_PREFIX_GROWTH_BYTES) * 8;
     for (const end = packet + count; packet < end; packet += 1) bits += index.size[packet]! * 8;
     totalBits += bits;
@@ -81,7 +81,7 @@ export const decideCopy = (input: CopyInput): CopyDecision => {
 };
 
 const findObstacle = (input: CopyInput): string | undefined => {
-  const { facts, video, index, picture, top, pictureTicks, endTicks, timescale } = input;
+  const { facts, video, index, filters, top, frameTicks, endTicks, timescale } = input;
   const avcc = video.avcc === undefined ? undefined : readAvcc(Buffer.from(video.avcc, 'base64'));
   const { num, den } = video.sampleAspect;
   if (video.codec !== 'h264') return `the codec is ${video.codec}`;
@@ -93,16 +93,16 @@ const findObstacle = (input: CopyInput): string | undefined => {
   if (avcc?.spsCount !== 1) return 'the stream has not exactly one sequence parameter set';
   if (video.idrKeyFrames === false) return 'key frames that are no IDR pictures';
   if (num !== den) return 'pixels are not square';
-  if (picture.rotation !== 0 || picture.flipHorizontal) return 'the frames have to be rotated';
-  if (picture.toneMap) return 'the picture has to be tone-mapped';
-  if (picture.testMark) return 'the picture gets the test mark';
-  if (picture.overlays) return 'an image is laid over the picture';
-  if (top.width !== video.width || top.height !== video.height) return 'the picture has to be scaled';
-  if (top.frameStep !== 1) return 'more than 60 pictures a second';
+  if (filters.rotation !== 0 || filters.flipHorizontal) return 'the frames have to be rotated';
+  if (filters.toneMap) return 'the frame has to be tone-mapped';
+  if (filters.testMark) return 'the frame gets the test mark';
+  if (filters.overlays) return 'an image is laid over the video';
+  if (top.width !== video.width || top.height !== video.height) return 'the frame has to be scaled';
+  if (top.frameStep !== 1) return 'more than 60 frames a second';
   if (!video.simpleEditList) return 'the edit list is not simple';
-  if (pictureTicks.length !== index.pts.length || index.key[0] !== 1) return 'not every picture is shown';
+  if (frameTicks.length !== index.pts.length || index.key[0] !== 1) return 'not every frame is shown';
   if (hasOpenGops(index)) return 'open GOPs';
-  if (endTicks - pictureTicks.at(-1)! > timescale) return 'the last picture is held';
-  if (pictureTicks.length < MIN_PICTURES) return `fewer than ${MIN_PICTURES} pictures`;
+  if (endTicks - frameTicks.at(-1)! > timescale) return 'the last frame is held';
+  if (frameTicks.length < MIN_FRAMES) return `fewer than ${MIN_FRAMES} frames`;
   return undefined;
 };

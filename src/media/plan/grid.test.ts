@@ -1,49 +1,49 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { countPictures, planGrid, planKeyFrameGrid } from './grid.js';
+import { countFrames, planGrid, planKeyFrameGrid } from './grid.js';
 
 const steady = (count: number, ticks: number): Float64Array =>
   Float64Array.from({ length: count }, (_, i) => i * ticks);
 
 describe('planGrid', () => {
-  test('gives whole pictures at 29.97 a second: 120 of them, 4.004 s', () => {
-    const pictureTicks = steady(450, 1001);
-    const boundaries = planGrid({ pictureTicks, endTicks: 450 * 1001, timescale: 30_000 });
+  test('gives whole frames at 29.97 a second: 120 of them, 4.004 s', () => {
+    const frameTicks = steady(450, 1001);
+    const boundaries = planGrid({ frameTicks, endTicks: 450 * 1001, timescale: 30_000 });
     expect(boundaries).toEqual([0, 120_120, 240_240, 360_360, 450_450]);
-    expect(countPictures(pictureTicks, boundaries)).toEqual([120, 120, 120, 90]);
+    expect(countFrames(frameTicks, boundaries)).toEqual([120, 120, 120, 90]);
   });
   test('keeps 4 s on average at 24 a second', () => {
-    expect(planGrid({ pictureTicks: steady(480, 512), endTicks: 480 * 512, timescale: 12_288 })).toEqual([
+    expect(planGrid({ frameTicks: steady(480, 512), endTicks: 480 * 512, timescale: 12_288 })).toEqual([
       0, 49_152, 98_304, 147_456, 196_608, 245_760,
     ]);
   });
   test('joins a tail below 2 s and keeps one of 2 s', () => {
     const end = (seconds: number) =>
-      planGrid({ pictureTicks: steady(seconds * 10, 100), endTicks: seconds * 1000, timescale: 1000 });
+      planGrid({ frameTicks: steady(seconds * 10, 100), endTicks: seconds * 1000, timescale: 1000 });
     expect(end(9.9)).toEqual([0, 4000, 9900]);
     expect(end(10)).toEqual([0, 4000, 8000, 10_000]);
     expect(end(3)).toEqual([0, 3000]);
     expect(end(5.9)).toEqual([0, 5900]);
     expect(end(6)).toEqual([0, 4000, 6000]);
   });
-  test('takes rounded milliseconds as the pictures they are', () => {
-    // 30 a second in whole ms: picture 120 is at 4000, 118 at 3933, 119 at 3967
-    const pictureTicks = Float64Array.from({ length: 300 }, (_, i) => Math.round((i * 1000) / 30));
-    expect(planGrid({ pictureTicks, endTicks: 10_000, timescale: 1000 })).toEqual([0, 4000, 8000, 10_000]);
-    // Picture 100 comes 3 ms early: less than half a picture, so it still begins the segment.
+  test('takes rounded milliseconds as the frames they are', () => {
+    // 30 a second in whole ms: frame 120 is at 4000, 118 at 3933, 119 at 3967
+    const frameTicks = Float64Array.from({ length: 300 }, (_, i) => Math.round((i * 1000) / 30));
+    expect(planGrid({ frameTicks, endTicks: 10_000, timescale: 1000 })).toEqual([0, 4000, 8000, 10_000]);
+    // Frame 100 comes 3 ms early: less than half a frame, so it still begins the segment.
     const early = Float64Array.from({ length: 250 }, (_, i) => i * 40 - (i === 100 ? 3 : 0));
-    expect(planGrid({ pictureTicks: early, endTicks: 10_000, timescale: 1000 })[1]).toBe(3997);
+    expect(planGrid({ frameTicks: early, endTicks: 10_000, timescale: 1000 })[1]).toBe(3997);
   });
-  test('repeats the last picture once a second for longer audio', () => {
-    const boundaries = planGrid({ pictureTicks: steady(50, 40), endTicks: 20_000, timescale: 1000 });
-    // Last picture at 1960, repeats at 2960, 3960 … 19,960; half a picture is 20 ms, so 3960 is before the mark.
+  test('repeats the last frame once a second for longer audio', () => {
+    const boundaries = planGrid({ frameTicks: steady(50, 40), endTicks: 20_000, timescale: 1000 });
+    // Last frame at 1960, repeats at 2960, 3960 … 19,960; half a frame is 20 ms, so 3960 is before the mark.
     expect(boundaries).toEqual([0, 4960, 8960, 12_960, 16_960, 20_000]);
   });
-  test('lasts as long as a rare picture', () => {
-    const pictureTicks = Float64Array.of(0, 9000, 21_000, 21_500);
-    expect(planGrid({ pictureTicks, endTicks: 24_000, timescale: 1000 })).toEqual([0, 9000, 21_000, 24_000]);
+  test('lasts as long as a rare frame', () => {
+    const frameTicks = Float64Array.of(0, 9000, 21_000, 21_500);
+    expect(planGrid({ frameTicks, endTicks: 24_000, timescale: 1000 })).toEqual([0, 9000, 21_000, 24_000]);
   });
-  test('holds for every source: starts, ends, grows, begins at pictures, 1 s at least', () => {
+  test('holds for every source: starts, ends, grows, begins at frames, 1 s at least', () => {
     const source = fc.tuple(
       fc.array(fc.integer({ min: 1, max: 3000 }), { maxLength: 200 }),
       fc.integer({ min: 1, max: 9000 }),
@@ -54,7 +54,7 @@ describe('planGrid', () => {
         for (const delta of deltas) times.push(times.at(-1)! + delta);
         const last = times.at(-1)!;
         const endTicks = last + rest;
-        const boundaries = planGrid({ pictureTicks: Float64Array.from(times), endTicks, timescale: 1000 });
+        const boundaries = planGrid({ frameTicks: Float64Array.from(times), endTicks, timescale: 1000 });
         expect([boundaries[0], boundaries.at(-1)]).toEqual([0, endTicks]);
         const lengths = boundaries.slice(1).map((end, index) => end - boundaries[index]!);
         if (lengths.length > 1) {
@@ -64,7 +64,7 @@ describe('planGrid', () => {
         for (const boundary of boundaries.slice(0, -1)) {
           expect(times.includes(boundary) || (boundary > last && (boundary - last) % 1000 === 0)).toBe(true);
         }
-        expect(countPictures(Float64Array.from(times), boundaries).reduce((a, b) => a + b)).toBe(times.length);
+        expect(countFrames(Float64Array.from(times), boundaries).reduce((a, b) => a + b)).toBe(times.length);
       }),
     );
   });

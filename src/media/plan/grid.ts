@@ -1,5 +1,5 @@
 /**
- * Segment boundaries in timeline ticks: about 4 s apart, always at a picture. The grid is stored with the plan; what is
+ * Segment boundaries in timeline ticks: about 4 s apart, always at a frame. The grid is stored with the plan; what is
  * published is never cut differently.
  */
 export const TARGET_SEGMENT_SECONDS = 4;
@@ -9,35 +9,35 @@ const MIN_SECONDS = 1;
 const MAX_COPY_SECONDS = 8;
 
 export interface GridInput {
-  /** Ascending times of the pictures; the first is 0. */
-  readonly pictureTicks: Float64Array;
+  /** Ascending times of the frames; the first is 0. */
+  readonly frameTicks: Float64Array;
   readonly endTicks: number;
   /** Ticks per second. */
   readonly timescale: number;
 }
 
-/** The last picture is shown again once a second until the end: times of the repeats. */
-const repeatTicks = ({ pictureTicks, endTicks, timescale }: GridInput): number[] => {
-  const last = pictureTicks.at(-1)!;
+/** The last frame is shown again once a second until the end: times of the repeats. */
+const repeatTicks = ({ frameTicks, endTicks, timescale }: GridInput): number[] => {
+  const last = frameTicks.at(-1)!;
   const count = Math.max(Math.ceil((endTicks - last) / timescale) - 1, 0);
   return Array.from({ length: count }, (_, index) => last + (index + 1) * timescale);
 };
 
 /**
- * Boundary k is the first picture (or repeat of the last one) at or after 4 s x k less half a picture; where pictures are
+ * Boundary k is the first frame (or repeat of the last one) at or after 4 s x k less half a frame; where frames are
  * so rare that a segment would be shorter than a second it is left out; a tail shorter than 2 s joins the segment before.
  */
 export const planGrid = (input: GridInput): number[] => {
-  const { pictureTicks, endTicks, timescale } = input;
-  const last = pictureTicks.at(-1)!;
-  const pictures = [...pictureTicks, ...repeatTicks(input)];
-  const halfPicture = pictureTicks.length > 1 ? Math.min(last / (pictureTicks.length - 1), timescale) / 2 : 0;
+  const { frameTicks, endTicks, timescale } = input;
+  const last = frameTicks.at(-1)!;
+  const frames = [...frameTicks, ...repeatTicks(input)];
+  const halfFrame = frameTicks.length > 1 ? Math.min(last / (frameTicks.length - 1), timescale) / 2 : 0;
   const boundaries = [0];
-  let picture = 0;
+  let frame = 0;
   for (let mark = 1; ; mark += 1) {
-    const earliest = mark * TARGET_SEGMENT_SECONDS * timescale - halfPicture;
-    while (picture < pictures.length && pictures[picture]! < earliest) picture += 1;
-    const ticks = pictures[picture];
+    const earliest = mark * TARGET_SEGMENT_SECONDS * timescale - halfFrame;
+    while (frame < frames.length && frames[frame]! < earliest) frame += 1;
+    const ticks = frames[frame];
     if (ticks === undefined || ticks >= endTicks) break;
     if (ticks - boundaries.at(-1)! >= MIN_SECONDS * timescale) boundaries.push(ticks);
   }
@@ -68,14 +68,14 @@ export const planKeyFrameGrid = (keyTicks: Float64Array, endTicks: number, times
   return fits ? boundaries : undefined;
 };
 
-/** Pictures in each segment [boundaries[k], boundaries[k + 1]). */
-export const countPictures = (pictureTicks: Float64Array, boundaries: readonly number[]): number[] => {
+/** Frames in each segment [boundaries[k], boundaries[k + 1]). */
+export const countFrames = (frameTicks: Float64Array, boundaries: readonly number[]): number[] => {
   const counts: number[] = [];
-  let picture = 0;
+  let frame = 0;
   for (const end of boundaries.slice(1)) {
-    const first = picture;
-    while (picture < pictureTicks.length && pictureTicks[picture]! < end) picture += 1;
-    counts.push(picture - first);
+    const first = frame;
+    while (frame < frameTicks.length && frameTicks[frame]! < end) frame += 1;
+    counts.push(frame - first);
   }
   return counts;
 };

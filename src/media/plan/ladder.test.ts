@@ -5,7 +5,7 @@ import { avcLevel, displaySize, fitRungs, limitRungs, planLadder } from './ladde
 
 const ladder = (width: number, height: number, changes: Partial<Parameters<typeof planLadder>[0]> = {}) =>
   planLadder({
-    picture: { width, height },
+    frame: { width, height },
     frameRate: { num: 30, den: 1 },
     quality: 'plus',
     maxResolutionTier: '1080p',
@@ -71,12 +71,12 @@ describe('planLadder', () => {
     [144, 1, 3],
     [240, 1, 4],
     [0, 1, 1],
-  ])('of %i/%i pictures a second keeps one of %#', (num, den, frameStep) => {
+  ])('of %i/%i frames a second keeps one of %#', (num, den, frameStep) => {
     expect(ladder(1280, 720, { frameRate: { num, den } }).map((rung) => rung.frameStep)).toEqual(
       ladder(1280, 720).map(() => frameStep),
     );
   });
-  test('is sane for every picture', () => {
+  test('is sane for every frame', () => {
     const side = fc.integer({ min: 2, max: 8192 });
     fc.assert(
       fc.property(side, side, fc.constantFrom('basic', 'plus', 'premium'), (width, height, quality) => {
@@ -119,7 +119,7 @@ test('displaySize squares the pixels and rotates the frame', () => {
   expect(displaySize(videoFacts({ rotation: 180 }))).toEqual({ width: 1280, height: 720 });
 });
 
-test('a better quality has no rung of a lower rate or with coarser pictures', () => {
+test('a better quality has no rung of a lower rate or with coarser frames', () => {
   const [basic, plus, premium] = (['basic', 'plus', 'premium'] as const).map((quality) =>
     ladder(3840, 2160, { quality, maxResolutionTier: '2160p' }),
   );
@@ -177,7 +177,7 @@ describe('limitRungs', () => {
   test('leaves rungs alone that promise less anyway', () => {
     expect(limitRungs(below, 3_850_000)).toEqual(below);
   });
-  test('never asks for less than a picture needs', () => {
+  test('never asks for less than a frame needs', () => {
     expect(limitRungs(below, 50_000).map(({ encoder }) => encoder.maxRate)).toEqual([100_000, 100_000, 100_000]);
   });
 });

@@ -27,7 +27,7 @@ const ENCODERS = {
   premium: { preset: 'faster', crf: 19 },
 } as const;
 
-/** Table A-1 of the H.264 standard: level x 10, macroblocks a second, macroblocks a picture. */
+/** Table A-1 of the H.264 standard: level x 10, macroblocks a second, macroblocks a frame. */
 const LEVELS = [
   [21, 19_800, 792],
   [22, 20_250, 1620],
@@ -51,27 +51,27 @@ const MAX_FRAME_RATE = 60;
 /** Nearest even number, halves down: an odd source loses a line, it never gains one. */
 const even = (value: number): number => Math.max(2, Math.ceil(value / 2 - 0.5) * 2);
 
-/** Width and height of the picture on square pixels and upright, not yet even. */
+/** Width and height of the frame on square pixels and upright, not yet even. */
 export const displaySize = ({ width, height, sampleAspect, rotation }: VideoFacts): Size => {
   const { num, den } = sampleAspect;
   const squareWidth = num > 0 && den > 0 ? (width * num) / den : width;
   return rotation % 180 === 0 ? { width: squareWidth, height } : { width: height, height: squareWidth };
 };
 
-/** The largest landscape picture of a tier. */
+/** The largest landscape frame of a tier. */
 export const tierBox = (tier: ResolutionTier): Size => LABELS.find(({ name }) => name === tier)!;
 
-const rotateBox = (box: Size, picture: Size): Size =>
-  picture.height > picture.width ? { width: box.height, height: box.width } : { width: box.width, height: box.height };
+const rotateBox = (box: Size, frame: Size): Size =>
+  frame.height > frame.width ? { width: box.height, height: box.width } : { width: box.width, height: box.height };
 
 /** Scaled down into the box (rotated for portrait), aspect kept, even, never enlarged. */
-export const fitInto = (picture: Size, box: Size): Size => {
-  const { width, height } = rotateBox(box, picture);
-  const scale = Math.min(width / picture.width, height / picture.height, 1);
-  return { width: even(picture.width * scale), height: even(picture.height * scale) };
+export const fitInto = (frame: Size, box: Size): Size => {
+  const { width, height } = rotateBox(box, frame);
+  const scale = Math.min(width / frame.width, height / frame.height, 1);
+  return { width: even(frame.width * scale), height: even(frame.height * scale) };
 };
 
-/** Lowest level (x 10) of H.264 that allows pictures of this size at this rate. */
+/** Lowest level (x 10) of H.264 that allows frames of this size at this rate. */
 export const avcLevel = ({ width, height }: Size, framesPerSecond: number): number => {
   const macroblocks = Math.ceil(width / 16) * Math.ceil(height / 16);
   const level = LEVELS.find(([, rate, size]) => macroblocks <= size && macroblocks * framesPerSecond <= rate);
@@ -80,7 +80,7 @@ export const avcLevel = ({ width, height }: Size, framesPerSecond: number): numb
 
 export interface LadderInput {
   /** From `displaySize`. */
-  readonly picture: Size;
+  readonly frame: Size;
   /** 0/1 when unknown. */
   readonly frameRate: Rational;
   readonly quality: VideoQuality;
@@ -91,11 +91,11 @@ export interface LadderInput {
 export type Rung = VideoRendition & { readonly kind: 'encode'; readonly encoder: EncoderSettings };
 
 /**
- * Rungs, lowest first: every label of the quality whose picture is smaller than the stored one, and one rung at the stored
+ * Rungs, lowest first: every label of the quality whose frame is smaller than the stored one, and one rung at the stored
  * size, named after the smallest box that holds it.
  */
-export const planLadder = ({ picture, frameRate, quality, maxResolutionTier }: LadderInput): Rung[] => {
-  const stored = fitInto(picture, tierBox(maxResolutionTier));
+export const planLadder = ({ frame, frameRate, quality, maxResolutionTier }: LadderInput): Rung[] => {
+  const stored = fitInto(frame, tierBox(maxResolutionTier));
   const sourceRate = rateOf(frameRate);
   // Measured averages are a little off: 60.01 is 60.
   const frameStep = Math.max(1, Math.ceil(sourceRate / (MAX_FRAME_RATE + 0.5)));
@@ -119,12 +119,12 @@ export const planLadder = ({ picture, frameRate, quality, maxResolutionTier }: L
   const top = LABELS.findIndex(holds);
   const lower = LABELS.slice(0, top)
     .filter((label) => !(quality === 'basic' && 'notInBasic' in label))
-    .map((label) => rung(label, fitInto(picture, label)))
+    .map((label) => rung(label, fitInto(frame, label)))
     .filter(({ width, height }) => width < stored.width && height < stored.height);
   return [...lower, rung(LABELS[top]!, stored)];
 };
 
-/** The same rungs for pictures that need only a share of the table's rates, `bitrateScale` (0 to 1). */
+/** The same rungs for frames that need only a share of the table's rates, `bitrateScale` (0 to 1). */
 export const fitRungs = (rungs: readonly Rung[], bitrateScale: number): Rung[] =>
   rungs.map((rung) => {
     const maxRate = Math.max(Math.round(rung.encoder.maxRate * bitrateScale), MIN_RATE);
@@ -137,7 +137,7 @@ const MIN_RATE = 100_000;
 
 /**
  * Rungs below one that needs `bandwidth` (bit/s), each promising less than the one above: players take the larger promise
- * for the better picture, and a copied source may need less than the ladder allows for the rung below it.
+ * for the better quality, and a copied source may need less than the ladder allows for the rung below it.
  */
 export const limitRungs = (rungs: readonly Rung[], bandwidth: number): Rung[] => {
   let above = bandwidth;

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import type { SourceFacts } from '../source/source-facts.js';
 import { MASTER_AUDIO, MASTER_VIDEO, masterRenditions, planEncodedMaster, planMaster } from './master-plan.js';
-import type { AudioPlan, PictureChain, Plan, VideoPlan } from './plan.js';
+import type { AudioPlan, Plan, VideoFilters, VideoPlan } from './plan.js';
 
 const MOV = 'mov,mp4,m4a,3gp,3g2,mj2';
-const picture: PictureChain = {
+const filters: VideoFilters = {
   deinterlace: false,
   color: { primaries: 'bt709', transfer: 'bt709', matrix: 'bt709', range: 'tv' },
   rotation: 0,
@@ -23,9 +23,9 @@ const video = (change: Partial<VideoPlan> = {}): VideoPlan => ({
   timescale: 90_000,
   originTicks: 126_000,
   boundaries: [0, 360_000],
-  lastPictureTicks: 350_000,
+  lastFrameTicks: 350_000,
   frameRate: { num: 30, den: 1 },
-  picture,
+  filters,
   renditions: [
     {
       ...{ name: '1080p', kind: 'copy', width: 1920, height: 1080, frameStep: 1 },
@@ -68,8 +68,8 @@ describe('the master of an asset', () => {
   test('encodes only the audio where only that does not fit', () => {
     const master = planMaster({ plan, facts: facts('h264', 'pcm_s16le'), isCut: false });
     expect(how(master)).toEqual(['copy', 'encode']);
-    const { audio, ...pictures } = masterRenditions(master, 'key');
-    expect(pictures).toEqual({});
+    const { audio, ...frames } = masterRenditions(master, 'key');
+    expect(frames).toEqual({});
     const { sourceKey, audio: encoded } = audio!.get(MASTER_AUDIO)!;
     // As it was, not normalised for viewers.
     expect([sourceKey, encoded.bitRate, 'gainDb' in encoded]).toEqual(['key', 256_000, false]);
@@ -82,11 +82,11 @@ describe('the master of an asset', () => {
     ['without presentation times', { plan: planOf({ video: video({ formatName: 'avi' }), audio: audio() }) }],
     [
       'with the test mark',
-      { plan: planOf({ video: video({ picture: { ...picture, testMark: true } }), audio: audio() }) },
+      { plan: planOf({ video: video({ filters: { ...filters, testMark: true } }), audio: audio() }) },
     ],
     [
       'with overlays',
-      { plan: planOf({ video: video({ picture: { ...picture, overlays: [overlay] } }), audio: audio() }) },
+      { plan: planOf({ video: video({ filters: { ...filters, overlays: [overlay] } }), audio: audio() }) },
     ],
   ])('is encoded as a whole %s', (_, change) => {
     const master = planMaster({ plan, facts: facts('h264', 'aac'), isCut: false, ...change });
@@ -99,11 +99,11 @@ describe('the master of an asset', () => {
 
   test('copies a mezzanine beside new audio, unless something lies over it', () => {
     const repaired = video({ access: 'mezzanine' });
-    const of = (pictures: VideoPlan) =>
-      planMaster({ plan: planOf({ video: pictures, audio: audio() }), facts: facts('prores', 'aac'), isCut: false });
+    const of = (frames: VideoPlan) =>
+      planMaster({ plan: planOf({ video: frames, audio: audio() }), facts: facts('prores', 'aac'), isCut: false });
     expect(how(of(repaired))).toEqual(['copy', 'encode']);
     expect(of(repaired).video).toMatchObject({ copy: { from: 'mezzanine' } });
-    expect(how(of({ ...repaired, picture: { ...picture, overlays: [overlay] } }))).toEqual(['encode', 'encode']);
+    expect(how(of({ ...repaired, filters: { ...filters, overlays: [overlay] } }))).toEqual(['encode', 'encode']);
   });
 
   test('of audio alone', () => {

@@ -17,7 +17,7 @@ export interface CopiedStream {
 /**
  * How the master of an asset is made: what it shows, in the best quality there is. A stream is copied where its packets are
  * what the asset shows and an MP4 can hold them; otherwise it is encoded anew, so that a clip holds no more than its part
- * and overlays and test mark are in the picture.
+ * and overlays and test mark are in the frames.
  */
 export interface MasterPlan {
   readonly video?: { readonly copy: CopiedStream } | { readonly encode: VideoRendition };
@@ -42,7 +42,7 @@ const COPIED_AUDIO = new Set(['aac', 'alac', 'mp3', 'ac3', 'eac3', 'opus', 'flac
 const COPIED_FORMATS = /^(mov,|matroska|mpegts$|flv$|mp3$|aac$|flac$|ogg$)/;
 /** As the mezzanine, of which viewers never see more than copies either. */
 const CRF = 16;
-/** bit/s for each pixel of a second; a limit that pictures of this quality hardly ever reach. */
+/** bit/s for each pixel of a second; a limit that frames of this quality hardly ever reach. */
 const MAX_BITS_PER_PIXEL = 1;
 const MIN_RATE = 2_000_000;
 const HIGH_PROFILE = 100;
@@ -60,9 +60,9 @@ export const planEncodedMaster = (input: MasterInput): MasterPlan => planMaster(
 const planVideo = ({ plan, facts, isCut }: MasterInput): MasterPlan['video'] => {
   const { video } = plan;
   if (!video || !facts.video) return undefined;
-  const { access, formatName, streamIndex, picture } = video;
+  const { access, formatName, streamIndex, filters } = video;
   const shown = { num: video.originTicks, den: video.timescale };
-  const isPlain = !isCut && !picture.testMark && !picture.overlays;
+  const isPlain = !isCut && !filters.testMark && !filters.overlays;
   const { codec, simpleEditList } = facts.video;
   if (
     isPlain &&
@@ -72,12 +72,12 @@ const planVideo = ({ plan, facts, isCut }: MasterInput): MasterPlan['video'] => 
   return { encode: masterRendition(video.renditions.at(-1)!, video.frameRate) };
 };
 
-/** The largest picture of the asset. */
+/** The largest frame of the asset. */
 const masterRendition = (top: VideoRendition, frameRate: Rational): VideoRendition => {
   const { width, height, frameStep } = top;
-  const picturesPerSecond = frameRate.num > 0 ? frameRate.num / frameRate.den / frameStep : 30;
-  const maxRate = Math.ceil(width * height * picturesPerSecond * MAX_BITS_PER_PIXEL) + MIN_RATE;
-  const level = avcLevel(top, Math.ceil(picturesPerSecond - 0.01));
+  const framesPerSecond = frameRate.num > 0 ? frameRate.num / frameRate.den / frameStep : 30;
+  const maxRate = Math.ceil(width * height * framesPerSecond * MAX_BITS_PER_PIXEL) + MIN_RATE;
+  const level = avcLevel(top, Math.ceil(framesPerSecond - 0.01));
   const encoder: EncoderSettings = { preset: 'veryfast', crf: CRF, maxRate, level };
   const codecs = avcCodecs(HIGH_PROFILE, 0, level);
   return { name: MASTER_VIDEO, kind: 'encode', width, height, frameStep, codecs, bandwidth: maxRate * 2, encoder };

@@ -24,7 +24,7 @@ describe('decideAccess', () => {
   test.each([
     ['concatenated recordings', steady, {}, 'mpegts', true, 'times jump or go back', true],
     ['another container', steady, {}, 'mxf', false, 'no exact seeking in mxf', true],
-    ['no index', undefined, {}, 'avi', false, 'the pictures could not be indexed', true],
+    ['no index', undefined, {}, 'avi', false, 'the frames could not be indexed', true],
     ['no key frame', streamIndex({ pts: [0, 1], keys: [], lastDuration: 1 }), {}, 'flv', false, 'no key frames', true],
     [
       'a repeated time',
@@ -32,7 +32,7 @@ describe('decideAccess', () => {
       {},
       'avi',
       false,
-      'pictures share a time',
+      'frames share a time',
       true,
     ],
     [
@@ -53,15 +53,7 @@ describe('decideAccess', () => {
       'key frames are more than 20 s apart',
       false,
     ],
-    [
-      'intra refresh',
-      steady,
-      { idrKeyFrames: false },
-      'mov',
-      false,
-      'key frames do not restore the whole picture',
-      true,
-    ],
+    ['intra refresh', steady, { idrKeyFrames: false }, 'mov', false, 'key frames do not restore the whole frame', true],
     ['Dolby Vision 5', steady, { dolbyVisionProfile: 5 }, 'avi', false, 'Dolby Vision profile 5', false],
     ['12 bits', steady, { bitDepth: 12 }, 'avi', false, '12 bits a sample', false],
   ] as const)('%s goes to the mezzanine', (_, index, facts, format, discontinuous, reason, sequential) => {

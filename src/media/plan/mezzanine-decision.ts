@@ -30,14 +30,14 @@ export const decideAccess = (facts: SourceFacts, index: SourceIndex): AccessDeci
   if (!DIRECT_FORMATS.has(facts.formatName.split(',')[0]!))
     return mezzanine(`no exact seeking in ${facts.formatName}`, true);
   if (index.discontinuous) return mezzanine('times jump or go back', true);
-  if (!index.video || index.video.pts.length === 0) return mezzanine('the pictures could not be indexed', true);
+  if (!index.video || index.video.pts.length === 0) return mezzanine('the frames could not be indexed', true);
   if (!index.video.key.includes(1)) return mezzanine('no key frames', true);
-  if (hasRepeatedTimes(index.video)) return mezzanine('pictures share a time', true);
+  if (hasRepeatedTimes(index.video)) return mezzanine('frames share a time', true);
   if (isMpegStreamFormat(facts.formatName) && index.video.position.some((position) => position < 0))
     return mezzanine('byte positions are unknown', true);
-  // Open GOPs have pictures on both sides; without them such key frames are the start of an intra refresh.
+  // Open GOPs have frames on both sides; without them such key frames are the start of an intra refresh.
   if (video.idrKeyFrames === false && !hasOpenGops(index.video))
-    return mezzanine('key frames do not restore the whole picture', true);
+    return mezzanine('key frames do not restore the whole frame', true);
   if (video.falseKeyFrames) return mezzanine('packets marked as key frames hold none', true);
   if (video.unseekable) return mezzanine('the file has no index to seek by', true);
   const secondsPerTick = video.timeBase.num / video.timeBase.den;
@@ -50,5 +50,5 @@ export const decideAccess = (facts: SourceFacts, index: SourceIndex): AccessDeci
 
 const hasRepeatedTimes = ({ pts }: StreamIndex): boolean => {
   const sorted = pts.slice().sort();
-  return sorted.some((time, picture) => picture > 0 && time === sorted[picture - 1]);
+  return sorted.some((time, frame) => frame > 0 && time === sorted[frame - 1]);
 };

@@ -1,8 +1,8 @@
 import type { Rational, SourceFacts } from '../source/source-facts.js';
 import type { SourceIndex, StreamIndex } from '../source/source-index.js';
 import { displaySize, fitInto, type ResolutionTier, tierBox } from './ladder.js';
-import type { PictureChain } from './plan.js';
-import { sourcePicture } from './plan-asset.js';
+import type { VideoFilters } from './plan.js';
+import { sourceFilters } from './plan-asset.js';
 
 /** How a mezzanine is encoded; the chunks, laid one after the other, are the file. */
 export interface MezzaninePlan {
@@ -10,7 +10,7 @@ export interface MezzaninePlan {
   readonly width: number;
   readonly height: number;
   readonly frameRate: Rational;
-  readonly picture: PictureChain;
+  readonly filters: VideoFilters;
   readonly chunks: readonly MezzanineChunk[];
 }
 
@@ -49,7 +49,7 @@ export const planMezzanine = (
     };
   });
   const { timeBase, frameRate } = video;
-  return { timeBase, width, height, frameRate, picture: sourcePicture(video), chunks };
+  return { timeBase, width, height, frameRate, filters: sourceFilters(video), chunks };
 };
 
 /** For each of the `maxChunks - 1` even marks the first key frame at or after it. */

@@ -28,7 +28,7 @@ const plan = ({ video, audio, facts, index }: Source, settings: Partial<AssetSet
     settings: { ...SETTINGS, ...settings },
   });
 /** 10 s at 30 a second, key frames every 2 s; 10.0053 s of AAC. */
-const picture = steadyIndex(300, 512, 60);
+const videoIndex = steadyIndex(300, 512, 60);
 const audioIndex = steadyIndex(469, 1024, 1, { sizeBytes: 341 });
 
 describe('planAsset', () => {
@@ -36,7 +36,7 @@ describe('planAsset', () => {
     const { video, audio, durationSeconds } = plan({
       video: {},
       audio: {},
-      index: { video: picture, audio: audioIndex },
+      index: { video: videoIndex, audio: audioIndex },
     });
     // 469 x 1024 / 48000 s = 10.00533 s = 153,682 ticks of 15,360
     expect(durationSeconds).toBe(153_682 / 15_360);
@@ -46,7 +46,7 @@ describe('planAsset', () => {
       originTicks: 0,
       boundaries: [0, 61_440, 122_880, 153_682],
       frameCounts: [120, 120, 60],
-      lastPictureTicks: 299 * 512,
+      lastFrameTicks: 299 * 512,
       frameRate: { num: 30, den: 1 },
       startRendition: '360p',
       copyDecision: 'copied: the source fits the rung',
@@ -57,7 +57,7 @@ describe('planAsset', () => {
       '480p encode',
       '720p copy',
     ]);
-    // 120 pictures of 1,000 bytes and their boxes in 4 s; 300 over 10.0053 s a little less
+    // 120 frames of 1,000 bytes and their boxes in 4 s; 300 over 10.0053 s a little less
     expect(video?.renditions.at(-1)).toMatchObject({
       width: 1280,
       height: 720,
@@ -83,21 +83,21 @@ describe('planAsset', () => {
       'HDR',
       { color: { primaries: 'bt2020', transfer: 'arib-std-b67', matrix: 'bt2020nc', range: 'tv' } },
       {},
-      'the picture has to be tone-mapped',
+      'the frame has to be tone-mapped',
     ],
-    ['a test asset', {}, { isTest: true }, 'the picture gets the test mark'],
-    ['above the tier', { width: 2560, height: 1440 }, {}, 'the picture has to be scaled'],
-    ['odd size', { width: 1279 }, {}, 'the picture has to be scaled'],
+    ['a test asset', {}, { isTest: true }, 'the frame gets the test mark'],
+    ['above the tier', { width: 2560, height: 1440 }, {}, 'the frame has to be scaled'],
+    ['odd size', { width: 1279 }, {}, 'the frame has to be scaled'],
     ['a complex edit list', { simpleEditList: false }, {}, 'the edit list is not simple'],
   ])('encodes %s', (_, video, settings, reason) => {
-    const planned = plan({ video, index: { video: picture } }, settings).video;
+    const planned = plan({ video, index: { video: videoIndex } }, settings).video;
     expect(planned?.copyDecision).toBe(`encoded: ${reason}`);
     expect(planned?.renditions.every(({ kind }) => kind === 'encode')).toBe(true);
   });
 
   test.each([
     ['open GOPs', streamIndex({ pts: [0, 512, 2048, 1024, 1536], keys: [0, 2], lastDuration: 512 }), {}, 'open GOPs'],
-    ['120 a second', steadyIndex(1200, 128, 240), {}, 'more than 60 pictures a second'],
+    ['120 a second', steadyIndex(1200, 128, 240), {}, 'more than 60 frames a second'],
     ['10 s GOPs', steadyIndex(600, 512, 300), {}, 'key frames do not allow segments of 1 to 8 s'],
     [
       'a high peak in basic',
@@ -111,12 +111,12 @@ describe('planAsset', () => {
       {},
       'the busiest segment has 3845296 bit/s, the cap is 3600000',
     ],
-    ['pictures before the edit', steadyIndex(300, 512, 60, { start: -512 }), {}, 'not every picture is shown'],
+    ['frames before the edit', steadyIndex(300, 512, 60, { start: -512 }), {}, 'not every frame is shown'],
   ])('encodes %s', (_, index, settings, reason) => {
     expect(plan({ video: {}, index: { video: index } }, settings).video?.copyDecision).toBe(`encoded: ${reason}`);
   });
 
-  test('fits the encoded rungs to the pictures and judges a copy by the whole rate of its rung', () => {
+  test('fits the encoded rungs to the frames and judges a copy by the whole rate of its rung', () => {
     // 720p in plus: 2.4 Mb/s, 3.6 Mb/s for a copy.
     const source = { video: {}, index: { video: steadyIndex(300, 512, 60, { sizeBytes: 10_000 }) } };
     const rates = (planned: ReturnType<typeof plan>) =>
@@ -128,7 +128,7 @@ describe('planAsset', () => {
     expect(plan(hard, { bitrateScale: 0.5 }).video?.renditions.at(-1)?.bandwidth).toBe(1_320_000);
   });
   test('zero is the earliest presented sample of any stream', () => {
-    // Transport stream: audio from 1.4 s, picture from 1.48 s on.
+    // Transport stream: audio from 1.4 s, video from 1.48 s on.
     const timeBase = { num: 1, den: 90_000 };
     const { video, audio } = plan({
       video: { timeBase },
@@ -139,10 +139,10 @@ describe('planAsset', () => {
         audio: steadyIndex(469, 1920, 1, { start: 126_000 }),
       },
     });
-    expect(video).toMatchObject({ originTicks: 126_000, lastPictureTicks: 7200 + 299 * 3000 });
+    expect(video).toMatchObject({ originTicks: 126_000, lastFrameTicks: 7200 + 299 * 3000 });
     expect(video?.frameCounts).toBeUndefined();
     expect(audio).toMatchObject({ sourceOrigin: 126_000, mode: 'copy' });
-    // The first picture is shown from 0; key frames are at 2.08, 4.08, 6.08, 8.08 s.
+    // The first frame is shown from 0; key frames are at 2.08, 4.08, 6.08, 8.08 s.
     expect(video?.boundaries).toEqual([0, 7200 + 120 * 3000, 7200 + 240 * 3000, 7200 + 300 * 3000]);
     expect(video?.seekPoints).toEqual([
       { position: 0, pts: 133_200 },
@@ -166,8 +166,8 @@ describe('planAsset', () => {
     expect(audio).toMatchObject({ sourceOrigin: -99_600, mode: 'copy' });
   });
 
-  test('variable rates are averaged from the pictures, whatever the container declares', () => {
-    // 151 pictures, 20 and 60 ms apart: 150 in 6 s are 25 a second
+  test('variable rates are averaged from the frames, whatever the container declares', () => {
+    // 151 frames, 20 and 60 ms apart: 150 in 6 s are 25 a second
     const pts = Array.from({ length: 151 }, (_, i) => i * 40 - (i % 2) * 20);
     const index = streamIndex({ pts, lastDuration: 40 });
     const facts = { formatName: 'matroska,webm' };
@@ -181,27 +181,27 @@ describe('planAsset', () => {
 
   test('priming audio does not move zero', () => {
     const audio = steadyIndex(472, 1024, 1, { start: -2048 });
-    expect(plan({ video: {}, audio: {}, index: { video: picture, audio } })).toMatchObject({
+    expect(plan({ video: {}, audio: {}, index: { video: videoIndex, audio } })).toMatchObject({
       video: { originTicks: 0 },
       audio: { sourceOrigin: 0 },
     });
   });
 
-  test('holds the last picture under longer audio', () => {
+  test('holds the last frame under longer audio', () => {
     const { video, audio, durationSeconds } = plan({
       video: {},
       audio: {},
       index: { video: steadyIndex(60, 512, 60), audio: steadyIndex(938, 1024, 1) },
     });
     expect(durationSeconds).toBeCloseTo(20.0107, 3);
-    expect(video).toMatchObject({ lastPictureTicks: 59 * 512, copyDecision: 'encoded: the last picture is held' });
+    expect(video).toMatchObject({ lastFrameTicks: 59 * 512, copyDecision: 'encoded: the last frame is held' });
     expect(video?.frameCounts).toEqual([60, 0, 0, 0, 0]);
     expect(audio?.boundaries).toHaveLength(video!.boundaries.length);
     expect(audio?.boundaries.at(-1)).toBe(938);
   });
 
-  test('encodes silence under a longer picture', () => {
-    const planned = plan({ video: {}, audio: {}, index: { video: picture, audio: steadyIndex(100, 1024, 1) } });
+  test('encodes silence under a longer video', () => {
+    const planned = plan({ video: {}, audio: {}, index: { video: videoIndex, audio: steadyIndex(100, 1024, 1) } });
     expect(planned.durationSeconds).toBe(10);
     expect(planned.audio).toMatchObject({ mode: 'encode', boundaries: [0, 188, 375, 469] });
   });
@@ -212,13 +212,13 @@ describe('planAsset', () => {
       { isTest: true },
     );
     expect(durationSeconds).toBe(10);
-    expect(video).toMatchObject({ boundaries: [0, 61_440, 122_880, 153_600], lastPictureTicks: 299 * 512 });
+    expect(video).toMatchObject({ boundaries: [0, 61_440, 122_880, 153_600], lastFrameTicks: 299 * 512 });
     expect(video?.frameCounts).toEqual([120, 120, 60]);
-    expect(video?.picture.testMark).toBe(true);
+    expect(video?.filters.testMark).toBe(true);
     expect(audio?.boundaries.at(-1)).toBe(469);
   });
 
-  test('takes pictures from a mezzanine through a neutral chain', () => {
+  test('takes frames from a mezzanine through a neutral chain', () => {
     const { video, audio } = planAsset({
       facts: sourceFacts({
         formatName: 'mpegts',
@@ -227,7 +227,7 @@ describe('planAsset', () => {
       }),
       index: { audio: audioIndex, discontinuous: true },
       settings: SETTINGS,
-      mezzanine: { index: picture, width: 720, height: 1280, timeBase: { num: 1, den: 15_360 } },
+      mezzanine: { index: videoIndex, width: 720, height: 1280, timeBase: { num: 1, den: 15_360 } },
     });
     expect(video).toMatchObject({
       access: 'mezzanine',
@@ -235,19 +235,19 @@ describe('planAsset', () => {
       streamIndex: 0,
       timescale: 15_360,
       frameCounts: [120, 120, 60],
-      copyDecision: 'encoded: the pictures come from a mezzanine',
-      picture: { deinterlace: false, rotation: 0, flipHorizontal: false, testMark: false },
+      copyDecision: 'encoded: the frames come from a mezzanine',
+      filters: { deinterlace: false, rotation: 0, flipHorizontal: false, testMark: false },
     });
     expect(video?.seekPoints).toBeUndefined();
     expect(video?.renditions.at(-1)).toMatchObject({ name: '720p', kind: 'encode', width: 720, height: 1280 });
     expect(audio?.formatName).toBe('mpegts');
   });
 
-  test('plans audio alone, a picture alone and nothing', () => {
+  test('plans audio alone, video alone and nothing', () => {
     const alone = plan({ audio: {}, index: { audio: audioIndex } });
     expect(alone).toMatchObject({ durationSeconds: (469 * 1024) / 48_000, audio: { boundaries: [0, 188, 375, 469] } });
     expect(alone.video).toBeUndefined();
-    expect(plan({ video: {}, index: { video: picture } }).audio).toBeUndefined();
+    expect(plan({ video: {}, index: { video: videoIndex } }).audio).toBeUndefined();
     expect(plan({ audio: {}, index: {} })).toEqual({ version: 1, durationSeconds: 0 });
   });
 
@@ -263,7 +263,7 @@ describe('planAsset', () => {
   });
 
   test('is the same every time and made of plain JSON', () => {
-    const source = { video: {}, audio: {}, index: { video: picture, audio: audioIndex } };
+    const source = { video: {}, audio: {}, index: { video: videoIndex, audio: audioIndex } };
     expect(JSON.parse(JSON.stringify(plan(source)))).toEqual(plan(source));
   });
 });

@@ -1,12 +1,12 @@
 import { AAC_FRAME_SAMPLES } from '../codecs/aac.js';
 import { avcCodecs } from '../codecs/avc.js';
-import { findConstantRate, isMovFormat, isMpegStreamFormat, listPictures } from '../source/frames.js';
+import { findConstantRate, isMovFormat, isMpegStreamFormat, listFrames } from '../source/frames.js';
 import { compare, reduce, rescale, toNumber } from '../source/rational.js';
 import type { Rational, SourceFacts, VideoFacts } from '../source/source-facts.js';
 import type { SourceIndex, StreamIndex } from '../source/source-index.js';
 import { planAudio } from './audio-plan.js';
 import { type CopyDecision, decideCopy } from './copy-decision.js';
-import { countPictures, planGrid } from './grid.js';
+import { countFrames, planGrid } from './grid.js';
 import {
   displaySize,
   fitRungs,
@@ -16,7 +16,7 @@ import {
   type Size,
   type VideoQuality,
 } from './ladder.js';
-import type { Gain, OverlayPlacement, PictureChain, Plan, VideoPlan, VideoRendition } from './plan.js';
+import type { Gain, OverlayPlacement, Plan, VideoFilters, VideoPlan, VideoRendition } from './plan.js';
 import { findReorderTicks } from './sample-times.js';
 
 export interface AssetSettings {
@@ -24,14 +24,14 @@ export interface AssetSettings {
   readonly maxResolutionTier: ResolutionTier;
   readonly isTest: boolean;
   readonly gain?: Gain;
-  /** Share of the ladder's rates that the pictures need, from `bitrateScale`; 1 when absent. */
+  /** Share of the ladder's rates that the frames need, from `bitrateScale`; 1 when absent. */
   readonly bitrateScale?: number;
-  /** Where overlays go on a picture of this shape (upright, square pixels). */
-  readonly placeOverlays?: (picture: Size) => readonly OverlayPlacement[];
+  /** Where overlays go on a frame of this shape (upright, square pixels). */
+  readonly placeOverlays?: (frame: Size) => readonly OverlayPlacement[];
 }
 
-/** The re-encoded pictures: upright, square pixels, SDR, progressive, on the clock of the source. */
-export interface MezzaninePicture {
+/** The re-encoded frames: upright, square pixels, SDR, progressive, on the clock of the source. */
+export interface MezzanineVideo {
   readonly index: StreamIndex;
   readonly width: number;
   readonly height: number;
@@ -42,7 +42,7 @@ export interface PlanInput {
   readonly facts: SourceFacts;
   readonly index: SourceIndex;
   readonly settings: AssetSettings;
-  readonly mezzanine?: MezzaninePicture;
+  readonly mezzanine?: MezzanineVideo;
   readonly clip?: ClipRange;
 }
 
@@ -61,40 +61,40 @@ const TEST_ASSET_SECONDS = 10;
 /** For clips of audio alone. */
 const CLIP_TIMESCALE = 48_000;
 const CLIP_TOLERANCE_TICKS = 0.01;
-/** A clip begins with its first picture; one that is shown for longer is cut instead. */
+/** A clip begins with its first frame; one that is shown for longer is cut instead. */
 /**
  * The most by which video is late against audio in players that ignore edit lists, such as VLC: one frame down to 15 frames a
  * second. Below that nothing is reordered, nor around single frames that are displayed for longer.
  */
 const MAX_REORDER_SECONDS = 1 / 15;
-const LONG_PICTURE_SECONDS = 0.25;
-/** Codecs of which every packet is exactly one picture in MP4, MOV and Matroska. */
-export const ONE_PICTURE_PACKETS: ReadonlySet<string> = new Set(['h264', 'hevc', 'vp9', 'av1', 'prores', 'mjpeg']);
+const LONG_FRAME_SECONDS = 0.25;
+/** Codecs of which every packet is exactly one frame in MP4, MOV and Matroska. */
+export const ONE_FRAME_PACKETS: ReadonlySet<string> = new Set(['h264', 'hevc', 'vp9', 'av1', 'prores', 'mjpeg']);
 
-/** A file's picture stream, whichever file it is. */
-interface PictureSource {
+/** A file's video stream, whichever file it is. */
+interface FrameSource {
   readonly access: VideoPlan['access'];
   readonly formatName: string;
   readonly streamIndex: number;
   readonly timeBase: Rational;
   readonly index: StreamIndex;
   /** Stream ticks, ascending. */
-  readonly pictures: Float64Array;
+  readonly frames: Float64Array;
   readonly display: { readonly width: number; readonly height: number };
 }
 
 /** Decides everything a viewer gets. A source without a playable stream gives `durationSeconds: 0`. */
 export const planAsset = (input: PlanInput): Plan => {
   const { facts, settings } = input;
-  const source = findPictures(input);
+  const source = findFrames(input);
   const audio = findAudio(input);
 
   const earliest = findStart(input, source);
-  const pictureEnd = source && seconds(source.pictures.at(-1)! + source.index.lastDuration, source.timeBase);
+  const videoEnd = source && seconds(source.frames.at(-1)! + source.index.lastDuration, source.timeBase);
   const audioEnd = audio && seconds(maximum(audio.index.pts) + audio.index.lastDuration, audio.audio.timeBase);
   if (!earliest) return { version: 1, durationSeconds: 0 };
   const zero = input.clip ? findClipStart(input.clip, source) : earliest;
-  const lengths = [pictureEnd, audioEnd].map((end) => (end ? toNumber(end) - toNumber(zero) : 0));
+  const lengths = [videoEnd, audioEnd].map((end) => (end ? toNumber(end) - toNumber(zero) : 0));
   const { clip } = input;
   const clipEnd = clip?.endSeconds === undefined ? undefined : toNumber(clip.zero) + clip.endSeconds - toNumber(zero);
   const limits = [clipEnd, settings.isTest ? TEST_ASSET_SECONDS : undefined].filter((end) => end !== undefined);
@@ -109,7 +109,7 @@ export const planAsset = (input: PlanInput): Plan => {
       formatName: facts.formatName,
       zero,
       endSeconds,
-      ...(video && { pictureBoundaries: video.boundaries.map((ticks) => ticks / video.timescale) }),
+      ...(video && { videoBoundaries: video.boundaries.map((ticks) => ticks / video.timescale) }),
       ...(settings.gain && { gain: settings.gain }),
     });
   const durationSeconds = video
@@ -124,25 +124,25 @@ const findAudio = ({ facts, index }: Pick<PlanInput, 'facts' | 'index'>) => {
   return audio && index.audio && index.audio.pts.length > 0 ? { audio, index: index.audio } : undefined;
 };
 
-/** The earliest presented picture or sample of a file, in its own time; undefined when it has neither. */
+/** The earliest presented frame or sample of a file, in its own time; undefined when it has neither. */
 export const findStart = (
   file: Pick<PlanInput, 'facts' | 'index'>,
-  source: PictureSource | undefined = findPictures(file),
+  source: FrameSource | undefined = findFrames(file),
 ): Rational | undefined => {
   const audio = findAudio(file);
-  const pictureStart = source && seconds(source.pictures[0]!, source.timeBase);
+  const videoStart = source && seconds(source.frames[0]!, source.timeBase);
   const audioStart = audio && seconds(findAudioStart(audio.index.pts, file.facts.formatName), audio.audio.timeBase);
-  const starts = [pictureStart, audioStart].filter((time) => time !== undefined);
+  const starts = [videoStart, audioStart].filter((time) => time !== undefined);
   return starts.length === 2 && compare(starts[1]!, starts[0]!) < 0 ? starts[1] : starts[0];
 };
 
-/** Where the picture begins that is shown at the start of a clip: a clip never begins within a picture, unless that is shown for long. */
-const findClipStart = ({ zero, startSeconds }: ClipRange, source: PictureSource | undefined): Rational => {
+/** Where the frame begins that is shown at the start of a clip: a clip never begins within a frame, unless that is shown for long. */
+const findClipStart = ({ zero, startSeconds }: ClipRange, source: FrameSource | undefined): Rational => {
   const { num, den } = source?.timeBase ?? { num: 1, den: CLIP_TIMESCALE };
   const wanted = ((toNumber(zero) + startSeconds) * den) / num;
-  // What floating point takes from an exact time must not cost a picture.
-  const shown = source?.pictures.findLast((pts) => pts <= wanted + CLIP_TOLERANCE_TICKS);
-  const isLong = shown !== undefined && ((wanted - shown) * num) / den > LONG_PICTURE_SECONDS;
+  // What floating point takes from an exact time must not cost a frame.
+  const shown = source?.frames.findLast((pts) => pts <= wanted + CLIP_TOLERANCE_TICKS);
+  const isLong = shown !== undefined && ((wanted - shown) * num) / den > LONG_FRAME_SECONDS;
   return seconds(shown === undefined || isLong ? Math.round(wanted) : shown, { num, den });
 };
 
@@ -157,14 +157,14 @@ const maximum = (times: Float64Array): number => times.reduce((most, time) => Ma
 const seconds = (ticks: number, timeBase: Rational): Rational =>
   reduce({ num: ticks * timeBase.num, den: timeBase.den });
 
-const findPictures = ({
+const findFrames = ({
   facts,
   index,
   mezzanine,
-}: Pick<PlanInput, 'facts' | 'index' | 'mezzanine'>): PictureSource | undefined => {
+}: Pick<PlanInput, 'facts' | 'index' | 'mezzanine'>): FrameSource | undefined => {
   const { video } = facts;
   if (!video) return undefined;
-  const source: Omit<PictureSource, 'pictures'> | undefined = mezzanine
+  const source: Omit<FrameSource, 'frames'> | undefined = mezzanine
     ? {
         access: 'mezzanine',
         formatName: MEZZANINE_FORMAT,
@@ -181,14 +181,14 @@ const findPictures = ({
         index: index.video,
         display: displaySize(video),
       };
-  const pictures = source && listPictures(source.index, source.formatName);
-  return pictures && pictures.length > 0 ? { ...source, pictures } : undefined;
+  const frames = source && listFrames(source.index, source.formatName);
+  return frames && frames.length > 0 ? { ...source, frames } : undefined;
 };
 
 const planVideo = (
   input: PlanInput,
   facts: VideoFacts,
-  source: PictureSource,
+  source: FrameSource,
   zero: Rational,
   endSeconds: number,
 ): VideoPlan => {
@@ -198,38 +198,38 @@ const planVideo = (
   const originTicks = rescale(1, zero, { num: 1, den: timescale });
   const toTimeline = (pts: number): number => pts * timeBase.num - originTicks;
   const endTicks = Math.max(Math.round(endSeconds * timescale), 1);
-  const allTicks = source.pictures.map(toTimeline);
+  const allTicks = source.frames.map(toTimeline);
   if (!input.clip) allTicks[0] = 0;
   const firstTicks = input.clip && allTicks.findLast((ticks) => ticks <= 0);
   const began = firstTicks !== undefined && firstTicks < 0 ? firstTicks : undefined;
-  const pictureTicks = allTicks.filter((ticks) => ticks >= (began ?? 0) && ticks < endTicks);
-  // The first picture is shown from zero on.
-  pictureTicks[0] = 0;
+  const frameTicks = allTicks.filter((ticks) => ticks >= (began ?? 0) && ticks < endTicks);
+  // The first frame is shown from zero on.
+  frameTicks[0] = 0;
   const frameRate = findFrameRate(source, facts);
-  const picture = planPicture(input, facts, source.display);
-  const ladder = planLadder({ picture: source.display, frameRate, ...settings });
+  const filters = planFilters(input, facts, source.display);
+  const ladder = planLadder({ frame: source.display, frameRate, ...settings });
   const top = ladder.at(-1)!;
   const copy: CopyDecision =
     source.access === 'mezzanine'
-      ? { copy: false, reason: 'the pictures come from a mezzanine' }
+      ? { copy: false, reason: 'the frames come from a mezzanine' }
       : began !== undefined
-        ? { copy: false, reason: 'the first picture began before the clip' }
+        ? { copy: false, reason: 'the first frame began before the clip' }
         : decideCopy({
             facts: input.facts,
             video: facts,
             index,
-            picture,
+            filters,
             quality: settings.quality,
             top,
-            pictureTicks,
+            frameTicks,
             toTimeline,
             endTicks,
             timescale,
           });
-  const boundaries = copy.copy ? copy.boundaries : planGrid({ pictureTicks, endTicks, timescale });
+  const boundaries = copy.copy ? copy.boundaries : planGrid({ frameTicks, endTicks, timescale });
   // Only what is encoded: a copy is judged by the whole rate of its rung.
   const fitted = fitRungs(ladder, settings.bitrateScale ?? 1);
-  const longestTicks = longestFrame(pictureTicks, endTicks, timescale) * top.frameStep;
+  const longestTicks = longestFrame(frameTicks, endTicks, timescale) * top.frameStep;
   const reorderTicks = Math.min(longestTicks, Math.ceil(MAX_REORDER_SECONDS * timescale));
   const reordered = <R extends VideoRendition>(rung: R, ticks: number): R =>
     ticks > 0 ? { ...rung, reorderTicks: ticks } : rung;
@@ -253,12 +253,12 @@ const planVideo = (
     timescale,
     originTicks,
     boundaries,
-    ...(countsPictures(source, facts) && { frameCounts: countPictures(pictureTicks, boundaries) }),
+    ...(countsFrames(source, facts) && { frameCounts: countFrames(frameTicks, boundaries) }),
     ...(isMpegStreamFormat(source.formatName) && { seekPoints: findSeekPoints(index, boundaries, toTimeline) }),
-    lastPictureTicks: pictureTicks.at(-1)!,
-    ...(began !== undefined && { firstPictureTicks: began }),
+    lastFrameTicks: frameTicks.at(-1)!,
+    ...(began !== undefined && { firstFrameTicks: began }),
     frameRate,
-    picture,
+    filters,
     renditions,
     startRendition: renditions[Math.floor((renditions.length - 1) / 2)]!.name,
     copyDecision: copy.copy ? 'copied: the source fits the rung' : `encoded: ${copy.reason}`,
@@ -269,15 +269,15 @@ const planVideo = (
  * Ticks for which a frame is displayed at most, which is how much B-frames are decoded late: with two of them in a row no more
  * than one frame precedes a frame that is displayed before it. The last frame is encoded again each second.
  */
-const longestFrame = (pictureTicks: Float64Array, endTicks: number, timescale: number): number =>
-  pictureTicks.length < 2
+const longestFrame = (frameTicks: Float64Array, endTicks: number, timescale: number): number =>
+  frameTicks.length < 2
     ? 0
-    : pictureTicks.reduce(
-        (longest, ticks, index) => Math.max(longest, (pictureTicks[index + 1] ?? ticks) - ticks),
-        Math.min(endTicks - pictureTicks.at(-1)!, timescale),
+    : frameTicks.reduce(
+        (longest, ticks, index) => Math.max(longest, (frameTicks[index + 1] ?? ticks) - ticks),
+        Math.min(endTicks - frameTicks.at(-1)!, timescale),
       );
 
-/** Over all segments of a copy, whose groups of pictures are closed. */
+/** Over all segments of a copy, whose groups of frames are closed. */
 const findCopyReorder = (
   index: StreamIndex,
   boundaries: readonly number[],
@@ -307,38 +307,38 @@ const copyRendition = (
   return { name, kind: 'copy', width, height, frameStep, codecs, bandwidth, averageBandwidth, avcc: avcc! };
 };
 
-const findFrameRate = (source: PictureSource, facts: VideoFacts): Rational => {
-  const { pictures, timeBase, formatName } = source;
-  const constant = findConstantRate(pictures, timeBase);
+const findFrameRate = (source: FrameSource, facts: VideoFacts): Rational => {
+  const { frames, timeBase, formatName } = source;
+  const constant = findConstantRate(frames, timeBase);
   if (constant) return constant;
-  // Packets of program streams may be fields or several pictures; elsewhere the index knows best.
+  // Packets of program streams may be fields or several frames; elsewhere the index knows best.
   const declared = facts.frameRate.num > 0 ? reduce(facts.frameRate) : undefined;
-  if (declared && (pictures.length < 2 || isMpegStreamFormat(formatName))) return declared;
-  if (pictures.length < 2) return { num: 0, den: 1 };
-  const spanSeconds = ((pictures.at(-1)! - pictures[0]!) * timeBase.num) / timeBase.den;
-  return reduce({ num: Math.max(Math.round(((pictures.length - 1) * 1000) / spanSeconds), 1), den: 1000 });
+  if (declared && (frames.length < 2 || isMpegStreamFormat(formatName))) return declared;
+  if (frames.length < 2) return { num: 0, den: 1 };
+  const spanSeconds = ((frames.at(-1)! - frames[0]!) * timeBase.num) / timeBase.den;
+  return reduce({ num: Math.max(Math.round(((frames.length - 1) * 1000) / spanSeconds), 1), den: 1000 });
 };
 
 const HDR_TRANSFERS: Readonly<Record<string, 'pq' | 'hlg'>> = { smpte2084: 'pq', 'arib-std-b67': 'hlg' };
 const SDR_COLOR = { primaries: 'bt709', transfer: 'bt709', matrix: 'bt709', range: 'tv' };
 
-const planPicture = ({ mezzanine, settings }: PlanInput, facts: VideoFacts, display: Size): PictureChain => {
+const planFilters = ({ mezzanine, settings }: PlanInput, facts: VideoFacts, display: Size): VideoFilters => {
   const overlays = settings.placeOverlays?.(display) ?? [];
   const laidOver = { testMark: settings.isTest, ...(overlays.length > 0 && { overlays }) };
   if (mezzanine) return { deinterlace: false, color: SDR_COLOR, rotation: 0, flipHorizontal: false, ...laidOver };
-  return { ...sourcePicture(facts), ...laidOver };
+  return { ...sourceFilters(facts), ...laidOver };
 };
 
-/** What makes the source's pictures upright, progressive and SDR. */
-export const sourcePicture = ({ interlaced, color, rotation, flipHorizontal }: VideoFacts): PictureChain => {
+/** What makes the source's frames upright, progressive and SDR. */
+export const sourceFilters = ({ interlaced, color, rotation, flipHorizontal }: VideoFacts): VideoFilters => {
   const toneMap = HDR_TRANSFERS[color.transfer];
   return { deinterlace: interlaced, ...(toneMap && { toneMap }), color, rotation, flipHorizontal, testMark: false };
 };
 
-/** A packet of a program stream may hold several pictures, one of interlaced video half of one. */
-const countsPictures = ({ access, formatName }: PictureSource, { codec, interlaced }: VideoFacts): boolean =>
+/** A packet of a program stream may hold several frames, one of interlaced video half of one. */
+const countsFrames = ({ access, formatName }: FrameSource, { codec, interlaced }: VideoFacts): boolean =>
   access === 'mezzanine' ||
-  ((isMovFormat(formatName) || formatName.startsWith('matroska')) && ONE_PICTURE_PACKETS.has(codec) && !interlaced);
+  ((isMovFormat(formatName) || formatName.startsWith('matroska')) && ONE_FRAME_PACKETS.has(codec) && !interlaced);
 
 /** For each segment the last key frame that is shown at or before its start. */
 const findSeekPoints = (

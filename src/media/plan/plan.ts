@@ -7,7 +7,7 @@ import type { Rational } from '../source/source-facts.js';
  */
 export interface Plan {
   readonly version: 1;
-  /** Length of the whole presentation (the longer of picture and audio), seconds; equals the sum of segment durations. */
+  /** Length of the whole presentation (the longer of video and audio), seconds; equals the sum of segment durations. */
   readonly durationSeconds: number;
   /** Frames and audio are read from the copy of the source in which its recordings are laid end to end. */
   readonly concatenated?: true;
@@ -17,9 +17,9 @@ export interface Plan {
   readonly audio?: AudioPlan;
 }
 
-/** How segments read their pictures. */
+/** How segments read their frames. */
 export interface VideoPlan {
-  /** The file the pictures come from; audio always comes from the source. */
+  /** The file the frames come from; audio always comes from the source. */
   readonly access: 'source' | 'mezzanine';
   readonly formatName: string;
   readonly streamIndex: number;
@@ -31,17 +31,17 @@ export interface VideoPlan {
   readonly originTicks: number;
   /** Segment k is [boundaries[k], boundaries[k + 1]); boundaries[0] is 0; shared by every rendition. */
   readonly boundaries: readonly number[];
-  /** Pictures of the source in each segment, when the container counts them exactly (one packet, one picture). */
+  /** Frames of the source in each segment, when the container counts them exactly (one packet, one frame). */
   readonly frameCounts?: readonly number[];
   /** MPEG-TS/PS: byte position and pts (stream ticks) of the key frame from which segment k can be decoded. */
   readonly seekPoints?: readonly { readonly position: number; readonly pts: number }[];
-  /** Timeline ticks of the last picture; it is held to the end of the timeline, repeated once a second. */
-  readonly lastPictureTicks: number;
-  /** Negative, of a clip that begins while a picture is shown for long: when that one, which is shown at zero, began. */
-  readonly firstPictureTicks?: number;
+  /** Timeline ticks of the last frame; it is held to the end of the timeline, repeated once a second. */
+  readonly lastFrameTicks: number;
+  /** Negative, of a clip that begins while a frame is shown for long: when that one, which is shown at zero, began. */
+  readonly firstFrameTicks?: number;
   /** Average frame rate of the source. */
   readonly frameRate: Rational;
-  readonly picture: PictureChain;
+  readonly filters: VideoFilters;
   /** Lowest rung first. */
   readonly renditions: readonly VideoRendition[];
   /** Name of the rung that is made at ingest and listed first. */
@@ -50,8 +50,8 @@ export interface VideoPlan {
   readonly copyDecision: string;
 }
 
-/** What happens to a decoded picture before it is encoded; the order is fixed in `engine/`. */
-export interface PictureChain {
+/** What happens to a decoded frame before it is encoded; the order is fixed in `engine/`. */
+export interface VideoFilters {
   readonly deinterlace: boolean;
   /** Tone-map PQ or HLG to BT.709. */
   readonly toneMap?: 'pq' | 'hlg';
@@ -66,7 +66,7 @@ export interface PictureChain {
   readonly flipHorizontal: boolean;
   /** Burn in the mark of test assets. */
   readonly testMark: boolean;
-  /** Laid over the upright picture in this order, later ones on top. */
+  /** Laid over the upright frame in this order, later ones on top. */
   readonly overlays?: readonly OverlayPlacement[];
 }
 
@@ -90,10 +90,10 @@ export interface VideoRendition {
   /** `240p`-style label, unique within the plan; part of child URLs. */
   readonly name: string;
   readonly kind: 'encode' | 'copy';
-  /** Picture size after rotation, even, square pixels. */
+  /** Frame size after rotation, even, square pixels. */
   readonly width: number;
   readonly height: number;
-  /** Keep every n-th picture counted from the segment's start (sources above 60 fps). */
+  /** Keep every n-th frame counted from the segment's start (sources above 60 fps). */
   readonly frameStep: number;
   /** RFC 6381, for example `avc1.64001f`. */
   readonly codecs: string;

@@ -1,7 +1,7 @@
 import { AAC_FRAME_SAMPLES } from '../codecs/aac.js';
 import type { AudioPlan, Plan, VideoPlan } from './plan.js';
 
-/** What gives the segments of an asset their times: the picture, the audio where there is none. */
+/** What gives the segments of an asset their times: the video, the audio where there is none. */
 export const gridOf = ({ video, audio }: Plan): VideoPlan | AudioPlan | undefined => video ?? audio;
 
 /** Seconds of one unit of `boundaries`. */

@@ -47,7 +47,7 @@ describe('judgeInput', () => {
   ])('%o gives %o', (video, reasons) => {
     expect(judge(video)).toEqual(reasons);
   });
-  test('allows larger pictures in higher tiers', () => {
+  test('allows larger frames in higher tiers', () => {
     expect(judge({ width: 4096, height: 2160 }, {}, undefined, '2160p')).toBeUndefined();
     expect(judge({ width: 5120, height: 2880 }, {}, undefined, '1440p')).toEqual({ video_resolution: '5120x2880' });
   });
@@ -58,7 +58,7 @@ describe('judgeInput', () => {
     });
   });
   test('measures the bit rate of every GOP, not the average', () => {
-    // 2 s GOPs of 60 pictures; 67,000 bytes a picture are 16.08 Mb/s, 66,000 are 15.84
+    // 2 s GOPs of 60 frames; 67,000 bytes a frame are 16.08 Mb/s, 66,000 are 15.84
     const size = (second: number) => {
       const index = steadyIndex(300, 512, 60, { sizeBytes: 1000 });
       return { ...index, size: index.size.map((_, packet) => (packet >= 120 && packet < 180 ? second : 1000)) };
@@ -68,7 +68,7 @@ describe('judgeInput', () => {
     expect(judge({}, {}, size(67_000), '2160p')).toBeUndefined();
     expect(judge({}, {}, steadyIndex(30, 512, 60, { sizeBytes: 67_000 }))).toEqual({ video_bitrate: 'high' });
   });
-  test('judges the audio, alone when there is no picture', () => {
+  test('judges the audio, alone when there is no video', () => {
     expect(judge({}, { codec: 'mp3' })).toEqual({ audio_codec: 'mp3' });
     expect(judge(undefined, { codec: 'opus', simpleEditList: false })).toEqual({
       audio_codec: 'opus',

@@ -30,7 +30,7 @@ const LIMITS = {
   '2160p': { sidePixels: 4096, gopBitRate: 36_000_000 },
 } as const;
 
-/** Why an input is not standard; undefined when it is. Without a picture only the audio is judged. */
+/** Why an input is not standard; undefined when it is. Without video only the audio is judged. */
 export const judgeInput = (
   facts: SourceFacts,
   index: SourceIndex,

@@ -18,33 +18,33 @@ test.each([
   ['1080p', size(1920, 800), size(1920, 800)],
   ['1080p', size(1918, 800), undefined],
   ['highest', size(1918, 800), size(1918, 800)],
-] as const)('%s of %o', (resolution, picture, expected) => {
-  expect(planRendition(resolution, { picture, hasAudio: false })?.size).toEqual(expected);
+] as const)('%s of %o', (resolution, frame, expected) => {
+  expect(planRendition(resolution, { frame, hasAudio: false })?.size).toEqual(expected);
 });
 
-test('audio alone and pictures need their stream', () => {
-  expect(planRendition('audio-only', { picture: size(640, 360), hasAudio: true })).toEqual({
+test('audio and video need their stream', () => {
+  expect(planRendition('audio-only', { frame: size(640, 360), hasAudio: true })).toEqual({
     name: 'audio.m4a',
     ext: 'm4a',
   });
-  expect(planRendition('audio-only', { picture: size(640, 360), hasAudio: false })).toBeUndefined();
+  expect(planRendition('audio-only', { frame: size(640, 360), hasAudio: false })).toBeUndefined();
   expect(planRendition('highest', { hasAudio: true })).toBeUndefined();
   expect(planRendition('270p', { hasAudio: true })).toBeUndefined();
 });
 
 test('mp4_support', () => {
-  const hd = { picture: size(1920, 1080), hasAudio: true };
-  const silent = { picture: size(1920, 1080), hasAudio: false };
+  const hd = { frame: size(1920, 1080), hasAudio: true };
+  const silent = { frame: size(1920, 1080), hasAudio: false };
   const audio = { hasAudio: true };
   expect(names(planMp4Support('none', hd))).toEqual([]);
   expect(names(planMp4Support('standard', hd))).toEqual(['low.mp4', 'medium.mp4', 'high.mp4']);
-  expect(names(planMp4Support('standard', { picture: size(960, 540), hasAudio: true }))).toEqual([
+  expect(names(planMp4Support('standard', { frame: size(960, 540), hasAudio: true }))).toEqual([
     'low.mp4',
     'medium.mp4',
   ]);
-  expect(names(planMp4Support('standard', { picture: size(360, 640), hasAudio: true }))).toEqual(['low.mp4']);
+  expect(names(planMp4Support('standard', { frame: size(360, 640), hasAudio: true }))).toEqual(['low.mp4']);
   expect(names(planMp4Support('standard', audio))).toEqual(['audio.m4a']);
-  expect(planMp4Support('capped-1080p', { picture: size(3840, 2160), hasAudio: true })).toEqual([
+  expect(planMp4Support('capped-1080p', { frame: size(3840, 2160), hasAudio: true })).toEqual([
     { name: 'capped-1080p.mp4', ext: 'mp4', size: size(1920, 1080) },
   ]);
   expect(names(planMp4Support('capped-1080p', audio))).toEqual(['audio.m4a']);
@@ -55,9 +55,9 @@ test('mp4_support', () => {
   expect(names(planMp4Support('audio-only,capped-1080p', audio))).toEqual(['audio.m4a']);
 });
 
-const ladderOf = (picture: { width: number; height: number }, top?: object): VideoPlan => {
+const ladderOf = (frame: { width: number; height: number }, top?: object): VideoPlan => {
   const frameRate = { num: 30, den: 1 };
-  const rungs = planLadder({ picture, frameRate, quality: 'basic', maxResolutionTier: '1080p' });
+  const rungs = planLadder({ frame, frameRate, quality: 'basic', maxResolutionTier: '1080p' });
   const renditions = top ? [...rungs.slice(0, -1), { ...rungs.at(-1)!, ...top }] : rungs;
   return { frameRate, renditions } as unknown as VideoPlan;
 };

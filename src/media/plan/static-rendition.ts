@@ -4,15 +4,15 @@ import type { Plan, VideoPlan, VideoRendition } from './plan.js';
 /** What a static rendition can be asked for as. */
 export type RenditionResolution = 'highest' | 'audio-only' | `${2160 | 1440 | 1080 | 720 | 540 | 480 | 360 | 270}p`;
 
-/** The pictures that are stored have the size of the top rung. */
+/** The frames that are stored have the size of the top rung. */
 export const renditionSource = ({ video, audio }: Plan): RenditionSource => ({
-  picture: video?.renditions.at(-1),
+  frame: video?.renditions.at(-1),
   hasAudio: audio !== undefined,
 });
 
-/** What an asset offers: the stored picture (after the cap of its tier) and whether it has audio. */
+/** What an asset offers: the stored frame (after the cap of its tier) and whether it has audio. */
 export interface RenditionSource {
-  readonly picture?: Size | undefined;
+  readonly frame?: Size | undefined;
   readonly hasAudio: boolean;
 }
 
@@ -20,7 +20,7 @@ export interface RenditionSource {
 export interface RenditionFile {
   readonly name: string;
   readonly ext: 'mp4' | 'm4a';
-  /** Picture size; absent for audio alone. */
+  /** Frame size; absent for audio alone. */
   readonly size?: Size;
 }
 
@@ -31,13 +31,13 @@ export const renditionFileName = (resolution: RenditionResolution): Pick<Renditi
 export const planRendition = (resolution: RenditionResolution, source: RenditionSource): RenditionFile | undefined => {
   const file = renditionFileName(resolution);
   if (resolution === 'audio-only') return source.hasAudio ? file : undefined;
-  if (!source.picture) return undefined;
-  if (resolution === 'highest') return { ...file, size: source.picture };
-  const box = boxOf(Number.parseInt(resolution, 10), source.picture);
-  const { width, height } = source.picture;
+  if (!source.frame) return undefined;
+  if (resolution === 'highest') return { ...file, size: source.frame };
+  const box = boxOf(Number.parseInt(resolution, 10), source.frame);
+  const { width, height } = source.frame;
   return width < box.width && height < box.height
     ? undefined
-    : { ...file, size: fitInto(source.picture, landscapeBox(Number.parseInt(resolution, 10))) };
+    : { ...file, size: fitInto(source.frame, landscapeBox(Number.parseInt(resolution, 10))) };
 };
 
 export type Mp4Support = 'none' | 'capped-1080p' | 'audio-only' | 'audio-only,capped-1080p' | 'standard';
@@ -45,21 +45,21 @@ export type Mp4Support = 'none' | 'capped-1080p' | 'audio-only' | 'audio-only,ca
 /** The files of the deprecated `mp4_support`; undefined: they can't be made of this asset. */
 export const planMp4Support = (
   support: Mp4Support,
-  { picture, hasAudio }: RenditionSource,
+  { frame, hasAudio }: RenditionSource,
 ): RenditionFile[] | undefined => {
   const audio = { name: 'audio.m4a', ext: 'm4a' } as const;
   const video = (name: string, lines: number): RenditionFile => ({
     name,
     ext: 'mp4',
-    size: fitInto(picture!, landscapeBox(lines)),
+    size: fitInto(frame!, landscapeBox(lines)),
   });
   const exceeds = (lines: number): boolean => {
-    const box = boxOf(lines, picture!);
-    return picture!.width > box.width || picture!.height > box.height;
+    const box = boxOf(lines, frame!);
+    return frame!.width > box.width || frame!.height > box.height;
   };
   if (support === 'none') return [];
   if (support === 'audio-only') return hasAudio ? [audio] : undefined;
-  if (!picture) return [audio];
+  if (!frame) return [audio];
   if (support === 'standard') {
     return [
       video('low.mp4', 360),
@@ -71,11 +71,11 @@ export const planMp4Support = (
   return support === 'capped-1080p' || !hasAudio ? [capped] : [capped, audio];
 };
 
-/** A rung that differs by no more is the same picture: its size was rounded once instead of twice. */
+/** A rung that differs by no more is the same frame: its size was rounded once instead of twice. */
 const SAME_SIZE_PIXELS = 2;
 
 /**
- * The rendition that the pictures of a file come from: the rung of the ladder with that size, whose segments viewers may have
+ * The rendition that the frames of a file come from: the rung of the ladder with that size, whose segments viewers may have
  * asked for already, else one between its neighbours.
  */
 export const chooseVideoRendition = (video: VideoPlan, size: Size, quality: VideoQuality): VideoRendition => {
@@ -88,7 +88,7 @@ export const chooseVideoRendition = (video: VideoPlan, size: Size, quality: Vide
 const landscapeBox = (lines: number): Size => ({ width: (lines * 16) / 9, height: lines });
 
 /** Rotated for portrait. */
-const boxOf = (lines: number, picture: Size): Size => {
+const boxOf = (lines: number, frame: Size): Size => {
   const { width, height } = landscapeBox(lines);
-  return picture.height > picture.width ? { width: height, height: width } : { width, height };
+  return frame.height > frame.width ? { width: height, height: width } : { width, height };
 };

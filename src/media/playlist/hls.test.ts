@@ -7,7 +7,7 @@ import { parsePlaybackModifiers } from './playback-modifiers.js';
 const settings = { quality: 'plus', maxResolutionTier: '1080p', isTest: false } as const;
 const audio = steadyIndex(469, 1024, 1, { sizeBytes: 341 });
 const timeBase = { num: 1, den: 30_000 };
-/** 300 pictures at 29.97 a second, 10.01 s; the top rung is a copy. */
+/** 300 frames at 29.97 a second, 10.01 s; the top rung is a copy. */
 const plan = planAsset({
   facts: sourceFacts({
     video: videoFacts({ timeBase, frameRate: { num: 30_000, den: 1001 }, width: 640, height: 360 }),
@@ -62,7 +62,7 @@ describe('multivariantPlaylist', () => {
       // 400 kb/s x 1.1 + 127,875 bit/s of copied audio
       '#EXT-X-STREAM-INF:BANDWIDTH=318159,RESOLUTION=480x270,FRAME-RATE=29.970,CODECS="avc1.640015,mp4a.40.2",AUDIO="aud",CLOSED-CAPTIONS=NONE',
       'video/270p.m3u8',
-      // 120 pictures of 1,000 bytes in 4.004 s: 239,761 bit/s
+      // 120 frames of 1,000 bytes in 4.004 s: 239,761 bit/s
       '#EXT-X-STREAM-INF:BANDWIDTH=379421,AVERAGE-BANDWIDTH=372728,RESOLUTION=640x360,FRAME-RATE=29.970,CODECS="avc1.64001f,mp4a.40.2",AUDIO="aud",CLOSED-CAPTIONS=NONE',
       'video/360p.m3u8',
       '',
@@ -123,7 +123,7 @@ describe('multivariantPlaylist', () => {
     const lines = addresses(multivariant({}, { redundant_streams: 'true', rendition_order: 'desc' }));
     expect(lines).toEqual(['video/360p.m3u8', 'video/270p.m3u8', 'video/360p.m3u8?r=1', 'video/270p.m3u8?r=1']);
   });
-  test('roku_trick_play adds pictures for previews, of an instant clip those of its segments', () => {
+  test('roku_trick_play adds frames for previews, of an instant clip those of its segments', () => {
     const imagesOf = (query: Record<string, string>) =>
       multivariant({}, query).filter((line) => line.startsWith('#EXT-X-IMAGE-STREAM-INF:'));
     expect(imagesOf({})).toEqual([]);
@@ -133,7 +133,7 @@ describe('multivariantPlaylist', () => {
     ]);
     expect(multivariant({ plan: audioPlan }, { roku_trick_play: 'true' }).join()).not.toContain('IMAGE');
   });
-  test('add_audio_only adds a variant without picture', () => {
+  test('add_audio_only adds a variant without video', () => {
     const lines = multivariant({}, { add_audio_only: 'true' });
     expect(lines.slice(-3)).toEqual([
       '#EXT-X-STREAM-INF:BANDWIDTH=134370,CODECS="mp4a.40.2",AUDIO="aud",CLOSED-CAPTIONS=NONE',

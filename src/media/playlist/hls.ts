@@ -76,7 +76,7 @@ const findDefaultText = (tracks: readonly HlsTextTrack[], language: string | und
   );
 };
 
-/** The text of the multivariant playlist. A plan without picture gives one audio variant, whatever the resolution filters. */
+/** The text of the multivariant playlist. A plan without video gives one audio variant, whatever the resolution filters. */
 export const multivariantPlaylist = (input: MultivariantInput): string => {
   const { plan, modifiers, audioTracks, textTracks } = input;
   const { video } = plan;
@@ -180,7 +180,7 @@ const videoVariant = (
     ['BANDWIDTH', String(rendition.bandwidth + (audio?.bandwidth ?? 0))],
     ['AVERAGE-BANDWIDTH', average === undefined ? undefined : String(average + (audio?.bitRate ?? 0))],
     ['RESOLUTION', `${rendition.width}x${rendition.height}`],
-    // A source that shows one picture only has no rate.
+    // A source that shows one frame only has no rate.
     ['FRAME-RATE', frameRate.num > 0 ? (frameRate.num / (frameRate.den * rendition.frameStep)).toFixed(3) : undefined],
     ['CODECS', quote(audio ? `${rendition.codecs},${audio.codecs}` : rendition.codecs)],
   ];

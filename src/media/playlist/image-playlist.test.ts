@@ -3,7 +3,7 @@ import { sourceFacts, steadyIndex, videoFacts } from '../../../test/support/medi
 import { planAsset } from '../plan/plan-asset.js';
 import { imagePlaylist, imageStream, windowStoryboard } from './image-playlist.js';
 
-/** 900 pictures, 30 s: boundaries each 4 s. */
+/** 900 frames, 30 s: boundaries each 4 s. */
 const { video } = planAsset({
   facts: sourceFacts({ video: videoFacts({ width: 640, height: 360 }) }),
   index: { video: steadyIndex(900, 512, 60), discontinuous: false },
@@ -32,7 +32,7 @@ test('the whole asset is one sheet of fifty tiles', () => {
   );
 });
 
-test('an instant clip has the pictures of its segments', () => {
+test('an instant clip has the frames of its segments', () => {
   const storyboard = windowStoryboard(video!, { first: 1, end: 3 });
   expect(storyboard.window).toEqual({ startSeconds: 4, endSeconds: 12 });
   expect(imagePlaylist(storyboard, 'x')).toContain('#EXTINF:8.000000,\n#EXT-X-TILES:');

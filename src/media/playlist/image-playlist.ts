@@ -2,9 +2,9 @@ import { planStoryboard, type Storyboard } from '../image/storyboard.js';
 import type { VideoPlan } from '../plan/plan.js';
 import type { SegmentWindow } from './playback-modifiers.js';
 
-/** Pictures for previews in HLS, as the Image Media Playlist specification (version 0.4) has them: one sheet of tiles. */
+/** Frames for previews in HLS, as the Image Media Playlist specification (version 0.4) has them: one sheet of tiles. */
 
-/** Measured on busy pictures at the quality of storyboards: at most half of it. */
+/** Measured on busy frames at the quality of storyboards: at most half of it. */
 const BITS_PER_PIXEL = 4;
 
 /** The storyboard of the segments [first, end), or of the whole asset. */

@@ -16,7 +16,7 @@ export interface PlaybackModifiers {
   readonly addAudioOnly: boolean;
 }
 
-/** Segments [first, end) of the grid, which picture and audio share. */
+/** Segments [first, end) of the grid, which video and audio share. */
 export interface SegmentWindow {
   readonly first: number;
   readonly end: number;

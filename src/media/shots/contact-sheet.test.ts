@@ -2,13 +2,13 @@ import { expect, test } from 'vitest';
 import { planShotSheet } from './contact-sheet.js';
 
 const landscape = { width: 1920, height: 1080 };
-const sheetOf = (seconds: number, picture = landscape) => {
-  const { times, tile, columns, rows } = planShotSheet({ startSeconds: 7, endSeconds: 7 + seconds }, picture);
+const sheetOf = (seconds: number, frame = landscape) => {
+  const { times, tile, columns, rows } = planShotSheet({ startSeconds: 7, endSeconds: 7 + seconds }, frame);
   return { tiles: times.length, columns, rows, tile, step: (times[1] ?? 7) - times[0]! };
 };
 
 test.each([
-  // A shot under a second has one picture.
+  // A shot under a second has one frame.
   [0.5, 1, 1, 1],
   [1, 1, 1, 1],
   [1.99, 1, 1, 1],
@@ -19,14 +19,14 @@ test.each([
   [99.5, 99, 10, 10],
   [100, 100, 10, 10],
   [7200, 100, 10, 10],
-])('%d s: %d pictures in %d columns and %d rows', (seconds, tiles, columns, rows) => {
+])('%d s: %d frames in %d columns and %d rows', (seconds, tiles, columns, rows) => {
   const sheet = sheetOf(seconds);
   expect(sheet).toMatchObject({ tiles, columns, rows, tile: { width: 256, height: 144 } });
   // Never more than one a second, but for what floating point takes away.
   if (tiles > 1) expect(sheet.step).toBeGreaterThanOrEqual(1 - 1e-9);
 });
 
-test('the first picture is the first of the shot, the last lies within it', () => {
+test('the first frame is the first of the shot, the last lies within it', () => {
   const { times } = planShotSheet({ startSeconds: 4.2, endSeconds: 300 }, landscape);
   expect(times[0]).toBe(4.2);
   expect(times.at(-1)).toBeLessThan(300);

@@ -6,7 +6,7 @@ export interface Shot {
   readonly endSeconds: number;
 }
 
-/** Pictures of one shot on one sheet, left to right, top to bottom. */
+/** Frames of one shot on one sheet, left to right, top to bottom. */
 export interface ShotSheet {
   /** Seconds on the timeline of the asset; the first is the start of the shot. */
   readonly times: readonly number[];
@@ -23,19 +23,19 @@ const MAX_SIDE = 16_383;
 
 const even = (value: number): number => Math.max(2, Math.ceil(value / 2 - 0.5) * 2);
 
-/** One picture a second, and no more than fit on the sheet: they are farther apart in a long shot. */
-export const planShotSheet = ({ startSeconds, endSeconds }: Shot, picture: Size): ShotSheet => {
+/** One frame a second, and no more than fit on the sheet: they are farther apart in a long shot. */
+export const planShotSheet = ({ startSeconds, endSeconds }: Shot, frame: Size): ShotSheet => {
   const seconds = endSeconds - startSeconds;
   const tiles = Math.min(Math.max(Math.floor(seconds + 1e-6), 1), MAX_TILES);
   const columns = Math.min(tiles, MAX_COLUMNS);
   const rows = Math.ceil(tiles / columns);
-  // Of a picture that is many times higher than wide.
+  // Of a frame that is many times higher than wide.
   const maxHeight = Math.floor(MAX_SIDE / rows / 2) * 2;
-  const height = even((picture.height * TILE_WIDTH) / picture.width);
+  const height = even((frame.height * TILE_WIDTH) / frame.width);
   const tile =
     height <= maxHeight
       ? { width: TILE_WIDTH, height }
-      : { width: even((picture.width * maxHeight) / picture.height), height: maxHeight };
+      : { width: even((frame.width * maxHeight) / frame.height), height: maxHeight };
   const step = seconds / tiles;
   return { times: Array.from({ length: tiles }, (_, number) => startSeconds + number * step), tile, columns, rows };
 };

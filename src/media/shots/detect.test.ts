@@ -12,23 +12,18 @@ interface Special {
   readonly blank?: number;
 }
 
-/** Pictures at 25 a second that change by `calm`, but for some of them. */
-const shotsOf = (
-  pictures: number,
-  special: Readonly<Record<number, Special>>,
-  calm = 0.005,
-  dissolve = 0,
-): number[] => {
+/** Frames at 25 a second that change by `calm`, but for some of them. */
+const shotsOf = (frames: number, special: Readonly<Record<number, Special>>, calm = 0.005, dissolve = 0): number[] => {
   const column = (name: keyof Special, usual: number) =>
-    Array.from({ length: pictures }, (_, at) => special[at]?.[name] ?? usual);
+    Array.from({ length: frames }, (_, at) => special[at]?.[name] ?? usual);
   const scores: ShotScores = {
-    ticks: Array.from({ length: pictures }, (_, at) => at * STEP),
+    ticks: Array.from({ length: frames }, (_, at) => at * STEP),
     change: column('change', calm),
     lasting: column('lasting', 0),
     dissolve: column('dissolve', dissolve),
     blank: column('blank', 0),
   };
-  return findShots(scores, TIMESCALE, pictures * STEP);
+  return findShots(scores, TIMESCALE, frames * STEP);
 };
 const cut = (strength = 0.4) => ({ change: strength, lasting: strength });
 
@@ -72,23 +67,23 @@ test('between two fades the border is in the middle of the black; black at the e
 });
 
 test('twelve hours full of borders are one shot each, and may be one long dissolve', () => {
-  const pictures = (12 * 3600 * 1000) / STEP;
-  const cuts = Object.fromEntries(Array.from({ length: pictures / 4 }, (_, at) => [at * 4, cut()]));
-  const shots = shotsOf(pictures, cuts);
+  const frames = (12 * 3600 * 1000) / STEP;
+  const cuts = Object.fromEntries(Array.from({ length: frames / 4 }, (_, at) => [at * 4, cut()]));
+  const shots = shotsOf(frames, cuts);
   expect(shots.slice(0, 3)).toEqual([0, 0.64, 1.28]);
   expect(shots).toHaveLength(67_500);
-  expect(shotsOf(pictures, {}, 0.005, 0.3)).toHaveLength(2);
+  expect(shotsOf(frames, {}, 0.005, 0.3)).toHaveLength(2);
 });
 
 test('the work grows with the length, not with its square', () => {
-  const stepsFor = (pictures: number): number => {
+  const stepsFor = (frames: number): number => {
     let steps = 0;
     // Every comparison or sum of a timestamp asks for its value.
     const counted = (value: number) => ({ valueOf: () => ++steps && value }) as unknown as number;
-    const every = (value: number) => Array.from({ length: pictures }, () => value);
-    const cuts = Array.from({ length: pictures }, (_, at) => (at % 4 === 0 ? 0.4 : 0));
-    const ticks = Array.from({ length: pictures }, (_, at) => counted(at * STEP));
-    findShots({ ticks, change: cuts, lasting: cuts, dissolve: every(0), blank: every(0) }, TIMESCALE, pictures * STEP);
+    const every = (value: number) => Array.from({ length: frames }, () => value);
+    const cuts = Array.from({ length: frames }, (_, at) => (at % 4 === 0 ? 0.4 : 0));
+    const ticks = Array.from({ length: frames }, (_, at) => counted(at * STEP));
+    findShots({ ticks, change: cuts, lasting: cuts, dissolve: every(0), blank: every(0) }, TIMESCALE, frames * STEP);
     return steps;
   };
   expect(stepsFor(8000) / stepsFor(2000)).toBeLessThan(6);

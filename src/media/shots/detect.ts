@@ -35,7 +35,7 @@ const findCuts = ({ ticks, change, lasting }: ShotScores, timescale: number): Ca
     if (strength < LEAST_CUT) return [];
     let sum = 0;
     let count = 0;
-    // The neighbours themselves are left out: an encoder may need a picture or two to show the new shot.
+    // The neighbours themselves are left out: an encoder may need a frame or two to show the new shot.
     for (let other = at - 2; other > 0 && ticks[at]! - ticks[other]! <= around; other -= 1) {
       sum += change[other]!;
       count += 1;
@@ -48,7 +48,7 @@ const findCuts = ({ ticks, change, lasting }: ShotScores, timescale: number): Ca
   });
 };
 
-/** One for each run of pictures that may be the middle of a dissolve: where the pictures around differ most. */
+/** One for each run of frames that may be the middle of a dissolve: where the frames around differ most. */
 const findDissolves = ({ ticks, dissolve }: ShotScores, timescale: number): Candidate[] => {
   const runs: Candidate[][] = [];
   dissolve.forEach((strength, at) => {
@@ -66,7 +66,7 @@ const findDissolves = ({ ticks, dissolve }: ShotScores, timescale: number): Cand
   });
 };
 
-/** The middle of pictures that show nothing, where one shot has faded out and the next fades in; a cut has its own place. */
+/** The middle of frames that show nothing, where one shot has faded out and the next fades in; a cut has its own place. */
 const findFades = ({ ticks, blank, lasting }: ShotScores): Candidate[] => {
   const found: Candidate[] = [];
   const isCut = (at: number): boolean => (lasting[at] ?? 0) >= LEAST_CUT;

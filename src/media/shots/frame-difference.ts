@@ -1,4 +1,4 @@
-/** How far two pictures differ, judged on small copies of them: enough for shots, which differ as a whole. */
+/** How far two frames differ, judged on small copies of them: enough for shots, which differ as a whole. */
 
 export const SMALL_WIDTH = 64;
 export const SMALL_HEIGHT = 36;
@@ -11,10 +11,10 @@ const LUMA_RANGE = 219;
 const BIN_SHIFT = 3;
 const BINS = 256 >> BIN_SHIFT;
 const HISTOGRAM_WEIGHT = 0.3;
-/** Standard deviation of the luma of a picture that shows nothing. */
+/** Standard deviation of the luma of a frame that shows nothing. */
 const BLANK_DEVIATION = 4;
 
-export interface SmallPicture {
+export interface SmallFrame {
   /** `SMALL_BYTES` samples. */
   readonly samples: Uint8Array;
   /** Luma samples by brightness; each is shared by the two nearest bins, so that a little more light changes little. */
@@ -23,7 +23,7 @@ export interface SmallPicture {
   readonly deviation: number;
 }
 
-export const describeSmallPicture = (samples: Uint8Array): SmallPicture => {
+export const describeSmallFrame = (samples: Uint8Array): SmallFrame => {
   const histogram = new Float32Array(BINS + 1);
   let sum = 0;
   let squares = 0;
@@ -40,10 +40,10 @@ export const describeSmallPicture = (samples: Uint8Array): SmallPicture => {
   return { samples, histogram, mean, deviation: Math.sqrt(Math.max(squares / LUMA_SAMPLES - mean * mean, 0)) };
 };
 
-export const isBlank = ({ deviation }: SmallPicture): boolean => deviation < BLANK_DEVIATION;
+export const isBlank = ({ deviation }: SmallFrame): boolean => deviation < BLANK_DEVIATION;
 
-/** 0 for equal pictures; about 0.2 and more where nothing is the same. What moves changes little of it. */
-export const changeBetween = (a: SmallPicture, b: SmallPicture): number => {
+/** 0 for equal frames; about 0.2 and more where nothing is the same. What moves changes little of it. */
+export const changeBetween = (a: SmallFrame, b: SmallFrame): number => {
   let moved = 0;
   for (let bin = 0; bin <= BINS; bin += 1) moved += Math.abs(a.histogram[bin]! - b.histogram[bin]!);
   return sampleDifference(a.samples, b.samples) + (HISTOGRAM_WEIGHT * moved) / (2 * LUMA_SAMPLES);
@@ -56,16 +56,16 @@ const sampleDifference = (a: Uint8Array, b: Uint8Array): number => {
   return sum / (SMALL_BYTES * LUMA_RANGE);
 };
 
-/** 1 where the same picture is only darker or lighter, 0 where two pictures have nothing to do with each other. */
-export const likeness = (a: SmallPicture, b: SmallPicture): number => {
+/** 1 where the same frame is only darker or lighter, 0 where two frames have nothing to do with each other. */
+export const likeness = (a: SmallFrame, b: SmallFrame): number => {
   if (isBlank(a) || isBlank(b)) return 0;
   let product = 0;
   for (let at = 0; at < LUMA_SAMPLES; at += 1) product += (a.samples[at]! - a.mean) * (b.samples[at]! - b.mean);
   return product / (LUMA_SAMPLES * a.deviation * b.deviation);
 };
 
-/** How far `middle` is from the even mixture of two pictures, as a share of how far they are from each other. */
-export const mixtureError = (before: SmallPicture, middle: SmallPicture, after: SmallPicture): number => {
+/** How far `middle` is from the even mixture of two frames, as a share of how far they are from each other. */
+export const mixtureError = (before: SmallFrame, middle: SmallFrame, after: SmallFrame): number => {
   let error = 0;
   let whole = 0;
   for (let at = 0; at < SMALL_BYTES; at += 1) {

@@ -1,25 +1,25 @@
-import { changeBetween, isBlank, likeness, mixtureError, type SmallPicture } from './frame-difference.js';
+import { changeBetween, isBlank, likeness, mixtureError, type SmallFrame } from './frame-difference.js';
 
-/** What tells shots apart, a number for each picture that may matter, in the order of time. */
+/** What tells shots apart, a number for each frame that may matter, in the order of time. */
 export interface ShotScores {
   /** Timeline ticks. */
   readonly ticks: readonly number[];
-  /** From the picture before; 0 for the first. */
+  /** From the frame before; 0 for the first. */
   readonly change: readonly number[];
   /** The part of `change` that stays: little at a flash, after which everything is as before. */
   readonly lasting: readonly number[];
-  /** How far the pictures differ between which this one is the middle of a dissolve; 0 when it is none. */
+  /** How far the frames differ between which this one is the middle of a dissolve; 0 when it is none. */
   readonly dissolve: readonly number[];
   /** 1: nothing is to be seen. */
   readonly blank: readonly number[];
 }
 
-export interface TimedPicture {
+export interface TimedFrame {
   readonly ticks: number;
-  readonly picture: SmallPicture;
+  readonly frame: SmallFrame;
 }
 
-/** Around a picture, seconds that have to be known to judge it. */
+/** Around a frame, seconds that have to be known to judge it. */
 export const SCORE_MARGIN_SECONDS = 1.75;
 /** A lasting change below this is never a cut. */
 export const LEAST_CUT = 0.08;
@@ -27,7 +27,7 @@ export const LEAST_CUT = 0.08;
 export const NEAR_SECONDS = 0.4;
 
 const FLASH_SECONDS = 0.25;
-const MAX_FLASH_PICTURES = 16;
+const MAX_FLASH_FRAMES = 16;
 const HALF_DISSOLVE_SECONDS = 0.5;
 /** What changes less is not looked at closely. */
 const LEAST_CHANGE = 0.03;
@@ -46,13 +46,13 @@ interface Part {
 }
 
 /**
- * Judges the pictures of [startTicks, endTicks); those around them are needed as far as there are any. Pictures that are near
+ * Judges the frames of [startTicks, endTicks); those around them are needed as far as there are any. Frames that are near
  * nothing of interest are left out: hours have a million of them.
  */
-export const scorePictures = (pictures: readonly TimedPicture[], part: Part): ShotScores => {
+export const scoreFrames = (frames: readonly TimedFrame[], part: Part): ShotScores => {
   const { startTicks, endTicks, timescale } = part;
   const nearTicks = NEAR_SECONDS * timescale;
-  const whole = scoreAll(pictures, { startTicks: startTicks - nearTicks, endTicks: endTicks + nearTicks, timescale });
+  const whole = scoreAll(frames, { startTicks: startTicks - nearTicks, endTicks: endTicks + nearTicks, timescale });
   const interesting = whole.ticks.filter(
     (_, at) => whole.lasting[at]! >= LEAST_CUT || whole.dissolve[at]! > 0 || whole.blank[at] === 1,
   );
@@ -72,71 +72,65 @@ export const scorePictures = (pictures: readonly TimedPicture[], part: Part): Sh
   };
 };
 
-const scoreAll = (pictures: readonly TimedPicture[], { startTicks, endTicks, timescale }: Part): ShotScores => {
+const scoreAll = (frames: readonly TimedFrame[], { startTicks, endTicks, timescale }: Part): ShotScores => {
   const scores = { ticks: [], change: [], lasting: [], dissolve: [], blank: [] } as Record<keyof ShotScores, number[]>;
-  pictures.forEach(({ ticks, picture }, at) => {
+  frames.forEach(({ ticks, frame }, at) => {
     if (ticks < startTicks || ticks >= endTicks) return;
-    const change = at === 0 ? 0 : changeBetween(pictures[at - 1]!.picture, picture);
+    const change = at === 0 ? 0 : changeBetween(frames[at - 1]!.frame, frame);
     scores.ticks.push(ticks);
     scores.change.push(rounded(change));
-    scores.lasting.push(rounded(change < LEAST_CHANGE ? 0 : lastingChange(pictures, at, FLASH_SECONDS * timescale)));
-    scores.dissolve.push(rounded(dissolveAt(pictures, at, HALF_DISSOLVE_SECONDS * timescale)));
-    scores.blank.push(isBlank(picture) ? 1 : 0);
+    scores.lasting.push(rounded(change < LEAST_CHANGE ? 0 : lastingChange(frames, at, FLASH_SECONDS * timescale)));
+    scores.dissolve.push(rounded(dissolveAt(frames, at, HALF_DISSOLVE_SECONDS * timescale)));
+    scores.blank.push(isBlank(frame) ? 1 : 0);
   });
   return scores;
 };
 
 const rounded = (value: number): number => Math.round(value * 1e4) / 1e4;
 
-/** The least change between the picture before a place and those after it, and between those before it and the one after it. */
-const lastingChange = (pictures: readonly TimedPicture[], at: number, flashTicks: number): number => {
-  const [before, after] = [pictures[at - 1]!, pictures[at]!];
-  if (likeness(before.picture, after.picture) > MAX_CUT_LIKENESS) return 0;
+/** The least change between the frame before a place and those after it, and between those before it and the one after it. */
+const lastingChange = (frames: readonly TimedFrame[], at: number, flashTicks: number): number => {
+  const [before, after] = [frames[at - 1]!, frames[at]!];
+  if (likeness(before.frame, after.frame) > MAX_CUT_LIKENESS) return 0;
   let least = Number.POSITIVE_INFINITY;
-  for (let step = 0; step < MAX_FLASH_PICTURES; step += 1) {
-    const [later, earlier] = [pictures[at + step], pictures[at - 1 - step]];
+  for (let step = 0; step < MAX_FLASH_FRAMES; step += 1) {
+    const [later, earlier] = [frames[at + step], frames[at - 1 - step]];
     const isLater = later !== undefined && later.ticks - after.ticks <= flashTicks;
     const isEarlier = earlier !== undefined && before.ticks - earlier.ticks <= flashTicks;
     if (!isLater && !isEarlier) break;
-    if (isLater) least = Math.min(least, changeBetween(before.picture, later.picture));
-    if (isEarlier) least = Math.min(least, changeBetween(earlier.picture, after.picture));
+    if (isLater) least = Math.min(least, changeBetween(before.frame, later.frame));
+    if (isEarlier) least = Math.min(least, changeBetween(earlier.frame, after.frame));
   }
   return least;
 };
 
 /** What comes from next to nothing or ends in it. */
-const isFade = ({ deviation: a }: SmallPicture, { deviation: b }: SmallPicture): boolean =>
+const isFade = ({ deviation: a }: SmallFrame, { deviation: b }: SmallFrame): boolean =>
   Math.min(a, b) < MIN_CONTRAST_RATIO * Math.max(a, b);
 
 /**
  * A dissolve mixes two shots evenly, so that its middle is half of what is before and after it, which differ; before and after
  * it little changes. What moves or turns all the time fails one of both.
  */
-const dissolveAt = (pictures: readonly TimedPicture[], at: number, halfTicks: number): number => {
-  const [before, after] = [pictureFrom(pictures, at, -halfTicks), pictureFrom(pictures, at, halfTicks)];
+const dissolveAt = (frames: readonly TimedFrame[], at: number, halfTicks: number): number => {
+  const [before, after] = [frameFrom(frames, at, -halfTicks), frameFrom(frames, at, halfTicks)];
   if (!before || !after || isFade(before, after)) return 0;
   const change = changeBetween(before, after);
   if (change < LEAST_DISSOLVE || likeness(before, after) > MAX_DISSOLVE_LIKENESS) return 0;
-  if (mixtureError(before, pictures[at]!.picture, after) > MAX_MIXTURE_ERROR) return 0;
-  const isCalm = (outer: SmallPicture | undefined, inner: SmallPicture): boolean =>
+  if (mixtureError(before, frames[at]!.frame, after) > MAX_MIXTURE_ERROR) return 0;
+  const isCalm = (outer: SmallFrame | undefined, inner: SmallFrame): boolean =>
     outer === undefined || changeBetween(outer, inner) <= MAX_OUTER_CHANGE * change;
-  return isCalm(pictureFrom(pictures, at, -2 * halfTicks), before) &&
-    isCalm(pictureFrom(pictures, at, 2 * halfTicks), after)
+  return isCalm(frameFrom(frames, at, -2 * halfTicks), before) && isCalm(frameFrom(frames, at, 2 * halfTicks), after)
     ? change
     : 0;
 };
 
-/** The first picture that is so far away from the one at this place, or farther; undefined when there is none. */
-const pictureFrom = (
-  pictures: readonly TimedPicture[],
-  at: number,
-  distanceTicks: number,
-): SmallPicture | undefined => {
+/** The first frame that is so far away from the one at this place, or farther; undefined when there is none. */
+const frameFrom = (frames: readonly TimedFrame[], at: number, distanceTicks: number): SmallFrame | undefined => {
   const step = Math.sign(distanceTicks);
   let other = at;
-  while (pictures[other] && Math.abs(pictures[other]!.ticks - pictures[at]!.ticks) < Math.abs(distanceTicks))
-    other += step;
-  return pictures[other]?.picture;
+  while (frames[other] && Math.abs(frames[other]!.ticks - frames[at]!.ticks) < Math.abs(distanceTicks)) other += step;
+  return frames[other]?.frame;
 };
 
 export const joinScores = (parts: readonly ShotScores[]): ShotScores => ({

@@ -1,36 +1,36 @@
 import { describe, expect, test } from 'vitest';
 import { streamIndex } from '../../../test/support/media/media-values.js';
-import { findConstantRate, hasOpenGops, listKeyFrames, listPictures, longestGopTicks } from './frames.js';
+import { findConstantRate, hasOpenGops, listFrames, listKeyFrames, longestGopTicks } from './frames.js';
 
-describe('listPictures', () => {
+describe('listFrames', () => {
   const index = streamIndex({ pts: [-1024, 512, -512, 0, 2048, 1024, 1536], keys: [0, 4], lastDuration: 512 });
   test('sorts and drops what lies before the edit of an MP4', () => {
-    expect([...listPictures(index, 'mov,mp4,m4a,3gp,3g2,mj2')]).toEqual([0, 512, 1024, 1536, 2048]);
-    expect([...listPictures(index, 'matroska,webm')]).toEqual([-1024, -512, 0, 512, 1024, 1536, 2048]);
+    expect([...listFrames(index, 'mov,mp4,m4a,3gp,3g2,mj2')]).toEqual([0, 512, 1024, 1536, 2048]);
+    expect([...listFrames(index, 'matroska,webm')]).toEqual([-1024, -512, 0, 512, 1024, 1536, 2048]);
     expect([...listKeyFrames(index)]).toEqual([-1024, 2048]);
   });
   test('drops what can not be decoded before the first key frame', () => {
     const cut = streamIndex({ pts: [300, 100, 200, 600, 400, 500, 700], keys: [3], lastDuration: 100 });
-    expect([...listPictures(cut, 'mpegts')]).toEqual([600, 700]);
-    expect(listPictures(streamIndex({ pts: [0, 1], keys: [], lastDuration: 1 }), 'mpegts')).toHaveLength(0);
+    expect([...listFrames(cut, 'mpegts')]).toEqual([600, 700]);
+    expect(listFrames(streamIndex({ pts: [0, 1], keys: [], lastDuration: 1 }), 'mpegts')).toHaveLength(0);
   });
 });
 
 describe('hasOpenGops', () => {
   const open = (pts: number[], keys: number[]) => hasOpenGops(streamIndex({ pts, keys, lastDuration: 1 }));
-  test('finds leading pictures behind a key frame', () => {
+  test('finds leading frames behind a key frame', () => {
     expect(open([0, 3, 1, 2, 4, 7, 5, 6], [0, 4])).toBe(false);
     expect(open([0, 3, 1, 2, 6, 4, 5, 7], [0, 4])).toBe(true);
   });
-  test('finds pictures of the last GOP that are shown after the next key frame', () => {
+  test('finds frames of the last GOP that are shown after the next key frame', () => {
     expect(open([0, 1, 5, 4, 6], [0, 3])).toBe(true);
   });
 });
 
-test('longestGopTicks measures from a key frame to the last picture of its GOP', () => {
+test('longestGopTicks measures from a key frame to the last frame of its GOP', () => {
   const pts = [0, 3, 1, 2, 4, 10, 30, 31];
   expect(longestGopTicks(streamIndex({ pts, keys: [0, 4, 6], lastDuration: 1 }))).toBe(6);
-  // Rare pictures that are all key frames cost nothing.
+  // Rare frames that are all key frames cost nothing.
   expect(longestGopTicks(streamIndex({ pts: [0, 60, 120], lastDuration: 60 }))).toBe(0);
 });
 
@@ -56,7 +56,7 @@ describe('findConstantRate', () => {
       den: 1001,
     });
   });
-  test('finds none in variable times or a single picture', () => {
+  test('finds none in variable times or a single frame', () => {
     expect(findConstantRate(Float64Array.of(0, 20, 53, 103), ms)).toBeUndefined();
     expect(findConstantRate(Float64Array.of(0, 33, 67, 100, 167, 200), ms)).toBeUndefined();
     expect(findConstantRate(Float64Array.of(0), ms)).toBeUndefined();

@@ -8,10 +8,10 @@ export const isMovFormat = (formatName: string): boolean => formatName.split(','
 export const isMpegStreamFormat = (formatName: string): boolean => formatName === 'mpegts' || formatName === 'mpeg';
 
 /**
- * Times (stream ticks, ascending) of the pictures a player shows. Pictures before the first key frame can't be decoded; in
+ * Times (stream ticks, ascending) of the frames a player shows. Frames before the first key frame can't be decoded; in
  * MP4 and MOV negative times lie before the edit.
  */
-export const listPictures = (index: StreamIndex, formatName: string): Float64Array => {
+export const listFrames = (index: StreamIndex, formatName: string): Float64Array => {
   const firstKey = index.key.indexOf(1);
   if (firstKey === -1) return new Float64Array();
   const earliest = Math.max(index.pts[firstKey]!, isMovFormat(formatName) ? 0 : Number.NEGATIVE_INFINITY);
@@ -22,7 +22,7 @@ export const listPictures = (index: StreamIndex, formatName: string): Float64Arr
 export const listKeyFrames = (index: StreamIndex): Float64Array =>
   index.pts.filter((_, packet) => index.key[packet] === 1).sort();
 
-/** Longest time (stream ticks) from a key frame to the last picture that needs it or an earlier one. */
+/** Longest time (stream ticks) from a key frame to the last frame that needs it or an earlier one. */
 export const longestGopTicks = (index: StreamIndex): number => {
   let longest = 0;
   let keyPts: number | undefined;
@@ -35,8 +35,8 @@ export const longestGopTicks = (index: StreamIndex): number => {
 };
 
 /**
- * True when a picture on one side of a key frame in the file is shown on its other side: decoding from that key frame (or
- * up to it) loses the picture.
+ * True when a frame on one side of a key frame in the file is shown on its other side: decoding from that key frame (or
+ * up to it) loses the frame.
  */
 export const hasOpenGops = ({ pts, key }: StreamIndex): boolean => {
   let latestBefore = Number.NEGATIVE_INFINITY;
@@ -65,8 +65,8 @@ export const findConstantRate = (ticks: Float64Array, secondsPerTick: Rational):
   if (ticks.length < 2) return undefined;
   let shortest = Number.POSITIVE_INFINITY;
   let longest = 0;
-  for (let picture = 1; picture < ticks.length; picture += 1) {
-    const difference = ticks[picture]! - ticks[picture - 1]!;
+  for (let frame = 1; frame < ticks.length; frame += 1) {
+    const difference = ticks[frame]! - ticks[frame - 1]!;
     shortest = Math.min(shortest, difference);
     longest = Math.max(longest, difference);
   }

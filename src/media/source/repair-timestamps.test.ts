@@ -6,7 +6,7 @@ const TICKS = 90_000;
 const STEP = 3000;
 
 /** I, then P B B again and again: both B-frames are shown before their P. */
-const pictures = (count: number, from = 0): { dts: number[]; pts: number[] } => {
+const frames = (count: number, from = 0): { dts: number[]; pts: number[] } => {
   const dts = Array.from({ length: count }, (_, packet) => from + packet * STEP);
   const pts = dts.map((time, packet) => time + (packet === 0 ? STEP : packet % 3 === 1 ? 3 * STEP : 0));
   return { dts, pts };
@@ -28,12 +28,12 @@ const intact = (times: PacketTimes) => ({
 
 describe('times that are right stay', () => {
   test.each([
-    ['pictures', pictures(100)],
+    ['frames', frames(100)],
     ['audio', audio(100)],
     ['a hole of 9 s', { dts: [0, STEP, 9 * TICKS, 9 * TICKS + STEP], pts: [0, STEP, 9 * TICKS, 9 * TICKS + STEP] }],
-    ['one picture every 8 s', { dts: [0, 8, 16, 24].map((s) => s * TICKS), pts: [0, 8, 16, 24].map((s) => s * TICKS) }],
+    ['one frame every 8 s', { dts: [0, 8, 16, 24].map((s) => s * TICKS), pts: [0, 8, 16, 24].map((s) => s * TICKS) }],
     [
-      'one picture every 12 s',
+      'one frame every 12 s',
       { dts: [0, 12, 24, 36].map((s) => s * TICKS), pts: [0, 12, 24, 36].map((s) => s * TICKS) },
     ],
     ['nothing', { dts: [], pts: [] }],
@@ -46,7 +46,7 @@ describe('times that are right stay', () => {
 test('a single wrong time, anywhere and however wrong, gets back what it was', () => {
   fc.assert(
     fc.property(
-      fc.constantFrom(pictures(79), audio(79)),
+      fc.constantFrom(frames(79), audio(79)),
       fc.nat(78),
       fc.constantFrom('both', 'pts', 'dts'),
       fc.integer({ min: 2 * TICKS, max: 2 ** 33 }),
@@ -78,7 +78,7 @@ describe('a clock that jumps', () => {
     ['back', 0],
     ['forward', 3600 * TICKS],
   ])('%s begins another recording, with a wrong time beside the jump or without', (_name, from) => {
-    const [first, second] = [pictures(61), pictures(61, from)];
+    const [first, second] = [frames(61), frames(61, from)];
     const times = { dts: [...first.dts, ...second.dts], pts: [...first.pts, ...second.pts] };
     const recording = times.dts.map((_, packet) => (packet < 61 ? 0 : 1));
     expect(repair(times)).toEqual({ ...times, wrong: 0, recordings: 2, recording });

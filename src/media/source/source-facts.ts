@@ -38,7 +38,7 @@ export interface VideoFacts {
   readonly profile: number;
   /** Codec level as FFmpeg gives it (H.264: 40 is 4.0), -99 when unknown. */
   readonly level: number;
-  /** Coded picture after clean aperture, before rotation and sample aspect. */
+  /** Coded frame after clean aperture, before rotation and sample aspect. */
   readonly width: number;
   readonly height: number;
   /** Sample aspect ratio; 1/1 when the file says nothing. */

@@ -57,7 +57,7 @@ describe('the stored source index', () => {
     );
   });
 
-  test('is small and quick for two hours of 30 pictures a second', () => {
+  test('is small and quick for two hours of 30 frames a second', () => {
     const bytes = encodeSourceIndex({
       video: steadyIndex(216_000, 3000, 60, { sizeBytes: 20_000 }),
       discontinuous: false,

@@ -11,7 +11,7 @@ const VERSION = 1;
 const HAS_VIDEO = 1;
 const HAS_AUDIO = 2;
 const DISCONTINUOUS = 4;
-/** More packets than 12 hours of 240 pictures a second. */
+/** More packets than 12 hours of 240 frames a second. */
 const MAX_PACKETS = 12_000_000;
 
 class ByteWriter {

@@ -13,7 +13,7 @@ const token = { id: newUuid(), secret: newSecret() };
 let dataDir: string;
 let origin: Origin;
 let server: Booted;
-let picture: WireAsset;
+let video: WireAsset;
 let audio: WireAsset;
 
 const mux = () => new Mux({ baseURL: server.url, tokenId: token.id, tokenSecret: token.secret });
@@ -24,8 +24,8 @@ beforeAll(async () => {
   server = await boot({ dataDir, token });
   const create = (at: number) =>
     createAsset(server, { inputs: [{ url: `${origin.url}/${at}` }], playback_policies: ['public'] });
-  [picture, audio] = await Promise.all([create(0), create(1)]);
-  [picture, audio] = await Promise.all([settled(server, picture.id), settled(server, audio.id)]);
+  [video, audio] = await Promise.all([create(0), create(1)]);
+  [video, audio] = await Promise.all([settled(server, video.id), settled(server, audio.id)]);
 });
 afterAll(async () => {
   await server?.stop();
@@ -52,8 +52,8 @@ const reportWith = async (assetId: string, seconds: number) => {
   return (await reportOf(assetId))!;
 };
 
-test('whole segments of pictures count, once each, and nothing else does', async () => {
-  const playlists = await mediaPlaylists(server.url, picture.playback_ids![0]!.id);
+test('whole segments of frames count, once each, and nothing else does', async () => {
+  const playlists = await mediaPlaylists(server.url, video.playback_ids![0]!.id);
   const audioAt = playlists.findIndex((url) => url.includes('/audio/'));
   const [beside] = playlists.splice(audioAt, 1);
   const { init, segments, lengths } = await readPlaylist(playlists.at(-1)!);
@@ -79,16 +79,16 @@ test('whole segments of pictures count, once each, and nothing else does', async
   await whole.arrayBuffer();
 
   const expected = lengths[0]! + 2 * lengths[1]!;
-  const report = await reportWith(picture.id, expected);
+  const report = await reportWith(video.id, expected);
   expect(report.delivered_seconds).toBeCloseTo(expected, 2);
   expect(report).toEqual({
-    asset_id: picture.id,
+    asset_id: video.id,
     asset_state: 'ready',
-    asset_duration: picture.duration,
+    asset_duration: video.duration,
     asset_resolution_tier: '720p',
     asset_encoding_tier: 'baseline',
     asset_video_quality: 'basic',
-    created_at: picture.created_at,
+    created_at: video.created_at,
     delivered_seconds: report.delivered_seconds,
     delivered_seconds_by_resolution: { tier_720p: report.delivered_seconds },
   });
@@ -108,18 +108,18 @@ test('audio alone counts by its segments', async () => {
 });
 
 test('what was sent in the last moment is there after a restart, and after the asset is deleted', async () => {
-  const before = (await reportOf(picture.id))!.delivered_seconds;
-  const playbackId = picture.playback_ids![0]!.id;
+  const before = (await reportOf(video.id))!.delivered_seconds;
+  const playbackId = video.playback_ids![0]!.id;
   const playlists = await mediaPlaylists(server.url, playbackId);
   const { segments, lengths } = await readPlaylist(playlists.find((url) => !url.includes('/audio/'))!);
   await fetchBytes(segments[0]!);
-  await mux().video.assets.delete(picture.id);
+  await mux().video.assets.delete(video.id);
   await server.stop();
   server = await boot({ dataDir, token });
-  const report = (await reportOf(picture.id))!;
+  const report = (await reportOf(video.id))!;
   expect(report).toMatchObject({
     asset_state: 'deleted',
-    asset_duration: picture.duration,
+    asset_duration: video.duration,
     deleted_at: expect.stringMatching(/^\d{10}$/),
   });
   expect(report.delivered_seconds).toBeCloseTo(before + lengths[0]!, 2);

@@ -2,16 +2,10 @@ import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { fixture } from '../../support/media/fixtures.js';
-import { counterOf, readRgbPictures } from '../../support/media/measure.js';
+import { counterOf, readRgbFrames } from '../../support/media/measure.js';
 import { readSourceTruth } from '../../support/media/source-truth.js';
 import { playThrough } from '../../support/players/play-through.js';
-import {
-  beepTimes,
-  checkPlaylists,
-  checkSync,
-  durationOf,
-  readPictures,
-} from '../../support/players/playback-checks.js';
+import { beepTimes, checkPlaylists, checkSync, durationOf, readFrames } from '../../support/players/playback-checks.js';
 import { type Booted, boot } from '../../support/servers/boot.js';
 import type { Origin } from '../../support/servers/origin.js';
 import { api, createAsset, serveFiles, settled, type WireAsset } from '../../support/wire/create-asset.js';
@@ -42,7 +36,7 @@ const play = async (asset: WireAsset) => {
   return played;
 };
 const counters = (played: Awaited<ReturnType<typeof play>>, variant = 0) =>
-  readPictures(played.variants[variant]!).map(({ counter }) => counter);
+  readFrames(played.variants[variant]!).map(({ counter }) => counter);
 const range = (from: number, end: number) => Array.from({ length: end - from }, (_, index) => from + index);
 
 beforeAll(async () => {
@@ -60,12 +54,12 @@ afterAll(async () => {
 describe('a clip', () => {
   test.each([
     [{ start_time: 1.5, end_time: 4 }, 45, 120],
-    // Within a picture: that picture is the first one, and the one that has begun at the end is the last.
+    // Within a frame: that frame is the first one, and the one that has begun at the end is the last.
     [{ start_time: 1.51, end_time: 3.99 }, 45, 120],
     [{ start_time: 5 }, 150, 180],
     [{ end_time: 0.5 }, 0, 15],
     [{ start_time: 2, end_time: 99 }, 60, 180],
-  ])('%o shows exactly the pictures of that time, in every rendition', async (times, from, end) => {
+  ])('%o shows exactly the frames of that time, in every rendition', async (times, from, end) => {
     const source = sources.get('h264-aac.mp4')!;
     const asset = await clip(source, times);
     expect(asset).toMatchObject({ ingest_type: 'on_demand_clip', source_asset_id: source.id });
@@ -76,7 +70,7 @@ describe('a clip', () => {
     expect(Math.abs(asset.duration! - durationOf(played.variants[0]!))).toBeLessThan(0.002);
   });
 
-  test('keeps picture and audio in step', async () => {
+  test('keeps video and audio in step', async () => {
     const played = await play(await clip(sources.get('h264-aac.mp4')!, { start_time: 1.5, end_time: 5.5 }));
     expect(checkSync(played.variants[0]!, played.audio!)).toBeGreaterThanOrEqual(3);
   });
@@ -95,21 +89,21 @@ describe('a clip', () => {
     expect(shown.slice(0, 59)).toEqual([...range(150, 180), ...range(1000, 1029)]);
   });
 
-  test('within a picture that is shown for long begins with that picture, and with the audio of its own time', async () => {
+  test('within a frame that is shown for long begins with that frame, and with the audio of its own time', async () => {
     // 0 to 1.5 s, to 2.7 s, to 4.5 s, to 6 s.
     const source = sources.get('slides.mp4')!;
-    const truth = (await readSourceTruth('slides.mp4')).pictures;
-    const shownAt = (seconds: number) => truth.findLast((picture) => picture.seconds <= seconds + 1e-4)!.counter;
+    const truth = (await readSourceTruth('slides.mp4')).frames;
+    const shownAt = (seconds: number) => truth.findLast((frame) => frame.seconds <= seconds + 1e-4)!.counter;
     const asset = await clip(source, { start_time: 2.2, end_time: 5.2 });
     const played = await play(asset);
     expect(Math.abs(asset.duration! - 3)).toBeLessThan(0.01);
-    const pictures = readPictures(played.variants[0]!);
+    const frames = readFrames(played.variants[0]!);
     // The last one is repeated just before the end.
-    expect(pictures.map(({ counter }) => counter)).toEqual([2.2, 3, 5, 5, 5, 5].map(shownAt));
-    expect(pictures.map(({ ptsSeconds }) => Math.round(ptsSeconds * 10) / 10)).toEqual([0, 0.5, 2.3, 2.9, 2.9, 3]);
+    expect(frames.map(({ counter }) => counter)).toEqual([2.2, 3, 5, 5, 5, 5].map(shownAt));
+    expect(frames.map(({ ptsSeconds }) => Math.round(ptsSeconds * 10) / 10)).toEqual([0, 0.5, 2.3, 2.9, 2.9, 3]);
     const imageAt = async (time: number) => {
       const answer = await fetch(`${server.url}/${asset.playback_ids![0]!.id}/thumbnail.png?time=${time}`);
-      return counterOf(readRgbPictures([Buffer.from(await answer.arrayBuffer())])[0]!);
+      return counterOf(readRgbFrames([Buffer.from(await answer.arrayBuffer())])[0]!);
     };
     expect([await imageAt(0), await imageAt(0.4), await imageAt(0.6), await imageAt(2.5)]).toEqual(
       [2.2, 2.6, 2.8, 4.7].map(shownAt),
@@ -117,10 +111,10 @@ describe('a clip', () => {
     // Of 3, 4 and 5 s.
     expect(beepTimes(played.audio!).map((seconds) => Math.round(seconds * 10) / 10)).toEqual([0.8, 1.8, 2.8]);
 
-    // Nothing but the held picture, for several segments.
+    // Nothing but the held frame, for several segments.
     const held = await clip(sources.get('audio-longer.mp4')!, { start_time: 4.8 });
     expect(Math.abs(held.duration! - (sources.get('audio-longer.mp4')!.duration! - 4.8))).toBeLessThan(0.03);
-    const last = (await readSourceTruth('audio-longer.mp4')).pictures.at(-1)!.counter;
+    const last = (await readSourceTruth('audio-longer.mp4')).frames.at(-1)!.counter;
     expect(new Set(counters(await play(held)))).toEqual(new Set([last]));
   });
 

@@ -100,7 +100,7 @@ describe('progress', () => {
     ]);
   });
 
-  it('rises while the pictures are transcoded', async () => {
+  it('rises while the frames are transcoded', async () => {
     const { id } = await create(files.add('one-key-frame.mp4', await readFile(await fixture('one-key-frame.mp4'))));
     const seen = await watchProgress(id);
     const states = seen.map(({ state }) => state).filter((state, at, all) => state !== all[at - 1]);

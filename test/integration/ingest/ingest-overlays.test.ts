@@ -6,7 +6,7 @@ import { buffer } from 'node:stream/consumers';
 import { createDeflate } from 'node:zlib';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { fixture } from '../../support/media/fixtures.js';
-import { readLuma, readRgbPictures } from '../../support/media/measure.js';
+import { readLuma, readRgbFrames } from '../../support/media/measure.js';
 import { pngChunk, writePng } from '../../support/media/png.js';
 import { playThrough } from '../../support/players/play-through.js';
 import { type Booted, boot } from '../../support/servers/boot.js';
@@ -49,15 +49,15 @@ const url = (file: keyof typeof FILES) => `${origin.url}/${FILES[file]}`;
 /** The whole lower half. */
 const settings = { width: '100%', height: '50%', vertical_align: 'bottom' };
 
-test('an image lies over the picture in every rendition, which is then no copy', async () => {
+test('an image lies over the video in every rendition, which is then no copy', async () => {
   const asset = await settle([{ url: url('video') }, { url: url('image'), overlay_settings: settings }]);
   expect(asset.errors).toBeUndefined();
   const played = await playThrough(`${server.url}/${asset.playback_ids![0]!.id}.m3u8`);
   expect(played.variants.length).toBeGreaterThan(0);
   for (const variant of played.variants) {
-    const pictures = readLuma([variant.init, ...variant.segments.map(({ bytes }) => bytes)]);
-    expect(pictures.length).toBeGreaterThan(100);
-    for (const { luma, width, height } of pictures) {
+    const frames = readLuma([variant.init, ...variant.segments.map(({ bytes }) => bytes)]);
+    expect(frames.length).toBeGreaterThan(100);
+    for (const { luma, width, height } of frames) {
       const lower = luma.subarray(Math.ceil(height * 0.52) * width);
       expect(Math.min(...lower)).toBeGreaterThan(225);
     }
@@ -136,11 +136,11 @@ interface Grey {
   readonly at: (x: number, y: number) => number;
 }
 const greyOf = (bytes: Buffer): Grey => {
-  const { width, height, rgb } = readRgbPictures([bytes]).at(-1)!;
+  const { width, height, rgb } = readRgbFrames([bytes]).at(-1)!;
   return { width, height, at: (x, y) => [0, 1, 2].reduce((sum, c) => sum + rgb[(y * width + x) * 3 + c]! / 3, 0) };
 };
 
-/** Edges of what differs much between two pictures; moving edges differ a little, for they are encoded twice. */
+/** Edges of what differs much between two frames; moving edges differ a little, for they are encoded twice. */
 const differenceBox = (a: Grey, b: Grey): number[] => {
   expect([a.width, a.height]).toEqual([b.width, b.height]);
   const [xs, ys]: [number[], number[]] = [[], []];
@@ -209,12 +209,12 @@ test.each([
   for (const variant of withImage!.variants) {
     const { RESOLUTION } = variant.attributes;
     const same = without!.variants.find(({ attributes }) => attributes.RESOLUTION === RESOLUTION)!;
-    const pictureOf = ({ init, segments }: typeof variant): Grey => {
+    const frameOf = ({ init, segments }: typeof variant): Grey => {
       const { luma, ...size } = readLuma([init, segments[0]!.bytes])[15]!;
       return { ...size, at: (x, y) => luma[y * size.width + x]! };
     };
-    const picture = pictureOf(variant);
-    expectPlace(differenceBox(picture, pictureOf(same)), picture, RESOLUTION!);
+    const frame = frameOf(variant);
+    expectPlace(differenceBox(frame, frameOf(same)), frame, RESOLUTION!);
   }
 });
 

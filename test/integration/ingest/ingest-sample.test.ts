@@ -26,7 +26,7 @@ it('makes one sample asset on the first start, also with a given token, and none
 }, 240_000);
 
 it('says once in the log that the sample could not be made, and works on', async () => {
-  // Too little memory for a picture of that size.
+  // Too little memory for a frame of that size.
   const server = await startServer({
     dataDir: makeDataDir(),
     isFirstStart: true,

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { fixture } from '../../support/media/fixtures.js';
-import { type LumaPicture, readAudio, readFrameCounters, readLuma } from '../../support/media/measure.js';
+import { type LumaFrame, readAudio, readFrameCounters, readLuma } from '../../support/media/measure.js';
 import { fetchBytes, mediaPlaylists, segmentsOf } from '../../support/players/play.js';
 import { type Booted, boot } from '../../support/servers/boot.js';
 import { until } from '../../support/servers/server-process.js';
@@ -46,8 +46,8 @@ const rendition = async ({ playback_ids: ids }: WireAsset, kind: 'video' | 'audi
   return Promise.all((await segmentsOf(playlist)).map(fetchBytes));
 };
 
-/** The mark is a tenth as wide as the picture, five times as wide as high, and as far from the corner as a fifth of its width. */
-const expectMark = (plain: readonly LumaPicture[], marked: readonly LumaPicture[]): void => {
+/** The mark is a tenth as wide as the frame, five times as wide as high, and as far from the corner as a fifth of its width. */
+const expectMark = (plain: readonly LumaFrame[], marked: readonly LumaFrame[]): void => {
   for (const number of [0, 15, 299]) {
     const [{ luma, width, height }, { luma: below }] = [marked[number]!, plain[number]!];
     const [right, bottom] = [width * 0.98, height - width * 0.02];
@@ -59,8 +59,8 @@ const expectMark = (plain: readonly LumaPicture[], marked: readonly LumaPicture[
     });
     const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + value / values.length, 0);
     // About half of it is lit, with 60 % of white.
-    expect(mean(changes.inside), `picture ${number}`).toBeGreaterThan(30);
-    expect(mean(changes.outside.map(Math.abs)), `picture ${number}`).toBeLessThan(5);
+    expect(mean(changes.inside), `frame ${number}`).toBeGreaterThan(30);
+    expect(mean(changes.outside.map(Math.abs)), `frame ${number}`).toBeLessThan(5);
   }
 };
 

@@ -121,9 +121,9 @@ const beepsOf = (input: MediaInput): number[] => {
   return beeps;
 };
 const flashesOf = (input: MediaInput): number[] => {
-  const pictures = readFrameCounters(input);
-  return pictures
-    .filter(({ flash }, at) => flash > 150 && (pictures[at - 1]?.flash ?? 0) < 150)
+  const frames = readFrameCounters(input);
+  return frames
+    .filter(({ flash }, at) => flash > 150 && (frames[at - 1]?.flash ?? 0) < 150)
     .map(({ ptsSeconds }) => ptsSeconds);
 };
 
@@ -135,7 +135,7 @@ describe('a master of the source as it is', () => {
     ['ts-concatenated.ts', ['h264', 'aac']],
     ['portrait-90.mp4', ['h264', 'aac']],
     ['edit-list.mp4', ['h264', 'aac']],
-  ] as const)('%s has the same pictures bit by bit, in step with the audio', async (name, codecs) => {
+  ] as const)('%s has the same frames bit by bit, in step with the audio', async (name, codecs) => {
     const { url } = await create([{ url: sourceUrl(name) }]);
     const [master, source] = [await download(url), await fixture(name)];
     expect(boxesOf(master).filter((type) => type !== 'free')).toEqual(['ftyp', 'moov', 'mdat']);
@@ -171,7 +171,7 @@ describe('a master of the source as it is', () => {
 });
 
 describe('a master that is encoded', () => {
-  test('has AAC beside copied pictures where an MP4 cannot hold the audio', async () => {
+  test('has AAC beside copied frames where an MP4 cannot hold the audio', async () => {
     const { url } = await create([{ url: sourceUrl('h264-pcm-mono.mov') }]);
     const [master, source] = [await download(url), await fixture('h264-pcm-mono.mov')];
     expect(codecsOf(master)).toEqual(['h264', 'aac']);
@@ -223,18 +223,18 @@ describe('a master that is encoded', () => {
   test('of a test asset has ten seconds and the mark', async () => {
     const { url } = await create([{ url: sourceUrl('long.mp4') }], { test: true });
     const master = await download(url);
-    const pictures = readLuma(master);
-    expect(pictures).toHaveLength(300);
+    const frames = readLuma(master);
+    expect(frames).toHaveLength(300);
     const source = readLuma(await fixture('long.mp4'));
-    const { width, height } = pictures[0]!;
+    const { width, height } = frames[0]!;
     let changed = 0;
     for (let y = Math.floor(height * 0.8); y < height; y += 1)
       for (let x = Math.floor(width * 0.85); x < width; x += 1)
-        if (Math.abs(pictures[40]!.luma[y * width + x]! - source[40]!.luma[y * width + x]!) > 20) changed += 1;
+        if (Math.abs(frames[40]!.luma[y * width + x]! - source[40]!.luma[y * width + x]!) > 20) changed += 1;
     expect(changed).toBeGreaterThan(50);
   });
 
-  test('shows what lies over the picture', async () => {
+  test('shows what lies over the video', async () => {
     const settings = { width: '100%', height: '50%', vertical_align: 'bottom' };
     const overlay = { url: `${origin.url}/${SOURCES.length}`, overlay_settings: settings };
     const { url } = await create([{ url: sourceUrl('h264-aac.mp4') }, overlay]);

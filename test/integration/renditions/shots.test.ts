@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { fixture } from '../../support/media/fixtures.js';
-import { counterOf, readRgbPictures } from '../../support/media/measure.js';
+import { counterOf, readRgbFrames } from '../../support/media/measure.js';
 import { oneAfterAnother, scenes, writeScenes } from '../../support/media/scenes.js';
 import { type Booted, boot } from '../../support/servers/boot.js';
 import type { Origin } from '../../support/servers/origin.js';
@@ -72,7 +72,7 @@ const readManifest = async (url: string): Promise<Manifest> => {
 const readSheet = async (url: string) => {
   const answer = await fetch(url);
   expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'image/webp']);
-  return readRgbPictures([new Uint8Array(await answer.arrayBuffer())])[0]!;
+  return readRgbFrames([new Uint8Array(await answer.arrayBuffer())])[0]!;
 };
 
 describe('the shots of an asset', () => {
@@ -98,7 +98,7 @@ describe('the shots of an asset', () => {
     expect(shown.shots).toMatchObject({ status: 'completed', shots_manifest_url: expect.any(String) });
   });
 
-  test('have sheets of a picture a second, of the shot alone', async () => {
+  test('have sheets of a frame a second, of the shot alone', async () => {
     const sizes = [];
     for (const { image_url } of manifest.shots) {
       const { width, height } = await readSheet(image_url);
@@ -164,7 +164,7 @@ describe('the shots of an asset', () => {
   });
 });
 
-test('a long shot has rows of ten pictures, each of its second', async () => {
+test('a long shot has rows of ten frames, each of its second', async () => {
   const asset = await create('long');
   await api(server, 'POST', shotsPath(asset.id));
   const { shots } = await readManifest((await found(asset.id)).url);

@@ -52,9 +52,9 @@ test('a server killed in the middle of a file goes on after the parts that it ha
   expect(bytes.length).toBe(Number(file!.filesize));
   // libx264 never makes the same bytes twice, so that parts that are in the file were not made again.
   for (const samples of before) expect(bytes.includes(samples)).toBe(true);
-  const pictures = readFrameCounters([bytes]);
-  expect(pictures.length).toBe(Math.round(asset.duration! * 30));
-  for (const [at, { counter }] of pictures.entries()) expect(counter).toBe(at);
+  const frames = readFrameCounters([bytes]);
+  expect(frames.length).toBe(Math.round(asset.duration! * 30));
+  for (const [at, { counter }] of frames.entries()) expect(counter).toBe(at);
   await until('the parts are gone', () => parts().length === 0);
   const types = (await eventsOf(server, asset.id)).map(({ type }) => type);
   expect(types).toEqual(['created', 'static_rendition.created', 'ready', 'static_rendition.ready']);

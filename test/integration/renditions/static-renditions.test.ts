@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { fixture } from '../../support/media/fixtures.js';
-import { probeFile, readAudio, readFrameCounters, readPackets, readRgbPictures } from '../../support/media/measure.js';
+import { probeFile, readAudio, readFrameCounters, readPackets, readRgbFrames } from '../../support/media/measure.js';
 import { fetchBytes } from '../../support/players/play.js';
 import { playThrough } from '../../support/players/play-through.js';
 import { type Booted, boot } from '../../support/servers/boot.js';
@@ -54,15 +54,15 @@ const topBoxes = (bytes: Buffer): { type: string; offset: number }[] => {
   return boxes;
 };
 
-/** A file is what the asset says of it, has its index in front, and picture and audio begin together. */
+/** A file is what the asset says of it, has its index in front, and video and audio begin together. */
 const check = (file: WireFile, bytes: Buffer, asset: WireAsset): void => {
   expect(bytes.length).toBe(Number(file.filesize));
   expect(topBoxes(bytes).map(({ type }) => type)).toEqual(['ftyp', 'moov', 'mdat']);
   const probed = probeFile([bytes]);
   expect(Math.abs(probed.durationSeconds - asset.duration!)).toBeLessThan(0.03);
   expect(file.bitrate).toBe(Math.floor((bytes.length * 8) / probed.durationSeconds));
-  const picture = probed.streams.find(({ type }) => type === 'video');
-  expect(picture && { width: picture.width, height: picture.height }).toEqual(
+  const video = probed.streams.find(({ type }) => type === 'video');
+  expect(video && { width: video.width, height: video.height }).toEqual(
     file.width === undefined ? undefined : { width: file.width, height: file.height },
   );
   expect(probed.startSeconds).toBe(0);
@@ -115,7 +115,7 @@ test('are made in order after the asset is ready, each what it was asked for', a
   expect(filesOf(events[0]!.data)).toHaveLength(5);
 });
 
-test('have the pictures and the audio of the playlist, whose segments they are made of', async () => {
+test('have the frames and the audio of the playlist, whose segments they are made of', async () => {
   const asset = await make('vfr.mkv', 'highest');
   const bytes = await download(asset, filesOf(asset)[0]!);
   check(filesOf(asset)[0]!, bytes, asset);
@@ -147,7 +147,7 @@ test.each([
   expect(readFrameCounters([bytes]).map(({ counter }) => counter)).toEqual(
     Array.from({ length: 180 }, (_, index) => index),
   );
-  expect(readRgbPictures([bytes])[0]).toMatchObject({ width, height });
+  expect(readRgbFrames([bytes])[0]).toMatchObject({ width, height });
 });
 
 test('are skipped where a stream is missing', async () => {

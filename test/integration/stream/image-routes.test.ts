@@ -3,7 +3,7 @@ import { type IncomingMessage, request } from 'node:http';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { GENERATION } from '#kinora/media/plan/generation.js';
 import { fixture } from '../../support/media/fixtures.js';
-import { counterOf, readRgbPictures } from '../../support/media/measure.js';
+import { counterOf, readRgbFrames } from '../../support/media/measure.js';
 import { planFile } from '../../support/media/video-run.js';
 import { type PreparedAsset, startPlayback } from '../../support/players/playback.js';
 import { inSeconds, type OwnedKey, signToken } from '../../support/players/playback-token.js';
@@ -23,7 +23,7 @@ afterAll(() => server?.stop());
 const get = (path: string, headers: Record<string, string> = {}, method = 'GET') =>
   fetch(new URL(path, server.origin), { method, headers });
 const bytesOf = async (path: string): Promise<Buffer> => Buffer.from(await (await get(path)).arrayBuffer());
-const counterAt = async (path: string) => counterOf(readRgbPictures([await bytesOf(path)])[0]!);
+const counterAt = async (path: string) => counterOf(readRgbFrames([await bytesOf(path)])[0]!);
 const sign = (aud: string, claims: object = {}): string =>
   signToken(key, { kid: key.keyId, sub: asset.signedId, aud, exp: inSeconds(600), ...claims });
 /** How many jobs the media processes get while `work` runs. */
@@ -121,7 +121,7 @@ test('equal images are made once, also by requests at the same time; all playbac
 test('the time of the asset is that of images without one', async () => {
   const { assetId, publicId, signedId } = await server.addAsset(await planFile(await fixture('h264-aac.mp4')));
   const thumbnail = `/${publicId}/thumbnail.png`;
-  // The middle of 6 s at 30 pictures a second.
+  // The middle of 6 s at 30 frames a second.
   expect(await counterAt(thumbnail)).toBe(90);
   const change = server.database.queryable.updateTable('asset').set({ thumbnail_time: 1.5 });
   await change.where('id', '=', assetId).execute();
@@ -193,10 +193,10 @@ test('what a multivariant playlist names for previews and chapters can be had as
     const answer = await get(sheet.href);
     expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'image/jpeg']);
     expect(answer.headers.get('cache-control')).toMatch(isSigned ? /^private, / : /^public, .*immutable/);
-    const [picture] = readRgbPictures([Buffer.from(await answer.arrayBuffer())]);
-    expect([picture!.width, picture!.height]).toEqual([1280, 1440]);
+    const [image] = readRgbFrames([Buffer.from(await answer.arrayBuffer())]);
+    expect([image!.width, image!.height]).toEqual([1280, 1440]);
     const first = { width: 256, height: 144, ptsSeconds: 0, rgb: Buffer.alloc(256 * 144 * 3) };
-    for (let y = 0; y < 144; y++) picture!.rgb.copy(first.rgb, y * 256 * 3, y * 1280 * 3, (y * 1280 + 256) * 3);
+    for (let y = 0; y < 144; y++) image!.rgb.copy(first.rgb, y * 256 * 3, y * 1280 * 3, (y * 1280 + 256) * 3);
     expect(counterOf(first)).toBe(120);
     sheet.searchParams.set('segments', '0-2');
     expect((await get(sheet.href)).status).toBe(isSigned ? 403 : 200);
@@ -264,6 +264,6 @@ test('a source that cannot be decoded is an internal error without its cause', a
     const answer = await get(`/${broken.publicId}/${file}`);
     expect([answer.status, await answer.json()]).toEqual([500, { code: 13, message: 'Internal error' }]);
   }
-  // What is worked out from the plan alone needs no picture.
+  // What is worked out from the plan alone needs no video.
   expect((await get(`/${broken.publicId}/storyboard.vtt`)).status).toBe(200);
 });

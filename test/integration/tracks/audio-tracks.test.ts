@@ -151,7 +151,7 @@ describe('alternate audio of the creation request', () => {
     },
   );
 
-  test('comes down to stereo and is as long as the picture', async () => {
+  test('comes down to stereo and is as long as the video', async () => {
     const audio = await playAudio(asset, 'Portuguese (Brazil)');
     expect(audio.segments).toHaveLength(5);
     expect(durationOf(audio)).toBeCloseTo(20, 1);

@@ -113,7 +113,7 @@ const segmentsOf = async (playlistUrl: string) => {
   return { multivariant, address, lines, names, texts };
 };
 
-test('subtitles of the creation request are there when the asset is ready, cut like the picture', async () => {
+test('subtitles of the creation request are there when the asset is ready, cut like the video', async () => {
   const asset = await make('long.mp4', [
     text('de.srt', { name: 'Deutsch', closed_captions: true, passthrough: 'cms-9' }),
     text('en.vtt', { language_code: 'en-US' }),

@@ -29,8 +29,8 @@ export const readAnimatedWebp = (bytes: Buffer): AnimatedWebp => {
     frames: chunks
       .filter(({ type }) => type === 'ANMF')
       .map(({ start, end }) => {
-        const picture = chunksOf(bytes, start + 16, end).find(({ type }) => type.startsWith('VP8'))!;
-        const body = bytes.subarray(picture.start - 8, picture.end + ((picture.end - picture.start) % 2));
+        const image = chunksOf(bytes, start + 16, end).find(({ type }) => type.startsWith('VP8'))!;
+        const body = bytes.subarray(image.start - 8, image.end + ((image.end - image.start) % 2));
         const head = Buffer.from('RIFF0000WEBP', 'latin1');
         head.writeUInt32LE(body.length + 4, 4);
         return { durationMs: bytes.readUIntLE(start + 12, 3), file: Buffer.concat([head, body]) };

@@ -1,4 +1,4 @@
-/** Writes generated media files: painted pictures and computed audio through FFmpeg's encoders and muxers. */
+/** Writes generated media files: painted frames and computed audio through FFmpeg's encoders and muxers. */
 import {
   AV_BUFFERSRC_FLAG_KEEP_REF,
   AV_CODEC_FLAG_GLOBAL_HEADER,
@@ -60,11 +60,11 @@ const drain = (receive: () => number, each: () => void, operation: string): void
   }
 };
 
-const paintPicture = (width: number, height: number, counter: number, seconds: number): Buffer => {
+const paintFrame = (width: number, height: number, counter: number, seconds: number): Buffer => {
   const chromaWidth = (width + 1) >> 1;
   const chromaHeight = (height + 1) >> 1;
-  const picture = Buffer.alloc(width * height + 2 * chromaWidth * chromaHeight, 128);
-  const plane = { data: picture.subarray(0, width * height), stride: width, width, height };
+  const image = Buffer.alloc(width * height + 2 * chromaWidth * chromaHeight, 128);
+  const plane = { data: image.subarray(0, width * height), stride: width, width, height };
   for (let y = 0; y < height; y++) {
     const row = y * width;
     for (let x = 0; x < width; x++) plane.data[row + x] = 60 + ((((x + 3 * counter) >> 2) + (y >> 1)) & 63);
@@ -72,24 +72,24 @@ const paintPicture = (width: number, height: number, counter: number, seconds: n
   for (let y = 0; y < chromaHeight; y++) {
     const u = width * height + y * chromaWidth;
     const v = u + chromaWidth * chromaHeight;
-    picture.fill(112 + Math.floor((32 * y) / chromaHeight), u, u + chromaWidth);
-    picture.fill(144 - Math.floor((32 * y) / chromaHeight), v, v + chromaWidth);
+    image.fill(112 + Math.floor((32 * y) / chromaHeight), u, u + chromaWidth);
+    image.fill(144 - Math.floor((32 * y) / chromaHeight), v, v + chromaWidth);
   }
   const unit = height / 10;
   fillRectangle(plane, ((counter * 5) % (width + unit)) - unit, height * 0.3, unit, unit, 200);
   fillRectangle(plane, width * 0.35, height * 0.5, width * 0.3, height * 0.2, isMark(seconds) ? 235 : 16);
   paintDigits(plane, String(counter).padStart(5, '0'), unit, height - 2 * unit, 1.5 * unit);
   paintCounter(plane, counter);
-  return picture;
+  return image;
 };
 
 const isMark = (seconds: number): boolean => (seconds + 1e-6) % 1 < MARK_SECONDS;
 
 interface Track {
   readonly stream: Stream;
-  /** Seconds of the next picture or sample; Infinity when done. */
+  /** Seconds of the next frame or sample; Infinity when done. */
   next: number;
-  /** Encodes one picture or frame of audio. */
+  /** Encodes one frame of video or audio. */
   advance(): void;
 }
 
@@ -172,15 +172,15 @@ const addVideo = (output: FormatContext, recipe: MediaRecipe, video: VideoRecipe
   const filtered = newFrame();
   const shift = (recipe.offsetSeconds ?? 0) + (video.startSeconds ?? 0);
   const encode = (frame: Frame | null): void => {
-    check(encoder.sendFrameSync(frame), 'encode picture');
+    check(encoder.sendFrameSync(frame), 'encode frame');
     drain(
       () => encoder.receivePacketSync(packet),
       () => write(packet, stream, encoder.timeBase, shift),
-      'encode picture',
+      'encode frame',
     );
   };
   const filter = (frame: Frame | null): void => {
-    check(source.buffersrcAddFrameSync(frame, AV_BUFFERSRC_FLAG_KEEP_REF), 'filter picture');
+    check(source.buffersrcAddFrameSync(frame, AV_BUFFERSRC_FLAG_KEEP_REF), 'filter frame');
     drain(
       () => sink.buffersinkGetFrameSync(filtered),
       () => {
@@ -188,19 +188,19 @@ const addVideo = (output: FormatContext, recipe: MediaRecipe, video: VideoRecipe
         encode(filtered);
         filtered.unref();
       },
-      'filter picture',
+      'filter frame',
     );
   };
   const total = video.seconds ?? recipe.seconds;
   let index = 0;
   let ticks = 0;
-  const pictures = Math.round((total * video.rate[0]) / video.rate[1]);
+  const frames = Math.round((total * video.rate[0]) / video.rate[1]);
   const track: Track = {
     stream,
     next: video.startSeconds ?? 0,
     advance: () => {
       const seconds = (ticks * inputBase.num) / inputBase.den;
-      const done = video.deltasMs === undefined ? index >= pictures : seconds >= total;
+      const done = video.deltasMs === undefined ? index >= frames : seconds >= total;
       if (done) {
         filter(null);
         encode(null);
@@ -211,9 +211,9 @@ const addVideo = (output: FormatContext, recipe: MediaRecipe, video: VideoRecipe
         track.next = Number.POSITIVE_INFINITY;
         return;
       }
-      // Both fields of an interlaced picture carry the number of the whole picture.
+      // Both fields of an interlaced frame carry the number of the whole frame.
       const counter = (recipe.firstCounter ?? 0) + (video.interlaced === true ? index >> 1 : index);
-      const frame = Frame.fromVideoBuffer(paintPicture(video.width, video.height, counter, seconds), {
+      const frame = Frame.fromVideoBuffer(paintFrame(video.width, video.height, counter, seconds), {
         width: video.width,
         height: video.height,
         format: AV_PIX_FMT_YUV420P,

@@ -3,10 +3,10 @@
 export interface VideoRecipe {
   /** FFmpeg encoder name. */
   readonly encoder: string;
-  /** Size of the painted picture; a filter may change it. */
+  /** Size of the painted frame; a filter may change it. */
   readonly width: number;
   readonly height: number;
-  /** Pictures a second. */
+  /** Frames a second. */
   readonly rate: readonly [number, number];
   /** Applied after painting (yuv420p, square pixels); must end in the encoder's pixel format. */
   readonly filter?: string;
@@ -17,9 +17,9 @@ export interface VideoRecipe {
   /** Clockwise rotation that a player must apply; the frame is painted upright and rotated the other way before encoding. */
   readonly rotation?: 90 | 180 | 270;
   readonly interlaced?: boolean;
-  /** BT.2020 with this transfer function instead of BT.709; `filter` must convert the picture. */
+  /** BT.2020 with this transfer function instead of BT.709; `filter` must convert the frame. */
   readonly hdr?: 'pq' | 'hlg';
-  /** Unequal picture durations in milliseconds, repeated; `rate` is then nominal. */
+  /** Unequal frame durations in milliseconds, repeated; `rate` is then nominal. */
   readonly deltasMs?: readonly number[];
   /** FourCC of the sample entry. */
   readonly tag?: string;
@@ -52,7 +52,7 @@ export interface MediaRecipe {
   readonly seconds: number;
   readonly video?: VideoRecipe;
   readonly audio?: AudioRecipe;
-  /** Number in the first picture. */
+  /** Number in the first frame. */
   readonly firstCounter?: number;
   /** Added to every time stamp. */
   readonly offsetSeconds?: number;

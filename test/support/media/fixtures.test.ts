@@ -10,12 +10,12 @@ const withAudio = encodedNames.filter(
 );
 
 describe('fixtures', () => {
-  test.each(withVideo)('%s holds every picture once, upright', async (name) => {
+  test.each(withVideo)('%s holds every frame once, upright', async (name) => {
     const { video, seconds, offsetSeconds = 0, firstCounter = 0 } = recipeOf(name);
     const counters = readFrameCounters(await fixture(name)).map(({ counter }) => counter);
     const rate = (video?.rate[0] ?? 0) / (video?.rate[1] ?? 1);
     const length = (video?.seconds ?? seconds) * (video?.interlaced === true ? rate / 2 : rate);
-    // Pictures before time zero are cut by the edit list.
+    // Frames before time zero are cut by the edit list.
     const cut = Math.ceil(Math.max(0, -offsetSeconds) * rate);
     expect(counters).toEqual(counters.map((_, index) => index + firstCounter + cut));
     if (video?.deltasMs === undefined) expect(counters.length).toBe(Math.round(length) - cut);
@@ -37,7 +37,7 @@ describe('fixtures', () => {
   test('flash and beep coincide with each full second', async () => {
     const path = await fixture('h264-aac.mp4');
     for (const { ptsSeconds, flash } of readFrameCounters(path)) {
-      expect(flash > 128, `picture at ${ptsSeconds}`).toBe((ptsSeconds + 1e-6) % 1 < 0.1);
+      expect(flash > 128, `frame at ${ptsSeconds}`).toBe((ptsSeconds + 1e-6) % 1 < 0.1);
     }
     const { channels, sampleRate } = readAudio(path);
     for (let tenth = 0; tenth < 50; tenth++) {

@@ -1,6 +1,6 @@
 /**
  * The one recipe file of test media. `fixture(name)` returns the path of a file that is generated on first use and kept in
- * a cache directory under a name that changes with the recipe. Pictures carry a 16-bit counter (`measure.ts` reads it),
+ * a cache directory under a name that changes with the recipe. Frames carry a 16-bit counter (`measure.ts` reads it),
  * flash and beep mark every full second, and each channel holds a continuous tone (`CHANNEL_TONES`).
  */
 import { execFileSync } from 'node:child_process';
@@ -20,7 +20,7 @@ import {
   writeAmr3gp,
 } from './unusual-files.js';
 import { unusual } from './unusual-recipes.js';
-import { withLatePicture, withWrongTimes } from './wrong-times.js';
+import { withLateFrame, withWrongTimes } from './wrong-times.js';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 const directory = join(root, 'node_modules', '.cache', 'kinora-fixtures');
@@ -52,7 +52,7 @@ const mp4 = { muxer: 'mp4', seconds: SECONDS } as const;
 const mkv = { muxer: 'matroska', seconds: SECONDS } as const;
 const ts = { muxer: 'mpegts', seconds: SECONDS } as const;
 const faststart = { movflags: '+faststart' };
-// Peak white of the SDR picture becomes 203 cd/m2, the reference white of ITU-R BT.2408.
+// Peak white of the SDR frame becomes 203 cd/m2, the reference white of ITU-R BT.2408.
 const hdr = (name: 'pq' | 'hlg'): VideoRecipe => ({
   ...hevc,
   hdr: name,
@@ -150,7 +150,7 @@ const encoded = {
   'fps-59.94.mkv': { ...mkv, video: { ...h264, rate: [60000, 1001], gop: 120 }, audio: aac },
   'fps-120.mp4': { ...mp4, seconds: 4, video: { ...h264, rate: [120, 1], gop: 240 }, audio: aac },
   'vfr.mp4': { ...mp4, video: { ...h264, deltasMs: [20, 33, 50, 67, 17, 120, 40, 33] }, audio: aac },
-  // Each picture is shown for longer than a second.
+  // Each frame is shown for longer than a second.
   'slides.mp4': { ...mp4, video: { ...h264, deltasMs: [1500, 1200, 1800], gop: 2 }, audio: aac },
   'vfr.mkv': { ...mkv, video: { ...h264, deltasMs: [20, 33, 50, 67, 17, 120, 40, 33] }, audio: opus },
   // Rotated, so that they have to be encoded; a frame begins with every mark.
@@ -168,7 +168,7 @@ const encoded = {
     video: { ...h264, rotation: 180, deltasMs: [1000, 1500, 500] },
     audio: aac,
   },
-  // Picture shapes and color.
+  // Frame shapes and color.
   'portrait-90.mp4': { ...mp4, video: { ...h264, width: 180, height: 320, rotation: 90 }, audio: aac },
   'portrait-270.mov': { ...mp4, muxer: 'mov', video: { ...h264, width: 180, height: 320, rotation: 270 }, audio: aac },
   'rotated-180.mp4': { ...mp4, video: { ...h264, rotation: 180 }, audio: aac },
@@ -342,22 +342,22 @@ const derived = {
     const { start, end } = findBox(bytes, 'mdat');
     return flip(bytes, (start + 16) / bytes.length, end / bytes.length, 40);
   },
-  'late-picture.mp4': async (): Promise<Buffer> => withLatePicture(await bytesOf('h264-aac.mp4')),
-  /** One picture an hour late: its presentation time alone is wrong. */
-  'wrong-picture-time.ts': async (): Promise<Buffer> =>
-    withWrongTimes(await bytesOf('h264-aac.ts'), [{ kind: 'picture', packet: 100, field: 'pts', addSeconds: 3600 }]),
+  'late-frame.mp4': async (): Promise<Buffer> => withLateFrame(await bytesOf('h264-aac.mp4')),
+  /** One frame an hour late: its presentation time alone is wrong. */
+  'wrong-frame-time.ts': async (): Promise<Buffer> =>
+    withWrongTimes(await bytesOf('h264-aac.ts'), [{ kind: 'frame', packet: 100, field: 'pts', addSeconds: 3600 }]),
   'wrong-decode-time.ts': async (): Promise<Buffer> =>
-    withWrongTimes(await bytesOf('h264-aac.ts'), [{ kind: 'picture', packet: 100, field: 'dts', addSeconds: -3 }]),
+    withWrongTimes(await bytesOf('h264-aac.ts'), [{ kind: 'frame', packet: 100, field: 'dts', addSeconds: -3 }]),
   /** 14 hours: more than a file may last. */
   'wrong-audio-time.ts': async (): Promise<Buffer> =>
     withWrongTimes(await bytesOf('h264-aac.ts'), [{ kind: 'audio', packet: 15, field: 'pts', addSeconds: 50_400 }]),
-  /** In a picture in the middle, and at both ends of the file. */
+  /** In a frame in the middle, and at both ends of the file. */
   'wrong-times.ts': async (): Promise<Buffer> =>
     withWrongTimes(await bytesOf('h264-aac.ts'), [
-      { kind: 'picture', packet: 0, field: 'pts', addSeconds: 7200 },
-      { kind: 'picture', packet: 60, field: 'pts', addSeconds: -30 },
-      { kind: 'picture', packet: 60, field: 'dts', addSeconds: -30 },
-      { kind: 'picture', packet: 130, field: 'pts', addSeconds: 2 },
+      { kind: 'frame', packet: 0, field: 'pts', addSeconds: 7200 },
+      { kind: 'frame', packet: 60, field: 'pts', addSeconds: -30 },
+      { kind: 'frame', packet: 60, field: 'dts', addSeconds: -30 },
+      { kind: 'frame', packet: 130, field: 'pts', addSeconds: 2 },
       { kind: 'audio', packet: 20, field: 'pts', addSeconds: -2 },
       { kind: 'audio', packet: -1, field: 'pts', addSeconds: 50_400 },
     ]),
@@ -405,7 +405,7 @@ export type FixtureName = EncodedName | keyof typeof derived | 'png-bomb.mkv';
 /** What went into a fixture: its length, tones and rates are known to tests from here. */
 export const recipeOf = (name: EncodedName): MediaRecipe => encoded[name];
 
-/** 1.2 MB that unpack to 3 pictures of 12,000 x 12,000. */
+/** 1.2 MB that unpack to 3 frames of 12,000 x 12,000. */
 const pngBomb: MediaRecipe = {
   muxer: 'matroska',
   seconds: 0.1,

@@ -21,7 +21,7 @@ const makeImage = ({ path, video }: PlannedSource, image: PlannedImage): Buffer 
   withFolder((folder) => {
     const outPath = join(folder, 'image');
     const source = { path, formatName: video.formatName };
-    const job = { ...image.job, source, picture: video.picture, threads: 2, outPath };
+    const job = { ...image.job, source, filters: video.filters, threads: 2, outPath };
     if (job.kind === 'still') makeStill(job as StillJob);
     else if (job.kind === 'animated') makeAnimated(job as AnimatedJob);
     else makeStoryboard(job as StoryboardJob);

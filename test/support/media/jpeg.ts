@@ -1,7 +1,7 @@
 /** Baseline JPEG files (ITU-T T.81) of flat 8 x 8 blocks, of kinds that FFmpeg's own encoder doesn't write. */
 
 export interface JpegSettings {
-  /** Of the picture in blocks. */
+  /** Of the frame in blocks. */
   readonly columns: number;
   readonly rows: number;
   /** One value per component, 0 to 255: 1 grey, 3 Y'CbCr, 4 as `adobeTransform` says. */

@@ -1,5 +1,5 @@
 /**
- * Decodes results of the product for tests: counters of pictures, samples of audio, packets. Uses FFmpeg directly and
+ * Decodes results of the product for tests: counters of frames, samples of audio, packets. Uses FFmpeg directly and
  * nothing of the product's own reading or writing code.
  */
 import { createHash, randomBytes } from 'node:crypto';
@@ -44,12 +44,12 @@ Log.setLevel(AV_LOG_QUIET);
  */
 export type MediaInput = string | readonly Uint8Array[] | { readonly url: string; readonly seekSeconds: number };
 
-export interface MeasuredPicture {
+export interface MeasuredFrame {
   readonly counter: number;
   readonly ptsSeconds: number;
   /** Mean luma (0 to 255) of the field that flashes at each full second. */
   readonly flash: number;
-  /** Mean luma (0 to 255) of the whole picture. */
+  /** Mean luma (0 to 255) of the whole frame. */
   readonly luma: number;
   /** Hash of the luma samples. */
   readonly digest: string;
@@ -212,7 +212,7 @@ const filterFrames = (
 
 const COUNTER_BITS = 16;
 
-/** Mean of a small patch around a place given as shares of the picture. */
+/** Mean of a small patch around a place given as shares of the frame. */
 const patch = (luma: Buffer, width: number, height: number, x: number, y: number): number => {
   const centreX = Math.min(width - 2, Math.max(1, Math.floor(x * width)));
   const centreY = Math.min(height - 2, Math.max(1, Math.floor(y * height)));
@@ -246,19 +246,19 @@ const rotationOf = (stream: Stream): 0 | 90 | 180 | 270 => {
 };
 
 /** Every frame in presentation order, rotated as a player displays it. */
-export const readFrameCounters = (input: MediaInput): MeasuredPicture[] =>
+export const readFrameCounters = (input: MediaInput): MeasuredFrame[] =>
   withInput(input, (context) => {
     const stream = getStream(context, AVMEDIA_TYPE_VIDEO);
     const { num, den } = stream.timeBase;
     const rotation = ROTATIONS[rotationOf(stream)];
-    const pictures: MeasuredPicture[] = [];
+    const frames: MeasuredFrame[] = [];
     const filter = filterFrames(
       (frame) =>
         `buffer@in=video_size=${frame.width}x${frame.height}:pix_fmt=${frame.format}:time_base=${num}/${den},` +
         `${rotation},format=gray,buffersink@out`,
       (frame) => {
         const luma = frame.toBuffer();
-        pictures.push({
+        frames.push({
           counter: readCounter(luma, frame.width, frame.height),
           ptsSeconds: (Number(frame.pts) * num) / den,
           flash: patch(luma, frame.width, frame.height, 0.5, 0.6),
@@ -273,27 +273,27 @@ export const readFrameCounters = (input: MediaInput): MeasuredPicture[] =>
       filter.push(frame);
     });
     filter.push(null);
-    return pictures;
+    return frames;
   });
 
-export interface LumaPicture {
+export interface LumaFrame {
   readonly luma: Buffer;
   readonly width: number;
   readonly height: number;
 }
 
-/** The brightness of every pixel of every picture, in presentation order. */
-export const readLuma = (input: MediaInput): LumaPicture[] =>
+/** The brightness of every pixel of every frame, in presentation order. */
+export const readLuma = (input: MediaInput): LumaFrame[] =>
   withInput(input, (context) => {
-    const pictures: LumaPicture[] = [];
+    const frames: LumaFrame[] = [];
     decodeStream(context, getStream(context, AVMEDIA_TYPE_VIDEO), (frame) => {
       const { width, height } = frame;
-      pictures.push({ luma: frame.toBuffer().subarray(0, width * height), width, height });
+      frames.push({ luma: frame.toBuffer().subarray(0, width * height), width, height });
     });
-    return pictures;
+    return frames;
   });
 
-export interface RgbPicture {
+export interface RgbFrame {
   readonly width: number;
   readonly height: number;
   /** Red, green and blue of each pixel, row by row. */
@@ -301,12 +301,12 @@ export interface RgbPicture {
   readonly ptsSeconds: number;
 }
 
-/** Every picture of an image file or video the way it is stored, in full-range RGB; `chain` comes before the conversion. */
-export const readRgbPictures = (input: MediaInput, chain = 'null'): RgbPicture[] =>
+/** Every frame of an image file or video the way it is stored, in full-range RGB; `chain` comes before the conversion. */
+export const readRgbFrames = (input: MediaInput, chain = 'null'): RgbFrame[] =>
   withInput(input, (context) => {
     const stream = getStream(context, AVMEDIA_TYPE_VIDEO);
     const { num, den } = stream.timeBase;
-    const pictures: RgbPicture[] = [];
+    const frames: RgbFrame[] = [];
     const filter = filterFrames(
       (frame) =>
         `buffer@in=video_size=${frame.width}x${frame.height}:pix_fmt=${frame.format}:time_base=${num}/${den}` +
@@ -314,16 +314,16 @@ export const readRgbPictures = (input: MediaInput, chain = 'null'): RgbPicture[]
         `${chain},scale=flags=bicubic+accurate_rnd+full_chroma_int,format=rgb24,buffersink@out`,
       (frame) => {
         const { width, height, pts } = frame;
-        pictures.push({ width, height, rgb: frame.toBuffer(), ptsSeconds: (Number(pts) * num) / den });
+        frames.push({ width, height, rgb: frame.toBuffer(), ptsSeconds: (Number(pts) * num) / den });
       },
     );
     decodeStream(context, stream, (frame) => filter.push(frame));
     filter.push(null);
-    return pictures;
+    return frames;
   });
 
-/** The counter of a picture; undefined where none can be read: it is rotated, cut or too small. */
-export const counterOf = ({ width, height, rgb }: Omit<RgbPicture, 'ptsSeconds'>): number | undefined => {
+/** The counter of a frame; undefined where none can be read: it is rotated, cut or too small. */
+export const counterOf = ({ width, height, rgb }: Omit<RgbFrame, 'ptsSeconds'>): number | undefined => {
   const luma = Buffer.alloc(width * height);
   for (let at = 0; at < luma.length; at++) {
     luma[at] = ((rgb[at * 3] as number) + (rgb[at * 3 + 1] as number) + (rgb[at * 3 + 2] as number)) / 3;
@@ -336,14 +336,14 @@ export const counterOf = ({ width, height, rgb }: Omit<RgbPicture, 'ptsSeconds'>
   }
 };
 
-/** How many pictures of the first video stream can be decoded, whatever they show. */
-export const countPictures = (input: MediaInput): number =>
+/** How many frames of the first video stream can be decoded, whatever they show. */
+export const countFrames = (input: MediaInput): number =>
   withInput(input, (context) => {
-    let pictures = 0;
+    let frames = 0;
     decodeStream(context, getStream(context, AVMEDIA_TYPE_VIDEO), () => {
-      pictures += 1;
+      frames += 1;
     });
-    return pictures;
+    return frames;
   });
 
 /** All samples of the first audio stream as floats, one array per channel; gaps between time stamps are not filled. */

@@ -69,16 +69,16 @@ export const streamIndex = ({ pts, keys, sizeBytes = 1000, lastDuration }: Index
   lastDuration,
 });
 
-/** `count` pictures `ticks` apart from `start` on, a key frame every `gop`, in display order. */
+/** `count` frames `ticks` apart from `start` on, a key frame every `gop`, in display order. */
 export const steadyIndex = (
   count: number,
   ticks: number,
   gop: number,
   { start = 0, sizeBytes = 1000 }: { start?: number; sizeBytes?: number } = {},
 ): StreamIndex => ({
-  pts: Float64Array.from({ length: count }, (_, picture) => start + picture * ticks),
-  key: Uint8Array.from({ length: count }, (_, picture) => (picture % gop === 0 ? 1 : 0)),
+  pts: Float64Array.from({ length: count }, (_, frame) => start + frame * ticks),
+  key: Uint8Array.from({ length: count }, (_, frame) => (frame % gop === 0 ? 1 : 0)),
   size: new Uint32Array(count).fill(sizeBytes),
-  position: Float64Array.from({ length: count }, (_, picture) => picture * sizeBytes),
+  position: Float64Array.from({ length: count }, (_, frame) => frame * sizeBytes),
   lastDuration: ticks,
 });

@@ -10,9 +10,9 @@ export const scenes = {
   chart: (seconds: number) => `testsrc2=size=${SIZE}:rate=30,${finish(seconds)}`,
   fractal: (seconds: number) => `mandelbrot=size=${SIZE}:rate=30:start_scale=0.5:end_scale=0.3,${finish(seconds)}`,
   bars: (seconds: number) => `smptehdbars=size=${SIZE}:rate=30,${finish(seconds)}`,
-  // Not the source `gradients`, whose pictures are not the same each time.
+  // Not the source `gradients`, whose frames are not the same each time.
   ramp: (seconds: number) => `rgbtestsrc=size=${SIZE}:rate=30,scroll=horizontal=0.002,${finish(seconds)}`,
-  // Not from its first picture: most cells die between that and the second one, which is nearly a cut.
+  // Not from its first frame: most cells die between that and the second one, which is nearly a cut.
   cells: (seconds: number) =>
     `life=size=${SIZE}:rate=30:ratio=0.3:seed=3:mold=10:life_color=#C83232:death_color=#3232C8,trim=start=2,${finish(seconds)}`,
   dark: (seconds: number) => `color=black:size=${SIZE}:rate=30,${finish(seconds)}`,
@@ -25,13 +25,13 @@ export const oneAfterAnother = (...chains: readonly string[]): string =>
     `${chains.map((_, number) => `[a${number}]`).join('')}concat=n=${chains.length}`,
   ].join(';');
 
-/** Writes a silent H.264 file of 30 pictures a second that a graph of filters without an input makes; its path. */
+/** Writes a silent H.264 file of 30 frames a second that a graph of filters without an input makes; its path. */
 export const writeScenes = (graph: string, muxer: 'mp4' | 'mpegts' = 'mp4'): string => {
   const path = join(tmpdir(), `kinora-scenes-${randomBytes(6).toString('hex')}.${muxer}`);
   const options = { preset: 'veryfast', crf: '23', 'x264-params': 'threads=1' };
   const rate = [30, 1] as const;
   const video = { width: 320, height: 180, rate, encoder: 'libx264', options, gop: 90, bFrames: 2 };
-  // The painted picture goes nowhere; the graph brings its own.
+  // The painted frame goes nowhere; the graph brings its own.
   writeMedia({ muxer, seconds: 0.1, video: { ...video, filter: `nullsink;${graph}` } }, path);
   return path;
 };

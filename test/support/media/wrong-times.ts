@@ -5,7 +5,7 @@ const TICKS_PER_SECOND = 90_000;
 const HOUR_SECONDS = 3600;
 
 /** Where the headers of a transport stream's PES packets of one kind begin (ISO/IEC 13818-1, 2.4.3). */
-const findPesHeaders = (bytes: Buffer, kind: 'picture' | 'audio'): number[] => {
+const findPesHeaders = (bytes: Buffer, kind: 'frame' | 'audio'): number[] => {
   const headers: number[] = [];
   for (let at = 0; at + PACKET_BYTES <= bytes.length; at += PACKET_BYTES) {
     const startsUnit = (bytes[at + 1]! & 0x40) !== 0;
@@ -13,7 +13,7 @@ const findPesHeaders = (bytes: Buffer, kind: 'picture' | 'audio'): number[] => {
     const header = at + 4 + (hasAdaptation ? 1 + bytes[at + 4]! : 0);
     if (!startsUnit || bytes.readUIntBE(header, 3) !== 1) continue;
     const id = bytes[header + 3]! >> 4;
-    if (id === (kind === 'picture' ? 0xe : 0xc)) headers.push(header);
+    if (id === (kind === 'frame' ? 0xe : 0xc)) headers.push(header);
   }
   return headers;
 };
@@ -29,7 +29,7 @@ const writeTime = (bytes: Buffer, at: number, ticks: number): void => {
 };
 
 interface WrongTime {
-  readonly kind: 'picture' | 'audio';
+  readonly kind: 'frame' | 'audio';
   /** The first PES packet from this one on (a negative number counts from the end) that has the field. */
   readonly packet: number;
   readonly field: 'pts' | 'dts';
@@ -53,8 +53,8 @@ export const withWrongTimes = (source: Buffer, wrongTimes: readonly WrongTime[])
   return bytes;
 };
 
-/** A copy of an MP4 file, pictures first in its index, in which one group of pictures is shown an hour too late. */
-export const withLatePicture = (source: Buffer): Buffer => {
+/** A copy of an MP4 file, frames first in its index, in which one group of frames is shown an hour too late. */
+export const withLateFrame = (source: Buffer): Buffer => {
   const bytes = Buffer.from(source);
   const timescale = bytes.readUInt32BE(bytes.indexOf('mdhd') + 16);
   const table = bytes.indexOf('ctts');

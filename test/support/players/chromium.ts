@@ -56,28 +56,28 @@ export const watch = (page: Page): Watched => {
   return watched;
 };
 
-export interface PlayedPicture {
-  /** Seconds of the presentation at which the browser showed the picture. */
+export interface PlayedFrame {
+  /** Seconds of the presentation at which the browser showed the frame. */
   readonly mediaSeconds: number;
-  /** The 16-bit counter painted into the picture, -1 when it can't be read. */
+  /** The 16-bit counter painted into the frame, -1 when it can't be read. */
   readonly counter: number;
 }
 
 declare global {
   interface Window {
-    pictures: PlayedPicture[];
+    playedFrames: PlayedFrame[];
     stalls: number;
   }
 }
 
 /**
- * Reads the painted counter of every picture that the page's video shows from now on, and counts stalls: halts before a gap
+ * Reads the painted counter of every frame that the page's video shows from now on, and counts stalls: halts before a gap
  * in the media. That a busy machine delivers or decodes late is none.
  */
-export const readPictures = (page: Page): Promise<void> =>
+export const readFrames = (page: Page): Promise<void> =>
   page.locator('video').evaluate((video: HTMLVideoElement) => {
     const canvas = document.createElement('canvas');
-    window.pictures = [];
+    window.playedFrames = [];
     window.stalls = 0;
     video.addEventListener('waiting', () => {
       const { buffered, currentTime } = video;
@@ -90,10 +90,10 @@ export const readPictures = (page: Page): Promise<void> =>
       if (!video.seeking && !video.ended && !isInside && isMoreBehind) window.stalls++;
     });
     const read = () => {
-      // The callback may come late, when the next picture is already shown: the frame itself tells its time.
+      // The callback may come late, when the next frame is already shown: the frame itself tells its time.
       const frame = new VideoFrame(video);
       const mediaSeconds = frame.timestamp / 1e6;
-      // Not the video's size: after a change of level it belongs to another picture for a moment.
+      // Not the video's size: after a change of level it belongs to another frame for a moment.
       canvas.width = frame.displayWidth;
       canvas.height = frame.displayHeight;
       const context = canvas.getContext('2d', { willReadFrequently: true })!;
@@ -108,7 +108,7 @@ export const readPictures = (page: Page): Promise<void> =>
         const below = lumaAt(bar, 1);
         counter = Math.abs(above - below) < 60 || counter < 0 ? -1 : counter * 2 + (above > below ? 1 : 0);
       }
-      window.pictures.push({ mediaSeconds, counter });
+      window.playedFrames.push({ mediaSeconds, counter });
       video.requestVideoFrameCallback(read);
     };
     video.requestVideoFrameCallback(read);

@@ -3,7 +3,7 @@ import { expect } from 'vitest';
 import { CHANNEL_TONES } from '../media/fixture-media.js';
 import {
   type MeasuredAudio,
-  type MeasuredPicture,
+  type MeasuredFrame,
   measureTone,
   probeFile,
   readAudio,
@@ -53,10 +53,10 @@ export const checkPlaylists = (played: Played, asset: WireAsset): void => {
       ticks += lasts;
       expect.soft(Math.abs(seconds - lasts / timescale), url).toBeLessThan(2e-6);
     }
-    const isPicture = rendition.attributes.RESOLUTION !== undefined || isAudioOnly;
-    if (isPicture) expect.soft(Math.abs(durationOf(rendition) - asset.duration!), label).toBeLessThan(0.001);
+    const isFrame = rendition.attributes.RESOLUTION !== undefined || isAudioOnly;
+    if (isFrame) expect.soft(Math.abs(durationOf(rendition) - asset.duration!), label).toBeLessThan(0.001);
     else {
-      // Audio covers the picture and ends within the same frame of audio.
+      // Audio covers the video and ends within the same frame of audio.
       const surplus = durationOf(rendition) - asset.duration!;
       expect.soft(surplus, label).toBeGreaterThan(-0.001 - AAC_FRAME / timescale);
       expect.soft(surplus, label).toBeLessThan(0.001 + AAC_FRAME / timescale);
@@ -80,63 +80,63 @@ export const checkPlaylists = (played: Played, asset: WireAsset): void => {
   }
 };
 
-/** Pictures of all segments, each with its presentation time from the boxes. */
-export const readPictures = (rendition: PlayedRendition): (MeasuredPicture & { readonly ticks: number })[] => {
+/** Frames of all segments, each with its presentation time from the boxes. */
+export const readFrames = (rendition: PlayedRendition): (MeasuredFrame & { readonly ticks: number })[] => {
   const { init, segments, timescale } = rendition;
-  const pictures = readFrameCounters([init, ...segments.map(({ bytes }) => bytes)]);
+  const frames = readFrameCounters([init, ...segments.map(({ bytes }) => bytes)]);
   const ticks = segments.flatMap(({ samples }) => samples.map(({ presentationTicks }) => presentationTicks));
   ticks.sort((a, b) => a - b);
-  expect.soft(pictures.length, `${rendition.url}: decoded pictures`).toBe(ticks.length);
-  return pictures.map((picture, index) => ({
-    ...picture,
+  expect.soft(frames.length, `${rendition.url}: decoded frames`).toBe(ticks.length);
+  return frames.map((frame, index) => ({
+    ...frame,
     ticks: ticks[index]!,
     ptsSeconds: ticks[index]! / timescale,
   }));
 };
 
-/** Every picture of the source once, in order, at its time; each segment decodes alone to the same pictures. */
-export const checkPictures = (
+/** Every frame of the source once, in order, at its time; each segment decodes alone to the same frames. */
+export const checkFrames = (
   rendition: PlayedRendition,
   truth: SourceTruth,
   { frameStep = 1, lumaTolerance = 0.03 } = {},
 ): void => {
   const { url, timescale, init, segments } = rendition;
-  const pictures = readPictures(rendition);
-  const expected = truth.pictures.filter((_, index) => index % frameStep === 0);
+  const frames = readFrames(rendition);
+  const expected = truth.frames.filter((_, index) => index % frameStep === 0);
   expect
     .soft(
-      pictures.slice(0, expected.length).map(({ counter }) => counter),
+      frames.slice(0, expected.length).map(({ counter }) => counter),
       url,
     )
     .toEqual(expected.map(({ counter }) => counter));
-  const late = pictures.slice(0, expected.length).flatMap(({ ptsSeconds, counter }, index) => {
+  const late = frames.slice(0, expected.length).flatMap(({ ptsSeconds, counter }, index) => {
     const error = ptsSeconds - expected[index]!.seconds;
     return Math.abs(error) > 1 / timescale + 1e-6 ? [`${counter}: ${error.toFixed(6)} s`] : [];
   });
   expect.soft(late.slice(0, 5), `${url}: wrong times`).toEqual([]);
 
-  // The last picture is shown until the audio ends, again at least once a second.
+  // The last frame is shown until the audio ends, again at least once a second.
   const last = expected.at(-1)!;
-  const held = pictures.slice(expected.length);
+  const held = frames.slice(expected.length);
   expect
     .soft(
       held.map(({ counter }) => counter),
       url,
     )
     .toEqual(held.map(() => last.counter));
-  const times = [...pictures.slice(expected.length - 1).map(({ ptsSeconds }) => ptsSeconds), durationOf(rendition)];
+  const times = [...frames.slice(expected.length - 1).map(({ ptsSeconds }) => ptsSeconds), durationOf(rendition)];
   const longest = Math.max(...times.slice(1).map((time, index) => time - times[index]!));
-  expect.soft(longest, `${url}: held`).toBeLessThanOrEqual(Math.max(1, truth.pictureSeconds) + 0.001);
+  expect.soft(longest, `${url}: held`).toBeLessThanOrEqual(Math.max(1, truth.frameSeconds) + 0.001);
   if (truth.durationSeconds - last.seconds < 0.1) expect.soft(held.length, `${url}: repeats`).toBe(0);
 
-  const brightness = pictures.slice(0, expected.length).map(({ luma }, index) => luma / expected[index]!.luma - 1);
+  const brightness = frames.slice(0, expected.length).map(({ luma }, index) => luma / expected[index]!.luma - 1);
   const worst = Math.max(...brightness.map(Math.abs));
   expect.soft(worst, `${url}: brightness`).toBeLessThan(lumaTolerance);
 
   let first = 0;
   for (const segment of segments) {
     const alone = readFrameCounters([init, segment.bytes]);
-    const joined = pictures.slice(first, first + alone.length);
+    const joined = frames.slice(first, first + alone.length);
     expect
       .soft(
         alone.map(({ counter }) => counter),
@@ -151,7 +151,7 @@ export const checkPictures = (
       .toBe(true);
     first += alone.length;
   }
-  expect.soft(first, `${url}: pictures of segments decoded alone`).toBe(pictures.length);
+  expect.soft(first, `${url}: frames of segments decoded alone`).toBe(frames.length);
 };
 
 const wrap = (angle: number): number => angle - 2 * Math.PI * Math.round(angle / (2 * Math.PI));
@@ -273,9 +273,9 @@ export const checkAudio = (audio: PlayedRendition, truth: SourceTruth, expected:
 };
 
 /** Seconds at which the flash begins. */
-export const flashTimes = (pictures: readonly MeasuredPicture[]): number[] =>
-  pictures.flatMap(({ flash, ptsSeconds }, index) =>
-    flash > 128 && index > 0 && pictures[index - 1]!.flash <= 128 ? [ptsSeconds] : [],
+export const flashTimes = (frames: readonly MeasuredFrame[]): number[] =>
+  frames.flatMap(({ flash, ptsSeconds }, index) =>
+    flash > 128 && index > 0 && frames[index - 1]!.flash <= 128 ? [ptsSeconds] : [],
   );
 
 const BEEP_STEPS = 200;
@@ -299,20 +299,20 @@ export const beepTimes = (audio: PlayedRendition): number[] =>
   beepTimesOf(readAudio([audio.init, ...audio.segments.map(({ bytes }) => bytes)]));
 
 /**
- * Every flash in the range is heard: a beep within a picture or a frame of audio of it, when the pictures of the source
+ * Every flash in the range is heard: a beep within a frame of video or audio of it, when the frames of the source
  * are `delaySeconds` behind their marks.
  * @returns how many flashes there were
  */
 export const checkSync = (
   video: PlayedRendition,
   audio: PlayedRendition,
-  { pictureSeconds = 1 / 30, from = 0, until = Number.POSITIVE_INFINITY, delaySeconds = 0 } = {},
+  { frameSeconds = 1 / 30, from = 0, until = Number.POSITIVE_INFINITY, delaySeconds = 0 } = {},
 ): number => {
   const beeps = beepTimes(audio);
-  const flashes = flashTimes(readPictures(video))
+  const flashes = flashTimes(readFrames(video))
     .map((flash) => flash - delaySeconds)
     .filter((flash) => flash > from && flash < until);
-  const limit = Math.max(pictureSeconds, AAC_FRAME / audio.timescale) + 1 / BEEP_STEPS;
+  const limit = Math.max(frameSeconds, AAC_FRAME / audio.timescale) + 1 / BEEP_STEPS;
   for (const flash of flashes) {
     const nearest = beeps.reduce((best, beep) => (Math.abs(beep - flash) < Math.abs(best - flash) ? beep : best), 1e9);
     expect.soft(Math.abs(nearest - flash), `${video.url}: beep beside the flash at ${flash}`).toBeLessThan(limit);

@@ -6,14 +6,14 @@ import { type Booted, boot } from '../servers/boot.js';
 import type { Origin } from '../servers/origin.js';
 import { createAsset, serveFiles, settled } from '../wire/create-asset.js';
 import { type PlayedRendition, playThrough } from './play-through.js';
-import { type AudioExpectation, checkAudio, checkPictures, checkPlaylists, checkSync } from './playback-checks.js';
+import { type AudioExpectation, checkAudio, checkFrames, checkPlaylists, checkSync } from './playback-checks.js';
 
 export interface MatrixRow extends Partial<AudioExpectation> {
   readonly name: EncodedName;
   /** Sizes of the rungs in the order of the playlist; the painted size unless told. */
   readonly rungs?: readonly string[];
   readonly frameStep?: number;
-  /** Another fixture with the same pictures, whose brightness they must have. */
+  /** Another fixture with the same frames, whose brightness they must have. */
   readonly looksLike?: EncodedName;
   readonly lumaTolerance?: number;
 }
@@ -51,20 +51,20 @@ export const playMatrix = (rows: readonly MatrixRow[]): void => {
     checkPlaylists(played, asset);
 
     const truth = await readSourceTruth(name);
-    const frameSeconds = Math.max(truth.pictureSeconds, AUDIO_FRAME_SECONDS);
+    const frameSeconds = Math.max(truth.frameSeconds, AUDIO_FRAME_SECONDS);
     expect.soft(Math.abs(asset.duration! - truth.durationSeconds), 'duration').toBeLessThan(frameSeconds + 0.001);
     const sizes = played.variants.map(({ attributes }) => attributes.RESOLUTION);
     const painted = video && [`${video.width}x${video.height}`];
     expect.soft(sizes, 'rungs').toEqual(row.rungs ?? painted ?? [undefined]);
     const looks = looksLike && (await readSourceTruth(looksLike));
-    const pictures = truth.pictures.map((picture, index) => ({
-      ...picture,
-      ...(looks && { luma: looks.pictures[index]!.luma }),
+    const frames = truth.frames.map((frame, index) => ({
+      ...frame,
+      ...(looks && { luma: looks.frames[index]!.luma }),
     }));
     for (const variant of video ? played.variants : [])
-      checkPictures(
+      checkFrames(
         variant,
-        { ...truth, pictures },
+        { ...truth, frames },
         { ...(frameStep && { frameStep }), ...(lumaTolerance && { lumaTolerance }) },
       );
 
@@ -75,14 +75,14 @@ export const playMatrix = (rows: readonly MatrixRow[]): void => {
     if (!video) return;
     const { startSeconds, channels, sampleRate } = truth.audio!;
     const end = startSeconds + channels[0]!.length / sampleRate;
-    const { pictureSeconds } = truth;
     const before = {
-      pictureSeconds,
+      frameSeconds: truth.frameSeconds,
       delaySeconds: video.startSeconds ?? 0,
       from: startSeconds,
       until: (audio.hole?.[0] ?? end) - 0.1,
     };
     expect.soft(checkSync(played.variants[0]!, playedAudio, before), 'flashes with a beep').toBeGreaterThan(0);
-    if (audio.hole) checkSync(played.variants[0]!, playedAudio, { pictureSeconds, from: audio.hole[1] + 0.1 });
+    if (audio.hole)
+      checkSync(played.variants[0]!, playedAudio, { frameSeconds: truth.frameSeconds, from: audio.hole[1] + 0.1 });
   });
 };

@@ -22,7 +22,7 @@ notable in the picture, in phrases of two to five words, each with a score from 
   schema,
 } as const satisfies Prompt<typeof schema>;
 
-export const askPicture = (
+export const askFrames = (
   run: WorkflowRun,
   name: string,
   framesOf: () => Promise<string[]>,

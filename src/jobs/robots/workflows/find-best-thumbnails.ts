@@ -11,7 +11,7 @@ import {
   thumbnailScores,
 } from '../../../media/robots/frame-quality.js';
 import { planFrameQuality } from '../../../packager/image-jobs.js';
-import { openPictures } from '../../../packager/produce-segment.js';
+import { openFrames } from '../../../packager/produce-segment.js';
 import { mediaPriority } from '../../../pool/media-pool.js';
 import { judgeThumbnails, type Thumbnail } from '../prompts/judge-thumbnails.js';
 import { scopeOf } from '../support/captions.js';
@@ -87,17 +87,17 @@ const measurePart = async (
   video: VideoPlan,
   part: ReturnType<typeof planFrameQuality>,
 ): Promise<readonly TimedQuality[]> => {
-  const pictures = await openPictures(blobs, { id: asset.id, plan });
+  const opened = await openFrames(blobs, { id: asset.id, plan });
   try {
-    const source = { path: pictures.path, formatName: video.formatName };
-    const { overlayPaths } = pictures;
-    const job = { ...part, source, picture: video.picture, ...(overlayPaths && { overlayPaths }), threads: 1 };
+    const source = { path: opened.path, formatName: video.formatName };
+    const { overlayPaths } = opened;
+    const job = { ...part, source, filters: video.filters, ...(overlayPaths && { overlayPaths }), threads: 1 };
     const { frames } = await pool.run(job, { priority: mediaPriority.background, signal });
     const qualities = readQualities(frames, part.frames.length);
     if (!qualities) throw new KinoraError('media_failed', { details: { reason: 'no measures of frames' } });
     return qualities;
   } finally {
-    await pictures.release();
+    await opened.release();
   }
 };
 

@@ -1,5 +1,5 @@
 import type { WorkflowParams } from '../../../domain/robots/workflow-parameters.js';
-import { askPicture } from '../prompts/describe-frames.js';
+import { askFrames } from '../prompts/describe-frames.js';
 import { askMoments } from '../prompts/find-key-moments.js';
 import { askMomentsInShots } from '../prompts/find-moments-in-shots.js';
 import { type Line, requireTranscript } from '../support/captions.js';
@@ -129,5 +129,5 @@ const look = async (run: WorkflowRun, start: number, end: number): Promise<objec
     { length: FRAMES_OF_A_MOMENT },
     (_, at) => start + ((at + 0.5) * (end - start)) / FRAMES_OF_A_MOMENT,
   );
-  return askPicture(run, `seen-${milliseconds(start)}`, () => frameUrls(run, plan, times));
+  return askFrames(run, `seen-${milliseconds(start)}`, () => frameUrls(run, plan, times));
 };
