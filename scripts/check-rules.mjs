@@ -4,11 +4,11 @@ import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-const filesOf = (folder) =>
+const filesOf = (folder, ending = /\.ts$/) =>
   readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map((entry) => relative(root, join(entry.parentPath, entry.name)))
-    .filter((path) => path.endsWith('.ts'));
+    .filter((path) => ending.test(path));
 
 const rules = [
   { name: 'process.env only under config/', pattern: /\bprocess\.env\b/, allowed: /^src\/config\// },
@@ -42,7 +42,54 @@ const testRule = {
   allowed: /^$/,
 };
 
+/** Words that are not used in names, and the word that is. */
+const words = [
+  { word: /straighten/i, instead: 'repair timestamps' },
+  { word: /within-?limit/i, instead: 'with timeout' },
+  { word: /recent-?memory/i, instead: 'TTL cache' },
+  { word: /crash-?memory/i, instead: 'crash quarantine' },
+  { word: /database-?away/i, instead: 'database unavailable' },
+  { word: /colour/i, instead: 'color' },
+  { word: /zero-?ticks/i, instead: 'origin ticks' },
+  { word: /further-?audio/i, instead: 'alternate audio' },
+  { word: /rate-?factor/i, instead: 'bitrate scale' },
+  { word: /(?<!in[-_]?|pre)flight/i, instead: 'in-flight request' },
+  { word: /join(ed)?-?recordings/i, instead: 'concatenated recordings' },
+  { word: /turn-?(pixels|size)/i, instead: 'rotate' },
+  { word: /salient/i, instead: 'smart crop' },
+  { word: /\bmend(s|ed|ing)?\b|[a-z]Mend/, instead: 'fix or repair' },
+  { word: /sound/i, instead: 'audio' },
+  // FFmpeg's names of picture types, and the words of H.264 for its IDR pictures and picture parameter sets.
+  {
+    word: /(?<!AV_|AV|Idr)picture/i,
+    instead: 'frame, image or video',
+    allowed: /^src\/media\/mp4\/avc-slice-header\.ts$/,
+  },
+];
+/** They name old keys of stored rows, and the words themselves. A prompt is no name. */
+const withOldWords =
+  /^(test\/contract\/field-words\.test\.ts|scripts\/check-rules\.mjs|src\/jobs\/robots\/prompts\/.*)$/;
+const withoutText = (line) =>
+  line
+    .replace(/\/\/.*/, '')
+    .replace(/'(\\.|[^'\\])*'|"(\\.|[^"\\])*"|\/(\\.|[^/\\])+\/[a-z]*(?=[,.)\]])/g, '')
+    .replace(/`[^`$]*`|`[^`$]*(?=\$\{)|(?<=\})[^`$]*`/g, '');
+
 const problems = [];
+const code = /\.(ts|mts|mjs|js)$/;
+for (const path of ['src', 'test', 'bench', 'scripts'].flatMap((folder) => filesOf(folder, code))) {
+  if (withOldWords.test(path)) continue;
+  const lines = readFileSync(join(root, path), 'utf8').split('\n');
+  const names = lines.map((line) => (/^\s*(\/\/|\/?\*)/.test(line) ? '' : withoutText(line)));
+  for (const { word, instead, allowed } of words) {
+    if (allowed?.test(path)) continue;
+    if (word.test(path)) problems.push(`${path}: the file name should say ${instead}`);
+    for (const [index, text] of names.entries()) {
+      if (word.test(text))
+        problems.push(`${path}:${index + 1}: the name should say ${instead}: ${lines[index].trim()}`);
+    }
+  }
+}
 for (const path of [...filesOf('src'), ...filesOf('test')]) {
   if (!/(^|\/)[a-z0-9]+(-[a-z0-9]+)*(\.test|\.d)?\.ts$/.test(path)) problems.push(`${path}: file names are kebab-case`);
   const isTest = path.startsWith('test/') || path.endsWith('.test.ts');
