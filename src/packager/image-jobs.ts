@@ -1,17 +1,17 @@
 import { createHash } from 'node:crypto';
 import { animatedSize, planStill, stillSize, ticksAt } from '../media/image/geometry.js';
 import type { AnimatedParameters, StoryboardFormat, ThumbnailParameters } from '../media/image/parameters.js';
-import { listTiles, type Storyboard, sheetSize } from '../media/image/storyboard.js';
+import { listTiles, type Storyboard, spriteSheetSize } from '../media/image/storyboard.js';
 import type { Size } from '../media/plan/ladder.js';
 import type { VideoPlan } from '../media/plan/plan.js';
-import { planShotSheet, type Shot } from '../media/shots/contact-sheet.js';
+import { planContactSheet, type Shot } from '../media/shots/contact-sheet.js';
 import { SCORE_MARGIN_SECONDS } from '../media/shots/scores.js';
 import type {
   AnimatedJob,
+  DisplayedAt,
   FrameQualityJob,
   ImageSource,
   ShotScoresJob,
-  ShownAt,
   StillFormat,
   StillJob,
   StoryboardJob,
@@ -43,7 +43,7 @@ const imageSource = (video: VideoPlan): Placeless<ImageSource> => ({
   ...(video.firstFrameTicks !== undefined && { firstFrameTicks: video.firstFrameTicks }),
 });
 
-const shownAt = (video: VideoPlan, seconds: number): ShownAt => {
+const displayedAt = (video: VideoPlan, seconds: number): DisplayedAt => {
   const { boundaries, seekPoints, timescale, lastFrameTicks } = video;
   const ticks = Math.min(ticksAt(seconds, timescale), lastFrameTicks);
   const after = boundaries.findIndex((boundary) => boundary > ticks);
@@ -63,7 +63,7 @@ export const planThumbnail = (
   format: StillFormat,
 ): PlannedImage => {
   const layout = planStill(storedSize(video), parameters);
-  const at = shownAt(video, parameters.timeSeconds ?? defaultSeconds);
+  const at = displayedAt(video, parameters.timeSeconds ?? defaultSeconds);
   return { job: { kind: 'still', ...imageSource(video), ...at, layout, format }, size: stillSize(layout) };
 };
 
@@ -74,7 +74,7 @@ export const planAnimated = (
 ): PlannedImage => {
   const { startSeconds, endSeconds, framesPerSecond } = parameters;
   const size = animatedSize(storedSize(video), parameters);
-  const start = shownAt(video, startSeconds);
+  const start = displayedAt(video, startSeconds);
   const endTicks = Math.round(endSeconds * video.timescale);
   return {
     job: { kind: 'animated', ...imageSource(video), start, endTicks, framesPerSecond, ...size, format },
@@ -82,24 +82,24 @@ export const planAnimated = (
   };
 };
 
-export const planSheet = (video: VideoPlan, storyboard: Storyboard, format: StoryboardFormat): PlannedImage => {
+export const planSpriteSheet = (video: VideoPlan, storyboard: Storyboard, format: StoryboardFormat): PlannedImage => {
   const { window, tile, columns } = storyboard;
   const times = listTiles(storyboard);
-  const tiles = times.map(({ start }) => shownAt(video, window.startSeconds + start));
+  const tiles = times.map(({ start }) => displayedAt(video, window.startSeconds + start));
   const secondsApart = times[0]!.end;
   // Key frames stand in where tiles are far apart: two hours are not decoded for a hundred frames.
   const toleranceTicks = secondsApart < EXACT_BELOW_SECONDS ? 0 : Math.floor((secondsApart / 2) * video.timescale);
   return {
     job: { kind: 'storyboard', ...imageSource(video), tiles, toleranceTicks, columns, ...tile, format },
-    size: sheetSize(storyboard),
+    size: spriteSheetSize(storyboard),
   };
 };
 
 /** The frames of one shot; the first one must not be of the shot before, the others may be as early as it saves decoding. */
 export const planShotImage = (video: VideoPlan, shot: Shot): PlannedImage => {
-  const { times, tile, columns, rows } = planShotSheet(shot, storedSize(video));
+  const { times, tile, columns, rows } = planContactSheet(shot, storedSize(video));
   const tiles = times.map((seconds, number) => ({
-    ...shownAt(video, seconds),
+    ...displayedAt(video, seconds),
     ...(number === 0 && { exact: true as const }),
   }));
   const secondsApart = (shot.endSeconds - shot.startSeconds) / times.length;
@@ -122,7 +122,7 @@ export const planFrameQuality = (
   return {
     kind: 'frame-quality',
     ...imageSource(video),
-    frames: times.map((seconds) => shownAt(video, seconds)),
+    frames: times.map((seconds) => displayedAt(video, seconds)),
     toleranceTicks: Math.floor(toleranceSeconds * video.timescale),
     width: even(width),
     height: even(height),
@@ -141,7 +141,7 @@ export const planShotScores = (video: VideoPlan, partSeconds: number): Omit<Shot
     return {
       kind: 'shot-scores',
       ...{ streamIndex, timeBase, originTicks, filters, startTicks, endTicks },
-      from: shownAt(video, Math.max(startTicks - margin, 0) / timescale),
+      from: displayedAt(video, Math.max(startTicks - margin, 0) / timescale),
       untilTicks: Math.min(endTicks + margin, lastTicks),
     };
   });

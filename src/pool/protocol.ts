@@ -1,5 +1,5 @@
 import type { StillLayout } from '../media/image/geometry.js';
-import type { RateSample, SamplePlace } from '../media/plan/bitrate-scale.js';
+import type { RateSample, SamplePosition } from '../media/plan/bitrate-scale.js';
 import type { AudioPlan, EncoderSettings, VideoFilters } from '../media/plan/plan.js';
 import type { TimedQuality } from '../media/robots/frame-quality.js';
 import type { ShotScores } from '../media/shots/scores.js';
@@ -57,7 +57,7 @@ export interface ComplexityJob {
   readonly source: MediaSource;
   readonly streamIndex: number;
   readonly timeBase: Rational;
-  readonly places: readonly SamplePlace[];
+  readonly places: readonly SamplePosition[];
   readonly width: number;
   readonly height: number;
   readonly frameRate: Rational;
@@ -239,13 +239,13 @@ export interface ImageSource {
 }
 
 /** A moment, and the key frame before it where the container needs help to find it. */
-export interface ShownAt {
+export interface DisplayedAt {
   readonly ticks: number;
   readonly seekPoint?: { readonly position: number; readonly pts: number };
 }
 
 /** One frame as an image file at `outPath`. */
-export interface StillJob extends ImageSource, ShownAt {
+export interface StillJob extends ImageSource, DisplayedAt {
   readonly kind: 'still';
   readonly layout: StillLayout;
   readonly format: StillFormat;
@@ -254,7 +254,7 @@ export interface StillJob extends ImageSource, ShownAt {
 /** The frames shown at `startTicks + i / framesPerSecond` as an endless animation at `outPath`. */
 export interface AnimatedJob extends ImageSource {
   readonly kind: 'animated';
-  readonly start: ShownAt;
+  readonly start: DisplayedAt;
   readonly endTicks: number;
   readonly framesPerSecond: number;
   readonly width: number;
@@ -266,7 +266,7 @@ export interface AnimatedJob extends ImageSource {
 export interface StoryboardJob extends ImageSource {
   readonly kind: 'storyboard';
   /** Ascending. */
-  readonly tiles: readonly (ShownAt & { readonly exact?: true })[];
+  readonly tiles: readonly (DisplayedAt & { readonly exact?: true })[];
   /** How much earlier than its moment the frame of a tile that need not be exact may be when that saves decoding. */
   readonly toleranceTicks: number;
   readonly columns: number;
@@ -280,7 +280,7 @@ export interface StoryboardJob extends ImageSource {
 export interface FrameQualityJob extends Omit<ImageSource, 'outPath'> {
   readonly kind: 'frame-quality';
   /** Ascending. */
-  readonly frames: readonly ShownAt[];
+  readonly frames: readonly DisplayedAt[];
   readonly toleranceTicks: number;
   readonly width: number;
   readonly height: number;
@@ -301,7 +301,7 @@ export interface ShotScoresJob {
   readonly startTicks: number;
   readonly endTicks: number;
   /** Reading begins here and ends at `untilTicks`, for frames at the ends of the part have neighbours too. */
-  readonly from: ShownAt;
+  readonly from: DisplayedAt;
   readonly untilTicks: number;
   readonly threads: number;
 }

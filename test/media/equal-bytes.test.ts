@@ -7,7 +7,7 @@ import { describe, expect, test } from 'vitest';
 import { handlers } from '#kinora/engine/handlers.js';
 import { systemClock } from '#kinora/lib/clock.js';
 import { parseThumbnailParameters } from '#kinora/media/image/parameters.js';
-import { planSheet, planThumbnail } from '#kinora/packager/image-jobs.js';
+import { planSpriteSheet, planThumbnail } from '#kinora/packager/image-jobs.js';
 import { audioChunkJob, audioChunkRange, MEDIA_THREADS, videoSegmentJob } from '#kinora/packager/segment-jobs.js';
 import { createMediaPool } from '#kinora/pool/create-media-pool.js';
 import { type MediaPriority, mediaPriority } from '#kinora/pool/media-pool.js';
@@ -155,7 +155,7 @@ describe('the same bytes whenever and wherever it is made', () => {
       const outPath = join(folder, 'image');
       const target = { source: { path, formatName: video.formatName }, threads: MEDIA_THREADS, outPath };
       const thumbnail = planThumbnail(video, parseThumbnailParameters({ width: 214 }), 3.3, format);
-      const sheet = planSheet(video, storyboardOf(source), format);
+      const sheet = planSpriteSheet(video, storyboardOf(source), format);
       for (const { job } of [thumbnail, sheet]) {
         const whole = { ...job, ...target, filters: video.filters } as StillJob | StoryboardJob;
         expect((await resultsOf(whole, folder)).size).toBe(1);

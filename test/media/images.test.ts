@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { listTiles } from '#kinora/media/image/storyboard.js';
 import { readAnimatedWebp } from '../support/media/animated-webp.js';
 import { type EncodedName, fixture } from '../support/media/fixtures.js';
-import { makeAnimation, makeSheet, makeThumbnail, storyboardOf } from '../support/media/image-run.js';
+import { makeAnimation, makeSpriteSheet, makeThumbnail, storyboardOf } from '../support/media/image-run.js';
 import { counterOf, type RgbFrame, readRgbFrames } from '../support/media/measure.js';
 import { readSourceTruth, type SourceTruth } from '../support/media/source-truth.js';
 import { type PlannedSource, planFile } from '../support/media/video-run.js';
@@ -15,7 +15,7 @@ const load = async (name: EncodedName): Promise<{ source: PlannedSource; truth: 
 });
 
 /** What is shown at a moment: the last frame that began. */
-const shownAt = ({ frames }: SourceTruth, seconds: number): number =>
+const displayedAt = ({ frames }: SourceTruth, seconds: number): number =>
   (frames.findLast((image) => image.seconds <= seconds + 1e-4) ?? frames[0]!).counter;
 
 const image = (bytes: Buffer): RgbFrame => readRgbFrames([bytes])[0]!;
@@ -101,12 +101,12 @@ describe('the frame shown at a moment, upright and in shape', () => {
         durationSeconds - 0.01,
         durationSeconds + 1000,
       ];
-      const wanted = times.map((time) => shownAt(truth, time));
+      const wanted = times.map((time) => displayedAt(truth, time));
       const made = times.map((time) => image(makeThumbnail(source, { time })));
       expect(made.map(counterOf)).toEqual(wanted);
       expect(made.map(sizeOf)).toEqual(made.map(() => size));
       // Without a time: the middle.
-      expect(counterOf(image(makeThumbnail(source)))).toBe(shownAt(truth, durationSeconds / 2));
+      expect(counterOf(image(makeThumbnail(source)))).toBe(displayedAt(truth, durationSeconds / 2));
     },
     LIMIT_MS,
   );
@@ -255,7 +255,7 @@ describe('animations', () => {
           { length: Math.ceil((end - start) * fps - 1e-6) },
           (_, number) => start + number / fps,
         );
-        expect(frames.map(counterOf)).toEqual(times.map((time) => shownAt(truth, time)));
+        expect(frames.map(counterOf)).toEqual(times.map((time) => displayedAt(truth, time)));
         // Whole hundredths of a second.
         for (const [number, { ptsSeconds }] of frames.entries()) {
           expect(Math.abs(ptsSeconds - number / fps)).toBeLessThan(0.011);
@@ -271,7 +271,7 @@ describe('animations', () => {
     const last = truth.frames.at(-1)!.counter;
     expect(frames.length).toBe(Math.ceil((source.plan.durationSeconds - 3.5) * 10));
     expect(frames.map(counterOf).slice(5)).toEqual(frames.slice(5).map(() => last));
-    expect(counterOf(frames[0]!)).toBe(shownAt(truth, 3.5));
+    expect(counterOf(frames[0]!)).toBe(displayedAt(truth, 3.5));
   });
 
   test('have the size that was asked for', async () => {
@@ -293,7 +293,7 @@ describe('animations', () => {
     const total = frames.reduce((sum, { durationMs }) => sum + durationMs, 0);
     expect(Math.abs(total - 2000)).toBeLessThan(3);
     expect(frames.length).toBe(20);
-    expect(counterOf(image(frames[0]!.file))).toBe(shownAt(truth, 1));
+    expect(counterOf(image(frames[0]!.file))).toBe(displayedAt(truth, 1));
   });
 
   test('as GIF repeat for ever', async () => {
@@ -320,13 +320,13 @@ describe('storyboards', () => {
     async (name) => {
       const { source, truth } = await load(name);
       const storyboard = storyboardOf(source);
-      const sheet = image(makeSheet(source));
+      const sheet = image(makeSpriteSheet(source));
       const tiles = listTiles(storyboard);
       expect(tiles.length).toBe(50);
       const { width, height } = storyboard.tile;
       expect(sizeOf(sheet)).toBe(`${width * 5}x${height * 10}`);
       const counters = tiles.map(({ x, y }) => counterOf(crop(sheet, x, y, width, height)));
-      expect(counters).toEqual(tiles.map(({ start }) => shownAt(truth, start)));
+      expect(counters).toEqual(tiles.map(({ start }) => displayedAt(truth, start)));
     },
     LIMIT_MS,
   );
@@ -338,10 +338,10 @@ describe('storyboards', () => {
     // 0.4 s hold twelve or thirteen frames.
     expect([12, 13]).toContain(storyboard.tiles);
     for (const format of ['jpg', 'png', 'webp'] as const) {
-      const sheet = image(makeSheet(source, window, format));
+      const sheet = image(makeSpriteSheet(source, window, format));
       expect(sizeOf(sheet)).toBe('1280x432');
       const counters = listTiles(storyboard).map(({ x, y }) => counterOf(crop(sheet, x, y, 256, 144)));
-      expect(counters).toEqual(listTiles(storyboard).map(({ start }) => shownAt(truth, 2 + start)));
+      expect(counters).toEqual(listTiles(storyboard).map(({ start }) => displayedAt(truth, 2 + start)));
       expect(Math.max(...crop(sheet, 1040, 304, 240, 128).rgb), format).toBeLessThan(8);
     }
   });
@@ -351,7 +351,7 @@ describe('storyboards', () => {
     async () => {
       const { source, truth } = await load('one-key-frame.mp4');
       const storyboard = storyboardOf(source);
-      const sheet = image(makeSheet(source));
+      const sheet = image(makeSpriteSheet(source));
       const { width, height } = storyboard.tile;
       const apart = source.plan.durationSeconds / storyboard.tiles;
       for (const { x, y, start } of listTiles(storyboard)) {
@@ -367,7 +367,7 @@ describe('storyboards', () => {
 
   test('are equal when they are made again', async () => {
     const source = await planFile(await fixture('h264-aac.mp4'));
-    expect(makeSheet(source, {}, 'jpg').equals(makeSheet(source, {}, 'jpg'))).toBe(true);
+    expect(makeSpriteSheet(source, {}, 'jpg').equals(makeSpriteSheet(source, {}, 'jpg'))).toBe(true);
     expect(makeThumbnail(source, {}, 'webp').equals(makeThumbnail(source, {}, 'webp'))).toBe(true);
   });
 });
@@ -385,6 +385,6 @@ test('test assets carry their mark in every image', async () => {
   }
   const gifs = [plain, marked].map((source) => readRgbFrames([makeAnimation(source, { end: 0.5, fps: 4 })])[1]!);
   expect(difference(corner(gifs[0]!), corner(gifs[1]!))).toBeGreaterThan(5);
-  const sheets = [plain, marked].map((source) => crop(image(makeSheet(source)), 0, 0, 256, 144));
+  const sheets = [plain, marked].map((source) => crop(image(makeSpriteSheet(source)), 0, 0, 256, 144));
   expect(difference(corner(sheets[0]!), corner(sheets[1]!))).toBeGreaterThan(5);
 });

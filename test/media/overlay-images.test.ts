@@ -289,11 +289,11 @@ describe('refused, without harm', () => {
       for (let flips = 1 + random(8); flips > 0; flips--) bytes[random(bytes.length)]! ^= 1 << random(8);
       try {
         read(bytes);
-        outcomes.add('frame');
+        outcomes.add('pixels');
       } catch (error) {
         outcomes.add((error as { code: string }).code);
       }
     }
-    expect([...outcomes].sort()).toEqual(['media_failed', 'frame']);
+    expect([...outcomes].sort()).toEqual(['media_failed', 'pixels']);
   });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { measureComplexity } from '#kinora/engine/analysis/complexity.js';
 import type { RateSample } from '#kinora/media/plan/bitrate-scale.js';
-import { bitrateScale, pickSamplePlaces, SAMPLE_BOX } from '#kinora/media/plan/bitrate-scale.js';
+import { bitrateScale, pickSamplePositions, SAMPLE_BOX } from '#kinora/media/plan/bitrate-scale.js';
 import { fitInto } from '#kinora/media/plan/ladder.js';
 import { type EncodedName, fixture } from '../support/media/fixtures.js';
 import { lumaErrors, psnr } from '../support/media/frame-error.js';
@@ -48,7 +48,7 @@ describe.each([
 
 const sample = ({ path, video, index }: PlannedSource): readonly RateSample[] => {
   const { formatName, streamIndex, timeBase, frameRate, filters } = video;
-  const places = pickSamplePlaces(index.video!, formatName, timeBase);
+  const places = pickSamplePositions(index.video!, formatName, timeBase);
   const { samples } = measureComplexity({
     kind: 'complexity',
     source: { path, formatName },

@@ -23,7 +23,7 @@ import { wakeRuns } from '../robots/wake-runs.js';
 import { insertGeneratedSubtitles } from '../tracks/generate-subtitles.js';
 import { announceSideCars, MAIN_AUDIO_NAME } from '../tracks/side-cars.js';
 import { claimName, takenNames } from '../tracks/track-name.js';
-import { startLateWork } from './post-ready-work.js';
+import { startPostReadyWork } from './post-ready-work.js';
 
 export interface ReadyAsset {
   readonly properties: AssetProperties;
@@ -103,7 +103,7 @@ export const createIngestState = (
         const asset = ready.dropped.length > 0 && (await findAssetById(tx, assetId));
         for (const message of asset ? ready.dropped : [])
           await recordAssetWarning(context, tx, asset as Row<'asset'>, { type: 'stream_dropped', message });
-        await startLateWork(context, tx, assetId);
+        await startPostReadyWork(context, tx, assetId);
         return true;
       }),
     fail: (assetId, error) =>

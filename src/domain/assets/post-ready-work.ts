@@ -13,7 +13,7 @@ import { orderShots } from './shots.js';
  * Begins what an asset was asked for at its creation and can only be made of a ready one; in the transaction that makes it
  * ready, after that event. None of it makes the asset less ready when it fails.
  */
-export const startLateWork = async (
+export const startPostReadyWork = async (
   context: Pick<DomainContext, 'clock' | 'queue' | 'artifactUrls' | 'recognizesSpeech'>,
   tx: Transaction,
   assetId: string,

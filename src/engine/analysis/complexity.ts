@@ -1,4 +1,4 @@
-import type { RateSample, SamplePlace } from '../../media/plan/bitrate-scale.js';
+import type { RateSample, SamplePosition } from '../../media/plan/bitrate-scale.js';
 import type { ComplexityJob, ComplexityResult } from '../../pool/protocol.js';
 import { failMedia } from '../ffmpeg/av.js';
 import { filterRange } from '../video/filter-range.js';
@@ -20,7 +20,7 @@ export const measureComplexity = (job: ComplexityJob): ComplexityResult =>
     samples: job.places.map((place) => encodeSample(job, reader, place)),
   }));
 
-const encodeSample = (job: ComplexityJob, reader: VideoReader, place: SamplePlace): RateSample => {
+const encodeSample = (job: ComplexityJob, reader: VideoReader, place: SamplePosition): RateSample => {
   const { filters, width, height, timeBase, frameRate } = job;
   const fromPts = place.pts;
   const seconds = Math.min(SAMPLE_SECONDS, (SAMPLE_FRAMES * frameRate.den) / Math.max(frameRate.num, 1));

@@ -2,7 +2,7 @@ import type { Frame } from 'node-av/lib';
 import { type LumaPlane, measureFrame, type TimedQuality } from '../../media/robots/frame-quality.js';
 import type { FrameQualityJob, FrameQualityResult } from '../../pool/protocol.js';
 import { failMedia } from '../ffmpeg/av.js';
-import { checkTimeBase, filterShown } from '../video/displayed-frame.js';
+import { checkTimeBase, filterDisplayed } from '../video/displayed-frame.js';
 import { withVideoReader } from '../video/reader.js';
 
 /**
@@ -15,7 +15,7 @@ export const measureFrames = (job: FrameQualityJob): FrameQualityResult =>
     const { frames, toleranceTicks, width, height, threads, timeBase, originTicks } = job;
     const found: TimedQuality[] = [];
     for (const at of frames) {
-      filterShown(reader, job, at, { width, height, threads, toleranceTicks }, (frame, pts) => {
+      filterDisplayed(reader, job, at, { width, height, threads, toleranceTicks }, (frame, pts) => {
         const ticks = Math.max(pts * timeBase.num - originTicks, 0);
         found.push({ ticks, ...measureFrame(planeOf(frame, 0), [planeOf(frame, 1), planeOf(frame, 2)]) });
       });

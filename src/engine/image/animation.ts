@@ -1,7 +1,7 @@
 import type { Frame } from 'node-av/lib';
 import type { AnimatedJob, ImageResult } from '../../pool/protocol.js';
 import { cloneFrame, failMedia } from '../ffmpeg/av.js';
-import { checkTimeBase, seekShown } from '../video/displayed-frame.js';
+import { checkTimeBase, seekDisplayed } from '../video/displayed-frame.js';
 import { filterRange } from '../video/filter-range.js';
 import { FrameFilter } from '../video/frame-filter.js';
 import { withVideoReader } from '../video/reader.js';
@@ -18,35 +18,35 @@ export const makeAnimated = (job: AnimatedJob): ImageResult =>
     const startTicks = job.start.ticks;
     const frames = Math.max(1, Math.ceil(((job.endTicks - startTicks) * framesPerSecond) / timeBase.den - 1e-6));
     const writer = new AnimationWriter(job);
-    let shown: Frame | undefined;
+    let displayed: Frame | undefined;
     let frame = 0;
     const ticksOf = (number: number): number => startTicks + (number * timeBase.den) / framesPerSecond;
     /** Gives the frame shown so far to the frames before `untilTicks`. */
-    const show = (displayed: Frame, untilTicks: number): void => {
-      for (; frame < frames && ticksOf(frame) < untilTicks; frame += 1) writer.add(displayed, frame);
+    const show = (image: Frame, untilTicks: number): void => {
+      for (; frame < frames && ticksOf(frame) < untilTicks; frame += 1) writer.add(image, frame);
     };
     const filter = new FrameFilter(
       { filters, overlayPaths: job.overlayPaths, crop: reader.crop, width, height, timeBase, threads },
       (next, pts) => {
         // The first frame is shown from the start on, whenever it began.
-        if (shown) show(shown, pts * timeBase.num - originTicks);
-        shown?.free();
-        shown = cloneFrame(next);
+        if (displayed) show(displayed, pts * timeBase.num - originTicks);
+        displayed?.free();
+        displayed = cloneFrame(next);
       },
     );
     try {
-      const fromPts = seekShown(reader, job, job.start);
+      const fromPts = seekDisplayed(reader, job, job.start);
       filterRange(reader, filter, {
         fromPts,
         untilPts: Math.ceil((ticksOf(frames - 1) + 1 + originTicks) / timeBase.num),
         neighbours: filters.deinterlace,
         seekPoint: job.start.seekPoint,
       });
-      if (!shown) throw failMedia('animation', 'no frame could be decoded');
-      show(shown, Number.POSITIVE_INFINITY);
+      if (!displayed) throw failMedia('animation', 'no frame could be decoded');
+      show(displayed, Number.POSITIVE_INFINITY);
       return { sizeBytes: writer.finish() };
     } finally {
-      shown?.free();
+      displayed?.free();
       filter.close();
       writer.close();
     }

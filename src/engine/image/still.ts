@@ -5,7 +5,7 @@ import { findSmartCrop } from '../../media/image/smart-crop.js';
 import type { ImageResult, StillFormat, StillJob } from '../../pool/protocol.js';
 import { failMedia } from '../ffmpeg/av.js';
 import { FrameGraph } from '../ffmpeg/filter-graph.js';
-import { filterShown } from '../video/displayed-frame.js';
+import { filterDisplayed } from '../video/displayed-frame.js';
 import { withVideoReader } from '../video/reader.js';
 import { encodeStill, STILL_COLORS } from './encoder.js';
 
@@ -44,7 +44,7 @@ export const makeStill = (job: StillJob): ImageResult =>
   withVideoReader(job.source, job.streamIndex, job.threads, (reader) => {
     const { layout, format, threads, timeBase } = job;
     let bytes: Buffer | undefined;
-    filterShown(reader, job, job, { ...layout.frame, threads }, (frame) => {
+    filterDisplayed(reader, job, job, { ...layout.frame, threads }, (frame) => {
       const graph = new FrameGraph(frame, describeLayout(frame, layout, format), { timeBase, threads }, (image) => {
         bytes = encodeStill(image, format);
       });

@@ -4,7 +4,7 @@ import type { Frame } from 'node-av/lib';
 import type { ImageResult, StoryboardJob } from '../../pool/protocol.js';
 import { check, failMedia, newFrame } from '../ffmpeg/av.js';
 import { FrameGraph } from '../ffmpeg/filter-graph.js';
-import { checkTimeBase, filterShown } from '../video/displayed-frame.js';
+import { checkTimeBase, filterDisplayed } from '../video/displayed-frame.js';
 import { VideoReader } from '../video/reader.js';
 import { encodeStill, STILL_COLORS } from './encoder.js';
 
@@ -15,13 +15,17 @@ import { encodeStill, STILL_COLORS } from './encoder.js';
 export const makeStoryboard = (job: StoryboardJob): ImageResult => {
   const { tiles, toleranceTicks, columns, width, height, format, threads, timeBase } = job;
   const reader = new VideoReader(job.source, job.streamIndex, threads);
-  const sheet = blackSheet(columns * width, Math.ceil(tiles.length / columns) * height);
+  const sheet = blackSpriteSheet(columns * width, Math.ceil(tiles.length / columns) * height);
   try {
     checkTimeBase(reader, job);
     tiles.forEach((at, number) => {
       const [left, top] = [(number % columns) * width, Math.floor(number / columns) * height];
-      filterShown(reader, job, at, { width, height, threads, toleranceTicks: at.exact ? 0 : toleranceTicks }, (frame) =>
-        paste(frame, sheet, left, top),
+      filterDisplayed(
+        reader,
+        job,
+        at,
+        { width, height, threads, toleranceTicks: at.exact ? 0 : toleranceTicks },
+        (frame) => paste(frame, sheet, left, top),
       );
     });
     let bytes: Buffer | undefined;
@@ -45,7 +49,7 @@ export const makeStoryboard = (job: StoryboardJob): ImageResult => {
   }
 };
 
-const blackSheet = (width: number, height: number): Frame => {
+const blackSpriteSheet = (width: number, height: number): Frame => {
   const sheet = newFrame();
   Object.assign(sheet, { width, height, format: AV_PIX_FMT_YUV420P });
   check(sheet.getBuffer(), 'sheet');

@@ -1,5 +1,5 @@
 import type { Frame } from 'node-av/lib';
-import type { ImageSource, ShownAt } from '../../pool/protocol.js';
+import type { DisplayedAt, ImageSource } from '../../pool/protocol.js';
 import { failMedia } from '../ffmpeg/av.js';
 import { filterRange } from './filter-range.js';
 import { FrameFilter } from './frame-filter.js';
@@ -21,10 +21,10 @@ const ptsAt = (ticks: number, { originTicks, timeBase }: FrameSource): number =>
 const NEAR_SECONDS = 2;
 
 /** Finds the frame that is shown at a moment: the last that began, or the first when none did. Its time, in stream ticks. */
-export const seekShown = (
+export const seekDisplayed = (
   reader: VideoReader,
   source: FrameSource,
-  { ticks, seekPoint }: ShownAt,
+  { ticks, seekPoint }: DisplayedAt,
   toleranceTicks = 0,
 ): number => {
   const pts = ptsAt(Math.min(ticks, source.lastFrameTicks), source);
@@ -35,9 +35,10 @@ export const seekShown = (
   } else if (isNear(reader, pts, source)) {
     for (let next = reader.peek(); next !== undefined && next.pts <= pts; next = reader.peek()) reader.take();
   } else reader.seek(pts + 1, { wantPrevious: true, seekPoint });
-  const shown = reader.previous;
+  const displayed = reader.previous;
   // Frames before zero are cut off by an edit; one that begins late is shown from zero on.
-  const found = shown && shown.pts >= ptsAt(source.firstFrameTicks ?? 0, source) ? shown : (reader.take() ?? shown);
+  const found =
+    displayed && displayed.pts >= ptsAt(source.firstFrameTicks ?? 0, source) ? displayed : (reader.take() ?? displayed);
   if (!found) throw failMedia('image', 'no frame could be decoded');
   return found.pts;
 };
@@ -48,7 +49,7 @@ const isNear = (reader: VideoReader, pts: number, { timeBase: { num, den } }: Fr
   reader.previous.pts <= pts &&
   ((pts - reader.previous.pts) * num) / den <= NEAR_SECONDS;
 
-export interface ShownSettings {
+export interface DisplayedSettings {
   readonly width: number;
   readonly height: number;
   readonly threads: number;
@@ -57,18 +58,18 @@ export interface ShownSettings {
 }
 
 /** Sends the frame that is shown at a moment through a filter to `use`. */
-export const filterShown = (
+export const filterDisplayed = (
   reader: VideoReader,
   source: FrameSource,
-  at: ShownAt,
-  { toleranceTicks = 0, ...size }: ShownSettings,
+  at: DisplayedAt,
+  { toleranceTicks = 0, ...size }: DisplayedSettings,
   use: (frame: Frame, pts: number) => void,
 ): void => {
   const { filters, timeBase, overlayPaths } = source;
-  const shownPts = seekShown(reader, source, at, toleranceTicks);
+  const displayedPts = seekDisplayed(reader, source, at, toleranceTicks);
   let used = false;
   const filter = new FrameFilter({ filters, overlayPaths, crop: reader.crop, ...size, timeBase }, (frame, pts) => {
-    if (pts !== shownPts || used) return;
+    if (pts !== displayedPts || used) return;
     used = true;
     use(frame, pts);
   });
@@ -76,9 +77,9 @@ export const filterShown = (
     // Deinterlacing looks to both sides; where time does not matter much, quality does not either.
     if (filters.deinterlace && toleranceTicks === 0) {
       const { seekPoint } = at;
-      filterRange(reader, filter, { fromPts: shownPts, untilPts: shownPts + 1, neighbours: true, seekPoint });
+      filterRange(reader, filter, { fromPts: displayedPts, untilPts: displayedPts + 1, neighbours: true, seekPoint });
     } else {
-      filter.push(reader.previous!.frame, shownPts);
+      filter.push(reader.previous!.frame, displayedPts);
       filter.flush();
     }
   } finally {

@@ -15,7 +15,7 @@ import {
 import { planStoryboard, writeStoryboardJson, writeStoryboardVtt } from '../../media/image/storyboard.js';
 import { GENERATION } from '../../media/plan/generation.js';
 import type { VideoPlan } from '../../media/plan/plan.js';
-import { type PlannedImage, planAnimated, planSheet, planThumbnail } from '../../packager/image-jobs.js';
+import { type PlannedImage, planAnimated, planSpriteSheet, planThumbnail } from '../../packager/image-jobs.js';
 import type { ImageProducer } from '../../packager/produce-image.js';
 import { createOpenPlayback, immutableFor, type OpenedPlayback } from '../stream/open-playback.js';
 import { sendFile } from '../stream/send-file.js';
@@ -105,7 +105,7 @@ export const imageRoutes = ({ playables, access, images, imageUrl }: ImageDeps):
     for (const format of ['jpg', 'png', 'webp'] as const) {
       route<Request['params']>(`/:playbackId/storyboard.${format}`, async (request, reply) => {
         const { opened, storyboard } = await openStoryboard(request, reply);
-        return sendImage(request, reply, opened, planSheet(opened.video, storyboard, format));
+        return sendImage(request, reply, opened, planSpriteSheet(opened.video, storyboard, format));
       });
     }
 
@@ -146,7 +146,7 @@ export const imageRoutes = ({ playables, access, images, imageUrl }: ImageDeps):
     });
     route<Params>(`/:playbackId/:plan/${IMAGES_RENDITION}/storyboard.jpg`, async (request, reply) => {
       const { opened, storyboard } = await openImages(request, reply);
-      const image = planSheet(opened.video, storyboard, 'jpg');
+      const image = planSpriteSheet(opened.video, storyboard, 'jpg');
       return sendImage(request, reply, opened, image, immutableFor(opened.access));
     });
   };

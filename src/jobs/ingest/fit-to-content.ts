@@ -1,5 +1,5 @@
 import { isKinoraError } from '../../lib/errors.js';
-import { bitrateScale, pickSamplePlaces, SAMPLE_BOX } from '../../media/plan/bitrate-scale.js';
+import { bitrateScale, pickSamplePositions, SAMPLE_BOX } from '../../media/plan/bitrate-scale.js';
 import { fitInto } from '../../media/plan/ladder.js';
 import { decideAccess } from '../../media/plan/mezzanine-decision.js';
 import type { VideoPlan } from '../../media/plan/plan.js';
@@ -54,7 +54,7 @@ const measure = async (
   signal: AbortSignal,
 ): Promise<number> => {
   const { formatName, streamIndex, timeBase, frameRate, renditions } = video;
-  const places = pickSamplePlaces(index, formatName, timeBase);
+  const places = pickSamplePositions(index, formatName, timeBase);
   const encoder = renditions.find((rendition) => rendition.encoder !== undefined)?.encoder;
   // Nothing that could be fitted.
   if (!encoder || places.length === 0) return 1;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { VideoPlan, VideoRendition } from '../plan/plan.js';
-import { listTiles, planStoryboard, sheetSize, writeStoryboardJson, writeStoryboardVtt } from './storyboard.js';
+import { listTiles, planStoryboard, spriteSheetSize, writeStoryboardJson, writeStoryboardVtt } from './storyboard.js';
 
 const video = (seconds: number, { width = 1920, height = 1080, rate = 25 } = {}): VideoPlan => ({
   access: 'source',
@@ -70,7 +70,7 @@ describe('tiles', () => {
 
   test('go left to right, top to bottom, and touch', () => {
     const storyboard = whole(42.375);
-    expect(sheetSize(storyboard)).toEqual({ width: 1280, height: 1440 });
+    expect(spriteSheetSize(storyboard)).toEqual({ width: 1280, height: 1440 });
     const tiles = listTiles(storyboard);
     expect(tiles.slice(0, 7).map(({ x, y }) => [x, y])).toEqual([
       [0, 0],

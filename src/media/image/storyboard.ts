@@ -59,7 +59,7 @@ export const listTiles = ({ window, tile, tiles, columns }: Storyboard): Tile[] 
   }));
 };
 
-export const sheetSize = ({ tile, columns, rows }: Storyboard): Size => ({
+export const spriteSheetSize = ({ tile, columns, rows }: Storyboard): Size => ({
   width: columns * tile.width,
   height: rows * tile.height,
 });

@@ -117,7 +117,7 @@ const readTrack = (
 
   const sizes = readSizes(moov, table);
   const times = sizes && readTimes(moov, stts, table, sizes.length);
-  const position = sizes && chunks && placeSamples(chunks, sizes);
+  const position = sizes && chunks && positionSamples(chunks, sizes);
   const key = sizes && readKeys(moov, table, sizes.length);
   if (!sizes || !times || !position || !key || sizes.length === 0) return undefined;
   const edited = applyEditList(times, edits, handler, timescale);
@@ -252,7 +252,7 @@ const readChunks = (moov: Uint8Array, table: FindTable): Chunk[] | undefined => 
   return chunks;
 };
 
-const placeSamples = (chunks: readonly Chunk[], sizes: Uint32Array): Float64Array | undefined => {
+const positionSamples = (chunks: readonly Chunk[], sizes: Uint32Array): Float64Array | undefined => {
   const position = new Float64Array(sizes.length);
   let sample = 0;
   for (const { offset, samples } of chunks) {

@@ -1,14 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { steadyIndex, streamIndex } from '../../../test/support/media/media-values.js';
-import { bitrateScale, pickSamplePlaces, SAMPLE_BOX } from './bitrate-scale.js';
+import { bitrateScale, pickSamplePositions, SAMPLE_BOX } from './bitrate-scale.js';
 
 const MP4 = 'mov,mp4,m4a,3gp,3g2,mj2';
 const TIME_BASE = { num: 1, den: 15_360 };
-const places = (index: Parameters<typeof pickSamplePlaces>[0], formatName = MP4): number[] =>
-  pickSamplePlaces(index, formatName, TIME_BASE).map(({ pts }) => pts / 15_360);
+const places = (index: Parameters<typeof pickSamplePositions>[0], formatName = MP4): number[] =>
+  pickSamplePositions(index, formatName, TIME_BASE).map(({ pts }) => pts / 15_360);
 
-describe('pickSamplePlaces', () => {
+describe('pickSamplePositions', () => {
   test('spreads over a stream of constant rate', () => {
     // A minute with a key frame every 2 s: 15 spans of 4 s.
     expect(places(steadyIndex(1800, 512, 60))).toEqual([0, 20, 40]);
@@ -20,8 +20,8 @@ describe('pickSamplePlaces', () => {
   });
   test('says where in the file they are where only that leads to them', () => {
     const index = steadyIndex(1800, 512, 60);
-    expect(pickSamplePlaces(index, 'mpegts', TIME_BASE)[1]).toEqual({ pts: 20 * 15_360, position: 600_000 });
-    expect(pickSamplePlaces(index, MP4, TIME_BASE)[1]).toEqual({ pts: 20 * 15_360 });
+    expect(pickSamplePositions(index, 'mpegts', TIME_BASE)[1]).toEqual({ pts: 20 * 15_360, position: 600_000 });
+    expect(pickSamplePositions(index, MP4, TIME_BASE)[1]).toEqual({ pts: 20 * 15_360 });
   });
   test('begins at key frames that are shown', () => {
     expect(places(steadyIndex(300, 512, 60, { start: -30 * 512 }))).toEqual([1, 5]);
@@ -48,7 +48,7 @@ describe('pickSamplePlaces', () => {
           position: new Float64Array(packets.length).fill(-1),
           lastDuration: 1,
         };
-        const found = pickSamplePlaces(index, MP4, TIME_BASE).map(({ pts }) => pts);
+        const found = pickSamplePositions(index, MP4, TIME_BASE).map(({ pts }) => pts);
         expect(found.length).toBeGreaterThan(0);
         expect(found.length).toBeLessThanOrEqual(3);
         expect(found).toEqual([...found].sort((a, b) => a - b));

@@ -4,7 +4,7 @@ import type { StreamIndex } from '../source/source-index.js';
 import type { Size } from './ladder.js';
 
 /** The key frame with which a sample begins. */
-export interface SamplePlace {
+export interface SamplePosition {
   /** Stream ticks. */
   readonly pts: number;
   /** Byte position, for MPEG streams: elsewhere times lead to it, and bytes do not. */
@@ -38,7 +38,7 @@ const MIN_SCALE = 0.35;
 const STEPS = 20;
 
 /** Where to sample a stream: where its packets are largest, and at places spread over it. Ascending, up to three. */
-export const pickSamplePlaces = (index: StreamIndex, formatName: string, timeBase: Rational): SamplePlace[] => {
+export const pickSamplePositions = (index: StreamIndex, formatName: string, timeBase: Rational): SamplePosition[] => {
   const first = listFrames(index, formatName)[0];
   if (first === undefined) return [];
   const segmentTicks = (SEGMENT_SECONDS * timeBase.den) / timeBase.num;

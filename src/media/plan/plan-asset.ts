@@ -141,9 +141,9 @@ const findClipStart = ({ zero, startSeconds }: ClipRange, source: FrameSource | 
   const { num, den } = source?.timeBase ?? { num: 1, den: CLIP_TIMESCALE };
   const wanted = ((toNumber(zero) + startSeconds) * den) / num;
   // What floating point takes from an exact time must not cost a frame.
-  const shown = source?.frames.findLast((pts) => pts <= wanted + CLIP_TOLERANCE_TICKS);
-  const isLong = shown !== undefined && ((wanted - shown) * num) / den > LONG_FRAME_SECONDS;
-  return seconds(shown === undefined || isLong ? Math.round(wanted) : shown, { num, den });
+  const displayed = source?.frames.findLast((pts) => pts <= wanted + CLIP_TOLERANCE_TICKS);
+  const isLong = displayed !== undefined && ((wanted - displayed) * num) / den > LONG_FRAME_SECONDS;
+  return seconds(displayed === undefined || isLong ? Math.round(wanted) : displayed, { num, den });
 };
 
 /**

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import { planShotSheet } from './contact-sheet.js';
+import { planContactSheet } from './contact-sheet.js';
 
 const landscape = { width: 1920, height: 1080 };
 const sheetOf = (seconds: number, frame = landscape) => {
-  const { times, tile, columns, rows } = planShotSheet({ startSeconds: 7, endSeconds: 7 + seconds }, frame);
+  const { times, tile, columns, rows } = planContactSheet({ startSeconds: 7, endSeconds: 7 + seconds }, frame);
   return { tiles: times.length, columns, rows, tile, step: (times[1] ?? 7) - times[0]! };
 };
 
@@ -27,7 +27,7 @@ test.each([
 });
 
 test('the first frame is the first of the shot, the last lies within it', () => {
-  const { times } = planShotSheet({ startSeconds: 4.2, endSeconds: 300 }, landscape);
+  const { times } = planContactSheet({ startSeconds: 4.2, endSeconds: 300 }, landscape);
   expect(times[0]).toBe(4.2);
   expect(times.at(-1)).toBeLessThan(300);
 });

@@ -7,7 +7,7 @@ export interface Shot {
 }
 
 /** Frames of one shot on one sheet, left to right, top to bottom. */
-export interface ShotSheet {
+export interface ContactSheet {
   /** Seconds on the timeline of the asset; the first is the start of the shot. */
   readonly times: readonly number[];
   readonly tile: Size;
@@ -24,7 +24,7 @@ const MAX_SIDE = 16_383;
 const even = (value: number): number => Math.max(2, Math.ceil(value / 2 - 0.5) * 2);
 
 /** One frame a second, and no more than fit on the sheet: they are farther apart in a long shot. */
-export const planShotSheet = ({ startSeconds, endSeconds }: Shot, frame: Size): ShotSheet => {
+export const planContactSheet = ({ startSeconds, endSeconds }: Shot, frame: Size): ContactSheet => {
   const seconds = endSeconds - startSeconds;
   const tiles = Math.min(Math.max(Math.floor(seconds + 1e-6), 1), MAX_TILES);
   const columns = Math.min(tiles, MAX_COLUMNS);

@@ -93,20 +93,20 @@ describe('a clip', () => {
     // 0 to 1.5 s, to 2.7 s, to 4.5 s, to 6 s.
     const source = sources.get('slides.mp4')!;
     const truth = (await readSourceTruth('slides.mp4')).frames;
-    const shownAt = (seconds: number) => truth.findLast((frame) => frame.seconds <= seconds + 1e-4)!.counter;
+    const displayedAt = (seconds: number) => truth.findLast((frame) => frame.seconds <= seconds + 1e-4)!.counter;
     const asset = await clip(source, { start_time: 2.2, end_time: 5.2 });
     const played = await play(asset);
     expect(Math.abs(asset.duration! - 3)).toBeLessThan(0.01);
     const frames = readFrames(played.variants[0]!);
     // The last one is repeated just before the end.
-    expect(frames.map(({ counter }) => counter)).toEqual([2.2, 3, 5, 5, 5, 5].map(shownAt));
+    expect(frames.map(({ counter }) => counter)).toEqual([2.2, 3, 5, 5, 5, 5].map(displayedAt));
     expect(frames.map(({ ptsSeconds }) => Math.round(ptsSeconds * 10) / 10)).toEqual([0, 0.5, 2.3, 2.9, 2.9, 3]);
     const imageAt = async (time: number) => {
       const answer = await fetch(`${server.url}/${asset.playback_ids![0]!.id}/thumbnail.png?time=${time}`);
       return counterOf(readRgbFrames([Buffer.from(await answer.arrayBuffer())])[0]!);
     };
     expect([await imageAt(0), await imageAt(0.4), await imageAt(0.6), await imageAt(2.5)]).toEqual(
-      [2.2, 2.6, 2.8, 4.7].map(shownAt),
+      [2.2, 2.6, 2.8, 4.7].map(displayedAt),
     );
     // Of 3, 4 and 5 s.
     expect(beepTimes(played.audio!).map((seconds) => Math.round(seconds * 10) / 10)).toEqual([0.8, 1.8, 2.8]);

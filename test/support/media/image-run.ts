@@ -11,7 +11,7 @@ import {
 } from '#kinora/media/image/parameters.js';
 import { planStoryboard, type Storyboard } from '#kinora/media/image/storyboard.js';
 import { verifyImage } from '#kinora/media/image/verifier.js';
-import { type PlannedImage, planAnimated, planSheet, planThumbnail } from '#kinora/packager/image-jobs.js';
+import { type PlannedImage, planAnimated, planSpriteSheet, planThumbnail } from '#kinora/packager/image-jobs.js';
 import type { AnimatedJob, StillJob, StoryboardJob } from '#kinora/pool/protocol.js';
 import { type PlannedSource, withFolder } from './video-run.js';
 
@@ -42,5 +42,5 @@ export const makeAnimation = (source: PlannedSource, query: Query = {}, format: 
 export const storyboardOf = ({ plan, video }: PlannedSource, query: Query = {}): Storyboard =>
   planStoryboard(video, parseStoryboardWindow(query, plan.durationSeconds));
 
-export const makeSheet = (source: PlannedSource, query: Query = {}, format: 'jpg' | 'png' | 'webp' = 'png') =>
-  makeImage(source, planSheet(source.video, storyboardOf(source, query), format));
+export const makeSpriteSheet = (source: PlannedSource, query: Query = {}, format: 'jpg' | 'png' | 'webp' = 'png') =>
+  makeImage(source, planSpriteSheet(source.video, storyboardOf(source, query), format));
