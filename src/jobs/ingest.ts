@@ -76,7 +76,7 @@ interface IngestPayload {
 }
 
 /**
- * A frame can't be shown longer: its audio is made in memory (about 1 MB a second), and so long a pause has only been seen
+ * A frame can't be displayed longer: its audio is made in memory (about 1 MB a second), and so long a pause has only been seen
  * where the index of a file is damaged.
  */
 const MAX_SEGMENT_SECONDS = 300;

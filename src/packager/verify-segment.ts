@@ -6,7 +6,7 @@ import type { VideoSegmentResult } from '../pool/protocol.js';
 /** Compares what was made with what the plan promises, before it becomes visible. All throw KinoraError `media_failed`. */
 
 const AAC_FRAME_SAMPLES = 1024;
-/** Some undecodable frames of a damaged source are shown longer or skipped; more is a segment that must not be kept. */
+/** Some undecodable frames of a damaged source are displayed longer or skipped; more is a segment that must not be kept. */
 const MAX_MISSING = 0.1;
 
 /** @returns by how many frames the segment differs from the source's own count, 0 when that is unknown. */

@@ -80,7 +80,7 @@ export interface VideoSegmentJob {
   readonly lastFrameTicks: number;
   /** The segment is the last of the video. */
   readonly isLast: boolean;
-  /** Negative: when the frame began that is shown at zero. */
+  /** Negative: when the frame began that is displayed at zero. */
   readonly firstFrameTicks?: number;
   readonly seekPoint?: { readonly position: number; readonly pts: number };
   /** 1-based `mfhd` sequence number: segment number + 1. */
@@ -229,7 +229,7 @@ export interface ImageSource {
   readonly timeBase: Rational;
   readonly originTicks: number;
   readonly lastFrameTicks: number;
-  /** Negative: when the frame began that is shown at zero. */
+  /** Negative: when the frame began that is displayed at zero. */
   readonly firstFrameTicks?: number;
   readonly filters: VideoFilters;
   /** Files of the overlays of `filters`, in their order: as `OverlayImageJob` writes them. */
@@ -251,7 +251,7 @@ export interface StillJob extends ImageSource, DisplayedAt {
   readonly format: StillFormat;
 }
 
-/** The frames shown at `startTicks + i / framesPerSecond` as an endless animation at `outPath`. */
+/** The frames displayed at `startTicks + i / framesPerSecond` as an endless animation at `outPath`. */
 export interface AnimatedJob extends ImageSource {
   readonly kind: 'animated';
   readonly start: DisplayedAt;
@@ -262,7 +262,7 @@ export interface AnimatedJob extends ImageSource {
   readonly format: 'gif' | 'webp';
 }
 
-/** Frames of many moments on one sheet at `outPath`, row by row. */
+/** Frames of many moments on one sprite sheet at `outPath`, row by row. */
 export interface StoryboardJob extends ImageSource {
   readonly kind: 'storyboard';
   /** Ascending. */

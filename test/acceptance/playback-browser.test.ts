@@ -85,7 +85,7 @@ test('a created asset plays from start to end on the page of its playback id', {
   const end = await state();
   expect(end.duration).toBeCloseTo(20, 1);
   expect(end.corrupted).toBe(0);
-  // Every frame of the source was decoded. How many of them were shown in time depends on the machine's spare power, so
+  // Every frame of the source was decoded. How many of them were displayed in time depends on the machine's spare power, so
   // dropped frames are not judged here.
   expect(end.total).toBeGreaterThanOrEqual(20 * RATE);
   expect(end.stalls).toBe(0);

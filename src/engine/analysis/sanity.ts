@@ -51,7 +51,7 @@ const checkVideo = (source: MediaSource, streamIndex: number, places: readonly n
           frames += 1;
           reader.take();
         }
-        // Frames may be rare, or have ended before the audio: the one shown at that time is as good.
+        // Frames may be rare, or have ended before the audio: the one displayed at that time is as good.
         const decoded = frames > 0 || reader.previous !== undefined || reader.peek() !== undefined;
         if (!decoded) return { decoded, problem: 'nothing could be decoded' };
         return reader.errors > 0 ? { decoded, problem: `${reader.errors} damaged` } : { decoded };

@@ -37,7 +37,7 @@ const describeLayout = (frame: Frame, layout: StillLayout, format: StillFormat):
 };
 
 /**
- * Writes the frame that is shown at a moment as an image.
+ * Writes the frame that is displayed at a moment as an image.
  * @throws KinoraError `media_failed`
  */
 export const makeStill = (job: StillJob): ImageResult =>

@@ -9,7 +9,7 @@ import { VideoReader } from '../video/reader.js';
 import { encodeStill, STILL_COLORS } from './encoder.js';
 
 /**
- * Writes the frames of many moments on one sheet.
+ * Writes the frames of many moments on one sprite sheet.
  * @throws KinoraError `media_failed`
  */
 export const makeStoryboard = (job: StoryboardJob): ImageResult => {

@@ -13,14 +13,14 @@ export const checkTimeBase = (reader: VideoReader, { timeBase }: Pick<ImageSourc
 
 type FrameSource = Omit<ImageSource, 'outPath'>;
 
-/** The last time of the stream that is shown at this tick or before. */
+/** The last time of the stream that is displayed at this tick or before. */
 const ptsAt = (ticks: number, { originTicks, timeBase }: FrameSource): number =>
   Math.floor((ticks + originTicks) / timeBase.num);
 
 /** Reading on is cheaper than a seek as long as this. */
 const NEAR_SECONDS = 2;
 
-/** Finds the frame that is shown at a moment: the last that began, or the first when none did. Its time, in stream ticks. */
+/** Finds the frame that is displayed at a moment: the last that began, or the first when none did. Its time, in stream ticks. */
 export const seekDisplayed = (
   reader: VideoReader,
   source: FrameSource,
@@ -36,7 +36,7 @@ export const seekDisplayed = (
     for (let next = reader.peek(); next !== undefined && next.pts <= pts; next = reader.peek()) reader.take();
   } else reader.seek(pts + 1, { wantPrevious: true, seekPoint });
   const displayed = reader.previous;
-  // Frames before zero are cut off by an edit; one that begins late is shown from zero on.
+  // Frames before zero are cut off by an edit; one that begins late is displayed from zero on.
   const found =
     displayed && displayed.pts >= ptsAt(source.firstFrameTicks ?? 0, source) ? displayed : (reader.take() ?? displayed);
   if (!found) throw failMedia('image', 'no frame could be decoded');
@@ -57,7 +57,7 @@ export interface DisplayedSettings {
   readonly toleranceTicks?: number;
 }
 
-/** Sends the frame that is shown at a moment through a filter to `use`. */
+/** Sends the frame that is displayed at a moment through a filter to `use`. */
 export const filterDisplayed = (
   reader: VideoReader,
   source: FrameSource,

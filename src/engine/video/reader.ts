@@ -121,7 +121,7 @@ export class VideoReader {
   /**
    * Moves to the first frame with a time >= `pts`. With `wantPrevious` the frame before it becomes `previous`, if there
    * is one. Decoding starts at a key frame that is not after the wanted frame: whatever a key frame leaves undecodable
-   * (leading frames of an open GOP) is shown before it. With `tolerance` a frame that is so much earlier (stream ticks)
+   * (leading frames of an open GOP) is displayed before it. With `tolerance` a frame that is so much earlier (stream ticks)
    * will do, which saves decoding what lies between.
    */
   seek(

@@ -83,7 +83,7 @@ export const animatedSize = (stored: Size, { width, height }: Pick<AnimatedParam
   });
 
 /**
- * The last tick of a moment; a frame is shown at it that begins then or before. Players tell times in microseconds, so
+ * The last tick of a moment; a frame is displayed at it that begins then or before. Players tell times in microseconds, so
  * that the time of a frame may come back a little too small.
  */
 export const ticksAt = (seconds: number, timescale: number): number => Math.floor((seconds + 1e-6) * timescale);

@@ -2,7 +2,7 @@ import type { Size } from '../plan/ladder.js';
 import type { VideoPlan } from '../plan/plan.js';
 import type { StoryboardWindow } from './parameters.js';
 
-/** Small frames of the whole asset, or a window of it, on one sheet: left to right, top to bottom. */
+/** Small frames of the whole asset, or a window of it, on one sprite sheet: left to right, top to bottom. */
 export interface Storyboard {
   readonly window: StoryboardWindow;
   readonly tile: Size;
@@ -24,7 +24,7 @@ const tileSize = ({ width, height }: Size): Size =>
     ? { width: even((width * TILE_SIDE) / height), height: TILE_SIDE }
     : { width: TILE_SIDE, height: even((height * TILE_SIDE) / width) };
 
-/** Frames that are shown within the window, by the count of the file or by its rate. */
+/** Frames that are displayed within the window, by the count of the file or by its rate. */
 const countFrames = ({ frameCounts, frameRate, lastFrameTicks, timescale }: VideoPlan, seconds: number): number => {
   const shownSeconds = lastFrameTicks / timescale;
   const all = frameCounts
@@ -71,7 +71,7 @@ const webvttTime = (seconds: number): string => {
   return `${parts.map((part) => String(part).padStart(2, '0')).join(':')}.${String(total % 1000).padStart(3, '0')}`;
 };
 
-/** Cues whose text is the address of a tile as a media fragment of the sheet. */
+/** Cues whose text is the address of a tile as a media fragment of the sprite sheet. */
 export const writeStoryboardVtt = (storyboard: Storyboard, imageUrl: string): string => {
   const { width, height } = storyboard.tile;
   const cues = listTiles(storyboard).map(

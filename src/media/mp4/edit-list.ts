@@ -16,12 +16,12 @@ export interface EditedTimes {
   /** Samples that are kept, from the first on. */
   readonly count: number;
   readonly pts: Float64Array;
-  /** Of the sample shown last; at least 1. */
+  /** Of the sample displayed last; at least 1. */
   readonly lastDuration: number;
 }
 
 /**
- * Presentation times as FFmpeg's demuxer reports them after edit lists: empty edits delay the track; the first frame shown
+ * Presentation times as FFmpeg's demuxer reports them after edit lists: empty edits delay the track; the first frame displayed
  * is at the end of the delay; audio before the edit keeps negative times (priming), audio after it is dropped. Undefined for
  * anything but empty edits followed by one edit at normal speed that shows every frame.
  */

@@ -8,7 +8,7 @@ const videoInit = writeVideoInit(videoSettings);
 const audioInit = writeAudioInit({ sampleRate: 48_000, channels: 2, audioSpecificConfig: Uint8Array.of(0x11, 0x90) });
 const payload = (count: number, value: number): Uint8Array => new Uint8Array(count).fill(value);
 
-/** Three frames, the second shown last. */
+/** Three frames, the second displayed last. */
 const frame = (number: number, raisedTicks = 0): Uint8Array =>
   writeFragment({
     sequence: number + 1,

@@ -18,7 +18,7 @@ export interface CopyInput {
   readonly quality: VideoQuality;
   /** The rung the copy would replace. */
   readonly top: Rung;
-  /** Timeline ticks of the shown frames, ascending, the first is 0. */
+  /** Timeline ticks of the displayed frames, ascending, the first is 0. */
   readonly frameTicks: Float64Array;
   /** Timeline ticks of a stream time. */
   readonly toTimeline: (pts: number) => number;

@@ -16,7 +16,7 @@ export interface GridInput {
   readonly timescale: number;
 }
 
-/** The last frame is shown again once a second until the end: times of the repeats. */
+/** The last frame is displayed again once a second until the end: times of the repeats. */
 const repeatTicks = ({ frameTicks, endTicks, timescale }: GridInput): number[] => {
   const last = frameTicks.at(-1)!;
   const count = Math.max(Math.ceil((endTicks - last) / timescale) - 1, 0);

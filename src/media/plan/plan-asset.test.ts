@@ -142,7 +142,7 @@ describe('planAsset', () => {
     expect(video).toMatchObject({ originTicks: 126_000, lastFrameTicks: 7200 + 299 * 3000 });
     expect(video?.frameCounts).toBeUndefined();
     expect(audio).toMatchObject({ sourceOrigin: 126_000, mode: 'copy' });
-    // The first frame is shown from 0; key frames are at 2.08, 4.08, 6.08, 8.08 s.
+    // The first frame is displayed from 0; key frames are at 2.08, 4.08, 6.08, 8.08 s.
     expect(video?.boundaries).toEqual([0, 7200 + 120 * 3000, 7200 + 240 * 3000, 7200 + 300 * 3000]);
     expect(video?.seekPoints).toEqual([
       { position: 0, pts: 133_200 },

@@ -61,7 +61,7 @@ const TEST_ASSET_SECONDS = 10;
 /** For clips of audio alone. */
 const CLIP_TIMESCALE = 48_000;
 const CLIP_TOLERANCE_TICKS = 0.01;
-/** A clip begins with its first frame; one that is shown for longer is cut instead. */
+/** A clip begins with its first frame; one that is displayed for longer is cut instead. */
 /**
  * The most by which video is late against audio in players that ignore edit lists, such as VLC: one frame down to 15 frames a
  * second. Below that nothing is reordered, nor around single frames that are displayed for longer.
@@ -136,7 +136,7 @@ export const findStart = (
   return starts.length === 2 && compare(starts[1]!, starts[0]!) < 0 ? starts[1] : starts[0];
 };
 
-/** Where the frame begins that is shown at the start of a clip: a clip never begins within a frame, unless that is shown for long. */
+/** Where the frame begins that is displayed at the start of a clip: a clip never begins within a frame, unless that is displayed for long. */
 const findClipStart = ({ zero, startSeconds }: ClipRange, source: FrameSource | undefined): Rational => {
   const { num, den } = source?.timeBase ?? { num: 1, den: CLIP_TIMESCALE };
   const wanted = ((toNumber(zero) + startSeconds) * den) / num;
@@ -203,7 +203,7 @@ const planVideo = (
   const firstTicks = input.clip && allTicks.findLast((ticks) => ticks <= 0);
   const began = firstTicks !== undefined && firstTicks < 0 ? firstTicks : undefined;
   const frameTicks = allTicks.filter((ticks) => ticks >= (began ?? 0) && ticks < endTicks);
-  // The first frame is shown from zero on.
+  // The first frame is displayed from zero on.
   frameTicks[0] = 0;
   const frameRate = findFrameRate(source, facts);
   const filters = planFilters(input, facts, source.display);
@@ -340,7 +340,7 @@ const countsFrames = ({ access, formatName }: FrameSource, { codec, interlaced }
   access === 'mezzanine' ||
   ((isMovFormat(formatName) || formatName.startsWith('matroska')) && ONE_FRAME_PACKETS.has(codec) && !interlaced);
 
-/** For each segment the last key frame that is shown at or before its start. */
+/** For each segment the last key frame that is displayed at or before its start. */
 const findSeekPoints = (
   index: StreamIndex,
   boundaries: readonly number[],

@@ -37,7 +37,7 @@ export interface VideoPlan {
   readonly seekPoints?: readonly { readonly position: number; readonly pts: number }[];
   /** Timeline ticks of the last frame; it is held to the end of the timeline, repeated once a second. */
   readonly lastFrameTicks: number;
-  /** Negative, of a clip that begins while a frame is shown for long: when that one, which is shown at zero, began. */
+  /** Negative, of a clip that begins while a frame is displayed for long: when that one, which is displayed at zero, began. */
   readonly firstFrameTicks?: number;
   /** Average frame rate of the source. */
   readonly frameRate: Rational;

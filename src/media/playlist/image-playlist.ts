@@ -2,7 +2,7 @@ import { planStoryboard, type Storyboard } from '../image/storyboard.js';
 import type { VideoPlan } from '../plan/plan.js';
 import type { SegmentWindow } from './playback-modifiers.js';
 
-/** Frames for previews in HLS, as the Image Media Playlist specification (version 0.4) has them: one sheet of tiles. */
+/** Frames for previews in HLS, as the Image Media Playlist specification (version 0.4) has them: one sprite sheet of tiles. */
 
 /** Measured on busy frames at the quality of storyboards: at most half of it. */
 const BITS_PER_PIXEL = 4;
@@ -23,7 +23,7 @@ export const imageStream = (video: VideoPlan, window: SegmentWindow | undefined,
   return `#EXT-X-IMAGE-STREAM-INF:BANDWIDTH=${bandwidth},RESOLUTION=${tile.width}x${tile.height},CODECS="jpeg",URI=${uri}`;
 };
 
-/** A playlist of the one sheet, which lasts as long as the storyboard's window. */
+/** A playlist of the one sprite sheet, which lasts as long as the storyboard's window. */
 export const imagePlaylist = ({ window, tile, tiles, columns, rows }: Storyboard, sheetUri: string): string => {
   const seconds = window.endSeconds - window.startSeconds;
   return [

@@ -6,7 +6,7 @@ export interface Shot {
   readonly endSeconds: number;
 }
 
-/** Frames of one shot on one sheet, left to right, top to bottom. */
+/** Frames of one shot on one contact sheet, left to right, top to bottom. */
 export interface ContactSheet {
   /** Seconds on the timeline of the asset; the first is the start of the shot. */
   readonly times: readonly number[];
@@ -23,7 +23,7 @@ const MAX_SIDE = 16_383;
 
 const even = (value: number): number => Math.max(2, Math.ceil(value / 2 - 0.5) * 2);
 
-/** One frame a second, and no more than fit on the sheet: they are farther apart in a long shot. */
+/** One frame a second, and no more than fit on the contact sheet: they are farther apart in a long shot. */
 export const planContactSheet = ({ startSeconds, endSeconds }: Shot, frame: Size): ContactSheet => {
   const seconds = endSeconds - startSeconds;
   const tiles = Math.min(Math.max(Math.floor(seconds + 1e-6), 1), MAX_TILES);

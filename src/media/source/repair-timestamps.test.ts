@@ -5,7 +5,7 @@ import { type PacketTimes, repairTimestamps } from './repair-timestamps.js';
 const TICKS = 90_000;
 const STEP = 3000;
 
-/** I, then P B B again and again: both B-frames are shown before their P. */
+/** I, then P B B again and again: both B-frames are displayed before their P. */
 const frames = (count: number, from = 0): { dts: number[]; pts: number[] } => {
   const dts = Array.from({ length: count }, (_, packet) => from + packet * STEP);
   const pts = dts.map((time, packet) => time + (packet === 0 ? STEP : packet % 3 === 1 ? 3 * STEP : 0));

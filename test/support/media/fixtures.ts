@@ -150,7 +150,7 @@ const encoded = {
   'fps-59.94.mkv': { ...mkv, video: { ...h264, rate: [60000, 1001], gop: 120 }, audio: aac },
   'fps-120.mp4': { ...mp4, seconds: 4, video: { ...h264, rate: [120, 1], gop: 240 }, audio: aac },
   'vfr.mp4': { ...mp4, video: { ...h264, deltasMs: [20, 33, 50, 67, 17, 120, 40, 33] }, audio: aac },
-  // Each frame is shown for longer than a second.
+  // Each frame is displayed for longer than a second.
   'slides.mp4': { ...mp4, video: { ...h264, deltasMs: [1500, 1200, 1800], gop: 2 }, audio: aac },
   'vfr.mkv': { ...mkv, video: { ...h264, deltasMs: [20, 33, 50, 67, 17, 120, 40, 33] }, audio: opus },
   // Rotated, so that they have to be encoded; a frame begins with every mark.

@@ -19,7 +19,7 @@ const spaceEvenly = (frames: MeasuredFrame[], [num, den]: readonly [number, numb
     frames[index] = { ...frame, ptsSeconds: (index * den) / num };
   });
 
-/** Zero is the earliest presented frame or sample; the first frame is shown from zero on. */
+/** Zero is the earliest presented frame or sample; the first frame is displayed from zero on. */
 export const readSourceTruth = async (name: EncodedName): Promise<SourceTruth> => {
   const path = await fixture(name);
   const { video, audio, muxer, firstCounter = 0 } = recipeOf(name);

@@ -53,7 +53,7 @@ export const withWrongTimes = (source: Buffer, wrongTimes: readonly WrongTime[])
   return bytes;
 };
 
-/** A copy of an MP4 file, frames first in its index, in which one group of frames is shown an hour too late. */
+/** A copy of an MP4 file, frames first in its index, in which one group of frames is displayed an hour too late. */
 export const withLateFrame = (source: Buffer): Buffer => {
   const bytes = Buffer.from(source);
   const timescale = bytes.readUInt32BE(bytes.indexOf('mdhd') + 16);

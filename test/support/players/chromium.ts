@@ -57,7 +57,7 @@ export const watch = (page: Page): Watched => {
 };
 
 export interface PlayedFrame {
-  /** Seconds of the presentation at which the browser showed the frame. */
+  /** Seconds of the presentation at which the browser displayed the frame. */
   readonly mediaSeconds: number;
   /** The 16-bit counter painted into the frame, -1 when it can't be read. */
   readonly counter: number;
@@ -90,7 +90,7 @@ export const readFrames = (page: Page): Promise<void> =>
       if (!video.seeking && !video.ended && !isInside && isMoreBehind) window.stalls++;
     });
     const read = () => {
-      // The callback may come late, when the next frame is already shown: the frame itself tells its time.
+      // The callback may come late, when the next frame is already displayed: the frame itself tells its time.
       const frame = new VideoFrame(video);
       const mediaSeconds = frame.timestamp / 1e6;
       // Not the video's size: after a change of level it belongs to another frame for a moment.

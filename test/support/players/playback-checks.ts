@@ -115,7 +115,7 @@ export const checkFrames = (
   });
   expect.soft(late.slice(0, 5), `${url}: wrong times`).toEqual([]);
 
-  // The last frame is shown until the audio ends, again at least once a second.
+  // The last frame is displayed until the audio ends, again at least once a second.
   const last = expected.at(-1)!;
   const held = frames.slice(expected.length);
   expect
