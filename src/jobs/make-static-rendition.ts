@@ -88,7 +88,7 @@ const makeRendition = async (deps: RenditionDeps, job: RenditionJob, signal: Abo
       if (!(await state.saveProgress(renditionId, fraction))) throw new KinoraError('not_found');
     },
   });
-  await state.complete(renditionId, { ...made, ...(video && { video }) });
+  await state.complete(renditionId, { ...made, ...(video && { frame: video }) });
   await blobs.deletePrefix(partsPrefix);
   const elapsedMs = Math.round(deps.clock.monotonicMs() - startedMs);
   deps.logger.info(
