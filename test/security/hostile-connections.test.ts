@@ -17,6 +17,8 @@ import { createAsset, serveFiles, settled } from '../support/wire/create-asset.j
 /** What a server opens and keeps for other reasons: connections to be kept alive, files of the database. */
 const MARGIN_HANDLES = 24;
 const MARGIN_MIB = 96;
+/** And what parsing 40,000 requests leaves to the next garbage collection. */
+const BURST_MIB = 192;
 
 const dataDir = makeDataDir();
 let server: ServerProcess;
@@ -112,7 +114,7 @@ it.for(cases)('requests sent ahead and never read take little and leave nothing:
     const during = figures();
     expect(during.segments).toBeLessThanOrEqual(connections);
     expect(during.handles).toBeLessThanOrEqual(start.handles + 2 * connections + MARGIN_HANDLES);
-    expect(during.memoryMib).toBeLessThan(start.memoryMib + MARGIN_MIB);
+    expect(during.memoryMib).toBeLessThan(start.memoryMib + BURST_MIB);
     // Bounds for machines that do other work as well.
     expect(busyMs).toBeLessThan(1000 + 20 * idleMs);
   }

@@ -60,8 +60,9 @@ const expectReady = async (id: string): Promise<WireAsset> => {
   expect(asset).toMatchObject({ status: 'ready', progress: { state: 'completed', progress: 100 } });
   expect(asset.tracks?.map(({ type }) => type)).toEqual(['video', 'audio']);
   expect(asset.playback_ids).toHaveLength(1);
-  expect(filesBelow(join(dataDir, 'cache', 'tmp'))).toEqual([]);
-  expect(filesBelow(join(dataDir, 'blobs', '.partial'))).toEqual([]);
+  // Temporary files are removed beside the steps that follow.
+  for (const folder of [join(dataDir, 'cache', 'tmp'), join(dataDir, 'blobs', '.partial')])
+    await expect.poll(() => filesBelow(folder), { timeout: 60_000 }).toEqual([]);
   return asset;
 };
 
