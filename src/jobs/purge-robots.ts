@@ -7,17 +7,14 @@ import type { Clock } from '../lib/clock.js';
 import type { BlobStore } from '../storage/blob-store.js';
 import { robotsJobPrefix, trackPrefix } from '../storage/keys.js';
 import type { Logger } from '../telemetry/logger.js';
+import { createHourlyWork, type HourlyWork } from './hourly.js';
 
-const INTERVAL_MS = 60 * 60_000;
 const KEEP_MS = 30 * 24 * 3600_000;
 const BATCH = 100;
 
-export interface RobotsPurge {
+export interface RobotsPurge extends HourlyWork {
   /** Removes what is too old now. */
   run(): Promise<void>;
-  /** Every hour from now on. */
-  start(): void;
-  stop(): Promise<void>;
 }
 
 /** Removes runs and jobs that have ended and are older than 30 days, with their files. */
@@ -28,17 +25,14 @@ export const createRobotsPurge = (options: {
   readonly logger: Logger;
 }): RobotsPurge => {
   const { database, blobs, clock, logger } = options;
-  let timer: NodeJS.Timeout | undefined;
-  let running: Promise<unknown> | undefined;
-  let stopping = false;
 
-  const run = async (): Promise<void> => {
+  const run = async (isStopping = () => false): Promise<void> => {
     const before = new Date(clock.now().getTime() - KEEP_MS);
     await database.transaction(async (tx) => {
       await deleteOldRuns(tx, before);
       await removeUnusedDirectives(tx);
     });
-    while (!stopping) {
+    while (!isStopping()) {
       const removed = await deleteOldRobotsJobs(database.queryable, before, BATCH);
       for (const { id, asset_id: assetId, new_track_id: trackId } of removed) {
         await blobs.deletePrefix(robotsJobPrefix(assetId, id));
@@ -49,24 +43,5 @@ export const createRobotsPurge = (options: {
     }
   };
 
-  const tick = (): void => {
-    running ??= run()
-      .catch((error) => logger.warn({ err: error }, 'Old robots jobs could not be removed; trying again in an hour'))
-      .finally(() => {
-        running = undefined;
-      });
-  };
-
-  return {
-    run,
-    start: () => {
-      tick();
-      timer = setInterval(tick, INTERVAL_MS);
-    },
-    stop: async () => {
-      stopping = true;
-      clearInterval(timer);
-      await running;
-    },
-  };
+  return { run, ...createHourlyWork(run, logger, 'Old robots jobs could not be removed; trying again in an hour') };
 };
