@@ -8,7 +8,7 @@ const { id } = await mux.video.assets.create({
 const asset = await whenReady(id);
 const playbackId = asset.playback_ids[0].id;
 
-// Create a key once and keep its private half with your secrets.
+// Create a key once and store its private half with your secrets.
 const key = await mux.system.signingKeys.create();
 const token = await mux.jwt.signPlaybackId(playbackId, {
   keyId: key.id,

@@ -7,8 +7,8 @@ const upload = await mux.video.uploads.create({
   new_asset_settings: { playback_policies: ['public'] },
 });
 // The URL needs no token: give it to a browser, an app or a tus client.
-const answer = await fetch(upload.url, { method: 'PUT', body: await openAsBlob(process.argv[2]) });
-if (!answer.ok) throw new Error(`The upload failed: ${answer.status} ${await answer.text()}`);
+const response = await fetch(upload.url, { method: 'PUT', body: await openAsBlob(process.argv[2]) });
+if (!response.ok) throw new Error(`The upload failed: ${response.status} ${await response.text()}`);
 
 let assetId;
 while (!assetId) ({ asset_id: assetId } = await mux.video.uploads.retrieve(upload.id));

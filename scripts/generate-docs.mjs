@@ -1,6 +1,6 @@
-// Writes docs/configuration.md and .env.example from the table of options. With --check writes nothing and fails when they
-// differ, when the tree in docs/architecture.md names other folders than there are, or when docs/compatibility.md or the
-// OpenAPI document lacks an operation of the API.
+// Writes docs/configuration.md and .env.example from the table of options. With --check it writes nothing and fails if they
+// differ, if the tree in docs/architecture.md does not match the folders, or if docs/compatibility.md or the OpenAPI document
+// lacks an operation.
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -35,9 +35,10 @@ const configuration = () => {
 
 <!-- Written by \`npm run generate\` from src/config/options.ts; edit that table instead. -->
 
-Each option is an environment variable, a flag and a line of an optional \`.env\` file in the working directory. Flag beats
-environment beats file beats default; an empty value counts as not set. An unknown \`KINORA_\` variable or flag stops the
-start with a sentence that names the nearest known one.
+Set an option with an environment variable, a flag, or a line in an optional \`.env\` file in the working
+directory. Flags override environment variables, which override the file. An empty value counts as not
+set. The server refuses to start with an unknown \`KINORA_\` variable or flag and suggests the nearest
+known one.
 
 ${tables.join('\n\n')}
 `;
@@ -50,7 +51,7 @@ const exampleEnv = () => {
     );
     return `# ${section}\n\n${lines.join('\n\n')}`;
   });
-  return `# Written by \`npm run generate\` from src/config/options.ts. Copy to .env and take away the # of what you set.\n\n${parts.join('\n\n')}\n`;
+  return `# Written by \`npm run generate\` from src/config/options.ts. Copy to .env and uncomment what you set.\n\n${parts.join('\n\n')}\n`;
 };
 
 /** Folders named in the tree of docs/architecture.md, as paths: two spaces of indent a level, names end with a slash. */

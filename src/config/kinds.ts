@@ -54,7 +54,7 @@ export const programCall: Kind<readonly string[]> = {
 
 /** In lower case, at least one. */
 export const textList: Kind<readonly string[]> = {
-  form: 'texts with commas',
+  form: 'comma-separated texts',
   parse: (value) => {
     const parts = text
       .parse(value)
@@ -160,7 +160,7 @@ export const rate: Kind<{ readonly perSecond: number; readonly burst: number }> 
 
 /** An http(s) address that paths are appended to; given back without a slash at its end. */
 export const baseUrl: Kind<string> = {
-  form: 'http(s) address',
+  form: 'http(s) URL',
   parse: (value) => {
     const url = URL.canParse(value) ? new URL(value) : undefined;
     if (url && /^https?:$/.test(url.protocol) && `${url.search}${url.hash}${url.username}${url.password}` === '') {
@@ -172,7 +172,7 @@ export const baseUrl: Kind<string> = {
 
 /** Never repeats the text: it may hold credentials. */
 export const webhookUrl: Kind<string> = {
-  form: 'http(s) address',
+  form: 'http(s) URL',
   parse: (value) => {
     if (/^https?:\/\/[^\s\\/?#][^\s\\]*$/i.test(value) && URL.canParse(value) && value.length <= 2048) return value;
     throw new Error('must be an address such as https://example.org/webhooks');
@@ -200,7 +200,7 @@ const block = (value: string): string => {
 
 /** All, none, or these CIDR blocks (always with a prefix length). */
 export const addressBlocks: Kind<boolean | readonly string[]> = {
-  form: '`true`, `false` or CIDR blocks with commas',
+  form: '`true`, `false` or comma-separated CIDR blocks',
   bare: 'true',
   parse: (value) => {
     if (/^(true|1|false|0)$/i.test(value)) return boolean.parse(value);

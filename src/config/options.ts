@@ -26,16 +26,16 @@ import {
 } from './kinds.js';
 
 /**
- * The one table of everything that can be set: validation, flags, `docs/configuration.md` and `.env.example` come from it.
- * `KINORA_DATA_DIR` is the environment variable, the line of `.env` and, as `--data-dir`, the flag.
+ * The only table of options. Validation, flags, `docs/configuration.md` and `.env.example` are derived from it.
+ * `KINORA_DATA_DIR` is the environment variable, the line in `.env` and, as `--data-dir`, the flag.
  */
 export interface Option<T = unknown> {
   readonly variable: `KINORA_${string}`;
   readonly section: 'Server' | 'Access' | 'Sources' | 'Webhooks' | 'Storage' | 'Media' | 'Speech' | 'Robots' | 'Logs';
   readonly kind: Kind<T>;
-  /** In the form that a person would write it. */
+  /** As a user would write it. */
   readonly default?: string;
-  /** A default that depends on the machine, and how the documentation calls it. */
+  /** A default that depends on the machine, and its description in the documentation. */
   readonly computed?: { readonly value: () => T; readonly doc: string };
   readonly doc: string;
   readonly secret?: boolean;
@@ -47,155 +47,155 @@ export const options = {
     variable: 'KINORA_DATA_DIR',
     section: 'Server',
     default: './kinora-data',
-    doc: 'Everything that the embedded default keeps: database, sources, cache, secrets.',
+    doc: 'Directory for the embedded database, sources, cache and first token.',
   },
   host: {
     kind: host,
     variable: 'KINORA_HOST',
     section: 'Server',
     default: '127.0.0.1',
-    doc: 'Address to listen on; `0.0.0.0` for every network.',
+    doc: 'Address to listen on; `0.0.0.0` listens on every interface.',
   },
   port: {
     kind: wholeNumber(0, 65_535),
     variable: 'KINORA_PORT',
     section: 'Server',
     default: '8080',
-    doc: 'Port to listen on; 0 picks a free one, the real address is printed and logged.',
+    doc: 'Port to listen on; 0 picks a free port, which is printed and logged.',
   },
   publicUrl: {
     kind: baseUrl,
     variable: 'KINORA_PUBLIC_URL',
     section: 'Server',
-    doc: 'Origin for API, console and upload addresses in answers; `http://<host>:<port>` when not set.',
+    doc: 'Base of API and upload URLs in responses; `http://<host>:<port>` if not set.',
   },
   streamUrl: {
     kind: baseUrl,
     variable: 'KINORA_STREAM_URL',
     section: 'Server',
-    doc: 'Base of playback addresses; the public URL when not set. Requests are accepted on any host name.',
+    doc: 'Base of playback URLs; the public URL if not set. Requests are accepted for any host name.',
   },
   imageUrl: {
     kind: baseUrl,
     variable: 'KINORA_IMAGE_URL',
     section: 'Server',
-    doc: 'Base of image URLs in storyboards; the public URL when not set. With neither, the URLs are relative.',
+    doc: 'Base of image URLs in storyboards; the public URL if not set. Without either, the URLs are relative.',
   },
   trustedProxies: {
     kind: addressBlocks,
     variable: 'KINORA_TRUSTED_PROXIES',
     section: 'Server',
     default: 'false',
-    doc: 'Proxies whose `X-Forwarded-For`, `-Host` and `-Proto` headers count: all, or a comma list of CIDR blocks.',
+    doc: 'Proxies whose `X-Forwarded-For`, `-Host` and `-Proto` headers are trusted: all, or a comma-separated list of CIDR blocks.',
   },
   shutdownLimitMs: {
     kind: durationMs,
     variable: 'KINORA_SHUTDOWN_LIMIT',
     section: 'Server',
     default: '30s',
-    doc: 'How long a stop may take before running work is cut off; it is taken up again at the next start.',
+    doc: 'Time limit for a shutdown. Work that is still running is interrupted and continues at the next start.',
   },
   token: {
     kind: accessToken,
     variable: 'KINORA_TOKEN',
     section: 'Access',
     secret: true,
-    doc: 'A token with every permission that is made at start if absent, for automation and tests.',
+    doc: 'A token with every permission, for automation and tests. The server creates it at startup if it does not exist.',
   },
   rateLimitPost: {
     kind: rate,
     variable: 'KINORA_RATE_LIMIT_POST',
     section: 'Access',
-    doc: 'POST requests to the API that each environment may make; without limit when not set.',
+    doc: 'Limit of POST requests to the API for each environment; unlimited if not set.',
   },
   rateLimitOther: {
     kind: rate,
     variable: 'KINORA_RATE_LIMIT_OTHER',
     section: 'Access',
-    doc: 'Requests to the API by any other method that each environment may make; without limit when not set.',
+    doc: 'Limit of API requests with any other method for each environment; unlimited if not set.',
   },
   metricsHost: {
     kind: host,
     variable: 'KINORA_METRICS_HOST',
     section: 'Server',
     default: '127.0.0.1',
-    doc: 'Address on which `/metrics` is served.',
+    doc: 'Address on which `/metrics` listens.',
   },
   metricsPort: {
     kind: wholeNumber(0, 65_535),
     variable: 'KINORA_METRICS_PORT',
     section: 'Server',
-    doc: 'Port of its own for `/metrics`, which asks for no credentials; not served when not set. 0 picks a free one, which is logged.',
+    doc: 'Separate port for `/metrics`, which needs no credentials; disabled if not set. 0 picks a free port, which is logged.',
   },
   riskyUserAgents: {
     kind: textList,
     variable: 'KINORA_RISKY_USER_AGENTS',
     section: 'Access',
     default: 'curl,wget,python-requests,go-http-client,ffmpeg,lavf,youtube-dl,yt-dlp,aria2',
-    doc: 'Parts of the `User-Agent` of programs that playback restrictions may forbid as high-risk; letter case does not matter.',
+    doc: 'Parts of `User-Agent` headers that playback restrictions can deny as high-risk; case-insensitive.',
   },
   sample: {
     kind: boolean,
     variable: 'KINORA_SAMPLE',
     section: 'Server',
     default: 'true',
-    doc: 'On the first start of a fresh data directory make the sample asset.',
+    doc: 'Create the sample asset on the first start with a new data directory.',
   },
   allowPrivateSources: {
     kind: addressBlocks,
     variable: 'KINORA_ALLOW_PRIVATE_SOURCES',
     section: 'Sources',
     default: 'false',
-    doc: 'Addresses that imports and webhooks may reach although not public: all of them, or a comma list of CIDR blocks.',
+    doc: 'Private addresses that imports and webhooks may reach: all, or a comma-separated list of CIDR blocks.',
   },
   maxSourceBytes: {
     kind: sizeBytes,
     variable: 'KINORA_MAX_SOURCE_SIZE',
     section: 'Sources',
     default: '100GiB',
-    doc: 'The largest source file that is taken in.',
+    doc: 'Maximum size of a source file.',
   },
   userAgent: {
     kind: text,
     variable: 'KINORA_USER_AGENT',
     section: 'Sources',
     default: 'Kinora/0.1',
-    doc: 'The `User-Agent` of downloads.',
+    doc: '`User-Agent` header of downloads.',
   },
   webhookUrl: {
     kind: webhookUrl,
     variable: 'KINORA_WEBHOOK_URL',
     section: 'Webhooks',
     secret: true,
-    doc: 'A webhook of the default environment that is kept as long as this is set; needs `KINORA_WEBHOOK_SECRET`.',
+    doc: 'URL of a webhook of the default environment. The webhook exists while this is set. Requires `KINORA_WEBHOOK_SECRET`.',
   },
   webhookSecret: {
     kind: signingSecret,
     variable: 'KINORA_WEBHOOK_SECRET',
     section: 'Webhooks',
     secret: true,
-    doc: 'Signing secret of the webhook that `KINORA_WEBHOOK_URL` names.',
+    doc: 'Signing secret of the webhook at `KINORA_WEBHOOK_URL`.',
   },
   eventRetentionMs: {
     kind: durationMs,
     variable: 'KINORA_EVENT_RETENTION',
     section: 'Webhooks',
     default: '720h',
-    doc: 'How long events and their deliveries stay readable; what is still to be delivered stays longer.',
+    doc: 'How long events and deliveries are kept. Events with pending deliveries are kept longer.',
   },
   databaseUrl: {
     kind: databaseUrl,
     variable: 'KINORA_DATABASE_URL',
     section: 'Storage',
     secret: true,
-    doc: 'A PostgreSQL database (version 15 or newer) instead of the embedded one.',
+    doc: 'PostgreSQL database (version 15 or newer) to use instead of the embedded one.',
   },
   blobs: {
     kind: blobs,
     variable: 'KINORA_BLOBS',
     section: 'Storage',
     default: 'file',
-    doc: 'Where sources are kept: `file` is the data directory. `s3://bucket/prefix` is not supported yet.',
+    doc: 'Where sources are stored. `file` is the data directory; `s3://bucket/prefix` is not supported yet.',
   },
   s3Endpoint: {
     kind: s3Setting,
@@ -233,14 +233,14 @@ export const options = {
     variable: 'KINORA_CACHE_SIZE',
     section: 'Storage',
     default: '10GiB',
-    doc: 'Bound of the segment, image and file cache on disk; the least recently used files go first.',
+    doc: 'Maximum size of the disk cache for segments, images and files. The least recently used files are removed first.',
   },
   mediaProcesses: {
     kind: wholeNumber(1, 256),
     variable: 'KINORA_MEDIA_PROCESSES',
     section: 'Media',
     computed: { value: availableParallelism, doc: 'number of cores' },
-    doc: 'Media processes kept.',
+    doc: 'Number of media processes.',
   },
   mediaMemoryBytes: {
     // Measured: with 100 MiB the process can't load FFmpeg, with 128 MiB it encodes.
@@ -248,92 +248,92 @@ export const options = {
     variable: 'KINORA_MEDIA_MEMORY',
     section: 'Media',
     default: '2GiB',
-    doc: 'Memory that one media process may take before it is stopped.',
+    doc: 'Maximum memory of one media process. A process that exceeds it is stopped.',
   },
   ingestConcurrency: {
     kind: wholeNumber(1, 64),
     variable: 'KINORA_INGEST_CONCURRENCY',
     section: 'Media',
     default: '2',
-    doc: 'Assets that are prepared at the same time; downloads are not counted. As many more may be transcoded before they are ready.',
+    doc: 'Number of assets ingested at the same time, not counting downloads. The same number of long ingests can be transcoded in addition.',
   },
   defaultVideoQuality: {
     kind: oneOf('basic', 'plus', 'premium'),
     variable: 'KINORA_DEFAULT_VIDEO_QUALITY',
     section: 'Media',
     default: 'basic',
-    doc: 'On the first start: the `video_quality` that assets of the first environment get when the request names none. `kinora env update` changes it later.',
+    doc: 'Default `video_quality` of the first environment. Used only when the database is created; change it later with `kinora env update`.',
   },
   speechModel: {
     kind: nameOrPath,
     variable: 'KINORA_SPEECH_MODEL',
     section: 'Speech',
-    doc: 'Recognizes speech on this machine: a model that `kinora speech install` has stored, by its name, or the path of a file in the format of whisper.cpp. With `KINORA_SPEECH_URL`: how the service calls its model, `whisper-1` when not set.',
+    doc: 'Model for speech recognition on this machine: the name of a model installed with `kinora speech install`, or the path of a file in whisper.cpp format. With `KINORA_SPEECH_URL`: the model name sent to the service, `whisper-1` if not set.',
   },
   speechUrl: {
     kind: baseUrl,
     variable: 'KINORA_SPEECH_URL',
     section: 'Speech',
-    doc: 'Recognizes speech with an OpenAI-compatible service: the base of its API, such as `http://127.0.0.1:8000/v1`. Private addresses are allowed here.',
+    doc: 'Base URL of an OpenAI-compatible service for speech recognition, such as `http://127.0.0.1:8000/v1`. It may be on a private network.',
   },
   speechKey: {
     kind: bearerToken,
     variable: 'KINORA_SPEECH_KEY',
     section: 'Speech',
     secret: true,
-    doc: 'Sent to the service of `KINORA_SPEECH_URL` as a bearer token.',
+    doc: 'Bearer token for `KINORA_SPEECH_URL`.',
   },
   speechCommand: {
     kind: programCall,
     variable: 'KINORA_SPEECH_COMMAND',
     section: 'Speech',
-    doc: 'Recognizes speech with a program that writes SRT, WebVTT or JSON to its standard output or to `{output}`. Replaced are `{audio}` (a WAV file of at most 30 seconds), `{language}` (a code, or `auto`), `{phrases}` and `{output}`. No shell is involved.',
+    doc: 'Program for speech recognition. It writes SRT, WebVTT or JSON to standard output or to `{output}`. Kinora replaces `{audio}` (a WAV file of at most 30 seconds), `{language}` (a code or `auto`), `{phrases}` and `{output}`. The program runs without a shell.',
   },
   speechTimeoutMs: {
     kind: durationMs,
     variable: 'KINORA_SPEECH_TIMEOUT',
     section: 'Speech',
     default: '10m',
-    doc: 'How long the service or the program may take for 30 seconds of speech.',
+    doc: 'Time limit of the service or the program for 30 seconds of speech.',
   },
   aiUrl: {
     kind: baseUrl,
     variable: 'KINORA_AI_URL',
     section: 'Robots',
-    doc: 'A server with an OpenAI-compatible `/v1/chat/completions`, for workflows that need a language model. It may be at an internal address.',
+    doc: 'Server with an OpenAI-compatible `/v1/chat/completions`, for workflows that need a language model. It may be on a private network.',
   },
   aiKey: {
     kind: text,
     variable: 'KINORA_AI_KEY',
     section: 'Robots',
     secret: true,
-    doc: 'Sent to that server as a bearer token.',
+    doc: 'Bearer token for `KINORA_AI_URL`.',
   },
   aiModel: {
     kind: text,
     variable: 'KINORA_AI_MODEL',
     section: 'Robots',
-    doc: 'Name of the model that reads captions; without it such jobs end with `provider_unavailable`.',
+    doc: 'Model that reads captions. Without it, jobs that need it end with `provider_unavailable`.',
   },
   aiVisionModel: {
     kind: text,
     variable: 'KINORA_AI_VISION_MODEL',
     section: 'Robots',
-    doc: 'Name of the model that looks at frames; may be the same.',
+    doc: 'Model that looks at frames; can be the same model.',
   },
   logLevel: {
     kind: oneOf('debug', 'info', 'warn', 'error'),
     variable: 'KINORA_LOG_LEVEL',
     section: 'Logs',
     default: 'info',
-    doc: 'The least serious lines that are logged.',
+    doc: 'Minimum level of logged lines.',
   },
   logFormat: {
     kind: oneOf('pretty', 'json'),
     variable: 'KINORA_LOG_FORMAT',
     section: 'Logs',
     computed: { value: () => (process.stderr.isTTY ? 'pretty' : 'json'), doc: '`pretty` on a terminal, else `json`' },
-    doc: 'Form of the log, which goes to standard error.',
+    doc: 'Format of the log, which is written to standard error.',
   },
 } as const satisfies Record<string, Option>;
 
@@ -344,7 +344,7 @@ type WithDefault = {
   [K in Settable]: Table[K] extends { readonly default: string } | { readonly computed: object } ? K : never;
 }[Settable];
 
-/** Every option in its final form: sizes in bytes, times in milliseconds, paths absolute, addresses without a slash at the end. */
+/** Every option, parsed: sizes in bytes, times in milliseconds, absolute paths, URLs without a trailing slash. */
 export type Config = { readonly [K in WithDefault]: Value<Table[K]> } & {
   readonly [K in Exclude<Settable, WithDefault>]?: Value<Table[K]>;
 };
