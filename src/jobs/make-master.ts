@@ -10,6 +10,7 @@ import type { DomainContext } from '../domain/context.js';
 import { queues } from '../domain/queues.js';
 import { throwIfAborted } from '../lib/abort.js';
 import { isKinoraError, KinoraError } from '../lib/errors.js';
+import { withTemporaryFile } from '../lib/temporary-file.js';
 import {
   type CopiedStream,
   MASTER_AUDIO,
@@ -28,7 +29,6 @@ import type { Job, QueueWorker } from '../queue/queue.js';
 import type { BlobStore, LocalBlob } from '../storage/blob-store.js';
 import { masterAudioKey, masterKey, masterPartsPrefix, masterPrefix } from '../storage/keys.js';
 import type { Logger } from '../telemetry/logger.js';
-import { withTemporaryFile } from './ingest/temporary-file.js';
 import { writeSegmentsFile } from './write-segments-file.js';
 
 export interface MasterDeps {

@@ -1,22 +1,14 @@
 import type { OverlayInput } from '../../domain/assets/overlay-inputs.js';
 import { isKinoraError, KinoraError } from '../../lib/errors.js';
+import { withTemporaryFile } from '../../lib/temporary-file.js';
 import { OVERLAY_HEADER_BYTES, type OverlayFile, RGBA_BYTES, readOverlayHeader } from '../../media/overlay/file.js';
 import { placeOverlay } from '../../media/overlay/geometry.js';
-import { type ResolutionTier, type Size, tierBox } from '../../media/plan/ladder.js';
+import { type Size, tierBox } from '../../media/plan/ladder.js';
 import type { OverlayPlacement } from '../../media/plan/plan.js';
-import type { SourceFetcher } from '../../net/fetch-source.js';
-import { type MediaPool, mediaPriority } from '../../pool/media-pool.js';
+import { mediaPriority } from '../../pool/media-pool.js';
 import { readResult } from '../../pool/read-result.js';
-import type { BlobStore } from '../../storage/blob-store.js';
 import { overlayImageKey, overlayKey } from '../../storage/keys.js';
-import { withTemporaryFile } from './temporary-file.js';
-
-export interface OverlayDeps {
-  readonly blobs: BlobStore;
-  readonly fetcher: SourceFetcher;
-  readonly pool: MediaPool;
-  readonly temporaryDir: string;
-}
+import type { IngestContext } from './context.js';
 
 /** A stored overlay and what it was asked to look like; its place follows when the shape of the frame is known. */
 export interface StoredOverlay {
@@ -34,17 +26,13 @@ const UNUSABLE = 'The overlay image could not be used.';
  * @throws KinoraError `invalid_input`
  */
 export const storeOverlays = async (
-  deps: OverlayDeps,
-  assetId: string,
+  context: IngestContext,
   inputs: readonly OverlayInput[],
-  tier: ResolutionTier,
-  signal: AbortSignal,
 ): Promise<StoredOverlay[]> => {
   const stored: StoredOverlay[] = [];
   for (const input of inputs) {
     try {
-      const file =
-        (await findStored(deps.blobs, assetId, input.position)) ?? (await store(deps, assetId, input, tier, signal));
+      const file = (await findStored(context, input)) ?? (await store(context, input));
       stored.push({ input, file });
     } catch (error) {
       if (!isUnusable(error)) throw error;
@@ -67,7 +55,10 @@ const whyUnusable = ({ position }: OverlayInput, error: unknown): string => {
   return `inputs[${position}] is not a readable ${image}. Subtitles and audio tracks need a type.`;
 };
 
-const findStored = async (blobs: BlobStore, assetId: string, position: number): Promise<OverlayFile | undefined> => {
+const findStored = async (
+  { blobs, assetId }: IngestContext,
+  { position }: OverlayInput,
+): Promise<OverlayFile | undefined> => {
   const key = overlayKey(assetId, position);
   const found = await blobs.stat(key);
   const stream = found && (await blobs.read(key, { start: 0, end: OVERLAY_HEADER_BYTES }));
@@ -76,18 +67,15 @@ const findStored = async (blobs: BlobStore, assetId: string, position: number): 
 };
 
 const store = async (
-  { blobs, fetcher, pool, temporaryDir }: OverlayDeps,
-  assetId: string,
+  { assetId, row, blobs, fetcher, pool, temporaryDir, signal }: IngestContext,
   { position, url }: OverlayInput,
-  tier: ResolutionTier,
-  signal: AbortSignal,
 ): Promise<OverlayFile> => {
   const imageKey = overlayImageKey(assetId, position);
   if (!(await blobs.stat(imageKey))) {
     await fetcher.fetch(url, await blobs.resumeWrite(imageKey), { signal, maxBytes: MAX_IMAGE_BYTES });
   }
   const image = await blobs.openLocal(imageKey);
-  const box = tierBox(tier);
+  const box = tierBox(row.asset.max_resolution_tier);
   try {
     return await withTemporaryFile(temporaryDir, async (outPath) => {
       const side = Math.max(box.width, box.height);

@@ -2,6 +2,7 @@ import { json } from 'node:stream/consumers';
 import type { TrackAudio } from '../../domain/tracks/recognition-state.js';
 import { throwIfAborted } from '../../lib/abort.js';
 import { isKinoraError, KinoraError } from '../../lib/errors.js';
+import { withTemporaryFile } from '../../lib/temporary-file.js';
 import { applyPhrases } from '../../media/speech/apply-phrases.js';
 import { makeCues } from '../../media/speech/make-cues.js';
 import { mapWords, packWindows, type SpeechWindow } from '../../media/speech/pack-windows.js';
@@ -14,7 +15,6 @@ import type { Transcriber } from '../../speech/transcriber.js';
 import type { BlobStore } from '../../storage/blob-store.js';
 import { speechWindowKey, trackWordsKey } from '../../storage/keys.js';
 import type { Logger } from '../../telemetry/logger.js';
-import { withTemporaryFile } from '../ingest/temporary-file.js';
 import { findSpeechSpans, type OpenAudio } from './find-speech-spans.js';
 
 export interface AudioDeps {

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { videoFacts } from '../../../test/support/media/media-values.js';
-import { avcLevel, displaySize, fitRungs, limitRungs, planLadder } from './ladder.js';
+import { avcLevel, displaySize, limitRungs, planLadder, scaleRenditions } from './ladder.js';
 
 const ladder = (width: number, height: number, changes: Partial<Parameters<typeof planLadder>[0]> = {}) =>
   planLadder({
@@ -152,17 +152,17 @@ test.each(['1080p', '1440p', '2160p'] as const)('no rung is above the tier %s, w
   );
 });
 
-describe('fitRungs', () => {
+describe('scaleRenditions', () => {
   test('allows and promises a share of the rates of the table, and changes nothing else', () => {
     const table = ladder(1920, 1080);
-    const fitted = fitRungs(table, 0.5);
-    expect(fitted.map(({ encoder }) => encoder.maxRate)).toEqual([200_000, 350_000, 600_000, 1_200_000, 2_250_000]);
+    const fitted = scaleRenditions(table, 'plus', 0.5);
+    expect(fitted.map(({ encoder }) => encoder?.maxRate)).toEqual([200_000, 350_000, 600_000, 1_200_000, 2_250_000]);
     expect(fitted.at(-1)).toEqual({
       ...table.at(-1),
       bandwidth: 2_475_000,
       encoder: { ...table.at(-1)!.encoder, maxRate: 2_250_000 },
     });
-    expect(fitRungs(table, 1)).toEqual(table);
+    expect(scaleRenditions(table, 'plus', 1)).toEqual(table);
   });
 });
 

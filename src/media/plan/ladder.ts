@@ -124,12 +124,26 @@ export const planLadder = ({ frame, frameRate, quality, maxResolutionTier }: Lad
   return [...lower, rung(LABELS[top]!, stored)];
 };
 
-/** The same rungs for frames that need only a share of the table's rates, `bitrateScale` (0 to 1). */
-export const fitRungs = (rungs: readonly Rung[], bitrateScale: number): Rung[] =>
-  rungs.map((rung) => {
-    const maxRate = Math.max(Math.round(rung.encoder.maxRate * bitrateScale), MIN_RATE);
+const isRung = (rendition: VideoRendition): rendition is Rung => rendition.encoder !== undefined;
+
+/**
+ * The renditions of a plan for frames that need only a share of the table's rates, `bitrateScale` (0 to 1). A copy, which is
+ * judged by the whole rate of its rung, stays as it is.
+ */
+export const scaleRenditions = (
+  renditions: readonly VideoRendition[],
+  quality: VideoQuality,
+  bitrateScale: number,
+): VideoRendition[] => {
+  const scaled = renditions.filter(isRung).map((rung) => {
+    // Of the table: below a copy the rungs of the plan may promise less.
+    const tableRate = LABELS.find(({ name }) => name === rung.name)![quality] * 1000;
+    const maxRate = Math.max(Math.round(tableRate * bitrateScale), MIN_RATE);
     return { ...rung, bandwidth: Math.round(maxRate * BANDWIDTH_MARGIN), encoder: { ...rung.encoder, maxRate } };
   });
+  const copy = renditions.find(({ kind }) => kind === 'copy');
+  return copy ? [...limitRungs(scaled, copy.bandwidth), copy] : scaled;
+};
 
 /** What a rung may promise of the next higher one's rate. */
 const STEP_DOWN = 0.75;

@@ -8,7 +8,7 @@ import {
 } from '../../../test/support/media/media-values.js';
 import type { AudioFacts, SourceFacts, VideoFacts } from '../source/source-facts.js';
 import type { SourceIndex } from '../source/source-index.js';
-import { type AssetSettings, planAsset } from './plan-asset.js';
+import { type AssetSettings, draftPlan, finishPlan, type Measurements, planAsset } from './plan-asset.js';
 
 const SETTINGS: AssetSettings = { quality: 'plus', maxResolutionTier: '1080p', isTest: false };
 interface Source {
@@ -17,8 +17,8 @@ interface Source {
   readonly facts?: Partial<SourceFacts>;
   readonly index: Omit<SourceIndex, 'discontinuous'>;
 }
-const plan = ({ video, audio, facts, index }: Source, settings: Partial<AssetSettings> = {}) =>
-  planAsset({
+const draft = ({ video, audio, facts, index }: Source, settings: Partial<AssetSettings> = {}) =>
+  draftPlan({
     facts: sourceFacts({
       ...(video && { video: videoFacts(video) }),
       audio: audio ? [audioFacts(audio)] : [],
@@ -27,6 +27,8 @@ const plan = ({ video, audio, facts, index }: Source, settings: Partial<AssetSet
     index: { ...index, discontinuous: false },
     settings: { ...SETTINGS, ...settings },
   });
+const plan = (...source: Parameters<typeof draft>) => draft(...source).plan;
+const finish = (source: Source, measured: Measurements) => finishPlan(draft(source), measured);
 /** 10 s at 30 a second, key frames every 2 s; 10.0053 s of AAC. */
 const videoIndex = steadyIndex(300, 512, 60);
 const audioIndex = steadyIndex(469, 1024, 1, { sizeBytes: 341 });
@@ -122,10 +124,37 @@ describe('planAsset', () => {
     const rates = (planned: ReturnType<typeof plan>) =>
       planned.video?.renditions.map(({ kind, encoder }) => encoder?.maxRate ?? kind);
     expect(rates(plan(source))).toEqual([400_000, 700_000, 1_200_000, 'copy']);
-    expect(rates(plan(source, { bitrateScale: 0.5 }))).toEqual([200_000, 350_000, 600_000, 'copy']);
+    expect(rates(finish(source, { bitrateScale: 0.5 }))).toEqual([200_000, 350_000, 600_000, 'copy']);
     const hard = { video: {}, index: { video: steadyIndex(300, 512, 60, { sizeBytes: 20_000 }) } };
-    expect(rates(plan(hard, { bitrateScale: 0.5 }))).toEqual([200_000, 350_000, 600_000, 1_200_000]);
-    expect(plan(hard, { bitrateScale: 0.5 }).video?.renditions.at(-1)?.bandwidth).toBe(1_320_000);
+    expect(rates(finish(hard, { bitrateScale: 0.5 }))).toEqual([200_000, 350_000, 600_000, 1_200_000]);
+    expect(finish(hard, { bitrateScale: 0.5 }).video?.renditions.at(-1)?.bandwidth).toBe(1_320_000);
+  });
+  test('scales the rates of the table, not what rungs below a copy may promise', () => {
+    const small = { video: {}, index: { video: steadyIndex(300, 512, 60, { sizeBytes: 3000 }) } };
+    const rates = ({ video }: ReturnType<typeof plan>) => video?.renditions.map(({ encoder }) => encoder?.maxRate);
+    const [lowest, middle, highest] = rates(plan(small))!;
+    expect(highest).toBeLessThan(1_200_000);
+    expect(rates(finish(small, { bitrateScale: 0.5 }))).toEqual([
+      200_000,
+      350_000,
+      Math.min(highest!, 600_000),
+      undefined,
+    ]);
+    expect(rates(finish(small, { bitrateScale: 1 }))).toEqual([lowest, middle, highest, undefined]);
+  });
+  test('a gain encodes audio that could be copied, and nothing else changes', () => {
+    const file = {
+      video: {},
+      audio: {},
+      index: { video: steadyIndex(300, 512, 60, { sizeBytes: 10_000 }), audio: steadyIndex(469, 1024, 1) },
+    };
+    const { audio: copied, ...draftRest } = plan(file);
+    const { audio, ...rest } = finish(file, { gain: { gainDb: -3 } });
+    expect([copied?.mode, audio?.mode, audio?.gainDb]).toEqual(['copy', 'encode', -3]);
+    expect(rest).toEqual(draftRest);
+    const { video: _video, ...alone } = file;
+    const long = finish({ ...alone, index: { audio: file.index.audio } }, { gain: { gainDb: -3 } });
+    expect(long.durationSeconds).toBe((long.audio!.boundaries.at(-1)! * 1024) / long.audio!.sampleRate);
   });
   test('zero is the earliest presented sample of any stream', () => {
     // Transport stream: audio from 1.4 s, video from 1.48 s on.

@@ -4,28 +4,25 @@ import { findConstantRate, isMovFormat, isMpegStreamFormat, listFrames } from '.
 import { compare, reduce, rescale, toNumber } from '../source/rational.js';
 import type { Rational, SourceFacts, VideoFacts } from '../source/source-facts.js';
 import type { SourceIndex, StreamIndex } from '../source/source-index.js';
-import { planAudio } from './audio-plan.js';
+import { type AudioPlanInput, planAudio } from './audio-plan.js';
 import { type CopyDecision, decideCopy } from './copy-decision.js';
 import { countFrames, planGrid } from './grid.js';
 import {
   displaySize,
-  fitRungs,
   limitRungs,
   planLadder,
   type ResolutionTier,
   type Size,
+  scaleRenditions,
   type VideoQuality,
 } from './ladder.js';
-import type { Gain, OverlayPlacement, Plan, VideoFilters, VideoPlan, VideoRendition } from './plan.js';
+import type { AudioPlan, Gain, OverlayPlacement, Plan, VideoFilters, VideoPlan, VideoRendition } from './plan.js';
 import { findReorderTicks } from './sample-times.js';
 
 export interface AssetSettings {
   readonly quality: VideoQuality;
   readonly maxResolutionTier: ResolutionTier;
   readonly isTest: boolean;
-  readonly gain?: Gain;
-  /** Share of the ladder's rates that the frames need, from `bitrateScale`; 1 when absent. */
-  readonly bitrateScale?: number;
   /** Where overlays go on a frame of this shape (upright, square pixels). */
   readonly placeOverlays?: (frame: Size) => readonly OverlayPlacement[];
 }
@@ -61,12 +58,12 @@ const TEST_ASSET_SECONDS = 10;
 /** For clips of audio alone. */
 const CLIP_TIMESCALE = 48_000;
 const CLIP_TOLERANCE_TICKS = 0.01;
-/** A clip begins with its first frame; one that is displayed for longer is cut instead. */
 /**
  * The most by which video is late against audio in players that ignore edit lists, such as VLC: one frame down to 15 frames a
  * second. Below that nothing is reordered, nor around single frames that are displayed for longer.
  */
 const MAX_REORDER_SECONDS = 1 / 15;
+/** A clip begins with its first frame; one that is displayed for longer is cut instead. */
 const LONG_FRAME_SECONDS = 0.25;
 /** Codecs of which every packet is exactly one frame in MP4, MOV and Matroska. */
 export const ONE_FRAME_PACKETS: ReadonlySet<string> = new Set(['h264', 'hevc', 'vp9', 'av1', 'prores', 'mjpeg']);
@@ -83,8 +80,34 @@ interface FrameSource {
   readonly display: { readonly width: number; readonly height: number };
 }
 
+/** A plan before frames and audio are measured. */
+export interface DraftPlan {
+  readonly plan: Plan;
+  readonly quality: VideoQuality;
+  /** What the audio is planned from. */
+  readonly audio?: AudioPlanInput;
+}
+
+export interface Measurements {
+  readonly gain?: Gain | undefined;
+  /** Share of the ladder's rates that the frames need, from `bitrateScale`; 1 when absent. */
+  readonly bitrateScale?: number | undefined;
+}
+
+/** Applies what was measured to a plan: the gain to its audio, the share of the rates to its encoded renditions. */
+export const finishPlan = ({ plan, quality, audio }: DraftPlan, { gain, bitrateScale = 1 }: Measurements): Plan => {
+  const video = plan.video && {
+    ...plan.video,
+    renditions: scaleRenditions(plan.video.renditions, quality, bitrateScale),
+  };
+  return gain && audio ? assemble(video, planAudio({ ...audio, gain })) : { ...plan, ...(video && { video }) };
+};
+
+/** The plan of a source that is not measured. */
+export const planAsset = (input: PlanInput): Plan => draftPlan(input).plan;
+
 /** Decides everything a viewer gets. A source without a playable stream gives `durationSeconds: 0`. */
-export const planAsset = (input: PlanInput): Plan => {
+export const draftPlan = (input: PlanInput): DraftPlan => {
   const { facts, settings } = input;
   const source = findFrames(input);
   const audio = findAudio(input);
@@ -92,31 +115,39 @@ export const planAsset = (input: PlanInput): Plan => {
   const earliest = findStart(input, source);
   const videoEnd = source && seconds(source.frames.at(-1)! + source.index.lastDuration, source.timeBase);
   const audioEnd = audio && seconds(maximum(audio.index.pts) + audio.index.lastDuration, audio.audio.timeBase);
-  if (!earliest) return { version: 1, durationSeconds: 0 };
+  const { quality } = settings;
+  if (!earliest) return { plan: EMPTY_PLAN, quality };
   const zero = input.clip ? findClipStart(input.clip, source) : earliest;
   const lengths = [videoEnd, audioEnd].map((end) => (end ? toNumber(end) - toNumber(zero) : 0));
   const { clip } = input;
   const clipEnd = clip?.endSeconds === undefined ? undefined : toNumber(clip.zero) + clip.endSeconds - toNumber(zero);
   const limits = [clipEnd, settings.isTest ? TEST_ASSET_SECONDS : undefined].filter((end) => end !== undefined);
   const endSeconds = Math.min(Math.max(...lengths), ...limits);
-  if (endSeconds <= 0) return { version: 1, durationSeconds: 0 };
+  if (endSeconds <= 0) return { plan: EMPTY_PLAN, quality };
 
   const video = source && facts.video && planVideo(input, facts.video, source, zero, endSeconds);
-  const audioPlan =
-    audio &&
-    planAudio({
-      ...audio,
-      formatName: facts.formatName,
-      zero,
-      endSeconds,
-      ...(video && { videoBoundaries: video.boundaries.map((ticks) => ticks / video.timescale) }),
-      ...(settings.gain && { gain: settings.gain }),
-    });
-  const durationSeconds = video
-    ? video.boundaries.at(-1)! / video.timescale
-    : (audioPlan!.boundaries.at(-1)! * AAC_FRAME_SAMPLES) / audioPlan!.sampleRate;
-  return { version: 1, durationSeconds, ...(video && { video }), ...(audioPlan && { audio: audioPlan }) };
+  const audioInput = audio && {
+    ...audio,
+    formatName: facts.formatName,
+    zero,
+    endSeconds,
+    ...(video && { videoBoundaries: video.boundaries.map((ticks) => ticks / video.timescale) }),
+  };
+  const plan = assemble(video, audioInput && planAudio(audioInput));
+  return { plan, quality, ...(audioInput && { audio: audioInput }) };
 };
+
+const EMPTY_PLAN: Plan = { version: 1, durationSeconds: 0 };
+
+/** At least one of the two is there. */
+const assemble = (video: VideoPlan | undefined, audio: AudioPlan | undefined): Plan => ({
+  version: 1,
+  durationSeconds: video
+    ? video.boundaries.at(-1)! / video.timescale
+    : (audio!.boundaries.at(-1)! * AAC_FRAME_SAMPLES) / audio!.sampleRate,
+  ...(video && { video }),
+  ...(audio && { audio }),
+});
 
 /** The primary audio, when it can be played. */
 const findAudio = ({ facts, index }: Pick<PlanInput, 'facts' | 'index'>) => {
@@ -227,13 +258,11 @@ const planVideo = (
             timescale,
           });
   const boundaries = copy.copy ? copy.boundaries : planGrid({ frameTicks, endTicks, timescale });
-  // Only what is encoded: a copy is judged by the whole rate of its rung.
-  const fitted = fitRungs(ladder, settings.bitrateScale ?? 1);
   const longestTicks = longestFrame(frameTicks, endTicks, timescale) * top.frameStep;
   const reorderTicks = Math.min(longestTicks, Math.ceil(MAX_REORDER_SECONDS * timescale));
   const reordered = <R extends VideoRendition>(rung: R, ticks: number): R =>
     ticks > 0 ? { ...rung, reorderTicks: ticks } : rung;
-  const encoded = (copy.copy ? limitRungs(fitted.slice(0, -1), copy.bandwidth) : fitted).map((rung) =>
+  const encoded = (copy.copy ? limitRungs(ladder.slice(0, -1), copy.bandwidth) : ladder).map((rung) =>
     reordered(rung, reorderTicks),
   );
   const renditions: VideoRendition[] = copy.copy

@@ -1,10 +1,12 @@
-import type { SourceFacts } from '../../media/source/source-facts.js';
-import type { SourceIndex } from '../../media/source/source-index.js';
-import { encodeSourceIndex } from '../../media/source/source-index-codec.js';
-import { mediaPriority } from '../../pool/media-pool.js';
-import { streamResult } from '../../pool/read-result.js';
-import { type IndexDeps, readIndex } from './read-index.js';
-import { withTemporaryFile } from './temporary-file.js';
+import { withTemporaryFile } from '../../../lib/temporary-file.js';
+import type { SourceFacts } from '../../../media/source/source-facts.js';
+import type { SourceIndex } from '../../../media/source/source-index.js';
+import { encodeSourceIndex } from '../../../media/source/source-index-codec.js';
+import { mediaPriority } from '../../../pool/media-pool.js';
+import { streamResult } from '../../../pool/read-result.js';
+import type { FileContext } from './context.js';
+import { probeFile } from './probe-file.js';
+import { readIndex } from './read-index.js';
 
 export interface ConcatenatedSource {
   readonly path: string;
@@ -25,18 +27,16 @@ export interface RecordedSource {
  * earlier run is used as it is.
  */
 export const withConcatenatedRecordings = async <T>(
-  deps: IndexDeps,
+  context: FileContext,
   source: RecordedSource,
-  probe: (path: string) => Promise<SourceFacts>,
-  signal: AbortSignal,
   use: (concatenated: ConcatenatedSource | undefined) => Promise<T>,
 ): Promise<T> => {
   const { key, indexKey } = source.concatenated;
-  if (!(await deps.blobs.stat(key)) && !(await concatenate(deps, source, probe, signal))) return use(undefined);
-  const blob = await deps.blobs.openLocal(key);
+  if (!(await context.blobs.stat(key)) && !(await concatenate(context, source))) return use(undefined);
+  const blob = await context.blobs.openLocal(key);
   try {
-    const facts = await probe(blob.path);
-    const index = await readIndex(deps, indexKey, blob.path, facts, signal);
+    const facts = await probeFile(context, blob.path);
+    const index = await readIndex(context, indexKey, blob.path, facts);
     return await use({ path: blob.path, facts, index });
   } finally {
     await blob.release();
@@ -44,27 +44,25 @@ export const withConcatenatedRecordings = async <T>(
 };
 
 const concatenate = (
-  deps: IndexDeps,
+  context: FileContext,
   { concatenated: { key, indexKey }, path, facts }: RecordedSource,
-  probe: (path: string) => Promise<SourceFacts>,
-  signal: AbortSignal,
 ): Promise<boolean> =>
-  withTemporaryFile(deps.temporaryDir, async (outPath) => {
+  withTemporaryFile(context.temporaryDir, async (outPath) => {
     const streams = [facts.video, facts.audio[0]].filter((stream) => stream !== undefined);
-    const { recordings, wrongTimes } = await deps.pool.run(
+    const { recordings, wrongTimes } = await context.pool.run(
       {
         kind: 'concatenate',
         source: { path, formatName: facts.formatName },
         streamIndexes: streams.map(({ streamIndex }) => streamIndex),
         outPath,
       },
-      { priority: mediaPriority.warmUp, signal },
+      { priority: mediaPriority.warmUp, signal: context.signal },
     );
     if (recordings < 2 && wrongTimes === 0) return false;
-    const index = await readIndex(deps, indexKey, outPath, await probe(outPath), signal);
+    const index = await readIndex(context, indexKey, outPath, await probeFile(context, outPath));
     // Where times were wrong, frames may be too: they are read once in order.
-    if (wrongTimes > 0) await deps.blobs.put(indexKey, encodeSourceIndex({ ...index, discontinuous: true }));
-    const target = await deps.blobs.resumeWrite(key);
+    if (wrongTimes > 0) await context.blobs.put(indexKey, encodeSourceIndex({ ...index, discontinuous: true }));
+    const target = await context.blobs.resumeWrite(key);
     try {
       await target.restart();
       for await (const bytes of await streamResult(outPath)) await target.write(bytes);

@@ -1,10 +1,10 @@
 import { setMaxListeners } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Row } from '../../db/schema.js';
-import { isKinoraError, KinoraError } from '../../lib/errors.js';
-import type { Plan } from '../../media/plan/plan.js';
-import { trackPrefix } from '../../storage/keys.js';
-import { ingestOneTrack } from './ingest-one-track.js';
+import type { Row } from '../../../db/schema.js';
+import { isKinoraError, KinoraError } from '../../../lib/errors.js';
+import type { Plan } from '../../../media/plan/plan.js';
+import { trackPrefix } from '../../../storage/keys.js';
+import { ingestTrack } from './ingest-track.js';
 import type { TrackIngestDeps } from './track-source.js';
 
 /** The work on the tracks of the creation request that goes on beside the ingest of the main input. */
@@ -22,9 +22,9 @@ const LANES = 4;
 /** How much later an asset becomes ready, at most, for the sake of tracks that come with it. */
 const GRACE_MS = 2000;
 
-export const startSideCars = (deps: TrackIngestDeps, assetId: string, signal: AbortSignal): SideCars => {
+export const startSideCars = (deps: TrackIngestDeps & { readonly signal: AbortSignal }, assetId: string): SideCars => {
   const ending = new AbortController();
-  const anyEnd = AbortSignal.any([signal, ending.signal]);
+  const anyEnd = AbortSignal.any([deps.signal, ending.signal]);
   // Each lane waits for several results of media processes at once.
   setMaxListeners(LANES * 8, anyEnd);
   let tellPlan: (plan: Plan) => void = () => undefined;
@@ -37,7 +37,7 @@ export const startSideCars = (deps: TrackIngestDeps, assetId: string, signal: Ab
 
   const work = async (track: Row<'track'>): Promise<void> => {
     try {
-      await ingestOneTrack(deps, { track, plan: () => plan, signal: anyEnd });
+      await ingestTrack({ ...deps, track, plan: () => plan, signal: anyEnd });
     } catch (error) {
       if (anyEnd.aborted) return;
       deps.logger.warn({ err: error, track_id: track.id }, 'a track of the creation request failed');

@@ -1,16 +1,10 @@
 import { buffer } from 'node:stream/consumers';
-import type { SourceIndex } from '../../media/source/source-index.js';
-import { decodeSourceIndex } from '../../media/source/source-index-codec.js';
-import { type MediaPool, mediaPriority } from '../../pool/media-pool.js';
-import { readResult } from '../../pool/read-result.js';
-import type { BlobStore } from '../../storage/blob-store.js';
-import { withTemporaryFile } from './temporary-file.js';
-
-export interface IndexDeps {
-  readonly blobs: BlobStore;
-  readonly pool: MediaPool;
-  readonly temporaryDir: string;
-}
+import { withTemporaryFile } from '../../../lib/temporary-file.js';
+import type { SourceIndex } from '../../../media/source/source-index.js';
+import { decodeSourceIndex } from '../../../media/source/source-index-codec.js';
+import { mediaPriority } from '../../../pool/media-pool.js';
+import { readResult } from '../../../pool/read-result.js';
+import type { FileContext } from './context.js';
 
 /** Above the longest index that the codec reads: twice 12 million packets of about 8 bytes. */
 const MAX_INDEX_BYTES = 2 ** 29;
@@ -25,15 +19,14 @@ export interface IndexedStreams {
 
 /** The stored index under `key`, else what a media process finds in the file at `path`; stored for the next run. */
 export const readIndex = async (
-  deps: IndexDeps,
+  { blobs, pool, temporaryDir, signal }: FileContext,
   key: string,
   path: string,
   source: IndexedStreams,
-  signal: AbortSignal,
 ): Promise<SourceIndex> => {
-  const stored = await deps.blobs.read(key);
+  const stored = await blobs.read(key);
   if (stored) return decodeSourceIndex(await buffer(stored));
-  const bytes = await withTemporaryFile(deps.temporaryDir, async (outPath) => {
+  const bytes = await withTemporaryFile(temporaryDir, async (outPath) => {
     const job = {
       kind: 'index',
       source: { path, formatName: source.formatName },
@@ -42,11 +35,11 @@ export const readIndex = async (
       ...(source.audio[0] && { audioStreamIndex: source.audio[0].streamIndex }),
       outPath,
     } as const;
-    await deps.pool.run(job, { priority: mediaPriority.warmUp, signal });
+    await pool.run(job, { priority: mediaPriority.warmUp, signal });
     return readResult(outPath, MAX_INDEX_BYTES);
   });
   // Before it is stored: what can't be read would fail every later run too.
   const index = decodeSourceIndex(bytes);
-  await deps.blobs.put(key, bytes);
+  await blobs.put(key, bytes);
   return index;
 };

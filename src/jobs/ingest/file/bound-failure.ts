@@ -1,5 +1,5 @@
-import { isKinoraError, KinoraError } from '../../lib/errors.js';
-import { refusals } from '../../media/source/refusals.js';
+import { isKinoraError, KinoraError } from '../../../lib/errors.js';
+import { refusals } from '../../../media/source/refusals.js';
 
 /** Runs in which media processes died on one source (each run already tries twice) before the source is given up. */
 const MAX_CRASHES = 2;

@@ -1,4 +1,4 @@
-import type { SourceFacts } from '../../media/source/source-facts.js';
+import type { SourceFacts } from '../../../media/source/source-facts.js';
 
 /** The `file` object of input-info (wire shape): what probing found in the main input. */
 export const describeInputFile = (facts: SourceFacts): object => ({

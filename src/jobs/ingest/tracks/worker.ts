@@ -1,15 +1,11 @@
-import { queues } from '../domain/queues.js';
-import { KinoraError } from '../lib/errors.js';
-import { alternateAudioRendition } from '../media/plan/find-segment.js';
-import type { Job, JobContext, QueueWorker } from '../queue/queue.js';
-import { trackPrefix } from '../storage/keys.js';
-import { boundFailure } from './ingest/bound-failure.js';
-import { ingestOneTrack, removeUnusedFiles } from './ingest/ingest-one-track.js';
-import type { TrackIngestDeps } from './ingest/track-source.js';
-
-interface TrackPayload {
-  readonly trackId: string;
-}
+import { queues, type TrackPayload } from '../../../domain/queues.js';
+import { KinoraError } from '../../../lib/errors.js';
+import { alternateAudioRendition } from '../../../media/plan/find-segment.js';
+import type { Job, JobContext, QueueWorker } from '../../../queue/queue.js';
+import { trackPrefix } from '../../../storage/keys.js';
+import { boundFailure } from '../file/bound-failure.js';
+import { ingestTrack, removeUnusedFiles } from './ingest-track.js';
+import type { TrackIngestDeps } from './track-source.js';
 
 /** Tracks of ready assets that are worked on at once; most of it is waiting for their files. */
 const CONCURRENCY = 4;
@@ -29,7 +25,7 @@ export const createTrackWorkers = (deps: TrackIngestDeps): QueueWorker[] => [
         return found;
       };
       try {
-        await ingestOneTrack({ ...deps, logger }, { track, plan, signal });
+        await ingestTrack({ ...deps, logger, track, plan, signal });
       } catch (error) {
         if (!(await deps.state.find(track.id))) return;
         throw await boundFailure(error, () => deps.state.countCrash(track.id));

@@ -1,16 +1,16 @@
-import type { SegmentStore } from '../../cache/segment-store.js';
-import type { Row } from '../../db/schema.js';
-import { COPIED_POSITION } from '../../domain/assets/copy-tracks.js';
-import type { TrackState } from '../../domain/tracks/track-state.js';
-import { KinoraError } from '../../lib/errors.js';
-import type { Plan } from '../../media/plan/plan.js';
-import type { SourceFetcher } from '../../net/fetch-source.js';
-import type { SegmentProducer } from '../../packager/produce-segment.js';
-import type { TextTracks } from '../../packager/text-tracks.js';
-import type { MediaPool } from '../../pool/media-pool.js';
-import type { BlobStore } from '../../storage/blob-store.js';
-import { trackSourceKey } from '../../storage/keys.js';
-import type { Logger } from '../../telemetry/logger.js';
+import type { SegmentStore } from '../../../cache/segment-store.js';
+import type { Row } from '../../../db/schema.js';
+import { COPIED_POSITION } from '../../../domain/assets/copy-tracks.js';
+import type { TrackState } from '../../../domain/tracks/track-state.js';
+import { KinoraError } from '../../../lib/errors.js';
+import type { Plan } from '../../../media/plan/plan.js';
+import type { SourceFetcher } from '../../../net/fetch-source.js';
+import type { SegmentProducer } from '../../../packager/produce-segment.js';
+import type { TextTracks } from '../../../packager/text-tracks.js';
+import type { MediaPool } from '../../../pool/media-pool.js';
+import type { BlobStore } from '../../../storage/blob-store.js';
+import { trackSourceKey } from '../../../storage/keys.js';
+import type { Logger } from '../../../telemetry/logger.js';
 
 export interface TrackIngestDeps {
   readonly state: TrackState;
@@ -25,7 +25,8 @@ export interface TrackIngestDeps {
   readonly logger: Logger;
 }
 
-export interface TrackIngest {
+/** One run of the ingest of a track. */
+export interface TrackContext extends TrackIngestDeps {
   readonly track: Row<'track'>;
   /** Of the asset that the track belongs to; while that is still preparing, waits until there is one. */
   readonly plan: () => Promise<Plan>;
@@ -37,9 +38,8 @@ export const isCopied = (track: Row<'track'>): boolean => track.input_position =
 
 /** Stores the file of a track as `trackSourceKey`, unless an earlier run has. */
 export const fetchTrackSource = async (
-  { blobs, fetcher, state }: TrackIngestDeps,
-  track: Row<'track'>,
-  { signal, maxBytes }: { readonly signal: AbortSignal; readonly maxBytes?: number },
+  { track, blobs, fetcher, state, signal }: TrackContext,
+  { maxBytes }: { readonly maxBytes?: number } = {},
 ): Promise<void> => {
   const key = trackSourceKey(track.asset_id, track.id);
   if (await blobs.stat(key)) return;

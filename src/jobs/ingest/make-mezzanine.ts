@@ -1,4 +1,5 @@
 import { KinoraError } from '../../lib/errors.js';
+import { withTemporaryFile } from '../../lib/temporary-file.js';
 import type { ResolutionTier } from '../../media/plan/ladder.js';
 import { planMezzanine } from '../../media/plan/mezzanine-plan.js';
 import type { MezzanineVideo } from '../../media/plan/plan-asset.js';
@@ -8,8 +9,8 @@ import type { SourceIndex } from '../../media/source/source-index.js';
 import { mediaPriority } from '../../pool/media-pool.js';
 import { streamResult } from '../../pool/read-result.js';
 import { mezzanineIndexKey, mezzanineKey } from '../../storage/keys.js';
-import { type IndexDeps, readIndex } from './read-index.js';
-import { withTemporaryFile } from './temporary-file.js';
+import type { IngestContext } from './context.js';
+import { readIndex } from './file/read-index.js';
 
 export interface MezzanineInput {
   readonly assetId: string;
@@ -19,12 +20,6 @@ export interface MezzanineInput {
   /** Key frames can't be trusted as cutting points. */
   readonly sequential: boolean;
   readonly tier: ResolutionTier;
-}
-
-export interface MezzanineOptions {
-  readonly signal: AbortSignal;
-  /** Media processes that may work on it at a time. */
-  readonly parallel: number;
   /** 0 to 1; never goes back. */
   readonly onProgress: (fraction: number) => void;
 }
@@ -36,23 +31,18 @@ const CHUNK_DEADLINE_MS = 12 * 3600_000;
  * Re-encodes the frames once, in parallel chunks cut at key frames where they can be trusted, and stores the result.
  * A finished mezzanine of an earlier run is used as it is.
  */
-export const makeMezzanine = async (
-  deps: IndexDeps,
-  input: MezzanineInput,
-  options: MezzanineOptions,
-): Promise<MezzanineVideo> => {
+export const makeMezzanine = async (context: IngestContext, input: MezzanineInput): Promise<MezzanineVideo> => {
+  const { blobs, parallel } = context;
   const { assetId } = input;
-  const plan = planMezzanine(input.facts, input.index, input.tier, input.sequential ? 1 : options.parallel * 4);
-  if (!(await deps.blobs.stat(mezzanineKey(assetId)))) await encode(deps, input, options, plan);
-  const stored = await deps.blobs.openLocal(mezzanineKey(assetId));
+  const plan = planMezzanine(input.facts, input.index, input.tier, input.sequential ? 1 : parallel * 4);
+  if (!(await blobs.stat(mezzanineKey(assetId)))) await encode(context, input, plan);
+  const stored = await blobs.openLocal(mezzanineKey(assetId));
   try {
-    const index = await readIndex(
-      deps,
-      mezzanineIndexKey(assetId),
-      stored.path,
-      { formatName: 'mov,mp4,m4a,3gp,3g2,mj2', video: { streamIndex: 0 }, audio: [] },
-      options.signal,
-    );
+    const index = await readIndex(context, mezzanineIndexKey(assetId), stored.path, {
+      formatName: 'mov,mp4,m4a,3gp,3g2,mj2',
+      video: { streamIndex: 0 },
+      audio: [],
+    });
     if (!index.video || index.video.pts.length === 0)
       throw new KinoraError('invalid_input', { messages: [refusals.damaged] });
     const { width, height, timeBase } = plan;
@@ -64,9 +54,8 @@ export const makeMezzanine = async (
 };
 
 const encode = async (
-  deps: IndexDeps,
-  { assetId, path, facts }: MezzanineInput,
-  { signal, onProgress }: MezzanineOptions,
+  { blobs, pool, temporaryDir, signal }: IngestContext,
+  { assetId, path, facts, onProgress }: MezzanineInput,
   plan: ReturnType<typeof planMezzanine>,
 ): Promise<void> => {
   const { chunks, ...common } = plan;
@@ -75,13 +64,13 @@ const encode = async (
   const report = () =>
     onProgress(fractions.reduce((sum, fraction, chunk) => sum + fraction * chunks[chunk]!.weight, 0) / total);
 
-  const target = await deps.blobs.resumeWrite(mezzanineKey(assetId));
+  const target = await blobs.resumeWrite(mezzanineKey(assetId));
   try {
     await target.restart();
-    await withTemporaryFiles(deps.temporaryDir, chunks.length, async (paths) => {
+    await withTemporaryFiles(temporaryDir, chunks.length, async (paths) => {
       const failed = new AbortController();
       const running = chunks.map(async ({ weight: _weight, ...chunk }, number) => {
-        await deps.pool.run(
+        await pool.run(
           {
             kind: 'mezzanine',
             source: { path, formatName: facts.formatName },

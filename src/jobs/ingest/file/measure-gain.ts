@@ -1,7 +1,7 @@
-import type { AudioPlan, Gain, Plan } from '../../media/plan/plan.js';
-import { type PlanInput, planAsset } from '../../media/plan/plan-asset.js';
-import { type MediaPool, mediaPriority } from '../../pool/media-pool.js';
-import type { LoudnessResult } from '../../pool/protocol.js';
+import type { AudioPlan, Gain } from '../../../media/plan/plan.js';
+import { mediaPriority } from '../../../pool/media-pool.js';
+import type { LoudnessResult } from '../../../pool/protocol.js';
+import type { FileContext } from './context.js';
 
 const TARGET_LUFS = -24;
 const MAX_TRUE_PEAK_DB = -2;
@@ -24,10 +24,9 @@ const MAX_RAISE_DB = 12;
  * that it brings too high less. Undefined for silence and for audio that fits already. `plan` is that without a gain.
  */
 export const measureGain = async (
-  { pool }: { readonly pool: MediaPool },
+  { pool, signal }: FileContext,
   path: string,
   plan: AudioPlan,
-  signal: AbortSignal,
 ): Promise<Gain | undefined> => {
   const { boundaries, ...audio } = plan;
   const measure = (tried: Gain): Promise<LoudnessResult> =>
@@ -64,16 +63,4 @@ const improve = ({ gainDb, peakDb }: Gain, { integrated, truePeak }: LoudnessRes
   }
   const limit = MAX_TRUE_PEAK_DB - PEAK_MARGIN_DB;
   return truePeak + next - gainDb > limit ? { gainDb: next, peakDb: limit } : { gainDb: next };
-};
-
-/** A plan whose audio, where that is asked for, has the gain that its part of the file needs. */
-export const planNormalized = async (
-  deps: { readonly pool: MediaPool },
-  input: PlanInput,
-  { path, normalize, signal }: { readonly path: string; readonly normalize: boolean; readonly signal: AbortSignal },
-): Promise<Plan> => {
-  const plan = planAsset(input);
-  if (!normalize || !plan.audio) return plan;
-  const gain = await measureGain(deps, path, plan.audio, signal);
-  return gain ? planAsset({ ...input, settings: { ...input.settings, gain } }) : plan;
 };

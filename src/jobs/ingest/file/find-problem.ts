@@ -1,9 +1,10 @@
-import { KinoraError } from '../../lib/errors.js';
-import { decideAccess } from '../../media/plan/mezzanine-decision.js';
-import { refusals } from '../../media/source/refusals.js';
-import type { SourceFacts } from '../../media/source/source-facts.js';
-import type { SourceIndex } from '../../media/source/source-index.js';
-import { type MediaPool, mediaPriority } from '../../pool/media-pool.js';
+import { KinoraError } from '../../../lib/errors.js';
+import { decideAccess } from '../../../media/plan/mezzanine-decision.js';
+import { refusals } from '../../../media/source/refusals.js';
+import type { SourceFacts } from '../../../media/source/source-facts.js';
+import type { SourceIndex } from '../../../media/source/source-index.js';
+import { mediaPriority } from '../../../pool/media-pool.js';
+import type { FileContext } from './context.js';
 
 /** Why frames are transcoded before the asset is ready. */
 export interface Problem {
@@ -14,11 +15,10 @@ export interface Problem {
 
 /** Why segments can't be decoded straight from the source: judged by its index and by trying three places. */
 export const findProblem = async (
-  { pool }: { readonly pool: MediaPool },
+  { pool, signal }: FileContext,
   path: string,
   facts: SourceFacts,
   index: SourceIndex,
-  signal: AbortSignal,
 ): Promise<Problem | undefined> => {
   const sanity = await pool.run(
     {

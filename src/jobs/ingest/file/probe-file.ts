@@ -1,7 +1,8 @@
-import { KinoraError } from '../../lib/errors.js';
-import { isMpegStreamFormat } from '../../media/source/frames.js';
-import type { SourceFacts } from '../../media/source/source-facts.js';
-import { type MediaPool, mediaPriority } from '../../pool/media-pool.js';
+import { KinoraError } from '../../../lib/errors.js';
+import { isMpegStreamFormat } from '../../../media/source/frames.js';
+import type { SourceFacts } from '../../../media/source/source-facts.js';
+import { mediaPriority } from '../../../pool/media-pool.js';
+import type { FileContext } from './context.js';
 
 /** Longest source that is accepted, seconds. */
 const MAX_DURATION_SECONDS = 12 * 3600;
@@ -11,9 +12,9 @@ const MAX_STREAMS = 100;
 
 /** What is in a file; `fresh` for one that no media process has seen yet. */
 export const probeFile = (
-  { pool }: { readonly pool: MediaPool },
+  { pool, signal }: Pick<FileContext, 'pool' | 'signal'>,
   path: string,
-  { signal, fresh = false }: { readonly signal: AbortSignal; readonly fresh?: boolean },
+  { fresh = false }: { readonly fresh?: boolean } = {},
 ): Promise<SourceFacts> =>
   pool.run(
     { kind: 'probe', source: { path }, maxPixels: MAX_PIXELS, maxStreams: MAX_STREAMS },

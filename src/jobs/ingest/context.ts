@@ -1,0 +1,52 @@
+import type { SegmentStore } from '../../cache/segment-store.js';
+import type { IngestRow } from '../../db/tables/assets/asset-ingest.js';
+import type { IngestState } from '../../domain/assets/ingest-state.js';
+import type { queues } from '../../domain/queues.js';
+import type { TrackState } from '../../domain/tracks/track-state.js';
+import type { Clock } from '../../lib/clock.js';
+import type { Limiter } from '../../lib/limiter.js';
+import type { AssetSettings } from '../../media/plan/plan-asset.js';
+import type { SourceFacts } from '../../media/source/source-facts.js';
+import type { SourceFetcher } from '../../net/fetch-source.js';
+import type { ImageProducer } from '../../packager/produce-image.js';
+import type { SegmentProducer } from '../../packager/produce-segment.js';
+import type { TextTracks } from '../../packager/text-tracks.js';
+import type { MediaPool } from '../../pool/media-pool.js';
+import type { BlobStore } from '../../storage/blob-store.js';
+import type { Logger } from '../../telemetry/logger.js';
+import type { FileContext } from './file/context.js';
+
+export interface IngestDeps {
+  readonly state: IngestState;
+  readonly tracks: TrackState;
+  readonly blobs: BlobStore;
+  readonly texts: TextTracks;
+  readonly segments: SegmentStore;
+  readonly fetcher: SourceFetcher;
+  readonly pool: MediaPool;
+  readonly producer: SegmentProducer;
+  readonly images: Pick<ImageProducer, 'warmPoster'>;
+  /** A directory that media processes may write to. */
+  readonly temporaryDir: string;
+  /** Media processes that one ingest may keep busy. */
+  readonly parallel: number;
+  readonly logger: Logger;
+  readonly clock: Clock;
+  /** The queue that the run belongs to. */
+  readonly lane: typeof queues.ingest | typeof queues.transcode;
+  /** For everything after the download. */
+  readonly limit: Limiter;
+}
+
+/** One run of the ingest of an asset. */
+export interface IngestContext extends IngestDeps, FileContext {
+  readonly assetId: string;
+  readonly row: IngestRow;
+}
+
+/** A file with frames and audio, and how the asset wants them. */
+export interface SourceFile {
+  readonly path: string;
+  readonly facts: SourceFacts;
+  readonly settings: AssetSettings;
+}

@@ -1,0 +1,26 @@
+import { queues } from '../../domain/queues.js';
+import { isMpegStreamFormat } from '../../media/source/frames.js';
+import type { SourceFacts } from '../../media/source/source-facts.js';
+import { mezzanineKey } from '../../storage/keys.js';
+import type { IngestContext } from './context.js';
+
+/** Ends a run that would hold its slot for a long time; the asset goes on in the queue of those that do. */
+export class LongWorkAhead extends Error {}
+
+/** Measuring loudness decodes all audio, up to six times: about a second for each minute of it. */
+const MAX_MEASURED_SECONDS = 300;
+/** The index of an MPEG stream takes a pass over the whole file, and one of concatenated recordings two more. */
+const MAX_SCANNED_BYTES = 512 * 2 ** 20;
+
+/** @throws LongWorkAhead in the quick lane when a plan reads so much of the source that others would wait noticeably */
+export const refuseLongReading = ({ lane, row: { asset, media } }: IngestContext, facts: SourceFacts): void => {
+  if (lane !== queues.ingest || media.plan) return;
+  const measuresLong = asset.normalize_audio && facts.audio.length > 0 && facts.durationSeconds > MAX_MEASURED_SECONDS;
+  const scansLong = isMpegStreamFormat(facts.formatName) && facts.sizeBytes > MAX_SCANNED_BYTES;
+  if (measuresLong || scansLong) throw new LongWorkAhead('the whole source is read');
+};
+
+/** @throws LongWorkAhead in the quick lane when a mezzanine is still to be made */
+export const refuseTranscoding = async ({ lane, blobs, assetId }: IngestContext, reason: string): Promise<void> => {
+  if (lane === queues.ingest && !(await blobs.stat(mezzanineKey(assetId)))) throw new LongWorkAhead(reason);
+};

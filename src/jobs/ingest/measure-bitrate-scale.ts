@@ -1,0 +1,67 @@
+import { isKinoraError } from '../../lib/errors.js';
+import { bitrateScale, pickSamplePositions, SAMPLE_BOX } from '../../media/plan/bitrate-scale.js';
+import { fitInto } from '../../media/plan/ladder.js';
+import type { VideoPlan } from '../../media/plan/plan.js';
+import type { DraftPlan } from '../../media/plan/plan-asset.js';
+import type { StreamIndex } from '../../media/source/source-index.js';
+import { mediaPriority } from '../../pool/media-pool.js';
+import { mezzanineKey } from '../../storage/keys.js';
+import type { IngestContext, SourceFile } from './context.js';
+
+/**
+ * The share of the ladder's rates that the frames need: in quality `plus`, where a few short samples are encoded to learn it.
+ * `index` is that of the stream that the plan reads.
+ */
+export const measureBitrateScale = async (
+  context: IngestContext,
+  { path, settings }: SourceFile,
+  { plan: { video } }: DraftPlan,
+  index: StreamIndex | undefined,
+): Promise<number | undefined> => {
+  const { assetId, blobs, logger } = context;
+  if (settings.quality !== 'plus' || settings.isTest || !video || !index) return undefined;
+  const mezzanine = video.access === 'mezzanine' ? await blobs.openLocal(mezzanineKey(assetId)) : undefined;
+  try {
+    const scale = await measure(context, mezzanine?.path ?? path, video, index);
+    logger.info({ bitrate_scale: scale }, 'the frames are measured');
+    return scale;
+  } catch (error) {
+    // Damage where a sample was: the rates of the table fit everything.
+    if (!isKinoraError(error, 'media_failed') && !isKinoraError(error, 'media_crashed')) throw error;
+    logger.info({ err: error }, 'the frames could not be measured');
+    return undefined;
+  } finally {
+    await mezzanine?.release();
+  }
+};
+
+const measure = async (
+  { pool, signal }: IngestContext,
+  path: string,
+  video: VideoPlan,
+  index: StreamIndex,
+): Promise<number> => {
+  const { formatName, streamIndex, timeBase, frameRate, renditions } = video;
+  const places = pickSamplePositions(index, formatName, timeBase);
+  const encoder = renditions.find((rendition) => rendition.encoder !== undefined)?.encoder;
+  // Nothing that could be fitted.
+  if (!encoder || places.length === 0) return 1;
+  const { overlays: _overlays, ...filters } = video.filters;
+  const size = fitInto(renditions.at(-1)!, SAMPLE_BOX);
+  const { preset, crf } = encoder;
+  const { samples } = await pool.run(
+    {
+      kind: 'complexity',
+      source: { path, formatName },
+      streamIndex,
+      timeBase,
+      places,
+      ...size,
+      frameRate,
+      filters,
+      encoder: { preset, crf },
+    },
+    { priority: mediaPriority.warmUp, signal },
+  );
+  return bitrateScale(samples, size);
+};

@@ -1,0 +1,36 @@
+import type { ClipSource } from '../../media/plan/clip.js';
+import { type AssetSettings, draftPlan, finishPlan } from '../../media/plan/plan-asset.js';
+import { concatenatedIndexKey, indexKey } from '../../storage/keys.js';
+import type { IngestContext, SourceFile } from './context.js';
+import { readIndex } from './file/read-index.js';
+import { makeMezzanine } from './make-mezzanine.js';
+import { measureAssetGain } from './measure-asset-gain.js';
+import type { Planned } from './plan-source.js';
+
+/** A clip reads what the asset it is cut from has stored; its access to frames is known to be good. */
+export const planClip = async (context: IngestContext, file: SourceFile, clip: ClipSource): Promise<Planned> => {
+  const { path, facts } = file;
+  /** The asset under whose name the source is stored. */
+  const owner = context.row.media.source_owner ?? context.assetId;
+  const index = await readIndex(
+    context,
+    clip.concatenated ? concatenatedIndexKey(owner) : indexKey(owner),
+    path,
+    facts,
+  );
+  const mezzanine =
+    clip.mezzanineTier &&
+    (await makeMezzanine(context, {
+      ...{ assetId: owner, path, facts, index, sequential: true, tier: clip.mezzanineTier },
+      onProgress: () => undefined,
+    }));
+  const settings = withOverlaysBelow(file.settings, clip.overlays);
+  const draft = draftPlan({ facts, index, settings, clip, ...(mezzanine && { mezzanine }) });
+  const plan = finishPlan(draft, { gain: await measureAssetGain(context, path, draft) });
+  return { plan: { ...plan, sourceOwner: owner, ...(clip.concatenated && { concatenated: true }) }, facts };
+};
+
+const withOverlaysBelow = (settings: AssetSettings, overlays: ClipSource['overlays']): AssetSettings => ({
+  ...settings,
+  placeOverlays: (frame) => [...overlays, ...(settings.placeOverlays?.(frame) ?? [])],
+});

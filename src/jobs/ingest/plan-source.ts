@@ -1,0 +1,77 @@
+import { decideAccess } from '../../media/plan/mezzanine-decision.js';
+import type { Plan } from '../../media/plan/plan.js';
+import { type DraftPlan, draftPlan, finishPlan } from '../../media/plan/plan-asset.js';
+import { judgeInput } from '../../media/plan/standard-input.js';
+import { isMpegStreamFormat } from '../../media/source/frames.js';
+import type { SourceFacts } from '../../media/source/source-facts.js';
+import type { SourceIndex } from '../../media/source/source-index.js';
+import { concatenatedIndexKey, concatenatedKey, indexKey } from '../../storage/keys.js';
+import type { IngestContext, SourceFile } from './context.js';
+import { withConcatenatedRecordings } from './file/concatenate.js';
+import { findProblem, type Problem } from './file/find-problem.js';
+import { describeInputFile } from './file/input-file.js';
+import { readIndex } from './file/read-index.js';
+import { measureAssetGain } from './measure-asset-gain.js';
+import { measureBitrateScale } from './measure-bitrate-scale.js';
+import { transcode } from './transcode.js';
+
+/** A plan and the facts of the file that it reads. */
+export interface Planned {
+  readonly plan: Plan;
+  readonly facts: SourceFacts;
+}
+
+/**
+ * Indexes the stored source and plans the asset; where segments can't be made straight from the source, a mezzanine is made
+ * first. `knownProblem`: it is needed for a reason that neither index nor sanity check showed.
+ */
+export const planSource = async (
+  context: IngestContext,
+  file: SourceFile,
+  knownProblem?: Problem,
+): Promise<Planned> => {
+  const { assetId, state } = context;
+  const { path, facts, settings } = file;
+  const index = await readIndex(context, indexKey(assetId), path, facts);
+  const reasons = judgeInput(facts, index, settings.maxResolutionTier);
+  if (reasons) await state.saveReasons(assetId, reasons);
+  const planAsItIs = async () => ({ plan: await planFile(context, file, index, knownProblem), facts });
+  if (!index.discontinuous || !isMpegStreamFormat(facts.formatName)) return planAsItIs();
+  const keys = { key: concatenatedKey(assetId), indexKey: concatenatedIndexKey(assetId) };
+  return withConcatenatedRecordings(context, { path, facts, concatenated: keys }, async (copy) => {
+    if (!copy) return planAsItIs();
+    const { formatName, unplayable } = facts;
+    const copyFacts = { ...copy.facts, ...(unplayable && { unplayable }) };
+    await state.saveFacts(assetId, copyFacts, describeInputFile({ ...copyFacts, formatName }));
+    const copyFile = { path: copy.path, facts: copyFacts, settings };
+    const plan = await planFile(context, copyFile, copy.index, knownProblem);
+    return { plan: { ...plan, concatenated: true }, facts: copyFacts };
+  });
+};
+
+/** The plan is drafted once for the frames it reads; what measuring the file finds is applied to it. */
+const planFile = async (
+  context: IngestContext,
+  file: SourceFile,
+  index: SourceIndex,
+  knownProblem: Problem | undefined,
+): Promise<Plan> => {
+  const { path, facts, settings } = file;
+  const isDirect = !knownProblem && decideAccess(facts, index).access === 'direct';
+  const direct = isDirect ? draftPlan({ facts, index, settings }) : undefined;
+  const [problem, directScale] = await Promise.all([
+    knownProblem ?? findProblem(context, path, facts, index),
+    direct && measureBitrateScale(context, file, direct, index.video),
+  ]);
+  if (direct && !problem) return finish(context, path, direct, directScale);
+  const mezzanine = problem && (await transcode(context, file, index, problem));
+  const draft = draftPlan({ facts, index, settings, ...(mezzanine && { mezzanine }) });
+  return finish(context, path, draft, await measureBitrateScale(context, file, draft, mezzanine?.index));
+};
+
+const finish = async (
+  context: IngestContext,
+  path: string,
+  draft: DraftPlan,
+  bitrateScale: number | undefined,
+): Promise<Plan> => finishPlan(draft, { bitrateScale, gain: await measureAssetGain(context, path, draft) });

@@ -1,0 +1,152 @@
+import { overlayInputs } from '../../domain/assets/overlay-inputs.js';
+import { throwIfAborted } from '../../lib/abort.js';
+import { isKinoraError, KinoraError } from '../../lib/errors.js';
+import { describeReadyAsset } from '../../media/plan/asset-properties.js';
+import type { ClipSource } from '../../media/plan/clip.js';
+import { describeDropped } from '../../media/plan/dropped-streams.js';
+import type { Plan } from '../../media/plan/plan.js';
+import type { AssetSettings } from '../../media/plan/plan-asset.js';
+import type { SourceFacts } from '../../media/source/source-facts.js';
+import { mediaPriority } from '../../pool/media-pool.js';
+import type { LocalBlob } from '../../storage/blob-store.js';
+import { concatenatedKey, sourceKey } from '../../storage/keys.js';
+import type { IngestContext, SourceFile } from './context.js';
+import type { Problem } from './file/find-problem.js';
+import { describeInputFile } from './file/input-file.js';
+import { checkLimits, probeFile, refuse } from './file/probe-file.js';
+import { refuseLongReading } from './long-work.js';
+import { planClip } from './plan-clip.js';
+import { type Planned, planSource } from './plan-source.js';
+import { savePlan } from './save-plan.js';
+import { placeOverlays, type StoredOverlay, storeOverlays } from './store-overlays.js';
+import { storeSource } from './store-source.js';
+import { type SideCars, startSideCars } from './tracks/side-cars.js';
+
+/**
+ * From a URL to a ready asset: store, probe, plan, warm, publish. Every step leaves its result where the next run finds it (a
+ * blob, the facts, the plan), so a restart goes on after the last finished step.
+ */
+export const runIngest = async (context: IngestContext): Promise<void> => {
+  const { assetId, row, signal } = context;
+  context.logger.info({}, 'the ingest begins');
+  const stopOverlays = new AbortController();
+  const storingOverlays = storeOverlays(
+    { ...context, signal: AbortSignal.any([signal, stopOverlays.signal]) },
+    overlayInputs(row.otherInputs),
+  );
+  // Its failure is thrown where the overlays are needed: without video they are ignored.
+  storingOverlays.catch(() => undefined);
+  const sideCars = startSideCars({ ...context, state: context.tracks }, assetId);
+  try {
+    // A clip reads what its source has stored.
+    if (!row.media.clip) await storeSource(context);
+    await context.limit(signal, () => prepare(context, storingOverlays, sideCars));
+  } finally {
+    stopOverlays.abort();
+    await Promise.allSettled([storingOverlays, sideCars.stop()]);
+  }
+};
+
+/** Every step after the download. */
+const prepare = async (
+  context: IngestContext,
+  storingOverlays: Promise<readonly StoredOverlay[]>,
+  sideCars: SideCars,
+): Promise<void> => {
+  const { clock, signal } = context;
+  const startedMs = clock.monotonicMs();
+  const source = await openSource(context);
+  try {
+    const facts = (context.row.media.facts as SourceFacts | null) ?? (await probeSource(context, source.path));
+    checkLimits(facts);
+    refuseLongReading(context, facts);
+    const overlays = facts.video ? await storingOverlays : [];
+    const file = { path: source.path, facts, settings: readSettings(context, overlays) };
+    const planned = await warm(context, file, await plan(context, file));
+    sideCars.planned(planned.plan);
+    await sideCars.settle();
+    throwIfAborted(signal);
+    await publish(context, planned, startedMs);
+  } finally {
+    await source.release();
+  }
+};
+
+const openSource = ({ blobs, assetId, row: { media } }: IngestContext): Promise<LocalBlob> => {
+  const clip = media.clip as ClipSource | null;
+  const owner = media.source_owner ?? assetId;
+  return blobs.openLocal(clip?.concatenated ? concatenatedKey(owner) : sourceKey(owner)).catch((error: unknown) => {
+    if (clip && isKinoraError(error, 'not_found')) return refuse('The source asset is no longer available.');
+    throw error;
+  });
+};
+
+const probeSource = async (context: IngestContext, path: string): Promise<SourceFacts> => {
+  const facts = await probeFile(context, path, { fresh: true });
+  await context.state.saveFacts(context.assetId, facts, describeInputFile(facts));
+  const { formatName: format, durationSeconds: duration_s } = facts;
+  context.logger.info(
+    { format, duration_s, video: facts.video?.codec, audio: facts.audio[0]?.codec },
+    'the source is probed',
+  );
+  return facts;
+};
+
+const readSettings = (
+  { assetId, row: { asset } }: IngestContext,
+  overlays: readonly StoredOverlay[],
+): AssetSettings => ({
+  quality: asset.video_quality,
+  maxResolutionTier: asset.max_resolution_tier,
+  isTest: asset.is_test,
+  placeOverlays: (frame) => placeOverlays(assetId, overlays, frame),
+});
+
+/** The plan of an earlier run, else a new one. */
+const plan = async (context: IngestContext, file: SourceFile): Promise<Planned> => {
+  const { clip, plan: stored } = context.row.media;
+  if (stored) return { plan: stored as unknown as Plan, facts: file.facts };
+  const planned = await (clip ? planClip(context, file, clip as unknown as ClipSource) : planSource(context, file));
+  await savePlan(context, planned.plan);
+  return planned;
+};
+
+/** Makes the first segments, by a plan with a mezzanine if they can't be made otherwise. */
+const warm = async (context: IngestContext, file: SourceFile, planned: Planned): Promise<Planned> => {
+  const { assetId, producer, segments, signal } = context;
+  const warmUp = { signal, priority: mediaPriority.warmUp };
+  try {
+    await producer.warm({ id: assetId, plan: planned.plan }, warmUp);
+    return planned;
+  } catch (error) {
+    if (context.row.media.clip || planned.plan.video?.access !== 'source' || !isVideoFailure(error)) throw error;
+  }
+  // The three tried places were fine and this one is not: read the frames once in order instead.
+  const problem: Problem = { reason: 'a segment could not be made', sequential: true };
+  // What was made by the first plan has the same names as what the second one makes.
+  await segments.removeAsset(assetId);
+  const sequential = await planSource(context, file, problem);
+  await savePlan(context, sequential.plan);
+  await producer.warm({ id: assetId, plan: sequential.plan }, warmUp);
+  return sequential;
+};
+
+const isVideoFailure = (error: unknown): boolean =>
+  (isKinoraError(error, 'media_failed') || isKinoraError(error, 'media_crashed')) &&
+  error.details?.kind === 'video-segment';
+
+const publish = async (context: IngestContext, { plan, facts }: Planned, startedMs: number): Promise<void> => {
+  const { assetId, state, clock, logger, images } = context;
+  const { asset, media, mainInput } = context.row;
+  const completed = await state.complete(assetId, {
+    properties: describeReadyAsset(plan, facts),
+    facts,
+    inputSettings: mainInput.settings,
+    // Of a clip its source has told.
+    dropped: media.clip ? [] : describeDropped(facts, plan),
+  });
+  if (!completed) throw new KinoraError('not_found');
+  const elapsedMs = Math.round(clock.monotonicMs() - startedMs);
+  logger.info({ elapsed_ms: elapsedMs, duration_s: plan.durationSeconds }, 'the asset is ready');
+  images.warmPoster({ id: assetId, plan }, asset.thumbnail_time ?? undefined);
+};

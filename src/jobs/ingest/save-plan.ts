@@ -1,0 +1,30 @@
+import { KinoraError } from '../../lib/errors.js';
+import type { Plan } from '../../media/plan/plan.js';
+import { refusals } from '../../media/source/refusals.js';
+import type { IngestContext } from './context.js';
+import { checkDuration, refuse } from './file/probe-file.js';
+
+/**
+ * A frame can't be displayed longer: its audio is made in memory (about 1 MB a second), and so long a pause has only been seen
+ * where the index of a file is damaged.
+ */
+const MAX_SEGMENT_SECONDS = 300;
+
+/** @throws KinoraError `invalid_input` for what can't be played, or not by this server */
+export const savePlan = async ({ assetId, state, logger }: IngestContext, plan: Plan): Promise<void> => {
+  if (plan.durationSeconds <= 0) refuse('The input file does not contain any playable duration.');
+  checkDuration(plan.durationSeconds);
+  if (longestSegmentSeconds(plan) > MAX_SEGMENT_SECONDS)
+    throw new KinoraError('invalid_input', {
+      messages: [refusals.damaged],
+      details: { problem: 'the timestamps of the video are damaged' },
+    });
+  await state.savePlan(assetId, plan);
+  const { access, renditions } = plan.video ?? {};
+  logger.info({ access, renditions: renditions?.map(({ name, kind }) => `${name} ${kind}`) }, 'the asset is planned');
+};
+
+const longestSegmentSeconds = ({ video }: Plan): number => {
+  const { boundaries = [], timescale = 1 } = video ?? {};
+  return boundaries.slice(1).reduce((longest, end, k) => Math.max(longest, (end - boundaries[k]!) / timescale), 0);
+};

@@ -1,0 +1,32 @@
+import type { MezzanineVideo } from '../../media/plan/plan-asset.js';
+import type { SourceIndex } from '../../media/source/source-index.js';
+import type { IngestContext, SourceFile } from './context.js';
+import type { Problem } from './file/find-problem.js';
+import { refuseTranscoding } from './long-work.js';
+import { makeMezzanine } from './make-mezzanine.js';
+
+/** Makes the mezzanine of an asset and shows its progress. */
+export const transcode = async (
+  context: IngestContext,
+  { path, facts, settings: { maxResolutionTier: tier } }: SourceFile,
+  index: SourceIndex,
+  { reason, sequential }: Problem,
+): Promise<MezzanineVideo> => {
+  const { assetId, state, logger } = context;
+  await refuseTranscoding(context, reason);
+  logger.info({ reason, sequential }, 'the frames are transcoded before the asset is ready');
+  await state.setProgress(assetId, 'transcoding', 0);
+  let percent = 0;
+  const onProgress = (fraction: number): void => {
+    const now = Math.floor(fraction * 100);
+    if (now <= percent) return;
+    percent = now;
+    state.setProgress(assetId, 'transcoding', now).catch((error: unknown) => {
+      // Only what is shown meanwhile; the next percent writes again.
+      logger.warn({ err: error }, 'progress could not be written');
+    });
+  };
+  const mezzanine = await makeMezzanine(context, { assetId, path, facts, index, sequential, tier, onProgress });
+  await state.setProgress(assetId, 'ingesting', 0);
+  return mezzanine;
+};

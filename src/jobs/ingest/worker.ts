@@ -1,0 +1,66 @@
+import { queues } from '../../domain/queues.js';
+import { createLimiter } from '../../lib/limiter.js';
+import { type MediaPool, mediaPriority } from '../../pool/media-pool.js';
+import type { Job, JobContext, Queue, QueueWorker } from '../../queue/queue.js';
+import { assetPrefix } from '../../storage/keys.js';
+import { removeAssetFiles } from '../purge.js';
+import type { IngestDeps } from './context.js';
+import { boundFailure } from './file/bound-failure.js';
+import { LongWorkAhead } from './long-work.js';
+import { runIngest } from './run.js';
+
+interface IngestPayload {
+  readonly assetId: string;
+}
+
+/**
+ * Downloads at a time: they wait for other servers more than they work, and a slow one must not keep others from being
+ * prepared.
+ */
+const MAX_DOWNLOADS = 32;
+
+/** Workers of the queues `ingest` and `transcode`: an asset that takes long leaves the first for the second. */
+export const createIngestWorkers = (
+  deps: Omit<IngestDeps, 'lane' | 'limit'>,
+  queue: Pick<Queue, 'enqueue'>,
+  concurrency: number,
+): QueueWorker[] => [
+  createWorker({ ...deps, lane: queues.ingest, limit: createLimiter(concurrency) }, queue, MAX_DOWNLOADS),
+  createWorker(
+    { ...deps, lane: queues.transcode, limit: (_signal, work) => work(), pool: inBackground(deps.pool) },
+    queue,
+    concurrency,
+  ),
+];
+
+/** The same processes, for work that gives way to every other ingest. */
+const inBackground = (pool: MediaPool): MediaPool => ({
+  ...pool,
+  run: (job, options) => pool.run(job, { ...options, priority: mediaPriority.background }),
+});
+
+const createWorker = (deps: IngestDeps, queue: Pick<Queue, 'enqueue'>, concurrency: number): QueueWorker => ({
+  queue: deps.lane,
+  concurrency,
+  handler: async (job: Job<IngestPayload>, { signal }: JobContext) => {
+    const { assetId } = job.payload;
+    const logger = deps.logger.child({ asset_id: assetId, job_id: job.id });
+    try {
+      const row = await deps.state.find(assetId);
+      if (row?.asset.status === 'preparing') await runIngest({ ...deps, logger, signal, assetId, row });
+    } catch (error) {
+      if (!(await deps.state.find(assetId))) {
+        // Deleted meanwhile: what this run wrote after the purge goes too.
+        await removeAssetFiles(deps, assetId);
+        return;
+      }
+      if (!(error instanceof LongWorkAhead)) throw await boundFailure(error, () => deps.state.countCrash(assetId));
+      await queue.enqueue(queues.transcode, { assetId });
+    }
+  },
+  onFailed: async (job: Job<IngestPayload>, error) => {
+    deps.logger.warn({ asset_id: job.payload.assetId, job_id: job.id, err: error }, 'the ingest failed');
+    await deps.state.fail(job.payload.assetId, error);
+    await deps.blobs.discardUnfinished(assetPrefix(job.payload.assetId));
+  },
+});
