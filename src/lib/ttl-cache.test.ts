@@ -30,7 +30,7 @@ describe('an answer', () => {
     const memory = make();
     await memory.find('a');
     stored.set('a', 'second');
-    nowMs += 30_000;
+    nowMs += 30_001;
     expect(await Promise.all([memory.find('a'), memory.find('a')])).toEqual(['first', 'first']);
     await settle();
     expect([await memory.find('a'), reads]).toEqual(['second', 2]);
@@ -40,7 +40,7 @@ describe('an answer', () => {
     const [used, idle] = [make(), make()];
     await Promise.all([used.find('a'), idle.find('a')]);
     stored.clear();
-    nowMs += 30_000;
+    nowMs += 30_001;
     await used.find('a');
     await settle();
     expect(await used.find('a')).toBeUndefined();
@@ -58,7 +58,7 @@ describe('an answer', () => {
 
     stored.set('a', 'new');
     await memory.find('a');
-    nowMs += 30_000;
+    nowMs += 30_001;
     await memory.find('a');
     memory.forget('a');
     stored.clear();

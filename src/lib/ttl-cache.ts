@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import type { Clock } from './clock.js';
 
 /** Rows read from the database by id, which may be answered from memory for a while. */
@@ -14,54 +15,30 @@ const REFRESH_MS = 30_000;
 const LIFETIME_MS = 55_000;
 const MAX_ENTRIES = 1000;
 
-interface Entry<T> {
-  readonly readAtMs: number;
-  readonly answer: Promise<T | undefined>;
-  refreshing: boolean;
-}
-
 /** Whoever is in use is read before it expires, so that a viewer's request never waits for the database. */
 export const createTtlCache = <T>(load: (id: string) => Promise<T | undefined>, clock: Clock): TtlCache<T> => {
-  const entries = new Map<string, Entry<T>>();
-
-  const read = (id: string): Entry<T> => ({ readAtMs: clock.monotonicMs(), answer: load(id), refreshing: false });
-
-  /** Puts `entry` in the place of `previous`, unless that was forgotten while `entry` was read. */
-  const replace = (id: string, previous: Entry<T>, entry: Entry<T>): void => {
-    if (entries.get(id) === previous) entries.set(id, entry);
-  };
-
-  const refresh = async (id: string, known: Entry<T>): Promise<void> => {
-    known.refreshing = true;
-    const entry = read(id);
-    try {
-      if ((await entry.answer) !== undefined) replace(id, known, entry);
-      else if (entries.get(id) === known) entries.delete(id);
-    } catch {
-      // The known answer holds until it expires; the request that finds it expired meets the failure itself.
-      known.refreshing = false;
-    }
-  };
-
+  // In an object, because the cache keeps a stale value when it reads `undefined`.
+  const cache = new LRUCache<string, { readonly found: T | undefined }>({
+    max: MAX_ENTRIES,
+    ttl: REFRESH_MS,
+    ttlResolution: 0,
+    perf: { now: () => clock.monotonicMs() },
+    allowStale: true,
+    noDeleteOnFetchRejection: true,
+    // Whoever asked before an id was forgotten still gets the answer, which is then not kept.
+    ignoreFetchAbort: true,
+    fetchMethod: async (id) => ({ found: await load(id) }),
+  });
   return {
-    find(id) {
-      const known = entries.get(id);
-      const ageMs = known ? clock.monotonicMs() - known.readAtMs : Number.POSITIVE_INFINITY;
-      if (known && ageMs < LIFETIME_MS) {
-        if (ageMs >= REFRESH_MS && !known.refreshing) void refresh(id, known);
-        return known.answer;
-      }
-      const entry = read(id);
-      entries.delete(id);
-      entries.set(id, entry);
-      if (entries.size > MAX_ENTRIES) entries.delete(entries.keys().next().value!);
-      const drop = () => entries.get(id) === entry && entries.delete(id);
+    async find(id) {
+      if (cache.getRemainingTTL(id) <= REFRESH_MS - LIFETIME_MS) cache.delete(id);
+      const { found } = (await cache.fetch(id))!;
       // Unknown ids are asked for again: they must not fill the cache.
-      entry.answer.then((found) => found === undefined && drop(), drop);
-      return entry.answer;
+      if (found === undefined) cache.delete(id);
+      return found;
     },
     forget(id) {
-      entries.delete(id);
+      cache.delete(id);
     },
   };
 };

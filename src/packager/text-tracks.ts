@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import { isKinoraError } from '../lib/errors.js';
 import { type IndexedText, indexCues, readTextIndex, writeTextIndex } from '../media/text/text-index.js';
 import { type BlobStore, readBlob } from '../storage/blob-store.js';
@@ -17,20 +18,6 @@ export interface TextTracks {
 const MAX_KEPT = 16 * 2 ** 20;
 
 export const createTextTracks = (blobs: Pick<BlobStore, 'read' | 'put'>, parse: ParseText): TextTracks => {
-  const kept = new Map<string, IndexedText>();
-  const reading = new Map<string, Promise<IndexedText | undefined>>();
-  let size = 0;
-
-  const keep = (key: string, track: IndexedText): void => {
-    kept.set(key, track);
-    size += track.bytes.length;
-    for (const [oldest, { bytes }] of kept) {
-      if (size <= MAX_KEPT) break;
-      kept.delete(oldest);
-      size -= bytes.length;
-    }
-  };
-
   const store = async (assetId: string, trackId: string, text: IndexedText): Promise<void> => {
     // The text last: where it is, its index is too.
     await blobs.put(trackTextIndexKey(assetId, trackId), writeTextIndex(text));
@@ -52,24 +39,19 @@ export const createTextTracks = (blobs: Pick<BlobStore, 'read' | 'put'>, parse: 
       });
       await store(assetId, trackId, track);
     }
-    keep(key, track);
     return track;
   };
+
+  const kept = new LRUCache<string, IndexedText, readonly [assetId: string, trackId: string]>({
+    maxSize: MAX_KEPT,
+    sizeCalculation: ({ bytes }) => bytes.length,
+    ignoreFetchAbort: true,
+    fetchMethod: (_key, _stale, { context: [assetId, trackId] }) => load(assetId, trackId),
+  });
 
   return {
     parse,
     store,
-    async find(assetId, trackId) {
-      const key = trackTextKey(assetId, trackId);
-      const known = kept.get(key);
-      if (known) {
-        kept.delete(key);
-        kept.set(key, known);
-        return known;
-      }
-      const begun = reading.get(key) ?? load(assetId, trackId).finally(() => reading.delete(key));
-      reading.set(key, begun);
-      return begun;
-    },
+    find: (assetId, trackId) => kept.fetch(trackTextKey(assetId, trackId), { context: [assetId, trackId] }),
   };
 };

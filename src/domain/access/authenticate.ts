@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import type { VideoQuality } from '../../api/schemas/asset.js';
 import type { CallerRecord } from '../../api/serialize/asset.js';
 import type { Database } from '../../db/database.js';
@@ -24,27 +25,25 @@ const MAX_CACHED = 1000;
 interface Known {
   readonly caller: Caller;
   readonly secretHash: string;
-  readonly untilMs: number;
 }
 
 /** HTTP Basic with a token's id and secret. Tokens that were found are kept in memory for some seconds. */
 export const createAuthenticate = (database: Database, clock: Clock): Authenticate => {
-  const cache = new Map<string, Known>();
+  const cache = new LRUCache<string, Known>({
+    max: MAX_CACHED,
+    ttl: CACHE_MS,
+    ttlResolution: 0,
+    perf: { now: () => clock.monotonicMs() },
+  });
   const nobody = hashSecret('');
 
-  const findCached = (tokenId: string): Known | undefined => {
-    const cached = cache.get(tokenId);
-    return cached && clock.monotonicMs() < cached.untilMs ? cached : undefined;
-  };
-
   const find = async (tokenId: string): Promise<Known | undefined> => {
-    const readAtMs = clock.monotonicMs();
+    const start = clock.monotonicMs();
     const row = await findCaller(database.queryable, tokenId);
     cache.delete(tokenId);
     if (!row) return undefined;
     const known: Known = {
       secretHash: row.secret_hash,
-      untilMs: readAtMs + CACHE_MS,
       caller: {
         tokenId,
         tokenName: row.token_name,
@@ -58,8 +57,7 @@ export const createAuthenticate = (database: Database, clock: Clock): Authentica
         organization: { id: row.organization_id, name: row.organization_name },
       },
     };
-    if (cache.size >= MAX_CACHED) cache.clear();
-    cache.set(tokenId, known);
+    cache.set(tokenId, known, { start });
     return known;
   };
 
@@ -71,7 +69,7 @@ export const createAuthenticate = (database: Database, clock: Clock): Authentica
     const tokenId = credentials.id.toLowerCase();
     const isRight = (known: Known | undefined): known is Known =>
       isSecretOf(known?.secretHash ?? nobody, credentials.secret) && known !== undefined;
-    const cached = findCached(tokenId);
+    const cached = cache.get(tokenId);
     if (isRight(cached)) return cached.caller;
     const known = isTokenId(tokenId) ? await find(tokenId) : undefined;
     if (isRight(known)) return known.caller;

@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import type { Database } from '../../db/database.js';
 import {
   findAlternateAudio,
@@ -61,15 +62,18 @@ const MAX_ALTERNATE_AUDIO = 200;
 /** Viewers ask for the same few ids again and again: their answers stay in memory for a moment, plans for longer. */
 export const createPlayableFinder = (database: Database, clock: Clock): PlayableFinder => {
   const db = database.queryable;
-  const playables = new Map<string, Entry>();
-  const plans = new Map<string, Plan>();
+  const playables = new LRUCache<string, Entry>({ max: MAX_PLAYABLES });
+  const plans = new LRUCache<string, Plan>({ max: MAX_PLANS });
   /** By track. */
-  const alternateAudio = new Map<string, AlternateAudio & { readonly assetId: string }>();
+  const alternateAudio = new LRUCache<string, AlternateAudio & { readonly assetId: string }>({
+    max: MAX_ALTERNATE_AUDIO,
+  });
 
   const loadPlan = async (assetId: string): Promise<Plan | undefined> => {
     const known = plans.get(assetId);
-    const plan = known ?? ((await findPlan(db, assetId)) as Plan | undefined);
-    if (plan) putNewest(plans, assetId, plan, MAX_PLANS);
+    if (known) return known;
+    const plan = (await findPlan(db, assetId)) as Plan | undefined;
+    plans.set(assetId, plan);
     return plan;
   };
 
@@ -115,7 +119,7 @@ export const createPlayableFinder = (database: Database, clock: Clock): Playable
     const keyOf = row.joined ? trackConcatenatedKey : trackSourceKey;
     const sourceKey = keyOf(row.source_asset_id, row.source_track_id);
     const found = { assetId, audio: row.plan as AudioPlan, sourceKey };
-    putNewest(alternateAudio, trackId, found, MAX_ALTERNATE_AUDIO);
+    alternateAudio.set(trackId, found);
     return found;
   };
 
@@ -126,8 +130,8 @@ export const createPlayableFinder = (database: Database, clock: Clock): Playable
       const known = playables.get(playbackId);
       if (known && nowMs < known.readAtMs + (known.ready ? readyMaxAgeMs : LIFETIME_MS)) return known.answer;
       const entry: Entry = { readAtMs: nowMs, answer: load(playbackId), ready: false };
-      putNewest(playables, playbackId, entry, MAX_PLAYABLES);
-      const drop = () => playables.get(playbackId) === entry && playables.delete(playbackId);
+      playables.set(playbackId, entry);
+      const drop = () => playables.peek(playbackId) === entry && playables.delete(playbackId);
       entry.answer.then((playable) => {
         entry.ready = playable?.plan !== undefined;
         // An unknown id is asked for again: it may be created the next moment, and unknown ids must not fill the memory.
@@ -153,11 +157,4 @@ export const createPlayableFinder = (database: Database, clock: Clock): Playable
       }
     },
   };
-};
-
-/** Keeps the `max` newest; a Map iterates in insertion order. */
-const putNewest = <T>(map: Map<string, T>, key: string, value: T, max: number): void => {
-  map.delete(key);
-  map.set(key, value);
-  if (map.size > max) map.delete(map.keys().next().value!);
 };
