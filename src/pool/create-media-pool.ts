@@ -1,10 +1,11 @@
-import { mkdirSync, statSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { CANCELLED, SHUTDOWN } from '../lib/abort.js';
 import { KinoraError } from '../lib/errors.js';
 import { refusals } from '../media/source/refusals.js';
 import type { Metrics } from '../telemetry/metrics.js';
+import { cpuLimitOf } from './cpu-limit.js';
 import { type MediaPool, type MediaPriority, mediaPriority, type RunOptions } from './media-pool.js';
-import { type JobLimits, type MediaProcess, type Outcome, startMediaProcess } from './media-process.js';
+import { type MediaProcess, type Outcome, startMediaProcess } from './media-process.js';
 import { mediaSeconds } from './media-seconds.js';
 import type { MediaJob, MediaResults } from './protocol.js';
 import { chooseSandbox, type SandboxOptions } from './sandbox.js';
@@ -64,18 +65,6 @@ const defaultDeadlineMs: Record<MediaJob['kind'], number> = {
   'speech-audio': 5 * 60_000,
   'recognize-speech': 60 * 60_000,
   'frame-quality': 10 * 60_000,
-};
-
-/** Of a job that reads what a file says of itself: tables that name billions of samples take hours and give nothing. */
-const MAX_HEADER_CPU_MS = 10_000;
-/** Reading the packets of a file through takes a few seconds for each of these. */
-const CPU_MS_PER_GIB = 20_000;
-
-const limitsOf = ({ job, deadlineMs }: Entry, headerCpuMs = MAX_HEADER_CPU_MS): JobLimits => {
-  if (job.kind === 'probe') return { deadlineMs, cpuMs: headerCpuMs };
-  if (job.kind !== 'index') return { deadlineMs };
-  const { size = 0 } = statSync(job.source.path, { throwIfNoEntry: false }) ?? {};
-  return { deadlineMs, cpuMs: headerCpuMs + Math.round((size / 2 ** 30) * CPU_MS_PER_GIB) };
 };
 
 /** Fastest first: what viewers may use, and of that what has its code compiled and its sources open. */
@@ -169,7 +158,8 @@ export const createMediaPool = async (options: MediaPoolOptions): Promise<MediaP
     if (outcome.overCpuLimit) {
       entries.delete(entry);
       // It would take as long again.
-      entry.reject(new KinoraError('invalid_input', { messages: [refusals.damaged], details }));
+      const messages = [refusals.damagedBy('its index takes too much CPU time to read')];
+      entry.reject(new KinoraError('invalid_input', { messages, details }));
     } else if (entry.isSecondTry) {
       entries.delete(entry);
       entry.reject(new KinoraError(outcome.beforeStart ? 'unavailable' : 'media_crashed', { details }));
@@ -198,7 +188,8 @@ export const createMediaPool = async (options: MediaPoolOptions): Promise<MediaP
     const child = acquire(entry);
     entry.process = child;
     const busyMs = child.busyMs;
-    const outcome = await child.run(entry.job, limitsOf(entry, options.headerCpuMs), entry.onProgress);
+    const limits = { deadlineMs: entry.deadlineMs, cpuMs: cpuLimitOf(entry.job, options.headerCpuMs) };
+    const outcome = await child.run(entry.job, limits, entry.onProgress);
     delete entry.process;
     const made = outcome.type === 'done' && mediaSeconds(entry.job);
     if (made) metrics?.mediaMade(made.kind, made.seconds, child.busyMs - busyMs);

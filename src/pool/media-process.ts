@@ -22,7 +22,7 @@ export interface JobLimits {
   /** Wall clock, without the time on hold. */
   readonly deadlineMs: number;
   /** Computing time of the process, where the system tells it. */
-  readonly cpuMs?: number;
+  readonly cpuMs?: number | undefined;
 }
 
 export interface MediaProcess {

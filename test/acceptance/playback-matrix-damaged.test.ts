@@ -16,7 +16,7 @@ import type { Origin } from '../support/servers/origin.js';
 import { createAsset, serveFiles, settled, type WireAsset } from '../support/wire/create-asset.js';
 
 const refused = {
-  'truncated-without-index.mov': "The input file is damaged and can't be played.",
+  'truncated-without-index.mov': 'The file is damaged: its index (the moov box) is missing or cut off.',
   'garbage.mp4': 'The input file is not a valid video file.',
   'text.mp4': 'The input file is not a valid video file.',
   'hls-playlist.mp4': 'The input file is not a valid video file.',

@@ -1,3 +1,4 @@
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { AV_PKT_DATA_FRAME_CROPPING } from 'node-av/constants';
 import { FFmpegError, FormatContext, Packet } from 'node-av/lib';
@@ -11,7 +12,7 @@ import { planAsset } from '#kinora/media/plan/plan-asset.js';
 import type { SourceFacts } from '#kinora/media/source/source-facts.js';
 import type { SourceIndex } from '#kinora/media/source/source-index.js';
 import type { SanityResult } from '#kinora/pool/protocol.js';
-import { type EncodedName, fixture } from '../support/media/fixtures.js';
+import { type EncodedName, type FixtureName, fixture } from '../support/media/fixtures.js';
 import { readFrameCounters } from '../support/media/measure.js';
 import { withMezzanine } from '../support/media/mezzanine-run.js';
 import {
@@ -179,13 +180,23 @@ test('pixels outside the clean aperture are cut off', async () => {
   });
 });
 
+/** What is found out of the first bytes of a fixture. */
+const probeStart = async (name: FixtureName, bytes: number): ReturnType<typeof probeFile> => {
+  const start = readFileSync(await fixture(name)).subarray(0, bytes);
+  return withFolder((folder) => {
+    const path = join(folder, 'start');
+    writeFileSync(path, start);
+    return probeFile(path);
+  });
+};
+
 describe('what is no media is refused', () => {
   test.each([
     ['garbage.mp4', 'The input file is not a valid video file.'],
     ['text.mp4', 'The input file is not a valid video file.'],
     ['hls-playlist.mp4', 'The input file is not a valid video file.'],
     ['still.gif', 'The input file is not a valid video file.'],
-    ['truncated-without-index.mov', "The input file is damaged and can't be played."],
+    ['truncated-without-index.mov', 'The file is damaged: its index (the moov box) is missing or cut off.'],
     ['png-bomb.mkv', 'The video has 12000x12000 pixels, which is more than is supported.'],
   ] as const)('%s', async (name, message) => {
     const path = await fixture(name);
@@ -202,6 +213,20 @@ describe('what is no media is refused', () => {
     const facts = await probeFile(await fixture(name));
     expect(facts).toMatchObject({ formatName, audio: [], refusal: [message] });
     expect(facts).not.toHaveProperty('video');
+  });
+
+  test.each([
+    ['audio-only.mp3', 64, 'The file is damaged: its header holds invalid data.'],
+    ['h264-aac.ts', 300, 'The file is damaged: it ends within its header.'],
+    ['h264-mp3.mkv', 300, "The input file is damaged and can't be played."],
+  ] as const)('%s, of which %d bytes are left', async (name, bytes, message) => {
+    await expect(probeStart(name, bytes)).rejects.toThrow(expect.objectContaining({ code: 'invalid_input', message }));
+  });
+
+  test('audio of which too little is left', async () => {
+    const { audio, unplayable } = await probeStart('h264-aac.ts', 1000);
+    const reason = 'The file is damaged: the sample rate of the audio is missing.';
+    expect([audio, unplayable]).toEqual([[], [expect.objectContaining({ type: 'audio', codec: 'aac', reason })]]);
   });
 
   test('an empty file', async () => {

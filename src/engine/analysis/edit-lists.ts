@@ -1,6 +1,5 @@
-import { open } from 'node:fs/promises';
 import { asFullBox, findBox, listBoxes, type Mp4Box, viewOf } from '../../media/mp4/box-reader.js';
-import { findMoov } from '../../media/mp4/sample-tables.js';
+import { readMoov } from './read-moov.js';
 
 const NORMAL_RATE = 0x10000;
 
@@ -29,24 +28,15 @@ const isSimple = (moov: Uint8Array, box: Mp4Box): boolean => {
  */
 export const readEditLists = async (path: string): Promise<ReadonlyMap<number, boolean>> => {
   const simple = new Map<number, boolean>();
-  const file = await open(path);
-  try {
-    const read = async (offset: number, length: number): Promise<Uint8Array> => {
-      const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, offset);
-      return buffer.subarray(0, bytesRead);
-    };
-    const moov = await findMoov(read, (await file.stat()).size);
-    const root = moov && listBoxes(moov)?.[0];
-    for (const track of (root && listBoxes(moov, root.content, root.end)) ?? []) {
-      if (track.type !== 'trak') continue;
-      const header = asFullBox(moov!, findBox(moov!, ['tkhd'], track.content, track.end));
-      const edits = findBox(moov!, ['edts', 'elst'], track.content, track.end);
-      const idOffset = header && header.content + (header.version === 1 ? 16 : 8);
-      if (!edits || idOffset === undefined || idOffset + 4 > header!.end) continue;
-      simple.set(viewOf(moov!).getUint32(idOffset), isSimple(moov!, edits));
-    }
-  } finally {
-    await file.close();
+  const moov = await readMoov(path);
+  const root = moov && listBoxes(moov)?.[0];
+  for (const track of (root && listBoxes(moov, root.content, root.end)) ?? []) {
+    if (track.type !== 'trak') continue;
+    const header = asFullBox(moov!, findBox(moov!, ['tkhd'], track.content, track.end));
+    const edits = findBox(moov!, ['edts', 'elst'], track.content, track.end);
+    const idOffset = header && header.content + (header.version === 1 ? 16 : 8);
+    if (!edits || idOffset === undefined || idOffset + 4 > header!.end) continue;
+    simple.set(viewOf(moov!).getUint32(idOffset), isSimple(moov!, edits));
   }
   return simple;
 };

@@ -7,7 +7,6 @@ import {
   AV_PKT_DATA_DISPLAYMATRIX,
   AV_PKT_DATA_DOVI_CONF,
   AV_PROFILE_AAC_LOW,
-  AVERROR_PATCHWELCOME,
   AVMEDIA_TYPE_AUDIO,
   AVMEDIA_TYPE_VIDEO,
 } from 'node-av/constants';
@@ -37,6 +36,7 @@ import { orientationOf } from '../ffmpeg/orientation.js';
 import { codecNameOf, findDecoder, isRefusedFormat, recognizeFormat } from '../ffmpeg/supported-media.js';
 import { cropOf } from '../video/reader.js';
 import { readEditLists } from './edit-lists.js';
+import { explainFailure } from './explain-failure.js';
 import { type FrameSample, inspectKeyFrames, sampleFrames } from './probe-frames.js';
 
 const invalidInput = (message: string, cause?: unknown): KinoraError =>
@@ -57,7 +57,7 @@ export const probe = async (job: ProbeJob): Promise<SourceFacts> => {
   if (!formatName) throw invalidInput(refusals.notMedia);
   if (isRefusedFormat(formatName))
     return { formatName, sizeBytes, durationSeconds: 0, audio: [], refusal: [refusals.format(formatName)] };
-  const format = openForProbe(job, formatName);
+  const format = await openForProbe(job, formatName);
   try {
     const durationSeconds = format.duration > 0n ? Number(format.duration) / 1e6 : 0;
     const simpleEdits = formatName.startsWith('mov') ? await readEditLists(path) : undefined;
@@ -89,7 +89,7 @@ export const probe = async (job: ProbeJob): Promise<SourceFacts> => {
   }
 };
 
-const openForProbe = (job: ProbeJob, formatName: string): FormatContext => {
+const openForProbe = async (job: ProbeJob, formatName: string): Promise<FormatContext> => {
   const checkStreams = (streams: readonly Stream[]): void => {
     if (streams.length > job.maxStreams)
       throw invalidInput(`The input file has more than ${job.maxStreams} streams, which is not supported.`);
@@ -106,8 +106,7 @@ const openForProbe = (job: ProbeJob, formatName: string): FormatContext => {
     }
   } catch (error) {
     if (!isKinoraError(error, 'media_failed')) throw error;
-    const isUnknown = error.details?.code === AVERROR_PATCHWELCOME;
-    throw invalidInput(isUnknown ? refusals.format(formatName) : refusals.damaged, error);
+    throw invalidInput(await explainFailure(job.source.path, formatName, error.details?.code), error);
   }
 };
 
@@ -132,7 +131,9 @@ const findObstacle = (stream: Stream): UnplayableStream | undefined => {
     reason,
   });
   if (!findDecoder(stream)) return describe(refusals.codec(type, codec));
-  return type === 'audio' && (sampleRate <= 0 || channels <= 0) ? describe(refusals.damaged) : undefined;
+  if (type === 'video') return undefined;
+  if (sampleRate <= 0) return describe(refusals.damagedBy('the sample rate of the audio is missing'));
+  return channels <= 0 ? describe(refusals.damagedBy('the number of audio channels is missing')) : undefined;
 };
 
 const isMedia = (stream: Stream): boolean => isMovingVideo(stream) || stream.codecpar.codecType === AVMEDIA_TYPE_AUDIO;

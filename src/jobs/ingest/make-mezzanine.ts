@@ -44,7 +44,9 @@ export const makeMezzanine = async (context: IngestContext, input: MezzanineInpu
       audio: [],
     });
     if (!index.video || index.video.pts.length === 0)
-      throw new KinoraError('invalid_input', { messages: [refusals.damaged] });
+      throw new KinoraError('invalid_input', {
+        messages: [refusals.damagedBy('no frame of its video can be decoded')],
+      });
     const { width, height, timeBase } = plan;
     // MP4 counts in whole parts of a second, whatever the clock of the source.
     return { index: index.video, width, height, timeBase: { num: 1, den: timeBase.den } };

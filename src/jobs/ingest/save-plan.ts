@@ -1,4 +1,3 @@
-import { KinoraError } from '../../lib/errors.js';
 import type { Plan } from '../../media/plan/plan.js';
 import { refusals } from '../../media/source/refusals.js';
 import type { IngestContext } from './context.js';
@@ -15,10 +14,7 @@ export const savePlan = async ({ assetId, state, logger }: IngestContext, plan: 
   if (plan.durationSeconds <= 0) refuse('The input file does not contain any playable duration.');
   checkDuration(plan.durationSeconds);
   if (longestSegmentSeconds(plan) > MAX_SEGMENT_SECONDS)
-    throw new KinoraError('invalid_input', {
-      messages: [refusals.damaged],
-      details: { problem: 'the timestamps of the video are damaged' },
-    });
+    refuse(refusals.damagedBy('the timestamps of its video leave gaps that are too long'));
   await state.savePlan(assetId, plan);
   const { access, renditions } = plan.video ?? {};
   logger.info({ access, renditions: renditions?.map(({ name, kind }) => `${name} ${kind}`) }, 'the asset is planned');

@@ -1,7 +1,9 @@
 /** What the owner of a file is told when it can't be played, word for word as in the API's documentation. */
 export const refusals = {
   notMedia: 'The input file is not a valid video file.',
+  /** Where nothing tells why. */
   damaged: "The input file is damaged and can't be played.",
+  damagedBy: (reason: string): string => `The file is damaged: ${reason}.`,
   noMedia: 'The input file does not contain any video or audio.',
   format: (name: string): string => `The file format ${name} is not supported.`,
   codec: (type: 'video' | 'audio', name: string): string => `The ${type} codec ${name} is not supported.`,

@@ -33,6 +33,13 @@ afterAll(async () => {
 const create = (url: string): Promise<WireAsset> =>
   createAsset(server, { inputs: [{ url }], playback_policies: ['public'] });
 
+/** An MP4 in which zeros stand in place of frames and audio. */
+const withoutData = (bytes: Buffer): Buffer => {
+  const at = bytes.indexOf('mdat', 0, 'latin1');
+  const changed = Buffer.from(bytes);
+  return changed.fill(0, at + 4, at - 4 + bytes.readUInt32BE(at - 4));
+};
+
 const NOT_DOWNLOADED = 'The input file could not be downloaded';
 const NOT_ALLOWED = 'The input URL is not allowed.';
 const NOT_VIDEO = 'The input file is not a valid video file.';
@@ -55,7 +62,11 @@ describe('an input that cannot be used', () => {
       [files.add('text.mp4', await readFile(await fixture('text.mp4')))]: NOT_VIDEO,
       [files.add('garbage.mp4', await readFile(await fixture('garbage.mp4')))]: NOT_VIDEO,
       [files.add('no-index.mov', await readFile(await fixture('truncated-without-index.mov')))]:
-        "The input file is damaged and can't be played.",
+        'The file is damaged: its index (the moov box) is missing or cut off.',
+      [files.add('short.ts', (await readFile(await fixture('h264-aac.ts'))).subarray(0, 300))]:
+        'The file is damaged: it ends within its header.',
+      [files.add('no-data.mp4', withoutData(await readFile(await fixture('h264-aac.mp4'))))]:
+        'The file is damaged: nothing can be decoded at its start, in its middle and at its end.',
       [files.add('image.png', await readFile(await fixture('image.png')))]:
         'The file format png_pipe is not supported.',
       [files.add('unknown.mp4', await readFile(await fixture('unknown-codec.mp4')))]:

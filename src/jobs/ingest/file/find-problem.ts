@@ -31,7 +31,10 @@ export const findProblem = async (
     { priority: mediaPriority.warmUp, signal },
   );
   if (!sanity.decodable)
-    throw new KinoraError('invalid_input', { messages: [refusals.damaged], details: { problem: sanity.problem } });
+    throw new KinoraError('invalid_input', {
+      messages: [refusals.damagedBy('nothing can be decoded at its start, in its middle and at its end')],
+      details: { problem: sanity.problem },
+    });
   if (!facts.video) return undefined;
   const access = decideAccess(facts, index);
   if (access.access === 'mezzanine') return access;
