@@ -1,0 +1,109 @@
+import type { Queryable } from '../db/database.js';
+import { claimJob, type JobRow } from '../db/tables/server/job.js';
+import type { Clock } from '../lib/clock.js';
+import type { Logger } from '../telemetry/logger.js';
+import type { Run } from './execute-job.js';
+import type { QueueWorker } from './queue.js';
+
+export interface ClaimOptions {
+  readonly db: Queryable;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly workers: readonly QueueWorker[];
+  readonly workerId: string;
+  readonly leaseMs: number;
+  readonly execute: (run: Run) => Promise<void>;
+}
+
+/** The jobs of this process. */
+export interface Claims {
+  /** The jobs that run. */
+  readonly runs: ReadonlySet<Run>;
+  /** Fills the free slots of a queue, if it is one of this process; asked again while it does so, it looks once more. */
+  claim(queue: string): Promise<void>;
+  claimAll(): Promise<void>;
+  /** Waits until no claim is under way. */
+  settled(): Promise<void>;
+  /** Nothing is claimed from then on. */
+  stop(): void;
+}
+
+interface Slot {
+  readonly worker: QueueWorker;
+  active: number;
+  /** The claim loop while it runs. */
+  claiming: Promise<void> | undefined;
+  claimAgain: boolean;
+}
+
+export const createClaims = (options: ClaimOptions): Claims => {
+  const { db, clock, logger, workerId, leaseMs, execute } = options;
+  const slots = new Map<string, Slot>(
+    options.workers.map((worker) => [worker.queue.name, { worker, active: 0, claiming: undefined, claimAgain: false }]),
+  );
+  const runs = new Set<Run>();
+  let stopping = false;
+
+  const startRun = (slot: Slot, row: JobRow, claimedAtMs: number): void => {
+    const leaseId = row.lease_id!;
+    const run: Run = {
+      worker: slot.worker,
+      row,
+      leaseId,
+      controller: new AbortController(),
+      logger: logger.child({ job_id: row.id, queue: row.queue, attempt: row.attempt }),
+      leaseEndsMs: claimedAtMs + leaseMs,
+      settled: Promise.resolve(),
+    };
+    slot.active++;
+    runs.add(run);
+    run.settled = execute(run)
+      .catch((error) =>
+        run.logger.error({ err: error }, "The job's outcome could not be stored; its lease will run out"),
+      )
+      .finally(() => {
+        slot.active--;
+        runs.delete(run);
+        void fill(slot);
+      });
+  };
+
+  const claimLoop = async (slot: Slot): Promise<void> => {
+    do {
+      slot.claimAgain = false;
+      while (!stopping && slot.active < slot.worker.concurrency) {
+        const claimedAtMs = clock.monotonicMs();
+        const row = await claimJob(db, slot.worker.queue.name, { worker: workerId, leaseMs, now: clock.now() });
+        if (!row) break;
+        startRun(slot, row, claimedAtMs);
+      }
+    } while (slot.claimAgain && !stopping);
+  };
+
+  const fill = (slot: Slot): Promise<void> => {
+    slot.claimAgain = true;
+    slot.claiming ??= claimLoop(slot)
+      .catch((error) => logger.warn({ err: error, queue: slot.worker.queue.name }, 'No job could be claimed'))
+      .finally(() => {
+        slot.claiming = undefined;
+      });
+    return slot.claiming;
+  };
+
+  return {
+    runs,
+    claim: async (queue) => {
+      const slot = slots.get(queue);
+      if (slot) await fill(slot);
+    },
+    claimAll: async () => {
+      await Promise.all([...slots.values()].map(fill));
+    },
+    settled: async () => {
+      await Promise.all([...slots.values()].map(({ claiming }) => claiming));
+    },
+    stop: () => {
+      stopping = true;
+    },
+  };
+};

@@ -1,0 +1,123 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Queryable } from '../db/database.js';
+import { finishJob, type JobRow, markJobFailing, releaseJob, retryJob } from '../db/tables/server/job.js';
+import { CANCELLED, SHUTDOWN } from '../lib/abort.js';
+import { backoffMs } from '../lib/backoff.js';
+import type { Clock } from '../lib/clock.js';
+import { isDatabaseUnavailable } from '../lib/database-unavailable.js';
+import { type FailureClass, isKinoraError } from '../lib/errors.js';
+import type { Logger } from '../telemetry/logger.js';
+import type { Metrics } from '../telemetry/metrics.js';
+import { fromJobError, toJobError } from './job-error.js';
+import type { Job, QueueWorker } from './queue.js';
+
+const RETRY_BACKOFF = { baseMs: 2_000, maxMs: 5 * 60_000 };
+/** With the backoff above more than two hours: the operator can make room or start the database again. */
+const MAX_RETRIES = 40;
+const SETTLE_BACKOFF = { baseMs: 100, maxMs: 2_000 };
+/** Of work that belongs to a failure and itself fails: without end, for no resource may stay "preparing" for ever. */
+const FAILING_BACKOFF = { baseMs: 30_000, maxMs: 30_000 };
+
+/** One attempt of one job in this process. */
+export interface Run {
+  readonly worker: QueueWorker;
+  readonly row: JobRow;
+  readonly leaseId: string;
+  readonly controller: AbortController;
+  readonly logger: Logger;
+  /** Monotonic time up to which no other worker can have taken the job. */
+  leaseEndsMs: number;
+  settled: Promise<void>;
+}
+
+export interface ExecutorOptions {
+  readonly db: Queryable;
+  readonly clock: Clock;
+  readonly metrics?: Metrics | undefined;
+  /** The process is about to end: nothing is tried again. */
+  readonly isStopped: () => boolean;
+}
+
+const failureOf = (error: unknown): FailureClass => {
+  if (isKinoraError(error)) return error.failure;
+  return isDatabaseUnavailable(error) ? 'retry' : 'defect';
+};
+
+/** Runs the handler of a job and stores how it ended. */
+export const createExecutor = ({ db, clock, metrics, isStopped }: ExecutorOptions): ((run: Run) => Promise<void>) => {
+  const ended = (run: Run, end: 'done' | 'failed' | 'cancelled' | 'retried') =>
+    metrics?.jobEnded(run.worker.queue.name, end);
+  const after = (waitMs: number): Date => new Date(clock.now().getTime() + waitMs);
+
+  /** Writes a run's outcome. An unavailable database must not cost an hour of work, so it tries as long as the lease lasts. */
+  const settle = async (run: Run, change: () => Promise<boolean>): Promise<boolean> => {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        const held = await change();
+        if (!held) run.logger.warn({}, 'The job was taken over by another worker; this outcome does not count');
+        return held;
+      } catch (error) {
+        if (isStopped() || clock.monotonicMs() > run.leaseEndsMs) throw error;
+        run.logger.warn({ err: error }, "The job's outcome could not be stored; trying again");
+        await delay(backoffMs(attempt, SETTLE_BACKOFF));
+      }
+    }
+  };
+
+  const fail = async (run: Run, job: Job<never>, error: unknown): Promise<void> => {
+    try {
+      await run.worker.onFailed?.(job, error);
+    } catch (failure) {
+      run.logger.error({ err: failure }, 'The work that follows a failed job has failed; trying again');
+      const runAt = after(backoffMs(1, FAILING_BACKOFF));
+      await settle(run, () => retryJob(db, run.leaseId, { runAt }));
+      return;
+    }
+    if (await settle(run, () => finishJob(db, run.leaseId, 'failed'))) ended(run, 'failed');
+  };
+
+  const interrupted = async (run: Run, error: unknown): Promise<void> => {
+    const { reason } = run.controller.signal;
+    run.logger.info({ err: error, reason: String(reason) }, 'The job was interrupted');
+    if (reason === SHUTDOWN) await settle(run, () => releaseJob(db, run.leaseId));
+    if (reason === CANCELLED) {
+      if (await settle(run, () => finishJob(db, run.leaseId, 'cancelled'))) ended(run, 'cancelled');
+    }
+  };
+
+  const afterError = async (run: Run, job: Job<never>, error: unknown): Promise<void> => {
+    if (run.controller.signal.aborted) return interrupted(run, error);
+    const failure = failureOf(error);
+    const stored = toJobError(error);
+    const isRetry = failure === 'retry';
+    const { attempt, retries, losses } = run.row;
+    const tries = isRetry ? retries + 1 : attempt - retries - losses;
+    if (failure !== 'fail' && tries < (isRetry ? MAX_RETRIES : job.maxAttempts)) {
+      run.logger[failure === 'defect' ? 'error' : 'warn']({ err: error }, 'The job failed and is tried again');
+      const runAt = after(backoffMs(tries, RETRY_BACKOFF));
+      if (await settle(run, () => retryJob(db, run.leaseId, { runAt, error: stored, isRetry }))) ended(run, 'retried');
+      return;
+    }
+    run.logger[failure === 'fail' ? 'info' : 'error']({ err: error }, 'The job failed');
+    // Stored first, so that a process that dies now leaves a job that knows how it ends.
+    if (await settle(run, () => markJobFailing(db, run.leaseId, stored))) await fail(run, job, error);
+  };
+
+  return async (run) => {
+    const { row, worker } = run;
+    const job = {
+      id: row.id,
+      queue: row.queue,
+      payload: row.payload as never,
+      attempt: row.attempt,
+      maxAttempts: row.max_attempts,
+    };
+    if (row.failing) return fail(run, job, fromJobError(row.error));
+    try {
+      await worker.handler(job, { signal: run.controller.signal });
+    } catch (error) {
+      return afterError(run, job, error);
+    }
+    if (await settle(run, () => finishJob(db, run.leaseId, 'done'))) ended(run, 'done');
+  };
+};

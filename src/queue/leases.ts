@@ -1,0 +1,45 @@
+import type { Queryable } from '../db/database.js';
+import { reapJobs, renewLeases } from '../db/tables/server/job.js';
+import { CANCELLED, LEASE_LOST } from '../lib/abort.js';
+import type { Clock } from '../lib/clock.js';
+import { KinoraError } from '../lib/errors.js';
+import type { Logger } from '../telemetry/logger.js';
+import type { Run } from './execute-job.js';
+import { toJobError } from './job-error.js';
+
+/** A job whose server is restarted again and again is not to blame, but one that takes the server down must end. */
+const MAX_LOSSES = 20;
+
+interface LeaseOptions {
+  readonly db: Queryable;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly leaseMs: number;
+}
+
+/** Keeps the jobs that this process runs, and aborts those that are cancelled or that another worker may have taken. */
+export const renewRuns = async ({ db, clock, logger, leaseMs }: LeaseOptions, runs: Iterable<Run>): Promise<void> => {
+  const held = [...runs].filter(({ controller }) => controller.signal.reason !== LEASE_LOST);
+  if (held.length === 0) return;
+  const askedAtMs = clock.monotonicMs();
+  try {
+    const leaseIds = held.map(({ leaseId }) => leaseId);
+    const renewed = new Map((await renewLeases(db, leaseIds, leaseMs)).map((row) => [row.lease_id, row.cancel]));
+    for (const run of held) {
+      const cancel = renewed.get(run.leaseId);
+      if (cancel === undefined) run.controller.abort(LEASE_LOST);
+      else run.leaseEndsMs = askedAtMs + leaseMs;
+      if (cancel) run.controller.abort(CANCELLED);
+    }
+  } catch (error) {
+    logger.warn({ err: error }, 'The job leases could not be renewed');
+    for (const run of held) if (clock.monotonicMs() > run.leaseEndsMs) run.controller.abort(LEASE_LOST);
+  }
+};
+
+/** Takes back the jobs of workers that were not heard of for longer than their lease; `all`: of every worker. */
+export const reapLost = async ({ db, logger }: LeaseOptions, all = false): Promise<void> => {
+  const lost = toJobError(new KinoraError('internal_error', { cause: new Error('the worker was lost') }));
+  const count = await reapJobs(db, lost, MAX_LOSSES, all);
+  if (count > 0) logger.warn({ count }, 'Jobs of lost workers were taken back');
+};
