@@ -1,0 +1,157 @@
+import { createHash } from 'node:crypto';
+import { renameSync, statSync } from 'node:fs';
+import { mkdir, readFile, rm, utimes, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import type { Clock } from '../lib/clock.js';
+import { KinoraError } from '../lib/errors.js';
+import { newUuid } from '../lib/ids.js';
+import type { Logger } from '../telemetry/logger.js';
+import { type CacheEntry, createCacheIndex } from './cache-index.js';
+import { keyPath, storedName } from './cache-path.js';
+import { scanCache } from './scan-cache.js';
+import type { CachedFile, CacheKey } from './segment-store.js';
+
+export interface CachedFilesOptions {
+  readonly dir: string;
+  readonly maxBytes: number;
+  readonly logger: Logger;
+  readonly clock: Clock;
+}
+
+/** The committed files of the cache, by the path that their key gives. */
+export interface CachedFiles {
+  readonly totalBytes: number;
+  paths(): IterableIterator<string>;
+  has(path: string): boolean;
+  /** Undefined when the file is not there or is not what was committed. */
+  find(path: string): Promise<CachedFile | undefined>;
+  /**
+   * Makes a file visible and calls `published` at once. What is visible already stays: a validator that was given out must
+   * not change. `isRemoved` ends the commit of what is removed meanwhile.
+   */
+  commit(
+    key: CacheKey,
+    bytes: Uint8Array,
+    isRemoved: () => boolean,
+    published: (path: string, file: CachedFile) => void,
+  ): Promise<void>;
+  discard(path: string): Promise<void>;
+  /** Takes a path out of the index and leaves its file. */
+  forget(path: string): void;
+  /** Removes what was not used for longest until so much is left; the number of files. */
+  evict(targetBytes: number): Promise<number>;
+}
+
+/** After the bound is passed, eviction goes on to this part of it, so that not every commit has to evict. */
+const EVICT_TO = 0.95;
+/** A path given out or committed is opened within this time; an open descriptor outlives the removal of its name. */
+const UNTOUCHABLE_MS = 10_000;
+const TOUCH_EVERY_MS = 60_000;
+
+/** Reads what is in the directory, and keeps it below the bound. */
+export const openCachedFiles = async (options: CachedFilesOptions): Promise<CachedFiles> => {
+  const { dir, maxBytes, logger, clock } = options;
+  const index = createCacheIndex();
+  for (const { path, digest, sizeBytes, lastUsedMs } of await scanCache(dir)) {
+    index.put(path, { sizeBytes, digest, lastUsedMs, touchedMs: lastUsedMs, verified: false });
+  }
+
+  const nowMs = () => clock.now().getTime();
+  const absolute = (path: string, digest: string) => join(dir, storedName(path, digest));
+  const cachedFile = (path: string, entry: CacheEntry): CachedFile => ({
+    path: absolute(path, entry.digest),
+    sizeBytes: entry.sizeBytes,
+    etag: `"${entry.digest}"`,
+  });
+
+  const discard = async (path: string): Promise<void> => {
+    const entry = index.remove(path);
+    if (entry) await rm(absolute(path, entry.digest), { force: true });
+  };
+
+  const evict = async (targetBytes: number): Promise<number> => {
+    const beforeMs = nowMs() - UNTOUCHABLE_MS;
+    const victims = index.victims(targetBytes, beforeMs);
+    for (const path of victims) {
+      const entry = index.get(path);
+      if (entry && entry.lastUsedMs < beforeMs) await discard(path);
+    }
+    if (victims.length > 0) logger.debug({ files: victims.length, total_bytes: index.totalBytes }, 'cache evicted');
+    return victims.length;
+  };
+
+  const touch = (path: string, entry: CacheEntry, atMs: number): void => {
+    if (atMs - entry.touchedMs < TOUCH_EVERY_MS) return;
+    entry.touchedMs = atMs;
+    // Only the order of a later eviction depends on it, and the file may have been evicted in between.
+    utimes(absolute(path, entry.digest), atMs / 1000, atMs / 1000).catch(() => undefined);
+  };
+
+  const find = async (path: string): Promise<CachedFile | undefined> => {
+    const entry = index.get(path);
+    if (!entry) return undefined;
+    const file = cachedFile(path, entry);
+    // A synchronous stat of a hot name costs microseconds and notices a cache directory that was emptied by hand.
+    if (statSync(file.path, { throwIfNoEntry: false })?.size !== entry.sizeBytes) {
+      await discard(path);
+      return undefined;
+    }
+    if (!entry.verified) {
+      const digest = await readFile(file.path).then(digestOf, () => undefined);
+      if (digest !== entry.digest) {
+        logger.warn({ path }, 'a cached file is damaged and will be made again');
+        if (index.get(path) === entry) await discard(path);
+        return undefined;
+      }
+      entry.verified = true;
+    }
+    const atMs = nowMs();
+    index.use(path, atMs);
+    touch(path, entry, atMs);
+    return file;
+  };
+
+  const commit: CachedFiles['commit'] = async (key, bytes, isRemoved, published) => {
+    const path = keyPath(key);
+    if (bytes.length === 0) throw new KinoraError('media_failed', { details: { key: path, reason: 'empty file' } });
+    const present = await find(path);
+    if (present) return published(path, present);
+    const digest = digestOf(bytes);
+    const target = absolute(path, digest);
+    // Beside its place, where no media process can write; the next start removes what a killed commit left.
+    const unfinished = `${target}.${newUuid()}`;
+    try {
+      await mkdir(dirname(target), { recursive: true });
+      await writeFile(unfinished, bytes);
+      if (isRemoved()) throw new KinoraError('not_found');
+      // From here to `published` nothing is awaited, so of two productions of one key the first one stays.
+      let entry = index.get(path);
+      if (!entry) {
+        renameSync(unfinished, target);
+        const atMs = nowMs();
+        entry = { sizeBytes: bytes.length, digest, lastUsedMs: atMs, touchedMs: atMs, verified: true };
+        index.put(path, entry);
+      }
+      published(path, cachedFile(path, entry));
+    } finally {
+      await rm(unfinished, { force: true });
+    }
+    if (index.totalBytes > maxBytes) await evict(maxBytes * EVICT_TO);
+  };
+
+  if (index.totalBytes > maxBytes) await evict(maxBytes * EVICT_TO);
+  return {
+    get totalBytes() {
+      return index.totalBytes;
+    },
+    paths: () => index.paths(),
+    has: (path) => index.get(path) !== undefined,
+    find,
+    commit,
+    discard,
+    forget: (path) => void index.remove(path),
+    evict,
+  };
+};
+
+const digestOf = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex').slice(0, 32);

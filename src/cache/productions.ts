@@ -1,0 +1,132 @@
+import { rm, statfs } from 'node:fs/promises';
+import { join } from 'node:path';
+import { throwIfAborted } from '../lib/abort.js';
+import { isKinoraError, KinoraError } from '../lib/errors.js';
+import { newUuid } from '../lib/ids.js';
+import type { Logger } from '../telemetry/logger.js';
+import { assertSafeKey, keyPath } from './cache-path.js';
+import type { CachedFiles } from './cached-files.js';
+import { createInFlightRequest, type InFlightRequest } from './in-flight.js';
+import type { CacheKey, Producer } from './segment-store.js';
+
+/** When the disk is full although the bound is not reached. */
+const EMERGENCY_EVICT_TO = 0.8;
+const FULL_BELOW_BYTES = 16 * 1024 * 1024;
+
+interface Running {
+  readonly request: InFlightRequest;
+  readonly key: CacheKey;
+  readonly done: Promise<void>;
+}
+
+export interface ProductionOptions {
+  readonly files: CachedFiles;
+  /** Of the cache. */
+  readonly dir: string;
+  /** Where media processes write. */
+  readonly temporaryDir: string;
+  readonly logger: Logger;
+}
+
+/** What is being made for the cache. */
+export interface Productions {
+  /** The production under way that a new caller may wait for. */
+  find(path: string): InFlightRequest | undefined;
+  /** `covers`: what else this production commits. */
+  start(key: CacheKey, produce: Producer, covers: readonly CacheKey[]): InFlightRequest;
+  /** Ends the productions of what is removed, which can no longer commit, and waits for them. */
+  endRemoved(isRemoved: (key: CacheKey) => boolean): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export const createProductions = ({ files, dir, temporaryDir, logger }: ProductionOptions): Productions => {
+  const inFlight = new Map<string, Running>();
+  const running = new Set<Running>();
+  const removed = new WeakSet<InFlightRequest>();
+
+  /** A full disk shows itself in many ways (a media process only says that writing failed), so the disk is asked. */
+  const explain = async (error: unknown): Promise<unknown> => {
+    if (isKinoraError(error, 'cancelled')) return error;
+    // Where the free space can't be told, the error itself has to say that the disk is full.
+    const { bavail, bsize } = await statfs(dir).catch(() => ({ bavail: 1, bsize: FULL_BELOW_BYTES }));
+    const full = isNoSpace(error) || bavail * bsize < FULL_BELOW_BYTES;
+    if (!full) return error;
+    const evicted = await files.evict(files.totalBytes * EMERGENCY_EVICT_TO);
+    logger.error({ err: error, evicted_files: evicted }, 'the disk of the segment cache is full');
+    return new KinoraError('unavailable', { cause: error, details: { stage: 'cache', evicted } });
+  };
+
+  const start = (key: CacheKey, produce: Producer, covers: readonly CacheKey[]): InFlightRequest => {
+    const request = createInFlightRequest();
+    const paths = [key, ...covers].map(keyPath);
+    const temporaries: string[] = [];
+    const produceAll = async (): Promise<void> => {
+      try {
+        throwIfAborted(request.signal);
+        await produce({
+          signal: request.signal,
+          temporaryPath: () => {
+            const path = join(temporaryDir, newUuid());
+            temporaries.push(path);
+            return path;
+          },
+          commit: async (committed, bytes) => {
+            assertSafeKey(committed);
+            const isRemoved = () => removed.has(request);
+            await files.commit(committed, bytes, isRemoved, (path, file) => request.resolve(path, file));
+          },
+        });
+        request.fail(new Error(`the production of ${paths[0]} ended without committing what is waited for`));
+      } catch (error) {
+        request.fail(await explain(error));
+      } finally {
+        for (const path of paths) if (inFlight.get(path)?.request === request) inFlight.delete(path);
+        await Promise.all(temporaries.map((path) => rm(path, { recursive: true, force: true }))).catch(
+          (error: unknown) => logger.warn({ err: error }, 'a temporary file of the segment cache could not be removed'),
+        );
+        running.delete(entry);
+      }
+    };
+    const entry: Running = {
+      request,
+      key,
+      // Starts in the next microtask, after `entry` and the first waiter exist.
+      done: Promise.resolve().then(produceAll),
+    };
+    running.add(entry);
+    for (const path of paths) {
+      const other = inFlight.get(path);
+      if (!other || other.request.abandoned) inFlight.set(path, entry);
+    }
+    return request;
+  };
+
+  return {
+    find: (path) => {
+      const request = inFlight.get(path)?.request;
+      return request?.abandoned ? undefined : request;
+    },
+    start,
+    endRemoved: async (isRemoved) => {
+      const ended = [...running].filter(({ key }) => isRemoved(key));
+      for (const { request } of ended) {
+        removed.add(request);
+        request.abort(new KinoraError('not_found'));
+      }
+      // Whoever is just writing a file would make its directory again, or keep it from being removed.
+      await Promise.all(ended.map(({ done }) => done));
+    },
+    stop: async () => {
+      for (const { request } of running) request.abort(new KinoraError('unavailable'));
+      await Promise.all([...running].map(({ done }) => done));
+    },
+  };
+};
+
+const isNoSpace = (error: unknown): boolean => {
+  for (let cause: unknown = error; cause instanceof Error; cause = cause.cause) {
+    if ((cause as NodeJS.ErrnoException).code === 'ENOSPC' || /No space left on device/.test(cause.message))
+      return true;
+  }
+  return false;
+};
