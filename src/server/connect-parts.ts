@@ -5,7 +5,7 @@ import { createContentKeys } from '../domain/drm/content-keys.js';
 import { createAccessCheck } from '../domain/playback/check-access.js';
 import { createPlayableFinder } from '../domain/playback/find-playable.js';
 import { createArtifactUrls } from '../domain/signing/artifact-urls.js';
-import { createUploadWriters } from '../domain/uploads/upload-writer.js';
+import { createUploadWriters } from '../domain/uploads/create-upload-writers.js';
 import { createServiceCaller } from '../net/service-caller.js';
 import { createWebhookSender } from '../net/webhook-sender.js';
 import { createTextParser } from '../packager/parse-text.js';

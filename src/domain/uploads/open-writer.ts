@@ -1,0 +1,143 @@
+import type { Readable } from 'node:stream';
+import type { Row } from '../../db/schema.js';
+import { saveUploadTotal } from '../../db/tables/assets/upload.js';
+import { throwIfAborted } from '../../lib/abort.js';
+import { isKinoraError, KinoraError } from '../../lib/errors.js';
+import type { BlobWrite } from '../../storage/blob-store.js';
+import { completeUpload } from './complete-upload.js';
+import { failUpload } from './end-upload.js';
+import type { UploadContext, UploadWriter } from './upload-writer.js';
+import type { Place } from './writer-places.js';
+
+interface WriterOptions {
+  readonly context: UploadContext;
+  readonly upload: Row<'upload'>;
+  readonly place: Place;
+  readonly target: BlobWrite;
+  /** What is to be done at the end of a writer that did not complete the upload. */
+  readonly afterwards: () => Promise<void>;
+}
+
+const invalid = (message: string) => new KinoraError('invalid_parameters', { messages: [message] });
+
+const tooLarge = (maxBytes: number) =>
+  new KinoraError('payload_too_large', { messages: [`The file is larger than ${maxBytes} bytes.`] });
+
+/** @throws KinoraError `invalid_parameters`, `payload_too_large` */
+const checkTotal = ({ maxBytes }: UploadContext, totalBytes: number, known: number | undefined): void => {
+  if (totalBytes === 0) throw invalid('The file is empty.');
+  if (totalBytes > maxBytes) throw tooLarge(maxBytes);
+  if (known !== undefined && known !== totalBytes)
+    throw invalid(`The size of the file was ${known} bytes in an earlier request.`);
+};
+
+/** Of an upload whose asset exists. */
+export const completeWriter = (context: UploadContext, totalBytes: number, place: Place): UploadWriter => ({
+  receivedBytes: totalBytes,
+  totalBytes,
+  isComplete: true,
+  setTotal: async (value) => checkTotal(context, value, totalBytes),
+  restart: async () => {},
+  write: async () => {},
+  finish: async () => {},
+  close: async () => place.leave(),
+});
+
+/** Of an upload that waits for bytes. */
+export const openWriter = ({ context, upload, place, target, afterwards }: WriterOptions): UploadWriter => {
+  const { database, logger, clock, maxBytes } = context;
+  let totalBytes = upload.total_bytes ?? undefined;
+  let isComplete = false;
+  let failed = false;
+
+  const saveTotal = async (value: number | undefined): Promise<void> => {
+    await saveUploadTotal(database.queryable, upload.id, value ?? null);
+    totalBytes = value;
+  };
+  /** Storage that fails for good ends the upload; lack of room does not. */
+  const store = async (work: () => Promise<unknown>): Promise<void> => {
+    try {
+      await work();
+    } catch (cause) {
+      if (isKinoraError(cause)) throw cause;
+      failed = true;
+      logger.error({ err: cause, upload_id: upload.id }, 'the bytes of an upload could not be stored');
+      await failUpload(context, upload.id, {
+        type: 'internal_error',
+        message: 'The uploaded data could not be stored.',
+      });
+      throw new KinoraError('gone', { cause });
+    }
+  };
+
+  /** Stores what of a body is new. */
+  const storeBody = async (body: Readable, offsetBytes: number, endBytes: number | undefined): Promise<void> => {
+    let skipBytes = target.offsetBytes - offsetBytes;
+    for await (const chunk of body.iterator({ destroyOnReturn: false })) {
+      place.lastByteMs = clock.monotonicMs();
+      const bytes = chunk as Uint8Array;
+      const fresh = bytes.subarray(Math.min(skipBytes, bytes.length));
+      skipBytes -= bytes.length - fresh.length;
+      if (fresh.length === 0) continue;
+      const after = target.offsetBytes + fresh.length;
+      if (after > (endBytes ?? totalBytes ?? after)) throw invalid('The body is longer than was announced.');
+      if (after > maxBytes) throw tooLarge(maxBytes);
+      await store(() => target.write(fresh));
+    }
+  };
+
+  return {
+    get receivedBytes() {
+      return target.offsetBytes;
+    },
+    get totalBytes() {
+      return totalBytes;
+    },
+    get isComplete() {
+      return isComplete;
+    },
+    setTotal: async (value) => {
+      checkTotal(context, value, totalBytes);
+      if (value < target.offsetBytes) throw invalid(`More than ${value} bytes were received already.`);
+      if (totalBytes === undefined) await saveTotal(value);
+    },
+    restart: async (value) => {
+      if (value !== undefined) checkTotal(context, value, undefined);
+      if (value !== totalBytes) await saveTotal(value);
+      await store(() => target.restart());
+    },
+    write: async (body, { offsetBytes, endBytes }) => {
+      if ((endBytes ?? 0) > maxBytes) throw tooLarge(maxBytes);
+      const { signal } = place.controller;
+      const stop = (): void => void body.destroy(signal.reason);
+      signal.addEventListener('abort', stop);
+      try {
+        throwIfAborted(signal);
+        await storeBody(body, offsetBytes, endBytes);
+      } catch (error) {
+        throw signal.aborted ? signal.reason : error;
+      } finally {
+        signal.removeEventListener('abort', stop);
+      }
+    },
+    finish: async () => {
+      place.ending = true;
+      // A size that nobody told is what has come; with it a start after a crash knows that there is something to do.
+      checkTotal(context, target.offsetBytes, totalBytes);
+      if (totalBytes === undefined) await saveTotal(target.offsetBytes);
+      await store(() => target.commit());
+      const { status } = await completeUpload(context, upload.id);
+      if (status !== 'asset_created') throw new KinoraError('gone');
+      isComplete = true;
+    },
+    close: async () => {
+      place.ending = true;
+      try {
+        await (failed ? target.discard() : store(() => target.suspend()));
+        if (!isComplete) await afterwards();
+      } finally {
+        place.leave();
+      }
+    },
+  };
+};
