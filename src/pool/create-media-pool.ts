@@ -5,8 +5,9 @@ import { refusals } from '../media/source/refusals.js';
 import type { Metrics } from '../telemetry/metrics.js';
 import { cpuLimitOf } from './cpu-limit.js';
 import { type MediaPool, type MediaPriority, mediaPriority, type RunOptions } from './media-pool.js';
-import { type MediaProcess, type Outcome, startMediaProcess } from './media-process.js';
+import type { MediaProcess, Outcome } from './media-process.js';
 import { mediaSeconds } from './media-seconds.js';
+import { createProcesses } from './processes.js';
 import type { MediaJob, MediaResults } from './protocol.js';
 import { chooseSandbox, type SandboxOptions } from './sandbox.js';
 import { schedule } from './scheduler.js';
@@ -67,14 +68,29 @@ const defaultDeadlineMs: Record<MediaJob['kind'], number> = {
   'frame-quality': 10 * 60_000,
 };
 
-/** Fastest first: what viewers may use, and of that what has its code compiled and its sources open. */
-const bySpeed = (waiting: MediaProcess[]): MediaProcess[] =>
-  waiting.sort((a, b) => Number(a.background) - Number(b.background) || b.jobsStarted - a.jobsStarted);
-
 /** Keeps a process's CPU time far below its limit. */
 const BUSY_LIMIT_MS = 10 * 60_000;
 /** After so long without work, used processes make way for one new one: memory goes back, the next probe starts at once. */
 const IDLE_LIMIT_MS = 30_000;
+
+const isClean = (outcome: Outcome): outcome is Exclude<Outcome, { type: 'crashed' }> =>
+  outcome.type === 'done' || (outcome.type === 'failed' && outcome.clean);
+
+const failureOf = ({ kind }: MediaJob, outcome: Exclude<Outcome, { type: 'done' }>): KinoraError => {
+  if (outcome.type === 'crashed') {
+    const details = { kind, reason: outcome.reason };
+    // It would take as long again.
+    if (outcome.overCpuLimit)
+      return new KinoraError('invalid_input', {
+        messages: [refusals.damagedBy('its index takes too much CPU time to read')],
+        details,
+      });
+    return new KinoraError(outcome.beforeStart ? 'unavailable' : 'media_crashed', { details });
+  }
+  if (outcome.code === 'invalid_input') return new KinoraError('invalid_input', { messages: [outcome.message] });
+  const details = { kind, reason: outcome.message };
+  return new KinoraError('media_failed', { details, failure: outcome.clean ? 'fail' : 'defect' });
+};
 
 /**
  * Starts the media processes and keeps at least one of them warm.
@@ -86,28 +102,10 @@ export const createMediaPool = async (options: MediaPoolOptions): Promise<MediaP
   const sandbox = await chooseSandbox(options);
 
   const entries = new Set<Entry>();
-  const processes = new Set<MediaProcess>();
-  const idle = new Set<MediaProcess>();
+  const processes = createProcesses({ sandbox, clock, logger, metrics });
   let sequence = 0;
   let stopped = false;
   let idleTimer: NodeJS.Timeout | undefined;
-
-  const start = (background: boolean): MediaProcess => {
-    const child = startMediaProcess(sandbox.command(background), background, clock);
-    processes.add(child);
-    void child.closed.then(() => {
-      processes.delete(child);
-      if (!idle.delete(child) || stopped) return;
-      metrics?.mediaProcessLost('idle');
-      logger.warn({}, 'A waiting media process ended by itself');
-    });
-    return child;
-  };
-
-  const retire = (child: MediaProcess): Promise<void> => {
-    idle.delete(child);
-    return child.kill();
-  };
 
   const isRunning = (entry: Entry): boolean => entry.state === 'running';
   const runningCount = (): number => [...entries].filter(isRunning).length;
@@ -118,74 +116,43 @@ export const createMediaPool = async (options: MediaPoolOptions): Promise<MediaP
   };
 
   const keepOneWarm = (): void => {
-    if (stopped || runningCount() >= size || [...idle].some((child) => !child.background)) return;
-    idle.add(start(false));
+    if (!stopped && runningCount() < size) processes.keepOneWarm();
   };
 
   const whenIdle = (): void => {
-    for (const child of [...idle]) if (child.jobsStarted > 0 || child.background) void retire(child);
+    processes.retireUsed();
     keepOneWarm();
-  };
-
-  /** A waiting process of the right kind, else a new one in place of a waiting one of the wrong kind. */
-  const acquire = (entry: Entry): MediaProcess => {
-    const background = entry.priority >= mediaPriority.background;
-    const usable = [...idle].filter(
-      (child) => child.alive && child.background === background && (!entry.fresh || child.jobsStarted === 0),
-    );
-    const child = bySpeed(usable)[0] ?? start(background);
-    idle.delete(child);
-    for (const surplus of bySpeed([...idle]).slice(Math.max(0, size - runningCount()))) void retire(surplus);
-    return child;
   };
 
   const release = (child: MediaProcess, entry: Entry, outcome: Outcome): void => {
     child.resume();
-    const isFit =
-      outcome.type !== 'crashed' &&
-      (outcome.type === 'done' || outcome.clean) &&
+    const fits =
+      isClean(outcome) &&
       outcome.rssBytes <= memoryBytes / 2 &&
       child.jobsStarted < jobsPerProcess &&
       child.busyMs < BUSY_LIMIT_MS;
-    if (isFit && !entry.fresh && !stopped && child.alive) idle.add(child);
-    else void retire(child);
-  };
-
-  const crash = (entry: Entry, outcome: Extract<Outcome, { type: 'crashed' }>): void => {
-    const details = { kind: entry.job.kind, reason: outcome.reason };
-    metrics?.mediaProcessLost(entry.job.kind);
-    logger.warn({ ...details, second_try: entry.isSecondTry }, 'A media process ended before its job');
-    if (outcome.overCpuLimit) {
-      entries.delete(entry);
-      // It would take as long again.
-      const messages = [refusals.damagedBy('its index takes too much CPU time to read')];
-      entry.reject(new KinoraError('invalid_input', { messages, details }));
-    } else if (entry.isSecondTry) {
-      entries.delete(entry);
-      entry.reject(new KinoraError(outcome.beforeStart ? 'unavailable' : 'media_crashed', { details }));
-    } else {
-      Object.assign(entry, { isSecondTry: true, fresh: true, state: 'waiting' });
-    }
+    if (fits && !entry.fresh && !stopped && child.alive) processes.keep(child);
+    else void processes.retire(child);
   };
 
   const settle = (entry: Entry, outcome: Outcome): void => {
     if (outcome.type === 'crashed') {
-      crash(entry, outcome);
-      return;
+      metrics?.mediaProcessLost(entry.job.kind);
+      const fields = { kind: entry.job.kind, reason: outcome.reason, second_try: entry.isSecondTry };
+      logger.warn(fields, 'A media process ended before its job');
+      if (!outcome.overCpuLimit && !entry.isSecondTry) {
+        Object.assign(entry, { isSecondTry: true, fresh: true, state: 'waiting' });
+        return;
+      }
     }
     entries.delete(entry);
-    if (outcome.type === 'done') {
-      entry.resolve(outcome.result);
-    } else if (outcome.code === 'invalid_input') {
-      entry.reject(new KinoraError('invalid_input', { messages: [outcome.message] }));
-    } else {
-      const details = { kind: entry.job.kind, reason: outcome.message };
-      entry.reject(new KinoraError('media_failed', { details, failure: outcome.clean ? 'fail' : 'defect' }));
-    }
+    if (outcome.type === 'done') entry.resolve(outcome.result);
+    else entry.reject(failureOf(entry.job, outcome));
   };
 
   const work = async (entry: Entry): Promise<void> => {
-    const child = acquire(entry);
+    const background = entry.priority >= mediaPriority.background;
+    const child = processes.acquire({ background, fresh: entry.fresh }, Math.max(0, size - runningCount()));
     entry.process = child;
     const busyMs = child.busyMs;
     const limits = { deadlineMs: entry.deadlineMs, cpuMs: cpuLimitOf(entry.job, options.headerCpuMs) };
@@ -218,49 +185,51 @@ export const createMediaPool = async (options: MediaPoolOptions): Promise<MediaP
     entry.reject(new KinoraError('cancelled', { cause }));
   };
 
-  reconcile();
+  /** Why a job is not taken. */
+  const refusalOf = ({ signal, priority }: RunOptions): KinoraError | undefined => {
+    if (stopped) return new KinoraError('cancelled', { cause: SHUTDOWN });
+    if (signal?.aborted) return new KinoraError('cancelled', { cause: signal.reason ?? CANCELLED });
+    if (priority === mediaPriority.viewer && isFull())
+      return new KinoraError('unavailable', { details: { reason: 'too many viewers wait' } });
+    return undefined;
+  };
 
-  return {
-    sandbox: sandbox.description,
-    ...(sandbox.advice !== undefined && { sandboxAdvice: sandbox.advice }),
-    run: <J extends MediaJob>(job: J, runOptions: RunOptions) => {
-      const { signal } = runOptions;
-      if (stopped) return Promise.reject(new KinoraError('cancelled', { cause: SHUTDOWN }));
-      if (signal?.aborted) return Promise.reject(new KinoraError('cancelled', { cause: signal.reason ?? CANCELLED }));
-      if (runOptions.priority === mediaPriority.viewer && isFull()) {
-        return Promise.reject(new KinoraError('unavailable', { details: { reason: 'too many viewers wait' } }));
-      }
-      return new Promise<MediaResults[J['kind']]>((resolve, reject) => {
-        const onAbort = (): void => {
+  const run = async <J extends MediaJob>(job: J, runOptions: RunOptions): Promise<MediaResults[J['kind']]> => {
+    const refusal = refusalOf(runOptions);
+    if (refusal) throw refusal;
+    const { signal, priority, fresh = false, onProgress = () => undefined } = runOptions;
+    const deadlineMs = runOptions.deadlineMs ?? options.deadlinesMs?.[job.kind] ?? defaultDeadlineMs[job.kind];
+    let onAbort = (): void => undefined;
+    try {
+      return await new Promise((resolve, reject) => {
+        const entry: Entry = {
+          ...{ job, sequence: sequence++, deadlineMs, onProgress, priority, fresh, reject },
+          resolve: (result) => resolve(result as MediaResults[J['kind']]),
+          state: 'waiting',
+          isSecondTry: false,
+        };
+        onAbort = () => {
           drop(entry, signal?.reason);
           reconcile();
-        };
-        const entry: Entry = {
-          job,
-          sequence: sequence++,
-          deadlineMs: runOptions.deadlineMs ?? options.deadlinesMs?.[job.kind] ?? defaultDeadlineMs[job.kind],
-          onProgress: runOptions.onProgress ?? (() => undefined),
-          resolve: (result) => {
-            signal?.removeEventListener('abort', onAbort);
-            resolve(result as MediaResults[J['kind']]);
-          },
-          reject: (error) => {
-            signal?.removeEventListener('abort', onAbort);
-            reject(error);
-          },
-          priority: runOptions.priority,
-          state: 'waiting',
-          fresh: runOptions.fresh ?? false,
-          isSecondTry: false,
         };
         signal?.addEventListener('abort', onAbort, { once: true });
         entries.add(entry);
         reconcile();
       });
-    },
+    } finally {
+      signal?.removeEventListener('abort', onAbort);
+    }
+  };
+
+  reconcile();
+
+  return {
+    sandbox: sandbox.description,
+    ...(sandbox.advice !== undefined && { sandboxAdvice: sandbox.advice }),
+    run,
     check: async () => {
       keepOneWarm();
-      await Promise.any([...processes].map(({ started }) => started));
+      await processes.check();
     },
     promote: (job, priority) => {
       for (const entry of entries) if (entry.job === job && priority < entry.priority) entry.priority = priority;
@@ -270,7 +239,7 @@ export const createMediaPool = async (options: MediaPoolOptions): Promise<MediaP
       stopped = true;
       clearTimeout(idleTimer);
       for (const entry of [...entries]) drop(entry, SHUTDOWN);
-      await Promise.all([...processes].map((child) => child.kill()));
+      await processes.stop();
     },
   };
 };

@@ -1,0 +1,89 @@
+import type { Clock } from '../lib/clock.js';
+import type { Logger } from '../telemetry/logger.js';
+import type { Metrics } from '../telemetry/metrics.js';
+import { type MediaProcess, startMediaProcess } from './media-process.js';
+import type { Sandbox } from './sandbox.js';
+
+export interface ProcessesOptions {
+  readonly sandbox: Sandbox;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly metrics?: Metrics | undefined;
+}
+
+/** Of a process for one job. */
+export interface ProcessNeeds {
+  readonly background: boolean;
+  /** Without an earlier job. */
+  readonly fresh: boolean;
+}
+
+/** The media processes of a pool. */
+export interface Processes {
+  /** A waiting process of the right kind, else a new one in place of a waiting one of the wrong kind; `room` stay waiting. */
+  acquire(needs: ProcessNeeds, room: number): MediaProcess;
+  /** Waits for the next job. */
+  keep(child: MediaProcess): void;
+  retire(child: MediaProcess): Promise<void>;
+  /** Starts a process that viewers may use, unless one waits. */
+  keepOneWarm(): void;
+  /** Ends those that wait and were used. */
+  retireUsed(): void;
+  /** Rejects when no process can be started. */
+  check(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** Fastest first: what viewers may use, and of that what has its code compiled and its sources open. */
+const bySpeed = (waiting: MediaProcess[]): MediaProcess[] =>
+  waiting.sort((a, b) => Number(a.background) - Number(b.background) || b.jobsStarted - a.jobsStarted);
+
+export const createProcesses = ({ sandbox, clock, logger, metrics }: ProcessesOptions): Processes => {
+  const processes = new Set<MediaProcess>();
+  const idle = new Set<MediaProcess>();
+  let stopped = false;
+
+  const start = (background: boolean): MediaProcess => {
+    const child = startMediaProcess(sandbox.command(background), background, clock);
+    processes.add(child);
+    void child.closed.then(() => {
+      processes.delete(child);
+      if (!idle.delete(child) || stopped) return;
+      metrics?.mediaProcessLost('idle');
+      logger.warn({}, 'A waiting media process ended by itself');
+    });
+    return child;
+  };
+
+  const retire = (child: MediaProcess): Promise<void> => {
+    idle.delete(child);
+    return child.kill();
+  };
+
+  return {
+    acquire: ({ background, fresh }, room) => {
+      const usable = [...idle].filter(
+        (child) => child.alive && child.background === background && (!fresh || child.jobsStarted === 0),
+      );
+      const child = bySpeed(usable)[0] ?? start(background);
+      idle.delete(child);
+      for (const surplus of bySpeed([...idle]).slice(room)) void retire(surplus);
+      return child;
+    },
+    keep: (child) => void idle.add(child),
+    retire,
+    keepOneWarm: () => {
+      if (!stopped && ![...idle].some((child) => !child.background)) idle.add(start(false));
+    },
+    retireUsed: () => {
+      for (const child of [...idle]) if (child.jobsStarted > 0 || child.background) void retire(child);
+    },
+    check: async () => {
+      await Promise.any([...processes].map(({ started }) => started));
+    },
+    stop: async () => {
+      stopped = true;
+      await Promise.all([...processes].map((child) => child.kill()));
+    },
+  };
+};
