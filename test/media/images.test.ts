@@ -24,7 +24,9 @@ const sizeOf = ({ width, height }: RgbFrame): string => `${width}x${height}`;
 /** Mean difference of the samples of two frames, 0 to 255. */
 const difference = (a: RgbFrame, b: RgbFrame): number => {
   expect(sizeOf(a)).toBe(sizeOf(b));
-  return a.rgb.reduce((sum, value, at) => sum + Math.abs(value - b.rgb[at]!), 0) / a.rgb.length;
+  let sum = 0;
+  for (let at = 0; at < a.rgb.length; at++) sum += Math.abs(a.rgb[at]! - b.rgb[at]!);
+  return sum / a.rgb.length;
 };
 
 const crop = (from: RgbFrame, left: number, top: number, width: number, height: number): RgbFrame => {

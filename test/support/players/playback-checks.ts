@@ -80,8 +80,11 @@ export const checkPlaylists = (played: Played, asset: WireAsset): void => {
   }
 };
 
-/** Frames of all segments, each with its presentation time from the boxes. */
-export const readFrames = (rendition: PlayedRendition): (MeasuredFrame & { readonly ticks: number })[] => {
+type PresentedFrame = MeasuredFrame & { readonly ticks: number };
+/** Two checks of a rendition read its frames: it is decoded once. */
+const framesOf = new WeakMap<PlayedRendition, readonly PresentedFrame[]>();
+
+const decodeFrames = (rendition: PlayedRendition): readonly PresentedFrame[] => {
   const { init, segments, timescale } = rendition;
   const frames = readFrameCounters([init, ...segments.map(({ bytes }) => bytes)]);
   const ticks = segments.flatMap(({ samples }) => samples.map(({ presentationTicks }) => presentationTicks));
@@ -92,6 +95,13 @@ export const readFrames = (rendition: PlayedRendition): (MeasuredFrame & { reado
     ticks: ticks[index]!,
     ptsSeconds: ticks[index]! / timescale,
   }));
+};
+
+/** Frames of all segments, each with its presentation time from the boxes. */
+export const readFrames = (rendition: PlayedRendition): readonly PresentedFrame[] => {
+  const frames = framesOf.get(rendition) ?? decodeFrames(rendition);
+  framesOf.set(rendition, frames);
+  return frames;
 };
 
 /** Every frame of the source once, in order, at its time; each segment decodes alone to the same frames. */

@@ -15,7 +15,8 @@ export interface ScriptChild {
 
 /** Runs a module script in a process of its own, which a test may kill; `kinora(path)` imports from the built product. */
 export const runScript = (script: string, args: string[], execArgv: string[] = []): ScriptChild => {
-  const child = spawn(process.execPath, [...execArgv, RUN_SCRIPT, script, ...args], {
+  // WebAssembly stays unoptimized, as in the test processes.
+  const child = spawn(process.execPath, ['--liftoff-only', ...execArgv, RUN_SCRIPT, script, ...args], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const lines: string[] = [];

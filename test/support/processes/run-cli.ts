@@ -16,8 +16,9 @@ interface CliResult {
 
 type Options = Readonly<Record<string, string>>;
 
+/** WebAssembly stays unoptimized, as in the test processes. */
 const spawnCli = (args: readonly string[], env: Options, cwd: string) =>
-  spawn(process.execPath, [cliPath, ...args], { cwd, env: { ...cleanEnvironment(), ...env } });
+  spawn(process.execPath, ['--liftoff-only', cliPath, ...args], { cwd, env: { ...cleanEnvironment(), ...env } });
 
 /** Runs the built command line to its end, in a directory without a `.env` file unless `cwd` says otherwise. */
 export const runCli = (args: readonly string[], env: Options = {}, cwd = tmpdir()): Promise<CliResult> =>

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { mkdirSync } from 'node:fs';
-import { cp, mkdtemp, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
+import { cpSync, mkdirSync } from 'node:fs';
+import { mkdtemp, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -39,7 +39,8 @@ export interface TestDatabase {
 
 /** Makes `dataDir` a data directory with a migrated embedded database that nobody has opened yet. */
 export const fillDataDir = async (dataDir: string): Promise<void> => {
-  await cp(await templateDir(), dataDir, { recursive: true });
+  // A third of the processor time of `cp`, which awaits each of a thousand small files.
+  cpSync(await templateDir(), dataDir, { recursive: true });
 };
 
 /** A new data directory, filled as `fillDataDir` does. */
