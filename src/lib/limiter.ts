@@ -1,3 +1,4 @@
+import pLimit from 'p-limit';
 import { throwIfAborted } from './abort.js';
 import { KinoraError } from './errors.js';
 
@@ -9,33 +10,16 @@ export type Limiter = <T>(signal: AbortSignal, work: () => Promise<T>) => Promis
  * @throws KinoraError `cancelled` from the limiter when the signal aborts before there is a place
  */
 export const createLimiter = (places: number): Limiter => {
-  const waiting: (() => void)[] = [];
-  let taken = 0;
-  const enter = (signal: AbortSignal): Promise<void> =>
+  const limit = pLimit(places);
+  return (signal, work) =>
     new Promise((resolve, reject) => {
-      const go = (): void => {
-        signal.removeEventListener('abort', leaveQueue);
-        taken += 1;
-        resolve();
-      };
-      const leaveQueue = (): void => {
-        waiting.splice(waiting.indexOf(go), 1);
-        reject(new KinoraError('cancelled', { cause: signal.reason }));
-      };
-      if (taken < places) go();
-      else {
-        waiting.push(go);
-        signal.addEventListener('abort', leaveQueue, { once: true });
-      }
+      const leave = (): void => reject(new KinoraError('cancelled', { cause: signal.reason }));
+      if (signal.aborted) return leave();
+      signal.addEventListener('abort', leave, { once: true });
+      limit(async () => {
+        throwIfAborted(signal);
+        signal.removeEventListener('abort', leave);
+        return work();
+      }).then(resolve, reject);
     });
-  return async (signal, work) => {
-    throwIfAborted(signal);
-    await enter(signal);
-    try {
-      return await work();
-    } finally {
-      taken -= 1;
-      waiting.shift()?.();
-    }
-  };
 };

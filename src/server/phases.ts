@@ -1,5 +1,5 @@
+import pTimeout from 'p-timeout';
 import type { Clock } from '../lib/clock.js';
-import { withTimeout } from '../lib/with-timeout.js';
 import type { Logger } from '../telemetry/logger.js';
 
 /** A part that was started and how to end it. */
@@ -25,7 +25,9 @@ export const endPhases = async (
     // Half of what is left, so that the last ones, which save the data, always have their share.
     const phaseMs = Math.max(MIN_PHASE_MS, (limitMs - (clock.monotonicMs() - startedMs)) / 2);
     try {
-      await withTimeout(end(phaseMs), phaseMs + GRACE_MS);
+      const milliseconds = phaseMs + GRACE_MS;
+      const message = `timed out after ${Math.round(milliseconds)} ms`;
+      await pTimeout(Promise.resolve(end(phaseMs)), { milliseconds, message });
     } catch (error) {
       // The later phases matter more than this one's failure: closing the database and releasing the lock.
       logger.error({ err: error, phase: name }, 'a part did not stop cleanly');

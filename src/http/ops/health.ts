@@ -1,7 +1,8 @@
 import type { FastifyInstance } from 'fastify';
+import pTimeout from 'p-timeout';
 import type { Logger } from '../../telemetry/logger.js';
 
-const CHECK_LIMIT_MS = 3000;
+const LIMIT = { milliseconds: 3000, message: 'no answer within 3000 ms' };
 
 /** Readiness by name: each resolves while its part works and rejects otherwise. */
 export type Checks = Readonly<Record<string, () => Promise<unknown>>>;
@@ -12,7 +13,7 @@ export const healthRoutes = (app: FastifyInstance, { checks, logger }: { checks:
 
   app.get('/readyz', async (_, reply) => {
     const names = Object.keys(checks);
-    const results = await Promise.allSettled(names.map((name) => withTimeout(checks[name]!)));
+    const results = await Promise.allSettled(names.map((name) => pTimeout(checks[name]!(), LIMIT)));
     const failed = names.filter((_, at) => results[at]!.status === 'rejected');
     results.forEach((result, at) => {
       if (result.status === 'rejected')
@@ -21,16 +22,4 @@ export const healthRoutes = (app: FastifyInstance, { checks, logger }: { checks:
     reply.header('Cache-Control', 'no-store').code(failed.length === 0 ? 200 : 503);
     return failed.length === 0 ? { status: 'ok' } : { status: 'unavailable', failed };
   });
-};
-
-const withTimeout = async (check: () => Promise<unknown>): Promise<unknown> => {
-  let timer: NodeJS.Timeout | undefined;
-  const limit = new Promise((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`no answer within ${CHECK_LIMIT_MS} ms`)), CHECK_LIMIT_MS);
-  });
-  try {
-    return await Promise.race([check(), limit]);
-  } finally {
-    clearTimeout(timer);
-  }
 };
