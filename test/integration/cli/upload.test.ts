@@ -15,6 +15,7 @@ import {
   type ServerProcess,
   startServer,
 } from '../../support/servers/server-process.js';
+import { expectStoryboardAt } from '../../support/wire/storyboard.js';
 
 const MEGABYTE = 1e6;
 const directory = mkdtempSync(join(tmpdir(), 'kinora-cli-upload-'));
@@ -53,6 +54,7 @@ describe('kinora asset create <file>', { timeout: 240_000 }, () => {
     expect(stderr).toMatch(/^uploading 0 %\n/);
     expect(stderr).toContain('trying again');
     expect(stderr).toMatch(/uploading 100 %\n[\s\S]*ready\n$/);
+    await expectStoryboardAt(server, stdout.trim().split('/').at(-1)!, proxy.url);
     const stored = filesBelow(dataDir).filter((path) => path.endsWith('/source'));
     expect(stored).toHaveLength(1);
     expect(await sha256Of(join(dataDir, stored[0]!))).toBe(await sha256Of(video));

@@ -1,11 +1,11 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { acquireDataDirLock } from '#kinora/db/data-dir-lock.js';
-import { cliPath, runCli } from '../../support/processes/run-cli.js';
+import { asOrdinaryUser, cliPath, runCli } from '../../support/processes/run-cli.js';
 
 const directory = mkdtempSync(join(tmpdir(), 'kinora-cli-'));
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
@@ -98,11 +98,15 @@ describe('kinora', () => {
     });
     rmSync(join(cwd, '.env'));
     mkdirSync(join(cwd, '.env'));
-    expect(await runCli(['doctor'], {}, cwd)).toEqual({
+    const unreadable = (code: string) => ({
       status: 2,
       stdout: '',
-      stderr: `kinora: The file ${join(cwd, '.env')} cannot be read (EISDIR). Make it readable for this user, or remove it.\n`,
+      stderr: `kinora: The file ${join(cwd, '.env')} cannot be read (${code}). Make it readable for this user, or remove it.\n`,
     });
+    expect(await runCli(['doctor'], {}, cwd)).toEqual(unreadable('EISDIR'));
+    rmdirSync(join(cwd, '.env'));
+    writeFileSync(join(cwd, '.env'), '', { mode: 0 });
+    expect(await runCli(['doctor'], {}, cwd, asOrdinaryUser)).toEqual(unreadable('EACCES'));
   });
 
   it('refuses an old Node.js in one sentence, before it loads anything', async () => {

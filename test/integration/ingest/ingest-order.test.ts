@@ -11,7 +11,7 @@ let origin: SlowOrigin;
 beforeAll(async () => {
   origin = await startSlowOrigin();
   server = await boot({
-    options: { INGEST_CONCURRENCY: '1', MEDIA_PROCESSES: '2' },
+    options: { INGEST_CONCURRENCY: '1', MEDIA_PROCESSES: '2', METRICS_PORT: '0' },
     mediaProcesses: { entryUrl: new URL('../../support/processes/hostile-engine.mjs', import.meta.url) },
   });
 });
@@ -46,6 +46,15 @@ const wav = (seconds: number): Buffer => {
   return Buffer.concat([header, samples]);
 };
 
+/** Jobs that a new asset would wait for: queued or active ones of the queue where every ingest begins. */
+const jobsBefore = async (): Promise<number> => {
+  const series = await (await fetch(server.metricsUrl!)).text();
+  return [...series.matchAll(/^kinora_jobs\{queue="ingest",[^}]*\} (\d+)$/gm)].reduce(
+    (sum, [, n]) => sum + Number(n),
+    0,
+  );
+};
+
 let made = 0;
 const createStandard = async () => {
   made += 1;
@@ -57,6 +66,7 @@ it('an asset is made while another one is transcoded without end', async () => {
   const long = [await create(origin.add('a.gif', bytes)), await create(origin.add('b.gif', bytes))];
   const states = async () => Promise.all(long.map(async (id) => (await getAsset(server, id)).progress.state));
   await until('one is transcoded', async () => (await states()).includes('transcoding'), 60_000);
+  await until('no job is left before a new one', async () => (await jobsBefore()) === 0, 60_000);
   expect((await settled(server, await createStandard())).status).toBe('ready');
   for (const id of long) expect((await getAsset(server, id)).status).toBe('preparing');
 }, 120_000);
@@ -75,6 +85,7 @@ it('an asset is made while the loudness of others is measured without end', asyn
     return infos.every(([input]) => input?.file !== undefined);
   };
   await until('both are probed', areProbed, 60_000);
+  await until('no job is left before a new one', async () => (await jobsBefore()) === 0, 60_000);
   expect((await settled(server, await createStandard())).status).toBe('ready');
   for (const id of long) expect((await getAsset(server, id)).status).toBe('preparing');
 });
@@ -84,6 +95,8 @@ it('an asset is made while the downloads of others stand still', async () => {
   const held = ['c.mp4', 'd.mp4', 'e.mp4'];
   const ids = await Promise.all(held.map((name) => create(origin.add(name, bytes, 1000))));
   await until('all are downloaded', () => held.every((name) => origin.requestsOf(name).length > 0), 60_000);
+  // Downloads stay in the queue, in places of their own.
+  expect(await jobsBefore()).toBe(held.length);
   expect((await settled(server, await createStandard())).status).toBe('ready');
   for (const id of ids) expect((await getAsset(server, id)).status).toBe('preparing');
   origin.release();

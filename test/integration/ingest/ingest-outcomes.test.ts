@@ -6,8 +6,11 @@ import { type Origin, startOrigin } from '../../support/servers/origin.js';
 import { cleanUpServers, makeDataDir, type ServerProcess, startServer } from '../../support/servers/server-process.js';
 import { paddedMp4, type SlowOrigin, startSlowOrigin } from '../../support/servers/slow-origin.js';
 import { createAsset, getAsset, settled, type WireAsset } from '../../support/wire/create-asset.js';
+import { expectStoryboardAt } from '../../support/wire/storyboard.js';
 
 const MIB = 2 ** 20;
+
+const URLS = { PUBLIC_URL: 'https://video.example', IMAGE_URL: 'https://images.example' };
 
 let server: ServerProcess;
 let files: SlowOrigin;
@@ -21,7 +24,7 @@ beforeAll(async () => {
   });
   server = await startServer({
     dataDir: makeDataDir(),
-    options: { ALLOW_PRIVATE_SOURCES: '127.0.0.1/32', MAX_SOURCE_SIZE: '4MiB', INGEST_CONCURRENCY: '16' },
+    options: { ALLOW_PRIVATE_SOURCES: '127.0.0.1/32', MAX_SOURCE_SIZE: '4MiB', INGEST_CONCURRENCY: '16', ...URLS },
   });
 });
 afterAll(async () => {
@@ -104,11 +107,12 @@ const watchProgress = async (id: string): Promise<WireAsset['progress'][]> => {
 
 describe('progress', () => {
   it('stays at ingesting 0 until a standard input is complete', async () => {
-    const { id } = await create(files.add('standard.mp4', await readFile(await fixture('h264-aac.mp4'))));
-    expect(await watchProgress(id)).toEqual([
+    const asset = await create(files.add('standard.mp4', await readFile(await fixture('h264-aac.mp4'))));
+    expect(await watchProgress(asset.id)).toEqual([
       { state: 'ingesting', progress: 0 },
       { state: 'completed', progress: 100 },
     ]);
+    await expectStoryboardAt(server, asset.playback_ids![0]!.id, URLS.IMAGE_URL);
   });
 
   it('rises while the frames are transcoded', async () => {

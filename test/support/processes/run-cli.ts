@@ -16,14 +16,25 @@ interface CliResult {
 
 type Options = Readonly<Record<string, string>>;
 
+/** Put before a command, it takes from root what root may do with every file. */
+export const asOrdinaryUser: readonly string[] =
+  process.getuid?.() === 0 ? ['setpriv', '--bounding-set=-dac_override,-dac_read_search', '--'] : [];
+
 /** WebAssembly stays unoptimized, as in the test processes. */
-const spawnCli = (args: readonly string[], env: Options, cwd: string) =>
-  spawn(process.execPath, ['--liftoff-only', cliPath, ...args], { cwd, env: { ...cleanEnvironment(), ...env } });
+const spawnCli = (args: readonly string[], env: Options, cwd: string, prefix: readonly string[] = []) => {
+  const [command, ...rest] = [...prefix, process.execPath, '--liftoff-only', cliPath, ...args];
+  return spawn(command!, rest, { cwd, env: { ...cleanEnvironment(), ...env } });
+};
 
 /** Runs the built command line to its end, in a directory without a `.env` file unless `cwd` says otherwise. */
-export const runCli = (args: readonly string[], env: Options = {}, cwd = tmpdir()): Promise<CliResult> =>
+export const runCli = (
+  args: readonly string[],
+  env: Options = {},
+  cwd = tmpdir(),
+  prefix: readonly string[] = [],
+): Promise<CliResult> =>
   new Promise((resolve, reject) => {
-    const child = spawnCli(args, env, cwd);
+    const child = spawnCli(args, env, cwd, prefix);
     let stdout = '';
     let stderr = '';
     child.stdout.on('data', (chunk) => (stdout += chunk));

@@ -1,0 +1,34 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect } from 'node:net';
+import fastify from 'fastify';
+import { afterEach, expect, it, vi } from 'vitest';
+import { watchConnections } from './close-http.js';
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+it('gives idle connections and halves of requests less than two seconds', async () => {
+  const app = fastify();
+  app.post('/', () => 'ok');
+  const close = watchConnections(app);
+  const arrived = { bytes: 0 };
+  app.server.on('connection', (socket) => socket.on('data', (data: Buffer) => (arrived.bytes += data.length)));
+  await app.listen({ host: '127.0.0.1', port: 0 });
+  const { port } = app.server.address() as AddressInfo;
+  const halves = [
+    '',
+    'GET / HTTP/1.1\r\nHost: a\r\n',
+    'POST / HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{',
+  ];
+  const sockets = halves.map((half) => connect(port, '127.0.0.1').on('error', () => undefined));
+  await Promise.all(sockets.map((socket) => once(socket, 'connect')));
+  for (const [index, half] of halves.entries()) sockets[index]!.write(half);
+  await vi.waitFor(() => expect(arrived.bytes).toBe(halves.join('').length), 60_000);
+  // No time passes but this.
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval'] });
+  const closed = close(600_000);
+  await vi.advanceTimersByTimeAsync(2000);
+  await closed;
+  for (const socket of sockets) socket.destroy();
+});
