@@ -21,7 +21,7 @@ it('gives idle connections and halves of requests less than two seconds', async 
     'GET / HTTP/1.1\r\nHost: a\r\n',
     'POST / HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{',
   ];
-  const sockets = halves.map((half) => connect(port, '127.0.0.1').on('error', () => undefined));
+  const sockets = halves.map(() => connect(port, '127.0.0.1').on('error', () => undefined));
   await Promise.all(sockets.map((socket) => once(socket, 'connect')));
   for (const [index, half] of halves.entries()) sockets[index]!.write(half);
   await vi.waitFor(() => expect(arrived.bytes).toBe(halves.join('').length), 60_000);

@@ -10,7 +10,7 @@ import { expectStoryboardAt } from '../../support/wire/storyboard.js';
 
 const MIB = 2 ** 20;
 
-const URLS = { PUBLIC_URL: 'https://video.example', IMAGE_URL: 'https://images.example' };
+const IMAGE_URL = 'https://images.example';
 
 let server: ServerProcess;
 let files: SlowOrigin;
@@ -24,7 +24,7 @@ beforeAll(async () => {
   });
   server = await startServer({
     dataDir: makeDataDir(),
-    options: { ALLOW_PRIVATE_SOURCES: '127.0.0.1/32', MAX_SOURCE_SIZE: '4MiB', INGEST_CONCURRENCY: '16', ...URLS },
+    options: { ALLOW_PRIVATE_SOURCES: '127.0.0.1/32', MAX_SOURCE_SIZE: '4MiB', INGEST_CONCURRENCY: '16', IMAGE_URL },
   });
 });
 afterAll(async () => {
@@ -112,7 +112,7 @@ describe('progress', () => {
       { state: 'ingesting', progress: 0 },
       { state: 'completed', progress: 100 },
     ]);
-    await expectStoryboardAt(server, asset.playback_ids![0]!.id, URLS.IMAGE_URL);
+    await expectStoryboardAt(server, asset.playback_ids![0]!.id, IMAGE_URL);
   });
 
   it('rises while the frames are transcoded', async () => {

@@ -13,6 +13,7 @@ import { writeMedia } from './fixture-media.js';
 import type { AudioRecipe, MediaRecipe, VideoRecipe } from './fixture-recipe.js';
 import {
   amrFile,
+  vp6Flv,
   withoutAviIndex,
   withoutSyncTable,
   withUnknownCodec,
@@ -368,6 +369,7 @@ const derived = {
   'h264-amr.3gp': (): Promise<Buffer> => amr3gp('nb'),
   'h264-amr-wb.3gp': (): Promise<Buffer> => amr3gp('wb'),
   'h263-false-key-frames.3gp': async (): Promise<Buffer> => withoutSyncTable(await bytesOf('h263-aac.3gp')),
+  'vp6.flv': async (): Promise<Buffer> => vp6Flv(20),
   'without-index.avi': async (): Promise<Buffer> => withoutAviIndex(await bytesOf('mpeg4-pcm-long.avi')),
   'unseekable-start.mp4': async (): Promise<Buffer> => withUnmarkedStart(await bytesOf('h264-fragmented.mp4'), 2),
   'unmarked-start.mp4': async (): Promise<Buffer> => withUnmarkedStart(await bytesOf('mpeg4-fragmented.mp4'), 2),

@@ -32,6 +32,36 @@ const amrFrames = (kind: AmrKind, seconds: number): Buffer[] => {
 export const amrFile = (kind: AmrKind, seconds: number): Buffer =>
   Buffer.concat([Buffer.from(AMR[kind].magic), ...amrFrames(kind, seconds)]);
 
+/** A tag of a Flash video (Adobe's Video File Format, E.4.1), followed by its size. */
+const flvTag = (type: number, milliseconds: number, data: Buffer): Buffer => {
+  const tag = Buffer.alloc(11 + data.length + 4);
+  tag.writeUInt8(type, 0);
+  tag.writeUIntBE(data.length, 1, 3);
+  tag.writeUIntBE(milliseconds, 4, 3);
+  data.copy(tag, 11);
+  tag.writeUInt32BE(tag.length - 4, tag.length - 4);
+  return tag;
+};
+
+/** Key frames of 320 x 192 in VP6 with random content, 25 a second: whatever follows their header decodes. */
+export const vp6Flv = (frames: number): Buffer => {
+  let state = 1;
+  const tags = Array.from({ length: frames }, (_, number) => {
+    // The finest quantizer, version 6 in its simple profile, the offset of a second part, then 16 x 16 blocks stored and shown.
+    const header = [63 << 1, 6 << 3, 0, 0, 12, 20, 12, 20, 0, 0];
+    const frame = Buffer.alloc(16_000);
+    for (let at = 0; at < frame.length; at++) {
+      state = (Math.imul(state, 1_103_515_245) + 12_345) & 0x7fffffff;
+      frame[at] = state >> 16;
+    }
+    Buffer.from(header).copy(frame);
+    frame.writeUInt16BE(4000, 2);
+    // A key frame of codec 4, and nothing to crop.
+    return flvTag(9, number * 40, Buffer.concat([Buffer.from([0x14, 0]), frame]));
+  });
+  return Buffer.concat([Buffer.from([0x46, 0x4c, 0x56, 1, 1, 0, 0, 0, 9, 0, 0, 0, 0]), ...tags]);
+};
+
 const check = (code: number, operation: string): number => {
   FFmpegError.throwIfError(code, operation);
   return code;

@@ -47,6 +47,14 @@ export const unusual = {
     video: { ...small, encoder: 'mpeg4', bitRate: 800_000 },
     audio: mp3,
   },
+  'below-zero.mkv': {
+    muxer: 'matroska',
+    muxerOptions: { avoid_negative_ts: 'disabled' },
+    seconds: SECONDS,
+    offsetSeconds: -1,
+    video: { ...small, encoder: 'mpeg4', bitRate: 800_000 },
+    audio: mp3,
+  },
   'mpeg4-pcm-long.avi': {
     muxer: 'avi',
     seconds: 48,
