@@ -44,15 +44,21 @@ it('keeps nothing of the answers it gave', async () => {
     };
     await ask(100);
     const before = await liveBytes();
-    await ask(${QUERIES});
-    console.log(await liveBytes() - before);
+    await ask(${QUERIES} - 1500);
+    for (let round = 0; round < 4; round++) {
+      console.log(await liveBytes() - before);
+      await ask(500);
+    }
     channel.close();
     await database.close();`,
     [dataDir],
     ['--expose-gc', '--import', `data:text/javascript,${encodeURIComponent(PROBE)}`],
   );
   await child.closed;
-  expect(Number(child.lines[0])).toBeLessThan(10_000_000);
+  expect(child.lines).toHaveLength(4);
+  // A single measurement is up to 9 MB above the next, so this can't tell less than 3 kB an answer; `bench/database-memory.mjs`
+  // allows 10 MB for 100,000 answers.
+  expect(Math.min(...child.lines.map(Number))).toBeLessThan(10_000_000);
 }, 240_000);
 
 it('keeps a bounded number of files open after it has read every table', async () => {
