@@ -100,7 +100,7 @@ export const run = async () => {
     const again = server
       .log()
       .split('\n')
-      .filter((line) => line.includes('is encoded again')).length;
+      .filter((line) => line.includes('encoding again')).length;
     console.log(`\nSegments encoded again because they were larger than their rung promises: ${again}`);
   } finally {
     await server.stop();

@@ -94,7 +94,7 @@ export const createKinora = async (config: Config, overrides: Overrides = {}): P
         speech: speech ?? 'none',
         ...(metricsUrl && { metrics_url: metricsUrl }),
       },
-      'Kinora is running',
+      'server started',
     );
     if (!first.firstStart || !config.sample) return;
     sample ??= makeSample(media, samplePath);
@@ -103,7 +103,7 @@ export const createKinora = async (config: Config, overrides: Overrides = {}): P
       .then((playbackId) => `${config.streamUrl ?? url}/${playbackId}`)
       .catch((error: unknown) => {
         // No reason to end: everything else works.
-        if (!stopping) logger.warn({ err: error }, 'the sample video could not be made');
+        if (!stopping) logger.warn({ err: error }, 'sample video failed');
         return undefined;
       });
   };

@@ -99,7 +99,7 @@ export const openCachedFiles = async (options: CachedFilesOptions): Promise<Cach
     if (!entry.verified) {
       const digest = await readFile(file.path).then(digestOf, () => undefined);
       if (digest !== entry.digest) {
-        logger.warn({ path }, 'a cached file is damaged and will be made again');
+        logger.warn({ path }, 'cached file damaged');
         if (index.get(path) === entry) await discard(path);
         return undefined;
       }

@@ -26,7 +26,7 @@ export const createSegmentStore = async (options: SegmentStoreOptions): Promise<
   let stopped = false;
   logger.info(
     { dir, files: [...files.paths()].length, bytes: files.totalBytes, max_bytes: maxBytes },
-    'segment cache open',
+    'segment cache opened',
   );
 
   return {

@@ -52,7 +52,7 @@ export const createProductions = ({ files, dir, temporaryDir, logger }: Producti
     const full = isNoSpace(error) || bavail * bsize < FULL_BELOW_BYTES;
     if (!full) return error;
     const evicted = await files.evict(files.totalBytes * EMERGENCY_EVICT_TO);
-    logger.error({ err: error, evicted_files: evicted }, 'the disk of the segment cache is full');
+    logger.error({ err: error, evicted_files: evicted }, 'segment cache disk full');
     return new KinoraError('unavailable', { cause: error, details: { stage: 'cache', evicted } });
   };
 
@@ -82,7 +82,7 @@ export const createProductions = ({ files, dir, temporaryDir, logger }: Producti
       } finally {
         for (const path of paths) if (inFlight.get(path)?.request === request) inFlight.delete(path);
         await Promise.all(temporaries.map((path) => rm(path, { recursive: true, force: true }))).catch(
-          (error: unknown) => logger.warn({ err: error }, 'a temporary file of the segment cache could not be removed'),
+          (error: unknown) => logger.warn({ err: error }, 'temporary cache file not removed'),
         );
         running.delete(entry);
       }

@@ -30,11 +30,11 @@ const help = (): string => {
     '',
     ...lines,
     '',
-    'Options, also as environment variables (--data-dir is KINORA_DATA_DIR) and lines of a .env file:',
+    'Options (also environment variables, for example KINORA_DATA_DIR for --data-dir, or lines in .env):',
     '',
     ...flags,
     '',
-    'kinora <command> --help tells more about a command, docs/configuration.md about each option.',
+    'Run kinora <command> --help for a command. See docs/configuration.md for each option.',
   ].join('\n');
 };
 
@@ -80,7 +80,9 @@ const refuseFlagsTakenByNpm = (env: Environment): void => {
     // npm always sets a user agent of its own.
     .filter((flag) => flag !== '--user-agent' && env[`npm_config_${flag.slice(2).replaceAll('-', '_')}`] !== undefined);
   if (taken.length === 0) return;
-  throw usageError(`npm did not pass on ${taken.join(', ')}. Write -- before the flags: npm start -- ${taken[0]} ...`);
+  throw usageError(
+    `npm did not pass ${taken.join(', ')} to Kinora. Add -- before the flags: npm start -- ${taken[0]} ...`,
+  );
 };
 
 const run = async (argv: readonly string[]): Promise<number> => {
@@ -103,7 +105,7 @@ const run = async (argv: readonly string[]): Promise<number> => {
     print(help());
     return 0;
   }
-  if (rest.length === 0) throw usageError('Name a command; kinora --help lists them.');
+  if (rest.length === 0) throw usageError('A command is required; kinora --help lists all commands.');
   const { words, command, args } = findCommand(rest, doubts);
   if (flags['--help']) {
     print(commandHelp(words, command));
@@ -128,10 +130,10 @@ const explain = (error: unknown): string => {
   if (!(error instanceof Error)) return String(error);
   if ((error as NodeJS.ErrnoException).code === 'EADDRINUSE') {
     const { address, port } = error as Error & { address: string; port: number };
-    return `kinora: Port ${port} of ${address} is in use by another program; choose another with --port or KINORA_PORT.`;
+    return `kinora: Port ${port} of ${address} is in use by another program; choose another port with --port or KINORA_PORT.`;
   }
   const isRefusal = typeof (error as NodeJS.ErrnoException).syscall === 'string';
-  return isRefusal ? `kinora: ${error.message}; kinora doctor may tell more.` : (error.stack ?? error.message);
+  return isRefusal ? `kinora: ${error.message}; kinora doctor may find the cause.` : (error.stack ?? error.message);
 };
 
 // Whoever read our output may have gone (`kinora asset list | head`); that must not take the server down.

@@ -37,7 +37,7 @@ export const bearerToken: Kind<string> = {
   form: 'printable characters',
   parse: (value) => {
     if (/^[\x21-\x7e]+$/.test(value)) return value;
-    throw new Error('must be printable ASCII characters without blanks');
+    throw new Error('must be printable ASCII characters without spaces');
   },
 };
 
@@ -61,7 +61,7 @@ export const textList: Kind<readonly string[]> = {
       .split(',')
       .map((part) => part.trim().toLowerCase());
     if (parts.every((part) => part !== '')) return parts;
-    throw wrong('a comma list without empty entries', value);
+    throw wrong('a comma-separated list without empty entries', value);
   },
 };
 
@@ -154,7 +154,7 @@ export const rate: Kind<{ readonly perSecond: number; readonly burst: number }> 
     const [, perSecond, burst] = /^(\d+(?:\.\d+)?)(?::(\d+))?$/.exec(value) ?? [];
     const parsed = { perSecond: Number(perSecond), burst: Math.max(1, Number(burst ?? Number(perSecond) * 10)) };
     if (parsed.perSecond > 0 && burst !== '0') return parsed;
-    throw wrong('requests a second such as 5, or with a burst such as 5:50', value);
+    throw wrong('requests per second such as 5, or with a burst such as 5:50', value);
   },
 };
 
@@ -166,7 +166,7 @@ export const baseUrl: Kind<string> = {
     if (url && /^https?:$/.test(url.protocol) && `${url.search}${url.hash}${url.username}${url.password}` === '') {
       return url.href.replace(/\/+$/, '');
     }
-    throw wrong('an address such as https://video.example.org, without query and credentials', value);
+    throw wrong('a URL such as https://video.example.org, without query and credentials', value);
   },
 };
 
@@ -175,7 +175,7 @@ export const webhookUrl: Kind<string> = {
   form: 'http(s) URL',
   parse: (value) => {
     if (/^https?:\/\/[^\s\\/?#][^\s\\]*$/i.test(value) && URL.canParse(value) && value.length <= 2048) return value;
-    throw new Error('must be an address such as https://example.org/webhooks');
+    throw new Error('must be a URL such as https://example.org/webhooks');
   },
 };
 
@@ -184,7 +184,7 @@ export const signingSecret: Kind<string> = {
   form: '16 to 255 printable characters',
   parse: (value) => {
     if (/^[\x21-\x7e]{16,255}$/.test(value)) return value;
-    throw new Error('must be 16 to 255 printable ASCII characters without blanks');
+    throw new Error('must be 16 to 255 printable ASCII characters without spaces');
   },
 };
 
@@ -195,7 +195,7 @@ const block = (value: string): string => {
   if (isIP(address) > 0 && more.length === 0 && /^\d{1,3}$/.test(bits) && Number(bits) <= longest) {
     return `${address}/${Number(bits)}`;
   }
-  throw wrong('true, false or a comma list of blocks such as 10.0.0.0/8,fd00::/8', value);
+  throw wrong('true, false or a comma-separated list of blocks such as 10.0.0.0/8,fd00::/8', value);
 };
 
 /** All, none, or these CIDR blocks (always with a prefix length). */
@@ -213,7 +213,7 @@ export const databaseUrl: Kind<string> = {
   form: '`postgres://user:password@host/database`',
   parse: (value) => {
     if (URL.canParse(value) && /^postgres(ql)?:$/.test(new URL(value).protocol)) return value;
-    throw new Error('must be an address such as postgres://user:password@host:5432/database');
+    throw new Error('must be a URL such as postgres://user:password@host:5432/database');
   },
 };
 
@@ -227,7 +227,7 @@ export const accessToken: Kind<string> = {
 };
 
 const s3Sentence =
-  'asks for S3 storage, which this version of Kinora does not support yet; files are kept in the data directory';
+  'requires S3 storage, which this version of Kinora does not support; files are stored in the data directory';
 
 export const blobs: Kind<'file'> = {
   form: '`file`',

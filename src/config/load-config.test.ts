@@ -54,7 +54,7 @@ describe('loadConfig', () => {
     ['KINORA_WEBHOOK_SECRET', '0123456789abcdef'],
   ])('refuses %s alone', (variable, value) => {
     expect(problemsOf({ env: { [variable]: value } })).toEqual([
-      'KINORA_WEBHOOK_URL and KINORA_WEBHOOK_SECRET belong together: set both or neither.',
+      'KINORA_WEBHOOK_URL and KINORA_WEBHOOK_SECRET must be set together.',
     ]);
   });
 
@@ -77,13 +77,15 @@ describe('loadConfig', () => {
   it('takes one recognizer of speech, and never repeats its key', () => {
     const [url, command] = ['http://127.0.0.1:8000/v1', 'whisper {audio}'];
     const both = problemsOf({ env: { KINORA_SPEECH_URL: url, KINORA_SPEECH_COMMAND: command } });
-    expect(both).toEqual(['KINORA_SPEECH_URL and KINORA_SPEECH_COMMAND exclude each other: set one of them.']);
+    expect(both).toEqual(['KINORA_SPEECH_URL and KINORA_SPEECH_COMMAND cannot be combined: set only one of them.']);
     const modelToo = problemsOf({ env: { KINORA_SPEECH_MODEL: 'base', KINORA_SPEECH_COMMAND: command } });
-    expect(modelToo).toEqual(['KINORA_SPEECH_COMMAND and KINORA_SPEECH_MODEL exclude each other: set one of them.']);
+    expect(modelToo).toEqual([
+      'KINORA_SPEECH_COMMAND and KINORA_SPEECH_MODEL cannot be combined: set only one of them.',
+    ]);
     const keyAlone = problemsOf({ env: { KINORA_SPEECH_KEY: 'sk-1' } });
     expect(keyAlone).toEqual(['KINORA_SPEECH_KEY has no effect without KINORA_SPEECH_URL.']);
     const wrongKey = problemsOf({ env: { KINORA_SPEECH_URL: url, KINORA_SPEECH_KEY: 'sk one' } });
-    expect(wrongKey).toEqual(['KINORA_SPEECH_KEY must be printable ASCII characters without blanks.']);
+    expect(wrongKey).toEqual(['KINORA_SPEECH_KEY must be printable ASCII characters without spaces.']);
   });
 
   it.each([
@@ -92,7 +94,7 @@ describe('loadConfig', () => {
     ['KINORA_AI_VISION_MODEL', 'small'],
   ])('refuses %s alone', (variable, value) => {
     expect(problemsOf({ env: { [variable]: value } })).toEqual([
-      'KINORA_AI_URL needs KINORA_AI_MODEL or KINORA_AI_VISION_MODEL, and these need it.',
+      'KINORA_AI_URL and KINORA_AI_MODEL or KINORA_AI_VISION_MODEL must be set together.',
     ]);
   });
 
@@ -108,7 +110,7 @@ describe('loadConfig', () => {
     const envFileText =
       'KINORA_PORT=1\nsecret-of-someone\n\n# fine\nexport KINORA_HOST=::1\n  KINORA_SAMPLE = false\nKINORA_PORT: 2';
     const sentence = (line: number) =>
-      `Line ${line} of .env is no assignment; write NAME=value, or begin the line with #.`;
+      `Line ${line} of .env is not an assignment; write NAME=value, or start the line with #.`;
     expect(problemsOf({ envFileText })).toEqual([sentence(2), sentence(7)]);
     expect(problemsOf({ envFileText: 'KEY="first\nsecond\n"\nOTHER=\'it\nnot' })).toEqual([sentence(5)]);
   });
@@ -215,9 +217,9 @@ describe('loadConfig', () => {
     }
   });
 
-  it('refuses what this version cannot honour', () => {
-    expect(problemsOf({ env: { KINORA_BLOBS: 's3://bucket/prefix' } })[0]).toContain('does not support yet');
-    expect(problemsOf({ argv: ['--s3-endpoint', 'https://s3.example.org'] })[0]).toContain('does not support yet');
+  it('refuses what this version cannot honor', () => {
+    expect(problemsOf({ env: { KINORA_BLOBS: 's3://bucket/prefix' } })[0]).toContain('does not support');
+    expect(problemsOf({ argv: ['--s3-endpoint', 'https://s3.example.org'] })[0]).toContain('does not support');
     expect(load({ env: { KINORA_BLOBS: 'file' } }).config.blobs).toBe('file');
   });
 });

@@ -62,16 +62,16 @@ export const loadConfig = (sources: ConfigSources): LoadedConfig => {
       .filter(([, value]) => value !== undefined),
   );
   if (problems.length === 0 && (config.webhookUrl === undefined) !== (config.webhookSecret === undefined))
-    problems.push('KINORA_WEBHOOK_URL and KINORA_WEBHOOK_SECRET belong together: set both or neither.');
+    problems.push('KINORA_WEBHOOK_URL and KINORA_WEBHOOK_SECRET must be set together.');
   if (config.speechUrl !== undefined && config.speechCommand !== undefined)
-    problems.push('KINORA_SPEECH_URL and KINORA_SPEECH_COMMAND exclude each other: set one of them.');
+    problems.push('KINORA_SPEECH_URL and KINORA_SPEECH_COMMAND cannot be combined: set only one of them.');
   if (config.speechCommand !== undefined && config.speechModel !== undefined)
-    problems.push('KINORA_SPEECH_COMMAND and KINORA_SPEECH_MODEL exclude each other: set one of them.');
+    problems.push('KINORA_SPEECH_COMMAND and KINORA_SPEECH_MODEL cannot be combined: set only one of them.');
   if (config.speechKey !== undefined && config.speechUrl === undefined)
     problems.push('KINORA_SPEECH_KEY has no effect without KINORA_SPEECH_URL.');
   const hasModel = config.aiModel !== undefined || config.aiVisionModel !== undefined;
   if (problems.length === 0 && (config.aiUrl !== undefined) !== hasModel)
-    problems.push('KINORA_AI_URL needs KINORA_AI_MODEL or KINORA_AI_VISION_MODEL, and these need it.');
+    problems.push('KINORA_AI_URL and KINORA_AI_MODEL or KINORA_AI_VISION_MODEL must be set together.');
   if (problems.length > 0) throw new KinoraError('config_invalid', { messages: problems });
   return { config: config as unknown as Config, rest: fromArgv.rest, flags: fromArgv.flags, doubts: fromArgv.doubts };
 };
@@ -89,7 +89,7 @@ const findNoAssignments = (text: string): string[] => {
     if (/^\s*(#|$)/.test(line)) continue;
     const [assignment, quote] = /^\s*(?:export\s+)?[\w.-]+\s*=\s*(["'`]?)/.exec(line) ?? [];
     if (assignment === undefined)
-      problems.push(`Line ${index + 1} of .env is no assignment; write NAME=value, or begin the line with #.`);
+      problems.push(`Line ${index + 1} of .env is not an assignment; write NAME=value, or start the line with #.`);
     // A quoted value may go on over several lines; a quote that is never closed is part of its line.
     else if (quote && !line.slice(assignment.length).includes(quote))
       openQuote = lines.slice(index + 1).some((later) => later.includes(quote)) ? quote : undefined;

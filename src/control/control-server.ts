@@ -44,7 +44,7 @@ export const startControlServer = async (
     } catch (error) {
       if (isKinoraError(error)) return { error: { code: error.code, messages: error.messages } };
       logger.error({ err: error }, 'a command failed');
-      return { error: { code: 'internal_error', messages: ['The command failed; the log of the server says why.'] } };
+      return { error: { code: 'internal_error', messages: ['The command failed. See the log of the server.'] } };
     }
   };
 

@@ -17,7 +17,7 @@ export const createPool = (config: pg.PoolConfig, logger: Logger): pg.Pool => {
   types.setTypeParser(pg.types.builtins.INT8, toSafeInteger);
   const Client = createPreparingClient();
   const pool = new pg.Pool({ connectionTimeoutMillis: CONNECT_TIMEOUT_MS, keepAlive: true, ...config, types, Client });
-  const onError = (error: Error): void => logger.warn({ err: error }, 'A database connection was lost');
+  const onError = (error: Error): void => logger.warn({ err: error }, 'database connection lost');
   pool.on('error', onError);
   // While a client is lent out the pool does not listen, and an error event without a listener ends the process. Its
   // queries are rejected, and the pool drops it when it comes back.

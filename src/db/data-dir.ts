@@ -74,7 +74,7 @@ export const repairLooseModes = (dataDir: string): { repaired: LooseEntry[]; lef
       if (entry.path !== dataDir && (entry.mode & OTHERS_WRITE) !== 0) {
         throw new KinoraError('config_invalid', {
           messages: [
-            `Other users can change ${entry.path}, and this user can't forbid it; run chmod go= on it as its owner.`,
+            `Other users can change ${entry.path}, and this user can't change its permissions; run chmod go= on it as its owner.`,
           ],
           cause,
         });

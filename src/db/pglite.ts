@@ -82,14 +82,13 @@ const createEngine = (directory: string, logger: Logger): Engine => {
       waiting.get(response.id)?.resolve(response.bytes);
       waiting.delete(response.id);
     });
-    worker.on('error', (error) => logger.error({ err: error }, 'The database engine failed'));
+    worker.on('error', (error) => logger.error({ err: error }, 'database engine failed'));
     worker.on('exit', (code) => {
       started = undefined;
       const error = new KinoraError('unavailable', { details: { stage: 'database engine', exit_code: code } });
       for (const { reject } of waiting.values()) reject(error);
       waiting.clear();
-      if (!closing)
-        logger.error({ exit_code: code }, 'The database engine ended; it is opened again on the next query');
+      if (!closing) logger.error({ exit_code: code }, 'database engine exited, reopening on the next query');
     });
     for (const channel of channels) await exchangeWith(worker, listenCommand(channel));
     return worker;
@@ -130,7 +129,7 @@ const syncTree = async (directory: string): Promise<void> => {
  * a PG_VERSION and never open again.
  */
 const createDirectory = async (directory: string, logger: Logger): Promise<void> => {
-  logger.info({}, 'Creating the database (once, takes some seconds)');
+  logger.info({}, 'creating the database (only once, takes some seconds)');
   const parent = dirname(directory);
   await mkdir(parent, { recursive: true });
   for (const name of await readdir(parent)) {
@@ -161,7 +160,7 @@ const checkVersion = async (directory: string): Promise<void> => {
   throw new KinoraError('config_invalid', {
     messages: [
       `The directory ${directory} ${found}; this version of Kinora opens PostgreSQL ${PG_MAJOR} directories only. ` +
-        'Use the version of Kinora that made it, or move its contents with a backup.',
+        'Use the version of Kinora that created it, or move its contents with a backup.',
     ],
   });
 };
@@ -209,7 +208,7 @@ export const openPglite = async (directory: string, logger: Logger): Promise<Dat
   };
   let maintaining = Promise.resolve();
   const timer = setInterval(() => {
-    maintaining = maintain().catch((error) => logger.error({ err: error }, 'Database maintenance failed'));
+    maintaining = maintain().catch((error) => logger.error({ err: error }, 'database maintenance failed'));
   }, MAINTENANCE_CHECK_MS).unref();
 
   return createDatabase({

@@ -30,7 +30,7 @@ const createListener = (url: string, logger: Logger) => {
     client.on('notification', ({ channel, payload }) => {
       for (const handler of handlers.get(channel) ?? []) handler(payload ?? '');
     });
-    client.on('error', (error) => logger.warn({ err: error }, 'The notification connection was lost'));
+    client.on('error', (error) => logger.warn({ err: error }, 'notification connection lost'));
     await client.connect();
     try {
       for (const channel of handlers.keys()) await client.query(`listen "${channel}"`);
@@ -56,7 +56,7 @@ const createListener = (url: string, logger: Logger) => {
     retry = setTimeout(() => {
       retry = undefined;
       connection().catch((error) => {
-        logger.warn({ err: error }, 'The notification connection could not be opened');
+        logger.warn({ err: error }, 'notification connection failed');
         reconnect();
       });
     }, RECONNECT_MS);

@@ -78,7 +78,7 @@ export const acquireServerLock = async (url: string, logger: Logger, onLost: () 
         if (!(await take())) onLost();
         return;
       } catch (error) {
-        logger.warn({ err: error }, 'The connection that marks the database as in use was lost; trying again');
+        logger.warn({ err: error }, 'server lock connection lost, retrying');
         await delay(RECONNECT_MS);
       }
     }
@@ -86,7 +86,7 @@ export const acquireServerLock = async (url: string, logger: Logger, onLost: () 
 
   if (!(await take())) {
     throw new KinoraError('data_dir_in_use', {
-      messages: ['The database is in use by another Kinora server; every server needs a database of its own.'],
+      messages: ['The database is in use by another Kinora server; each server needs its own database.'],
     });
   }
   return {

@@ -75,7 +75,7 @@ export const createApp = (deps: AppDeps): FastifyInstance => {
   const sendError = (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
     const shown = toKinoraError(error);
     const brokenOff = request.raw.destroyed && !request.raw.complete;
-    if (brokenOff) request.log.debug({ error }, 'the caller left before its request was complete');
+    if (brokenOff) request.log.debug({ error }, 'client disconnected before its request was complete');
     else if (shown.status >= 500) request.log.error({ error, ...shown.details }, 'request failed');
     // Whoever wants to change something that is not there meant the API: viewers only read.
     const isViewer = isReading(request.method) || request.routeOptions.config.takesChallenges === true;

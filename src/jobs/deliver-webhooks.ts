@@ -78,7 +78,7 @@ export const createWebhookDeliverer = (options: WebhookDelivererOptions): Webhoo
           break;
         } catch (error) {
           // Sending again instead would bring a receiver twice what it has taken.
-          logger.warn({ err: error }, 'The outcome of webhook deliveries could not be stored; trying again');
+          logger.warn({ err: error }, 'webhook delivery results not stored, retrying');
           await delay(backoffMs(attempt, SAVE_BACKOFF), undefined, { signal: cut.signal }).catch(() => undefined);
         }
       }
@@ -109,10 +109,9 @@ export const createWebhookDeliverer = (options: WebhookDelivererOptions): Webhoo
     if (cut.signal.aborted && !result.succeeded) return;
     const { status, error, retryAt } = result;
     const fields = { webhook_id: due.webhook_id, delivery_id: due.id, attempt: due.attempts + 1, status, error };
-    if (result.succeeded) logger.debug(fields, 'the webhook took an event');
-    else if (retryAt)
-      logger.info({ ...fields, retry_at: retryAt }, 'the webhook did not take an event; trying again later');
-    else logger.warn(fields, 'the webhook did not take an event in all attempts');
+    if (result.succeeded) logger.debug(fields, 'webhook delivered');
+    else if (retryAt) logger.info({ ...fields, retry_at: retryAt }, 'webhook delivery failed, will retry');
+    else logger.warn(fields, 'webhook delivery failed permanently');
     await save(result);
   };
 
@@ -156,7 +155,7 @@ export const createWebhookDeliverer = (options: WebhookDelivererOptions): Webhoo
       while (ready.size > 0 && !stopping) await lookOnce();
     } catch (error) {
       // The next poll looks again.
-      logger.warn({ err: error }, 'No webhook deliveries could be read');
+      logger.warn({ err: error }, 'webhook deliveries not readable');
     } finally {
       isLooking = false;
     }
@@ -172,7 +171,7 @@ export const createWebhookDeliverer = (options: WebhookDelivererOptions): Webhoo
     try {
       for (const webhookId of await listDueWebhooks(database.queryable, clock.now())) wake(webhookId);
     } catch (error) {
-      if (!stopping) logger.warn({ err: error }, 'The webhooks could not be looked after; trying again');
+      if (!stopping) logger.warn({ err: error }, 'webhook sender maintenance failed, retrying');
     }
     if (!stopping) timer = setTimeout(() => void poll(), POLL_MS);
   };

@@ -43,7 +43,7 @@ export const createShotsWorker = (deps: ShotsDeps): QueueWorker => ({
       if (plan?.video) {
         const startTimes = await searchShots(deps, job.payload, { id: assetId, plan }, plan.video, signal);
         await completeShots(deps.context, job.payload, startTimes);
-        deps.logger.info({ asset_id: assetId, shots: startTimes.length }, 'the shots are found');
+        deps.logger.info({ asset_id: assetId, shots: startTimes.length }, 'shots detected');
       }
     } catch (error) {
       // Given up, or with an asset that is gone: the next lines remove what was found so far.
@@ -53,7 +53,7 @@ export const createShotsWorker = (deps: ShotsDeps): QueueWorker => ({
   },
   onFailed: async (job: Job<ShotsOrder>, error) => {
     const { assetId, orderId } = job.payload;
-    deps.logger.warn({ asset_id: assetId, job_id: job.id, err: error }, 'the shots could not be found');
+    deps.logger.warn({ asset_id: assetId, job_id: job.id, err: error }, 'shot detection failed');
     await failShots(deps.context, job.payload);
     await deps.blobs.deletePrefix(shotScoresPrefix(assetId, orderId));
   },
@@ -79,7 +79,7 @@ const searchShots = async (
       const job: ShotScoresJob = { ...part, source: { path: frames.path, formatName: video.formatName }, threads: 1 };
       const scores = await pool.run(job, { priority: mediaPriority.background, signal });
       await blobs.put(key, Buffer.from(JSON.stringify(scores)));
-      logger.debug({ asset_id: assetId, part: found.length }, 'a part of the shots is read');
+      logger.debug({ asset_id: assetId, part: found.length }, 'shot detection part done');
       found.push(scores);
     } finally {
       await frames.release();

@@ -68,7 +68,7 @@ export const createMasterWorkers = (deps: MasterDeps): QueueWorker[] => [
     },
     onFailed: async (job: Job<MasterOrder>, error) => {
       const { assetId, masterId } = job.payload;
-      deps.logger.warn({ asset_id: assetId, job_id: job.id, err: error }, 'the master could not be made');
+      deps.logger.warn({ asset_id: assetId, job_id: job.id, err: error }, 'master failed');
       await failMaster(deps.context, job.payload);
       await deps.blobs.deletePrefix(masterPrefix(assetId, masterId));
     },
@@ -93,7 +93,7 @@ const makeMaster = async (
     await make(deps, order, work.plan, planMaster(work), signal);
   } catch (error) {
     if (!isRemuxFailure(error)) throw error;
-    deps.logger.warn({ err: error }, 'the source of a master cannot be copied and is encoded instead');
+    deps.logger.warn({ err: error }, 'master cannot be copied, encoding');
     await make(deps, order, work.plan, planEncodedMaster(work), signal);
   }
 };
@@ -122,7 +122,7 @@ const make = async (
       partsPrefix: `${masterPartsPrefix(assetId, masterId)}/${tracks.map(({ rendition }) => rendition).join('-')}`,
       signal,
       onProgress: async (fraction) => {
-        deps.logger.debug({ fraction }, 'the master is being made');
+        deps.logger.debug({ fraction }, 'master progress');
       },
     });
   const copies = [video, audio].flatMap((track) => (track && 'copy' in track ? [track.copy] : []));
@@ -169,7 +169,7 @@ const remux = async (
         {
           priority: mediaPriority.background,
           signal,
-          onProgress: (fraction) => logger.debug({ fraction }, 'the master is being made'),
+          onProgress: (fraction) => logger.debug({ fraction }, 'master progress'),
         },
       );
       const target = await blobs.resumeWrite(key);

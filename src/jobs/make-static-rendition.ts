@@ -49,7 +49,7 @@ export const createRenditionWorkers = (deps: RenditionDeps, concurrency: number)
     },
     onFailed: async (job: Job<RenditionJob>, error) => {
       const { assetId, renditionId } = job.payload;
-      deps.logger.warn({ asset_id: assetId, rendition_id: renditionId, err: error }, 'a static rendition failed');
+      deps.logger.warn({ asset_id: assetId, rendition_id: renditionId, err: error }, 'static rendition failed');
       await deps.state.fail(renditionId, error);
       const failed = await deps.state.find(renditionId);
       if (failed?.rendition.status !== 'ready') await deps.blobs.deletePrefix(renditionPrefix(assetId, renditionId));
@@ -91,10 +91,7 @@ const makeRendition = async (deps: RenditionDeps, job: RenditionJob, signal: Abo
   await state.complete(renditionId, { ...made, ...(video && { frame: video }) });
   await blobs.deletePrefix(partsPrefix);
   const elapsedMs = Math.round(deps.clock.monotonicMs() - startedMs);
-  deps.logger.info(
-    { name: file.name, size_bytes: made.sizeBytes, elapsed_ms: elapsedMs },
-    'a static rendition is made',
-  );
+  deps.logger.info({ name: file.name, size_bytes: made.sizeBytes, elapsed_ms: elapsedMs }, 'static rendition ready');
 };
 
 const planFile = ({ rendition, asset }: Work, plan: Plan): RenditionFile | undefined => {

@@ -29,9 +29,9 @@ export const createEventPurge = (options: {
       total += count;
       if (count < BATCH) break;
     }
-    if (total > 0) logger.info({ count: total }, 'old events are removed');
+    if (total > 0) logger.info({ count: total }, 'old events removed');
     return total;
   };
 
-  return { run, ...createHourlyWork(run, logger, 'Old events could not be removed; trying again in an hour') };
+  return { run, ...createHourlyWork(run, logger, 'removal of old events failed, retrying in an hour') };
 };

@@ -43,5 +43,5 @@ export const createRobotsPurge = (options: {
     }
   };
 
-  return { run, ...createHourlyWork(run, logger, 'Old robots jobs could not be removed; trying again in an hour') };
+  return { run, ...createHourlyWork(run, logger, 'removal of old robots jobs failed, retrying in an hour') };
 };

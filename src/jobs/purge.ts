@@ -46,9 +46,9 @@ export const createPurgeHandler =
       for (const prefix of [mastersPrefix(assetId), shotsPrefix(assetId), renditionsPrefix(assetId)])
         await deps.blobs.deletePrefix(prefix);
       await deps.segments.removeAsset(assetId);
-      deps.logger.info({ asset_id: assetId }, 'clips still need the files of a deleted asset');
+      deps.logger.info({ asset_id: assetId }, 'files of deleted asset kept for clips');
       return;
     }
     await removeAssetFiles(deps, assetId);
-    deps.logger.info({ asset_id: assetId }, 'the files of a deleted asset are removed');
+    deps.logger.info({ asset_id: assetId }, 'files of deleted asset removed');
   };

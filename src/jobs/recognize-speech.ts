@@ -46,7 +46,7 @@ export const createRecognitionWorker = (deps: RecognitionDeps): QueueWorker => (
     }
   },
   onFailed: async ({ id, payload }: Job<RecognitionPayload>, error) => {
-    deps.logger.warn({ ...payload, job_id: id, err: error }, 'the speech of a track could not be recognized');
+    deps.logger.warn({ ...payload, job_id: id, err: error }, 'speech recognition failed');
     if ('robotsJobId' in payload) {
       const job = await deps.robots.findWanted(payload.robotsJobId);
       await deps.robots.fail(payload.robotsJobId, error);

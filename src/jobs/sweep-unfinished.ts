@@ -21,5 +21,5 @@ export const sweepUnfinished = async ({ database, blobs, logger }: SweepDeps): P
     ...tracks.map(({ assetId, trackId }) => trackSourceKey(assetId, trackId)),
   ];
   const files = await blobs.sweepUnfinished(new Set(needed));
-  if (files > 0) logger.info({ files }, 'unfinished files that nothing needs are removed');
+  if (files > 0) logger.info({ files }, 'unused unfinished files removed');
 };

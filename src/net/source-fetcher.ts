@@ -168,10 +168,7 @@ export const createSourceFetcher = (options: SourceFetcherOptions): SourceFetche
         mostBytes = Math.max(mostBytes, target.offsetBytes);
         if (signal.aborted || tries >= MAX_TRIES || !isWorthAnotherTry(error)) throw error;
         const host = new URL(url).host;
-        logger.warn(
-          { err: error, host, received_bytes: target.offsetBytes },
-          'A download broke off and is tried again',
-        );
+        logger.warn({ err: error, host, received_bytes: target.offsetBytes }, 'download interrupted, retrying');
         await sleep(retryDelayMs * 3 ** (tries - 1), undefined, { signal });
       }
     }
@@ -197,12 +194,10 @@ export const createSourceFetcher = (options: SourceFetcherOptions): SourceFetche
         if (isKinoraError(failure, 'invalid_input') && failure.details?.reason === 'address')
           logger.warn(
             { host: new URL(url).host },
-            'a source at an internal address was refused; --allow-private-sources (KINORA_ALLOW_PRIVATE_SOURCES) allows such addresses',
+            'source at a private address refused; --allow-private-sources (KINORA_ALLOW_PRIVATE_SOURCES) allows it',
           );
         // The first failure says what went wrong; bytes left behind are found by the next `resumeWrite`.
-        await close.catch((problem: unknown) =>
-          logger.warn({ err: problem }, 'An unfinished download could not be put away'),
-        );
+        await close.catch((problem: unknown) => logger.warn({ err: problem }, 'unfinished download not removed'));
         throw failure;
       }
     },

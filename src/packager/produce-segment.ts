@@ -88,17 +88,17 @@ export const createSegmentProducer = (deps: SegmentProducerDeps): SegmentProduce
         const bytes = await readResult(outPath, MAX_SEGMENT_BYTES);
         const difference = verifyVideoSegment(bytes, video, rendition, number, result);
         if (difference > 0) {
-          logger.warn({ asset_id: asset.id, segment: number, difference }, 'a segment lacks or repeats frames');
+          logger.warn({ asset_id: asset.id, segment: number, difference }, 'segment frame count differs from plan');
         }
         const factor = (bytes.length * 8) / seconds / rendition.bandwidth;
         if (factor <= 1 || !encoder) return await work.production.commit(key, bytes);
         const fields = { asset_id: asset.id, rendition: rendition.name, segment: number, factor, attempt };
         if (attempt === MAX_SIZE_TRIES) {
           // Larger than promised is still better for a viewer than a hole.
-          logger.warn(fields, 'a segment stays larger than its rendition promises');
+          logger.warn(fields, 'segment exceeds bandwidth after second encode');
           return await work.production.commit(key, bytes);
         }
-        logger.info(fields, 'a segment is larger than its rendition promises and is encoded again');
+        logger.info(fields, 'segment exceeds bandwidth, encoding again');
         encoder = tighterEncoder(encoder, factor, attempt);
       }
     } finally {

@@ -139,7 +139,7 @@ export const createMediaPool = async (options: MediaPoolOptions): Promise<MediaP
     if (outcome.type === 'crashed') {
       metrics?.mediaProcessLost(entry.job.kind);
       const fields = { kind: entry.job.kind, reason: outcome.reason, second_try: entry.isSecondTry };
-      logger.warn(fields, 'A media process ended before its job');
+      logger.warn(fields, 'media process exited before its job ended');
       if (!outcome.overCpuLimit && !entry.isSecondTry) {
         Object.assign(entry, { isSecondTry: true, fresh: true, state: 'waiting' });
         return;

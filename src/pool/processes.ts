@@ -50,7 +50,7 @@ export const createProcesses = ({ sandbox, clock, logger, metrics }: ProcessesOp
       processes.delete(child);
       if (!idle.delete(child) || stopped) return;
       metrics?.mediaProcessLost('idle');
-      logger.warn({}, 'A waiting media process ended by itself');
+      logger.warn({}, 'idle media process exited');
     });
     return child;
   };

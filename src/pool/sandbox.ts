@@ -178,10 +178,10 @@ export const chooseSandbox = async (options: SandboxOptions): Promise<Sandbox> =
     const outcome = await child.run(probeJob, { deadlineMs: PROBE_DEADLINE_MS }, () => undefined);
     await child.kill();
     if (outcome.type !== 'crashed') {
-      options.logger.info({ sandbox: level, problems }, `Media processes are isolated by ${sandbox.description}`);
+      options.logger.info({ sandbox: level, problems }, `media processes isolated by ${sandbox.description}`);
       return sandbox;
     }
     problems[level] = outcome.reason;
   }
-  throw new KinoraError('unavailable', { messages: ['No media process can be started'], details: problems });
+  throw new KinoraError('unavailable', { messages: ['No media process can be started..'], details: problems });
 };

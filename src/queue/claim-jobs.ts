@@ -58,9 +58,7 @@ export const createClaims = (options: ClaimOptions): Claims => {
     slot.active++;
     runs.add(run);
     run.settled = execute(run)
-      .catch((error) =>
-        run.logger.error({ err: error }, "The job's outcome could not be stored; its lease will run out"),
-      )
+      .catch((error) => run.logger.error({ err: error }, 'job result not stored, lease will expire'))
       .finally(() => {
         slot.active--;
         runs.delete(run);
@@ -83,7 +81,7 @@ export const createClaims = (options: ClaimOptions): Claims => {
   const fill = (slot: Slot): Promise<void> => {
     slot.claimAgain = true;
     slot.claiming ??= claimLoop(slot)
-      .catch((error) => logger.warn({ err: error, queue: slot.worker.queue.name }, 'No job could be claimed'))
+      .catch((error) => logger.warn({ err: error, queue: slot.worker.queue.name }, 'job claim failed'))
       .finally(() => {
         slot.claiming = undefined;
       });

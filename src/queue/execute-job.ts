@@ -54,11 +54,11 @@ export const createExecutor = ({ db, clock, metrics, isStopped }: ExecutorOption
     for (let attempt = 1; ; attempt++) {
       try {
         const held = await change();
-        if (!held) run.logger.warn({}, 'The job was taken over by another worker; this outcome does not count');
+        if (!held) run.logger.warn({}, 'job taken over by another worker, result ignored');
         return held;
       } catch (error) {
         if (isStopped() || clock.monotonicMs() > run.leaseEndsMs) throw error;
-        run.logger.warn({ err: error }, "The job's outcome could not be stored; trying again");
+        run.logger.warn({ err: error }, 'job result not stored, retrying');
         await delay(backoffMs(attempt, SETTLE_BACKOFF));
       }
     }
@@ -68,7 +68,7 @@ export const createExecutor = ({ db, clock, metrics, isStopped }: ExecutorOption
     try {
       await run.worker.onFailed?.(job, error);
     } catch (failure) {
-      run.logger.error({ err: failure }, 'The work that follows a failed job has failed; trying again');
+      run.logger.error({ err: failure }, 'failure handler failed, retrying');
       const runAt = after(backoffMs(1, FAILING_BACKOFF));
       await settle(run, () => retryJob(db, run.leaseId, { runAt }));
       return;
@@ -78,7 +78,7 @@ export const createExecutor = ({ db, clock, metrics, isStopped }: ExecutorOption
 
   const interrupted = async (run: Run, error: unknown): Promise<void> => {
     const { reason } = run.controller.signal;
-    run.logger.info({ err: error, reason: String(reason) }, 'The job was interrupted');
+    run.logger.info({ err: error, reason: String(reason) }, 'job interrupted');
     if (reason === SHUTDOWN) await settle(run, () => releaseJob(db, run.leaseId));
     if (reason === CANCELLED) {
       if (await settle(run, () => finishJob(db, run.leaseId, 'cancelled'))) ended(run, 'cancelled');
@@ -93,7 +93,7 @@ export const createExecutor = ({ db, clock, metrics, isStopped }: ExecutorOption
     const { attempt, retries, losses } = run.row;
     const tries = isRetry ? retries + 1 : attempt - retries - losses;
     if (failure !== 'fail' && tries < (isRetry ? MAX_RETRIES : job.maxAttempts)) {
-      run.logger[failure === 'defect' ? 'error' : 'warn']({ err: error }, 'The job failed and is tried again');
+      run.logger[failure === 'defect' ? 'error' : 'warn']({ err: error }, 'job failed, retrying');
       const runAt = after(backoffMs(tries, RETRY_BACKOFF));
       if (await settle(run, () => retryJob(db, run.leaseId, { runAt, error: stored, isRetry }))) ended(run, 'retried');
       return;

@@ -32,7 +32,7 @@ export const renewRuns = async ({ db, clock, logger, leaseMs }: LeaseOptions, ru
       if (cancel) run.controller.abort(CANCELLED);
     }
   } catch (error) {
-    logger.warn({ err: error }, 'The job leases could not be renewed');
+    logger.warn({ err: error }, 'job lease renewal failed');
     for (const run of held) if (clock.monotonicMs() > run.leaseEndsMs) run.controller.abort(LEASE_LOST);
   }
 };
@@ -41,5 +41,5 @@ export const renewRuns = async ({ db, clock, logger, leaseMs }: LeaseOptions, ru
 export const reapLost = async ({ db, logger }: LeaseOptions, all = false): Promise<void> => {
   const lost = toJobError(new KinoraError('internal_error', { cause: new Error('the worker was lost') }));
   const count = await reapJobs(db, lost, MAX_LOSSES, all);
-  if (count > 0) logger.warn({ count }, 'Jobs of lost workers were taken back');
+  if (count > 0) logger.warn({ count }, 'jobs of lost workers requeued');
 };

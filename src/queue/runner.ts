@@ -88,7 +88,7 @@ export const createRunner = (options: RunnerOptions): Runner => {
       stopped = true;
       for (const timer of timers) clearInterval(timer);
       for (const run of runs) {
-        run.logger.warn({}, 'The job did not stop in time and is handed back while it runs');
+        run.logger.warn({}, 'job did not stop in time, requeued while running');
         await releaseJob(db, run.leaseId);
       }
     },
@@ -117,7 +117,7 @@ const startRepeating = (ms: number, work: () => Promise<void>, logger: Logger): 
     try {
       await work();
     } catch (error) {
-      logger.warn({ err: error }, 'The job queue could not be looked after; trying again');
+      logger.warn({ err: error }, 'job queue maintenance failed, retrying');
     } finally {
       busy = false;
     }

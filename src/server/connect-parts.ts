@@ -34,7 +34,7 @@ export const connectParts = async (
   const access = createAccessCheck({ database, clock, installationSecret, riskyUserAgents: config.riskyUserAgents });
   const transcriber = createTranscriber(config, pool);
   transcriber?.check('auto').catch((error: unknown) => {
-    logger.warn({ err: error }, 'Speech cannot be recognized: generated subtitles will end as errored');
+    logger.warn({ err: error }, 'speech recognition unavailable');
   });
   const context: DomainContext = {
     database,

@@ -11,15 +11,15 @@ import type { Base } from './parts.js';
 export const openDataDir = async ({ config, logger, phases }: Base): Promise<{ isFresh: boolean }> => {
   const lock = await acquireDataDirLock(config.dataDir, () => {
     // Another process may open the directory from now on; going on would corrupt it.
-    logger.error({ data_dir: config.dataDir }, 'the lock of the data directory was lost');
+    logger.error({ data_dir: config.dataDir }, 'data directory lock lost');
     process.kill(process.pid, 'SIGKILL');
   });
   phases.push({ name: 'lock', end: () => lock.release() });
   const isFresh = (await readdir(config.dataDir)).every((name) => name === 'lock');
   const { repaired, left } = repairLooseModes(config.dataDir);
   if (repaired.length > 0)
-    logger.warn({ entries: repaired.length, first: repaired[0] }, 'other users had access to files; it was removed');
-  if (left.length > 0) logger.warn({ entries: left }, 'other users have access to the data directory');
+    logger.warn({ entries: repaired.length, first: repaired[0] }, 'file permissions of other users removed');
+  if (left.length > 0) logger.warn({ entries: left }, 'data directory accessible to other users');
   // Before anything is made: a first start that can't listen leaves nothing behind.
   for (const [host, port] of [
     [config.host, config.port],

@@ -25,7 +25,7 @@ export const prepareDatabase = async (
 ): ReturnType<typeof bootstrap> => {
   if (config.databaseUrl) {
     const serverLock = await acquireServerLock(config.databaseUrl, logger, () => {
-      logger.error({}, 'another server uses the database');
+      logger.error({}, 'database in use by another server');
       process.kill(process.pid, 'SIGKILL');
     });
     phases.push({ name: 'server lock', end: () => serverLock.release() });

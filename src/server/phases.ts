@@ -30,8 +30,8 @@ export const endPhases = async (
       await pTimeout(Promise.resolve(end(phaseMs)), { milliseconds, message });
     } catch (error) {
       // The later phases matter more than this one's failure: closing the database and releasing the lock.
-      logger.error({ err: error, phase: name }, 'a part did not stop cleanly');
+      logger.error({ err: error, phase: name }, 'shutdown phase failed');
     }
   }
-  logger.info({ elapsed_ms: clock.monotonicMs() - startedMs }, 'Kinora has stopped');
+  logger.info({ elapsed_ms: clock.monotonicMs() - startedMs }, 'server stopped');
 };

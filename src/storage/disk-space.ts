@@ -40,8 +40,8 @@ export const watchDiskSpace = (options: DiskSpaceOptions): DiskSpace => {
     if (free < lowBelowBytes !== isLow) {
       isLow = !isLow;
       const fields = { dir, free_bytes: free };
-      if (isLow) logger.warn(fields, 'the disk is almost full');
-      else logger.info(fields, 'the disk has room again');
+      if (isLow) logger.warn(fields, 'disk almost full');
+      else logger.info(fields, 'disk space available again');
     }
     return free;
   };
@@ -63,7 +63,7 @@ export const watchDiskSpace = (options: DiskSpaceOptions): DiskSpace => {
   };
 
   const look = (): void =>
-    void freeBytes().catch((error: unknown) => logger.warn({ err: error }, 'no free space known'));
+    void freeBytes().catch((error: unknown) => logger.warn({ err: error }, 'free space unknown'));
   look();
   const timer = setInterval(look, everyMs);
 

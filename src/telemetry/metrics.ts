@@ -14,7 +14,7 @@ export interface Metrics {
   segmentRequested(found: 'hit' | 'miss'): void;
   /** `workMs` is what a media process worked on it, without waiting for its turn. */
   mediaMade(kind: 'encode' | 'copy' | 'audio', mediaSeconds: number, workMs: number): void;
-  /** A media process ended before its job did (or `idle`: without one), and another takes its place. */
+  /** A media process exited before its job ended (or, as `idle`, without a job) and was replaced. */
   mediaProcessLost(job: string): void;
   /** A figure that is asked for whenever the metrics are read; `read` must not throw. */
   watch(gauge: GaugeName, read: () => Promise<readonly Sample[]>): void;

@@ -18,7 +18,7 @@ describe('the official SDK', () => {
       inputs,
       playback_policies: ['public', 'signed'],
       passthrough: 'order-81',
-      meta: { title: 'Harbour walk' },
+      meta: { title: 'Harbor walk' },
     });
     expect(created).toEqual({
       id: expect.stringMatching(ID),
@@ -37,7 +37,7 @@ describe('the official SDK', () => {
       max_resolution_tier: '1080p',
       ingest_type: 'on_demand_url',
       passthrough: 'order-81',
-      meta: { title: 'Harbour walk' },
+      meta: { title: 'Harbor walk' },
     });
     expect(await mux.video.assets.retrieve(created.id)).toEqual(created);
     expect(await mux.video.assets.retrieveInputInfo(created.id)).toEqual([{ settings: inputs[0] }]);

@@ -61,8 +61,8 @@ describe.skipIf(!hasMuxCli())('the official command line', { timeout: 300_000 },
     expect(await mux.json<unknown>('assets', 'input-info', asset.id)).toMatchObject([
       { settings: { url: `${origin.url}/video.mp4` }, file: { tracks: [{ type: 'video' }, { type: 'audio' }] } },
     ]);
-    const changed = await mux.json<WireAsset>('assets', 'update', asset.id, '--title', 'Harbour walk');
-    expect(changed).toMatchObject({ meta: { title: 'Harbour walk' }, passthrough: 'order-81' });
+    const changed = await mux.json<WireAsset>('assets', 'update', asset.id, '--title', 'Harbor walk');
+    expect(changed).toMatchObject({ meta: { title: 'Harbor walk' }, passthrough: 'order-81' });
   });
 
   it('uploads a file and lists the upload', async () => {

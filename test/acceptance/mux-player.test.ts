@@ -58,7 +58,7 @@ beforeAll(async () => {
       { url: `${files.url}/second.flac`, type: 'audio', language_code: 'es', name: 'Español' },
     ],
     playback_policies: ['public', 'signed'],
-    meta: { title: 'Harbour walk' },
+    meta: { title: 'Harbor walk' },
   });
   assetId = id;
   const asset = await settled(server, id, LIMIT_MS);
@@ -175,7 +175,7 @@ test('mux-player plays a public id, with poster, previews and menus', { timeout:
   await expect.poll(() => counterSeen(page, 'mux-player'), PATIENTLY).toBe(300);
   await playToEnd(page);
   await expectPreview(page);
-  expect(await inPlayer(page, (player) => player.metadata.title)).toBe('Harbour walk');
+  expect(await inPlayer(page, (player) => player.metadata.title)).toBe('Harbor walk');
 
   const menu = async (name: string): Promise<string[]> => {
     await page.locator(`media-${name}-menu-button`).first().click();

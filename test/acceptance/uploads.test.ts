@@ -17,14 +17,14 @@ describe('the official SDK', () => {
     const upload = await mux.video.uploads.create({
       cors_origin: 'https://studio.example.org',
       timeout: 7200,
-      new_asset_settings: { playback_policies: ['public'], video_quality: 'plus', meta: { title: 'Harbour walk' } },
+      new_asset_settings: { playback_policies: ['public'], video_quality: 'plus', meta: { title: 'Harbor walk' } },
     });
     expect(upload).toEqual({
       id: expect.stringMatching(ID),
       status: 'waiting',
       timeout: 7200,
       cors_origin: 'https://studio.example.org',
-      new_asset_settings: { playback_policies: ['public'], video_quality: 'plus', meta: { title: 'Harbour walk' } },
+      new_asset_settings: { playback_policies: ['public'], video_quality: 'plus', meta: { title: 'Harbor walk' } },
       url: expect.stringContaining(`${api.origin}/u/${upload.id}?`),
     });
     expect(await mux.video.uploads.retrieve(upload.id)).toEqual(upload);
@@ -38,7 +38,7 @@ describe('the official SDK', () => {
       upload_id: upload.id,
       ingest_type: 'on_demand_direct_upload',
       video_quality: 'plus',
-      meta: { title: 'Harbour walk' },
+      meta: { title: 'Harbor walk' },
       playback_ids: [{ policy: 'public' }],
     });
     const [found] = (await mux.video.assets.list({ upload_id: upload.id })).data;

@@ -13,7 +13,7 @@ const {
   KINORA_TEST_AI_VISION_MODEL: seer,
   KINORA_TEST_AI_KEY: key,
 } = process.env;
-if (seer === undefined) console.error('LEFT OUT: no real model that sees is tested; set KINORA_TEST_AI_VISION_MODEL.');
+if (seer === undefined) console.error('SKIPPED: a real vision model; set KINORA_TEST_AI_VISION_MODEL.');
 
 const LINES = [
   'Welcome to the old harbour of Genoa.',

@@ -28,7 +28,7 @@ const canSpeak = (): boolean =>
   execFileSync('/usr/bin/ffmpeg', ['-hide_banner', '-filters'], { encoding: 'utf8' }).includes(' flite ');
 const isThere = canSpeak();
 if (!isThere) {
-  console.error('LEFT OUT: real speech is not recognized here, as ffmpeg with flite or pocketsphinx is missing.');
+  console.error('SKIPPED: recognition of real speech, because ffmpeg with flite or pocketsphinx is missing.');
 }
 
 const speak = (folder: string, index: number): Buffer => {

@@ -59,7 +59,7 @@ describe('POST /video/v1/assets/{id}/shots', () => {
   });
 
   it('tells of it with what the asset is known by, at every event', async () => {
-    const known = { passthrough: 'order-81', meta: { title: 'Harbour walk', external_id: 'cms-204' } };
+    const known = { passthrough: 'order-81', meta: { title: 'Harbor walk', external_id: 'cms-204' } };
     await api.call('PATCH', `/video/v1/assets/${id}`, known);
     await api.makeReady(id, 10);
     await api.call('POST', path);

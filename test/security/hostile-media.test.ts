@@ -35,7 +35,9 @@ let pools: readonly MediaPool[] = [];
 const logger = memoryLogger();
 /** Why media processes ended before their jobs. */
 const lost = ({ lines }: typeof logger): unknown[] =>
-  lines.filter(({ message }) => message === 'A media process ended before its job').map(({ fields }) => fields.reason);
+  lines
+    .filter(({ message }) => message === 'media process exited before its job ended')
+    .map(({ fields }) => fields.reason);
 
 const start = (
   levels: readonly SandboxLevel[] | undefined,

@@ -19,12 +19,12 @@ export const assetOperations = {
     ...assets,
     summary: 'Create an asset',
     details:
-      'From the address of a file, which is fetched once. The asset is `preparing` at first; it can be played when it is `ready`.',
+      'Downloads a file and creates an asset from it. The asset is `preparing` at first and can be played when it is `ready`.',
     body: CreateAssetBody,
     example: {
       inputs: [{ url: 'https://media.example.org/walk.mp4' }],
       playback_policies: ['public'],
-      meta: { title: 'Harbour walk' },
+      meta: { title: 'Harbor walk' },
     },
     answer: one(AssetAnswer),
   },
@@ -34,8 +34,8 @@ export const assetOperations = {
     details: 'Newest first.',
     query: {
       ...pagingWithCursor(),
-      upload_id: Type.String({ description: 'Only the asset that this upload became' }),
-      live_stream_id: Type.String({ description: 'There are no live streams: gives an empty list' }),
+      upload_id: Type.String({ description: 'Only the asset of this upload' }),
+      live_stream_id: Type.String({ description: 'Always returns an empty list, because there are no live streams' }),
     },
     answer: listWithCursor(AssetAnswer),
   },
@@ -43,21 +43,21 @@ export const assetOperations = {
   updateAsset: {
     ...assets,
     summary: 'Update an asset',
-    details: 'What is not named stays; an empty text clears.',
+    details: 'Omitted fields do not change. An empty string clears a field.',
     body: UpdateAssetBody,
-    example: { passthrough: 'order-81', meta: { title: 'Harbour walk, second day' } },
+    example: { passthrough: 'order-81', meta: { title: 'Harbor walk, second day' } },
     answer: one(AssetAnswer),
   },
   deleteAsset: {
     ...assets,
     summary: 'Delete an asset',
-    details: 'Its playback ids stop to work at once. Clips made from it stay.',
+    details: 'Its playback IDs stop working immediately. Clips of the asset remain.',
   },
   updateMasterAccess: {
     ...assets,
     summary: 'Update master access',
     details:
-      'The best version of the whole asset as one file, at an address that is good for 24 hours from the moment it is there.',
+      'Creates one file with the whole asset in the best quality. Its URL is valid for 24 hours after the file is ready.',
     body: MasterAccessBody,
     example: { master_access: 'temporary' },
     answer: one(AssetAnswer),
@@ -65,14 +65,14 @@ export const assetOperations = {
   createShots: {
     ...assets,
     summary: 'Create shots',
-    details: 'Where one camera position ends and the next begins, with a contact sheet of each.',
+    details: 'Detects shot boundaries and creates a contact sheet for each shot.',
     body: 'none',
     answer: one(ShotsAnswer),
   },
   getShots: {
     ...assets,
     summary: 'Retrieve shots',
-    details: 'The address of the list is good for 24 hours and renewed with each answer.',
+    details: 'The URL of the manifest is valid for 24 hours and renewed in each response.',
     answer: one(ShotsAnswer),
   },
   deleteShots: { ...assets, summary: 'Delete shots' },
@@ -80,7 +80,7 @@ export const assetOperations = {
   getInputInfo: {
     ...assets,
     summary: 'Retrieve input info',
-    details: 'One entry for each input, in the order of the request.',
+    details: 'One entry per input, in the order of the request.',
     answer: list(InputInfoAnswer),
   },
   createPlaybackId: {
@@ -91,7 +91,7 @@ export const assetOperations = {
     answer: one(PlaybackIdAnswer),
   },
   getPlaybackId: { ...playbackIds, summary: 'Retrieve a playback ID', answer: one(PlaybackIdAnswer) },
-  deletePlaybackId: { ...playbackIds, summary: 'Delete a playback ID', details: 'It stops to work at once.' },
+  deletePlaybackId: { ...playbackIds, summary: 'Delete a playback ID', details: 'It stops working immediately.' },
   findPlaybackIdOwner: {
     ...playbackIds,
     summary: 'Retrieve the owner of a playback ID',

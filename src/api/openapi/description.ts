@@ -19,21 +19,21 @@ export interface Description {
 }
 
 export const tags = {
-  Assets: 'Videos and audio: made from files, read, changed, deleted.',
-  'Playback IDs': 'What a viewer knows of an asset, and who may watch.',
-  Tracks: 'Subtitles and further languages.',
-  Renditions: 'Files to download.',
-  'Direct uploads': 'Files that come from a browser or an app.',
-  'Playback restrictions': 'Where signed playback is allowed.',
+  Assets: 'Videos and audio that viewers can play.',
+  'Playback IDs': 'Public identifiers of an asset, each with a policy.',
+  Tracks: 'Subtitles and alternate audio.',
+  Renditions: 'MP4 and M4A files for download.',
+  'Direct uploads': 'Uploads from a browser or an app.',
+  'Playback restrictions': 'Rules for the sites and user agents of signed playback.',
   'Signing keys': 'Keys that sign playback tokens.',
-  'Webhooks and events': 'What happened, and who is told.',
-  'Delivery usage': 'How much of each asset was watched.',
-  'Transcription vocabularies': 'Words that speech recognition should know.',
+  'Webhooks and events': 'Notifications about changes.',
+  'Delivery usage': 'Delivered seconds of each asset.',
+  'Transcription vocabularies': 'Phrases for speech recognition.',
   'DRM configurations':
-    'Where keys and licenses of DRM playback ids come from; the operator makes them by `kinora drm create`.',
-  Directives: 'Which workflows run on assets, and what they wait for.',
-  'Robots jobs': 'Workflows that read an asset and write about it.',
-  Account: 'Who is calling.',
+    'Sources of keys and licenses for DRM playback. The operator creates them with `kinora drm create`.',
+  Directives: 'Workflows that run on assets, with their dependencies.',
+  'Robots jobs': 'Single workflow runs, such as summaries, chapters and translations.',
+  Account: 'Information about the access token.',
 } as const;
 export type Tag = keyof typeof tags;
 
@@ -41,13 +41,13 @@ export type Tag = keyof typeof tags;
 const positive = (description: string, preset: number) => Type.Integer({ minimum: 1, default: preset, description });
 
 export const paging = (limits = { default: 25, max: 100 }) => ({
-  limit: positive(`Items in a page; more than ${limits.max} counts as ${limits.max}`, limits.default),
-  page: positive('Number of the page; one past the end is empty', 1),
+  limit: positive(`Items per page, at most ${limits.max}`, limits.default),
+  page: positive('Page number; a page past the end is empty', 1),
 });
 
 export const pagingWithCursor = () => ({
   ...paging(),
-  cursor: Type.String({ description: '`next_cursor` of the page before; `page` is then ignored' }),
+  cursor: Type.String({ description: '`next_cursor` of the previous page; overrides `page`' }),
 });
 
 /** Written `timeframe[]=a&timeframe[]=b`. */

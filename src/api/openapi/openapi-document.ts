@@ -137,7 +137,7 @@ const errorSchemas = {
         required: ['type', 'messages'],
         properties: {
           type: { type: 'string' },
-          messages: { type: 'array', items: { type: 'string' }, description: 'One for each problem that was found' },
+          messages: { type: 'array', items: { type: 'string' }, description: 'One per problem' },
         },
       },
     },
@@ -160,10 +160,10 @@ const errorSchemas = {
   },
 } as const;
 
-const INTRODUCTION = `Kinora takes the address of a video, or a file, and answers with addresses that play it.
+const INTRODUCTION = `Kinora takes a video, as a URL or an uploaded file, and returns URLs that play it.
 
-Requests carry an access token as HTTP Basic credentials: its id as the user name, its secret as the password. Bodies are
-JSON in UTF-8. Unknown fields are ignored, \`null\` counts as absent. Fields without a value are left out of answers.`;
+Authenticate with an access token over HTTP Basic: its ID is the user name, its secret the password. Bodies are
+JSON in UTF-8. Unknown fields are ignored, and \`null\` counts as absent. Fields without a value are omitted from responses.`;
 
 /**
  * The API as an OpenAPI 3.1 document, written from the table of operations and the schemas that validate requests.
@@ -225,8 +225,8 @@ export const openApiDocument = (): OpenApiDocument => {
         }),
       responses: {
         [operation.success]: answer
-          ? { description: 'Done', content: { 'application/json': { schema: write(answer as TSchema) } } }
-          : { description: 'Done; without a body' },
+          ? { description: 'Success', content: { 'application/json': { schema: write(answer as TSchema) } } }
+          : { description: 'Success, without a body' },
         ...Object.fromEntries(
           failures.map((code) => [
             errorRegistry[code].status,
@@ -254,7 +254,7 @@ export const openApiDocument = (): OpenApiDocument => {
       .map(([name, description]) => ({ name, description })),
     paths,
     components: {
-      securitySchemes: { basic: { type: 'http', scheme: 'basic', description: 'Id and secret of an access token' } },
+      securitySchemes: { basic: { type: 'http', scheme: 'basic', description: 'ID and secret of an access token' } },
       schemas,
       responses: Object.fromEntries([...used].map((name) => [name, describeFailure(name)])),
     },

@@ -15,7 +15,7 @@ const oldKeys = { ...keys, deprecated: true } as const;
 
 const createKey = {
   summary: 'Create a signing key',
-  details: '`private_key` is in this answer only; the server keeps the public half.',
+  details: '`private_key` is returned only once; the server stores the public half.',
   body: 'none',
   answer: one(NewSigningKeyAnswer),
 } as const;
@@ -28,14 +28,14 @@ const listKeys = {
 const getKey = { summary: 'Retrieve a signing key', answer: one(SigningKeyAnswer) } as const;
 const deleteKey = {
   summary: 'Delete a signing key',
-  details: 'Tokens that it signed are refused, at the latest after a minute.',
+  details: 'Tokens that it signed become invalid within a minute.',
 } as const;
 
 export const playbackOperations = {
   createPlaybackRestriction: {
     ...restrictions,
     summary: 'Create a playback restriction',
-    details: 'It applies to playback tokens that name it as `playback_restriction_id`.',
+    details: 'Applies to playback tokens with its ID as `playback_restriction_id`.',
     body: CreatePlaybackRestrictionBody,
     example: { referrer: { allowed_domains: ['example.com', '*.example.com'], allow_no_referrer: false } },
     answer: one(PlaybackRestrictionAnswer),
@@ -55,7 +55,7 @@ export const playbackOperations = {
   deletePlaybackRestriction: {
     ...restrictions,
     summary: 'Delete a playback restriction',
-    details: 'Tokens that name it are refused from then on.',
+    details: 'Tokens that name it become invalid.',
   },
   updatePlaybackRestrictionReferrer: {
     ...restrictions,
@@ -82,8 +82,7 @@ export const playbackOperations = {
   listDrmConfigurations: {
     ...drm,
     summary: 'List DRM configurations',
-    details:
-      'Newest first. They tell no more than their ids, which `advanced_playback_policies` and new playback ids name.',
+    details: 'Newest first. A configuration has only an ID, for `advanced_playback_policies` and new playback IDs.',
     query: paging(),
     answer: list(DrmConfigurationAnswer),
   },

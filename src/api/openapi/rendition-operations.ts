@@ -10,16 +10,20 @@ export const renditionOperations = {
     ...renditions,
     summary: 'Create a static rendition',
     details:
-      'Made when the asset is ready. It is `skipped` when the video would have to be enlarged, or when the asset lacks the video or the audio.',
+      'Created after the asset is ready. It is `skipped` if the video would have to be enlarged, or if the asset has no video or no audio.',
     body: NewStaticRendition,
     example: { resolution: '720p', passthrough: 'for-download' },
     answer: one(StaticRenditionAnswer),
   },
-  deleteStaticRendition: { ...renditions, summary: 'Delete a static rendition', details: 'Its address ends at once.' },
+  deleteStaticRendition: {
+    ...renditions,
+    summary: 'Delete a static rendition',
+    details: 'Its URL stops working immediately.',
+  },
   updateMp4Support: {
     ...renditions,
     summary: 'Update MP4 support',
-    details: 'Deprecated: static renditions do more. Files that the old and the new value have in common are kept.',
+    details: 'Deprecated: use static renditions. Files that both the old and the new value include are kept.',
     body: Mp4SupportBody,
     example: { mp4_support: 'capped-1080p' },
     answer: one(AssetAnswer),

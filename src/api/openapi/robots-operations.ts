@@ -19,7 +19,7 @@ export const robotsOperations = {
   createDirective: {
     ...directives,
     summary: 'Create a directive',
-    details: 'Name it in `directives` when an asset is created, or start a run of it.',
+    details: 'Name it in `directives` when you create an asset, or run it on an existing asset.',
     body: DirectiveBody,
     example: {
       name: 'Caption and summarize',
@@ -48,12 +48,12 @@ export const robotsOperations = {
   deleteDirective: {
     ...directives,
     summary: 'Delete a directive',
-    details: 'Runs that have started go on; there are no new ones.',
+    details: 'Running runs continue.',
   },
   createDirectiveRun: {
     ...directives,
     summary: 'Run a directive on an asset',
-    details: 'An asset that is still preparing is waited for.',
+    details: 'The run waits if the asset is preparing.',
     body: RunBody,
     example: { asset_id: 'Kq3vT8sWbN1xJ6yHf0ZpR4uLdE2mC7aGKq3vT8sW' },
     answer: one(NewRunAnswer),
@@ -69,7 +69,7 @@ export const robotsOperations = {
   createRobotsJob: {
     ...jobs,
     summary: 'Create a job',
-    details: 'The parameters are those of the workflow in the path.',
+    details: 'The workflow in the path defines the parameters.',
     body: RobotsJobBody,
     example: {
       parameters: { asset_id: 'Kq3vT8sWbN1xJ6yHf0ZpR4uLdE2mC7aGKq3vT8sW', tone: 'neutral' },
@@ -86,20 +86,20 @@ export const robotsOperations = {
       ...paging(),
       workflow: Type.String({ description: `One of: ${workflowNames.join(', ')}` }),
       status: Type.String({ description: 'One of: pending, processing, completed, errored, cancelled' }),
-      asset_id: Type.String({ description: 'Only jobs on this asset' }),
+      asset_id: Type.String({ description: 'Only jobs of this asset' }),
     },
     answer: listWithCount(RobotsJobSummaryAnswer),
   },
   getRobotsJob: {
     ...jobs,
     summary: 'Retrieve a job',
-    details: 'With its outputs once it is `completed`.',
+    details: 'Includes its outputs when it is `completed`.',
     answer: one(RobotsJobAnswer),
   },
   cancelRobotsJob: {
     ...jobs,
     summary: 'Cancel a job',
-    details: 'While it is `pending` or `processing`.',
+    details: 'Possible while the job is `pending` or `processing`.',
     body: 'none',
     answer: one(RobotsJobSummaryAnswer),
     canConflict: true,

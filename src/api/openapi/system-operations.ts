@@ -22,13 +22,13 @@ export const systemOperations = {
   whoami: {
     tag: 'Account',
     summary: 'Retrieve the caller of the request',
-    details: 'Any valid token will do.',
+    details: 'Works with every valid token.',
     answer: one(CallerAnswer),
   },
   createWebhook: {
     ...webhooks,
     summary: 'Create a webhook',
-    details: 'It gets every event of the environment from now on. `signing_secret` is in this answer only.',
+    details: 'The webhook receives every later event of the environment. `signing_secret` is returned only once.',
     body: CreateWebhookBody,
     example: { address: 'https://hooks.example.org/in' },
     answer: one(NewWebhookAnswer),
@@ -44,7 +44,7 @@ export const systemOperations = {
   updateWebhook: {
     ...webhooks,
     summary: 'Update a webhook',
-    details: 'Disabling stops pending deliveries.',
+    details: 'Disabling a webhook cancels its pending deliveries.',
     body: UpdateWebhookBody,
     example: { enabled: false },
     answer: one(WebhookAnswer),
@@ -100,7 +100,7 @@ export const systemOperations = {
   updateTranscriptionVocabulary: {
     ...vocabularies,
     summary: 'Update a transcription vocabulary',
-    details: 'As a whole: what is not named is cleared.',
+    details: 'Replaces the vocabulary: omitted fields are cleared.',
     body: VocabularyBody,
     example: { phrases: ['Kinora'] },
     answer: one(VocabularyAnswer),
@@ -109,12 +109,12 @@ export const systemOperations = {
   listDeliveryUsage: {
     ...usage,
     summary: 'List delivery usage',
-    details: 'Most watched first. The last five minutes may be incomplete.',
+    details: 'Most watched first. The last five minutes can be incomplete.',
     query: {
       ...paging({ default: 100, max: 100 }),
-      ...timeframe('From and until, Unix seconds; the hour from 13 to 12 hours ago when absent'),
-      asset_id: Type.String({ description: 'Only this asset' }),
-      live_stream_id: Type.String({ description: 'There are no live streams: gives an empty list' }),
+      ...timeframe('Start and end in Unix seconds; by default, the hour that ended 12 hours ago'),
+      asset_id: Type.String({ description: 'Only usage of this asset' }),
+      live_stream_id: Type.String({ description: 'Always returns an empty list, because there are no live streams' }),
     },
     answer: listWithTimeframe(DeliveryUsageAnswer),
   },
@@ -124,7 +124,7 @@ export const systemOperations = {
     details: 'Always empty: nothing is billed.',
     query: {
       ...paging(),
-      ...timeframe('From and until, Unix seconds; or one text such as `7:days`'),
+      ...timeframe('Start and end in Unix seconds, or one value such as `7:days`'),
       download_url_ttl: Type.Integer({ minimum: 1, description: 'Seconds' }),
     },
     answer: Type.Object({

@@ -9,7 +9,7 @@ export const trackOperations = {
   createTrack: {
     ...tracks,
     summary: 'Create a track',
-    details: 'The track is `preparing` at first. It joins the playlists when it is `ready`.',
+    details: 'The track is `preparing` at first. When it is `ready`, it is added to the playlists.',
     body: CreateTrackBody,
     example: {
       url: 'https://media.example.org/walk.de.srt',
@@ -23,7 +23,7 @@ export const trackOperations = {
   updateTrack: {
     ...tracks,
     summary: 'Update a track',
-    details: 'What is not named stays; an empty `passthrough` clears. Playlists show it at once.',
+    details: 'Omitted fields do not change. An empty `passthrough` removes it. Playlists change immediately.',
     body: UpdateTrackBody,
     example: { name: 'Deutsch (Untertitel)', closed_captions: true },
     answer: one(TrackAnswer),
@@ -31,13 +31,14 @@ export const trackOperations = {
   deleteTrack: {
     ...tracks,
     summary: 'Delete a track',
-    details: 'Neither the video nor the main audio track. Work on a track that is `preparing` stops.',
+    details:
+      'The video track and the main audio track cannot be deleted. Processing of a track that is `preparing` stops.',
   },
   generateSubtitles: {
     ...tracks,
     summary: 'Generate subtitles',
     details:
-      'The tracks are `preparing` at first. Without speech, or on a server without speech recognition, they end as `errored`.',
+      'The tracks are `preparing` at first. They end as `errored` if there is no speech or the server has no speech recognition.',
     body: GenerateSubtitlesBody,
     example: { generated_subtitles: [{ language_code: 'en', name: 'English CC' }] },
     answer: list(TrackAnswer),

@@ -15,7 +15,7 @@ const UploadBody = Type.Object({
       inputs: Type.Optional(
         Type.Array(Type.Partial(Input), {
           description:
-            'The first one is the uploaded file and has no `url`; all others do. Without it, the list begins with a text track, an audio track or an overlay',
+            'The first input is the uploaded file and has no `url`; all others have one. It can be omitted if the list starts with a text track, an audio track or an overlay',
         }),
       ),
       input: Type.Optional(Type.Union([Type.Array(Type.Partial(Input)), Type.Partial(Input)], { deprecated: true })),
@@ -30,7 +30,7 @@ export const uploadOperations = {
     ...uploads,
     summary: 'Create a direct upload',
     details:
-      'Answers with the signed `url` to which the file is sent with PUT, in one piece or in chunks with `Content-Range`; it speaks tus 1.0 as well.',
+      'Returns a signed `url`. Send the file there with PUT, whole or in chunks with `Content-Range`. tus 1.0 is also supported.',
     body: UploadBody,
     example: { cors_origin: 'https://studio.example.org', new_asset_settings: { playback_policies: ['public'] } },
     answer: one(UploadAnswer),
@@ -38,7 +38,7 @@ export const uploadOperations = {
   listUploads: {
     ...uploads,
     summary: 'List direct uploads',
-    details: 'Newest first, in every state.',
+    details: 'Newest first, with any status.',
     query: paging(),
     answer: list(UploadAnswer),
   },
@@ -46,7 +46,7 @@ export const uploadOperations = {
   cancelUpload: {
     ...uploads,
     summary: 'Cancel a direct upload',
-    details: 'Only while it is `waiting`; what has arrived is removed. Later ones are refused with 403.',
+    details: 'Possible while the upload is `waiting`. Received data is deleted. Otherwise the response is 403.',
     body: 'none',
     answer: one(UploadAnswer),
   },

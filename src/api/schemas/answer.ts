@@ -5,7 +5,7 @@ import { type TSchema, Type } from 'typebox';
 export const id = (description?: string) => Type.String({ ...(description && { description }) });
 
 /** `1767225600` */
-export const unixSeconds = () => Type.String({ pattern: '^\\d+$', description: 'Seconds since 1970 in UTC, as text' });
+export const unixSeconds = () => Type.String({ pattern: '^\\d+$', description: 'Unix seconds, as a string' });
 
 /** With six digits after the second. */
 export const isoTime = () => Type.String({ format: 'date-time', description: 'ISO 8601 in UTC' });
@@ -16,7 +16,7 @@ export const listWithCursor = (resource: TSchema) =>
   Type.Object({
     data: Type.Array(resource),
     next_cursor: Type.Union([Type.String(), Type.Null()], {
-      description: '`cursor` of the next page; null on the last one',
+      description: 'Cursor of the next page; null on the last page',
     }),
   });
 export const listWithTotal = (resource: TSchema) =>

@@ -16,7 +16,7 @@ export const PlaybackIdAnswer = Fields(
 export const PlaybackIdOwnerAnswer = Fields(
   {
     ...PlaybackIdAnswer.properties,
-    object: Fields({ type: Enum(['asset']), id: id() }, { description: 'What the playback id plays' }),
+    object: Fields({ type: Enum(['asset']), id: id() }, { description: 'The owner of the playback ID' }),
   },
   { title: 'PlaybackIdOwner' },
 );
@@ -25,7 +25,7 @@ export const TrackAnswer = Fields(
   {
     id: id(),
     type: Enum(['video', 'audio', 'text']),
-    status: Optional(Enum(['preparing', 'ready', 'errored', 'deleted'], { description: 'Of audio and text' })),
+    status: Optional(Enum(['preparing', 'ready', 'errored', 'deleted'], { description: 'Audio and text tracks only' })),
     duration: Optional(seconds()),
     max_width: Optional(Integer()),
     max_height: Optional(Integer()),
@@ -40,7 +40,7 @@ export const TrackAnswer = Fields(
     closed_captions: Optional(Flag()),
     passthrough: Optional(Text()),
     auto_language_confidence: Optional(Numeric({ minimum: 0, maximum: 1 })),
-    progress: Optional(Numeric({ minimum: 0, maximum: 100, description: 'Per cent, while speech is recognized' })),
+    progress: Optional(Numeric({ minimum: 0, maximum: 100, description: 'Percentage, while speech is recognized' })),
     error: Optional(Failure),
   },
   { title: 'Track' },
@@ -58,7 +58,7 @@ export const StaticRenditionAnswer = Fields(
     width: Optional(Integer()),
     height: Optional(Integer()),
     bitrate: Optional(Integer({ description: 'bit/s' })),
-    filesize: Optional(Text({ pattern: '^\\d+$', description: 'Bytes, as text' })),
+    filesize: Optional(Text({ pattern: '^\\d+$', description: 'Bytes, as a string' })),
     passthrough: Optional(Text()),
   },
   { title: 'StaticRendition' },
@@ -68,7 +68,7 @@ export const ShotsAnswer = Fields(
   {
     status: Enum(['pending', 'completed', 'errored', 'skipped', 'deleted']),
     created_at: Optional(unixSeconds()),
-    shots_manifest_url: Optional(Text({ format: 'uri', description: 'Signed; renewed with each answer' })),
+    shots_manifest_url: Optional(Text({ format: 'uri', description: 'Signed; renewed in each response' })),
     errors: Optional(Failure),
   },
   { title: 'Shots' },
@@ -81,7 +81,7 @@ export const AssetAnswer = Fields(
     created_at: unixSeconds(),
     progress: Fields({
       state: Enum(['ingesting', 'transcoding', 'completed', 'errored']),
-      progress: Numeric({ minimum: -1, maximum: 100, description: 'Per cent; -1 when errored' }),
+      progress: Numeric({ minimum: -1, maximum: 100, description: 'Percentage; -1 if errored' }),
     }),
     playback_ids: Optional(Type.Array(PlaybackIdAnswer)),
     master_access: Enum(['none', 'temporary']),
@@ -89,7 +89,7 @@ export const AssetAnswer = Fields(
     mp4_support: Enum(mp4Supports, { deprecated: true }),
     static_renditions: Optional(
       Fields({
-        status: Optional(Enum(['preparing', 'ready', 'errored'], { description: 'Of `mp4_support` only' })),
+        status: Optional(Enum(['preparing', 'ready', 'errored'], { description: 'Only with `mp4_support`' })),
         files: Optional(Type.Array(StaticRenditionAnswer)),
       }),
     ),
@@ -108,7 +108,9 @@ export const AssetAnswer = Fields(
     shots: Optional(ShotsAnswer),
     thumbnail_time: Optional(seconds()),
     non_standard_input_reasons: Optional(
-      Type.Record(Text(), Text(), { description: 'What of the input had to be converted, and what it was' }),
+      Type.Record(Text(), Text(), {
+        description: 'Properties of the input that had to be converted, with their values',
+      }),
     ),
     errors: Optional(Failure),
     duration: Optional(seconds()),
@@ -116,7 +118,7 @@ export const AssetAnswer = Fields(
     resolution_tier: Optional(resolutionTier()),
     max_stored_resolution: Optional(Enum(['Audio only', 'SD', 'HD', 'FHD', 'UHD'], { deprecated: true })),
     max_stored_frame_rate: Optional(Numeric()),
-    tracks: Optional(Type.Array(TrackAnswer, { description: 'From `ready` on' })),
+    tracks: Optional(Type.Array(TrackAnswer, { description: 'Once the asset is `ready`' })),
   },
   { title: 'Asset' },
 );
@@ -130,14 +132,17 @@ const InputTrack = Fields({
   frame_rate: Optional(Numeric()),
   channels: Optional(Integer()),
   sample_rate: Optional(Integer()),
-  sample_size: Optional(Integer({ description: 'bit' })),
+  sample_size: Optional(Integer({ description: 'Bits' })),
 });
 
 export const InputInfoAnswer = Fields(
   {
-    settings: Type.Unsafe({ type: 'object', description: 'The input as accepted, without credentials in its address' }),
+    settings: Type.Unsafe({ type: 'object', description: 'The accepted input, without credentials in its URL' }),
     file: Optional(
-      Fields({ container_format: Text(), tracks: Type.Array(InputTrack) }, { description: 'Once it was probed' }),
+      Fields(
+        { container_format: Text(), tracks: Type.Array(InputTrack) },
+        { description: 'Present after the file is probed' },
+      ),
     ),
   },
   { title: 'InputInfo' },

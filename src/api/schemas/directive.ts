@@ -31,12 +31,12 @@ export const actionParams = {
 const Resource = Fields({
   reference_id: referenceId(),
   type: Enum(RESOURCE_TYPES),
-  kind: Optional(Enum(['caption', 'audio'], { description: 'Of a track; required there' })),
+  kind: Optional(Enum(['caption', 'audio'], { description: 'Required for tracks' })),
   language: Optional(Text({ format: 'bcp-47' })),
   source: Optional(
     Fields({
       via: Enum(VIAS),
-      binding: Optional(Text({ description: 'With `workflow`: `reference_id` of the workflow that makes it' })),
+      binding: Optional(Text({ description: 'With `workflow`: `reference_id` of the workflow that creates it' })),
       action: Optional(Enum(ACTIONS, { description: 'With `mux_api`' })),
       params: Optional(Unsafe<Record<string, unknown>>({ type: 'object', 'x-free': true })),
     }),
@@ -113,7 +113,7 @@ export const jobPassthrough = () => Optional(Text({ maxLength: 255 }));
 /** Body of POST /robots/v0/jobs/{workflow}, as the documentation shows it. */
 export const RobotsJobBody = Fields({
   parameters: Type.Union(workflowNames.map(jobParameters) as TSchema[], {
-    description: 'Those of the workflow in the path',
+    description: 'Parameters of the workflow in the path',
   }),
   passthrough: jobPassthrough(),
 });

@@ -6,7 +6,7 @@ export const SigningKeyAnswer = Type.Object({ id: id(), created_at: unixSeconds(
 export const NewSigningKeyAnswer = Type.Object(
   {
     ...SigningKeyAnswer.properties,
-    private_key: Type.String({ description: 'base64 of a PEM text (PKCS #1); shown this once' }),
+    private_key: Type.String({ description: 'base64-encoded PEM (PKCS #1); returned only once' }),
   },
   { title: 'NewSigningKey' },
 );

@@ -43,8 +43,8 @@ export const RunAnswer = Fields(
     subject_id: id('Of the asset'),
     status: Enum(['pending', 'dispatching', 'running', 'waiting', 'completed', 'partial', 'errored']),
     started_at: seconds(),
-    completed_at: Union([Integer(), Null()], { description: 'Unix seconds; null while it goes on' }),
-    node_states: List(NodeState, { description: 'One for each workflow, in the order of the directive' }),
+    completed_at: Union([Integer(), Null()], { description: 'Unix seconds; null while the run continues' }),
+    node_states: List(NodeState, { description: 'One per workflow, in the order of the directive' }),
   },
   { title: 'DirectiveRun' },
 );
@@ -58,14 +58,14 @@ export const RobotsJobAnswer = Fields(
     created_at: seconds(),
     updated_at: seconds('Unix seconds of the last change of `status`'),
     passthrough: Optional(Text()),
-    parameters: Unsafe({ type: 'object', description: 'As they were sent' }),
-    outputs: Optional(Unsafe({ type: 'object', description: 'Once `completed`' })),
+    parameters: Unsafe({ type: 'object', description: 'The parameters of the request' }),
+    outputs: Optional(Unsafe({ type: 'object', description: 'Present when `completed`' })),
     errors: Optional(
       List(Fields({ type: Text(), message: Text(), retryable: Optional(Type.Boolean()) }), {
-        description: 'Once `errored`',
+        description: 'Present when `errored`',
       }),
     ),
-    directive: Optional(Fields({ id: id(), run_id: id() }, { description: 'Of a job that a run started' })),
+    directive: Optional(Fields({ id: id(), run_id: id() }, { description: 'The directive run that started the job' })),
     resources: Optional(
       Fields({
         assets: List(

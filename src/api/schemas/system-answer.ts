@@ -26,7 +26,7 @@ export const WebhookAnswer = Fields(
 export const NewWebhookAnswer = Fields(
   {
     ...WebhookAnswer.properties,
-    signing_secret: Text({ description: 'Key of `Mux-Signature`; shown this once' }),
+    signing_secret: Text({ description: 'Key of `Mux-Signature`; returned only once' }),
   },
   { title: 'NewWebhook' },
 );
@@ -35,18 +35,18 @@ export const NewWebhookAnswer = Fields(
 const response = {
   response_status_code: Optional(Integer()),
   response_headers: Optional(Type.Record(Text(), Text())),
-  response_body: Optional(Text({ description: 'Its beginning' })),
+  response_body: Optional(Text({ description: 'The first KiB' })),
 };
 
 const ObjectOfEvent = Fields({ type: Text(), id: id() });
 
 export const EventAnswer = Fields(
   {
-    id: Text({ format: 'uuid', description: 'Equal for all attempts and receivers' }),
+    id: Text({ format: 'uuid', description: 'The same for all attempts and webhooks' }),
     type: Text({ description: '`video.asset.ready`' }),
     object: ObjectOfEvent,
     environment: Fields({ name: Text(), id: id() }),
-    data: Type.Unsafe({ type: 'object', description: 'The resource as it was when the event happened' }),
+    data: Type.Unsafe({ type: 'object', description: 'The resource at the time of the event' }),
     created_at: isoTime(),
     attempts: Type.Array(
       Fields({
@@ -57,7 +57,7 @@ export const EventAnswer = Fields(
         max_attempts: Integer(),
         ...response,
       }),
-      { description: 'Empty in what is sent and in lists' },
+      { description: 'Empty in deliveries and lists' },
     ),
     request_id: Null(),
     accessor: Null(),
@@ -82,7 +82,7 @@ export const DeliveryAnswer = Fields(
         created_at: isoTime(),
         duration_ms: Integer(),
         ...response,
-        error: Optional(Text({ description: 'Why no answer came' })),
+        error: Optional(Text({ description: 'Why there is no response' })),
       }),
     ),
   },

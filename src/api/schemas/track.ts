@@ -4,11 +4,11 @@ import { GeneratedSubtitles } from './input.js';
 
 /** Body of POST …/tracks. */
 export const CreateTrackBody = Type.Object({
-  url: Type.String({ format: 'source-url', description: 'Of the subtitle file (SubRip, WebVTT) or the audio' }),
+  url: Type.String({ format: 'source-url', description: 'URL of the subtitle file (SubRip, WebVTT) or audio file' }),
   type: Type.Enum(['text', 'audio']),
   text_type: Type.Optional(Type.Enum(['subtitles'], { default: 'subtitles' })),
   language_code: Type.String({ format: 'bcp-47', description: 'BCP 47' }),
-  name: Type.Optional(Type.String({ description: 'The name of the language when absent' })),
+  name: Type.Optional(Type.String({ description: 'Defaults to the name of the language' })),
   closed_captions: Type.Optional(Type.Boolean({ default: false })),
   passthrough: Type.Optional(passthrough()),
 });

@@ -7,9 +7,12 @@ export const UploadAnswer = Type.Object(
     status: Type.Enum(['waiting', 'asset_created', 'cancelled', 'errored', 'timed_out']),
     timeout: Type.Integer({ description: 'Seconds' }),
     cors_origin: Type.String(),
-    new_asset_settings: Type.Unsafe({ type: 'object', description: 'As they were sent, with every list as a list' }),
+    new_asset_settings: Type.Unsafe({
+      type: 'object',
+      description: 'The settings of the request; lists are always arrays',
+    }),
     url: Type.Optional(
-      Type.String({ format: 'uri', description: 'Where the file is sent to, signed; while the upload waits' }),
+      Type.String({ format: 'uri', description: 'Signed URL to send the file to; while the upload is waiting' }),
     ),
     asset_id: Type.Optional(id('Of the asset that the file became')),
     error: Type.Optional(Type.Object({ type: Type.String(), message: Type.String() })),

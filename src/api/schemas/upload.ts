@@ -6,15 +6,13 @@ import { CreateAssetBody } from './asset.js';
  * be a further one.
  */
 export const CreateUploadBody = Type.Object({
-  cors_origin: Type.Optional(
-    Type.String({ description: 'The origin whose pages may send the file; every one when absent' }),
-  ),
+  cors_origin: Type.Optional(Type.String({ description: 'Origin that may send the file; any origin if absent' })),
   timeout: Type.Optional(
     Type.Integer({
       minimum: 60,
       maximum: 604_800,
       default: 3600,
-      description: 'Seconds in which the file must arrive',
+      description: 'Seconds within which the file must be uploaded',
     }),
   ),
   test: Type.Optional(Type.Boolean({ default: false })),

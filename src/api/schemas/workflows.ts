@@ -13,12 +13,12 @@ const steering = () =>
     Type.Unsafe<{ scope?: { start_time?: number; end_time?: number }; [hint: string]: unknown }>({
       type: 'object',
       'x-free': true,
-      description: 'Hints for the model; `scope` limits the work to a time range, in seconds',
+      description: 'Hints for the model; `scope` limits the job to a time range in seconds',
     }),
   );
 const overrides = () =>
   Optional(
-    Type.Unsafe<Record<string, unknown>>({ type: 'object', 'x-free': true, description: 'Deprecated; not used' }),
+    Type.Unsafe<Record<string, unknown>>({ type: 'object', 'x-free': true, description: 'Deprecated; ignored' }),
   );
 const readTrack = () => language('of the text track to read');
 const outputLanguage = () => language('of the result');
@@ -149,8 +149,8 @@ const titleOf = (workflow: string): string =>
 export const jobParameters = (workflow: WorkflowName): TObject<TProperties> =>
   Type.Object(
     {
-      asset_id: Text({ minLength: 1, description: 'A ready asset' }),
-      ...(needsTrack(workflow) && { track_id: Text({ description: 'A ready text track' }) }),
+      asset_id: Text({ minLength: 1, description: 'ID of a ready asset' }),
+      ...(needsTrack(workflow) && { track_id: Text({ description: 'ID of a ready text track' }) }),
       ...workflowParams[workflow].properties,
     } as Record<string, TSchema>,
     { title: titleOf(workflow) },

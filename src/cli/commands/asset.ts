@@ -47,22 +47,22 @@ const watchAsset = async (api: ApiCall, config: Config, id: string): Promise<num
   if (asset.status === 'errored') {
     const messages = [...(asset.errors?.messages ?? [])];
     if (messages.includes('The input URL is not allowed.'))
-      messages.push('To import from an internal address, start the server with --allow-private-sources.');
+      messages.push('To import from a private address, start the server with --allow-private-sources.');
     throw new KinoraError('invalid_input', {
-      messages: messages.length > 0 ? messages : ['The asset ended with an error.'],
+      messages: messages.length > 0 ? messages : ['The asset failed.'],
     });
   }
   const playbackId = asset.playback_ids?.find(({ policy }) => policy === 'public');
   print(
     playbackId
       ? `${config.streamUrl ?? serverUrl(config)}/${playbackId.id}`
-      : `${id} is ready; it has no public playback id.`,
+      : `${id} is ready. It has no public playback ID.`,
   );
   return 0;
 };
 
 const create: Command = {
-  summary: 'creates an asset, follows it and prints its playback address',
+  summary: 'create an asset, wait until it is ready and print its playback URL',
   args: ['<url or file>'],
   run: async ({ config, args }) => {
     const source = args[0]!;
@@ -79,7 +79,7 @@ const create: Command = {
 };
 
 const list: Command = {
-  summary: 'lists all assets, newest first',
+  summary: 'list all assets, newest first',
   args: [],
   run: async ({ config }) => {
     const api = await connectApi(config);
@@ -106,7 +106,7 @@ const list: Command = {
 };
 
 const show: Command = {
-  summary: 'prints everything about an asset',
+  summary: 'print an asset as JSON',
   args: ['<id>'],
   run: async ({ config, args }) => {
     const api = await connectApi(config);
@@ -116,13 +116,13 @@ const show: Command = {
 };
 
 const watch: Command = {
-  summary: 'follows an asset until it is ready',
+  summary: 'wait until an asset is ready',
   args: ['<id>'],
   run: async ({ config, args }) => watchAsset(await connectApi(config), config, args[0]!),
 };
 
 const remove: Command = {
-  summary: 'deletes an asset',
+  summary: 'delete an asset',
   args: ['<id>'],
   run: async ({ config, args }) => {
     const api = await connectApi(config);

@@ -45,13 +45,13 @@ const copyInstallation = async (
 
 /** Everything of an installation as plain files, whether a server runs or not. */
 export const backup: Command = {
-  summary: 'copies database, sources and secrets to a new directory',
+  summary: 'copy the database, sources and secrets to a new directory',
   args: ['<dir>'],
   run: async ({ config, args }) => {
     const { dataDir, databaseUrl } = config;
     const target = resolve(args[0]!);
     if (!relative(dataDir, target).startsWith('..'))
-      throw usageError('The backup must not lie inside the data directory.');
+      throw usageError('The backup must not be inside the data directory.');
     const isNew = !existsSync(target);
     if (!isNew && (await readdir(target)).length > 0) throw usageError(`${target} is not empty.`);
     const files = backupFiles(target);
@@ -69,7 +69,7 @@ export const backup: Command = {
       for (const path of isNew ? [target] : Object.values(files)) await rm(path, { recursive: true, force: true });
       throw error;
     }
-    print(`Saved to ${target}. It holds every secret of this installation: keep it safe.`);
+    print(`Saved to ${target}. The backup contains all secrets of this installation: keep it safe.`);
     return 0;
   },
 };

@@ -19,7 +19,7 @@ const askServer = async (dataDir: string): Promise<ServerStatus | undefined> => 
 };
 
 export const doctor: Command = {
-  summary: 'says what is wrong with a setup and how to fix it',
+  summary: 'check the installation and explain how to fix problems',
   args: [],
   run: async ({ config }) => {
     // The findings say it all; what the parts would log about their start is left out.

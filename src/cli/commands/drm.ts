@@ -5,7 +5,7 @@ import { drmFlags, readDrmFlags } from '../support/drm-settings.js';
 const printJson = (value: unknown): void => print(JSON.stringify(value, null, 2));
 
 const create: Command = {
-  summary: 'makes a DRM configuration and prints its id',
+  summary: 'create a DRM configuration and print its ID',
   args: [],
   flags: drmFlags,
   run: async ({ flags, ...context }) => {
@@ -15,7 +15,7 @@ const create: Command = {
 };
 
 const list: Command = {
-  summary: 'lists the DRM configurations, newest first',
+  summary: 'list DRM configurations, newest first',
   args: [],
   switches: { '--json': 'prints JSON' },
   run: async ({ flags, ...context }) => {
@@ -47,7 +47,7 @@ const list: Command = {
 };
 
 const show: Command = {
-  summary: 'prints a DRM configuration without its secrets',
+  summary: 'print a DRM configuration without its secrets',
   args: ['<id>'],
   switches: { '--json': 'prints JSON' },
   run: async ({ args, flags, ...context }) => {
@@ -62,7 +62,7 @@ const show: Command = {
 };
 
 const remove: Command = {
-  summary: 'deletes a DRM configuration that no playback ID uses, and its keys',
+  summary: 'delete a DRM configuration that no playback ID uses, and its keys',
   args: ['<id>'],
   run: async ({ args, ...context }) => {
     await administer(context, 'drm delete', { id: args[0]! });

@@ -17,11 +17,11 @@ const choose = <T extends string>(
 };
 
 const create: Command = {
-  summary: 'makes an environment and prints its id',
+  summary: 'create an environment and print its ID',
   args: ['<name>'],
   flags: {
-    '--type': 'development or production (the default); a label without effect',
-    '--video-quality': 'basic (the default), plus or premium: what assets get when their request names none',
+    '--type': 'development or production (default); only a label',
+    '--video-quality': 'basic (default), plus or premium: video quality of requests that name none',
   },
   run: async ({ args, flags, ...context }) => {
     const type = choose(flags, '--type', types) ?? 'production';
@@ -33,20 +33,20 @@ const create: Command = {
 };
 
 const update: Command = {
-  summary: 'changes an environment',
+  summary: 'update an environment',
   args: ['<id>'],
-  flags: { '--video-quality': 'basic, plus or premium: what later assets get when their request names none' },
+  flags: { '--video-quality': 'basic, plus or premium: video quality of later requests that name none' },
   run: async ({ args, flags, ...context }) => {
     const videoQuality = choose(flags, '--video-quality', qualities);
     if (videoQuality === undefined) throw usageError('--video-quality is required.');
     await administer(context, 'env update', { id: args[0]!, videoQuality });
-    print(`${args[0]} has the video quality ${videoQuality}.`);
+    print(`${args[0]} now has the video quality ${videoQuality}.`);
     return 0;
   },
 };
 
 const list: Command = {
-  summary: 'lists the environments; the first one is the default',
+  summary: 'list environments; the first one is the default',
   args: [],
   run: async (context) => {
     const environments = await administer(context, 'env list', undefined);

@@ -16,7 +16,7 @@ const readManifest = async (directory: string): Promise<Manifest> => {
 
 /** Puts a backup in the place of an empty data directory, and its dump into an empty database. */
 export const restore: Command = {
-  summary: 'puts a backup into a fresh data directory',
+  summary: 'restore a backup into a new data directory',
   args: ['<dir>'],
   run: async ({ config, args }) => {
     const { dataDir, databaseUrl } = config;
@@ -24,13 +24,13 @@ export const restore: Command = {
     const files = backupFiles(source);
     const { database } = await readManifest(source);
     if (database === 'postgres' && databaseUrl === undefined) {
-      throw usageError('This backup was made beside PostgreSQL: set KINORA_DATABASE_URL to an empty database.');
+      throw usageError('This backup contains a PostgreSQL dump: set KINORA_DATABASE_URL to an empty database.');
     }
     if (database === 'pglite' && databaseUrl !== undefined) {
-      throw usageError('This backup holds the embedded database: restore it without KINORA_DATABASE_URL.');
+      throw usageError('This backup contains the embedded database: restore it without KINORA_DATABASE_URL.');
     }
     if (existsSync(dataDir) && (await readdir(dataDir)).length > 0) {
-      throw usageError(`${dataDir} is not empty: name a fresh directory with KINORA_DATA_DIR.`);
+      throw usageError(`${dataDir} is not empty: set KINORA_DATA_DIR to a new directory.`);
     }
     const incoming = `${dataDir}.restore-${process.pid}`;
     await mkdir(dirname(dataDir), { recursive: true });

@@ -46,11 +46,14 @@ const startBlock = (config: Config, { url, newToken, hasToken }: Running): strin
     `  Address         ${url}`,
     `  Data directory  ${config.dataDir}`,
     ...(newToken
-      ? [`  Access token    ${newToken}`, `                  (shown this once; kept for this machine in ${tokenPath})`]
+      ? [
+          `  Access token    ${newToken}`,
+          `                  (displayed only once; stored on this machine in ${tokenPath})`,
+        ]
       : []),
-    ...(hasToken ? [] : ['  Access token    not known here; this makes one: kinora token create']),
+    ...(hasToken ? [] : ['  Access token    unknown; create one with: kinora token create']),
     '',
-    'Create an asset from the address of any video:',
+    'Create an asset from the URL of any video:',
     '',
     `  curl ${url}/video/v1/assets -u "${user}" \\`,
     `    -H 'Content-Type: application/json' \\`,
@@ -60,7 +63,7 @@ const startBlock = (config: Config, { url, newToken, hasToken }: Running): strin
 };
 
 export const serve: Command = {
-  summary: 'runs the server',
+  summary: 'run the server',
   args: [],
   run: async ({ config, logger }) => {
     const stopSignal = nextStopSignal();
@@ -76,13 +79,13 @@ export const serve: Command = {
     const hasToken = (await findToken(config)) !== undefined;
     print(startBlock(config, { url: kinora.url, newToken, hasToken }));
     void kinora.samplePage?.then((page) =>
-      print(page ? `A sample video plays at  ${page}\n` : 'The sample video could not be made; the log says why.\n'),
+      print(page ? `A sample video plays at  ${page}\n` : 'The sample video could not be created. See the log.\n'),
     );
     await stopSignal;
     const stopped = kinora.stop().then(() => true);
     // The limit is the composition root's own plus a moment; this one only guards against a stop that hangs.
     const inTime = await Promise.race([stopped, delay(config.shutdownLimitMs + 5000, false, { ref: false })]);
-    if (!inTime) logger.error({ limit_ms: config.shutdownLimitMs }, 'the stop took too long and was cut off');
+    if (!inTime) logger.error({ limit_ms: config.shutdownLimitMs }, 'shutdown timed out');
     return inTime ? 0 : 1;
   },
 };

@@ -15,9 +15,9 @@ const findModel = (name: string): KnownModel => {
 const inMB = (bytes: number): string => `${Math.round(bytes / 1e6)} MB`;
 
 const install: Command = {
-  summary: 'downloads a model for speech recognition, or goes on with a download',
+  summary: 'download a speech recognition model, or resume a download',
   args: ['<model>'],
-  flags: { '--from': 'a file with the model, in place of the download' },
+  flags: { '--from': 'install the model from a file instead' },
   run: async ({ config, args, flags }) => {
     const model = findModel(args[0]!);
     let shown = -1;
@@ -46,7 +46,7 @@ const install: Command = {
 };
 
 const list: Command = {
-  summary: 'lists the models for speech recognition',
+  summary: 'list speech recognition models',
   args: [],
   run: async ({ config }) => {
     const models = await listModels(config.dataDir);
@@ -65,7 +65,7 @@ const list: Command = {
 };
 
 const remove: Command = {
-  summary: 'removes an installed model, or what a download has left of it',
+  summary: 'remove an installed or partially downloaded model',
   args: ['<model>'],
   run: async ({ config, args }) => {
     const model = findModel(args[0]!);

@@ -2,12 +2,12 @@ import { administer } from '../support/administer.js';
 import { type Command, print, printTable } from '../support/command.js';
 
 const create: Command = {
-  summary: 'makes an access token and prints it, once',
+  summary: 'create an access token and print it once',
   args: [],
   flags: {
-    '--name': 'what the token is for',
-    '--environment': 'id of its environment; the default environment when absent',
-    '--permissions': 'comma list such as video:read,video:write; all when absent',
+    '--name': 'name of the token',
+    '--environment': 'environment ID; the default environment if absent',
+    '--permissions': 'comma-separated, such as video:read,video:write; all if absent',
   },
   run: async ({ flags, ...context }) => {
     const environmentId = flags['--environment']?.toString();
@@ -23,7 +23,7 @@ const create: Command = {
 };
 
 const list: Command = {
-  summary: 'lists the access tokens, without their secrets',
+  summary: 'list access tokens without their secrets',
   args: [],
   run: async (context) => {
     const tokens = await administer(context, 'token list', undefined);
@@ -43,7 +43,7 @@ const list: Command = {
 };
 
 const revoke: Command = {
-  summary: 'makes an access token invalid within five seconds',
+  summary: 'revoke an access token; takes effect within five seconds',
   args: ['<id>'],
   run: async ({ args, ...context }) => {
     await administer(context, 'token revoke', { id: args[0]! });

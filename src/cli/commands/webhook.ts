@@ -41,13 +41,13 @@ const outcomeOf = ({ response_status_code: status, error }: ApiAttempt): string 
   status === undefined ? (error ?? '-') : `status ${status}`;
 
 const create: Command = {
-  summary: 'makes a webhook and prints its id and its signing secret, once',
+  summary: 'create a webhook and print its ID and, once, its signing secret',
   args: ['<url>'],
   run: async ({ config, args }) => {
     const api = await connectApi(config);
     const { data } = await api<ApiWebhook>('POST', WEBHOOKS, { address: args[0] }).catch((error: unknown) => {
       if (!isKinoraError(error) || !error.messages.includes('address is not allowed')) throw error;
-      const advice = 'To send events to an internal address, start the server with --allow-private-sources.';
+      const advice = 'To send events to a private address, start the server with --allow-private-sources.';
       throw new KinoraError(error.code, { messages: [...error.messages, advice] });
     });
     printTable([
@@ -59,7 +59,7 @@ const create: Command = {
 };
 
 const list: Command = {
-  summary: 'lists the webhooks, newest first',
+  summary: 'list webhooks, newest first',
   args: [],
   run: async ({ config }) => {
     const api = await connectApi(config);
@@ -78,7 +78,7 @@ const list: Command = {
 };
 
 const test: Command = {
-  summary: 'sends a signed test event to a webhook and prints the answer',
+  summary: 'send a signed test event to a webhook and print the response',
   args: ['<id>'],
   run: async ({ config, args }) => {
     const api = await connectApi(config);
@@ -88,7 +88,7 @@ const test: Command = {
     if (data.state !== 'succeeded') {
       const body = attempt.response_body ? `: ${attempt.response_body}` : '';
       throw new KinoraError('invalid_parameters', {
-        messages: [`The receiver did not take the event: ${outcome}${body}`],
+        messages: [`The receiver did not accept the event: ${outcome}${body}`],
       });
     }
     print(outcome);
@@ -98,7 +98,7 @@ const test: Command = {
 };
 
 const deliveries: Command = {
-  summary: 'lists the latest deliveries of a webhook, newest first',
+  summary: 'list the latest deliveries of a webhook, newest first',
   args: ['<id>'],
   run: async ({ config, args }) => {
     const api = await connectApi(config);
@@ -125,7 +125,7 @@ const deliveries: Command = {
 };
 
 const remove: Command = {
-  summary: 'deletes a webhook',
+  summary: 'delete a webhook',
   args: ['<id>'],
   run: async ({ config, args }) => {
     const api = await connectApi(config);

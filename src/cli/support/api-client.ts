@@ -29,7 +29,7 @@ export type ApiCall = <T>(method: 'GET' | 'POST' | 'DELETE', path: string, body?
 export const serverUrl = (config: Config): string => {
   if (config.publicUrl !== undefined) return config.publicUrl;
   if (config.port === 0)
-    throw usageError('KINORA_PORT is 0, so the address of the server is not known: set KINORA_PUBLIC_URL.');
+    throw usageError('KINORA_PORT is 0, so the URL of the server is unknown: set KINORA_PUBLIC_URL.');
   const everywhere: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' };
   const host = everywhere[config.host] ?? config.host;
   return `http://${host.includes(':') ? `[${host}]` : host}:${config.port}`;
@@ -41,7 +41,7 @@ export const connectApi = async (config: Config): Promise<ApiCall> => {
   const token = await findToken(config);
   if (token === undefined) {
     throw usageError(
-      `No access token in ${localTokenPath(config.dataDir)}: make one with kinora token create and set KINORA_TOKEN to what it prints.`,
+      `No access token in ${localTokenPath(config.dataDir)}: create one with kinora token create and set KINORA_TOKEN to it.`,
     );
   }
   const authorization = `Basic ${Buffer.from(token).toString('base64')}`;
@@ -56,7 +56,7 @@ export const connectApi = async (config: Config): Promise<ApiCall> => {
     if (!response.ok) {
       const messages =
         response.status === 401
-          ? [`The server at ${origin} does not know this access token; set KINORA_TOKEN to a valid one.`]
+          ? [`The server at ${origin} rejected this access token; set KINORA_TOKEN to a valid one.`]
           : (answer.error?.messages ?? [`The server answered with status ${response.status}.`]);
       throw new KinoraError(response.status === 404 ? 'not_found' : 'invalid_parameters', { messages });
     }
@@ -80,6 +80,6 @@ const parse = <T>(text: string, origin: string): Body<T> => {
   try {
     return JSON.parse(text);
   } catch (cause) {
-    throw new KinoraError('unavailable', { messages: [`What answers at ${origin} is not Kinora.`], cause });
+    throw new KinoraError('unavailable', { messages: [`The server at ${origin} is not Kinora.`], cause });
   }
 };

@@ -64,19 +64,19 @@ const dataDirectory: Check = async ({ config: { dataDir, cacheSizeBytes } }) => 
     return [
       fail(
         `Data directory ${dataDir}: ${place} can't be written to`,
-        `give this user the right to write there, or set KINORA_DATA_DIR`,
+        `give this user write permission, or set KINORA_DATA_DIR`,
       ),
     ];
   }
   const { bavail, bsize } = await statfs(place);
   const freeBytes = bavail * bsize;
-  const text = `Data directory ${dataDir}${place === dataDir ? '' : ' (made at the first start)'}, ${inGiB(freeBytes)} free`;
-  if (freeBytes < LEAST_FREE_BYTES) return [fail(text, 'make room: sources and segments will not fit')];
+  const text = `Data directory ${dataDir}${place === dataDir ? '' : ' (created at the first start)'}, ${inGiB(freeBytes)} free`;
+  if (freeBytes < LEAST_FREE_BYTES) return [fail(text, 'free disk space: sources and segments will not fit')];
   if (freeBytes < cacheSizeBytes) {
     return [
       warn(
-        `${text}, less than the cache may take (${inGiB(cacheSizeBytes)})`,
-        'make room or set a smaller KINORA_CACHE_SIZE',
+        `${text}, less than the cache limit (${inGiB(cacheSizeBytes)})`,
+        'free disk space or set a smaller KINORA_CACHE_SIZE',
       ),
     ];
   }
@@ -107,14 +107,14 @@ const lockAndPort: Check = async ({ config: { dataDir, host, port }, server }) =
     if (existsSync(dataDir)) await withDataDirLock(dataDir, async () => undefined);
   } catch (error) {
     if (isKinoraError(error, 'data_dir_in_use'))
-      return [warn(reasonOf(error), 'nothing, if a server is starting or stopping; else end that process')];
-    return [fail(`The lock of the data directory can't be taken: ${reasonOf(error)}`, 'install util-linux (flock)')];
+      return [warn(reasonOf(error), 'wait if a server is starting or stopping; otherwise end that process')];
+    return [fail(`The data directory can't be locked: ${reasonOf(error)}`, 'install util-linux (flock)')];
   }
   const problem = await tryListen(host, port);
   if (problem === undefined) return [ok(`${host}:${port} is free`)];
   return [
     fail(
-      `${host}:${port} can't be listened on (${problem.code})`,
+      `${host}:${port} is not available (${problem.code})`,
       portFixes[problem.code ?? ''] ?? 'set KINORA_HOST and KINORA_PORT',
     ),
   ];
@@ -142,7 +142,7 @@ const media: Check = async ({ config, logger, server }) => {
     return [
       fail(
         `${reasonOf(error)} ${reasons}`,
-        'run npm ci on this machine, so that the FFmpeg build for its platform is installed',
+        'run npm ci on this machine, so that npm installs the FFmpeg build for its platform',
       ),
     ];
   } finally {
@@ -153,7 +153,8 @@ const media: Check = async ({ config, logger, server }) => {
 const database: Check = async (context) => {
   const { dataDir, databaseUrl } = context.config;
   if (context.server) return [ok(`Database: ${context.server.database}, open in the server`)];
-  if (databaseUrl === undefined && !existsSync(join(dataDir, 'db'))) return [ok('Database: made at the first start')];
+  if (databaseUrl === undefined && !existsSync(join(dataDir, 'db')))
+    return [ok('Database: created at the first start')];
   try {
     const engine = await withOpenDatabase(context, async (opened) => {
       await opened.ping();
@@ -161,10 +162,10 @@ const database: Check = async (context) => {
     });
     return [ok(`Database: ${engine}, reachable`)];
   } catch (error) {
-    if (isKinoraError(error, 'data_dir_in_use')) return [ok('Database: not examined while the server uses it')];
+    if (isKinoraError(error, 'data_dir_in_use')) return [ok('Database: not checked while the server uses it')];
     const fix =
       databaseUrl === undefined
-        ? 'restore a backup, or use the version of Kinora that made it'
+        ? 'restore a backup, or use the version of Kinora that created it'
         : 'check KINORA_DATABASE_URL and that the server runs';
     return [fail(`Database: ${reasonOf(error)}`, fix)];
   }
@@ -187,8 +188,8 @@ const drm: Check = async (context) => {
       if (hasClearKey && Object.keys(urls).some((name) => name !== 'cpix'))
         findings.push(
           warn(
-            `DRM configuration ${id}: ClearKey gives away what its license servers guard`,
-            'make one without --clear-key',
+            `DRM configuration ${id}: ClearKey reveals the keys that its license servers protect`,
+            'create one without --clear-key',
           ),
         );
     }
@@ -205,7 +206,7 @@ const clock: Check = async () => {
   const builtAt = statSync(new URL(import.meta.url)).mtime;
   const now = systemClock.now();
   if (now >= builtAt) return [ok(`Clock: ${now.toISOString()}`)];
-  return [fail(`Clock: ${now.toISOString()} is before this build was made`, 'set the clock; use NTP')];
+  return [fail(`Clock: ${now.toISOString()} is before the time of this build`, 'set the clock; use NTP')];
 };
 
 const isLoopback = (host: string): boolean => /^(localhost|127\..*|\[?::1\]?)$/.test(host);
@@ -217,25 +218,23 @@ const publicUrl: Check = async ({ config }) => {
     return [
       warn(
         `Public URL is not set while the server listens on ${host}`,
-        'set KINORA_PUBLIC_URL to the address that others use',
+        'set KINORA_PUBLIC_URL to the URL that clients use',
       ),
     ];
   }
   const findings: Finding[] = [];
   if (isLoopback(new URL(url).hostname) && !isLoopback(host)) {
-    findings.push(
-      warn(`Public URL ${url} is this machine only`, 'set KINORA_PUBLIC_URL to the address that others use'),
-    );
+    findings.push(warn(`Public URL ${url} is this machine only`, 'set KINORA_PUBLIC_URL to the URL that clients use'));
   } else if (url.startsWith('http:') && !isLoopback(new URL(url).hostname)) {
     findings.push(
       warn(
         `Public URL ${url} is not encrypted`,
-        'put a proxy with TLS before the server; browsers refuse http video in https pages',
+        'put a TLS proxy in front of the server; browsers block http video on https pages',
       ),
     );
   }
   if (port === 0)
-    findings.push(warn('Port 0 changes at every start', 'set KINORA_PORT, so that the public URL stays true'));
+    findings.push(warn('Port 0 selects a new port at every start', 'set KINORA_PORT to keep the public URL valid'));
   return findings.length > 0 ? findings : [ok(`Public URL: ${url}`)];
 };
 
@@ -244,7 +243,7 @@ const privateSources: Check = async ({ config: { allowPrivateSources } }) => {
     return [ok(`Imports from private addresses: allowed from ${allowPrivateSources.join(', ')}`)];
   if (!allowPrivateSources) return [ok('Imports from private addresses: refused')];
   return [
-    warn('Imports may reach every private address', 'name the blocks that are needed in KINORA_ALLOW_PRIVATE_SOURCES'),
+    warn('Imports may reach every private address', 'list only the required blocks in KINORA_ALLOW_PRIVATE_SOURCES'),
   ];
 };
 
@@ -254,31 +253,28 @@ const answers: Check = async ({ server }) => {
   try {
     const response = await fetch(url, { signal: AbortSignal.timeout(5000) });
     if (response.ok) return [ok(`${url} answers`)];
-    return [fail(`${url} answers with status ${response.status}`, 'read the log of the server')];
+    return [fail(`${url} answers with status ${response.status}`, 'check the server log')];
   } catch (error) {
-    return [fail(`The running server does not answer at ${url}: ${reasonOf(error)}`, 'read the log of the server')];
+    return [fail(`The running server does not answer at ${url}: ${reasonOf(error)}`, 'check the server log')];
   }
 };
 
 const speech: Check = async ({ config, server }) => {
   const described = server ? server.speech : describeTranscriber(config);
-  if (described === undefined)
-    return [ok('Speech recognition: none; generated subtitles end with an error that says so')];
+  if (described === undefined) return [ok('Speech recognition: none; generated subtitles will fail')];
   const text = `Speech recognition: ${described}`;
   // A server that was started with other settings is not judged by those of this command.
   if (described !== describeTranscriber(config)) return [ok(text)];
   const [program] = config.speechCommand ?? [];
   if (program !== undefined && !isProgram(program))
-    return [fail(`${text}, which is not there or can't be executed`, 'install it, or correct its path')];
+    return [fail(`${text}, which does not exist or is not executable`, 'install it or correct its path')];
   const path = localModelPath(config);
   if (path === undefined) return [ok(text)];
   try {
     const { isMultilingual, sizeBytes } = await readWhisperModel(path);
     return [ok(`${text} (${inGiB(sizeBytes)}, ${isMultilingual ? 'many languages' : 'English only'})`)];
   } catch {
-    return [
-      fail(`${text}, which is no model that can be read`, 'run kinora speech install <model>, or correct the path'),
-    ];
+    return [fail(`${text}, which is not a readable model`, 'run kinora speech install <model>, or correct the path')];
   }
 };
 

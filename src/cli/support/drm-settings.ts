@@ -12,11 +12,11 @@ import { usageError } from './command.js';
 
 /** What `drm create` takes, by flag. */
 export const drmFlags = {
-  '--name': 'what the configuration is for; required',
+  '--name': 'name of the configuration; required',
   '--key-source': 'local (random keys), static (given keys) or cpix (a key service that speaks SPEKE 2.0); required',
-  '--environment': 'id of its environment; the default environment when absent',
+  '--environment': 'environment ID; the default environment if absent',
   '--key': 'static: <key id>:<key> or <key id>:<key>:<iv>, 32 hexadecimal digits each; for all tracks',
-  '--audio-key': 'static: the key of audio tracks where it differs, as --key',
+  '--audio-key': 'static: key of audio tracks if different, like --key',
   '--cpix-url': 'cpix: URL of the key service',
   '--cpix-header': 'cpix: header of requests to it, as "Name: value"',
   '--widevine-url': 'URL of the Widevine license server',
@@ -24,9 +24,9 @@ export const drmFlags = {
   '--fairplay-url': 'URL of the FairPlay license server',
   '--fairplay-certificate': 'file or URL of the FairPlay certificate',
   '--license-header': 'header of requests to license servers, as "Name: value"',
-  '--allow-private': 'true, or CIDR blocks with commas, that these services may be in although they are private',
-  '--clear-key': 'true or false: answer ClearKey license requests; unless given, true without license servers',
-  '--settings': 'JSON file with the flags above by name, as {"cpix-url": "…"}; a header may be a list',
+  '--allow-private': 'true, or comma-separated CIDR blocks: private addresses that these services may have',
+  '--clear-key': 'true or false: issue ClearKey licenses; true by default without license servers',
+  '--settings': 'JSON file with these flags, such as {"cpix-url": "…"}; headers can be lists',
 } as const;
 
 type Flag = keyof typeof drmFlags;
@@ -42,10 +42,10 @@ export const readDrmFlags = (flags: Readonly<Record<string, string | true>>): Ne
   const keys = readKeys(given);
   const cpix = readService(given, '--cpix-url', '--cpix-header');
   if ((keySource === 'static') !== (keys !== undefined)) {
-    throw usageError('--key is required with the key source static, and only allowed with it.');
+    throw usageError('--key is required for, and only allowed with, the key source static.');
   }
   if ((keySource === 'cpix') !== (cpix !== undefined)) {
-    throw usageError('--cpix-url is required with the key source cpix, and only allowed with it.');
+    throw usageError('--cpix-url is required for, and only allowed with, the key source cpix.');
   }
   const licenses = readLicenses(given);
   const certificate = readCertificate(given);
@@ -78,7 +78,7 @@ const readFile = (path: string | true | undefined): Given => {
   const entries = Object.entries(values ?? {}).map(([name, value]): [string, string[]] => {
     const texts = [value].flat();
     if (!Object.hasOwn(drmFlags, `--${name}`) || name === 'settings') throw usageError(`--settings: unknown ${name}.`);
-    if (!texts.every((text) => typeof text === 'string')) throw usageError(`--settings: ${name} must be a text.`);
+    if (!texts.every((text) => typeof text === 'string')) throw usageError(`--settings: ${name} must be a string.`);
     return [`--${name}`, texts];
   });
   return Object.fromEntries(entries);
@@ -150,7 +150,7 @@ const readKeys = (given: Given): DrmSettings['keys'] => {
   if (audio && !video) throw usageError('--audio-key needs --key.');
   // Players find a key by its ID alone.
   if (audio && audio.kid === video?.kid && audio.key !== video.key) {
-    throw usageError('--audio-key needs a key ID of its own, as its key is not that of --key.');
+    throw usageError('--audio-key needs its own key ID, because its key differs from that of --key.');
   }
   return video && { video, audio: audio ?? video };
 };
@@ -169,5 +169,5 @@ const readNetworks = (given: Given): boolean | readonly string[] => {
     );
   };
   if (networks.every(isNetwork)) return networks;
-  throw usageError('--allow-private must be true, false or CIDR blocks with commas.');
+  throw usageError('--allow-private must be true, false or comma-separated CIDR blocks.');
 };

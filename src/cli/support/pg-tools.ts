@@ -14,12 +14,11 @@ const run = async (program: string, databaseUrl: string, args: readonly string[]
   const status = await new Promise<number | null>((resolve, reject) => {
     child.on('close', resolve);
     child.on('error', (cause) => {
-      const messages = [`${program} can't be run; it comes with the PostgreSQL client programs.`];
+      const messages = [`${program} can't be run; install the PostgreSQL client programs.`];
       reject(new KinoraError('unavailable', { messages, cause }));
     });
   });
-  if (status !== 0)
-    throw new KinoraError('unavailable', { messages: [`${program} failed; what it said stands above.`] });
+  if (status !== 0) throw new KinoraError('unavailable', { messages: [`${program} failed; see its output above.`] });
 };
 
 /** @throws KinoraError `unavailable` */

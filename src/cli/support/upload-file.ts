@@ -50,7 +50,7 @@ const unusable = (message: string, cause?: unknown): KinoraError =>
 const openFile = async (path: string): Promise<FileHandle> => {
   const file = await open(path).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT' || error.code === 'ENOTDIR') {
-      throw unusable(`There is no file ${path}; give a file or an http(s) address.`);
+      throw unusable(`There is no file ${path}; name a file or an http(s) URL.`);
     }
     throw unusable(`${path} can't be read.`, error);
   });
@@ -74,7 +74,7 @@ const send = async ({ file, path, sizeBytes, url, show }: Transfer): Promise<voi
     show(`uploading ${Math.floor((100 * storedBytes) / sizeBytes)} %`);
     const length = Math.min(CHUNK_BYTES, sizeBytes - storedBytes);
     const { bytesRead } = await file.read(buffer, 0, length, storedBytes);
-    if (bytesRead < length) throw unusable(`${path} became shorter while it was read.`);
+    if (bytesRead < length) throw unusable(`${path} was truncated while it was read.`);
     const answer = await put(url, buffer.subarray(0, length), {
       'content-type': 'application/octet-stream',
       'content-range': `bytes ${storedBytes}-${storedBytes + length - 1}/${sizeBytes}`,
@@ -85,13 +85,13 @@ const send = async ({ file, path, sizeBytes, url, show }: Transfer): Promise<voi
     else {
       if (answer && nowBytes === undefined && !RETRIED.has(answer.status)) throw await refusal(answer);
       vainTries += 1;
-      show(`uploading: trying again, ${Math.floor((100 * storedBytes) / sizeBytes)} % have arrived`);
+      show(`uploading: retrying, ${Math.floor((100 * storedBytes) / sizeBytes)} % stored`);
       await delay(backoffMs(vainTries, PAUSE));
     }
     storedBytes = nowBytes ?? storedBytes;
   }
   throw new KinoraError('unavailable', {
-    messages: [`The connection to ${new URL(url).origin} was lost and did not come back.`],
+    messages: [`The connection to ${new URL(url).origin} was lost and could not be restored.`],
   });
 };
 

@@ -8,7 +8,7 @@ import type { CommandContext } from './command.js';
 export const withDataDirLock = async <T>(dataDir: string, work: () => Promise<T>): Promise<T> => {
   if (!existsSync(dataDir)) {
     throw new KinoraError('unavailable', {
-      messages: [`There is no data directory at ${dataDir} yet: start the server once, or set KINORA_DATA_DIR.`],
+      messages: [`There is no data directory at ${dataDir}. Start the server once, or set KINORA_DATA_DIR.`],
     });
   }
   // Without the lock another process may write: ending at once is the only safe answer.

@@ -96,7 +96,7 @@ export const completeShots = (
   settle(context, order, 'ready', { status: 'completed', start_times: JSON.stringify(startTimes) });
 
 export const failShots = (context: DomainContext, order: ShotsOrder): Promise<boolean> => {
-  const error = { type: 'internal_error', messages: ['The shots could not be found.'] };
+  const error = { type: 'internal_error', messages: ['The shots could not be detected.'] };
   return settle(context, order, 'errored', { status: 'errored', error: JSON.stringify(error) });
 };
 

@@ -66,12 +66,15 @@ const judgeTrack = (known: RunResource, trackId: string, { tracks }: RunFacts): 
   if (!track) return failed(known, 'was deleted');
   if (track.status === 'ready') return ready(known, trackId);
   if (track.status !== 'errored') return { ...known, track_id: trackId };
-  return failed(known, `could not be made: ${track.error?.messages.join(' ') ?? 'The track could not be processed.'}`);
+  return failed(
+    known,
+    `could not be created: ${track.error?.messages.join(' ') ?? 'The track could not be processed.'}`,
+  );
 };
 
 const judgeShots = (known: RunResource, { shots }: RunFacts): RunResource => {
   if (shots?.status === 'completed') return ready(known);
-  return shots?.status === 'pending' ? known : failed(known, 'could not be made: the shots were not found');
+  return shots?.status === 'pending' ? known : failed(known, 'could not be created: shot detection failed');
 };
 
 const judgeProduced = (

@@ -33,7 +33,7 @@ export const startAction = async (
     return await generateSubtitles(context, locked, action.params ?? {}, known);
   } catch (error) {
     if (!isKinoraError(error, 'invalid_parameters')) throw error;
-    return { ...known, state: 'failed', reason: `could not be made: ${error.message}` };
+    return { ...known, state: 'failed', reason: `could not be created: ${error.message}` };
   }
 };
 
@@ -48,7 +48,7 @@ const requestShots = async (
   const ordered = shots?.status === 'pending' ? shots : await orderShots(context, tx, asset);
   return ordered.status === 'pending'
     ? known
-    : { ...known, state: 'failed', reason: 'could not be made: the asset has no video' };
+    : { ...known, state: 'failed', reason: 'could not be created: the asset has no video' };
 };
 
 const generateSubtitles = async (
@@ -71,7 +71,7 @@ const generateSubtitles = async (
     .filter(({ type, status }) => type === 'audio' && status === 'ready')
     .filter((track) => audioLanguage === undefined || track.language_code === audioLanguage)
     .sort((a, b) => Number(b.is_primary) - Number(a.is_primary))[0];
-  if (!audio) return { ...known, state: 'failed', reason: 'could not be made: the asset has no such audio track' };
+  if (!audio) return { ...known, state: 'failed', reason: 'could not be created: the asset has no such audio track' };
   const code = language_code as 'auto';
   const [track] = await addGeneratedSubtitles(context, locked, audio.id, [{ language_code: code }]);
   return { ...known, track_id: track!.id };

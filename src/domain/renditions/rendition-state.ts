@@ -77,7 +77,7 @@ export const createRenditionState = (context: Context): RenditionState => {
 
 /** The `error` object of events about a rendition. */
 const renditionError = (error: unknown): { type: string; messages: string[] } => {
-  const messages = ['The static rendition could not be made.'];
+  const messages = ['The static rendition could not be created.'];
   if (isKinoraError(error, 'media_crashed')) messages.push('The media process crashed or did not finish on this file.');
   return { type: 'internal_error', messages };
 };

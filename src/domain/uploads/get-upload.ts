@@ -15,7 +15,7 @@ export const getUpload = async (
   return upload;
 };
 
-/** Newest first, in every state. */
+/** Newest first, with any status. */
 export const listUploads = (
   context: DomainContext,
   environmentId: string,

@@ -61,7 +61,7 @@ export const openWriter = ({ context, upload, place, target, afterwards }: Write
     } catch (cause) {
       if (isKinoraError(cause)) throw cause;
       failed = true;
-      logger.error({ err: cause, upload_id: upload.id }, 'the bytes of an upload could not be stored');
+      logger.error({ err: cause, upload_id: upload.id }, 'upload data not stored');
       await failUpload(context, upload.id, {
         type: 'internal_error',
         message: 'The uploaded data could not be stored.',
@@ -80,7 +80,7 @@ export const openWriter = ({ context, upload, place, target, afterwards }: Write
       skipBytes -= bytes.length - fresh.length;
       if (fresh.length === 0) continue;
       const after = target.offsetBytes + fresh.length;
-      if (after > (endBytes ?? totalBytes ?? after)) throw invalid('The body is longer than was announced.');
+      if (after > (endBytes ?? totalBytes ?? after)) throw invalid('The body is longer than announced.');
       if (after > maxBytes) throw tooLarge(maxBytes);
       await store(() => target.write(fresh));
     }

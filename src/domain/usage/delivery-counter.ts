@@ -89,7 +89,7 @@ export const createDeliveryCounter = (options: DeliveryCounterOptions): Delivery
   const timer = setInterval(() => {
     working ??= write()
       .then(purge)
-      .catch((error) => logger.warn({ err: error }, 'delivery usage could not be written; it is tried again'))
+      .catch((error) => logger.warn({ err: error }, 'delivery usage not stored, retrying'))
       .finally(() => {
         working = undefined;
       });

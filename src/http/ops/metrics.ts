@@ -30,7 +30,7 @@ export const createMetricsApp = ({
     (read: () => Promise<readonly Sample[]>): (() => Promise<readonly Sample[]>) =>
     () =>
       read().catch((error: unknown) => {
-        logger.warn({ err: error }, 'a figure could not be read');
+        logger.warn({ err: error }, 'metric not readable');
         return [];
       });
   metrics.watchProcess();

@@ -43,7 +43,7 @@ export const sendFile = async (
     const readPart = (file.read ?? readRange)(handle, { start, end }, buffers);
     onSent(await writeParts(readPart, end - start + 1, reply.raw), reply.raw.writableFinished);
   } catch (error) {
-    request.log.warn({ err: error }, 'a file was not sent to its end');
+    request.log.warn({ err: error }, 'file response aborted');
   } finally {
     buffers.giveBack();
     await handle.close();

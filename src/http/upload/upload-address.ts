@@ -121,7 +121,7 @@ const addressOf = (protocol: Protocol, { database, urls }: UploadAddressDeps): F
       }
       if (!upload) throw new KinoraError('not_found');
       if (!urls.isSigned(upload, request.query.expires, request.query.sig))
-        throw new KinoraError('forbidden', { messages: ['The upload address is not valid.'] });
+        throw new KinoraError('forbidden', { messages: ['The upload URL is not valid.'] });
       return upload;
     };
 

@@ -23,12 +23,12 @@ export const measureBitrateScale = async (
   const mezzanine = video.access === 'mezzanine' ? await blobs.openLocal(mezzanineKey(assetId)) : undefined;
   try {
     const scale = await measure(context, mezzanine?.path ?? path, video, index);
-    logger.info({ bitrate_scale: scale }, 'the frames are measured');
+    logger.info({ bitrate_scale: scale }, 'content complexity measured');
     return scale;
   } catch (error) {
     // Damage where a sample was: the rates of the table fit everything.
     if (!isKinoraError(error, 'media_failed') && !isKinoraError(error, 'media_crashed')) throw error;
-    logger.info({ err: error }, 'the frames could not be measured');
+    logger.info({ err: error }, 'content complexity measurement failed');
     return undefined;
   } finally {
     await mezzanine?.release();

@@ -28,7 +28,7 @@ import { type SideCars, startSideCars } from './tracks/side-cars.js';
  */
 export const runIngest = async (context: IngestContext): Promise<void> => {
   const { assetId, row, signal } = context;
-  context.logger.info({}, 'the ingest begins');
+  context.logger.info({}, 'ingest started');
   const stopOverlays = new AbortController();
   const storingOverlays = storeOverlays(
     { ...context, signal: AbortSignal.any([signal, stopOverlays.signal]) },
@@ -85,10 +85,7 @@ const probeSource = async (context: IngestContext, path: string): Promise<Source
   const facts = await probeFile(context, path, { fresh: true });
   await context.state.saveFacts(context.assetId, facts, describeInputFile(facts));
   const { formatName: format, durationSeconds: duration_s } = facts;
-  context.logger.info(
-    { format, duration_s, video: facts.video?.codec, audio: facts.audio[0]?.codec },
-    'the source is probed',
-  );
+  context.logger.info({ format, duration_s, video: facts.video?.codec, audio: facts.audio[0]?.codec }, 'source probed');
   return facts;
 };
 
@@ -147,6 +144,6 @@ const publish = async (context: IngestContext, { plan, facts }: Planned, started
   });
   if (!completed) throw new KinoraError('not_found');
   const elapsedMs = Math.round(clock.monotonicMs() - startedMs);
-  logger.info({ elapsed_ms: elapsedMs, duration_s: plan.durationSeconds }, 'the asset is ready');
+  logger.info({ elapsed_ms: elapsedMs, duration_s: plan.durationSeconds }, 'asset ready');
   images.warmPoster({ id: assetId, plan }, asset.thumbnail_time ?? undefined);
 };

@@ -17,7 +17,7 @@ export const savePlan = async ({ assetId, state, logger }: IngestContext, plan: 
     refuse(refusals.damagedBy('the timestamps of its video leave gaps that are too long'));
   await state.savePlan(assetId, plan);
   const { access, renditions } = plan.video ?? {};
-  logger.info({ access, renditions: renditions?.map(({ name, kind }) => `${name} ${kind}`) }, 'the asset is planned');
+  logger.info({ access, renditions: renditions?.map(({ name, kind }) => `${name} ${kind}`) }, 'asset planned');
 };
 
 const longestSegmentSeconds = ({ video }: Plan): number => {

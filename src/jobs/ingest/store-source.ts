@@ -7,7 +7,7 @@ export const storeSource = async (context: IngestContext): Promise<void> => {
   const { clock, logger } = context;
   const startedMs = clock.monotonicMs();
   await download(context);
-  logger.info({ download_ms: Math.round(clock.monotonicMs() - startedMs) }, 'the source is stored');
+  logger.info({ download_ms: Math.round(clock.monotonicMs() - startedMs) }, 'source stored');
 };
 
 const download = async ({ assetId, row, blobs, fetcher, state, signal }: IngestContext): Promise<void> => {

@@ -14,7 +14,7 @@ export const transcode = async (
 ): Promise<MezzanineVideo> => {
   const { assetId, state, logger } = context;
   await refuseTranscoding(context, reason);
-  logger.info({ reason, sequential }, 'the frames are transcoded before the asset is ready');
+  logger.info({ reason, sequential }, 'mezzanine needed');
   await state.setProgress(assetId, 'transcoding', 0);
   let percent = 0;
   const onProgress = (fraction: number): void => {
@@ -23,7 +23,7 @@ export const transcode = async (
     percent = now;
     state.setProgress(assetId, 'transcoding', now).catch((error: unknown) => {
       // Only what is shown meanwhile; the next percent writes again.
-      logger.warn({ err: error }, 'progress could not be written');
+      logger.warn({ err: error }, 'progress not stored');
     });
   };
   const mezzanine = await makeMezzanine(context, { assetId, path, facts, index, sequential, tier, onProgress });

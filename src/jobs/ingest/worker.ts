@@ -59,7 +59,7 @@ const createWorker = (deps: IngestDeps, queue: Pick<Queue, 'enqueue'>, concurren
     }
   },
   onFailed: async (job: Job<IngestPayload>, error) => {
-    deps.logger.warn({ asset_id: job.payload.assetId, job_id: job.id, err: error }, 'the ingest failed');
+    deps.logger.warn({ asset_id: job.payload.assetId, job_id: job.id, err: error }, 'ingest failed');
     await deps.state.fail(job.payload.assetId, error);
     await deps.blobs.discardUnfinished(assetPrefix(job.payload.assetId));
   },

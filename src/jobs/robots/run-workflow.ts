@@ -24,7 +24,7 @@ export const createRobotsWorkers = (deps: RobotsDeps): QueueWorker[] => [
     concurrency: 1,
     handler: (job: Job<{ runId: string }>) => advanceRun(deps.context, job.payload.runId),
     onFailed: async ({ payload: { runId } }: Job<{ runId: string }>, error) => {
-      deps.logger.error({ run_id: runId, err: error }, 'a run of a directive failed');
+      deps.logger.error({ run_id: runId, err: error }, 'directive run failed');
       await failRun(deps.context, runId);
     },
   },
@@ -42,7 +42,7 @@ export const createRobotsWorkers = (deps: RobotsDeps): QueueWorker[] => [
       await removeLeftovers(deps, jobId);
     },
     onFailed: async ({ id, payload: { jobId } }: Job<JobPayload>, error) => {
-      deps.logger.warn({ robots_job_id: jobId, job_id: id, err: error }, 'a robots job failed');
+      deps.logger.warn({ robots_job_id: jobId, job_id: id, err: error }, 'robots job failed');
       await deps.state.fail(jobId, error);
       await removeLeftovers(deps, jobId);
     },

@@ -63,7 +63,7 @@ export const recognizeAudio = async (deps: AudioDeps, work: AudioToRecognize): P
   if (words.length === 0) throw new KinoraError('invalid_input', { messages: ['No speech was detected.'] });
   await blobs.put(trackWordsKey(assetId, trackId), Buffer.from(JSON.stringify(words)));
   await deps.texts.store(assetId, trackId, indexCues(makeCues(words, audio.durationMs)));
-  logger.info({ words: words.length }, 'the speech of a track is recognized');
+  logger.info({ words: words.length }, 'speech recognized');
 };
 
 /** The file is held open for as long as it is read. */
@@ -106,7 +106,7 @@ const recognizeWindows = async (
     }
     words.push(...mapWords(window, applyPhrases(transcript.words, phrases)));
     await onProgress(SEARCH_SHARE + (1 - SEARCH_SHARE) * ((at + 1) / windows.length));
-    deps.logger.debug({ window: at, of: windows.length, words: transcript.words.length }, 'a window is recognized');
+    deps.logger.debug({ window: at, of: windows.length, words: transcript.words.length }, 'speech window recognized');
   }
   return words;
 };

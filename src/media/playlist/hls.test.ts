@@ -52,11 +52,11 @@ const multivariant = (
 
 describe('multivariantPlaylist', () => {
   test('lists video, audio and title', () => {
-    expect(multivariant({ title: 'Harbour walk', chaptersUri: 'https://kinora.example/p/metadata.json' })).toEqual([
+    expect(multivariant({ title: 'Harbor walk', chaptersUri: 'https://kinora.example/p/metadata.json' })).toEqual([
       '#EXTM3U',
       '#EXT-X-VERSION:7',
       '#EXT-X-INDEPENDENT-SEGMENTS',
-      '#EXT-X-SESSION-DATA:DATA-ID="com.apple.hls.title",VALUE="Harbour walk"',
+      '#EXT-X-SESSION-DATA:DATA-ID="com.apple.hls.title",VALUE="Harbor walk"',
       '#EXT-X-SESSION-DATA:DATA-ID="com.apple.hls.chapters",URI="https://kinora.example/p/metadata.json"',
       '#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID="aud",NAME="Default",LANGUAGE="en",DEFAULT=YES,AUTOSELECT=YES,CHANNELS="2",URI="audio/A1.m3u8"',
       // 400 kb/s x 1.1 + 127,875 bit/s of copied audio

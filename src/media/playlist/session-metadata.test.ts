@@ -2,10 +2,10 @@ import { expect, test } from 'vitest';
 import { metadataJson } from './session-metadata.js';
 
 test('metadata.json carries the title twice and the duration', () => {
-  expect(metadataJson('Harbour walk', 42.375)).toEqual([
+  expect(metadataJson('Harbor walk', 42.375)).toEqual([
     {
-      metadata: [{ key: 'title', value: 'Harbour walk' }],
-      titles: [{ language: 'und', title: 'Harbour walk' }],
+      metadata: [{ key: 'title', value: 'Harbor walk' }],
+      titles: [{ language: 'und', title: 'Harbor walk' }],
       'start-time': 0,
       duration: 42.375,
     },
@@ -21,9 +21,9 @@ test('with chapters it has one element for each, and the first keeps the title o
     { start_time: 0, title: 'Pier' },
     { start_time: 12.5, title: 'Gulls' },
   ];
-  expect(metadataJson('Harbour walk', 42.375, chapters)).toEqual([
+  expect(metadataJson('Harbor walk', 42.375, chapters)).toEqual([
     {
-      metadata: [{ key: 'title', value: 'Harbour walk' }],
+      metadata: [{ key: 'title', value: 'Harbor walk' }],
       titles: [{ language: 'und', title: 'Pier' }],
       chapter: 1,
       'start-time': 0,

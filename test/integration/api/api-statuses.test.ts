@@ -281,7 +281,7 @@ describe('bodies', () => {
     await expect
       .poll(newLines)
       .toContainEqual(
-        expect.objectContaining({ level: 'debug', message: 'the caller left before its request was complete' }),
+        expect.objectContaining({ level: 'debug', message: 'client disconnected before its request was complete' }),
       );
     expect(newLines().filter(({ level }) => level === 'error')).toEqual([]);
   });

@@ -84,21 +84,27 @@ describe('kinora drm', () => {
   test.each<[string[], string]>([
     [[], '--key-source must be one of local, static, cpix.'],
     [['--key-source', 'other'], '--key-source must be one of local, static, cpix.'],
-    [['--key-source', 'static'], '--key is required with the key source static, and only allowed with it.'],
-    [['--key-source', 'local', '--key', `${KID}:${KEY}`], '--key is required with the key source static, and only'],
+    [['--key-source', 'static'], '--key is required for, and only allowed with, the key source static.'],
+    [
+      ['--key-source', 'local', '--key', `${KID}:${KEY}`],
+      '--key is required for, and only allowed with, the key source static',
+    ],
     [['--key-source', 'static', '--key', 'x'], '--key must be <key id>:<key> or <key id>:<key>:<iv>, 32 hexadecimal'],
     [
       ['--key-source', 'static', '--key', `${KID}:${KEY}`, '--audio-key', `${KID}:${KID}`],
-      '--audio-key needs a key ID of its own',
+      '--audio-key needs its own key ID',
     ],
     [
       ['--key-source', 'local', '--fairplay-certificate', '/dev'],
       '--fairplay-certificate: /dev is not a file, or is empty.',
     ],
-    [['--key-source', 'cpix'], '--cpix-url is required with the key source cpix, and only allowed with it.'],
+    [['--key-source', 'cpix'], '--cpix-url is required for, and only allowed with, the key source cpix.'],
     [['--key-source', 'cpix', '--cpix-url', 'ftp://x'], '--cpix-url must be an http or https URL.'],
     [['--key-source', 'local', '--clear-key', 'yes'], '--clear-key must be true or false.'],
-    [['--key-source', 'local', '--allow-private', '1.2.3.4/99'], '--allow-private must be true, false or CIDR blocks'],
+    [
+      ['--key-source', 'local', '--allow-private', '1.2.3.4/99'],
+      '--allow-private must be true, false or comma-separated CIDR blocks',
+    ],
     [['--key-source', 'local', '--settings', '/nowhere'], '--settings: /nowhere cannot be read (ENOENT).'],
   ])('create %j is wrong usage', async (flags, text) => {
     const { status, stdout, stderr } = await kinora('drm', 'create', '--name', 'x', ...flags);

@@ -77,7 +77,7 @@ describe('commands on a data directory without a server', () => {
 
   it('say when there is no data directory', async () => {
     const result = await runCli(['token', 'list'], { KINORA_DATA_DIR: join(directory, 'nowhere') });
-    expect(result).toMatchObject({ status: 1, stderr: expect.stringContaining('start the server once') });
+    expect(result).toMatchObject({ status: 1, stderr: expect.stringContaining('Start the server once') });
   });
 });
 
@@ -118,7 +118,7 @@ describe('kinora doctor', () => {
     other.close();
     expect(status).toBe(1);
     expect(stdout).toMatch(
-      new RegExp(`^fail  127.0.0.1:${port} can't be listened on \\(EADDRINUSE\\)\n {6}-> .*KINORA_PORT`, 'm'),
+      new RegExp(`^fail  127.0.0.1:${port} is not available \\(EADDRINUSE\\)\n {6}-> .*KINORA_PORT`, 'm'),
     );
   });
 

@@ -118,7 +118,7 @@ describe('commands beside a running server', { timeout: 240_000 }, () => {
     const { status, stdout } = await runCli(['doctor'], { KINORA_DATA_DIR: dataDir });
     expect(status).toBe(0);
     expect(stdout).toContain(`process ID ${server.process.pid}\n`);
-    const { sandbox } = server.log().find(({ msg }) => msg === 'Kinora is running') ?? {};
+    const { sandbox } = server.log().find(({ msg }) => msg === 'server started') ?? {};
     expect(stdout).toContain(`Media processes of the server: ${sandbox}\n`);
     expect(stdout).toContain('warn  Imports may reach every private address');
     expect(stdout).toContain('Database: pglite, open in the server');

@@ -96,12 +96,12 @@ test('doctor says what recognizes speech', async () => {
   );
   expect(await lineOf('--speech-command', 'cat {audio}')).toMatch(/^ok .* the program cat$/);
   expect(await lineOf('--speech-command', 'no-such-program {audio}')).toMatch(
-    /^fail .* the program no-such-program, which is not there/,
+    /^fail .* the program no-such-program, which does not exist/,
   );
-  expect(await lineOf('--speech-model', 'base')).toMatch(/^fail .*ggml-base\.bin, which is no model/);
+  expect(await lineOf('--speech-model', 'base')).toMatch(/^fail .*ggml-base\.bin, which is not a readable model/);
   const model = join(directory, 'plumbing.bin');
   writeWhisperModel(model);
   expect(await lineOf('--speech-model', model)).toMatch(/^ok .*plumbing\.bin \(0\.0 GiB, many languages\)$/);
   const both = await runCli(['doctor', '--speech-model', model, '--speech-command', 'x {audio}']);
-  expect([both.status, both.stderr]).toEqual([2, expect.stringContaining('exclude each other')]);
+  expect([both.status, both.stderr]).toEqual([2, expect.stringContaining('cannot be combined')]);
 });

@@ -52,7 +52,7 @@ describe('kinora asset create <file>', { timeout: 240_000 }, () => {
     const { status, stdout, stderr } = await running;
     expect({ status, stdout }).toEqual({ status: 0, stdout: expect.stringMatching(/^http:\S+\/\w{40}\n$/) });
     expect(stderr).toMatch(/^uploading 0 %\n/);
-    expect(stderr).toContain('trying again');
+    expect(stderr).toContain('retrying');
     expect(stderr).toMatch(/uploading 100 %\n[\s\S]*ready\n$/);
     await expectStoryboardAt(server, stdout.trim().split('/').at(-1)!, proxy.url);
     const stored = filesBelow(dataDir).filter((path) => path.endsWith('/source'));
@@ -64,8 +64,8 @@ describe('kinora asset create <file>', { timeout: 240_000 }, () => {
     const empty = join(directory, 'empty.mp4');
     writeFileSync(empty, '');
     const sentences: [string, string][] = [
-      ['./nothing.mp4', 'There is no file ./nothing.mp4; give a file or an http(s) address.'],
-      ['s3://bucket/a.mp4', 'There is no file s3://bucket/a.mp4; give a file or an http(s) address.'],
+      ['./nothing.mp4', 'There is no file ./nothing.mp4; name a file or an http(s) URL.'],
+      ['s3://bucket/a.mp4', 'There is no file s3://bucket/a.mp4; name a file or an http(s) URL.'],
       [directory, `${directory} is not a file.`],
       [empty, `${empty} is empty.`],
     ];

@@ -44,7 +44,7 @@ describe('kinora', () => {
       'kinora: KINORA_DATADIR is not an option of Kinora; did you mean KINORA_DATA_DIR?',
     ],
     [['serve', '--port', 'x'], {}, 'kinora: --port must be a whole number from 0 to 65535, not "x".'],
-    [['serve'], { KINORA_BLOBS: 's3://b/p' }, 'does not support yet'],
+    [['serve'], { KINORA_BLOBS: 's3://b/p' }, 'does not support'],
     [['serv'], {}, 'kinora: kinora serv is not a command; did you mean kinora serve?'],
     [['asst', 'list'], {}, 'kinora: kinora asst list is not a command; did you mean kinora asset?'],
     [['asset'], {}, 'kinora: kinora asset needs one of: create, list, show, watch, delete.'],
@@ -54,11 +54,11 @@ describe('kinora', () => {
     [['env', 'create', 'x', '--video-quality', 'high'], {}, '--video-quality must be one of basic, plus, premium.'],
     [['env', 'update', 'x'], {}, 'kinora: --video-quality is required.'],
     [['serve'], { KINORA_DEFAULT_VIDEO_QUALITY: 'high' }, 'must be one of basic, plus, premium, not "high".'],
-    [[], {}, 'kinora: Name a command; kinora --help lists them.'],
+    [[], {}, 'kinora: A command is required; kinora --help lists all commands.'],
     [
       ['serve', '--allow-private-sources', '10.0.0.0/33'],
       {},
-      'kinora: --allow-private-sources must be true, false or a comma list of blocks such as 10.0.0.0/8,fd00::/8, not "10.0.0.0/33".',
+      'kinora: --allow-private-sources must be true, false or a comma-separated list of blocks such as 10.0.0.0/8,fd00::/8, not "10.0.0.0/33".',
     ],
     [['serve', '--sample', 'maybe'], {}, 'kinora: --sample must be true or false, not "maybe".'],
     [['--sample', 'maybe', 'serve'], {}, 'kinora: --sample must be true or false, not "maybe".'],
@@ -71,7 +71,7 @@ describe('kinora', () => {
     [
       ['serve'],
       { npm_lifecycle_event: 'start', npm_config_user_agent: 'npm/11', npm_config_allow_private_sources: 'true' },
-      'kinora: npm did not pass on --allow-private-sources. Write -- before the flags: npm start -- --allow-private-sources ...',
+      'kinora: npm did not pass --allow-private-sources to Kinora. Add -- before the flags: npm start -- --allow-private-sources ...',
     ],
   ])('ends %j %j with status 2', async (args, env, sentence) => {
     const { status, stdout, stderr } = await runCli(args, env);
@@ -94,7 +94,7 @@ describe('kinora', () => {
     expect(await runCli(['doctor'], {}, cwd)).toEqual({
       status: 2,
       stdout: '',
-      stderr: 'kinora: Line 2 of .env is no assignment; write NAME=value, or begin the line with #.\n',
+      stderr: 'kinora: Line 2 of .env is not an assignment; write NAME=value, or start the line with #.\n',
     });
     rmSync(join(cwd, '.env'));
     mkdirSync(join(cwd, '.env'));
@@ -187,7 +187,7 @@ describe('kinora asset', () => {
     server.close();
     expect(result).toMatchObject({
       status: 1,
-      stderr: `kinora: The server at ${origin} does not know this access token; set KINORA_TOKEN to a valid one.\n`,
+      stderr: `kinora: The server at ${origin} rejected this access token; set KINORA_TOKEN to a valid one.\n`,
     });
   });
 
@@ -199,7 +199,7 @@ describe('kinora asset', () => {
     other.close();
     expect(result).toMatchObject({
       status: 1,
-      stderr: expect.stringContaining(`What answers at ${origin} is not Kinora.`),
+      stderr: expect.stringContaining(`The server at ${origin} is not Kinora.`),
     });
   });
 });

@@ -47,7 +47,7 @@ describe('kinora webhook', { timeout: 240_000 }, () => {
     const id = await create(`${receiver.url}/bad`);
     const refused = await kinora('test', id);
     expect(refused).toMatchObject({ status: 1, stdout: '' });
-    expect(refused.stderr).toMatch(/did not take the event: status 500 after \d+ ms: no room/);
+    expect(refused.stderr).toMatch(/did not accept the event: status 500 after \d+ ms: no room/);
     const taken = await kinora('create', `${receiver.url}/bad`);
     expect(taken).toMatchObject({ status: 1, stderr: 'kinora: address is already in use by another webhook\n' });
     const internal = await kinora('create', 'http://10.0.0.1/in');

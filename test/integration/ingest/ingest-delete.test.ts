@@ -47,7 +47,7 @@ describe('an asset that is deleted while it is made', () => {
       },
       warming: {
         bytes: async () => readFile(await fixture('h264-mp3.mkv')),
-        busy: (id) => saw(id, 'the asset is planned'),
+        busy: (id) => saw(id, 'asset planned'),
       },
     };
   for (const [moment, { bytes, hold, busy }] of Object.entries(moments)) {
@@ -62,9 +62,7 @@ describe('an asset that is deleted while it is made', () => {
       // Nor does anything that was still running bring something back.
       await delay(500);
       expect(filesOf(asset.id)).toEqual([]);
-      expect(server.log().filter(({ asset_id: id, msg }) => id === asset.id && msg === 'the asset is ready')).toEqual(
-        [],
-      );
+      expect(server.log().filter(({ asset_id: id, msg }) => id === asset.id && msg === 'asset ready')).toEqual([]);
     });
   }
 });

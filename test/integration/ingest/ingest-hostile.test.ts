@@ -57,11 +57,13 @@ describe('a file that takes the media process down', () => {
       const asset = await settled(server, id);
       expect(asset).toMatchObject({ status: 'errored', progress: { state: 'errored', progress: -1 } });
       expect(asset.errors).toEqual(INTERNAL);
-      expect(crashesOf(id, 'the ingest begins')).toBe(2);
-      expect(crashesOf(id, 'the ingest failed')).toBe(1);
+      expect(crashesOf(id, 'ingest started')).toBe(2);
+      expect(crashesOf(id, 'ingest failed')).toBe(1);
     }
     // Two runs of two tries for each; what runs out of memory says so itself and is tried once a run.
-    expect(logger.lines.filter(({ message }) => message === 'A media process ended before its job')).toHaveLength(12);
+    expect(logger.lines.filter(({ message }) => message === 'media process exited before its job ended')).toHaveLength(
+      12,
+    );
     expect(processesNaming(server.dataDir).length).toBeGreaterThan(0);
   });
 

@@ -140,11 +140,11 @@ describe('the log', () => {
     // The line follows the state.
     await delay(50);
     expect(linesOf(id).map(({ msg }) => msg)).toEqual([
-      'the ingest begins',
-      'the source is stored',
-      'the source is probed',
-      'the asset is planned',
-      'the asset is ready',
+      'ingest started',
+      'source stored',
+      'source probed',
+      'asset planned',
+      'asset ready',
     ]);
     const { token, url } = server;
     const page = await fetch(`${url}/no-such-id?token=hidden-token`);

@@ -32,10 +32,10 @@ it('says once in the log that the sample could not be made, and works on', async
     isFirstStart: true,
     options: { SAMPLE: 'true', MEDIA_MEMORY: '160MiB' },
   });
-  await until('the failure is logged', () => server.logText().includes('the sample video could not be made'), 120_000);
-  await until('the output says so', () => server.output().includes('The sample video could not be made'), 120_000);
+  await until('the failure is logged', () => server.logText().includes('sample video failed'), 120_000);
+  await until('the output says so', () => server.output().includes('The sample video could not be created'), 120_000);
   expect((await fetch(`${server.url}/readyz`)).status).toBe(200);
   expect(await server.stop()).toBe(0);
-  expect(server.log().filter(({ msg }) => msg === 'the sample video could not be made')).toHaveLength(1);
+  expect(server.log().filter(({ msg }) => msg === 'sample video failed')).toHaveLength(1);
   expect(server.output()).not.toContain('A sample video');
 }, 240_000);

@@ -58,9 +58,7 @@ const shotsOf = async (id: string) =>
   ((await (await api(server, 'GET', shotsPath(id))).json()) as { data: { status: string; shots_manifest_url: string } })
     .data;
 const partsRead = (id: string) =>
-  server
-    .log()
-    .flatMap((line) => (line.asset_id === id && line.msg === 'a part of the shots is read' ? [line.part] : []));
+  server.log().flatMap((line) => (line.asset_id === id && line.msg === 'shot detection part done' ? [line.part] : []));
 const newShots = async (): Promise<WireAsset> => {
   const { id } = await createAsset(server, {
     inputs: [{ url: `mux://assets/${sources.shots.id}` }],
@@ -72,7 +70,7 @@ const newShots = async (): Promise<WireAsset> => {
 describe('a server killed in the middle', () => {
   it('of a master makes it after the restart', async () => {
     const { id } = await newClip();
-    await until('the master is being made', isMakingMaster(id), LIMIT_MS);
+    await until('master progress', isMakingMaster(id), LIMIT_MS);
     await server.kill();
     await start();
     await until('a master', async () => (await getAsset(server, id)).master, LIMIT_MS);
@@ -115,7 +113,7 @@ describe('work that is given up stops and leaves nothing', () => {
 
   it('of a master, with its access', async () => {
     const { id } = await newClip();
-    await until('the master is being made', isMakingMaster(id), LIMIT_MS);
+    await until('master progress', isMakingMaster(id), LIMIT_MS);
     const none = { master_access: 'none' };
     expect((await api(server, 'PUT', `/video/v1/assets/${id}/master-access`, none)).status).toBe(200);
     await goneFor('the files of the master', () => filesOf(id).filter((name) => name.includes('masters')));
@@ -124,7 +122,7 @@ describe('work that is given up stops and leaves nothing', () => {
 
   it('of a master, with its asset', async () => {
     const { id } = await newClip();
-    await until('the master is being made', isMakingMaster(id), LIMIT_MS);
+    await until('master progress', isMakingMaster(id), LIMIT_MS);
     expect((await api(server, 'DELETE', `/video/v1/assets/${id}`)).status).toBe(204);
     await goneFor('the files of the asset', () => filesOf(id));
     expect(await eventTypes(server, id)).toEqual(['created', 'ready', 'master.preparing', 'deleted']);

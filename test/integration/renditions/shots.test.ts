@@ -11,7 +11,7 @@ import { api, createAsset, getAsset, serveFiles, settled, type WireAsset } from 
 import { eventsOf, eventTypes } from '../../support/wire/events.js';
 
 const LIMIT_MS = 120_000;
-const KNOWN = { passthrough: 'order-81', meta: { title: 'Harbour walk' } };
+const KNOWN = { passthrough: 'order-81', meta: { title: 'Harbor walk' } };
 const DAY_MS = 24 * 3600_000;
 const { chart, fractal, bars } = scenes;
 
@@ -201,7 +201,7 @@ test('what fails is told', async () => {
   await api(server, 'POST', shotsPath(id));
   await until('an error', async () => (await getShots(id)).status === 'errored', LIMIT_MS);
   expect(await getShots(id)).toMatchObject({
-    errors: { type: 'internal_error', messages: ['The shots could not be found.'] },
+    errors: { type: 'internal_error', messages: ['The shots could not be detected.'] },
   });
   expect((await eventTypes(server, id)).slice(2)).toEqual(['shots.created', 'shots.errored']);
   expect((await getAsset(server, id)).status).toBe('ready');

@@ -273,7 +273,7 @@ test('go with their asset, whatever their state', async () => {
   const asset = await order('h264-640x400.mp4', {
     static_renditions: [{ resolution: 'highest' }, { resolution: '360p' }],
   });
-  await until('the asset is ready', async () => (await getAsset(server, asset.id)).status === 'ready');
+  await until('asset ready', async () => (await getAsset(server, asset.id)).status === 'ready');
   expect((await api(server, 'DELETE', `/video/v1/assets/${asset.id}`)).status).toBe(204);
   const stored = () => filesBelow(join(server.dataDir, 'blobs')).filter((path) => path.includes(asset.id));
   await until('nothing is stored of it', () => stored().length === 0);

@@ -44,7 +44,7 @@ const flood = (response: ServerResponse) => {
   const more = () => void response.write('x'.repeat(2 ** 20), (error) => error ?? more());
   more();
 };
-const NO_FORM = 'The provider did not answer in the form that was asked for.';
+const NO_FORM = 'The provider did not answer in the requested format.';
 
 test.each<[string, Script, string, number]>([
   ['refuses', { status: 400 }, 'The provider answered with status 400.', 1],

@@ -195,7 +195,11 @@ test('what fails takes with it what depends on it, and nothing else', async () =
   expect(run.status).toBe('partial');
   expect(run.node_states).toMatchObject([
     { reference_id: 'a', status: 'failed', reason: 'The resource de was not ready when the run started' },
-    { reference_id: 'b', status: 'failed', reason: expect.stringMatching(/^The resource broken could not be made: /) },
+    {
+      reference_id: 'b',
+      status: 'failed',
+      reason: expect.stringMatching(/^The resource broken could not be created: /),
+    },
     { reference_id: 'c', status: 'dispatched' },
     { reference_id: 'dub', status: 'dispatched' },
     { reference_id: 'd', status: 'failed', reason: 'The resource dubbed was not made: the workflow dub failed' },

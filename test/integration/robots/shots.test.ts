@@ -181,7 +181,7 @@ test('a model that only reads finds shots with captions, and nothing in silence'
     expect((await findMoments({ asset_id: await create(reader, false), use_shots: true }, reader)).errors).toEqual([
       {
         type: 'provider_unavailable',
-        message: 'The asset has no captions to read, and no model that sees is configured.',
+        message: 'The asset has no captions, and no vision model is configured.',
         retryable: false,
       },
     ]);

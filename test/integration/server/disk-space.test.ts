@@ -41,13 +41,13 @@ describe.runIf(isMounted)('a disk without room', () => {
       await until('the first warning', () => said().length > 0);
       await space.check();
       await space.freeBytes();
-      expect(said()).toEqual(['warn: the disk is almost full']);
+      expect(said()).toEqual(['warn: disk almost full']);
       expect(logger.lines[0]!.fields).toEqual({ dir, free_bytes: freeBytes() });
       fill(8 * MIB);
       await expect(space.check()).rejects.toThrow(/^only \d+ bytes are free$/);
       rmSync(filler);
       await space.check();
-      expect(said().slice(1)).toEqual(['info: the disk has room again']);
+      expect(said().slice(1)).toEqual(['info: disk space available again']);
       expect(readdirSync(dir)).toEqual([]);
     } finally {
       space.stop();
@@ -68,7 +68,7 @@ describe.runIf(isMounted)('a disk without room', () => {
     rmSync(filler);
     await until('ready', async () => (await fetch(`${server.url}/readyz`)).status === 200);
     expect((await api(server, 'POST', '/video/v1/uploads', {})).status).toBe(201);
-    expect(server.log()).toContainEqual(expect.objectContaining({ msg: 'the disk is almost full' }));
+    expect(server.log()).toContainEqual(expect.objectContaining({ msg: 'disk almost full' }));
     expect(await server.stop()).toBe(0);
   });
 });

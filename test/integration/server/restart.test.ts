@@ -91,10 +91,10 @@ describe('a server killed in the middle of an ingest', () => {
   });
 
   const steps: Record<string, [fixture: Parameters<typeof fixture>[0], message: string]> = {
-    'while it probes': ['h264-mp3.mkv', 'the source is stored'],
-    'while it indexes': ['h264-aac.ts', 'the source is probed'],
-    'while it warms': ['h264-mp3.mkv', 'the asset is planned'],
-    'right after it is ready': ['h264-mp3.mkv', 'the asset is ready'],
+    'while it probes': ['h264-mp3.mkv', 'source stored'],
+    'while it indexes': ['h264-aac.ts', 'source probed'],
+    'while it warms': ['h264-mp3.mkv', 'asset planned'],
+    'right after it is ready': ['h264-mp3.mkv', 'asset ready'],
   };
   const played: Record<string, Record<string, string>> = {};
 

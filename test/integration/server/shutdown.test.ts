@@ -45,7 +45,7 @@ const stopCleanly = async (): Promise<void> => {
   expect(await server.stop()).toBe(0);
   expect(processesNaming(dataDir)).toEqual([]);
   expect(server.log().filter(({ level }) => level === 'error')).toEqual([]);
-  expect(server.log().at(-1)).toMatchObject({ msg: 'Kinora has stopped' });
+  expect(server.log().at(-1)).toMatchObject({ msg: 'server stopped' });
 };
 
 /** What the database of the stopped server says about the ingest job of an asset. */
@@ -120,7 +120,7 @@ describe('a server that is asked to stop', () => {
     // It would wait for the rest of the body for ever.
     expect(await server.stop()).toBe(0);
     await closed;
-    expect(server.log().at(-1)).toMatchObject({ msg: 'Kinora has stopped' });
+    expect(server.log().at(-1)).toMatchObject({ msg: 'server stopped' });
   });
 });
 
@@ -155,7 +155,7 @@ it('exits at once when it is asked twice, and the directory can be used again', 
   // 0 when it had ended in order before it was asked again.
   const status = await server.exited;
   expect([0, 1]).toContain(status);
-  expect(server.log().some(({ msg }) => msg === 'Kinora has stopped')).toBe(status === 0);
+  expect(server.log().some(({ msg }) => msg === 'server stopped')).toBe(status === 0);
   await until('the media processes end with their server', () => processesNaming(dataDir).length === 0);
   await start();
   expect(await settled(server, asset.id)).toMatchObject({ status: 'ready' });

@@ -20,7 +20,7 @@ beforeAll(async () => {
   server = await startPlayback();
   mux = server.sdk();
   source = await planFile(await fixture('h264-aac.mp4'));
-  asset = await server.addAsset(source, 'Harbour walk');
+  asset = await server.addAsset(source, 'Harbor walk');
 });
 beforeEach(async () => {
   key = await newKey();

@@ -109,7 +109,7 @@ describe('a file', () => {
   test('of audio is called audio', async () => {
     const answer = await get(`${asset.publicId}/audio.m4a?download=Harbour%20walk`);
     expect(answer.headers.get('content-type')).toBe('audio/mp4');
-    expect(answer.headers.get('content-disposition')).toBe('attachment; filename="Harbour walk.m4a"');
+    expect(answer.headers.get('content-disposition')).toBe('attachment; filename="Harbor walk.m4a"');
   });
 
   test.each([

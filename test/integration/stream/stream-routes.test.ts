@@ -371,7 +371,7 @@ test('a segment larger than its rendition promises is encoded again, smaller', a
   const tight = await server.addAsset({ path: encoded.path, plan: { ...encoded.plan, video } });
   const smaller = (await (await get(path(tight.publicId))).arrayBuffer()).byteLength;
   expect((smaller * 8) / seconds).toBeLessThanOrEqual(bandwidth);
-  expect(server.logger.lines.some(({ message }) => message.includes('encoded again'))).toBe(true);
+  expect(server.logger.lines.some(({ message }) => message.includes('encoding again'))).toBe(true);
 });
 
 test('a source that cannot be decoded is an internal error without its cause, and is not kept', async () => {

@@ -87,7 +87,7 @@ test('subtitles that are asked for later answer as preparing and then change', a
 });
 
 test('an asset without audio is warned about subtitles that cannot be generated', async () => {
-  const known = { passthrough: 'order-81', meta: { title: 'Harbour walk' } };
+  const known = { passthrough: 'order-81', meta: { title: 'Harbor walk' } };
   const asset = await create(SILENT, { generated_subtitles: [{ language_code: 'en' }] }, known);
   expect(asset.tracks!.map(({ type }) => type)).toEqual(['video']);
   expect(await toldOfAsset(server, asset.id)).toEqual(['created', 'ready', 'warning']);

@@ -236,7 +236,7 @@ describe('a request to an upload address', () => {
     const upload = await create();
     await sendChunk(upload.url, file, 0, 100, '*');
     await expectError(await askStatus(upload.url, 99), 400, 'invalid_parameters', [
-      'More than 99 bytes were received already.',
+      'More than 99 bytes have already been received.',
     ]);
   });
 
@@ -255,7 +255,7 @@ describe('a request to an upload address', () => {
     const longAnswer = await long.answer();
     expect([longAnswer.status, JSON.parse(longAnswer.body).error.messages]).toEqual([
       400,
-      ['The body is longer than was announced.'],
+      ['The body is longer than announced.'],
     ]);
     expect((await read(upload.id)).status).toBe('waiting');
   });
@@ -360,14 +360,14 @@ describe('a request to an upload address', () => {
     const url = new URL(upload.url);
     change(url);
     const answer = await sendBytes(url.href, file);
-    await expectError(answer, 403, 'forbidden', ['The upload address is not valid.']);
+    await expectError(answer, 403, 'forbidden', ['The upload URL is not valid.']);
     expect(filesOf(api.blobDir, upload.assetId)).toEqual([]);
   });
 
   it('with the signature of another upload: 403', async () => {
     const [one, other] = [await create(), await create()];
     const answer = await sendBytes(one.url.replace(one.id, other.id), file);
-    await expectError(answer, 403, 'forbidden', ['The upload address is not valid.']);
+    await expectError(answer, 403, 'forbidden', ['The upload URL is not valid.']);
   });
 
   it('of an unknown upload: 404', async () => {

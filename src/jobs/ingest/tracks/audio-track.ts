@@ -46,7 +46,7 @@ export const ingestAudioTrack = async (context: TrackContext): Promise<void> => 
       isSilentAsset: asset.audio === undefined,
     });
     if (!completed) await context.segments.removeRendition(track.asset_id, rendition);
-    context.logger.info({ track_id: track.id, mode: audio.mode }, 'an alternate audio track is ready');
+    context.logger.info({ track_id: track.id, mode: audio.mode }, 'alternate audio track ready');
   });
 };
 

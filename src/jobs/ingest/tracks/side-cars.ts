@@ -40,7 +40,7 @@ export const startSideCars = (deps: TrackIngestDeps & { readonly signal: AbortSi
       await ingestTrack({ ...deps, track, plan: () => plan, signal: anyEnd });
     } catch (error) {
       if (anyEnd.aborted) return;
-      deps.logger.warn({ err: error, track_id: track.id }, 'a track of the creation request failed');
+      deps.logger.warn({ err: error, track_id: track.id }, 'track of creation request failed');
       // The owner of the file should hear of it now. Anything else is tried again when the asset is ready.
       const isFinal = isKinoraError(error, 'invalid_input') || isKinoraError(error, 'source_unreachable');
       if (!isFinal) return;
@@ -57,7 +57,7 @@ export const startSideCars = (deps: TrackIngestDeps & { readonly signal: AbortSi
   };
   const done = workAll().catch((error: unknown) => {
     // Not the asset's failure: the tracks are still preparing, and their own jobs follow.
-    deps.logger.warn({ err: error }, 'the tracks of the creation request could not be prepared');
+    deps.logger.warn({ err: error }, 'tracks of creation request failed');
   });
 
   const stop = async (): Promise<void> => {

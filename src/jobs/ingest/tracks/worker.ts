@@ -32,7 +32,7 @@ export const createTrackWorkers = (deps: TrackIngestDeps): QueueWorker[] => [
       }
     },
     onFailed: async (job: Job<TrackPayload>, error) => {
-      deps.logger.warn({ track_id: job.payload.trackId, job_id: job.id, err: error }, 'a track failed');
+      deps.logger.warn({ track_id: job.payload.trackId, job_id: job.id, err: error }, 'track failed');
       const track = await deps.state.find(job.payload.trackId);
       await deps.state.fail(job.payload.trackId, error);
       if (track) await deps.blobs.discardUnfinished(trackPrefix(track.asset_id, track.id));

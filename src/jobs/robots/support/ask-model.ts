@@ -63,7 +63,7 @@ export const createModelAsker = (model: ChatModel): ModelAsker => {
       const second = readAnswer(schema, await model.ask({ ...request, messages: again }), check);
       if ('value' in second) return second.value;
       throw new KinoraError('provider_failed', {
-        messages: ['The provider did not answer in the form that was asked for.'],
+        messages: ['The provider did not answer in the requested format.'],
         cause: new Error(second.problem),
       });
     },

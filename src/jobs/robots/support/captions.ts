@@ -17,7 +17,7 @@ const unusable = (message: string): KinoraError => new KinoraError('invalid_inpu
 export const readCaptions = async ({ context, texts, asset }: WorkflowRun, trackId: string): Promise<Captions> => {
   const track = await findTrack(context.database.queryable, asset.id, trackId);
   const text = track?.status === 'ready' && track.type === 'text' ? await texts.find(asset.id, trackId) : undefined;
-  if (!track || !text) throw unusable('The text track is not there any more.');
+  if (!track || !text) throw unusable('The text track no longer exists.');
   return { track, cues: listCues(text) };
 };
 

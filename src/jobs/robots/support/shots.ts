@@ -52,7 +52,7 @@ export const readShots = async (
   }
   if (lines.length > 0) return { shots, framesOf: undefined };
   throw new KinoraError('provider_unavailable', {
-    messages: ['The asset has no captions to read, and no model that sees is configured.'],
+    messages: ['The asset has no captions, and no vision model is configured.'],
   });
 };
 
