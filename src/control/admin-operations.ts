@@ -14,7 +14,7 @@ import {
   type NewDrmConfiguration,
 } from '../domain/drm/configurations.js';
 import type { DrmConfiguration } from '../domain/drm/settings.js';
-import { type ShownDrmConfiguration, showDrmConfiguration } from '../domain/drm/show-configuration.js';
+import { type PublicDrmConfiguration, showDrmConfiguration } from '../domain/drm/show-configuration.js';
 import { systemClock } from '../lib/clock.js';
 
 /** A time as text: results go through a socket. */
@@ -50,7 +50,7 @@ export const adminOperations = {
     createDrmConfiguration(database, configuration, systemClock),
   'drm list': async (database: Database): Promise<Sent<DrmConfiguration>[]> =>
     (await listDrmConfigurations(database)).map(sentConfiguration),
-  'drm show': async (database: Database, { id }: { readonly id: string }): Promise<ShownDrmConfiguration> =>
+  'drm show': async (database: Database, { id }: { readonly id: string }): Promise<PublicDrmConfiguration> =>
     showDrmConfiguration(await getDrmConfiguration(database, id)),
   'drm delete': (database: Database, { id }: { readonly id: string }): Promise<void> =>
     deleteDrmConfiguration(database, id),

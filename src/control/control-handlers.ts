@@ -23,11 +23,11 @@ export interface ServerStatus {
   readonly sandboxAdvice: string | undefined;
   /** What recognizes speech; absent when nothing does. */
   readonly speech: string | undefined;
-  readonly settings: Pick<Config, (typeof shownSettings)[number]>;
+  readonly settings: Pick<Config, (typeof publicSettings)[number]>;
 }
 
 /** What `doctor` judges; no secret. */
-const shownSettings = ['host', 'port', 'publicUrl', 'allowPrivateSources', 'cacheSizeBytes'] as const;
+const publicSettings = ['host', 'port', 'publicUrl', 'allowPrivateSources', 'cacheSizeBytes'] as const;
 
 /** Copies of the database that backups read; they are removed when their caller has gone. */
 const SNAPSHOT = 'snapshot-';
@@ -67,7 +67,7 @@ export const createControlHandlers = ({
       sandbox: pool.sandbox,
       sandboxAdvice: pool.sandboxAdvice,
       speech,
-      settings: Object.fromEntries(shownSettings.map((name) => [name, config[name]])) as ServerStatus['settings'],
+      settings: Object.fromEntries(publicSettings.map((name) => [name, config[name]])) as ServerStatus['settings'],
     }),
     /** A copy of the embedded database at one moment. */
     snapshot: async (_params, closed): Promise<{ directory: string }> => {

@@ -4,8 +4,8 @@ import type { Clock } from '../lib/clock.js';
 import { KinoraError } from '../lib/errors.js';
 import { writeAudioInit, writeVideoInit } from '../media/mp4/cmaf.js';
 import {
+  type AdditionalRenditions,
   AUDIO_RENDITION,
-  type FurtherRenditions,
   findSegment,
   type SegmentTarget,
 } from '../media/plan/find-segment.js';
@@ -26,7 +26,7 @@ import { verifyAudioInit, verifyAudioSegment, verifyVideoInit, verifyVideoSegmen
 export interface PlayableAsset {
   readonly id: string;
   readonly plan: Plan;
-  readonly further?: FurtherRenditions;
+  readonly further?: AdditionalRenditions;
 }
 
 export interface SegmentRequest {

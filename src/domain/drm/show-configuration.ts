@@ -1,7 +1,7 @@
 import type { DrmConfiguration, DrmSettings, ServiceSettings } from './settings.js';
 
 /** A DRM configuration without its secrets, in the words of the API. */
-export interface ShownDrmConfiguration {
+export interface PublicDrmConfiguration {
   readonly id: string;
   readonly name: string;
   readonly key_source: string;
@@ -19,7 +19,7 @@ export interface ShownDrmConfiguration {
 export const showDrmConfiguration = ({
   settings,
   ...configuration
-}: DrmConfiguration & { readonly settings: DrmSettings }): ShownDrmConfiguration => {
+}: DrmConfiguration & { readonly settings: DrmSettings }): PublicDrmConfiguration => {
   const { licenses, keys, cpix, fairplayCertificate: certificate } = settings;
   const services = Object.entries({ ...licenses, ...(cpix && { cpix }) });
   return {

@@ -9,7 +9,7 @@ import {
 } from '../../db/tables/playback/playable.js';
 import type { Clock } from '../../lib/clock.js';
 import { isId } from '../../lib/ids.js';
-import { type AlternateAudio, alternateAudioTrack, type FurtherRenditions } from '../../media/plan/find-segment.js';
+import { type AdditionalRenditions, type AlternateAudio, alternateAudioTrack } from '../../media/plan/find-segment.js';
 import type { AudioPlan, Plan } from '../../media/plan/plan.js';
 import type { Chapter } from '../../media/robots/chapters.js';
 import { trackConcatenatedKey, trackSourceKey } from '../../storage/keys.js';
@@ -41,7 +41,7 @@ export interface PlayableFinder {
    */
   find(playbackId: string, readyMaxAgeMs?: number): Promise<Playable | undefined>;
   /** What leads to a rendition that is not in the plan: that of an alternate audio track. Undefined for any other name. */
-  findFurther(playable: Playable, rendition: string): Promise<FurtherRenditions | undefined>;
+  findAdditional(playable: Playable, rendition: string): Promise<AdditionalRenditions | undefined>;
   /** Makes a deletion or change visible at once; takes an asset id or a playback id. */
   forget(id: string): void;
 }
@@ -139,7 +139,7 @@ export const createPlayableFinder = (database: Database, clock: Clock): Playable
       }, drop);
       return entry.answer;
     },
-    async findFurther({ assetId }, rendition) {
+    async findAdditional({ assetId }, rendition) {
       const trackId = alternateAudioTrack(rendition);
       const found = trackId === undefined ? undefined : await loadAlternateAudio(assetId, trackId);
       return found && { audio: new Map([[rendition, found]]) };

@@ -1,5 +1,5 @@
 import { KinoraError } from '../../lib/errors.js';
-import { AUDIO_RENDITION, alternateAudioRendition, type FurtherRenditions } from '../../media/plan/find-segment.js';
+import { type AdditionalRenditions, AUDIO_RENDITION, alternateAudioRendition } from '../../media/plan/find-segment.js';
 import { GENERATION } from '../../media/plan/generation.js';
 import type { Plan } from '../../media/plan/plan.js';
 import { gridOf, segmentSeconds } from '../../media/plan/segment-times.js';
@@ -123,7 +123,7 @@ export const renditionChild = (version: number | string, rendition: string, segm
  */
 export const writeMediaPlaylist = (
   plan: Plan,
-  further: FurtherRenditions | undefined,
+  further: AdditionalRenditions | undefined,
   access: Access,
   rendition: string,
   segments: string | undefined,

@@ -98,7 +98,7 @@ export const openWriter = ({ context, upload, place, target, afterwards }: Write
     },
     setTotal: async (value) => {
       checkTotal(context, value, totalBytes);
-      if (value < target.offsetBytes) throw invalid(`More than ${value} bytes were received already.`);
+      if (value < target.offsetBytes) throw invalid(`More than ${value} bytes have already been received.`);
       if (totalBytes === undefined) await saveTotal(value);
     },
     restart: async (value) => {

@@ -1,6 +1,6 @@
 import { AAC_FRAME_SAMPLES } from '../../media/codecs/aac.js';
 import { videoTier } from '../../media/plan/asset-properties.js';
-import { type FurtherRenditions, findSegment } from '../../media/plan/find-segment.js';
+import { type AdditionalRenditions, findSegment } from '../../media/plan/find-segment.js';
 import type { Plan } from '../../media/plan/plan.js';
 import type { Delivery } from './delivery-counter.js';
 
@@ -12,7 +12,7 @@ export const segmentDelivery = (
   plan: Plan,
   rendition: string,
   file: string,
-  further?: FurtherRenditions,
+  further?: AdditionalRenditions,
 ): Pick<Delivery, 'tier' | 'seconds' | 'startSeconds'> | undefined => {
   const target = findSegment({ plan, ...(further && { further }) }, rendition, file);
   if (!target || target.number === 'init') return undefined;

@@ -121,7 +121,7 @@ export const streamRoutes = (deps: StreamDeps): FastifyPluginAsync => {
         if (version !== String(GENERATION)) throw new KinoraError('not_found');
         const trackId = textRenditionTrack(rendition);
         if (trackId !== undefined) return sendTextRendition(request, reply, texts, opened, { trackId, file, clip });
-        const further = await playables.findFurther(playable, rendition);
+        const further = await playables.findAdditional(playable, rendition);
         if (file === 'playlist.m3u8') {
           const tags = await tagsOf(request, playable);
           const playlist = writeMediaPlaylist(plan, further, granted, rendition, clip, tags);

@@ -26,11 +26,11 @@ const tileSize = ({ width, height }: Size): Size =>
 
 /** Frames that are displayed within the window, by the count of the file or by its rate. */
 const countFrames = ({ frameCounts, frameRate, lastFrameTicks, timescale }: VideoPlan, seconds: number): number => {
-  const shownSeconds = lastFrameTicks / timescale;
+  const displayedSeconds = lastFrameTicks / timescale;
   const all = frameCounts
     ? frameCounts.reduce((sum, count) => sum + count, 0)
-    : 1 + (frameRate.num > 0 ? Math.round((shownSeconds * frameRate.num) / frameRate.den) : 0);
-  const share = shownSeconds > 0 ? Math.min(seconds / shownSeconds, 1) : 1;
+    : 1 + (frameRate.num > 0 ? Math.round((displayedSeconds * frameRate.num) / frameRate.den) : 0);
+  const share = displayedSeconds > 0 ? Math.min(seconds / displayedSeconds, 1) : 1;
   return Math.max(1, Math.ceil(all * share));
 };
 

@@ -12,7 +12,7 @@ export const alternateAudioTrack = (rendition: string): string | undefined =>
   rendition.startsWith(ALTERNATE_AUDIO) ? rendition.slice(ALTERNATE_AUDIO.length) : undefined;
 
 /** What an asset has beside its plan, which never changes: tracks and files that were added later. */
-export interface FurtherRenditions {
+export interface AdditionalRenditions {
   /** Sizes that no variant of the ladder has, made for files; frames and boundaries are those of the plan. */
   readonly video?: readonly VideoRendition[];
   /** Audio that is not in the source, by the name of its rendition. */
@@ -43,7 +43,7 @@ export type SegmentTarget =
 
 /** What the file `init.mp4` or `<number>.m4s` of a rendition is; undefined when there is no such file. */
 export const findSegment = (
-  { plan: { video, audio }, further }: { readonly plan: Plan; readonly further?: FurtherRenditions },
+  { plan: { video, audio }, further }: { readonly plan: Plan; readonly further?: AdditionalRenditions },
   name: string,
   file: string,
 ): SegmentTarget | undefined => {

@@ -1,7 +1,7 @@
 import { avcCodecs } from '../codecs/avc.js';
 import type { Rational, SourceFacts } from '../source/source-facts.js';
 import { originOf } from './clip.js';
-import type { FurtherRenditions } from './find-segment.js';
+import type { AdditionalRenditions } from './find-segment.js';
 import { avcLevel } from './ladder.js';
 import type { AudioPlan, EncoderSettings, Plan, VideoRendition } from './plan.js';
 
@@ -98,7 +98,7 @@ const planAudio = ({ plan, facts, isCut }: MasterInput, copiedVideo: CopiedStrea
 };
 
 /** What has to be encoded, as renditions beside those of the asset's plan. @param sourceKey of the blob with the audio */
-export const masterRenditions = ({ video, audio }: MasterPlan, sourceKey: string): FurtherRenditions => ({
+export const masterRenditions = ({ video, audio }: MasterPlan, sourceKey: string): AdditionalRenditions => ({
   ...(video && 'encode' in video && { video: [video.encode] }),
   ...(audio && 'encode' in audio && { audio: new Map([[MASTER_AUDIO, { audio: audio.encode, sourceKey }]]) }),
 });

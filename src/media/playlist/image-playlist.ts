@@ -24,7 +24,7 @@ export const imageStream = (video: VideoPlan, window: SegmentWindow | undefined,
 };
 
 /** A playlist of the one sprite sheet, which lasts as long as the storyboard's window. */
-export const imagePlaylist = ({ window, tile, tiles, columns, rows }: Storyboard, sheetUri: string): string => {
+export const imagePlaylist = ({ window, tile, tiles, columns, rows }: Storyboard, spriteSheetUri: string): string => {
   const seconds = window.endSeconds - window.startSeconds;
   return [
     '#EXTM3U',
@@ -35,7 +35,7 @@ export const imagePlaylist = ({ window, tile, tiles, columns, rows }: Storyboard
     '#EXT-X-IMAGES-ONLY',
     `#EXTINF:${seconds.toFixed(6)},`,
     `#EXT-X-TILES:RESOLUTION=${tile.width}x${tile.height},LAYOUT=${columns}x${rows},DURATION=${(seconds / tiles).toFixed(6)}`,
-    sheetUri,
+    spriteSheetUri,
     '#EXT-X-ENDLIST',
     '',
   ].join('\n');

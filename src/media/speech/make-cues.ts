@@ -152,8 +152,8 @@ const costOf = (text: Text, from: number, end: number): number => {
   const { words } = text;
   const { startMs } = words[from]!;
   const longestMs = Math.min(latestEnd(words, end) - startMs, MAX_MS);
-  const shownMs = Math.max(longestMs, words[end - 1]!.endMs - startMs);
-  const tooFast = Math.max(0, lineWidth(text, from, end) - (shownMs / 1000) * CHARACTERS_PER_SECOND);
+  const displayedMs = Math.max(longestMs, words[end - 1]!.endMs - startMs);
+  const tooFast = Math.max(0, lineWidth(text, from, end) - (displayedMs / 1000) * CHARACTERS_PER_SECOND);
   const tooShort = Math.max(0, MIN_MS - longestMs) / MIN_MS;
   const lonely = end - from === 1 && !SENTENCE_END.test(words[from]!.text) ? COST.oneWord : 0;
   return tooFast + tooShort * COST.tooShort + lonely;

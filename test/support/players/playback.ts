@@ -69,13 +69,13 @@ export const startPlayback = async ({
     allowPrivate: allowServices,
     ...(serviceLimitMs !== undefined && { limitMs: serviceLimitMs }),
   });
-  const lateKeys: ContentKeys = { get: (...of) => contentKeys!.get(...of) };
+  const deferredKeys: ContentKeys = { get: (...of) => contentKeys!.get(...of) };
   const playables: PlayableFinder = {
     find: (...of) => finder!.find(...of),
-    findFurther: (...of) => finder!.findFurther(...of),
+    findAdditional: (...of) => finder!.findAdditional(...of),
     forget: (id) => finder!.forget(id),
   };
-  const lateAccess: AccessCheck = {
+  const deferredAccess: AccessCheck = {
     check: (...of) => access!.check(...of),
     checkChild: (...of) => access!.checkChild(...of),
     forgetSigningKey: (id) => access!.forgetSigningKey(id),
@@ -88,19 +88,19 @@ export const startPlayback = async ({
       await scope.register(
         streamRoutes({
           playables,
-          access: lateAccess,
+          access: deferredAccess,
           segments,
           texts: createTextTracks(blobs, createTextParser()),
           openRendition: (...of) => openRendition!(...of),
           deliveries: { count },
-          contentKeys: lateKeys,
+          contentKeys: deferredKeys,
         }),
       );
-      await scope.register(licenseRoutes({ playables, access: lateAccess, contentKeys: lateKeys, services }));
-      await scope.register(imageRoutes({ playables, access: lateAccess, images }));
+      await scope.register(licenseRoutes({ playables, access: deferredAccess, contentKeys: deferredKeys, services }));
+      await scope.register(imageRoutes({ playables, access: deferredAccess, images }));
     },
-    onSigningKeyDeleted: lateAccess.forgetSigningKey,
-    onPlaybackRestrictionChanged: lateAccess.forgetPlaybackRestriction,
+    onSigningKeyDeleted: deferredAccess.forgetSigningKey,
+    onPlaybackRestrictionChanged: deferredAccess.forgetPlaybackRestriction,
   });
   const installationSecret = await getInstallationSecret(api.database.queryable);
   access = createAccessCheck({
