@@ -57,7 +57,7 @@ export const run = async () => {
       const places = segments.map((_, number) => number).slice(4, -1);
       for (let i = -1; i < REPETITIONS; i++) {
         const number = places[random(places.length)];
-        // Its neighbours are read ahead of a viewer and would not be cold.
+        // Its neighbors are read ahead of a viewer and would not be cold.
         for (let near = number - 3; near <= number + 3; near++)
           if (places.includes(near)) places.splice(places.indexOf(near), 1);
         const segment = segments[number];

@@ -1,4 +1,4 @@
-// nginx with one worker, as a reference: what it serves stands in the `server` block.
+// nginx with one worker, as a reference: what it serves is in the `server` block.
 import { mkdir, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';

@@ -42,7 +42,7 @@ export interface CachedFiles {
   evict(targetBytes: number): Promise<number>;
 }
 
-/** After the bound is passed, eviction goes on to this part of it, so that not every commit has to evict. */
+/** After the bound is passed, eviction continues to this part of it, so that not every commit has to evict. */
 const EVICT_TO = 0.95;
 /** A path given out or committed is opened within this time; an open descriptor outlives the removal of its name. */
 const UNTOUCHABLE_MS = 10_000;

@@ -5,7 +5,7 @@
 export interface SegmentStore {
   /**
    * The cached file, or the result of `produce`. A caller that aborts drops only its own wait; the production is cancelled
-   * when nobody waits. `produce` must call `commit` for `key` (and may for neighbours it made as well) before it returns.
+   * when nobody waits. `produce` must call `commit` for `key` (and may for neighbors it made as well) before it returns.
    * @throws KinoraError `cancelled`, `not_found` (the asset was removed meanwhile), `unavailable` (disk full, stopping) and
    * whatever `produce` throws
    */

@@ -41,7 +41,7 @@ export const bearerToken: Kind<string> = {
   },
 };
 
-/** Words with blanks between them; a word with blanks in it stands in quotation marks. No shell reads it. */
+/** Words with blanks between them; a word with blanks in it is in quotation marks. No shell reads it. */
 export const programCall: Kind<readonly string[]> = {
   form: 'program and arguments',
   parse: (value) => {
@@ -237,7 +237,7 @@ export const blobs: Kind<'file'> = {
   },
 };
 
-/** A known name that this version can't honour: refused, so that nobody believes that it has an effect. */
+/** A known name that this version can't honor: refused, so that nobody believes that it has an effect. */
 export const s3Setting: Kind<never> = {
   form: 'not supported yet',
   parse: () => {

@@ -90,7 +90,7 @@ const findNoAssignments = (text: string): string[] => {
     const [assignment, quote] = /^\s*(?:export\s+)?[\w.-]+\s*=\s*(["'`]?)/.exec(line) ?? [];
     if (assignment === undefined)
       problems.push(`Line ${index + 1} of .env is not an assignment; write NAME=value, or start the line with #.`);
-    // A quoted value may go on over several lines; a quote that is never closed is part of its line.
+    // A quoted value may continue over several lines; a quote that is never closed is part of its line.
     else if (quote && !line.slice(assignment.length).includes(quote))
       openQuote = lines.slice(index + 1).some((later) => later.includes(quote)) ? quote : undefined;
   }

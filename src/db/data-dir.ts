@@ -7,7 +7,7 @@ import { KinoraError } from '../lib/errors.js';
 const OTHERS = 0o077;
 const OTHERS_WRITE = 0o022;
 
-/** Not `mkdir` with `recursive`: that goes round for ever where a file system refuses with ENOENT, as /proc does. */
+/** Not `mkdir` with `recursive`: that loops forever where a file system refuses with ENOENT, as /proc does. */
 const makeDirectory = async (path: string): Promise<void> => {
   const parent = dirname(path);
   if (!existsSync(parent)) await makeDirectory(parent);

@@ -138,7 +138,7 @@ const createDirectory = async (directory: string, logger: Logger): Promise<void>
   }
   const fresh = `${directory}.new-${process.pid}`;
   // A process of its own: a thread's memory (800 MB while initdb runs) stays with the server, 100 MB of it for good.
-  // It lives for seconds: optimizing its WebAssembly takes 2 of the 5 s of processor time and never pays.
+  // It lives for seconds: optimizing its WebAssembly takes 2 of the 5 s of CPU time and never pays.
   const child = fork(new URL('./create-pglite.js', import.meta.url), [fresh], { execArgv: ['--liftoff-only'] });
   const [code] = await once(child, 'exit');
   if (code !== 0) throw new Error(`the process that creates the database ended with code ${code}`);
@@ -222,11 +222,11 @@ export const openPglite = async (directory: string, logger: Logger): Promise<Dat
         engine.channels.add(channel);
         await pool.query(`listen "${channel}"`);
       }
-      // The session goes on listening: one channel without a handler costs nothing.
+      // The session continues listening: one channel without a handler costs nothing.
       return async () => void handlers.get(channel)?.delete(handler);
     },
     snapshot: async (target) => {
-      // The pool's only connection. The engine does nothing that it is not asked for, so its files rest as long as it is held.
+      // The pool's only connection. The engine does nothing that it is not asked for, so its files rest while it is held.
       const client = await pool.connect();
       try {
         await client.query('checkpoint');

@@ -11,7 +11,7 @@ interface SweepDeps {
 }
 
 /**
- * Removes what earlier runs left of files that nobody will complete. Only downloads and uploads go on where they were; every
+ * Removes what earlier runs left of files that nobody will complete. Only downloads and uploads continue where they were; every
  * other file is written from its start. To be called before jobs and uploads are taken up.
  */
 export const sweepUnfinished = async ({ database, blobs, logger }: SweepDeps): Promise<void> => {

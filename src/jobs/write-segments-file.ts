@@ -44,7 +44,7 @@ const MAX_READS = 3;
 
 /**
  * Collects the segments that viewers are sent too, one at a time and behind every viewer, and puts an index in front of them.
- * What is collected is stored in parts, so that a restart goes on after the last one whatever the cache has lost meanwhile.
+ * What is collected is stored in parts, so that a restart continues after the last one whatever the cache has lost meanwhile.
  */
 export const writeSegmentsFile = async (
   deps: SegmentsFileDeps,

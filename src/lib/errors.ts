@@ -47,7 +47,7 @@ export const errorRegistry = {
   upload_busy: kind(503, 'unavailable', 'Another request is sending data.', 'retry'),
   /** The input of an asset cannot be used; `messages` are shown to the caller in the asset's `errors`. */
   invalid_input: kind(400, 'invalid_input', 'The input file is not a valid video file.'),
-  /** Network trouble while fetching a source; tried again before it becomes `invalid_input`. */
+  /** Network trouble while fetching a source; retried before it becomes `invalid_input`. */
   source_unreachable: kind(502, 'invalid_input', 'The input file could not be downloaded: connection failed.', 'retry'),
   /** FFmpeg refused or failed cleanly on this input. */
   media_failed: kind(500, 'internal_error', 'The media operation failed', 'fail'),

@@ -24,7 +24,7 @@ export const lowerPriority = async (pid: number): Promise<void> => {
   for (let tries = 1; !setGroup(pid) && tries < MAX_TRIES; tries++) await delay(AGAIN_MS);
 };
 
-/** False when it is to be tried again. */
+/** False when it is to be retried. */
 const setGroup = (pid: number): boolean => {
   try {
     writeFileSync(`/proc/${pid}/autogroup`, String(GROUP_NICE));

@@ -58,7 +58,7 @@ export const createReadAhead = <A extends { readonly id: string }>(options: Read
 
   const findCursor = (cursors: Set<Cursor>, rendition: string, number: number): Cursor | undefined => {
     const near = [...cursors].filter((cursor) => number >= cursor.number && number - cursor.number <= MAX_STEP);
-    // A player that changes the rendition goes on where it was.
+    // A player that changes the rendition continues where it was.
     return near.find((cursor) => cursor.rendition === rendition) ?? near.find((cursor) => cursor.playing);
   };
 

@@ -6,7 +6,7 @@ import { cpuTimeMs } from './cpu-time.js';
 import type { FromChild, MediaJob, ToChild } from './protocol.js';
 
 const START_LIMIT_MS = 30_000;
-/** A process of another group that its file made could keep the pipes of an ended process open for ever. */
+/** A process of another group that its file made could keep the pipes of an ended process open forever. */
 const PIPES_LIMIT_MS = 3_000;
 const CPU_WATCH_MS = 250;
 const STDERR_TAIL_CHARACTERS = 4096;

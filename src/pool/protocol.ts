@@ -290,7 +290,7 @@ export interface FrameQualityResult {
   readonly frames: readonly TimedQuality[];
 }
 
-/** Compares the frames of [startTicks, endTicks) with their neighbours. All ticks are on the timeline. */
+/** Compares the frames of [startTicks, endTicks) with their neighbors. All ticks are on the timeline. */
 export interface ShotScoresJob {
   readonly kind: 'shot-scores';
   readonly source: MediaSource;
@@ -300,7 +300,7 @@ export interface ShotScoresJob {
   readonly filters: VideoFilters;
   readonly startTicks: number;
   readonly endTicks: number;
-  /** Reading begins here and ends at `untilTicks`, for frames at the ends of the part have neighbours too. */
+  /** Reading begins here and ends at `untilTicks`, for frames at the ends of the part have neighbors too. */
   readonly from: DisplayedAt;
   readonly untilTicks: number;
   readonly threads: number;
@@ -315,7 +315,7 @@ export interface SpeechSource {
 /** Finds speech in a part of a track; times are milliseconds on the timeline. */
 export interface FindSpeechJob extends SpeechSource, Span {
   readonly kind: 'find-speech';
-  /** The track goes on after the part: speech that does so too is left to the next part. */
+  /** The track continues after the part: speech that does so too is left to the next part. */
   readonly more: boolean;
 }
 export interface FindSpeechResult {

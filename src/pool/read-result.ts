@@ -5,7 +5,7 @@ import { KinoraError } from '../lib/errors.js';
 
 /**
  * The only way to read what a media process left at a path of its job. The process may be in the hands of its file: a link
- * would show it any file of the server, a pipe would hold a thread of the server for ever, and a file may grow while it is
+ * would show it any file of the server, a pipe would hold a thread of the server forever, and a file may grow while it is
  * read. All throw KinoraError `media_failed` when there is no plain file.
  */
 

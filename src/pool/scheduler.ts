@@ -17,7 +17,7 @@ const moreUrgentFirst = (a: ScheduledJob, b: ScheduledJob): number =>
  * Which jobs to start, resume or pause now so that the most urgent ones run in `slots` places. Background work leaves the last
  * place free (when there is more than one), so that a viewer finds a warm process; work that somebody will wait for in a moment
  * takes every place. A job that finds no place pauses the least urgent running one that is less urgent
- * than itself: pausing keeps the work done so far, whereas killing could starve a long job for ever. Recognition of speech
+ * than itself: pausing keeps the work done so far, whereas killing could starve a long job forever. Recognition of speech
  * also stands still while anything is made for a viewer, because the processor that it takes is missed elsewhere.
  */
 export const schedule = <J extends ScheduledJob>(jobs: Iterable<J>, slots: number): Step<J>[] => {

@@ -15,7 +15,7 @@ const RETRY_BACKOFF = { baseMs: 2_000, maxMs: 5 * 60_000 };
 /** With the backoff above more than two hours: the operator can make room or start the database again. */
 const MAX_RETRIES = 40;
 const SETTLE_BACKOFF = { baseMs: 100, maxMs: 2_000 };
-/** Of work that belongs to a failure and itself fails: without end, for no resource may stay "preparing" for ever. */
+/** Of work that belongs to a failure and itself fails: without end, for no resource may stay "preparing" forever. */
 const FAILING_BACKOFF = { baseMs: 30_000, maxMs: 30_000 };
 
 /** One attempt of one job in this process. */
@@ -34,7 +34,7 @@ export interface ExecutorOptions {
   readonly db: Queryable;
   readonly clock: Clock;
   readonly metrics?: Metrics | undefined;
-  /** The process is about to end: nothing is tried again. */
+  /** The process is about to end: nothing is retried. */
   readonly isStopped: () => boolean;
 }
 

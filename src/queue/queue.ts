@@ -42,8 +42,8 @@ export interface JobContext {
 export type JobHandler<P = never> = (job: Job<P>, context: JobContext) => Promise<void>;
 
 /**
- * What becomes of a failed run: `KinoraError.failure` decides. `defect` is tried again with backoff until `maxAttempts`,
- * `retry` for hours, a run whose worker was lost twenty times, each counted apart; `fail` ends at once. `onFailed` runs after the last try, so that no resource stays "preparing" for ever.
+ * What becomes of a failed run: `KinoraError.failure` decides. `defect` is retried with backoff until `maxAttempts`,
+ * `retry` for hours, a run whose worker was lost twenty times, each counted apart; `fail` ends at once. `onFailed` runs after the last try, so that no resource stays "preparing" forever.
  */
 export interface QueueWorker {
   readonly queue: JobQueue<never>;

@@ -19,7 +19,7 @@ const failed = (message: string, cause?: unknown): KinoraError =>
   new KinoraError('internal_error', { messages: [message], cause, failure: 'fail' });
 
 /**
- * Stores a model under its name once all its bytes are the expected ones; an interrupted download goes on where it ended.
+ * Stores a model under its name once all its bytes are the expected ones; an interrupted download continues where it ended.
  * @returns the path; the model may have been there already
  * @throws KinoraError `internal_error` with what to tell
  */

@@ -41,7 +41,7 @@ export const createDiskBlobStore = (rootDir: string): BlobStore => {
 
   const openWrite = async (key: string, { resumes }: { resumes: boolean }): Promise<BlobWrite> => {
     const target = safePath(root, key);
-    // A name of its own: what a killed `put` left is no beginning to go on from.
+    // A name of its own: what a killed `put` left is no beginning to continue from.
     const partial = join(partialDir, partialName(key) + (resumes ? '' : '+'));
     if (writing.has(partial))
       throw new KinoraError('unavailable', { details: { stage: 'blob is being written', key } });

@@ -10,7 +10,7 @@ const SYNC_EVERY_BYTES = 256 * 1024 * 1024;
 
 interface DiskBlobWriteOptions {
   readonly path: string;
-  /** Absent for a write that nobody goes on with. */
+  /** Absent for a write that nobody continues with. */
   readonly synced?: SyncedRecord | undefined;
   /** Moves the complete and synced file to its place. */
   readonly publish: () => Promise<void>;

@@ -18,7 +18,7 @@ export interface Metrics {
   mediaProcessLost(job: string): void;
   /** A figure that is asked for whenever the metrics are read; `read` must not throw. */
   watch(gauge: GaugeName, read: () => Promise<readonly Sample[]>): void;
-  /** From now on also memory, processor time, open files and event loop delay of this process. */
+  /** From now on also memory, CPU time, open files and event loop delay of this process. */
   watchProcess(): void;
   readonly contentType: string;
   read(): Promise<string>;

@@ -250,7 +250,7 @@ test.each(players)('%s seeks in an encrypted asset and changes its language', as
       before,
     );
   }
-  // Media in the clear would play too.
+  // Unencrypted media would play too.
   const inits = new Set(watched.requested.filter((url) => url.includes('/init.mp4')));
   expect(inits.size).toBeGreaterThanOrEqual(3);
   for (const url of inits) expect(await (await fetch(url)).text()).toMatch(/enc[va]/);

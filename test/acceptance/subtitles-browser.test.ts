@@ -105,7 +105,7 @@ const AROUND_BORDERS = [0.2, 2.9, 3.1, 3.95, 4.05, 4.5, 7.55, 7.65, 7.95, 8.05, 
 test('subtitles are shown at their times, also at the borders of segments', { timeout: 240_000 }, async () => {
   await open(publicId);
   for (const seconds of AROUND_BORDERS) await expectTexts(seconds, textsAt(seconds));
-  // A cue that stands in several segments is there once.
+  // A cue that is in several segments is there once.
   const found = await cues();
   expect(found.map(([, , text]) => text)).toEqual(CUES.map(([, , text]) => text));
   for (const [at, [start, end]] of CUES.entries()) {

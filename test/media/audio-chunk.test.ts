@@ -293,7 +293,7 @@ describe('channels and level', () => {
     const { source, plan } = await planFor('h264-ac3-5.1.mkv');
     const [left, right] = readSamples(source, plan, 0, 5 * 48000) as [Float32Array, Float32Array];
     const gain = 10 ** (-3 / 20) * 0.2;
-    // 2.4 to 2.45 s: no beep. Left gets its own channel, the centre and the left surround; the low-frequency channel is left out.
+    // 2.4 to 2.45 s: no beep. Left gets its own channel, the center and the left surround; the low-frequency channel is left out.
     expect(levelAt(left, 48000, 400, 2.4)).toBeCloseTo(gain, 2);
     expect(levelAt(right, 48000, 600, 2.4)).toBeCloseTo(gain, 2);
     expect(levelAt(left, 48000, 600, 2.4)).toBeLessThan(0.01);

@@ -5,13 +5,13 @@ import { FrameFilter } from '#kinora/engine/video/frame-filter.js';
 import { MEDIA_THREADS } from '#kinora/packager/segment-jobs.js';
 
 const timeBase = { num: 1, den: 30 };
-/** A grey frame of 10 bit; each plane of color has half as many columns and rows, rounded up. */
+/** A gray frame of 10 bit; each plane of color has half as many columns and rows, rounded up. */
 const greyFrame = (width: number, height: number) => {
   const samples = width * height + 2 * Math.ceil(width / 2) * Math.ceil(height / 2);
   return { width, height, bytes: Buffer.from(new Uint16Array(samples).fill(512).buffer) };
 };
 
-/** Whether every sample of the planes of a grey frame has the value of the first. */
+/** Whether every sample of the planes of a gray frame has the value of the first. */
 const isPlain = (frame: Frame): boolean =>
   [0, 1, 2].every((plane) => {
     const [data, stride] = [frame.data![plane]!, frame.linesize[plane]!];

@@ -89,7 +89,7 @@ describe('speech', () => {
     expect(second.spans).toHaveLength(1);
     expectNear(second.spans[0]!.startMs, 15_000);
     expectNear(second.spans[0]!.endMs, 25_000);
-    // From its very beginning on it is not put off for ever.
+    // From its very beginning on it is not put off forever.
     const endless = await find(source, 15_000, 20_000, true);
     expect(endless.nextMs).toBe(20_000);
     expect(endless.spans).toHaveLength(1);

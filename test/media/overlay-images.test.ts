@@ -128,7 +128,7 @@ describe('an overlay has the colors and the transparency of its file', () => {
 
   const blocks = { columns: WIDTH / 8, rows: HEIGHT / 8 };
   const quarterOfBlock = (column: number, row: number): number => quarterAt(column * 8, row * 8);
-  // Y'CbCr of red, green, blue and a light grey.
+  // Y'CbCr of red, green, blue and a light gray.
   const YCC = [
     [76, 85, 255],
     [150, 44, 21],

@@ -157,7 +157,7 @@ describe('HDR becomes SDR', () => {
   );
 });
 
-/** Luma of a grey ramp from black to full signal, 0 to 100 % in 64 steps, after tone mapping. */
+/** Luma of a gray ramp from black to full signal, 0 to 100 % in 64 steps, after tone mapping. */
 const mapRamp = (toneMap: 'pq' | 'hlg'): number[] => {
   const [width, height] = [128, 64];
   const ramp = Buffer.alloc(width * height * 3);

@@ -18,7 +18,7 @@ export const roleOfInput = (input: RoleSettings, position: number): InputRole =>
 
 /**
  * Leaves out what is ignored: settings of text tracks on other inputs, and overlay settings without a value, which an
- * official SDK sends with every input. Without a `type`, `closed_captions` of a further input stays: it is refused later.
+ * official SDK sends with every input. Without a `type`, `closed_captions` of an additional input stays: it is refused later.
  */
 export const withoutIgnoredSettings = (input: unknown, position: number): unknown => {
   if (!isObject(input)) return input;

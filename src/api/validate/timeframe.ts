@@ -8,7 +8,7 @@ const SECONDS = /^-?\d{1,15}$/;
 /** What a query says as `timeframe[]`, which may also be written `timeframe`. */
 export interface Timeframe {
   readonly values: readonly string[];
-  /** Where it stands in the query. */
+  /** Where it is in the query. */
   readonly path: Path;
   /** Present when the values are two times, in whatever order. */
   readonly window: Window | undefined;

@@ -41,7 +41,7 @@ export const setMasterAccess = (
       throw new KinoraError('invalid_parameters', { messages: ['Asset is in an errored state'] });
     if (access === 'none') await endMaster(context, tx, asset);
     else if (asset.status === 'preparing') await setMaster(tx, assetId, { ...NO_MASTER, master_access: 'temporary' });
-    // What failed may be tried again.
+    // What failed may be retried.
     else if (asset.master_access === 'none' || asset.master_status === 'errored')
       await orderMaster(context, tx, assetId);
     return viewAsset(context, tx, assetId);

@@ -60,7 +60,7 @@ export const advanceRun = async (context: DomainContext, runId: string): Promise
   });
 };
 
-/** Ends a run that can't go on. Jobs that it has started are not touched. */
+/** Ends a run that can't continue. Jobs that it has started are not touched. */
 export const failRun = async (context: DomainContext, runId: string): Promise<void> => {
   await context.database.transaction(async (tx) => {
     const run = await lockRun(tx, runId);

@@ -47,7 +47,7 @@ export const getDirective = async (
   return directive;
 };
 
-/** Runs that are under way go on. @throws KinoraError `not_found` */
+/** Runs that are under way continue. @throws KinoraError `not_found` */
 export const deleteDirective = async (
   { database, clock }: DomainContext,
   environmentId: string,

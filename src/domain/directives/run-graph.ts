@@ -120,7 +120,7 @@ export const judgeNode = (
     : { ...base, state: 'waiting_for_resources' };
 };
 
-/** Of the run as a whole; one of the last three when nothing of it goes on. */
+/** Of the run as a whole; one of the last three when nothing of it continues. */
 export const judgeRun = (
   nodes: readonly RunNode[],
   jobs: ReadonlyMap<string, { readonly status: RobotsJobStatus }>,

@@ -67,7 +67,7 @@ export const orderMp4Files = async (
   const wanted = files ?? [];
   const present = await listStaticRenditions(tx, [assetId]);
   for (const rendition of present) {
-    // What failed before is tried again.
+    // What failed before is retried.
     const isKept = rendition.status !== 'errored' && wanted.some(({ name }) => name === rendition.name);
     if (!isKept) await dropRendition(context, tx, rendition);
   }

@@ -104,7 +104,7 @@ export const createRobotsJobState = (context: DomainContext): RobotsJobState => 
     }),
 });
 
-/** Changes the status of a job, tells of it and lets its run go on; undefined when it is in none of the states `from`. */
+/** Changes the status of a job, tells of it and lets its run continue; undefined when it is in none of the states `from`. */
 export const changeJob = async (
   context: Context,
   tx: Transaction,

@@ -14,7 +14,7 @@ import { claimName, languageName, takenNames } from './track-name.js';
 export const MAIN_AUDIO_NAME = 'Default';
 
 /**
- * Makes the tracks that the further inputs of a request bring. They are shown when the asset is ready.
+ * Makes the tracks that the additional inputs of a request bring. They are shown when the asset is ready.
  * @returns the names that the request takes
  */
 export const insertSideCars = async (

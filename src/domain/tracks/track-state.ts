@@ -60,7 +60,7 @@ export interface TrackMedia {
 export interface TrackState {
   /** Undefined when the track was deleted. */
   find(trackId: string): Promise<Row<'track'> | undefined>;
-  /** Those that the further inputs of an asset bring and that are not finished. */
+  /** Those that the additional inputs of an asset bring and that are not finished. */
   listPreparing(assetId: string): Promise<Row<'track'>[]>;
   /** Undefined while the asset has none. */
   findPlan(assetId: string): Promise<Plan | undefined>;

@@ -11,7 +11,7 @@ import { withVideoReader } from '../video/reader.js';
 const PROGRESS_FRAMES = 50;
 
 /**
- * Judges every frame of a part of the source by small copies of it and its neighbours.
+ * Judges every frame of a part of the source by small copies of it and its neighbors.
  * @throws KinoraError `media_failed`
  */
 export const scoreShots = (job: ShotScoresJob, context: HandlerContext): ShotScores =>
@@ -19,7 +19,7 @@ export const scoreShots = (job: ShotScoresJob, context: HandlerContext): ShotSco
     checkTimeBase(reader, job);
     const { timeBase, originTicks, threads, startTicks, endTicks, from, untilTicks } = job;
     const frames: TimedFrame[] = [];
-    // Upright or not, with overlays or without: for a comparison with its neighbours it does not matter.
+    // Upright or not, with overlays or without: for a comparison with its neighbors it does not matter.
     const filters = {
       ...job.filters,
       deinterlace: false,

@@ -17,7 +17,7 @@ const COPY_SEEK_SECONDS = 1;
 
 /**
  * Makes the segments of one chunk: AAC frames on the constant 1,024-sample grid, a fragment per segment. The result depends
- * on the job alone; neighbouring chunks join without a gap, and for encoded tracks without an audible seam.
+ * on the job alone; neighboring chunks join without a gap, and for encoded tracks without an audible seam.
  * @throws KinoraError `media_failed`
  */
 export const makeAudioChunk = (job: AudioChunkJob): AudioChunkResult => {

@@ -71,7 +71,7 @@ const lowestAround = (values: Float64Array, reach: number): Float64Array => {
   return lowest;
 };
 
-/** The mean of the values within `reach` to both sides; beyond the ends the last value goes on. */
+/** The mean of the values within `reach` to both sides; beyond the ends the last value continues. */
 const smooth = (values: Float64Array, reach: number): Float64Array => {
   const at = (i: number): number => values[Math.min(Math.max(i, 0), values.length - 1)] as number;
   const means = new Float64Array(values.length);

@@ -61,7 +61,7 @@ export const concatenateRecordings = (job: ConcatenateJob): MediaResults['concat
   return { recordings: recordings.length, wrongTimes };
 };
 
-/** Where one stream jumps forward and another goes on, it is a hole and not the clock. */
+/** Where one stream jumps forward and another continues, it is a hole and not the clock. */
 const repairAll = (
   columns: ReadonlyMap<number, StreamTimes>,
   ticksPerSecond: number,

@@ -23,7 +23,7 @@ const KINDS = {
   },
 } as const;
 
-/** Encodes the frames of an animation that repeats for ever. */
+/** Encodes the frames of an animation that repeats forever. */
 export class AnimationWriter {
   private graph: FrameGraph | undefined;
   private readonly context = new CodecContext();

@@ -102,7 +102,7 @@ const quote = (value: string): string => {
 const readWords = (lines: string): Word[] =>
   lines.split('\n').flatMap((line) => {
     const [, start, end, text = ''] = /^\{"start":(\d+),"end":(\d+),"text":"(.*)"\}$/.exec(line) ?? [];
-    // What the model hears beside speech stands in brackets.
+    // What the model hears beside speech is in brackets.
     if (start === undefined || text.trim() === '' || /^\s*[[(].*[\])]\s*$/.test(text)) return [];
     return [{ startMs: Number(start), endMs: Number(end), text: text.trim() }];
   });

@@ -12,7 +12,7 @@ export interface FrameRange {
 }
 
 /**
- * Sends the frames of a range through a filter, whose output still has to be cut to the range when there are neighbours.
+ * Sends the frames of a range through a filter, whose output still has to be cut to the range when there are neighbors.
  * @param timeOf time of a frame for the filter, called once for each in order with the time of the one after it
  * @returns the number of frames of the range
  */

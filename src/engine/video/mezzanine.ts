@@ -80,7 +80,7 @@ const progressOf = (job: MezzanineJob, reader: VideoReader, context: HandlerCont
   };
 };
 
-/** Makes times grow: recordings that start again are laid end to end, a single wrong time is moved between its neighbours. */
+/** Makes times grow: recordings that start again are laid end to end, a single wrong time is moved between its neighbors. */
 class ForwardClock {
   private last = Number.NEGATIVE_INFINITY;
   private shift = 0;
@@ -94,7 +94,7 @@ class ForwardClock {
     let time = pts + this.shift;
     const isOut = time <= this.last || time >= next;
     if (next > this.last && isOut && Number.isFinite(this.last)) {
-      // Its neighbours are in line: only this one is wrong.
+      // Its neighbors are in line: only this one is wrong.
       time = Math.max(Math.round((this.last + next) / 2), this.last + 1);
     } else if (time <= this.last) {
       if (this.last - time >= this.restartTicks) this.shift += this.last + this.step - time;

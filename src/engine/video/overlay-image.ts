@@ -73,7 +73,7 @@ const decodeFirst = (
     context.threadCount = 1;
     setOptions(context, {
       max_pixels: maxSide * maxSide,
-      // Else what is missing of a JPEG file is grey.
+      // Else what is missing of a JPEG file is gray.
       ...(codecId === AV_CODEC_ID_MJPEG && { err_detect: 'explode' }),
     });
     check(context.open2Sync(codec, null), 'open decoder');

@@ -46,7 +46,7 @@ const BACK_BYTES = [0, 1 << 21, 1 << 23, 1 << 25];
 
 /**
  * Reads the frames of one stream in presentation order from any place: `seek` finds the place exactly, `take` moves on.
- * Two frames are kept: the one taken last and the one ahead, so that neighbouring ranges are read without a seek.
+ * Two frames are kept: the one taken last and the one ahead, so that neighboring ranges are read without a seek.
  */
 export class VideoReader {
   private format!: FormatContext;
@@ -289,7 +289,7 @@ export class VideoReader {
     this.fresh = false;
     const code = this.format.readFrameSync(this.packet);
     if (code < 0) {
-      // Demuxers report damage once and then go on, or for ever: a second failure in a row is the end.
+      // Demuxers report damage once and then continue, or forever: a second failure in a row is the end.
       if (code !== AVERROR_EOF) {
         this.countError('packet cannot be read');
         this.readErrors += 1;

@@ -46,7 +46,7 @@ export const paintCounter = (plane: LumaPlane, counter: number): void => {
   }
 };
 
-// Edges are rounded one by one so that neighbouring bars neither overlap nor leave a gap.
+// Edges are rounded one by one so that neighboring bars neither overlap nor leave a gap.
 const fillBar = (plane: LumaPlane, left: number, top: number, width: number, height: number, value: number): void => {
   const x = Math.round(left);
   const y = Math.round(top);
@@ -128,6 +128,6 @@ export const fillDisc = (plane: LumaPlane, centreX: number, centreY: number, rad
   }
 };
 
-/** Half the width of a disc at this distance from its centre; 0 outside. */
+/** Half the width of a disc at this distance from its center; 0 outside. */
 const halfChord = (radius: number, distance: number): number =>
   Math.sqrt(Math.max(0, radius * radius - distance * distance));

@@ -40,7 +40,7 @@ export const takeTurns = (handle: RequestListener, maxWaiting = MAX_WAITING): Re
 
   return (request, response) => {
     const { socket } = request;
-    // Parsing goes on to the end of what was read, also behind the end of the connection.
+    // Parsing continues to the end of what was read, also behind the end of the connection.
     if (socket.destroyed) return;
     const waiting = connections.get(socket);
     if (!waiting) return begin(socket, [], request, response);

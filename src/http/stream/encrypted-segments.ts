@@ -18,7 +18,7 @@ import { PART_BYTES } from './part-buffers.js';
 import type { SentFile } from './send-file.js';
 import type { ReadPart } from './write-range.js';
 
-/** What is sent of cached segments to DRM playback ids. The cache keeps segments in the clear. */
+/** What is sent of cached segments to DRM playback ids. The cache keeps segments unencrypted. */
 export interface EncryptedSegments {
   /** The encrypted form of `init.mp4` or `<number>.m4s`. */
   encrypt(

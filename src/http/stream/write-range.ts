@@ -19,7 +19,7 @@ export const readRange = (file: FileHandle, { start, end }: ByteRange, buffers: 
 
 /**
  * Sends what `readPart` gives and ends the answer, whose head is written. One part is read while the other is sent, which
- * takes 40 % less processor time than a pipeline with a buffer for each read. Resolves, when the connection has taken
+ * takes 40 % less CPU time than a pipeline with a buffer for each read. Resolves, when the connection has taken
  * everything or is closed, to the number of bytes that it was given.
  * @throws what reading fails with; the connection is cut then, so that a cut file shows as such
  */

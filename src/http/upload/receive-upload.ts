@@ -40,7 +40,7 @@ export const receiveUpload = async (
   }
 };
 
-/** Asks for the body where the sender waits to be asked, and does not wait for ever for the next of its bytes. */
+/** Asks for the body where the sender waits to be asked, and does not wait forever for the next of its bytes. */
 export const receiveBody = async <T>(
   { headers, raw }: FastifyRequest,
   reply: FastifyReply,

@@ -101,7 +101,7 @@ const addressOf = (protocol: Protocol, { database, urls }: UploadAddressDeps): F
       request.raw.resume();
     });
 
-    /** Answers preflights, refuses what may not go on; undefined when the answer is complete. */
+    /** Answers preflights, refuses what may not continue; undefined when the answer is complete. */
     const admit = async (request: UploadRequest, reply: FastifyReply): Promise<Row<'upload'> | undefined> => {
       const { uploadId } = request.params;
       const upload = isId(uploadId) ? await findUploadById(database.queryable, uploadId) : undefined;

@@ -4,7 +4,7 @@ import type { SourceFacts } from '../../media/source/source-facts.js';
 import { mezzanineKey } from '../../storage/keys.js';
 import type { IngestContext } from './context.js';
 
-/** Ends a run that would hold its slot for a long time; the asset goes on in the queue of those that do. */
+/** Ends a run that would hold its slot for a long time; the asset continues in the queue of those that do. */
 export class LongWorkAhead extends Error {}
 
 /** Measuring loudness decodes all audio, up to six times: about a second for each minute of it. */

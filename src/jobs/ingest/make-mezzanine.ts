@@ -24,7 +24,7 @@ export interface MezzanineInput {
   readonly onProgress: (fraction: number) => void;
 }
 
-/** Longest wait for one chunk: hours of 4K on a slow machine, but not for ever. */
+/** Longest wait for one chunk: hours of 4K on a slow machine, but not forever. */
 const CHUNK_DEADLINE_MS = 12 * 3600_000;
 
 /**

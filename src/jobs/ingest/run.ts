@@ -24,7 +24,7 @@ import { type SideCars, startSideCars } from './tracks/side-cars.js';
 
 /**
  * From a URL to a ready asset: store, probe, plan, warm, publish. Every step leaves its result where the next run finds it (a
- * blob, the facts, the plan), so a restart goes on after the last finished step.
+ * blob, the facts, the plan), so a restart continues after the last finished step.
  */
 export const runIngest = async (context: IngestContext): Promise<void> => {
   const { assetId, row, signal } = context;

@@ -103,7 +103,7 @@ const store = async (
   }
 };
 
-/** Where the overlays go on a frame of this shape. */
+/** Where the overlays are placed on a frame of this shape. */
 export const placeOverlays = (
   assetId: string,
   overlays: readonly StoredOverlay[],

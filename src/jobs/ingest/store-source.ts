@@ -2,7 +2,7 @@ import { KinoraError } from '../../lib/errors.js';
 import { sourceKey } from '../../storage/keys.js';
 import type { IngestContext } from './context.js';
 
-/** Downloads the source, unless an earlier run has, or goes on where one stopped. */
+/** Downloads the source, unless an earlier run has, or continues where one stopped. */
 export const storeSource = async (context: IngestContext): Promise<void> => {
   const { clock, logger } = context;
   const startedMs = clock.monotonicMs();

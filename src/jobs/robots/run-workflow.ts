@@ -17,7 +17,7 @@ interface JobPayload {
   readonly jobId: string;
 }
 
-/** Runs of directives go on step by step; jobs do what their workflow says. */
+/** Runs of directives continue step by step; jobs do what their workflow says. */
 export const createRobotsWorkers = (deps: RobotsDeps): QueueWorker[] => [
   {
     queue: queues.advanceRun,

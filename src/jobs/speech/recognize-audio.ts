@@ -66,7 +66,7 @@ export const recognizeAudio = async (deps: AudioDeps, work: AudioToRecognize): P
   logger.info({ words: words.length }, 'speech recognized');
 };
 
-/** The file is held open for as long as it is read. */
+/** The file is held open for while it is read. */
 const withAudio = async <T>(
   blobs: BlobStore,
   { audio: plan, key, durationMs }: TrackAudio,

@@ -22,7 +22,7 @@ interface CaptionsDeps extends AudioDeps {
   readonly robots: Pick<RobotsJobState, 'findWanted' | 'wake'>;
 }
 
-/** Recognizes speech for a robots job and lets it go on; nothing for one that has ended. */
+/** Recognizes speech for a robots job and lets it continue; nothing for one that has ended. */
 export const recognizeCaptions = async (
   deps: CaptionsDeps,
   { robotsJobId: jobId, audioTrackId }: CaptionsPayload,

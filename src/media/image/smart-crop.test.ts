@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { findSmartCrop } from './smart-crop.js';
 
-/** A grey image with a checked patch. */
+/** A gray image with a checked patch. */
 const image = (width: number, height: number, patch?: { x: number; y: number; side: number }) => {
   const stride = width + 5;
   const data = new Uint8Array(stride * height).fill(120);

@@ -1,5 +1,5 @@
 /**
- * How long the header of an H.264 slice is (ITU-T H.264, 7.3.3): encryption leaves it in the clear, so that a decoder can find
+ * How long the header of an H.264 slice is (ITU-T H.264, 7.3.3): encryption leaves it as it is, so that a decoder can find
  * its way without a key. Reads the parameter sets only as far as slice headers depend on them.
  */
 

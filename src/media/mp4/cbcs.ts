@@ -26,7 +26,7 @@ const encryptedBytes = (length: number, isPattern: boolean): number =>
 
 /**
  * Encrypts ranges in place. Each range begins with the constant vector again. One cipher serves all of them, because making
- * one takes 2.4 microseconds and there are hundreds of ranges in a segment: it goes on with its last block, which the first
+ * one takes 2.4 microseconds and there are hundreds of ranges in a segment: it continues with its last block, which the first
  * block of the next range therefore takes out again.
  */
 export class CbcsCipher {

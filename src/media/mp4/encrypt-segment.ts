@@ -8,7 +8,7 @@ const LENGTH_BYTES = 4;
 /** Of a count of clear bytes in `senc`. */
 const MAX_CLEAR_BYTES = 0xffff;
 
-/** A part of a sample: bytes in the clear, then bytes of which one block in ten is encrypted. */
+/** A part of a sample: clear bytes, then bytes of which one block in ten is encrypted. */
 interface Subsample {
   readonly clearBytes: number;
   readonly protectedBytes: number;

@@ -21,7 +21,7 @@ const VIRTUAL_LONG_SIDE = 1920;
 const VIRTUAL_SHORT_SIDE = 1080;
 
 /**
- * Where an overlay goes on a frame of the size `frame` (upright, square pixels; only its shape matters). Percentages refer to the
+ * Where an overlay is placed on a frame of the size `frame` (upright, square pixels; only its shape matters). Percentages refer to the
  * frame, pixels to a virtual frame of 1920 x 1080 (reference inputs-and-tracks.md 6).
  */
 export const placeOverlay = (
@@ -61,7 +61,7 @@ const fractionOf = (length: string | undefined, pixels: number): number | undefi
   return length.endsWith('%') ? value / 100 : value / pixels;
 };
 
-/** A margin is the distance from the aligned edge, or the way from the centre towards right and below. */
+/** A margin is the distance from the aligned edge, or the way from the center towards right and below. */
 const align = (
   edge: 'left' | 'top' | 'center' | 'middle' | 'right' | 'bottom',
   size: number,

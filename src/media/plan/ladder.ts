@@ -170,7 +170,7 @@ export const limitRungs = (rungs: readonly Rung[], bandwidth: number): Rung[] =>
 };
 
 /**
- * A size that the ladder does not have: its rate lies between those of its neighbours as its number of pixels does. Smaller
+ * A size that the ladder does not have: its rate lies between those of its neighbors as its number of pixels does. Smaller
  * than the top rung.
  */
 export const planRung = (

@@ -23,7 +23,7 @@ export interface AssetSettings {
   readonly quality: VideoQuality;
   readonly maxResolutionTier: ResolutionTier;
   readonly isTest: boolean;
-  /** Where overlays go on a frame of this shape (upright, square pixels). */
+  /** Where overlays are placed on a frame of this shape (upright, square pixels). */
   readonly placeOverlays?: (frame: Size) => readonly OverlayPlacement[];
 }
 

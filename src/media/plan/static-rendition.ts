@@ -76,7 +76,7 @@ const SAME_SIZE_PIXELS = 2;
 
 /**
  * The rendition that the frames of a file come from: the rung of the ladder with that size, whose segments viewers may have
- * asked for already, else one between its neighbours.
+ * asked for already, else one between its neighbors.
  */
 export const chooseVideoRendition = (video: VideoPlan, size: Size, quality: VideoQuality): VideoRendition => {
   const isSame = ({ width, height }: Size): boolean =>

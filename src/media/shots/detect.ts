@@ -35,7 +35,7 @@ const findCuts = ({ ticks, change, lasting }: ShotScores, timescale: number): Ca
     if (strength < LEAST_CUT) return [];
     let sum = 0;
     let count = 0;
-    // The neighbours themselves are left out: an encoder may need a frame or two to show the new shot.
+    // The neighbors themselves are left out: an encoder may need a frame or two to show the new shot.
     for (let other = at - 2; other > 0 && ticks[at]! - ticks[other]! <= around; other -= 1) {
       sum += change[other]!;
       count += 1;

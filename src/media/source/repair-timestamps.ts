@@ -30,7 +30,7 @@ const NEIGHBOURS = 16;
 
 /**
  * Tells wrong times of single packets, which a flipped bit makes, from jumps of the clock, where another recording begins,
- * and gives the wrong ones the time that their neighbours leave free.
+ * and gives the wrong ones the time that their neighbors leave free.
  * @param maxStepSeconds a longer step forward is a jump too
  */
 export const repairTimestamps = (

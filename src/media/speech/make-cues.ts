@@ -6,7 +6,7 @@ const LINE_CHARACTERS = 42;
 const MAX_LINES = 2;
 const MAX_MS = 7000;
 const GAP_MS = 83;
-/** No cue goes on over a longer pause. */
+/** No cue spans a longer pause. */
 const MAX_PAUSE_MS = 1200;
 const MIN_MS = 1000;
 const CHARACTERS_PER_SECOND = 20;

@@ -94,7 +94,7 @@ const blockOf = ({ bytes, offsets }: IndexedText, at: number): Uint8Array =>
 
 /**
  * One segment of an HLS subtitle rendition: every cue that is shown within [fromSeconds, untilSeconds), with its whole time,
- * so that players know a cue that goes on in the next segment as the same (RFC 8216, 3.5).
+ * so that players know a cue that continues in the next segment as the same (RFC 8216, 3.5).
  */
 export const textSegment = (text: IndexedText, fromSeconds: number, untilSeconds: number): Buffer => {
   const found = findCues(text, fromSeconds, untilSeconds);

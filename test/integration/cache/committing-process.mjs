@@ -1,4 +1,4 @@
-// Commits files of a known content for ever and prints each name once it is visible, until it is killed.
+// Commits files of a known content forever and prints each name once it is visible, until it is killed.
 import { createSegmentStore } from '#kinora/cache/disk-segment-store.js';
 import { systemClock } from '#kinora/lib/clock.js';
 

@@ -185,7 +185,7 @@ test('least recently used files go first, files in use stay', async () => {
   nowMs += 20_000;
   await store.get(keyOf('0.m4s'), never);
   await put('10.m4s');
-  // Eviction goes on after the caller was served; stopping waits for it.
+  // Eviction continues after the caller was served; stopping waits for it.
   await store.stop();
   const kept = Array.from({ length: 11 }, (_, number) => number).filter((number) => store.has(keyOf(`${number}.m4s`)));
   // 11,000 bytes are brought down to 9,500 or less: the two oldest uses were 1 and 2.

@@ -367,7 +367,7 @@ describe('the access to a master', () => {
     await until('an error', async () => masterOf(await getAsset(server, id))?.status === 'errored', LIMIT_MS);
     expect((await eventTypes(server, id)).slice(-2)).toEqual(['master.preparing', 'master.errored']);
     expect((await getAsset(server, id)).status).toBe('ready');
-    // It may be tried again.
+    // It may be retried.
     expect((await (await putAccess(id, 'temporary')).json()).data.master).toEqual({ status: 'preparing' });
   });
 });

@@ -18,7 +18,7 @@ beforeAll(async () => {
   origin.add('video.mp4', await readFile(await fixture('h264-aac.mp4')));
   origin.add('en.vtt', Buffer.from('WEBVTT\n\n00:00.000 --> 00:01.000\nHello\n'));
   receiver = await startReceiver();
-  // Chapters wait for ever, and a summary is refused.
+  // Chapters wait forever, and a summary is refused.
   provider = await startChatProvider(({ prompt }) => (prompt === 'summarize' ? { status: 400 } : 'silent'));
   server = await boot({ options: { AI_URL: provider.url, AI_MODEL: 'reader' } });
   const { id: tokenId, secret: tokenSecret } = server.token;

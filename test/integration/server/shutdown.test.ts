@@ -117,7 +117,7 @@ describe('a server that is asked to stop', () => {
     const closed = once(socket, 'close');
     // Answered on another connection afterwards, so the first one has arrived as well.
     await fetch(`${server.url}/readyz`);
-    // It would wait for the rest of the body for ever.
+    // It would wait for the rest of the body forever.
     expect(await server.stop()).toBe(0);
     await closed;
     expect(server.log().at(-1)).toMatchObject({ msg: 'server stopped' });

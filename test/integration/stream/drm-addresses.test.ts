@@ -1,4 +1,4 @@
-/** No init segment or segment of a DRM playback id is sent in the clear, whatever address is tried. */
+/** No init segment or segment of a DRM playback id is sent unencrypted, whatever address is tried. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { fixture } from '../../support/media/fixtures.js';
 import { planFile } from '../../support/media/video-run.js';

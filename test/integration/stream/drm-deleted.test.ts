@@ -27,7 +27,7 @@ const withHeldCommits = (database: Database) => {
         }),
       close: async () => undefined,
     } satisfies Database,
-    /** Resolves to the way to go on, when the transaction has done its work. */
+    /** Resolves to the way to continue, when the transaction has done its work. */
     holdNext: (): Promise<() => void> =>
       new Promise((held) => {
         beforeCommit = () => new Promise<void>((release) => held(release));

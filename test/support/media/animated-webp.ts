@@ -2,7 +2,7 @@
 
 interface AnimatedWebp {
   readonly size: string;
-  /** 0: for ever. */
+  /** 0: forever. */
   readonly loops: number;
   /** `file`: the part of the canvas that the frame brings, as a WebP file of its own. */
   readonly frames: readonly { readonly durationMs: number; readonly file: Buffer }[];

@@ -4,7 +4,7 @@ export interface JpegSettings {
   /** Of the frame in blocks. */
   readonly columns: number;
   readonly rows: number;
-  /** One value per component, 0 to 255: 1 grey, 3 Y'CbCr, 4 as `adobeTransform` says. */
+  /** One value per component, 0 to 255: 1 gray, 3 Y'CbCr, 4 as `adobeTransform` says. */
   readonly blockAt: (column: number, row: number) => readonly number[];
   /** Adobe's marker: 0 CMYK, 2 YCCK (both inverted). */
   readonly adobeTransform?: 0 | 2;

@@ -275,7 +275,7 @@ export const readFrameCounters = (input: MediaInput): MeasuredFrame[] =>
       },
     );
     decodeStream(context, stream, (frame) => {
-      // Streams of AVI carry no presentation times; what FFmpeg works out stands in.
+      // Streams of AVI carry no presentation times; what FFmpeg works out is in.
       if (frame.pts === AV_NOPTS_VALUE) frame.pts = frame.bestEffortTimestamp;
       filter.push(frame);
     });

@@ -55,7 +55,7 @@ const manners = {
     const more = () => process.stdout.write('x'.repeat(2 ** 20), more);
     more();
   },
-  /** Waits for its end at the call whose number stands in the file. */
+  /** Waits for its end at the call whose number is in the file. */
   held: () => {
     const call = readFileSync(log, 'utf8').trim().split('\n').length;
     const hold = existsSync(`${log}.hold`) && Number(readFileSync(`${log}.hold`, 'utf8')) === call;

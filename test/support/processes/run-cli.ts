@@ -43,7 +43,7 @@ export const runCli = (
     child.on('close', (status) => resolve({ status, stdout, stderr }));
   });
 
-/** Starts a command that goes on running; the caller ends it. */
+/** Starts a command that continues running; the caller ends it. */
 export const startCli = (args: readonly string[], env: Options) => {
   const child = spawnCli(args, env, tmpdir());
   let stdout = '';

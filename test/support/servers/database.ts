@@ -39,7 +39,7 @@ export interface TestDatabase {
 
 /** Makes `dataDir` a data directory with a migrated embedded database that nobody has opened yet. */
 export const fillDataDir = async (dataDir: string): Promise<void> => {
-  // A third of the processor time of `cp`, which awaits each of a thousand small files.
+  // A third of the CPU time of `cp`, which awaits each of a thousand small files.
   cpSync(await templateDir(), dataDir, { recursive: true });
 };
 

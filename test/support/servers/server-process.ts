@@ -36,7 +36,7 @@ export interface ServerOptions {
   readonly options?: Readonly<Record<string, string | undefined>>;
 }
 
-/** One token for all starts, so that a test can go on after a restart. */
+/** One token for all starts, so that a test can continue after a restart. */
 const token = { id: newUuid(), secret: newSecret() };
 const running = new Set<ChildProcess>();
 

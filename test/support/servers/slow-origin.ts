@@ -5,7 +5,7 @@ import { type Origin, startOrigin } from './origin.js';
 export interface SlowOrigin extends Origin {
   /** Adds a file; `holdAtBytes` stops each answer there until `release`. */
   add(name: string, bytes: Buffer, holdAtBytes?: number): string;
-  /** Lets every held answer go on, also those to come. */
+  /** Lets every held answer continue, also those to come. */
   release(): void;
   requestsOf(name: string): { range: string | undefined; ifRange: string | undefined }[];
 }

@@ -23,7 +23,7 @@ export const findIngest = async (db: Queryable, assetId: string): Promise<Ingest
   return asset && media && mainInput ? { asset, media, mainInput, otherInputs } : undefined;
 };
 
-/** Keeps what a step of the ingest found, so that a restart goes on after it. False when the asset is gone. */
+/** Keeps what a step of the ingest found, so that a restart continues after it. False when the asset is gone. */
 export const saveMedia = async (
   db: Queryable,
   assetId: string,

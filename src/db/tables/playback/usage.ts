@@ -4,7 +4,7 @@ import type { Row } from '../../schema.js';
 
 /** Adds to what each asset has been delivered in each minute, all in one statement. */
 export const addDeliveries = async (db: Queryable, rows: readonly Row<'delivery_usage'>[]): Promise<void> => {
-  // One of an environment that is gone would be refused for ever, and the others with it.
+  // One of an environment that is gone would be refused forever, and the others with it.
   await sql`
     insert into delivery_usage (environment_id, asset_id, minute, tier, delivered_seconds, delivered_bytes)
     select counted.* from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as counted (

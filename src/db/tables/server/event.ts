@@ -8,7 +8,7 @@ import type { ListPosition } from '../assets/asset.js';
 export const WEBHOOK_READY = 'kinora_webhook_ready';
 
 /**
- * Stores an event, and a delivery of it to each webhook that is enabled now, in one statement: it stands in the way of
+ * Stores an event, and a delivery of it to each webhook that is enabled now, in one statement: it is in the way of
  * every change. The share lock lets a webhook be disabled or deleted only before or after this transaction, so that no
  * delivery is left behind.
  */

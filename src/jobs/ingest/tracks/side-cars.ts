@@ -7,11 +7,11 @@ import { trackPrefix } from '../../../storage/keys.js';
 import { ingestTrack } from './ingest-track.js';
 import type { TrackIngestDeps } from './track-source.js';
 
-/** The work on the tracks of the creation request that goes on beside the ingest of the main input. */
+/** The work on the tracks of the creation request that continues beside the ingest of the main input. */
 export interface SideCars {
   /** Tells the plan that tracks are cut to. */
   planned(plan: Plan): void;
-  /** Waits a moment for what is nearly done and stops the rest, which goes on by itself when the asset is ready. */
+  /** Waits a moment for what is nearly done and stops the rest, which continues by itself when the asset is ready. */
   settle(): Promise<void>;
   /** Stops everything. */
   stop(): Promise<void>;
@@ -41,7 +41,7 @@ export const startSideCars = (deps: TrackIngestDeps & { readonly signal: AbortSi
     } catch (error) {
       if (anyEnd.aborted) return;
       deps.logger.warn({ err: error, track_id: track.id }, 'track of creation request failed');
-      // The owner of the file should hear of it now. Anything else is tried again when the asset is ready.
+      // The owner of the file should hear of it now. Anything else is retried when the asset is ready.
       const isFinal = isKinoraError(error, 'invalid_input') || isKinoraError(error, 'source_unreachable');
       if (!isFinal) return;
       await deps.state.fail(track.id, error);
