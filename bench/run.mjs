@@ -5,6 +5,7 @@ import { hasProgram, versionOf } from './support/programs.mjs';
 
 const names = [
   'time-to-ready',
+  'early-play',
   'feature-cost',
   'segment-latency',
   'play-through',

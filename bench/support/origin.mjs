@@ -3,10 +3,25 @@ import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { pipeline } from 'node:stream';
+import { setTimeout as delay } from 'node:timers/promises';
 
-/** Serves one file under any name. `lastByteMs` is the time (`performance.now`) at which the last answer was sent whole. */
-export const startOrigin = async (path) => {
-  const origin = { lastByteMs: undefined };
+/** Waits until a line of this speed, which all callers share, has sent so many bytes more. */
+const createLine = (bytesPerSecond) => {
+  let freeMs = 0;
+  return async (bytes) => {
+    const nowMs = performance.now();
+    freeMs = Math.max(freeMs, nowMs) + (bytes / bytesPerSecond) * 1000;
+    if (freeMs - nowMs > 5) await delay(freeMs - nowMs);
+  };
+};
+
+/**
+ * Serves one file under any name. `lastByteMs` is the time (`performance.now`) at which the last answer was sent whole;
+ * `sentBytes` counts. With `bytesPerSecond` all answers together are sent that fast, like over a line.
+ */
+export const startOrigin = async (path, { bytesPerSecond } = {}) => {
+  const origin = { lastByteMs: undefined, sentBytes: 0 };
+  const line = bytesPerSecond && createLine(bytesPerSecond);
   const { size } = await stat(path);
   const server = createServer((request, response) => {
     const match = /^bytes=(\d+)-(\d*)$/.exec(request.headers.range ?? '');
@@ -23,7 +38,15 @@ export const startOrigin = async (path) => {
       origin.lastByteMs = performance.now();
     });
     // A client that has seen enough closes the connection.
-    pipeline(createReadStream(path, { start, end, highWaterMark: 1 << 20 }), response, () => undefined);
+    const body = createReadStream(path, { start, end, highWaterMark: line ? 1 << 15 : 1 << 20 });
+    const count = async function* (chunks) {
+      for await (const chunk of chunks) {
+        await line?.(chunk.length);
+        origin.sentBytes += chunk.length;
+        yield chunk;
+      }
+    };
+    pipeline(body, count, response, () => undefined);
   });
   await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
   origin.url = `http://127.0.0.1:${server.address().port}/movie.mp4`;

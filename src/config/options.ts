@@ -155,6 +155,13 @@ export const options = {
     default: '100GiB',
     doc: 'Maximum size of a source file.',
   },
+  rangeSources: {
+    kind: boolean,
+    variable: 'KINORA_RANGE_SOURCES',
+    section: 'Sources',
+    default: 'true',
+    doc: 'Play imports before the whole file is stored, if the origin answers range requests and the file is an MP4 or MOV.',
+  },
   userAgent: {
     kind: text,
     variable: 'KINORA_USER_AGENT',

@@ -76,7 +76,7 @@ const searchShots = async (
     }
     const frames = await openFrames(blobs, asset);
     try {
-      const job: ShotScoresJob = { ...part, source: { path: frames.path, formatName: video.formatName }, threads: 1 };
+      const job: ShotScoresJob = { ...part, source: { ...frames.source, formatName: video.formatName }, threads: 1 };
       const scores = await pool.run(job, { priority: mediaPriority.background, signal });
       await blobs.put(key, Buffer.from(JSON.stringify(scores)));
       logger.debug({ asset_id: assetId, part: found.length }, 'shot detection part done');

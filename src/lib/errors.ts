@@ -53,6 +53,10 @@ export const errorRegistry = {
   media_failed: kind(500, 'internal_error', 'The media operation failed', 'fail'),
   /** The media process died (signal, memory limit) or passed its deadline: counted per source, never endless. */
   media_crashed: kind(500, 'internal_error', 'The media process crashed', 'defect'),
+  /** A job needs a part of a source that is not here yet; `details.missing` is the `ByteRange`. */
+  range_missing: kind(503, 'unavailable', 'A part of the source is missing', 'retry'),
+  /** The file behind a URL is another one than before. */
+  source_changed: kind(502, 'invalid_input', 'The input file changed while it was read.', 'retry'),
   /** A speech recognizer refused, failed or gave nonsense; `messages` are shown to the owner of the track. */
   speech_failed: kind(500, 'internal_error', 'Speech recognition failed.', 'defect'),
   /** A workflow needs a language model, and none is configured. */

@@ -5,6 +5,8 @@ import type { Logger } from '../telemetry/logger.js';
 import { createAddressPolicy } from './address.js';
 import type { FetchOptions, SourceFetcher } from './fetch-source.js';
 import { createGuardedGet, type GuardedGetOptions, type GuardedResponse } from './guarded-get.js';
+import { createOriginRanges } from './origin-ranges.js';
+import { strongValidator } from './strong-validator.js';
 
 export interface SourceFetcherOptions extends Omit<GuardedGetOptions, 'isAllowedAddress' | 'allowedUrls'> {
   /** `true`: internal addresses too; a list of CIDR networks: only those of them. */
@@ -46,17 +48,6 @@ const readableSize = (bytes: number): string => {
   return `${Number((bytes / 1024 ** power).toFixed(1))} ${units[power]}`;
 };
 
-const MINIMUM_AGE_MS = 1000;
-
-/** What may be sent in If-Range: a strong entity tag, or a date old enough to be a strong validator (RFC 9110 8.8.2.2). */
-const strongValidator = (response: GuardedResponse): string | undefined => {
-  const etag = response.header('etag');
-  if (etag?.startsWith('"')) return etag;
-  const modified = response.header('last-modified');
-  const ageMs = Date.parse(response.header('date') ?? '') - Date.parse(modified ?? '');
-  return ageMs >= MINIMUM_AGE_MS ? modified : undefined;
-};
-
 const numberOrUndefined = (text: string | undefined): number | undefined =>
   text !== undefined && /^\d+$/.test(text) ? Number(text) : undefined;
 
@@ -68,6 +59,8 @@ export const createSourceFetcher = (options: SourceFetcherOptions): SourceFetche
     isAllowedAddress: createAddressPolicy(options.allowPrivate),
     allowedUrls: options.allowedUrls ?? new Set(),
   });
+
+  const originRanges = createOriginRanges({ get, retryDelayMs });
 
   /** To be told of every piece of one body. */
   const rateCheck = (): ((bytes: number) => void) => {
@@ -85,8 +78,14 @@ export const createSourceFetcher = (options: SourceFetcherOptions): SourceFetche
     };
   };
 
-  const download = async (url: string, target: BlobWrite, fetchOptions: FetchOptions, signal: AbortSignal) => {
-    let { validator } = fetchOptions;
+  /** `output.target` becomes another one when `onRanges` gives it. */
+  const download = async (
+    url: string,
+    output: { target: BlobWrite },
+    fetchOptions: FetchOptions,
+    signal: AbortSignal,
+  ) => {
+    let { validator, onRanges } = fetchOptions;
     const limitBytes = Math.min(maxBytes, fetchOptions.maxBytes ?? maxBytes);
     let reportedMs = -Infinity;
 
@@ -99,12 +98,12 @@ export const createSourceFetcher = (options: SourceFetcherOptions): SourceFetche
       const nowMs = clock.monotonicMs();
       if (!isLast && nowMs - reportedMs < REPORT_INTERVAL_MS) return;
       reportedMs = nowMs;
-      fetchOptions.onProgress?.(target.offsetBytes, totalBytes);
+      fetchOptions.onProgress?.(output.target.offsetBytes, totalBytes);
     };
 
     const startAgain = async (newValidator: string | undefined): Promise<void> => {
       // In this order: old bytes must never stand beside the validator of a new file.
-      if (target.offsetBytes > 0) await target.restart();
+      if (output.target.offsetBytes > 0) await output.target.restart();
       validator = newValidator;
       await fetchOptions.onValidator?.(newValidator);
     };
@@ -131,8 +130,8 @@ export const createSourceFetcher = (options: SourceFetcherOptions): SourceFetche
     };
 
     const tryOnce = async (): Promise<void> => {
-      if (validator === undefined && target.offsetBytes > 0) await target.restart();
-      const offsetBytes = target.offsetBytes;
+      if (validator === undefined && output.target.offsetBytes > 0) await output.target.restart();
+      const offsetBytes = output.target.offsetBytes;
       const range = { range: `bytes=${offsetBytes}-`, 'if-range': validator ?? '' };
       const response = await get(url, offsetBytes > 0 ? range : {}, signal);
       try {
@@ -142,14 +141,20 @@ export const createSourceFetcher = (options: SourceFetcherOptions): SourceFetche
           throw new KinoraError('source_unreachable', { details: { reason: 'range refused' } });
         }
         const totalBytes = await accept(response, offsetBytes);
+        const sendsParts = response.status === 206 || response.header('accept-ranges') === 'bytes';
+        if (onRanges && sendsParts && totalBytes !== undefined && validator !== undefined) {
+          const offer = onRanges;
+          onRanges = undefined;
+          output.target = (await offer(originRanges(url, { sizeBytes: totalBytes, validator }))) ?? output.target;
+        }
         const checkRate = rateCheck();
         for await (const chunk of response.body) {
           checkRate(chunk.byteLength);
-          checkSize(target.offsetBytes + chunk.byteLength);
-          await target.write(chunk);
+          checkSize(output.target.offsetBytes + chunk.byteLength);
+          await output.target.write(chunk);
           report(totalBytes);
         }
-        if (totalBytes !== undefined && target.offsetBytes !== totalBytes) {
+        if (totalBytes !== undefined && output.target.offsetBytes !== totalBytes) {
           throw new KinoraError('source_unreachable', { details: { reason: 'body ended early' } });
         }
         report(totalBytes, true);
@@ -158,30 +163,31 @@ export const createSourceFetcher = (options: SourceFetcherOptions): SourceFetche
       }
     };
 
-    let mostBytes = target.offsetBytes;
+    let mostBytes = output.target.offsetBytes;
     for (let tries = 1; ; tries += 1) {
       try {
         await tryOnce();
         break;
       } catch (error) {
-        if (target.offsetBytes >= mostBytes + PROGRESS_BYTES) tries = 1;
-        mostBytes = Math.max(mostBytes, target.offsetBytes);
+        if (output.target.offsetBytes >= mostBytes + PROGRESS_BYTES) tries = 1;
+        mostBytes = Math.max(mostBytes, output.target.offsetBytes);
         if (signal.aborted || tries >= MAX_TRIES || !isWorthAnotherTry(error)) throw error;
         const host = new URL(url).host;
-        logger.warn({ err: error, host, received_bytes: target.offsetBytes }, 'download interrupted, retrying');
+        logger.warn({ err: error, host, received_bytes: output.target.offsetBytes }, 'download interrupted, retrying');
         await sleep(retryDelayMs * 3 ** (tries - 1), undefined, { signal });
       }
     }
-    if (target.offsetBytes === 0) throw invalid('The input file is empty.');
+    if (output.target.offsetBytes === 0) throw invalid('The input file is empty.');
   };
 
   return {
     fetch: async (url, target, fetchOptions) => {
+      const output = { target };
       const limit = AbortSignal.timeout(TOTAL_LIMIT_MS);
       const signal = fetchOptions.signal === undefined ? limit : AbortSignal.any([fetchOptions.signal, limit]);
       try {
-        await download(url, target, fetchOptions, signal);
-        return await target.commit();
+        await download(url, output, fetchOptions, signal);
+        return await output.target.commit();
       } catch (error) {
         const failure = fetchOptions.signal?.aborted
           ? new KinoraError('cancelled', { cause: fetchOptions.signal.reason })
@@ -190,7 +196,9 @@ export const createSourceFetcher = (options: SourceFetcherOptions): SourceFetche
             : error;
         // Without a caller that keeps the validator the bytes could never be gone on from.
         const close =
-          isKinoraError(failure, 'invalid_input') || !fetchOptions.onValidator ? target.discard() : target.suspend();
+          isKinoraError(failure, 'invalid_input') || !fetchOptions.onValidator
+            ? output.target.discard()
+            : output.target.suspend();
         if (isKinoraError(failure, 'invalid_input') && failure.details?.reason === 'address')
           logger.warn(
             { host: new URL(url).host },

@@ -16,6 +16,7 @@ import type {
   StillJob,
   StoryboardJob,
 } from '../pool/protocol.js';
+import type { Span } from './early-sources.js';
 
 /** From the plan to what one media process needs for one image. Pure. */
 
@@ -145,6 +146,14 @@ export const planShotScores = (video: VideoPlan, partSeconds: number): Omit<Shot
       untilTicks: Math.min(endTicks + margin, lastTicks),
     };
   });
+};
+
+/** The parts of the timeline that the frames of an image are read from; a storyboard has them all over it. */
+export const displayedSpans = (job: PlannedImage['job'], { timescale }: VideoPlan): Span[] => {
+  const streams = { video: true, audio: false };
+  if (job.kind === 'storyboard') return [];
+  const [from, until] = job.kind === 'still' ? [job.ticks, job.ticks] : [job.start.ticks, job.endTicks];
+  return [{ streams, fromSeconds: from / timescale, untilSeconds: until / timescale }];
 };
 
 /** Equal jobs make equal images. */

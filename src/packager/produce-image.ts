@@ -8,9 +8,11 @@ import { type MediaPool, mediaPriority } from '../pool/media-pool.js';
 import type { MediaJob } from '../pool/protocol.js';
 import { readResult } from '../pool/read-result.js';
 import type { BlobStore } from '../storage/blob-store.js';
+import type { EarlySources } from './early-sources.js';
 import { createFileMaker } from './file-maker.js';
-import { imageFile, type PlannedImage, planThumbnail } from './image-jobs.js';
+import { displayedSpans, imageFile, type PlannedImage, planThumbnail } from './image-jobs.js';
 import { openFrames, type PlayableAsset, type SegmentRequest, videoFileOf } from './produce-segment.js';
+import { readSource } from './read-source.js';
 import { MEDIA_THREADS } from './segment-jobs.js';
 
 export interface ImageProducer {
@@ -27,6 +29,7 @@ export interface ImageProducerDeps {
   readonly store: SegmentStore;
   readonly pool: MediaPool;
   readonly blobs: BlobStore;
+  readonly earlySources: Pick<EarlySources, 'rangesOf'>;
   readonly clock: Clock;
 }
 
@@ -35,7 +38,7 @@ const MAX_IMAGE_BYTES = 64 * 2 ** 20;
 /** Takes seconds each; whoever comes behind so many is told so at once. */
 const MAX_WAITING_LONG = 64;
 
-export const createImageProducer = ({ store, pool, blobs, clock }: ImageProducerDeps): ImageProducer => {
+export const createImageProducer = ({ store, pool, blobs, earlySources, clock }: ImageProducerDeps): ImageProducer => {
   const maker = createFileMaker({ store, pool, clock });
   let waitingLong = 0;
 
@@ -57,25 +60,27 @@ export const createImageProducer = ({ store, pool, blobs, clock }: ImageProducer
           priority: priority ?? (isLong ? mediaPriority.warmUp : mediaPriority.viewer),
           ...(signal && { signal }),
           produce: async ({ run, production }) => {
-            const blob = await openFrames(blobs, asset);
-            try {
-              const outPath = production.temporaryPath();
-              const source = { path: blob.path, formatName: video.formatName };
-              const { overlayPaths } = blob;
-              await run({
-                ...image.job,
-                source,
-                filters: video.filters,
-                overlayPaths,
-                threads: MEDIA_THREADS,
-                outPath,
-              } as MediaJob);
-              const bytes = await readResult(outPath, MAX_IMAGE_BYTES);
-              verifyImage(bytes, image.job.format, image.size);
-              await production.commit(key, bytes);
-            } finally {
-              await blob.release();
-            }
+            const needed = earlySources.rangesOf(asset.id, displayedSpans(image.job, video));
+            await readSource(
+              (ranges) => openFrames(blobs, asset, ranges),
+              needed,
+              async (frames) => {
+                const outPath = production.temporaryPath();
+                const source = { ...frames.source, formatName: video.formatName };
+                const { overlayPaths } = frames;
+                await run({
+                  ...image.job,
+                  source,
+                  filters: video.filters,
+                  overlayPaths,
+                  threads: MEDIA_THREADS,
+                  outPath,
+                } as MediaJob);
+                const bytes = await readResult(outPath, MAX_IMAGE_BYTES);
+                verifyImage(bytes, image.job.format, image.size);
+                await production.commit(key, bytes);
+              },
+            );
           },
         });
       } finally {

@@ -1,7 +1,9 @@
 import { availableParallelism } from 'node:os';
 import type { CachedFile, CacheKey, SegmentStore } from '../cache/segment-store.js';
+import type { ByteRanges } from '../lib/byte-ranges.js';
 import type { Clock } from '../lib/clock.js';
 import { KinoraError } from '../lib/errors.js';
+import { AAC_FRAME_SAMPLES } from '../media/codecs/aac.js';
 import { writeAudioInit, writeVideoInit } from '../media/mp4/cmaf.js';
 import {
   type AdditionalRenditions,
@@ -12,13 +14,16 @@ import {
 import { GENERATION } from '../media/plan/generation.js';
 import type { AudioPlan, Plan, VideoPlan, VideoRendition } from '../media/plan/plan.js';
 import { type MediaPool, type MediaPriority, mediaPriority } from '../pool/media-pool.js';
+import type { MediaSource } from '../pool/protocol.js';
 import { readResult } from '../pool/read-result.js';
 import type { BlobStore, LocalBlob } from '../storage/blob-store.js';
 import { concatenatedKey, mezzanineKey, overlayKey, sourceKey } from '../storage/keys.js';
 import type { Logger } from '../telemetry/logger.js';
 import type { Metrics } from '../telemetry/metrics.js';
+import type { EarlySources } from './early-sources.js';
 import { createFileMaker, type Work } from './file-maker.js';
 import { createReadAhead } from './read-ahead.js';
+import { readSource } from './read-source.js';
 import { audioChunkJob, audioChunkRange, tighterEncoder, videoConfigJob, videoSegmentJob } from './segment-jobs.js';
 import { verifyAudioInit, verifyAudioSegment, verifyVideoInit, verifyVideoSegment } from './verify-segment.js';
 
@@ -55,6 +60,7 @@ export interface SegmentProducerDeps {
   readonly store: SegmentStore;
   readonly pool: MediaPool;
   readonly blobs: BlobStore;
+  readonly earlySources: Pick<EarlySources, 'rangesOf'>;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly metrics?: Metrics;
@@ -64,10 +70,12 @@ const WARM_SEGMENTS = 2;
 const MAX_SIZE_TRIES = 4;
 /** Several times what eight seconds of the best copied source have. */
 const MAX_SEGMENT_BYTES = 256 * 2 ** 20;
+const FRAMES = { video: true, audio: false };
+const AUDIO = { video: false, audio: true };
 const READ_AHEAD_IDLE_MS = 15_000;
 
 export const createSegmentProducer = (deps: SegmentProducerDeps): SegmentProducer => {
-  const { store, pool, blobs, clock, logger } = deps;
+  const { store, pool, blobs, clock, logger, earlySources } = deps;
   const maker = createFileMaker({ store, pool, clock });
 
   const makeVideo = async (
@@ -76,34 +84,37 @@ export const createSegmentProducer = (deps: SegmentProducerDeps): SegmentProduce
     key: CacheKey,
     work: Work,
   ): Promise<void> => {
-    const blob = await openFrames(blobs, asset);
-    try {
-      const seconds = (video.boundaries[number + 1]! - video.boundaries[number]!) / video.timescale;
-      let encoder = rendition.encoder;
-      for (let attempt = 1; ; attempt++) {
-        const outPath = work.production.temporaryPath();
-        const { path: sourcePath, overlayPaths } = blob;
-        const target = { sourcePath, overlayPaths, outPath, ...(encoder && { encoder }) };
-        const result = await work.run(videoSegmentJob(video, rendition, number, target));
-        const bytes = await readResult(outPath, MAX_SEGMENT_BYTES);
-        const difference = verifyVideoSegment(bytes, video, rendition, number, result);
-        if (difference > 0) {
-          logger.warn({ asset_id: asset.id, segment: number, difference }, 'segment frame count differs from plan');
+    const fromSeconds = video.boundaries[number]! / video.timescale;
+    const untilSeconds = video.boundaries[number + 1]! / video.timescale;
+    const seconds = untilSeconds - fromSeconds;
+    const needed = earlySources.rangesOf(asset.id, [{ streams: FRAMES, fromSeconds, untilSeconds }]);
+    await readSource(
+      (ranges) => openFrames(blobs, asset, ranges),
+      needed,
+      async ({ source, overlayPaths }) => {
+        let encoder = rendition.encoder;
+        for (let attempt = 1; ; attempt++) {
+          const outPath = work.production.temporaryPath();
+          const target = { source, overlayPaths, outPath, ...(encoder && { encoder }) };
+          const result = await work.run(videoSegmentJob(video, rendition, number, target));
+          const bytes = await readResult(outPath, MAX_SEGMENT_BYTES);
+          const difference = verifyVideoSegment(bytes, video, rendition, number, result);
+          if (difference > 0) {
+            logger.warn({ asset_id: asset.id, segment: number, difference }, 'segment frame count differs from plan');
+          }
+          const factor = (bytes.length * 8) / seconds / rendition.bandwidth;
+          if (factor <= 1 || !encoder) return await work.production.commit(key, bytes);
+          const fields = { asset_id: asset.id, rendition: rendition.name, segment: number, factor, attempt };
+          if (attempt === MAX_SIZE_TRIES) {
+            // Larger than promised is still better for a viewer than a hole.
+            logger.warn(fields, 'segment still exceeds bandwidth');
+            return await work.production.commit(key, bytes);
+          }
+          logger.info(fields, 'segment exceeds bandwidth, encoding again');
+          encoder = tighterEncoder(encoder, factor, attempt);
         }
-        const factor = (bytes.length * 8) / seconds / rendition.bandwidth;
-        if (factor <= 1 || !encoder) return await work.production.commit(key, bytes);
-        const fields = { asset_id: asset.id, rendition: rendition.name, segment: number, factor, attempt };
-        if (attempt === MAX_SIZE_TRIES) {
-          // Larger than promised is still better for a viewer than a hole.
-          logger.warn(fields, 'segment exceeds bandwidth after second encode');
-          return await work.production.commit(key, bytes);
-        }
-        logger.info(fields, 'segment exceeds bandwidth, encoding again');
-        encoder = tighterEncoder(encoder, factor, attempt);
-      }
-    } finally {
-      await blob.release();
-    }
+      },
+    );
   };
 
   const makeAudio = async (
@@ -113,16 +124,24 @@ export const createSegmentProducer = (deps: SegmentProducerDeps): SegmentProduce
     first: number,
     work: Work,
   ): Promise<void> => {
-    const blob = await blobs.openLocal(alternateKey ?? playedKey(asset));
-    try {
-      const outPaths = keys.map(() => work.production.temporaryPath());
-      await work.run(audioChunkJob(audio, first, blob.path, outPaths));
-      const segments = await Promise.all(outPaths.map((path) => readResult(path, MAX_SEGMENT_BYTES)));
-      for (const [index, bytes] of segments.entries()) verifyAudioSegment(bytes, audio, first + index);
-      for (const [index, bytes] of segments.entries()) await work.production.commit(keys[index]!, bytes);
-    } finally {
-      await blob.release();
-    }
+    const file = alternateKey ?? playedKey(asset);
+    const [fromSeconds, untilSeconds] = [first, first + keys.length].map(
+      (segment) => (audio.boundaries[segment]! * AAC_FRAME_SAMPLES) / audio.sampleRate,
+    ) as [number, number];
+    const needed = alternateKey
+      ? undefined
+      : earlySources.rangesOf(asset.id, [{ streams: AUDIO, fromSeconds, untilSeconds }]);
+    await readSource(
+      (ranges) => blobs.openLocal(file, ranges),
+      needed,
+      async (blob) => {
+        const outPaths = keys.map(() => work.production.temporaryPath());
+        await work.run(audioChunkJob(audio, first, readPart(blob), outPaths));
+        const segments = await Promise.all(outPaths.map((path) => readResult(path, MAX_SEGMENT_BYTES)));
+        for (const [index, bytes] of segments.entries()) verifyAudioSegment(bytes, audio, first + index);
+        for (const [index, bytes] of segments.entries()) await work.production.commit(keys[index]!, bytes);
+      },
+    );
   };
 
   const makeInit = async (target: SegmentTarget, key: CacheKey, work: Work): Promise<void> => {
@@ -230,31 +249,35 @@ export const videoKey = (asset: PlayableAsset): string =>
 
 /** The files that frames are made of, while they may be read. */
 export interface OpenFrames {
-  readonly path: string;
+  readonly source: Pick<MediaSource, 'path' | 'staged'>;
   /** In the order of the plan. */
   readonly overlayPaths: readonly string[];
   release(): Promise<void>;
 }
 
 /** @throws KinoraError `not_found` when the asset was deleted meanwhile */
-export const openFrames = async (blobs: BlobStore, asset: PlayableAsset): Promise<OpenFrames> => {
+export const openFrames = async (blobs: BlobStore, asset: PlayableAsset, needed?: ByteRanges): Promise<OpenFrames> => {
   const { video } = asset.plan;
-  const keys = [
-    videoKey(asset),
-    ...(video?.filters.overlays ?? []).map(({ assetId, input }) => overlayKey(assetId, input)),
-  ];
+  const overlayKeys = (video?.filters.overlays ?? []).map(({ assetId, input }) => overlayKey(assetId, input));
   const opened: LocalBlob[] = [];
   const release = async (): Promise<void> => {
     await Promise.all(opened.map((blob) => blob.release()));
   };
   try {
-    for (const key of keys) opened.push(await blobs.openLocal(key));
+    opened.push(await blobs.openLocal(videoKey(asset), needed));
+    for (const key of overlayKeys) opened.push(await blobs.openLocal(key));
   } catch (error) {
     await release();
     throw error;
   }
-  return { path: opened[0]!.path, overlayPaths: opened.slice(1).map(({ path }) => path), release };
+  return { source: readPart(opened[0]!), overlayPaths: opened.slice(1).map(({ path }) => path), release };
 };
+
+/** What a job is told of a file that it reads. */
+const readPart = ({ path, staged }: LocalBlob): Pick<MediaSource, 'path' | 'staged'> => ({
+  path,
+  ...(staged && { staged }),
+});
 
 /** Its name: a source that kills media processes says nothing about the mezzanine made of it. */
 export const videoFileOf = (asset: PlayableAsset): string =>

@@ -28,8 +28,17 @@ test.each([
   expect(audioChunkRange(audio, number)).toEqual(range);
 });
 
+test.each([
+  [1, { first: 0, end: 2 }],
+  [2, { first: 2, end: 10 }],
+  [9, { first: 2, end: 10 }],
+  [10, { first: 10, end: 11 }],
+])('segment %i is made with its chunk when the first one is short', (number, range) => {
+  expect(audioChunkRange({ ...audio, firstChunkSegments: 2 }, number)).toEqual(range);
+});
+
 test('a chunk job carries the boundaries of its segments and the end of the track', () => {
-  const job = audioChunkJob(audio, 8, '/source', ['/a', '/b', '/c']);
+  const job = audioChunkJob(audio, 8, { path: '/source' }, ['/a', '/b', '/c']);
   expect(job.boundaries).toEqual([1504, 1692, 1880, 2068]);
   expect(job.endFrame).toBe(2068);
   expect(job.firstSegment).toBe(8);

@@ -1,5 +1,5 @@
 import type { AudioPlan, EncoderSettings, VideoPlan, VideoRendition } from '../media/plan/plan.js';
-import type { AudioChunkJob, VideoConfigJob, VideoSegmentJob } from '../pool/protocol.js';
+import type { AudioChunkJob, MediaSource, VideoConfigJob, VideoSegmentJob } from '../pool/protocol.js';
 
 /** From the plan to what one media process needs for one segment. Pure. */
 
@@ -7,7 +7,8 @@ import type { AudioChunkJob, VideoConfigJob, VideoSegmentJob } from '../pool/pro
 export const MEDIA_THREADS = 2;
 
 export interface VideoJobTarget {
-  readonly sourcePath: string;
+  /** The file that frames are read from; see `MediaSource`. */
+  readonly source: Pick<MediaSource, 'path' | 'staged'>;
   readonly overlayPaths: readonly string[];
   readonly outPath: string;
   /** Instead of the rendition's own, when a segment must become smaller. */
@@ -24,7 +25,7 @@ export const videoSegmentJob = (
   const encoder = target.encoder ?? rendition.encoder;
   return {
     kind: 'video-segment',
-    source: { path: target.sourcePath, formatName: video.formatName },
+    source: { ...target.source, formatName: video.formatName },
     streamIndex: video.streamIndex,
     timeBase: video.timeBase,
     originTicks: video.originTicks,
@@ -65,20 +66,24 @@ export const videoConfigJob = (
 
 /** The segments that are made together with segment `number`: [first, end). */
 export const audioChunkRange = (audio: AudioPlan, number: number): { first: number; end: number } => {
-  const first = Math.floor(number / audio.chunkSegments) * audio.chunkSegments;
-  return { first, end: Math.min(first + audio.chunkSegments, audio.boundaries.length - 1) };
+  const { chunkSegments, firstChunkSegments = chunkSegments, boundaries } = audio;
+  const isFirst = number < firstChunkSegments;
+  const chunk = isFirst ? 0 : Math.floor((number - firstChunkSegments) / chunkSegments);
+  const first = isFirst ? 0 : firstChunkSegments + chunk * chunkSegments;
+  const length = isFirst ? firstChunkSegments : chunkSegments;
+  return { first, end: Math.min(first + length, boundaries.length - 1) };
 };
 
 export const audioChunkJob = (
   plan: AudioPlan,
   first: number,
-  sourcePath: string,
+  source: Pick<MediaSource, 'path' | 'staged'>,
   outPaths: readonly string[],
 ): AudioChunkJob => {
   const { boundaries, ...audio } = plan;
   return {
     kind: 'audio-chunk',
-    source: { path: sourcePath, formatName: audio.formatName },
+    source: { ...source, formatName: audio.formatName },
     audio,
     firstSegment: first,
     boundaries: boundaries.slice(first, first + outPaths.length + 1),

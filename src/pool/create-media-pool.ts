@@ -87,6 +87,8 @@ const failureOf = ({ kind }: MediaJob, outcome: Exclude<Outcome, { type: 'done' 
       });
     return new KinoraError(outcome.beforeStart ? 'unavailable' : 'media_crashed', { details });
   }
+  if (outcome.code === 'range_missing')
+    return new KinoraError('range_missing', { details: { kind, missing: outcome.missing } });
   if (outcome.code === 'invalid_input') return new KinoraError('invalid_input', { messages: [outcome.message] });
   const details = { kind, reason: outcome.message };
   return new KinoraError('media_failed', { details, failure: outcome.clean ? 'fail' : 'defect' });

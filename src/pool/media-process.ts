@@ -74,6 +74,11 @@ const pausableTimer = (clock: Clock, limitMs: number, onExpired: () => void) => 
 
 const isRecord = (value: unknown): boolean => typeof value === 'object' && value !== null && !Array.isArray(value);
 
+const isByteRange = (value: unknown): boolean => {
+  const { start, end } = (value ?? {}) as Partial<Record<string, number>>;
+  return Number.isSafeInteger(start) && Number.isSafeInteger(end) && start! >= 0 && start! < end!;
+};
+
 /** Undefined for anything that is no message: the process may be in the hands of its file. */
 const parseMessage = (line: string): FromChild | undefined => {
   try {
@@ -88,6 +93,7 @@ const parseMessage = (line: string): FromChild | undefined => {
       case 'done':
         return isRecord(message.result) ? (message as FromChild) : undefined;
       case 'failed':
+        if (message.code === 'range_missing' && !isByteRange(message.missing)) return undefined;
         return typeof message.message === 'string' ? (message as FromChild) : undefined;
       default:
         return undefined;

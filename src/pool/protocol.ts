@@ -1,3 +1,4 @@
+import type { ByteRange, ByteRanges } from '../lib/byte-ranges.js';
 import type { StillLayout } from '../media/image/geometry.js';
 import type { RateSample, SamplePosition } from '../media/plan/bitrate-scale.js';
 import type { AudioPlan, EncoderSettings, VideoFilters } from '../media/plan/plan.js';
@@ -16,6 +17,8 @@ export interface MediaSource {
   readonly path: string;
   /** Known after the probe; restricts the demuxer to this one. */
   readonly formatName?: string;
+  /** The parts of the file that are there, when these are not all: what lies elsewhere is refused, never read. */
+  readonly staged?: ByteRanges;
 }
 
 export interface ProbeJob {
@@ -434,6 +437,8 @@ export type FromChild =
       readonly id: number;
       readonly message: string;
       readonly clean: boolean;
-      readonly code?: 'invalid_input';
+      readonly code?: 'invalid_input' | 'range_missing';
+      /** With `range_missing`. */
+      readonly missing?: ByteRange;
       readonly rssBytes: number;
     };

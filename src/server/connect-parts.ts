@@ -8,6 +8,7 @@ import { createArtifactUrls } from '../domain/signing/artifact-urls.js';
 import { createUploadWriters } from '../domain/uploads/create-upload-writers.js';
 import { createServiceCaller } from '../net/service-caller.js';
 import { createWebhookSender } from '../net/webhook-sender.js';
+import { createEarlySources } from '../packager/early-sources.js';
 import { createTextParser } from '../packager/parse-text.js';
 import { createImageProducer } from '../packager/produce-image.js';
 import { createSegmentProducer } from '../packager/produce-segment.js';
@@ -26,9 +27,10 @@ export const connectParts = async (
   const { config, logger, clock, metrics, phases } = base;
   const { store, pool, blobs } = media;
   const outside = { allowPrivate: config.allowPrivateSources, ...(base.resolve && { resolve: base.resolve }) };
-  const producer = createSegmentProducer({ store, pool, blobs, clock, logger, metrics });
+  const earlySources = createEarlySources();
+  const producer = createSegmentProducer({ store, pool, blobs, earlySources, clock, logger, metrics });
   phases.push({ name: 'segment producer', end: () => producer.stop() });
-  const playables = createPlayableFinder(database, clock);
+  const playables = createPlayableFinder(database, clock, earlySources);
   const installationSecret = await getInstallationSecret(database.queryable);
   const services = createServiceCaller(outside);
   const access = createAccessCheck({ database, clock, installationSecret, riskyUserAgents: config.riskyUserAgents });
@@ -57,7 +59,8 @@ export const connectParts = async (
     database,
     context,
     producer,
-    images: createImageProducer({ store, pool, blobs, clock }),
+    earlySources,
+    images: createImageProducer({ store, pool, blobs, earlySources, clock }),
     texts: createTextTracks(blobs, createTextParser()),
     playables,
     access,

@@ -11,13 +11,14 @@ import type { ServiceCaller } from '../net/call-service.js';
 import type { ChatClientOptions } from '../net/chat-client.js';
 import type { WebhookSender } from '../net/send-webhook.js';
 import type { SourceFetcherOptions } from '../net/source-fetcher.js';
+import type { EarlySources } from '../packager/early-sources.js';
 import type { ImageProducer } from '../packager/produce-image.js';
 import type { SegmentProducer } from '../packager/produce-segment.js';
 import type { TextTracks } from '../packager/text-tracks.js';
 import type { MediaPoolOptions } from '../pool/create-media-pool.js';
 import type { MediaPool } from '../pool/media-pool.js';
 import type { Transcriber } from '../speech/transcriber.js';
-import type { BlobStore } from '../storage/blob-store.js';
+import type { RangeBlobStore } from '../storage/blob-store.js';
 import type { DiskSpace } from '../storage/disk-space.js';
 import type { Logger } from '../telemetry/logger.js';
 import type { Metrics } from '../telemetry/metrics.js';
@@ -37,7 +38,7 @@ export interface Base {
 
 /** Files, the cache and the media processes. */
 export interface MediaParts {
-  readonly blobs: BlobStore;
+  readonly blobs: RangeBlobStore;
   readonly diskSpace: DiskSpace;
   readonly store: SegmentStore;
   readonly pool: MediaPool;
@@ -50,6 +51,7 @@ export interface Parts extends MediaParts {
   readonly context: DomainContext;
   readonly producer: SegmentProducer;
   readonly images: ImageProducer;
+  readonly earlySources: EarlySources;
   readonly texts: TextTracks;
   readonly playables: PlayableFinder;
   readonly access: AccessCheck;

@@ -32,7 +32,7 @@ const PURGE_CONCURRENCY = 2;
 /** Every worker of the job queue. `localUrl` is where the sample may be fetched from. */
 const createWorkers = (base: Base, parts: Parts, localUrl: string): QueueWorker[] => {
   const { config, logger, clock } = base;
-  const { database, context, blobs, store, pool, producer, images, texts, temporaryDir } = parts;
+  const { database, context, blobs, store, pool, producer, images, texts, earlySources, temporaryDir } = parts;
   const resolve = base.resolve && { resolve: base.resolve };
   const fetcher = createSourceFetcher({
     allowPrivate: config.allowPrivateSources,
@@ -58,7 +58,15 @@ const createWorkers = (base: Base, parts: Parts, localUrl: string): QueueWorker[
   };
   const ingestDeps = {
     ...trackDeps,
-    ...{ tracks, state: createIngestState(context), images, parallel: config.mediaProcesses, clock },
+    ...{
+      tracks,
+      state: createIngestState(context),
+      images,
+      earlySources,
+      playsEarly: config.rangeSources,
+      parallel: config.mediaProcesses,
+      clock,
+    },
   };
   return [
     ...createIngestWorkers(ingestDeps, context.queue, config.ingestConcurrency),

@@ -5,6 +5,7 @@ import { createMediaPool } from '../pool/create-media-pool.js';
 import { localModelPath } from '../speech/create-transcriber.js';
 import { createDiskBlobStore } from '../storage/disk-blob-store.js';
 import { watchDiskSpace } from '../storage/disk-space.js';
+import { createRangeBlobStore } from '../storage/range-store.js';
 import type { Base, MediaParts } from './parts.js';
 
 /** Opens the files and the cache, and starts the media processes. */
@@ -13,7 +14,7 @@ export const startMedia = async (base: Base): Promise<MediaParts> => {
   const blobDir = join(config.dataDir, 'blobs');
   const cacheDir = join(config.dataDir, 'cache');
   const temporaryDir = join(cacheDir, 'tmp');
-  const blobs = createDiskBlobStore(blobDir);
+  const blobs = createRangeBlobStore(createDiskBlobStore(blobDir));
   await mkdir(blobDir, { recursive: true });
   const diskSpace = watchDiskSpace({ dir: blobDir, logger });
   phases.push({ name: 'disk space', end: () => diskSpace.stop() });

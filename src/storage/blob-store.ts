@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream';
+import type { ByteRange, ByteRanges } from '../lib/byte-ranges.js';
 
 /**
  * Where sources and everything that must not be lost live. Keys are `/`-separated names of `[A-Za-z0-9._-]` segments made
@@ -26,9 +27,10 @@ export interface BlobStore {
   sweepUnfinished(needed: ReadonlySet<string>): Promise<number>;
   /**
    * A path that a media process can open while the lease is held. On disk it is the blob itself, elsewhere a local copy.
-   * @throws KinoraError `not_found`
+   * `needed` says which bytes will be read, where that is known: of a blob that is not here as a whole, those are brought.
+   * @throws KinoraError `not_found`; `unavailable` when `needed` can't be brought
    */
-  openLocal(key: string): Promise<LocalBlob>;
+  openLocal(key: string, needed?: ByteRanges): Promise<LocalBlob>;
 }
 
 export interface BlobInfo {
@@ -37,6 +39,8 @@ export interface BlobInfo {
 
 export interface LocalBlob {
   readonly path: string;
+  /** The bytes that may be read, when these are not all; the rest of the file is missing. They don't change during the lease. */
+  readonly staged?: ByteRanges;
   release(): Promise<void>;
 }
 
@@ -52,6 +56,51 @@ export interface BlobWrite {
   suspend(): Promise<void>;
   /** Removes the unfinished bytes. */
   discard(): Promise<void>;
+  /**
+   * Lets the unfinished blob be read at `path` as a file of `sizeBytes`, with holes: bytes may now also be put beyond
+   * `offsetBytes`. They are lost with the process; `write` brings them again. Until `restart`, `commit`, `suspend` or `discard`.
+   */
+  stage(sizeBytes: number): Promise<StagedFile>;
+}
+
+export interface StagedFile {
+  readonly path: string;
+  /** Bytes from the start that readers find. */
+  readonly readableBytes: number;
+  put(offset: number, chunk: Uint8Array): Promise<void>;
+}
+
+/** Where bytes of a file come from that is not stored yet. */
+export interface RangeOrigin {
+  /** Of the whole file. */
+  readonly sizeBytes: number;
+  /**
+   * The bytes of `range`, all of the same version of the file.
+   * @throws KinoraError `source_changed` when the file is another one now, `source_unreachable`
+   */
+  read(range: ByteRange, signal: AbortSignal): AsyncIterable<Uint8Array>;
+}
+
+/** A source that is read while it is being stored. */
+export interface RangeSource {
+  /** Of the whole file. */
+  readonly sizeBytes: number;
+  /** What has been asked of the origin beside the download of the whole file. */
+  readonly fetchedBytes: number;
+  /** Read by every job that opens the file: what its demuxer needs before the first packet. Counts as needed from now on. */
+  keepOpening(ranges: ByteRanges): void;
+  /**
+   * The write to give to the download of the whole file: it waits while single ranges are fetched. Once it is committed readers
+   * get the blob; `restart`, `suspend` and `discard` wait for those that read.
+   */
+  readonly target: BlobWrite;
+  /** Ends reading before the file is stored: who has a lease is waited for, everyone else is refused. */
+  close(): Promise<void>;
+}
+
+export interface RangeBlobStore extends BlobStore {
+  /** From now on `openLocal(key)` reads what `target` has stored and fetches from `origin` what it has not. */
+  openRanges(key: string, target: BlobWrite, origin: RangeOrigin): Promise<RangeSource>;
 }
 
 /** The whole of a small blob; undefined when it does not exist. */

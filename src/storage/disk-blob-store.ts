@@ -5,11 +5,14 @@ import { KinoraError } from '../lib/errors.js';
 import { syncPath } from '../lib/sync-path.js';
 import type { BlobStore, BlobWrite } from './blob-store.js';
 import { openDiskBlobWrite } from './disk-blob-write.js';
+import { HOLES_SUFFIX } from './hole-record.js';
 import { safePath } from './safe-path.js';
 import { openSyncedRecord, RECORD_SUFFIX } from './synced-record.js';
 
 /** Measured for delivery: 64 KiB reads give 1.2 GB/s, 256 KiB reads 1.8 GB/s. */
 const READ_BUFFER_BYTES = 256 * 1024;
+
+const RECORD_SUFFIXES = [RECORD_SUFFIX, HOLES_SUFFIX];
 
 const absent = (error: NodeJS.ErrnoException): undefined => {
   // A key below a blob (ENOTDIR) does not exist either.
@@ -65,7 +68,7 @@ export const createDiskBlobStore = (rootDir: string): BlobStore => {
   const removePartials = async (isUnwanted: (name: string) => boolean): Promise<number> => {
     const names = ((await readdir(partialDir).catch(absent)) ?? []).filter(isUnwanted);
     for (const name of names) await rm(join(partialDir, name), { force: true });
-    return names.filter((name) => !name.endsWith(RECORD_SUFFIX)).length;
+    return names.filter((name) => !RECORD_SUFFIXES.some((suffix) => name.endsWith(suffix))).length;
   };
   const discardUnfinished = async (prefix: string): Promise<void> => {
     const flat = `${partialName(prefix)}~`;
@@ -115,7 +118,9 @@ export const createDiskBlobStore = (rootDir: string): BlobStore => {
     },
     discardUnfinished,
     sweepUnfinished: async (needed) => {
-      const names = new Set([...needed].map(partialName).flatMap((name) => [name, name + RECORD_SUFFIX]));
+      const names = new Set(
+        [...needed].map(partialName).flatMap((name) => [name, ...RECORD_SUFFIXES.map((suffix) => name + suffix)]),
+      );
       return removePartials((name) => !names.has(name));
     },
     openLocal: async (key) => {

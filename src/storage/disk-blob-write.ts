@@ -1,5 +1,6 @@
 import { open, rm } from 'node:fs/promises';
 import type { BlobInfo, BlobWrite } from './blob-store.js';
+import { openHoleRecord } from './hole-record.js';
 import type { SyncedRecord } from './synced-record.js';
 import { writeFully } from './write-fully.js';
 
@@ -7,6 +8,8 @@ import { writeFully } from './write-fully.js';
 const BUFFER_BYTES = 1024 * 1024;
 /** What a power failure takes of a long write at most. */
 const SYNC_EVERY_BYTES = 256 * 1024 * 1024;
+/** What a killed process loses of a staged write at most. */
+const RECORD_EVERY_BYTES = 8 * 1024 * 1024;
 
 interface DiskBlobWriteOptions {
   readonly path: string;
@@ -28,7 +31,16 @@ export const openDiskBlobWrite = async ({ path, synced, publish, onEnd }: DiskBl
     if (error.code !== 'ENOENT') throw error;
     return open(path, 'wx+');
   });
+  const holes = openHoleRecord(path);
+  const contiguousBytes = await holes.read();
+  if (contiguousBytes !== undefined) {
+    const { size } = await handle.stat();
+    await handle.truncate(Math.min(contiguousBytes, size));
+    await holes.remove();
+  }
   let storedBytes = (await handle.stat()).size;
+  /** While staged: what the record of the holes says. */
+  let recordedBytes: number | undefined;
   let buffer: Buffer | undefined;
   let bufferedBytes = 0;
   let ended = false;
@@ -38,6 +50,19 @@ export const openDiskBlobWrite = async ({ path, synced, publish, onEnd }: DiskBl
     await writeFully(handle, buffer.subarray(0, bufferedBytes), storedBytes);
     storedBytes += bufferedBytes;
     bufferedBytes = 0;
+    await record(RECORD_EVERY_BYTES);
+  };
+  const record = async (leastBytes: number): Promise<void> => {
+    if (recordedBytes === undefined || storedBytes - recordedBytes < leastBytes) return;
+    await holes.set(storedBytes);
+    recordedBytes = storedBytes;
+  };
+  /** Cuts off what was put beyond the contiguous bytes. */
+  const unstage = async (): Promise<void> => {
+    if (recordedBytes === undefined) return;
+    await handle.truncate(storedBytes);
+    await holes.remove();
+    recordedBytes = undefined;
   };
   const sync = async (leastBytes: number): Promise<void> => {
     if (!synced || storedBytes - synced.bytes < leastBytes) return;
@@ -64,6 +89,7 @@ export const openDiskBlobWrite = async ({ path, synced, publish, onEnd }: DiskBl
       if (chunk.length >= BUFFER_BYTES) {
         await writeFully(handle, chunk, storedBytes);
         storedBytes += chunk.length;
+        await record(RECORD_EVERY_BYTES);
         return;
       }
       buffer ??= Buffer.allocUnsafe(BUFFER_BYTES);
@@ -74,11 +100,13 @@ export const openDiskBlobWrite = async ({ path, synced, publish, onEnd }: DiskBl
       bufferedBytes = 0;
       storedBytes = 0;
       if (synced && synced.bytes > 0) await synced.set(0);
+      await unstage();
       await handle.truncate(0);
     },
     commit: async (): Promise<BlobInfo> => {
       try {
         await flush();
+        await unstage();
         await handle.sync();
         await publish();
         await synced?.remove();
@@ -91,6 +119,7 @@ export const openDiskBlobWrite = async ({ path, synced, publish, onEnd }: DiskBl
       if (ended) return;
       try {
         await flush();
+        await unstage();
         await sync(1);
       } finally {
         await end();
@@ -99,7 +128,21 @@ export const openDiskBlobWrite = async ({ path, synced, publish, onEnd }: DiskBl
     discard: async () => {
       await end();
       await rm(path, { force: true });
+      await holes.remove();
       await synced?.remove();
+    },
+    stage: async (sizeBytes) => {
+      await flush();
+      await holes.set(storedBytes);
+      recordedBytes = storedBytes;
+      await handle.truncate(sizeBytes);
+      return {
+        path,
+        get readableBytes() {
+          return storedBytes;
+        },
+        put: (offset, chunk) => writeFully(handle, chunk, offset),
+      };
     },
   };
 };

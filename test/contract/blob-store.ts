@@ -48,6 +48,39 @@ export const describeBlobStore = (title: string, open: () => Promise<OpenedBlobS
       expect(String(await bytesOf('ranges', { start: 8, end: 50 }))).toBe('89');
     });
 
+    it('lets an unfinished blob be read with holes, and commits what was written in order', async () => {
+      const whole = randomBytes(5000);
+      const write = await store.resumeWrite('staged');
+      await write.write(whole.subarray(0, 1000));
+      const staged = await write.stage(whole.length);
+      expect(staged.readableBytes).toBe(1000);
+      await staged.put(3000, whole.subarray(3000, 4000));
+      const found = await readFile(staged.path);
+      expect(found.length).toBe(whole.length);
+      expect(found.subarray(0, 1000).equals(whole.subarray(0, 1000))).toBe(true);
+      expect(found.subarray(3000, 4000).equals(whole.subarray(3000, 4000))).toBe(true);
+      expect(write.offsetBytes).toBe(1000);
+      await write.write(whole.subarray(1000));
+      await write.commit();
+      expect((await bytesOf('staged'))!.equals(whole)).toBe(true);
+    });
+
+    it('forgets what was put beyond the written bytes, when the write is suspended and when it is not', async () => {
+      const write = await store.resumeWrite('holes');
+      await write.write(Buffer.from('abc'));
+      await (await write.stage(100)).put(50, Buffer.from('xyz'));
+      await write.suspend();
+      const again = await opened.reopen().resumeWrite('holes');
+      expect(again.offsetBytes).toBe(3);
+      await (await again.stage(100)).put(50, Buffer.from('xyz'));
+      // The process ends here, without a word.
+      const last = await opened.reopen().resumeWrite('holes');
+      expect(last.offsetBytes).toBe(3);
+      await last.write(Buffer.from('def'));
+      expect(await last.commit()).toEqual({ sizeBytes: 6 });
+      expect(String(await bytesOf('holes'))).toBe('abcdef');
+    });
+
     it('goes on where a suspended write stopped, also after a restart', async () => {
       const first = await store.resumeWrite('resumed');
       await first.write(Buffer.from('abc'));

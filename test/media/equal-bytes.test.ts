@@ -72,17 +72,17 @@ const encodedJob = (
   const encoder = { preset: 'veryfast', crf: 23, maxRate, level: height > 720 ? 40 : 31 };
   const rendition = { ...video.renditions[0]!, kind: 'encode' as const, width, height, encoder };
   return videoSegmentJob(video, rendition, 0, {
-    sourcePath: path,
+    source: { path },
     overlayPaths: [],
     outPath: join(folder, 'segment'),
   });
 };
 
 const chunkJobs = ({ path, plan }: PlannedSource, folder: string): AudioChunkJob[] => {
-  const audio = { ...plan.audio!, chunkSegments: 1 };
+  const audio = { ...plan.audio!, chunkSegments: 1, firstChunkSegments: 1 };
   return [0, 1].map((number) => {
     const { first } = audioChunkRange(audio, number);
-    return audioChunkJob(audio, first, path, [join(folder, `chunk-${number}`)]);
+    return audioChunkJob(audio, first, { path }, [join(folder, `chunk-${number}`)]);
   });
 };
 
@@ -123,7 +123,7 @@ describe('the same bytes whenever and wherever it is made', () => {
     await withFolder(async (folder) => {
       const [first, second] = [0, 1].map((number) =>
         videoSegmentJob(source.video, rendition, number, {
-          sourcePath: source.path,
+          source: { path: source.path },
           overlayPaths: [],
           outPath: join(folder, `segment-${number}`),
         }),

@@ -73,7 +73,7 @@ afterAll(async () => {
 
 /** The first steps of an ingest. */
 const probe = async (pool: MediaPool, path: string): Promise<SourceFacts> => {
-  const facts = await probeFile({ pool, signal: new AbortController().signal }, path);
+  const facts = await probeFile({ pool, signal: new AbortController().signal }, { path });
   checkLimits(facts);
   return facts;
 };

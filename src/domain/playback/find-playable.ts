@@ -30,8 +30,10 @@ export interface Playable {
   readonly chapters: readonly Chapter[];
   /** Those with status `ready`, in order of creation. */
   readonly tracks: readonly PlayableTrack[];
-  /** Present when the asset is ready. */
+  /** Present when the asset can be played: it is ready or plays early. */
   readonly plan?: Plan;
+  /** The asset is preparing and plays meanwhile; what viewers get may still be taken back. */
+  readonly early?: true;
 }
 
 export interface PlayableFinder {
@@ -60,7 +62,11 @@ const MAX_PLANS = 100;
 const MAX_ALTERNATE_AUDIO = 200;
 
 /** Viewers ask for the same few ids again and again: their answers stay in memory for a moment, plans for longer. */
-export const createPlayableFinder = (database: Database, clock: Clock): PlayableFinder => {
+export const createPlayableFinder = (
+  database: Database,
+  clock: Clock,
+  early: { planOf(assetId: string): Plan | undefined },
+): PlayableFinder => {
   const db = database.queryable;
   const playables = new LRUCache<string, Entry>({ max: MAX_PLAYABLES });
   const plans = new LRUCache<string, Plan>({ max: MAX_PLANS });
@@ -86,6 +92,8 @@ export const createPlayableFinder = (database: Database, clock: Clock): Playable
       : [[], undefined];
     // The asset can be deleted between the queries.
     if (ready && !plan) return undefined;
+    // The keys of DRM are made for assets that are ready.
+    const earlyPlan = row.status === 'preparing' && row.policy !== 'drm' ? early.planOf(row.asset_id) : undefined;
     const {
       policy,
       asset_id: assetId,
@@ -108,6 +116,7 @@ export const createPlayableFinder = (database: Database, clock: Clock): Playable
       ...(thumbnailTime !== null && { thumbnailTime }),
       tracks,
       ...(plan && { plan }),
+      ...(earlyPlan && { plan: earlyPlan, early: true }),
     };
   };
 
@@ -133,7 +142,7 @@ export const createPlayableFinder = (database: Database, clock: Clock): Playable
       playables.set(playbackId, entry);
       const drop = () => playables.peek(playbackId) === entry && playables.delete(playbackId);
       entry.answer.then((playable) => {
-        entry.ready = playable?.plan !== undefined;
+        entry.ready = playable?.status === 'ready';
         // An unknown id is asked for again: it may be created the next moment, and unknown ids must not fill the memory.
         if (!playable) drop();
       }, drop);

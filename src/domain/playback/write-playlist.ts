@@ -59,9 +59,11 @@ export const writeMultivariantPlaylist = (
   });
 };
 
-/** The primary one first. */
-const listAudio = ({ plan, tracks }: ReadyPlayable): HlsAudioTrack[] =>
-  tracks
+/** The primary one first. Tracks get their names when the asset is ready. */
+const listAudio = ({ plan, tracks, early }: ReadyPlayable): HlsAudioTrack[] => {
+  if (early && plan.audio)
+    return [{ rendition: AUDIO_RENDITION, name: 'Default', languageCode: 'und', primary: true, audio: plan.audio }];
+  return tracks
     .flatMap((track) => {
       const audio = (track.audio as AudioFigures | null) ?? plan.audio;
       if (track.type !== 'audio' || !audio) return [];
@@ -74,6 +76,7 @@ const listAudio = ({ plan, tracks }: ReadyPlayable): HlsAudioTrack[] =>
       };
     })
     .sort((a, b) => Number(b.primary) - Number(a.primary));
+};
 
 /** The child (see `Access.childQuery`) that `metadata.json` is. */
 export const METADATA_CHILD = 'metadata.json';

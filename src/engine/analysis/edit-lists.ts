@@ -1,4 +1,5 @@
 import { asFullBox, findBox, listBoxes, type Mp4Box, viewOf } from '../../media/mp4/box-reader.js';
+import type { MediaSource } from '../../pool/protocol.js';
 import { readMoov } from './read-moov.js';
 
 const NORMAL_RATE = 0x10000;
@@ -26,9 +27,9 @@ const isSimple = (moov: Uint8Array, box: Mp4Box): boolean => {
  * For each track of an MP4 or MOV (by its id) that has an edit list: whether the list does no more than shift the start or
  * cut the ends. Empty when the file can't be read that way.
  */
-export const readEditLists = async (path: string): Promise<ReadonlyMap<number, boolean>> => {
+export const readEditLists = async (source: MediaSource): Promise<ReadonlyMap<number, boolean>> => {
   const simple = new Map<number, boolean>();
-  const moov = await readMoov(path);
+  const moov = await readMoov(source);
   const root = moov && listBoxes(moov)?.[0];
   for (const track of (root && listBoxes(moov, root.content, root.end)) ?? []) {
     if (track.type !== 'trak') continue;

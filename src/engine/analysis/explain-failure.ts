@@ -1,14 +1,15 @@
 import { AVERROR_EOF, AVERROR_INVALIDDATA, AVERROR_PATCHWELCOME } from 'node-av/constants';
 import { refusals } from '../../media/source/refusals.js';
+import type { MediaSource } from '../../pool/protocol.js';
 import { readMoov } from './read-moov.js';
 
 /** What the owner of a file is told when FFmpeg recognizes its format and can't open it. */
-export const explainFailure = async (path: string, formatName: string, code: unknown): Promise<string> => {
+export const explainFailure = async (source: MediaSource, formatName: string, code: unknown): Promise<string> => {
   if (code === AVERROR_PATCHWELCOME) return refusals.format(formatName);
   if (code === AVERROR_EOF) return refusals.damagedBy('it ends within its header');
   // The other codes are those of the operating system as well.
   if (code !== AVERROR_INVALIDDATA) return refusals.damaged;
-  const lacksIndex = formatName.startsWith('mov') && !(await readMoov(path));
+  const lacksIndex = formatName.startsWith('mov') && !(await readMoov(source));
   return refusals.damagedBy(
     lacksIndex ? 'its index (the moov box) is missing or cut off' : 'its header holds invalid data',
   );

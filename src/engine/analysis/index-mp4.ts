@@ -1,9 +1,10 @@
 import { writeFileSync } from 'node:fs';
 import { open } from 'node:fs/promises';
-import { findMoov, type ReadRange, readMp4SampleTables } from '../../media/mp4/sample-tables.js';
+import { findMoov, readMp4SampleTables } from '../../media/mp4/sample-tables.js';
 import type { SourceIndex } from '../../media/source/source-index.js';
 import { encodeSourceIndex } from '../../media/source/source-index-codec.js';
 import type { IndexJob, MediaResults } from '../../pool/protocol.js';
+import { rangeReader } from '../ffmpeg/staged-ranges.js';
 
 /**
  * The index of an MP4 or MOV file from its sample tables, without a pass over the file. Undefined, and nothing written, when
@@ -15,11 +16,7 @@ export const indexMp4 = async (job: IndexJob): Promise<MediaResults['index'] | u
   const file = await open(job.source.path);
   try {
     const { size } = await file.stat();
-    const read: ReadRange = async (offset, length) => {
-      const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, offset);
-      return buffer.subarray(0, bytesRead);
-    };
-    const moov = await findMoov(read, size);
+    const moov = await findMoov(rangeReader(file, job.source), size);
     const index = moov && readMp4SampleTables(moov, job);
     if (!index || !liesWithin(index, size)) return undefined;
     if (job.unmarkedStart && index.video) index.video.key[0] = 1;

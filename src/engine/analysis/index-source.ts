@@ -6,8 +6,8 @@ import { MAX_STEP_SECONDS, repairTimestamps } from '../../media/source/repair-ti
 import type { SourceIndex, StreamIndex } from '../../media/source/source-index.js';
 import { encodeSourceIndex } from '../../media/source/source-index-codec.js';
 import type { IndexJob, MediaResults } from '../../pool/protocol.js';
-import { NO_PTS, newPacket } from '../ffmpeg/av.js';
-import { openSource, readOnly, streamAt } from '../ffmpeg/open-source.js';
+import { failMedia, NO_PTS, newPacket } from '../ffmpeg/av.js';
+import { openSource, readOnly, readPacket, streamAt } from '../ffmpeg/open-source.js';
 import type { HandlerContext } from '../ipc/serve-jobs.js';
 
 /** Read errors after which the rest of the file is given up. */
@@ -16,6 +16,7 @@ const PROGRESS_PACKETS = 2_000;
 
 /** One pass over the packets of the chosen streams, without decoding. */
 export const indexSource = (job: IndexJob, context: HandlerContext): MediaResults['index'] => {
+  if (job.source.staged) throw failMedia('index', 'a part of the file does not say where every packet is');
   const sizeBytes = Math.max(statSync(job.source.path).size, 1);
   const format = openSource(job.source);
   const packet = newPacket();
@@ -31,7 +32,7 @@ export const indexSource = (job: IndexJob, context: HandlerContext): MediaResult
     );
     let errors = 0;
     for (let packets = 1; ; packets += 1) {
-      const code = format.readFrameSync(packet);
+      const code = readPacket(format, packet);
       if (code === AVERROR_EOF) break;
       if (code < 0) {
         errors += 1;

@@ -12,7 +12,7 @@ import { MAX_GOP_SECONDS } from '../../media/plan/mezzanine-decision.js';
 import { isMpegStreamFormat } from '../../media/source/frames.js';
 import type { VideoFacts } from '../../media/source/source-facts.js';
 import { NO_PTS, newFrame, newPacket } from '../ffmpeg/av.js';
-import { openDecoder } from '../ffmpeg/open-source.js';
+import { openDecoder, readPacket } from '../ffmpeg/open-source.js';
 import { isIntra } from '../video/reader.js';
 
 /** Frames that are decoded to see what the stream really holds, and packets that may be read for them. */
@@ -67,7 +67,7 @@ export const sampleFrames = (format: FormatContext, stream: Stream): FrameSample
   try {
     let packets = 0;
     for (let read = 0; read < SAMPLE_PACKETS && count < SAMPLE_FRAMES; read++) {
-      if (format.readFrameSync(packet) < 0) break;
+      if (readPacket(format, packet) < 0) break;
       if (packet.streamIndex === stream.index) {
         packets += 1;
         if (packets === 1 && !packet.isKeyframe && packet.pts !== NO_PTS) unmarkedPts = packet.pts;
@@ -135,7 +135,7 @@ const readFromKeyFrame = (
   const packet = newPacket();
   let dts: bigint | undefined;
   try {
-    for (let read = 0; read < SAMPLE_PACKETS && format.readFrameSync(packet) >= 0; read++) {
+    for (let read = 0; read < SAMPLE_PACKETS && readPacket(format, packet) >= 0; read++) {
       const isWanted = packet.streamIndex === stream.index && (dts !== undefined || packet.isKeyframe);
       if (isWanted) dts ??= packet.dts;
       const isKeyFrame = isWanted ? inspect(packet) : undefined;

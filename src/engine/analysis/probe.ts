@@ -60,7 +60,7 @@ export const probe = async (job: ProbeJob): Promise<SourceFacts> => {
   const format = await openForProbe(job, formatName);
   try {
     const durationSeconds = format.duration > 0n ? Number(format.duration) / 1e6 : 0;
-    const simpleEdits = formatName.startsWith('mov') ? await readEditLists(path) : undefined;
+    const simpleEdits = formatName.startsWith('mov') ? await readEditLists(job.source) : undefined;
     const isSimple = (stream: Stream): boolean => simpleEdits?.get(stream.id) ?? true;
     const media = format.streams.filter(isMedia);
     const unplayable = media.flatMap((stream) => findObstacle(stream) ?? []);
@@ -106,7 +106,7 @@ const openForProbe = async (job: ProbeJob, formatName: string): Promise<FormatCo
     }
   } catch (error) {
     if (!isKinoraError(error, 'media_failed')) throw error;
-    throw invalidInput(await explainFailure(job.source.path, formatName, error.details?.code), error);
+    throw invalidInput(await explainFailure(job.source, formatName, error.details?.code), error);
   }
 };
 

@@ -2,7 +2,7 @@ import { AVERROR_EOF, AVSEEK_FLAG_BACKWARD } from 'node-av/constants';
 import { isKinoraError } from '../../lib/errors.js';
 import type { MediaSource, SanityJob, SanityResult } from '../../pool/protocol.js';
 import { failMedia, newFrame, newPacket } from '../ffmpeg/av.js';
-import { openDecoder, openSource, readOnly, streamAt } from '../ffmpeg/open-source.js';
+import { openDecoder, openSource, readOnly, readPacket, streamAt } from '../ffmpeg/open-source.js';
 import { VideoReader } from '../video/reader.js';
 
 const CHECKED_SECONDS = 1;
@@ -89,7 +89,7 @@ const checkAudioAt = (source: MediaSource, streamIndex: number, seconds: number)
         }
       };
       while (samples < wanted) {
-        const code = format.readFrameSync(packet);
+        const code = readPacket(format, packet);
         if (code === AVERROR_EOF) break;
         if (code < 0) throw failMedia('read packet', 'damaged');
         if (packet.streamIndex === streamIndex && decoder.sendPacketSync(packet) < 0) errors += 1;

@@ -5,7 +5,7 @@ import { AAC_FRAME_SAMPLES } from '../../media/codecs/aac.js';
 import { writeFragment } from '../../media/mp4/cmaf.js';
 import type { AudioChunkJob, AudioChunkResult } from '../../pool/protocol.js';
 import { check, failMedia, isDrained, newFrame, newPacket, setOptions } from '../ffmpeg/av.js';
-import { openDecoder, readOnly, streamAt } from '../ffmpeg/open-source.js';
+import { openDecoder, readOnly, readPacket, streamAt } from '../ffmpeg/open-source.js';
 import { audioFrame, openAt, readSamples } from './reader.js';
 
 /** Frames of input that the encoder sees before the first one that counts: joins are then as good as within a chunk. */
@@ -120,7 +120,7 @@ const copyFrames = (job: AudioChunkJob, firstFrame: number, endFrame: number): B
   try {
     const hasConfig = stream.codecpar.extradataSize > 0;
     readOnly(format, [streamIndex]);
-    while (missing > 0 && format.readFrameSync(packet) >= 0) {
+    while (missing > 0 && readPacket(format, packet) >= 0) {
       const seconds = ((Number(packet.pts) - sourceOrigin) * base.num) / base.den;
       const frame = Math.round((seconds * sampleRate) / AAC_FRAME_SAMPLES) - firstFrame;
       if (packet.streamIndex === streamIndex && frame >= 0 && frame < frames.length && frames[frame] === undefined) {

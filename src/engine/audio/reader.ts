@@ -19,7 +19,7 @@ import {
 import type { AudioPlan } from '../../media/plan/plan.js';
 import type { MediaSource } from '../../pool/protocol.js';
 import { check, failMedia, isDrained, NO_PTS, newFrame, newPacket } from '../ffmpeg/av.js';
-import { openDecoder, openSource, readOnly, streamAt } from '../ffmpeg/open-source.js';
+import { openDecoder, openSource, readOnly, readPacket, streamAt } from '../ffmpeg/open-source.js';
 import { type AudioPiece, alignAudio } from './timestamp-alignment.js';
 import { LIMITER_REACH_SECONDS, limitPeaks } from './true-peak-limiter.js';
 
@@ -189,7 +189,7 @@ const decode = (
   };
   try {
     while (!isDone()) {
-      const code = format.readFrameSync(packet);
+      const code = readPacket(format, packet);
       // A file that breaks off ends here: what it lacks becomes silence.
       if (code < 0) {
         if (code !== AVERROR_EOF) errors += 1;

@@ -1,7 +1,8 @@
 import { AVDISCARD_ALL, AVMEDIA_TYPE_VIDEO, FF_THREAD_FRAME, FF_THREAD_SLICE } from 'node-av/constants';
-import { CodecContext, Dictionary, FormatContext, InputFormat, type Stream } from 'node-av/lib';
+import { CodecContext, Dictionary, FormatContext, InputFormat, type Packet, type Stream } from 'node-av/lib';
 import type { MediaSource } from '../../pool/protocol.js';
 import { check, failMedia, setOptions } from './av.js';
+import { checkStaged } from './staged-ranges.js';
 import { allowedDecoders, codecNameOf, findDecoder, isRefusedFormat, recognizeFormat } from './supported-media.js';
 
 /** Bytes and time that may be read to learn about the streams: enough for late streams in a transport stream. */
@@ -45,11 +46,38 @@ export const openSource = (source: MediaSource, options: OpenOptions = {}): Form
   try {
     options.inspectHeader?.(format.streams);
     check(format.findStreamInfoSync(null), 'read stream information');
+    if (source.staged) {
+      checkStaged(source, positionOf(format), 0);
+      staged.set(format, source);
+    }
   } catch (error) {
     format.closeInputSync();
     throw error;
   }
   return format;
+};
+
+/** The sources of which only parts are there. */
+const staged = new WeakMap<FormatContext, MediaSource>();
+
+const positionOf = (format: FormatContext): number => Number(format.pb?.tell() ?? 0);
+
+/**
+ * Reads the next packet; a negative code at the end and for what can't be read. The only way to read packets.
+ * @throws KinoraError `range_missing` when the packet is not in the parts of the source that are there
+ */
+export const readPacket = (format: FormatContext, packet: Packet): number => {
+  const code = format.readFrameSync(packet);
+  const source = staged.get(format);
+  if (!source) return code;
+  const start = code < 0 ? positionOf(format) : Number(packet.pos);
+  try {
+    checkStaged(source, start, code < 0 ? 0 : packet.size);
+  } catch (error) {
+    packet.unref();
+    throw error;
+  }
+  return code;
 };
 
 export const streamAt = (format: FormatContext, index: number): Stream => {

@@ -3,7 +3,7 @@ import { FormatContext, type Packet, type Stream } from 'node-av/lib';
 import { type RepairedTimestamps, repairTimestamps } from '../../media/source/repair-timestamps.js';
 import type { ConcatenateJob, MediaResults } from '../../pool/protocol.js';
 import { check, NO_PTS, newPacket } from '../ffmpeg/av.js';
-import { openSource, readOnly, streamAt } from '../ffmpeg/open-source.js';
+import { openSource, readOnly, readPacket, streamAt } from '../ffmpeg/open-source.js';
 
 const MAX_READ_ERRORS = 20;
 
@@ -136,7 +136,7 @@ const readPackets = (
     const streams = job.streamIndexes.map((index) => streamAt(format, index));
     readOnly(format, job.streamIndexes);
     for (let errors = 0; errors <= MAX_READ_ERRORS; ) {
-      const code = format.readFrameSync(packet);
+      const code = readPacket(format, packet);
       if (code === AVERROR_EOF) return;
       if (code < 0) {
         errors += 1;

@@ -3,7 +3,7 @@ import { AVERROR_EOF } from 'node-av/constants';
 import { Dictionary, FormatContext, type Packet, type Stream } from 'node-av/lib';
 import type { MediaResults, RemuxJob, RemuxTrack } from '../../pool/protocol.js';
 import { check, NO_PTS, newPacket } from '../ffmpeg/av.js';
-import { openSource, readOnly, streamAt } from '../ffmpeg/open-source.js';
+import { openSource, readOnly, readPacket, streamAt } from '../ffmpeg/open-source.js';
 import { codecNameOf } from '../ffmpeg/supported-media.js';
 import type { HandlerContext } from '../ipc/serve-jobs.js';
 
@@ -46,7 +46,7 @@ class TrackReader {
     const { packet } = this;
     packet.unref();
     for (let errors = 0; ; ) {
-      const code = this.format.readFrameSync(packet);
+      const code = readPacket(this.format, packet);
       if (code === AVERROR_EOF || errors > MAX_READ_ERRORS) {
         this.time = Number.POSITIVE_INFINITY;
         return;

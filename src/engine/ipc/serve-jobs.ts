@@ -1,4 +1,5 @@
 import { Socket } from 'node:net';
+import type { ByteRange } from '../../lib/byte-ranges.js';
 import { isKinoraError } from '../../lib/errors.js';
 import { createLineReader } from '../../lib/line-reader.js';
 import type { FromChild, MediaJob, MediaResults, ToChild } from '../../pool/protocol.js';
@@ -31,7 +32,11 @@ const failure = (id: number, thrown: unknown): FromChild => {
     message: clean ? error.message : (error.stack ?? error.message),
     clean,
     rssBytes: process.memoryUsage.rss(),
-    ...(isKinoraError(error, 'invalid_input') ? { code: 'invalid_input' as const } : {}),
+    ...(isKinoraError(error, 'invalid_input') && { code: 'invalid_input' }),
+    ...(isKinoraError(error, 'range_missing') && {
+      code: 'range_missing',
+      missing: error.details?.missing as ByteRange,
+    }),
   };
 };
 

@@ -7,7 +7,7 @@ import { planSampleTimes } from '../../media/plan/sample-times.js';
 import type { MediaSource, VideoSegmentJob, VideoSegmentResult } from '../../pool/protocol.js';
 import { check, failMedia, NO_PTS, newPacket } from '../ffmpeg/av.js';
 import { OpenCache } from '../ffmpeg/open-cache.js';
-import { openSource, readOnly, streamAt } from '../ffmpeg/open-source.js';
+import { openSource, readOnly, readPacket, streamAt } from '../ffmpeg/open-source.js';
 
 interface Sample {
   readonly ticks: number;
@@ -55,7 +55,7 @@ class PacketReader {
   /** False at the end of the file. */
   next(): boolean {
     while (!this.pending) {
-      const code = this.format.readFrameSync(this.packet);
+      const code = readPacket(this.format, this.packet);
       if (code === AVERROR_EOF) return false;
       check(code, 'read packet');
       if (this.packet.streamIndex === this.streamIndex) this.pending = true;
@@ -80,7 +80,7 @@ const readers = new OpenCache<PacketReader>(3);
 /** The source's own packets of [startTicks, endTicks), which begins with a key frame of a closed GOP. */
 export const copySegment = (job: VideoSegmentJob): VideoSegmentResult =>
   readers.use(
-    [job.source.path, job.streamIndex],
+    [job.source.path, job.source.staged, job.streamIndex],
     () => new PacketReader(job.source, job.streamIndex),
     (reader) => {
       const samples = readSamples(job, reader);

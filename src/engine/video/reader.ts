@@ -12,7 +12,7 @@ import type { Rational } from '../../media/source/source-facts.js';
 import type { MediaSource } from '../../pool/protocol.js';
 import { check, failMedia, isDrained, NO_PTS, newFrame, newPacket } from '../ffmpeg/av.js';
 import { OpenCache } from '../ffmpeg/open-cache.js';
-import { openDecoder, openSource, readOnly, streamAt } from '../ffmpeg/open-source.js';
+import { openDecoder, openSource, readOnly, readPacket, streamAt } from '../ffmpeg/open-source.js';
 
 /** A decoded frame and its presentation time in stream ticks; the frame belongs to the reader. */
 export interface DecodedFrame {
@@ -221,7 +221,7 @@ export class VideoReader {
 
   /** Time of the next key frame from here, without decoding. */
   private readKeyPts(): number | undefined {
-    for (let read = 0; read < MAX_SKIPPED_PACKETS && this.format.readFrameSync(this.packet) >= 0; read += 1) {
+    for (let read = 0; read < MAX_SKIPPED_PACKETS && readPacket(this.format, this.packet) >= 0; read += 1) {
       const { isKeyframe, streamIndex, pts } = this.packet;
       this.packet.unref();
       if (isKeyframe && streamIndex === this.streamIndex && pts !== NO_PTS) return Number(pts);
@@ -287,7 +287,7 @@ export class VideoReader {
   /** Gives the decoder one packet, or the sign that no more follow. */
   private feed(): void {
     this.fresh = false;
-    const code = this.format.readFrameSync(this.packet);
+    const code = readPacket(this.format, this.packet);
     if (code < 0) {
       // Demuxers report damage once and then continue, or forever: a second failure in a row is the end.
       if (code !== AVERROR_EOF) {
@@ -361,4 +361,9 @@ export const withVideoReader = <T>(
   streamIndex: number,
   threads: number,
   use: (reader: VideoReader) => T,
-): T => readers.use([source.path, streamIndex, threads], () => new VideoReader(source, streamIndex, threads), use);
+): T =>
+  readers.use(
+    [source.path, source.staged, streamIndex, threads],
+    () => new VideoReader(source, streamIndex, threads),
+    use,
+  );

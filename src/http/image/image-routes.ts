@@ -17,7 +17,13 @@ import { GENERATION } from '../../media/plan/generation.js';
 import type { VideoPlan } from '../../media/plan/plan.js';
 import { type PlannedImage, planAnimated, planSpriteSheet, planThumbnail } from '../../packager/image-jobs.js';
 import type { ImageProducer } from '../../packager/produce-image.js';
-import { createOpenPlayback, immutableFor, type OpenedPlayback } from '../stream/open-playback.js';
+import {
+  cacheFor,
+  createOpenPlayback,
+  immutableFor,
+  type OpenedPlayback,
+  requireReady,
+} from '../stream/open-playback.js';
 import { sendFile } from '../stream/send-file.js';
 import { sendText } from '../stream/send-text.js';
 import { abortWhenLeft, acceptViewers, type Query } from '../stream/viewer-routes.js';
@@ -61,12 +67,12 @@ export const imageRoutes = ({ playables, access, images, imageUrl }: ImageDeps):
     const sendImage = async (
       request: Request,
       reply: FastifyReply,
-      { playable, access: granted }: Opened,
+      opened: Opened,
       image: PlannedImage,
-      control: string = cacheControl(granted.signed, DAY_SECONDS),
+      control: string = cacheFor(opened, DAY_SECONDS),
     ): Promise<FastifyReply> => {
       const left = abortWhenLeft(reply);
-      const { assetId: id, plan } = playable;
+      const { assetId: id, plan } = opened.playable;
       const cached = await images.image({ id, plan }, image, { signal: left }).catch((error: unknown) => {
         if (left.aborted) return undefined;
         throw error;
@@ -84,7 +90,7 @@ export const imageRoutes = ({ playables, access, images, imageUrl }: ImageDeps):
         const parameters = parseThumbnailParameters(opened.access.modifiers);
         const image = planThumbnail(opened.video, parameters, thumbnailTime ?? plan.durationSeconds / 2, format);
         const maxAgeSeconds = parameters.timeSeconds === undefined ? DEFAULT_TIME_SECONDS : DAY_SECONDS;
-        return sendImage(request, reply, opened, image, cacheControl(opened.access.signed, maxAgeSeconds));
+        return sendImage(request, reply, opened, image, cacheFor(opened, maxAgeSeconds));
       });
     }
 
@@ -97,7 +103,8 @@ export const imageRoutes = ({ playables, access, images, imageUrl }: ImageDeps):
     }
 
     const openStoryboard = async (request: Request, reply: FastifyReply) => {
-      const opened = await openVideo(request, reply, 's');
+      // Its frames are all over the source.
+      const opened = requireReady(await openVideo(request, reply, 's'));
       const window = parseStoryboardWindow(opened.access.modifiers, opened.playable.plan.durationSeconds);
       return { opened, storyboard: planStoryboard(opened.video, window) };
     };
@@ -125,7 +132,7 @@ export const imageRoutes = ({ playables, access, images, imageUrl }: ImageDeps):
           format,
           signed ? ['token'] : ['asset_start_time', 'asset_end_time'],
         );
-        reply.header('cache-control', cacheControl(signed, DAY_SECONDS));
+        reply.header('cache-control', cacheFor(opened, DAY_SECONDS));
         return sendText(request, reply, type, write(storyboard, url));
       });
     }
@@ -136,7 +143,7 @@ export const imageRoutes = ({ playables, access, images, imageUrl }: ImageDeps):
       const { playbackId, plan: version } = request.params;
       const clip = lastOf(request.query.segments);
       const child = renditionChild(version, IMAGES_RENDITION, clip);
-      const opened = withVideo(await openChild(request, reply, playbackId, child));
+      const opened = requireReady(withVideo(await openChild(request, reply, playbackId, child)));
       if (version !== String(GENERATION)) throw new KinoraError('not_found');
       return { opened, ...writeImagePlaylist(opened.video, opened.access, clip) };
     };
@@ -147,10 +154,7 @@ export const imageRoutes = ({ playables, access, images, imageUrl }: ImageDeps):
     route<Params>(`/:playbackId/:plan/${IMAGES_RENDITION}/storyboard.jpg`, async (request, reply) => {
       const { opened, storyboard } = await openImages(request, reply);
       const image = planSpriteSheet(opened.video, storyboard, 'jpg');
-      return sendImage(request, reply, opened, image, immutableFor(opened.access));
+      return sendImage(request, reply, opened, image, immutableFor(opened));
     });
   };
 };
-
-const cacheControl = (signed: boolean, maxAgeSeconds: number): string =>
-  `${signed ? 'private' : 'public'}, max-age=${maxAgeSeconds}`;

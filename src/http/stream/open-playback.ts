@@ -32,8 +32,16 @@ export interface OpenPlayback {
 /** Segments are asked for every few seconds: what they need of an asset does not change. */
 const CHILD_MAX_AGE_MS = 30_000;
 
-const isReady = (playable: Playable): playable is ReadyPlayable =>
-  playable.status === 'ready' && playable.plan !== undefined;
+const isPlayable = (playable: Playable): playable is ReadyPlayable => playable.plan !== undefined;
+
+/**
+ * For what an asset that plays early does not have yet.
+ * @throws KinoraError `asset_not_ready`
+ */
+export const requireReady = <T extends OpenedPlayback>(opened: T): T => {
+  if (opened.playable.early) throw new KinoraError('asset_not_ready');
+  return opened;
+};
 
 export const createOpenPlayback = (playables: PlayableFinder, access: AccessCheck): OpenPlayback => {
   const finish = async (
@@ -44,7 +52,7 @@ export const createOpenPlayback = (playables: PlayableFinder, access: AccessChec
     if (!playable) throw new KinoraError('not_found');
     if (playable.policy !== 'public') reply.header('cache-control', 'private, no-cache');
     const granted = await judge(playable);
-    if (!isReady(playable)) throw new KinoraError('asset_not_ready');
+    if (!isPlayable(playable)) throw new KinoraError('asset_not_ready');
     return { playable, access: granted };
   };
   return {
@@ -66,6 +74,15 @@ export const accessRequest = ({ query, headers }: FastifyRequest): AccessRequest
   userAgent: headers['user-agent'],
 });
 
-/** `Cache-Control` of what never changes under its address. */
-export const immutableFor = ({ signed }: Access): string =>
-  signed ? 'private, max-age=3600' : 'public, max-age=31536000, immutable';
+/** What an asset that plays early shows may be taken back: caches ask again after so long. */
+const EARLY_MAX_AGE_SECONDS = 5;
+
+/** `Cache-Control` of what may be kept for `maxAgeSeconds` once the asset is ready. */
+export const cacheFor = ({ playable, access }: OpenedPlayback, maxAgeSeconds: number): string =>
+  `${access.signed ? 'private' : 'public'}, max-age=${playable.early ? EARLY_MAX_AGE_SECONDS : maxAgeSeconds}`;
+
+/** `Cache-Control` of what never changes under its URL. */
+export const immutableFor = (opened: OpenedPlayback): string => {
+  if (opened.access.signed) return cacheFor(opened, 3600);
+  return opened.playable.early ? cacheFor(opened, 0) : 'public, max-age=31536000, immutable';
+};

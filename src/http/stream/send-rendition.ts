@@ -40,7 +40,7 @@ export const sendRendition = async (
     const { width, height } = opened.rendition;
     const size = extension === 'm4a' ? undefined : { width: width ?? Infinity, height: height ?? Infinity };
     if (!allowsFile(playable, access, size)) throw refusal('Playback is restricted');
-    reply.header('cache-control', immutableFor(access));
+    reply.header('cache-control', immutableFor({ playable, access }));
     const download = lastOf(request.query.download);
     if (download) reply.header('content-disposition', contentDisposition(download, name));
     const tier = opened.rendition.resolution_tier as Delivery['tier'];

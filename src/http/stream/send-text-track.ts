@@ -41,7 +41,7 @@ export const sendTextFile = async (
   if (isTranscript && playable.tracks.find(({ id }) => id === trackId)?.text_source !== 'generated_vod')
     throw new KinoraError('not_found');
   const times = clipTimes(playable, access);
-  reply.header('cache-control', immutableFor(access));
+  reply.header('cache-control', immutableFor({ playable, access }));
   const shown = times ? clipText(text, times.startSeconds, times.endSeconds) : text;
   if (isTranscript) return sendText(request, reply, PLAIN_TEXT, Buffer.from(transcriptOf(shown)));
   return sendText(request, reply, WEBVTT, shown.bytes);
@@ -62,6 +62,6 @@ export const sendTextRendition = async (
   const times = number === undefined ? undefined : segmentSeconds(playable.plan, Number(number));
   if (!times) throw new KinoraError('not_found');
   if (access.signed && !isInClip(file, clip)) throw refusal('Token signature is invalid');
-  reply.header('cache-control', immutableFor(access));
+  reply.header('cache-control', immutableFor({ playable, access }));
   return sendText(request, reply, WEBVTT, textSegment(text, times.startSeconds, times.endSeconds));
 };

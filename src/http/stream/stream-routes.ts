@@ -24,7 +24,7 @@ import type { TextTracks } from '../../packager/text-tracks.js';
 import { pathOf } from '../plugins/api-paths.js';
 import { createEncryptedSegments } from './encrypted-segments.js';
 import { keepPlaylists } from './kept-playlists.js';
-import { createOpenPlayback, immutableFor } from './open-playback.js';
+import { createOpenPlayback, immutableFor, requireReady } from './open-playback.js';
 import { playbackError } from './playback-error.js';
 import { acceptsHtml, loadPlayer, readPageTokens } from './player-page.js';
 import { requestedOrigin } from './requested-origin.js';
@@ -143,7 +143,7 @@ export const streamRoutes = (deps: StreamDeps): FastifyPluginAsync => {
           });
         // Nobody is there to be answered.
         if (!sent) return reply.hijack();
-        reply.header('cache-control', immutableFor(granted));
+        reply.header('cache-control', immutableFor(opened));
         return sendFile(request, reply, sent, isVideo ? 'video/mp4' : 'audio/mp4', (bytes, isWhole) => {
           const isCounted = isWhole && bytes === sent.sizeBytes;
           const delivered = isCounted ? segmentDelivery(plan, rendition, file, further) : undefined;
@@ -154,12 +154,12 @@ export const streamRoutes = (deps: StreamDeps): FastifyPluginAsync => {
 
     route<{ playbackId: string; file: string }>('/:playbackId/text/:file', async (request, reply) => {
       const { playbackId, file } = request.params;
-      return sendTextFile(request, reply, texts, await open(request, reply, playbackId, 'v'), file);
+      return sendTextFile(request, reply, texts, requireReady(await open(request, reply, playbackId, 'v')), file);
     });
 
     route<{ playbackId: string; file: string }>('/:playbackId/:file', async (request, reply) => {
       const { playbackId, file } = request.params;
-      return sendRendition(request, reply, deps, await open(request, reply, playbackId, 'v'), file);
+      return sendRendition(request, reply, deps, requireReady(await open(request, reply, playbackId, 'v')), file);
     });
 
     // Of unknown names there is nothing, yet access and state come first.

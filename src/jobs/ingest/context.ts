@@ -3,26 +3,31 @@ import type { IngestRow } from '../../db/tables/assets/asset-ingest.js';
 import type { IngestState } from '../../domain/assets/ingest-state.js';
 import type { queues } from '../../domain/queues.js';
 import type { TrackState } from '../../domain/tracks/track-state.js';
+import type { ByteRanges } from '../../lib/byte-ranges.js';
 import type { Clock } from '../../lib/clock.js';
 import type { Limiter } from '../../lib/limiter.js';
 import type { AssetSettings } from '../../media/plan/plan-asset.js';
 import type { SourceFacts } from '../../media/source/source-facts.js';
 import type { SourceFetcher } from '../../net/fetch-source.js';
+import type { EarlySources } from '../../packager/early-sources.js';
 import type { ImageProducer } from '../../packager/produce-image.js';
 import type { SegmentProducer } from '../../packager/produce-segment.js';
 import type { TextTracks } from '../../packager/text-tracks.js';
 import type { MediaPool } from '../../pool/media-pool.js';
-import type { BlobStore } from '../../storage/blob-store.js';
+import type { RangeBlobStore } from '../../storage/blob-store.js';
 import type { Logger } from '../../telemetry/logger.js';
 import type { FileContext } from './file/context.js';
 
 export interface IngestDeps {
   readonly state: IngestState;
   readonly tracks: TrackState;
-  readonly blobs: BlobStore;
+  readonly blobs: RangeBlobStore;
   readonly texts: TextTracks;
   readonly segments: SegmentStore;
   readonly fetcher: SourceFetcher;
+  readonly earlySources: EarlySources;
+  /** Whether assets play before their source is stored, where that is possible. */
+  readonly playsEarly: boolean;
   readonly pool: MediaPool;
   readonly producer: SegmentProducer;
   readonly images: Pick<ImageProducer, 'warmPoster'>;
@@ -39,7 +44,7 @@ export interface IngestDeps {
 }
 
 /** One run of the ingest of an asset. */
-export interface IngestContext extends IngestDeps, FileContext {
+export interface IngestContext extends IngestDeps, Omit<FileContext, 'blobs'> {
   readonly assetId: string;
   readonly row: IngestRow;
 }
@@ -47,6 +52,8 @@ export interface IngestContext extends IngestDeps, FileContext {
 /** A file with frames and audio, and how the asset wants them. */
 export interface SourceFile {
   readonly path: string;
+  /** See `MediaSource`. */
+  readonly staged?: ByteRanges;
   readonly facts: SourceFacts;
   readonly settings: AssetSettings;
 }

@@ -5,8 +5,10 @@ import type { VideoPlan } from '../../media/plan/plan.js';
 import type { DraftPlan } from '../../media/plan/plan-asset.js';
 import type { StreamIndex } from '../../media/source/source-index.js';
 import { mediaPriority } from '../../pool/media-pool.js';
+import type { MediaSource } from '../../pool/protocol.js';
 import { mezzanineKey } from '../../storage/keys.js';
 import type { IngestContext, SourceFile } from './context.js';
+import { sourceOf } from './file/probe-file.js';
 
 /**
  * The share of the ladder's rates that the frames need: in quality `plus`, where a few short samples are encoded to learn it.
@@ -14,15 +16,16 @@ import type { IngestContext, SourceFile } from './context.js';
  */
 export const measureBitrateScale = async (
   context: IngestContext,
-  { path, settings }: SourceFile,
+  file: SourceFile,
   { plan: { video } }: DraftPlan,
   index: StreamIndex | undefined,
 ): Promise<number | undefined> => {
   const { assetId, blobs, logger } = context;
+  const { settings } = file;
   if (settings.quality !== 'plus' || settings.isTest || !video || !index) return undefined;
   const mezzanine = video.access === 'mezzanine' ? await blobs.openLocal(mezzanineKey(assetId)) : undefined;
   try {
-    const scale = await measure(context, mezzanine?.path ?? path, video, index);
+    const scale = await measure(context, mezzanine ?? file, video, index);
     logger.info({ bitrate_scale: scale }, 'content complexity measured');
     return scale;
   } catch (error) {
@@ -37,7 +40,7 @@ export const measureBitrateScale = async (
 
 const measure = async (
   { pool, signal }: IngestContext,
-  path: string,
+  file: MediaSource,
   video: VideoPlan,
   index: StreamIndex,
 ): Promise<number> => {
@@ -52,7 +55,7 @@ const measure = async (
   const { samples } = await pool.run(
     {
       kind: 'complexity',
-      source: { path, formatName },
+      source: sourceOf(file, formatName),
       streamIndex,
       timeBase,
       places,

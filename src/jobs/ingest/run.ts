@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { overlayInputs } from '../../domain/assets/overlay-inputs.js';
 import { throwIfAborted } from '../../lib/abort.js';
 import { isKinoraError, KinoraError } from '../../lib/errors.js';
@@ -5,7 +6,6 @@ import { describeReadyAsset } from '../../media/plan/asset-properties.js';
 import type { ClipSource } from '../../media/plan/clip.js';
 import { describeDropped } from '../../media/plan/dropped-streams.js';
 import type { Plan } from '../../media/plan/plan.js';
-import type { AssetSettings } from '../../media/plan/plan-asset.js';
 import type { SourceFacts } from '../../media/source/source-facts.js';
 import { mediaPriority } from '../../pool/media-pool.js';
 import type { LocalBlob } from '../../storage/blob-store.js';
@@ -17,8 +17,10 @@ import { checkLimits, probeFile, refuse } from './file/probe-file.js';
 import { refuseLongReading } from './long-work.js';
 import { planClip } from './plan-clip.js';
 import { type Planned, planSource } from './plan-source.js';
+import type { EarlyPlay } from './play-early.js';
+import { readSettings } from './read-settings.js';
 import { savePlan } from './save-plan.js';
-import { placeOverlays, type StoredOverlay, storeOverlays } from './store-overlays.js';
+import { type StoredOverlay, storeOverlays } from './store-overlays.js';
 import { storeSource } from './store-source.js';
 import { type SideCars, startSideCars } from './tracks/side-cars.js';
 
@@ -39,9 +41,10 @@ export const runIngest = async (context: IngestContext): Promise<void> => {
   const sideCars = startSideCars({ ...context, state: context.tracks }, assetId);
   try {
     // A clip reads what its source has stored.
-    if (!row.media.clip) await storeSource(context);
-    await context.limit(signal, () => prepare(context, storingOverlays, sideCars));
+    const early = row.media.clip ? undefined : await storeSource(context, storingOverlays);
+    await context.limit(signal, () => prepare(context, storingOverlays, sideCars, early));
   } finally {
+    context.earlySources.withdraw(assetId);
     stopOverlays.abort();
     await Promise.allSettled([storingOverlays, sideCars.stop()]);
   }
@@ -52,6 +55,7 @@ const prepare = async (
   context: IngestContext,
   storingOverlays: Promise<readonly StoredOverlay[]>,
   sideCars: SideCars,
+  early: EarlyPlay | undefined,
 ): Promise<void> => {
   const { clock, signal } = context;
   const startedMs = clock.monotonicMs();
@@ -62,7 +66,9 @@ const prepare = async (
     refuseLongReading(context, facts);
     const overlays = facts.video ? await storingOverlays : [];
     const file = { path: source.path, facts, settings: readSettings(context, overlays) };
-    const planned = await warm(context, file, await plan(context, file));
+    const first = await plan(context, file);
+    if (!isDeepStrictEqual(early?.plan, first.plan)) await early?.withdraw();
+    const planned = await warm(context, file, first);
     sideCars.planned(planned.plan);
     await sideCars.settle();
     throwIfAborted(signal);
@@ -82,22 +88,12 @@ const openSource = ({ blobs, assetId, row: { media } }: IngestContext): Promise<
 };
 
 const probeSource = async (context: IngestContext, path: string): Promise<SourceFacts> => {
-  const facts = await probeFile(context, path, { fresh: true });
+  const facts = await probeFile(context, { path }, { fresh: true });
   await context.state.saveFacts(context.assetId, facts, describeInputFile(facts));
   const { formatName: format, durationSeconds: duration_s } = facts;
   context.logger.info({ format, duration_s, video: facts.video?.codec, audio: facts.audio[0]?.codec }, 'source probed');
   return facts;
 };
-
-const readSettings = (
-  { assetId, row: { asset } }: IngestContext,
-  overlays: readonly StoredOverlay[],
-): AssetSettings => ({
-  quality: asset.video_quality,
-  maxResolutionTier: asset.max_resolution_tier,
-  isTest: asset.is_test,
-  placeOverlays: (frame) => placeOverlays(assetId, overlays, frame),
-});
 
 /** The plan of an earlier run, else a new one. */
 const plan = async (context: IngestContext, file: SourceFile): Promise<Planned> => {
@@ -120,6 +116,7 @@ const warm = async (context: IngestContext, file: SourceFile, planned: Planned):
   }
   // The three tried places were fine and this one is not: read the frames once in order instead.
   const problem: Problem = { reason: 'a segment could not be made', sequential: true };
+  context.earlySources.withdraw(assetId);
   // What was made by the first plan has the same names as what the second one makes.
   await segments.removeAsset(assetId);
   const sequential = await planSource(context, file, problem);

@@ -10,11 +10,16 @@ import { checkDuration, refuse } from './file/probe-file.js';
 const MAX_SEGMENT_SECONDS = 300;
 
 /** @throws KinoraError `invalid_input` for what can't be played, or not by this server */
-export const savePlan = async ({ assetId, state, logger }: IngestContext, plan: Plan): Promise<void> => {
+export const checkPlan = (plan: Plan): void => {
   if (plan.durationSeconds <= 0) refuse('The input file does not contain any playable duration.');
   checkDuration(plan.durationSeconds);
   if (longestSegmentSeconds(plan) > MAX_SEGMENT_SECONDS)
     refuse(refusals.damagedBy('the timestamps of its video leave gaps that are too long'));
+};
+
+/** @throws KinoraError as `checkPlan` */
+export const savePlan = async ({ assetId, state, logger }: IngestContext, plan: Plan): Promise<void> => {
+  checkPlan(plan);
   await state.savePlan(assetId, plan);
   const { access, renditions } = plan.video ?? {};
   logger.info({ access, renditions: renditions?.map(({ name, kind }) => `${name} ${kind}`) }, 'asset planned');

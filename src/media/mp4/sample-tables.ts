@@ -1,3 +1,4 @@
+import type { ByteRange } from '../../lib/byte-ranges.js';
 import type { SourceIndex, StreamIndex } from '../source/source-index.js';
 import { asFullBox, findBox, listBoxes, type Mp4Box, readBoxHeader, viewOf } from './box-reader.js';
 import { applyEditList, type Edit, type SampleTimes } from './edit-list.js';
@@ -18,12 +19,18 @@ export type ReadRange = (offset: number, length: number) => Promise<Uint8Array>;
 
 /** The bytes of the `moov` box of a file of `sizeBytes`; undefined when a walk along the top level does not find one. */
 export const findMoov = async (read: ReadRange, sizeBytes: number): Promise<Uint8Array | undefined> => {
+  const range = await findMoovRange(read, sizeBytes);
+  return range && range.end - range.start <= MAX_MOOV_BYTES ? read(range.start, range.end - range.start) : undefined;
+};
+
+/** Where the `moov` box of a file of `sizeBytes` is, from the headers of the boxes before it. */
+export const findMoovRange = async (read: ReadRange, sizeBytes: number): Promise<ByteRange | undefined> => {
   let offset = 0;
   for (let count = 0; count < MAX_TOP_LEVEL_BOXES && offset + 8 <= sizeBytes; count += 1) {
     const header = await read(offset, Math.min(16, sizeBytes - offset));
     const box = readBoxHeader(viewOf(header), 0, sizeBytes - offset);
     if (!box) return undefined;
-    if (box.type === 'moov') return box.end > MAX_MOOV_BYTES ? undefined : read(offset, box.end);
+    if (box.type === 'moov') return { start: offset, end: offset + box.end };
     offset += box.end;
   }
   return undefined;

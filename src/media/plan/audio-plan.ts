@@ -22,6 +22,8 @@ export interface AudioPlanInput {
 const AAC_LC_PROFILE = 1;
 const MIN_LAST_SECONDS = 2;
 const CHUNK_SEGMENTS = 8;
+/** What is made before anybody asks, and needed before anything is heard. */
+const FIRST_CHUNK_SEGMENTS = 2;
 /** Audio of a chunk is held in memory; only frames far apart make it this long. */
 const MAX_CHUNK_SECONDS = 64;
 const STEREO_BIT_RATE = 128_000;
@@ -36,6 +38,7 @@ const END_TOLERANCE_SECONDS = 0.1;
 
 export const planAudio = (input: AudioPlanInput): AudioPlan => {
   const { audio, formatName, zero, gain } = input;
+  const chunkSegments = planChunkSegments(input.videoBoundaries ?? []);
   const shared = {
     streamIndex: audio.streamIndex,
     formatName,
@@ -44,7 +47,8 @@ export const planAudio = (input: AudioPlanInput): AudioPlan => {
     sourceOrigin: rescale(1, zero, audio.timeBase),
     sampleRate: audio.sampleRate === 44_100 ? (44_100 as const) : (48_000 as const),
     channels: audio.channels === 1 ? (1 as const) : (2 as const),
-    chunkSegments: planChunkSegments(input.videoBoundaries ?? []),
+    chunkSegments,
+    firstChunkSegments: Math.min(FIRST_CHUNK_SEGMENTS, chunkSegments),
     codecs: 'mp4a.40.2',
   };
   const copied = findCopyablePackets(input, shared.sourceOrigin);

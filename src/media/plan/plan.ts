@@ -145,6 +145,8 @@ export interface AudioPlan extends Partial<Gain> {
   readonly boundaries: readonly number[];
   /** Segments made by one job, so that encoder joins are rare; a multiple of nothing, the last chunk may be shorter. */
   readonly chunkSegments: number;
+  /** Segments of the first job, of which little of the source is needed; as many as of the others when absent. */
+  readonly firstChunkSegments?: number;
   readonly bitRate: number;
   /** `mp4a.40.2` */
   readonly codecs: string;

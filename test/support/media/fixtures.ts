@@ -77,6 +77,20 @@ const pannedTexture = [
 /** Recipes that encode; the extension is what a user's file would have. */
 const encoded = {
   // Codecs and containers.
+  // Large enough that parts of them are read by themselves.
+  'long-index-first.mp4': {
+    ...mp4,
+    seconds: 24,
+    muxerOptions: faststart,
+    video: { ...h264, filter: 'noise=alls=25:allf=t,format=yuv420p' },
+    audio: aac,
+  },
+  'long-index-last.mov': {
+    muxer: 'mov',
+    seconds: 24,
+    video: { ...h264, filter: 'noise=alls=25:allf=t,format=yuv420p' },
+    audio: aac,
+  },
   'h264-aac.mp4': { ...mp4, muxerOptions: faststart, video: h264, audio: aac },
   'h264-640x400.mp4': { ...mp4, video: { ...h264, width: 640, height: 400 }, audio: aac },
   'h264-index-at-end.mov': { ...mp4, muxer: 'mov', video: h264, audio: aac },

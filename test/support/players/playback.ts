@@ -20,6 +20,7 @@ import { systemClock } from '#kinora/lib/clock.js';
 import { newId } from '#kinora/lib/ids.js';
 import type { Plan } from '#kinora/media/plan/plan.js';
 import { createServiceCaller } from '#kinora/net/service-caller.js';
+import { createEarlySources } from '#kinora/packager/early-sources.js';
 import { createTextParser } from '#kinora/packager/parse-text.js';
 import { createImageProducer } from '#kinora/packager/produce-image.js';
 import { createSegmentProducer } from '#kinora/packager/produce-segment.js';
@@ -57,8 +58,9 @@ export const startPlayback = async ({
     logger,
     clock: systemClock,
   });
-  const segments = createSegmentProducer({ store, pool, blobs, clock: systemClock, logger });
-  const images = createImageProducer({ store, pool, blobs, clock: systemClock });
+  const earlySources = createEarlySources();
+  const segments = createSegmentProducer({ store, pool, blobs, earlySources, clock: systemClock, logger });
+  const images = createImageProducer({ store, pool, blobs, earlySources, clock: systemClock });
   // The routes need these before the API has made the database.
   let access: AccessCheck | undefined;
   let finder: PlayableFinder | undefined;
@@ -111,7 +113,7 @@ export const startPlayback = async ({
   });
   contentKeys = createContentKeys({ database: api.database, installationSecret, services });
   openRendition = createRenditionOpener({ database: api.database, blobs });
-  finder = createPlayableFinder(api.database, api.clock);
+  finder = createPlayableFinder(api.database, api.clock, earlySources);
   deliveries = createDeliveryCounter({ database: api.database, clock: systemClock, logger, writeMs: 100 });
   const db = api.database.queryable;
   const drmConfigurationId = await createDrmConfiguration(

@@ -4,25 +4,37 @@ import { type Origin, startOrigin } from './origin.js';
 
 export interface SlowOrigin extends Origin {
   /** Adds a file; `holdAtBytes` stops each answer there until `release`. */
-  add(name: string, bytes: Buffer, holdAtBytes?: number): string;
-  /** Lets every held answer continue, also those to come. */
-  release(): void;
+  add(name: string, bytes: Buffer, holdAtBytes?: number, options?: { readonly sendsParts?: boolean }): string;
+  /** Another version takes the place of a file. */
+  replace(name: string, bytes: Buffer): void;
+  /** Lets every held answer continue, also those to come: of all files, or of one. */
+  release(name?: string): void;
+  /** Breaks the held answers of a file off. */
+  cut(name: string): void;
+  /** The parts that were sent of a file; `end` is exclusive. */
+  partsOf(name: string): { start: number; end: number }[];
+  /** Of whole files and of what follows a place in them. */
   requestsOf(name: string): { range: string | undefined; ifRange: string | undefined }[];
 }
 
-/** A static server with ranges and entity tags that holds answers in the middle while a test looks. */
+/**
+ * A static server with entity tags that holds answers in the middle while a test looks. It goes on after a place in a file;
+ * with `sendsParts` it tells that it sends any part, and does so at once.
+ */
 export const startSlowOrigin = async (): Promise<SlowOrigin> => {
-  const files = new Map<string, { bytes: Buffer; holdAtBytes: number }>();
-  let held: (() => void)[] = [];
+  const files = new Map<string, { bytes: Buffer; holdAtBytes: number; sendsParts: boolean; version: number }>();
+  const parts: { name: string; start: number; end: number }[] = [];
+  let held: { name: string; response: ServerResponse; finish: () => void }[] = [];
   let holding = true;
+  const released = new Set<string>();
 
-  const send = (response: ServerResponse, body: Buffer, until: number): void => {
-    if (!holding || until <= 0 || until >= body.length) {
+  const send = (name: string, response: ServerResponse, body: Buffer, until: number): void => {
+    if (!holding || released.has(name) || until <= 0 || until >= body.length) {
       response.end(body);
       return;
     }
     response.write(body.subarray(0, until));
-    held.push(() => response.end(body.subarray(until)));
+    held.push({ name, response, finish: () => response.end(body.subarray(until)) });
   };
   const origin = await startOrigin((request, response) => {
     const name = (request.url ?? '').slice(1).split('?')[0]!;
@@ -31,31 +43,55 @@ export const startSlowOrigin = async (): Promise<SlowOrigin> => {
       response.writeHead(404).end();
       return;
     }
-    const { bytes, holdAtBytes } = file;
-    const etag = `"${name}"`;
-    const range = /^bytes=(\d+)-$/.exec(request.headers.range ?? '')?.[1];
-    const start = range !== undefined && request.headers['if-range'] === etag ? Number(range) : 0;
+    const { bytes, holdAtBytes, sendsParts, version } = file;
+    const etag = `"${name}${version === 0 ? '' : `-${version}`}"`;
+    const [, range, last] = /^bytes=(\d+)-(\d*)$/.exec(request.headers.range ?? '') ?? [];
+    const isCurrent = request.headers['if-range'] === etag;
+    if (sendsParts && last && isCurrent) {
+      const part = bytes.subarray(Number(range), Number(last) + 1);
+      parts.push({ name, start: Number(range), end: Number(last) + 1 });
+      response.writeHead(206, {
+        etag,
+        'content-range': `bytes ${range}-${last}/${bytes.length}`,
+        'content-length': part.length,
+      });
+      response.end(part);
+      return;
+    }
+    const start = range !== undefined && !last && isCurrent ? Number(range) : 0;
     response.writeHead(start > 0 ? 206 : 200, {
       etag,
+      ...(sendsParts && { 'accept-ranges': 'bytes' }),
       'content-length': bytes.length - start,
       ...(start > 0 && { 'content-range': `bytes ${start}-${bytes.length - 1}/${bytes.length}` }),
     });
-    send(response, bytes.subarray(start), holdAtBytes - start);
+    send(name, response, bytes.subarray(start), holdAtBytes - start);
   });
   return {
     ...origin,
-    add: (name, bytes, holdAtBytes = 0) => {
-      files.set(name, { bytes, holdAtBytes });
+    add: (name, bytes, holdAtBytes = 0, { sendsParts = false } = {}) => {
+      files.set(name, { bytes, holdAtBytes, sendsParts, version: 0 });
       return `${origin.url}/${name}`;
     },
-    release: () => {
-      holding = false;
-      for (const go of held) go();
-      held = [];
+    replace: (name, bytes) => {
+      const { version, ...file } = files.get(name)!;
+      files.set(name, { ...file, bytes, version: version + 1 });
     },
+    release: (only) => {
+      if (only === undefined) holding = false;
+      else released.add(only);
+      const going = held.filter(({ name }) => only === undefined || name === only);
+      held = held.filter((answer) => !going.includes(answer));
+      for (const { finish } of going) finish();
+    },
+    cut: (name) => {
+      for (const answer of held) if (answer.name === name) answer.response.destroy();
+      held = held.filter((answer) => answer.name !== name);
+    },
+    partsOf: (name) => parts.filter((part) => part.name === name).map(({ start, end }) => ({ start, end })),
     requestsOf: (name) =>
       origin.requests
-        .filter(({ url }) => url === `/${name}`)
+        .filter(({ url, headers }) => url === `/${name}` && !/-\d+$/.test(headers.range ?? ''))
         .map(({ headers }) => ({ range: headers.range, ifRange: headers['if-range'] as string | undefined })),
   };
 };

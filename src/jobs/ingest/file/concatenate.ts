@@ -35,7 +35,7 @@ export const withConcatenatedRecordings = async <T>(
   if (!(await context.blobs.stat(key)) && !(await concatenate(context, source))) return use(undefined);
   const blob = await context.blobs.openLocal(key);
   try {
-    const facts = await probeFile(context, blob.path);
+    const facts = await probeFile(context, blob);
     const index = await readIndex(context, indexKey, blob.path, facts);
     return await use({ path: blob.path, facts, index });
   } finally {
@@ -59,7 +59,7 @@ const concatenate = (
       { priority: mediaPriority.warmUp, signal: context.signal },
     );
     if (recordings < 2 && wrongTimes === 0) return false;
-    const index = await readIndex(context, indexKey, outPath, await probeFile(context, outPath));
+    const index = await readIndex(context, indexKey, outPath, await probeFile(context, { path: outPath }));
     // Where times were wrong, frames may be too: they are read once in order.
     if (wrongTimes > 0) await context.blobs.put(indexKey, encodeSourceIndex({ ...index, discontinuous: true }));
     const target = await context.blobs.resumeWrite(key);

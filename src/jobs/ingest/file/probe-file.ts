@@ -2,6 +2,7 @@ import { KinoraError } from '../../../lib/errors.js';
 import { isMpegStreamFormat } from '../../../media/source/frames.js';
 import type { SourceFacts } from '../../../media/source/source-facts.js';
 import { mediaPriority } from '../../../pool/media-pool.js';
+import type { MediaSource } from '../../../pool/protocol.js';
 import type { FileContext } from './context.js';
 
 /** Longest source that is accepted, seconds. */
@@ -10,14 +11,21 @@ const MAX_DURATION_SECONDS = 12 * 3600;
 const MAX_PIXELS = 8192 * 8192;
 const MAX_STREAMS = 100;
 
+/** Of a file that a job reads, without the lease that may come with it. */
+export const sourceOf = ({ path, staged }: MediaSource, formatName?: string): MediaSource => ({
+  path,
+  ...(formatName !== undefined && { formatName }),
+  ...(staged && { staged }),
+});
+
 /** What is in a file; `fresh` for one that no media process has seen yet. */
 export const probeFile = (
   { pool, signal }: Pick<FileContext, 'pool' | 'signal'>,
-  path: string,
+  file: MediaSource,
   { fresh = false }: { readonly fresh?: boolean } = {},
 ): Promise<SourceFacts> =>
   pool.run(
-    { kind: 'probe', source: { path }, maxPixels: MAX_PIXELS, maxStreams: MAX_STREAMS },
+    { kind: 'probe', source: sourceOf(file), maxPixels: MAX_PIXELS, maxStreams: MAX_STREAMS },
     { priority: mediaPriority.warmUp, signal, fresh },
   );
 

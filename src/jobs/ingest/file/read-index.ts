@@ -3,8 +3,10 @@ import { withTemporaryFile } from '../../../lib/temporary-file.js';
 import type { SourceIndex } from '../../../media/source/source-index.js';
 import { decodeSourceIndex } from '../../../media/source/source-index-codec.js';
 import { mediaPriority } from '../../../pool/media-pool.js';
+import type { MediaSource } from '../../../pool/protocol.js';
 import { readResult } from '../../../pool/read-result.js';
 import type { FileContext } from './context.js';
+import { sourceOf } from './probe-file.js';
 
 /** Above the longest index that the codec reads: twice 12 million packets of about 8 bytes. */
 const MAX_INDEX_BYTES = 2 ** 29;
@@ -19,17 +21,30 @@ export interface IndexedStreams {
 
 /** The stored index under `key`, else what a media process finds in the file at `path`; stored for the next run. */
 export const readIndex = async (
-  { blobs, pool, temporaryDir, signal }: FileContext,
+  context: FileContext,
   key: string,
   path: string,
   source: IndexedStreams,
 ): Promise<SourceIndex> => {
-  const stored = await blobs.read(key);
+  const stored = await context.blobs.read(key);
   if (stored) return decodeSourceIndex(await buffer(stored));
-  const bytes = await withTemporaryFile(temporaryDir, async (outPath) => {
+  const bytes = await makeIndex(context, { path }, source);
+  // Before it is stored: what can't be read would fail every later run too.
+  const index = decodeSourceIndex(bytes);
+  await context.blobs.put(key, bytes);
+  return index;
+};
+
+/** The index of a file, encoded. Of one that is not there as a whole it is made where the file's tables are enough. */
+export const makeIndex = (
+  { pool, temporaryDir, signal }: FileContext,
+  file: MediaSource,
+  source: IndexedStreams,
+): Promise<Buffer> =>
+  withTemporaryFile(temporaryDir, async (outPath) => {
     const job = {
       kind: 'index',
-      source: { path, formatName: source.formatName },
+      source: sourceOf(file, source.formatName),
       ...(source.video && { videoStreamIndex: source.video.streamIndex }),
       ...(source.video?.unmarkedStart && { unmarkedStart: true }),
       ...(source.audio[0] && { audioStreamIndex: source.audio[0].streamIndex }),
@@ -38,8 +53,3 @@ export const readIndex = async (
     await pool.run(job, { priority: mediaPriority.warmUp, signal });
     return readResult(outPath, MAX_INDEX_BYTES);
   });
-  // Before it is stored: what can't be read would fail every later run too.
-  const index = decodeSourceIndex(bytes);
-  await blobs.put(key, bytes);
-  return index;
-};

@@ -95,7 +95,7 @@ const withoutVideo = ({ video: _video, ...facts }: SourceFacts): SourceFacts => 
 
 const probe = async (context: TrackContext, path: string): Promise<SourceFacts> => {
   const { track, state } = context;
-  const facts = await probeFile(context, path, { fresh: true });
+  const facts = await probeFile(context, { path }, { fresh: true });
   await state.saveInputFile(track, describeInputFile(facts));
   await state.saveFacts(track.id, facts);
   return facts;

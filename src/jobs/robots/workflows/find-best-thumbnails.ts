@@ -89,7 +89,7 @@ const measurePart = async (
 ): Promise<readonly TimedQuality[]> => {
   const opened = await openFrames(blobs, { id: asset.id, plan });
   try {
-    const source = { path: opened.path, formatName: video.formatName };
+    const source = { ...opened.source, formatName: video.formatName };
     const { overlayPaths } = opened;
     const job = { ...part, source, filters: video.filters, ...(overlayPaths && { overlayPaths }), threads: 1 };
     const { frames } = await pool.run(job, { priority: mediaPriority.background, signal });

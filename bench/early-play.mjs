@@ -1,0 +1,70 @@
+import { stat } from 'node:fs/promises';
+import { setTimeout as delay } from 'node:timers/promises';
+import { median, spread, table } from './support/figures.mjs';
+import { startKinora } from './support/kinora.mjs';
+import { movie } from './support/media.mjs';
+import { startOrigin } from './support/origin.mjs';
+import { readMedia, readMultivariant } from './support/playlist.mjs';
+
+export const title = 'playing a file of two hours while it is still at its origin, behind 100 Mb/s';
+export const needs = ['ffmpeg'];
+
+const REPETITIONS = 3;
+const LINE_BYTES_PER_SECOND = 12_500_000;
+const SECONDS = Number(process.env.EARLY_PLAY_SECONDS ?? 7200);
+
+/** The first video and audio of the start rendition; tries again while the asset can't be played yet. */
+const firstSegments = async (server, playbackId) => {
+  for (;;) {
+    try {
+      const { listed, audio } = await readMultivariant(server, playbackId);
+      const playlists = await Promise.all([readMedia(server, listed[0]), readMedia(server, audio)]);
+      await Promise.all(playlists.flatMap(({ init, segments }) => [server.get(init), server.get(segments[0].path)]));
+      return { listed, playlists };
+    } catch (error) {
+      if (!/: 412 /.test(error.message)) throw error;
+      await delay(20);
+    }
+  }
+};
+
+const playOnce = async (server, origin) => {
+  const before = origin.sentBytes;
+  const postedMs = performance.now();
+  const asset = await server.api('POST', '/assets', { inputs: [{ url: origin.url }], playback_policies: ['public'] });
+  const { playlists } = await firstSegments(server, asset.playback_ids[0].id);
+  const first = { seconds: (performance.now() - postedMs) / 1000, megabytes: (origin.sentBytes - before) / 1e6 };
+  const { status } = await server.api('GET', `/assets/${asset.id}`);
+  const [{ segments }] = playlists;
+  const seekMs = performance.now();
+  await server.get(segments[Math.floor(segments.length * 0.7)].path);
+  const seek = (performance.now() - seekMs) / 1000;
+  await server.api('DELETE', `/assets/${asset.id}`);
+  await server.idle();
+  return { ...first, seek, status };
+};
+
+export const run = async () => {
+  const path = await movie(SECONDS);
+  const { size } = await stat(path);
+  const download = size / LINE_BYTES_PER_SECOND;
+  const origin = await startOrigin(path, { bytesPerSecond: LINE_BYTES_PER_SECOND });
+  const server = await startKinora();
+  try {
+    await playOnce(server, origin);
+    const runs = [];
+    for (let i = 0; i < REPETITIONS; i += 1) runs.push(await playOnce(server, origin));
+    const of = (field) => runs.map((result) => result[field]);
+    console.log(`${(size / 1e6).toFixed(0)} MB; the download alone takes ${download.toFixed(0)} s\n`);
+    table([
+      ['', 'median (min to max)', 'beside the whole file'],
+      ['POST to first video and audio, s', spread(of('seconds')), (median(of('seconds')) / download).toFixed(4)],
+      ['fetched by then, MB', spread(of('megabytes')), ((median(of('megabytes')) * 1e6) / size).toFixed(4)],
+      ['a place that nobody has asked for, at 70 %, s', spread(of('seek')), (median(of('seek')) / download).toFixed(4)],
+    ]);
+    if (of('status').some((status) => status !== 'preparing')) throw new Error('the asset was ready before it played');
+  } finally {
+    await server.stop();
+    origin.stop();
+  }
+};

@@ -1,0 +1,53 @@
+import type { ByteRanges } from '../lib/byte-ranges.js';
+import type { Plan } from '../media/plan/plan.js';
+import { type IndexedSource, neededRanges } from '../media/source/needed-ranges.js';
+
+/** An asset that plays while its source is still being stored. */
+export interface EarlySource extends IndexedSource {
+  readonly plan: Plan;
+}
+
+/** The streams of a source that a job reads, and the time on the asset's timeline, in seconds. */
+export interface Span {
+  readonly streams: { readonly video: boolean; readonly audio: boolean };
+  readonly fromSeconds: number;
+  readonly untilSeconds: number;
+}
+
+/**
+ * The assets that play while they are still being ingested. In memory only: the plan is made again from the stored file before
+ * the asset is ready, and nothing of this is left after a restart.
+ */
+export interface EarlySources {
+  /** Undefined when the asset does not play early. */
+  planOf(assetId: string): Plan | undefined;
+  /** The bytes of its source that a job reads; undefined when the source is stored as a whole. */
+  rangesOf(assetId: string, spans: readonly Span[]): ByteRanges | undefined;
+  publish(assetId: string, source: EarlySource): void;
+  withdraw(assetId: string): void;
+}
+
+export const createEarlySources = (): EarlySources => {
+  const sources = new Map<string, EarlySource>();
+  return {
+    planOf: (assetId) => sources.get(assetId)?.plan,
+    rangesOf: (assetId, spans) => {
+      const source = sources.get(assetId);
+      if (!source) return undefined;
+      const zeroSeconds = startOf(source.plan);
+      return spans.flatMap(({ fromSeconds, untilSeconds, streams }) =>
+        neededRanges(source, zeroSeconds + fromSeconds, zeroSeconds + untilSeconds, streams),
+      );
+    },
+    publish: (assetId, source) => sources.set(assetId, source),
+    withdraw: (assetId) => sources.delete(assetId),
+  };
+};
+
+/** Source time that is zero on the timeline, seconds. */
+const startOf = ({ video, audio }: Plan): number =>
+  video
+    ? video.originTicks / video.timescale
+    : audio
+      ? (audio.sourceOrigin * audio.sourceTimeBase.num) / audio.sourceTimeBase.den
+      : 0;

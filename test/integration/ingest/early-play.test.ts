@@ -1,0 +1,156 @@
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { fixture } from '../../support/media/fixtures.js';
+import { playAll } from '../../support/players/play.js';
+import {
+  cleanUpServers,
+  makeDataDir,
+  type ServerProcess,
+  startServer,
+  until,
+} from '../../support/servers/server-process.js';
+import { type SlowOrigin, startSlowOrigin } from '../../support/servers/slow-origin.js';
+import { createAsset, getAsset, settled, type WireAsset } from '../../support/wire/create-asset.js';
+
+/** The origin holds every download here until the test lets it go on. */
+const HELD_AT = 300_000;
+const PARTS = { sendsParts: true };
+
+let origin: SlowOrigin;
+let server: ServerProcess;
+const dataDir = makeDataDir();
+beforeAll(async () => {
+  origin = await startSlowOrigin();
+  server = await startServer({ dataDir, options: { LOG_LEVEL: 'debug' } });
+});
+afterAll(async () => {
+  await cleanUpServers();
+  await origin?.stop();
+});
+
+const create = (url: string, fields: object = {}): Promise<WireAsset> =>
+  createAsset(server, { inputs: [{ url }], playback_policies: ['public'], ...fields });
+const playbackIdOf = (asset: WireAsset): string => asset.playback_ids![0]!.id;
+const get = (path: string): Promise<Response> => fetch(`${server.url}/${path}`);
+const digest = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
+
+const untilPlayable = (asset: WireAsset): Promise<void> =>
+  until('the asset plays', async () => (await get(`${playbackIdOf(asset)}.m3u8`)).status === 200);
+
+/** Paths of the segments of the first rendition. */
+const segmentsOf = async (asset: WireAsset): Promise<string[]> => {
+  const id = playbackIdOf(asset);
+  const listed = (await (await get(`${id}.m3u8`)).text())
+    .split('\n')
+    .find((line) => line.includes('/playlist.m3u8') && !line.startsWith('#'))!;
+  const playlist = await (await get(listed)).text();
+  const base = listed.slice(0, listed.lastIndexOf('/'));
+  return playlist
+    .split('\n')
+    .filter((line) => line.endsWith('.m4s'))
+    .map((line) => `${base}/${line}`);
+};
+const digestsOf = (paths: readonly string[]): Promise<string[]> =>
+  Promise.all(paths.map(async (path) => digest(new Uint8Array(await (await get(path)).arrayBuffer()))));
+
+describe.each(['long-index-first.mp4', 'long-index-last.mov'] as const)('%s at an origin that sends parts', (name) => {
+  it('plays from any place while it is being stored, and plays the same once it is ready', async () => {
+    const bytes = await readFile(await fixture(name));
+    const asset = await create(origin.add(name, bytes, HELD_AT, PARTS));
+    await untilPlayable(asset);
+    const paths = await segmentsOf(asset);
+    expect(paths).toHaveLength(6);
+    // From the end, so that nothing was read before.
+    const early = (await digestsOf(paths.toReversed())).toReversed();
+    expect((await getAsset(server, asset.id)).status).toBe('preparing');
+    const thumbnail = await get(`${playbackIdOf(asset)}/thumbnail.jpg?time=11`);
+    expect([thumbnail.status, thumbnail.headers.get('cache-control')]).toEqual([200, 'public, max-age=5']);
+    expect((await get(paths[0]!)).headers.get('cache-control')).toBe('public, max-age=5');
+    // Its frames are all over the source, and files are made of assets that are ready.
+    expect((await get(`${playbackIdOf(asset)}/storyboard.jpg`)).status).toBe(412);
+    expect((await get(`${playbackIdOf(asset)}/highest.mp4`)).status).toBe(412);
+    origin.release(name);
+    expect((await settled(server, asset.id)).status).toBe('ready');
+    expect(await segmentsOf(asset)).toEqual(paths);
+    expect(await digestsOf(paths)).toEqual(early);
+    await until(
+      'caches may keep it',
+      async () => (await get(paths[0]!)).headers.get('cache-control') === 'public, max-age=31536000, immutable',
+    );
+    expect(digest(await readFile(join(dataDir, 'blobs', 'assets', asset.id, 'source')))).toBe(digest(bytes));
+    await playAll(server.url, playbackIdOf(asset));
+  });
+});
+
+it('fetches little more than what is watched', async () => {
+  const bytes = await readFile(await fixture('long-index-first.mp4'));
+  const asset = await create(origin.add('little.mp4', bytes, HELD_AT, PARTS));
+  await untilPlayable(asset);
+  const fetched = origin.partsOf('little.mp4').reduce((sum, { start, end }) => sum + end - start, 0);
+  expect(fetched).toBeLessThan(bytes.length * 0.8);
+  origin.release('little.mp4');
+  await settled(server, asset.id);
+});
+
+describe('an asset is not playable before it is ready', () => {
+  it.each([
+    ['where the origin sends no parts', {}, { sendsParts: false }],
+    ['where its loudness has to be measured', { normalize_audio: true }, PARTS],
+  ])('%s', async (title, fields, options) => {
+    const name = `${title.length}.mp4`;
+    const bytes = await readFile(await fixture('h264-aac.mp4'));
+    const asset = await create(origin.add(name, bytes, HELD_AT / 10, options), fields);
+    await until('the download has begun', () => origin.requestsOf(name).length > 0);
+    expect((await get(`${playbackIdOf(asset)}.m3u8`)).status).toBe(412);
+    origin.release(name);
+    expect((await settled(server, asset.id)).status).toBe('ready');
+    expect(origin.partsOf(name)).toEqual([]);
+  });
+
+  it('where it is fragmented, so that nothing tells where its frames are', async () => {
+    const asset = await create(
+      origin.add('fragmented.mp4', await readFile(await fixture('h264-fragmented.mp4')), 1000, PARTS),
+    );
+    await until('parts do not help', () =>
+      server.log().some(({ asset_id, msg }) => asset_id === asset.id && msg === 'source not readable by ranges'),
+    );
+    expect((await get(`${playbackIdOf(asset)}.m3u8`)).status).toBe(412);
+    origin.release('fragmented.mp4');
+    expect((await settled(server, asset.id)).status).toBe('ready');
+  });
+});
+
+it('another version at the origin ends early play, and only one version is ever played afterwards', async () => {
+  const first = await readFile(await fixture('long-index-first.mp4'));
+  const second = await readFile(await fixture('h264-aac.mp4'));
+  const asset = await create(origin.add('replaced.mp4', first, HELD_AT, PARTS));
+  await untilPlayable(asset);
+  const paths = await segmentsOf(asset);
+  origin.replace('replaced.mp4', second);
+  await get(paths.at(-1)!);
+  await until('it does not play any more', async () => (await get(`${playbackIdOf(asset)}.m3u8`)).status === 412);
+  origin.cut('replaced.mp4');
+  const ready = await settled(server, asset.id);
+  expect(ready).toMatchObject({ status: 'ready', duration: 6 });
+  await untilPlayable(asset);
+  expect(await segmentsOf(asset)).toHaveLength(2);
+  expect(digest(await readFile(join(dataDir, 'blobs', 'assets', asset.id, 'source')))).toBe(digest(second));
+  await playAll(server.url, playbackIdOf(ready));
+});
+
+it('a killed server plays it again after its start and ends with the whole file', async () => {
+  const bytes = await readFile(await fixture('long-index-first.mp4'));
+  const asset = await create(origin.add('killed.mp4', bytes, HELD_AT, PARTS));
+  await untilPlayable(asset);
+  await digestsOf(await segmentsOf(asset));
+  await server.kill();
+  server = await startServer({ dataDir, options: { LOG_LEVEL: 'debug' } });
+  await untilPlayable(asset);
+  origin.release('killed.mp4');
+  const ready = await settled(server, asset.id);
+  expect(ready.status).toBe('ready');
+  expect(digest(await readFile(join(dataDir, 'blobs', 'assets', asset.id, 'source')))).toBe(digest(bytes));
+  await playAll(server.url, playbackIdOf(ready));
+});

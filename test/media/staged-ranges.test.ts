@@ -1,0 +1,106 @@
+import { createHash } from 'node:crypto';
+import { closeSync, openSync, readFileSync, statSync, truncateSync, writeFileSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { makeVideoSegment } from '#kinora/engine/video/segment.js';
+import { type ByteRange, countBytes, mergeRanges } from '#kinora/lib/byte-ranges.js';
+import { isKinoraError } from '#kinora/lib/errors.js';
+import { listBoxes } from '#kinora/media/mp4/box-reader.js';
+import { neededRanges } from '#kinora/media/source/needed-ranges.js';
+import { type FixtureName, fixture } from '../support/media/fixtures.js';
+import { makeSegment, type PlannedSource, planFile, segmentJob, withFolder } from '../support/media/video-run.js';
+
+const HEAD_BYTES = 64 * 1024;
+
+/** What a demuxer reads of an MP4 before its first packet. */
+const openingRanges = (path: string): ByteRange[] => {
+  const bytes = readFileSync(path);
+  const moov = listBoxes(bytes)!.find(({ type }) => type === 'moov')!;
+  return [
+    { start: 0, end: HEAD_BYTES },
+    { start: moov.content - 8, end: moov.end },
+  ];
+};
+
+const rangesOf = ({ facts, index, video, path }: PlannedSource, segment: number): ByteRange[] => {
+  const { boundaries, timescale, originTicks } = video;
+  const [from, until] = [boundaries[segment]!, boundaries[segment + 1]!].map(
+    (ticks) => (ticks + originTicks) / timescale,
+  );
+  const source = { index, videoTimeBase: facts.video!.timeBase, audioTimeBase: facts.audio[0]!.timeBase };
+  return mergeRanges([...openingRanges(path), ...neededRanges(source, from!, until!, { video: true, audio: false })]);
+};
+
+/** A file of the same size that holds nothing but `ranges`. */
+const copyRanges = (from: string, to: string, ranges: readonly ByteRange[]): void => {
+  const bytes = readFileSync(from);
+  const file = openSync(to, 'a+');
+  closeSync(file);
+  truncateSync(to, statSync(from).size);
+  const target = openSync(to, 'r+');
+  for (const { start, end } of ranges) writeSync(target, bytes, start, end - start, start);
+  closeSync(target);
+};
+
+const makeStaged = (source: PlannedSource, path: string, segment: number, staged: readonly ByteRange[]): Buffer => {
+  const outPath = `${path}.segment`;
+  const job = segmentJob(source, source.video.renditions[0]!, segment, outPath);
+  makeVideoSegment({ ...job, source: { ...job.source, path, staged } });
+  return readFileSync(outPath);
+};
+const digest = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex');
+const thrownBy = (run: () => unknown): unknown => {
+  try {
+    run();
+  } catch (error) {
+    return error;
+  }
+  return undefined;
+};
+
+describe.each<FixtureName>(['long-index-first.mp4', 'long-index-last.mov'])('%s', (name) => {
+  test('every segment made from its ranges alone is the one made from the whole file', async () => {
+    const source = await planFile(await fixture(name));
+    const { size } = statSync(source.path);
+    for (const segment of [0, 2, source.video.boundaries.length - 2]) {
+      const ranges = rangesOf(source, segment);
+      expect(countBytes(ranges)).toBeLessThan(size / 2);
+      withFolder((folder) => {
+        const path = join(folder, 'staged');
+        copyRanges(source.path, path, ranges);
+        const whole = makeSegment(source, source.video.renditions[0]!, segment).bytes;
+        expect(digest(makeStaged(source, path, segment, ranges))).toBe(digest(whole));
+      });
+    }
+  });
+
+  test('a job that needs what is not there names it and makes nothing', async () => {
+    const source = await planFile(await fixture(name));
+    const ranges = rangesOf(source, 0);
+    withFolder((folder) => {
+      const path = join(folder, 'staged');
+      copyRanges(source.path, path, ranges);
+      const error = thrownBy(() => makeStaged(source, path, 3, ranges));
+      if (!isKinoraError(error, 'range_missing')) throw error;
+      const missing = error.details?.missing as ByteRange;
+      expect(ranges.every(({ start, end }) => missing.end <= start || missing.start >= end)).toBe(true);
+    });
+  });
+});
+
+test('an open reader never reads what was put into the file after it was opened', async () => {
+  const source = await planFile(await fixture('long-index-first.mp4'));
+  const first = rangesOf(source, 1);
+  withFolder((folder) => {
+    const path = join(folder, 'staged');
+    copyRanges(source.path, path, first);
+    makeStaged(source, path, 1, first);
+    // The same file now has all of its bytes, but the reader has kept some of the zeros that stood there before.
+    writeFileSync(path, readFileSync(source.path));
+    const error = thrownBy(() => makeStaged(source, path, 2, first));
+    expect(isKinoraError(error, 'range_missing')).toBe(true);
+    const second = mergeRanges([...first, ...rangesOf(source, 2)]);
+    const whole = makeSegment(source, source.video.renditions[0]!, 2).bytes;
+    expect(digest(makeStaged(source, path, 2, second))).toBe(digest(whole));
+  });
+});
