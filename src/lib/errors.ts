@@ -106,5 +106,9 @@ export class KinoraError extends Error {
   }
 }
 
+/** For a request that asks for what can't be done. */
+export const invalidParameters = (message: string): KinoraError =>
+  new KinoraError('invalid_parameters', { messages: [message] });
+
 export const isKinoraError = (error: unknown, code?: ErrorCode): error is KinoraError =>
   error instanceof KinoraError && (code === undefined || error.code === code);

@@ -152,6 +152,42 @@ export const startMediaProcess = (command: Command, background: boolean, clock: 
   return watchProcess(child, background, clock);
 };
 
+/** To every process of the group. */
+const signalGroup = (child: ChildProcess, name: NodeJS.Signals): void => {
+  if (child.pid === undefined) return;
+  try {
+    process.kill(-child.pid, name);
+  } catch {
+    // The group has ended already: what the signal was for is done.
+  }
+};
+
+const watchCpu = (pid: number, limitMs: number, onOver: () => void): NodeJS.Timeout => {
+  const startMs = cpuTimeMs(pid);
+  return setInterval(() => {
+    const nowMs = cpuTimeMs(pid);
+    if (startMs !== undefined && nowMs !== undefined && nowMs - startMs >= limitMs) onOver();
+  }, CPU_WATCH_MS);
+};
+
+/** Calls `onGone` when nothing of the process is left, or it never was. */
+const onceGone = (child: ChildProcess, channel: Socket, onGone: (reason: string) => void): void => {
+  // `close` instead of `exit`: the pipe closes only when the last process of the group that holds it is gone.
+  child.once('close', (code, name) => onGone(name === null ? `exit code ${code}` : `signal ${name}`));
+  child.once('exit', () => {
+    const limit = setTimeout(() => {
+      signalGroup(child, 'SIGKILL');
+      // Closing this end of them brings about `close`.
+      child.stderr?.destroy();
+      channel.destroy();
+    }, PIPES_LIMIT_MS);
+    child.once('close', () => clearTimeout(limit));
+  });
+  child.once('error', (error) => {
+    if (child.pid === undefined) onGone(error.message);
+  });
+};
+
 const watchProcess = (child: ChildProcess, background: boolean, clock: Clock): MediaProcess => {
   let alive = true;
   let ready = false;
@@ -176,31 +212,21 @@ const watchProcess = (child: ChildProcess, background: boolean, clock: Clock): M
   const channel = child.stdio[3] as Socket;
 
   const signal = (name: NodeJS.Signals): void => {
-    if (!alive || child.pid === undefined) return;
-    try {
-      process.kill(-child.pid, name);
-    } catch {
-      // The group has ended already: what the signal was for is done.
-    }
+    if (alive) signalGroup(child, name);
   };
   const expire = (what: string) => (): void => {
     endReason = what;
     signal('SIGKILL');
   };
-  const watchCpu = (limitMs: number): void => {
-    const startMs = cpuTimeMs(child.pid!);
-    cpuWatch = setInterval(() => {
-      const nowMs = cpuTimeMs(child.pid!);
-      if (startMs === undefined || nowMs === undefined || nowMs - startMs < limitMs) return;
-      overCpuLimit = true;
-      expire(`CPU time of ${limitMs} ms is used up`)();
-    }, CPU_WATCH_MS);
+  const overCpu = (limitMs: number): void => {
+    overCpuLimit = true;
+    expire(`CPU time of ${limitMs} ms is used up`)();
   };
   const begin = (): void => {
     if (!ready || current === undefined) return;
     const { deadlineMs, cpuMs } = current.limits;
     timer = pausableTimer(clock, deadlineMs, expire(`deadline of ${deadlineMs} ms passed`));
-    if (cpuMs !== undefined) watchCpu(cpuMs);
+    if (cpuMs !== undefined) cpuWatch = watchCpu(child.pid!, cpuMs, () => overCpu(cpuMs));
     if (paused) timer.pause();
     const message: ToChild = { type: 'run', id: current.id, job: current.job };
     channel.write(`${JSON.stringify(message)}\n`);
@@ -225,26 +251,12 @@ const watchProcess = (child: ChildProcess, background: boolean, clock: Clock): M
   );
 
   const closed = new Promise<void>((resolve) => {
-    const end = (reason: string): void => {
+    onceGone(child, channel, (reason) => {
       alive = false;
       const told = [endReason ?? reason, stderr.trim()].filter(Boolean).join(': ');
       onNotStarted(new Error(told));
       settle({ type: 'crashed', beforeStart: !ready, reason: told, ...(overCpuLimit && { overCpuLimit: true }) });
       resolve();
-    };
-    // `close` instead of `exit`: the pipe closes only when the last process of the group that holds it is gone.
-    child.once('close', (code, name) => end(name === null ? `exit code ${code}` : `signal ${name}`));
-    child.once('exit', () => {
-      const limit = setTimeout(() => {
-        signal('SIGKILL');
-        // Closing this end of them brings about `close`.
-        child.stderr?.destroy();
-        channel.destroy();
-      }, PIPES_LIMIT_MS);
-      child.once('close', () => clearTimeout(limit));
-    });
-    child.once('error', (error) => {
-      if (child.pid === undefined) end(error.message);
     });
   });
   child.stderr?.on('data', (chunk: Buffer) => {

@@ -3,7 +3,7 @@ import type { Transaction } from '../../db/database.js';
 import type { Row } from '../../db/schema.js';
 import { lockAssetForUpdate } from '../../db/tables/assets/asset.js';
 import { findShots, putShots, updatePendingShots } from '../../db/tables/assets/shots.js';
-import { KinoraError } from '../../lib/errors.js';
+import { invalidParameters, KinoraError } from '../../lib/errors.js';
 import { isId, newId } from '../../lib/ids.js';
 import { viewShots } from '../asset-view/artifacts.js';
 import type { DomainContext } from '../context.js';
@@ -26,9 +26,9 @@ type AssetRow = Pick<Row<'asset'>, 'id' | 'environment_id' | 'resolution_tier' |
  */
 export const createShots = (context: DomainContext, environmentId: string, assetId: string): Promise<ShotsView> =>
   withAsset(context, environmentId, assetId, async (tx, asset, known) => {
-    if (asset.status !== 'ready') throw refusal('Asset is not ready');
+    if (asset.status !== 'ready') throw invalidParameters('Asset is not ready');
     if (known?.status === 'pending' || known?.status === 'completed')
-      throw refusal('shots generation has already been requested');
+      throw invalidParameters('shots generation has already been requested');
     return viewShots(context, await orderShots(context, tx, asset));
   });
 
@@ -61,8 +61,6 @@ const withAsset = <T>(
     if (!asset) throw new KinoraError('not_found');
     return use(tx, asset, await findShots(tx, assetId));
   });
-
-const refusal = (message: string): KinoraError => new KinoraError('invalid_parameters', { messages: [message] });
 
 /** Begins the search in an asset that is ready; audio alone has no shots. */
 export const orderShots = async (context: Context, tx: Transaction, asset: AssetRow): Promise<Row<'shots'>> => {

@@ -1,9 +1,7 @@
-import { KinoraError } from '../../lib/errors.js';
+import { invalidParameters, KinoraError } from '../../lib/errors.js';
 import type { ServiceCaller } from '../../net/call-service.js';
 import { type AssetKeys, withConfiguration } from './content-keys.js';
 import { type LicensedSystem, licensedSystems, type ServiceSettings } from './settings.js';
-
-const refusal = (message: string): KinoraError => new KinoraError('invalid_parameters', { messages: [message] });
 
 const base64url = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64url');
 
@@ -15,7 +13,7 @@ export const clearKeyLicense = ({ settings, video, audio }: AssetKeys, body: Uin
   if (!settings.clearKey) throw new KinoraError('not_found');
   const asked = readKids(body);
   const keys = [video, audio].filter(({ kid }) => asked.includes(base64url(kid)));
-  if (keys.length === 0) throw refusal('The license request names no key of this playback ID');
+  if (keys.length === 0) throw invalidParameters('The license request names no key of this playback ID');
   const unique = new Map(
     keys.map(({ kid, key }) => [base64url(kid), { kty: 'oct', kid: base64url(kid), k: base64url(key) }]),
   );
@@ -29,7 +27,7 @@ const readKids = (body: Uint8Array): unknown[] => {
   } catch {
     // Not JSON, or no object: refused like one without a list.
   }
-  throw refusal('The license request is invalid');
+  throw invalidParameters('The license request is invalid');
 };
 
 /** Names of the key systems for which there are licenses. */

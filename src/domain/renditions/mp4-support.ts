@@ -9,14 +9,14 @@ import {
   saveMp4Support,
 } from '../../db/tables/assets/static-rendition.js';
 import { findPlan } from '../../db/tables/playback/playable.js';
-import { KinoraError } from '../../lib/errors.js';
+import { invalidParameters, KinoraError } from '../../lib/errors.js';
 import { isId, newId } from '../../lib/ids.js';
 import type { Plan } from '../../media/plan/plan.js';
 import { planMp4Support, renditionSource } from '../../media/plan/static-rendition.js';
 import { viewAsset } from '../asset-view/get-asset.js';
 import { recordAssetEvent } from '../asset-view/record-asset-event.js';
 import type { DomainContext } from '../context.js';
-import { dropRendition, orderFile, refusal } from './static-renditions.js';
+import { dropRendition, orderFile } from './static-renditions.js';
 
 type Context = Pick<DomainContext, 'clock' | 'queue' | 'artifactUrls'>;
 
@@ -34,10 +34,10 @@ export const updateMp4Support = async (
   return context.database.transaction(async (tx) => {
     const asset = await lockAssetForUpdate(tx, environmentId, assetId);
     if (!asset) throw new KinoraError('not_found');
-    if (asset.status === 'errored') throw refusal('Asset is in an errored state');
+    if (asset.status === 'errored') throw invalidParameters('Asset is in an errored state');
     const others = (await listStaticRenditions(tx, [assetId])).filter(({ resolution }) => resolution !== null);
     if (support !== 'none' && others.length > 0)
-      throw refusal('mp4_support and static_renditions cannot be used together');
+      throw invalidParameters('mp4_support and static_renditions cannot be used together');
     if (support !== asset.mp4_support) await change(context, tx, asset, support);
     return viewAsset(context, tx, assetId);
   });

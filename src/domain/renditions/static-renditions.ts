@@ -9,7 +9,7 @@ import {
   listStaticRenditions,
   removeStaticRendition,
 } from '../../db/tables/assets/static-rendition.js';
-import { KinoraError } from '../../lib/errors.js';
+import { invalidParameters, KinoraError } from '../../lib/errors.js';
 import { isId, newId } from '../../lib/ids.js';
 import { renditionFileName } from '../../media/plan/static-rendition.js';
 import type { DomainContext } from '../context.js';
@@ -59,20 +59,19 @@ export const createStaticRendition = async (
   context.database.transaction(async (tx) => {
     const asset = await lockAssetForUpdate(tx, environmentId, assetId);
     if (!asset) throw new KinoraError('not_found');
-    if (asset.status === 'errored') throw refusal('Asset is in an errored state');
-    if (asset.mp4_support !== 'none') throw refusal('mp4_support and static_renditions cannot be used together');
+    if (asset.status === 'errored') throw invalidParameters('Asset is in an errored state');
+    if (asset.mp4_support !== 'none')
+      throw invalidParameters('mp4_support and static_renditions cannot be used together');
     const { resolution } = request;
     const present = (await listStaticRenditions(tx, [assetId])).find((other) => other.resolution === resolution);
     if (present && present.status !== 'errored')
-      throw refusal(`A static rendition with resolution ${resolution} already exists`);
+      throw invalidParameters(`A static rendition with resolution ${resolution} already exists`);
     if (present) await dropRendition(context, tx, present);
     const [rendition] = await insertRequestedRenditions(context, tx, assetId, [request]);
     await recordRenditionEvent(context, tx, environmentId, 'created', rendition!);
     if (asset.status === 'ready') await orderFile(context, tx, rendition!);
     return rendition!;
   });
-
-export const refusal = (message: string): KinoraError => new KinoraError('invalid_parameters', { messages: [message] });
 
 /** Its address is gone at once; the file follows in the background. @throws KinoraError `not_found` */
 export const deleteStaticRendition = async (

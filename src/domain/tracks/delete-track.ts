@@ -2,7 +2,7 @@ import type { Transaction } from '../../db/database.js';
 import type { Row } from '../../db/schema.js';
 import { removeTrack } from '../../db/tables/assets/track.js';
 import { listBorrowedFiles } from '../../db/tables/assets/track-media.js';
-import { KinoraError } from '../../lib/errors.js';
+import { invalidParameters, KinoraError } from '../../lib/errors.js';
 import type { DomainContext } from '../context.js';
 import { queues } from '../queues.js';
 import { wakeRuns } from '../robots/wake-runs.js';
@@ -22,8 +22,8 @@ export const deleteTrack = (
   changeTracks(context, environmentId, assetId, async ({ tx, asset, get }) => {
     if (asset.status !== 'ready') throw new KinoraError('not_found');
     const track = get(trackId);
-    if (track.type === 'video') throw refusal('The video track cannot be deleted');
-    if (track.is_primary) throw refusal('The primary audio track cannot be deleted');
+    if (track.type === 'video') throw invalidParameters('The video track cannot be deleted');
+    if (track.is_primary) throw invalidParameters('The primary audio track cannot be deleted');
     await dropTrack(context, tx, environmentId, track);
   });
 
@@ -63,5 +63,3 @@ export const purgeTracks = async (
 ): Promise<void> => {
   for (const { assetId, trackId } of tracks) await queue.enqueue(queues.purgeTrack, { assetId, trackId }, {}, tx);
 };
-
-const refusal = (message: string): KinoraError => new KinoraError('invalid_parameters', { messages: [message] });

@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream';
 import type { Row } from '../../db/schema.js';
 import { saveUploadTotal } from '../../db/tables/assets/upload.js';
 import { throwIfAborted } from '../../lib/abort.js';
-import { isKinoraError, KinoraError } from '../../lib/errors.js';
+import { invalidParameters, isKinoraError, KinoraError } from '../../lib/errors.js';
 import type { BlobWrite } from '../../storage/blob-store.js';
 import { completeUpload } from './complete-upload.js';
 import { failUpload } from './end-upload.js';
@@ -18,17 +18,15 @@ interface WriterOptions {
   readonly afterwards: () => Promise<void>;
 }
 
-const invalid = (message: string) => new KinoraError('invalid_parameters', { messages: [message] });
-
 const tooLarge = (maxBytes: number) =>
   new KinoraError('payload_too_large', { messages: [`The file is larger than ${maxBytes} bytes.`] });
 
 /** @throws KinoraError `invalid_parameters`, `payload_too_large` */
 const checkTotal = ({ maxBytes }: UploadContext, totalBytes: number, known: number | undefined): void => {
-  if (totalBytes === 0) throw invalid('The file is empty.');
+  if (totalBytes === 0) throw invalidParameters('The file is empty.');
   if (totalBytes > maxBytes) throw tooLarge(maxBytes);
   if (known !== undefined && known !== totalBytes)
-    throw invalid(`The size of the file was ${known} bytes in an earlier request.`);
+    throw invalidParameters(`The size of the file was ${known} bytes in an earlier request.`);
 };
 
 /** Of an upload whose asset exists. */
@@ -80,7 +78,7 @@ export const openWriter = ({ context, upload, place, target, afterwards }: Write
       skipBytes -= bytes.length - fresh.length;
       if (fresh.length === 0) continue;
       const after = target.offsetBytes + fresh.length;
-      if (after > (endBytes ?? totalBytes ?? after)) throw invalid('The body is longer than announced.');
+      if (after > (endBytes ?? totalBytes ?? after)) throw invalidParameters('The body is longer than announced.');
       if (after > maxBytes) throw tooLarge(maxBytes);
       await store(() => target.write(fresh));
     }
@@ -98,7 +96,7 @@ export const openWriter = ({ context, upload, place, target, afterwards }: Write
     },
     setTotal: async (value) => {
       checkTotal(context, value, totalBytes);
-      if (value < target.offsetBytes) throw invalid(`More than ${value} bytes have already been received.`);
+      if (value < target.offsetBytes) throw invalidParameters(`More than ${value} bytes have already been received.`);
       if (totalBytes === undefined) await saveTotal(value);
     },
     restart: async (value) => {

@@ -4,7 +4,7 @@ import type { AssetKeys, ContentKeys } from '../../domain/drm/content-keys.js';
 import { clearKeyLicense, fairplayCertificate, forwardChallenge, isLicensedSystem } from '../../domain/drm/license.js';
 import type { AccessCheck } from '../../domain/playback/check-access.js';
 import type { PlayableFinder } from '../../domain/playback/find-playable.js';
-import { KinoraError } from '../../lib/errors.js';
+import { invalidParameters, KinoraError } from '../../lib/errors.js';
 import type { ServiceCaller } from '../../net/call-service.js';
 import { accessRequest } from './open-playback.js';
 import type { Query } from './viewer-routes.js';
@@ -36,9 +36,9 @@ export const licenseRoutes = ({ playables, access, contentKeys, services }: Lice
     const playable = await playables.find(playbackId);
     if (!playable) throw new KinoraError('not_found');
     const { drmConfigurationId } = playable;
-    if (drmConfigurationId === undefined) throw refusal('Playback ID does not use DRM');
+    if (drmConfigurationId === undefined) throw invalidParameters('Playback ID does not use DRM');
     const viewer = accessRequest(request);
-    if (!lastOf(viewer.query.token)) throw refusal('Token is missing');
+    if (!lastOf(viewer.query.token)) throw invalidParameters('Token is missing');
     await access.check(playable, viewer, 'd');
     if (playable.status !== 'ready') throw new KinoraError('asset_not_ready');
     return contentKeys.get(drmConfigurationId, playable.assetId);
@@ -95,5 +95,3 @@ export const licenseRoutes = ({ playables, access, contentKeys, services }: Lice
     });
   };
 };
-
-const refusal = (message: string): KinoraError => new KinoraError('invalid_parameters', { messages: [message] });

@@ -1,4 +1,4 @@
-import type { Size } from '../plan/ladder.js';
+import { even, type Size } from '../plan/ladder.js';
 import type { VideoPlan } from '../plan/plan.js';
 import type { StoryboardWindow } from './parameters.js';
 
@@ -16,8 +16,6 @@ const LONG_SECONDS = 15 * 60;
 const SHORT = { tiles: 50, columns: 5 };
 const LONG = { tiles: 100, columns: 10 };
 const TILE_SIDE = 256;
-
-const even = (value: number): number => Math.max(2, Math.ceil(value / 2 - 0.5) * 2);
 
 const tileSize = ({ width, height }: Size): Size =>
   height > width

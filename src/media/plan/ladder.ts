@@ -49,7 +49,7 @@ const BANDWIDTH_MARGIN = 1.1;
 const MAX_FRAME_RATE = 60;
 
 /** Nearest even number, halves down: an odd source loses a line, it never gains one. */
-const even = (value: number): number => Math.max(2, Math.ceil(value / 2 - 0.5) * 2);
+export const even = (value: number): number => Math.max(2, Math.ceil(value / 2 - 0.5) * 2);
 
 /** Width and height of the frame on square pixels and upright, not yet even. */
 export const displaySize = ({ width, height, sampleAspect, rotation }: VideoFacts): Size => {

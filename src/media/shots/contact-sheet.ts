@@ -1,4 +1,4 @@
-import type { Size } from '../plan/ladder.js';
+import { even, type Size } from '../plan/ladder.js';
 
 /** A part of an asset that was taken without a cut. */
 export interface Shot {
@@ -20,8 +20,6 @@ const MAX_TILES = 100;
 const MAX_COLUMNS = 10;
 /** WebP knows no larger side. */
 const MAX_SIDE = 16_383;
-
-const even = (value: number): number => Math.max(2, Math.ceil(value / 2 - 0.5) * 2);
 
 /** One frame a second, and no more than fit on the contact sheet: they are farther apart in a long shot. */
 export const planContactSheet = ({ startSeconds, endSeconds }: Shot, frame: Size): ContactSheet => {
