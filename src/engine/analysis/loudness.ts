@@ -1,9 +1,10 @@
-import { AV_BUFFERSRC_FLAG_KEEP_REF, AV_CODEC_ID_AAC } from 'node-av/constants';
-import { avChannelLayoutDefault, Codec, CodecContext, type FilterContext, FilterGraph, type Frame } from 'node-av/lib';
+import { AV_CODEC_ID_AAC } from 'node-av/constants';
+import { avChannelLayoutDefault, Codec, CodecContext, type Frame } from 'node-av/lib';
 import { isKinoraError } from '../../lib/errors.js';
 import type { LoudnessJob, LoudnessResult } from '../../pool/protocol.js';
 import { encodeFrames } from '../audio/chunk.js';
 import { check, failMedia, isDrained, newFrame, newPacket } from '../ffmpeg/av.js';
+import { MediaFilter } from '../ffmpeg/media-filter.js';
 
 /** EBU R128: nothing below this counts, and silence measures as this. */
 const SILENCE_LUFS = -70;
@@ -18,28 +19,23 @@ const BLOCK_FRAMES = 2800;
  * @throws KinoraError `media_failed`
  */
 export const measureLoudness = (job: LoudnessJob): LoudnessResult => {
-  const meter = new Meter(job.audio.sampleRate, job.audio.channels);
-  const player = new Player(job.audio, (frame) => meter.add(frame));
+  using meter = new Meter(job.audio.sampleRate, job.audio.channels);
+  using player = new Player(job.audio, (frame) => meter.add(frame));
   let measured = false;
-  try {
-    for (let first = 0; first < job.endFrame; first += BLOCK_FRAMES) {
-      let packets: Buffer[];
-      try {
-        packets = encodeFrames(job, first, Math.min(first + BLOCK_FRAMES, job.endFrame));
-      } catch (error) {
-        // A damaged part is left out: the measure of the rest still holds.
-        if (!isKinoraError(error, 'media_failed')) throw error;
-        continue;
-      }
-      measured = true;
-      for (const packet of packets) player.decode(packet);
+  for (let first = 0; first < job.endFrame; first += BLOCK_FRAMES) {
+    let packets: Buffer[];
+    try {
+      packets = encodeFrames(job, first, Math.min(first + BLOCK_FRAMES, job.endFrame));
+    } catch (error) {
+      // A damaged part is left out: the measure of the rest still holds.
+      if (!isKinoraError(error, 'media_failed')) throw error;
+      continue;
     }
-    if (!measured) throw failMedia('measure loudness', 'no audio could be decoded');
-    return meter.finish();
-  } finally {
-    player.free();
-    meter.free();
+    measured = true;
+    for (const packet of packets) player.decode(packet);
   }
+  if (!measured) throw failMedia('measure loudness', 'no audio could be decoded');
+  return meter.finish();
 };
 
 /** Decodes what the encoder has made. */
@@ -70,7 +66,7 @@ class Player {
     }
   }
 
-  free(): void {
+  [Symbol.dispose](): void {
     this.#frame.free();
     this.#packet.free();
     this.#decoder.freeContext();
@@ -79,32 +75,20 @@ class Player {
 
 /** The `ebur128` filter; it writes what it has measured so far into each frame that passes. */
 class Meter {
-  readonly #graph = new FilterGraph();
-  readonly #source: FilterContext;
-  readonly #sink: FilterContext;
-  readonly #out = newFrame();
+  readonly #filter: MediaFilter;
   #integrated = SILENCE_LUFS;
   #truePeak = 0;
 
   constructor(sampleRate: number, channels: 1 | 2) {
-    this.#graph.alloc();
     const input = `sample_rate=${sampleRate}:sample_fmt=fltp:channel_layout=${channels === 1 ? 'mono' : 'stereo'}`;
     const chain = 'ebur128=peak=true:metadata=1:framelog=quiet';
-    check(this.#graph.parsePtr(`abuffer@in=${input}:time_base=1/${sampleRate},${chain},abuffersink@out`), 'loudness');
-    check(this.#graph.configSync(), 'loudness');
-    this.#source = this.#graph.getFilter('abuffer@in') as FilterContext;
-    this.#sink = this.#graph.getFilter('abuffersink@out') as FilterContext;
+    this.#filter = new MediaFilter(`abuffer@in=${input}:time_base=1/${sampleRate},${chain},abuffersink@out`, {
+      operation: 'loudness',
+    });
   }
 
   add(frame: Frame | null): void {
-    check(this.#source.buffersrcAddFrameSync(frame, AV_BUFFERSRC_FLAG_KEEP_REF), 'loudness');
-    for (;;) {
-      const code = this.#sink.buffersinkGetFrameSync(this.#out);
-      if (isDrained(code)) return;
-      check(code, 'loudness');
-      this.#read();
-      this.#out.unref();
-    }
+    this.#filter.push(frame, (out) => this.#read(out));
   }
 
   finish(): LoudnessResult {
@@ -113,13 +97,12 @@ class Meter {
     return { integrated, truePeak: this.#truePeak > 0 ? 20 * Math.log10(this.#truePeak) : SILENCE_DBTP };
   }
 
-  free(): void {
-    this.#out.free();
-    this.#graph.free();
+  [Symbol.dispose](): void {
+    this.#filter[Symbol.dispose]();
   }
 
-  #read(): void {
-    const metadata = this.#out.getMetadata();
+  #read(out: Frame): void {
+    const metadata = out.getMetadata();
     const values = metadata.getAll();
     metadata.free();
     const integrated = Number(values['lavfi.r128.I']);

@@ -1,24 +1,17 @@
-import {
-  AV_BUFFERSRC_FLAG_KEEP_REF,
-  AV_SAMPLE_FMT_FLTP,
-  AV_TIME_BASE,
-  AVERROR_EOF,
-  AVSEEK_FLAG_BACKWARD,
-} from 'node-av/constants';
+import { AV_SAMPLE_FMT_FLTP, AV_TIME_BASE, AVERROR_EOF, AVSEEK_FLAG_BACKWARD } from 'node-av/constants';
 import {
   avChannelLayoutDefault,
   avChannelLayoutDescribe,
   avGetSampleFmtName,
   type CodecContext,
-  type FilterContext,
-  FilterGraph,
   type FormatContext,
   Frame,
   type Stream,
 } from 'node-av/lib';
 import type { AudioPlan } from '../../media/plan/plan.js';
 import type { MediaSource } from '../../pool/protocol.js';
-import { check, failMedia, isDrained, NO_PTS, newFrame, newPacket } from '../ffmpeg/av.js';
+import { failMedia, isDrained, NO_PTS, newFrame, newPacket } from '../ffmpeg/av.js';
+import { MediaFilter } from '../ffmpeg/media-filter.js';
 import { openDecoder, openSource, readOnly, readPacket, streamAt } from '../ffmpeg/open-source.js';
 import { type AudioPiece, alignAudio } from './timestamp-alignment.js';
 import { LIMITER_REACH_SECONDS, limitPeaks } from './true-peak-limiter.js';
@@ -36,37 +29,9 @@ const FIRST_STEP_BACK_SECONDS = 2;
 
 export type Audio = Omit<AudioPlan, 'boundaries'>;
 
-/** One input, one output; frames that come out are only valid during `each`. */
-export class AudioFilter {
-  readonly #graph = new FilterGraph();
-  readonly #source: FilterContext;
-  readonly #sink: FilterContext;
-  readonly #out = newFrame();
-
-  constructor(input: string, chain: string) {
-    this.#graph.alloc();
-    check(this.#graph.parsePtr(`abuffer@in=${input},${chain},abuffersink@out`), 'audio filter');
-    check(this.#graph.configSync(), 'audio filter');
-    this.#source = this.#graph.getFilter('abuffer@in') as FilterContext;
-    this.#sink = this.#graph.getFilter('abuffersink@out') as FilterContext;
-  }
-
-  push(frame: Frame | null, each: (out: Frame) => void): void {
-    check(this.#source.buffersrcAddFrameSync(frame, AV_BUFFERSRC_FLAG_KEEP_REF), 'audio filter');
-    for (;;) {
-      const code = this.#sink.buffersinkGetFrameSync(this.#out);
-      if (isDrained(code)) return;
-      check(code, 'audio filter');
-      each(this.#out);
-      this.#out.unref();
-    }
-  }
-
-  free(): void {
-    this.#out.free();
-    this.#graph.free();
-  }
-}
+/** `input`: sample rate, format, channel layout and time base of what goes in. */
+export const openAudioFilter = (input: string, chain: string): MediaFilter =>
+  new MediaFilter(`abuffer@in=${input},${chain},abuffersink@out`, { operation: 'audio filter' });
 
 const LAYOUTS = { 1: 'mono', 2: 'stereo' } as const;
 
@@ -98,7 +63,7 @@ class PieceCollector {
   /** Pieces that end before this are of no use. */
   readonly #fromPosition: number;
   #room: number;
-  #filter: AudioFilter | undefined;
+  #filter: MediaFilter | undefined;
   #input = '';
   #gain = 1;
   #expected = Number.NaN;
@@ -124,8 +89,8 @@ class PieceCollector {
       `sample_rate=${frame.sampleRate}:sample_fmt=${avGetSampleFmtName(frame.format as typeof AV_SAMPLE_FMT_FLTP)}` +
       `:channel_layout=${layout}:time_base=1/${frame.sampleRate}`;
     if (input !== this.#input) {
-      this.#filter?.free();
-      this.#filter = new AudioFilter(
+      this.#filter?.[Symbol.dispose]();
+      this.#filter = openAudioFilter(
         input,
         `aresample=${rate},aformat=sample_fmts=fltp:channel_layouts=${LAYOUTS[channels]}`,
       );
@@ -160,7 +125,7 @@ class PieceCollector {
   }
 
   free(): void {
-    this.#filter?.free();
+    this.#filter?.[Symbol.dispose]();
   }
 }
 
@@ -262,7 +227,7 @@ const RESAMPLER_MARGIN_SECONDS = 0.1;
 const resample = (planes: readonly Float32Array[], fromRate: number, toRate: number): Float32Array[] => {
   const channels = planes.length as 1 | 2;
   const layout = LAYOUTS[channels];
-  const filter = new AudioFilter(
+  using filter = openAudioFilter(
     `sample_rate=${fromRate}:sample_fmt=fltp:channel_layout=${layout}:time_base=1/${fromRate}`,
     `aresample=${toRate}`,
   );
@@ -271,16 +236,11 @@ const resample = (planes: readonly Float32Array[], fromRate: number, toRate: num
   const keep = (out: Frame): void => {
     parts.push(copyPlanes(out));
   };
-  try {
-    for (let at = 0; at < length; at += RESAMPLE_BLOCK) {
-      const frame = audioFrame(planes, at, Math.min(RESAMPLE_BLOCK, length - at), fromRate);
-      filter.push(frame, keep);
-      frame.free();
-    }
-    filter.push(null, keep);
-  } finally {
-    filter.free();
+  for (let at = 0; at < length; at += RESAMPLE_BLOCK) {
+    using frame = audioFrame(planes, at, Math.min(RESAMPLE_BLOCK, length - at), fromRate);
+    filter.push(frame, keep);
   }
+  filter.push(null, keep);
   return planes.map((_, channel) => {
     const total = new Float32Array(parts.reduce((sum, part) => sum + (part[channel]?.length ?? 0), 0));
     let at = 0;

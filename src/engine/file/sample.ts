@@ -16,8 +16,6 @@ import {
   Codec,
   CodecContext,
   Dictionary,
-  type FilterContext,
-  FilterGraph,
   FormatContext,
   type Frame,
   Rational,
@@ -25,7 +23,8 @@ import {
 } from 'node-av/lib';
 import type { SampleJob } from '../../pool/protocol.js';
 import { audioFrame } from '../audio/reader.js';
-import { check, failMedia, isDrained, newFrame, newPacket, setOptions } from '../ffmpeg/av.js';
+import { check, failMedia, isDrained, newPacket, setOptions } from '../ffmpeg/av.js';
+import { MediaFilter } from '../ffmpeg/media-filter.js';
 import type { HandlerContext } from '../ipc/serve-jobs.js';
 import {
   fillDisc,
@@ -53,7 +52,7 @@ export const makeSample = (job: SampleJob, context: HandlerContext): { sizeBytes
   const output = new FormatContext();
   check(output.allocOutputContext2(null, 'mp4', job.outPath), 'sample file');
   const packet = newPacket();
-  const background = openFrames(job);
+  using background = openFrames(job);
   const video = openVideoEncoder(job);
   const audio = openAudioEncoder();
   try {
@@ -77,7 +76,8 @@ export const makeSample = (job: SampleJob, context: HandlerContext): { sizeBytes
     const samples = job.seconds * SAMPLE_RATE;
     let sample = 0;
     for (let frame = 0; frame < frames; frame++) {
-      background.next((out) => {
+      background.pull((out) => {
+        check(out.makeWritable(), 'sample frame');
         out.pictType = AV_PICTURE_TYPE_NONE; // the source filter marks every frame as a key frame
         paintMarks(out, job, frame);
         encode(video, tracks[0], out);
@@ -96,7 +96,6 @@ export const makeSample = (job: SampleJob, context: HandlerContext): { sizeBytes
     output.closeOutputSync();
     output.freeContext();
     packet.free();
-    background.free();
     video.freeContext();
     audio.freeContext();
   }
@@ -112,9 +111,7 @@ const addTrack = (output: FormatContext, encoder: CodecContext): Stream => {
 };
 
 /** The moving background; an eighth of the size is enough for soft colors. */
-const openFrames = ({ width, height }: SampleJob): { next(use: (frame: Frame) => void): void; free(): void } => {
-  const graph = new FilterGraph();
-  graph.alloc();
+const openFrames = ({ width, height }: SampleJob): MediaFilter => {
   const panel = panelOf(width, height);
   const box = `x=${panel.left}:y=${panel.top}:w=${panel.width}:h=${panel.height}`;
   const chain = [
@@ -130,22 +127,7 @@ const openFrames = ({ width, height }: SampleJob): { next(use: (frame: Frame) =>
     `drawbox=x=0:y=0:w=${width}:h=${even(height / 12)}:color=black:t=fill`,
     'buffersink@out',
   ].join(',');
-  check(graph.parsePtr(filters), 'sample frame');
-  check(graph.configSync(), 'sample frame');
-  const sink = graph.getFilter('buffersink@out') as FilterContext;
-  const frame = newFrame();
-  return {
-    next: (use) => {
-      check(sink.buffersinkGetFrameSync(frame), 'sample frame');
-      check(frame.makeWritable(), 'sample frame');
-      use(frame);
-      frame.unref();
-    },
-    free: () => {
-      frame.free();
-      graph.free();
-    },
-  };
+  return new MediaFilter(filters, { operation: 'sample frame' });
 };
 
 const even = (value: number): number => Math.round(value / 2) * 2;

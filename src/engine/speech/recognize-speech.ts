@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
-import { AV_BUFFERSRC_FLAG_KEEP_REF, AV_LOG_DEBUG, AV_LOG_QUIET, AV_SAMPLE_FMT_FLT } from 'node-av/constants';
-import { avChannelLayoutDefault, FilterGraph, Frame, Log } from 'node-av/lib';
+import { AV_LOG_DEBUG, AV_LOG_QUIET, AV_SAMPLE_FMT_FLT } from 'node-av/constants';
+import { avChannelLayoutDefault, Frame, Log } from 'node-av/lib';
 import { languageCodeOf } from '../../media/speech/languages.js';
 import type { Transcript, Word } from '../../media/speech/word.js';
 import type { RecognizeSpeechJob } from '../../pool/protocol.js';
-import { check, failMedia, isDrained, newFrame } from '../ffmpeg/av.js';
+import { MediaFilter } from '../ffmpeg/media-filter.js';
 import { SPEECH_RATE } from './speech-reader.js';
 
 const HEADER_BYTES = 44;
@@ -39,44 +39,27 @@ export const recognizeSpeech = async (job: RecognizeSpeechJob): Promise<Transcri
 };
 
 const runFilter = ({ audioPath, modelPath, outPath, language }: RecognizeSpeechJob): void => {
-  const graph = new FilterGraph();
-  graph.alloc();
-  graph.nbThreads = 1;
-  const out = newFrame();
-  try {
-    const options = [
-      `model=${quote(modelPath)}`,
-      `destination=${quote(outPath)}`,
-      `language=${quote(language)}`,
-      `queue=${QUEUE_SECONDS}`,
-      'use_gpu=0:format=json:max_len=1',
-    ].join(':');
-    const input = `sample_rate=${SPEECH_RATE}:sample_fmt=flt:channel_layout=mono:time_base=1/${SPEECH_RATE}`;
-    check(graph.parsePtr(`abuffer@in=${input},whisper=${options},abuffersink@out`), 'load the speech model');
-    check(graph.configSync(), 'load the speech model');
-    const source = graph.getFilter('abuffer@in');
-    const sink = graph.getFilter('abuffersink@out');
-    if (!source || !sink) throw failMedia('recognize speech', 'no filter graph');
-    const push = (frame: Frame | null): void => {
-      check(source.buffersrcAddFrameSync(frame, AV_BUFFERSRC_FLAG_KEEP_REF), 'recognize speech');
-      for (;;) {
-        const code = sink.buffersinkGetFrameSync(out);
-        if (isDrained(code)) return;
-        check(code, 'recognize speech');
-        out.unref();
-      }
-    };
-    const wave = readFileSync(audioPath).subarray(HEADER_BYTES);
-    for (let at = 0; at * 2 < wave.length; at += FRAME_SAMPLES) {
-      const frame = frameOf(wave, at);
-      push(frame);
-      frame.free();
-    }
-    push(null);
-  } finally {
-    out.free();
-    graph.free();
+  const options = [
+    `model=${quote(modelPath)}`,
+    `destination=${quote(outPath)}`,
+    `language=${quote(language)}`,
+    `queue=${QUEUE_SECONDS}`,
+    'use_gpu=0:format=json:max_len=1',
+  ].join(':');
+  const input = `sample_rate=${SPEECH_RATE}:sample_fmt=flt:channel_layout=mono:time_base=1/${SPEECH_RATE}`;
+  using filter = new MediaFilter(`abuffer@in=${input},whisper=${options},abuffersink@out`, {
+    operation: 'recognize speech',
+    building: 'load the speech model',
+    threads: 1,
+  });
+  // The text is in the file; the audio that comes out again is of no use.
+  const ignore = (): void => undefined;
+  const wave = readFileSync(audioPath).subarray(HEADER_BYTES);
+  for (let at = 0; at * 2 < wave.length; at += FRAME_SAMPLES) {
+    using frame = frameOf(wave, at);
+    filter.push(frame, ignore);
   }
+  filter.push(null, ignore);
 };
 
 const frameOf = (wave: Buffer, at: number): Frame => {

@@ -1,7 +1,7 @@
 import type { Frame } from 'node-av/lib';
 import { isKinoraError } from '../../lib/errors.js';
 import type { SpeechSource } from '../../pool/protocol.js';
-import { AudioFilter, audioFrame, readSamples } from '../audio/reader.js';
+import { audioFrame, openAudioFilter, readSamples } from '../audio/reader.js';
 import { failMedia } from '../ffmpeg/av.js';
 
 /** What speech detection and recognizers take. */
@@ -19,33 +19,28 @@ export const readSpeech = (
   each: (samples: Float32Array) => void,
 ): void => {
   const { sampleRate: rate, channels } = audio;
-  const filter = new AudioFilter(
+  using filter = openAudioFilter(
     `sample_rate=${rate}:sample_fmt=fltp:channel_layout=${channels === 1 ? 'mono' : 'stereo'}:time_base=1/${rate}`,
     `aresample=${SPEECH_RATE},aformat=sample_fmts=flt:channel_layouts=mono`,
   );
   const give = (frame: Frame): void => each(copySamples(frame));
   const until = Math.round((endMs * rate) / 1000);
   let isDecoded = false;
-  try {
-    for (let from = Math.round((startMs * rate) / 1000); from < until; from += BLOCK_SECONDS * rate) {
-      const end = Math.min(until, from + BLOCK_SECONDS * rate);
-      let planes: readonly Float32Array[];
-      try {
-        planes = readSamples(source, audio, from, end);
-        isDecoded = true;
-      } catch (error) {
-        if (!isKinoraError(error, 'media_failed')) throw error;
-        planes = Array.from({ length: channels }, () => new Float32Array(end - from));
-      }
-      const frame = audioFrame(planes, 0, end - from, rate);
-      frame.pts = BigInt(from);
-      filter.push(frame, give);
-      frame.free();
+  for (let from = Math.round((startMs * rate) / 1000); from < until; from += BLOCK_SECONDS * rate) {
+    const end = Math.min(until, from + BLOCK_SECONDS * rate);
+    let planes: readonly Float32Array[];
+    try {
+      planes = readSamples(source, audio, from, end);
+      isDecoded = true;
+    } catch (error) {
+      if (!isKinoraError(error, 'media_failed')) throw error;
+      planes = Array.from({ length: channels }, () => new Float32Array(end - from));
     }
-    filter.push(null, give);
-  } finally {
-    filter.free();
+    using frame = audioFrame(planes, 0, end - from, rate);
+    frame.pts = BigInt(from);
+    filter.push(frame, give);
   }
+  filter.push(null, give);
   if (!isDecoded) throw failMedia('read speech', 'no audio could be decoded');
 };
 

@@ -1,10 +1,10 @@
-import { AV_BUFFERSRC_FLAG_KEEP_REF } from 'node-av/constants';
-import { avGetPixFmtName, type FilterContext, FilterGraph, type Frame } from 'node-av/lib';
+import { avGetPixFmtName, type Frame } from 'node-av/lib';
 import { overlayPixels } from '../../media/overlay/geometry.js';
 import type { OverlayPlacement, VideoFilters } from '../../media/plan/plan.js';
 import type { Rational } from '../../media/source/source-facts.js';
-import { check, failMedia, isDrained, NO_PTS, newFrame } from '../ffmpeg/av.js';
+import { failMedia, NO_PTS } from '../ffmpeg/av.js';
 import { MATRICES, PRIMARIES, RANGES, TRANSFERS } from '../ffmpeg/color-names.js';
+import { MediaFilter } from '../ffmpeg/media-filter.js';
 import { loadOverlayPixels } from './overlay-image.js';
 import type { Crop } from './reader.js';
 import { burnTestMark } from './test-mark.js';
@@ -104,108 +104,82 @@ const describeOverlays = (overlays: readonly OverlayPlacement[], frame: { width:
 
 /** Turns decoded frames into frames of one rung; the graph is built again when the frames change their shape. */
 export class FrameFilter {
-  private graph: FilterGraph | undefined;
-  private input!: FilterContext;
-  private output!: FilterContext;
-  private shape = '';
-  private readonly result = newFrame();
+  readonly #settings: FrameFilterSettings;
+  readonly #emit: (frame: Frame, pts: number) => void;
+  #filter: MediaFilter | undefined;
+  #shape = '';
 
   /** @param emit gets each finished frame, valid during the call only, and its time in ticks of `timeBase`. */
-  constructor(
-    private readonly settings: FrameFilterSettings,
-    private readonly emit: (frame: Frame, pts: number) => void,
-  ) {}
+  constructor(settings: FrameFilterSettings, emit: (frame: Frame, pts: number) => void) {
+    this.#settings = settings;
+    this.#emit = emit;
+  }
 
   push(frame: Frame, pts: number): void {
     const shape = [frame.width, frame.height, frame.format].join();
-    if (shape !== this.shape) {
-      this.flush();
-      this.build(frame);
-      this.shape = shape;
-    }
+    if (shape !== this.#shape) this.flush();
+    this.#filter ??= openFilter(this.#settings, frame);
+    this.#shape = shape;
     frame.pts = BigInt(pts);
-    check(this.input.buffersrcAddFrameSync(frame, AV_BUFFERSRC_FLAG_KEEP_REF), 'filter frame');
-    this.drain();
+    this.#run(this.#filter, frame);
   }
 
   /** Gives out what is held back; the next frame starts a new graph. */
   flush(): void {
-    if (this.graph === undefined) return;
-    check(this.input.buffersrcAddFrameSync(null), 'filter frame');
-    this.drain();
-    this.graph.free();
-    this.graph = undefined;
-    this.shape = '';
+    if (this.#filter === undefined) return;
+    this.#run(this.#filter, null);
+    this.close();
   }
 
   close(): void {
-    this.graph?.free();
-    this.graph = undefined;
-    this.result.free();
+    this.#filter?.[Symbol.dispose]();
+    this.#filter = undefined;
+    this.#shape = '';
   }
 
-  private build(frame: Frame): void {
-    const { num, den } = this.settings.timeBase;
-    const aspect = frame.sampleAspectRatio;
-    const { overlays = [] } = this.settings.filters;
-    const { overlayPaths = [] } = this.settings;
-    const main = [
-      `buffer@in=video_size=${frame.width}x${frame.height}:pix_fmt=${frame.format}:time_base=${num}/${den}` +
-        `:pixel_aspect=${aspect.num > 0 ? aspect.num : 1}/${aspect.num > 0 ? aspect.den : 1}` +
-        `:colorspace=${frame.colorSpace}:range=${frame.colorRange}`,
-      describeChain(this.settings, frame),
-    ].join(',');
-    const chain =
-      overlays.length === 0
-        ? `${main},buffersink@out`
-        : `${main}[main];${describeOverlays(overlays, this.settings)};[shown]format=yuv420p,buffersink@out`;
-    const graph = new FilterGraph();
-    graph.alloc();
-    try {
-      graph.nbThreads = this.settings.threads;
-      check(graph.parsePtr(chain), `filter ${chain}`);
-      check(graph.configSync(), `filter ${chain}`);
-      const input = graph.getFilter('buffer@in');
-      const output = graph.getFilter('buffersink@out');
-      if (input === null || output === null) throw failMedia('filter', 'no input or output');
-      overlays.forEach((_, number) => {
-        feedOverlay(graph.getFilter(`buffer@overlay${number}`), overlayPaths[number]);
-      });
-      [this.graph, this.input, this.output] = [graph, input, output];
-    } catch (error) {
-      graph.free();
-      throw error;
-    }
-  }
-
-  private drain(): void {
+  #run(filter: MediaFilter, frame: Frame | null): void {
+    const { timeBase, filters } = this.#settings;
     // Deinterlacing halves the time base.
-    const base = this.output.buffersinkGetTimeBase();
-    const { num, den } = this.settings.timeBase;
-    for (;;) {
-      const code = this.output.buffersinkGetFrameSync(this.result);
-      if (isDrained(code)) return;
-      check(code, 'filter frame');
-      try {
-        if (this.result.pts === NO_PTS) throw failMedia('filter frame', 'it has no time');
-        if (this.settings.filters.testMark) burnTestMark(this.result);
-        this.emit(this.result, Math.round((Number(this.result.pts) * base.num * den) / (base.den * num)));
-      } finally {
-        this.result.unref();
-      }
-    }
+    const base = filter.timeBase;
+    filter.push(frame, (result) => {
+      if (result.pts === NO_PTS) throw failMedia('filter frame', 'it has no time');
+      if (filters.testMark) burnTestMark(result);
+      this.#emit(result, Math.round((Number(result.pts) * base.num * timeBase.den) / (base.den * timeBase.num)));
+    });
   }
 }
 
-/** One frame before all others, and no more. */
-const feedOverlay = (input: FilterContext | null, path: string | undefined): void => {
-  if (input === null || path === undefined) throw failMedia('filter', 'no input for an overlay');
-  const frame = loadOverlayPixels(path);
+const openFilter = (settings: FrameFilterSettings, frame: Frame): MediaFilter => {
+  const { timeBase, threads, filters, overlayPaths = [] } = settings;
+  const { overlays = [] } = filters;
+  const aspect = frame.sampleAspectRatio;
+  const main = [
+    `buffer@in=video_size=${frame.width}x${frame.height}:pix_fmt=${frame.format}` +
+      `:time_base=${timeBase.num}/${timeBase.den}` +
+      `:pixel_aspect=${aspect.num > 0 ? aspect.num : 1}/${aspect.num > 0 ? aspect.den : 1}` +
+      `:colorspace=${frame.colorSpace}:range=${frame.colorRange}`,
+    describeChain(settings, frame),
+  ].join(',');
+  const chain =
+    overlays.length === 0
+      ? `${main},buffersink@out`
+      : `${main}[main];${describeOverlays(overlays, settings)};[shown]format=yuv420p,buffersink@out`;
+  const filter = new MediaFilter(chain, { operation: 'filter frame', building: `filter ${chain}`, threads });
   try {
-    frame.pts = BEFORE_ALL;
-    check(input.buffersrcAddFrameSync(frame), 'filter overlay');
-    check(input.buffersrcAddFrameSync(null), 'filter overlay');
-  } finally {
-    frame.free();
+    overlays.forEach((_, number) => {
+      feedOverlay(filter, number, overlayPaths[number]);
+    });
+    return filter;
+  } catch (error) {
+    filter[Symbol.dispose]();
+    throw error;
   }
+};
+
+/** One frame before all others, and no more. */
+const feedOverlay = (filter: MediaFilter, number: number, path: string | undefined): void => {
+  if (path === undefined) throw failMedia('filter', 'no file for an overlay');
+  using frame = loadOverlayPixels(path);
+  frame.pts = BEFORE_ALL;
+  filter.feed(`buffer@overlay${number}`, frame);
 };

@@ -1,0 +1,79 @@
+import { AV_BUFFERSRC_FLAG_KEEP_REF } from 'node-av/constants';
+import { type FilterContext, FilterGraph, type Frame } from 'node-av/lib';
+import type { Rational } from '../../media/source/source-facts.js';
+import { check, failMedia, isDrained, newFrame } from './av.js';
+
+export interface MediaFilterOptions {
+  /** What failures are called. */
+  readonly operation: string;
+  /** What a failure to build the graph is called; `operation` when absent. */
+  readonly building?: string;
+  readonly threads?: number;
+}
+
+/**
+ * A filter graph with one output, `buffersink@out` or `abuffersink@out`, and one input for frames, `buffer@in` or
+ * `abuffer@in`, unless it makes its frames itself. Frames that come out are valid during the call of `each` only.
+ */
+export class MediaFilter {
+  readonly #graph = new FilterGraph();
+  readonly #frame = newFrame();
+  readonly #operation: string;
+  readonly #input: FilterContext | null;
+  readonly #output: FilterContext;
+
+  constructor(description: string, { operation, building = operation, threads }: MediaFilterOptions) {
+    this.#operation = operation;
+    this.#graph.alloc();
+    try {
+      if (threads !== undefined) this.#graph.nbThreads = threads;
+      check(this.#graph.parsePtr(description), building);
+      check(this.#graph.configSync(), building);
+      this.#input = this.#graph.getFilter('buffer@in') ?? this.#graph.getFilter('abuffer@in');
+      const output = this.#graph.getFilter('buffersink@out') ?? this.#graph.getFilter('abuffersink@out');
+      if (output === null) throw failMedia(building, 'no output');
+      this.#output = output;
+    } catch (error) {
+      this[Symbol.dispose]();
+      throw error;
+    }
+  }
+
+  /** Of the frames that come out. */
+  get timeBase(): Rational {
+    return this.#output.buffersinkGetTimeBase();
+  }
+
+  /** Gives the only frame of another input than the main one. */
+  feed(input: string, frame: Frame): void {
+    const context = this.#graph.getFilter(input);
+    if (context === null) throw failMedia(this.#operation, `no input ${input}`);
+    check(context.buffersrcAddFrameSync(frame), this.#operation);
+    check(context.buffersrcAddFrameSync(null), this.#operation);
+  }
+
+  /** Null ends the input: what the filters hold back comes out. */
+  push(frame: Frame | null, each: (out: Frame) => void): void {
+    if (this.#input === null) throw failMedia(this.#operation, 'no input');
+    check(this.#input.buffersrcAddFrameSync(frame, AV_BUFFERSRC_FLAG_KEEP_REF), this.#operation);
+    while (this.pull(each));
+  }
+
+  /** Gives out the next frame; false when there is none. */
+  pull(each: (out: Frame) => void): boolean {
+    const code = this.#output.buffersinkGetFrameSync(this.#frame);
+    if (isDrained(code)) return false;
+    check(code, this.#operation);
+    try {
+      each(this.#frame);
+    } finally {
+      this.#frame.unref();
+    }
+    return true;
+  }
+
+  [Symbol.dispose](): void {
+    this.#frame.free();
+    this.#graph.free();
+  }
+}
