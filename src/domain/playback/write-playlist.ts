@@ -13,6 +13,7 @@ import {
 } from '../../media/playlist/hls.js';
 import {
   findSegmentWindow,
+  type PlaybackModifiers,
   parsePlaybackModifiers,
   type SegmentWindow,
 } from '../../media/playlist/playback-modifiers.js';
@@ -37,8 +38,7 @@ export const writeMultivariantPlaylist = (
   tags?: KeyTags,
 ): string => {
   const { plan, meta } = playable;
-  const modifiers = parsePlaybackModifiers(access.modifiers, plan.durationSeconds);
-  if ('invalid' in modifiers) throw new KinoraError('invalid_parameters', { messages: [modifiers.invalid] });
+  const modifiers = readModifiers(playable, access);
   return multivariantPlaylist({
     plan,
     ...(meta.title !== undefined && { title: meta.title }),
@@ -59,8 +59,15 @@ export const writeMultivariantPlaylist = (
   });
 };
 
+/** @throws KinoraError `invalid_parameters` */
+export const readModifiers = ({ plan }: ReadyPlayable, access: Access): PlaybackModifiers => {
+  const modifiers = parsePlaybackModifiers(access.modifiers, plan.durationSeconds);
+  if ('invalid' in modifiers) throw new KinoraError('invalid_parameters', { messages: [modifiers.invalid] });
+  return modifiers;
+};
+
 /** The primary one first. Tracks get their names when the asset is ready. */
-const listAudio = ({ plan, tracks, early }: ReadyPlayable): HlsAudioTrack[] => {
+export const listAudio = ({ plan, tracks, early }: ReadyPlayable): HlsAudioTrack[] => {
   if (early && plan.audio)
     return [{ rendition: AUDIO_RENDITION, name: 'Default', languageCode: 'und', primary: true, audio: plan.audio }];
   return tracks
@@ -83,7 +90,7 @@ export const METADATA_CHILD = 'metadata.json';
 /** The name of the frames for previews, beside the names of the renditions. */
 export const IMAGES_RENDITION = 'images';
 
-const listText = ({ tracks }: ReadyPlayable): HlsTextTrack[] =>
+export const listText = ({ tracks }: ReadyPlayable): HlsTextTrack[] =>
   tracks
     .filter(({ type }) => type === 'text')
     .map((track) => ({
@@ -100,7 +107,8 @@ const TEXT_RENDITION = 'text-';
 export const textRenditionTrack = (rendition: string): string | undefined =>
   rendition.startsWith(TEXT_RENDITION) ? rendition.slice(TEXT_RENDITION.length) : undefined;
 
-const childName = (child: HlsChild): string => {
+/** The name of a child in addresses. */
+export const childName = (child: HlsChild): string => {
   if (child.kind === 'text') return `${TEXT_RENDITION}${child.trackId}`;
   if (child.kind === 'images') return IMAGES_RENDITION;
   return child.rendition;
@@ -171,12 +179,16 @@ export const writeTextPlaylist = (
 
 /** The times of the instant clip that a viewer asked for or is allowed; undefined: the whole. */
 export const clipTimes = (
-  { plan }: ReadyPlayable,
+  playable: ReadyPlayable,
   access: Access,
+): { readonly startSeconds: number; readonly endSeconds: number } | undefined =>
+  windowTimes(playable.plan, findSegmentWindow(playable.plan, readModifiers(playable, access)));
+
+/** The times of segments; undefined where there is no window. */
+export const windowTimes = (
+  plan: Plan,
+  window: SegmentWindow | undefined,
 ): { readonly startSeconds: number; readonly endSeconds: number } | undefined => {
-  const modifiers = parsePlaybackModifiers(access.modifiers, plan.durationSeconds);
-  if ('invalid' in modifiers) throw new KinoraError('invalid_parameters', { messages: [modifiers.invalid] });
-  const window = findSegmentWindow(plan, modifiers);
   const first = window && segmentSeconds(plan, window.first);
   const last = window && segmentSeconds(plan, window.end - 1);
   return first && last && { startSeconds: first.startSeconds, endSeconds: last.endSeconds };

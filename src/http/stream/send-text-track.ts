@@ -1,5 +1,12 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { clipTimes, isInClip, type ReadyPlayable, writeTextPlaylist } from '../../domain/playback/write-playlist.js';
+import {
+  clipTimes,
+  isInClip,
+  parseWindow,
+  type ReadyPlayable,
+  windowTimes,
+  writeTextPlaylist,
+} from '../../domain/playback/write-playlist.js';
 import { refusal } from '../../domain/signing/verify-token.js';
 import { KinoraError } from '../../lib/errors.js';
 import { segmentSeconds } from '../../media/plan/segment-times.js';
@@ -24,6 +31,9 @@ const findReadyText = async (
   return text;
 };
 
+const cutText = (text: IndexedText, times: ReturnType<typeof windowTimes>): IndexedText =>
+  times ? clipText(text, times.startSeconds, times.endSeconds) : text;
+
 /**
  * `<track>.vtt`: the whole text, or that of an instant clip, whose times then begin with the clip. `<track>.txt`: its
  * transcript, of text that comes from speech recognition.
@@ -42,12 +52,15 @@ export const sendTextFile = async (
     throw new KinoraError('not_found');
   const times = clipTimes(playable, access);
   reply.header('cache-control', immutableFor({ playable, access }));
-  const shown = times ? clipText(text, times.startSeconds, times.endSeconds) : text;
+  const shown = cutText(text, times);
   if (isTranscript) return sendText(request, reply, PLAIN_TEXT, Buffer.from(transcriptOf(shown)));
   return sendText(request, reply, WEBVTT, shown.bytes);
 };
 
-/** The playlist of the subtitle rendition of a track, and its segments `<number>.vtt`, cut like those of the media. */
+/**
+ * The playlist of the subtitle rendition of a track, and its segments `<number>.vtt`, cut like those of the media; or all of it
+ * as `text.vtt`, whose times begin with those segments.
+ */
 export const sendTextRendition = async (
   request: FastifyRequest,
   reply: FastifyReply,
@@ -58,6 +71,11 @@ export const sendTextRendition = async (
   const text = await findReadyText(texts, playable, trackId);
   if (file === 'playlist.m3u8')
     return sendText(request, reply, PLAYLIST, writeTextPlaylist(playable.plan, access, trackId, clip));
+  if (file === 'text.vtt') {
+    const shown = windowTimes(playable.plan, parseWindow(clip));
+    reply.header('cache-control', immutableFor({ playable, access }));
+    return sendText(request, reply, WEBVTT, cutText(text, shown).bytes);
+  }
   const number = /^(0|[1-9]\d{0,6})\.vtt$/.exec(file)?.[1];
   const times = number === undefined ? undefined : segmentSeconds(playable.plan, Number(number));
   if (!times) throw new KinoraError('not_found');

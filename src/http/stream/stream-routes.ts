@@ -3,8 +3,10 @@ import { lastOf } from '../../api/validate/list-query.js';
 import type { AssetKeys, ContentKeys } from '../../domain/drm/content-keys.js';
 import { type KeyTags, keyTags } from '../../domain/drm/key-tags.js';
 import { keySystemsOf } from '../../domain/drm/license.js';
+import { manifestKeys } from '../../domain/drm/manifest-keys.js';
 import type { AccessCheck } from '../../domain/playback/check-access.js';
 import type { Playable, PlayableFinder } from '../../domain/playback/find-playable.js';
+import { writeManifest } from '../../domain/playback/write-manifest.js';
 import {
   isInClip,
   METADATA_CHILD,
@@ -47,6 +49,12 @@ export interface StreamDeps {
 }
 
 const PLAYLIST = 'application/vnd.apple.mpegurl';
+const MANIFEST = 'application/dash+xml';
+const MANIFEST_ENDING = '.mpd';
+
+/** Child addresses are relative, so that a proxy may put everything below a path of its own. */
+const baseOf = (request: FastifyRequest, playbackId: string): string =>
+  pathOf(request.url).endsWith('/') ? `../${playbackId}/` : `${playbackId}/`;
 
 /** What viewers ask for: playlists, segments, metadata and the page for a browser without a player. */
 export const streamRoutes = (deps: StreamDeps): FastifyPluginAsync => {
@@ -61,10 +69,10 @@ export const streamRoutes = (deps: StreamDeps): FastifyPluginAsync => {
 
     const keysOf = async ({ policy, drmConfigurationId, assetId }: Playable): Promise<AssetKeys | undefined> =>
       policy === 'drm' ? contentKeys.get(drmConfigurationId!, assetId) : undefined;
+    const originOf = (request: FastifyRequest): string => streamUrl ?? requestedOrigin(request) ?? '';
     const tagsOf = async (request: FastifyRequest, playable: Playable): Promise<KeyTags | undefined> => {
       const keys = await keysOf(playable);
-      const origin = streamUrl ?? requestedOrigin(request) ?? '';
-      return keys && keyTags(keys, `${origin}/license/clearkey/${playable.playbackId}`);
+      return keys && keyTags(keys, `${originOf(request)}/license/clearkey/${playable.playbackId}`);
     };
 
     const sendPlayback = async (
@@ -94,14 +102,30 @@ export const streamRoutes = (deps: StreamDeps): FastifyPluginAsync => {
         return player.page(request, reply, playbackId, state);
       }
       const opened = await open(request, reply, playbackId, 'v');
-      // Child addresses are relative, so that a proxy may put everything below a path of its own.
-      const base = pathOf(request.url).endsWith('/') ? `../${playbackId}/` : `${playbackId}/`;
       const origin = streamUrl ?? requestedOrigin(request);
       const tags = await tagsOf(request, opened.playable);
-      return sendPrepared(request, reply, PLAYLIST, multivariantPlaylist(opened, base, origin, tags));
+      const playlist = multivariantPlaylist(opened, baseOf(request, playbackId), origin, tags);
+      return sendPrepared(request, reply, PLAYLIST, playlist);
     };
 
-    route<{ name: string }>('/:name', (request, reply) => sendPlayback(request, reply, request.params.name));
+    const sendManifest = async (
+      request: FastifyRequest<{ Querystring: Query }>,
+      reply: FastifyReply,
+      playbackId: string,
+    ): Promise<unknown> => {
+      const { playable, access: granted } = await open(request, reply, playbackId, 'v');
+      const keys = await keysOf(playable);
+      const origin = originOf(request);
+      const signals = keys && manifestKeys(keys, (system) => `${origin}/license/${system}/${playbackId}`);
+      const base = baseOf(request, playbackId);
+      return sendText(request, reply, MANIFEST, await writeManifest(playable, granted, playables, base, signals));
+    };
+
+    route<{ name: string }>('/:name', (request, reply) => {
+      const { name } = request.params;
+      if (name.endsWith(MANIFEST_ENDING)) return sendManifest(request, reply, name.slice(0, -MANIFEST_ENDING.length));
+      return sendPlayback(request, reply, name);
+    });
 
     route<{ playbackId: string }>('/:playbackId/metadata.json', async (request, reply) => {
       const { playable } = await open(request, reply, request.params.playbackId, 'v', METADATA_CHILD);

@@ -17,7 +17,7 @@ type Handler<P> = (request: FastifyRequest<{ Params: P; Querystring: Query }>, r
 export const acceptViewers = (app: FastifyInstance) => {
   app.addHook('onRequest', (request, reply, done) => {
     const { name, playbackId = name } = request.params as { name?: string; playbackId?: string };
-    const namesNothing = playbackId !== undefined && !isId(playbackId.replace(/\.m3u8$/, ''));
+    const namesNothing = playbackId !== undefined && !isId(playbackId.replace(/\.(m3u8|mpd)$/, ''));
     if (namesNothing && !isReading(request.method)) throw new KinoraError('not_found');
     reply.headers({
       'access-control-allow-origin': '*',

@@ -68,7 +68,11 @@ const CAPTION_CHARACTERISTICS =
 
 const primarySubtag = (tag: string): string => tag.toLowerCase().split('-')[0]!;
 
-const findDefaultText = (tracks: readonly HlsTextTrack[], language: string | undefined): HlsTextTrack | undefined => {
+/** The track that `default_subtitles_lang` asks for: the very language, else one that shares its first part. */
+export const findDefaultText = (
+  tracks: readonly HlsTextTrack[],
+  language: string | undefined,
+): HlsTextTrack | undefined => {
   if (language === undefined) return undefined;
   return (
     tracks.find((track) => track.languageCode.toLowerCase() === language.toLowerCase()) ??

@@ -15,12 +15,15 @@ export const windowStoryboard = (video: VideoPlan, window: SegmentWindow | undef
   return planStoryboard(video, { startSeconds, endSeconds: secondsAt(window?.end ?? boundaries.length - 1) });
 };
 
+/** bit/s of the one sprite sheet over the time that it lasts. */
+export const sheetBandwidth = ({ tile, tiles, window }: Storyboard): number =>
+  Math.ceil((tile.width * tile.height * tiles * BITS_PER_PIXEL) / (window.endSeconds - window.startSeconds));
+
 /** The line of a multivariant playlist; `uri` is a quoted-string. */
 export const imageStream = (video: VideoPlan, window: SegmentWindow | undefined, uri: string): string => {
-  const { tile, tiles, window: shown } = windowStoryboard(video, window);
-  const bits = tile.width * tile.height * tiles * BITS_PER_PIXEL;
-  const bandwidth = Math.ceil(bits / (shown.endSeconds - shown.startSeconds));
-  return `#EXT-X-IMAGE-STREAM-INF:BANDWIDTH=${bandwidth},RESOLUTION=${tile.width}x${tile.height},CODECS="jpeg",URI=${uri}`;
+  const storyboard = windowStoryboard(video, window);
+  const { tile } = storyboard;
+  return `#EXT-X-IMAGE-STREAM-INF:BANDWIDTH=${sheetBandwidth(storyboard)},RESOLUTION=${tile.width}x${tile.height},CODECS="jpeg",URI=${uri}`;
 };
 
 /** A playlist of the one sprite sheet, which lasts as long as the storyboard's window. */

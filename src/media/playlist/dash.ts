@@ -1,0 +1,249 @@
+import { AAC_FRAME_SAMPLES } from '../codecs/aac.js';
+import { spriteSheetSize } from '../image/storyboard.js';
+import type { AudioPlan, Plan, VideoPlan, VideoRendition } from '../plan/plan.js';
+import { gridOf } from '../plan/segment-times.js';
+import { contentProtection, type DashKey } from './dash-protection.js';
+import { findDefaultText, type HlsAudioTrack, type HlsChild, type HlsTextTrack } from './hls.js';
+import { sheetBandwidth, windowStoryboard } from './image-playlist.js';
+import {
+  chooseRenditions,
+  findSegmentWindow,
+  type PlaybackModifiers,
+  type SegmentWindow,
+} from './playback-modifiers.js';
+import { element, textElement, type XmlAttributes, xmlDocument } from './xml.js';
+
+/**
+ * A DASH manifest (ISO/IEC 23009-1) of the segments that the HLS playlists name, pure. Its times are the whole ticks of the plan.
+ */
+
+export interface DashAudioTrack extends HlsAudioTrack {
+  readonly audio: AudioPlan;
+}
+
+export interface DashInput {
+  readonly plan: Plan;
+  readonly title?: string;
+  /** Ready ones only, primary first. */
+  readonly audioTracks: readonly DashAudioTrack[];
+  readonly textTracks: readonly HlsTextTrack[];
+  readonly modifiers: PlaybackModifiers;
+  /** Of a DRM playback ID. */
+  readonly keys?: { readonly video: DashKey; readonly audio: DashKey };
+  /** Address of a file of a child; `$Number$` in its name stands for the number of a segment. */
+  readonly uri: (child: HlsChild, file: string) => string;
+}
+
+const PROFILES = 'urn:mpeg:dash:profile:isoff-live:2011,urn:mpeg:dash:profile:cmaf:2019';
+/** The encoder's rate limit holds for two seconds anywhere. */
+const MIN_BUFFER = 'PT2S';
+const ROLE = 'urn:mpeg:dash:role:2011';
+const CHANNELS = 'urn:mpeg:dash:23003:3:audio_channel_configuration:2011';
+const TILES = 'http://dashif.org/guidelines/thumbnail_tile';
+/** bit/s of text, which the format wants to know: more than people read. */
+const TEXT_BANDWIDTH = 1000;
+const NUMBER = '$Number$';
+const MICROSECONDS = 1_000_000;
+const MILLISECONDS = 1000;
+
+export const dashManifest = (input: DashInput): string => {
+  const { plan, title, modifiers, audioTracks, textTracks } = input;
+  const window = findSegmentWindow(plan, modifiers);
+  const { boundaries, ticksPerUnit, timescale } = gridTicks(plan);
+  const { first, end } = clampWindow(boundaries, window);
+  const startTicks = boundaries[first]! * ticksPerUnit;
+  const context: Context = {
+    ...input,
+    window,
+    startSeconds: startTicks / timescale,
+    uri: (child, file) => input.uri(window ? { ...child, window } : child, file),
+  };
+  const defaultText = findDefaultText(textTracks, modifiers.defaultSubtitlesLang);
+  const sets: ((id: number) => string)[] = [
+    ...(plan.video ? [videoSet(context, plan.video)] : []),
+    ...audioTracks.map((track) => audioSet(context, track)),
+    ...textTracks.map((track) => textSet(context, track, track === defaultText)),
+    ...(plan.video ? [imageSet(context, plan.video)] : []),
+  ];
+  return xmlDocument(
+    element(
+      'MPD',
+      {
+        xmlns: 'urn:mpeg:dash:schema:mpd:2011',
+        'xmlns:cenc': input.keys && 'urn:mpeg:cenc:2013',
+        'xmlns:dashif': input.keys && 'https://dashif.org/CPS',
+        profiles: PROFILES,
+        type: 'static',
+        mediaPresentationDuration: duration((boundaries[end]! * ticksPerUnit - startTicks) / timescale),
+        minBufferTime: MIN_BUFFER,
+      },
+      title === undefined ? undefined : element('ProgramInformation', {}, textElement('Title', {}, title)),
+      element('Period', { id: '0', start: 'PT0S' }, ...sets.map((set, id) => set(id))),
+    ),
+  );
+};
+
+interface Context extends DashInput {
+  readonly window: SegmentWindow | undefined;
+  /** Time of the asset at which the manifest begins. */
+  readonly startSeconds: number;
+}
+
+interface GridTicks {
+  readonly boundaries: readonly number[];
+  readonly ticksPerUnit: number;
+  readonly timescale: number;
+}
+
+const ticksOf = (part: VideoPlan | AudioPlan): GridTicks =>
+  'timescale' in part
+    ? { boundaries: part.boundaries, ticksPerUnit: 1, timescale: part.timescale }
+    : { boundaries: part.boundaries, ticksPerUnit: AAC_FRAME_SAMPLES, timescale: part.sampleRate };
+
+const gridTicks = (plan: Plan): GridTicks => {
+  const part = gridOf(plan);
+  return part ? ticksOf(part) : { boundaries: [0, 0], ticksPerUnit: 1, timescale: 1 };
+};
+
+const clampWindow = (boundaries: readonly number[], window: SegmentWindow | undefined): SegmentWindow => {
+  const count = boundaries.length - 1;
+  const first = Math.min(window?.first ?? 0, count);
+  return { first, end: Math.max(first, Math.min(window?.end ?? count, count)) };
+};
+
+/** Rounded up: players drop the frame that would end after the presentation. */
+const duration = (seconds: number): string => `PT${(Math.ceil(seconds * MICROSECONDS) / MICROSECONDS).toFixed(6)}S`;
+
+/** Attributes and times that the representations of a set share; `addresses` are those of one representation. */
+const segmentTimes = (
+  { window, startSeconds }: Context,
+  part: VideoPlan | AudioPlan,
+  addresses: XmlAttributes = {},
+): string => {
+  const { boundaries, ticksPerUnit, timescale } = ticksOf(part);
+  const { first, end } = clampWindow(boundaries, window);
+  const runs: { ticks: number; repeats: number }[] = [];
+  for (let segment = first; segment < end; segment += 1) {
+    const ticks = (boundaries[segment + 1]! - boundaries[segment]!) * ticksPerUnit;
+    const last = runs.at(-1);
+    if (last?.ticks === ticks) last.repeats += 1;
+    else runs.push({ ticks, repeats: 0 });
+  }
+  const startTicks = Math.round(startSeconds * timescale);
+  return element(
+    'SegmentTemplate',
+    { timescale, startNumber: first, presentationTimeOffset: startTicks > 0 ? startTicks : undefined, ...addresses },
+    element(
+      'SegmentTimeline',
+      {},
+      ...runs.map(({ ticks, repeats }, run) =>
+        element('S', {
+          t: run === 0 ? boundaries[first]! * ticksPerUnit : undefined,
+          d: ticks,
+          r: repeats > 0 ? repeats : undefined,
+        }),
+      ),
+    ),
+  );
+};
+
+const segmentAddresses = ({ uri }: Context, child: HlsChild): XmlAttributes => ({
+  initialization: uri(child, 'init.mp4'),
+  media: uri(child, `${NUMBER}.m4s`),
+});
+
+const role = (value: string): string => element('Role', { schemeIdUri: ROLE, value });
+
+const videoSet =
+  (context: Context, video: VideoPlan) =>
+  (id: number): string =>
+    element(
+      'AdaptationSet',
+      { id, contentType: 'video', mimeType: 'video/mp4', segmentAlignment: 'true', startWithSAP: 1, sar: '1:1' },
+      ...(context.keys ? contentProtection(context.keys.video) : []),
+      role('main'),
+      segmentTimes(context, video),
+      ...chooseRenditions(video, context.modifiers).map((rendition) => videoRepresentation(context, video, rendition)),
+    );
+
+const videoRepresentation = (context: Context, { frameRate }: VideoPlan, rendition: VideoRendition): string => {
+  const { name, codecs, width, height, bandwidth, frameStep } = rendition;
+  const den = frameRate.den * frameStep;
+  return element(
+    'Representation',
+    {
+      id: name,
+      codecs,
+      bandwidth,
+      width,
+      height,
+      // A source that shows one frame only has no rate.
+      frameRate: frameRate.num > 0 ? `${frameRate.num}/${den}` : undefined,
+    },
+    element('SegmentTemplate', segmentAddresses(context, { kind: 'video', rendition: name })),
+  );
+};
+
+const audioSet =
+  (context: Context, { rendition, name, languageCode, primary, audio }: DashAudioTrack) =>
+  (id: number): string =>
+    element(
+      'AdaptationSet',
+      {
+        id,
+        contentType: 'audio',
+        mimeType: 'audio/mp4',
+        lang: languageCode,
+        segmentAlignment: 'true',
+        startWithSAP: 1,
+      },
+      ...(context.keys ? contentProtection(context.keys.audio) : []),
+      textElement('Label', {}, name),
+      role(primary ? 'main' : 'alternate'),
+      segmentTimes(context, audio, segmentAddresses(context, { kind: 'audio', rendition })),
+      element(
+        'Representation',
+        { id: rendition, codecs: audio.codecs, bandwidth: audio.bandwidth, audioSamplingRate: audio.sampleRate },
+        element('AudioChannelConfiguration', { schemeIdUri: CHANNELS, value: audio.channels }),
+      ),
+    );
+
+const textSet =
+  ({ uri }: Context, { id: trackId, name, languageCode, closedCaptions }: HlsTextTrack, isDefault: boolean) =>
+  (id: number): string =>
+    element(
+      'AdaptationSet',
+      { id, contentType: 'text', mimeType: 'text/vtt', lang: languageCode },
+      textElement('Label', {}, name),
+      isDefault ? role('main') : undefined,
+      role(closedCaptions ? 'caption' : 'subtitle'),
+      element(
+        'Representation',
+        { id: `text-${trackId}`, bandwidth: TEXT_BANDWIDTH },
+        textElement('BaseURL', {}, uri({ kind: 'text', trackId }, 'text.vtt')),
+      ),
+    );
+
+/** Frames for previews: one sprite sheet, whose last row may have cells without a frame, for as long as all cells would last. */
+const imageSet =
+  ({ uri, window }: Context, video: VideoPlan) =>
+  (id: number): string => {
+    const storyboard = windowStoryboard(video, window);
+    const { columns, rows, tiles } = storyboard;
+    const seconds = storyboard.window.endSeconds - storyboard.window.startSeconds;
+    return element(
+      'AdaptationSet',
+      { id, contentType: 'image', mimeType: 'image/jpeg' },
+      element('SegmentTemplate', {
+        media: uri({ kind: 'images' }, 'storyboard.jpg'),
+        timescale: MILLISECONDS,
+        duration: Math.ceil((seconds * MILLISECONDS * columns * rows) / tiles),
+        startNumber: 1,
+      }),
+      element(
+        'Representation',
+        { id: 'images', bandwidth: sheetBandwidth(storyboard), ...spriteSheetSize(storyboard) },
+        element('EssentialProperty', { schemeIdUri: TILES, value: `${columns}x${rows}` }),
+      ),
+    );
+  };

@@ -1,0 +1,359 @@
+/** DASH in a real browser, through Shaka Player and dash.js. */
+import { createReadStream } from 'node:fs';
+import { createRequire } from 'node:module';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { fixture } from '../support/media/fixtures.js';
+import { readFrames, startChromium, type Watched, watch } from '../support/players/chromium.js';
+import type { OwnedKey } from '../support/players/playback-token.js';
+import { type Booted, boot } from '../support/servers/boot.js';
+import { type Origin, startOrigin } from '../support/servers/origin.js';
+import { serveNamed } from '../support/servers/text-origin.js';
+import { createAsset, settled } from '../support/wire/create-asset.js';
+import { createDrmAsset, createDrmConfiguration, createSigningKey, playbackToken } from '../support/wire/drm.js';
+import { withTracks } from '../support/wire/tracks.js';
+
+const RATE = 30;
+const SCRIPTS: Readonly<Record<string, string>> = {
+  '/shaka.js': 'shaka-player/dist/shaka-player.compiled.js',
+  '/dash.js': 'dashjs/dist/modern/umd/dash.all.min.js',
+};
+/** `levels`, `languages` and so on of the player that runs, and how to choose one of them. */
+const PAGE = `<!doctype html><link rel="icon" href="data:,"><video></video>
+<script src="/shaka.js"></script><script src="/dash.js"></script><script>
+  const video = document.querySelector('video');
+  window.problems = [];
+  window.playShaka = async (url, licenseUrl) => {
+    const player = new shaka.Player();
+    player.addEventListener('error', ({ detail }) => problems.push('shaka ' + detail.code));
+    player.addEventListener('warning', ({ detail }) => problems.push('shaka ' + detail.code));
+    const drm = licenseUrl ? { servers: { 'org.w3.clearkey': licenseUrl } } : {};
+    player.configure({ abr: { enabled: false }, drm });
+    await player.attach(video);
+    await player.load(url);
+    window.levels = () => player.getVariantTracks().filter(({ language }) => language === player.getVariantTracks()[0].language).map(({ height }) => height);
+    window.chooseLevel = (height) => {
+      const { language } = player.getVariantTracks().find(({ active }) => active);
+      player.selectVariantTrack(player.getVariantTracks().find((one) => one.height === height && one.language === language), true);
+    };
+    window.languages = () => player.getAudioTracks().map(({ language, label, roles }) => [language, label, ...roles].join(' '));
+    window.chooseLanguage = (code) => player.selectAudioTrack(player.getAudioTracks().find(({ language }) => language === code));
+    window.texts = () => player.getTextTracks().map(({ language, label, kind }) => [language, label, kind].join(' '));
+    window.chooseText = (code) => player.selectTextTrack(player.getTextTracks().find(({ language }) => language === code));
+    window.preview = async (time) => {
+      const [{ id }] = player.getImageTracks();
+      const { uris, width, height, positionX, positionY } = await player.getThumbnails(id, time);
+      return { url: uris[0], width, height, x: positionX, y: positionY };
+    };
+    await video.play();
+  };
+  window.playDash = async (url, licenseUrl) => {
+    const player = dashjs.MediaPlayer().create();
+    player.updateSettings({ debug: { logLevel: dashjs.Debug.LOG_LEVEL_NONE }, streaming: {
+      abr: { autoSwitchBitrate: { video: false } }, buffer: { fastSwitchEnabled: true }, text: { defaultEnabled: false },
+    } });
+    player.on(dashjs.MediaPlayer.events.ERROR, ({ error }) => problems.push('dash ' + error.code + ' ' + error.message));
+    if (licenseUrl) player.setProtectionData({ 'org.w3.clearkey': { serverURL: licenseUrl } });
+    const ready = new Promise((resolve) => player.on(dashjs.MediaPlayer.events.STREAM_INITIALIZED, resolve));
+    const textsReady = new Promise((resolve) => player.on(dashjs.MediaPlayer.events.TEXT_TRACKS_ADDED, resolve));
+    player.initialize(video, url, false);
+    await ready;
+    window.levels = () => player.getRepresentationsByType('video').map(({ height }) => height);
+    window.chooseLevel = (height) =>
+      player.setRepresentationForTypeById('video', player.getRepresentationsByType('video').find((one) => one.height === height).id, true);
+    const describe = ({ lang, labels, roles }) => [lang, labels[0].text, ...roles.map(({ value }) => value)].join(' ');
+    window.languages = () => player.getTracksFor('audio').map(describe);
+    window.chooseLanguage = (code) => player.setCurrentTrack(player.getTracksFor('audio').find(({ lang }) => lang === code));
+    window.texts = () => player.getTracksFor('text').map(describe);
+    window.chooseText = async (code) => {
+      await textsReady;
+      player.setTextTrack(player.getTracksFor('text').findIndex(({ lang }) => lang === code));
+    };
+    window.preview = (time) => new Promise((resolve) => player.provideThumbnail(time, resolve));
+    await video.play();
+  };
+</script>`;
+
+type Preview = {
+  readonly url: string;
+  readonly width: number;
+  readonly height: number;
+  readonly x: number;
+  readonly y: number;
+};
+
+declare global {
+  interface Window {
+    problems: string[];
+    playShaka(url: string, licenseUrl?: string): Promise<void>;
+    playDash(url: string, licenseUrl?: string): Promise<void>;
+    chooseLevel(height: number): void;
+    levels(): number[];
+    chooseLanguage(code: string): void;
+    languages(): string[];
+    chooseText(code: string): void;
+    texts(): string[];
+    preview(time: number): Promise<Preview>;
+    /** Frequency of the loudest tone that is heard now. */
+    loudest(): number;
+  }
+}
+
+const SUBTITLES = `WEBVTT
+
+00:00:03.000 --> 00:00:05.000
+across a border
+
+00:00:08.000 --> 00:00:08.500
+from a border
+`;
+
+let server: Booted;
+let files: Origin;
+let site: Origin;
+let browser: Browser;
+let page: Page;
+let watched: Watched;
+let key: OwnedKey;
+/** Twenty seconds with two languages and subtitles: a public and a DRM id of the same media. */
+let longId: string;
+let drmId: string;
+/** Ten seconds with many levels, the highest copied. */
+let levelsId: string;
+
+beforeAll(async () => {
+  files = await serveNamed({
+    'long.mp4': { path: await fixture('long.mp4') },
+    'levels.mp4': { path: await fixture('copy-1080p.mp4') },
+    // A tone of 1,000 Hz; those of the video are 400 and 600 Hz.
+    'french.wav': { path: await fixture('loudness.wav') },
+    'cues.vtt': { text: SUBTITLES },
+  });
+  site = await startOrigin((request, response) => {
+    const script = SCRIPTS[request.url ?? ''];
+    if (script === undefined) return void response.setHeader('content-type', 'text/html').end(PAGE);
+    const path = createRequire(import.meta.url).resolve(script);
+    createReadStream(path).pipe(response.setHeader('content-type', 'text/javascript'));
+  });
+  server = await boot();
+  const configurationId = await createDrmConfiguration(server, ['--key-source', 'local']);
+  const inputs = [
+    { url: `${files.url}/long.mp4`, name: 'Main & first' },
+    { url: `${files.url}/french.wav`, type: 'audio', language_code: 'fr', name: 'Français' },
+    { url: `${files.url}/cues.vtt`, type: 'text', text_type: 'subtitles', language_code: 'en', name: '<English>' },
+  ];
+  const prepare = async (main: object[]): Promise<string> => {
+    const created = await createAsset(server, { inputs: main, playback_policies: ['public'] });
+    const asset = await withTracks(server, await settled(server, created.id));
+    expect(asset.errors).toBeUndefined();
+    return asset.playback_ids![0]!.id;
+  };
+  longId = await prepare(inputs);
+  levelsId = await prepare([{ url: `${files.url}/levels.mp4` }]);
+  drmId = (await createDrmAsset(server, configurationId, { inputs: inputs.slice(0, 2) })).drmId;
+  key = await createSigningKey(server);
+  browser = await startChromium();
+});
+afterAll(async () => {
+  await browser?.close();
+  await server?.stop();
+  await site?.stop();
+  await files?.stop();
+});
+beforeEach(async () => {
+  page = await (await browser.newContext()).newPage();
+  watched = watch(page);
+});
+afterEach(() => page.context().close());
+
+const players = ['playShaka', 'playDash'] as const;
+type PlayerName = (typeof players)[number];
+
+const play = async (player: PlayerName, url: string, licenseUrl?: string): Promise<void> => {
+  await page.goto(site.url);
+  await page.evaluate(([name, ...args]) => window[name](...args), [player, url, licenseUrl] as const);
+};
+const seek = (seconds: number): Promise<void> =>
+  page.evaluate(
+    (time) =>
+      new Promise<void>((resolve) => {
+        const video = document.querySelector('video')!;
+        video.addEventListener('seeked', () => resolve(), { once: true });
+        video.currentTime = time;
+      }),
+    seconds,
+  );
+const playAt = (rate: number) =>
+  page.evaluate((value) => {
+    document.querySelector('video')!.playbackRate = value;
+  }, rate);
+const untilEnded = () => page.waitForFunction(() => document.querySelector('video')!.ended);
+const expectNoProblems = async (): Promise<void> => {
+  expect(await page.evaluate(() => window.problems)).toEqual([]);
+  expect(watched.problems).toEqual([]);
+};
+/** Each frame is the one that belongs to its time: counter n is shown at n / rate, later by what was cut off in front. */
+const expectRightFrames = async (cutSeconds = 0): Promise<number> => {
+  const frames = await page.evaluate(() => window.playedFrames);
+  const wrong = frames.filter(
+    ({ mediaSeconds, counter }) => Math.abs(counter - (mediaSeconds + cutSeconds) * RATE) > 0.5,
+  );
+  expect(wrong).toEqual([]);
+  return frames.length;
+};
+const listenToTones = (): Promise<void> =>
+  page.evaluate(async () => {
+    const context = new AudioContext({ sampleRate: 48_000 });
+    const analyser = context.createAnalyser();
+    analyser.fftSize = 4096;
+    context.createMediaElementSource(document.querySelector('video')!).connect(analyser).connect(context.destination);
+    const levels = new Float32Array(analyser.frequencyBinCount);
+    window.loudest = () => {
+      analyser.getFloatFrequencyData(levels);
+      return (levels.indexOf(Math.max(...levels)) * 48_000) / 4096;
+    };
+    await context.resume();
+  });
+const expectTone = (tones: readonly number[]) =>
+  page.waitForFunction((wanted) => wanted.some((tone) => Math.abs(window.loudest() - tone) < 25), tones);
+
+describe.each(players)('%s', (player) => {
+  test('plays from start to end', async () => {
+    await play(player, `${server.url}/${longId}.mpd`);
+    await seek(0);
+    await readFrames(page);
+    await playAt(2);
+    await untilEnded();
+    const end = await page.evaluate(() => {
+      const video = document.querySelector('video')!;
+      const { totalVideoFrames, corruptedVideoFrames } = video.getVideoPlaybackQuality();
+      return { duration: video.duration, totalVideoFrames, corruptedVideoFrames, stalls: window.stalls };
+    });
+    expect(end.duration).toBeCloseTo(20, 1);
+    expect(end.totalVideoFrames).toBeGreaterThanOrEqual(20 * RATE);
+    expect([end.corruptedVideoFrames, end.stalls]).toEqual([0, 0]);
+    expect(await expectRightFrames()).toBeGreaterThan(20);
+    await expectNoProblems();
+  });
+
+  test('finds the exact frame of ten places, subtitles and previews there', async () => {
+    await play(player, `${server.url}/${longId}.mpd`);
+    await page.evaluate(() => document.querySelector('video')!.pause());
+    expect(await page.evaluate(() => window.texts())).toEqual(['en <English> subtitle']);
+    await page.evaluate(() => window.chooseText('en'));
+    await readFrames(page);
+    for (const seconds of [17.21, 4.2, 11.99, 0.01, 19.4, 8.02, 4.0, 15.98, 3.5, 12.34]) {
+      await seek(seconds);
+      await page.waitForFunction(
+        ([time, rate]) => {
+          const last = window.playedFrames.at(-1);
+          return last !== undefined && Math.abs(last.mediaSeconds - time!) <= 1 / rate!;
+        },
+        [seconds, RATE],
+      );
+      const texts = () =>
+        page.evaluate(() =>
+          [...document.querySelector('video')!.textTracks].flatMap(({ activeCues }) =>
+            [...(activeCues ?? [])].map((cue) => (cue as VTTCue).text),
+          ),
+        );
+      const expected = [
+        ...(seconds >= 3 && seconds < 5 ? ['across a border'] : []),
+        ...(seconds >= 8 && seconds < 8.5 ? ['from a border'] : []),
+      ];
+      await expect.poll(texts, { timeout: 120_000, message: `at ${seconds} s` }).toEqual(expected);
+      const preview = await page.evaluate((time) => window.preview(time), seconds);
+      const storyboard = (await (await fetch(`${server.url}/${longId}/storyboard.json`)).json()) as {
+        tiles: { start: number; x: number; y: number }[];
+      };
+      const { x, y } = storyboard.tiles.findLast(({ start }) => start <= seconds)!;
+      expect([preview.x, preview.y]).toEqual([x, y]);
+      const sheet = await fetch(preview.url);
+      expect([sheet.status, sheet.headers.get('content-type')]).toEqual([200, 'image/jpeg']);
+    }
+    await expectRightFrames();
+    await expectNoProblems();
+  });
+
+  test('changes the language', async () => {
+    await play(player, `${server.url}/${longId}.mpd`);
+    await listenToTones();
+    expect(await page.evaluate(() => window.languages())).toEqual(['und Main & first main', 'fr Français alternate']);
+    for (const [language, tones] of [
+      ['und', [400, 600]],
+      ['fr', [1000]],
+      ['und', [400, 600]],
+    ] as const) {
+      await page.evaluate((code) => window.chooseLanguage(code), language);
+      await expectTone(tones);
+    }
+    await expectNoProblems();
+  });
+
+  test('goes through all levels', async () => {
+    await play(player, `${server.url}/${levelsId}.mpd`);
+    const levels = await page.evaluate(() => window.levels());
+    expect(levels.length).toBeGreaterThan(3);
+    await readFrames(page);
+    // Slowly, so that the short video lasts for all of them.
+    await playAt(0.1);
+    for (const height of levels) {
+      await page.evaluate((wanted) => window.chooseLevel(wanted), height);
+      await page.evaluate(() => {
+        document.querySelector('video')!.currentTime = 0.1;
+      });
+      await page.waitForFunction((wanted) => {
+        const video = document.querySelector('video')!;
+        return video.videoHeight === wanted && !video.seeking && video.readyState > 2;
+      }, height);
+    }
+    await playAt(1);
+    await untilEnded();
+    await expectRightFrames();
+    await expectNoProblems();
+  });
+
+  test('plays an instant clip from its own zero', async () => {
+    // Segments begin at multiples of 4 s.
+    await play(player, `${server.url}/${longId}.mpd?asset_start_time=5&asset_end_time=11`);
+    await page.evaluate(() => window.chooseText('en'));
+    await seek(0);
+    await readFrames(page);
+    await playAt(2);
+    await page.waitForFunction(() =>
+      [...document.querySelector('video')!.textTracks].some(
+        ({ activeCues }) => (activeCues?.[0] as VTTCue | undefined)?.text === 'from a border',
+      ),
+    );
+    const shownAt = await page.evaluate(() => document.querySelector('video')!.currentTime);
+    expect(shownAt).toBeGreaterThan(3.9);
+    expect(shownAt).toBeLessThan(5.5);
+    await untilEnded();
+    expect(await page.evaluate(() => document.querySelector('video')!.duration)).toBeCloseTo(8, 1);
+    expect(await expectRightFrames(4)).toBeGreaterThan(10);
+    await expectNoProblems();
+  });
+
+  test('plays an encrypted asset from start to end', async () => {
+    const licenseUrl = `${server.url}/license/clearkey/${drmId}?token=${playbackToken(key, drmId, 'd')}`;
+    await play(player, `${server.url}/${drmId}.mpd?token=${playbackToken(key, drmId, 'v')}`, licenseUrl);
+    await seek(12);
+    await seek(0);
+    await playAt(4);
+    await untilEnded();
+    const end = await page.evaluate(() => {
+      const video = document.querySelector('video')!;
+      const { totalVideoFrames, corruptedVideoFrames } = video.getVideoPlaybackQuality();
+      const { duration, mediaKeys } = video;
+      return { duration, hasKeys: mediaKeys !== null, totalVideoFrames, corruptedVideoFrames };
+    });
+    expect(end.duration).toBeCloseTo(20, 1);
+    expect(end.totalVideoFrames).toBeGreaterThanOrEqual(20 * RATE);
+    expect([end.hasKeys, end.corruptedVideoFrames]).toEqual([true, 0]);
+    // Media in the clear would play too.
+    const inits = new Set(watched.requested.filter((url) => url.includes('/init.mp4')));
+    expect(inits.size).toBeGreaterThanOrEqual(2);
+    for (const url of inits) expect(await (await fetch(url)).text()).toMatch(/enc[va]/);
+    await expectNoProblems();
+  });
+});
