@@ -4,6 +4,7 @@ import type { ByteRanges } from '../lib/byte-ranges.js';
 import type { Clock } from '../lib/clock.js';
 import { KinoraError } from '../lib/errors.js';
 import { AAC_FRAME_SAMPLES } from '../media/codecs/aac.js';
+import { nclxOf } from '../media/codecs/color-names.js';
 import { writeAudioInit, writeVideoInit } from '../media/mp4/cmaf.js';
 import {
   type AdditionalRenditions,
@@ -12,7 +13,14 @@ import {
   type SegmentTarget,
 } from '../media/plan/find-segment.js';
 import { GENERATION } from '../media/plan/generation.js';
-import type { AudioPlan, Plan, VideoPlan, VideoRendition } from '../media/plan/plan.js';
+import {
+  type AudioPlan,
+  isOriginal,
+  type OriginalRendition,
+  type Plan,
+  type VideoPlan,
+  type VideoRendition,
+} from '../media/plan/plan.js';
 import { type MediaPool, type MediaPriority, mediaPriority } from '../pool/media-pool.js';
 import type { MediaSource } from '../pool/protocol.js';
 import { readResult } from '../pool/read-result.js';
@@ -154,6 +162,11 @@ export const createSegmentProducer = (deps: SegmentProducerDeps): SegmentProduce
     work: Work,
   ): Promise<Uint8Array> => {
     const { width, height, encoder, reorderTicks } = rendition;
+    if (isOriginal(rendition)) {
+      const bytes = originalInit(video, rendition);
+      verifyVideoInit(bytes, video, rendition);
+      return bytes;
+    }
     const avcc = encoder ? (await work.run(videoConfigJob(video, rendition, encoder))).avcc : rendition.avcc;
     if (avcc === undefined) throw new Error(`rendition ${rendition.name} has neither encoder settings nor avcC`);
     const bytes = writeVideoInit({
@@ -282,6 +295,21 @@ const readPart = ({ path, staged }: LocalBlob): Pick<MediaSource, 'path' | 'stag
 /** Its name: a source that kills media processes says nothing about the mezzanine made of it. */
 export const videoFileOf = (asset: PlayableAsset): string =>
   `${ownerOf(asset)} ${asset.plan.video?.access ?? 'source'}`;
+
+const originalInit = ({ timescale, filters }: VideoPlan, rendition: OriginalRendition): Uint8Array => {
+  const { width, height, original, reorderTicks } = rendition;
+  const nclx = nclxOf(filters.color);
+  const config = Buffer.from(original.config, 'base64');
+  return writeVideoInit({
+    timescale,
+    width,
+    height,
+    codec: original.codec,
+    config,
+    ...(nclx && { nclx }),
+    reorderTicks,
+  });
+};
 
 const audioInit = (audio: AudioPlan): Uint8Array => {
   const { sampleRate, channels, audioSpecificConfig } = audio;

@@ -1,4 +1,10 @@
-import type { AudioPlan, EncoderSettings, VideoPlan, VideoRendition } from '../media/plan/plan.js';
+import {
+  type AudioPlan,
+  type EncoderSettings,
+  isOriginal,
+  type VideoPlan,
+  type VideoRendition,
+} from '../media/plan/plan.js';
 import type { AudioChunkJob, MediaSource, VideoConfigJob, VideoSegmentJob } from '../pool/protocol.js';
 
 /** From the plan to what one media process needs for one segment. Pure. */
@@ -45,6 +51,7 @@ export const videoSegmentJob = (
       filters: video.filters,
       ...(encoder && { encoder }),
       ...(rendition.reorderTicks !== undefined && { reorderTicks: rendition.reorderTicks }),
+      ...(isOriginal(rendition) && { codec: rendition.original.codec }),
     },
     ...(target.overlayPaths.length > 0 && { overlayPaths: target.overlayPaths }),
     threads: MEDIA_THREADS,

@@ -1,7 +1,7 @@
 import type { ByteRange, ByteRanges } from '../lib/byte-ranges.js';
 import type { StillLayout } from '../media/image/geometry.js';
 import type { RateSample, SamplePosition } from '../media/plan/bitrate-scale.js';
-import type { AudioPlan, EncoderSettings, VideoFilters } from '../media/plan/plan.js';
+import type { AudioPlan, EncoderSettings, OriginalStream, VideoFilters } from '../media/plan/plan.js';
 import type { TimedQuality } from '../media/robots/frame-quality.js';
 import type { ShotScores } from '../media/shots/scores.js';
 import type { Rational, SourceFacts } from '../media/source/source-facts.js';
@@ -97,6 +97,8 @@ export interface VideoSegmentJob {
     readonly filters: VideoFilters;
     readonly encoder?: EncoderSettings;
     readonly reorderTicks?: number;
+    /** Of an original; absent: H.264. */
+    readonly codec?: OriginalStream['codec'];
   };
   /** Files of the overlays of `filters`, in their order: as `OverlayImageJob` writes them. */
   readonly overlayPaths?: readonly string[];

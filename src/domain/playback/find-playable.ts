@@ -9,7 +9,7 @@ import {
 } from '../../db/tables/playback/playable.js';
 import type { Clock } from '../../lib/clock.js';
 import { isId } from '../../lib/ids.js';
-import { type AdditionalRenditions, type AlternateAudio, alternateAudioTrack } from '../../media/plan/find-segment.js';
+import { type AdditionalRenditions, type AlternateAudio, alternateAudioTrack, withoutOriginal } from '../../media/plan/find-segment.js';
 import type { AudioPlan, Plan } from '../../media/plan/plan.js';
 import type { Chapter } from '../../media/robots/chapters.js';
 import { trackConcatenatedKey, trackSourceKey } from '../../storage/keys.js';
@@ -115,8 +115,8 @@ export const createPlayableFinder = (
       chapters: chapters?.chapters ?? [],
       ...(thumbnailTime !== null && { thumbnailTime }),
       tracks,
-      ...(plan && { plan }),
-      ...(earlyPlan && { plan: earlyPlan, early: true }),
+      ...(plan && { plan: playedPlan(plan, policy) }),
+      ...(earlyPlan && { plan: playedPlan(earlyPlan, policy), early: true }),
     };
   };
 
@@ -167,3 +167,6 @@ export const createPlayableFinder = (
     },
   };
 };
+
+/** An original can't be encrypted. */
+const playedPlan = (plan: Plan, policy: Playable['policy']): Plan => (policy === 'drm' ? withoutOriginal(plan) : plan);

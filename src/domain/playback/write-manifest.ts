@@ -21,7 +21,7 @@ import {
 export const writeManifest = async (
   playable: ReadyPlayable,
   access: Access,
-  playables: Pick<PlayableFinder, 'findFurther'>,
+  playables: Pick<PlayableFinder, 'findAdditional'>,
   base: string,
   keys?: DashInput['keys'],
 ): Promise<string> => {
@@ -49,13 +49,13 @@ export const writeManifest = async (
 /** With the boundaries of alternate tracks. */
 const listWholeAudio = async (
   playable: ReadyPlayable,
-  playables: Pick<PlayableFinder, 'findFurther'>,
+  playables: Pick<PlayableFinder, 'findAdditional'>,
 ): Promise<DashAudioTrack[]> => {
   const tracks = await Promise.all(
     listAudio(playable).map(async (track) => {
-      const further = await playables.findFurther(playable, track.rendition);
+      const additional = await playables.findAdditional(playable, track.rendition);
       const audio =
-        track.rendition === AUDIO_RENDITION ? playable.plan.audio : further?.audio?.get(track.rendition)?.audio;
+        track.rendition === AUDIO_RENDITION ? playable.plan.audio : additional?.audio?.get(track.rendition)?.audio;
       // A track can be deleted meanwhile.
       return audio ? [{ ...track, audio }] : [];
     }),

@@ -1,5 +1,5 @@
 import { KinoraError } from '../../lib/errors.js';
-import { type AdditionalRenditions, AUDIO_RENDITION, alternateAudioRendition } from '../../media/plan/find-segment.js';
+import { type AdditionalRenditions, AUDIO_RENDITION, alternateAudioRendition, listVideo } from '../../media/plan/find-segment.js';
 import { GENERATION } from '../../media/plan/generation.js';
 import type { Plan } from '../../media/plan/plan.js';
 import { gridOf, segmentSeconds } from '../../media/plan/segment-times.js';
@@ -140,7 +140,7 @@ export const writeMediaPlaylist = (
   segments: string | undefined,
   tags?: KeyTags,
 ): string | undefined => {
-  const isVideo = plan.video?.renditions.some((candidate) => candidate.name === rendition);
+  const isVideo = listVideo(plan.video).some(({ name }) => name === rendition);
   const audio = rendition === AUDIO_RENDITION ? plan.audio : further?.audio?.get(rendition)?.audio;
   const part = isVideo ? plan.video : audio;
   if (!part) return undefined;

@@ -7,7 +7,9 @@ import {
   AVSEEK_FLAG_BYTE,
 } from 'node-av/constants';
 import type { FormatContext, Frame, Packet, Stream } from 'node-av/lib';
+import { hasSequenceHeader } from '../../media/codecs/av1.js';
 import { isIdrPicture } from '../../media/codecs/avc.js';
+import { isIrapPicture } from '../../media/codecs/hevc.js';
 import { MAX_GOP_SECONDS } from '../../media/plan/mezzanine-decision.js';
 import { isMpegStreamFormat } from '../../media/source/frames.js';
 import type { VideoFacts } from '../../media/source/source-facts.js';
@@ -146,6 +148,19 @@ const readFromKeyFrame = (
     packet.free();
   }
   return { dts, isKeyFrame: true };
+};
+
+/**
+ * Whether decoding can start with each key frame that is looked at of a stream whose packets can be copied: HEVC with lengths,
+ * AV1. A stream with none there has nothing against it.
+ */
+export const canStartAtKeyFrames = (format: FormatContext, stream: Stream, codec: 'hevc' | 'av1'): boolean => {
+  const begins = { hevc: isIrapPicture, av1: hasSequenceHeader }[codec];
+  return KEY_FRAME_PLACES.every(
+    (share) =>
+      !jumpTo(format, share) ||
+      readFromKeyFrame(format, stream, ({ data }) => data !== null && begins(data)).isKeyFrame,
+  );
 };
 
 const inspectPackets = (format: FormatContext, stream: Stream): KeyPacket => {

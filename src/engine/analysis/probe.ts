@@ -19,7 +19,11 @@ import {
 } from 'node-av/lib';
 import { isKinoraError, KinoraError } from '../../lib/errors.js';
 import { audioSpecificConfig } from '../../media/codecs/aac.js';
+import { readAv1c } from '../../media/codecs/av1.js';
 import { avccFromAnnexB } from '../../media/codecs/avc.js';
+import { MATRICES, PRIMARIES, RANGES, TRANSFERS } from '../../media/codecs/color-names.js';
+import { readHvcc } from '../../media/codecs/hevc.js';
+import { isOriginalCodec } from '../../media/plan/original-decision.js';
 import { refusals } from '../../media/source/refusals.js';
 import type {
   AudioFacts,
@@ -30,14 +34,13 @@ import type {
 } from '../../media/source/source-facts.js';
 import type { ProbeJob } from '../../pool/protocol.js';
 import { NO_PTS } from '../ffmpeg/av.js';
-import { MATRICES, PRIMARIES, RANGES, TRANSFERS } from '../ffmpeg/color-names.js';
 import { openSource } from '../ffmpeg/open-source.js';
 import { orientationOf } from '../ffmpeg/orientation.js';
 import { codecNameOf, findDecoder, isRefusedFormat, recognizeFormat } from '../ffmpeg/supported-media.js';
 import { cropOf } from '../video/reader.js';
 import { readEditLists } from './edit-lists.js';
 import { explainFailure } from './explain-failure.js';
-import { type FrameSample, inspectKeyFrames, sampleFrames } from './probe-frames.js';
+import { canStartAtKeyFrames, type FrameSample, inspectKeyFrames, sampleFrames } from './probe-frames.js';
 
 const invalidInput = (message: string, cause?: unknown): KinoraError =>
   new KinoraError('invalid_input', { messages: [message], cause });
@@ -190,6 +193,7 @@ const describeVideo = (
     },
     ...(dolbyVision && dolbyVision.length > 2 && { dolbyVisionProfile: dolbyVision[2]! }),
     ...(avcc && { avcc: Buffer.from(avcc).toString('base64') }),
+    ...(!crop && describeDecoder(format, stream)),
     ...(sample.unmarkedStart && { unmarkedStart: true }),
     ...inspectKeyFrames(format, stream, avcc !== undefined),
     bitRate: Number(codecpar.bitRate),
@@ -197,6 +201,15 @@ const describeVideo = (
     durationSeconds: secondsOf(stream) || (format.duration > 0n ? Number(format.duration) / 1e6 : 0),
     simpleEditList,
   };
+};
+
+/** The record of HEVC and AV1 in containers that have one. */
+const describeDecoder = (format: FormatContext, stream: Stream): Pick<VideoFacts, 'decoderConfig'> => {
+  const codec = codecNameOf(stream);
+  const { extradata } = stream.codecpar;
+  if (!isOriginalCodec(codec) || extradata === null) return {};
+  const summary = codec === 'hevc' ? readHvcc(extradata) : readAv1c(extradata);
+  return summary && canStartAtKeyFrames(format, stream, codec) ? { decoderConfig: extradata.toString('base64') } : {};
 };
 
 const avccOf = (extradata: Buffer | null): Uint8Array | undefined => {

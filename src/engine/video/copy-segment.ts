@@ -1,7 +1,9 @@
 import { writeFileSync } from 'node:fs';
 import { AVERROR_EOF, AVSEEK_FLAG_BACKWARD, AVSEEK_FLAG_BYTE } from 'node-av/constants';
 import type { FormatContext, Packet } from 'node-av/lib';
+import { hasSequenceHeader, withoutTemporalDelimiters } from '../../media/codecs/av1.js';
 import { annexBToLengthPrefixed, withoutAccessUnitDelimiters } from '../../media/codecs/avc.js';
+import { isIrapPicture, withoutHevcDelimiters } from '../../media/codecs/hevc.js';
 import { writeFragment } from '../../media/mp4/cmaf.js';
 import { planSampleTimes } from '../../media/plan/sample-times.js';
 import type { MediaSource, VideoSegmentJob, VideoSegmentResult } from '../../pool/protocol.js';
@@ -103,9 +105,7 @@ export const copySegment = (job: VideoSegmentJob): VideoSegmentResult =>
 
 const readSamples = (job: VideoSegmentJob, reader: PacketReader): Sample[] => {
   const { startTicks, endTicks, originTicks, timeBase, seekPoint } = job;
-  const lengthPrefixed = reader.extradata?.[0] === 1;
-  if (lengthPrefixed && ((reader.extradata?.[4] ?? 3) & 3) !== 3)
-    throw failMedia('copy segment', 'lengths are not of 4 bytes');
+  const write = sampleWriter(reader.extradata, job.rendition.codec);
   const firstPts = Math.ceil((startTicks + originTicks) / timeBase.num);
   reader.seek(firstPts, seekPoint?.position);
   const samples: Sample[] = [];
@@ -117,10 +117,30 @@ const readSamples = (job: VideoSegmentJob, reader: PacketReader): Sample[] => {
     if (ticks < startTicks || ticks >= endTicks) throw failMedia('copy segment', 'a frame lies outside');
     samples.push({
       ticks,
-      data: lengthPrefixed ? withoutAccessUnitDelimiters(Uint8Array.from(data)) : annexBToLengthPrefixed(data),
+      data: write(data, samples.length === 0),
       sync: isKeyframe,
     });
     reader.drop();
   }
   return samples;
+};
+
+/** From a packet to a sample: without what separates packets in other containers, and with 4-byte lengths. */
+const sampleWriter = (
+  extradata: Buffer | null,
+  codec: VideoSegmentJob['rendition']['codec'],
+): ((packet: Buffer, isFirst: boolean) => Uint8Array) => {
+  const begins = { hevc: isIrapPicture, av1: hasSequenceHeader };
+  const strip = { hevc: withoutHevcDelimiters, av1: withoutTemporalDelimiters };
+  if (codec)
+    return (packet, isFirst) => {
+      const sample = strip[codec](Uint8Array.from(packet));
+      if (isFirst && !begins[codec](sample))
+        throw failMedia('copy segment', 'decoding cannot start with its key frame');
+      return sample;
+    };
+  const lengthPrefixed = extradata?.[0] === 1;
+  if (lengthPrefixed && ((extradata[4] ?? 3) & 3) !== 3) throw failMedia('copy segment', 'lengths are not of 4 bytes');
+  return (packet) =>
+    lengthPrefixed ? withoutAccessUnitDelimiters(Uint8Array.from(packet)) : annexBToLengthPrefixed(packet);
 };

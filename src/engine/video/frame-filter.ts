@@ -1,9 +1,9 @@
 import { avGetPixFmtName, type Frame } from 'node-av/lib';
+import { MATRICES, PRIMARIES, RANGES, TRANSFERS } from '../../media/codecs/color-names.js';
 import { overlayPixels } from '../../media/overlay/geometry.js';
 import type { OverlayPlacement, VideoFilters } from '../../media/plan/plan.js';
 import type { Rational } from '../../media/source/source-facts.js';
 import { failMedia, NO_PTS } from '../ffmpeg/av.js';
-import { MATRICES, PRIMARIES, RANGES, TRANSFERS } from '../ffmpeg/color-names.js';
 import { MediaFilter } from '../ffmpeg/media-filter.js';
 import { loadOverlayPixels } from './overlay-image.js';
 import type { Crop } from './reader.js';

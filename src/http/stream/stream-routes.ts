@@ -19,6 +19,7 @@ import { refusal } from '../../domain/signing/verify-token.js';
 import type { DeliveryCounter } from '../../domain/usage/delivery-counter.js';
 import { segmentDelivery } from '../../domain/usage/segment-delivery.js';
 import { isKinoraError, KinoraError } from '../../lib/errors.js';
+import { listVideo } from '../../media/plan/find-segment.js';
 import { GENERATION } from '../../media/plan/generation.js';
 import { metadataJson } from '../../media/playlist/session-metadata.js';
 import type { SegmentProducer } from '../../packager/produce-segment.js';
@@ -153,7 +154,7 @@ export const streamRoutes = (deps: StreamDeps): FastifyPluginAsync => {
           return sendText(request, reply, PLAYLIST, playlist);
         }
         if (granted.signed && !isInClip(file, clip)) throw refusal('Token signature is invalid');
-        const isVideo = plan.video?.renditions.some(({ name }) => name === rendition) ?? false;
+        const isVideo = listVideo(plan.video).some(({ name }) => name === rendition);
         const track = isVideo ? 'video' : 'audio';
         const keys = await keysOf(playable);
         const left = abortWhenLeft(reply);

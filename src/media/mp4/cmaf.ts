@@ -1,4 +1,5 @@
 import assert from 'node:assert';
+import type { Nclx } from '../codecs/color-names.js';
 import { ascii, box, bytesOf, concat, fullBox, IDENTITY_MATRIX, u16, u32, u64, zeros } from './box-writer.js';
 
 /**
@@ -7,15 +8,27 @@ import { ascii, box, bytesOf, concat, fullBox, IDENTITY_MATRIX, u16, u32, u64, z
  * with this file.
  */
 
-export interface VideoInit {
-  /** Ticks per second of the track. */
-  readonly timescale: number;
-  readonly width: number;
-  readonly height: number;
+export type VideoInit = VideoTrackInit & (AvcInit | OriginalInit);
+
+interface AvcInit {
   /** AVCDecoderConfigurationRecord. */
   readonly avcc: Uint8Array;
   /** Absent: the stream's own VUI speaks. */
   readonly color?: 'bt709';
+}
+
+interface OriginalInit {
+  readonly codec: 'hevc' | 'av1';
+  /** HEVCDecoderConfigurationRecord or AV1CodecConfigurationRecord. */
+  readonly config: Uint8Array;
+  readonly nclx?: Nclx;
+}
+
+interface VideoTrackInit {
+  /** Ticks per second of the track. */
+  readonly timescale: number;
+  readonly width: number;
+  readonly height: number;
   /** What every composition offset of the segments is raised by, `VideoRendition.reorderTicks`; 0 when absent. */
   readonly reorderTicks?: number | undefined;
 }
@@ -105,10 +118,24 @@ const writeInit = (track: TrackParts): Uint8Array => {
   ]);
 };
 
-/** The init segment of a video rendition: `avc1`, square pixels. */
-export const writeVideoInit = ({ timescale, width, height, avcc, color, reorderTicks = 0 }: VideoInit): Uint8Array => {
+const BT709: Nclx = { primaries: 1, transfer: 1, matrix: 1, fullRange: false };
+
+const colorBox = ({ primaries, transfer, matrix, fullRange }: Nclx): Uint8Array =>
+  box('colr', ascii('nclx'), u16(primaries), u16(transfer), u16(matrix), bytesOf(fullRange ? 0x80 : 0));
+
+/** The type of the sample entry, its record and its colors. */
+const describeCodec = (init: AvcInit | OriginalInit): [string, Uint8Array, Nclx | undefined] => {
+  if ('avcc' in init) return ['avc1', box('avcC', init.avcc), init.color && BT709];
+  const { codec, config, nclx } = init;
+  return codec === 'hevc' ? ['hvc1', box('hvcC', config), nclx] : ['av01', box('av1C', config), nclx];
+};
+
+/** The init segment of a video rendition: `avc1`, or `hvc1` or `av01` of an original; square pixels. */
+export const writeVideoInit = (init: VideoInit): Uint8Array => {
+  const { timescale, width, height, reorderTicks = 0 } = init;
+  const [type, record, nclx] = describeCodec(init);
   const entry = box(
-    'avc1',
+    type,
     zeros(6),
     u16(1),
     zeros(16),
@@ -119,8 +146,8 @@ export const writeVideoInit = ({ timescale, width, height, avcc, color, reorderT
     zeros(32),
     u16(24),
     u16(0xffff),
-    box('avcC', avcc),
-    ...(color === 'bt709' ? [box('colr', ascii('nclx'), u16(1), u16(1), u16(1), bytesOf(0))] : []),
+    record,
+    ...(nclx ? [colorBox(nclx)] : []),
     box('pasp', u32(1, 1)),
   );
   const mediaHeader = fullBox('vmhd', 0, 1, zeros(8));

@@ -156,10 +156,35 @@ export const verifyInit = (bytes: Uint8Array, expected: ExpectedInit): void => {
   }
 };
 
+/** The record of a sample entry, of at least `least` bytes. */
+const recordOf = (bytes: Uint8Array, entry: Mp4Box, type: string, least: number): Uint8Array => {
+  const found = need(findBox(bytes, [type], entry.content + 78, entry.end), `${type} is missing`);
+  if (found.content + least > found.end) refuse(`${type} is too short`);
+  return bytes.subarray(found.content, found.end);
+};
+
+/** ISO/IEC 14496-15, annex E: profile, compatibility with the lowest bit first, tier and level, constraints. */
+const readHevcCodecs = (record: Uint8Array): string => {
+  const flags = viewOf(record).getUint32(2).toString(2).padStart(32, '0');
+  const compatibility = Number.parseInt([...flags].reverse().join(''), 2).toString(16);
+  const constraints = Array.from(record.subarray(6, 12), (value) => value.toString(16)).join('.');
+  const space = ['', 'A', 'B', 'C'][record[1]! >> 6]!;
+  const tier = record[1]! & 0x20 ? 'H' : 'L';
+  const level = `${space}${record[1]! & 31}.${compatibility}.${tier}${record[12]}`;
+  return `hvc1.${`${level}.${constraints}`.replace(/(\.0)+$/, '').toUpperCase()}`;
+};
+
+/** AV1 Codec ISO Media File Format Binding, 5: profile, level, tier, bit depth. */
+const readAv1Codecs = (record: Uint8Array): string => {
+  const [, second, third] = record;
+  const depth = third! & 0x40 ? (third! & 0x20 ? '12' : '10') : '08';
+  return `av01.${second! >> 5}.${String(second! & 31).padStart(2, '0')}${third! & 0x80 ? 'H' : 'M'}.${depth}`;
+};
+
 const readVideoCodecs = (bytes: Uint8Array, entry: Mp4Box): string => {
-  const avcC = need(findBox(bytes, ['avcC'], entry.content + 78, entry.end), 'avcC is missing');
-  if (avcC.content + 7 > avcC.end) refuse('avcC is too short');
-  return `${entry.type}.${Buffer.from(bytes.subarray(avcC.content + 1, avcC.content + 4)).toString('hex')}`;
+  if (entry.type === 'hvc1') return readHevcCodecs(recordOf(bytes, entry, 'hvcC', 23));
+  if (entry.type === 'av01') return readAv1Codecs(recordOf(bytes, entry, 'av1C', 4));
+  return `${entry.type}.${Buffer.from(recordOf(bytes, entry, 'avcC', 7).subarray(1, 4)).toString('hex')}`;
 };
 
 /** Follows the descriptors of ISO/IEC 14496-1 inside `esds` down to the object types. */

@@ -53,8 +53,12 @@ const PEAK_FACTOR = { basic: 1, plus: 1.5, premium: 1.5 } as const;
  */
 export const decideCopy = (input: CopyInput): CopyDecision => {
   const reason = findObstacle(input);
-  if (reason !== undefined) return { copy: false, reason };
-  const { index, endTicks, timescale, top, quality, toTimeline } = input;
+  return reason === undefined ? cutForCopy(input, PEAK_FACTOR[input.quality]) : { copy: false, reason };
+};
+
+/** Cuts the packets at key frames. @param peakFactor how far the busiest segment may be above the cap of the rung */
+export const cutForCopy = (input: CopyInput, peakFactor: number): CopyDecision => {
+  const { index, endTicks, timescale, top, toTimeline } = input;
   const keyTicks = index.pts.filter((_, packet) => index.key[packet] === 1).map(toTimeline);
   keyTicks[0] = 0;
   const boundaries = planKeyFrameGrid(keyTicks, endTicks, timescale);
@@ -70,7 +74,7 @@ export const decideCopy = (input: CopyInput): CopyDecision => {
     totalBits += bits;
     peak = Math.max(peak, (bits * timescale) / (boundaries[segment + 1]! - boundaries[segment]!));
   });
-  const cap = top.encoder.maxRate * PEAK_FACTOR[quality];
+  const cap = top.encoder.maxRate * peakFactor;
   if (peak > cap) return { copy: false, reason: `the busiest segment has ${Math.ceil(peak)} bit/s, the cap is ${cap}` };
   return {
     copy: true,
@@ -81,9 +85,8 @@ export const decideCopy = (input: CopyInput): CopyDecision => {
 };
 
 const findObstacle = (input: CopyInput): string | undefined => {
-  const { facts, video, index, filters, top, frameTicks, endTicks, timescale } = input;
+  const { facts, video, filters } = input;
   const avcc = video.avcc === undefined ? undefined : readAvcc(Buffer.from(video.avcc, 'base64'));
-  const { num, den } = video.sampleAspect;
   if (video.codec !== 'h264') return `the codec is ${video.codec}`;
   if (facts.formatName === 'avi') return 'the container keeps no presentation times';
   if (!COPIED_PROFILES.has(video.profile)) return `H.264 profile ${video.profile}`;
@@ -92,9 +95,17 @@ const findObstacle = (input: CopyInput): string | undefined => {
   if (video.interlaced) return 'interlaced';
   if (avcc?.spsCount !== 1) return 'the stream has not exactly one sequence parameter set';
   if (video.idrKeyFrames === false) return 'key frames that are no IDR pictures';
+  if (filters.toneMap) return 'the frame has to be tone-mapped';
+  return findFrameObstacle(input);
+};
+
+/** What keeps packets of any codec from being shown as they are. */
+export const findFrameObstacle = (input: CopyInput): string | undefined => {
+  const { video, index, filters, top, frameTicks, endTicks, timescale } = input;
+  const { num, den } = video.sampleAspect;
+  if (video.interlaced) return 'interlaced';
   if (num !== den) return 'pixels are not square';
   if (filters.rotation !== 0 || filters.flipHorizontal) return 'the frames have to be rotated';
-  if (filters.toneMap) return 'the frame has to be tone-mapped';
   if (filters.testMark) return 'the frame gets the test mark';
   if (filters.overlays) return 'an image is laid over the video';
   if (top.width !== video.width || top.height !== video.height) return 'the frame has to be scaled';

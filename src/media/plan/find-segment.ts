@@ -41,6 +41,17 @@ export type SegmentTarget =
       readonly number: number | 'init';
     };
 
+/** Every rendition of the frames that is in the plan. */
+export const listVideo = (video: VideoPlan | undefined): readonly VideoRendition[] =>
+  video ? [...video.renditions, ...(video.original ? [video.original] : [])] : [];
+
+/** The plan as it is played where every rendition is encrypted, which an original can't be. */
+export const withoutOriginal = (plan: Plan): Plan => {
+  if (!plan.video?.original) return plan;
+  const { original: _, ...video } = plan.video;
+  return { ...plan, video };
+};
+
 /** What the file `init.mp4` or `<number>.m4s` of a rendition is; undefined when there is no such file. */
 export const findSegment = (
   { plan: { video, audio }, further }: { readonly plan: Plan; readonly further?: AdditionalRenditions },
@@ -54,8 +65,6 @@ export const findSegment = (
   if (name === AUDIO_RENDITION) return audio && inside(audio) ? { kind: 'audio', audio, number } : undefined;
   const added = further?.audio?.get(name);
   if (added) return inside(added.audio) ? { kind: 'audio', ...added, number } : undefined;
-  const rendition = [...(video?.renditions ?? []), ...(further?.video ?? [])].find(
-    (candidate) => candidate.name === name,
-  );
+  const rendition = [...listVideo(video), ...(further?.video ?? [])].find((candidate) => candidate.name === name);
   return video && rendition && inside(video) ? { kind: 'video', video, rendition, number } : undefined;
 };

@@ -5,7 +5,7 @@ import { compare, reduce, rescale, toNumber } from '../source/rational.js';
 import type { Rational, SourceFacts, VideoFacts } from '../source/source-facts.js';
 import type { SourceIndex, StreamIndex } from '../source/source-index.js';
 import { type AudioPlanInput, planAudio } from './audio-plan.js';
-import { type CopyDecision, decideCopy } from './copy-decision.js';
+import { type CopyDecision, type CopyInput, decideCopy } from './copy-decision.js';
 import { countFrames, planGrid } from './grid.js';
 import {
   displaySize,
@@ -16,6 +16,7 @@ import {
   scaleRenditions,
   type VideoQuality,
 } from './ladder.js';
+import { decideOriginal, isOriginalCodec, originalRendition } from './original-decision.js';
 import type { AudioPlan, Gain, OverlayPlacement, Plan, VideoFilters, VideoPlan, VideoRendition } from './plan.js';
 import { findReorderTicks } from './sample-times.js';
 
@@ -240,28 +241,21 @@ const planVideo = (
   const filters = planFilters(input, facts, source.display);
   const ladder = planLadder({ frame: source.display, frameRate, ...settings });
   const top = ladder.at(-1)!;
-  const copy: CopyDecision =
-    source.access === 'mezzanine'
-      ? { copy: false, reason: 'the frames come from a mezzanine' }
-      : began !== undefined
-        ? { copy: false, reason: 'the first frame began before the clip' }
-        : decideCopy({
-            facts: input.facts,
-            video: facts,
-            index,
-            filters,
-            quality: settings.quality,
-            top,
-            frameTicks,
-            toTimeline,
-            endTicks,
-            timescale,
-          });
-  const boundaries = copy.copy ? copy.boundaries : planGrid({ frameTicks, endTicks, timescale });
+  const copyInput: CopyInput = {
+    facts: input.facts,
+    video: facts,
+    index,
+    filters,
+    quality: settings.quality,
+    top,
+    frameTicks,
+    toTimeline,
+    endTicks,
+    timescale,
+  };
+  const { copy, original, boundaries } = planCopies(copyInput, source.access, began);
   const longestTicks = longestFrame(frameTicks, endTicks, timescale) * top.frameStep;
   const reorderTicks = Math.min(longestTicks, Math.ceil(MAX_REORDER_SECONDS * timescale));
-  const reordered = <R extends VideoRendition>(rung: R, ticks: number): R =>
-    ticks > 0 ? { ...rung, reorderTicks: ticks } : rung;
   const encoded = (copy.copy ? limitRungs(ladder.slice(0, -1), copy.bandwidth) : ladder).map((rung) =>
     reordered(rung, reorderTicks),
   );
@@ -289,9 +283,36 @@ const planVideo = (
     frameRate,
     filters,
     renditions,
+    ...(original?.copy && {
+      original: reordered(
+        originalRendition(copyInput, original),
+        findCopyReorder(index, original.boundaries, toTimeline),
+      ),
+    }),
     startRendition: renditions[Math.floor((renditions.length - 1) / 2)]!.name,
-    copyDecision: copy.copy ? 'copied: the source fits the rung' : `encoded: ${copy.reason}`,
+    copyDecision: copy.copy ? 'copied: the source fits the rung' : `encoded: ${copy.reason}${tellOriginal(original)}`,
   };
+};
+
+/** What is copied of the source, and the boundaries that this needs, which every rendition has. */
+const planCopies = (input: CopyInput, access: VideoPlan['access'], began: number | undefined) => {
+  const decide = (decision: (input: CopyInput) => CopyDecision): CopyDecision => {
+    if (access === 'mezzanine') return { copy: false, reason: 'the frames come from a mezzanine' };
+    if (began !== undefined) return { copy: false, reason: 'the first frame began before the clip' };
+    return decision(input);
+  };
+  const copy = decide(decideCopy);
+  const original = isOriginalCodec(input.video.codec) ? decide(decideOriginal) : undefined;
+  const copied = [copy, original].find((decision) => decision?.copy === true);
+  return { copy, original, boundaries: copied?.copy ? copied.boundaries : planGrid(input) };
+};
+
+const reordered = <R extends VideoRendition>(rung: R, ticks: number): R =>
+  ticks > 0 ? { ...rung, reorderTicks: ticks } : rung;
+
+const tellOriginal = (original: CopyDecision | undefined): string => {
+  if (!original) return '';
+  return original.copy ? ', copied beside the ladder' : `, not copied: ${original.reason}`;
 };
 
 /**

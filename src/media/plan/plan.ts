@@ -44,9 +44,11 @@ export interface VideoPlan {
   readonly filters: VideoFilters;
   /** Lowest rung first. */
   readonly renditions: readonly VideoRendition[];
+  /** The source's own HEVC or AV1, of the size of the top rung, for players that can decode it. */
+  readonly original?: OriginalRendition;
   /** Name of the rung that is made at ingest and listed first. */
   readonly startRendition: string;
-  /** Why the top rung is (not) a copy, for operators. */
+  /** Why the top rung is (not) a copy, and what became of an original in another codec, for operators. */
   readonly copyDecision: string;
 }
 
@@ -111,6 +113,21 @@ export interface VideoRendition {
   readonly encoder?: EncoderSettings;
   /** Copies only: avcC record, base64, that goes into the init segment. */
   readonly avcc?: string;
+}
+
+/** A copy that is no H.264. */
+export interface OriginalRendition extends VideoRendition {
+  readonly original: OriginalStream;
+}
+
+export const isOriginal = (rendition: VideoRendition): rendition is OriginalRendition => 'original' in rendition;
+
+export interface OriginalStream {
+  readonly codec: 'hevc' | 'av1';
+  /** hvcC or av1C record, base64, that goes into the init segment. */
+  readonly config: string;
+  /** Absent: SDR. */
+  readonly videoRange?: 'PQ' | 'HLG';
 }
 
 export interface EncoderSettings {

@@ -1,6 +1,6 @@
 import { AAC_FRAME_SAMPLES } from '../codecs/aac.js';
 import { spriteSheetSize } from '../image/storyboard.js';
-import type { AudioPlan, Plan, VideoPlan, VideoRendition } from '../plan/plan.js';
+import { type AudioPlan, isOriginal, type Plan, type VideoPlan, type VideoRendition } from '../plan/plan.js';
 import { gridOf } from '../plan/segment-times.js';
 import { contentProtection, type DashKey } from './dash-protection.js';
 import { findDefaultText, type HlsAudioTrack, type HlsChild, type HlsTextTrack } from './hls.js';
@@ -10,6 +10,7 @@ import {
   findSegmentWindow,
   type PlaybackModifiers,
   type SegmentWindow,
+  withOriginal,
 } from './playback-modifiers.js';
 import { element, textElement, type XmlAttributes, xmlDocument } from './xml.js';
 
@@ -39,6 +40,8 @@ const PROFILES = 'urn:mpeg:dash:profile:isoff-live:2011,urn:mpeg:dash:profile:cm
 const MIN_BUFFER = 'PT2S';
 const ROLE = 'urn:mpeg:dash:role:2011';
 const CHANNELS = 'urn:mpeg:dash:23003:3:audio_channel_configuration:2011';
+const SWITCHING = 'urn:mpeg:dash:adaptation-set-switching:2016';
+const TRANSFER = 'urn:mpeg:mpegB:cicp:TransferCharacteristics';
 const TILES = 'http://dashif.org/guidelines/thumbnail_tile';
 /** bit/s of text, which the format wants to know: more than people read. */
 const TEXT_BANDWIDTH = 1000;
@@ -60,7 +63,7 @@ export const dashManifest = (input: DashInput): string => {
   };
   const defaultText = findDefaultText(textTracks, modifiers.defaultSubtitlesLang);
   const sets: ((id: number) => string)[] = [
-    ...(plan.video ? [videoSet(context, plan.video)] : []),
+    ...(plan.video ? videoSets(context, plan.video) : []),
     ...audioTracks.map((track) => audioSet(context, track)),
     ...textTracks.map((track) => textSet(context, track, track === defaultText)),
     ...(plan.video ? [imageSet(context, plan.video)] : []),
@@ -154,17 +157,39 @@ const segmentAddresses = ({ uri }: Context, child: HlsChild): XmlAttributes => (
 
 const role = (value: string): string => element('Role', { schemeIdUri: ROLE, value });
 
-const videoSet =
-  (context: Context, video: VideoPlan) =>
-  (id: number): string =>
-    element(
-      'AdaptationSet',
-      { id, contentType: 'video', mimeType: 'video/mp4', segmentAlignment: 'true', startWithSAP: 1, sar: '1:1' },
-      ...(context.keys ? contentProtection(context.keys.video) : []),
-      role('main'),
-      segmentTimes(context, video),
-      ...chooseRenditions(video, context.modifiers).map((rendition) => videoRepresentation(context, video, rendition)),
-    );
+/** The ladder, and an original in another codec as a set of its own, between which players may switch. */
+const videoSets = (context: Context, video: VideoPlan): ((id: number) => string)[] => {
+  const ladder = chooseRenditions(video, context.modifiers);
+  const originals = withOriginal(video, ladder).filter(isOriginal);
+  const isAlone = originals.length === 0;
+  return [
+    (id) => videoSet(context, video, ladder, { id, ...(!isAlone && { switchesTo: id + 1 }) }),
+    ...originals.map((original) => (id: number) => videoSet(context, video, [original], { id, switchesTo: id - 1 })),
+  ];
+};
+
+const videoSet = (
+  context: Context,
+  video: VideoPlan,
+  renditions: readonly VideoRendition[],
+  { id, switchesTo }: { readonly id: number; readonly switchesTo?: number },
+): string =>
+  element(
+    'AdaptationSet',
+    { id, contentType: 'video', mimeType: 'video/mp4', segmentAlignment: 'true', startWithSAP: 1, sar: '1:1' },
+    ...(context.keys ? contentProtection(context.keys.video) : []),
+    ...renditions.filter(isOriginal).flatMap(({ original: { videoRange } }) => colorProperties(videoRange)),
+    switchesTo === undefined
+      ? undefined
+      : element('SupplementalProperty', { schemeIdUri: SWITCHING, value: switchesTo }),
+    role('main'),
+    segmentTimes(context, video),
+    ...renditions.map((rendition) => videoRepresentation(context, video, rendition)),
+  );
+
+/** Code points of ISO/IEC 23091-2, which tell players that a set is HDR. */
+const colorProperties = (videoRange: 'PQ' | 'HLG' | undefined): string[] =>
+  videoRange ? [element('EssentialProperty', { schemeIdUri: TRANSFER, value: videoRange === 'PQ' ? 16 : 18 })] : [];
 
 const videoRepresentation = (context: Context, { frameRate }: VideoPlan, rendition: VideoRendition): string => {
   const { name, codecs, width, height, bandwidth, frameStep } = rendition;

@@ -1,4 +1,4 @@
-import type { AudioPlan, Plan, VideoPlan, VideoRendition } from '../plan/plan.js';
+import type { AudioPlan, OriginalRendition, Plan, VideoPlan, VideoRendition } from '../plan/plan.js';
 import { secondsPerUnit } from '../plan/segment-times.js';
 import { imageStream } from './image-playlist.js';
 import {
@@ -6,6 +6,7 @@ import {
   findSegmentWindow,
   type PlaybackModifiers,
   type SegmentWindow,
+  withOriginal,
 } from './playback-modifiers.js';
 
 /** HLS playlists (RFC 8216, version 7: fragmented MP4), pure: plan, tracks and modifiers in, text out. */
@@ -137,7 +138,7 @@ export const multivariantPlaylist = (input: MultivariantInput): string => {
     redundant.push(line, uri({ ...child, redundant: true }));
   };
   const redundant: string[] = [];
-  for (const rendition of video ? chooseRenditions(video, modifiers) : [])
+  for (const rendition of video ? withOriginal(video, chooseRenditions(video, modifiers)) : [])
     addVariant(videoVariant(video!, audio, rendition), { kind: 'video', rendition: rendition.name });
   const primaryTrack = audioTracks[0];
   if (audio && primaryTrack && (!video || modifiers.addAudioOnly))
@@ -177,7 +178,7 @@ const uniqueNames = () => {
 const videoVariant = (
   { frameRate }: VideoPlan,
   audio: Omit<AudioFigures, 'channels'> | undefined,
-  rendition: VideoRendition,
+  rendition: VideoRendition & Partial<OriginalRendition>,
 ): [string, string | undefined][] => {
   const average = rendition.averageBandwidth;
   return [
@@ -187,6 +188,7 @@ const videoVariant = (
     // A source that shows one frame only has no rate.
     ['FRAME-RATE', frameRate.num > 0 ? (frameRate.num / (frameRate.den * rendition.frameStep)).toFixed(3) : undefined],
     ['CODECS', quote(audio ? `${rendition.codecs},${audio.codecs}` : rendition.codecs)],
+    ['VIDEO-RANGE', rendition.original?.videoRange],
   ];
 };
 

@@ -1,5 +1,5 @@
 import { AAC_FRAME_SAMPLES } from '../codecs/aac.js';
-import type { Plan, VideoRendition } from '../plan/plan.js';
+import type { OriginalRendition, Plan, VideoPlan, VideoRendition } from '../plan/plan.js';
 
 /** Requests that shape a playlist: query parameters of public playback ids, claims of signed ones. */
 export interface PlaybackModifiers {
@@ -125,6 +125,13 @@ export const chooseRenditions = (
     chosen.find((rendition) => rendition.name === video.startRendition) ?? chosen[Math.floor((chosen.length - 1) / 2)]!;
   return [start, ...chosen.filter((rendition) => rendition !== start)];
 };
+
+/** With the original behind the H.264 of its size, where that is listed: never first, as not every player can decode it. */
+export const withOriginal = (
+  { renditions, original }: Pick<VideoPlan, 'renditions' | 'original'>,
+  chosen: readonly VideoRendition[],
+): (VideoRendition & Partial<OriginalRendition>)[] =>
+  chosen.flatMap((rendition) => (original && rendition === renditions.at(-1) ? [rendition, original] : [rendition]));
 
 /** The segments of an instant clip: from the one that holds the start to the one that holds the end; undefined: all. */
 export const findSegmentWindow = (

@@ -64,6 +64,8 @@ export interface VideoFacts {
   readonly dolbyVisionProfile?: number;
   /** H.264 that the container does not crop: the avcC record (Annex B extradata is converted), base64. */
   readonly avcc?: string;
+  /** HEVC and AV1 that the container does not crop, and whose key frames that were looked at can be started from: hvcC or av1C, base64. */
+  readonly decoderConfig?: string;
   /** H.264 only: every key frame that was looked at is an IDR picture. */
   readonly idrKeyFrames?: boolean;
   /** Other codecs: a packet that is marked as a key frame holds none. */

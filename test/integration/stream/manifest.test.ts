@@ -118,7 +118,8 @@ test('has the playlist’s answers where there is nothing to play', async () => 
   const doomed = await server.addAsset(source);
   expect((await get(`/${doomed.publicId}.mpd`)).status).toBe(200);
   await server.sdk().video.assets.delete(doomed.assetId);
-  expect((await get(`/${doomed.publicId}.mpd`)).status).toBe(404);
+  // What the finder knows is up to a second old.
+  await expect.poll(async () => (await get(`/${doomed.publicId}.mpd`)).status, { timeout: 60_000 }).toBe(404);
 });
 
 describe('of a signed id', () => {

@@ -6,8 +6,9 @@ import { indexSource } from '#kinora/engine/analysis/index-source.js';
 import { probe } from '#kinora/engine/analysis/probe.js';
 import { makeVideoSegment } from '#kinora/engine/video/segment.js';
 import { makeVideoConfig } from '#kinora/engine/video/video-config.js';
+import { nclxOf } from '#kinora/media/codecs/color-names.js';
 import { writeVideoInit } from '#kinora/media/mp4/cmaf.js';
-import type { Plan, VideoPlan, VideoRendition } from '#kinora/media/plan/plan.js';
+import { isOriginal, type Plan, type VideoPlan, type VideoRendition } from '#kinora/media/plan/plan.js';
 import { type AssetSettings, planAsset } from '#kinora/media/plan/plan-asset.js';
 import type { SourceFacts } from '#kinora/media/source/source-facts.js';
 import type { SourceIndex } from '#kinora/media/source/source-index.js';
@@ -98,6 +99,7 @@ export const segmentJob = (
     filters: video.filters,
     ...(rendition.encoder && { encoder: rendition.encoder }),
     ...(rendition.reorderTicks !== undefined && { reorderTicks: rendition.reorderTicks }),
+    ...(isOriginal(rendition) && { codec: rendition.original.codec }),
   },
   threads: 2,
   outPath,
@@ -127,15 +129,17 @@ const avccOf = ({ video }: PlannedSource, rendition: VideoRendition): Buffer =>
     'base64',
   );
 
-export const initOf = (source: PlannedSource, rendition: VideoRendition): Uint8Array =>
-  writeVideoInit({
-    timescale: source.video.timescale,
-    width: rendition.width,
-    height: rendition.height,
-    avcc: avccOf(source, rendition),
-    ...(rendition.kind === 'encode' && { color: 'bt709' as const }),
-    reorderTicks: rendition.reorderTicks,
-  });
+export const initOf = (source: PlannedSource, rendition: VideoRendition): Uint8Array => {
+  const { width, height, reorderTicks } = rendition;
+  const track = { timescale: source.video.timescale, width, height, reorderTicks };
+  if (isOriginal(rendition)) {
+    const { codec, config } = rendition.original;
+    const nclx = nclxOf(source.video.filters.color);
+    return writeVideoInit({ ...track, codec, config: Buffer.from(config, 'base64'), ...(nclx && { nclx }) });
+  }
+  const avcc = avccOf(source, rendition);
+  return writeVideoInit({ ...track, avcc, ...(rendition.kind === 'encode' && { color: 'bt709' as const }) });
+};
 
 export const segmentNumbers = ({ video }: PlannedSource): number[] =>
   video.boundaries.slice(1).map((_, index) => index);

@@ -49,3 +49,32 @@ export const MATRICES: Readonly<Record<number, string>> = {
 };
 
 export const RANGES: Readonly<Record<number, string>> = { 1: 'tv', 2: 'pc' };
+
+/** Code points of a color description. */
+export interface Nclx {
+  readonly primaries: number;
+  readonly transfer: number;
+  readonly matrix: number;
+  readonly fullRange: boolean;
+}
+
+const UNSPECIFIED = 2;
+const numberOf = (names: Readonly<Record<number, string>>, name: string): number =>
+  Number(Object.entries(names).find(([, candidate]) => candidate === name)?.[0] ?? UNSPECIFIED);
+
+/** The code points of a color description by names; undefined when its transfer function is unknown. */
+export const nclxOf = (color: {
+  readonly primaries: string;
+  readonly transfer: string;
+  readonly matrix: string;
+  readonly range: string;
+}): Nclx | undefined => {
+  const transfer = numberOf(TRANSFERS, color.transfer);
+  if (transfer === UNSPECIFIED) return undefined;
+  return {
+    primaries: numberOf(PRIMARIES, color.primaries),
+    transfer,
+    matrix: numberOf(MATRICES, color.matrix),
+    fullRange: color.range === 'pc',
+  };
+};

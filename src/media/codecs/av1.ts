@@ -1,0 +1,66 @@
+/** The av1C record and samples of AV1 in ISO base media files (AV1 Codec ISO Media File Format Binding 1.2). */
+
+const OBU_SEQUENCE_HEADER = 1;
+const OBU_TEMPORAL_DELIMITER = 2;
+const HEADER_BYTES = 4;
+
+export interface Av1cSummary {
+  /** For example `av01.0.04M.08`. */
+  readonly codecs: string;
+  /** 0 is Main: 4:2:0 of 8 or 10 bits. */
+  readonly profile: number;
+}
+
+const twoDigits = (value: number): string => String(value).padStart(2, '0');
+
+/** What an av1C record declares; undefined when it is not one. */
+export const readAv1c = (av1c: Uint8Array): Av1cSummary | undefined => {
+  if (av1c.length < HEADER_BYTES || av1c[0] !== 0x81) return undefined;
+  const profile = av1c[1]! >> 5;
+  const level = av1c[1]! & 0x1f;
+  const flags = av1c[2]!;
+  const tier = flags & 0x80 ? 'H' : 'M';
+  const bitDepth = flags & 0x40 ? (flags & 0x20 ? 12 : 10) : 8;
+  return { codecs: `av01.${profile}.${twoDigits(level)}${tier}.${twoDigits(bitDepth)}`, profile };
+};
+
+interface Obu {
+  readonly type: number;
+  readonly bytes: Uint8Array;
+}
+
+/** The open bitstream units of a sample; undefined when they do not fill it. */
+const listObus = (bytes: Uint8Array): Obu[] | undefined => {
+  const units: Obu[] = [];
+  for (let offset = 0; offset < bytes.length; ) {
+    const header = bytes[offset]!;
+    let content = offset + (header & 0x04 ? 2 : 1);
+    let size = bytes.length - content;
+    if (header & 0x02) {
+      size = 0;
+      for (let shift = 0; ; shift += 7) {
+        const byte = bytes[content];
+        if (byte === undefined || shift > 28) return undefined;
+        content += 1;
+        size += (byte & 0x7f) * 2 ** shift;
+        if (byte < 0x80) break;
+      }
+    }
+    const end = content + size;
+    if (size < 0 || end > bytes.length) return undefined;
+    units.push({ type: (header >> 3) & 0x0f, bytes: bytes.subarray(offset, end) });
+    offset = end;
+  }
+  return units;
+};
+
+/** Whether a sample that is marked as a key frame begins with what decoding starts with. */
+export const hasSequenceHeader = (bytes: Uint8Array): boolean =>
+  listObus(bytes)?.find(({ type }) => type !== OBU_TEMPORAL_DELIMITER)?.type === OBU_SEQUENCE_HEADER;
+
+/** Samples have no temporal delimiters; the same array when there is none. */
+export const withoutTemporalDelimiters = (bytes: Uint8Array): Uint8Array => {
+  const units = listObus(bytes) ?? [];
+  const kept = units.filter(({ type }) => type !== OBU_TEMPORAL_DELIMITER);
+  return kept.length === units.length ? bytes : Uint8Array.from(Buffer.concat(kept.map(({ bytes: unit }) => unit)));
+};

@@ -1,0 +1,74 @@
+/** The hvcC record (ISO/IEC 14496-15, 8.3.3) and HEVC access units with 4-byte lengths. */
+
+const NAL_IRAP_FIRST = 16;
+const NAL_IRAP_LAST = 21;
+const NAL_ACCESS_UNIT_DELIMITER = 35;
+const HEADER_BYTES = 23;
+const NAL_SPS = 33;
+
+export interface HvccSummary {
+  /** RFC 6381 (ISO/IEC 14496-15, annex E), for example `hvc1.1.6.L93.B0`. */
+  readonly codecs: string;
+  readonly lengthBytes: number;
+  readonly spsCount: number;
+}
+
+/** What an hvcC record declares; undefined when it is not one. */
+export const readHvcc = (hvcc: Uint8Array): HvccSummary | undefined => {
+  if (hvcc.length < HEADER_BYTES || hvcc[0] !== 1) return undefined;
+  let spsCount = 0;
+  let offset = HEADER_BYTES;
+  for (let array = 0; array < hvcc[22]!; array += 1) {
+    if (offset + 3 > hvcc.length) return undefined;
+    const type = hvcc[offset]! & 0x3f;
+    const count = hvcc[offset + 1]! * 256 + hvcc[offset + 2]!;
+    if (type === NAL_SPS) spsCount += count;
+    offset += 3;
+    for (let unit = 0; unit < count; unit += 1) {
+      if (offset + 2 > hvcc.length) return undefined;
+      offset += 2 + hvcc[offset]! * 256 + hvcc[offset + 1]!;
+    }
+  }
+  if (offset > hvcc.length) return undefined;
+  return { codecs: hevcCodecs(hvcc), lengthBytes: (hvcc[21]! & 3) + 1, spsCount };
+};
+
+/** The compatibility flags are written with their bits in reverse order, constraint bytes up to the last one that is not zero. */
+const hevcCodecs = (hvcc: Uint8Array): string => {
+  const profile = hvcc[1]!;
+  const space = ['', 'A', 'B', 'C'][profile >> 6]!;
+  let compatibility = 0;
+  for (let bit = 0; bit < 32; bit += 1) if (hvcc[2 + (bit >> 3)]! & (0x80 >> (bit & 7))) compatibility += 2 ** bit;
+  const constraints = [...hvcc.subarray(6, 12)];
+  while (constraints.at(-1) === 0) constraints.pop();
+  return [
+    'hvc1',
+    `${space}${profile & 0x1f}`,
+    compatibility.toString(16).toUpperCase(),
+    `${profile & 0x20 ? 'H' : 'L'}${hvcc[12]}`,
+    ...constraints.map((value) => value.toString(16).toUpperCase()),
+  ].join('.');
+};
+
+/** Each NAL unit of an access unit, its length included. */
+function* listUnits(bytes: Uint8Array): Generator<{ type: number; unit: Uint8Array }> {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  for (let offset = 0; offset + 4 < bytes.length; ) {
+    const end = offset + 4 + view.getUint32(offset);
+    yield { type: (bytes[offset + 4]! >> 1) & 0x3f, unit: bytes.subarray(offset, end) };
+    offset = end;
+  }
+}
+
+/** Whether decoding can start with the access unit. */
+export const isIrapPicture = (bytes: Uint8Array): boolean => {
+  for (const { type } of listUnits(bytes)) if (type >= NAL_IRAP_FIRST && type <= NAL_IRAP_LAST) return true;
+  return false;
+};
+
+/** Drops access-unit delimiters; the same array when there is none. */
+export const withoutHevcDelimiters = (bytes: Uint8Array): Uint8Array => {
+  const units = [...listUnits(bytes)];
+  const kept = units.filter(({ type }) => type !== NAL_ACCESS_UNIT_DELIMITER);
+  return kept.length === units.length ? bytes : Uint8Array.from(Buffer.concat(kept.map(({ unit }) => unit)));
+};

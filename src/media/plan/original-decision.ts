@@ -1,0 +1,64 @@
+import { readAv1c } from '../codecs/av1.js';
+import { readHvcc } from '../codecs/hevc.js';
+import { isMovFormat } from '../source/frames.js';
+import type { VideoFacts } from '../source/source-facts.js';
+import { type CopyDecision, type CopyInput, cutForCopy, findFrameObstacle } from './copy-decision.js';
+import type { OriginalRendition, OriginalStream } from './plan.js';
+
+const PIXEL_FORMATS = new Set(['yuv420p', 'yuv420p10le']);
+/** HEVC Main and Main 10. */
+const HEVC_PROFILES = new Set([1, 2]);
+/**
+ * How far the busiest segment may be above the cap of the H.264 rung of its size: cameras write several times what viewers need,
+ * and players take the variant only where there is bandwidth for it. `basic` never sends more than its own ladder.
+ */
+const PEAK_FACTOR = { basic: 1, plus: 4, premium: 4 } as const;
+
+export const isOriginalCodec = (codec: string): codec is OriginalStream['codec'] => codec === 'hevc' || codec === 'av1';
+
+/** Whether the source's own HEVC or AV1 may be a variant beside the ladder: what is asked of H.264 that is copied, as far as it applies. */
+export const decideOriginal = (input: CopyInput): CopyDecision => {
+  const reason = findObstacle(input);
+  return reason === undefined ? cutForCopy(input, PEAK_FACTOR[input.quality]) : { copy: false, reason };
+};
+
+const findObstacle = (input: CopyInput): string | undefined => {
+  const { facts, video } = input;
+  if (!isMovFormat(facts.formatName) && !facts.formatName.startsWith('matroska'))
+    return `the container is ${facts.formatName}`;
+  if (!PIXEL_FORMATS.has(video.pixelFormat)) return `the pixel format is ${video.pixelFormat}`;
+  if (video.decoderConfig === undefined) return 'key frames or parameter sets do not allow it';
+  return findConfigObstacle(video, Buffer.from(video.decoderConfig, 'base64')) ?? findFrameObstacle(input);
+};
+
+const findConfigObstacle = ({ codec, profile }: VideoFacts, config: Uint8Array): string | undefined => {
+  if (codec === 'av1') return readAv1c(config)?.profile === 0 ? undefined : 'the AV1 profile is not Main';
+  const hvcc = readHvcc(config);
+  if (!HEVC_PROFILES.has(profile)) return `HEVC profile ${profile}`;
+  if (hvcc?.spsCount !== 1) return 'the stream has not exactly one sequence parameter set';
+  return hvcc.lengthBytes === 4 ? undefined : 'lengths are not of 4 bytes';
+};
+
+/** The variant; `decision` is that of `decideOriginal`. */
+export const originalRendition = (
+  { video, top, filters }: CopyInput,
+  { bandwidth, averageBandwidth }: CopyDecision & { readonly copy: true },
+): OriginalRendition => {
+  const { name, width, height, frameStep } = top;
+  const codec = video.codec as OriginalStream['codec'];
+  const config = video.decoderConfig!;
+  const bytes = Buffer.from(config, 'base64');
+  const { codecs } = (codec === 'av1' ? readAv1c(bytes) : readHvcc(bytes))!;
+  const videoRange = filters.toneMap && ({ pq: 'PQ', hlg: 'HLG' } as const)[filters.toneMap];
+  return {
+    name: `${name}-${codec}`,
+    kind: 'copy',
+    width,
+    height,
+    frameStep,
+    codecs,
+    bandwidth,
+    averageBandwidth,
+    original: { codec, config, ...(videoRange && { videoRange }) },
+  };
+};
