@@ -52,7 +52,7 @@ const PAGE = `<!doctype html><link rel="icon" href="data:,"><video></video>
   window.playDash = async (url, licenseUrl) => {
     const player = dashjs.MediaPlayer().create();
     player.updateSettings({ debug: { logLevel: dashjs.Debug.LOG_LEVEL_NONE }, streaming: {
-      abr: { autoSwitchBitrate: { video: false } }, buffer: { fastSwitchEnabled: true }, text: { defaultEnabled: false },
+      abr: { autoSwitchBitrate: { video: false } }, buffer: { fastSwitchEnabled: true, bufferTimeDefault: 4, bufferTimeAtTopQuality: 4, bufferTimeAtTopQualityLongForm: 4 }, text: { defaultEnabled: false },
     } });
     player.on(dashjs.MediaPlayer.events.ERROR, ({ error }) => problems.push('dash ' + error.code + ' ' + error.message));
     if (licenseUrl) player.setProtectionData({ 'org.w3.clearkey': { serverURL: licenseUrl } });
@@ -175,7 +175,15 @@ type PlayerName = (typeof players)[number];
 
 const play = async (player: PlayerName, url: string, licenseUrl?: string): Promise<void> => {
   await page.goto(site.url);
-  await page.evaluate(([name, ...args]) => window[name](...args), [player, url, licenseUrl] as const);
+  const problem = await page.evaluate(
+    ([name, ...args]) =>
+      Promise.race([
+        window[name](...args),
+        new Promise((resolve) => setInterval(() => window.problems.length > 0 && resolve(window.problems), 100)),
+      ]),
+    [player, url, licenseUrl] as const,
+  );
+  expect([problem, ...watched.problems]).toEqual([undefined]);
 };
 const seek = (seconds: number): Promise<void> =>
   page.evaluate(
@@ -191,7 +199,10 @@ const playAt = (rate: number) =>
   page.evaluate((value) => {
     document.querySelector('video')!.playbackRate = value;
   }, rate);
-const untilEnded = () => page.waitForFunction(() => document.querySelector('video')!.ended);
+const untilEnded = async () => {
+  await page.waitForFunction(() => document.querySelector('video')!.ended || window.problems.length > 0);
+  await expectNoProblems();
+};
 const expectNoProblems = async (): Promise<void> => {
   expect(await page.evaluate(() => window.problems)).toEqual([]);
   expect(watched.problems).toEqual([]);
@@ -300,7 +311,7 @@ describe.each(players)('%s', (player) => {
     expect(levels.length).toBeGreaterThan(3);
     await readFrames(page);
     // Slowly, so that the short video lasts for all of them.
-    await playAt(0.1);
+    await playAt(0.5);
     for (const height of levels) {
       await page.evaluate((wanted) => window.chooseLevel(wanted), height);
       await page.waitForFunction((wanted) => {

@@ -36,15 +36,11 @@ export const keyTags = (keys: AssetKeys, licenseUrl: string): KeyTags => {
  * the asset, because hls.js has one ClearKey session, which it makes from the first box that it meets.
  */
 export const psshBoxesOf = (keys: AssetKeys, track: KeyTrack): Uint8Array[] => [
-  commonPssh(keys),
+  psshBox(systemIds.common, new Uint8Array(0), distinctKids(keys)),
   ...keys[track].systems.flatMap(({ systemId, pssh }) =>
     pssh && systemId !== systemIds.common ? [Buffer.from(pssh, 'base64')] : [],
   ),
 ];
-
-/** Of no key system: names the keys alone, which is what ClearKey needs. */
-export const commonPssh = (keys: AssetKeys): Uint8Array =>
-  psshBox(systemIds.common, new Uint8Array(0), distinctKids(keys));
 
 const distinctKids = ({ video, audio }: AssetKeys): Uint8Array[] =>
   Buffer.compare(video.kid, audio.kid) === 0 ? [video.kid] : [video.kid, audio.kid];

@@ -2,50 +2,30 @@ import { systemIds } from '../../media/mp4/pssh.js';
 import type { DashKey } from '../../media/playlist/dash-protection.js';
 import type { AssetKeys } from './content-keys.js';
 import type { KeyTrack } from './key-source.js';
-import { commonPssh } from './key-tags.js';
-import { keySystemsOf } from './license.js';
 
-/** The name that DASH-IF registered for ClearKey; init segments carry the common one. */
-const CLEARKEY_SYSTEM = 'e2719d58-a985-b3c9-781a-b030af78d30e';
+/**
+ * The name that DASH-IF registered for ClearKey. Players make the license request of the key ID: with a box dash.js makes a
+ * wrong one.
+ */
+const CLEARKEY = { systemId: 'e2719d58-a985-b3c9-781a-b030af78d30e', name: 'ClearKey1.0' };
 const NAMES: ReadonlyMap<string, string> = new Map([
   [systemIds.widevine, 'Widevine'],
   [systemIds.playready, 'MSPR 2.0'],
 ]);
-const LICENSE_PATHS: ReadonlyMap<string, string> = new Map([
-  [systemIds.widevine, 'widevine'],
-  [systemIds.playready, 'playready'],
-]);
 
 /**
- * What a DASH manifest tells of the keys of a DRM playback ID. License addresses carry no token, which players add.
- * @param licenseUrl of a key system, by the name that it has in addresses
+ * What a DASH manifest tells of the keys of a DRM playback ID. It names no license addresses: Shaka Player would ask that of
+ * ClearKey without the token that the page gives it.
  */
-export const manifestKeys = (
-  keys: AssetKeys,
-  licenseUrl: (system: string) => string,
-): Readonly<Record<KeyTrack, DashKey>> => {
-  const licensed = keySystemsOf(keys);
-  const clearKey = {
-    systemId: CLEARKEY_SYSTEM,
-    name: 'ClearKey1.0',
-    pssh: Buffer.from(commonPssh(keys)).toString('base64'),
-    licenseUrl: licenseUrl('clearkey'),
-  };
+export const manifestKeys = (keys: AssetKeys): Readonly<Record<KeyTrack, DashKey>> => {
   const keyOf = (track: KeyTrack): DashKey => ({
     kid: keys[track].kid,
     systems: [
       ...keys[track].systems.flatMap(({ systemId, pssh }) => {
-        if (pssh === undefined) return [];
         const name = NAMES.get(systemId);
-        const path = LICENSE_PATHS.get(systemId);
-        return {
-          systemId,
-          pssh,
-          ...(name !== undefined && { name }),
-          ...(path !== undefined && licensed.includes(path) && { licenseUrl: licenseUrl(path) }),
-        };
+        return pssh === undefined ? [] : { systemId, pssh, ...(name !== undefined && { name }) };
       }),
-      ...(keys.settings.clearKey ? [clearKey] : []),
+      ...(keys.settings.clearKey ? [CLEARKEY] : []),
     ],
   });
   return { video: keyOf('video'), audio: keyOf('audio') };

@@ -70,10 +70,10 @@ export const streamRoutes = (deps: StreamDeps): FastifyPluginAsync => {
 
     const keysOf = async ({ policy, drmConfigurationId, assetId }: Playable): Promise<AssetKeys | undefined> =>
       policy === 'drm' ? contentKeys.get(drmConfigurationId!, assetId) : undefined;
-    const originOf = (request: FastifyRequest): string => streamUrl ?? requestedOrigin(request) ?? '';
     const tagsOf = async (request: FastifyRequest, playable: Playable): Promise<KeyTags | undefined> => {
       const keys = await keysOf(playable);
-      return keys && keyTags(keys, `${originOf(request)}/license/clearkey/${playable.playbackId}`);
+      const origin = streamUrl ?? requestedOrigin(request) ?? '';
+      return keys && keyTags(keys, `${origin}/license/clearkey/${playable.playbackId}`);
     };
 
     const sendPlayback = async (
@@ -116,10 +116,9 @@ export const streamRoutes = (deps: StreamDeps): FastifyPluginAsync => {
     ): Promise<unknown> => {
       const { playable, access: granted } = await open(request, reply, playbackId, 'v');
       const keys = await keysOf(playable);
-      const origin = originOf(request);
-      const signals = keys && manifestKeys(keys, (system) => `${origin}/license/${system}/${playbackId}`);
       const base = baseOf(request, playbackId);
-      return sendText(request, reply, MANIFEST, await writeManifest(playable, granted, playables, base, signals));
+      const manifest = await writeManifest(playable, granted, playables, base, keys && manifestKeys(keys));
+      return sendText(request, reply, MANIFEST, manifest);
     };
 
     route<{ name: string }>('/:name', (request, reply) => {

@@ -27,7 +27,7 @@ const findObstacle = (input: CopyInput): string | undefined => {
   if (!isMovFormat(facts.formatName) && !facts.formatName.startsWith('matroska'))
     return `the container is ${facts.formatName}`;
   if (!PIXEL_FORMATS.has(video.pixelFormat)) return `the pixel format is ${video.pixelFormat}`;
-  if (video.decoderConfig === undefined) return 'key frames or parameter sets do not allow it';
+  if (video.decoderConfig === undefined) return 'decoding cannot start at its key frames';
   return findConfigObstacle(video, Buffer.from(video.decoderConfig, 'base64')) ?? findFrameObstacle(input);
 };
 

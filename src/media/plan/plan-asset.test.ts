@@ -72,7 +72,7 @@ describe('planAsset', () => {
   });
 
   test.each<[string, Partial<VideoFacts>, Partial<AssetSettings>, string]>([
-    ['another codec', { codec: 'hevc' }, {}, 'the codec is hevc'],
+    ['another codec', { codec: 'vp9' }, {}, 'the codec is vp9'],
     ['High 10', { profile: 110 }, {}, 'H.264 profile 110'],
     ['level 5.2', { level: 52 }, {}, 'H.264 level 52'],
     ['4:2:2', { pixelFormat: 'yuv422p' }, {}, 'the pixel format is yuv422p'],

@@ -9,8 +9,7 @@ export interface DashKey {
     readonly systemId: string;
     readonly name?: string;
     /** Base64 of a whole `pssh` box. */
-    readonly pssh: string;
-    readonly licenseUrl?: string;
+    readonly pssh?: string;
   }[];
 }
 
@@ -26,12 +25,11 @@ export const contentProtection = ({ kid, systems }: DashKey): string[] => [
     value: 'cbcs',
     'cenc:default_KID': uuidOf(kid),
   }),
-  ...systems.map(({ systemId, name, pssh, licenseUrl }) =>
+  ...systems.map(({ systemId, name, pssh }) =>
     element(
       'ContentProtection',
       { schemeIdUri: `urn:uuid:${systemId}`, value: name },
-      textElement('cenc:pssh', {}, pssh),
-      licenseUrl === undefined ? undefined : textElement('dashif:Laurl', {}, licenseUrl),
+      pssh === undefined ? undefined : textElement('cenc:pssh', {}, pssh),
     ),
   ),
 ];

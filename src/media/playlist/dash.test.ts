@@ -203,23 +203,24 @@ describe('dashManifest', () => {
   test('tells of keys per set', () => {
     const key = (digit: number) => ({
       kid: new Uint8Array(16).fill(digit),
-      systems: [{ systemId: 'edef8ba9-79d6-4ace-a3c8-27dcd51d21ed', pssh: 'AAAA', licenseUrl: 'https://a/?b&c' }],
+      systems: [
+        { systemId: 'edef8ba9-79d6-4ace-a3c8-27dcd51d21ed', pssh: 'AAAA' },
+        { systemId: 'e2719d58-a985-b3c9-781a-b030af78d30e' },
+      ],
     });
     const root = parse(manifest({ keys: { video: key(0x11), audio: key(0x22) } }));
     for (const [kind, digit] of [
       ['video', '1'],
       ['audio', '2'],
     ] as const) {
-      const [scheme, widevine] = all(setsOf(root, kind)[0]!, 'ContentProtection');
+      const [scheme, widevine, clearKey] = all(setsOf(root, kind)[0]!, 'ContentProtection');
       expect(scheme!.getAttribute('value')).toBe('cbcs');
       expect(scheme!.getAttribute('cenc:default_KID')).toBe(
         'dddddddd-dddd-dddd-dddd-dddddddddddd'.replaceAll('d', digit),
       );
       expect(widevine!.getAttribute('schemeIdUri')).toBe('urn:uuid:edef8ba9-79d6-4ace-a3c8-27dcd51d21ed');
-      expect([all(widevine!, 'cenc:pssh')[0]!.textContent, all(widevine!, 'dashif:Laurl')[0]!.textContent]).toEqual([
-        'AAAA',
-        'https://a/?b&c',
-      ]);
+      expect(all(widevine!, 'cenc:pssh')[0]!.textContent).toBe('AAAA');
+      expect(all(clearKey!, 'cenc:pssh')).toEqual([]);
     }
     expect(setsOf(root, 'image')[0]!.getElementsByTagName('ContentProtection')).toHaveLength(0);
   });

@@ -74,7 +74,6 @@ export const dashManifest = (input: DashInput): string => {
       {
         xmlns: 'urn:mpeg:dash:schema:mpd:2011',
         'xmlns:cenc': input.keys && 'urn:mpeg:cenc:2013',
-        'xmlns:dashif': input.keys && 'https://dashif.org/CPS',
         profiles: PROFILES,
         type: 'static',
         mediaPresentationDuration: duration((boundaries[end]! * ticksPerUnit - startTicks) / timescale),

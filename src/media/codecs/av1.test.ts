@@ -1,0 +1,38 @@
+import { describe, expect, test } from 'vitest';
+import { hasSequenceHeader, readAv1c, withoutTemporalDelimiters } from './av1.js';
+
+describe('readAv1c', () => {
+  test.each([
+    ['81040c00', 'av01.0.04M.08', 0],
+    ['810dcc00', 'av01.0.13H.10', 0],
+    ['81684c00', 'av01.3.08M.10', 3],
+    ['81487c00', 'av01.2.08M.12', 2],
+  ])('%s is %s', (record, codecs, profile) => {
+    expect(readAv1c(Buffer.from(record, 'hex'))).toEqual({ codecs, profile });
+  });
+  test('refuses other records', () => {
+    for (const record of ['', '81040c', '01040c00', '82040c00'])
+      expect(readAv1c(Buffer.from(record, 'hex'))).toBeUndefined();
+  });
+});
+
+/** A unit of some bytes with its length. */
+const obu = (type: number, ...content: number[]): number[] => [(type << 3) | 2, content.length, ...content];
+
+test('a key frame begins with a sequence header, whether or not a delimiter stands before it', () => {
+  expect(hasSequenceHeader(Uint8Array.from([...obu(2), ...obu(1, 5, 6), ...obu(6, 7)]))).toBe(true);
+  expect(hasSequenceHeader(Uint8Array.from([...obu(1, 5), ...obu(6, 7)]))).toBe(true);
+  expect(hasSequenceHeader(Uint8Array.from([...obu(6, 7), ...obu(1, 5)]))).toBe(false);
+  // The length leads beyond the sample.
+  expect(hasSequenceHeader(Uint8Array.from([0x0a, 0x85, 0x01, 0]))).toBe(false);
+  expect(hasSequenceHeader(new Uint8Array())).toBe(false);
+});
+
+test('temporal delimiters are dropped, and nothing else', () => {
+  const kept = Uint8Array.from([...obu(1, 5), ...obu(6, 7, 8)]);
+  expect(withoutTemporalDelimiters(kept)).toBe(kept);
+  expect(withoutTemporalDelimiters(Uint8Array.from([...obu(2), ...kept]))).toEqual(kept);
+  // The last unit may have no length: it fills the rest.
+  const open = Uint8Array.from([...obu(1, 5), 6 << 3, 7, 8]);
+  expect(withoutTemporalDelimiters(Uint8Array.from([...obu(2), ...open]))).toEqual(open);
+});
