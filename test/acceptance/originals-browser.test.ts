@@ -1,0 +1,175 @@
+/** HEVC and AV1 beside the ladder: browsers take what they can decode. Debian's Chromium decodes AV1 and not HEVC. */
+import { createReadStream } from 'node:fs';
+import { createRequire } from 'node:module';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { fixture } from '../support/media/fixtures.js';
+import { readFrames, startChromium, type Watched, watch } from '../support/players/chromium.js';
+import { type Booted, boot } from '../support/servers/boot.js';
+import { type Origin, startOrigin } from '../support/servers/origin.js';
+import { serveNamed } from '../support/servers/text-origin.js';
+import { createAsset, settled } from '../support/wire/create-asset.js';
+
+const RATE = 30;
+const SCRIPTS: Readonly<Record<string, string>> = {
+  '/shaka.js': 'shaka-player/dist/shaka-player.compiled.js',
+  '/hls.js': 'hls.js/dist/hls.min.js',
+  '/dash.js': 'dashjs',
+};
+const PAGE = `<!doctype html><link rel="icon" href="data:,"><video muted></video>
+<script src="/shaka.js"></script><script src="/hls.js"></script><script src="/dash.js"></script><script>
+  const video = document.querySelector('video');
+  window.problems = [];
+  window.playHls = async (url) => {
+    const hls = new Hls();
+    hls.on(Hls.Events.ERROR, (_, { fatal, details }) => fatal && problems.push(details));
+    const parsed = new Promise((resolve) => hls.on(Hls.Events.MANIFEST_PARSED, resolve));
+    hls.loadSource(url);
+    hls.attachMedia(video);
+    await parsed;
+    window.variants = () => hls.levels.map(({ videoCodec, height }) => height + ' ' + videoCodec.split('.')[0]);
+    window.choose = (codec) => { hls.currentLevel = hls.levels.findIndex(({ videoCodec }) => videoCodec.startsWith(codec)); };
+    window.chosen = () => hls.levels[hls.currentLevel]?.videoCodec ?? '';
+    await video.play();
+  };
+  const playWithShaka = async (url, preferredVideoCodecs) => {
+    const player = new shaka.Player();
+    player.addEventListener('error', ({ detail }) => problems.push('shaka ' + detail.code));
+    player.configure({ abr: { enabled: false }, preferredVideoCodecs });
+    await player.attach(video);
+    await player.load(url);
+    window.variants = () => player.getVariantTracks().map(({ height, videoCodec }) => height + ' ' + videoCodec.split('.')[0]);
+    window.chosen = () => player.getVariantTracks().find(({ active }) => active)?.videoCodec ?? '';
+    await video.play();
+  };
+  window.playShaka = (url) => playWithShaka(url, []);
+  window.playShakaAv1 = (url) => playWithShaka(url, ['av01']);
+  window.playDash = async (url) => {
+    const player = dashjs.MediaPlayer().create();
+    player.updateSettings({ debug: { logLevel: dashjs.Debug.LOG_LEVEL_NONE } });
+    player.on(dashjs.MediaPlayer.events.ERROR, ({ error }) => problems.push('dash ' + error.code + ' ' + error.message));
+    const ready = new Promise((resolve) => player.on(dashjs.MediaPlayer.events.STREAM_INITIALIZED, resolve));
+    player.initialize(video, url, false);
+    await ready;
+    window.variants = () => player.getRepresentationsByType('video').map(({ height, codecs }) => height + ' ' + codecs.replace(/.*codecs="/, '').split('.')[0]);
+    window.chosen = () => player.getCurrentRepresentationForType('video')?.codecs ?? '';
+    await video.play();
+  };
+</script>`;
+
+declare global {
+  interface Window {
+    playShakaAv1(url: string): Promise<void>;
+    variants(): string[];
+    choose(codec: string): void;
+    chosen(): string;
+  }
+}
+
+let server: Booted;
+let files: Origin;
+let site: Origin;
+let browser: Browser;
+let page: Page;
+let watched: Watched;
+const ids: Record<'av1' | 'hevc', string> = { av1: '', hevc: '' };
+
+beforeAll(async () => {
+  files = await serveNamed({
+    'av1.mp4': { path: await fixture('av1-aac.mp4') },
+    'hevc.mp4': { path: await fixture('hevc-aac.mp4') },
+  });
+  site = await startOrigin((request, response) => {
+    const script = SCRIPTS[request.url ?? ''];
+    if (script === undefined) return void response.setHeader('content-type', 'text/html').end(PAGE);
+    const path = createRequire(import.meta.url).resolve(script);
+    createReadStream(path).pipe(response.setHeader('content-type', 'text/javascript'));
+  });
+  server = await boot();
+  for (const codec of ['av1', 'hevc'] as const) {
+    const inputs = [{ url: `${files.url}/${codec}.mp4` }];
+    const created = await createAsset(server, { inputs, playback_policies: ['public'], video_quality: 'plus' });
+    const asset = await settled(server, created.id);
+    expect(asset.errors).toBeUndefined();
+    ids[codec] = asset.playback_ids![0]!.id;
+  }
+  browser = await startChromium();
+});
+afterAll(async () => {
+  await browser?.close();
+  await server?.stop();
+  await site?.stop();
+  await files?.stop();
+});
+beforeEach(async () => {
+  page = await (await browser.newContext()).newPage();
+  watched = watch(page);
+});
+afterEach(() => page.context().close());
+
+type PlayerName = 'playHls' | 'playShaka' | 'playShakaAv1' | 'playDash';
+
+const play = async (player: PlayerName, codec: keyof typeof ids, ending: 'm3u8' | 'mpd'): Promise<string[]> => {
+  await page.goto(site.url);
+  const url = `${server.url}/${ids[codec]}.${ending}`;
+  await page.evaluate(([name, address]) => (window[name] as (of: string) => Promise<void>)(address), [
+    player,
+    url,
+  ] as const);
+  return page.evaluate(() => window.variants());
+};
+
+/** From the start to the end, each frame the one that belongs to its time. */
+const expectWholePlay = async (): Promise<void> => {
+  await readFrames(page);
+  await page.evaluate(() => {
+    document.querySelector('video')!.currentTime = 0;
+  });
+  await page.waitForFunction(() => document.querySelector('video')!.ended || window.problems.length > 0);
+  expect(await page.evaluate(() => window.problems)).toEqual([]);
+  expect(watched.problems).toEqual([]);
+  const frames = await page.evaluate(() => window.playedFrames);
+  expect(frames.filter(({ mediaSeconds, counter }) => Math.abs(counter - mediaSeconds * RATE) > 0.5)).toEqual([]);
+  expect(frames.length).toBeGreaterThan(10);
+};
+const askedFor = (part: string): string[] => watched.requested.filter((url) => url.includes(part));
+
+test.each([
+  ['playHls', 'm3u8'],
+  ['playShaka', 'm3u8'],
+  ['playShaka', 'mpd'],
+  ['playDash', 'mpd'],
+] as const)('%s leaves HEVC in the %s out and plays the ladder', async (player, ending) => {
+  const variants = await play(player, 'hevc', ending);
+  expect(variants.length).toBeGreaterThan(1);
+  expect(variants.every((variant) => variant.endsWith('avc1'))).toBe(true);
+  await expectWholePlay();
+  expect(askedFor('-hevc/')).toEqual([]);
+});
+
+test.each([
+  ['playHls', 'm3u8'],
+  ['playShaka', 'm3u8'],
+  ['playShaka', 'mpd'],
+  ['playDash', 'mpd'],
+] as const)('%s plays the whole ladder where AV1 is in the %s', async (player, ending) => {
+  const variants = await play(player, 'av1', ending);
+  const heights = new Set(variants.map((variant) => variant.split(' ')[0]));
+  const ladder = await play(player, 'hevc', ending);
+  expect(heights).toEqual(new Set(ladder.map((variant) => variant.split(' ')[0])));
+  await play(player, 'av1', ending);
+  await expectWholePlay();
+});
+
+test.each([
+  ['playShakaAv1', 'm3u8'],
+  ['playShakaAv1', 'mpd'],
+  ['playHls', 'm3u8'],
+] as const)('%s plays AV1 of the %s when it is chosen', async (player, ending) => {
+  const variants = await play(player, 'av1', ending);
+  expect(variants.filter((variant) => variant.endsWith('av01'))).toHaveLength(1);
+  if (player === 'playHls') await page.evaluate(() => window.choose('av01'));
+  await page.waitForFunction(() => window.chosen().startsWith('av01'));
+  await expectWholePlay();
+  expect(askedFor('-av1/0.m4s').length).toBeGreaterThan(0);
+});
