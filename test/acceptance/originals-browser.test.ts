@@ -76,8 +76,8 @@ const ids: Record<'av1' | 'hevc', string> = { av1: '', hevc: '' };
 
 beforeAll(async () => {
   files = await serveNamed({
-    'av1.mp4': { path: await fixture('av1-aac.mp4') },
-    'hevc.mp4': { path: await fixture('hevc-aac.mp4') },
+    'av1.mp4': { path: await fixture('av1-480p.mp4') },
+    'hevc.mp4': { path: await fixture('hevc-480p.mp4') },
   });
   site = await startOrigin((request, response) => {
     const script = SCRIPTS[request.url ?? ''];

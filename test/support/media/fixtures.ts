@@ -109,6 +109,8 @@ const encoded = {
   'vp9-opus.webm': { muxer: 'webm', seconds: SECONDS, video: vp9, audio: opus },
   'av1-opus.webm': { muxer: 'webm', seconds: SECONDS, video: av1, audio: opus },
   'av1-aac.mp4': { ...mp4, video: av1, audio: aac },
+  'hevc-480p.mp4': { ...mp4, video: { ...hevc, width: 854, height: 480, tag: 'hvc1' }, audio: aac },
+  'av1-480p.mp4': { ...mp4, video: { ...av1, width: 854, height: 480 }, audio: aac },
   'mpeg2-ac3.ts': {
     ...ts,
     video: { ...small, encoder: 'mpeg2video', bitRate: 1_500_000, gop: 15, bFrames: 2 },
