@@ -9,7 +9,7 @@ import {
 import type { FormatContext, Frame, Packet, Stream } from 'node-av/lib';
 import { hasSequenceHeader } from '../../media/codecs/av1.js';
 import { isIdrPicture } from '../../media/codecs/avc.js';
-import { isIrapPicture } from '../../media/codecs/hevc.js';
+import { isIrapFrame } from '../../media/codecs/hevc.js';
 import { MAX_GOP_SECONDS } from '../../media/plan/mezzanine-decision.js';
 import { isMpegStreamFormat } from '../../media/source/frames.js';
 import type { VideoFacts } from '../../media/source/source-facts.js';
@@ -155,7 +155,7 @@ const readFromKeyFrame = (
  * AV1. A stream with none there has nothing against it.
  */
 export const canStartAtKeyFrames = (format: FormatContext, stream: Stream, codec: 'hevc' | 'av1'): boolean => {
-  const begins = { hevc: isIrapPicture, av1: hasSequenceHeader }[codec];
+  const begins = { hevc: isIrapFrame, av1: hasSequenceHeader }[codec];
   return KEY_FRAME_PLACES.every(
     (share) =>
       !jumpTo(format, share) ||

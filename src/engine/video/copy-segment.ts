@@ -3,7 +3,7 @@ import { AVERROR_EOF, AVSEEK_FLAG_BACKWARD, AVSEEK_FLAG_BYTE } from 'node-av/con
 import type { FormatContext, Packet } from 'node-av/lib';
 import { hasSequenceHeader, withoutTemporalDelimiters } from '../../media/codecs/av1.js';
 import { annexBToLengthPrefixed, withoutAccessUnitDelimiters } from '../../media/codecs/avc.js';
-import { isIrapPicture, withoutHevcDelimiters } from '../../media/codecs/hevc.js';
+import { isIrapFrame, withoutHevcDelimiters } from '../../media/codecs/hevc.js';
 import { writeFragment } from '../../media/mp4/cmaf.js';
 import { planSampleTimes } from '../../media/plan/sample-times.js';
 import type { MediaSource, VideoSegmentJob, VideoSegmentResult } from '../../pool/protocol.js';
@@ -130,7 +130,7 @@ const sampleWriter = (
   extradata: Buffer | null,
   codec: VideoSegmentJob['rendition']['codec'],
 ): ((packet: Buffer, isFirst: boolean) => Uint8Array) => {
-  const begins = { hevc: isIrapPicture, av1: hasSequenceHeader };
+  const begins = { hevc: isIrapFrame, av1: hasSequenceHeader };
   const strip = { hevc: withoutHevcDelimiters, av1: withoutTemporalDelimiters };
   if (codec)
     return (packet, isFirst) => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { isIrapPicture, readHvcc, withoutHevcDelimiters } from './hevc.js';
+import { isIrapFrame, readHvcc, withoutHevcDelimiters } from './hevc.js';
 
 /** Version, profile, compatibility, constraints, level, the fixed part, then arrays of units of one byte each. */
 const hvcc = (start: string, arrays: readonly number[]): Buffer =>
@@ -31,7 +31,7 @@ describe('readHvcc', () => {
 });
 
 test('decoding starts with pictures of the types 16 to 21, behind whatever stands before them', () => {
-  const begins = (type: number) => isIrapPicture(Buffer.concat([unit(35), unit(32), unit(type)]));
+  const begins = (type: number) => isIrapFrame(Buffer.concat([unit(35), unit(32), unit(type)]));
   expect([15, 16, 19, 20, 21, 22].map(begins)).toEqual([false, true, true, true, true, false]);
 });
 

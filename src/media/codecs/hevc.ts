@@ -61,7 +61,7 @@ function* listUnits(bytes: Uint8Array): Generator<{ type: number; unit: Uint8Arr
 }
 
 /** Whether decoding can start with the access unit. */
-export const isIrapPicture = (bytes: Uint8Array): boolean => {
+export const isIrapFrame = (bytes: Uint8Array): boolean => {
   for (const { type } of listUnits(bytes)) if (type >= NAL_IRAP_FIRST && type <= NAL_IRAP_LAST) return true;
   return false;
 };

@@ -149,15 +149,15 @@ describe('dashManifest', () => {
 
   test('of an instant clip begins at zero with the segment that holds the start', () => {
     const root = parse(manifest({ textTracks: [text] }, { asset_start_time: '4.5' }));
-    const [video, sound] = [setsOf(root, 'video')[0]!, setsOf(root, 'audio')[0]!];
+    const [video, audio] = [setsOf(root, 'video')[0]!, setsOf(root, 'audio')[0]!];
     const template = (set: Element) => all(set, 'SegmentTemplate')[0]!;
     expect(root.getAttribute('mediaPresentationDuration')).toBe('PT6.006000S');
     expect(timesOf(video)).toEqual(pairs(plan.video!.boundaries).slice(1));
     expect(template(video).getAttribute('startNumber')).toBe('1');
     // 4.004 s; the audio begins with the AAC frame nearest to it.
     expect(template(video).getAttribute('presentationTimeOffset')).toBe('120120');
-    expect(template(sound).getAttribute('presentationTimeOffset')).toBe('192192');
-    expect(timesOf(sound)[0]![0]).toBe(192_512);
+    expect(template(audio).getAttribute('presentationTimeOffset')).toBe('192192');
+    expect(timesOf(audio)[0]![0]).toBe(192_512);
     expect(all(root, 'BaseURL')[0]!.textContent).toBe('id/2/text/text.vtt?segments=1-3&s=1');
     expect(template(setsOf(root, 'image')[0]!).getAttribute('duration')).toBe('6006');
   });
