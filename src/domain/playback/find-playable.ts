@@ -9,7 +9,12 @@ import {
 } from '../../db/tables/playback/playable.js';
 import type { Clock } from '../../lib/clock.js';
 import { isId } from '../../lib/ids.js';
-import { type AdditionalRenditions, type AlternateAudio, alternateAudioTrack, withoutOriginal } from '../../media/plan/find-segment.js';
+import {
+  type AdditionalRenditions,
+  type AlternateAudio,
+  alternateAudioTrack,
+  withoutOriginal,
+} from '../../media/plan/find-segment.js';
 import type { AudioPlan, Plan } from '../../media/plan/plan.js';
 import type { Chapter } from '../../media/robots/chapters.js';
 import { trackConcatenatedKey, trackSourceKey } from '../../storage/keys.js';
@@ -116,7 +121,7 @@ export const createPlayableFinder = (
       ...(thumbnailTime !== null && { thumbnailTime }),
       tracks,
       ...(plan && { plan: playedPlan(plan, policy) }),
-      ...(earlyPlan && { plan: playedPlan(earlyPlan, policy), early: true }),
+      ...(earlyPlan && { plan: earlyPlan, early: true }),
     };
   };
 

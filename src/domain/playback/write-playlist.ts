@@ -1,5 +1,10 @@
 import { KinoraError } from '../../lib/errors.js';
-import { type AdditionalRenditions, AUDIO_RENDITION, alternateAudioRendition, listVideo } from '../../media/plan/find-segment.js';
+import {
+  type AdditionalRenditions,
+  AUDIO_RENDITION,
+  alternateAudioRendition,
+  listVideo,
+} from '../../media/plan/find-segment.js';
 import { GENERATION } from '../../media/plan/generation.js';
 import type { Plan } from '../../media/plan/plan.js';
 import { gridOf, segmentSeconds } from '../../media/plan/segment-times.js';
