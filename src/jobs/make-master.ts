@@ -21,7 +21,8 @@ import {
   planMaster,
 } from '../media/plan/master-plan.js';
 import type { Plan } from '../media/plan/plan.js';
-import { type PlayableAsset, playedKey, type SegmentProducer, videoKey } from '../packager/produce-segment.js';
+import { type PlayableAsset, playedKey, videoKey } from '../packager/playable-asset.js';
+import type { SegmentProducer } from '../packager/produce-segment.js';
 import { type MediaPool, mediaPriority } from '../pool/media-pool.js';
 import type { RemuxTrack } from '../pool/protocol.js';
 import { streamResult } from '../pool/read-result.js';

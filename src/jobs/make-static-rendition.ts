@@ -14,7 +14,8 @@ import {
   type RenditionResolution,
   renditionSource,
 } from '../media/plan/static-rendition.js';
-import type { PlayableAsset, SegmentProducer } from '../packager/produce-segment.js';
+import type { PlayableAsset } from '../packager/playable-asset.js';
+import type { SegmentProducer } from '../packager/produce-segment.js';
 import type { Job, JobContext, QueueWorker } from '../queue/queue.js';
 import type { BlobStore } from '../storage/blob-store.js';
 import { renditionKey, renditionPartsPrefix, renditionPrefix } from '../storage/keys.js';

@@ -10,7 +10,8 @@ import {
   writeProgressiveHeader,
 } from '../media/mp4/progressive.js';
 import { GENERATION } from '../media/plan/generation.js';
-import type { PlayableAsset, SegmentProducer } from '../packager/produce-segment.js';
+import type { PlayableAsset } from '../packager/playable-asset.js';
+import type { SegmentProducer } from '../packager/produce-segment.js';
 import { mediaPriority } from '../pool/media-pool.js';
 import type { BlobStore } from '../storage/blob-store.js';
 

@@ -11,7 +11,9 @@ import type { BlobStore } from '../storage/blob-store.js';
 import type { EarlySources } from './early-sources.js';
 import { createFileMaker } from './file-maker.js';
 import { displayedSpans, imageFile, type PlannedImage, planThumbnail } from './image-jobs.js';
-import { openFrames, type PlayableAsset, type SegmentRequest, videoFileOf } from './produce-segment.js';
+import { openFrames } from './open-frames.js';
+import { type PlayableAsset, videoFileOf } from './playable-asset.js';
+import type { SegmentRequest } from './produce-segment.js';
 import { readSource } from './read-source.js';
 import { MEDIA_THREADS } from './segment-jobs.js';
 

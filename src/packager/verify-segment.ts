@@ -1,11 +1,13 @@
 import { KinoraError } from '../lib/errors.js';
+import { AAC_FRAME_SAMPLES } from '../media/codecs/aac.js';
 import { verifyFragment, verifyInit } from '../media/mp4/fragment-verifier.js';
 import type { AudioPlan, VideoPlan, VideoRendition } from '../media/plan/plan.js';
 import type { VideoSegmentResult } from '../pool/protocol.js';
 
 /** Compares what was made with what the plan promises, before it becomes visible. All throw KinoraError `media_failed`. */
 
-const AAC_FRAME_SAMPLES = 1024;
+/** Several times what eight seconds of the best copied source have. */
+export const MAX_SEGMENT_BYTES = 256 * 2 ** 20;
 /** Some undecodable frames of a damaged source are displayed longer or skipped; more is a segment that must not be kept. */
 const MAX_MISSING = 0.1;
 

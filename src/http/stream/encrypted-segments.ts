@@ -12,7 +12,8 @@ import {
   planEncryption,
   startOfWhole,
 } from '../../media/mp4/encrypt-segment.js';
-import type { PlayableAsset, SegmentProducer } from '../../packager/produce-segment.js';
+import type { PlayableAsset } from '../../packager/playable-asset.js';
+import type { SegmentProducer } from '../../packager/produce-segment.js';
 import type { ByteRange } from './byte-range.js';
 import { PART_BYTES } from './part-buffers.js';
 import type { SentFile } from './send-file.js';

@@ -11,7 +11,7 @@ import {
   thumbnailScores,
 } from '../../../media/robots/frame-quality.js';
 import { planFrameQuality } from '../../../packager/image-jobs.js';
-import { openFrames } from '../../../packager/produce-segment.js';
+import { openFrames } from '../../../packager/open-frames.js';
 import { mediaPriority } from '../../../pool/media-pool.js';
 import { judgeThumbnails, type Thumbnail } from '../prompts/judge-thumbnails.js';
 import { scopeOf } from '../support/captions.js';

@@ -1,0 +1,71 @@
+import type { CacheKey } from '../cache/segment-store.js';
+import { nclxOf } from '../media/codecs/color-names.js';
+import { writeAudioInit, writeVideoInit } from '../media/mp4/cmaf.js';
+import type { SegmentTarget } from '../media/plan/find-segment.js';
+import {
+  type AudioPlan,
+  isOriginal,
+  type OriginalRendition,
+  type VideoPlan,
+  type VideoRendition,
+} from '../media/plan/plan.js';
+import type { Work } from './file-maker.js';
+import { videoConfigJob } from './segment-jobs.js';
+import { verifyAudioInit, verifyVideoInit } from './verify-segment.js';
+
+/** Makes the `init.mp4` of a rendition and commits it. */
+export const makeInit = async (target: SegmentTarget, key: CacheKey, work: Work): Promise<void> => {
+  const bytes = target.kind === 'audio' ? audioInit(target.audio) : await videoInit(target, work);
+  await work.production.commit(key, bytes);
+};
+
+const audioInit = (audio: AudioPlan): Uint8Array => {
+  const { sampleRate, channels, audioSpecificConfig } = audio;
+  const bytes = writeAudioInit({
+    sampleRate,
+    channels,
+    audioSpecificConfig: Buffer.from(audioSpecificConfig, 'base64'),
+  });
+  verifyAudioInit(bytes, audio);
+  return bytes;
+};
+
+const videoInit = async (
+  { video, rendition }: { video: VideoPlan; rendition: VideoRendition },
+  work: Work,
+): Promise<Uint8Array> => {
+  const { width, height, encoder, reorderTicks } = rendition;
+  if (isOriginal(rendition)) {
+    const bytes = originalInit(video, rendition);
+    verifyVideoInit(bytes, video, rendition);
+    return bytes;
+  }
+  const avcc = encoder ? (await work.run(videoConfigJob(video, rendition, encoder))).avcc : rendition.avcc;
+  if (avcc === undefined) throw new Error(`rendition ${rendition.name} has neither encoder settings nor avcC`);
+  const bytes = writeVideoInit({
+    timescale: video.timescale,
+    width,
+    height,
+    avcc: Buffer.from(avcc, 'base64'),
+    // A copy keeps the colors of its source, which its own headers describe.
+    ...(encoder && { color: 'bt709' as const }),
+    reorderTicks,
+  });
+  verifyVideoInit(bytes, video, rendition);
+  return bytes;
+};
+
+const originalInit = ({ timescale, filters }: VideoPlan, rendition: OriginalRendition): Uint8Array => {
+  const { width, height, original, reorderTicks } = rendition;
+  const nclx = nclxOf(filters.color);
+  const config = Buffer.from(original.config, 'base64');
+  return writeVideoInit({
+    timescale,
+    width,
+    height,
+    codec: original.codec,
+    config,
+    ...(nclx && { nclx }),
+    reorderTicks,
+  });
+};

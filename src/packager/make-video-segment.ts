@@ -1,0 +1,81 @@
+import type { CacheKey } from '../cache/segment-store.js';
+import type { VideoPlan, VideoRendition } from '../media/plan/plan.js';
+import { readResult } from '../pool/read-result.js';
+import type { BlobStore } from '../storage/blob-store.js';
+import type { Logger } from '../telemetry/logger.js';
+import type { EarlySources } from './early-sources.js';
+import type { Work } from './file-maker.js';
+import { type OpenFrames, openFrames } from './open-frames.js';
+import type { PlayableAsset } from './playable-asset.js';
+import { readSource } from './read-source.js';
+import { tighterEncoder, videoSegmentJob } from './segment-jobs.js';
+import { MAX_SEGMENT_BYTES, verifyVideoSegment } from './verify-segment.js';
+
+interface VideoSegmentDeps {
+  readonly blobs: BlobStore;
+  readonly earlySources: Pick<EarlySources, 'rangesOf'>;
+  readonly logger: Logger;
+}
+
+interface VideoSegment {
+  readonly asset: PlayableAsset;
+  readonly video: VideoPlan;
+  readonly rendition: VideoRendition;
+  readonly number: number;
+}
+
+const MAX_SIZE_TRIES = 4;
+const FRAMES = { video: true, audio: false };
+
+/** Makes one segment of a video rendition and commits it. */
+export const makeVideoSegment = async (
+  { blobs, earlySources, logger }: VideoSegmentDeps,
+  segment: VideoSegment,
+  key: CacheKey,
+  work: Work,
+): Promise<void> => {
+  const { asset, video, number } = segment;
+  const [fromSeconds, untilSeconds] = [number, number + 1].map(
+    (boundary) => video.boundaries[boundary]! / video.timescale,
+  ) as [number, number];
+  const needed = earlySources.rangesOf(asset.id, [{ streams: FRAMES, fromSeconds, untilSeconds }]);
+  await readSource(
+    (ranges) => openFrames(blobs, asset, ranges),
+    needed,
+    async (frames) => {
+      const bytes = await encodeWithinBandwidth(segment, frames, untilSeconds - fromSeconds, work, logger);
+      await work.production.commit(key, bytes);
+    },
+  );
+};
+
+/** Encodes again, with fewer bits, what exceeds the bandwidth that the playlist promises. */
+const encodeWithinBandwidth = async (
+  { asset, video, rendition, number }: VideoSegment,
+  { source, overlayPaths }: OpenFrames,
+  seconds: number,
+  work: Work,
+  logger: Logger,
+): Promise<Uint8Array> => {
+  let encoder = rendition.encoder;
+  for (let attempt = 1; ; attempt++) {
+    const outPath = work.production.temporaryPath();
+    const target = { source, overlayPaths, outPath, ...(encoder && { encoder }) };
+    const result = await work.run(videoSegmentJob(video, rendition, number, target));
+    const bytes = await readResult(outPath, MAX_SEGMENT_BYTES);
+    const difference = verifyVideoSegment(bytes, video, rendition, number, result);
+    if (difference > 0) {
+      logger.warn({ asset_id: asset.id, segment: number, difference }, 'segment frame count differs from plan');
+    }
+    const factor = (bytes.length * 8) / seconds / rendition.bandwidth;
+    if (factor <= 1 || !encoder) return bytes;
+    const fields = { asset_id: asset.id, rendition: rendition.name, segment: number, factor, attempt };
+    if (attempt === MAX_SIZE_TRIES) {
+      // Larger than promised is still better for a viewer than a hole.
+      logger.warn(fields, 'segment still exceeds bandwidth');
+      return bytes;
+    }
+    logger.info(fields, 'segment exceeds bandwidth, encoding again');
+    encoder = tighterEncoder(encoder, factor, attempt);
+  }
+};

@@ -1,0 +1,25 @@
+import type { AdditionalRenditions } from '../media/plan/find-segment.js';
+import type { Plan } from '../media/plan/plan.js';
+import { concatenatedKey, mezzanineKey, sourceKey } from '../storage/keys.js';
+
+/** What a segment is made from. */
+export interface PlayableAsset {
+  readonly id: string;
+  readonly plan: Plan;
+  readonly further?: AdditionalRenditions;
+}
+
+/** Under whose name the source lies. */
+const ownerOf = ({ id, plan }: PlayableAsset): string => plan.sourceOwner ?? id;
+
+/** The file that audio is read from, and frames unless there is a mezzanine. */
+export const playedKey = (asset: PlayableAsset): string =>
+  asset.plan.concatenated ? concatenatedKey(ownerOf(asset)) : sourceKey(ownerOf(asset));
+
+/** The file that frames are read from. */
+export const videoKey = (asset: PlayableAsset): string =>
+  asset.plan.video?.access === 'mezzanine' ? mezzanineKey(ownerOf(asset)) : playedKey(asset);
+
+/** Its name: a source that kills media processes says nothing about the mezzanine made of it. */
+export const videoFileOf = (asset: PlayableAsset): string =>
+  `${ownerOf(asset)} ${asset.plan.video?.access ?? 'source'}`;
