@@ -1,0 +1,118 @@
+import type { Clock } from '../lib/clock.js';
+import { KinoraError } from '../lib/errors.js';
+import type { BlobWrite } from '../storage/blob-store.js';
+import type { FetchOptions, RemoteFile } from './fetch-source.js';
+import type { GuardedResponse } from './guarded-get.js';
+import { createRateCheck } from './rate-check.js';
+import { strongValidator } from './strong-validator.js';
+
+/** One file on its way; each try goes on where the last one ended. */
+export interface Download {
+  readonly url: string;
+  readonly limitBytes: number;
+  readonly signal: AbortSignal;
+  /** Becomes another one when `onRanges` gives it. */
+  target: BlobWrite;
+  /** Of the file version that the stored bytes belong to. */
+  validator: string | undefined;
+  /** Undefined once it was called. */
+  onRanges: FetchOptions['onRanges'];
+  readonly onValidator: FetchOptions['onValidator'];
+  readonly report: (receivedBytes: number, totalBytes: number | undefined, isLast?: boolean) => void;
+}
+
+interface DownloadTryOptions {
+  readonly get: (url: string, headers: Record<string, string>, signal: AbortSignal) => Promise<GuardedResponse>;
+  readonly originRanges: (url: string, file: Pick<RemoteFile, 'sizeBytes' | 'validator'>) => RemoteFile;
+  readonly clock: Clock;
+  readonly rateWindowMs: number;
+}
+
+export const invalidInput = (message: string, details: Record<string, unknown> = {}): KinoraError =>
+  new KinoraError('invalid_input', { messages: [message], details });
+
+const badStatus = (status: number): KinoraError =>
+  invalidInput(`The input file could not be downloaded: HTTP status ${status}.`, { http_status: status });
+
+const unreachable = (reason: string): KinoraError => new KinoraError('source_unreachable', { details: { reason } });
+
+const readableSize = (bytes: number): string => {
+  const units = ['bytes', 'KiB', 'MiB', 'GiB', 'TiB'];
+  const power = Math.min(units.length - 1, Math.floor(Math.log2(bytes) / 10));
+  return `${Number((bytes / 1024 ** power).toFixed(1))} ${units[power]}`;
+};
+
+const numberOrUndefined = (text: string | undefined): number | undefined =>
+  text !== undefined && /^\d+$/.test(text) ? Number(text) : undefined;
+
+/** Asks once for what is missing of a file and stores it. */
+export const createDownloadTry =
+  ({ get, originRanges, clock, rateWindowMs }: DownloadTryOptions) =>
+  async (download: Download): Promise<void> => {
+    const { url, signal, report } = download;
+    if (download.validator === undefined && download.target.offsetBytes > 0) await download.target.restart();
+    const offsetBytes = download.target.offsetBytes;
+    const range = { range: `bytes=${offsetBytes}-`, 'if-range': download.validator ?? '' };
+    const response = await get(url, offsetBytes > 0 ? range : {}, signal);
+    try {
+      if (response.status === 416 && offsetBytes > 0) {
+        if (response.header('content-range') === `bytes */${offsetBytes}`)
+          return report(offsetBytes, offsetBytes, true);
+        await startAgain(download, undefined);
+        throw unreachable('range refused');
+      }
+      const totalBytes = await accept(download, response);
+      const sendsParts = response.status === 206 || response.header('accept-ranges') === 'bytes';
+      const { onRanges, validator } = download;
+      if (onRanges && sendsParts && totalBytes !== undefined && validator !== undefined) {
+        download.onRanges = undefined;
+        const other = await onRanges(originRanges(url, { sizeBytes: totalBytes, validator }));
+        download.target = other ?? download.target;
+      }
+      const checkRate = createRateCheck(clock, rateWindowMs);
+      for await (const chunk of response.body) {
+        checkRate(chunk.byteLength);
+        checkSize(download, download.target.offsetBytes + chunk.byteLength);
+        await download.target.write(chunk);
+        report(download.target.offsetBytes, totalBytes);
+      }
+      if (totalBytes !== undefined && download.target.offsetBytes !== totalBytes) throw unreachable('body ended early');
+      report(download.target.offsetBytes, totalBytes, true);
+    } finally {
+      await response.close();
+    }
+  };
+
+const checkSize = ({ limitBytes }: Download, bytes: number): void => {
+  if (bytes > limitBytes)
+    throw invalidInput(`The input file is larger than the maximum size of ${readableSize(limitBytes)}.`);
+};
+
+const startAgain = async (download: Download, validator: string | undefined): Promise<void> => {
+  // In this order: old bytes must never stand beside the validator of a new file.
+  if (download.target.offsetBytes > 0) await download.target.restart();
+  download.validator = validator;
+  await download.onValidator?.(validator);
+};
+
+/** Readies the target for the body of `response`; returns the size of the whole file. */
+const accept = async (download: Download, response: GuardedResponse): Promise<number | undefined> => {
+  const { offsetBytes } = download.target;
+  if (response.status === 200) {
+    const totalBytes = numberOrUndefined(response.header('content-length'));
+    checkSize(download, totalBytes ?? 0);
+    await startAgain(download, strongValidator(response));
+    return totalBytes;
+  }
+  if (response.status === 206 && offsetBytes > 0) {
+    const [, first, total] = /^bytes (\d+)-\d+\/(\d+|\*)$/.exec(response.header('content-range') ?? '') ?? [];
+    const current = strongValidator(response);
+    if (Number(first) === offsetBytes && (current === undefined || current === download.validator)) {
+      checkSize(download, numberOrUndefined(total) ?? 0);
+      return numberOrUndefined(total);
+    }
+    await startAgain(download, undefined);
+    throw unreachable('another range or file than asked for');
+  }
+  throw badStatus(response.status);
+};
