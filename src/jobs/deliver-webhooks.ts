@@ -1,18 +1,12 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Database } from '../db/database.js';
 import { WEBHOOK_READY } from '../db/tables/server/event.js';
 import { listDueWebhooks } from '../db/tables/server/webhook.js';
-import {
-  type AttemptResult,
-  type DueDelivery,
-  listDueDeliveries,
-  saveAttempts,
-} from '../db/tables/server/webhook-delivery.js';
+import { type AttemptResult, type DueDelivery, listDueDeliveries } from '../db/tables/server/webhook-delivery.js';
 import { attemptDelivery } from '../domain/webhooks/attempt-delivery.js';
-import { backoffMs } from '../lib/backoff.js';
 import type { Clock } from '../lib/clock.js';
 import type { WebhookSender } from '../net/send-webhook.js';
 import type { Logger } from '../telemetry/logger.js';
+import { createWebhookResultSaver } from './save-webhook-results.js';
 
 /** Requests to one receiver at a time. There is no limit over all, so that dead receivers can't take the others' places. */
 const PER_WEBHOOK = 8;
@@ -22,7 +16,6 @@ const LOOK_BATCH = 32;
 const POLL_MS = 1000;
 /** So long after an event a failed delivery of it holds back the later ones of the same object. */
 const ORDERED_MS = 60_000;
-const SAVE_BACKOFF = { baseMs: 100, maxMs: 5000 };
 
 export interface WebhookDeliverer {
   start(): Promise<void>;
@@ -44,6 +37,14 @@ interface Receiver {
   hasMore: boolean;
 }
 
+const logOutcome = (logger: Logger, due: DueDelivery, result: AttemptResult): void => {
+  const { status, error, retryAt } = result;
+  const fields = { webhook_id: due.webhook_id, delivery_id: due.id, attempt: due.attempts + 1, status, error };
+  if (result.succeeded) logger.debug(fields, 'webhook delivered');
+  else if (retryAt) logger.info({ ...fields, retry_at: retryAt }, 'webhook delivery failed, will retry');
+  else logger.warn(fields, 'webhook delivery failed permanently');
+};
+
 /**
  * Sends what `recordEvent` wrote. The table is the queue, and this process alone reads it (there is one server for a database),
  * so that what is being sent is remembered here: a crash leaves it due.
@@ -56,42 +57,12 @@ export const createWebhookDeliverer = (options: WebhookDelivererOptions): Webhoo
   /** Deliveries that are being sent or whose outcome is not stored yet: they may not be sent twice. */
   const active = new Set<string>();
   const cut = new AbortController();
+  const save = createWebhookResultSaver(options, cut.signal);
   const sending = new Set<Promise<void>>();
-  let unsaved: { readonly result: AttemptResult; readonly saved: () => void }[] = [];
-  let isSaving = false;
   let isLooking = false;
   let stopping = false;
   let timer: NodeJS.Timeout | undefined;
   let unlisten: (() => Promise<void>) | undefined;
-
-  /** Stores outcomes, all those together that came while the last ones were stored. Ends early only when cut off. */
-  const saveAll = async (): Promise<void> => {
-    if (isSaving) return;
-    isSaving = true;
-    while (unsaved.length > 0) {
-      const batch = unsaved;
-      unsaved = [];
-      const results = batch.map(({ result }) => result);
-      for (let attempt = 1; !cut.signal.aborted; attempt++) {
-        try {
-          await saveAttempts(database.queryable, results, clock.now());
-          break;
-        } catch (error) {
-          // Sending again instead would bring a receiver twice what it has taken.
-          logger.warn({ err: error }, 'webhook delivery results not stored, retrying');
-          await delay(backoffMs(attempt, SAVE_BACKOFF), undefined, { signal: cut.signal }).catch(() => undefined);
-        }
-      }
-      for (const { saved } of batch) saved();
-    }
-    isSaving = false;
-  };
-
-  const save = (result: AttemptResult): Promise<void> =>
-    new Promise((saved) => {
-      unsaved.push({ result, saved });
-      void saveAll();
-    });
 
   const receiverOf = (webhookId: string): Receiver => {
     const known = receivers.get(webhookId) ?? { requests: 0, hasMore: false };
@@ -107,11 +78,7 @@ export const createWebhookDeliverer = (options: WebhookDelivererOptions): Webhoo
     // The outcome can be stored while the next ones are sent. Several are looked for at once: that costs as much as one.
     if (receiver.hasMore && receiver.requests <= PER_WEBHOOK / 2) wake(due.webhook_id);
     if (cut.signal.aborted && !result.succeeded) return;
-    const { status, error, retryAt } = result;
-    const fields = { webhook_id: due.webhook_id, delivery_id: due.id, attempt: due.attempts + 1, status, error };
-    if (result.succeeded) logger.debug(fields, 'webhook delivered');
-    else if (retryAt) logger.info({ ...fields, retry_at: retryAt }, 'webhook delivery failed, will retry');
-    else logger.warn(fields, 'webhook delivery failed permanently');
+    logOutcome(logger, due, result);
     await save(result);
   };
 
