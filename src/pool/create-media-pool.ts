@@ -1,12 +1,13 @@
 import { mkdirSync } from 'node:fs';
 import { CANCELLED, SHUTDOWN } from '../lib/abort.js';
 import { KinoraError } from '../lib/errors.js';
-import { refusals } from '../media/source/refusals.js';
 import type { Metrics } from '../telemetry/metrics.js';
 import { cpuLimitOf } from './cpu-limit.js';
-import { type MediaPool, type MediaPriority, mediaPriority, type RunOptions } from './media-pool.js';
+import { jobFailure } from './job-failure.js';
+import { type MediaPool, mediaPriority, type RunOptions } from './media-pool.js';
 import type { MediaProcess, Outcome } from './media-process.js';
 import { mediaSeconds } from './media-seconds.js';
+import { createPoolEntry, type PoolEntry } from './pool-entry.js';
 import { createProcesses } from './processes.js';
 import type { MediaJob, MediaResults } from './protocol.js';
 import { chooseSandbox, type SandboxOptions } from './sandbox.js';
@@ -24,50 +25,9 @@ export interface MediaPoolOptions extends SandboxOptions {
   readonly metrics?: Metrics;
 }
 
-type Result = MediaResults[MediaJob['kind']];
-
-interface Entry {
-  readonly job: MediaJob;
-  readonly sequence: number;
-  readonly deadlineMs: number;
-  readonly onProgress: (fraction: number) => void;
-  readonly resolve: (result: Result) => void;
-  readonly reject: (error: KinoraError) => void;
-  priority: MediaPriority;
-  state: 'waiting' | 'running' | 'paused';
-  fresh: boolean;
-  isSecondTry: boolean;
-  process?: MediaProcess;
-}
-
 /** Viewers who wait behind so many others get nothing in time: those who come then are told so at once. */
 const MAX_WAITING_VIEWERS_PER_PLACE = 64;
-
-/** Generous for the slowest machine: they end work that would never end. */
-const defaultDeadlineMs: Record<MediaJob['kind'], number> = {
-  probe: 30_000,
-  index: 15 * 60_000,
-  sanity: 60_000,
-  complexity: 60_000,
-  'video-segment': 60_000,
-  'video-config': 30_000,
-  'audio-chunk': 60_000,
-  loudness: 3 * 3600_000,
-  mezzanine: 30 * 60_000,
-  concatenate: 30 * 60_000,
-  remux: 3 * 3600_000,
-  sample: 5 * 60_000,
-  'overlay-image': 30_000,
-  still: 60_000,
-  animated: 2 * 60_000,
-  storyboard: 5 * 60_000,
-  'shot-scores': 30 * 60_000,
-  'find-speech': 30 * 60_000,
-  'speech-audio': 5 * 60_000,
-  'recognize-speech': 60 * 60_000,
-  'frame-quality': 10 * 60_000,
-};
-
+const JOBS_PER_PROCESS = 200;
 /** Keeps a process's CPU time far below its limit. */
 const BUSY_LIMIT_MS = 10 * 60_000;
 /** After so long without work, used processes make way for one new one: memory goes back, the next probe starts at once. */
@@ -76,40 +36,33 @@ const IDLE_LIMIT_MS = 30_000;
 const isClean = (outcome: Outcome): outcome is Exclude<Outcome, { type: 'crashed' }> =>
   outcome.type === 'done' || (outcome.type === 'failed' && outcome.clean);
 
-const failureOf = ({ kind }: MediaJob, outcome: Exclude<Outcome, { type: 'done' }>): KinoraError => {
-  if (outcome.type === 'crashed') {
-    const details = { kind, reason: outcome.reason };
-    // It would take as long again.
-    if (outcome.overCpuLimit)
-      return new KinoraError('invalid_input', {
-        messages: [refusals.damagedBy('its index takes too much CPU time to read')],
-        details,
-      });
-    return new KinoraError(outcome.beforeStart ? 'unavailable' : 'media_crashed', { details });
-  }
-  if (outcome.code === 'range_missing')
-    return new KinoraError('range_missing', { details: { kind, missing: outcome.missing } });
-  if (outcome.code === 'invalid_input') return new KinoraError('invalid_input', { messages: [outcome.message] });
-  const details = { kind, reason: outcome.message };
-  return new KinoraError('media_failed', { details, failure: outcome.clean ? 'fail' : 'defect' });
-};
+const isReusable = (
+  child: MediaProcess,
+  outcome: Outcome,
+  { memoryBytes, jobsPerProcess = JOBS_PER_PROCESS }: MediaPoolOptions,
+): boolean =>
+  child.alive &&
+  isClean(outcome) &&
+  outcome.rssBytes <= memoryBytes / 2 &&
+  child.jobsStarted < jobsPerProcess &&
+  child.busyMs < BUSY_LIMIT_MS;
 
 /**
  * Starts the media processes and keeps at least one of them warm.
  * @throws KinoraError `unavailable` when no media process can be started
  */
 export const createMediaPool = async (options: MediaPoolOptions): Promise<MediaPool> => {
-  const { size, clock, logger, memoryBytes, metrics, jobsPerProcess = 200 } = options;
+  const { size, clock, logger, metrics } = options;
   for (const directory of [...options.readDirs, options.writeDir]) mkdirSync(directory, { recursive: true });
   const sandbox = await chooseSandbox(options);
 
-  const entries = new Set<Entry>();
+  const entries = new Set<PoolEntry>();
   const processes = createProcesses({ sandbox, clock, logger, metrics });
   let sequence = 0;
   let stopped = false;
   let idleTimer: NodeJS.Timeout | undefined;
 
-  const isRunning = (entry: Entry): boolean => entry.state === 'running';
+  const isRunning = (entry: PoolEntry): boolean => entry.state === 'running';
   const runningCount = (): number => [...entries].filter(isRunning).length;
 
   const isFull = (): boolean => {
@@ -126,18 +79,13 @@ export const createMediaPool = async (options: MediaPoolOptions): Promise<MediaP
     keepOneWarm();
   };
 
-  const release = (child: MediaProcess, entry: Entry, outcome: Outcome): void => {
+  const release = (child: MediaProcess, entry: PoolEntry, outcome: Outcome): void => {
     child.resume();
-    const fits =
-      isClean(outcome) &&
-      outcome.rssBytes <= memoryBytes / 2 &&
-      child.jobsStarted < jobsPerProcess &&
-      child.busyMs < BUSY_LIMIT_MS;
-    if (fits && !entry.fresh && !stopped && child.alive) processes.keep(child);
+    if (isReusable(child, outcome, options) && !entry.fresh && !stopped) processes.keep(child);
     else void processes.retire(child);
   };
 
-  const settle = (entry: Entry, outcome: Outcome): void => {
+  const settle = (entry: PoolEntry, outcome: Outcome): void => {
     if (outcome.type === 'crashed') {
       metrics?.mediaProcessLost(entry.job.kind);
       const fields = { kind: entry.job.kind, reason: outcome.reason, second_try: entry.isSecondTry };
@@ -149,10 +97,10 @@ export const createMediaPool = async (options: MediaPoolOptions): Promise<MediaP
     }
     entries.delete(entry);
     if (outcome.type === 'done') entry.resolve(outcome.result);
-    else entry.reject(failureOf(entry.job, outcome));
+    else entry.reject(jobFailure(entry.job, outcome));
   };
 
-  const work = async (entry: Entry): Promise<void> => {
+  const work = async (entry: PoolEntry): Promise<void> => {
     const background = entry.priority >= mediaPriority.background;
     const child = processes.acquire({ background, fresh: entry.fresh }, Math.max(0, size - runningCount()));
     entry.process = child;
@@ -181,7 +129,7 @@ export const createMediaPool = async (options: MediaPoolOptions): Promise<MediaP
   };
 
   /** Ends the wait at once; the process dies because nothing can interrupt FFmpeg inside a call. */
-  const drop = (entry: Entry, cause: unknown): void => {
+  const drop = (entry: PoolEntry, cause: unknown): void => {
     if (!entries.delete(entry)) return;
     void entry.process?.kill();
     entry.reject(new KinoraError('cancelled', { cause }));
@@ -199,25 +147,21 @@ export const createMediaPool = async (options: MediaPoolOptions): Promise<MediaP
   const run = async <J extends MediaJob>(job: J, runOptions: RunOptions): Promise<MediaResults[J['kind']]> => {
     const refusal = refusalOf(runOptions);
     if (refusal) throw refusal;
-    const { signal, priority, fresh = false, onProgress = () => undefined } = runOptions;
-    const deadlineMs = runOptions.deadlineMs ?? options.deadlinesMs?.[job.kind] ?? defaultDeadlineMs[job.kind];
-    let onAbort = (): void => undefined;
+    const { signal } = runOptions;
+    const deadlineMs = runOptions.deadlineMs ?? options.deadlinesMs?.[job.kind];
+    const { entry, result } = createPoolEntry(job, sequence++, {
+      ...runOptions,
+      ...(deadlineMs !== undefined && { deadlineMs }),
+    });
+    const onAbort = (): void => {
+      drop(entry, signal?.reason);
+      reconcile();
+    };
+    signal?.addEventListener('abort', onAbort, { once: true });
     try {
-      return await new Promise((resolve, reject) => {
-        const entry: Entry = {
-          ...{ job, sequence: sequence++, deadlineMs, onProgress, priority, fresh, reject },
-          resolve: (result) => resolve(result as MediaResults[J['kind']]),
-          state: 'waiting',
-          isSecondTry: false,
-        };
-        onAbort = () => {
-          drop(entry, signal?.reason);
-          reconcile();
-        };
-        signal?.addEventListener('abort', onAbort, { once: true });
-        entries.add(entry);
-        reconcile();
-      });
+      entries.add(entry);
+      reconcile();
+      return await result;
     } finally {
       signal?.removeEventListener('abort', onAbort);
     }
