@@ -32,21 +32,22 @@ export const createTextParser = (timeMs = TIME_LIMIT_MS): ParseText => {
         workerData: bytes,
         resourceLimits: { maxOldGenerationSizeMb: HEAP_LIMIT_MIB },
       });
-      const cancel = (): void => {
-        reject(new KinoraError('cancelled', { cause: signal?.reason }));
+      let settle: (() => void) | undefined;
+      const end = (outcome: () => void): void => {
+        settle ??= outcome;
         void worker.terminate();
       };
-      const limit = setTimeout(() => {
-        reject(invalid(new Error(`not parsed within ${timeMs} ms`)));
-        void worker.terminate();
-      }, timeMs);
+      const cancel = (): void => end(() => reject(new KinoraError('cancelled', { cause: signal?.reason })));
+      const limit = setTimeout(() => end(() => reject(invalid(new Error(`not parsed within ${timeMs} ms`)))), timeMs);
       signal?.addEventListener('abort', cancel);
-      worker.once('message', (response: TextResponse) => (response ? resolve(response) : reject(invalid())));
-      worker.once('error', (error) => reject(invalid(error)));
+      worker.once('message', (response: TextResponse) => end(() => (response ? resolve(response) : reject(invalid()))));
+      worker.once('error', (error) => end(() => reject(invalid(error))));
+      // Not before: until then the thread holds its memory, and the next one would add to it.
       worker.once('exit', () => {
         clearTimeout(limit);
         signal?.removeEventListener('abort', cancel);
-        reject(invalid(new Error('the thread ended early')));
+        if (settle) settle();
+        else reject(invalid(new Error('the thread ended early')));
       });
     });
 

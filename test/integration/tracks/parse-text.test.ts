@@ -1,12 +1,16 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Worker } from 'node:worker_threads';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { startSideCars } from '#kinora/jobs/ingest/tracks/side-cars.js';
 import { newId } from '#kinora/lib/ids.js';
 import { createTextParser } from '#kinora/packager/parse-text.js';
 import { createTextTracks } from '#kinora/packager/text-tracks.js';
+import type { BlobWrite } from '#kinora/storage/blob-store.js';
 import { createDiskBlobStore } from '#kinora/storage/disk-blob-store.js';
 import { trackTextIndexKey, trackTextKey } from '#kinora/storage/keys.js';
+import { quietLogger } from '../../support/logger.js';
 
 const SIZE = 10 * 2 ** 20;
 const CUE = Buffer.from('1\n00:00:01,000 --> 00:00:02,000\n');
@@ -88,4 +92,60 @@ it('a stored track is never parsed again, one without an index once', async () =
     expect(parsed).toBe(2);
   }
   for (const id of [trackId, oldId, emptyId]) expect(await blobs.stat(trackTextIndexKey(assetId, id))).toBeDefined();
+});
+
+it('has four of a hundred files of an asset in memory at most, and one thread', async () => {
+  const file = Buffer.from(`WEBVTT\n\nNOTE ${'x'.repeat(2 ** 16)}\n\n00:01.000 --> 00:02.000\nx\n`);
+  const assetId = newId();
+  const tracks = Array.from({ length: 100 }, (_, at) => ({
+    ...{ id: newId(), asset_id: assetId, type: 'text', status: 'preparing', source_validator: null },
+    ...{ input_position: at + 1, url: 'http://example.com/text.vtt' },
+  }));
+  let [heldBytes, mostBytes, threads, mostThreads] = [0, 0, 0, 0];
+  const parser = createTextParser();
+  const parse: typeof parser = (bytes, signal) => {
+    heldBytes += bytes.length;
+    mostBytes = Math.max(mostBytes, heldBytes);
+    return parser(bytes, signal).finally(() => {
+      heldBytes -= bytes.length;
+    });
+  };
+  const count = (worker: Worker): void => {
+    threads++;
+    mostThreads = Math.max(mostThreads, threads);
+    worker.once('exit', () => threads--);
+  };
+  const blobs = createDiskBlobStore(dir);
+  let tellDone: (completed: number) => void;
+  const done = new Promise<number>((resolve) => {
+    tellDone = resolve;
+  });
+  const ended = { complete: 0, failed: 0 };
+  const end = (how: keyof typeof ended) => async () => {
+    ended[how]++;
+    if (ended.complete + ended.failed === tracks.length) tellDone(ended.complete);
+  };
+  const state = {
+    listPreparing: async () => [...tracks],
+    saveInputFile: async () => undefined,
+    needsFiles: async () => true,
+    complete: end('complete'),
+    fail: end('failed'),
+  };
+  const fetch = async (_url: string, target: BlobWrite) => {
+    await target.write(file);
+    await target.commit();
+  };
+  const { signal } = new AbortController();
+  const deps = { state, blobs, texts: createTextTracks(blobs, parse), fetcher: { fetch }, logger: quietLogger, signal };
+  process.on('worker', count);
+  const sideCars = startSideCars(deps as unknown as Parameters<typeof startSideCars>[0], assetId);
+  try {
+    sideCars.planned({ durationSeconds: 10 } as Parameters<typeof sideCars.planned>[0]);
+    expect(await done).toBe(tracks.length);
+  } finally {
+    await sideCars.stop();
+    process.off('worker', count);
+  }
+  expect([mostBytes, mostThreads]).toEqual([4 * file.length, 1]);
 });
