@@ -118,6 +118,21 @@ test('equal images are made once, also by requests at the same time; all playbac
   expect(await jobsDuring(() => bytesOf(`/${asset.publicId}/thumbnail.jpg?time=3.3&width=123`))).toBe(1);
 });
 
+test('an image of an odd height from an HDR source of an odd size is filled to its last row', async () => {
+  const { publicId } = await server.addAsset(await planFile(await fixture('hdr-odd-size.webm')));
+  const [image] = readRgbFrames([await bytesOf(`/${publicId}/thumbnail.png?width=480&time=0.5`)]);
+  const { width, height, rgb } = image!;
+  expect([width, height]).toEqual([480, 271]);
+  const sumOf = (row: number, channel: number): number => {
+    let sum = 0;
+    for (let at = row * width * 3 + channel; at < (row + 1) * width * 3; at += 3) sum += rgb[at]!;
+    return sum;
+  };
+  // The frame is bluish at its bottom; samples that nobody wrote are green.
+  const lastRows = Array.from({ length: 8 }, (_, fromEnd) => height - 1 - fromEnd);
+  expect(lastRows.filter((row) => sumOf(row, 1) >= sumOf(row, 2))).toEqual([]);
+});
+
 test('the time of the asset is that of images without one', async () => {
   const { assetId, publicId, signedId } = await server.addAsset(await planFile(await fixture('h264-aac.mp4')));
   const thumbnail = `/${publicId}/thumbnail.png`;

@@ -238,6 +238,18 @@ const encoded = {
   'h264-ten-bit.mkv': { ...mkv, video: { ...h264, filter: 'format=yuv420p10le' }, audio: aac },
   'hdr-pq.mp4': { ...mp4, video: hdr('pq'), audio: aac },
   'hdr-hlg.mp4': { ...mp4, video: hdr('hlg'), audio: aac },
+  'hdr-odd-size.webm': {
+    muxer: 'webm',
+    seconds: 1,
+    // Painted with an even size, the only one that `zscale` takes.
+    video: {
+      ...vp9,
+      width: 642,
+      height: 364,
+      hdr: 'pq',
+      filter: `${hdr('pq').filter},crop=641:363:0:0:exact=1`,
+    },
+  },
   // Structure.
   'open-gop.mp4': {
     ...mp4,
