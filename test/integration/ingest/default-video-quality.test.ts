@@ -71,7 +71,7 @@ test('the option counts on the first start, and the operator changes the default
   expect(listed).toMatch(/^ID +NAME +TYPE +VIDEO QUALITY +CREATED\n\w{6} +Default +production +plus +\d{4}-/);
   const id = listed.split('\n')[1]!.slice(0, 6);
   expect(await kinora('env', 'update', id, '--video-quality', 'premium')).toBe(
-    `${id} has the video quality premium.\n`,
+    `${id} now has the video quality premium.\n`,
   );
   const other = (await kinora('env', 'create', 'Staging', '--video-quality', 'plus')).trim();
   const unset = (await kinora('env', 'create', 'Other')).trim();

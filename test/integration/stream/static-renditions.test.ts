@@ -107,7 +107,7 @@ describe('a file', () => {
   });
 
   test('of audio is called audio', async () => {
-    const answer = await get(`${asset.publicId}/audio.m4a?download=Harbour%20walk`);
+    const answer = await get(`${asset.publicId}/audio.m4a?download=Harbor%20walk`);
     expect(answer.headers.get('content-type')).toBe('audio/mp4');
     expect(answer.headers.get('content-disposition')).toBe('attachment; filename="Harbor walk.m4a"');
   });
