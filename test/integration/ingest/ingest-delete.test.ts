@@ -46,7 +46,7 @@ describe('an asset that is deleted while it is made', () => {
         busy: (id) => async () => (await getAsset(server, id)).progress.progress > 0,
       },
       warming: {
-        bytes: async () => readFile(await fixture('h264-mp3.mkv')),
+        bytes: async () => readFile(await fixture('h264-mp3.avi')),
         busy: (id) => saw(id, 'asset planned'),
       },
     };

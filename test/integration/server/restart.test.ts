@@ -93,7 +93,7 @@ describe('a server killed in the middle of an ingest', () => {
   const steps: Record<string, [fixture: Parameters<typeof fixture>[0], message: string]> = {
     'while it probes': ['h264-mp3.mkv', 'source stored'],
     'while it indexes': ['h264-aac.ts', 'source probed'],
-    'while it warms': ['h264-mp3.mkv', 'asset planned'],
+    'while it warms': ['h264-mp3.avi', 'asset planned'],
     'right after it is ready': ['h264-mp3.mkv', 'asset ready'],
   };
   const played: Record<string, Record<string, string>> = {};
