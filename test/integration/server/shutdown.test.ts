@@ -69,7 +69,10 @@ describe('a server that is asked to stop', () => {
     const asset = await create('download.mp4', bytes, 2.5 * MIB);
     const partial = join(dataDir, 'blobs', '.partial', `assets~${asset.id}~source`);
     const flushed = 1.5 * MIB;
-    await until('all but the buffer is stored', async () => (await readFile(partial).catch(() => '')).length >= flushed);
+    await until(
+      'all but the buffer is stored',
+      async () => (await readFile(partial).catch(() => '')).length >= flushed,
+    );
     await stopCleanly();
     // Nothing that had arrived is lost: the buffer was written too.
     const stored = (await readFile(partial)).length;
