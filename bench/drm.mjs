@@ -1,12 +1,14 @@
 import { execFileSync } from 'node:child_process';
-import { createPrivateKey, sign } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
-import { ratio, spread, table } from './support/figures.mjs';
+import { table } from './support/figures.mjs';
+import { comparison, measureInTurn } from './support/in-turn.mjs';
 import { startKinora } from './support/kinora.mjs';
 import { load } from './support/load.mjs';
 import { movie } from './support/media.mjs';
 import { startOrigin } from './support/origin.mjs';
+import { listSegments } from './support/playlist.mjs';
 import { ownCpuSecondsOf } from './support/processes.mjs';
+import { signToken } from './support/signing.mjs';
 
 export const title = 'cached segments of a DRM playback id on 16 connections, beside the same ones of a public id';
 export const needs = ['ffmpeg'];
@@ -14,14 +16,6 @@ export const needs = ['ffmpeg'];
 const REPETITIONS = 9;
 const SECONDS = 2;
 const main = fileURLToPath(new URL('../dist/cli/main.js', import.meta.url));
-
-const signToken = (playbackId, { id, private_key }) => {
-  const encode = (value) => Buffer.from(JSON.stringify(value)).toString('base64url');
-  const claims = { kid: id, sub: playbackId, aud: 'v', exp: Math.floor(Date.now() / 1000) + 3600 };
-  const input = `${encode({ alg: 'RS256', typ: 'JWT' })}.${encode(claims)}`;
-  const pem = Buffer.from(private_key, 'base64').toString();
-  return `${input}.${sign('sha256', Buffer.from(input), createPrivateKey(pem)).toString('base64url')}`;
-};
 
 /** Addresses of the segments of the largest rendition. */
 const largestOf = async (kinora, master) => {
@@ -31,14 +25,7 @@ const largestOf = async (kinora, master) => {
     return height ? [{ height: Number(height), uri: lines[index + 1] }] : [];
   });
   const [{ uri }] = variants.sort((a, b) => b.height - a.height);
-  const playlist = new URL(uri, new URL(master, kinora.url));
-  return String(await kinora.get(playlist.href))
-    .split('\n')
-    .filter((line) => line && !line.startsWith('#'))
-    .map((line) => {
-      const { pathname, search } = new URL(line, playlist);
-      return pathname + search;
-    });
+  return listSegments(kinora, new URL(uri, new URL(master, kinora.url)));
 };
 
 export const run = async () => {
@@ -68,24 +55,14 @@ export const run = async () => {
       const result = await load(kinora.url, paths, { seconds: SECONDS });
       return { ...result, cpuPerGigabyte: ((ownCpuSecondsOf(kinora.pid) - cpu) * 1e9) / result.bytes };
     };
-    const [drm, clear] = [[], []];
-    for (let i = -1; i < REPETITIONS; i++) {
-      const [a, b] = [await measure(encrypted), await measure(open)];
-      if (i < 0) continue;
-      drm.push(a);
-      clear.push(b);
-    }
+    const results = await measureInTurn(REPETITIONS, measure, encrypted, open);
     console.log(
       `${open.length} segments of ${(bytes / open.length / 1e6).toFixed(1)} MB on average; median (min to max) of ${REPETITIONS} x ${SECONDS} s, in turn; the load comes from the same cores\n`,
     );
-    const row = (label, field) => {
-      const [a, b] = [drm, clear].map((results) => results.map((result) => result[field]));
-      return [label, spread(a), spread(b), ratio(a, b)];
-    };
     table([
       ['', 'encrypted', 'clear', 'encrypted / clear'],
-      row('GB/s', 'gigabytesPerSecond'),
-      row('CPU seconds per GB', 'cpuPerGigabyte'),
+      comparison(results, 'GB/s', 'gigabytesPerSecond'),
+      comparison(results, 'CPU seconds per GB', 'cpuPerGigabyte'),
     ]);
   } finally {
     await kinora.stop();

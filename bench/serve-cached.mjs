@@ -1,6 +1,7 @@
 import { link, mkdir, mkdtemp, readdir, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { ratio, spread, table } from './support/figures.mjs';
+import { table } from './support/figures.mjs';
+import { comparison, measureInTurn } from './support/in-turn.mjs';
 import { startKinora } from './support/kinora.mjs';
 import { load } from './support/load.mjs';
 import { movie } from './support/media.mjs';
@@ -48,27 +49,17 @@ export const run = async () => {
       const result = await load(server.url, paths, { seconds: SECONDS });
       return { ...result, cpuPerGigabyte: ((ownCpuSecondsOf(server.pid) - cpu) * 1e9) / result.bytes };
     };
-    const [ours, theirs] = [[], []];
-    for (let i = -1; i < REPETITIONS; i++) {
-      const [a, b] = [await measure(kinora), await measure(nginx)];
-      if (i < 0) continue;
-      ours.push(a);
-      theirs.push(b);
-    }
+    const results = await measureInTurn(REPETITIONS, measure, kinora, nginx);
     const sizes = await Promise.all(paths.map(async (path) => (await stat(join(root, 'www', path))).size));
     const size = sizes.reduce((sum, each) => sum + each, 0) / sizes.length;
     console.log(
       `${paths.length} segments of ${(size / 1e6).toFixed(1)} MB on average; median (min to max) of ${REPETITIONS} x ${SECONDS} s, in turn; the load comes from the same cores\n`,
     );
-    const row = (label, field) => {
-      const [a, b] = [ours, theirs].map((results) => results.map((result) => result[field]));
-      return [label, spread(a), spread(b), ratio(a, b)];
-    };
     table([
       ['', 'Kinora', 'nginx', 'Kinora / nginx'],
-      row('GB/s', 'gigabytesPerSecond'),
-      row('segments/s', 'requestsPerSecond'),
-      row('CPU seconds per GB', 'cpuPerGigabyte'),
+      comparison(results, 'GB/s', 'gigabytesPerSecond'),
+      comparison(results, 'segments/s', 'requestsPerSecond'),
+      comparison(results, 'CPU seconds per GB', 'cpuPerGigabyte'),
     ]);
   } finally {
     await nginx?.stop();

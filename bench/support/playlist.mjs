@@ -40,3 +40,14 @@ export const readMedia = async (server, { path }) => {
     segments,
   };
 };
+
+/** The segments of a playlist as paths with their query, which carries what gives access. */
+export const listSegments = async (server, playlist) => {
+  const lines = String(await server.get(playlist.href)).split('\n');
+  return lines
+    .filter((line) => line && !line.startsWith('#'))
+    .map((line) => {
+      const { pathname, search } = new URL(line, playlist);
+      return pathname + search;
+    });
+};
