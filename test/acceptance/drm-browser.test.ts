@@ -1,20 +1,19 @@
 /** DRM in a real browser: Encrypted Media Extensions with ClearKey, through hls.js and Shaka Player. */
-import { createReadStream } from 'node:fs';
-import { createRequire } from 'node:module';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { fixture } from '../support/media/fixtures.js';
 import { startChromium, type Watched, watch } from '../support/players/chromium.js';
+import { servePage } from '../support/players/page-site.js';
 import type { OwnedKey } from '../support/players/playback-token.js';
 import { type Booted, boot } from '../support/servers/boot.js';
-import { type Origin, startOrigin } from '../support/servers/origin.js';
+import type { Origin } from '../support/servers/origin.js';
 import { serveNamed } from '../support/servers/text-origin.js';
 import { api } from '../support/wire/create-asset.js';
 import { createDrmAsset, createDrmConfiguration, createSigningKey, playbackToken } from '../support/wire/drm.js';
 import { withTracks } from '../support/wire/tracks.js';
 
 const RATE = 30;
-const SCRIPTS: Readonly<Record<string, string>> = {
+const SCRIPTS = {
   '/shaka.js': 'shaka-player/dist/shaka-player.compiled.js',
   '/hls.js': 'hls.js/dist/hls.min.js',
 };
@@ -110,12 +109,7 @@ beforeAll(async () => {
     // A tone of 1,000 Hz; those of the video are 400 and 600 Hz.
     'french.wav': { path: await fixture('loudness.wav') },
   });
-  site = await startOrigin((request, response) => {
-    const script = SCRIPTS[request.url ?? ''];
-    if (script === undefined) return void response.setHeader('content-type', 'text/html').end(PAGE);
-    const path = createRequire(import.meta.url).resolve(script);
-    createReadStream(path).pipe(response.setHeader('content-type', 'text/javascript'));
-  });
+  site = await servePage(PAGE, SCRIPTS);
   server = await boot();
   const configurationId = await createDrmConfiguration(server, ['--key-source', 'local']);
   const french = { url: `${files.url}/french.wav`, type: 'audio', language_code: 'fr' };

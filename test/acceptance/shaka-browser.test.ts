@@ -1,11 +1,10 @@
-import { createReadStream } from 'node:fs';
-import { createRequire } from 'node:module';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { fixture } from '../support/media/fixtures.js';
 import { readFrames, startChromium, type Watched, watch } from '../support/players/chromium.js';
+import { servePage } from '../support/players/page-site.js';
 import { type Booted, boot } from '../support/servers/boot.js';
-import { type Origin, startOrigin } from '../support/servers/origin.js';
+import type { Origin } from '../support/servers/origin.js';
 import { serveNamed } from '../support/servers/text-origin.js';
 import { createAsset, settled } from '../support/wire/create-asset.js';
 import { withTracks } from '../support/wire/tracks.js';
@@ -68,12 +67,7 @@ beforeAll(async () => {
     'dub.flac': { path: await fixture('audio-only.flac') },
     'cues.vtt': { text: SUBTITLES },
   });
-  const shaka = createRequire(import.meta.url).resolve('shaka-player/dist/shaka-player.compiled.js');
-  site = await startOrigin((request, response) => {
-    if (request.url === '/shaka.js')
-      createReadStream(shaka).pipe(response.setHeader('content-type', 'text/javascript'));
-    else response.setHeader('content-type', 'text/html').end(PAGE);
-  });
+  site = await servePage(PAGE, { '/shaka.js': 'shaka-player/dist/shaka-player.compiled.js' });
   server = await boot();
   browser = await startChromium();
 });

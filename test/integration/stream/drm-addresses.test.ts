@@ -2,8 +2,13 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { fixture } from '../../support/media/fixtures.js';
 import { planFile } from '../../support/media/video-run.js';
-import { bytesOf, type DrmPlayback, drmPlayback, type PlaybackServer } from '../../support/players/drm-playback.js';
-import { type PreparedAsset, startPlayback } from '../../support/players/playback.js';
+import {
+  bytesOf,
+  type DrmPlayback,
+  type PlaybackServer,
+  startDrmPlayback,
+} from '../../support/players/drm-playback.js';
+import type { PreparedAsset } from '../../support/players/playback.js';
 import { readSamples } from '../../support/players/shaka-packager.js';
 import { alteredAddresses, same } from '../../support/wire/altered-urls.js';
 import { sendRaw } from '../../support/wire/raw-get.js';
@@ -18,11 +23,7 @@ let query: string;
 let token: string;
 
 beforeAll(async () => {
-  server = await startPlayback();
-  const source = await planFile(await fixture('copy-1080p.mp4'), { quality: 'plus' });
-  [asset, other] = [await server.addAsset(source), await server.addAsset(source)];
-  const { id, private_key } = await server.sdk().system.signingKeys.create();
-  play = drmPlayback(server.origin, { keyId: id, keySecret: private_key! }, asset);
+  ({ server, asset, other, play } = await startDrmPlayback());
   token = play.token('v', { max_resolution: '270p' });
   const playlist = (await play.children(`/${asset.drmId}.m3u8?token=${token}`)).get('270p')!;
   [segment, query] = playlist.replace('playlist.m3u8', '0.m4s').split('?') as [string, string];

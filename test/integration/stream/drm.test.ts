@@ -4,17 +4,16 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { findBox, listBoxes } from '#kinora/media/mp4/box-reader.js';
-import { fixture } from '../../support/media/fixtures.js';
-import { planFile, withFolder } from '../../support/media/video-run.js';
+import { withFolder } from '../../support/media/video-run.js';
 import {
   bytesOf,
   type DrmPlayback,
-  drmPlayback,
   messageOf,
   type PlaybackServer,
+  startDrmPlayback,
   tencOf,
 } from '../../support/players/drm-playback.js';
-import { type PreparedAsset, startPlayback } from '../../support/players/playback.js';
+import type { PreparedAsset } from '../../support/players/playback.js';
 import { packageEncrypted, readSamples } from '../../support/players/shaka-packager.js';
 import { until } from '../../support/servers/server-process.js';
 
@@ -24,11 +23,7 @@ let other: PreparedAsset;
 let play: DrmPlayback;
 
 beforeAll(async () => {
-  server = await startPlayback();
-  const source = await planFile(await fixture('copy-1080p.mp4'), { quality: 'plus' });
-  [asset, other] = [await server.addAsset(source), await server.addAsset(source)];
-  const { id, private_key } = await server.sdk().system.signingKeys.create();
-  play = drmPlayback(server.origin, { keyId: id, keySecret: private_key! }, asset);
+  ({ server, asset, other, play } = await startDrmPlayback());
 });
 afterAll(() => server?.stop());
 

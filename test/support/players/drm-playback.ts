@@ -1,5 +1,7 @@
 /** What a player sees of one prepared asset: playlists, files and licenses of its playback ids. */
-import type { PreparedAsset, startPlayback } from './playback.js';
+import { fixture } from '../media/fixtures.js';
+import { planFile } from '../media/video-run.js';
+import { type PreparedAsset, startPlayback } from './playback.js';
 import { inSeconds, type OwnedKey, signToken } from './playback-token.js';
 
 export const bytesOf = async (answer: Response): Promise<Buffer> => Buffer.from(await answer.arrayBuffer());
@@ -67,6 +69,14 @@ export const drmPlayback = (origin: string, key: OwnedKey, { drmId, publicId }: 
   };
 };
 
-/** Set by `startPlayback`, whose server they ask. */
+/** A server with two assets of one source, and what a player sees of the first. */
+export const startDrmPlayback = async () => {
+  const source = await planFile(await fixture('copy-1080p.mp4'), { quality: 'plus' });
+  const server = await startPlayback();
+  const [asset, other] = [await server.addAsset(source), await server.addAsset(source)];
+  const { id, private_key } = await server.sdk().system.signingKeys.create();
+  return { server, asset, other, play: drmPlayback(server.origin, { keyId: id, keySecret: private_key! }, asset) };
+};
+
 export type DrmPlayback = ReturnType<typeof drmPlayback>;
 export type PlaybackServer = Awaited<ReturnType<typeof startPlayback>>;
