@@ -19,8 +19,8 @@ export const indexSource = (job: IndexJob, context: HandlerContext): MediaResult
   if (job.source.staged) throw failMedia('index', 'a part of the file does not say where every packet is');
   const sizeBytes = Math.max(statSync(job.source.path).size, 1);
   const format = openSource(job.source);
-  const packet = newPacket();
   try {
+    using packet = newPacket();
     const formatName = format.iformat?.name ?? '';
     const column = (index: number | undefined): StreamColumns | undefined =>
       index === undefined ? undefined : new StreamColumns(streamAt(format, index), formatName);
@@ -55,7 +55,6 @@ export const indexSource = (job: IndexJob, context: HandlerContext): MediaResult
     writeFileSync(job.outPath, encodeSourceIndex(index));
     return { packets: (index.video?.pts.length ?? 0) + (index.audio?.pts.length ?? 0) };
   } finally {
-    packet.free();
     format.closeInputSync();
   }
 };

@@ -40,76 +40,76 @@ export const measureLoudness = (job: LoudnessJob): LoudnessResult => {
 
 /** Decodes what the encoder has made. */
 class Player {
-  readonly #decoder = new CodecContext();
-  readonly #packet = newPacket();
-  readonly #frame = newFrame();
-  readonly #each: (frame: Frame) => void;
+  private readonly decoder = new CodecContext();
+  private readonly packet = newPacket();
+  private readonly frame = newFrame();
+  private readonly each: (frame: Frame) => void;
 
   constructor({ sampleRate, channels, audioSpecificConfig }: LoudnessJob['audio'], each: (frame: Frame) => void) {
     const codec = Codec.findDecoder(AV_CODEC_ID_AAC);
     if (codec === null) throw failMedia('measure loudness', 'no AAC decoder');
-    this.#decoder.allocContext3(codec);
-    this.#decoder.sampleRate = sampleRate;
-    this.#decoder.channelLayout = avChannelLayoutDefault(channels);
-    this.#decoder.extraData = Buffer.from(audioSpecificConfig, 'base64');
-    check(this.#decoder.open2Sync(codec, null), 'open AAC decoder');
-    this.#each = each;
+    this.decoder.allocContext3(codec);
+    this.decoder.sampleRate = sampleRate;
+    this.decoder.channelLayout = avChannelLayoutDefault(channels);
+    this.decoder.extraData = Buffer.from(audioSpecificConfig, 'base64');
+    check(this.decoder.open2Sync(codec, null), 'open AAC decoder');
+    this.each = each;
   }
 
   decode(data: Buffer): void {
-    this.#packet.data = data;
-    check(this.#decoder.sendPacketSync(this.#packet), 'decode AAC');
-    this.#packet.unref();
-    while (!isDrained(this.#decoder.receiveFrameSync(this.#frame))) {
-      this.#each(this.#frame);
-      this.#frame.unref();
+    this.packet.data = data;
+    check(this.decoder.sendPacketSync(this.packet), 'decode AAC');
+    this.packet.unref();
+    while (!isDrained(this.decoder.receiveFrameSync(this.frame))) {
+      this.each(this.frame);
+      this.frame.unref();
     }
   }
 
   [Symbol.dispose](): void {
-    this.#frame.free();
-    this.#packet.free();
-    this.#decoder.freeContext();
+    this.frame.free();
+    this.packet.free();
+    this.decoder.freeContext();
   }
 }
 
 /** The `ebur128` filter; it writes what it has measured so far into each frame that passes. */
 class Meter {
-  readonly #filter: MediaFilter;
-  #integrated = SILENCE_LUFS;
-  #truePeak = 0;
+  private readonly filter: MediaFilter;
+  private integrated = SILENCE_LUFS;
+  private truePeak = 0;
 
   constructor(sampleRate: number, channels: 1 | 2) {
     const input = `sample_rate=${sampleRate}:sample_fmt=fltp:channel_layout=${channels === 1 ? 'mono' : 'stereo'}`;
     const chain = 'ebur128=peak=true:metadata=1:framelog=quiet';
-    this.#filter = new MediaFilter(`abuffer@in=${input}:time_base=1/${sampleRate},${chain},abuffersink@out`, {
+    this.filter = new MediaFilter(`abuffer@in=${input}:time_base=1/${sampleRate},${chain},abuffersink@out`, {
       operation: 'loudness',
     });
   }
 
   add(frame: Frame | null): void {
-    this.#filter.push(frame, (out) => this.#read(out));
+    this.filter.push(frame, (out) => this.read(out));
   }
 
   finish(): LoudnessResult {
     this.add(null);
-    const integrated = Math.max(SILENCE_LUFS, this.#integrated);
-    return { integrated, truePeak: this.#truePeak > 0 ? 20 * Math.log10(this.#truePeak) : SILENCE_DBTP };
+    const integrated = Math.max(SILENCE_LUFS, this.integrated);
+    return { integrated, truePeak: this.truePeak > 0 ? 20 * Math.log10(this.truePeak) : SILENCE_DBTP };
   }
 
   [Symbol.dispose](): void {
-    this.#filter[Symbol.dispose]();
+    this.filter[Symbol.dispose]();
   }
 
-  #read(out: Frame): void {
+  private read(out: Frame): void {
     const metadata = out.getMetadata();
     const values = metadata.getAll();
     metadata.free();
     const integrated = Number(values['lavfi.r128.I']);
-    if (Number.isFinite(integrated)) this.#integrated = integrated;
+    if (Number.isFinite(integrated)) this.integrated = integrated;
     // Peaks are of one frame and channel, as amplitudes.
     for (const [key, value] of Object.entries(values)) {
-      if (key.startsWith('lavfi.r128.true_peak')) this.#truePeak = Math.max(this.#truePeak, Number(value) || 0);
+      if (key.startsWith('lavfi.r128.true_peak')) this.truePeak = Math.max(this.truePeak, Number(value) || 0);
     }
   }
 }

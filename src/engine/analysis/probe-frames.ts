@@ -46,9 +46,9 @@ const describeFrame = (frame: Frame) => ({
 
 /** Decodes the first frames: what streams declare about fields and colors is often wrong. */
 export const sampleFrames = (format: FormatContext, stream: Stream): FrameSample => {
-  const decoder = openDecoder(stream, 1);
-  const packet = newPacket();
-  const frame = newFrame();
+  using decoder = openDecoder(stream, 1);
+  using packet = newPacket();
+  using frame = newFrame();
   let first: FrameSample['first'];
   let count = 0;
   let interlaced = false;
@@ -66,26 +66,20 @@ export const sampleFrames = (format: FormatContext, stream: Stream): FrameSample
       frame.unref();
     }
   };
-  try {
-    let packets = 0;
-    for (let read = 0; read < SAMPLE_PACKETS && count < SAMPLE_FRAMES; read++) {
-      if (readPacket(format, packet) < 0) break;
-      if (packet.streamIndex === stream.index) {
-        packets += 1;
-        if (packets === 1 && !packet.isKeyframe && packet.pts !== NO_PTS) unmarkedPts = packet.pts;
-        // A packet that fails here fails again in the sanity check, which judges it.
-        decoder.sendPacketSync(packet);
-      }
-      packet.unref();
-      receive();
+  let packets = 0;
+  for (let read = 0; read < SAMPLE_PACKETS && count < SAMPLE_FRAMES; read++) {
+    if (readPacket(format, packet) < 0) break;
+    if (packet.streamIndex === stream.index) {
+      packets += 1;
+      if (packets === 1 && !packet.isKeyframe && packet.pts !== NO_PTS) unmarkedPts = packet.pts;
+      // A packet that fails here fails again in the sanity check, which judges it.
+      decoder.sendPacketSync(packet);
     }
-    decoder.sendPacketSync(null);
+    packet.unref();
     receive();
-  } finally {
-    frame.free();
-    packet.free();
-    decoder.freeContext();
   }
+  decoder.sendPacketSync(null);
+  receive();
   return { ...(first && { first }), count, interlaced, closedCaptions, unmarkedStart };
 };
 
@@ -134,18 +128,14 @@ const readFromKeyFrame = (
   stream: Stream,
   inspect: (packet: Packet) => boolean | undefined,
 ): KeyPacket => {
-  const packet = newPacket();
+  using packet = newPacket();
   let dts: bigint | undefined;
-  try {
-    for (let read = 0; read < SAMPLE_PACKETS && readPacket(format, packet) >= 0; read++) {
-      const isWanted = packet.streamIndex === stream.index && (dts !== undefined || packet.isKeyframe);
-      if (isWanted) dts ??= packet.dts;
-      const isKeyFrame = isWanted ? inspect(packet) : undefined;
-      packet.unref();
-      if (isKeyFrame !== undefined) return { dts, isKeyFrame };
-    }
-  } finally {
-    packet.free();
+  for (let read = 0; read < SAMPLE_PACKETS && readPacket(format, packet) >= 0; read++) {
+    const isWanted = packet.streamIndex === stream.index && (dts !== undefined || packet.isKeyframe);
+    if (isWanted) dts ??= packet.dts;
+    const isKeyFrame = isWanted ? inspect(packet) : undefined;
+    packet.unref();
+    if (isKeyFrame !== undefined) return { dts, isKeyFrame };
   }
   return { dts, isKeyFrame: true };
 };
@@ -170,15 +160,10 @@ const inspectPackets = (format: FormatContext, stream: Stream): KeyPacket => {
 
 /** The first frame that a decoder makes must not be predicted from another one. */
 const inspectFrames = (format: FormatContext, stream: Stream): KeyPacket => {
-  const decoder = openDecoder(stream, 1);
-  const frame = newFrame();
-  try {
-    return readFromKeyFrame(format, stream, (packet) => {
-      decoder.sendPacketSync(packet);
-      return decoder.receiveFrameSync(frame) < 0 ? undefined : frame.pictType !== AV_PICTURE_TYPE_P;
-    });
-  } finally {
-    frame.free();
-    decoder.freeContext();
-  }
+  using decoder = openDecoder(stream, 1);
+  using frame = newFrame();
+  return readFromKeyFrame(format, stream, (packet) => {
+    decoder.sendPacketSync(packet);
+    return decoder.receiveFrameSync(frame) < 0 ? undefined : frame.pictType !== AV_PICTURE_TYPE_P;
+  });
 };

@@ -68,42 +68,35 @@ const checkAudio = (source: MediaSource, streamIndex: number, places: readonly n
 
 const checkAudioAt = (source: MediaSource, streamIndex: number, seconds: number): Place => {
   const format = openSource(source);
-  const packet = newPacket();
-  const frame = newFrame();
   let samples = 0;
   let errors = 0;
   try {
     const stream = streamAt(format, streamIndex);
     readOnly(format, [streamIndex]);
-    const decoder = openDecoder(stream, 1);
-    try {
-      const { num, den } = stream.timeBase;
-      // Where seeking fails the first second is read instead.
-      if (seconds > 0)
-        format.seekFrameSync(streamIndex, BigInt(Math.round((seconds * den) / num)), AVSEEK_FLAG_BACKWARD);
-      const wanted = CHECKED_SECONDS * stream.codecpar.sampleRate;
-      const receive = (): void => {
-        while (decoder.receiveFrameSync(frame) >= 0) {
-          samples += frame.nbSamples;
-          frame.unref();
-        }
-      };
-      while (samples < wanted) {
-        const code = readPacket(format, packet);
-        if (code === AVERROR_EOF) break;
-        if (code < 0) throw failMedia('read packet', 'damaged');
-        if (packet.streamIndex === streamIndex && decoder.sendPacketSync(packet) < 0) errors += 1;
-        packet.unref();
-        receive();
+    using packet = newPacket();
+    using frame = newFrame();
+    using decoder = openDecoder(stream, 1);
+    const { num, den } = stream.timeBase;
+    // Where seeking fails the first second is read instead.
+    if (seconds > 0) format.seekFrameSync(streamIndex, BigInt(Math.round((seconds * den) / num)), AVSEEK_FLAG_BACKWARD);
+    const wanted = CHECKED_SECONDS * stream.codecpar.sampleRate;
+    const receive = (): void => {
+      while (decoder.receiveFrameSync(frame) >= 0) {
+        samples += frame.nbSamples;
+        frame.unref();
       }
-      decoder.sendPacketSync(null);
+    };
+    while (samples < wanted) {
+      const code = readPacket(format, packet);
+      if (code === AVERROR_EOF) break;
+      if (code < 0) throw failMedia('read packet', 'damaged');
+      if (packet.streamIndex === streamIndex && decoder.sendPacketSync(packet) < 0) errors += 1;
+      packet.unref();
       receive();
-    } finally {
-      decoder.freeContext();
     }
+    decoder.sendPacketSync(null);
+    receive();
   } finally {
-    frame.free();
-    packet.free();
     format.closeInputSync();
   }
   const decoded = samples >= MIN_SAMPLES;

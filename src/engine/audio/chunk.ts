@@ -72,8 +72,8 @@ export const encodeFrames = (
   const inputFrames = PRE_ROLL_FRAMES + (endFrame - firstFrame) + 1;
   const fromSample = (firstFrame - PRE_ROLL_FRAMES) * AAC_FRAME_SAMPLES;
   const planes = readSamples(job.source, job.audio, fromSample, fromSample + inputFrames * AAC_FRAME_SAMPLES);
-  const encoder = openEncoder(job.audio);
-  const packet = newPacket();
+  using encoder = openEncoder(job.audio);
+  using packet = newPacket();
   const packets: Buffer[] = [];
   const receive = (): void => {
     for (;;) {
@@ -84,19 +84,13 @@ export const encodeFrames = (
       packet.unref();
     }
   };
-  try {
-    for (let i = 0; i < inputFrames; i++) {
-      const frame = audioFrame(planes, i * AAC_FRAME_SAMPLES, AAC_FRAME_SAMPLES, job.audio.sampleRate);
-      check(encoder.sendFrameSync(frame), 'encode audio');
-      frame.free();
-      receive();
-    }
-    check(encoder.sendFrameSync(null), 'encode audio');
+  for (let i = 0; i < inputFrames; i++) {
+    using frame = audioFrame(planes, i * AAC_FRAME_SAMPLES, AAC_FRAME_SAMPLES, job.audio.sampleRate);
+    check(encoder.sendFrameSync(frame), 'encode audio');
     receive();
-  } finally {
-    packet.free();
-    encoder.freeContext();
   }
+  check(encoder.sendFrameSync(null), 'encode audio');
+  receive();
   const skipped = PRIMING_PACKETS + PRE_ROLL_FRAMES;
   const frames = packets.slice(skipped, skipped + endFrame - firstFrame);
   if (frames.length !== endFrame - firstFrame) throw failMedia('encode audio', 'the encoder gave too few packets');
@@ -113,11 +107,11 @@ const copyFrames = (job: AudioChunkJob, firstFrame: number, endFrame: number): B
   let missing = frames.length;
   const startSeconds = (sourceOrigin * base.num) / base.den + (firstFrame * AAC_FRAME_SAMPLES) / sampleRate;
   const { format } = openAt(job.source, startSeconds - COPY_SEEK_SECONDS);
-  const packet = newPacket();
-  const stream = streamAt(format, streamIndex);
-  const decoder = openDecoder(stream, 1);
-  const decoded = newFrame();
   try {
+    const stream = streamAt(format, streamIndex);
+    using packet = newPacket();
+    using decoder = openDecoder(stream, 1);
+    using decoded = newFrame();
     const hasConfig = stream.codecpar.extradataSize > 0;
     readOnly(format, [streamIndex]);
     while (missing > 0 && readPacket(format, packet) >= 0) {
@@ -135,9 +129,6 @@ const copyFrames = (job: AudioChunkJob, firstFrame: number, endFrame: number): B
       packet.unref();
     }
   } finally {
-    decoded.free();
-    decoder.freeContext();
-    packet.free();
     format.closeInputSync();
   }
   return frames.map((frame, i) => {

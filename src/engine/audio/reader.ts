@@ -58,74 +58,74 @@ class PieceCollector {
   readonly pieces: AudioPiece[] = [];
   /** Place of the first piece that was decoded, kept or not. */
   firstPosition: number | undefined;
-  readonly #plan: Audio;
-  readonly #startTicks: number;
+  private readonly plan: Audio;
+  private readonly startTicks: number;
   /** Pieces that end before this are of no use. */
-  readonly #fromPosition: number;
-  #room: number;
-  #filter: MediaFilter | undefined;
-  #input = '';
-  #gain = 1;
-  #expected = Number.NaN;
+  private readonly fromPosition: number;
+  private room: number;
+  private filter: MediaFilter | undefined;
+  private input = '';
+  private gain = 1;
+  private expected = Number.NaN;
 
   constructor(plan: Audio, stream: Stream, fromSeconds: number, untilSeconds: number) {
-    this.#plan = plan;
-    this.#fromPosition = fromSeconds * plan.sourceSampleRate;
-    this.#room = (untilSeconds - fromSeconds) * plan.sourceSampleRate * MAX_OVERLAP;
-    this.#startTicks = stream.startTime === NO_PTS ? plan.sourceOrigin : Number(stream.startTime);
+    this.plan = plan;
+    this.fromPosition = fromSeconds * plan.sourceSampleRate;
+    this.room = (untilSeconds - fromSeconds) * plan.sourceSampleRate * MAX_OVERLAP;
+    this.startTicks = stream.startTime === NO_PTS ? plan.sourceOrigin : Number(stream.startTime);
   }
 
   /** Seconds on the timeline at which the next piece is expected. */
   get untilSeconds(): number {
-    return this.#expected / this.#plan.sourceSampleRate;
+    return this.expected / this.plan.sourceSampleRate;
   }
 
   add(frame: Frame): void {
-    const { sourceTimeBase: base, sourceSampleRate: rate, channels } = this.#plan;
+    const { sourceTimeBase: base, sourceSampleRate: rate, channels } = this.plan;
     const layout = avChannelLayoutDescribe(
       frame.channelLayout.order === 0 ? avChannelLayoutDefault(frame.channels) : frame.channelLayout,
     );
     const input =
       `sample_rate=${frame.sampleRate}:sample_fmt=${avGetSampleFmtName(frame.format as typeof AV_SAMPLE_FMT_FLTP)}` +
       `:channel_layout=${layout}:time_base=1/${frame.sampleRate}`;
-    if (input !== this.#input) {
-      this.#filter?.[Symbol.dispose]();
-      this.#filter = openAudioFilter(
+    if (input !== this.input) {
+      this.filter?.[Symbol.dispose]();
+      this.filter = openAudioFilter(
         input,
         `aresample=${rate},aformat=sample_fmts=fltp:channel_layouts=${LAYOUTS[channels]}`,
       );
-      this.#input = input;
-      this.#gain = (frame.channels > 2 ? DOWN_MIX_GAIN : 1) * 10 ** ((this.#plan.gainDb ?? 0) / 20);
+      this.input = input;
+      this.gain = (frame.channels > 2 ? DOWN_MIX_GAIN : 1) * 10 ** ((this.plan.gainDb ?? 0) / 20);
     }
     const pts = frame.bestEffortTimestamp === NO_PTS ? frame.pts : frame.bestEffortTimestamp;
     // Counted from the first stamp of the stream, whose place is rounded once: places then differ by whole samples.
     const toSamples = (ticks: number): number => (ticks * base.num * rate) / base.den;
     const position =
       pts === NO_PTS
-        ? this.#expected
-        : Math.round(toSamples(this.#startTicks - this.#plan.sourceOrigin)) + toSamples(Number(pts) - this.#startTicks);
+        ? this.expected
+        : Math.round(toSamples(this.startTicks - this.plan.sourceOrigin)) + toSamples(Number(pts) - this.startTicks);
     if (Number.isNaN(position)) return; // nothing says where this piece belongs
     this.firstPosition ??= position;
-    this.#expected = position + (frame.nbSamples * rate) / frame.sampleRate;
-    if (this.#expected <= this.#fromPosition) return;
-    this.#room -= this.#expected - position;
-    if (this.#room < 0) throw failMedia('decode audio', 'time stamps stand still');
+    this.expected = position + (frame.nbSamples * rate) / frame.sampleRate;
+    if (this.expected <= this.fromPosition) return;
+    this.room -= this.expected - position;
+    if (this.room < 0) throw failMedia('decode audio', 'time stamps stand still');
     let at = position;
-    this.#filter?.push(frame, (out) => {
+    this.filter?.push(frame, (out) => {
       const planes = copyPlanes(out);
       // What normalisation makes of the peaks is measured.
-      const normalized = this.#plan.gainDb !== undefined;
+      const normalized = this.plan.gainDb !== undefined;
       const channels =
-        this.#gain === 1
+        this.gain === 1
           ? planes
-          : planes.map((plane) => plane.map((value) => (normalized ? value * this.#gain : bend(value * this.#gain))));
+          : planes.map((plane) => plane.map((value) => (normalized ? value * this.gain : bend(value * this.gain))));
       this.pieces.push({ position: at, channels });
       at += out.nbSamples;
     });
   }
 
-  free(): void {
-    this.#filter?.[Symbol.dispose]();
+  [Symbol.dispose](): void {
+    this.filter?.[Symbol.dispose]();
   }
 }
 
@@ -136,8 +136,8 @@ const decode = (
   collector: PieceCollector,
   isDone: () => boolean,
 ): void => {
-  const packet = newPacket();
-  const frame = newFrame();
+  using packet = newPacket();
+  using frame = newFrame();
   let packets = 0;
   let errors = 0;
   const receive = (): void => {
@@ -152,26 +152,21 @@ const decode = (
       frame.unref();
     }
   };
-  try {
-    while (!isDone()) {
-      const code = readPacket(format, packet);
-      // A file that breaks off ends here: what it lacks becomes silence.
-      if (code < 0) {
-        if (code !== AVERROR_EOF) errors += 1;
-        decoder.sendPacketSync(null);
-        receive();
-        break;
-      }
-      if (packet.streamIndex === streamIndex) {
-        packets += 1;
-        if (decoder.sendPacketSync(packet) < 0) errors += 1;
-        receive();
-      }
-      packet.unref();
+  while (!isDone()) {
+    const code = readPacket(format, packet);
+    // A file that breaks off ends here: what it lacks becomes silence.
+    if (code < 0) {
+      if (code !== AVERROR_EOF) errors += 1;
+      decoder.sendPacketSync(null);
+      receive();
+      break;
     }
-  } finally {
-    frame.free();
-    packet.free();
+    if (packet.streamIndex === streamIndex) {
+      packets += 1;
+      if (decoder.sendPacketSync(packet) < 0) errors += 1;
+      receive();
+    }
+    packet.unref();
   }
   if (packets > 4 && errors > packets * MAX_ERROR_SHARE)
     throw failMedia('decode audio', `${errors} errors in ${packets} packets`);
@@ -185,19 +180,14 @@ const collectPieces = (source: MediaSource, plan: Audio, fromSeconds: number, un
     try {
       const stream = streamAt(format, plan.streamIndex);
       readOnly(format, [plan.streamIndex]);
-      const decoder = openDecoder(stream, 1);
-      const collector = new PieceCollector(plan, stream, fromSeconds, untilSeconds);
-      try {
-        let late = false;
-        decode(format, decoder, plan.streamIndex, collector, () => {
-          late = !fromStart && (collector.firstPosition ?? 0) > fromSeconds * plan.sourceSampleRate;
-          return late || collector.untilSeconds > untilSeconds;
-        });
-        if (fromStart || (!late && collector.firstPosition !== undefined)) return collector.pieces;
-      } finally {
-        collector.free();
-        decoder.freeContext();
-      }
+      using decoder = openDecoder(stream, 1);
+      using collector = new PieceCollector(plan, stream, fromSeconds, untilSeconds);
+      let late = false;
+      decode(format, decoder, plan.streamIndex, collector, () => {
+        late = !fromStart && (collector.firstPosition ?? 0) > fromSeconds * plan.sourceSampleRate;
+        return late || collector.untilSeconds > untilSeconds;
+      });
+      if (fromStart || (!late && collector.firstPosition !== undefined)) return collector.pieces;
     } finally {
       format.closeInputSync();
     }

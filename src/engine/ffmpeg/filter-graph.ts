@@ -4,8 +4,8 @@ import { MediaFilter } from './media-filter.js';
 
 /** Finished frames (SDR BT.709, limited range, square pixels) of one size go in, what a chain of filters makes of them comes out. */
 export class FrameGraph {
-  readonly #filter: MediaFilter;
-  readonly #emit: (frame: Frame) => void;
+  private readonly filter: MediaFilter;
+  private readonly emit: (frame: Frame) => void;
 
   /** @param emit gets each frame, valid during the call only; its `pts` counts in `timeBase`. */
   constructor(
@@ -20,20 +20,20 @@ export class FrameGraph {
       chain,
       'buffersink@out',
     ].join(',');
-    this.#filter = new MediaFilter(whole, { operation: 'filter frame', building: `filter ${whole}`, threads });
-    this.#emit = emit;
+    this.filter = new MediaFilter(whole, { operation: 'filter frame', building: `filter ${whole}`, threads });
+    this.emit = emit;
   }
 
   push(frame: Frame, pts: number): void {
     frame.pts = BigInt(pts);
-    this.#filter.push(frame, this.#emit);
+    this.filter.push(frame, this.emit);
   }
 
   finish(): void {
-    this.#filter.push(null, this.#emit);
+    this.filter.push(null, this.emit);
   }
 
-  close(): void {
-    this.#filter[Symbol.dispose]();
+  [Symbol.dispose](): void {
+    this.filter[Symbol.dispose]();
   }
 }

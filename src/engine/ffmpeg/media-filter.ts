@@ -16,23 +16,23 @@ export interface MediaFilterOptions {
  * `abuffer@in`, unless it makes its frames itself. Frames that come out are valid during the call of `each` only.
  */
 export class MediaFilter {
-  readonly #graph = new FilterGraph();
-  readonly #frame = newFrame();
-  readonly #operation: string;
-  readonly #input: FilterContext | null;
-  readonly #output: FilterContext;
+  private readonly graph = new FilterGraph();
+  private readonly frame = newFrame();
+  private readonly operation: string;
+  private readonly input: FilterContext | null;
+  private readonly output: FilterContext;
 
   constructor(description: string, { operation, building = operation, threads }: MediaFilterOptions) {
-    this.#operation = operation;
-    this.#graph.alloc();
+    this.operation = operation;
+    this.graph.alloc();
     try {
-      if (threads !== undefined) this.#graph.nbThreads = threads;
-      check(this.#graph.parsePtr(description), building);
-      check(this.#graph.configSync(), building);
-      this.#input = this.#graph.getFilter('buffer@in') ?? this.#graph.getFilter('abuffer@in');
-      const output = this.#graph.getFilter('buffersink@out') ?? this.#graph.getFilter('abuffersink@out');
+      if (threads !== undefined) this.graph.nbThreads = threads;
+      check(this.graph.parsePtr(description), building);
+      check(this.graph.configSync(), building);
+      this.input = this.graph.getFilter('buffer@in') ?? this.graph.getFilter('abuffer@in');
+      const output = this.graph.getFilter('buffersink@out') ?? this.graph.getFilter('abuffersink@out');
       if (output === null) throw failMedia(building, 'no output');
-      this.#output = output;
+      this.output = output;
     } catch (error) {
       this[Symbol.dispose]();
       throw error;
@@ -41,39 +41,39 @@ export class MediaFilter {
 
   /** Of the frames that come out. */
   get timeBase(): Rational {
-    return this.#output.buffersinkGetTimeBase();
+    return this.output.buffersinkGetTimeBase();
   }
 
   /** Gives the only frame of another input than the main one. */
   feed(input: string, frame: Frame): void {
-    const context = this.#graph.getFilter(input);
-    if (context === null) throw failMedia(this.#operation, `no input ${input}`);
-    check(context.buffersrcAddFrameSync(frame), this.#operation);
-    check(context.buffersrcAddFrameSync(null), this.#operation);
+    const context = this.graph.getFilter(input);
+    if (context === null) throw failMedia(this.operation, `no input ${input}`);
+    check(context.buffersrcAddFrameSync(frame), this.operation);
+    check(context.buffersrcAddFrameSync(null), this.operation);
   }
 
   /** Null ends the input: what the filters hold back comes out. */
   push(frame: Frame | null, each: (out: Frame) => void): void {
-    if (this.#input === null) throw failMedia(this.#operation, 'no input');
-    check(this.#input.buffersrcAddFrameSync(frame, AV_BUFFERSRC_FLAG_KEEP_REF), this.#operation);
+    if (this.input === null) throw failMedia(this.operation, 'no input');
+    check(this.input.buffersrcAddFrameSync(frame, AV_BUFFERSRC_FLAG_KEEP_REF), this.operation);
     while (this.pull(each));
   }
 
   /** Gives out the next frame; false when there is none. */
   pull(each: (out: Frame) => void): boolean {
-    const code = this.#output.buffersinkGetFrameSync(this.#frame);
+    const code = this.output.buffersinkGetFrameSync(this.frame);
     if (isDrained(code)) return false;
-    check(code, this.#operation);
+    check(code, this.operation);
     try {
-      each(this.#frame);
+      each(this.frame);
     } finally {
-      this.#frame.unref();
+      this.frame.unref();
     }
     return true;
   }
 
   [Symbol.dispose](): void {
-    this.#frame.free();
-    this.#graph.free();
+    this.frame.free();
+    this.graph.free();
   }
 }

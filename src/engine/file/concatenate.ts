@@ -131,8 +131,8 @@ const readPackets = (
   use: (packet: Packet, stream: Stream, streams: readonly Stream[]) => void,
 ): void => {
   const format = openSource(job.source);
-  const packet = newPacket();
   try {
+    using packet = newPacket();
     const streams = job.streamIndexes.map((index) => streamAt(format, index));
     readOnly(format, job.streamIndexes);
     for (let errors = 0; errors <= MAX_READ_ERRORS; ) {
@@ -147,7 +147,6 @@ const readPackets = (
       packet.unref();
     }
   } finally {
-    packet.free();
     format.closeInputSync();
   }
 };

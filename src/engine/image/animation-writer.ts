@@ -77,7 +77,7 @@ export class AnimationWriter {
   }
 
   close(): void {
-    this.graph?.close();
+    this.graph?.[Symbol.dispose]();
     this.context.freeContext();
     this.packet.free();
     this.output?.closeOutputSync();

@@ -30,30 +30,25 @@ export const encodeStill = (frame: Frame, format: StillFormat): Buffer => {
   const { name, options } = ENCODERS[format];
   const codec = Codec.findEncoderByName(name as never);
   if (codec === null) throw failMedia('encode', `${name} is missing`);
-  const context = new CodecContext();
-  const packet = newPacket();
+  using context = new CodecContext();
+  using packet = newPacket();
   context.allocContext3(codec);
-  try {
-    context.width = frame.width;
-    context.height = frame.height;
-    context.pixelFormat = format === 'png' ? AV_PIX_FMT_RGB24 : AV_PIX_FMT_YUV420P;
-    context.colorRange = format === 'webp' ? AVCOL_RANGE_MPEG : AVCOL_RANGE_JPEG;
-    if (format !== 'png') context.colorSpace = AVCOL_SPC_SMPTE170M;
-    context.sampleAspectRatio = new AvRational(1, 1);
-    context.timeBase = new AvRational(1, 1);
-    context.threadCount = 1;
-    // Without the name and version of the encoder in the file.
-    context.setFlags(AV_CODEC_FLAG_BITEXACT);
-    setOptions(context, options);
-    check(context.open2Sync(codec, null), `open ${name}`);
-    frame.pts = 0n;
-    check(context.sendFrameSync(frame), 'encode frame');
-    check(context.sendFrameSync(null), 'encode frame');
-    check(context.receivePacketSync(packet), 'encode frame');
-    if (packet.data === null) throw failMedia('encode', 'a packet without data');
-    return Buffer.from(packet.data);
-  } finally {
-    context.freeContext();
-    packet.free();
-  }
+  context.width = frame.width;
+  context.height = frame.height;
+  context.pixelFormat = format === 'png' ? AV_PIX_FMT_RGB24 : AV_PIX_FMT_YUV420P;
+  context.colorRange = format === 'webp' ? AVCOL_RANGE_MPEG : AVCOL_RANGE_JPEG;
+  if (format !== 'png') context.colorSpace = AVCOL_SPC_SMPTE170M;
+  context.sampleAspectRatio = new AvRational(1, 1);
+  context.timeBase = new AvRational(1, 1);
+  context.threadCount = 1;
+  // Without the name and version of the encoder in the file.
+  context.setFlags(AV_CODEC_FLAG_BITEXACT);
+  setOptions(context, options);
+  check(context.open2Sync(codec, null), `open ${name}`);
+  frame.pts = 0n;
+  check(context.sendFrameSync(frame), 'encode frame');
+  check(context.sendFrameSync(null), 'encode frame');
+  check(context.receivePacketSync(packet), 'encode frame');
+  if (packet.data === null) throw failMedia('encode', 'a packet without data');
+  return Buffer.from(packet.data);
 };

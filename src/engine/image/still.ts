@@ -45,15 +45,11 @@ export const makeStill = (job: StillJob): ImageResult =>
     const { layout, format, threads, timeBase } = job;
     let bytes: Buffer | undefined;
     filterDisplayed(reader, job, job, { ...layout.frame, threads }, (frame) => {
-      const graph = new FrameGraph(frame, describeLayout(frame, layout, format), { timeBase, threads }, (image) => {
+      using graph = new FrameGraph(frame, describeLayout(frame, layout, format), { timeBase, threads }, (image) => {
         bytes = encodeStill(image, format);
       });
-      try {
-        graph.push(frame, 0);
-        graph.finish();
-      } finally {
-        graph.close();
-      }
+      graph.push(frame, 0);
+      graph.finish();
     });
     if (bytes === undefined) throw failMedia('image', 'no image came out');
     writeFileSync(job.outPath, bytes);

@@ -31,15 +31,11 @@ export const makeStoryboard = (job: StoryboardJob): ImageResult => {
     let bytes: Buffer | undefined;
     const { scale, pixels } = STILL_COLORS[format];
     const chain = `scale=flags=bicubic+accurate_rnd+full_chroma_int:${scale},format=${pixels}`;
-    const graph = new FrameGraph(sheet, chain, { timeBase, threads }, (image) => {
+    using graph = new FrameGraph(sheet, chain, { timeBase, threads }, (image) => {
       bytes = encodeStill(image, format);
     });
-    try {
-      graph.push(sheet, 0);
-      graph.finish();
-    } finally {
-      graph.close();
-    }
+    graph.push(sheet, 0);
+    graph.finish();
     if (bytes === undefined) throw failMedia('image', 'no image came out');
     writeFileSync(job.outPath, bytes);
     return { sizeBytes: bytes.length };

@@ -127,14 +127,10 @@ const openEncoder = (settings: FragmentEncoderSettings): CodecContext => {
 
 /** The avcC record that every fragment of these settings shares. */
 export const readEncoderConfig = (settings: FragmentEncoderSettings): Buffer => {
-  const context = openEncoder(settings);
-  try {
-    const avcc = context.extraData;
-    if (avcc === null || avcc[0] !== 1) throw failMedia('open libx264', 'it gave no avcC record');
-    return Buffer.from(avcc);
-  } finally {
-    context.freeContext();
-  }
+  using context = openEncoder(settings);
+  const avcc = context.extraData;
+  if (avcc === null || avcc[0] !== 1) throw failMedia('open libx264', 'it gave no avcC record');
+  return Buffer.from(avcc);
 };
 
 /** Encodes frames into one fragment that starts with its only key frame. */

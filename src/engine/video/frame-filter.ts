@@ -104,47 +104,47 @@ const describeOverlays = (overlays: readonly OverlayPlacement[], frame: { width:
 
 /** Turns decoded frames into frames of one rung; the graph is built again when the frames change their shape. */
 export class FrameFilter {
-  readonly #settings: FrameFilterSettings;
-  readonly #emit: (frame: Frame, pts: number) => void;
-  #filter: MediaFilter | undefined;
-  #shape = '';
+  private readonly settings: FrameFilterSettings;
+  private readonly emit: (frame: Frame, pts: number) => void;
+  private filter: MediaFilter | undefined;
+  private shape = '';
 
   /** @param emit gets each finished frame, valid during the call only, and its time in ticks of `timeBase`. */
   constructor(settings: FrameFilterSettings, emit: (frame: Frame, pts: number) => void) {
-    this.#settings = settings;
-    this.#emit = emit;
+    this.settings = settings;
+    this.emit = emit;
   }
 
   push(frame: Frame, pts: number): void {
     const shape = [frame.width, frame.height, frame.format].join();
-    if (shape !== this.#shape) this.flush();
-    this.#filter ??= openFilter(this.#settings, frame);
-    this.#shape = shape;
+    if (shape !== this.shape) this.flush();
+    this.filter ??= openFilter(this.settings, frame);
+    this.shape = shape;
     frame.pts = BigInt(pts);
-    this.#run(this.#filter, frame);
+    this.run(this.filter, frame);
   }
 
   /** Gives out what is held back; the next frame starts a new graph. */
   flush(): void {
-    if (this.#filter === undefined) return;
-    this.#run(this.#filter, null);
+    if (this.filter === undefined) return;
+    this.run(this.filter, null);
     this.close();
   }
 
   close(): void {
-    this.#filter?.[Symbol.dispose]();
-    this.#filter = undefined;
-    this.#shape = '';
+    this.filter?.[Symbol.dispose]();
+    this.filter = undefined;
+    this.shape = '';
   }
 
-  #run(filter: MediaFilter, frame: Frame | null): void {
-    const { timeBase, filters } = this.#settings;
+  private run(filter: MediaFilter, frame: Frame | null): void {
+    const { timeBase, filters } = this.settings;
     // Deinterlacing halves the time base.
     const base = filter.timeBase;
     filter.push(frame, (result) => {
       if (result.pts === NO_PTS) throw failMedia('filter frame', 'it has no time');
       if (filters.testMark) burnTestMark(result);
-      this.#emit(result, Math.round((Number(result.pts) * base.num * timeBase.den) / (base.den * timeBase.num)));
+      this.emit(result, Math.round((Number(result.pts) * base.num * timeBase.den) / (base.den * timeBase.num)));
     });
   }
 }

@@ -38,24 +38,19 @@ export const readOverlayImage = (job: OverlayImageJob): OverlayImageResult => {
   if (header.width > job.maxSide || header.height > job.maxSide)
     throw failMedia('overlay', `${header.width}x${header.height} pixels are too many`);
   const first = header.format === 'webp' ? readFirstFrame(bytes) : undefined;
-  const decoded = newFrame();
-  const stored = newFrame();
-  try {
-    decodeFirst(first?.file ?? bytes, CODECS[header.format], job.maxSide, decoded);
-    // What the camera says of how it was held.
-    const orientation = orientationOf(decoded.getSideData(AV_FRAME_DATA_DISPLAYMATRIX));
-    if (first) putOnCanvas(decoded, first);
-    const natural = rotateSize(decoded, orientation);
-    const upright = fitOverlay(natural, job);
-    const { width, height } = rotateSize(upright, orientation);
-    convert(decoded, stored, width, height);
-    const pixels = rotatePixels(packedRows(stored), { width, height }, orientation);
-    writeFileSync(job.outPath, Buffer.concat([writeOverlayHeader({ natural, stored: upright }), pixels]));
-    return { natural, stored: upright };
-  } finally {
-    decoded.free();
-    stored.free();
-  }
+  using decoded = newFrame();
+  using stored = newFrame();
+  decodeFirst(first?.file ?? bytes, CODECS[header.format], job.maxSide, decoded);
+  // What the camera says of how it was held.
+  const orientation = orientationOf(decoded.getSideData(AV_FRAME_DATA_DISPLAYMATRIX));
+  if (first) putOnCanvas(decoded, first);
+  const natural = rotateSize(decoded, orientation);
+  const upright = fitOverlay(natural, job);
+  const { width, height } = rotateSize(upright, orientation);
+  convert(decoded, stored, width, height);
+  const pixels = rotatePixels(packedRows(stored), { width, height }, orientation);
+  writeFileSync(job.outPath, Buffer.concat([writeOverlayHeader({ natural, stored: upright }), pixels]));
+  return { natural, stored: upright };
 };
 
 const decodeFirst = (
@@ -66,27 +61,22 @@ const decodeFirst = (
 ): void => {
   const codec = Codec.findDecoder(codecId);
   if (codec === null) throw failMedia('overlay', 'no decoder');
-  const context = new CodecContext();
-  const packet = newPacket();
+  using context = new CodecContext();
+  using packet = newPacket();
   context.allocContext3(codec);
-  try {
-    context.threadCount = 1;
-    setOptions(context, {
-      max_pixels: maxSide * maxSide,
-      // Else what is missing of a JPEG file is gray.
-      ...(codecId === AV_CODEC_ID_MJPEG && { err_detect: 'explode' }),
-    });
-    check(context.open2Sync(codec, null), 'open decoder');
-    // These decoders take a whole file as one packet.
-    packet.data = bytes;
-    check(context.sendPacketSync(packet), 'decode overlay');
-    check(context.sendPacketSync(null), 'decode overlay');
-    check(context.receiveFrameSync(frame), 'decode overlay');
-    if (frame.width > maxSide || frame.height > maxSide) throw failMedia('overlay', 'its header lied about its size');
-  } finally {
-    context.freeContext();
-    packet.free();
-  }
+  context.threadCount = 1;
+  setOptions(context, {
+    max_pixels: maxSide * maxSide,
+    // Else what is missing of a JPEG file is gray.
+    ...(codecId === AV_CODEC_ID_MJPEG && { err_detect: 'explode' }),
+  });
+  check(context.open2Sync(codec, null), 'open decoder');
+  // These decoders take a whole file as one packet.
+  packet.data = bytes;
+  check(context.sendPacketSync(packet), 'decode overlay');
+  check(context.sendPacketSync(null), 'decode overlay');
+  check(context.receiveFrameSync(frame), 'decode overlay');
+  if (frame.width > maxSide || frame.height > maxSide) throw failMedia('overlay', 'its header lied about its size');
 };
 
 /** Makes of the first frame of an animation what is shown of it: the whole canvas. */
@@ -94,20 +84,16 @@ const putOnCanvas = (frame: Frame, { left, top, canvas }: FirstFrame): void => {
   if (left + frame.width > canvas.width || top + frame.height > canvas.height)
     throw failMedia('overlay', 'the first frame does not fit its canvas');
   if (frame.width === canvas.width && frame.height === canvas.height) return;
-  const part = newFrame();
-  try {
-    convert(frame, part, frame.width, frame.height);
-    const rows = packedRows(part);
-    frame.unref();
-    allocate(frame, canvas.width, canvas.height);
-    const { data, stride } = planeOf(frame);
-    data.fill(0);
-    const rowBytes = part.width * RGBA_BYTES;
-    for (let y = 0; y < part.height; y++)
-      rows.copy(data, (top + y) * stride + left * RGBA_BYTES, y * rowBytes, (y + 1) * rowBytes);
-  } finally {
-    part.free();
-  }
+  using part = newFrame();
+  convert(frame, part, frame.width, frame.height);
+  const rows = packedRows(part);
+  frame.unref();
+  allocate(frame, canvas.width, canvas.height);
+  const { data, stride } = planeOf(frame);
+  data.fill(0);
+  const rowBytes = part.width * RGBA_BYTES;
+  for (let y = 0; y < part.height; y++)
+    rows.copy(data, (top + y) * stride + left * RGBA_BYTES, y * rowBytes, (y + 1) * rowBytes);
 };
 
 const allocate = (frame: Frame, width: number, height: number): void => {
@@ -126,16 +112,12 @@ const planeOf = (frame: Frame): { data: Buffer; stride: number } => {
 
 const convert = (from: Frame, to: Frame, width: number, height: number): void => {
   allocate(to, width, height);
-  const scaler = new SoftwareScaleContext();
+  using scaler = new SoftwareScaleContext();
   scaler.allocContext();
-  try {
-    // Sizes, formats and the meaning of the samples come from the frames; that a PNG came in passes does not matter.
-    from.flags = 0;
-    check(scaler.setOption('sws_flags', 'bicubic+accurate_rnd'), 'convert overlay');
-    check(scaler.scaleFrameSync(to, from), 'convert overlay');
-  } finally {
-    scaler.freeContext();
-  }
+  // Sizes, formats and the meaning of the samples come from the frames; that a PNG came in passes does not matter.
+  from.flags = 0;
+  check(scaler.setOption('sws_flags', 'bicubic+accurate_rnd'), 'convert overlay');
+  check(scaler.scaleFrameSync(to, from), 'convert overlay');
 };
 
 /** Rows without the padding that FFmpeg puts behind them. */
