@@ -5,6 +5,7 @@ import {
   AV_CODEC_FLAG_INTERLACED_DCT,
   AV_CODEC_FLAG_INTERLACED_ME,
   AV_LOG_QUIET,
+  AV_PICTURE_TYPE_NONE,
   AV_PIX_FMT_YUV420P,
   AV_PKT_DATA_DISPLAYMATRIX,
   AV_SAMPLE_FMT_FLTP,
@@ -105,6 +106,61 @@ const getEncoder = (name: string): Codec => {
   return codec;
 };
 
+interface OpenFilter {
+  readonly graph: FilterGraph;
+  readonly source: FilterContext;
+  readonly sink: FilterContext;
+}
+
+const openFilter = (chain: string, input: string, output: string): OpenFilter => {
+  const graph = new FilterGraph();
+  graph.alloc();
+  check(graph.parsePtr(chain), chain);
+  check(graph.configSync(), chain);
+  return { graph, source: graph.getFilter(input) as FilterContext, sink: graph.getFilter(output) as FilterContext };
+};
+
+/** From frames through a filter and an encoder to packets. Both are freed at the end. */
+const openLine = ({ graph, source, sink }: OpenFilter, encoder: CodecContext, each: (packet: Packet) => void) => {
+  const packet = newPacket();
+  const filtered = newFrame();
+  const encode = (frame: Frame | null): void => {
+    check(encoder.sendFrameSync(frame), 'encode frame');
+    drain(
+      () => encoder.receivePacketSync(packet),
+      () => each(packet),
+      'encode frame',
+    );
+  };
+  const filter = (frame: Frame | null): void => {
+    check(source.buffersrcAddFrameSync(frame, AV_BUFFERSRC_FLAG_KEEP_REF), 'filter frame');
+    drain(
+      () => sink.buffersinkGetFrameSync(filtered),
+      () => {
+        // The encoder alone chooses the types of frames.
+        filtered.pictType = AV_PICTURE_TYPE_NONE;
+        encode(filtered);
+        filtered.unref();
+      },
+      'filter frame',
+    );
+  };
+  return {
+    send: (frame: Frame): void => {
+      filter(frame);
+      frame.free();
+    },
+    finish: (): void => {
+      filter(null);
+      encode(null);
+      packet.free();
+      filtered.free();
+      graph.free();
+      encoder.freeContext();
+    },
+  };
+};
+
 const ROTATE_BACK = { 90: 'transpose=2', 180: 'hflip,vflip', 270: 'transpose=1' } as const;
 
 /** Display matrix of a clockwise rotation (ISO/IEC 14496-12, 8.2.2: 16.16 fixed point, last column 2.30), host byte order. */
@@ -121,8 +177,6 @@ const displayMatrix = (rotation: 90 | 180 | 270): Buffer => {
 const addVideo = (output: FormatContext, recipe: MediaRecipe, video: VideoRecipe, write: WritePacket): Track => {
   const codec = getEncoder(video.encoder);
   const inputBase = video.deltasMs === undefined ? { num: video.rate[1], den: video.rate[0] } : { num: 1, den: 1000 };
-  const graph = new FilterGraph();
-  graph.alloc();
   const chain = [
     `buffer@in=video_size=${video.width}x${video.height}:pix_fmt=yuv420p:time_base=${inputBase.num}/${inputBase.den}` +
       `:pixel_aspect=1/1:frame_rate=${video.rate[0]}/${video.rate[1]}:colorspace=bt709:range=tv`,
@@ -131,10 +185,8 @@ const addVideo = (output: FormatContext, recipe: MediaRecipe, video: VideoRecipe
     video.filter ?? 'null',
     'buffersink@out',
   ].join(',');
-  check(graph.parsePtr(chain), chain);
-  check(graph.configSync(), chain);
-  const source = graph.getFilter('buffer@in') as FilterContext;
-  const sink = graph.getFilter('buffersink@out') as FilterContext;
+  const filter = openFilter(chain, 'buffer@in', 'buffersink@out');
+  const { sink } = filter;
 
   const encoder = new CodecContext();
   encoder.allocContext3(codec);
@@ -168,29 +220,8 @@ const addVideo = (output: FormatContext, recipe: MediaRecipe, video: VideoRecipe
     check(stream.codecpar.addCodedSideData(AV_PKT_DATA_DISPLAYMATRIX, displayMatrix(video.rotation)), 'matrix');
   }
 
-  const packet = newPacket();
-  const filtered = newFrame();
   const shift = (recipe.offsetSeconds ?? 0) + (video.startSeconds ?? 0);
-  const encode = (frame: Frame | null): void => {
-    check(encoder.sendFrameSync(frame), 'encode frame');
-    drain(
-      () => encoder.receivePacketSync(packet),
-      () => write(packet, stream, encoder.timeBase, shift),
-      'encode frame',
-    );
-  };
-  const filter = (frame: Frame | null): void => {
-    check(source.buffersrcAddFrameSync(frame, AV_BUFFERSRC_FLAG_KEEP_REF), 'filter frame');
-    drain(
-      () => sink.buffersinkGetFrameSync(filtered),
-      () => {
-        filtered.pictType = 0 as never;
-        encode(filtered);
-        filtered.unref();
-      },
-      'filter frame',
-    );
-  };
+  const line = openLine(filter, encoder, (packet) => write(packet, stream, encoder.timeBase, shift));
   const total = video.seconds ?? recipe.seconds;
   let index = 0;
   let ticks = 0;
@@ -202,12 +233,7 @@ const addVideo = (output: FormatContext, recipe: MediaRecipe, video: VideoRecipe
       const seconds = (ticks * inputBase.num) / inputBase.den;
       const done = video.deltasMs === undefined ? index >= frames : seconds >= total;
       if (done) {
-        filter(null);
-        encode(null);
-        packet.free();
-        filtered.free();
-        graph.free();
-        encoder.freeContext();
+        line.finish();
         track.next = Number.POSITIVE_INFINITY;
         return;
       }
@@ -224,8 +250,7 @@ const addVideo = (output: FormatContext, recipe: MediaRecipe, video: VideoRecipe
       const deltas = video.deltasMs;
       const delta = deltas === undefined ? 1 : (deltas[index % deltas.length] as number);
       frame.duration = BigInt(delta);
-      filter(frame);
-      frame.free();
+      line.send(frame);
       index += 1;
       ticks += delta;
       track.next = (video.startSeconds ?? 0) + (ticks * inputBase.num) / inputBase.den;
@@ -257,43 +282,16 @@ const addAudio = (output: FormatContext, recipe: MediaRecipe, audio: AudioRecipe
   check(stream.codecpar.fromContext(encoder), 'parameters');
 
   const frameSize = encoder.frameSize > 0 ? encoder.frameSize : 1024;
-  const graph = new FilterGraph();
-  graph.alloc();
   const chain =
-    `abuffer@in=sample_rate=${audio.sampleRate}:sample_fmt=fltp:channel_layout=${audio.channels}c:time_base=1/${audio.sampleRate},` +
+    `abuffer@in=sample_rate=${audio.sampleRate}:sample_fmt=fltp:channel_layout=${LAYOUT_NAMES[audio.channels]}:time_base=1/${audio.sampleRate},` +
     `aformat=sample_fmts=${SAMPLE_FORMAT_NAMES[encoder.sampleFormat]}:channel_layouts=${LAYOUT_NAMES[audio.channels]},` +
     `asetnsamples=n=${frameSize}:p=0,abuffersink@out`;
-  check(graph.parsePtr(chain.replace(`${audio.channels}c`, LAYOUT_NAMES[audio.channels] as string)), chain);
-  check(graph.configSync(), chain);
-  const source = graph.getFilter('abuffer@in') as FilterContext;
-  const sink = graph.getFilter('abuffersink@out') as FilterContext;
-
-  const packet = newPacket();
-  const filtered = newFrame();
   const shift = (recipe.offsetSeconds ?? 0) + (audio.startSeconds ?? 0);
-  const encode = (frame: Frame | null): void => {
-    check(encoder.sendFrameSync(frame), 'encode audio');
-    drain(
-      () => encoder.receivePacketSync(packet),
-      () => {
-        const seconds = Number(packet.pts) / audio.sampleRate;
-        if (audio.hole !== undefined && seconds >= audio.hole[0] && seconds < audio.hole[1]) packet.unref();
-        else write(packet, stream, encoder.timeBase, shift, 1 + (audio.drift ?? 0));
-      },
-      'encode audio',
-    );
-  };
-  const filter = (frame: Frame | null): void => {
-    check(source.buffersrcAddFrameSync(frame, AV_BUFFERSRC_FLAG_KEEP_REF), 'filter audio');
-    drain(
-      () => sink.buffersinkGetFrameSync(filtered),
-      () => {
-        encode(filtered);
-        filtered.unref();
-      },
-      'filter audio',
-    );
-  };
+  const line = openLine(openFilter(chain, 'abuffer@in', 'abuffersink@out'), encoder, (packet) => {
+    const seconds = Number(packet.pts) / audio.sampleRate;
+    if (audio.hole !== undefined && seconds >= audio.hole[0] && seconds < audio.hole[1]) packet.unref();
+    else write(packet, stream, encoder.timeBase, shift, 1 + (audio.drift ?? 0));
+  });
   const total = Math.round((audio.seconds ?? recipe.seconds) * audio.sampleRate);
   let position = 0;
   const track: Track = {
@@ -301,12 +299,7 @@ const addAudio = (output: FormatContext, recipe: MediaRecipe, audio: AudioRecipe
     next: audio.startSeconds ?? 0,
     advance: () => {
       if (position >= total) {
-        filter(null);
-        encode(null);
-        packet.free();
-        filtered.free();
-        graph.free();
-        encoder.freeContext();
+        line.finish();
         track.next = Number.POSITIVE_INFINITY;
         return;
       }
@@ -330,8 +323,7 @@ const addAudio = (output: FormatContext, recipe: MediaRecipe, audio: AudioRecipe
         timeBase: { num: 1, den: audio.sampleRate },
         pts: BigInt(position),
       });
-      filter(frame);
-      frame.free();
+      line.send(frame);
       position += count;
       track.next = (audio.startSeconds ?? 0) + position / audio.sampleRate;
     },
