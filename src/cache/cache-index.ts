@@ -1,4 +1,4 @@
-/** What the cache holds, least recently used first, and how many bytes that is. Pure: the files are the store's business. */
+/** The contents of the cache, least recently used first, and their total size. Pure: the store handles the files. */
 export interface CacheEntry {
   readonly sizeBytes: number;
   readonly digest: string;
@@ -6,7 +6,7 @@ export interface CacheEntry {
   lastUsedMs: number;
   /** When `lastUsedMs` was last written to the file's modification time. */
   touchedMs: number;
-  /** False for a file found at start whose content was not compared with its digest yet. */
+  /** False for a file found at startup whose content has not yet been compared with its digest. */
   verified: boolean;
 }
 
@@ -17,13 +17,16 @@ export interface CacheIndex {
   put(path: string, entry: CacheEntry): void;
   use(path: string, nowMs: number): void;
   remove(path: string): CacheEntry | undefined;
-  /** Oldest entries last used before `beforeMs` whose removal brings the total to `targetBytes`, or as near as possible. */
+  /**
+   * The oldest entries, last used before `beforeMs`, whose removal brings the total to `targetBytes` or as close as
+   * possible.
+   */
   victims(targetBytes: number, beforeMs: number): string[];
   paths(): IterableIterator<string>;
 }
 
 export const createCacheIndex = (): CacheIndex => {
-  // A Map iterates in insertion order; inserting again on use keeps it in order of last use.
+  // A Map iterates in insertion order; reinserting an entry when it is used keeps the map in order of last use.
   const entries = new Map<string, CacheEntry>();
   let totalBytes = 0;
   const remove = (path: string): CacheEntry | undefined => {

@@ -1,12 +1,12 @@
 import type { CacheKey } from './segment-store.js';
 
-/** Where a cached file stands below the cache directory, without its digest; also its name in the index. */
+/** The path of a cached file below the cache directory, without its digest; also its name in the index. */
 export const keyPath = (key: CacheKey): string => `${assetPath(key.assetId)}/${key.plan}/${key.rendition}/${key.file}`;
 
-/** The directory of everything of one asset. The first two characters spread assets over many directories. */
+/** The directory of one asset. The first two characters spread assets over many directories. */
 export const assetPath = (assetId: string): string => `${assetId.slice(0, 2)}/${assetId}`;
 
-/** Whatever the version of its plan. */
+/** Matches every version of the plan. */
 export const isOfRendition = (path: string, assetId: string, rendition: string): boolean => {
   const prefix = `${assetPath(assetId)}/`;
   return path.startsWith(prefix) && path.slice(prefix.length).split('/')[1] === rendition;
@@ -14,14 +14,14 @@ export const isOfRendition = (path: string, assetId: string, rendition: string):
 
 const SEGMENT = /^[A-Za-z0-9][A-Za-z0-9._-]*$/;
 
-/** Keys are made by this product, so a part that could leave the cache directory is a defect, not bad input. */
+/** Keys are made by Kinora, so a part that could leave the cache directory is a defect and not bad input. */
 export const assertSafeKey = (key: CacheKey): void => {
   for (const part of [key.assetId, key.rendition, key.file]) {
     if (!SEGMENT.test(part) || part.includes('..')) throw new Error(`unsafe cache key part: ${JSON.stringify(part)}`);
   }
 };
 
-/** The digest of the content is part of a file's name: validator and integrity check survive a restart. */
+/** The digest of the content is part of a file's name, so the validator and the integrity check survive a restart. */
 export const storedName = (path: string, digest: string): string => `${path}~${digest}`;
 
 const STORED = /^(?<path>[A-Za-z0-9][A-Za-z0-9._/-]*)~(?<digest>[0-9a-f]{32})$/;

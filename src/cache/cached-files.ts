@@ -18,16 +18,16 @@ export interface CachedFilesOptions {
   readonly clock: Clock;
 }
 
-/** The committed files of the cache, by the path that their key gives. */
+/** The committed files of the cache, by their path. */
 export interface CachedFiles {
   readonly totalBytes: number;
   paths(): IterableIterator<string>;
   has(path: string): boolean;
-  /** Undefined when the file is not there or is not what was committed. */
+  /** Undefined when the file is missing or differs from what was committed. */
   find(path: string): Promise<CachedFile | undefined>;
   /**
-   * Makes a file visible and calls `published` at once. What is visible already stays: a validator that was given out must
-   * not change. `isRemoved` ends the commit of what is removed meanwhile.
+   * Makes a file visible and immediately calls `published`. A file that is already visible stays, because its
+   * validator must not change. `isRemoved` prevents the commit of a file that is removed in the meantime.
    */
   commit(
     key: CacheKey,
@@ -36,19 +36,19 @@ export interface CachedFiles {
     published: (path: string, file: CachedFile) => void,
   ): Promise<void>;
   discard(path: string): Promise<void>;
-  /** Takes a path out of the index and leaves its file. */
+  /** Removes a path from the index but keeps its file. */
   forget(path: string): void;
-  /** Removes what was not used for longest until so much is left; the number of files. */
+  /** Removes the least recently used files until `targetBytes` are left; returns the number of removed files. */
   evict(targetBytes: number): Promise<number>;
 }
 
-/** After the bound is passed, eviction continues to this part of it, so that not every commit has to evict. */
+/** Eviction continues down to this share of the limit, so that not every commit has to evict. */
 const EVICT_TO = 0.95;
-/** A path given out or committed is opened within this time; an open descriptor outlives the removal of its name. */
+/** A returned or committed path is opened within this time. An open descriptor survives the removal of its name. */
 const UNTOUCHABLE_MS = 10_000;
 const TOUCH_EVERY_MS = 60_000;
 
-/** Reads what is in the directory, and keeps it below the bound. */
+/** Reads the directory and keeps it below the limit. */
 export const openCachedFiles = async (options: CachedFilesOptions): Promise<CachedFiles> => {
   const { dir, maxBytes, logger, clock } = options;
   const index = createCacheIndex();
@@ -83,7 +83,7 @@ export const openCachedFiles = async (options: CachedFilesOptions): Promise<Cach
   const touch = (path: string, entry: CacheEntry, atMs: number): void => {
     if (atMs - entry.touchedMs < TOUCH_EVERY_MS) return;
     entry.touchedMs = atMs;
-    // Only the order of a later eviction depends on it, and the file may have been evicted in between.
+    // This only affects the order of a later eviction, and the file may have been evicted in the meantime.
     utimes(absolute(path, entry.digest), atMs / 1000, atMs / 1000).catch(() => undefined);
   };
 
@@ -91,7 +91,7 @@ export const openCachedFiles = async (options: CachedFilesOptions): Promise<Cach
     const entry = index.get(path);
     if (!entry) return undefined;
     const file = cachedFile(path, entry);
-    // A synchronous stat of a hot name costs microseconds and notices a cache directory that was emptied by hand.
+    // A synchronous stat of a cached name takes microseconds and detects a cache directory that was emptied by hand.
     if (statSync(file.path, { throwIfNoEntry: false })?.size !== entry.sizeBytes) {
       await discard(path);
       return undefined;
@@ -118,13 +118,13 @@ export const openCachedFiles = async (options: CachedFilesOptions): Promise<Cach
     if (present) return published(path, present);
     const digest = digestOf(bytes);
     const target = absolute(path, digest);
-    // Beside its place, where no media process can write; the next start removes what a killed commit left.
+    // In the same directory, where no media process can write. The next start removes what a killed commit left.
     const unfinished = `${target}.${newUuid()}`;
     try {
       await mkdir(dirname(target), { recursive: true });
       await writeFile(unfinished, bytes);
       if (isRemoved()) throw new KinoraError('not_found');
-      // From here to `published` nothing is awaited, so of two productions of one key the first one stays.
+      // Nothing is awaited from here to `published`, so the first of two productions of a key wins.
       let entry = index.get(path);
       if (!entry) {
         renameSync(unfinished, target);

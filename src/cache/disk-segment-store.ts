@@ -6,19 +6,19 @@ import { type CachedFilesOptions, openCachedFiles } from './cached-files.js';
 import { createProductions } from './productions.js';
 import type { GetOptions, SegmentStore } from './segment-store.js';
 
-/** `dir` is a directory of the cache's own; made when missing. */
+/** `dir` is used by the cache alone and created if missing. */
 export type SegmentStoreOptions = CachedFilesOptions;
 
 /**
- * The segment store on a local disk. Nothing is fsynced, because everything in it can be made again; instead every file
- * carries the digest of its content in its name and is compared with it at first use after a start, so that what a power
- * loss left empty, short or zeroed is thrown away and made again.
+ * The segment store on a local disk. Nothing is fsynced, because every file can be made again. Instead, every file
+ * name contains the digest of the content, which is checked at the first use after a start. Files that a power loss
+ * left empty, short or zeroed are discarded and made again.
  */
 export const createSegmentStore = async (options: SegmentStoreOptions): Promise<SegmentStore> => {
   const { dir, maxBytes, logger } = options;
   const temporaryDir = join(dir, 'tmp');
   await mkdir(temporaryDir, { recursive: true });
-  // Its content only: the directory itself may already be mounted into the media processes.
+  // Removes only its content: the directory itself may already be mounted into the media processes.
   for (const name of await readdir(temporaryDir)) await rm(join(temporaryDir, name), { recursive: true, force: true });
 
   const files = await openCachedFiles(options);
@@ -36,7 +36,7 @@ export const createSegmentStore = async (options: SegmentStoreOptions): Promise<
       const hit = await files.find(path);
       if (hit) return hit;
       if (stopped) throw new KinoraError('unavailable');
-      // From here to `wait` nothing is awaited, so two callers can't both find the place empty.
+      // Nothing is awaited from here to `wait`, so two callers can't both start a production.
       return (productions.find(path) ?? productions.start(key, produce, covers)).wait(path, signal);
     },
     has: (key) => files.has(keyPath(key)),
@@ -47,7 +47,7 @@ export const createSegmentStore = async (options: SegmentStoreOptions): Promise<
       const prefix = `${assetPath(assetId)}/`;
       await productions.endRemoved((key) => key.assetId === assetId);
       for (const path of [...files.paths()]) if (path.startsWith(prefix)) files.forget(path);
-      // Again for a file of a request that came too late to be ended above.
+      // Repeated for a file whose request came too late to be ended above.
       await rm(join(dir, assetPath(assetId)), { recursive: true, force: true, maxRetries: 5 });
     },
     async removeRendition(assetId, rendition) {

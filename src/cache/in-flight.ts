@@ -2,17 +2,17 @@ import { KinoraError } from '../lib/errors.js';
 import type { CachedFile } from './segment-store.js';
 
 /**
- * One production and everybody who waits for something it makes. Waiting ends for each caller on its own: by the result,
- * by the caller's abort or by the failure of the production.
+ * One production and everyone who waits for one of its files. Each wait ends independently: with the result, when the
+ * caller aborts, or when the production fails.
  */
 export interface InFlightRequest {
   readonly signal: AbortSignal;
-  /** True after `abort` or when the last waiter left: new callers must not join. */
+  /** True after `abort` or when the last waiter has left: new callers must not join. */
   readonly abandoned: boolean;
   wait(path: string, signal: AbortSignal | undefined): Promise<CachedFile>;
-  /** Serves everybody who waits for `path`. */
+  /** Resolves every wait for `path`. */
   resolve(path: string, file: CachedFile): void;
-  /** Ends every wait that is still open. */
+  /** Rejects all remaining waits. */
   fail(error: unknown): void;
   abort(error: KinoraError): void;
 }
@@ -27,7 +27,7 @@ export const createInFlightRequest = (): InFlightRequest => {
   const controller = new AbortController();
   const waiters = new Set<Waiter>();
   const results = new Map<string, CachedFile>();
-  // Once somebody was served the rest of the production is worth finishing: the viewer is about to ask for it.
+  // After one file was served, the rest is worth finishing: the viewer is about to request it.
   let served = false;
 
   const fail = (error: unknown) => {
@@ -40,7 +40,7 @@ export const createInFlightRequest = (): InFlightRequest => {
       return controller.signal.aborted;
     },
     wait(path, signal) {
-      // Who looked into the cache just before a commit comes here just after it.
+      // A caller that checked the cache just before a commit arrives here just after it.
       const result = results.get(path);
       if (result) return Promise.resolve(result);
       return new Promise<CachedFile>((resolve, reject) => {

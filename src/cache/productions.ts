@@ -9,7 +9,7 @@ import type { CachedFiles } from './cached-files.js';
 import { createInFlightRequest, type InFlightRequest } from './in-flight.js';
 import type { CacheKey, Producer } from './segment-store.js';
 
-/** When the disk is full although the bound is not reached. */
+/** The eviction target when the disk is full although the cache is below its limit. */
 const EMERGENCY_EVICT_TO = 0.8;
 const FULL_BELOW_BYTES = 16 * 1024 * 1024;
 
@@ -21,20 +21,20 @@ interface Running {
 
 export interface ProductionOptions {
   readonly files: CachedFiles;
-  /** Of the cache. */
+  /** The cache directory. */
   readonly dir: string;
-  /** Where media processes write. */
+  /** The directory that media processes write to. */
   readonly temporaryDir: string;
   readonly logger: Logger;
 }
 
-/** What is being made for the cache. */
+/** The running productions of the cache. */
 export interface Productions {
-  /** The production under way that a new caller may wait for. */
+  /** The running production that a new caller may wait for. */
   find(path: string): InFlightRequest | undefined;
-  /** `covers`: what else this production commits. */
+  /** `covers` lists the other keys that this production commits. */
   start(key: CacheKey, produce: Producer, covers: readonly CacheKey[]): InFlightRequest;
-  /** Ends the productions of what is removed, which can no longer commit, and waits for them. */
+  /** Ends productions of removed keys, which can no longer commit, and waits for them. */
   endRemoved(isRemoved: (key: CacheKey) => boolean): Promise<void>;
   stop(): Promise<void>;
 }
@@ -44,10 +44,13 @@ export const createProductions = ({ files, dir, temporaryDir, logger }: Producti
   const running = new Set<Running>();
   const removed = new WeakSet<InFlightRequest>();
 
-  /** A full disk shows itself in many ways (a media process only says that writing failed), so the disk is asked. */
+  /**
+   * A full disk shows up in many ways (a media process only reports that writing failed), so the free space is
+   * checked.
+   */
   const explain = async (error: unknown): Promise<unknown> => {
     if (isKinoraError(error, 'cancelled')) return error;
-    // Where the free space can't be told, the error itself has to say that the disk is full.
+    // If the free space is unknown, the error itself has to say that the disk is full.
     const { bavail, bsize } = await statfs(dir).catch(() => ({ bavail: 1, bsize: FULL_BELOW_BYTES }));
     const full = isNoSpace(error) || bavail * bsize < FULL_BELOW_BYTES;
     if (!full) return error;
@@ -113,7 +116,7 @@ export const createProductions = ({ files, dir, temporaryDir, logger }: Producti
         removed.add(request);
         request.abort(new KinoraError('not_found'));
       }
-      // Whoever is just writing a file would make its directory again, or keep it from being removed.
+      // A production that is still writing would create the directory again, or prevent its removal.
       await Promise.all(ended.map(({ done }) => done));
     },
     stop: async () => {

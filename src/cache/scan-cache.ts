@@ -10,8 +10,8 @@ export interface ScannedFile {
 }
 
 /**
- * Reads what an earlier run left in the cache directory, oldest use first. Empty files, files with a strange name and the
- * older of two files of one key are removed, as are directories that eviction has emptied.
+ * Reads what an earlier run left in the cache directory, least recently used first. Removes empty files, files with
+ * unknown names, the older of two files of one key, and directories that eviction has emptied.
  */
 export const scanCache = async (dir: string): Promise<ScannedFile[]> => {
   const found = new Map<string, ScannedFile>();
@@ -37,13 +37,13 @@ export const scanCache = async (dir: string): Promise<ScannedFile[]> => {
       if (!entry.isDirectory() || depth >= 4) continue;
       const child = `${relative}/${entry.name}`;
       await visitDirectory(child, depth + 1);
-      // Refused while something is in it, which is the usual case and what we want.
+      // This fails for a directory that is not empty, which is the usual case.
       await rmdir(join(dir, child)).catch(() => undefined);
     }
   };
 
   for (const entry of await readdir(dir, { withFileTypes: true })) {
-    // Only the two-character directories are the cache's own; anything else in there is left alone.
+    // Only directories with two-character names belong to the cache; everything else is left alone.
     if (entry.isDirectory() && entry.name.length === 2) await visitDirectory(entry.name, 1);
   }
   return [...found.values()].sort((a, b) => a.lastUsedMs - b.lastUsedMs);

@@ -1,27 +1,29 @@
 /**
- * The bounded cache of everything that is computed on request. One request in flight per key: many waiters, one production. A file is
- * visible only after it was verified and renamed; a reader sees a whole segment or none.
+ * The size-limited cache of everything that is computed on request. There is one production per key, however many
+ * callers wait. A file becomes visible only after it was verified and renamed, so a reader sees a whole segment or
+ * none.
  */
 export interface SegmentStore {
   /**
-   * The cached file, or the result of `produce`. A caller that aborts drops only its own wait; the production is cancelled
-   * when nobody waits. `produce` must call `commit` for `key` (and may for neighbors it made as well) before it returns.
-   * @throws KinoraError `cancelled`, `not_found` (the asset was removed meanwhile), `unavailable` (disk full, stopping) and
-   * whatever `produce` throws
+   * Returns the cached file, or the result of `produce`. A caller that aborts ends only its own wait; the production
+   * is cancelled when nobody waits. `produce` must call `commit` for `key` before it returns, and may do so for other
+   * keys that it made.
+   * @throws KinoraError `cancelled`, `not_found` (the asset has been removed in the meantime), `unavailable` (disk
+   * full, stopping) and whatever `produce` throws
    */
   get(key: CacheKey, produce: Producer, options?: GetOptions): Promise<CachedFile>;
   has(key: CacheKey): boolean;
   readonly totalBytes: number;
-  /** Forgets and removes everything of an asset; productions that still run for it can no longer commit. */
+  /** Removes everything of an asset; productions that still run for it can no longer commit. */
   removeAsset(assetId: string): Promise<void>;
-  /** The same for one rendition of it. */
+  /** Does the same for one rendition of an asset. */
   removeRendition(assetId: string, rendition: string): Promise<void>;
   stop(): Promise<void>;
 }
 
 export interface GetOptions {
   readonly signal?: AbortSignal;
-  /** Other keys that `produce` commits as well: who asks for one of them meanwhile waits for this production. */
+  /** Other keys that `produce` also commits: callers that request one of them wait for this production. */
   readonly covers?: readonly CacheKey[];
 }
 
@@ -39,11 +41,11 @@ export type Producer = (production: Production) => Promise<void>;
 export interface Production {
   /** Aborts when nobody waits for any result of this production any more. */
   readonly signal: AbortSignal;
-  /** A fresh path in the directory that media processes write to; what is left there is removed afterwards. */
+  /** Returns a new path in the directory that media processes write to. Remaining files are removed afterwards. */
   temporaryPath(): string;
   /**
-   * Makes the verified bytes visible under `key`; wakes whoever waits for it. Bytes and not a file, because the process that
-   * wrote a file may be able to change it after the verification.
+   * Makes the verified bytes visible under `key` and resolves every wait for it. It takes bytes and not a file,
+   * because the process that wrote a file may be able to change it after verification.
    */
   commit(key: CacheKey, bytes: Uint8Array): Promise<void>;
 }
@@ -51,6 +53,6 @@ export interface Production {
 export interface CachedFile {
   readonly path: string;
   readonly sizeBytes: number;
-  /** Strong validator, quoted. */
+  /** A strong validator, including quotation marks. */
   readonly etag: string;
 }

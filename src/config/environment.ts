@@ -5,8 +5,8 @@ import { KinoraError } from '../lib/errors.js';
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * The process environment and the text of `.env` in the working directory, if there is one.
- * @throws KinoraError `config_invalid` when the file cannot be read
+ * Reads the process environment and the text of `.env` in the working directory, if it exists.
+ * @throws KinoraError `config_invalid` when the file can't be read
  */
 export const readEnvironment = (): { env: Environment; envFileText: string | undefined } => ({
   env: process.env,

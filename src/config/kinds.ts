@@ -1,9 +1,9 @@
 import { isIP, isIPv6 } from 'node:net';
 import { resolve } from 'node:path';
 
-/** How the text of an option becomes a value. */
+/** Converts the text of an option to a value. */
 export interface Kind<T> {
-  /** What the documentation says about the form of the text. */
+  /** What the documentation says about the format of the text. */
   readonly form: string;
   /** @throws Error whose message continues a sentence that begins with the option's name */
   parse(text: string): T;
@@ -32,7 +32,7 @@ export const nameOrPath: Kind<string> = {
   },
 };
 
-/** Never repeats the text. */
+/** Error messages never repeat the text. */
 export const bearerToken: Kind<string> = {
   form: 'printable characters',
   parse: (value) => {
@@ -41,7 +41,7 @@ export const bearerToken: Kind<string> = {
   },
 };
 
-/** Words with blanks between them; a word with blanks in it is in quotation marks. No shell reads it. */
+/** Words separated by spaces; a word that contains spaces is quoted. It does not go through a shell. */
 export const programCall: Kind<readonly string[]> = {
   form: 'program and arguments',
   parse: (value) => {
@@ -147,7 +147,7 @@ export const durationMs: Kind<number> = {
   },
 };
 
-/** How many a second, and how many may come at once: ten seconds' worth when not told, and at least one. */
+/** A rate per second and a burst size: by default ten seconds' worth, and at least one. */
 export const rate: Kind<{ readonly perSecond: number; readonly burst: number }> = {
   form: '`<per second>` or `<per second>:<burst>`',
   parse: (value) => {
@@ -158,7 +158,7 @@ export const rate: Kind<{ readonly perSecond: number; readonly burst: number }> 
   },
 };
 
-/** An http(s) address that paths are appended to; given back without a slash at its end. */
+/** An http(s) URL that paths are appended to; returned without a trailing slash. */
 export const baseUrl: Kind<string> = {
   form: 'http(s) URL',
   parse: (value) => {
@@ -170,7 +170,7 @@ export const baseUrl: Kind<string> = {
   },
 };
 
-/** Never repeats the text: it may hold credentials. */
+/** Error messages never repeat the text, because it may contain credentials. */
 export const webhookUrl: Kind<string> = {
   form: 'http(s) URL',
   parse: (value) => {
@@ -179,7 +179,7 @@ export const webhookUrl: Kind<string> = {
   },
 };
 
-/** Never repeats the text. */
+/** Error messages never repeat the text. */
 export const signingSecret: Kind<string> = {
   form: '16 to 255 printable characters',
   parse: (value) => {
@@ -208,7 +208,7 @@ export const addressBlocks: Kind<boolean | readonly string[]> = {
   },
 };
 
-/** Never repeats the text: it holds a password. */
+/** Error messages never repeat the text, because it contains a password. */
 export const databaseUrl: Kind<string> = {
   form: '`postgres://user:password@host/database`',
   parse: (value) => {
@@ -217,7 +217,7 @@ export const databaseUrl: Kind<string> = {
   },
 };
 
-/** Never repeats the text: it holds a secret. */
+/** Error messages never repeat the text, because it contains a secret. */
 export const accessToken: Kind<string> = {
   form: '`id:secret`, the id a UUID or a name of letters, digits, `.`, `_` and `-`',
   parse: (value) => {
@@ -237,7 +237,7 @@ export const blobs: Kind<'file'> = {
   },
 };
 
-/** A known name that this version can't honor: refused, so that nobody believes that it has an effect. */
+/** A known name that this version doesn't support. It is refused, so that nobody assumes it has an effect. */
 export const s3Setting: Kind<never> = {
   form: 'not supported yet',
   parse: () => {

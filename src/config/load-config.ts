@@ -15,11 +15,11 @@ export interface ConfigSources {
 
 export interface LoadedConfig {
   readonly config: Config;
-  /** What is neither an option nor a flag, in order: command, subcommand, arguments. */
+  /** Arguments that are neither options nor flags, in order: command, subcommand, arguments. */
   readonly rest: readonly string[];
   /** The command flags that were given, with `true` for those without a value. */
   readonly flags: Readonly<Record<string, string | true>>;
-  /** Arguments that follow a flag which may stand alone, and why each of them is no value of that flag. */
+  /** Arguments that follow a flag which may stand alone, and why they are not its value. */
   readonly doubts: readonly Doubt[];
 }
 
@@ -37,12 +37,12 @@ const variableOfFlag: ReadonlyMap<string, string> = new Map(
 
 interface Given {
   readonly text: string;
-  /** How the person named it, for messages. */
+  /** The name as the user wrote it, for messages. */
   readonly name: string;
 }
 
 /**
- * Flag beats environment beats `.env` beats default. An empty value counts as not set.
+ * Flags override the environment, which overrides `.env`, which overrides defaults. An empty value counts as not set.
  * @throws KinoraError `config_invalid` with one message for each problem; messages never repeat a secret
  */
 export const loadConfig = (sources: ConfigSources): LoadedConfig => {
@@ -76,7 +76,7 @@ export const loadConfig = (sources: ConfigSources): LoadedConfig => {
   return { config: config as unknown as Config, rest: fromArgv.rest, flags: fromArgv.flags, doubts: fromArgv.doubts };
 };
 
-/** What is wrong with the lines of `.env`. Never repeats a line: it may hold a secret. */
+/** Finds the invalid lines of `.env`. Never repeats a line, because it may contain a secret. */
 const findNoAssignments = (text: string): string[] => {
   const problems: string[] = [];
   let openQuote: string | undefined;
@@ -90,7 +90,7 @@ const findNoAssignments = (text: string): string[] => {
     const [assignment, quote] = /^\s*(?:export\s+)?[\w.-]+\s*=\s*(["'`]?)/.exec(line) ?? [];
     if (assignment === undefined)
       problems.push(`Line ${index + 1} of .env is not an assignment; write NAME=value, or start the line with #.`);
-    // A quoted value may continue over several lines; a quote that is never closed is part of its line.
+    // A quoted value may span several lines; a quote that is never closed is part of its line.
     else if (quote && !line.slice(assignment.length).includes(quote))
       openQuote = lines.slice(index + 1).some((later) => later.includes(quote)) ? quote : undefined;
   }
@@ -165,7 +165,7 @@ const readArgv = (argv: readonly string[], commandFlags: Readonly<Record<string,
 const bareValue = (variable: string | undefined): string | undefined =>
   variable === undefined ? undefined : table.get(variable)!.kind.bare;
 
-/** A flag that may stand alone takes the next word only when that is a valid value; why it is not, else. */
+/** A flag that may stand alone takes the next word only if that is a valid value; otherwise returns why it is not. */
 const doubtOf = (variable: string | undefined, flag: string, next: string): Doubt | undefined => {
   if (bareValue(variable) === undefined || next.startsWith('--')) return undefined;
   try {

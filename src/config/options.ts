@@ -27,7 +27,7 @@ import {
 
 /**
  * The only table of options. Validation, flags, `docs/configuration.md` and `.env.example` are derived from it.
- * `KINORA_DATA_DIR` is the environment variable, the line in `.env` and, as `--data-dir`, the flag.
+ * `KINORA_DATA_DIR` names both the environment variable and the line in `.env`; its flag is `--data-dir`.
  */
 export interface Option<T = unknown> {
   readonly variable: `KINORA_${string}`;

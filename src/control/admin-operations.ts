@@ -17,14 +17,14 @@ import type { DrmConfiguration } from '../domain/drm/settings.js';
 import { type PublicDrmConfiguration, showDrmConfiguration } from '../domain/drm/show-configuration.js';
 import { systemClock } from '../lib/clock.js';
 
-/** A time as text: results go through a socket. */
+/** Dates become strings, because results go through a socket. */
 type Sent<T> = {
   readonly [K in keyof T]: T[K] extends Date ? string : T[K] extends Date | undefined ? string | undefined : T[K];
 };
 
 /**
- * What `token` and `env` do to the database: in the server when one runs, else in the process of the command. Parameters and
- * results survive JSON.
+ * The database operations of `token` and `env`. They run in the server if one is running, otherwise in the command's
+ * process. Parameters and results survive JSON.
  */
 export const adminOperations = {
   'token create': (database: Database, token: NewToken): Promise<string> => createToken(database, token, systemClock),

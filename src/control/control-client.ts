@@ -7,9 +7,12 @@ import type { ControlAnswer, ControlRequest } from './control-server.js';
 
 /** A connection to the server that runs on a data directory. */
 export interface ControlConnection {
-  /** One call at a time. @throws KinoraError what the server threw; `unavailable` when it ends meanwhile */
+  /**
+   * One call at a time.
+   * @throws KinoraError what the server threw; `unavailable` when the server ends during the call
+   */
   call(method: string, params: unknown): Promise<unknown>;
-  /** Tells the server that what it gave is needed no more. */
+  /** Tells the server that the results are no longer needed. */
   close(): void;
 }
 

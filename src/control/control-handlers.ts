@@ -15,28 +15,28 @@ export interface ServerStatus {
   readonly version: string;
   readonly nodeVersion: string;
   readonly pid: number;
-  /** Where it listens, as this machine reaches it. */
+  /** The URL at which this machine reaches the server. */
   readonly url: string;
   readonly database: Database['engine'];
-  /** Isolation of the media processes, and how to get a stronger one. */
+  /** The isolation of the media processes, and how to get a stronger one. */
   readonly sandbox: string;
   readonly sandboxAdvice: string | undefined;
-  /** What recognizes speech; absent when nothing does. */
+  /** The speech recognizer; absent when there is none. */
   readonly speech: string | undefined;
   readonly settings: Pick<Config, (typeof publicSettings)[number]>;
 }
 
-/** What `doctor` judges; no secret. */
+/** The settings that `doctor` checks; none of them is secret. */
 const publicSettings = ['host', 'port', 'publicUrl', 'allowPrivateSources', 'cacheSizeBytes'] as const;
 
-/** Copies of the database that backups read; they are removed when their caller has gone. */
+/** Copies of the database for backups; they are removed when their caller disconnects. */
 const SNAPSHOT = 'snapshot-';
 export const isSnapshot = (name: string): boolean => name.startsWith(SNAPSHOT);
 
 interface ControlDeps {
   readonly database: Database;
   readonly config: Config;
-  /** Where the server listens, as this machine reaches it. */
+  /** The URL at which this machine reaches the server. */
   readonly url: string;
   readonly pool: Pick<MediaPool, 'sandbox' | 'sandboxAdvice'>;
   readonly speech: string | undefined;

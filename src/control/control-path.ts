@@ -4,7 +4,7 @@ import { join } from 'node:path';
 /** The socket through which commands talk to the running server. */
 const CONTROL_SOCKET = 'control.sock';
 
-/** `sun_path` of Linux holds 108 bytes, of which one is the zero at the end. */
+/** `sun_path` on Linux has 108 bytes, including the terminating zero. */
 const MAX_SOCKET_PATH_BYTES = 107;
 
 export interface ControlPath {
@@ -13,7 +13,9 @@ export interface ControlPath {
   release(): void;
 }
 
-/** A path to the socket of a data directory that is short enough for the system, however long that of the directory is. */
+/**
+ * A path to the socket of a data directory that is short enough for the system, however long the directory's path is.
+ */
 export const openControlPath = (dataDir: string): ControlPath => {
   const path = join(dataDir, CONTROL_SOCKET);
   if (Buffer.byteLength(path) <= MAX_SOCKET_PATH_BYTES) return { path, release: () => undefined };

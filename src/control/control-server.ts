@@ -5,10 +5,10 @@ import { createLineReader } from '../lib/line-reader.js';
 import type { Logger } from '../telemetry/logger.js';
 import { openControlPath } from './control-path.js';
 
-/** What a connection that asks is answered with, as JSON. `closed` settles when whoever asked has gone. */
+/** Returns the answer to a request, as JSON. `closed` settles when the caller has disconnected. */
 export type ControlHandler = (params: never, closed: Promise<void>) => Promise<unknown>;
 
-/** One line each, as JSON; the connection stays open as long as the caller needs what it was given. */
+/** One line each, as JSON; the connection stays open while the caller needs the result. */
 export interface ControlRequest {
   readonly method: string;
   readonly params: unknown;
@@ -20,8 +20,8 @@ export type ControlAnswer =
 const REQUEST_LIMIT_CHARACTERS = 64 * 1024;
 
 /**
- * Answers the commands of this machine on a socket in the data directory. Whoever may open it is the owner of the
- * directory, who could read and change everything anyway, so it asks for no token. The caller holds the directory's lock.
+ * Answers the commands of this machine on a socket in the data directory. Only the owner of the directory, who can
+ * read and change everything anyway, can open it, so no token is required. The caller holds the directory's lock.
  */
 export const startControlServer = async (
   dataDir: string,
@@ -52,7 +52,7 @@ export const startControlServer = async (
     sockets.add(socket);
     const closed = new Promise<void>((resolve) => socket.once('close', resolve));
     void closed.then(() => sockets.delete(socket));
-    // A caller that leaves early is no failure of the server.
+    // A caller that disconnects early is not a server failure.
     socket.on('error', () => undefined);
     const onLine = (line: string): void => {
       void answer(line, closed).then((given) => socket.writable && socket.write(`${JSON.stringify(given)}\n`));

@@ -2,23 +2,24 @@ import type { Database } from '../db/database.js';
 import type { Clock } from '../lib/clock.js';
 import type { Queue } from '../queue/queue.js';
 
-/** One file that belongs to an asset and is not reached through a playback id. */
+/** A file that belongs to an asset but is not reached through a playback ID. */
 export interface Artifact {
   readonly kind: 'master' | 'shots' | 'robots';
   readonly assetId: string;
-  /** Of the order that the file was made for: what is ordered again later has other addresses. */
+  /** Identifies the order that the file was made for: a later order has other URLs. */
   readonly version: string;
-  /** Name of the file: `master.mp4`. */
+  /** The file name, such as `master.mp4`. */
   readonly file: string;
 }
 
-/** Addresses on the stream host that carry their own permission and end by themselves. */
+/** URLs on the stream host that contain their permission and expire. */
 export interface ArtifactUrls {
   /** Absolute. */
   urlOf(artifact: Artifact, expiresAtSeconds: number): string;
   /**
-   * @param expires and @param signature as the request brings them
-   * @throws KinoraError `forbidden` unless both are those of an address of this file whose time is not over
+   * @param expires and
+   * @param signature as in the request
+   * @throws KinoraError `forbidden` unless both are those of an unexpired URL of this file
    */
   check(artifact: Artifact, expires: unknown, signature: unknown, now: Date): void;
 }
@@ -31,14 +32,14 @@ export interface DomainContext {
   readonly artifactUrls: ArtifactUrls;
   /** Speech recognition is configured. */
   readonly recognizesSpeech: boolean;
-  /** Where this API is, without a slash at the end; known once the server listens. */
+  /** The URL of this API without a trailing slash; known once the server listens. */
   apiUrl(): string;
-  /** Called after the commit, so that caches forget what may no longer be served. */
+  /** Called after the commit, so that caches drop what may no longer be served. */
   onAssetDeleted(assetId: string, playbackIds: readonly string[]): void;
   /** A track was added, changed or removed. */
   onTracksChanged(assetId: string): void;
   onPlaybackIdDeleted(playbackId: string): void;
   onSigningKeyDeleted(signingKeyId: string): void;
-  /** Removal is a change too. */
+  /** Also called on removal. */
   onPlaybackRestrictionChanged(restrictionId: string): void;
 }

@@ -1,6 +1,6 @@
 import type { JobQueue } from '../queue/queue.js';
 
-/** Without `keyOf` every call makes a job of its own. */
+/** Without `keyOf`, every call creates a new job. */
 const queue = <P>(name: string, keyOf?: (payload: P) => string): JobQueue<P> => ({ name, ...(keyOf && { keyOf }) });
 
 interface AssetPayload {
@@ -18,18 +18,21 @@ export interface ShotsPayload extends AssetPayload {
 export interface RenditionPayload extends AssetPayload {
   readonly renditionId: string;
 }
-/** For a robots job: captions that become a track with the end of the job, if at all. */
+/** For a robots job: captions that become a track when the job ends, if at all. */
 export interface CaptionsPayload {
   readonly robotsJobId: string;
   readonly audioTrackId: string;
 }
 export type RecognitionPayload = TrackPayload | CaptionsPayload;
 
-/** Every queue, what its jobs carry, and which jobs are the same work. */
+/** Every queue with the payload of its jobs and the key that identifies equal work. */
 export const queues = {
   /** From a URL to a ready asset. */
   ingest: queue<AssetPayload>('ingest', ({ assetId }) => assetId),
-  /** The same for assets that take long, because they need a mezzanine or are read as a whole: they must not hold up the others. */
+  /**
+   * The same for assets that take long, because they need a mezzanine or are read completely: they must not delay the
+   * others.
+   */
   transcode: queue<AssetPayload>('transcode', ({ assetId }) => assetId),
   ingestTrack: queue<TrackPayload>('ingest-track', ({ trackId }) => trackId),
   /** Turns speech into text. */
@@ -45,9 +48,9 @@ export const queues = {
   /** Does the work of a robots job. */
   runWorkflow: queue<{ readonly jobId: string }>('robots-job', ({ jobId }) => jobId),
   timeOutUpload: queue<{ readonly uploadId: string }>('time-out-upload', ({ uploadId }) => uploadId),
-  /** Filled at each start: what the uploads of a stopped server still need. */
+  /** Enqueued at each start: uploads that a stopped server left to be settled. */
   settleUploads: queue<object>('settle-uploads', () => 'start'),
-  /** Removes the files of a deleted asset; twice, the second time with `isLast`. */
+  /** Removes the files of a deleted asset; runs twice, the second time with `isLast`. */
   purgeAsset: queue<AssetPayload & { readonly isLast?: boolean }>('purge', ({ assetId, isLast }) =>
     isLast ? `${assetId} last` : assetId,
   ),

@@ -22,7 +22,7 @@ import { readOverlayImage } from './video/overlay-image.js';
 import { makeVideoSegment } from './video/segment.js';
 import { makeVideoConfig } from './video/video-config.js';
 
-/** Every kind of job and the function that does it. */
+/** Maps every kind of job to its function. */
 export const handlers: MediaHandlers = {
   probe,
   index: async (job, context) => (await indexMp4(job)) ?? indexSource(job, context),

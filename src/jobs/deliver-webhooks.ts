@@ -8,18 +8,21 @@ import type { WebhookSender } from '../net/send-webhook.js';
 import type { Logger } from '../telemetry/logger.js';
 import { createWebhookResultSaver } from './save-webhook-results.js';
 
-/** Requests to one receiver at a time. There is no limit over all, so that dead receivers can't take the others' places. */
+/**
+ * Concurrent requests to one receiver. There is no limit over all receivers, so that dead ones can't block the
+ * others.
+ */
 const PER_WEBHOOK = 8;
-/** Webhooks that are looked at together. */
+/** The number of webhooks per look. */
 const LOOK_BATCH = 32;
-/** Finds retries that are due, and what no notification told of. */
+/** Finds due retries and deliveries that no notification announced. */
 const POLL_MS = 1000;
-/** So long after an event a failed delivery of it holds back the later ones of the same object. */
+/** For this long after an event, its failed delivery holds back later ones for the same object. */
 const ORDERED_MS = 60_000;
 
 export interface WebhookDeliverer {
   start(): Promise<void>;
-  /** Sends nothing new and waits for what is under way, at most `limitMs`; what is cut off then is sent again later. */
+  /** Sends nothing new and waits at most `limitMs` for running requests; those cut off are sent again later. */
   stop(limitMs: number): Promise<void>;
 }
 
@@ -33,7 +36,7 @@ interface WebhookDelivererOptions {
 /** One webhook while it has something to send. */
 interface Receiver {
   requests: number;
-  /** The last look found as much as there was room for: there may be more. */
+  /** The last look filled all free slots, so there may be more deliveries. */
   hasMore: boolean;
 }
 
@@ -46,15 +49,15 @@ const logOutcome = (logger: Logger, due: DueDelivery, result: AttemptResult): vo
 };
 
 /**
- * Sends what `recordEvent` wrote. The table is the queue, and this process alone reads it (there is one server for a database),
- * so that what is being sent is remembered here: a crash leaves it due.
+ * Sends what `recordEvent` wrote. The table is the queue, and only this process reads it (there is one server per
+ * database), so running deliveries are kept in memory: after a crash they are still due.
  */
 export const createWebhookDeliverer = (options: WebhookDelivererOptions): WebhookDeliverer => {
   const { database, clock, logger } = options;
   const receivers = new Map<string, Receiver>();
-  /** Webhooks to look at. */
+  /** The webhooks to look at. */
   const ready = new Set<string>();
-  /** Deliveries that are being sent or whose outcome is not stored yet: they may not be sent twice. */
+  /** Deliveries that are being sent or whose outcome is not stored yet: they must not be sent again. */
   const active = new Set<string>();
   const cut = new AbortController();
   const save = createWebhookResultSaver(options, cut.signal);
@@ -75,7 +78,7 @@ export const createWebhookDeliverer = (options: WebhookDelivererOptions): Webhoo
     receiver.requests++;
     const result = await attemptDelivery(options, due, cut.signal);
     receiver.requests--;
-    // The outcome can be stored while the next ones are sent. Several are looked for at once: that costs as much as one.
+    // The next deliveries can be sent while the outcome is stored. Looking for several costs as much as for one.
     if (receiver.hasMore && receiver.requests <= PER_WEBHOOK / 2) wake(due.webhook_id);
     if (cut.signal.aborted && !result.succeeded) return;
     logOutcome(logger, due, result);
@@ -87,7 +90,7 @@ export const createWebhookDeliverer = (options: WebhookDelivererOptions): Webhoo
     const work = send(due).finally(() => {
       active.delete(due.id);
       sending.delete(work);
-      // The next event of the same object has waited for this outcome.
+      // The next event of the same object was waiting for this outcome.
       wake(due.webhook_id);
     });
     sending.add(work);
@@ -114,7 +117,7 @@ export const createWebhookDeliverer = (options: WebhookDelivererOptions): Webhoo
     }
   };
 
-  /** Looks for what the ready webhooks have to send, all together, until nothing more can be begun. */
+  /** Looks for the deliveries of all ready webhooks together until no more can be started. */
   const look = async (): Promise<void> => {
     if (isLooking) return;
     isLooking = true;
@@ -128,7 +131,7 @@ export const createWebhookDeliverer = (options: WebhookDelivererOptions): Webhoo
     }
   };
 
-  /** A webhook may have something to send. */
+  /** Marks a webhook that may have something to send. */
   const wake = (webhookId: string): void => {
     ready.add(webhookId);
     void look();

@@ -25,10 +25,10 @@ export interface ShotsDeps {
   readonly logger: Logger;
 }
 
-/** Short enough that little is lost by a restart. */
+/** Short enough that a restart loses little work. */
 const CHUNK_SECONDS = 60;
 
-/** Reads an asset's frames once, part by part, and finds where its shots begin. What was read survives a restart. */
+/** Reads an asset's frames once, part by part, and finds where its shots begin. Finished parts survive a restart. */
 export const createShotsWorker = (deps: ShotsDeps): QueueWorker => ({
   queue: queues.findShots,
   concurrency: 1,
@@ -47,7 +47,7 @@ export const createShotsWorker = (deps: ShotsDeps): QueueWorker => ({
         deps.logger.info({ asset_id: assetId, shots: startTimes.length }, 'shots detected');
       }
     } catch (error) {
-      // Given up, or with an asset that is gone: the next lines remove what was found so far.
+      // Cancelled, or the asset is gone: the next lines remove the results so far.
       if (signal.reason !== CANCELLED && (await isWanted())) throw error;
     }
     await deps.blobs.deletePrefix(shotScoresPrefix(assetId, orderId));

@@ -3,13 +3,13 @@ import type { Logger } from '../telemetry/logger.js';
 const INTERVAL_MS = 60 * 60_000;
 
 export interface HourlyWork {
-  /** Runs the work now and every hour from now on, never twice at a time. */
+  /** Runs the work now and every hour, never concurrently. */
   start(): void;
-  /** Waits for a run that is on its way; `isStopping` tells that run to end. */
+  /** Waits for a current run; `isStopping` tells that run to end. */
   stop(): Promise<void>;
 }
 
-/** @param failure what the log says when a run fails; the next hour tries again */
+/** @param failure the log message for a failed run; the next hour tries again */
 export const createHourlyWork = (
   work: (isStopping: () => boolean) => Promise<unknown>,
   logger: Logger,

@@ -43,10 +43,10 @@ export interface MasterDeps {
 }
 
 const MP4 = 'mov,mp4,m4a,3gp,3g2,mj2';
-/** Of a file made of segments, which are named by their times on the timeline. */
+/** For a file made of segments, whose times are on the timeline. */
 const TIMELINE_ZERO = { num: 0, den: 1 };
 
-/** Makes the files of masters, and ends the access to them. */
+/** Makes the files of masters, and ends access to them. */
 export const createMasterWorkers = (deps: MasterDeps): QueueWorker[] => [
   {
     queue: queues.makeMaster,
@@ -63,7 +63,7 @@ export const createMasterWorkers = (deps: MasterDeps): QueueWorker[] => [
       } catch (error) {
         if (await findMasterWork(deps.context, job.payload)) throw error;
       }
-      // Given up meanwhile: what this run wrote after the removal goes too.
+      // Cancelled in the meantime: remove what this run wrote after the removal.
       const isWanted = await findMasterWork(deps.context, job.payload);
       await deps.blobs.deletePrefix((isWanted ? masterPartsPrefix : masterPrefix)(assetId, masterId));
     },

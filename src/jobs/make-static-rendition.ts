@@ -32,7 +32,7 @@ export interface RenditionDeps {
 
 type Work = NonNullable<Awaited<ReturnType<RenditionState['find']>>>;
 
-/** Makes files of segments, and removes what deleted ones leave. */
+/** Makes files from segments, and removes the files of deleted renditions. */
 export const createRenditionWorkers = (deps: RenditionDeps, concurrency: number): QueueWorker[] => [
   {
     queue: queues.makeRendition,
@@ -45,7 +45,7 @@ export const createRenditionWorkers = (deps: RenditionDeps, concurrency: number)
       } catch (error) {
         if (await deps.state.find(renditionId)) throw error;
       }
-      // Deleted meanwhile: what this run wrote after the purge goes too.
+      // Deleted in the meantime: remove what this run wrote after the purge.
       if (!(await deps.state.find(renditionId))) await deps.blobs.deletePrefix(renditionPrefix(assetId, renditionId));
     },
     onFailed: async (job: Job<RenditionJob>, error) => {
@@ -103,7 +103,7 @@ const planFile = ({ rendition, asset }: Work, plan: Plan): RenditionFile | undef
     : planRendition(resolution as RenditionResolution, source);
 };
 
-/** The video, when there is one, comes first. */
+/** The video, if any, comes first. */
 const tracksOf = ({ video, audio }: Plan, videoRendition: string | undefined): SegmentsTrack[] => [
   ...(video && videoRendition !== undefined
     ? [{ rendition: videoRendition, segmentCount: video.boundaries.length - 1 }]

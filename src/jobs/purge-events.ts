@@ -4,15 +4,15 @@ import type { Clock } from '../lib/clock.js';
 import type { Logger } from '../telemetry/logger.js';
 import { createHourlyWork, type HourlyWork } from './hourly.js';
 
-/** Small enough that a batch, with all deliveries and attempts, never holds up a request for long. */
+/** Small enough that a batch, with all its deliveries and attempts, never delays requests for long. */
 const BATCH = 200;
 
 export interface EventPurge extends HourlyWork {
-  /** Removes what is too old now. Resolves to the number of events. */
+  /** Removes expired events and returns how many. */
   run(): Promise<number>;
 }
 
-/** Removes events by age, with their deliveries; what is still to be delivered stays. */
+/** Removes events by age, with their deliveries; events with pending deliveries stay. */
 export const createEventPurge = (options: {
   readonly database: Database;
   readonly clock: Clock;

@@ -13,11 +13,11 @@ const KEEP_MS = 30 * 24 * 3600_000;
 const BATCH = 100;
 
 export interface RobotsPurge extends HourlyWork {
-  /** Removes what is too old now. */
+  /** Removes expired runs and jobs. */
   run(): Promise<void>;
 }
 
-/** Removes runs and jobs that have ended and are older than 30 days, with their files. */
+/** Removes runs and jobs, with their files, 30 days after they have ended. */
 export const createRobotsPurge = (options: {
   readonly database: Database;
   readonly blobs: Pick<BlobStore, 'deletePrefix'>;

@@ -11,27 +11,27 @@ interface AssetFiles {
   readonly segments: SegmentStore;
 }
 
-/** Removes what an asset has outside the database. */
+/** Removes an asset's files outside the database. */
 export const removeAssetFiles = async ({ blobs, segments }: AssetFiles, assetId: string): Promise<void> => {
-  // In this order: without a source no further segment can be made.
+  // In this order: without a source, no further segment can be made.
   await blobs.deletePrefix(assetPrefix(assetId));
   await segments.removeAsset(assetId);
 };
 
 export interface PurgeDeps extends AssetFiles {
-  /** Clips need the files of an asset for longer than the asset is there. */
+  /** Whether clips still need the files of a deleted asset. */
   readonly isSourceUsed: (assetId: string) => Promise<boolean>;
   readonly queue: Pick<Queue, 'enqueue'>;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
-/** What was still running when the asset was deleted has long stopped then. */
+/** By this time, all work that was running when the asset was deleted has stopped. */
 const AGAIN_AFTER_MS = 10 * 60_000;
 
 /**
- * Removes what a deleted asset left outside the database: its blobs and its cached files. Twice, because a run that was
- * writing for it may publish a file just after the first time and be killed before it can remove that itself.
+ * Removes a deleted asset's blobs and cached files. This runs twice, because a run that was writing for the asset may
+ * publish a file just after the first purge and be killed before it can remove that file.
  */
 export const createPurgeHandler =
   (deps: PurgeDeps): JobHandler<{ assetId: string; isLast?: boolean }> =>
@@ -42,7 +42,7 @@ export const createPurgeHandler =
       await deps.queue.enqueue(queues.purgeAsset, { assetId, isLast: true }, { runAt });
     }
     if (await deps.isSourceUsed(assetId)) {
-      // But not what was made of them for this asset alone.
+      // Files made for this asset alone are removed anyway.
       for (const prefix of [mastersPrefix(assetId), shotsPrefix(assetId), renditionsPrefix(assetId)])
         await deps.blobs.deletePrefix(prefix);
       await deps.segments.removeAsset(assetId);

@@ -19,7 +19,7 @@ export interface RecognitionDeps extends Omit<AudioDeps, 'transcriber'> {
   readonly transcriber?: Transcriber | undefined;
 }
 
-/** Makes the text of generated tracks and of the captions that robots ask for, one at a time. */
+/** Makes the text of generated tracks and of the captions that robots jobs request, one at a time. */
 export const createRecognitionWorker = (deps: RecognitionDeps): QueueWorker => ({
   queue: queues.recognizeSpeech,
   concurrency: 1,
@@ -32,13 +32,13 @@ export const createRecognitionWorker = (deps: RecognitionDeps): QueueWorker => (
     }
     const track = await deps.state.find(payload.trackId);
     if (!track) return;
-    // A killed server may have left what the track was made of.
+    // A killed server may have left intermediate files.
     if (track.status !== 'preparing') return deps.blobs.deletePrefix(speechPrefix(track.asset_id, track.id));
     const logger = deps.logger.child({ asset_id: track.asset_id, track_id: track.id, job_id: id });
     try {
       await recognizeTrack({ ...deps, logger }, track, signal);
     } catch (error) {
-      // Of a track that was deleted meanwhile nothing is told.
+      // A track that was deleted in the meantime reports no error.
       if (await deps.state.find(track.id)) throw error;
     } finally {
       if (!(await deps.tracks.needsFiles(track.id)))
@@ -74,7 +74,7 @@ const recognizeTrack = async (deps: RecognitionDeps, track: Row<'track'>, signal
         assetId,
         trackId,
         audio: await state.findAudio(assetId, track.audio_track_id),
-        // The owner may have given the track a code with a region meanwhile.
+        // The owner may have changed the track's code to one with a region in the meantime.
         language: languageCodeOf(track.language_code ?? '') ?? 'auto',
         phrases: await state.listPhrases(assetId),
         signal,

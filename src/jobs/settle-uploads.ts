@@ -14,7 +14,9 @@ interface SettleDeps {
 
 const TIME_OUT_CONCURRENCY = 2;
 
-/** Ends uploads whose time is over, and makes the assets of those whose last byte came just before the server was killed. */
+/**
+ * Ends expired uploads, and creates the assets of uploads whose last byte arrived just before the server was killed.
+ */
 export const createUploadWorkers = ({ database, clock, writers }: SettleDeps): QueueWorker[] => [
   {
     queue: queues.timeOutUpload,
@@ -23,7 +25,7 @@ export const createUploadWorkers = ({ database, clock, writers }: SettleDeps): Q
       const { uploadId } = job.payload;
       await writers.settle(uploadId);
       const upload = await findUploadById(database.queryable, uploadId);
-      // While bytes are coming the request that brings them decides, when it ends. Otherwise the database's clock is ahead.
+      // While a request is sending bytes, its end decides. Otherwise the database's clock is ahead.
       if (upload?.status === 'waiting' && !writers.isOpen(uploadId))
         throw new KinoraError('unavailable', { details: { stage: 'the time of an upload is not over yet' } });
     },

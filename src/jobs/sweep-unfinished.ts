@@ -11,8 +11,8 @@ interface SweepDeps {
 }
 
 /**
- * Removes what earlier runs left of files that nobody will complete. Only downloads and uploads continue where they were; every
- * other file is written from its start. To be called before jobs and uploads are taken up.
+ * Removes unfinished files of earlier runs that nobody will complete. Only downloads and uploads continue where they
+ * stopped; every other file is written from its start. Must be called before jobs and uploads start.
  */
 export const sweepUnfinished = async ({ database, blobs, logger }: SweepDeps): Promise<void> => {
   const { assetIds, tracks } = await listUnfinishedSources(database.queryable);

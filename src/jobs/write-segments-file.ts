@@ -27,39 +27,43 @@ export interface SegmentsTrack {
 }
 
 export interface SegmentsFile {
-  /** Its `further` has the renditions that are not in the plan. */
+  /** Its `further` lists the renditions that are not in the plan. */
   readonly asset: PlayableAsset;
   readonly tracks: readonly SegmentsTrack[];
-  /** Where the file goes. */
+  /** The key of the finished file. */
   readonly key: string;
-  /** Below it lies what was collected so far; the caller removes it when the file is no longer being made. */
+  /** The prefix of the parts collected so far; the caller removes them when the file is no longer being made. */
   readonly partsPrefix: string;
   readonly signal: AbortSignal;
-  /** 0 to 1, after each part; throws to give up. */
+  /** 0 to 1, after each part; throws to cancel. */
   readonly onProgress: (fraction: number) => Promise<void>;
 }
 
-/** Segments of each track that are kept together; a killed run loses no more. As many as one job makes of the audio. */
+/**
+ * The number of segments of each track that are stored together, and the most that a killed run loses. It equals the
+ * number that one audio job makes.
+ */
 const PART_SEGMENTS = 8;
 const MAX_READS = 3;
 
 /**
- * Collects the segments that viewers are sent too, one at a time and behind every viewer, and puts an index in front of them.
- * What is collected is stored in parts, so that a restart continues after the last one whatever the cache has lost meanwhile.
+ * Collects the segments that viewers also get, one at a time and with a lower priority than viewers, and adds an
+ * index at the start. They are stored in parts, so that a restart continues after the last one even if the cache has
+ * evicted segments.
  */
 export const writeSegmentsFile = async (
   deps: SegmentsFileDeps,
   file: SegmentsFile,
 ): Promise<{ sizeBytes: number; durationSeconds: number }> => writeFile(deps, file, await collectParts(deps, file));
 
-/** What an earlier generation collected does not go with what is made now. */
+/** Parts of an earlier generation do not match newly made ones. */
 const partKey = ({ partsPrefix }: SegmentsFile, part: number, name: 'samples' | 'index'): string =>
   `${partsPrefix}/${GENERATION}/${part}.${name}`;
 
 const countParts = ({ tracks }: SegmentsFile): number =>
   Math.ceil(Math.max(...tracks.map(({ segmentCount }) => segmentCount)) / PART_SEGMENTS);
 
-/** The segments of a part in the order in which the file has them: those of one time beside each other. */
+/** The segments of a part in file order: segments of the same time are next to each other. */
 const segmentsOf = ({ tracks }: SegmentsFile, part: number): { readonly track: number; readonly number: number }[] =>
   Array.from({ length: PART_SEGMENTS }, (_, at) => part * PART_SEGMENTS + at).flatMap((number) =>
     tracks.flatMap(({ segmentCount }, track) => (number < segmentCount ? [{ track, number }] : [])),
@@ -78,7 +82,7 @@ const collectParts = async (deps: SegmentsFileDeps, file: SegmentsFile): Promise
   return fragments;
 };
 
-/** Stores the samples of a part, then their index: where that is, the part is whole. */
+/** Stores the samples of a part and then their index: if the index exists, the part is complete. */
 const makePart = async (deps: SegmentsFileDeps, file: SegmentsFile, part: number): Promise<Uint8Array> => {
   const indexes: Uint8Array[] = [];
   const target = await deps.blobs.resumeWrite(partKey(file, part, 'samples'));
@@ -111,7 +115,7 @@ const readSegment = async (
     try {
       return await readFile(cached.path);
     } catch (error) {
-      // Evicted in the moment between the two.
+      // Evicted between the two calls.
       if (attempt === MAX_READS || (error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
     }
   }

@@ -1,15 +1,18 @@
 import type { Clock } from '../lib/clock.js';
 import { KinoraError } from '../lib/errors.js';
 
-/** Keeps a source that kills media processes from doing so again and again at the request of viewers. */
+/** Limits how often viewers' requests can run a source that crashes media processes. */
 export interface CrashQuarantine {
   count(source: string, segment: string): void;
-  /** @throws KinoraError `media_crashed` while the segment, or too many of its source, are in quarantine */
+  /** @throws KinoraError `media_crashed` while the segment, or too many segments of its source, are in quarantine */
   check(source: string, segment: string): void;
 }
 
 const MAX_SEGMENT_CRASHES = 2;
-/** One damaged spot must not make the rest of a film unavailable: it crashes a segment of every rendition, and of the audio. */
+/**
+ * One damaged spot must not make the rest of a film unavailable, although it crashes a segment of every rendition and
+ * of the audio.
+ */
 const MAX_SOURCE_CRASHES = 20;
 const QUARANTINE_MS = 5 * 60_000;
 

@@ -6,7 +6,7 @@ import type { MediaPool, MediaPriority } from '../pool/media-pool.js';
 import type { MediaJob, MediaResults } from '../pool/protocol.js';
 import { createCrashQuarantine } from './crash-quarantine.js';
 
-/** What runs for a key, so that a viewer who arrives later can raise it. */
+/** The running work for a key, so that a later viewer can raise its priority. */
 export interface Work {
   readonly priority: MediaPriority;
   readonly production: Production;
@@ -15,9 +15,9 @@ export interface Work {
 
 export interface FileOrder {
   readonly key: CacheKey;
-  /** Others that `produce` commits as well. The first of all keys names what crashes as a whole. */
+  /** Other keys that `produce` also commits. Crashes of the whole group are counted under the first key. */
   readonly keys: readonly CacheKey[];
-  /** The file that is read; one that kills media processes again and again is refused. */
+  /** The file that is read. A file that repeatedly crashes media processes is refused. */
   readonly source: string;
   readonly priority: MediaPriority;
   readonly signal?: AbortSignal;
@@ -26,7 +26,8 @@ export interface FileOrder {
 
 export interface FileMaker {
   /**
-   * The cached file, or what `produce` commits for it. Who waits for a file that is being made with less priority raises it.
+   * Returns the cached file, or the one that `produce` commits. A caller that waits for a file in production raises
+   * its priority.
    * @throws KinoraError `media_failed`, `media_crashed`, `cancelled`, `unavailable`
    */
   make(order: FileOrder): Promise<CachedFile>;

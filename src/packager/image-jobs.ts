@@ -18,21 +18,21 @@ import type {
 } from '../pool/protocol.js';
 import type { Span } from './early-sources.js';
 
-/** From the plan to what one media process needs for one image. Pure. */
+/** Pure functions from the plan to the parameters of one media process for one image. */
 
-/** The longer side of the copies that frames are judged on. */
+/** The longer side of the frame copies whose quality is measured. */
 const QUALITY_SIDE = 320;
-/** Tiles so near to each other are exact: all of it is decoded in one pass. */
+/** Tiles that are closer than this are exact: everything is decoded in one pass. */
 const EXACT_BELOW_SECONDS = 0.5;
-/** In a shot at most a hundred seconds long. */
+/** The same limit for the tiles of one shot; it covers shots of up to a hundred seconds. */
 const EXACT_SHOT_SECONDS = 2;
 
-/** Everything of a job but what the asset as a whole gives it and where it writes. */
+/** A job without what the asset as a whole gives it and without its output path. */
 type Placeless<J> = Omit<J, 'source' | 'filters' | 'threads' | 'outPath'>;
 
 export interface PlannedImage {
   readonly job: Placeless<StillJob> | Placeless<AnimatedJob> | Placeless<StoryboardJob>;
-  /** Of the finished image. */
+  /** The size of the finished image. */
   readonly size: Size;
 }
 
@@ -88,7 +88,7 @@ export const planSpriteSheet = (video: VideoPlan, storyboard: Storyboard, format
   const times = listTiles(storyboard);
   const tiles = times.map(({ start }) => displayedAt(video, window.startSeconds + start));
   const secondsApart = times[0]!.end;
-  // Key frames stand in where tiles are far apart: two hours are not decoded for a hundred frames.
+  // When tiles are far apart, key frames are used: two hours need not be decoded for a hundred frames.
   const toleranceTicks = secondsApart < EXACT_BELOW_SECONDS ? 0 : Math.floor((secondsApart / 2) * video.timescale);
   return {
     job: { kind: 'storyboard', ...imageSource(video), tiles, toleranceTicks, columns, ...tile, format },
@@ -96,7 +96,10 @@ export const planSpriteSheet = (video: VideoPlan, storyboard: Storyboard, format
   };
 };
 
-/** The frames of one shot; the first one must not be of the shot before, the others may be as early as it saves decoding. */
+/**
+ * The frames of one shot. The first one must not belong to the previous shot; the others may be earlier if that saves
+ * decoding.
+ */
 export const planShotImage = (video: VideoPlan, shot: Shot): PlannedImage => {
   const { times, tile, columns, rows } = planContactSheet(shot, storedSize(video));
   const tiles = times.map((seconds, number) => ({
@@ -111,7 +114,7 @@ export const planShotImage = (video: VideoPlan, shot: Shot): PlannedImage => {
   };
 };
 
-/** The frames at some moments, or one a little earlier that is had without decoding what is between. */
+/** The frames at some moments, or slightly earlier frames if that avoids decoding the frames between. */
 export const planFrameQuality = (
   video: VideoPlan,
   times: readonly number[],
@@ -130,7 +133,7 @@ export const planFrameQuality = (
   };
 };
 
-/** All of an asset's frames in parts of so many seconds. */
+/** All of an asset's frames, in parts of the given number of seconds. */
 export const planShotScores = (video: VideoPlan, partSeconds: number): Omit<ShotScoresJob, 'source' | 'threads'>[] => {
   const { boundaries, timescale, timeBase, streamIndex, originTicks, filters } = video;
   const lastTicks = boundaries.at(-1)!;
@@ -148,7 +151,7 @@ export const planShotScores = (video: VideoPlan, partSeconds: number): Omit<Shot
   });
 };
 
-/** The parts of the timeline that the frames of an image are read from; a storyboard has them all over it. */
+/** The parts of the timeline that the frames of an image are read from; a storyboard's are spread over all of it. */
 export const displayedSpans = (job: PlannedImage['job'], { timescale }: VideoPlan): Span[] => {
   const streams = { video: true, audio: false };
   if (job.kind === 'storyboard') return [];

@@ -19,11 +19,15 @@ import { MEDIA_THREADS } from './segment-jobs.js';
 
 export interface ImageProducer {
   /**
-   * The image, from the cache or made now; equal ones are made once.
-   * @throws KinoraError `not_found` (no video in the asset), `media_failed`, `media_crashed`, `cancelled`, `unavailable`
+   * Returns the image from the cache or makes it; equal images are made once.
+   * @throws KinoraError `not_found` (no video in the asset), `media_failed`, `media_crashed`, `cancelled`,
+   * `unavailable`
    */
   image(asset: PlayableAsset, image: PlannedImage, request?: SegmentRequest): Promise<CachedFile>;
-  /** Makes what players show before they play, once nothing else has to be done. `seconds`: the asset's own time. */
+  /**
+   * Makes the image that players show before playback, when no other work is waiting. `seconds` is the asset's
+   * default thumbnail time.
+   */
   warmPoster(asset: PlayableAsset, seconds?: number): void;
 }
 
@@ -35,9 +39,9 @@ export interface ImageProducerDeps {
   readonly clock: Clock;
 }
 
-/** The largest still without loss: 4096 x 4096 of noise. */
+/** The largest lossless still: 4096 x 4096 of noise. */
 const MAX_IMAGE_BYTES = 64 * 2 ** 20;
-/** Takes seconds each; whoever comes behind so many is told so at once. */
+/** These take seconds each. A request that finds this many waiting is refused immediately. */
 const MAX_WAITING_LONG = 64;
 
 export const createImageProducer = ({ store, pool, blobs, earlySources, clock }: ImageProducerDeps): ImageProducer => {
@@ -58,7 +62,7 @@ export const createImageProducer = ({ store, pool, blobs, earlySources, clock }:
           key,
           keys: [key],
           source: videoFileOf(asset),
-          // A still is a moment's work; the others make way for segments that viewers wait for.
+          // A still takes only a moment; other images wait behind the segments that viewers wait for.
           priority: priority ?? (isLong ? mediaPriority.warmUp : mediaPriority.viewer),
           ...(signal && { signal }),
           produce: async ({ run, production }) => {
@@ -93,7 +97,7 @@ export const createImageProducer = ({ store, pool, blobs, earlySources, clock }:
       const { video, durationSeconds } = asset.plan;
       if (!video) return;
       const poster = planThumbnail(video, parseThumbnailParameters({}), seconds ?? durationSeconds / 2, 'webp');
-      // Nobody asked for it yet; whoever does gets the error of an own try.
+      // Nobody has requested it yet; a request will try again and get its own error.
       producer.image(asset, poster, { priority: mediaPriority.background }).catch(() => undefined);
     },
   };

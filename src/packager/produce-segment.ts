@@ -18,22 +18,23 @@ import { createReadAhead } from './read-ahead.js';
 import { audioChunkRange } from './segment-jobs.js';
 
 export interface SegmentRequest {
-  /** Drops this caller's wait; the work ends when nobody else waits for it. */
+  /** Ends this caller's wait. The work itself ends when nobody else waits for it. */
   readonly signal?: AbortSignal;
-  /** A viewer's when absent. */
+  /** The default is a viewer's priority. */
   readonly priority?: MediaPriority;
 }
 
 export interface SegmentProducer {
   /**
-   * `init.mp4` or `<number>.m4s` of a video rendition or of `audio`, from the cache or made now. A viewer's request also
-   * starts the segments after it.
-   * @throws KinoraError `not_found` (no such file in the plan), `media_failed`, `media_crashed`, `cancelled`, `unavailable`
+   * Returns `init.mp4` or `<number>.m4s` of a video rendition or of `audio`, from the cache or newly made. A viewer's
+   * request also starts the following segments.
+   * @throws KinoraError `not_found` (no such file in the plan), `media_failed`, `media_crashed`, `cancelled`,
+   * `unavailable`
    */
   segment(asset: PlayableAsset, rendition: string, file: string, request?: SegmentRequest): Promise<CachedFile>;
   /**
-   * Makes what a player asks for first of the named renditions: of the start rendition and the audio beside it where none
-   * is named.
+   * Makes what a player requests first from the named renditions, or by default from the start rendition and its
+   * audio.
    */
   warm(asset: PlayableAsset, request: SegmentRequest, renditions?: readonly string[]): Promise<void>;
   stop(): void;

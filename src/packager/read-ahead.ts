@@ -1,32 +1,32 @@
 /**
- * Decides what to make before it is asked for. Requests carry no viewer identity (shared caches must work), so viewers are
- * recognised by their pace: a cursor is a place in an asset that moves forward segment by segment.
+ * Decides what to make before it is requested. Requests carry no viewer identity (shared caches must work), so
+ * viewers are recognized by their pace: a cursor is a position in an asset that advances segment by segment.
  */
 export interface ReadAhead<A extends { readonly id: string }> {
-  /** A viewer was served segment `number` of `rendition`, which has `count` segments. */
+  /** Reports that a viewer got segment `number` of `rendition`, which has `count` segments. */
   note(asset: A, rendition: string, number: number, count: number): void;
   stop(): void;
 }
 
 export interface ReadAheadOptions<A> {
-  /** Makes one segment; rejections are the maker's business to log. */
+  /** Makes one segment and logs its own failures. */
   readonly make: (asset: A, rendition: string, number: number, signal: AbortSignal) => Promise<unknown>;
-  /** While so many are under way, no more are begun. */
+  /** While this many segments are in progress, no more are started. */
   readonly maxUnderWay: number;
-  /** A cursor that does not move for this long has lost its viewer. */
+  /** A cursor that does not move for this long is dropped. */
   readonly idleMs: number;
 }
 
 interface Cursor {
   rendition: string;
   number: number;
-  /** It has moved forward at least once: somebody plays rather than seeks. */
+  /** The cursor has advanced at least once: a viewer is playing and not seeking. */
   playing: boolean;
   readonly underWay: Map<string, AbortController>;
   timer?: NodeJS.Timeout;
 }
 
-/** A player that buffers skips no more segments than this. */
+/** A player that buffers does not skip more segments than this. */
 const MAX_STEP = 3;
 
 export const createReadAhead = <A extends { readonly id: string }>(options: ReadAheadOptions<A>): ReadAhead<A> => {
@@ -49,7 +49,7 @@ export const createReadAhead = <A extends { readonly id: string }>(options: Read
     try {
       await options.make(asset, rendition, number, controller.signal);
     } catch {
-      // Nobody asked for it yet; whoever does gets the error of an own try.
+      // Nobody has requested it yet; a request will try again and get its own error.
     } finally {
       underWay--;
       if (cursor.underWay.get(name) === controller) cursor.underWay.delete(name);
@@ -58,7 +58,7 @@ export const createReadAhead = <A extends { readonly id: string }>(options: Read
 
   const findCursor = (cursors: Set<Cursor>, rendition: string, number: number): Cursor | undefined => {
     const near = [...cursors].filter((cursor) => number >= cursor.number && number - cursor.number <= MAX_STEP);
-    // A player that changes the rendition continues where it was.
+    // A player that changes the rendition continues at its position.
     return near.find((cursor) => cursor.rendition === rendition) ?? near.find((cursor) => cursor.playing);
   };
 
@@ -68,7 +68,7 @@ export const createReadAhead = <A extends { readonly id: string }>(options: Read
       byAsset.set(asset.id, cursors);
       let cursor = findCursor(cursors, rendition, number);
       if (!cursor) {
-        // Whoever only looked into one place has probably sought on to this one.
+        // A viewer who requested only one position has probably sought on to this one.
         for (const other of [...cursors]) if (!other.playing) drop(asset.id, other);
         cursor = { rendition, number, playing: false, underWay: new Map() };
         byAsset.set(asset.id, cursors.add(cursor));

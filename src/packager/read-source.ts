@@ -1,9 +1,9 @@
 import type { ByteRange, ByteRanges } from '../lib/byte-ranges.js';
 import { isKinoraError } from '../lib/errors.js';
 
-/** Behind a part that turned out to be missing: what follows is wanted most likely. */
+/** Read in addition to a missing part: what follows it will probably be needed next. */
 const AROUND_BYTES = 1024 * 1024;
-/** Each one brings at least a part more; a reader that never has enough is refused. */
+/** Each try adds at least one part; a reader that still lacks something after the last one is refused. */
 const MAX_TRIES = 16;
 
 interface Released {
@@ -11,8 +11,8 @@ interface Released {
 }
 
 /**
- * Runs `use` with what `open` opens. `needed` says which bytes are read, as far as that is known; a job that finds others
- * missing is run again with them. Undefined: the file is read as a whole.
+ * Calls `use` with what `open` opens. `needed` lists the bytes that will be read, as far as they are known. A job
+ * that finds others missing runs again with those added. Undefined means that the whole file is read.
  */
 export const readSource = async <S extends Released, T>(
   open: (needed: ByteRanges | undefined) => Promise<S>,

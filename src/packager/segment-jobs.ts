@@ -7,9 +7,12 @@ import {
 } from '../media/plan/plan.js';
 import type { AudioChunkJob, MediaSource, VideoConfigJob, VideoSegmentJob } from '../pool/protocol.js';
 
-/** From the plan to what one media process needs for one segment. Pure. */
+/** Pure functions from the plan to the parameters of one media process for one segment. */
 
-/** Of every segment and image on every machine, however urgent: with other numbers damaged sources may decode to other frames. */
+/**
+ * The same for every segment and image on every machine: with other numbers, damaged sources may decode to other
+ * frames.
+ */
 export const MEDIA_THREADS = 2;
 
 export interface VideoJobTarget {
@@ -17,7 +20,7 @@ export interface VideoJobTarget {
   readonly source: Pick<MediaSource, 'path' | 'staged'>;
   readonly overlayPaths: readonly string[];
   readonly outPath: string;
-  /** Instead of the rendition's own, when a segment must become smaller. */
+  /** Replaces the rendition's settings when a segment must become smaller. */
   readonly encoder?: EncoderSettings;
 }
 
@@ -100,8 +103,8 @@ export const audioChunkJob = (
 };
 
 /**
- * Settings for another try at a segment that came out `factor` times larger than its rendition promises: a lower peak, and
- * from the second time on coarser quality as well, because the first seconds of a rate buffer are free.
+ * Settings for another try at a segment that is `factor` times larger than its rendition promises: a lower peak and,
+ * from the second time on, lower quality, because a lower peak does not limit the first seconds of a rate buffer.
  */
 export const tighterEncoder = (encoder: EncoderSettings, factor: number, attempt: number): EncoderSettings => ({
   ...encoder,

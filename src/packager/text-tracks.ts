@@ -5,21 +5,21 @@ import { type BlobStore, readBlob } from '../storage/blob-store.js';
 import { trackTextIndexKey, trackTextKey } from '../storage/keys.js';
 import type { ParseText } from './parse-text.js';
 
-/** Stores and reads text tracks; those asked for last stay in memory. */
+/** Stores and reads text tracks, and keeps the most recently used ones in memory. */
 export interface TextTracks {
-  /** Undefined when there is no text of this track. What is stored never changes. */
+  /** Undefined when the track has no text. Stored text never changes. */
   find(assetId: string, trackId: string): Promise<IndexedText | undefined>;
   store(assetId: string, trackId: string, text: IndexedText): Promise<void>;
-  /** Reads a file that is to become a track. */
+  /** Parses a file that becomes a track. */
   readonly parse: ParseText;
 }
 
-/** Bytes of text; a film has some 100 000. */
+/** Bytes of text; a film has about 100,000. */
 const MAX_KEPT = 16 * 2 ** 20;
 
 export const createTextTracks = (blobs: Pick<BlobStore, 'read' | 'put'>, parse: ParseText): TextTracks => {
   const store = async (assetId: string, trackId: string, text: IndexedText): Promise<void> => {
-    // The text last: where it is, its index is too.
+    // The text is stored last, so that its index exists whenever it does.
     await blobs.put(trackTextIndexKey(assetId, trackId), writeTextIndex(text));
     await blobs.put(trackTextKey(assetId, trackId), text.bytes);
   };
@@ -33,7 +33,7 @@ export const createTextTracks = (blobs: Pick<BlobStore, 'read' | 'put'>, parse: 
     if (!track) {
       // Stored by a version without indexes.
       track = await parse(bytes).catch((error: unknown) => {
-        // A track that lies wholly behind the end of its asset has no cue.
+        // A track that lies completely after the end of its asset has no cues.
         if (isKinoraError(error, 'invalid_input')) return indexCues([]);
         throw error;
       });

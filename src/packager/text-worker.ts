@@ -3,7 +3,7 @@ import { decodeText } from '../media/text/decode-text.js';
 import { parseSubtitles } from '../media/text/subtitles.js';
 import { type IndexedText, indexCues } from '../media/text/text-index.js';
 
-/** From the thread: what its file says; null when it has no cue. */
+/** The thread's result; null when the file has no cue. */
 export type TextResponse = (IndexedText & { readonly format: 'srt' | 'webvtt' }) | null;
 
 const parsed = parseSubtitles(decodeText(workerData as Uint8Array));

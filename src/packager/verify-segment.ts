@@ -4,14 +4,14 @@ import { verifyFragment, verifyInit } from '../media/mp4/fragment-verifier.js';
 import type { AudioPlan, VideoPlan, VideoRendition } from '../media/plan/plan.js';
 import type { VideoSegmentResult } from '../pool/protocol.js';
 
-/** Compares what was made with what the plan promises, before it becomes visible. All throw KinoraError `media_failed`. */
+/** Compares a result with the plan before it becomes visible. All functions throw KinoraError `media_failed`. */
 
 /** Several times what eight seconds of the best copied source have. */
 export const MAX_SEGMENT_BYTES = 256 * 2 ** 20;
 /** Some undecodable frames of a damaged source are displayed longer or skipped; more is a segment that must not be kept. */
 const MAX_MISSING = 0.1;
 
-/** @returns by how many frames the segment differs from the source's own count, 0 when that is unknown. */
+/** @returns by how many frames the segment differs from the source's own count, or 0 when that is unknown. */
 export const verifyVideoSegment = (
   bytes: Uint8Array,
   video: VideoPlan,

@@ -14,13 +14,13 @@ import { chooseSandbox, type SandboxOptions } from './sandbox.js';
 import { schedule } from './scheduler.js';
 
 export interface MediaPoolOptions extends SandboxOptions {
-  /** Jobs at a time; background work leaves one of them free when there is more than one. */
+  /** Concurrent jobs; background work leaves one slot free when there is more than one. */
   readonly size: number;
-  /** A process is replaced after so many jobs; 200 when absent. */
+  /** A process is replaced after this many jobs; the default is 200. */
   readonly jobsPerProcess?: number;
-  /** Wall-clock limits per kind of job in place of the defaults. */
+  /** Wall-clock limits per kind of job that replace the defaults. */
   readonly deadlinesMs?: Partial<Record<MediaJob['kind'], number>>;
-  /** CPU time for what a file says of itself, in place of the default. */
+  /** CPU time for reading a file's headers; replaces the default. */
   readonly headerCpuMs?: number;
   readonly metrics?: Metrics;
 }
@@ -30,7 +30,10 @@ const MAX_WAITING_VIEWERS_PER_PLACE = 64;
 const JOBS_PER_PROCESS = 200;
 /** Keeps a process's CPU time far below its limit. */
 const BUSY_LIMIT_MS = 10 * 60_000;
-/** After so long without work, used processes make way for one new one: memory goes back, the next probe starts at once. */
+/**
+ * After this long without work, used processes are replaced by a single new one: memory is freed, and the next probe
+ * starts immediately.
+ */
 const IDLE_LIMIT_MS = 30_000;
 
 const isClean = (outcome: Outcome): outcome is Exclude<Outcome, { type: 'crashed' }> =>
@@ -135,7 +138,7 @@ export const createMediaPool = async (options: MediaPoolOptions): Promise<MediaP
     entry.reject(new KinoraError('cancelled', { cause }));
   };
 
-  /** Why a job is not taken. */
+  /** Why a job is refused. */
   const refusalOf = ({ signal, priority }: RunOptions): KinoraError | undefined => {
     if (stopped) return new KinoraError('cancelled', { cause: SHUTDOWN });
     if (signal?.aborted) return new KinoraError('cancelled', { cause: signal.reason ?? CANCELLED });

@@ -1,36 +1,45 @@
 import type { MediaJob, MediaResults } from './protocol.js';
 
-/** Lower is sooner. A viewer's waiting segment always goes before background work. */
+/** Lower values run first. A segment that a viewer waits for always precedes background work. */
 export const mediaPriority = { viewer: 0, readAhead: 1, warmUp: 2, background: 3, speech: 4 } as const;
 export type MediaPriority = (typeof mediaPriority)[keyof typeof mediaPriority];
 
 export interface RunOptions {
   readonly priority: MediaPriority;
-  /** Abort ends the wait at once; the process is killed when it already works on the job. */
+  /** Abort ends the wait immediately; the process is killed if it already works on the job. */
   readonly signal?: AbortSignal;
-  /** Wall clock from the moment the job starts, without the time it is paused; a default per kind when absent. */
+  /** Wall-clock limit from the start of the job, without the time it is paused; the default depends on the kind. */
   readonly deadlineMs?: number;
-  /** A process of its own that has never seen another source and is not reused: for probing and for second tries. */
+  /**
+   * Use a separate process that has never seen another source and is not reused, for probing and for second tries.
+   */
   readonly fresh?: boolean;
   /** 0 to 1 */
   readonly onProgress?: (fraction: number) => void;
 }
 
-/** The parent's side of the media processes. Less urgent work is paused, not lost, while more urgent work needs a place. */
+/**
+ * The parent's side of the media processes. When more urgent work needs a slot, less urgent work is paused and
+ * continues later.
+ */
 export interface MediaPool {
   /**
-   * @throws KinoraError `invalid_input` (not media, or reading it takes more CPU time than its size can explain), `media_failed` (clean FFmpeg error), `media_crashed` (process died or
-   * deadline passed; retried once alone in a fresh process before it is thrown), `unavailable` (no process could be started,
-   * the source is not to blame; or too many viewers wait already), `cancelled`
+   * @throws KinoraError `invalid_input` (not media, or reading it takes more CPU time than its size can explain),
+   * `media_failed` (FFmpeg reported an error), `media_crashed` (the process died or the deadline passed; retried once
+   * alone in a new process before it is thrown), `unavailable` (no process could be started, which is not the
+   * source's fault; or too many viewers already wait), `cancelled`
    */
   run<J extends MediaJob>(job: J, options: RunOptions): Promise<MediaResults[J['kind']]>;
-  /** Raises a queued job's priority: a viewer now waits for what was read-ahead. `job` is the object given to `run`. */
+  /**
+   * Raises a queued job's priority when a viewer waits for a segment that was read ahead. `job` is the object passed
+   * to `run`.
+   */
   promote(job: MediaJob, priority: MediaPriority): void;
-  /** Resolves while a media process is there, or once a new one is; rejects when none can be started. */
+  /** Resolves when a media process exists or a new one has started; rejects when none can be started. */
   check(): Promise<void>;
-  /** Which isolation the processes run in, for the log and `doctor`. */
+  /** The isolation of the processes, for the log and `doctor`. */
   readonly sandbox: string;
-  /** How to get a stronger one; absent when this is the strongest. */
+  /** How to get stronger isolation; absent when this is the strongest. */
   readonly sandboxAdvice?: string;
   stop(): Promise<void>;
 }

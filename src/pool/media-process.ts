@@ -6,7 +6,10 @@ import { cpuTimeMs } from './cpu-time.js';
 import type { FromChild, MediaJob, ToChild } from './protocol.js';
 
 const START_LIMIT_MS = 30_000;
-/** A process of another group that its file made could keep the pipes of an ended process open forever. */
+/**
+ * If a file makes its process start another one outside the group, that process could keep the pipes of the ended one
+ * open forever.
+ */
 const PIPES_LIMIT_MS = 3_000;
 const CPU_WATCH_MS = 250;
 const STDERR_TAIL_CHARACTERS = 4096;
@@ -15,33 +18,33 @@ const MESSAGE_LIMIT_CHARACTERS = 4 * 2 ** 20;
 /** How one job ended in a media process. */
 export type Outcome =
   | Extract<FromChild, { type: 'done' | 'failed' }>
-  /** `beforeStart`: the process never came up, so the job is not to blame. */
+  /** `beforeStart`: the process never started, so the job is not the cause. */
   | { readonly type: 'crashed'; readonly beforeStart: boolean; readonly reason: string; readonly overCpuLimit?: true };
 
 export interface JobLimits {
-  /** Wall clock, without the time on hold. */
+  /** Wall-clock time, without paused time. */
   readonly deadlineMs: number;
-  /** Computing time of the process, where the system tells it. */
+  /** CPU time of the process, where the system reports it. */
   readonly cpuMs?: number | undefined;
 }
 
 export interface MediaProcess {
-  /** Runs at nice 19 for its whole life: a priority can't be raised again without privileges. */
+  /** Runs at nice 19 for its whole life: raising a priority again requires privileges. */
   readonly background: boolean;
   readonly jobsStarted: number;
-  /** Spent on jobs, without the time on hold. */
+  /** Time spent on jobs, without paused time. */
   readonly busyMs: number;
   readonly alive: boolean;
-  /** Settles when the process can take work; rejects when it ends before. */
+  /** Resolves when the process can take work; rejects if it ends before. */
   readonly started: Promise<void>;
-  /** Never rejects. One job at a time. */
+  /** Never rejects. Runs one job at a time. */
   run(job: MediaJob, limits: JobLimits, onProgress: (fraction: number) => void): Promise<Outcome>;
-  /** Stops the process and its deadline. */
+  /** Pauses the process and its deadline. */
   pause(): void;
   resume(): void;
-  /** Ends the whole process group and waits until it is gone. */
+  /** Kills the whole process group and waits until it is gone. */
   kill(): Promise<void>;
-  /** Settles when nothing of the process is left. */
+  /** Resolves when no part of the process is left. */
   readonly closed: Promise<void>;
 }
 
@@ -50,7 +53,7 @@ export interface Command {
   readonly args: readonly string[];
 }
 
-/** A one-shot timer that can be held. */
+/** A one-shot timer that can be paused. */
 const pausableTimer = (clock: Clock, limitMs: number, onExpired: () => void) => {
   let remainingMs = limitMs;
   let startedMs = clock.monotonicMs();
@@ -67,7 +70,7 @@ const pausableTimer = (clock: Clock, limitMs: number, onExpired: () => void) => 
     remainingMs -= clock.monotonicMs() - startedMs;
   };
   resume();
-  /** Without the time on hold. */
+  /** Time without pauses. */
   const elapsedMs = (): number => limitMs - remainingMs + (timer === undefined ? 0 : clock.monotonicMs() - startedMs);
   return { pause, resume, elapsedMs };
 };
@@ -79,7 +82,7 @@ const isByteRange = (value: unknown): boolean => {
   return Number.isSafeInteger(start) && Number.isSafeInteger(end) && start! >= 0 && start! < end!;
 };
 
-/** Undefined for anything that is no message: the process may be in the hands of its file. */
+/** Undefined for invalid messages: a malicious file may control the process. */
 const parseMessage = (line: string): FromChild | undefined => {
   try {
     const message = JSON.parse(line) as Partial<Record<string, unknown>> | null;
@@ -99,18 +102,21 @@ const parseMessage = (line: string): FromChild | undefined => {
         return undefined;
     }
   } catch {
-    // No JSON is no message.
+    // Not a message, because it is not JSON.
     return undefined;
   }
 };
 
-/** Whoever waits for it sees its failure; that nobody does is no failure. */
+/**
+ * Callers that await the promise see its failure; without such callers the rejection must not be reported as
+ * unhandled.
+ */
 const settledQuietly = (promise: Promise<void>): Promise<void> => {
   promise.catch(() => undefined);
   return promise;
 };
 
-/** A process that never came up. */
+/** Stands for a process that never started. */
 const deadProcess = (background: boolean, reason: string): MediaProcess => ({
   background,
   jobsStarted: 0,
@@ -124,41 +130,44 @@ const deadProcess = (background: boolean, reason: string): MediaProcess => ({
   closed: Promise.resolve(),
 });
 
-/** Its environment is empty: no secret of the server can reach it. */
+/** Its environment is empty, so no secret of the server can reach it. */
 const spawnProcess = (command: Command): ChildProcess => {
   const child = spawn(command.file, command.args, {
     cwd: '/',
     env: {},
-    // Messages go through descriptor 3. Node's own IPC channel would throw in this process at a line that is no JSON.
+    // Messages use descriptor 3. Node's own IPC channel would throw in this process on a line that is not JSON.
     stdio: ['ignore', 'ignore', 'pipe', 'pipe'],
-    // A group of its own, so that one signal reaches the sandbox tools and the process alike.
+    // Its own process group, so that one signal reaches the sandbox tools and the process.
     detached: true,
   });
   if (child.stdio?.[3]) return child;
-  // The error event that follows says no more.
+  // The error event that follows adds no information.
   child.once('error', () => undefined);
   throw new Error('no channel to a media process could be made');
 };
 
-/** Starts a media process that waits for jobs. Never throws: a process that can't be started is one that has ended. */
+/**
+ * Starts a media process that waits for jobs. Never throws: if it can't be started, the result is a process that has
+ * ended.
+ */
 export const startMediaProcess = (command: Command, background: boolean, clock: Clock): MediaProcess => {
   let child: ChildProcess;
   try {
     child = spawnProcess(command);
   } catch (error) {
-    // Without memory or descriptors `spawn` throws, or leaves out the channel, where otherwise it emits its error.
+    // Without memory or descriptors, `spawn` throws or omits the channel instead of emitting an error.
     return deadProcess(background, error instanceof Error ? error.message : String(error));
   }
   return watchProcess(child, background, clock);
 };
 
-/** To every process of the group. */
+/** Sends a signal to every process of the group. */
 const signalGroup = (child: ChildProcess, name: NodeJS.Signals): void => {
   if (child.pid === undefined) return;
   try {
     process.kill(-child.pid, name);
   } catch {
-    // The group has ended already: what the signal was for is done.
+    // The group has already ended, so the signal is not needed.
   }
 };
 
@@ -170,14 +179,14 @@ const watchCpu = (pid: number, limitMs: number, onOver: () => void): NodeJS.Time
   }, CPU_WATCH_MS);
 };
 
-/** Calls `onGone` when nothing of the process is left, or it never was. */
+/** Calls `onGone` when no part of the process is left, or when it never started. */
 const onceGone = (child: ChildProcess, channel: Socket, onGone: (reason: string) => void): void => {
-  // `close` instead of `exit`: the pipe closes only when the last process of the group that holds it is gone.
+  // `close` instead of `exit`: the pipe closes only when the last process of the group that holds it has ended.
   child.once('close', (code, name) => onGone(name === null ? `exit code ${code}` : `signal ${name}`));
   child.once('exit', () => {
     const limit = setTimeout(() => {
       signalGroup(child, 'SIGKILL');
-      // Closing this end of them brings about `close`.
+      // Closing this end of the pipes causes `close`.
       child.stderr?.destroy();
       channel.destroy();
     }, PIPES_LIMIT_MS);
@@ -262,7 +271,7 @@ const watchProcess = (child: ChildProcess, background: boolean, clock: Clock): M
   child.stderr?.on('data', (chunk: Buffer) => {
     stderr = (stderr + chunk.toString('utf8')).slice(-STDERR_TAIL_CHARACTERS);
   });
-  // A failed write means that the process ends; `close` follows and settles the job.
+  // A failed write means that the process is ending; `close` follows and settles the job.
   channel.on('error', () => undefined);
   const misbehave = expire('it sent what is no message');
   const onMessage = (line: string): void => {
@@ -276,7 +285,7 @@ const watchProcess = (child: ChildProcess, background: boolean, clock: Clock): M
       timer.pause();
       begin();
     } else if (message.id !== current?.id) {
-      // About a job that has ended already.
+      // A message about a job that has already ended.
     } else if (message.type === 'progress') {
       current.onProgress(message.fraction);
     } else {
@@ -305,7 +314,7 @@ const watchProcess = (child: ChildProcess, background: boolean, clock: Clock): M
         current = { id: jobsStarted, job, limits, onProgress, settle: settled };
         begin();
       });
-      // Of a process that ended before it was ready, the time that it was given to start.
+      // For a process that ended before it was ready: its startup time.
       busyMs += timer.elapsedMs();
       return outcome;
     },

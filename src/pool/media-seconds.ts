@@ -2,7 +2,7 @@ import type { MediaJob } from './protocol.js';
 
 const SAMPLES_PER_FRAME = 1024;
 
-/** How much of the presentation a job makes, for those whose speed decides whether viewers wait. */
+/** The media duration that a job makes, for jobs whose speed determines whether viewers wait. */
 export const mediaSeconds = (
   job: MediaJob,
 ): { readonly kind: 'encode' | 'copy' | 'audio'; readonly seconds: number } | undefined => {

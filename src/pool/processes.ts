@@ -11,30 +11,36 @@ export interface ProcessesOptions {
   readonly metrics?: Metrics | undefined;
 }
 
-/** Of a process for one job. */
+/** What a job requires of its process. */
 export interface ProcessNeeds {
   readonly background: boolean;
-  /** Without an earlier job. */
+  /** The process has not run another job. */
   readonly fresh: boolean;
 }
 
 /** The media processes of a pool. */
 export interface Processes {
-  /** A waiting process of the right kind, else a new one in place of a waiting one of the wrong kind; `room` stay waiting. */
+  /**
+   * Returns a waiting process that fits, or a new one in place of a waiting one that doesn't; `room` processes remain
+   * waiting.
+   */
   acquire(needs: ProcessNeeds, room: number): MediaProcess;
-  /** Waits for the next job. */
+  /** Keeps the process for the next job. */
   keep(child: MediaProcess): void;
   retire(child: MediaProcess): Promise<void>;
-  /** Starts a process that viewers may use, unless one waits. */
+  /** Starts a process for viewers unless one is waiting. */
   keepOneWarm(): void;
-  /** Ends those that wait and were used. */
+  /** Ends waiting processes that have run a job. */
   retireUsed(): void;
   /** Rejects when no process can be started. */
   check(): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** Fastest first: what viewers may use, and of that what has its code compiled and its sources open. */
+/**
+ * Sorts fastest first: processes that viewers may use and, among these, processes whose code is compiled and whose
+ * sources are open.
+ */
 const bySpeed = (waiting: MediaProcess[]): MediaProcess[] =>
   waiting.sort((a, b) => Number(a.background) - Number(b.background) || b.jobsStarted - a.jobsStarted);
 

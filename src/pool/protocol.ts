@@ -9,15 +9,15 @@ import type { Piece, Span } from '../media/speech/pack-windows.js';
 import type { Transcript } from '../media/speech/word.js';
 
 /**
- * What the server and a media process say to each other: types only, everything by value. Results that are bytes go to the
- * paths named in the job; the parent verifies and renames them.
+ * The messages between the server and a media process: types only, everything by value. Results that are bytes are
+ * written to the paths named in the job; the parent verifies and renames them.
  */
 
 export interface MediaSource {
   readonly path: string;
-  /** Known after the probe; restricts the demuxer to this one. */
+  /** Known after the probe; limits FFmpeg to this demuxer. */
   readonly formatName?: string;
-  /** The parts of the file that are there, when these are not all: what lies elsewhere is refused, never read. */
+  /** The stored parts of the file when it is incomplete. Reads outside them are refused. */
   readonly staged?: ByteRanges;
 }
 
@@ -33,13 +33,13 @@ export interface IndexJob {
   readonly kind: 'index';
   readonly source: MediaSource;
   readonly videoStreamIndex?: number;
-  /** The first packet of the video is a key frame, marked or not. */
+  /** The first packet of the video is a key frame, whether it is marked or not. */
   readonly unmarkedStart?: boolean;
   readonly audioStreamIndex?: number;
   readonly outPath: string;
 }
 
-/** Decodes the first, a middle and the last second the way segments will be decoded. */
+/** Decodes the first, a middle and the last second in the same way as segments. */
 export interface SanityJob {
   readonly kind: 'sanity';
   readonly source: MediaSource;
@@ -48,13 +48,13 @@ export interface SanityJob {
   readonly durationSeconds: number;
 }
 export interface SanityResult {
-  /** Absent when all three places decode cleanly. */
+  /** Absent when all three positions decode without errors. */
   readonly problem?: string;
   /** At least one frame or 1,024 samples could be decoded somewhere. */
   readonly decodable: boolean;
 }
 
-/** Encodes up to a second from each place the way a rendition of this size would be, without a limit of its rate. */
+/** Encodes up to a second from each position like a rendition of this size, but without a rate limit. */
 export interface ComplexityJob {
   readonly kind: 'complexity';
   readonly source: MediaSource;
@@ -83,7 +83,7 @@ export interface VideoSegmentJob {
   readonly lastFrameTicks: number;
   /** The segment is the last of the video. */
   readonly isLast: boolean;
-  /** Negative: when the frame began that is displayed at zero. */
+  /** Negative: when the frame that is displayed at zero began. */
   readonly firstFrameTicks?: number;
   readonly seekPoint?: { readonly position: number; readonly pts: number };
   /** 1-based `mfhd` sequence number: segment number + 1. */
@@ -100,7 +100,7 @@ export interface VideoSegmentJob {
     /** Of an original; absent: H.264. */
     readonly codec?: OriginalStream['codec'];
   };
-  /** Files of the overlays of `filters`, in their order: as `OverlayImageJob` writes them. */
+  /** The files of the overlays in `filters`, in the same order, as `OverlayImageJob` writes them. */
   readonly overlayPaths?: readonly string[];
   /** May change the bytes of segments of damaged sources. */
   readonly threads: number;
@@ -109,11 +109,11 @@ export interface VideoSegmentJob {
 export interface VideoSegmentResult {
   readonly sizeBytes: number;
   readonly sampleCount: number;
-  /** Source frames that were read in [start, end), before `frameStep`. */
+  /** The number of source frames read in [start, end), before `frameStep`. */
   readonly frameCount: number;
 }
 
-/** The avcC record of an encoded rendition: a pure function of size, rate and settings, no source needed. */
+/** The avcC record of an encoded rendition: a pure function of size, rate and settings that needs no source. */
 export interface VideoConfigJob {
   readonly kind: 'video-config';
   readonly width: number;
@@ -134,7 +134,7 @@ export interface AudioChunkJob {
   readonly firstSegment: number;
   /** outPaths.length + 1 AAC frame numbers. */
   readonly boundaries: readonly number[];
-  /** Frame number at which the track ends: silence fills what the source lacks before it. */
+  /** The frame number at which the track ends. If the source ends earlier, the rest is silent. */
   readonly endFrame: number;
   readonly outPaths: readonly string[];
 }
@@ -142,7 +142,10 @@ export interface AudioChunkResult {
   readonly sizesBytes: readonly number[];
 }
 
-/** EBU R128 measurement of a whole track as it is played: its part of the source, its channels, its gain, encoded. */
+/**
+ * The EBU R128 measurement of a whole track as it is played: with its part of the source, its channels and its gain,
+ * after encoding.
+ */
 export interface LoudnessJob {
   readonly kind: 'loudness';
   readonly source: MediaSource;
@@ -158,18 +161,19 @@ export interface LoudnessResult {
 }
 
 /**
- * Decodes [fromPts, untilPts) of the source once, in order, through the video filter chain at `width` x `height`, and writes
- * fragments of H.264 (CRF 16, closed GOP of about 2 s, same frame times) to `outPath`; the first chunk's file starts with
- * the init segment. Concatenated chunks are the mezzanine. Times that go back are laid end to end.
+ * Decodes [fromPts, untilPts) of the source once, in order, through the video filter chain at `width` x `height`, and
+ * writes fragments of H.264 (CRF 16, closed GOP of about 2 s, same frame times) to `outPath`. The first chunk's file
+ * starts with the init segment, and the concatenated chunks are the mezzanine. When times go back, the following
+ * frames continue at the end.
  */
 export interface MezzanineJob {
   readonly kind: 'mezzanine';
   readonly source: MediaSource;
   readonly streamIndex: number;
   readonly timeBase: Rational;
-  /** Stream ticks of a key frame; absent: from the start. */
+  /** The stream ticks of a key frame; absent means from the start. */
   readonly fromPts?: number;
-  /** Stream ticks, exclusive; absent: to the end. */
+  /** In stream ticks, exclusive; absent means to the end. */
   readonly untilPts?: number;
   readonly width: number;
   readonly height: number;
@@ -187,8 +191,8 @@ export interface MezzanineResult {
 }
 
 /**
- * Lays the recordings of an MPEG stream whose clock jumps end to end and gives packets with wrong times plausible ones, as a
- * transport stream at `outPath`.
+ * Writes a transport stream to `outPath` that plays the recordings of an MPEG stream whose clock jumps one after the
+ * other, and replaces wrong packet times with plausible ones.
  */
 export interface ConcatenateJob {
   readonly kind: 'concatenate';
@@ -197,13 +201,16 @@ export interface ConcatenateJob {
   readonly outPath: string;
 }
 export interface ConcatenateResult {
-  /** With fewer than 2, and no wrong times, nothing was written. */
+  /** If there are fewer than 2 recordings and no wrong times, nothing was written. */
   readonly recordings: number;
-  /** Packets whose time was wrong. */
+  /** The number of packets whose time was wrong. */
   readonly wrongTimes: number;
 }
 
-/** Copies the packets of streams, of one file or several, into an MP4 at `outPath` whose index comes first. Nothing is decoded. */
+/**
+ * Copies the packets of streams from one or more files into an MP4 at `outPath` with its index first. Nothing is
+ * decoded.
+ */
 export interface RemuxJob {
   readonly kind: 'remux';
   readonly tracks: readonly RemuxTrack[];
@@ -212,7 +219,7 @@ export interface RemuxJob {
 export interface RemuxTrack {
   readonly source: MediaSource;
   readonly streamIndex: number;
-  /** Time of the source, seconds, that is zero in the file. */
+  /** The source time, in seconds, that becomes zero in the file. */
   readonly zero: Rational;
 }
 
@@ -234,16 +241,16 @@ export interface ImageSource {
   readonly timeBase: Rational;
   readonly originTicks: number;
   readonly lastFrameTicks: number;
-  /** Negative: when the frame began that is displayed at zero. */
+  /** Negative: when the frame that is displayed at zero began. */
   readonly firstFrameTicks?: number;
   readonly filters: VideoFilters;
-  /** Files of the overlays of `filters`, in their order: as `OverlayImageJob` writes them. */
+  /** The files of the overlays in `filters`, in the same order, as `OverlayImageJob` writes them. */
   readonly overlayPaths?: readonly string[];
   readonly threads: number;
   readonly outPath: string;
 }
 
-/** A moment, and the key frame before it where the container needs help to find it. */
+/** A moment, and the preceding key frame if the container needs it for seeking. */
 export interface DisplayedAt {
   readonly ticks: number;
   readonly seekPoint?: { readonly position: number; readonly pts: number };
@@ -272,16 +279,16 @@ export interface StoryboardJob extends ImageSource {
   readonly kind: 'storyboard';
   /** Ascending. */
   readonly tiles: readonly (DisplayedAt & { readonly exact?: true })[];
-  /** How much earlier than its moment the frame of a tile that need not be exact may be when that saves decoding. */
+  /** How much earlier than its moment a frame may be if that saves decoding, for tiles that need not be exact. */
   readonly toleranceTicks: number;
   readonly columns: number;
-  /** Of one tile. */
+  /** The width of one tile. */
   readonly width: number;
   readonly height: number;
   readonly format: StillFormat;
 }
 
-/** Measures the frames of some moments on small copies. */
+/** Measures the frames at some moments on small copies. */
 export interface FrameQualityJob extends Omit<ImageSource, 'outPath'> {
   readonly kind: 'frame-quality';
   /** Ascending. */
@@ -305,22 +312,22 @@ export interface ShotScoresJob {
   readonly filters: VideoFilters;
   readonly startTicks: number;
   readonly endTicks: number;
-  /** Reading begins here and ends at `untilTicks`, for frames at the ends of the part have neighbors too. */
+  /** Reading begins here and ends at `untilTicks`, because frames at the ends of the part also need neighbors. */
   readonly from: DisplayedAt;
   readonly untilTicks: number;
   readonly threads: number;
 }
 
-/** The audio of a track in which speech is found or recognized. */
+/** The track in which speech is found or recognized. */
 export interface SpeechSource {
   readonly source: MediaSource;
   readonly audio: Omit<AudioPlan, 'boundaries'>;
 }
 
-/** Finds speech in a part of a track; times are milliseconds on the timeline. */
+/** Finds speech in a part of a track; times are in milliseconds on the timeline. */
 export interface FindSpeechJob extends SpeechSource, Span {
   readonly kind: 'find-speech';
-  /** The track continues after the part: speech that does so too is left to the next part. */
+  /** The track continues after the part: speech that reaches the end is left to the next part. */
   readonly more: boolean;
 }
 export interface FindSpeechResult {
@@ -329,7 +336,7 @@ export interface FindSpeechResult {
   readonly nextMs: number;
 }
 
-/** Writes the pieces of a window, with silence between them, to `outPath`: a WAV file, 16 kHz, mono, 16 bit. */
+/** Writes the spans of a window, separated by silence, to `outPath`: a WAV file, 16 kHz, mono, 16 bit. */
 export interface SpeechAudioJob extends SpeechSource {
   readonly kind: 'speech-audio';
   readonly pieces: readonly Piece[];
@@ -337,14 +344,14 @@ export interface SpeechAudioJob extends SpeechSource {
   readonly outPath: string;
 }
 
-/** Recognizes a file of `SpeechAudioJob` with a model of the Whisper family. */
+/** Recognizes the speech in a file of `SpeechAudioJob` with a model of the Whisper family. */
 export interface RecognizeSpeechJob {
   readonly kind: 'recognize-speech';
   readonly audioPath: string;
   readonly modelPath: string;
-  /** A code of the model, or `auto`. */
+  /** A language code of the model, or `auto`. */
   readonly language: string;
-  /** The words as the filter writes them. */
+  /** Gets the words in the filter's format. */
   readonly outPath: string;
 }
 
@@ -352,13 +359,13 @@ export interface ImageResult {
   readonly sizeBytes: number;
 }
 
-/** Decodes an overlay image and writes its pixels to `outPath`, in the form of media/overlay/file.ts. */
+/** Decodes an overlay image and writes its pixels to `outPath` in the format of media/overlay/file.ts. */
 export interface OverlayImageJob {
   readonly kind: 'overlay-image';
   readonly source: MediaSource;
   /** Larger images are refused before they are decoded. */
   readonly maxSide: number;
-  /** The stored image need not be larger than this in both directions. */
+  /** The stored image need not exceed this size in either direction. */
   readonly maxWidth: number;
   readonly maxHeight: number;
   readonly outPath: string;
@@ -415,7 +422,7 @@ export interface MediaResults {
   'frame-quality': FrameQualityResult;
 }
 
-/** Parent to child. One job at a time; a process that is no longer wanted is killed. */
+/** Parent to child. A process runs one job at a time; a process that is no longer needed is killed. */
 export interface ToChild {
   readonly type: 'run';
   readonly id: number;
@@ -433,14 +440,14 @@ export type FromChild =
       readonly result: MediaResults[MediaJob['kind']];
       readonly rssBytes: number;
     }
-  /** `clean`: FFmpeg or the input said no and the process is fit for more work. */
+  /** `clean`: FFmpeg or the job refused the input, and the process can take more work. */
   | {
       readonly type: 'failed';
       readonly id: number;
       readonly message: string;
       readonly clean: boolean;
       readonly code?: 'invalid_input' | 'range_missing';
-      /** With `range_missing`. */
+      /** Present with `range_missing`. */
       readonly missing?: ByteRange;
       readonly rssBytes: number;
     };

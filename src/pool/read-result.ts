@@ -4,13 +4,14 @@ import { Readable } from 'node:stream';
 import { KinoraError } from '../lib/errors.js';
 
 /**
- * The only way to read what a media process left at a path of its job. The process may be in the hands of its file: a link
- * would show it any file of the server, a pipe would hold a thread of the server forever, and a file may grow while it is
- * read. All throw KinoraError `media_failed` when there is no plain file.
+ * Reads a file that a media process left at a path of its job; such files must not be read in any other way. A
+ * malicious file may control the process: a link could expose any file of the server, a pipe would block a thread of
+ * the server forever, and a file may grow while it is read. All functions throw KinoraError `media_failed` when the
+ * path is not a plain file.
  */
 
 const FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
-/** No file, a link, a socket. */
+/** Missing file, link, socket. */
 const NO_PLAIN_FILE = new Set(['ENOENT', 'ELOOP', 'ENXIO']);
 const READ_SIZE_BYTES = 2 ** 20;
 
@@ -31,7 +32,7 @@ const openResult = async (path: string): Promise<{ handle: FileHandle; sizeBytes
   }
 };
 
-/** The whole file; one above `maxBytes` is refused too. */
+/** Reads the whole file; refuses a file of more than `maxBytes`. */
 export const readResult = async (path: string, maxBytes: number): Promise<Buffer> => {
   const { handle, sizeBytes } = await openResult(path);
   try {
@@ -48,7 +49,7 @@ export const readResult = async (path: string, maxBytes: number): Promise<Buffer
   }
 };
 
-/** The bytes that the file has now, in large pieces. */
+/** Streams the current bytes of the file in large pieces. */
 export const streamResult = async (path: string): Promise<Readable> => {
   const { handle, sizeBytes } = await openResult(path);
   if (sizeBytes > 0) return handle.createReadStream({ start: 0, end: sizeBytes - 1, highWaterMark: READ_SIZE_BYTES });

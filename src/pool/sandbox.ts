@@ -13,38 +13,38 @@ export type SandboxLevel = (typeof sandboxLevels)[number];
 
 export interface Sandbox {
   readonly level: SandboxLevel;
-  /** For the log and `doctor`: what holds a media process back. */
+  /** Describes the isolation, for the log and `doctor`. */
   readonly description: string;
-  /** How to get a stronger one; absent when this is the strongest. */
+  /** How to get stronger isolation; absent when this is the strongest. */
   readonly advice?: string;
   command(background: boolean): Command;
 }
 
 export interface SandboxOptions {
-  /** Directories whose files the media processes read: sources and stored mezzanines. */
+  /** Directories that media processes read: sources and stored mezzanines. */
   readonly readDirs: readonly string[];
-  /** Files outside of them that the media processes read, once they are there. */
+  /** Files outside these directories that media processes read, if they exist. */
   readonly readFiles?: readonly string[];
-  /** The one directory they write to. */
+  /** The only directory that media processes write to. */
   readonly writeDir: string;
-  /** Ceiling of a process's private memory (RLIMIT_DATA); RLIMIT_AS is no use with V8's reservations. */
+  /** Limit of a process's private memory (RLIMIT_DATA). RLIMIT_AS is useless with V8's reservations. */
   readonly memoryBytes: number;
   readonly logger: Logger;
   readonly clock: Clock;
   /** The process's entry script. */
   readonly entryUrl?: URL;
-  /** Levels to try; all when absent. */
+  /** Levels to try; the default is all. */
   readonly levels?: readonly SandboxLevel[];
 }
 
 const PROBE_DEADLINE_MS = 20_000;
 /**
- * CPU time of one process. The wall-clock deadline is the real limit; this one holds even when the server is gone. Far above
- * what the longest mezzanine takes on several threads, which count each by itself.
+ * CPU time of one process. The effective limit is the wall-clock deadline, but this one applies even when the server
+ * is gone. It is far above what the longest mezzanine takes; each of its threads adds to the total.
  */
 const CPU_LIMIT_SECONDS = 7 * 24 * 3600;
 const FILE_SIZE_LIMIT_BYTES = 64 * 2 ** 30;
-/** 64 was measured to be enough, 24 is not. */
+/** Measurements showed that 64 is enough and 24 is not. */
 const OPEN_FILES_LIMIT = 256;
 
 const systemLibraries = [
@@ -73,7 +73,7 @@ const advice =
 const everyAncestor = (path: string): string[] =>
   dirname(path) === path ? [path] : [path, ...everyAncestor(dirname(path))];
 
-/** The app as Node resolves it: its compiled code and every node_modules on the way to the root. */
+/** The directories of the compiled code and of every node_modules up to the root. */
 const appPaths = (entry: string): string[] => {
   const root = dirname(fileURLToPath(new URL('../../package.json', import.meta.url)));
   return [
@@ -84,7 +84,7 @@ const appPaths = (entry: string): string[] => {
   ];
 };
 
-/** Arguments that put a command into the level, outermost first; undefined when a tool is missing. */
+/** The arguments that run a command in the sandbox, outermost tool first; undefined when a tool is missing. */
 const wrapper = (level: SandboxLevel, options: SandboxOptions, entry: string): string[] | undefined => {
   const setpriv = findTool('setpriv');
   const dropped = ['--no-new-privs', '--bounding-set=-all', '--inh-caps=-all'];
@@ -93,7 +93,7 @@ const wrapper = (level: SandboxLevel, options: SandboxOptions, entry: string): s
       const bwrap = findTool('bwrap');
       if (bwrap === undefined) return undefined;
       const readable = [...systemLibraries, process.execPath, ...appPaths(entry)];
-      // Outer directories first: a later mount covers what an earlier one showed at its place.
+      // Outer directories come first: a later mount covers what an earlier one put at the same path.
       const data = [...options.readDirs.map((path) => ['--ro-bind', path]), ['--bind', options.writeDir]].sort(
         ([, a = ''], [, b = '']) => a.length - b.length,
       );
@@ -162,7 +162,7 @@ const probeJob: VideoConfigJob = {
 };
 
 /**
- * The strongest level in which a media process really comes up and answers a small job: containers often carry the tools
+ * Finds the strongest level in which a media process starts and answers a small job. Containers often have the tools
  * but refuse the namespaces.
  * @throws KinoraError `unavailable` when no media process can be started at all
  */

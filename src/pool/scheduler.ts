@@ -1,6 +1,6 @@
 import { type MediaPriority, mediaPriority } from './media-pool.js';
 
-/** What the scheduler needs to know of a job that has not ended. */
+/** What the scheduler needs to know about a job that has not ended. */
 export interface ScheduledJob {
   readonly state: 'waiting' | 'running' | 'paused';
   readonly priority: MediaPriority;
@@ -14,11 +14,11 @@ const moreUrgentFirst = (a: ScheduledJob, b: ScheduledJob): number =>
   a.priority - b.priority || Number(b.state === 'paused') - Number(a.state === 'paused') || a.sequence - b.sequence;
 
 /**
- * Which jobs to start, resume or pause now so that the most urgent ones run in `slots` places. Background work leaves the last
- * place free (when there is more than one), so that a viewer finds a warm process; work that somebody will wait for in a moment
- * takes every place. A job that finds no place pauses the least urgent running one that is less urgent
- * than itself: pausing keeps the work done so far, whereas killing could starve a long job forever. Recognition of speech
- * also stands still while anything is made for a viewer, because the processor that it takes is missed elsewhere.
+ * Decides which jobs to start, resume or pause so that the most urgent ones run in `slots` slots. Background work
+ * leaves the last slot free (when there is more than one), so that a viewer finds a warm process; work that will soon
+ * be needed may take every slot. A job without a slot pauses the least urgent running job that is less urgent than
+ * itself. Pausing keeps the work done so far, whereas killing could starve a long job forever. Speech recognition
+ * also pauses while anything is made for a viewer, because viewers' work needs the processor.
  */
 export const schedule = <J extends ScheduledJob>(jobs: Iterable<J>, slots: number): Step<J>[] => {
   const present = [...jobs];

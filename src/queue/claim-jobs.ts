@@ -15,23 +15,26 @@ export interface ClaimOptions {
   readonly execute: (run: Run) => Promise<void>;
 }
 
-/** The jobs of this process. */
+/** The jobs that this process has claimed. */
 export interface Claims {
-  /** The jobs that run. */
+  /** The running jobs. */
   readonly runs: ReadonlySet<Run>;
-  /** Fills the free slots of a queue, if it is one of this process; asked again while it does so, it looks once more. */
+  /**
+   * Fills the free slots of a queue if this process handles it. A call during a running claim makes it look once
+   * more.
+   */
   claim(queue: string): Promise<void>;
   claimAll(): Promise<void>;
-  /** Waits until no claim is under way. */
+  /** Waits until no claim is in progress. */
   settled(): Promise<void>;
-  /** Nothing is claimed from then on. */
+  /** Claims no further jobs. */
   stop(): void;
 }
 
 interface Slot {
   readonly worker: QueueWorker;
   active: number;
-  /** The claim loop while it runs. */
+  /** The running claim loop. */
   claiming: Promise<void> | undefined;
   claimAgain: boolean;
 }

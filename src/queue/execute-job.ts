@@ -12,10 +12,10 @@ import { fromJobError, toJobError } from './job-error.js';
 import type { Job, QueueWorker } from './queue.js';
 
 const RETRY_BACKOFF = { baseMs: 2_000, maxMs: 5 * 60_000 };
-/** With the backoff above more than two hours: the operator can make room or start the database again. */
+/** More than two hours with the backoff above, so that the operator can free space or restart the database. */
 const MAX_RETRIES = 40;
 const SETTLE_BACKOFF = { baseMs: 100, maxMs: 2_000 };
-/** Of work that belongs to a failure and itself fails: without end, for no resource may stay "preparing" forever. */
+/** The work that records a failure is retried without end, because no resource may stay "preparing" forever. */
 const FAILING_BACKOFF = { baseMs: 30_000, maxMs: 30_000 };
 
 /** One attempt of one job in this process. */
@@ -25,7 +25,7 @@ export interface Run {
   readonly leaseId: string;
   readonly controller: AbortController;
   readonly logger: Logger;
-  /** Monotonic time up to which no other worker can have taken the job. */
+  /** The monotonic time until which no other worker can have taken the job. */
   leaseEndsMs: number;
   settled: Promise<void>;
 }
@@ -34,7 +34,7 @@ export interface ExecutorOptions {
   readonly db: Queryable;
   readonly clock: Clock;
   readonly metrics?: Metrics | undefined;
-  /** The process is about to end: nothing is retried. */
+  /** Whether the process is about to end: then nothing is retried. */
   readonly isStopped: () => boolean;
 }
 
@@ -43,13 +43,16 @@ const failureOf = (error: unknown): FailureClass => {
   return isDatabaseUnavailable(error) ? 'retry' : 'defect';
 };
 
-/** Runs the handler of a job and stores how it ended. */
+/** Runs the handler of a job and stores its outcome. */
 export const createExecutor = ({ db, clock, metrics, isStopped }: ExecutorOptions): ((run: Run) => Promise<void>) => {
   const ended = (run: Run, end: 'done' | 'failed' | 'cancelled' | 'retried') =>
     metrics?.jobEnded(run.worker.queue.name, end);
   const after = (waitMs: number): Date => new Date(clock.now().getTime() + waitMs);
 
-  /** Writes a run's outcome. An unavailable database must not cost an hour of work, so it tries as long as the lease lasts. */
+  /**
+   * Writes a run's outcome. An unavailable database must not cost an hour of work, so this is retried until the lease
+   * ends.
+   */
   const settle = async (run: Run, change: () => Promise<boolean>): Promise<boolean> => {
     for (let attempt = 1; ; attempt++) {
       try {
@@ -99,7 +102,7 @@ export const createExecutor = ({ db, clock, metrics, isStopped }: ExecutorOption
       return;
     }
     run.logger[failure === 'fail' ? 'info' : 'error']({ err: error }, 'The job failed');
-    // Stored first, so that a process that dies now leaves a job that knows how it ends.
+    // Stored first, so that if the process dies now, the job is still known to have failed.
     if (await settle(run, () => markJobFailing(db, run.leaseId, stored))) await fail(run, job, error);
   };
 

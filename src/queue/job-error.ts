@@ -1,7 +1,7 @@
 import type { JobError } from '../db/schema.js';
 import { isKinoraError, KinoraError } from '../lib/errors.js';
 
-/** PostgreSQL's jsonb cannot hold a NUL, and messages of foreign tools may have one. */
+/** PostgreSQL's jsonb can't store NUL, and messages of external tools may contain it. */
 const storable = (text: string): string => text.replaceAll('\0', '');
 
 const causeChain = (error: unknown): string => {

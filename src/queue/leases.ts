@@ -7,7 +7,7 @@ import type { Logger } from '../telemetry/logger.js';
 import type { Run } from './execute-job.js';
 import { toJobError } from './job-error.js';
 
-/** A job whose server is restarted again and again is not to blame, but one that takes the server down must end. */
+/** A job is not to blame when its server restarts a few times, but a job that crashes the server must end. */
 const MAX_LOSSES = 20;
 
 interface LeaseOptions {
@@ -17,7 +17,9 @@ interface LeaseOptions {
   readonly leaseMs: number;
 }
 
-/** Keeps the jobs that this process runs, and aborts those that are cancelled or that another worker may have taken. */
+/**
+ * Renews the leases of this process's jobs, and aborts jobs that are cancelled or that another worker may have taken.
+ */
 export const renewRuns = async ({ db, clock, logger, leaseMs }: LeaseOptions, runs: Iterable<Run>): Promise<void> => {
   const held = [...runs].filter(({ controller }) => controller.signal.reason !== LEASE_LOST);
   if (held.length === 0) return;
@@ -37,7 +39,7 @@ export const renewRuns = async ({ db, clock, logger, leaseMs }: LeaseOptions, ru
   }
 };
 
-/** Takes back the jobs of workers that were not heard of for longer than their lease; `all`: of every worker. */
+/** Takes back the jobs of workers whose lease has expired; `all` takes back the jobs of every worker. */
 export const reapLost = async ({ db, logger }: LeaseOptions, all = false): Promise<void> => {
   const lost = toJobError(new KinoraError('internal_error', { cause: new Error('the worker was lost') }));
   const count = await reapJobs(db, lost, MAX_LOSSES, all);

@@ -11,15 +11,15 @@ import { reapLost, renewRuns } from './leases.js';
 import type { QueueWorker } from './queue.js';
 
 const DEFAULT_LEASE_MS = 30_000;
-/** Finds what no notification told of: retries that are due, jobs enqueued while the connection was down. */
+/** Finds jobs that no notification announced: due retries, and jobs enqueued while the connection was down. */
 const POLL_MS = 2_000;
 const DELETE_FINISHED_MS = 60 * 60_000;
 
 export interface Runner {
   start(): Promise<void>;
-  /** Waits until no job of the runner's queues is active or due, delayed ones aside. */
+  /** Waits until no job of the runner's queues is active or due. Delayed jobs don't count. */
   drain(): Promise<void>;
-  /** Aborts what runs and hands it back to the queue; waits at most `limitMs` for it. */
+  /** Aborts running jobs and returns them to the queue; waits at most `limitMs`. */
   stop(limitMs: number): Promise<void>;
 }
 
@@ -30,9 +30,12 @@ interface RunnerOptions {
   readonly clock: Clock;
   /** Names this process in the job table; different for every start. */
   readonly workerId: string;
-  /** A job whose worker has not been heard of for so long is given to another; renewed three times as often. */
+  /**
+   * A job whose worker does not renew its lease for this long is given to another; leases are renewed three times as
+   * often.
+   */
   readonly leaseMs?: number;
-  /** No other process uses the database: the leases found at the start are those of a killed run. */
+  /** No other process uses the database, so leases found at startup belong to a killed run. */
   readonly isAlone?: boolean;
   readonly metrics?: Metrics;
 }
@@ -49,7 +52,7 @@ export const createRunner = (options: RunnerOptions): Runner => {
   const leases = { db, clock, logger, leaseMs };
 
   const cancelRun = async (jobId: string): Promise<void> => {
-    // The notification may overtake the answer to the claim.
+    // The notification may arrive before the answer to the claim.
     await claims.settled();
     for (const run of runs) if (run.row.id === jobId) run.controller.abort(CANCELLED);
   };
@@ -77,7 +80,7 @@ export const createRunner = (options: RunnerOptions): Runner => {
         await claims.claimAll();
         if (runs.size > 0) await Promise.all([...runs].map(({ settled }) => settled));
         else if (await hasLiveJobs(db, queues, clock.now()))
-          await delay(20); // another runner's
+          await delay(20); // another runner's job
         else return;
       }
     },
@@ -103,12 +106,12 @@ const interruptAll = async (claims: Claims, limitMs: number): Promise<void> => {
     await Promise.all([...claims.runs].map(({ settled }) => settled));
   };
   const limit = new AbortController();
-  // The timer rejects only when it is switched off below.
+  // The timer rejects only when it is cancelled below.
   await Promise.race([interrupt(), delay(limitMs, undefined, { signal: limit.signal }).catch(() => {})]);
   limit.abort();
 };
 
-/** Does the work now and every `ms`, never twice at a time. */
+/** Runs the work now and every `ms`, never concurrently. */
 const startRepeating = (ms: number, work: () => Promise<void>, logger: Logger): NodeJS.Timeout => {
   let busy = false;
   const tick = async (): Promise<void> => {

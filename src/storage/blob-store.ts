@@ -2,33 +2,36 @@ import type { Readable } from 'node:stream';
 import type { ByteRange, ByteRanges } from '../lib/byte-ranges.js';
 
 /**
- * Where sources and everything that must not be lost live. Keys are `/`-separated names of `[A-Za-z0-9._-]` segments made
- * by `keys.ts`; never text from a user. One contract suite (`test/contract/blob-store.ts`) runs on every implementation.
+ * Stores sources and everything else that must not be lost. Keys are `/`-separated `[A-Za-z0-9._-]` segments made by
+ * `keys.ts`, never text from a user. One contract suite (`test/contract/blob-store.ts`) runs on every implementation.
  */
 export interface BlobStore {
   /**
-   * Opens `key` for an append that survives interruption: bytes confirmed by an earlier, suspended or killed write are
-   * kept and `offsetBytes` says how many. After a power failure it is at least what was suspended, and never a byte that was
-   * not written. The blob is invisible to readers until `commit`.
+   * Opens `key` for an append that survives interruption: bytes confirmed by an earlier suspended or killed write are
+   * kept, and `offsetBytes` is their number. After a power failure it covers at least what was suspended, and never a
+   * byte that was not written. The blob is invisible to readers until `commit`.
    */
   resumeWrite(key: string): Promise<BlobWrite>;
-  /** Writes a small blob (at most some MiB) as one visible step; replaces an earlier one. */
+  /** Writes a small blob (at most a few MiB) in one visible step; replaces an existing one. */
   put(key: string, bytes: Uint8Array): Promise<void>;
   /** Undefined when the blob does not exist. `end` is exclusive. */
   read(key: string, range?: { start: number; end?: number }): Promise<Readable | undefined>;
   stat(key: string): Promise<BlobInfo | undefined>;
-  /** Removing what is not there is no error. */
+  /** Deleting a missing blob is not an error. */
   delete(key: string): Promise<void>;
-  /** Removes every blob below `prefix` (a whole key segment), also unfinished writes. */
+  /** Removes every blob and unfinished write below `prefix` (a whole key segment). */
   deletePrefix(prefix: string): Promise<void>;
-  /** Removes the unfinished writes below `prefix` (a whole key segment), and no blob. */
+  /** Removes the unfinished writes below `prefix` (a whole key segment), but no blobs. */
   discardUnfinished(prefix: string): Promise<void>;
-  /** Removes every unfinished write whose key is not in `needed`, and says how many. Only before anything is written. */
+  /**
+   * Removes every unfinished write whose key is not in `needed`, and returns how many. Must run before anything is
+   * written.
+   */
   sweepUnfinished(needed: ReadonlySet<string>): Promise<number>;
   /**
-   * A path that a media process can open while the lease is held. On disk it is the blob itself, elsewhere a local copy.
-   * `needed` says which bytes will be read, where that is known: of a blob that is not here as a whole, those are brought.
-   * @throws KinoraError `not_found`; `unavailable` when `needed` can't be brought
+   * Returns a path that a media process can open while the lease is held: on disk the blob itself, elsewhere a local
+   * copy. `needed` lists the bytes that will be read, if known. For an incomplete blob, those bytes are fetched.
+   * @throws KinoraError `not_found`; `unavailable` when `needed` can't be fetched
    */
   openLocal(key: string, needed?: ByteRanges): Promise<LocalBlob>;
 }
@@ -39,16 +42,18 @@ export interface BlobInfo {
 
 export interface LocalBlob {
   readonly path: string;
-  /** The bytes that may be read, when these are not all; the rest of the file is missing. They don't change during the lease. */
+  /**
+   * The bytes that may be read if the file is incomplete; the rest is missing. They don't change during the lease.
+   */
   readonly staged?: ByteRanges;
   release(): Promise<void>;
 }
 
 export interface BlobWrite {
-  /** Bytes already stored: where the next `write` continues. */
+  /** The number of stored bytes, which is where the next `write` continues. */
   readonly offsetBytes: number;
   write(chunk: Uint8Array): Promise<void>;
-  /** Drops what was stored and starts at zero again (the remote file changed). */
+  /** Drops the stored bytes and starts at zero again (the remote file changed). */
   restart(): Promise<void>;
   /** Makes the bytes durable and the blob visible under its key. */
   commit(): Promise<BlobInfo>;
@@ -57,53 +62,57 @@ export interface BlobWrite {
   /** Removes the unfinished bytes. */
   discard(): Promise<void>;
   /**
-   * Lets the unfinished blob be read at `path` as a file of `sizeBytes`, with holes: bytes may now also be put beyond
-   * `offsetBytes`. They are lost with the process; `write` brings them again. Until `restart`, `commit`, `suspend` or `discard`.
+   * Makes the unfinished blob readable at `path` as a file of `sizeBytes` with holes. Bytes may then also be put
+   * beyond `offsetBytes`; they are lost when the process ends, and `write` provides them again. Ends with `restart`,
+   * `commit`, `suspend` or `discard`.
    */
   stage(sizeBytes: number): Promise<StagedFile>;
 }
 
 export interface StagedFile {
   readonly path: string;
-  /** Bytes from the start that readers find. */
+  /** The number of bytes from the start that can be read. */
   readonly readableBytes: number;
   put(offset: number, chunk: Uint8Array): Promise<void>;
 }
 
-/** Where bytes of a file come from that is not stored yet. */
+/** The origin of a file that is not stored yet. */
 export interface RangeOrigin {
-  /** Of the whole file. */
+  /** The size of the whole file. */
   readonly sizeBytes: number;
   /**
-   * The bytes of `range`, all of the same version of the file.
-   * @throws KinoraError `source_changed` when the file is another one now, `source_unreachable`
+   * Reads the bytes of `range`, all from the same version of the file.
+   * @throws KinoraError `source_changed` when the file has changed, `source_unreachable`
    */
   read(range: ByteRange, signal: AbortSignal): AsyncIterable<Uint8Array>;
 }
 
 /** A source that is read while it is being stored. */
 export interface RangeSource {
-  /** Of the whole file. */
+  /** The size of the whole file. */
   readonly sizeBytes: number;
-  /** What has been asked of the origin beside the download of the whole file. */
+  /** The number of bytes requested from the origin in addition to the download of the whole file. */
   readonly fetchedBytes: number;
-  /** Read by every job that opens the file: what its demuxer needs before the first packet. Counts as needed from now on. */
+  /**
+   * The ranges that every job reads when it opens the file: what its demuxer needs before the first packet. They
+   * count as needed from this call.
+   */
   keepOpening(ranges: ByteRanges): void;
   /**
-   * The write to give to the download of the whole file: it waits while single ranges are fetched. Once it is committed readers
-   * get the blob; `restart`, `suspend` and `discard` wait for those that read.
+   * The write for the download of the whole file; it pauses while single ranges are fetched. After the commit,
+   * readers get the blob; `restart`, `suspend` and `discard` wait for current readers.
    */
   readonly target: BlobWrite;
-  /** Ends reading before the file is stored: who has a lease is waited for, everyone else is refused. */
+  /** Ends reading before the file is stored: waits for existing leases and refuses new ones. */
   close(): Promise<void>;
 }
 
 export interface RangeBlobStore extends BlobStore {
-  /** From now on `openLocal(key)` reads what `target` has stored and fetches from `origin` what it has not. */
+  /** After this call, `openLocal(key)` reads what `target` has stored and fetches the rest from `origin`. */
   openRanges(key: string, target: BlobWrite, origin: RangeOrigin): Promise<RangeSource>;
 }
 
-/** The whole of a small blob; undefined when it does not exist. */
+/** Reads a small blob as a whole; undefined when it does not exist. */
 export const readBlob = async (blobs: Pick<BlobStore, 'read'>, key: string): Promise<Buffer | undefined> => {
   const stream = await blobs.read(key);
   return stream && Buffer.concat((await stream.toArray()) as Buffer[]);

@@ -4,29 +4,29 @@ import { openHoleRecord } from './hole-record.js';
 import type { SyncedRecord } from './synced-record.js';
 import { writeFully } from './write-fully.js';
 
-/** Measured: 64 KiB writes take in 360 MB/s, 1 MiB writes 690 MB/s. */
+/** Measured write rates: 360 MB/s with 64 KiB writes, 690 MB/s with 1 MiB writes. */
 const BUFFER_BYTES = 1024 * 1024;
-/** What a power failure takes of a long write at most. */
+/** The most that a power failure can lose of a long write. */
 const SYNC_EVERY_BYTES = 256 * 1024 * 1024;
-/** What a killed process loses of a staged write at most. */
+/** The most that a killed process loses of a staged write. */
 const RECORD_EVERY_BYTES = 8 * 1024 * 1024;
 
 interface DiskBlobWriteOptions {
   readonly path: string;
-  /** Absent for a write that nobody continues with. */
+  /** Absent for a write that can't be resumed. */
   readonly synced?: SyncedRecord | undefined;
-  /** Moves the complete and synced file to its place. */
+  /** Moves the complete and synced file to its final path. */
   readonly publish: () => Promise<void>;
-  /** Called once, when the write has ended in whatever way. */
+  /** Called once when the write ends in any way. */
   readonly onEnd: () => void;
 }
 
 /**
- * A write into a file that keeps its bytes when the process dies; only what is still in the buffer is lost then. When the
- * machine dies, the bytes up to the last sync are kept.
+ * A write to a file that keeps its bytes when the process dies; only buffered bytes are lost. When the machine fails,
+ * the bytes up to the last sync are kept.
  */
 export const openDiskBlobWrite = async ({ path, synced, publish, onEnd }: DiskBlobWriteOptions): Promise<BlobWrite> => {
-  // Not 'a': appending would ignore positions, and a write that failed half-way is to be written over.
+  // Not 'a': appending would ignore positions, and a write that failed halfway must be overwritten.
   const handle = await open(path, 'r+').catch(async (error: NodeJS.ErrnoException) => {
     if (error.code !== 'ENOENT') throw error;
     return open(path, 'wx+');
@@ -39,7 +39,7 @@ export const openDiskBlobWrite = async ({ path, synced, publish, onEnd }: DiskBl
     await holes.remove();
   }
   let storedBytes = (await handle.stat()).size;
-  /** While staged: what the record of the holes says. */
+  /** While staged: the value in the hole record. */
   let recordedBytes: number | undefined;
   let buffer: Buffer | undefined;
   let bufferedBytes = 0;
@@ -57,7 +57,7 @@ export const openDiskBlobWrite = async ({ path, synced, publish, onEnd }: DiskBl
     await holes.set(storedBytes);
     recordedBytes = storedBytes;
   };
-  /** Cuts off what was put beyond the contiguous bytes. */
+  /** Cuts off the bytes after the contiguous ones. */
   const unstage = async (): Promise<void> => {
     if (recordedBytes === undefined) return;
     await handle.truncate(storedBytes);

@@ -3,31 +3,36 @@ import { join } from 'node:path';
 import type { Logger } from '../telemetry/logger.js';
 
 export interface DiskSpace {
-  /** Resolves when a small file could be written to the disk. @throws when it could not, or when the disk is full */
+  /**
+   * Resolves when a small file could be written to the disk.
+   * @throws when it could not, or when the disk is full
+   */
   check(): Promise<void>;
-  /** Bytes that this user may still write. */
+  /** The number of bytes that this user may still write. */
   freeBytes(): Promise<number>;
   stop(): void;
 }
 
 export interface DiskSpaceOptions {
-  /** Must exist whenever it is checked. */
+  /** Must exist at every check. */
   readonly dir: string;
   readonly logger: Logger;
-  /** The log warns below so many bytes; 1 GiB when absent. */
+  /** The log warns below this many bytes; 1 GiB by default. */
   readonly lowBelowBytes?: number;
-  /** Between looks at the free space; a minute when absent. */
+  /** The interval between checks of the free space; a minute by default. */
   readonly everyMs?: number;
 }
 
-/** A segment, a page of the database log and an upload's buffer fit in; what is less is as good as full. */
+/** Enough for a segment, a page of the database log and an upload's buffer; with less, the disk counts as full. */
 const FULL_BELOW_BYTES = 16 * 2 ** 20;
 const LOW_BELOW_BYTES = 2 ** 30;
 const EVERY_MS = 60_000;
-/** A block, so that the file system has to find one. */
+/** One block, so that the file system has to allocate one. */
 const SAMPLE = Buffer.alloc(4096, 1);
 
-/** Watches the free space of a directory's disk: warns once when it gets low, and says once that there is room again. */
+/**
+ * Watches the free space of a directory's disk: warns once when it gets low and logs once when there is enough again.
+ */
 export const watchDiskSpace = (options: DiskSpaceOptions): DiskSpace => {
   const { dir, logger, lowBelowBytes = LOW_BELOW_BYTES, everyMs = EVERY_MS } = options;
   const samplePath = join(dir, '.write-check');
@@ -68,7 +73,7 @@ export const watchDiskSpace = (options: DiskSpaceOptions): DiskSpace => {
   const timer = setInterval(look, everyMs);
 
   return {
-    // Anybody may ask whether the server is ready: requests at the same time share one write.
+    // Anyone may ask whether the server is ready, so concurrent requests share one write.
     check: () => {
       running ??= check().finally(() => {
         running = undefined;

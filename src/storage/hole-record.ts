@@ -1,11 +1,12 @@
 import { readFile, rm, writeFile } from 'node:fs/promises';
 
-/** Of the file beside an unfinished one that has holes. No key has a plus sign. */
+/** The suffix of the record next to an unfinished file with holes. No key contains a plus sign. */
 export const HOLES_SUFFIX = '+holes';
 
 /**
- * Says how many bytes from the start of an unfinished file are there, while its length does not tell: a file that is staged has
- * its final length from the beginning. Against the death of the process only; see `SyncedRecord` for that of the machine.
+ * Records how many bytes from the start of an unfinished file are present. The length of a staged file does not tell,
+ * because it is final from the beginning. Survives the death of the process only; see `SyncedRecord` for failures of
+ * the machine.
  */
 export const openHoleRecord = (path: string) => {
   const recordPath = path + HOLES_SUFFIX;
@@ -18,7 +19,7 @@ export const openHoleRecord = (path: string) => {
       });
       return text === undefined ? undefined : Number(text) || 0;
     },
-    /** One write of one length: readers find the old number or the new one. */
+    /** One write of fixed length: readers see either the old number or the new one. */
     set: (bytes: number): Promise<void> =>
       writeFile(recordPath, String(bytes).padStart(16, '0'), { flag: 'r+' }).catch(
         async (error: NodeJS.ErrnoException) => {

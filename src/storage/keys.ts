@@ -3,29 +3,29 @@ export const sourceKey = (assetId: string): string => `assets/${assetId}/source`
 export const indexKey = (assetId: string): string => `assets/${assetId}/index.bin`;
 export const mezzanineKey = (assetId: string): string => `assets/${assetId}/mezzanine.mp4`;
 export const mezzanineIndexKey = (assetId: string): string => `assets/${assetId}/mezzanine-index.bin`;
-/** A copy of an MPEG stream with its recordings laid end to end. */
+/** A copy of an MPEG stream with its recordings joined end to end. */
 export const concatenatedKey = (assetId: string): string => `assets/${assetId}/joined.ts`;
 export const concatenatedIndexKey = (assetId: string): string => `assets/${assetId}/joined-index.bin`;
-/** The image of an overlay, as its input `position` brings it, until its pixels are stored. */
+/** The overlay image of input `position` as fetched, until its pixels are stored. */
 export const overlayImageKey = (assetId: string, position: number): string =>
   `assets/${assetId}/overlay-${position}.image`;
-/** The pixels of the overlay that input `position` brings (media/overlay/file.ts). */
+/** The pixels of the overlay of input `position` (media/overlay/file.ts). */
 export const overlayKey = (assetId: string, position: number): string => `assets/${assetId}/overlay-${position}.rgba`;
 /** The file of a track that is not part of the source. */
 export const trackSourceKey = (assetId: string, trackId: string): string =>
   `assets/${assetId}/tracks/${trackId}/source`;
 export const trackIndexKey = (assetId: string, trackId: string): string =>
   `assets/${assetId}/tracks/${trackId}/index.bin`;
-/** A copy of an MPEG stream with its recordings laid end to end. */
+/** A copy of an MPEG stream with its recordings joined end to end. */
 export const trackConcatenatedKey = (assetId: string, trackId: string): string =>
   `assets/${assetId}/tracks/${trackId}/joined.ts`;
 export const trackConcatenatedIndexKey = (assetId: string, trackId: string): string =>
   `assets/${assetId}/tracks/${trackId}/joined-index.bin`;
 /** Everything of one track, for deletion. */
 export const trackPrefix = (assetId: string, trackId: string): string => `assets/${assetId}/tracks/${trackId}`;
-/** A text track as viewers get it: WebVTT. */
+/** A text track as viewers get it, in WebVTT. */
 export const trackTextKey = (assetId: string, trackId: string): string => `${trackPrefix(assetId, trackId)}/text.vtt`;
-/** Where its cues are and when they are shown. */
+/** The positions and times of its cues. */
 export const trackTextIndexKey = (assetId: string, trackId: string): string =>
   `${trackPrefix(assetId, trackId)}/text-index.bin`;
 /** The recognized words of a track and their times. */
@@ -42,7 +42,7 @@ export const mastersPrefix = (assetId: string): string => `assets/${assetId}/mas
 /** What belongs to one order of a master. */
 export const masterPrefix = (assetId: string, masterId: string): string => `${mastersPrefix(assetId)}/${masterId}`;
 export const masterKey = (assetId: string, masterId: string): string => `${masterPrefix(assetId, masterId)}/file`;
-/** Of use until the file is finished. */
+/** Only needed until the file is finished. */
 export const masterPartsPrefix = (assetId: string, masterId: string): string =>
   `${masterPrefix(assetId, masterId)}/parts`;
 /** Audio for frames that are copied from elsewhere. */
@@ -52,7 +52,7 @@ export const masterAudioKey = (assetId: string, masterId: string): string =>
 export const shotScoresKey = (assetId: string, orderId: string, chunk: number): string =>
   `${shotScoresPrefix(assetId, orderId)}/${chunk}.json`;
 export const shotScoresPrefix = (assetId: string, orderId: string): string => `${shotsPrefix(assetId)}/${orderId}`;
-/** Of every order of one asset. */
+/** Shot detection results for every order of one asset. */
 export const shotsPrefix = (assetId: string): string => `assets/${assetId}/shots`;
 /** The file of a static rendition. */
 export const renditionKey = (assetId: string, renditionId: string): string =>
@@ -62,10 +62,10 @@ export const renditionsPrefix = (assetId: string): string => `assets/${assetId}/
 /** Everything of one static rendition. */
 export const renditionPrefix = (assetId: string, renditionId: string): string =>
   `${renditionsPrefix(assetId)}/${renditionId}`;
-/** What is made of its file so far. */
+/** The parts of an unfinished file. */
 export const renditionPartsPrefix = (assetId: string, renditionId: string): string =>
   `${renditionPrefix(assetId, renditionId)}/parts`;
-/** What a job of a workflow keeps: results for a while, and what it has worked out so far. */
+/** What a workflow job stores: results, which expire, and intermediate results. */
 export const robotsJobPrefix = (assetId: string, jobId: string): string => `assets/${assetId}/robots/${jobId}`;
 export const robotsFileKey = (assetId: string, jobId: string, file: string): string =>
   `${robotsJobPrefix(assetId, jobId)}/${file}`;

@@ -1,11 +1,11 @@
 import { isAbsolute, join, resolve, sep } from 'node:path';
 import { KinoraError } from '../lib/errors.js';
 
-/** No segment that begins with a dot: neither `..` nor a hidden name such as the store's own `.partial`. */
+/** No segment may begin with a dot: neither `..` nor a hidden name such as the store's own `.partial`. */
 const SEGMENT = /^[A-Za-z0-9_-][A-Za-z0-9._-]*$/;
 
 /**
- * The file of a key below `root`. Keys are made by this program, so a bad one is a defect of ours.
+ * The file of a key below `root`. Keys are made by this program, so an invalid one is a defect.
  * @throws KinoraError `internal_error` when the key could name anything outside of `root`
  */
 export const safePath = (root: string, key: string): string => {

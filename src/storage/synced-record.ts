@@ -5,22 +5,25 @@ import { newUuid } from '../lib/ids.js';
 import { syncPath } from '../lib/sync-path.js';
 import { writeFully } from './write-fully.js';
 
-/** Says how much of an unfinished file is known to be on the disk, whatever happens to the machine. */
+/** Records how much of an unfinished file is known to be on the disk, even if the machine fails. */
 export interface SyncedRecord {
   readonly bytes: number;
-  /** Resolves when the record itself is on the disk. To be raised after the bytes are synced, lowered before they change. */
+  /**
+   * Resolves when the record itself is on the disk. Must be raised after the bytes are synced and lowered before they
+   * change.
+   */
   set(bytes: number): Promise<void>;
   remove(): Promise<void>;
 }
 
-/** Of the file beside the unfinished one. No key has a plus sign. */
+/** The suffix of the record next to the unfinished file. No key contains a plus sign. */
 export const RECORD_SUFFIX = '+synced';
 
 const readBootId = (): string => {
   try {
     return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
   } catch {
-    // Where the system has no such ID, every start counts as one after a power failure.
+    // On systems without such an ID, every start counts as one after a power failure.
     return newUuid();
   }
 };
@@ -33,8 +36,8 @@ const ifExists = <T>(found: Promise<T>): Promise<T | undefined> =>
   });
 
 /**
- * Opens the record of the unfinished file `path`, which need not exist. When the machine has been started since the record
- * was written, its memory may have been lost: the bytes beyond the record can be zeros, so they are cut off.
+ * Opens the record of the unfinished file `path`, which need not exist. If the machine has restarted since the record
+ * was written, its memory may have been lost: bytes beyond the record may be zeros, so they are cut off.
  */
 export const openSyncedRecord = async (path: string): Promise<SyncedRecord> => {
   const recordPath = path + RECORD_SUFFIX;
@@ -45,11 +48,11 @@ export const openSyncedRecord = async (path: string): Promise<SyncedRecord> => {
   if (bootId !== BOOT_ID && storedBytes > bytes) await truncate(path, bytes);
 
   const set = async (next: number): Promise<void> => {
-    // Written over in place, in one sector: the disk has the old record or the new one.
+    // Overwritten in place, within one sector: the disk has either the old record or the new one.
     const file = await open(recordPath, constants.O_WRONLY | constants.O_CREAT);
     try {
       await writeFully(file, Buffer.from(`${BOOT_ID} ${String(next).padStart(16, '0')}`), 0);
-      // A lost record says nothing is synced, which a first record says too.
+      // A lost record means that nothing is synced, which is also what a first record would say.
       if (next > 0 || onDisk > 0) await file.datasync();
     } finally {
       await file.close();

@@ -10,7 +10,7 @@ export const writeFully = async (handle: FileHandle, bytes: Uint8Array, position
       done += (await handle.write(bytes, done, bytes.length - done, position + done)).bytesWritten;
     }
   } catch (cause) {
-    // Room can be made while the job waits for its next try.
+    // Space can be freed while the job waits for its next try.
     if (FULL.has((cause as NodeJS.ErrnoException).code ?? '')) {
       throw new KinoraError('unavailable', { cause, details: { stage: 'storage full' } });
     }

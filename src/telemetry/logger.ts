@@ -25,15 +25,14 @@ const loggerOptions: LoggerOptions = {
   base: null,
   timestamp: stdTimeFunctions.isoTime,
   formatters: { level: (label) => ({ level: label }) },
-  // Written with their cause chain; a KinoraError brings its `code` and `details` along.
+  // Written with their cause chain; a KinoraError includes its `code` and `details`.
   serializers: { error: stdSerializers.errWithCause, err: stdSerializers.errWithCause },
   redact: { paths: secretFields.flatMap((field) => [field, `*.${field}`, `*.*.${field}`]), censor: '[secret]' },
 };
 
 /**
- * Logs go to standard error, standard output belongs to what a command answers. JSON lines are
- * written beside the work, several at once when it is busy (one at a time took a fifth of a request for an asset); what is
- * left at an exit is written then.
+ * Logs go to standard error; standard output is for the output of commands. JSON lines are written asynchronously,
+ * several at a time under load (one at a time took a fifth of a request for an asset); the rest is written at exit.
  */
 export const createLogger = (
   level: 'debug' | 'info' | 'warn' | 'error',

@@ -1,8 +1,8 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 
 /**
- * Figures for operators, in the text format of Prometheus. Labels take few values that are known beforehand (a route's
- * pattern, never an address; no ids), so that the number of series does not grow with what callers do.
+ * Metrics for operators in the Prometheus text format. Labels have few values that are known in advance (a route's
+ * pattern, never a URL; no IDs), so that callers can't increase the number of series.
  */
 export interface Metrics {
   /** `route` is the pattern that matched. */
@@ -10,15 +10,15 @@ export interface Metrics {
   /** A request that sends the file of a direct upload begins (1) or ends (-1). */
   uploadsInFlight(change: 1 | -1): void;
   jobEnded(queue: string, end: 'done' | 'failed' | 'cancelled' | 'retried'): void;
-  /** A viewer asked for a segment: was it in the cache? */
+  /** A viewer requested a segment, which was or was not in the cache. */
   segmentRequested(found: 'hit' | 'miss'): void;
-  /** `workMs` is what a media process worked on it, without waiting for its turn. */
+  /** `workMs` is the time that a media process worked on it, without waiting for a slot. */
   mediaMade(kind: 'encode' | 'copy' | 'audio', mediaSeconds: number, workMs: number): void;
   /** A media process exited before its job ended (or, as `idle`, without a job) and was replaced. */
   mediaProcessLost(job: string): void;
-  /** A figure that is asked for whenever the metrics are read; `read` must not throw. */
+  /** A metric that is read whenever metrics are requested; `read` must not throw. */
   watch(gauge: GaugeName, read: () => Promise<readonly Sample[]>): void;
-  /** From now on also memory, CPU time, open files and event loop delay of this process. */
+  /** Adds memory, CPU time, open files and event loop delay of this process. */
   watchProcess(): void;
   readonly contentType: string;
   read(): Promise<string>;
@@ -35,12 +35,12 @@ export interface Sample {
   readonly value: number;
 }
 
-/** From an answer out of memory to one that waited for a whole segment to be made. */
+/** From a response out of memory to one that waited for a whole segment to be made. */
 const REQUEST_SECONDS = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 /** Below 1 a viewer waits. */
 const REAL_TIME_FACTORS = [0.25, 0.5, 1, 2, 4, 8, 16, 32, 64, 128];
 
-/** A registry of its own for each server. */
+/** Each server has its own registry. */
 export const createMetrics = (): Metrics => {
   const registry = new Registry();
   const registers = [registry];
@@ -68,7 +68,7 @@ export const createMetrics = (): Metrics => {
     labelNames: ['cache'],
     registers,
   });
-  // From the start, so that the share of hits can be reckoned before the first miss.
+  // Created at startup, so that the share of hits can be calculated before the first miss.
   for (const cache of ['hit', 'miss'] as const) segments.inc({ cache }, 0);
   const factors = new Histogram({
     name: 'kinora_media_real_time_factor',
@@ -103,9 +103,9 @@ export const createMetrics = (): Metrics => {
         registers,
         async collect() {
           const samples = await read();
-          // What is no longer there must not keep its last value.
+          // A series that no longer exists must not keep its last value.
           this.reset();
-          // Without labels a reset means 0, which is not the same as not known.
+          // Without labels, a reset sets 0, which differs from unknown.
           if (labels.length === 0 && samples.length === 0) this.remove();
           for (const { labels: values = {}, value } of samples) this.set(values, value);
         },

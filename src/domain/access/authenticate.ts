@@ -17,9 +17,9 @@ export interface Caller extends CallerRecord {
 /** @throws KinoraError `unauthorized` */
 export type Authenticate = (authorization: string | undefined) => Promise<Caller>;
 
-/** A revoked token works for at most this long; the promise is five seconds. */
+/** A revoked token works for at most this long; the documented limit is five seconds. */
 const CACHE_MS = 3000;
-/** Tokens are few; the bound only keeps a mistake elsewhere from growing without limit. */
+/** There are few tokens; this limit only prevents unbounded growth after a mistake elsewhere. */
 const MAX_CACHED = 1000;
 
 interface Known {
@@ -27,7 +27,7 @@ interface Known {
   readonly secretHash: string;
 }
 
-/** HTTP Basic with a token's id and secret. Tokens that were found are kept in memory for some seconds. */
+/** HTTP Basic with a token's ID and secret. Valid tokens are kept in memory for a few seconds. */
 export const createAuthenticate = (database: Database, clock: Clock): Authenticate => {
   const cache = new LRUCache<string, Known>({
     max: MAX_CACHED,
@@ -61,8 +61,8 @@ export const createAuthenticate = (database: Database, clock: Clock): Authentica
     return known;
   };
 
-  // Every refusal takes the same steps, so that its time does not tell whether a token id exists: only a right secret is
-  // spared the database.
+  // All refusals take the same steps, so that their timing does not tell whether a token ID exists. Only a correct
+  // secret skips the database.
   return async (authorization) => {
     const credentials = readBasic(authorization);
     if (!credentials) throw new KinoraError('unauthorized');

@@ -12,25 +12,27 @@ import { hashSecret, isSecretOf } from './secret-hash.js';
 import { isTokenId } from './tokens.js';
 
 export interface BootstrapOptions {
-  /** `id:secret` of a token with every permission that shall exist. */
+  /** `id:secret` of a token that should exist with every permission. */
   readonly token?: string;
-  /** The default of the first environment, if this start makes it; `basic` when absent. */
+  /** The default of the first environment if this start creates it; `basic` when absent. */
   readonly videoQuality?: VideoQuality;
-  /** Where a token that is made here is left as a file. */
+  /** The directory in which a new token is stored as a file. */
   readonly dataDir: string;
 }
 
 export interface Bootstrapped {
   /** True exactly once in the life of a database. */
   readonly firstStart: boolean;
-  /** `id:secret` of the token made on the first start, which is in its file too; absent when the caller brought its own. */
+  /**
+   * `id:secret` of the token made on the first start, which is also in its file; absent when the caller provided one.
+   */
   readonly newToken?: string;
 }
 
 /**
- * Makes what every server needs: the installation, its default environment, a first token. Servers that start together on
- * one database agree on who was first.
- * @throws KinoraError `config_invalid` for a token that cannot be used
+ * Creates what every server needs: the installation, its default environment, a first token. Servers that start at
+ * the same time on one database agree on which was first.
+ * @throws KinoraError `config_invalid` for a token that can't be used
  */
 export const bootstrap = (database: Database, options: BootstrapOptions, clock: Clock): Promise<Bootstrapped> => {
   const given = options.token === undefined ? undefined : splitToken(options.token);
@@ -57,8 +59,8 @@ export const bootstrap = (database: Database, options: BootstrapOptions, clock: 
 };
 
 /**
- * The token of the file, which a start that was killed before its commit may have left, or a new one. The file is written
- * before the commit, so that a token in the database never lacks its file.
+ * The token in the file, which a start that was killed before its commit may have left, or a new one. The file is
+ * written before the commit, so that every token in the database has its file.
  */
 const keepToken = async (dataDir: string): Promise<string> => {
   const left = await readLocalToken(dataDir);
@@ -92,7 +94,7 @@ const ensureToken = async (tx: Transaction, token: Token, clock: Clock): Promise
   if (await insertToken(tx, token, clock)) return;
   const existing = await findAccessToken(tx, token.id);
   if (existing && isSecretOf(existing.secret_hash, token.secret)) return;
-  // Said at the start, because otherwise every request would be answered 401 without a reason.
+  // Reported at startup, because otherwise every request would get 401 without a reason.
   throw new KinoraError('config_invalid', {
     messages: ['KINORA_TOKEN has the id of an existing access token but another secret.'],
   });

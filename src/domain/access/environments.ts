@@ -14,12 +14,15 @@ export interface EnvironmentInfo {
   readonly id: string;
   readonly name: string;
   readonly type: 'development' | 'production';
-  /** What an asset gets when its request names no `video_quality`. */
+  /** The quality of an asset whose request has no `video_quality`. */
   readonly videoQuality: VideoQuality;
   readonly createdAt: Date;
 }
 
-/** `videoQuality` is `basic` when absent. @throws KinoraError `invalid_parameters` when the name is taken */
+/**
+ * The default of `videoQuality` is `basic`.
+ * @throws KinoraError `invalid_parameters` when the name is taken
+ */
 export const createEnvironment = async (
   database: Database,
   { name, type, videoQuality }: Pick<EnvironmentInfo, 'name' | 'type'> & { readonly videoQuality?: VideoQuality },
@@ -36,7 +39,10 @@ export const createEnvironment = async (
   throw new KinoraError('invalid_parameters', { messages: [`An environment with the name ${name} already exists.`] });
 };
 
-/** Running servers follow within three seconds. @throws KinoraError `not_found` */
+/**
+ * Running servers apply the change within three seconds.
+ * @throws KinoraError `not_found`
+ */
 export const updateEnvironment = async (
   database: Database,
   id: string,

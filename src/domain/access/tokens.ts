@@ -24,12 +24,12 @@ export interface NewToken {
   readonly permissions?: readonly string[];
 }
 
-/** Made ids are UUIDs; a configured token may bring a short name. Letters count in lower case. */
+/** Generated IDs are UUIDs; a configured token may have a short name. IDs are compared in lower case. */
 const TOKEN_ID = /^[a-z0-9][a-z0-9._-]{0,63}$/i;
 export const isTokenId = (text: string): boolean => TOKEN_ID.test(text);
 
 /**
- * Makes a token and returns it as `id:secret`; the secret cannot be read again.
+ * Creates a token and returns it as `id:secret`; the secret can't be read again.
  * @throws KinoraError `invalid_parameters` for an unknown environment or permission
  */
 export const createToken = async (database: Database, token: NewToken, clock: Clock): Promise<string> => {
@@ -65,7 +65,7 @@ export const revokeToken = async (database: Database, id: string, clock: Clock):
   }
 };
 
-/** @throws KinoraError `invalid_parameters` when there is none of that id */
+/** @throws KinoraError `invalid_parameters` when no environment has this ID */
 export const getEnvironmentId = async (db: Queryable, id: string | undefined): Promise<string> => {
   const environment = id === undefined ? (await listEnvironments(db))[0] : await findEnvironment(db, id);
   if (environment) return environment.id;

@@ -3,16 +3,19 @@ import type { ShotsView } from '../../api/serialize/shots.js';
 import type { Row } from '../../db/schema.js';
 import type { Artifact, DomainContext } from '../context.js';
 
-/** Master and shots of an asset as answers, events and signed addresses show them. */
+/** Master and shots of an asset, as responses, events and signed URLs represent them. */
 
 type MasterRow = Pick<Row<'asset'>, 'id' | 'master_id' | 'resolution_tier'>;
 
 const LIFETIME_MS = 24 * 3600_000;
 
-/** Unix seconds at which an address ends that begins at `from`; so does the access to a master that is ready then. */
+/**
+ * Unix seconds at which a URL that is valid from `from` expires; access to a master that becomes ready at that time
+ * expires with it.
+ */
 export const expirySeconds = (from: Date): number => Math.ceil((from.getTime() + LIFETIME_MS) / 1000);
 
-/** The master of this order; undefined when there is none. Audio alone has a name of its own. */
+/** The master of this order; undefined when there is none. An audio-only master has a different file name. */
 export const masterArtifact = (asset: MasterRow): Artifact | undefined =>
   asset.master_id === null
     ? undefined
@@ -45,7 +48,7 @@ export const shotsArtifact = (shots: Pick<Row<'shots'>, 'asset_id' | 'order_id'>
   file,
 });
 
-/** Its address is good for a day from now. */
+/** Its URL is valid for a day from now. */
 export const viewShots = (
   { artifactUrls, clock }: Pick<DomainContext, 'clock' | 'artifactUrls'>,
   shots: Pick<Row<'shots'>, 'asset_id' | 'order_id' | 'status' | 'created_at' | 'error'>,

@@ -8,7 +8,7 @@ import { isId } from '../../lib/ids.js';
 import type { DomainContext } from '../context.js';
 import { viewMaster, viewShots } from './artifacts.js';
 
-/** An asset as it is stored, as answers and events show it. */
+/** A stored asset, as responses and events represent it. */
 export const toAssetView = (
   context: Pick<DomainContext, 'clock' | 'artifactUrls'>,
   { asset, playbackIds, tracks, renditions, shots }: AssetViewRow,
@@ -21,21 +21,24 @@ export const toAssetView = (
   shots: shots && viewShots(context, shots),
 });
 
-/** The view of an asset that is known to be there, as it now is in the transaction. */
+/** The current view, within the transaction, of an asset that is known to exist. */
 export const viewAsset = async (
   context: Pick<DomainContext, 'clock' | 'artifactUrls'>,
   tx: Transaction,
   assetId: string,
 ): Promise<AssetView> => toAssetView(context, (await findAssetView(tx, assetId))!);
 
-/** @throws KinoraError `not_found` for unknown, malformed and other environments' ids alike */
+/** @throws KinoraError `not_found` for unknown and malformed IDs and for those of other environments */
 export const getAsset = async (context: DomainContext, environmentId: string, assetId: string): Promise<AssetView> => {
   const row = isId(assetId) ? await findAssetView(context.database.queryable, assetId, environmentId) : undefined;
   if (!row) throw new KinoraError('not_found');
   return toAssetView(context, row);
 };
 
-/** What was asked for and what probing found, one entry per input. @throws KinoraError `not_found` */
+/**
+ * The requested settings and the probe results, one entry per input.
+ * @throws KinoraError `not_found`
+ */
 export const getInputInfo = async (
   context: DomainContext,
   environmentId: string,

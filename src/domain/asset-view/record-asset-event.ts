@@ -9,7 +9,10 @@ import type { EventType } from '../events/event-types.js';
 import { makeEvent, recordEvent } from '../events/record-event.js';
 import { toAssetView } from './get-asset.js';
 
-/** Records an event about an asset as it now is in the transaction. Before a deletion: call it while the row is there. */
+/**
+ * Records an event about an asset in its current state in the transaction. For a deletion, call it before the row is
+ * removed.
+ */
 export const recordAssetEvent = async (
   context: Pick<DomainContext, 'clock' | 'artifactUrls'>,
   tx: Transaction,
@@ -23,7 +26,7 @@ export const recordAssetEvent = async (
   await insertEvent(tx, makeEvent(row.environment, { type, object, data }, context.clock.now()));
 };
 
-/** Records a problem that the asset survives. */
+/** Records a problem that does not fail the asset. */
 export const recordAssetWarning = async (
   context: Pick<DomainContext, 'clock'>,
   tx: Transaction,

@@ -3,8 +3,8 @@ import type { Row, StoredChapters } from '../../db/schema.js';
 import { saveChapters } from '../../db/tables/assets/asset.js';
 
 /**
- * Gives the asset chapters in the transaction of somebody who holds it. Whoever commits it calls `onTracksChanged`, so that
- * viewers see them. Returns the id of the chapters that were there before.
+ * Adds chapters to an asset in a transaction that has locked it. The caller must call `onTracksChanged` after the
+ * commit, so that viewers see them. Returns the ID of the chapters that were replaced.
  */
 export const writeChapters = async (
   tx: Transaction,

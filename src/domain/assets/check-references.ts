@@ -9,7 +9,7 @@ import { isId } from '../../lib/ids.js';
 import { checkDrmConfiguration } from '../drm/configurations.js';
 
 /**
- * What a valid request refers to must exist, and be in a state that allows it.
+ * Resources that a valid request refers to must exist and be in a suitable state.
  * @throws KinoraError `invalid_parameters`
  */
 export const checkReferences = async (db: Queryable, environmentId: string, request: AssetRequest): Promise<void> => {

@@ -6,12 +6,12 @@ import { findClipSource, insertSourceUses, listSourceUses, saveClip } from '../.
 import { type ClipSource, originOf } from '../../media/plan/clip.js';
 import type { Plan } from '../../media/plan/plan.js';
 
-/** The asset that the request is a clip of; undefined when it is none. */
+/** The asset that the request clips; undefined when it is not a clip. */
 export const clippedAssetId = ({ inputs }: AssetRequest): string | undefined => assetIdOfUrl(inputs[0]!.url ?? '');
 
 /**
- * Ties a clip to the files of its source, which stay from now on even when the source is deleted.
- * @throws KinoraError `invalid_parameters` when it was deleted since the request was checked
+ * Links a clip to the files of its source, which are kept even when the source is deleted.
+ * @throws KinoraError `invalid_parameters` when the source has been deleted since the request was checked
  */
 export const attachClip = async (
   tx: Transaction,

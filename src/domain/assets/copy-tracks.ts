@@ -5,12 +5,13 @@ import { newId } from '../../lib/ids.js';
 import type { AudioPlan } from '../../media/plan/plan.js';
 import { claimName } from '../tracks/track-name.js';
 
-/** Of tracks that a clip has from its source: they come with the first input. */
+/** Tracks that a clip has from its source belong to the first input. */
 export const COPIED_POSITION = 0;
 
 /**
- * Gives a clip the text and alternate audio tracks that are ready on its source. They refer to the same files, whose tracks
- * may be deleted meanwhile, until the ingest has cut them. `taken` are the names that the clip has already.
+ * Gives a clip the text and alternate audio tracks that are ready on its source. Until the ingest has cut them, they
+ * refer to the same files; the source's tracks may be deleted in the meantime. `taken` lists the names that the clip
+ * already uses.
  */
 export const copyTracks = async (
   tx: Transaction,

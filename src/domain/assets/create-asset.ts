@@ -19,7 +19,7 @@ import { copyTracks } from './copy-tracks.js';
 const TEST_ASSET_LIFETIME_MS = 24 * 3600 * 1000;
 
 /**
- * Accepts an asset and queues its ingest, in one transaction.
+ * Creates an asset and queues its ingest in one transaction.
  * @throws KinoraError `invalid_parameters` when something it refers to does not exist
  */
 export const createAsset = async (
@@ -34,7 +34,7 @@ export const createAsset = async (
 };
 
 /**
- * What of a valid request needs a look at what exists.
+ * Checks a valid request against existing resources.
  * @throws KinoraError `invalid_parameters` when something it refers to does not exist or is not supported
  */
 export const checkNewAsset = async (db: Queryable, environmentId: string, request: AssetRequest): Promise<void> => {
@@ -44,12 +44,12 @@ export const checkNewAsset = async (db: Queryable, environmentId: string, reques
 export interface NewAsset {
   readonly id: string;
   readonly environmentId: string;
-  /** The direct upload that brought the source; null when it is to be downloaded. */
+  /** The direct upload that received the source; null when the source will be downloaded. */
   readonly uploadId: string | null;
   readonly request: AssetRequest;
 }
 
-/** Makes the asset of a checked request, queues its ingest and records its creation, in the caller's transaction. */
+/** Creates the asset of a checked request, queues its ingest and records its creation in the caller's transaction. */
 export const insertNewAsset = async (
   context: Pick<DomainContext, 'queue' | 'clock' | 'artifactUrls'>,
   tx: Transaction,

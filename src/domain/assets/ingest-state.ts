@@ -28,32 +28,32 @@ import { startPostReadyWork } from './post-ready-work.js';
 export interface ReadyAsset {
   readonly properties: AssetProperties;
   readonly facts: SourceFacts;
-  /** Settings of the main input: they may name its audio. */
+  /** Settings of the main input, which may name its audio. */
   readonly inputSettings: Record<string, unknown>;
-  /** What the asset goes without, a sentence each: warnings. */
+  /** Warnings about what the asset lacks, one sentence each. */
   readonly dropped: readonly string[];
 }
 
 /**
- * What the ingest job reads and writes of an asset. Writes after deletion or after a final status do nothing; what receivers
- * of webhooks are to know is recorded with each change.
+ * What the ingest job reads and writes of an asset. Writes after deletion or after a final status do nothing; events
+ * for webhooks are recorded with each change.
  */
 export interface IngestState {
   /** Undefined when the asset was deleted. */
   find(assetId: string): Promise<IngestRow | undefined>;
-  /** Which version of the remote file the download has begun. */
+  /** The version of the remote file that is being downloaded. */
   saveSourceValidator(assetId: string, validator: string | undefined): Promise<void>;
-  /** `inputFile` is what `input-info` shows of the main input. */
+  /** `inputFile` is what `input-info` shows for the main input. */
   saveFacts(assetId: string, facts: SourceFacts, inputFile?: object): Promise<void>;
   savePlan(assetId: string, plan: Plan): Promise<void>;
   saveReasons(assetId: string, reasons: Record<string, string>): Promise<void>;
-  /** `percent` counts only within `transcoding`. */
+  /** `percent` is only used within `transcoding`. */
   setProgress(assetId: string, state: 'ingesting' | 'transcoding', percent: number): Promise<void>;
-  /** Counts one death of a media process on this source and returns the new total. */
+  /** Counts a media process crash on this source and returns the new total. */
   countCrash(assetId: string): Promise<number>;
-  /** `ready`, tracks and progress become visible together. False when the asset was deleted meanwhile. */
+  /** `ready`, tracks and progress become visible together. False when the asset has been deleted in the meantime. */
   complete(assetId: string, ready: ReadyAsset): Promise<boolean>;
-  /** Final failure: the asset's `errors` say what the owner of the file can do about it. */
+  /** Final failure: the asset's `errors` tell the owner of the file what to do about it. */
   fail(assetId: string, error: unknown): Promise<void>;
 }
 
@@ -75,7 +75,7 @@ export const createIngestState = (
     },
     saveReasons: (assetId, reasons) =>
       database.transaction(async (tx) => {
-        // A run after a restart finds the same again: told once.
+        // A run after a restart finds the same problems again; they are reported once.
         const isNews = (await findAssetById(tx, assetId))?.non_standard_input_reasons === null;
         const change = { non_standard_input_reasons: JSON.stringify(reasons) };
         if ((await updatePreparing(tx, assetId, change)) && isNews) {
@@ -131,7 +131,7 @@ const assetColumns = (properties: AssetProperties) => ({
   max_stored_frame_rate: properties.maxStoredFrameRate ?? null,
 });
 
-/** What the main input brings; `sideCars` have their names already. */
+/** The tracks of the main input; those of `sideCars` already have their names. */
 const trackRows = (
   assetId: string,
   { properties, facts, inputSettings }: ReadyAsset,
@@ -169,13 +169,13 @@ const trackRows = (
   return rows;
 };
 
-/** Files name languages in three letters (ISO 639-2) or not at all; the wire wants BCP 47: `eng` is `en`. */
+/** Files use three-letter language codes (ISO 639-2) or none; the API requires BCP 47: `eng` becomes `en`. */
 const languageOf = (fileLanguage: string | undefined): string => {
   if (fileLanguage === undefined || !isLanguageCode(fileLanguage)) return 'und';
   return Intl.getCanonicalLocales(fileLanguage)[0] ?? 'und';
 };
 
-/** The `errors` object of an asset whose ingest failed; texts are part of the wire contract. */
+/** The `errors` object of an asset whose ingest failed. The messages are part of the API contract. */
 const assetErrors = (error: unknown): { type: string; messages: readonly string[] } => {
   if (isInputError(error)) return { type: 'invalid_input', messages: error.messages };
   const messages = ['The asset could not be processed.'];

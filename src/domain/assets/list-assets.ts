@@ -16,7 +16,7 @@ export interface AssetPage {
   readonly nextCursor: string | null;
 }
 
-/** Newest first. There are no live streams, so that none of them has assets. */
+/** Newest first. There are no live streams, so a filter by live stream matches no assets. */
 export const listAssets = async (
   context: DomainContext,
   environmentId: string,
@@ -26,7 +26,7 @@ export const listAssets = async (
   const { uploadId, liveStreamId } = filter;
   const matchesNothing = liveStreamId !== undefined || (uploadId !== undefined && !isId(uploadId));
   if (matchesNothing) return { assets: [], nextCursor: null };
-  // One more than asked for, to know whether there is a next page.
+  // One more than requested, to find out whether there is a next page.
   const wanted = { ...query, limit: query.limit + 1, ...(uploadId !== undefined && { uploadId }) };
   const rows = await listAssetViews(context.database.queryable, environmentId, wanted);
   const page = rows.slice(0, query.limit);

@@ -24,7 +24,7 @@ type Context = Pick<DomainContext, 'clock' | 'queue' | 'artifactUrls'>;
 type MasterRow = Pick<Row<'asset'>, 'id' | 'master_id' | 'resolution_tier'>;
 
 /**
- * Gives or takes away the access to the master of an asset; of one that is not ready yet, the master follows when it is.
+ * Grants or removes access to the master of an asset. If the asset is not ready yet, the master is made when it is.
  * @throws KinoraError `not_found`, `invalid_parameters` for an errored asset
  */
 export const setMasterAccess = (
@@ -41,14 +41,14 @@ export const setMasterAccess = (
       throw new KinoraError('invalid_parameters', { messages: ['Asset is in an errored state'] });
     if (access === 'none') await endMaster(context, tx, asset);
     else if (asset.status === 'preparing') await setMaster(tx, assetId, { ...NO_MASTER, master_access: 'temporary' });
-    // What failed may be retried.
+    // A failed master may be retried.
     else if (asset.master_access === 'none' || asset.master_status === 'errored')
       await orderMaster(context, tx, assetId);
     return viewAsset(context, tx, assetId);
   });
 };
 
-/** What the job knows of the master that it makes. */
+/** What the job needs to know about the master that it makes. */
 export interface MasterWork extends MasterInput {
   readonly status: 'preparing' | 'ready' | 'errored';
 }
@@ -71,7 +71,7 @@ export const findMasterWork = async (
 
 const NO_MASTER = { master_status: null, master_id: null, master_ready_at: null } as const;
 
-/** Begins the master of an asset that is ready. */
+/** Orders the master of a ready asset. */
 export const orderMaster = async (context: Context, tx: Transaction, assetId: string): Promise<void> => {
   const masterId = newId();
   await setMaster(tx, assetId, {
@@ -84,7 +84,7 @@ export const orderMaster = async (context: Context, tx: Transaction, assetId: st
   await recordAssetEvent(context, tx, 'video.asset.master.preparing', assetId);
 };
 
-/** Stops the work on a master and its timer; its file goes in the background. */
+/** Stops the work on a master and its timer; removes its file in the background. */
 export const cancelMaster = async (context: Pick<DomainContext, 'queue'>, tx: Transaction, asset: MasterRow) => {
   const { id: assetId, master_id: masterId } = asset;
   if (masterId === null) return;
@@ -97,12 +97,12 @@ const endMaster = async (context: Context, tx: Transaction, asset: Row<'asset'>)
   if (asset.master_access === 'none') return;
   await setMaster(tx, asset.id, { ...NO_MASTER, master_access: 'none' });
   await cancelMaster(context, tx, asset);
-  // There was none of an asset that is not ready, nor when it could not be made.
+  // An asset that is not ready has no master, and neither has one whose master failed.
   if (asset.master_status === 'preparing' || asset.master_status === 'ready')
     await recordAssetEvent(context, tx, 'video.asset.master.deleted', asset.id);
 };
 
-/** The file is stored: its day begins. False when it is no longer wanted. */
+/** Called when the file is stored: its day begins. False when it is no longer wanted. */
 export const completeMaster = (context: DomainContext, { assetId, masterId }: MasterOrder): Promise<boolean> =>
   context.database.transaction(async (tx) => {
     const readyAt = context.clock.now();
@@ -120,7 +120,7 @@ export const failMaster = (context: DomainContext, { assetId, masterId }: Master
       await recordAssetEvent(context, tx, 'video.asset.master.errored', assetId);
   });
 
-/** The end of the day of a master; one that was given up before is no error. */
+/** Runs when a master's day has passed; it is not an error if access was removed before. */
 export const expireMaster = (context: DomainContext, { assetId, masterId }: MasterOrder): Promise<void> =>
   context.database.transaction(async (tx) => {
     const change = { ...NO_MASTER, master_access: 'none' } as const;

@@ -9,7 +9,7 @@ import type { DomainContext } from '../context.js';
 export interface OpenedFile {
   readonly path: string;
   readonly sizeBytes: number;
-  /** Strong validator, quoted. */
+  /** A strong validator, including quotation marks. */
   readonly etag: string;
   release(): Promise<void>;
 }
@@ -22,8 +22,8 @@ export interface MasterDownload {
 }
 
 /**
- * The file behind a signed address of a master.
- * @throws KinoraError `not_found` (no such asset), `forbidden` (not an address of this master, or its time is over)
+ * Opens the file of a signed master URL.
+ * @throws KinoraError `not_found` (no such asset), `forbidden` (not a URL of this master, or expired)
  */
 export type OpenMaster = (download: MasterDownload) => Promise<OpenedFile>;
 
@@ -44,7 +44,7 @@ export const createMasterOpener =
     const blob = await blobs.openLocal(key);
     const info = await blobs.stat(key);
     if (info) {
-      // Written once under an id of its own.
+      // Written once under a unique ID.
       const etag = `"${artifact.version}"`;
       return { path: blob.path, sizeBytes: info.sizeBytes, etag, release: () => blob.release() };
     }

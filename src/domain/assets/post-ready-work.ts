@@ -10,8 +10,8 @@ import { orderMaster } from './master-access.js';
 import { orderShots } from './shots.js';
 
 /**
- * Begins what an asset was asked for at its creation and can only be made of a ready one; in the transaction that makes it
- * ready, after that event. None of it makes the asset less ready when it fails.
+ * Starts what was requested when the asset was created but requires a ready asset. Call it in the transaction that
+ * makes the asset ready, after that event. If any of it fails, the asset stays ready.
  */
 export const startPostReadyWork = async (
   context: Pick<DomainContext, 'clock' | 'queue' | 'artifactUrls' | 'recognizesSpeech'>,

@@ -9,7 +9,7 @@ import type { Shot } from '../../media/shots/contact-sheet.js';
 import { MANIFEST_FILE, shotsArtifact } from '../asset-view/artifacts.js';
 import type { DomainContext } from '../context.js';
 
-/** What a request for a file of shots brings. */
+/** The parameters of a request for a file of shots. */
 export interface ShotsDownload {
   readonly assetId: string;
   readonly file: string;
@@ -22,15 +22,15 @@ export interface ShotList {
   readonly video: VideoPlan;
   /** In order of time, without gaps. */
   readonly shots: readonly Shot[];
-  /** What the signed address `manifest.json` shows; the addresses in it are good as long as its own. */
+  /** The content of the signed `manifest.json`; the URLs in it expire with its own. */
   manifest(): object;
 }
 
 type Context = Pick<DomainContext, 'database' | 'clock' | 'artifactUrls'>;
 
 /**
- * The shots behind a signed address.
- * @throws KinoraError `not_found` (no asset, no shots of it), `forbidden` (not an address of them, or its time is over)
+ * Opens the shots of a signed URL.
+ * @throws KinoraError `not_found` (no asset, or it has no shots), `forbidden` (not a URL of these shots, or expired)
  */
 export const openShotList = async (
   { database, clock, artifactUrls }: Context,
@@ -64,7 +64,7 @@ const shotsOf = (startTimes: NonNullable<Row<'shots'>['start_times']>, durationS
     endSeconds: startTimes[number + 1] ?? Math.max(durationSeconds, startSeconds),
   }));
 
-/** No longer fractions than a reader can use. */
+/** More decimals would be useless to a reader. */
 const microseconds = (seconds: number): number => Math.round(seconds * 1e6) / 1e6;
 
 export const isManifest = (file: string): boolean => file === MANIFEST_FILE;

@@ -32,14 +32,20 @@ export const createShots = (context: DomainContext, environmentId: string, asset
     return viewShots(context, await orderShots(context, tx, asset));
   });
 
-/** Signed addresses are made anew each time. @throws KinoraError `not_found` */
+/**
+ * Signed URLs are new each time.
+ * @throws KinoraError `not_found`
+ */
 export const getShots = (context: DomainContext, environmentId: string, assetId: string): Promise<ShotsView> =>
   withAsset(context, environmentId, assetId, async (_tx, _asset, known) => {
     if (!known) throw new KinoraError('not_found');
     return viewShots(context, known);
   });
 
-/** Stops the search where it still runs. @throws KinoraError `not_found` */
+/**
+ * Stops a running search.
+ * @throws KinoraError `not_found`
+ */
 export const deleteShots = (context: DomainContext, environmentId: string, assetId: string): Promise<void> =>
   withAsset(context, environmentId, assetId, async (tx, asset, known) => {
     if (!known || known.status === 'deleted') throw new KinoraError('not_found');
@@ -62,7 +68,7 @@ const withAsset = <T>(
     return use(tx, asset, await findShots(tx, assetId));
   });
 
-/** Begins the search in an asset that is ready; audio alone has no shots. */
+/** Starts the search in a ready asset; audio-only assets have no shots. */
 export const orderShots = async (context: Context, tx: Transaction, asset: AssetRow): Promise<Row<'shots'>> => {
   const orderId = newId();
   const row = {

@@ -14,8 +14,8 @@ type Context = Pick<DomainContext, 'clock' | 'artifactUrls'>;
 type Changeable = Pick<Row<'asset'>, 'passthrough' | 'meta' | 'thumbnail_time'>;
 
 /**
- * Changes what is given and leaves the rest; an empty text clears.
- * @throws KinoraError `not_found`, `invalid_parameters` for a thumbnail time that the asset cannot have
+ * Changes the given fields and keeps the rest; an empty string clears a field.
+ * @throws KinoraError `not_found`, `invalid_parameters` for a thumbnail time that the asset can't have
  */
 export const updateAsset = (
   context: DomainContext,
@@ -32,7 +32,10 @@ export const updateAsset = (
     };
   });
 
-/** Back to the default poster; nothing happens when no time was set. @throws KinoraError `not_found` */
+/**
+ * Returns to the default poster; does nothing when no time was set.
+ * @throws KinoraError `not_found`
+ */
 export const deleteThumbnailTime = async (
   context: DomainContext,
   environmentId: string,
@@ -43,7 +46,7 @@ export const deleteThumbnailTime = async (
 
 const MAX_TITLE = 512;
 
-/** Writes and tells of a change only when something differs. */
+/** Writes the change and records its event only if something differs. */
 const changeAsset = async (
   context: DomainContext,
   environmentId: string,
@@ -91,7 +94,7 @@ const mergeMeta = (
   return kept.length > 0 ? Object.fromEntries(kept) : null;
 };
 
-/** Sets the time in the transaction of somebody who holds the asset. */
+/** Sets the time in a transaction that has locked the asset. */
 export const writeThumbnailTime = (
   context: Context,
   tx: Transaction,
@@ -100,6 +103,6 @@ export const writeThumbnailTime = (
 ): Promise<void> =>
   saveChanges(context, tx, asset, { thumbnail_time: Math.min(seconds, asset.duration_seconds ?? seconds) });
 
-/** The same of the title, of which no more is kept than may be. */
+/** Sets the title in the same way, cut to the maximum length. */
 export const writeTitle = (context: Context, tx: Transaction, asset: Row<'asset'>, title: string): Promise<void> =>
   saveChanges(context, tx, asset, { meta: { ...asset.meta, title: [...title].slice(0, MAX_TITLE).join('') } });

@@ -20,7 +20,7 @@ import { startAction } from './start-action.js';
 type Run = Row<'directive_run'>;
 type Asset = Row<'asset'>;
 
-/** How long a run waits for what comes from outside. */
+/** How long a run waits for resources that it does not make itself. */
 const WAIT_MS = 24 * 3600_000;
 
 interface Step {
@@ -33,8 +33,8 @@ interface Step {
 }
 
 /**
- * Takes a run as far as it goes now: starts what can start, notes what has failed. All of it is one transaction, so that a
- * server that is killed has either taken the step or not.
+ * Advances a run as far as possible: starts what can start and records what has failed. This is one transaction, so a
+ * killed server has either completed the step or not begun it.
  */
 export const advanceRun = async (context: DomainContext, runId: string): Promise<void> => {
   await context.database.transaction(async (tx) => {
@@ -60,7 +60,7 @@ export const advanceRun = async (context: DomainContext, runId: string): Promise
   });
 };
 
-/** Ends a run that can't continue. Jobs that it has started are not touched. */
+/** Ends a run that can't continue. The jobs that it has started are not affected. */
 export const failRun = async (context: DomainContext, runId: string): Promise<void> => {
   await context.database.transaction(async (tx) => {
     const run = await lockRun(tx, runId);
@@ -86,7 +86,7 @@ const jobsOf = async (tx: Transaction, nodes: readonly RunNode[]) => {
   return new Map((await findRobotsJobs(tx, ids)).map((job) => [job.id, job]));
 };
 
-/** A resource that fails takes workflows with it, and these may be what others wait for. */
+/** A failed resource fails the workflows that need it, and others may wait for these. */
 const lookUntilNothingChanges = async (step: Step): Promise<{ resources: RunResource[]; nodes: RunNode[] }> => {
   let { resources, nodes } = step.run as { resources: RunResource[]; nodes: RunNode[] };
   for (let isFirst = step.run.deadline_at === null; ; isFirst = false) {
@@ -149,7 +149,7 @@ const dispatch = async (
   try {
     if (needsTrack(workflow) && trackId === undefined)
       return { reference_id, workflow, state: 'failed', reason: 'The asset has no ready text track' };
-    // The transaction's own effects on the asset count too.
+    // Include the changes that this transaction has made to the asset.
     const current = (await findAssetById(tx, asset.id))!;
     const job = await startRobotsJob(context, tx, current, { workflow, parameters }, { run, inputTrackId });
     return { reference_id, workflow, state: 'dispatched', job_id: job.id };

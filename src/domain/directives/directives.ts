@@ -47,7 +47,10 @@ export const getDirective = async (
   return directive;
 };
 
-/** Runs that are under way continue. @throws KinoraError `not_found` */
+/**
+ * Runs in progress continue.
+ * @throws KinoraError `not_found`
+ */
 export const deleteDirective = async (
   { database, clock }: DomainContext,
   environmentId: string,

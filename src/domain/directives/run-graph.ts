@@ -2,7 +2,7 @@ import type { Binding, DirectiveResource } from '../../api/schemas/directive.js'
 import type { RobotsJobStatus, RunNode, RunResource, RunStatus } from '../../db/schema.js';
 import { isSameLanguage } from '../../media/speech/languages.js';
 
-/** What a run decides from what it sees. Pure. */
+/** Pure functions that decide how a run proceeds. */
 
 export interface TrackFacts {
   readonly id: string;
@@ -13,9 +13,9 @@ export interface TrackFacts {
 }
 
 export interface RunFacts {
-  /** The asset is looked at for the first time since it is ready. */
+  /** This is the first look at the asset since it became ready. */
   readonly isFirst: boolean;
-  /** What comes from outside has not come in time. */
+  /** A resource that the run does not make itself is overdue. */
   readonly isOverdue: boolean;
   readonly tracks: readonly TrackFacts[];
   readonly shots: { readonly status: string } | undefined;
@@ -31,16 +31,14 @@ const failed = (known: RunResource, reason: string): RunResource => ({ ...known,
 
 const OVERDUE = 'was not available within 24 hours';
 
-/** Whether the track is one that the declaration means. */
+/** Whether the track matches the declaration. */
 const matches = (resource: DirectiveResource, { type, language_code }: TrackFacts): boolean => {
   if (resource.type !== 'video.asset.track') return false;
   if (type !== (resource.kind === 'caption' ? 'text' : 'audio')) return false;
   return resource.language === undefined || isSameLanguage(language_code, resource.language);
 };
 
-/**
- * What has become of a resource. Undefined: its source is an action that has not been started.
- */
+/** The state of a resource. Undefined: its source is an action that has not been started. */
 export const judgeResource = (
   resource: DirectiveResource,
   known: RunResource,
@@ -97,7 +95,7 @@ const judgeProduced = (
     : judgeTrack(known, trackId, facts);
 };
 
-/** What a workflow waits for; `dispatch` when it can begin. */
+/** What a workflow waits for; `dispatch` when it can start. */
 export const judgeNode = (
   binding: Binding,
   node: RunNode,
@@ -120,7 +118,7 @@ export const judgeNode = (
     : { ...base, state: 'waiting_for_resources' };
 };
 
-/** Of the run as a whole; one of the last three when nothing of it continues. */
+/** The state of the whole run; one of the last three when nothing in it continues. */
 export const judgeRun = (
   nodes: readonly RunNode[],
   jobs: ReadonlyMap<string, { readonly status: RobotsJobStatus }>,

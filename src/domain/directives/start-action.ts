@@ -12,8 +12,8 @@ import { addGeneratedSubtitles } from '../tracks/generate-subtitles.js';
 type Action = Extract<ResourceSource, { via: 'mux_api' }>;
 
 /**
- * Has a resource made. What the asset has of it already, or is making, is taken: shots, and generated subtitles of
- * the same language.
+ * Starts making a resource, unless the asset already has it or is making it: shots, or generated subtitles in the
+ * same language.
  */
 export const startAction = async (
   context: DomainContext,

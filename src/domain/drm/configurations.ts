@@ -64,7 +64,7 @@ export const getDrmConfiguration = async (
 };
 
 /**
- * Its keys go with it, so it may have no playback ids.
+ * Also deletes its keys, so the configuration must not have playback IDs.
  * @throws KinoraError `not_found`, `invalid_parameters`
  */
 export const deleteDrmConfiguration = async (database: Database, id: string): Promise<void> => {
@@ -80,8 +80,8 @@ export const deleteDrmConfiguration = async (database: Database, id: string): Pr
 };
 
 /**
- * What of a request names a configuration that its environment does not have goes to `problems`. In a transaction the others
- * are held against deletion until it ends.
+ * Adds to `problems` each part of a request that names a configuration that its environment lacks. In a transaction,
+ * the existing ones are locked against deletion until it ends.
  */
 export const checkDrmConfiguration = async (
   db: Queryable,

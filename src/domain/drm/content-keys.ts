@@ -12,7 +12,7 @@ import { localKeys, staticKeys } from './own-keys.js';
 import { createSecretBox, type SecretBox } from './secret-box.js';
 import type { DrmConfiguration, DrmSettings } from './settings.js';
 
-/** What DRM knows of an asset that is played through one configuration. */
+/** The DRM data of an asset that is played through one configuration. */
 export interface AssetKeys {
   readonly configurationId: string;
   readonly settings: DrmSettings;
@@ -22,9 +22,9 @@ export interface AssetKeys {
 
 export interface ContentKeys {
   /**
-   * The same on every call.
-   * @throws KinoraError `unavailable` or `upstream_refused` when a key service gives none, `not_found` when the asset or the
-   * configuration has gone meanwhile
+   * Returns the same result on every call.
+   * @throws KinoraError `unavailable` or `upstream_refused` when a key service provides none, `not_found` when the
+   * asset or the configuration has been deleted in the meantime
    */
   get(configurationId: string, assetId: string): Promise<AssetKeys>;
 }
@@ -35,7 +35,7 @@ interface ContentKeysDeps {
   readonly services: ServiceCaller;
 }
 
-/** Viewers ask for the keys of the same few assets with every segment. */
+/** Every segment request needs the keys of its asset, and most viewers watch the same few assets. */
 const MAX_KNOWN = 2000;
 
 export const createContentKeys = ({ database, installationSecret, services }: ContentKeysDeps): ContentKeys => {
@@ -104,7 +104,7 @@ export const createContentKeys = ({ database, installationSecret, services }: Co
   };
 };
 
-/** For the log: which configuration a service belongs to. */
+/** Adds the configuration of a service to errors, for the log. */
 export const withConfiguration = (error: unknown, configurationId: string): unknown => {
   if (!(error instanceof KinoraError)) return error;
   const { code, messages, cause, details } = error;

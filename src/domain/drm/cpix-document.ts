@@ -2,13 +2,16 @@ import { DOMParser, type Element } from '@xmldom/xmldom';
 import { isPsshBox, systemIds } from '../../media/mp4/pssh.js';
 import type { KeySystemSignal, KeyTrack } from './key-source.js';
 
-/** Documents of CPIX 2.3 (DASH-IF) as SPEKE 2.0 uses them: a request names keys, the answer repeats it with the keys filled in. */
+/**
+ * CPIX 2.3 documents (DASH-IF) as used by SPEKE 2.0: a request names keys, and the answer repeats it with the keys
+ * filled in.
+ */
 
 const CPIX = 'urn:dashif:org:cpix';
 const PSKC = 'urn:ietf:params:xml:ns:keyprov:pskc';
 const KEY_BYTES = 16;
 
-/** What is asked of each key system. FairPlay has no `pssh` boxes. */
+/** What is requested for each key system. FairPlay has no `pssh` boxes. */
 const REQUESTED = [
   [systemIds.widevine, ['<cpix:PSSH/>']],
   [systemIds.playready, ['<cpix:PSSH/>']],
@@ -19,7 +22,7 @@ const FILTERS = { video: '<cpix:VideoFilter/>', audio: '<cpix:AudioFilter/>' } a
 
 export interface RequestedKey {
   readonly track: KeyTrack;
-  /** UUID. */
+  /** A UUID. */
   readonly kid: string;
 }
 
@@ -49,22 +52,22 @@ export const writeCpixRequest = (contentId: string, keys: readonly RequestedKey[
 
 export interface DeliveredKey {
   readonly key: Uint8Array;
-  /** Undefined when the service leaves the vector to us. */
+  /** Undefined when the service leaves the vector to Kinora. */
   readonly iv: Uint8Array | undefined;
   readonly systems: readonly KeySystemSignal[];
 }
 
 /**
- * The keys of an answer by their IDs. A key system may be left out, which the service then does not serve; what it says of the
- * others must be whole, as a player could not tell what is wrong.
- * @throws Error when it is not such a document, is about other content, or a key is missing or unusable
+ * Reads the keys of an answer by their IDs. The service may omit a key system that it does not serve. What it says
+ * about the others must be complete, because a player could not tell what is wrong.
+ * @throws Error when the document is invalid, belongs to other content, or a key is missing or unusable
  */
 export const readCpixAnswer = (
   text: string,
   contentId: string,
   requested: readonly RequestedKey[],
 ): Map<string, DeliveredKey> => {
-  // Entities of a document type could make a small document a huge one.
+  // Entities of a document type could expand a small document to a huge one.
   if (/<!DOCTYPE/i.test(text)) throw new Error('the answer has a document type');
   const root = new DOMParser({
     onError: () => {
@@ -111,7 +114,10 @@ const readKey = (contentKeys: readonly Element[], drmSystems: readonly Element[]
 const all = (parent: Element, name: string, namespace = CPIX): Element[] =>
   Array.from(parent.getElementsByTagNameNS(namespace, name));
 
-/** `Buffer` reads base64 as far as it goes. @throws Error when the text is anything else */
+/**
+ * `Buffer` stops silently at invalid base64.
+ * @throws Error when the text is not valid base64
+ */
 const readBase64 = (text: string, what: string): Buffer => {
   const compact = text.replaceAll(/\s/g, '');
   const bytes = Buffer.from(compact, 'base64');
@@ -152,7 +158,7 @@ const readSystem = (system: Element): KeySystemSignal => {
   };
 };
 
-/** It becomes a part of init segments, which another box would spoil. */
+/** It becomes a part of init segments, which any other box would damage. */
 const readPssh = (element: Element | undefined, systemId: string): string | undefined => {
   if (!element?.textContent?.trim()) return undefined;
   const box = readBase64(element.textContent, `the PSSH of ${systemId}`);

@@ -12,8 +12,8 @@ const IV_BYTES = 16;
 const refused = (reason: string): KinoraError => new KinoraError('upstream_refused', { details: { reason } });
 
 /**
- * A UUID of version 8 that is always the same: when an answer is lost, or two servers ask at once, the key service is asked for
- * the same keys again and makes no others.
+ * A deterministic UUID of version 8: when an answer is lost, or two servers ask at the same time, the key service is
+ * asked for the same keys and creates no others.
  */
 const keyIdOf = (...of: readonly string[]): string => {
   const digits = createHash('sha256').update(JSON.stringify(of)).digest('hex');
@@ -21,7 +21,7 @@ const keyIdOf = (...of: readonly string[]): string => {
   return `${digits.slice(0, 8)}-${digits.slice(8, 12)}-8${digits.slice(13, 16)}-${variant}${digits.slice(17, 20)}-${digits.slice(20, 32)}`;
 };
 
-/** Key source `cpix`: a key service that speaks SPEKE 2.0 gives the keys and what players are told of them. */
+/** Key source `cpix`: a key service that supports SPEKE 2.0 provides the keys and the signals for players. */
 export const cpixKeys = (
   services: ServiceCaller,
   { cpix, allowPrivate }: DrmSettings,
@@ -46,7 +46,7 @@ export const cpixKeys = (
     try {
       delivered = readCpixAnswer(Buffer.from(answer.body).toString('utf8'), assetId, requested);
     } catch (error) {
-      // Its message, not the error itself, which could repeat parts of the answer.
+      // Only the message, because the error itself could repeat parts of the answer.
       throw refused(error instanceof Error ? error.message.slice(0, 200) : 'the answer cannot be read');
     }
     return requested.map(({ track, kid }) => {

@@ -4,7 +4,7 @@ import type { KeySystemSignal } from './key-source.js';
 const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64');
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');
 
-/** What Kinora itself tells players of a key: Widevine, PlayReady, FairPlay. */
+/** The signals for a key that Kinora generates itself: Widevine, PlayReady, FairPlay. */
 export const ownSignals = (kid: Uint8Array): KeySystemSignal[] => {
   const widevine = base64(psshBox(systemIds.widevine, widevineData(kid)));
   const playready = playreadyObject(kid);
@@ -26,6 +26,6 @@ export const ownSignals = (kid: Uint8Array): KeySystemSignal[] => {
   ];
 };
 
-/** For ClearKey, whose license Kinora gives itself; `licenseUrl` carries no token, which players add. */
+/** For ClearKey, whose licenses Kinora provides; `licenseUrl` has no token, which players add. */
 export const clearKeyAttributes = (kid: Uint8Array, licenseUrl: string): string =>
   `METHOD=SAMPLE-AES,URI="${licenseUrl}",KEYFORMAT="org.w3.clearkey",KEYFORMATVERSIONS="1",KEYID=0x${hex(kid)}`;

@@ -1,11 +1,11 @@
-/** What players of one key system are told of a key. */
+/** What tells players of one key system about a key. */
 export interface KeySystemSignal {
   readonly systemId: string;
   /** Base64 of a whole `pssh` box. */
   readonly pssh?: string;
   /** Attributes of `EXT-X-KEY`. */
   readonly keyAttributes?: string;
-  /** Attributes of `EXT-X-SESSION-KEY` where they differ. */
+  /** Attributes of `EXT-X-SESSION-KEY` if they differ. */
   readonly sessionAttributes?: string;
 }
 
@@ -22,8 +22,11 @@ export interface ContentKey {
   readonly systems: readonly KeySystemSignal[];
 }
 
-/** Where the keys of an asset come from when it has none yet. */
+/** Provides the keys of an asset that has none yet. */
 export interface KeySource {
-  /** One for each track. @throws KinoraError `unavailable`, `upstream_refused` */
+  /**
+   * One key per track.
+   * @throws KinoraError `unavailable`, `upstream_refused`
+   */
   getKeys(assetId: string): Promise<readonly ContentKey[]>;
 }

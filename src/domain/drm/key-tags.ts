@@ -4,7 +4,7 @@ import type { AssetKeys } from './content-keys.js';
 import { clearKeyAttributes } from './key-signals.js';
 import type { ContentKey, KeyTrack } from './key-source.js';
 
-/** What playlists and init segments of a DRM playback id tell of its keys. */
+/** The key information in playlists and init segments of a DRM playback ID. */
 export interface KeyTags {
   /** Attributes of each `EXT-X-KEY` of a rendition. */
   ofTrack(track: KeyTrack): string[];
@@ -12,18 +12,18 @@ export interface KeyTags {
   ofSession(plan: Plan): string[];
 }
 
-/** @param licenseUrl of ClearKey */
+/** @param licenseUrl the URL of ClearKey licenses */
 export const keyTags = (keys: AssetKeys, licenseUrl: string): KeyTags => {
   const attributesOf = ({ kid, systems }: ContentKey, isSession: boolean): string[] => [
     ...systems.flatMap(({ keyAttributes, sessionAttributes }) =>
       [isSession ? (sessionAttributes ?? keyAttributes) : keyAttributes].filter((text) => text !== undefined),
     ),
-    // Last: players take the first format that they know and can use.
+    // Last, because players use the first format that they support.
     ...(keys.settings.clearKey ? [clearKeyAttributes(kid, licenseUrl)] : []),
   ];
   return {
     ofTrack: (track) => attributesOf(keys[track], false),
-    // Audio may be added to an asset later; its key is announced from the start where there is video.
+    // Audio may be added to an asset later; if there is video, the audio key is announced from the start.
     ofSession: ({ video }) => {
       const used = video ? [keys.video, keys.audio] : [keys.audio];
       return [...new Set(used.flatMap((key) => attributesOf(key, true)))];
@@ -32,8 +32,8 @@ export const keyTags = (keys: AssetKeys, licenseUrl: string): KeyTags => {
 };
 
 /**
- * The `pssh` boxes of an init segment. Without the common one, browsers don't ask for a ClearKey license. It names all keys of
- * the asset, because hls.js has one ClearKey session, which it makes from the first box that it meets.
+ * The `pssh` boxes of an init segment. Without the common box, browsers don't request a ClearKey license. It lists
+ * all keys of the asset, because hls.js has one ClearKey session, which it creates from the first box that it finds.
  */
 export const psshBoxesOf = (keys: AssetKeys, track: KeyTrack): Uint8Array[] => [
   psshBox(systemIds.common, new Uint8Array(0), distinctKids(keys)),

@@ -6,7 +6,7 @@ import { type LicensedSystem, licensedSystems, type ServiceSettings } from './se
 const base64url = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64url');
 
 /**
- * The keys that a ClearKey request names, in the form of W3C Encrypted Media Extensions (9.1.4).
+ * The keys that a ClearKey request names, in the format of W3C Encrypted Media Extensions (9.1.4).
  * @throws KinoraError `not_found` when the configuration has no ClearKey; `invalid_parameters`
  */
 export const clearKeyLicense = ({ settings, video, audio }: AssetKeys, body: Uint8Array): string => {
@@ -25,12 +25,12 @@ const readKids = (body: Uint8Array): unknown[] => {
     const { kids } = JSON.parse(Buffer.from(body).toString('utf8')) as { kids?: unknown };
     if (Array.isArray(kids)) return kids;
   } catch {
-    // Not JSON, or no object: refused like one without a list.
+    // Anything that is not a JSON object is refused like an object without a list.
   }
   throw invalidParameters('The license request is invalid');
 };
 
-/** Names of the key systems for which there are licenses. */
+/** The key systems for which licenses are available. */
 export const keySystemsOf = ({ settings }: AssetKeys): string[] => [
   ...licensedSystems.filter((system) => settings.licenses[system]),
   ...(settings.clearKey ? ['clearkey'] : []),
@@ -46,7 +46,7 @@ export interface ChallengeHeaders {
 }
 
 /**
- * The license that the configuration's server gives for a challenge.
+ * The license of the configuration's server for a challenge.
  * @throws KinoraError `not_found` when it has no server for the key system; `upstream_refused`, `unavailable`
  */
 export const forwardChallenge = async (
@@ -62,7 +62,10 @@ export const forwardChallenge = async (
   return ask(services, service, { configurationId, settings, system }, { method: 'POST', headers, body: challenge });
 };
 
-/** The certificate of FairPlay. @throws KinoraError `not_found`, `upstream_refused`, `unavailable` */
+/**
+ * The FairPlay certificate.
+ * @throws KinoraError `not_found`, `upstream_refused`, `unavailable`
+ */
 export const fairplayCertificate = async (
   services: ServiceCaller,
   { settings, configurationId }: AssetKeys,

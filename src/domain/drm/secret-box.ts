@@ -1,11 +1,11 @@
 import { createCipheriv, createDecipheriv, hkdfSync } from 'node:crypto';
 import { newKeyBytes } from '../../lib/ids.js';
 
-/** Encrypts what the database keeps of keys (AES-256-GCM). */
+/** Encrypts the keys in the database (AES-256-GCM). */
 export interface SecretBox {
   /** `purpose` names the row: a text that was moved to another row can't be opened there. */
   seal(value: unknown, purpose: readonly string[]): string;
-  /** @throws Error when the text was changed, belongs elsewhere or to another installation */
+  /** @throws Error when the text was changed, or belongs to another row or installation */
   open(sealed: string, purpose: readonly string[]): unknown;
 }
 

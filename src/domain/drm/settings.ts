@@ -7,7 +7,7 @@ export type LicensedSystem = (typeof licensedSystems)[number];
 /** A service of the operator: a license server or a key service. */
 export interface ServiceSettings {
   readonly url: string;
-  /** Sent with every request, as `Name: value` by name. */
+  /** Sent with every request; values by header name. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
@@ -18,18 +18,18 @@ export interface StaticKey {
   readonly iv?: string;
 }
 
-/** What a DRM configuration keeps, encrypted as a whole. */
+/** The content of a DRM configuration, encrypted as a whole. */
 export interface DrmSettings {
   /** Kinora answers ClearKey license requests itself. */
   readonly clearKey: boolean;
   readonly licenses: Readonly<Partial<Record<LicensedSystem, ServiceSettings>>>;
-  /** The certificate of FairPlay: base64 of its bytes, or where they are. */
+  /** The FairPlay certificate: base64 of its bytes, or its URL. */
   readonly fairplayCertificate?: { readonly base64: string } | ServiceSettings;
-  /** Networks that requests to these services may reach although they are private, beside those that downloads may reach. */
+  /** Private networks that requests to these services may reach, in addition to those that downloads may reach. */
   readonly allowPrivate: boolean | readonly string[];
-  /** Of the key source `static`. */
+  /** For the key source `static`. */
   readonly keys?: { readonly video: StaticKey; readonly audio: StaticKey };
-  /** Of the key source `cpix`. */
+  /** For the key source `cpix`. */
   readonly cpix?: ServiceSettings;
 }
 

@@ -1,6 +1,6 @@
 import type { DrmConfiguration, DrmSettings, ServiceSettings } from './settings.js';
 
-/** A DRM configuration without its secrets, in the words of the API. */
+/** A DRM configuration without its secrets, in API form. */
 export interface PublicDrmConfiguration {
   readonly id: string;
   readonly name: string;
@@ -8,7 +8,7 @@ export interface PublicDrmConfiguration {
   readonly environment_id: string;
   readonly created_at: string;
   readonly clear_key: boolean;
-  /** Of license servers and services by what they are for, without credentials and query. */
+  /** The URLs of license servers and services by purpose, without credentials and query. */
   readonly urls: Readonly<Record<string, string>>;
   /** IDs of the keys of the key source `static`. */
   readonly key_ids?: readonly string[];

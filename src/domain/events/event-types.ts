@@ -1,4 +1,4 @@
-/** Every event that this server sends. The last one only when it is asked for, to try a webhook. */
+/** Every event that this server sends. The last one is only sent on request, to test a webhook. */
 export type EventType =
   | `video.asset.${'created' | 'non_standard_input_detected' | 'ready' | 'errored' | 'updated' | 'deleted' | 'warning'}`
   | `video.asset.master.${'preparing' | 'ready' | 'errored' | 'deleted'}`
@@ -11,5 +11,5 @@ export type EventType =
   | `robots.directive_run.${'created' | 'completed' | 'partial' | 'errored'}`
   | 'kinora.webhook.test';
 
-/** What an event is about; `static-rendition` is spelt so on the wire. */
+/** The type of an event's object; the API spells `static-rendition` this way. */
 export type EventObjectType = 'asset' | 'upload' | 'track' | 'static-rendition' | 'webhook' | 'job' | 'directive_run';

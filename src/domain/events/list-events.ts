@@ -25,7 +25,7 @@ export const listEvents = async (
   query: ListQuery,
   filter: EventFilter,
 ): Promise<EventPage> => {
-  // One more than asked for, to know whether there is a next page.
+  // One more than requested, to find out whether there is a next page.
   const wanted = { ...query, ...filter, limit: query.limit + 1 };
   const rows = await listEventRows(database.queryable, environmentId, wanted);
   const events = rows.slice(0, query.limit);
@@ -34,7 +34,10 @@ export const listEvents = async (
   return { events, nextCursor: more ? encodeCursor({ createdAt: last.created_at, seq: last.seq }) : null };
 };
 
-/** With every attempt to send it, in order of time. @throws KinoraError `not_found` */
+/**
+ * Includes every delivery attempt, in order of time.
+ * @throws KinoraError `not_found`
+ */
 export const getEvent = async ({ database }: DomainContext, environmentId: string, eventId: string) => {
   const event = isUuid(eventId) ? await findEvent(database.queryable, environmentId, eventId) : undefined;
   if (!event) throw new KinoraError('not_found');

@@ -11,13 +11,13 @@ export interface NewEvent {
   readonly environmentId: string;
   readonly type: EventType;
   readonly object: { readonly type: EventObjectType; readonly id: string };
-  /** The resource as receivers see it, at this moment (`api/serialize/event.ts`). */
+  /** The resource at this moment, as receivers see it (`api/serialize/event.ts`). */
   readonly data: object;
 }
 
 /**
- * Writes an event, and what each enabled webhook is to be sent, in the transaction that changes the state: neither can be
- * without the other. The envelope is stored as the text that every attempt sends.
+ * Writes an event, and its deliveries to each enabled webhook, in the transaction that changes the state: either both
+ * are stored or neither. The envelope is stored as the text that every attempt sends.
  */
 export const recordEvent = async (
   { clock }: Pick<DomainContext, 'clock'>,
@@ -25,7 +25,7 @@ export const recordEvent = async (
   { environmentId, type, object, data }: NewEvent,
 ): Promise<void> => {
   const environment = await findEnvironment(tx, environmentId);
-  // Removed with everything that it held: there is nobody to tell.
+  // The environment was removed with everything in it: there is no receiver.
   if (!environment) return;
   await insertEvent(tx, makeEvent(environment, { type, object, data }, clock.now()));
 };

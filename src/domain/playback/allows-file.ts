@@ -3,20 +3,20 @@ import { parsePlaybackModifiers } from '../../media/playlist/playback-modifiers.
 import type { Access } from './check-access.js';
 import type { ReadyPlayable } from './write-playlist.js';
 
-/** What `max_resolution` and `min_resolution` can name, in lines. */
+/** The values of `max_resolution` and `min_resolution`, in lines. */
 const LABELS = [270, 360, 480, 540, 720, 1080, 1440, 2160];
 /** Sizes are rounded to even numbers. */
 const ROUNDING_LINES = 2;
 
-/** The smallest label whose 16:9 frame, rotated for portrait, holds a frame of this size. */
+/** The smallest label whose 16:9 frame, rotated for portrait, contains a frame of this size. */
 const labelOf = ({ width, height }: Size): number => {
   const lines = Math.max(Math.min(width, height), (Math.max(width, height) * 9) / 16) - ROUNDING_LINES;
   return LABELS.find((label) => label >= lines) ?? Number.POSITIVE_INFINITY;
 };
 
 /**
- * Whether a viewer may have a file of the whole asset: claims of a token that allow only a clip, or other resolutions,
- * forbid it. `size` is that of its frames; undefined for audio alone, which no resolution forbids.
+ * Whether a viewer may download a file of the whole asset. Token claims that only allow a clip or other resolutions
+ * forbid it. `size` is that of its frames; undefined for audio, which no resolution claim forbids.
  */
 export const allowsFile = ({ plan }: ReadyPlayable, { signed, modifiers }: Access, size: Size | undefined): boolean => {
   if (!signed) return true;

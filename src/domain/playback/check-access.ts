@@ -18,60 +18,67 @@ import { type Audience, refusal, type VerificationKey, verifyToken } from '../si
 import type { Playable } from './find-playable.js';
 import { isRestricted, type ViewerHeaders } from './is-restricted.js';
 
-/** What the decision looks at of a viewer's request. */
+/** The parts of a viewer's request that the decision uses. */
 export interface AccessRequest extends ViewerHeaders {
-  /** As parsed; of a repeated parameter the last one counts. `token` and `signature` are read. */
+  /** The parsed query; of a repeated parameter, the last one is used. `token` and `signature` are read. */
   readonly query: Readonly<Record<string, unknown>>;
 }
 
-/** What a viewer who was let in may have. */
+/** What an admitted viewer may access. */
 export interface Access {
-  /** True for what is not public: the answer must be `Cache-Control: private`, no shared cache may give it to others. */
+  /**
+   * True for non-public playback IDs: responses must be `Cache-Control: private`, because no shared cache may give
+   * them to others.
+   */
   readonly signed: boolean;
   /**
-   * Parameters of the answer: the query of a public id (one text each), the claims of a signed one, whose query then has
-   * no say. Values of claims may be numbers, booleans, texts, or empty texts that count as absent. Nothing is left of them
-   * where a signed address was shown instead of a token.
+   * Parameters of the response: the query (strings) for a public ID; the claims for a signed one, whose query is
+   * ignored. Claims may be numbers, booleans, strings, or empty strings that count as absent. Empty when a signed URL
+   * was presented instead of a token.
    */
   readonly modifiers: Readonly<Record<string, unknown>>;
-  /** When the token ends, in Unix seconds; undefined for public ids. */
+  /** The expiry of the token in Unix seconds; undefined for public IDs. */
   readonly expiresAtSeconds: number | undefined;
   /**
-   * Query that opens a child address until the token ends: `signature=…`, or nothing for public ids. `child` must tell
-   * everything that the viewer may not change: what it leads to and which part of it.
+   * The query that opens a child URL until the token expires: `signature=…`, or nothing for public IDs. `child` must
+   * contain everything that the viewer may not change: the target and the part of it.
    */
   childQuery(child: string): string;
 }
 
 export interface AccessCheck {
   /**
-   * Decides whether a viewer may have what belongs to `audience`: `v` playlists, files, text; `t` thumbnail; `g` animated;
-   * `s` storyboard; `d` license. Public ids let everybody in, others need a token. With `child` a signature that
-   * `childQuery` made of the same text is as good as a token.
-   * @throws KinoraError `forbidden` with the reason; `invalid_parameters` for a bad parameter in a token, which comes before its restriction
+   * Decides whether a viewer may access what belongs to `audience`: `v` playlists, files, text; `t` thumbnail; `g`
+   * animated; `s` storyboard; `d` license. Public IDs admit everyone, others require a token. With `child`, a
+   * signature that `childQuery` made for the same text is also accepted.
+   * @throws KinoraError `forbidden` with the reason; `invalid_parameters` for a bad parameter in a token, which is
+   * checked before its restriction
    */
   check(playable: Playable, request: AccessRequest, audience: Audience, child?: string): Promise<Access>;
   /**
-   * The same for what only playlists lead to: a token does not open it, since it may allow less than the whole (a lower
-   * resolution, a clip). Needs neither RSA nor, for keys and restrictions in use, the database.
+   * The same for resources that only playlists refer to. A token does not open them, because it may allow less than
+   * the whole (a lower resolution, a clip). Needs no RSA and, for keys and restrictions in use, no database query.
    */
   checkChild(playable: Playable, request: AccessRequest, child: string): Promise<Access>;
-  /** Makes a removed key unknown at once. */
+  /** Makes a removed key invalid immediately. */
   forgetSigningKey(id: string): void;
-  /** Makes a changed or removed restriction count at once. */
+  /** Applies a changed or removed restriction immediately. */
   forgetPlaybackRestriction(id: string): void;
 }
 
 export interface AccessCheckDeps {
   readonly database: Database;
   readonly clock: Clock;
-  /** Of the database; the key of child addresses comes from it. */
+  /** The secret in the database; the key of child URLs is derived from it. */
   readonly installationSecret: string;
   /** Lower-case parts of names that restrictions may forbid. */
   readonly riskyUserAgents: readonly string[];
 }
 
-/** Keys and restrictions stay in memory for less than a minute; what this server removes is gone at once. */
+/**
+ * Keys and restrictions stay in memory for less than a minute; those that this server removes are dropped
+ * immediately.
+ */
 export const createAccessCheck = (deps: AccessCheckDeps): AccessCheck => {
   const { clock, riskyUserAgents } = deps;
   const db = deps.database.queryable;
@@ -98,7 +105,7 @@ export const createAccessCheck = (deps: AccessCheckDeps): AccessCheck => {
     const { claims, keyId, expiresAtSeconds } = verified;
     checkParameters[audience](claims, playable.plan?.durationSeconds ?? Number.POSITIVE_INFINITY);
     const restriction = claims.playback_restriction_id ?? '';
-    // Anything but a text can't name a restriction, and must not lift it.
+    // A value that is not a string can't name a restriction, but it must not disable the check.
     const restrictionId = restriction === '' ? undefined : String(restriction);
     await checkRestriction(environmentId, restrictionId, request);
     const grant = { expiresAtSeconds, keyId, ...(restrictionId !== undefined && { restrictionId }) };
@@ -137,7 +144,10 @@ export const createAccessCheck = (deps: AccessCheckDeps): AccessCheck => {
   };
 };
 
-/** Refuses what a token of an audience asks for; the length of an asset that is not ready refuses nothing. */
+/**
+ * Refuses invalid parameters in a token of an audience; the unknown length of an asset that is not ready refuses
+ * nothing.
+ */
 const checkParameters: Readonly<Record<Audience, (claims: Access['modifiers'], durationSeconds: number) => unknown>> = {
   v: (claims, durationSeconds) => {
     const parsed = parsePlaybackModifiers(claims, durationSeconds);

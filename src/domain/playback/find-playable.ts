@@ -24,32 +24,32 @@ export interface Playable {
   readonly playbackId: string;
   readonly environmentId: string;
   readonly policy: 'public' | 'signed' | 'drm';
-  /** Of the policy `drm` only. */
+  /** Only present for the policy `drm`. */
   readonly drmConfigurationId?: string;
   readonly assetId: string;
   readonly status: 'preparing' | 'ready' | 'errored';
   readonly meta: Readonly<Record<string, string>>;
-  /** Seconds; of images that ask for no time. */
+  /** In seconds, for images whose request has no time. */
   readonly thumbnailTime?: number;
-  /** What viewers can jump to; empty when the asset has none. */
+  /** Chapters that viewers can jump to; empty when the asset has none. */
   readonly chapters: readonly Chapter[];
-  /** Those with status `ready`, in order of creation. */
+  /** Tracks with status `ready`, in order of creation. */
   readonly tracks: readonly PlayableTrack[];
   /** Present when the asset can be played: it is ready or plays early. */
   readonly plan?: Plan;
-  /** The asset is preparing and plays meanwhile; what viewers get may still be taken back. */
+  /** The asset is preparing but can already be played; the results may still be withdrawn. */
   readonly early?: true;
 }
 
 export interface PlayableFinder {
   /**
-   * Undefined when the id is unknown, deleted, or its asset is. Answers are up to a second old; of a ready asset up to
-   * `readyMaxAgeMs`, for callers to whom only the plan matters, which never changes then.
+   * Undefined when the ID is unknown or deleted, or its asset is deleted. Results are up to a second old. For a ready
+   * asset they may be up to `readyMaxAgeMs` old, for callers that only need the plan, which no longer changes.
    */
   find(playbackId: string, readyMaxAgeMs?: number): Promise<Playable | undefined>;
-  /** What leads to a rendition that is not in the plan: that of an alternate audio track. Undefined for any other name. */
+  /** Finds a rendition that is not in the plan: that of an alternate audio track. Undefined for any other name. */
   findAdditional(playable: Playable, rendition: string): Promise<AdditionalRenditions | undefined>;
-  /** Makes a deletion or change visible at once; takes an asset id or a playback id. */
+  /** Makes a deletion or change visible immediately; takes an asset ID or a playback ID. */
   forget(id: string): void;
 }
 
@@ -61,12 +61,12 @@ interface Entry {
 
 const LIFETIME_MS = 1000;
 const MAX_PLAYABLES = 2000;
-/** A plan of a two-hour asset is some 100 kB; a plan never changes once its asset is ready. */
+/** The plan of a two-hour asset has about 100 kB and never changes once the asset is ready. */
 const MAX_PLANS = 100;
-/** Their plans are a tenth of that. */
+/** These plans are about a tenth of that size. */
 const MAX_ALTERNATE_AUDIO = 200;
 
-/** Viewers ask for the same few ids again and again: their answers stay in memory for a moment, plans for longer. */
+/** Viewers request the same few IDs again and again, so results stay in memory for a moment and plans for longer. */
 export const createPlayableFinder = (
   database: Database,
   clock: Clock,
@@ -97,7 +97,7 @@ export const createPlayableFinder = (
       : [[], undefined];
     // The asset can be deleted between the queries.
     if (ready && !plan) return undefined;
-    // The keys of DRM are made for assets that are ready.
+    // DRM keys are only made for ready assets.
     const earlyPlan = row.status === 'preparing' && row.policy !== 'drm' ? early.planOf(row.asset_id) : undefined;
     const {
       policy,
@@ -148,7 +148,7 @@ export const createPlayableFinder = (
       const drop = () => playables.peek(playbackId) === entry && playables.delete(playbackId);
       entry.answer.then((playable) => {
         entry.ready = playable?.status === 'ready';
-        // An unknown id is asked for again: it may be created the next moment, and unknown ids must not fill the memory.
+        // An unknown ID is looked up again: it may be created soon, and unknown IDs must not fill the memory.
         if (!playable) drop();
       }, drop);
       return entry.answer;
@@ -165,7 +165,7 @@ export const createPlayableFinder = (
       for (const [playbackId, { answer }] of playables) {
         answer.then(
           (playable) => playable?.assetId === id && playables.delete(playbackId),
-          // Whoever asked gets the error; a failed answer is not kept anyway.
+          // The caller gets the error, and a failed result is not kept anyway.
           () => undefined,
         );
       }

@@ -1,9 +1,9 @@
 import type { Row } from '../../db/schema.js';
 
-/** Whom a restriction lets watch. */
+/** The viewers that a restriction allows. */
 export type RestrictionRules = Pick<Row<'playback_restriction'>, 'referrer' | 'user_agent'>;
 
-/** The headers that a restriction looks at, as sent. */
+/** The headers that a restriction checks, as sent. */
 export interface ViewerHeaders {
   readonly referer?: string | undefined;
   readonly origin?: string | undefined;
@@ -16,7 +16,7 @@ export const isRestricted = (
   viewer: ViewerHeaders,
   riskyUserAgents: readonly string[],
 ): boolean => {
-  // A page that hides its address still tells its origin when it plays through scripts.
+  // A page that hides its URL still sends its origin when it plays through scripts.
   const page = viewer.referer || viewer.origin;
   if (page ? !isAllowedPage(page, referrer.allowed_domains) : !referrer.allow_no_referrer) return true;
   const name = viewer.userAgent?.toLowerCase();
@@ -26,7 +26,7 @@ export const isRestricted = (
 
 const isAllowedPage = (page: string, domains: readonly string[]): boolean => {
   if (domains.includes('*')) return true;
-  // No address (`Origin: null`, text that is none) is a page that no domain allows.
+  // A page without a valid URL (`Origin: null`, other text) matches no allowed domain.
   const host = URL.canParse(page) ? new URL(page).hostname.toLowerCase() : '';
   return domains
     .map((domain) => domain.toLowerCase())

@@ -52,7 +52,10 @@ export const createPlaybackId = async (
   });
 };
 
-/** `assetId` absent: whichever asset it belongs to. @throws KinoraError `not_found` */
+/**
+ * Without `assetId`, searches all assets.
+ * @throws KinoraError `not_found`
+ */
 export const getPlaybackId = async (
   context: DomainContext,
   environmentId: string,
@@ -66,7 +69,10 @@ export const getPlaybackId = async (
   return found;
 };
 
-/** New requests for the stream get 404 from here on. @throws KinoraError `not_found` */
+/**
+ * New requests for the stream get 404 immediately.
+ * @throws KinoraError `not_found`
+ */
 export const deletePlaybackId = async (
   context: DomainContext,
   environmentId: string,
@@ -81,7 +87,7 @@ export const deletePlaybackId = async (
   context.onPlaybackIdDeleted(playbackId);
 };
 
-/** Removes every playback id of an asset in a transaction that is open; viewers lose them within seconds. */
+/** Removes every playback ID of an asset in an open transaction; viewers lose access within seconds. */
 export const removePlaybackIdsOf = async (
   context: Pick<DomainContext, 'clock' | 'artifactUrls'>,
   tx: Transaction,

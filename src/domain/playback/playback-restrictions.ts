@@ -26,7 +26,7 @@ export const createPlaybackRestriction = (
     ...rules,
   });
 
-/** Newest first, and how many there are. */
+/** Newest first, with the total count. */
 export const listPlaybackRestrictions = async (
   context: DomainContext,
   environmentId: string,
@@ -51,7 +51,10 @@ export const getPlaybackRestriction = async (
   return found;
 };
 
-/** Replaces one part of the rules: here it counts at once, on other servers within a minute. @throws KinoraError `not_found` */
+/**
+ * Replaces one part of the rules. It applies immediately on this server, and within a minute on others.
+ * @throws KinoraError `not_found`
+ */
 export const changePlaybackRestriction = async (
   context: DomainContext,
   environmentId: string,
@@ -65,7 +68,10 @@ export const changePlaybackRestriction = async (
   return changed;
 };
 
-/** Tokens that name it open nothing any more. @throws KinoraError `not_found` */
+/**
+ * Tokens that name it no longer open anything.
+ * @throws KinoraError `not_found`
+ */
 export const deletePlaybackRestriction = async (
   context: DomainContext,
   environmentId: string,

@@ -6,7 +6,7 @@ import type { Access } from './check-access.js';
 import { IMAGES_RENDITION, parseWindow, renditionChild, writeQuery } from './write-playlist.js';
 
 /**
- * The sheet of frames that players show previews from, and its playlist; `segments` is the query value that the
+ * The playlist of the sprite sheet that players show previews from; `segments` is the query value that the
  * multivariant playlist wrote for an instant clip.
  * @throws KinoraError `invalid_parameters`
  */

@@ -30,9 +30,9 @@ import type { Playable } from './find-playable.js';
 export type ReadyPlayable = Playable & { readonly plan: Plan };
 
 /**
- * The multivariant playlist of a playback id. `base` comes before `<generation>/<rendition>/playlist.m3u8` and is relative
- * to the address that was asked for. Each child address carries what opens it and nothing else. Players fetch chapters without
- * a token of their own, from `origin`, the absolute base of playback addresses. `tags` are those of a DRM playback id.
+ * The multivariant playlist of a playback ID. `base` precedes `<generation>/<rendition>/playlist.m3u8` and is
+ * relative to the requested URL. Each child URL contains what opens it and nothing else. Players fetch chapters
+ * without a token from `origin`, the absolute base of playback URLs. `tags` are those of a DRM playback ID.
  * @throws KinoraError `invalid_parameters`
  */
 export const writeMultivariantPlaylist = (
@@ -90,9 +90,9 @@ export const listAudio = ({ plan, tracks, early }: ReadyPlayable): HlsAudioTrack
     .sort((a, b) => Number(b.primary) - Number(a.primary));
 };
 
-/** The child (see `Access.childQuery`) that `metadata.json` is. */
+/** The child (see `Access.childQuery`) of `metadata.json`. */
 export const METADATA_CHILD = 'metadata.json';
-/** The name of the frames for previews, beside the names of the renditions. */
+/** The name of the preview frames in URLs, which must differ from the names of the renditions. */
 export const IMAGES_RENDITION = 'images';
 
 export const listText = ({ tracks }: ReadyPlayable): HlsTextTrack[] =>
@@ -105,10 +105,10 @@ export const listText = ({ tracks }: ReadyPlayable): HlsTextTrack[] =>
       closedCaptions: track.closed_captions ?? false,
     }));
 
-/** The name of the rendition of a text track in addresses. */
+/** The prefix of a text track's rendition in URLs. */
 const TEXT_RENDITION = 'text-';
 
-/** The track whose rendition has this name; undefined when it is none of text. */
+/** The track whose rendition has this name; undefined when it is not a text rendition. */
 export const textRenditionTrack = (rendition: string): string | undefined =>
   rendition.startsWith(TEXT_RENDITION) ? rendition.slice(TEXT_RENDITION.length) : undefined;
 
@@ -125,16 +125,15 @@ export const writeQuery = (parts: readonly (string | boolean | undefined)[]): st
 };
 
 /**
- * The child (see `Access.childQuery`) that the playlist and the segments of one rendition are: whoever may have one
- * rendition can't make the address of another one of it, or of segments outside an instant clip.
+ * The child (see `Access.childQuery`) for the playlist and the segments of one rendition. A viewer who may access one
+ * rendition can't make the URL of another, or of segments outside an instant clip.
  */
 export const renditionChild = (version: number | string, rendition: string, segments: string | undefined): string =>
   `${version}/${rendition}/${segments ?? ''}`;
 
 /**
- * The playlist of one rendition; `segments` is the query value that the multivariant playlist wrote for an instant clip,
- * `tags` are those of a DRM playback id.
- * Undefined when there is no such rendition in the plan nor beside it.
+ * The playlist of one rendition. `segments` is the query value that the multivariant playlist wrote for an instant
+ * clip; `tags` are those of a DRM playback ID. Undefined when neither the plan nor the tracks have such a rendition.
  * @throws KinoraError `invalid_parameters`
  */
 export const writeMediaPlaylist = (
@@ -160,13 +159,13 @@ export const writeMediaPlaylist = (
   });
 };
 
-/** Public segments have one address each, whichever clip they are part of, so that caches keep them once. */
+/** A public segment has one URL, whichever clip it is part of, so that caches store it once. */
 const segmentQuery = (access: Access, child: string, segments: string | undefined): string => {
   const signature = access.childQuery(child);
   return signature ? writeQuery([segments && `segments=${segments}`, signature]) : '';
 };
 
-/** The playlist of the rendition of a text track, cut like the media; `segments` as in `writeMediaPlaylist`. */
+/** The playlist of a text track's rendition, cut like the media; `segments` as in `writeMediaPlaylist`. */
 export const writeTextPlaylist = (
   plan: Plan,
   access: Access,
@@ -182,7 +181,7 @@ export const writeTextPlaylist = (
   });
 };
 
-/** The times of the instant clip that a viewer asked for or is allowed; undefined: the whole. */
+/** The times of the instant clip that the viewer requested or is limited to; undefined for the whole asset. */
 export const clipTimes = (
   playable: ReadyPlayable,
   access: Access,
@@ -199,7 +198,7 @@ export const windowTimes = (
   return first && last && { startSeconds: first.startSeconds, endSeconds: last.endSeconds };
 };
 
-/** Whether `<number>.m4s` or `.vtt` belongs to the instant clip that `segments` tells of; anything does where there is none. */
+/** Whether `<number>.m4s` or `.vtt` belongs to the instant clip in `segments`; true for every file without a clip. */
 export const isInClip = (file: string, segments: string | undefined): boolean => {
   const window = parseWindow(segments);
   const number = /^(\d+)\.(?:m4s|vtt)$/.exec(file)?.[1];

@@ -21,7 +21,7 @@ import { dropRendition, orderFile } from './static-renditions.js';
 type Context = Pick<DomainContext, 'clock' | 'queue' | 'artifactUrls'>;
 
 /**
- * Changes which files are made by `mp4_support`; those that the old and the new value have in common are kept.
+ * Changes which files `mp4_support` provides; files that the old and the new value share are kept.
  * @throws KinoraError `not_found`, `invalid_parameters`
  */
 export const updateMp4Support = async (
@@ -55,7 +55,7 @@ const change = async (context: Context, tx: Transaction, asset: Row<'asset'>, su
   if (status === 'ready') await orderMp4Files(context, tx, { id: assetId, mp4_support: support });
 };
 
-/** Begins the files of the `mp4_support` of a ready asset, in the transaction that makes it ready or changes the value. */
+/** Orders the `mp4_support` files of a ready asset, in the transaction that makes it ready or changes the value. */
 export const orderMp4Files = async (
   context: Context,
   tx: Transaction,
@@ -67,7 +67,7 @@ export const orderMp4Files = async (
   const wanted = files ?? [];
   const present = await listStaticRenditions(tx, [assetId]);
   for (const rendition of present) {
-    // What failed before is retried.
+    // A failed file is retried.
     const isKept = rendition.status !== 'errored' && wanted.some(({ name }) => name === rendition.name);
     if (!isKept) await dropRendition(context, tx, rendition);
   }
@@ -81,7 +81,7 @@ export const orderMp4Files = async (
   else await settleMp4Support(context, tx, assetId);
 };
 
-/** Says what became of the files as a whole once none of them is being made any more. The asset must be locked. */
+/** Reports the state of the files as a whole once all of them have ended. The asset must be locked. */
 export const settleMp4Support = async (context: Context, tx: Transaction, assetId: string): Promise<void> => {
   const statuses = (await listStaticRenditions(tx, [assetId])).map(({ status }) => status);
   if (statuses.includes('preparing')) return;

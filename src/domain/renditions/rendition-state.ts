@@ -18,21 +18,21 @@ import { recordRenditionEvent } from './static-renditions.js';
 export interface MadeFile {
   readonly sizeBytes: number;
   readonly durationSeconds: number;
-  /** Absent for audio alone. */
+  /** Absent for audio only. */
   readonly frame?: Size;
 }
 
 /**
- * What the job that makes files reads and writes. Writes after deletion or after a final status do nothing; what receivers of
- * webhooks are to know is recorded with each change.
+ * What the job that makes files reads and writes. Writes after deletion or after a final status do nothing; events
+ * for webhooks are recorded with each change.
  */
 export interface RenditionState {
   /** Undefined when the rendition was deleted. */
   find(renditionId: string): Promise<RenditionWork | undefined>;
-  /** 0 to 1. False when the rendition was deleted meanwhile. */
+  /** 0 to 1. False when the rendition has been deleted in the meantime. */
   saveProgress(renditionId: string, fraction: number): Promise<boolean>;
   complete(renditionId: string, file: MadeFile): Promise<void>;
-  /** It can't be made of this asset. */
+  /** It can't be made from this asset. */
   skip(renditionId: string): Promise<void>;
   fail(renditionId: string, error: unknown): Promise<void>;
 }
@@ -48,7 +48,8 @@ export const createRenditionState = (context: Context): RenditionState => {
     if (!work) return;
     const { id: assetId, environment_id: environmentId } = work.asset;
     await context.database.transaction(async (tx) => {
-      // In this order with everybody else who changes both; of several files that end at once one sees itself as the last.
+      // All transactions that change both take the locks in this order. Of several files that end at the same time,
+      // one sees that it is the last.
       if (!(await lockAssetForUpdate(tx, environmentId, assetId))) return;
       const rendition = await updatePreparingRendition(tx, renditionId, { ...change, status });
       if (!rendition) return;
@@ -82,7 +83,7 @@ const renditionError = (error: unknown): { type: string; messages: string[] } =>
   return { type: 'internal_error', messages };
 };
 
-/** Without an asset there are no files: in the transaction in which its ingest fails, after that event. */
+/** An asset that fails has no files. Call it in the transaction in which the ingest fails, after that event. */
 export const failRenditions = async (
   context: Pick<DomainContext, 'clock' | 'queue' | 'artifactUrls'>,
   tx: Transaction,

@@ -23,7 +23,7 @@ export interface RenditionJob {
 
 type Rendition = Row<'static_rendition'>;
 
-/** Makes the rows of a request, in its order; their files follow when the asset is ready. */
+/** Creates the rows of a request in its order; their files are made when the asset is ready. */
 export const insertRequestedRenditions = async (
   context: Pick<DomainContext, 'clock'>,
   tx: Transaction,
@@ -47,7 +47,7 @@ export const insertRequestedRenditions = async (
 };
 
 /**
- * Adds a file to an asset in any state but errored; the place of one that failed can be taken.
+ * Adds a file to an asset in any state but errored; it may replace a failed one.
  * @throws KinoraError `not_found`, `invalid_parameters`
  */
 export const createStaticRendition = async (
@@ -73,7 +73,10 @@ export const createStaticRendition = async (
     return rendition!;
   });
 
-/** Its address is gone at once; the file follows in the background. @throws KinoraError `not_found` */
+/**
+ * Its URL stops working immediately; the file is removed in the background.
+ * @throws KinoraError `not_found`
+ */
 export const deleteStaticRendition = async (
   context: DomainContext,
   environmentId: string,
@@ -84,7 +87,7 @@ export const deleteStaticRendition = async (
   await context.database.transaction(async (tx) => {
     if (!(await lockAssetForUpdate(tx, environmentId, assetId))) throw new KinoraError('not_found');
     const renditions = await listStaticRenditions(tx, [assetId]);
-    // The files of `mp4_support` have no id that anybody was told.
+    // The IDs of `mp4_support` files are never published.
     const rendition = renditions.find(({ id, resolution }) => id === renditionId && resolution !== null);
     if (!rendition) throw new KinoraError('not_found');
     await recordRenditionEvent(context, tx, environmentId, 'deleted', rendition);
@@ -92,7 +95,7 @@ export const deleteStaticRendition = async (
   });
 };
 
-/** Begins the files that an asset was asked for before it was ready. */
+/** Orders the files that were requested before the asset was ready. */
 export const orderFiles = async (
   context: Pick<DomainContext, 'queue'>,
   tx: Transaction,
@@ -109,7 +112,7 @@ export const orderFile = async (
   await queue.enqueue(queues.makeRendition, { assetId, renditionId }, {}, tx);
 };
 
-/** Removes the row, ends the work on its file, and removes that in the background. */
+/** Removes the row, stops the work on its file, and removes the file in the background. */
 export const dropRendition = async (
   { queue }: Pick<DomainContext, 'queue'>,
   tx: Transaction,

@@ -21,30 +21,30 @@ type Context = Pick<DomainContext, 'clock' | 'queue' | 'artifactUrls' | 'apiUrl'
 
 export interface JobResult {
   readonly outputs: object;
-  /** Outputs that are signed addresses: names of files by field. */
+  /** Outputs that are signed URLs: file names by field. */
   readonly files?: Readonly<Record<string, string>>;
 }
 
 /** What becomes visible of a result together with the end of its job. */
 export type Publish = (locked: { tx: Transaction; job: Job; asset: Row<'asset'> }) => Promise<JobResult>;
 
-/** What the worker reads and writes of a job. Changes of one that has ended do nothing. */
+/** What the worker reads and writes of a job. Changes to a job that has ended do nothing. */
 export interface RobotsJobState {
-  /** `processing` from now on; undefined when the job has ended or is unknown. */
+  /** Sets the status `processing`; undefined when the job has ended or is unknown. */
   start(jobId: string): Promise<{ job: Job; asset: Row<'asset'> } | undefined>;
-  /** The effects of the result and the end of the job are one transaction. False when it had ended. */
+  /** Stores the effects of the result and the end of the job in one transaction. False when it had ended. */
   complete(jobId: string, publish: Publish): Promise<boolean>;
   /** Records which version of a prompt the job has used. */
   notePrompt(jobId: string, name: string, version: number): Promise<void>;
   fail(jobId: string, error: unknown): Promise<void>;
   /**
-   * Leaves the job until a track or the shots of its asset end, unless `isDone` says that there is nothing to wait for any
-   * more. False then.
+   * Suspends the job until a track or the shots of its asset end. Returns false, without waiting, when `isDone` says
+   * that there is nothing left to wait for.
    */
   wait(jobId: string, isDone: (tx: Transaction) => Promise<boolean>): Promise<boolean>;
-  /** The job while it is processed; undefined when it has ended or is unknown. */
+  /** The job while it is being processed; undefined when it has ended or is unknown. */
   findWanted(jobId: string): Promise<Job | undefined>;
-  /** Takes the job up again that waits for something of its own. */
+  /** Resumes a job that waits for something of its own. */
   wake(jobId: string): Promise<void>;
 }
 
@@ -62,7 +62,7 @@ export const createRobotsJobState = (context: DomainContext): RobotsJobState => 
   complete: async (jobId, publish) => {
     const assetId = await context.database.transaction(async (tx) => {
       const known = await findRobotsJobById(tx, jobId);
-      // The asset first, as everybody does who changes its tracks too.
+      // Locks the asset first, like all transactions that also change its tracks.
       const asset = known && (await lockAssetForUpdate(tx, known.environment_id, known.asset_id));
       const job = asset && (await lockRobotsJob(tx, jobId));
       if (!asset || job?.status !== 'processing') return undefined;
@@ -104,7 +104,10 @@ export const createRobotsJobState = (context: DomainContext): RobotsJobState => 
     }),
 });
 
-/** Changes the status of a job, tells of it and lets its run continue; undefined when it is in none of the states `from`. */
+/**
+ * Changes the status of a job, records the event and lets its run continue; undefined when the job is in none of the
+ * states `from`.
+ */
 export const changeJob = async (
   context: Context,
   tx: Transaction,
@@ -119,7 +122,7 @@ export const changeJob = async (
   return job;
 };
 
-/** Ends the work on a job that is being ended by somebody else. */
+/** Stops the work on a job that is ended elsewhere. */
 export const cancelJobWork = async (
   { queue }: Pick<DomainContext, 'queue'>,
   tx: Transaction,
@@ -128,7 +131,7 @@ export const cancelJobWork = async (
   for (const name of [queues.runWorkflow, queues.recognizeSpeech]) await queue.cancel(name, jobId, tx);
 };
 
-/** Ends the jobs on an asset that is being deleted; call it while the asset is there. */
+/** Ends the jobs of an asset that is being deleted. Call it while the asset still exists. */
 export const failJobsOfAsset = async (context: Context, tx: Transaction, assetId: string): Promise<void> => {
   const error: RobotsJobError = { type: 'not_found', message: 'The asset was deleted.', retryable: false };
   for (const { id } of await listActiveJobsOfAsset(tx, assetId)) {

@@ -46,8 +46,8 @@ export interface JobOrigin {
 }
 
 /**
- * Queues a job on an asset that nobody else changes meanwhile.
- * @throws KinoraError `invalid_parameters` when the asset is not as the workflow needs it, `conflict`
+ * Queues a job on an asset that is locked.
+ * @throws KinoraError `invalid_parameters` when the asset does not meet the workflow's requirements, `conflict`
  */
 export const startRobotsJob = async (
   context: Context,
@@ -109,7 +109,10 @@ const checkAsset = async (
     throw invalid(`Asset already has a text track in the language ${language}`);
 };
 
-/** Of any workflow when none is given. @throws KinoraError `not_found` */
+/**
+ * Of any workflow when none is given.
+ * @throws KinoraError `not_found`
+ */
 export const getRobotsJob = async (
   context: DomainContext,
   environmentId: string,

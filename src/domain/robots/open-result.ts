@@ -15,8 +15,8 @@ export interface ResultDownload {
 }
 
 /**
- * The file behind a signed address of a job's result.
- * @throws KinoraError `not_found`, `forbidden` (not an address of it, or its time is over)
+ * Opens the file of a signed result URL.
+ * @throws KinoraError `not_found`, `forbidden` (not a URL of this job, or expired)
  */
 export type OpenResult = (
   download: ResultDownload,

@@ -8,7 +8,7 @@ import { viewRobotsJob } from './view-job.js';
 
 type Context = Pick<DomainContext, 'clock' | 'artifactUrls' | 'apiUrl'>;
 
-/** Tells of the status that a job has entered. */
+/** Records the event for a job's new status. */
 export const recordJobEvent = async (context: Context, tx: Transaction, job: Row<'robots_job'>): Promise<void> => {
   const type = `robots.job.${job.workflow.replaceAll('-', '_')}.${job.status}` as const;
   const view = viewRobotsJob(context, job, await findAssetById(tx, job.asset_id));

@@ -15,7 +15,7 @@ type Run = Row<'directive_run'>;
 type Context = Pick<DomainContext, 'clock' | 'queue'>;
 
 /**
- * Begins a run; it waits for an asset that is preparing.
+ * Starts a run; it waits while the asset is preparing.
  * @throws KinoraError `not_found`, `invalid_parameters` when the asset is errored
  */
 export const createRun = (
@@ -58,7 +58,7 @@ const startRun = async (
   return run;
 };
 
-/** One run of each directive that the asset was created with; those that were deleted meanwhile are left out. */
+/** Starts one run of each directive that the asset was created with, except those deleted in the meantime. */
 export const startDirectives = async (context: Context, tx: Transaction, asset: Row<'asset'>): Promise<void> => {
   for (const id of new Set(asset.directives ?? [])) {
     const directive = await findDirective(tx, asset.environment_id, id);

@@ -4,7 +4,7 @@ import type { Artifact, DomainContext } from '../context.js';
 
 type Job = Row<'robots_job'>;
 
-/** How long the addresses of results are good, from the end of the job. */
+/** How long the URLs of results are valid after the end of the job. */
 const RESULT_LIFETIME_MS = 7 * 24 * 3600_000;
 
 /** A file that a job has written. */

@@ -5,8 +5,8 @@ import type { DomainContext } from '../context.js';
 import { queues } from '../queues.js';
 
 /**
- * Lets the runs and jobs on an asset that wait look again, in the transaction that changed the asset. Runs each time with a
- * queued job of its own: one that is active may have looked before.
+ * Lets the waiting runs and jobs of an asset check again, in the transaction that changed the asset. Each call
+ * enqueues a new job per run, because an active one may have checked before the change.
  */
 export const wakeRuns = async (
   { queue }: Pick<DomainContext, 'queue'>,

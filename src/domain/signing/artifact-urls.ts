@@ -6,7 +6,7 @@ const UNIX_SECONDS = /^[1-9]\d{0,15}$/;
 
 /**
  * @param secret of the installation; a key for this purpose alone is derived from it
- * @param baseUrl without a slash at the end; asked each time, as a port may be known only once the server listens
+ * @param baseUrl without a trailing slash; called each time, because a port may be known only once the server listens
  */
 export const createArtifactUrls = (secret: string, baseUrl: () => string): ArtifactUrls => {
   const key = createHmac('sha256', secret).update('artifact address').digest();

@@ -1,29 +1,29 @@
 import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
 
-/** What a viewer's token allows, as far as it must be known again when only an address is left of it. */
+/** The part of a viewer's token that a child URL must preserve. */
 export interface Grant {
-  /** Unix seconds from which on nothing is allowed any more. */
+  /** The grant ends at this time, in Unix seconds. */
   readonly expiresAtSeconds: number;
   /** The signing key of the token: its removal ends the grant. */
   readonly keyId: string;
   readonly restrictionId?: string;
 }
 
-/** Signs the addresses that playlists name. The secret is the installation's, so that every server accepts them. */
+/** Signs the URLs in playlists. The secret belongs to the installation, so every server accepts them. */
 export interface ChildSigner {
   /**
-   * The signature of one child address: `<expiry>.<key id>.<restriction id or nothing>.<code>`. The code covers playback
-   * id, child and grant; `child` says what the address leads to, in any text that its route can tell again.
+   * The signature of one child URL: `<expiry>.<key id>.<restriction id or nothing>.<code>`. The code covers playback
+   * ID, child and grant. `child` says what the URL leads to, as any text that its route can reproduce.
    */
   sign(playbackId: string, child: string, grant: Grant): string;
-  /** The grant behind a signature of this child of this playback id; undefined when it is not one. */
+  /** The grant of a signature for this child of this playback ID; undefined when it is invalid. */
   verify(playbackId: string, child: string, signature: string): Grant | undefined;
 }
 
 const SIGNATURE = /^([1-9]\d{0,15})\.([A-Za-z0-9]{1,64})\.([A-Za-z0-9]{0,64})\.([A-Za-z0-9_-]{22})$/;
 /** 128 bits. */
 const CODE_CHARACTERS = 22;
-/** All segments of a rendition carry one signature: so many viewers at a time need no HMAC. Some 2 MB. */
+/** All segments of a rendition share one signature, so this many concurrent viewers need no HMAC. About 2 MB. */
 const MAX_KNOWN = 5000;
 
 export const createChildSigner = (installationSecret: string): ChildSigner => {
@@ -35,7 +35,7 @@ export const createChildSigner = (installationSecret: string): ChildSigner => {
       .digest('base64url')
       .slice(0, CODE_CHARACTERS);
 
-  /** Signatures that were found good. Whether they are still good for anything is not this module's business. */
+  /** Verified signatures. Other modules decide whether the grants are still valid. */
   const known = new Map<string, { readonly playbackId: string; readonly child: string; readonly grant: Grant }>();
 
   return {

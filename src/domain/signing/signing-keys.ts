@@ -12,10 +12,10 @@ import { isId, newId } from '../../lib/ids.js';
 import type { DomainContext } from '../context.js';
 
 const RSA_BITS = 2048;
-/** Runs on a thread of its own: finding primes takes up to seconds. */
+/** Runs in a separate thread: finding primes takes up to seconds. */
 const makePair = promisify(generateKeyPair);
 
-/** Makes a pair; the private key (PEM, PKCS#1) is returned once and kept nowhere. */
+/** Creates a key pair; the private key (PEM, PKCS#1) is returned once and not stored. */
 export const createSigningKey = async (
   context: DomainContext,
   environmentId: string,
@@ -52,7 +52,10 @@ export const getSigningKey = async (
   return key;
 };
 
-/** What was signed with it opens nothing any more: here at once, on other servers within a minute. @throws KinoraError `not_found` */
+/**
+ * Tokens and URLs signed with it become invalid, here immediately and on other servers within a minute.
+ * @throws KinoraError `not_found`
+ */
 export const deleteSigningKey = async (context: DomainContext, environmentId: string, id: string): Promise<void> => {
   const removed = isId(id) && (await removeSigningKey(context.database.queryable, environmentId, id));
   if (!removed) throw new KinoraError('not_found');

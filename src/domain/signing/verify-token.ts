@@ -11,7 +11,7 @@ export interface VerificationKey {
   readonly publicKey: KeyObject;
 }
 
-/** What a token must be good for. */
+/** The requirements that a token must meet. */
 export interface TokenUse {
   readonly playbackId: string;
   readonly environmentId: string;
@@ -26,7 +26,7 @@ export interface VerifiedToken {
 }
 
 /**
- * Judges a playback token. The first rule that it breaks, in the order below, makes the answer.
+ * Verifies a playback token. The first violated rule, in the order below, determines the error.
  * @throws KinoraError `forbidden` with the reason
  */
 export const verifyToken = async (
@@ -42,7 +42,7 @@ export const verifyToken = async (
   if (!header || !claims) throw refusal('Token is malformed');
   if (header.alg !== 'RS256') throw refusal('Token algorithm is not supported');
 
-  // Where both name a key the payload's counts: the SDK of Node.js writes it there, the others into the header.
+  // If both name a key, the payload's is used: the Node.js SDK writes it there, the others into the header.
   const keyId = claims.kid ?? header.kid;
   const key = typeof keyId === 'string' ? await findKey(keyId) : undefined;
   if (typeof keyId !== 'string' || !key || key.environmentId !== use.environmentId) {
@@ -65,12 +65,12 @@ export const verifyToken = async (
 export const refusal = (message: string, cause?: unknown): KinoraError =>
   new KinoraError('forbidden', { messages: [message], cause });
 
-/** An empty signature is well-formed: that is what `alg: none` looks like. */
+/** An empty signature is well-formed: tokens with `alg: none` have one. */
 const BASE64URL = /^[A-Za-z0-9_-]*$/;
-/** The year 9999: digits that fit into an address. */
+/** The end of year 9999, so that the digits fit into a URL. */
 const LATEST_SECONDS = 253_402_300_799;
 
-/** JSON has no other numbers than finite ones, but `1e999` reads as infinite. */
+/** JSON numbers are finite, but `1e999` is parsed as infinite. */
 const isTime = (value: unknown): value is number => Number.isFinite(value);
 
 const parseObject = (part: string): Record<string, unknown> | undefined => {
@@ -80,7 +80,7 @@ const parseObject = (part: string): Record<string, unknown> | undefined => {
       ? (value as Record<string, unknown>)
       : undefined;
   } catch {
-    // Not JSON: malformed, which is what undefined says.
+    // Not JSON: undefined means malformed.
     return undefined;
   }
 };

@@ -6,7 +6,7 @@ import { KinoraError } from '../../lib/errors.js';
 import { isId } from '../../lib/ids.js';
 import type { DomainContext } from '../context.js';
 
-/** The tracks of an asset as they are while nobody else changes them. */
+/** The tracks of an asset while it is locked. */
 export interface LockedTracks {
   readonly tx: Transaction;
   readonly asset: Row<'asset'>;
@@ -16,8 +16,8 @@ export interface LockedTracks {
 }
 
 /**
- * Changes the tracks of an asset in one transaction, so that two requests can't give the same name, and lets playlists
- * show it at once.
+ * Changes the tracks of an asset in one transaction, so that two requests can't use the same name, and updates
+ * playlists immediately.
  * @throws KinoraError `not_found`
  */
 export const changeTracks = async <T>(
@@ -32,7 +32,10 @@ export const changeTracks = async <T>(
   return result;
 };
 
-/** In a transaction that is open. @throws KinoraError `not_found` */
+/**
+ * Runs in an open transaction.
+ * @throws KinoraError `not_found`
+ */
 export const lockTracks = async (tx: Transaction, environmentId: string, assetId: string): Promise<LockedTracks> => {
   const asset = await lockAssetForUpdate(tx, environmentId, assetId);
   if (!asset) throw new KinoraError('not_found');

@@ -22,7 +22,10 @@ export const createTrack = (
 ): Promise<Row<'track'>> =>
   changeTracks(context, environmentId, assetId, (locked) => addTrack(context, locked, request));
 
-/** The same in a transaction that is open. @throws KinoraError `invalid_parameters` */
+/**
+ * The same in an open transaction.
+ * @throws KinoraError `invalid_parameters`
+ */
 export const addTrack = async (
   context: Pick<DomainContext, 'clock' | 'queue'>,
   { tx, asset, tracks }: LockedTracks,

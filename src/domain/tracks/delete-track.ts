@@ -10,7 +10,7 @@ import { changeTracks } from './change-tracks.js';
 import { recordTrackEvent } from './record-track-event.js';
 
 /**
- * Removes a text or alternate audio track at once; work on it is stopped, files follow in the background.
+ * Removes a text or alternate audio track immediately; stops work on it, and removes its files in the background.
  * @throws KinoraError `not_found`, `invalid_parameters`
  */
 export const deleteTrack = (
@@ -27,7 +27,7 @@ export const deleteTrack = (
     await dropTrack(context, tx, environmentId, track);
   });
 
-/** In the transaction of somebody who holds the asset. */
+/** Runs in a transaction that has locked the asset. */
 export const dropTrack = async (
   context: Pick<DomainContext, 'clock' | 'queue'>,
   tx: Transaction,
@@ -43,7 +43,7 @@ export const dropTrack = async (
   await wakeRuns(context, tx, assetId);
 };
 
-/** Ends the work on a track that is being removed. */
+/** Stops the work on a track that is being removed. */
 export const cancelTrackWork = async (
   { queue }: Pick<DomainContext, 'queue'>,
   tx: Transaction,
@@ -53,8 +53,8 @@ export const cancelTrackWork = async (
 };
 
 /**
- * Has the files of tracks removed that are deleted, unless something still plays them. Each call makes jobs of its own: one
- * that is running may have found the files needed.
+ * Removes the files of deleted tracks unless something still plays them. Each call enqueues new jobs, because a
+ * running one may have found the files in use.
  */
 export const purgeTracks = async (
   { queue }: Pick<DomainContext, 'queue'>,

@@ -13,13 +13,14 @@ import { recordTrackEvent } from './record-track-event.js';
 import { claimName, languageName, takenNames } from './track-name.js';
 
 /**
- * How long the tracks of a creation request stay `preparing` after the asset is ready, at least, when there is no speech
- * recognition. Clients that poll expect to see them so in the first answer that says `ready`, and their job ends at once.
+ * Without speech recognition, the tracks of a creation request stay `preparing` for at least this long after the
+ * asset is ready. Clients that poll expect them in this state in the first response that says `ready`, but their job
+ * ends immediately.
  */
 const PREPARING_MS = 10_000;
 
 /**
- * Adds tracks whose text comes from the audio of a track.
+ * Adds tracks whose text is recognized from an audio track.
  * @throws KinoraError `not_found`, `invalid_parameters`
  */
 export const generateSubtitles = (
@@ -33,7 +34,10 @@ export const generateSubtitles = (
     addGeneratedSubtitles(context, locked, audioTrackId, entries),
   );
 
-/** The same in a transaction that is open. @throws KinoraError `not_found`, `invalid_parameters` */
+/**
+ * The same in an open transaction.
+ * @throws KinoraError `not_found`, `invalid_parameters`
+ */
 export const addGeneratedSubtitles = async (
   context: Pick<DomainContext, 'clock' | 'queue'>,
   { tx, asset, tracks, get }: LockedTracks,
@@ -62,7 +66,7 @@ interface RequestedSubtitles {
   readonly entries: readonly GeneratedSubtitles[];
 }
 
-/** What each input of the creation request asks for, and the track of its audio. */
+/** The subtitles that each input of the creation request asks for, and the track of its audio. */
 const requestedSubtitles = async (
   tx: Transaction,
   assetId: string,
@@ -71,7 +75,7 @@ const requestedSubtitles = async (
   (await listAssetInputs(tx, assetId)).flatMap(({ settings, position }) => {
     const entries = (settings as Partial<Input>).generated_subtitles ?? [];
     if (entries.length === 0) return [];
-    // The audio of the main input is no input of its own.
+    // The audio of the main input is not an input itself.
     const audio = tracks.find(
       ({ type, is_primary, input_position: from }) =>
         type === 'audio' && (position === 0 ? is_primary && (from === null || from === 0) : from === position),
@@ -79,7 +83,7 @@ const requestedSubtitles = async (
     return [{ audioTrackId: audio?.id, entries }];
   });
 
-/** Makes the tracks of the generated subtitles that the creation request asked for; of an input without audio there are none. */
+/** Creates the tracks of the generated subtitles in the creation request; an input without audio has none. */
 export const insertGeneratedSubtitles = async (tx: Transaction, assetId: string): Promise<void> => {
   const tracks = await listTracks(tx, [assetId]);
   await insertTracks(tx, generatedRows(assetId, tracks, await requestedSubtitles(tx, assetId, tracks)));
@@ -95,7 +99,7 @@ export const startGeneratedSubtitles = async (
   const requested = await requestedSubtitles(tx, asset.id, all);
   if (requested.length === 0) return;
   const tracks = all.filter(
-    // A clip's copies come with an input and have their text already.
+    // Copies in a clip belong to an input and already have their text.
     ({ text_source, input_position }) => text_source === 'generated_vod' && input_position === null,
   );
   const runAt = context.recognizesSpeech ? undefined : new Date(context.clock.now().getTime() + PREPARING_MS);
@@ -107,7 +111,7 @@ export const startGeneratedSubtitles = async (
     });
 };
 
-/** The entries have names that differ from each other and from those of `tracks`. */
+/** The names of the entries differ from each other and from those of `tracks`. */
 const generatedRows = (
   assetId: string,
   tracks: readonly Row<'track'>[],

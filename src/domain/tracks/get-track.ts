@@ -5,7 +5,10 @@ import { isId } from '../../lib/ids.js';
 import { getAsset } from '../asset-view/get-asset.js';
 import type { DomainContext } from '../context.js';
 
-/** Tracks are there when their asset is ready. @throws KinoraError `not_found` */
+/**
+ * Tracks exist once their asset is ready.
+ * @throws KinoraError `not_found`
+ */
 export const getTrack = async (
   context: DomainContext,
   environmentId: string,

@@ -10,11 +10,11 @@ export interface NewText {
   readonly name: string;
   readonly languageCode: string;
   readonly closedCaptions: boolean;
-  /** Of text that was recognized in an audio track. */
+  /** Present for text that was recognized in an audio track. */
   readonly recognized?: { readonly audioTrackId: string; readonly confidence?: number | undefined };
 }
 
-/** Adds a text track whose text is stored already, in the transaction of somebody who holds the asset. */
+/** Adds a text track whose text is already stored, in a transaction that has locked the asset. */
 export const publishText = async (
   context: Pick<DomainContext, 'clock'>,
   tx: Transaction,

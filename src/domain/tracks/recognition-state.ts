@@ -11,7 +11,7 @@ import type { DomainContext } from '../context.js';
 /** The audio that the text of a track is made from. */
 export interface TrackAudio {
   readonly audio: AudioPlan;
-  /** Of the blob that it is read from. */
+  /** The blob that it is read from. */
   readonly key: string;
   readonly durationMs: number;
 }
@@ -21,10 +21,11 @@ export interface RecognitionState {
   /** Undefined when the track was deleted. */
   find(trackId: string): Promise<Row<'track'> | undefined>;
   /**
-   * @throws KinoraError `unavailable` while the audio track is preparing, `invalid_input` when it has failed or was deleted
+   * @throws KinoraError `unavailable` while the audio track is preparing, `invalid_input` when it has failed or has
+   * been deleted
    */
   findAudio(assetId: string, audioTrackId: string | null): Promise<TrackAudio>;
-  /** Hints of the environment's vocabularies, the newest first. */
+  /** Hints from the environment's vocabularies, newest first. */
   listPhrases(assetId: string): Promise<string[]>;
   saveLanguage(trackId: string, language: string, confidence: number | undefined): Promise<void>;
   /** 0 to 1 */

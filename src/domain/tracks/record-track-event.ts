@@ -4,7 +4,7 @@ import type { Row } from '../../db/schema.js';
 import type { DomainContext } from '../context.js';
 import { recordEvent } from '../events/record-event.js';
 
-/** Records what happened to a track; `track` is its state as receivers see it. */
+/** Records an event about a track; `track` is its state as receivers see it. */
 export const recordTrackEvent = async (
   context: Pick<DomainContext, 'clock'>,
   tx: Transaction,

@@ -10,12 +10,12 @@ import { queues } from '../queues.js';
 import { recordTrackEvent } from './record-track-event.js';
 import { claimName, languageName, takenNames } from './track-name.js';
 
-/** What the audio of the main input is called when nobody names it. */
+/** The default name for the audio of the main input. */
 export const MAIN_AUDIO_NAME = 'Default';
 
 /**
- * Makes the tracks that the additional inputs of a request bring. They are shown when the asset is ready.
- * @returns the names that the request takes
+ * Creates the tracks of a request's additional inputs. They are shown when the asset is ready.
+ * @returns the names that the request uses
  */
 export const insertSideCars = async (
   tx: Transaction,
@@ -54,12 +54,14 @@ export const insertSideCars = async (
       },
     ];
   });
-  // One by one: the order of creation is that of the request, whatever the database does with many rows at once.
+  // One by one, so that the order of creation does not depend on how the database inserts several rows.
   for (const row of rows) await insertTracks(tx, [row]);
   return taken;
 };
 
-/** Tells of the tracks of the creation request when the asset becomes ready, and queues what is not finished. */
+/**
+ * Records events for the tracks of the creation request when the asset becomes ready, and queues the unfinished ones.
+ */
 export const announceSideCars = async (
   context: Pick<DomainContext, 'clock' | 'queue'>,
   tx: Transaction,

@@ -1,4 +1,4 @@
-/** What the names of tracks are judged among. */
+/** The fields by which names are compared. */
 interface NamedTrack {
   readonly type: 'video' | 'audio' | 'text';
   readonly name: string | null;
@@ -8,10 +8,10 @@ interface NamedTrack {
 export const takenNames = (tracks: readonly NamedTrack[], type: 'audio' | 'text'): Set<string> =>
   new Set(tracks.filter((track) => track.type === type).map(({ name }) => name ?? ''));
 
-/** `fr` is `French`, `en-US` is `English (United States)`; the code itself where nothing is known of it. */
+/** `fr` is `French`, `en-US` is `English (United States)`; an unknown code stays as it is. */
 export const languageName = (code: string): string => {
   const name = nameOf(code);
-  // What Unicode calls a language that is not told: `und`, private codes.
+  // Unicode's name for an undetermined language: `und`, private codes.
   return name === undefined || name.startsWith('root') ? code : name;
 };
 
@@ -19,12 +19,12 @@ const nameOf = (code: string): string | undefined => {
   try {
     return new Intl.DisplayNames(['en'], { type: 'language', languageDisplay: 'standard' }).of(code);
   } catch {
-    // Well-formed, but nothing that Unicode has names for (RFC 5646, irregular and private tags).
+    // Well-formed, but without a Unicode name (RFC 5646, irregular and private tags).
     return undefined;
   }
 };
 
-/** The name itself, or with ` (2)`, ` (3)`… behind it where it is taken; takes it. */
+/** Returns the name, with ` (2)`, ` (3)`… appended if it is taken, and marks it as taken. */
 export const claimName = (wanted: string, taken: Set<string>): string => {
   let name = wanted;
   for (let number = 2; taken.has(name); number++) name = `${wanted} (${number})`;

@@ -25,59 +25,59 @@ import type { DomainContext } from '../context.js';
 import { wakeRuns } from '../robots/wake-runs.js';
 import { recordTrackEvent } from './record-track-event.js';
 
-/** What an alternate audio track shows when it is ready, and how it is cut. */
+/** What a ready alternate audio track shows, and how it is cut. */
 export interface ReadyAudio {
   readonly durationSeconds: number;
   readonly maxChannels: number;
   readonly maxChannelLayout: string;
   readonly plan: AudioPlan;
-  /** It is read from the copy with the recordings laid end to end. */
+  /** It is read from the copy with joined recordings. */
   readonly concatenated: boolean;
-  /** The asset has no audio of its own: the first track that is ready is what plays. */
+  /** The asset has no audio of its own: the first track that becomes ready is played. */
   readonly isSilentAsset: boolean;
 }
 
-/** What is known of the file of a track. */
+/** What is known about the file of a track. */
 export interface TrackMedia {
-  /** Under whose names the file and its index are stored. */
+  /** The asset and track under which the file and its index are stored. */
   readonly sourceAssetId: string;
   readonly sourceTrackId: string;
   readonly facts?: SourceFacts;
-  /** Present when a clip has the track from the asset that it is cut from. */
+  /** Present when a clip has the track from its source asset. */
   readonly copied?: {
     readonly clip: ClipSource;
-    /** The file's time that is zero on the timeline of that asset, seconds; of audio. */
+    /** For audio: the time in the file, in seconds, that is zero on that asset's timeline. */
     readonly zeroSeconds: number;
   };
-  /** `normalize_audio` of the asset counts for the tracks of its creation request. */
+  /** The asset's `normalize_audio` applies to the tracks of its creation request. */
   readonly normalize: boolean;
 }
 
 /**
- * What the ingest of tracks reads and writes. Writes after deletion or after a final status do nothing. Of an asset that is
- * still preparing nothing is told: `announceSideCars` does that when it is ready.
+ * What the ingest of tracks reads and writes. Writes after deletion or after a final status do nothing. While the
+ * asset is preparing, no events are recorded: `announceSideCars` does so when it is ready.
  */
 export interface TrackState {
   /** Undefined when the track was deleted. */
   find(trackId: string): Promise<Row<'track'> | undefined>;
-  /** Those that the additional inputs of an asset bring and that are not finished. */
+  /** The unfinished tracks of an asset's additional inputs. */
   listPreparing(assetId: string): Promise<Row<'track'>[]>;
   /** Undefined while the asset has none. */
   findPlan(assetId: string): Promise<Plan | undefined>;
-  /** Which version of the remote file the download has begun. */
+  /** The version of the remote file that is being downloaded. */
   saveValidator(trackId: string, validator: string | undefined): Promise<void>;
   /** Undefined when the track was deleted. */
   findMedia(track: Row<'track'>): Promise<TrackMedia | undefined>;
   saveFacts(trackId: string, facts: SourceFacts): Promise<void>;
-  /** Counts one death of a media process on the file of a track and returns the new total. */
+  /** Counts a media process crash on the file of a track and returns the new total. */
   countCrash(trackId: string): Promise<number>;
-  /** True while the track is there, and afterwards while a clip plays its file. */
+  /** True while the track exists, and afterwards while a clip plays its file. */
   needsFiles(trackId: string): Promise<boolean>;
-  /** What `input-info` shows of the input that brought the track; nothing happens for one that was added later. */
+  /** What `input-info` shows for the track's input; does nothing for a track that was added later. */
   saveInputFile(track: Row<'track'>, file: object): Promise<void>;
-  /** False when the track was deleted meanwhile. */
+  /** False when the track has been deleted in the meantime. */
   complete(trackId: string, audio?: ReadyAudio): Promise<boolean>;
-  /** Final failure: receivers of webhooks hear why. */
+  /** Final failure; an event tells receivers why. */
   fail(trackId: string, error: unknown): Promise<void>;
 }
 
@@ -95,7 +95,8 @@ export const createTrackState = (context: DomainContext): TrackState => {
     const track = await context.database.transaction(async (tx) => {
       const known = await findTrackById(tx, trackId);
       const owner = known && (await findAssetById(tx, known.asset_id));
-      // In this order with everybody else who changes both; of two tracks that end at once one sees what the other became.
+      // All transactions that change both take the locks in this order. Of two tracks that end at the same time, the
+      // second sees the result of the first.
       const asset = owner && (await lockAssetForUpdate(tx, owner.environment_id, owner.id));
       const changed = asset && (await updatePreparingTrack(tx, trackId, { ...change, status }));
       if (!changed) return undefined;
@@ -159,7 +160,7 @@ export const createTrackState = (context: DomainContext): TrackState => {
   };
 };
 
-/** Keeps how the audio is cut; of an asset without audio the first track that is ready becomes the primary one. */
+/** Stores how the audio is cut; in an asset without audio, the first track that becomes ready is the primary one. */
 const publishAudio = async (
   tx: Transaction,
   track: Row<'track'>,
@@ -172,19 +173,19 @@ const publishAudio = async (
   return setPrimary(tx, track.id);
 };
 
-/** @throws when the asset is no clip */
+/** @throws when the asset is not a clip */
 const findClip = async (tx: Transaction, assetId: string): Promise<ClipSource> => {
   const ingest = await findIngest(tx, assetId);
   if (!ingest?.media.clip) throw new KinoraError('internal_error', { details: { stage: 'copied track', assetId } });
   return ingest.media.clip as ClipSource;
 };
 
-/** The `error` object of a track; texts are part of the wire contract. */
+/** The `error` object of a track. The messages are part of the API contract. */
 const trackError = (error: unknown): { type: string; messages: readonly string[] } => {
   const isInput = isKinoraError(error, 'invalid_input') || isKinoraError(error, 'source_unreachable');
   if (isInput) return { type: 'invalid_input', messages: error.messages };
   if (isKinoraError(error, 'speech_failed')) return { type: 'internal_error', messages: error.messages };
-  // An internal failure that says what is the matter was written for the caller.
+  // An internal failure with a message was written for the caller.
   if (isKinoraError(error, 'internal_error') && error.failure === 'fail')
     return { type: 'internal_error', messages: error.messages };
   return { type: 'internal_error', messages: ['The track could not be processed.'] };

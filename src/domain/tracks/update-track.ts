@@ -9,7 +9,8 @@ import { changeTracks } from './change-tracks.js';
 import { claimName, languageName, takenNames } from './track-name.js';
 
 /**
- * Changes what is given and leaves the rest: an empty `passthrough` clears, an empty `name` is filled from the language.
+ * Changes the given fields and keeps the rest: an empty `passthrough` clears it, an empty `name` is replaced by the
+ * name of the language.
  * @throws KinoraError `not_found`, `invalid_parameters` for a name that another track has
  */
 export const updateTrack = (

@@ -7,8 +7,8 @@ import { getUpload } from './get-upload.js';
 import type { UploadWriters } from './upload-writer.js';
 
 /**
- * Ends a waiting upload; a request that sends its file is broken off.
- * @throws KinoraError `not_found`; `forbidden` when it has ended already
+ * Cancels a waiting upload and aborts a request that is sending its file.
+ * @throws KinoraError `not_found`; `forbidden` when it has already ended
  */
 export const cancelUpload = async (
   context: DomainContext,

@@ -12,8 +12,9 @@ import { endUpload } from './end-upload.js';
 import { recordUploadEvent } from './record-upload-event.js';
 
 /**
- * The bytes of the file are in their place: makes the asset and ends the upload in one transaction, `asset_created`, or
- * `errored` when what its settings refer to has gone. Returns the upload as it then is; one that had ended is left alone.
+ * Called when the file is stored. Creates the asset and ends the upload in one transaction: `asset_created`, or
+ * `errored` when something its settings refer to has been deleted. Returns the resulting upload; one that had already
+ * ended is not changed.
  * @throws KinoraError `not_found`
  */
 export const completeUpload = (context: DomainContext, uploadId: string): Promise<Row<'upload'>> =>
@@ -38,7 +39,7 @@ export const completeUpload = (context: DomainContext, uploadId: string): Promis
     return created;
   });
 
-/** The stored settings as a request, judged anew; what is wrong with them is returned. */
+/** Validates the stored settings again as a request; returns its problems. */
 const readSettings = async (tx: Transaction, upload: Row<'upload'>): Promise<AssetRequest | KinoraError> => {
   const quality = (await findEnvironment(tx, upload.environment_id))!.default_video_quality;
   try {

@@ -31,7 +31,7 @@ export const createUploadWriters = (context: UploadContext): UploadWriters => {
     }
   };
 
-  /** The upload as it is once what a crash or the end of its time left to be done is done. */
+  /** Returns the upload after finishing what a crash or its expiry left undone. */
   const settleWaiting = async (upload: Row<'upload'>): Promise<Row<'upload'>> => {
     if (upload.status !== 'waiting') return upload;
     if (await blobs.stat(sourceKey(upload.target_asset_id))) return completeUpload(context, upload.id);
@@ -39,11 +39,11 @@ export const createUploadWriters = (context: UploadContext): UploadWriters => {
     return timeOutUpload(context, upload.id);
   };
 
-  /** A transfer may outlast the time of its upload; what comes of it is decided at its end. */
+  /** A transfer may outlast its upload; the outcome is decided when the transfer ends. */
   const afterwards = async (uploadId: string): Promise<void> => {
     const upload = await findUploadById(db, uploadId);
     const { status } = upload ? await settleWaiting(upload) : { status: 'cancelled' as const };
-    // The purge that followed the end of the upload may have run while this writer still stored bytes.
+    // The purge after the end of the upload may have run while this writer still stored bytes.
     if (upload && status !== 'waiting' && status !== 'asset_created')
       await blobs.deletePrefix(assetPrefix(upload.target_asset_id));
   };
@@ -59,7 +59,7 @@ export const createUploadWriters = (context: UploadContext): UploadWriters => {
     settle: async (uploadId) => {
       if (places.find(uploadId)) return;
       const place = await places.take(uploadId);
-      // It is done in a moment: a sender that comes meanwhile waits.
+      // This takes only a moment: a new sender waits for it.
       place.ending = true;
       try {
         const upload = await findUploadById(db, uploadId);

@@ -8,8 +8,9 @@ import { queues } from '../queues.js';
 import { recordUploadEvent } from './record-upload-event.js';
 
 /**
- * Makes an upload that waits for its file, and the job that ends its time.
- * @throws KinoraError `invalid_parameters` when the settings refer to something that does not exist or is not supported
+ * Creates an upload that waits for its file, and the job that expires it.
+ * @throws KinoraError `invalid_parameters` when the settings refer to something that does not exist or is not
+ * supported
  */
 export const createUpload = async (
   context: DomainContext,

@@ -17,7 +17,7 @@ interface End {
   readonly event?: UploadEventType;
 }
 
-/** Ends a waiting upload without an asset, in the caller's transaction: what has come of the file is removed. */
+/** Ends a waiting upload without an asset, in the caller's transaction, and removes what was received. */
 export const endUpload = async (
   context: DomainContext,
   tx: Transaction,
@@ -39,10 +39,16 @@ const endIfWaiting = (context: DomainContext, uploadId: string, end: End): Promi
     return upload.status === 'waiting' ? endUpload(context, tx, upload, end) : upload;
   });
 
-/** The upload as it then is: another end may have come first. There is no event for it. @throws KinoraError `not_found` */
+/**
+ * Returns the resulting upload, which may have ended in another way before. No event is recorded.
+ * @throws KinoraError `not_found`
+ */
 export const timeOutUpload = (context: DomainContext, uploadId: string): Promise<Row<'upload'>> =>
   endIfWaiting(context, uploadId, { status: 'timed_out' });
 
-/** The upload as it then is: another end may have come first. @throws KinoraError `not_found` */
+/**
+ * Returns the resulting upload, which may have ended in another way before.
+ * @throws KinoraError `not_found`
+ */
 export const failUpload = (context: DomainContext, uploadId: string, error: UploadError): Promise<Row<'upload'>> =>
   endIfWaiting(context, uploadId, { status: 'errored', error, event: 'video.upload.errored' });

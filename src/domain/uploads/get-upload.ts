@@ -4,7 +4,7 @@ import { KinoraError } from '../../lib/errors.js';
 import { isId } from '../../lib/ids.js';
 import type { DomainContext } from '../context.js';
 
-/** @throws KinoraError `not_found` for unknown, malformed and other environments' ids alike */
+/** @throws KinoraError `not_found` for unknown and malformed IDs and for those of other environments */
 export const getUpload = async (
   context: DomainContext,
   environmentId: string,

@@ -14,7 +14,7 @@ interface WriterOptions {
   readonly upload: Row<'upload'>;
   readonly place: Place;
   readonly target: BlobWrite;
-  /** What is to be done at the end of a writer that did not complete the upload. */
+  /** Runs when a writer ends without completing the upload. */
   readonly afterwards: () => Promise<void>;
 }
 
@@ -29,7 +29,7 @@ const checkTotal = ({ maxBytes }: UploadContext, totalBytes: number, known: numb
     throw invalidParameters(`The size of the file was ${known} bytes in an earlier request.`);
 };
 
-/** Of an upload whose asset exists. */
+/** The writer of an upload whose asset exists. */
 export const completeWriter = (context: UploadContext, totalBytes: number, place: Place): UploadWriter => ({
   receivedBytes: totalBytes,
   totalBytes,
@@ -41,7 +41,7 @@ export const completeWriter = (context: UploadContext, totalBytes: number, place
   close: async () => place.leave(),
 });
 
-/** Of an upload that waits for bytes. */
+/** The writer of an upload that waits for bytes. */
 export const openWriter = ({ context, upload, place, target, afterwards }: WriterOptions): UploadWriter => {
   const { database, logger, clock, maxBytes } = context;
   let totalBytes = upload.total_bytes ?? undefined;
@@ -52,7 +52,7 @@ export const openWriter = ({ context, upload, place, target, afterwards }: Write
     await saveUploadTotal(database.queryable, upload.id, value ?? null);
     totalBytes = value;
   };
-  /** Storage that fails for good ends the upload; lack of room does not. */
+  /** A permanent storage failure ends the upload; lack of space does not. */
   const store = async (work: () => Promise<unknown>): Promise<void> => {
     try {
       await work();
@@ -68,7 +68,7 @@ export const openWriter = ({ context, upload, place, target, afterwards }: Write
     }
   };
 
-  /** Stores what of a body is new. */
+  /** Stores the new part of a body. */
   const storeBody = async (body: Readable, offsetBytes: number, endBytes: number | undefined): Promise<void> => {
     let skipBytes = target.offsetBytes - offsetBytes;
     for await (const chunk of body.iterator({ destroyOnReturn: false })) {
@@ -120,7 +120,8 @@ export const openWriter = ({ context, upload, place, target, afterwards }: Write
     },
     finish: async () => {
       place.ending = true;
-      // A size that nobody told is what has come; with it a start after a crash knows that there is something to do.
+      // If no size was declared, the received size is used; once it is stored, a start after a crash knows that work
+      // is left.
       checkTotal(context, target.offsetBytes, totalBytes);
       if (totalBytes === undefined) await saveTotal(target.offsetBytes);
       await store(() => target.commit());

@@ -7,7 +7,7 @@ import { recordEvent } from '../events/record-event.js';
 
 export type UploadEventType = Extract<EventType, `video.upload.${string}`>;
 
-/** Records an event about an upload as it is now, with the change that it tells of. */
+/** Records an event about an upload in its current state, in the transaction of the change. */
 export const recordUploadEvent = (
   context: Pick<DomainContext, 'queue' | 'clock'>,
   tx: Transaction,

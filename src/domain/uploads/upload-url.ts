@@ -1,17 +1,17 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { Row } from '../../db/schema.js';
 
-/** Addresses that carry their own permission: who knows one may send the file of one upload, until its time is over. */
+/** URLs that contain their permission: anyone with the URL may send the file of one upload until it expires. */
 export interface UploadUrls {
   /** Absolute. */
   urlOf(upload: Pick<Row<'upload'>, 'id' | 'expires_at'>): string;
-  /** Whether both query parameters are those of the upload's own address. */
+  /** Whether both query parameters are those of the upload's own URL. */
   isSigned(upload: Pick<Row<'upload'>, 'id' | 'expires_at'>, expires: unknown, signature: unknown): boolean;
 }
 
 /**
  * @param secret of the installation; a key for this purpose alone is derived from it
- * @param baseUrl without a slash at the end; asked each time, as a port may be known only once the server listens
+ * @param baseUrl without a trailing slash; called each time, because a port may be known only once the server listens
  */
 export const createUploadUrls = (secret: string, baseUrl: () => string): UploadUrls => {
   const key = createHmac('sha256', secret).update('upload address').digest();

@@ -20,15 +20,16 @@ import type { DomainContext } from '../context.js';
  */
 export interface UploadWriters {
   /**
-   * Takes the one place of writer, always followed by `close`. A predecessor that is just ending is waited for; one that has
-   * been silent for seconds (its connection was cut unnoticed) is ended.
-   * @throws KinoraError `not_found`; `gone` when cancelled, timed out or errored; `upload_busy` while another one writes
+   * Opens the upload's only writer; `close` must always follow. Waits for a previous writer that is ending, and ends
+   * one that has been silent for seconds (its connection was lost unnoticed).
+   * @throws KinoraError `not_found`; `gone` when cancelled, timed out or errored; `upload_busy` while another one
+   * writes
    */
   open(uploadId: string): Promise<UploadWriter>;
   isOpen(uploadId: string): boolean;
-  /** Ends the writer that there may be, with the bytes that it stored: the upload was cancelled. */
+  /** Ends the current writer, if any, and removes the bytes that it stored: the upload was cancelled. */
   abort(uploadId: string): Promise<void>;
-  /** Does what the end of the time, or a crash after the last byte, left to be done. Nothing while a writer is open. */
+  /** Finishes what the expiry, or a crash after the last byte, left undone. Does nothing while a writer is open. */
   settle(uploadId: string): Promise<void>;
 }
 
@@ -37,25 +38,26 @@ export interface UploadWriter {
   readonly receivedBytes: number;
   /** Size of the whole file, once it is known. */
   readonly totalBytes: number | undefined;
-  /** The asset exists: nothing is left to be done, `write` and `finish` do nothing. */
+  /** The asset exists: `write` and `finish` do nothing. */
   readonly isComplete: boolean;
   /** @throws KinoraError `invalid_parameters` for an empty file or another size than before, `payload_too_large` */
   setTotal(totalBytes: number): Promise<void>;
   /**
-   * Drops what was stored and the size that was told: another file is coming, or the same from its beginning.
+   * Drops the stored bytes and the declared size: another file follows, or the same one from its beginning.
    * @throws KinoraError as `setTotal`, and then drops nothing
    */
   restart(totalBytes?: number): Promise<void>;
   /**
-   * Stores a body whose first byte belongs at `offsetBytes`, not beyond what was received; bytes that are there already are
-   * passed over. Ends at the end of `body`, which is destroyed when the upload is cancelled meanwhile.
-   * @throws KinoraError `invalid_parameters` for a body that goes past `endBytes` (exclusive), `payload_too_large`, `gone`,
-   * `unavailable` when there is no room; and what `body` throws, with the bytes before it stored
+   * Stores a body whose first byte belongs at `offsetBytes`, which must not be beyond the received bytes; skips bytes
+   * that are already stored. Ends at the end of `body`, which is destroyed if the upload is cancelled.
+   * @throws KinoraError `invalid_parameters` for a body that exceeds `endBytes` (exclusive), `payload_too_large`,
+   * `gone`, `unavailable` when there is no space; and what `body` throws, with the bytes before it stored
    */
   write(body: Readable, range: { readonly offsetBytes: number; readonly endBytes?: number }): Promise<void>;
   /**
-   * All bytes are there: makes them durable and creates the asset, in the transaction that ends the upload.
-   * @throws KinoraError `gone` when the asset cannot be created from the settings any more, or the upload has ended
+   * Called when all bytes have arrived: makes them durable and creates the asset, in the transaction that ends the
+   * upload.
+   * @throws KinoraError `gone` when the asset can't be created from the settings any more, or the upload has ended
    */
   finish(): Promise<void>;
   close(): Promise<void>;

@@ -1,10 +1,10 @@
 import type { Clock } from '../../lib/clock.js';
 import { KinoraError } from '../../lib/errors.js';
 
-/** From then on a writer without a byte makes way for the next one. */
+/** A writer that gets no bytes for this long is replaced by the next one. */
 const SILENT_MS = 3000;
 
-/** The one place of writer that an upload has. */
+/** An upload's only slot for a writer. */
 export interface Place {
   readonly controller: AbortController;
   readonly closed: Promise<void>;
@@ -13,10 +13,13 @@ export interface Place {
   ending: boolean;
 }
 
-/** Who writes to which upload: one at a time. */
+/** Allows one writer per upload. */
 export interface WriterPlaces {
   find(uploadId: string): Place | undefined;
-  /** Always followed by `leave`. @throws KinoraError `upload_busy` while another one writes */
+  /**
+   * `leave` must always follow.
+   * @throws KinoraError `upload_busy` while another one writes
+   */
   take(uploadId: string): Promise<Place>;
 }
 

@@ -15,19 +15,22 @@ import type { Logger } from '../../telemetry/logger.js';
 export interface Delivery {
   readonly environmentId: string;
   readonly assetId: string;
-  /** Of the frame that was sent. */
+  /** The tier of the frames that were sent. */
   readonly tier: AssetProperties['resolutionTier'];
-  /** Playing time of what was sent; nothing is counted when it is 0. */
+  /** The playing time of the data; nothing is counted when it is 0. */
   readonly seconds: number;
   readonly bytes: number;
-  /** Where in the asset it begins; absent for what has no place in it. */
+  /** The start position in the asset; absent for data without a position. */
   readonly startSeconds?: number;
 }
 
 export interface DeliveryCounter {
-  /** Only adds in memory: takes no time and never fails. Written within seconds; a killed process loses those. */
+  /**
+   * Only adds in memory, so it takes no time and never fails. Counts are written within seconds; a killed process
+   * loses the rest.
+   */
   count(delivery: Delivery): void;
-  /** Writes what is in memory. What is counted afterwards is lost. */
+  /** Writes the counts in memory. Later counts are lost. */
   stop(): Promise<void>;
 }
 
@@ -35,7 +38,7 @@ interface DeliveryCounterOptions {
   readonly database: Database;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** How often memory is written; 5 s when absent. */
+  /** The interval between writes; 5 s by default. */
   readonly writeMs?: number;
 }
 
@@ -43,7 +46,7 @@ const WRITE_MS = 5000;
 const MINUTE_MS = 60_000;
 const PURGE_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * 60 * MINUTE_MS;
-/** Reports reach back 90 days. */
+/** Reports cover the last 90 days. */
 const KEEP_USAGE_MS = 91 * DAY_MS;
 /** A day longer than the usage that refers to it. */
 const KEEP_DELETED_ASSET_MS = 92 * DAY_MS;

@@ -18,8 +18,8 @@ export interface DeliveryUsagePage {
 const MINUTE_SECONDS = 60;
 
 /**
- * What the assets of an environment have been delivered, the most delivered first; every minute counts that the window
- * touches. There are no live streams, so that none of them was delivered.
+ * The delivery usage of an environment's assets, highest first. Every minute that overlaps the window is counted.
+ * There are no live streams, so they have no usage.
  */
 export const listDeliveryUsage = async (
   { database, clock }: Pick<DomainContext, 'database' | 'clock'>,
@@ -28,7 +28,7 @@ export const listDeliveryUsage = async (
 ): Promise<DeliveryUsagePage> => {
   const matchesNothing = liveStreamId !== undefined || (assetId !== undefined && !isId(assetId));
   if (matchesNothing) return { reports: [], totalCount: 0 };
-  // Nothing is delivered in the future, whose later part a Date can't hold.
+  // Nothing is delivered in the future, and a Date can't represent all of it.
   const latest = clock.now().getTime() / 1000 + MINUTE_SECONDS;
   const [start, end] = window.map((seconds) => Math.min(seconds, latest)) as [number, number];
   const filter = {

@@ -5,8 +5,8 @@ import type { Plan } from '../../media/plan/plan.js';
 import type { Delivery } from './delivery-counter.js';
 
 /**
- * What the whole of a file of a rendition counts as: segments of frames, or of audio where there is no video.
- * Undefined for what does not count.
+ * The usage of a whole rendition file: segments with frames, or with audio if there is no video. Undefined for files
+ * that are not counted.
  */
 export const segmentDelivery = (
   plan: Plan,

@@ -14,7 +14,7 @@ import type { DomainContext } from '../context.js';
 
 type Context = Pick<DomainContext, 'database' | 'clock'>;
 
-/** An empty text is the same as none. */
+/** An empty string counts as absent. */
 const contentOf = ({ name, phrases, passthrough }: VocabularyBody) => ({
   name: name || null,
   phrases,
@@ -48,7 +48,10 @@ export const getVocabulary = async (
 ): Promise<VocabularyRecord> =>
   found(isId(id) ? await findVocabulary(database.queryable, environmentId, id) : undefined);
 
-/** What is not given is cleared. @throws KinoraError `not_found` */
+/**
+ * Fields that are not given are cleared.
+ * @throws KinoraError `not_found`
+ */
 export const updateVocabulary = async (
   { database, clock }: Context,
   environmentId: string,

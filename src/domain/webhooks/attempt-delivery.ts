@@ -4,7 +4,7 @@ import type { WebhookSender } from '../../net/send-webhook.js';
 import { retryPauseMs } from './retry-timetable.js';
 import { signWebhook } from './sign-webhook.js';
 
-/** Sends a delivery once, signed at this moment, and says what follows. Never throws. */
+/** Sends a delivery once, signed at this moment, and returns what happens next. Never throws. */
 export const attemptDelivery = async (
   { sender, clock }: { readonly sender: WebhookSender; readonly clock: Clock },
   { id, attempts, body, address, signing_secret: secret }: Omit<DueDelivery, 'webhook_id'>,

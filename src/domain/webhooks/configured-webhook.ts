@@ -16,8 +16,8 @@ export interface ConfiguredWebhook {
 }
 
 /**
- * Makes the default environment have the webhook that the configuration names, enabled and with its secret, or removes the one
- * that an earlier configuration named. One with the same address that was made by the API is taken over.
+ * Ensures that the default environment has the configured webhook, enabled and with its secret, and removes the one
+ * from an earlier configuration. A webhook with the same URL that was created through the API is adopted.
  */
 export const keepConfiguredWebhook = async (
   database: Database,

@@ -50,7 +50,7 @@ export const listDeliveries = async (
   webhookId: string,
   query: ListQuery,
 ): Promise<DeliveryPage> => {
-  // One more than asked for, to know whether there is a next page.
+  // One more than requested, to find out whether there is a next page.
   const rows = await listDeliveryRows(database.queryable, webhookId, { ...query, limit: query.limit + 1 });
   const page = rows.slice(0, query.limit);
   const last = page.at(-1);
@@ -74,7 +74,7 @@ export const getDelivery = async (
 };
 
 /**
- * Sends the same event again: a delivery of its own with the whole timetable, so that what was before stays readable.
+ * Sends the same event again as a new delivery with all retries, so that earlier attempts remain visible.
  * @throws KinoraError `not_found`; `invalid_parameters` when the webhook is disabled
  */
 export const redeliver = async (
@@ -102,7 +102,7 @@ export const redeliver = async (
   return getDelivery(context, webhook.id, id);
 };
 
-/** Sends an event of the type `kinora.webhook.test` at once, also to a disabled webhook, and never again. */
+/** Sends an event of the type `kinora.webhook.test` immediately, even to a disabled webhook, without retries. */
 export const testWebhook = async (
   context: DomainContext,
   sender: WebhookSender,
@@ -126,7 +126,7 @@ export const testWebhook = async (
   const due = { id, attempts: MAX_ATTEMPTS - 1, body: event.body, address, signing_secret };
   const result = await attemptDelivery({ sender, clock }, due);
   await database.transaction(async (tx) => {
-    // It may have been deleted meanwhile.
+    // It may have been deleted in the meantime.
     if (!(await lockWebhook(tx, webhook.environment_id, webhook.id))) throw new KinoraError('not_found');
     await insertUnsentEvent(tx, event);
     await insertDelivery(tx, {

@@ -28,7 +28,7 @@ const checkAllowed = async (sender: WebhookSender, address: string): Promise<voi
   if (!(await sender.allows(address))) refuseAddress('is not allowed');
 };
 
-/** @throws KinoraError `invalid_parameters` for an address that is refused or in use */
+/** @throws KinoraError `invalid_parameters` for a URL that is refused or in use */
 export const createWebhook = async (
   context: DomainContext,
   sender: WebhookSender,
@@ -66,8 +66,8 @@ export const listWebhooks = (
 ): Promise<Row<'webhook'>[]> => listWebhookRows(context.database.queryable, environmentId, page);
 
 /**
- * What waits when a webhook is disabled is never sent: events of that time would arrive long after they matter.
- * @throws KinoraError `not_found`; `invalid_parameters` for an address that is refused or in use
+ * Deliveries that wait when a webhook is disabled are never sent, because their events would arrive too late.
+ * @throws KinoraError `not_found`; `invalid_parameters` for a URL that is refused or in use
  */
 export const updateWebhook = async (
   context: DomainContext,
@@ -83,7 +83,10 @@ export const updateWebhook = async (
   });
 };
 
-/** Its deliveries go with it. @throws KinoraError `not_found` */
+/**
+ * Its deliveries are deleted too.
+ * @throws KinoraError `not_found`
+ */
 export const deleteWebhook = async (
   context: DomainContext,
   environmentId: string,

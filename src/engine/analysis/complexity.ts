@@ -6,13 +6,13 @@ import { FragmentEncoder } from '../video/fragment-encoder.js';
 import { FrameFilter } from '../video/frame-filter.js';
 import { type VideoReader, withVideoReader } from '../video/reader.js';
 
-/** Longest sample; whichever is shorter. */
+/** The longest sample: one second or 30 frames, whichever is shorter. */
 const SAMPLE_SECONDS = 1;
 const SAMPLE_FRAMES = 30;
 const THREADS = 1;
 
 /**
- * Encodes a second or less from each place at a constant quality.
+ * Encodes up to a second from each position at a constant quality.
  * @throws KinoraError `media_failed`
  */
 export const measureComplexity = (job: ComplexityJob): ComplexityResult =>

@@ -4,7 +4,7 @@ import { readMoov } from './read-moov.js';
 
 const NORMAL_RATE = 0x10000;
 
-/** Empty edits (a late start), then at most one edit at normal rate (ISO/IEC 14496-12, 8.6.6). */
+/** Empty edits (a late start), then at most one edit at normal speed (ISO/IEC 14496-12, 8.6.6). */
 const isSimple = (moov: Uint8Array, box: Mp4Box): boolean => {
   const list = asFullBox(moov, box);
   if (!list || list.version > 1 || list.content + 4 > list.end) return false;
@@ -15,7 +15,7 @@ const isSimple = (moov: Uint8Array, box: Mp4Box): boolean => {
   if (list.content + 4 + count * entryBytes > list.end) return false;
   for (let index = 0; index < count; index += 1) {
     const entry = list.content + 4 + index * entryBytes;
-    // The highest bits tell an empty edit: its media time is -1.
+    // An empty edit has a media time of -1.
     const isEmpty = view.getInt32(entry + timeBytes) < 0;
     if (isEmpty === (index === count - 1)) return false;
     if (!isEmpty && view.getUint32(entry + 2 * timeBytes) !== NORMAL_RATE) return false;
@@ -24,8 +24,8 @@ const isSimple = (moov: Uint8Array, box: Mp4Box): boolean => {
 };
 
 /**
- * For each track of an MP4 or MOV (by its id) that has an edit list: whether the list does no more than shift the start or
- * cut the ends. Empty when the file can't be read that way.
+ * For each track of an MP4 or MOV (by ID) that has an edit list: whether the list only shifts the start or cuts the
+ * ends. The result is empty when the boxes can't be read.
  */
 export const readEditLists = async (source: MediaSource): Promise<ReadonlyMap<number, boolean>> => {
   const simple = new Map<number, boolean>();

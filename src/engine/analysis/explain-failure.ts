@@ -3,11 +3,11 @@ import { refusals } from '../../media/source/refusals.js';
 import type { MediaSource } from '../../pool/protocol.js';
 import { readMoov } from './read-moov.js';
 
-/** What the owner of a file is told when FFmpeg recognizes its format and can't open it. */
+/** The message for the owner of a file whose format FFmpeg recognizes but can't open. */
 export const explainFailure = async (source: MediaSource, formatName: string, code: unknown): Promise<string> => {
   if (code === AVERROR_PATCHWELCOME) return refusals.format(formatName);
   if (code === AVERROR_EOF) return refusals.damagedBy('it ends within its header');
-  // The other codes are those of the operating system as well.
+  // The other codes can also come from the operating system.
   if (code !== AVERROR_INVALIDDATA) return refusals.damaged;
   const lacksIndex = formatName.startsWith('mov') && !(await readMoov(source));
   return refusals.damagedBy(

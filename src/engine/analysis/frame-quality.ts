@@ -6,7 +6,7 @@ import { checkTimeBase, filterDisplayed } from '../video/displayed-frame.js';
 import { withVideoReader } from '../video/reader.js';
 
 /**
- * Measures the frames that are displayed at some moments.
+ * Measures the frames that are displayed at the given moments.
  * @throws KinoraError `media_failed`
  */
 export const measureFrames = (job: FrameQualityJob): FrameQualityResult =>

@@ -7,9 +7,10 @@ import type { IndexJob, MediaResults } from '../../pool/protocol.js';
 import { rangeReader } from '../ffmpeg/staged-ranges.js';
 
 /**
- * The index of an MP4 or MOV file from its sample tables, without a pass over the file. Undefined, and nothing written, when
- * the tables don't say what FFmpeg's demuxer would: fragments, damage, complicated edits. In a media process although no
- * FFmpeg takes part: the tables of a hostile file can take hundreds of megabytes.
+ * Indexes an MP4 or MOV file from its sample tables, without reading the whole file. Returns undefined and writes
+ * nothing when the tables may differ from what FFmpeg's demuxer reports: fragments, damage, complicated edits. This
+ * runs in a media process, although it doesn't use FFmpeg, because the tables of a hostile file can take hundreds of
+ * megabytes.
  */
 export const indexMp4 = async (job: IndexJob): Promise<MediaResults['index'] | undefined> => {
   if (!job.source.formatName?.startsWith('mov')) return undefined;
@@ -27,7 +28,7 @@ export const indexMp4 = async (job: IndexJob): Promise<MediaResults['index'] | u
   }
 };
 
-/** False for a truncated file, whose tables promise samples that are not there. */
+/** False for a truncated file: its tables list samples beyond the end. */
 const liesWithin = (index: SourceIndex, sizeBytes: number): boolean =>
   [index.video, index.audio].every(
     (stream) => !stream?.position.some((position, packet) => position + stream.size[packet]! > sizeBytes),

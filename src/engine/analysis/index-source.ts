@@ -10,11 +10,11 @@ import { failMedia, NO_PTS, newPacket } from '../ffmpeg/av.js';
 import { openSource, readOnly, readPacket, streamAt } from '../ffmpeg/open-source.js';
 import type { HandlerContext } from '../ipc/serve-jobs.js';
 
-/** Read errors after which the rest of the file is given up. */
+/** After this many read errors, the rest of the file is ignored. */
 const MAX_READ_ERRORS = 20;
 const PROGRESS_PACKETS = 2_000;
 
-/** One pass over the packets of the chosen streams, without decoding. */
+/** Reads the packets of the chosen streams once, without decoding. */
 export const indexSource = (job: IndexJob, context: HandlerContext): MediaResults['index'] => {
   if (job.source.staged) throw failMedia('index', 'a part of the file does not say where every packet is');
   const sizeBytes = Math.max(statSync(job.source.path).size, 1);
@@ -69,9 +69,9 @@ class StreamColumns {
   private lastDts: number | undefined;
   private readonly isAvi: boolean;
   private readonly ticksPerSecond: number;
-  /** Of an MPEG stream, whose times are no table that was written with care; every packet has an entry. */
+  /** The times of MPEG streams are often wrong, so every packet gets an entry here. */
   private readonly mpegTimes: { pts: number[]; dts: number[] } | undefined;
-  /** Ticks a sample of audio; 0 where nothing is skipped but by time: frames, and MP4 with its edit lists. */
+  /** Ticks per audio sample; 0 for frames and for MP4, where edit lists skip by time. */
   private readonly sampleTicks: number;
   /** Times go back or jump, or packets are damaged. */
   broken = false;
@@ -95,16 +95,17 @@ class StreamColumns {
     this.mpegTimes?.dts.push(dts ?? Number.NaN);
     this.mpegTimes?.pts.push(packet.pts === NO_PTS ? Number.NaN : Number(packet.pts));
     if ((packet.flags & AV_PKT_FLAG_CORRUPT) !== 0) this.broken = true;
-    // AVI has decode times only; the frames of a stream take the same set of times in their own order.
+    // AVI has decode times only. The frames of a stream use the same times in a different order.
     const time = this.isAvi ? packet.dts : packet.pts;
     // The second field of a frame has no time of its own.
     if (time === NO_PTS) return;
     const skipped = this.skippedTicks(packet);
     const duration = Number(packet.duration);
-    // A packet of nothing but priming or padding is not presented.
+    // A packet that contains only priming or padding is not presented.
     if (skipped.start + skipped.end > 0 && skipped.start + skipped.end >= duration) return;
     const pts = Number(time) + Math.round(skipped.start);
-    // What the edit list cuts off at the end is never shown; what it cuts at the start is needed to decode the rest.
+    // What the edit list cuts at the end is never displayed; what it cuts at the start is needed for decoding the
+    // rest.
     if ((packet.flags & AV_PKT_FLAG_DISCARD) !== 0 && pts >= 0) return;
     this.pts.push(pts);
     this.key.push(packet.isKeyframe ? 1 : 0);
@@ -115,7 +116,7 @@ class StreamColumns {
     this.latest = pts;
   }
 
-  /** What decoders drop of a packet of audio: priming and padding, of which only the container knows. */
+  /** What decoders drop from an audio packet: priming and padding, which only the container declares. */
   private skippedTicks(packet: Packet): { start: number; end: number } {
     const skip = this.sampleTicks > 0 ? packet.getSideData(AV_PKT_DATA_SKIP_SAMPLES) : null;
     if (skip === null || skip.length < 8) return { start: 0, end: 0 };

@@ -6,16 +6,16 @@ import { encodeFrames } from '../audio/chunk.js';
 import { check, failMedia, isDrained, newFrame, newPacket } from '../ffmpeg/av.js';
 import { MediaFilter } from '../ffmpeg/media-filter.js';
 
-/** EBU R128: nothing below this counts, and silence measures as this. */
+/** EBU R128 ignores everything below this level; silence measures as this value. */
 const SILENCE_LUFS = -70;
-/** Below every sample that 24 bits can hold. */
+/** Lower than any sample that 24 bits can hold. */
 const SILENCE_DBTP = -150;
-/** AAC frames that are made at once, about a minute; each time the source is opened. */
+/** The number of AAC frames per block, about a minute. The source is opened once for each block. */
 const BLOCK_FRAMES = 2800;
 
 /**
- * Integrated loudness and true peak of a track (ITU-R BS.1770, EBU R128) of what a player decodes: coding takes from noise
- * and adds to peaks.
+ * Measures the integrated loudness and true peak of a track (ITU-R BS.1770, EBU R128) after encoding and decoding, as
+ * players hear it: encoding removes noise and raises peaks.
  * @throws KinoraError `media_failed`
  */
 export const measureLoudness = (job: LoudnessJob): LoudnessResult => {
@@ -27,7 +27,7 @@ export const measureLoudness = (job: LoudnessJob): LoudnessResult => {
     try {
       packets = encodeFrames(job, first, Math.min(first + BLOCK_FRAMES, job.endFrame));
     } catch (error) {
-      // A damaged part is left out: the measure of the rest still holds.
+      // A damaged part is left out; the measurement of the rest is still valid.
       if (!isKinoraError(error, 'media_failed')) throw error;
       continue;
     }
@@ -38,7 +38,7 @@ export const measureLoudness = (job: LoudnessJob): LoudnessResult => {
   return meter.finish();
 };
 
-/** Decodes what the encoder has made. */
+/** Decodes the encoder's output. */
 class Player {
   private readonly decoder = new CodecContext();
   private readonly packet = newPacket();
@@ -73,7 +73,7 @@ class Player {
   }
 }
 
-/** The `ebur128` filter; it writes what it has measured so far into each frame that passes. */
+/** Runs the `ebur128` filter, which adds its measurements so far to each frame that passes. */
 class Meter {
   private readonly filter: MediaFilter;
   private integrated = SILENCE_LUFS;

@@ -17,15 +17,17 @@ import { NO_PTS, newFrame, newPacket } from '../ffmpeg/av.js';
 import { openDecoder, readPacket } from '../ffmpeg/open-source.js';
 import { isIntra } from '../video/reader.js';
 
-/** Frames that are decoded to see what the stream really holds, and packets that may be read for them. */
+/**
+ * The number of frames decoded to find out what the stream really contains, and the number of packets read for them.
+ */
 const SAMPLE_FRAMES = 12;
 const SAMPLE_PACKETS = 2_000;
-/** Shares of the file at which a key frame is looked at. */
+/** Positions, as shares of the file, at which a key frame is inspected. */
 const KEY_FRAME_PLACES = [0.25, 0.5, 0.75];
 
 export interface FrameSample {
   readonly first?: ReturnType<typeof describeFrame>;
-  /** Frames that were decoded, at most a dozen. */
+  /** The number of decoded frames, at most a dozen. */
   readonly count: number;
   readonly interlaced: boolean;
   readonly closedCaptions: boolean;
@@ -53,7 +55,7 @@ export const sampleFrames = (format: FormatContext, stream: Stream): FrameSample
   let count = 0;
   let interlaced = false;
   let closedCaptions = false;
-  /** Time of the first packet, when that is not marked as a key frame. */
+  /** The time of the first packet, when that packet is not marked as a key frame. */
   let unmarkedPts: bigint | undefined;
   let unmarkedStart = false;
   const receive = (): void => {
@@ -84,7 +86,7 @@ export const sampleFrames = (format: FormatContext, stream: Stream): FrameSample
 };
 
 /**
- * Looks at a key frame at a few places; a stream with none there has nothing against it.
+ * Inspects a key frame at a few positions. A stream without key frames there passes.
  * @param isAvc the stream is H.264 whose packets can be read without decoding
  */
 export const inspectKeyFrames = (
@@ -96,7 +98,7 @@ export const inspectKeyFrames = (
   const places = KEY_FRAME_PLACES.map((share) => (jumpTo(format, share) ? inspect(format, stream) : undefined));
   const reached = places.filter((place) => place !== undefined);
   const allGood = reached.every(({ isKeyFrame }) => isKeyFrame);
-  // Without an index FFmpeg stays where it has been.
+  // Without an index, FFmpeg stays at its current position.
   const spanSeconds = (Number(format.duration) / AV_TIME_BASE) * (KEY_FRAME_PLACES.at(-1)! - KEY_FRAME_PLACES[0]!);
   const stays = spanSeconds > MAX_GOP_SECONDS && new Set(reached.map(({ dts }) => dts)).size === 1;
   return {
@@ -106,7 +108,7 @@ export const inspectKeyFrames = (
   };
 };
 
-/** Seeking by time may never end in MPEG streams: there a byte position has to do. */
+/** Seeking by time may never finish in MPEG streams, so these seek by byte position. */
 const jumpTo = (format: FormatContext, share: number): boolean => {
   const [streamIndex, target, flags] = isMpegStreamFormat(format.iformat?.name ?? '')
     ? ([-1, BigInt(Math.floor(Number(format.pb?.sizeSync() ?? 0) * share)), AVSEEK_FLAG_BYTE] as const)
@@ -114,15 +116,15 @@ const jumpTo = (format: FormatContext, share: number): boolean => {
   return format.seekFrameSync(streamIndex, target, flags) >= 0;
 };
 
-/** The packet marked as a key frame that was met first. */
+/** The first packet that was marked as a key frame. */
 interface KeyPacket {
-  /** Undefined: there was none. */
+  /** Undefined when there was none. */
   readonly dts: bigint | undefined;
-  /** It holds what its mark says, as far as can be told. */
+  /** Whether the packet really is a key frame, as far as this can be checked. */
   readonly isKeyFrame: boolean;
 }
 
-/** Gives `inspect` the packets from the next key frame on, until it has an opinion. */
+/** Passes the packets from the next key frame on to `inspect` until it returns a result. */
 const readFromKeyFrame = (
   format: FormatContext,
   stream: Stream,
@@ -158,7 +160,7 @@ const inspectPackets = (format: FormatContext, stream: Stream): KeyPacket => {
   return readFromKeyFrame(format, stream, ({ data }) => data !== null && isIdrPicture(data, form));
 };
 
-/** The first frame that a decoder makes must not be predicted from another one. */
+/** The first frame that a decoder returns must not be predicted from another one. */
 const inspectFrames = (format: FormatContext, stream: Stream): KeyPacket => {
   using decoder = openDecoder(stream, 1);
   using frame = newFrame();

@@ -45,12 +45,12 @@ import { canStartAtKeyFrames, type FrameSample, inspectKeyFrames, sampleFrames }
 const invalidInput = (message: string, cause?: unknown): KinoraError =>
   new KinoraError('invalid_input', { messages: [message], cause });
 
-/** Formats that hold a still image just as well as a video. */
+/** Formats that can contain either a still image or a video. */
 const ANIMATED_IMAGES = new Set(['gif', 'apng', 'webp_anim', 'jpegxl_anim']);
 
 /**
- * Finds out what a source holds, also when nothing of it can be played: then `refusal` says why.
- * @throws KinoraError `invalid_input` with the text for the caller when it is no media or can't be read
+ * Describes a source. When nothing in it can be played, `refusal` says why.
+ * @throws KinoraError `invalid_input` with a message for the caller when the file is not media or can't be read
  */
 export const probe = async (job: ProbeJob): Promise<SourceFacts> => {
   const { path } = job.source;
@@ -162,7 +162,7 @@ const describeVideo = (
   const crop = cropOf(stream);
   const { first } = sample;
   const pixelFormat = avGetPixFmtName((first?.format ?? codecpar.format) as never) ?? 'unknown';
-  // Packets whose frames the container crops would show too much when they are copied.
+  // Copied packets would show what the container crops, so they can't be copied.
   const avcc = codecNameOf(stream) === 'h264' && !crop ? avccOf(codecpar.extradata) : undefined;
   const dolbyVision = codecpar.getCodedSideData(AV_PKT_DATA_DOVI_CONF);
   const colorName = (names: Readonly<Record<number, string>>, frame: number | undefined, container: number): string =>
@@ -217,7 +217,7 @@ const avccOf = (extradata: Buffer | null): Uint8Array | undefined => {
   return extradata[0] === 1 ? extradata : avccFromAnnexB(extradata);
 };
 
-/** 8 where the name of the pixel format says nothing else. */
+/** 8 unless the name of the pixel format says otherwise. */
 const bitDepthOf = (pixelFormat: string): number => {
   const found = /(?:p|p0|p2|p4|y2|gray|xyz|rgb|bgr|rgba|bgra)(9|10|12|14|16|36|48|64)(?:le|be)$/.exec(pixelFormat)?.[1];
   if (found === undefined) return 8;
@@ -248,7 +248,7 @@ const describeAudio = (stream: Stream, simpleEditList: boolean): AudioFacts => {
   };
 };
 
-/** A file that only counts its channels means the usual arrangement of that many. */
+/** A file that only gives the number of channels means the usual layout for that number. */
 const layoutOf = ({ codecpar: { channelLayout, channels } }: Stream): string => {
   const name = avChannelLayoutDescribe(channelLayout);
   const isNamed = name !== null && !/^\d+ channels/.test(name);
@@ -257,7 +257,7 @@ const layoutOf = ({ codecpar: { channelLayout, channels } }: Stream): string => 
 
 const AAC_SAMPLE_RATES = new Set([96000, 88200, 64000, 48000, 44100, 32000, 24000, 22050, 16000, 12000, 11025, 8000]);
 
-/** AAC in a transport stream (ADTS) has no record of its own: it is written from what the stream declares. */
+/** AAC in a transport stream (ADTS) has no configuration record, so one is written from the stream's parameters. */
 const audioConfigOf = ({ codecpar }: Stream): Uint8Array | undefined => {
   const { extradata, profile, sampleRate, channels } = codecpar;
   if (extradata !== null && extradata.length >= 2) return extradata;

@@ -6,7 +6,10 @@ import { openDecoder, openSource, readOnly, readPacket, streamAt } from '../ffmp
 import { VideoReader } from '../video/reader.js';
 
 const CHECKED_SECONDS = 1;
-/** Packets of audio that a decoder may refuse at a place: the first after a seek may lack what came before it. */
+/**
+ * The number of audio packets that a decoder may reject at a position: the first packets after a seek may depend on
+ * earlier ones.
+ */
 const ALLOWED_AUDIO_ERRORS = 2;
 const MIN_SAMPLES = 1024;
 
@@ -15,7 +18,7 @@ interface Place {
   readonly problem?: string;
 }
 
-/** Decodes the first, a middle and the last second the way segments will be decoded. */
+/** Decodes the first, a middle and the last second in the same way as segments. */
 export const checkSanity = (job: SanityJob): SanityResult => {
   const places = [0, job.durationSeconds / 2, Math.max(job.durationSeconds - 2 * CHECKED_SECONDS, 0)];
   const results = [
@@ -26,7 +29,7 @@ export const checkSanity = (job: SanityJob): SanityResult => {
   return { ...(problem !== undefined && { problem }), decodable: results.some(({ decoded }) => decoded) };
 };
 
-/** The outcome of reading one place; a failure of FFmpeg is a finding here. */
+/** Reads one position; here a failure of FFmpeg is a result and not an error. */
 const attempt = (name: string, read: () => Place): Place => {
   try {
     const place = read();
@@ -51,7 +54,7 @@ const checkVideo = (source: MediaSource, streamIndex: number, places: readonly n
           frames += 1;
           reader.take();
         }
-        // Frames may be rare, or have ended before the audio: the one displayed at that time is as good.
+        // Frames may be rare, or end before the audio does; the frame that is displayed at that time is also valid.
         const decoded = frames > 0 || reader.previous !== undefined || reader.peek() !== undefined;
         if (!decoded) return { decoded, problem: 'nothing could be decoded' };
         return reader.errors > 0 ? { decoded, problem: `${reader.errors} damaged` } : { decoded };
@@ -100,7 +103,7 @@ const checkAudioAt = (source: MediaSource, streamIndex: number, seconds: number)
     format.closeInputSync();
   }
   const decoded = samples >= MIN_SAMPLES;
-  // Audio may be shorter than the video: nothing at a later place is no damage.
+  // Audio may be shorter than the video, so finding none at a later position is not damage.
   if (!decoded && seconds === 0) return { decoded, problem: 'nothing could be decoded' };
   return errors > ALLOWED_AUDIO_ERRORS ? { decoded, problem: `${errors} damaged packets` } : { decoded };
 };

@@ -11,7 +11,7 @@ import { withVideoReader } from '../video/reader.js';
 const PROGRESS_FRAMES = 50;
 
 /**
- * Judges every frame of a part of the source by small copies of it and its neighbors.
+ * Scores every frame in a part of the source by comparing small copies of it and its neighbors.
  * @throws KinoraError `media_failed`
  */
 export const scoreShots = (job: ShotScoresJob, context: HandlerContext): ShotScores =>
@@ -19,7 +19,7 @@ export const scoreShots = (job: ShotScoresJob, context: HandlerContext): ShotSco
     checkTimeBase(reader, job);
     const { timeBase, originTicks, threads, startTicks, endTicks, from, untilTicks } = job;
     const frames: TimedFrame[] = [];
-    // Upright or not, with overlays or without: for a comparison with its neighbors it does not matter.
+    // Rotation and overlays do not affect a comparison between neighbors.
     const filters = {
       ...job.filters,
       deinterlace: false,
@@ -51,7 +51,7 @@ export const scoreShots = (job: ShotScoresJob, context: HandlerContext): ShotSco
     return scoreFrames(frames, { startTicks, endTicks, timescale: timeBase.den });
   });
 
-/** The planes one behind the other, without what lies between their rows. */
+/** Joins the planes without the padding between their rows. */
 const copySamples = (frame: Frame): Uint8Array => {
   const samples = new Uint8Array(SMALL_BYTES);
   let at = 0;

@@ -8,16 +8,20 @@ import { check, failMedia, isDrained, newFrame, newPacket, setOptions } from '..
 import { openDecoder, readOnly, readPacket, streamAt } from '../ffmpeg/open-source.js';
 import { audioFrame, openAt, readSamples } from './reader.js';
 
-/** Frames of input that the encoder sees before the first one that counts: joins are then as good as within a chunk. */
+/**
+ * Input frames that the encoder gets before the first one that is kept, so that joins sound the same as the rest of a
+ * chunk.
+ */
 const PRE_ROLL_FRAMES = 2;
-/** The encoder's first packet holds only its priming. */
+/** The encoder's first packet contains only its priming. */
 const PRIMING_PACKETS = 1;
-/** Packets of a copied track begin this much before the chunk at most: interleaving. */
+/** Because of interleaving, packets of a copied track can begin up to this long before the chunk. */
 const COPY_SEEK_SECONDS = 1;
 
 /**
- * Makes the segments of one chunk: AAC frames on the constant 1,024-sample grid, a fragment per segment. The result depends
- * on the job alone; neighboring chunks join without a gap, and for encoded tracks without an audible seam.
+ * Makes the segments of one chunk: AAC frames on the constant 1,024-sample grid, one fragment per segment. The result
+ * depends only on the job. Neighboring chunks join without a gap, and for encoded tracks also without an audible
+ * seam.
  * @throws KinoraError `media_failed`
  */
 export const makeAudioChunk = (job: AudioChunkJob): AudioChunkResult => {
@@ -98,8 +102,9 @@ export const encodeFrames = (
 };
 
 /**
- * The source's own AAC frames [firstFrame, endFrame): the frame number is the nearest to the packet's time. Undefined when
- * one is damaged: a browser's decoder stops there for good, while encoding puts silence in its place.
+ * The source's own AAC frames [firstFrame, endFrame), each numbered by the grid position nearest to its packet's
+ * time. Undefined when one is damaged: a browser's decoder would stop there for good, while encoding replaces it with
+ * silence.
  */
 const copyFrames = (job: AudioChunkJob, firstFrame: number, endFrame: number): Buffer[] | undefined => {
   const { sourceTimeBase: base, sourceOrigin, sampleRate, streamIndex } = job.audio;
@@ -137,7 +142,9 @@ const copyFrames = (job: AudioChunkJob, firstFrame: number, endFrame: number): B
   });
 };
 
-/** Transport streams carry AAC with an ADTS header on each frame (ISO/IEC 14496-3, 1.A.2.2): 7 bytes, 9 with a checksum. */
+/**
+ * In transport streams, each AAC frame has an ADTS header (ISO/IEC 14496-3, 1.A.2.2): 7 bytes, or 9 with a checksum.
+ */
 const withoutAdtsHeader = (data: Buffer): Buffer => {
   const isAdts = data.length > 7 && data[0] === 0xff && ((data[1] as number) & 0xf6) === 0xf0;
   return isAdts ? data.subarray(((data[1] as number) & 1) === 1 ? 7 : 9) : data;

@@ -16,20 +16,25 @@ import { openDecoder, openSource, readOnly, readPacket, streamAt } from '../ffmp
 import { type AudioPiece, alignAudio } from './timestamp-alignment.js';
 import { LIMITER_REACH_SECONDS, limitPeaks } from './true-peak-limiter.js';
 
-/** Decoders of MP3, AAC, Vorbis and Opus need what came before; 0.5 s is more than any of them (Opus: 80 ms). */
+/**
+ * Decoders of MP3, AAC, Vorbis and Opus depend on preceding audio; 0.5 s is more than any of them needs (Opus: 80
+ * ms).
+ */
 const PRE_ROLL_SECONDS = 0.5;
-/** Placing looks at the full second on either side and half a second around it. */
+/** Alignment uses the full second on either side and half a second around it. */
 const PLACE_SECONDS = 1.5;
-/** Of all packets; a stream with more errors is not silence but unusable. */
+/** The maximum share of damaged packets; a stream with more is unusable rather than silent. */
 const MAX_ERROR_SHARE = 0.5;
-/** Of the wanted length: pieces may overlap, but a stream whose time stands still must not fill the memory. */
+/**
+ * A multiple of the wanted length: pieces may overlap, but a stream whose time stands still must not fill the memory.
+ */
 const MAX_OVERLAP = 4;
-/** A seek that lands too late is repeated this far back, then three times as far, and so on. */
+/** When a seek lands too late, the next one goes back by this much, then three times as far, and so on. */
 const FIRST_STEP_BACK_SECONDS = 2;
 
 export type Audio = Omit<AudioPlan, 'boundaries'>;
 
-/** `input`: sample rate, format, channel layout and time base of what goes in. */
+/** `input` has the sample rate, format, channel layout and time base of the input frames. */
 export const openAudioFilter = (input: string, chain: string): MediaFilter =>
   new MediaFilter(`abuffer@in=${input},${chain},abuffersink@out`, { operation: 'audio filter' });
 
@@ -43,20 +48,20 @@ const copyPlanes = (frame: Frame): Float32Array[] =>
     return samples;
   });
 
-/** Above this, samples of a down-mix are bent towards full scale, never clipped. */
+/** Samples of a down-mix above this are compressed towards full scale, never clipped. */
 const KNEE = 0.9;
 const bend = (value: number): number => {
   const size = Math.abs(value);
   return size <= KNEE ? value : Math.sign(value) * (KNEE + (1 - KNEE) * Math.tanh((size - KNEE) / (1 - KNEE)));
 };
 
-/** A down-mix adds up to four channels: 3 dB less keeps it clear of the knee at ordinary levels. */
+/** A down-mix adds up to four channels; reducing it by 3 dB keeps it below the knee at ordinary levels. */
 const DOWN_MIX_GAIN = 10 ** (-3 / 20);
 
-/** Collects what the decoder gives, as float planes in the channels and at the sample rate that are asked for. */
+/** Collects the decoder's output as float planes with the requested channels and sample rate. */
 class PieceCollector {
   readonly pieces: AudioPiece[] = [];
-  /** Place of the first piece that was decoded, kept or not. */
+  /** The position of the first decoded piece, whether it was kept or not. */
   firstPosition: number | undefined;
   private readonly plan: Audio;
   private readonly startTicks: number;
@@ -98,7 +103,8 @@ class PieceCollector {
       this.gain = (frame.channels > 2 ? DOWN_MIX_GAIN : 1) * 10 ** ((this.plan.gainDb ?? 0) / 20);
     }
     const pts = frame.bestEffortTimestamp === NO_PTS ? frame.pts : frame.bestEffortTimestamp;
-    // Counted from the first stamp of the stream, whose place is rounded once: places then differ by whole samples.
+    // Counted from the first time stamp of the stream, whose position is rounded once; positions then differ by whole
+    // samples.
     const toSamples = (ticks: number): number => (ticks * base.num * rate) / base.den;
     const position =
       pts === NO_PTS
@@ -172,7 +178,10 @@ const decode = (
     throw failMedia('decode audio', `${errors} errors in ${packets} packets`);
 };
 
-/** Decodes what is needed for [fromSeconds, untilSeconds) of the timeline; begins anew further back when a seek lands late. */
+/**
+ * Decodes what is needed for [fromSeconds, untilSeconds) of the timeline. When a seek lands late, starts again
+ * further back.
+ */
 const collectPieces = (source: MediaSource, plan: Audio, fromSeconds: number, untilSeconds: number): AudioPiece[] => {
   const zeroSeconds = (plan.sourceOrigin * plan.sourceTimeBase.num) / plan.sourceTimeBase.den;
   for (let back = 0; ; back = back === 0 ? FIRST_STEP_BACK_SECONDS : back * 3) {
@@ -195,15 +204,16 @@ const collectPieces = (source: MediaSource, plan: Audio, fromSeconds: number, un
 };
 
 /**
- * The source, opened to be read from a place at or before `seconds` of its own time. That is its start when the place is near,
- * and when FFmpeg can't seek: without an index, or before the first entry of one. The caller closes it.
+ * Opens the source so that reading starts at or before `seconds` of its own time. Reading starts at the beginning of
+ * the file when the position is near it or when FFmpeg can't seek: without an index, or before its first entry. The
+ * caller closes the source.
  */
 export const openAt = (source: MediaSource, seconds: number): { format: FormatContext; fromStart: boolean } => {
   const format = openSource(source);
   const startSeconds = format.startTime === NO_PTS ? 0 : Number(format.startTime) / AV_TIME_BASE;
   if (seconds <= startSeconds + PRE_ROLL_SECONDS) return { format, fromStart: true };
-  // By the file's leading stream: Matroska has cues for the video only, and a seek by an audio stream without cues reads the
-  // file from its start.
+  // Seeks by the file's leading stream: Matroska has cues for the video only, and seeking by an audio stream without
+  // cues reads the file from its start.
   const target = BigInt(Math.floor(seconds * AV_TIME_BASE));
   if (format.seekFrameSync(-1, target, AVSEEK_FLAG_BACKWARD) >= 0) return { format, fromStart: false };
   format.closeInputSync();
@@ -211,7 +221,7 @@ export const openAt = (source: MediaSource, seconds: number): { format: FormatCo
 };
 
 const greatestCommonDivisor = (a: number, b: number): number => (b === 0 ? a : greatestCommonDivisor(b, a % b));
-/** More than the resampler's filter reaches. */
+/** Longer than the resampler's filter. */
 const RESAMPLER_MARGIN_SECONDS = 0.1;
 
 const resample = (planes: readonly Float32Array[], fromRate: number, toRate: number): Float32Array[] => {
@@ -243,7 +253,7 @@ const resample = (planes: readonly Float32Array[], fromRate: number, toRate: num
 };
 const RESAMPLE_BLOCK = 65_536;
 
-/** A float frame with the samples [at, at + count) of the planes; the caller frees it. */
+/** Returns a float frame with the samples [at, at + count) of the planes. The caller frees it. */
 export const audioFrame = (planes: readonly Float32Array[], at: number, count: number, sampleRate: number): Frame =>
   Frame.fromAudioBuffer(
     Buffer.concat(planes.map((plane) => new Uint8Array(plane.buffer, plane.byteOffset + at * 4, count * 4))),
@@ -258,9 +268,10 @@ export const audioFrame = (planes: readonly Float32Array[], at: number, count: n
   );
 
 /**
- * The samples [fromSample, untilSample) of the timeline in the plan's rate and channels, one array per channel; with the
- * gain and without the peaks of `normalize_audio`. Silence where the source has nothing. Independent of how the range is cut: the same sample has the same value in every
- * range that holds it (resampling and decoders' memory: differences below -60 dB).
+ * The samples [fromSample, untilSample) of the timeline in the plan's rate and channels, one array per channel, with
+ * the gain applied but without the peak limit of `normalize_audio`. Parts that the source lacks are silent. A sample
+ * has the same value in every range that contains it, except for differences below -60 dB caused by resampling and by
+ * decoders' state.
  * @throws KinoraError `media_failed`
  */
 export const readSamples = (
@@ -283,7 +294,7 @@ const readUnlimited = (source: MediaSource, plan: Audio, fromSample: number, unt
   const place = (from: number, until: number): Float32Array[] =>
     alignAudio(pieces, channels, from, until, sourceRate, tickSamples);
   if (sourceRate === rate) return place(fromSample, untilSample);
-  // Both clocks meet every `sourceStep` source samples: beginning there, the resampler always has the same phase.
+  // Both clocks meet every `sourceStep` source samples; starting there gives the resampler the same phase each time.
   const divisor = greatestCommonDivisor(sourceRate, rate);
   const sourceStep = sourceRate / divisor;
   const step = rate / divisor;

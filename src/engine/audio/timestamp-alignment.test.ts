@@ -2,10 +2,13 @@ import { describe, expect, test } from 'vitest';
 import { type AudioPiece, alignAudio } from './timestamp-alignment.js';
 
 const RATE = 8000;
-/** A slow sine: the value tells the place. */
+/** A slow sine, so that a value identifies its position. */
 const valueAt = (sample: number): number => Math.sin((2 * Math.PI * 50 * sample) / RATE);
 
-/** Pieces of `length` samples whose true places are `start`, `start + length` …; `stamp` turns a place into a time stamp. */
+/**
+ * Pieces of `length` samples at the true positions `start`, `start + length` …; `stamp` converts a position to a time
+ * stamp.
+ */
 const pieces = (start: number, count: number, length: number, stamp: (place: number) => number): AudioPiece[] =>
   Array.from({ length: count }, (_, i) => {
     const place = start + i * length;

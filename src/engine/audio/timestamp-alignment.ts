@@ -1,7 +1,8 @@
 /**
- * Lays decoded pieces of audio on a timeline of samples. Time stamps are coarse (Matroska: whole milliseconds) and clocks
- * drift, so neither "count the samples" nor "believe each stamp" is right alone. The rules here depend only on the pieces
- * near a place, never on where decoding began: two readers that start at different places put every sample at the same one.
+ * Aligns decoded pieces of audio on a timeline of samples. Time stamps are coarse (whole milliseconds in Matroska)
+ * and clocks drift, so neither counting samples nor trusting each stamp is enough. The result at a position depends
+ * only on nearby pieces and not on where decoding began, so readers that start at different positions agree on every
+ * sample.
  */
 
 export interface AudioPiece {
@@ -11,7 +12,7 @@ export interface AudioPiece {
   readonly channels: readonly Float32Array[];
 }
 
-/** Pieces that follow each other without a hole: `counts[i]` samples of the run come before `pieces[i]`. */
+/** Pieces that follow each other without a gap: `counts[i]` samples of the run precede `pieces[i]`. */
 interface Run {
   readonly pieces: AudioPiece[];
   readonly counts: number[];
@@ -20,7 +21,7 @@ interface Run {
 
 const lengthOf = (piece: AudioPiece): number => piece.channels[0]?.length ?? 0;
 
-/** A jump of more than half a piece is a hole or an overlap; less is the coarseness of the stamps. */
+/** A jump of more than half a piece is a gap or an overlap; smaller jumps come from rounded time stamps. */
 const splitRuns = (pieces: readonly AudioPiece[], tickSamples: number): Run[] => {
   const runs: Run[] = [];
   let expected = Number.NaN;
@@ -48,7 +49,7 @@ const paint = (output: Float32Array, outputStart: number, samples: Float32Array,
 
 const TAPS = 32;
 const PHASES = 1024;
-/** Hann-windowed sinc, one row per fraction of a sample; a row's taps reach from -15 to 16 samples. */
+/** Hann-windowed sinc with one row per fraction of a sample; the taps of a row reach from -15 to 16 samples. */
 let sincRows: Float32Array[] | undefined;
 const makeSincRows = (): Float32Array[] =>
   Array.from({ length: PHASES }, (_, phase) => {
@@ -61,7 +62,7 @@ const makeSincRows = (): Float32Array[] =>
     return row.map((value) => value / sum);
   });
 
-/** The value `fraction` of a sample behind sample `whole`. */
+/** The value at `fraction` of a sample after sample `whole`. */
 export const betweenSamples = (samples: Float32Array, whole: number, fraction: number): number => {
   sincRows ??= makeSincRows();
   const row = sincRows[Math.floor(fraction * PHASES)] as Float32Array;
@@ -79,7 +80,7 @@ const joinChannel = (run: Run, channel: number): Float32Array => {
 };
 
 /**
- * What must be added to a sample's count to get its place, at each full second: the mean over the pieces whose stamps lie
+ * The offset between sample counts and positions at each full second: the mean over the pieces whose stamps are
  * within half a second of it.
  */
 const measureOffsets = (run: Run, sampleRate: number): Map<number, number> => {
@@ -94,7 +95,7 @@ const measureOffsets = (run: Run, sampleRate: number): Map<number, number> => {
   return new Map([...sums].map(([second, { sum, count }]) => [second, sum / count]));
 };
 
-/** Stretches a run whose clock differs from the time stamps: places between full seconds are interpolated. */
+/** Stretches a run whose clock differs from its time stamps; positions between full seconds are interpolated. */
 const paintStretched = (outputs: readonly Float32Array[], outputStart: number, run: Run, sampleRate: number): void => {
   const offsets = measureOffsets(run, sampleRate);
   const seconds = [...offsets.keys()].sort((a, b) => a - b);
@@ -103,7 +104,7 @@ const paintStretched = (outputs: readonly Float32Array[], outputStart: number, r
   const offsetAt = (place: number): number => {
     const second = Math.min(last, Math.max(first, place / sampleRate));
     const before = Math.floor(second);
-    // A run has no holes, so that every full second between the first and the last has an entry.
+    // A run has no gaps, so every full second between the first and the last has an entry.
     const from = offsets.get(before) as number;
     const until = offsets.get(before + 1) ?? from;
     return from + (until - from) * (second - before);
@@ -121,7 +122,7 @@ const paintStretched = (outputs: readonly Float32Array[], outputStart: number, r
 };
 
 /**
- * The samples [from, until) of the timeline, silence where the source has none and before zero.
+ * The samples [from, until) of the timeline; positions before zero and parts that the source lacks are silent.
  * @param tickSamples length of one tick of the source's time stamps in samples
  */
 export const alignAudio = (
@@ -134,7 +135,7 @@ export const alignAudio = (
 ): Float32Array[] => {
   const outputs = Array.from({ length: channelCount }, () => new Float32Array(until - from));
   for (const run of splitRuns(pieces, tickSamples)) {
-    // The first piece may be trimmed and its stamp then rounded unlike all the others.
+    // The first piece may be trimmed, which rounds its stamp differently from all the others.
     const longest = run.pieces.reduce((length, piece) => Math.max(length, lengthOf(piece)), 0);
     let lowest = Number.POSITIVE_INFINITY;
     let highest = Number.NEGATIVE_INFINITY;
@@ -144,9 +145,11 @@ export const alignAudio = (
       lowest = Math.min(lowest, offset);
       highest = Math.max(highest, offset);
     });
-    // Rounded stamps spread by at most a tick around the truth: the clocks agree and no sample needs to be touched.
+    // Rounding spreads stamps by at most a tick around the true position: the clocks agree and samples stay
+    // unchanged.
     if (highest - lowest <= Math.max(1.1 * tickSamples, 1)) {
-      // Stamps rounded half up put the middle half a sample late in some rates: ties must always fall to the same side.
+      // At some rates, stamps that are rounded half up put the middle half a sample late; ties must always round in
+      // the same direction.
       const offset = Math.round((lowest + highest) / 2 - 1e-6);
       run.pieces.forEach((piece, i) => {
         outputs.forEach((output, channel) => {

@@ -1,18 +1,18 @@
 import { betweenSamples } from './timestamp-alignment.js';
 
-/** The gain is held low this long to both sides of a peak: longer than half a wave of the lowest tones. */
+/** The gain stays low for this long on both sides of a peak: longer than half a period of the lowest tones. */
 const HOLD_SECONDS = 0.02;
-/** Places between two samples at which peaks are looked for (ITU-R BS.1770, annex 2: four times as many samples). */
+/** Positions between two samples at which peaks are searched (ITU-R BS.1770, annex 2: four times oversampling). */
 const PHASES = [0.25, 0.5, 0.75];
-/** Between samples no more than this many times the samples around can be reached by what is heard as a peak. */
+/** Audible peaks between samples are at most this many times the surrounding samples. */
 const RISE = 2;
 
-/** Samples nearer than this to an end of what is given to `limitPeaks` may be limited by too little. */
+/** Samples that are closer than this to either end of the input of `limitPeaks` may be limited too little. */
 export const LIMITER_REACH_SECONDS = 2 * HOLD_SECONDS + 0.001;
 
 /**
- * Turns audio down around true peaks above `peakDb` (dBTP), in all channels alike. The gain at a sample depends on the audio within
- * `LIMITER_REACH_SECONDS` of it and on nothing before: wherever a chunk begins, the result is the same.
+ * Reduces the volume around true peaks above `peakDb` (dBTP), equally in all channels. The gain at a sample depends
+ * only on the audio within `LIMITER_REACH_SECONDS`, so the result does not depend on where a chunk begins.
  */
 export const limitPeaks = (
   planes: readonly Float32Array[],
@@ -22,13 +22,13 @@ export const limitPeaks = (
   const wanted = findGains(planes, 10 ** (peakDb / 20));
   if (!wanted) return planes;
   const hold = Math.round(HOLD_SECONDS * sampleRate);
-  // The lowest gain of the surroundings, smoothed twice over half of them: nowhere more than what the peak allows.
+  // The lowest gain nearby, smoothed twice over half that range, never exceeds what the peak allows.
   const half = hold >> 1;
   const gains = smooth(smooth(lowestAround(wanted, 2 * half), half), half);
   return planes.map((plane) => plane.map((sample, i) => sample * (gains[i] as number)));
 };
 
-/** The gain that each sample and what lies beside it needs; undefined where none needs any. */
+/** The gain that each sample and the positions next to it need; undefined when none is needed. */
 const findGains = (planes: readonly Float32Array[], ceiling: number): Float64Array | undefined => {
   let gains: Float64Array | undefined;
   const need = (i: number, peak: number): void => {
@@ -51,10 +51,10 @@ const findGains = (planes: readonly Float32Array[], ceiling: number): Float64Arr
   return gains;
 };
 
-/** The lowest value within `reach` to both sides. */
+/** The lowest value within `reach` on both sides. */
 const lowestAround = (values: Float64Array, reach: number): Float64Array => {
   const lowest = new Float64Array(values.length);
-  // Positions of values that may become the lowest, ascending in both.
+  // Positions of values that may become the lowest; positions and values both ascend.
   const candidates = new Int32Array(values.length);
   let first = 0;
   let end = 0;
@@ -71,7 +71,7 @@ const lowestAround = (values: Float64Array, reach: number): Float64Array => {
   return lowest;
 };
 
-/** The mean of the values within `reach` to both sides; beyond the ends the last value continues. */
+/** The mean of the values within `reach` on both sides; the last value continues beyond the ends. */
 const smooth = (values: Float64Array, reach: number): Float64Array => {
   const at = (i: number): number => values[Math.min(Math.max(i, 0), values.length - 1)] as number;
   const means = new Float64Array(values.length);

@@ -2,17 +2,20 @@ import { AV_LOG_QUIET, AV_NOPTS_VALUE, AVERROR_EAGAIN, AVERROR_EOF } from 'node-
 import { type CodecContext, FFmpegError, Frame, Log, Packet } from 'node-av/lib';
 import { KinoraError } from '../../lib/errors.js';
 
-// What goes wrong comes back as an error code; the library's own lines on stderr only repeat it.
+// Failures are returned as error codes; the library's own lines on stderr only repeat them.
 Log.setLevel(AV_LOG_QUIET);
 
 /** Time stamp of a packet or frame that has none. */
 export const NO_PTS: bigint = AV_NOPTS_VALUE;
 
-/** @param code FFmpeg's number of the error */
+/** @param code FFmpeg's error code */
 export const failMedia = (operation: string, reason: string, code?: number): KinoraError =>
   new KinoraError('media_failed', { messages: [`${operation}: ${reason}`], details: { operation, reason, code } });
 
-/** Returns the code of a call that succeeded; throws `media_failed` with the operation's name for a negative one. */
+/**
+ * Returns the code of a successful call. Throws `media_failed` with the name of the operation when the code is
+ * negative.
+ */
 export const check = (code: number, operation: string): number => {
   if (code < 0) throw failMedia(operation, FFmpegError.strerror(code), code);
   return code;
@@ -33,7 +36,7 @@ export const newFrame = (): Frame => {
   return frame;
 };
 
-/** A reference of its own to the same frame or samples. */
+/** Returns a new reference to the same frame or samples. */
 export const cloneFrame = (frame: Frame): Frame => {
   const clone = frame.clone();
   if (clone === null) throw failMedia('clone frame', 'out of memory');
@@ -41,8 +44,8 @@ export const cloneFrame = (frame: Frame): Frame => {
 };
 
 /**
- * Sets codec options one by one before the codec is opened. (Options given to `open2Sync` as a dictionary are freed twice
- * and crash the process at the next garbage collection.)
+ * Sets codec options one by one before the codec is opened. (Options passed to `open2Sync` as a dictionary are freed
+ * twice, which crashes the process at the next garbage collection.)
  */
 export const setOptions = (context: CodecContext, options: Readonly<Record<string, string | number>>): void => {
   for (const [name, value] of Object.entries(options)) {

@@ -4,16 +4,16 @@ import type { Rational } from '../../media/source/source-facts.js';
 import { check, failMedia, isDrained, newFrame } from './av.js';
 
 export interface MediaFilterOptions {
-  /** What failures are called. */
+  /** The name of the operation in error messages. */
   readonly operation: string;
-  /** What a failure to build the graph is called; `operation` when absent. */
+  /** The name in errors from building the graph; the default is `operation`. */
   readonly building?: string;
   readonly threads?: number;
 }
 
 /**
  * A filter graph with one output, `buffersink@out` or `abuffersink@out`, and one input for frames, `buffer@in` or
- * `abuffer@in`, unless it makes its frames itself. Frames that come out are valid during the call of `each` only.
+ * `abuffer@in`, unless the graph generates its frames. Output frames are valid only during the call of `each`.
  */
 export class MediaFilter {
   private readonly graph = new FilterGraph();
@@ -39,12 +39,12 @@ export class MediaFilter {
     }
   }
 
-  /** Of the frames that come out. */
+  /** The time base of the output frames. */
   get timeBase(): Rational {
     return this.output.buffersinkGetTimeBase();
   }
 
-  /** Gives the only frame of another input than the main one. */
+  /** Passes the only frame to an input other than the main one. */
   feed(input: string, frame: Frame): void {
     const context = this.graph.getFilter(input);
     if (context === null) throw failMedia(this.operation, `no input ${input}`);
@@ -52,14 +52,14 @@ export class MediaFilter {
     check(context.buffersrcAddFrameSync(null), this.operation);
   }
 
-  /** Null ends the input: what the filters hold back comes out. */
+  /** Null ends the input and makes the filters release the frames that they still hold. */
   push(frame: Frame | null, each: (out: Frame) => void): void {
     if (this.input === null) throw failMedia(this.operation, 'no input');
     check(this.input.buffersrcAddFrameSync(frame, AV_BUFFERSRC_FLAG_KEEP_REF), this.operation);
     while (this.pull(each));
   }
 
-  /** Gives out the next frame; false when there is none. */
+  /** Passes the next frame to `each`; false when there is none. */
   pull(each: (out: Frame) => void): boolean {
     const code = this.output.buffersinkGetFrameSync(this.frame);
     if (isDrained(code)) return false;

@@ -5,25 +5,29 @@ import { check, failMedia, setOptions } from './av.js';
 import { checkStaged } from './staged-ranges.js';
 import { allowedDecoders, codecNameOf, findDecoder, isRefusedFormat, recognizeFormat } from './supported-media.js';
 
-/** Bytes and time that may be read to learn about the streams: enough for late streams in a transport stream. */
+/** The maximum bytes and time to read when detecting streams: enough for late streams in a transport stream. */
 const PROBE_BYTES = 10_000_000;
 const ANALYZE_MICROSECONDS = 10_000_000;
 
-/** Above the largest frame of any level that players know (8192 x 4352 and 16:9 relatives), with room for odd shapes. */
+/**
+ * Larger than the largest frame of any level that players support (8192 x 4352 and similar 16:9 sizes), with room for
+ * odd shapes.
+ */
 const MAX_DECODED_PIXELS = 16_384 * 8_704;
 
 export interface OpenOptions {
-  /** Looks at the streams as the header declares them, before anything of them is decoded; throws to refuse. */
+  /** Checks the streams that the header declares before anything is decoded; throws to refuse the source. */
   readonly inspectHeader?: (streams: readonly Stream[]) => void;
 }
 
-/** Aliases of one demuxer ("mov,mp4,m4a…") are all matched by the first. */
+/** The first of several aliases for one demuxer ("mov,mp4,m4a…") matches all of them. */
 const findAlias = (formatName: string): string => formatName.split(',')[0]!;
 const findFormat = (formatName: string): InputFormat | null => InputFormat.findInputFormat(findAlias(formatName));
 
 /**
- * Opens a source and reads its stream information: the only door to FFmpeg's demuxers. Nothing but the format that the probe
- * recognized is tried, and only plain files can be read. The caller closes it with `closeInputSync`.
+ * Opens a source and reads its stream information. FFmpeg's demuxers must not be used in any other way: only the
+ * format that the probe recognized is tried, and only plain files can be read. The caller closes the source with
+ * `closeInputSync`.
  * @throws KinoraError `media_failed`
  */
 export const openSource = (source: MediaSource, options: OpenOptions = {}): FormatContext => {
@@ -57,14 +61,15 @@ export const openSource = (source: MediaSource, options: OpenOptions = {}): Form
   return format;
 };
 
-/** The sources of which only parts are there. */
+/** The sources that are only partly stored. */
 const staged = new WeakMap<FormatContext, MediaSource>();
 
 const positionOf = (format: FormatContext): number => Number(format.pb?.tell() ?? 0);
 
 /**
- * Reads the next packet; a negative code at the end and for what can't be read. The only way to read packets.
- * @throws KinoraError `range_missing` when the packet is not in the parts of the source that are there
+ * Reads the next packet. Returns a negative code at the end and for unreadable packets. Packets must not be read in
+ * any other way.
+ * @throws KinoraError `range_missing` when the packet is outside the stored parts of the source
  */
 export const readPacket = (format: FormatContext, packet: Packet): number => {
   const code = format.readFrameSync(packet);
@@ -86,13 +91,13 @@ export const streamAt = (format: FormatContext, index: number): Stream => {
   return stream;
 };
 
-/** Packets of every other stream are skipped by the demuxer. */
+/** Makes the demuxer skip the packets of all other streams. */
 export const readOnly = (format: FormatContext, streamIndexes: readonly number[]): void => {
   for (const stream of format.streams) if (!streamIndexes.includes(stream.index)) stream.discard = AVDISCARD_ALL;
 };
 
 /**
- * Opens a decoder for the stream; the caller frees it with `freeContext`.
+ * Opens a decoder for the stream. The caller frees it with `freeContext`.
  * @throws KinoraError `media_failed`
  */
 export const openDecoder = (stream: Stream, threads: number): CodecContext => {

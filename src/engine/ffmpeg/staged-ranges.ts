@@ -5,8 +5,8 @@ import type { ReadRange } from '../../media/mp4/sample-tables.js';
 import type { MediaSource } from '../../pool/protocol.js';
 
 /**
- * Of what lies outside, a reader sees zeros, and FFmpeg makes wrong frames of them without an error that counts.
- * @throws KinoraError `range_missing` when not all of the bytes are there
+ * Readers see zeros outside the stored ranges, and FFmpeg turns those into wrong frames without reporting an error.
+ * @throws KinoraError `range_missing` when some of the bytes are missing
  */
 export const checkStaged = ({ staged }: MediaSource, position: number, sizeBytes: number): void => {
   if (!staged || coversRange(staged, position, position + sizeBytes)) return;
@@ -14,7 +14,7 @@ export const checkStaged = ({ staged }: MediaSource, position: number, sizeBytes
   throw new KinoraError('range_missing', { details: { missing } });
 };
 
-/** Reads parts of the open file of a source. */
+/** Reads parts of a source's open file. */
 export const rangeReader =
   (file: FileHandle, source: MediaSource): ReadRange =>
   async (offset, length) => {

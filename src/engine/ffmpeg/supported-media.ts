@@ -9,28 +9,32 @@ import { avGetCodecName, Codec, InputFormat, IOContext, type Stream } from 'node
 import { check } from './av.js';
 
 /**
- * FFmpeg demuxers that are refused. Every other format that FFmpeg recognizes by its content is opened: the sandbox protects the
- * server from hostile files, this list only keeps out what is not the video or audio of one file. (Still images have demuxers
- * of their own, named `…_pipe`, which are refused as well; animated GIF, PNG and WebP are videos.)
+ * FFmpeg demuxers that are refused. All other formats that FFmpeg recognizes by content are opened: the sandbox
+ * protects the server from hostile files, and this list only excludes what is not a single file of video or audio.
+ * (Still images have separate demuxers, named `…_pipe`, which are refused as well; animated GIF, PNG and WebP count
+ * as video.)
  */
 export const REFUSED_FORMATS: ReadonlySet<string> = new Set([
-  // They name further files or addresses, and FFmpeg would open those.
+  // These refer to other files or addresses, which FFmpeg would open.
   ...['concat', 'dash', 'hls', 'imf', 'mlv', 'rtp', 'rtsp', 'sap', 'sdp', 'vobsub', 'webm_dash_manifest'],
-  // Filter graphs and scripts: programs that run for as long as they like.
+  // Filter graphs and scripts are programs without a time limit.
   ...['lavfi', 'sbg'],
-  // Still images, alone or as numbered files.
+  // Still images, single or as numbered files.
   ...['alias_pix', 'brender_pix', 'fits', 'ico', 'image2', 'image2pipe'],
-  // Text, which FFmpeg would paint.
+  // Text, which FFmpeg would render.
   ...['adf', 'bin', 'idf', 'tty', 'xbin'],
 ]);
 
-/** FFmpeg decoders that are refused: the first three take bytes for structures of this process's memory, the others paint text or run a script. */
+/**
+ * FFmpeg decoders that are refused: the first three interpret bytes as pointers into this process's memory, the
+ * others render text or run a script.
+ */
 export const REFUSED_DECODERS: ReadonlySet<string> = new Set([
   ...['anull', 'vnull', 'wrapped_avframe'],
   ...['ansi', 'bintext', 'idf', 'wavesynth', 'xbin'],
 ]);
 
-/** Bound to devices, or not ready for use. */
+/** Tied to hardware, or experimental. */
 const isUnusable = ({ capabilities }: Codec): boolean =>
   (capabilities & (AV_CODEC_CAP_HARDWARE | AV_CODEC_CAP_HYBRID | AV_CODEC_CAP_EXPERIMENTAL)) !== 0;
 
@@ -44,7 +48,7 @@ const decoderNames = new Set(
 /** Value of FFmpeg's option `codec_whitelist`. */
 export const allowedDecoders = [...decoderNames].join(',');
 
-/** FFmpeg's name of the codec, else the four characters that the file names it by. */
+/** FFmpeg's name of the codec, or its four-character code in the file. */
 export const codecNameOf = ({ codecpar }: Stream): string => {
   const name = avGetCodecName(codecpar.codecId);
   if (name !== null && name !== 'none') return name;
@@ -52,7 +56,7 @@ export const codecNameOf = ({ codecpar }: Stream): string => {
   return tag !== null && /^\w{4}$/.test(tag) ? tag : 'unknown';
 };
 
-/** The decoder of the stream, unless this build has none or it is refused. */
+/** The decoder for the stream; undefined when this build has none or refuses it. */
 export const findDecoder = ({ codecpar }: Stream): Codec | undefined => {
   const codec = Codec.findDecoder(codecpar.codecId);
   return codec !== null && decoderNames.has(codec.name) ? codec : undefined;

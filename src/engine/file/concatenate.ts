@@ -7,7 +7,7 @@ import { openSource, readOnly, readPacket, streamAt } from '../ffmpeg/open-sourc
 
 const MAX_READ_ERRORS = 20;
 
-/** One recording in a file of several; stream ticks (MPEG: 1/90,000 s), over all its streams. */
+/** One of several recordings in a file, over all its streams; in stream ticks (MPEG: 1/90,000 s). */
 interface Recording {
   readonly start: number;
   readonly end: number;
@@ -20,9 +20,9 @@ interface StreamTimes {
 }
 
 /**
- * Copies the packets of an MPEG transport or program stream whose clock jumps, or in which single time stamps are wrong, into
- * a transport stream in which recordings are laid end to end and every time is plausible. Nothing is decoded. Two passes:
- * the first finds where each recording starts and ends.
+ * Copies an MPEG transport or program stream whose clock jumps, or in which single time stamps are wrong, into a
+ * transport stream that plays its recordings one after the other with plausible times. Nothing is decoded. The first
+ * of two passes finds where each recording starts and ends.
  */
 export const concatenateRecordings = (job: ConcatenateJob): MediaResults['concatenate'] => {
   const columns = new Map<number, StreamTimes>();
@@ -61,7 +61,7 @@ export const concatenateRecordings = (job: ConcatenateJob): MediaResults['concat
   return { recordings: recordings.length, wrongTimes };
 };
 
-/** Where one stream jumps forward and another continues, it is a hole and not the clock. */
+/** When one stream jumps forward and another continues, it is a gap and not the clock. */
 const repairAll = (
   columns: ReadonlyMap<number, StreamTimes>,
   ticksPerSecond: number,
@@ -98,7 +98,7 @@ const writeConcatenated = (
       const shift = shifts[recording[number]!] ?? 0;
       const shown = pts[number]! + shift;
       const decoded = Number.isNaN(dts[number]!) ? shown : dts[number]! + shift;
-      // A packet without times cannot be placed: the rest of a frame that began before the jump.
+      // A packet without times can't be placed: it is the rest of a frame that began before the jump.
       if (Number.isNaN(decoded)) return;
       track.lastDts = Math.max(decoded, track.lastDts + 1);
       packet.dts = BigInt(track.lastDts);
@@ -107,7 +107,7 @@ const writeConcatenated = (
       packet.streamIndex = track.stream.index;
       packet.pos = -1n;
       const code = output.interleavedWriteFrameSync(packet);
-      // Audio without its own header: the muxer leaves out what no decoder would take.
+      // For audio without its own header, the muxer drops packets that no decoder would accept.
       if (code !== AVERROR_INVALIDDATA) check(code, 'write concatenated file');
     });
     check(output.writeTrailerSync(), 'write concatenated file');
@@ -125,7 +125,7 @@ const addTrack = (output: FormatContext, source: Stream): Stream => {
   return track;
 };
 
-/** Calls `use` for every packet of the job's streams, in the order of the file. */
+/** Calls `use` for every packet of the job's streams in file order. */
 const readPackets = (
   job: ConcatenateJob,
   use: (packet: Packet, stream: Stream, streams: readonly Stream[]) => void,

@@ -10,11 +10,11 @@ import type { HandlerContext } from '../ipc/serve-jobs.js';
 const MAX_READ_ERRORS = 20;
 const PROGRESS_PACKETS = 200;
 
-/** One stream that is copied, its next packet at hand. */
+/** A stream that is copied, with its next packet. */
 class TrackReader {
   readonly packet: Packet = newPacket();
   readonly stream: Stream;
-  /** Seconds of the file that is written; Infinity at the end. */
+  /** Time in the written file, in seconds; Infinity at the end. */
   time = Number.NEGATIVE_INFINITY;
   private readonly format: FormatContext;
   private readonly originTicks: bigint;
@@ -31,13 +31,16 @@ class TrackReader {
     this.originTicks = BigInt(Math.round((zero.num * den) / (zero.den * num)));
   }
 
-  /** The tag of HEVC that Apple's players know, unless the file's own says that parameter sets are among the frames. */
+  /**
+   * The HEVC tag that Apple's players support, unless the file's own tag says that parameter sets are stored among
+   * the frames.
+   */
   get codecTag(): string | 0 {
     if (codecNameOf(this.stream) !== 'hevc') return 0;
     return this.stream.codecpar.codecTagString === 'hev1' ? 'hev1' : 'hvc1';
   }
 
-  /** Share of the file that was read. */
+  /** The share of the file that has been read. */
   get fraction(): number {
     return Math.max(0, Number(this.packet.pos)) / Math.max(1, statSync(this.track.source.path).size);
   }
@@ -65,7 +68,10 @@ class TrackReader {
     this.format.closeInputSync();
   }
 
-  /** Moves the packet to the time line of the file; false when it has no time, as the rest of a damaged frame. */
+  /**
+   * Converts the packet's times to the timeline of the file; false when it has no time, such as the rest of a damaged
+   * frame.
+   */
   private place(): boolean {
     const { packet, lastDts } = this;
     const dts = packet.dts === NO_PTS ? packet.pts : packet.dts;
@@ -82,7 +88,7 @@ class TrackReader {
 }
 
 /**
- * Copies packets into a plain MP4 whose index comes first, in the order of their times whatever their order in the sources.
+ * Copies packets into a plain MP4 with its index first, ordered by time whatever their order in the sources.
  * @throws KinoraError `media_failed`
  */
 export const remux = ({ tracks, outPath }: RemuxJob, context: HandlerContext): MediaResults['remux'] => {

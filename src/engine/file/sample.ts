@@ -41,7 +41,7 @@ const AUDIO_FRAME = 1024;
 /** A flash and a beep begin at each full second. */
 const MARK_SECONDS = 0.1;
 const BEEP_HERTZ = 1000;
-/** Closed groups of two seconds: cut points for a rung that copies the packets. */
+/** Closed groups of two seconds, so that a rung can be cut without encoding. */
 const GOP_FRAMES = 2 * FRAME_RATE;
 
 /**
@@ -105,12 +105,12 @@ export const makeSample = (job: SampleJob, context: HandlerContext): { sizeBytes
 const addTrack = (output: FormatContext, encoder: CodecContext): Stream => {
   const stream = output.newStream(null);
   stream.timeBase = encoder.timeBase;
-  stream.avgFrameRate = encoder.framerate; // else the last frame has no length in the file
+  stream.avgFrameRate = encoder.framerate; // otherwise the last frame has no duration in the file
   check(stream.codecpar.fromContext(encoder), 'sample track');
   return stream;
 };
 
-/** The moving background; an eighth of the size is enough for soft colors. */
+/** The moving background, at an eighth of the size, which is enough for soft colors. */
 const openFrames = ({ width, height }: SampleJob): MediaFilter => {
   const panel = panelOf(width, height);
   const box = `x=${panel.left}:y=${panel.top}:w=${panel.width}:h=${panel.height}`;
@@ -123,7 +123,7 @@ const openFrames = ({ width, height }: SampleJob): MediaFilter => {
     `scale=${width}:${height}:flags=bilinear:out_color_matrix=bt709:out_range=tv`,
     'format=yuv420p,setparams=color_primaries=bt709:color_trc=bt709:colorspace=bt709:range=tv',
     `drawbox=${box}:color=black@0.55:t=fill`,
-    // The counter bars are painted in luma only: nothing may tint them.
+    // The counter bars are painted in luma only, so the area must have no color.
     `drawbox=x=0:y=0:w=${width}:h=${even(height / 12)}:color=black:t=fill`,
     'buffersink@out',
   ].join(',');
@@ -142,7 +142,7 @@ const panelOf = (width: number, height: number): { left: number; top: number; wi
 const WHITE = 235;
 const DIM = 70;
 
-/** Counter bars, clock, frame number, a hand that turns once a second, a flash and a line that shows how far it is. */
+/** Counter bars, clock, frame number, a hand that turns once a second, a flash and a progress line. */
 const paintMarks = (frame: Frame, { width, height, seconds }: SampleJob, number: number): void => {
   const data = frame.data?.[0];
   if (data === undefined) throw failMedia('sample frame', 'no video');
@@ -242,7 +242,7 @@ const openAudioEncoder = (): CodecContext => {
   return encoder;
 };
 
-/** The beep, with soft edges of 5 ms so that it does not click, over silence. */
+/** The beep, with soft edges of 5 ms so that it does not click, and silence between beeps. */
 const makeAudio = (from: number, count: number): Frame => {
   const samples = Float32Array.from({ length: count }, (_, i) => {
     const seconds = ((from + i) % SAMPLE_RATE) / SAMPLE_RATE;

@@ -6,7 +6,7 @@ import { check, failMedia, isDrained, newPacket, setOptions } from '../ffmpeg/av
 import { FrameGraph } from '../ffmpeg/filter-graph.js';
 
 const KINDS = {
-  // One palette for the whole animation; the ordered pattern stands still where the frame does.
+  // One palette for the whole animation. An ordered pattern does not move while the frame stays the same.
   gif: {
     encoder: 'gif',
     pixelFormat: AV_PIX_FMT_PAL8,
@@ -104,7 +104,7 @@ export class AnimationWriter {
       const { packet, output, stream } = this;
       if (packet.data !== null) this.parts.push(Buffer.from(packet.data));
       if (output && stream) {
-        // Of the last frame; the others stay until the next.
+        // The duration of the last frame; the others last until the next frame.
         packet.duration = 1n;
         packet.rescaleTs(this.context.timeBase, stream.timeBase);
         packet.streamIndex = stream.index;

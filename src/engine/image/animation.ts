@@ -8,7 +8,7 @@ import { withVideoReader } from '../video/reader.js';
 import { AnimationWriter } from './animation-writer.js';
 
 /**
- * Writes an endless animation: each of its frames is the one that the source shows at that time.
+ * Writes an endless animation. Each of its frames is the one that the source displays at that time.
  * @throws KinoraError `media_failed`
  */
 export const makeAnimated = (job: AnimatedJob): ImageResult =>
@@ -21,14 +21,14 @@ export const makeAnimated = (job: AnimatedJob): ImageResult =>
     let displayed: Frame | undefined;
     let frame = 0;
     const ticksOf = (number: number): number => startTicks + (number * timeBase.den) / framesPerSecond;
-    /** Gives the frame displayed so far to the frames before `untilTicks`. */
+    /** Uses the currently displayed frame for output frames before `untilTicks`. */
     const show = (image: Frame, untilTicks: number): void => {
       for (; frame < frames && ticksOf(frame) < untilTicks; frame += 1) writer.add(image, frame);
     };
     const filter = new FrameFilter(
       { filters, overlayPaths: job.overlayPaths, crop: reader.crop, width, height, timeBase, threads },
       (next, pts) => {
-        // The first frame is displayed from the start on, whenever it began.
+        // The first frame is displayed from the start, whenever it began.
         if (displayed) show(displayed, pts * timeBase.num - originTicks);
         displayed?.free();
         displayed = cloneFrame(next);

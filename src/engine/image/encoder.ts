@@ -10,22 +10,22 @@ import { Rational as AvRational, Codec, CodecContext, type Frame } from 'node-av
 import type { StillFormat } from '../../pool/protocol.js';
 import { check, failMedia, newPacket, setOptions } from '../ffmpeg/av.js';
 
-/** What a still is converted to: JFIF and WebP mean BT.601 without saying so, one in full range, the other in limited. */
+/** The colors of stills: JFIF and WebP imply BT.601, JFIF in full range and WebP in limited range. */
 export const STILL_COLORS: Readonly<Record<StillFormat, { scale: string; work: string; pixels: string }>> = {
-  // `work` has a color sample for every pixel, so that cropping and rotating need no even numbers.
+  // `work` has a color sample for every pixel, so cropping and rotating are not limited to even numbers.
   jpg: { scale: 'out_color_matrix=smpte170m:out_range=pc', work: 'yuv444p', pixels: 'yuv420p' },
   webp: { scale: 'out_color_matrix=smpte170m:out_range=tv', work: 'yuv444p', pixels: 'yuv420p' },
   png: { scale: 'out_range=pc', work: 'rgb24', pixels: 'rgb24' },
 };
 
 const ENCODERS = {
-  // A fixed quantiser: good for images that are looked at for long.
+  // A fixed quantizer, with good quality for images that viewers look at for long.
   jpg: { name: 'mjpeg', options: { qmin: 3, qmax: 3 } },
   png: { name: 'png', options: { compression_level: 6, pred: 'mixed' } },
   webp: { name: 'libwebp', options: { quality: 82, compression_level: 4 } },
 } as const;
 
-/** The bytes of an image file of this frame, which has the colors of `STILL_COLORS`. */
+/** Encodes the frame, which must have the colors of `STILL_COLORS`, as an image file. */
 export const encodeStill = (frame: Frame, format: StillFormat): Buffer => {
   const { name, options } = ENCODERS[format];
   const codec = Codec.findEncoderByName(name as never);

@@ -11,7 +11,7 @@ import { encodeStill, STILL_COLORS } from './encoder.js';
 
 const ROTATIONS = { 0: [], 90: ['transpose=clock'], 180: ['hflip', 'vflip'], 270: ['transpose=cclock'] } as const;
 
-/** Top left corner of the part that is kept. */
+/** The top left corner of the part that is kept. */
 const placeCrop = (frame: Frame, crop: NonNullable<StillLayout['crop']>): { left: number; top: number } => {
   const luma = frame.data?.[0];
   const stride = frame.linesize[0];

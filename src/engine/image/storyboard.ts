@@ -9,7 +9,7 @@ import { VideoReader } from '../video/reader.js';
 import { encodeStill, STILL_COLORS } from './encoder.js';
 
 /**
- * Writes the frames of many moments on one sprite sheet.
+ * Writes the frames of many moments to one sprite sheet.
  * @throws KinoraError `media_failed`
  */
 export const makeStoryboard = (job: StoryboardJob): ImageResult => {
@@ -53,7 +53,7 @@ const blackSpriteSheet = (width: number, height: number): Frame => {
   return sheet;
 };
 
-/** Sides and places of tiles are even, so that the color samples fall together. */
+/** Tiles have even sizes and positions, so that their color samples align. */
 const paste = (tile: Frame, sheet: Frame, left: number, top: number): void => {
   for (const plane of [0, 1, 2]) {
     const shift = plane === 0 ? 0 : 1;

@@ -5,11 +5,11 @@ import { createLineReader } from '../../lib/line-reader.js';
 import type { FromChild, MediaJob, MediaResults, ToChild } from '../../pool/protocol.js';
 
 export interface HandlerContext {
-  /** 0 to 1; may be called from inside synchronous work. */
+  /** 0 to 1; may be called during synchronous work. */
   progress(fraction: number): void;
 }
 
-/** What a media process can do, a function per kind of job. */
+/** One function for each kind of job. */
 export type MediaHandlers = {
   readonly [K in MediaJob['kind']]: (
     job: Extract<MediaJob, { kind: K }>,
@@ -19,7 +19,7 @@ export type MediaHandlers = {
 
 const PROGRESS_INTERVAL_MS = 250;
 
-/** Refusals of the input leave the process fit for more work; running out of memory does not. */
+/** After refusing an input, the process can take more work; after running out of memory, it can't. */
 const isClean = (error: Error): boolean =>
   (isKinoraError(error) || error.name === 'FFmpegError') && !/cannot allocate memory/i.test(error.message);
 
@@ -40,11 +40,11 @@ const failure = (id: number, thrown: unknown): FromChild => {
   };
 };
 
-/** The parent's end of the channel is open as this descriptor. */
+/** The file descriptor of the channel to the parent. */
 const CHANNEL = 3;
 const MESSAGE_LIMIT_CHARACTERS = 64 * 2 ** 20;
 
-/** Answers jobs, a JSON message a line, until the channel closes because the parent is gone. */
+/** Answers jobs, one JSON message per line, until the channel closes because the parent has exited. */
 export const serveJobs = (handlers: MediaHandlers): Promise<void> => {
   const channel = new Socket({ fd: CHANNEL });
   const send = (message: FromChild): void => {
@@ -59,7 +59,7 @@ export const serveJobs = (handlers: MediaHandlers): Promise<void> => {
       send({ type: 'progress', id, fraction });
     };
     try {
-      // The compiler can't tie the kind of the job to the parameter of its handler.
+      // The compiler can't relate the kind of the job to the parameter of its handler.
       const handler = handlers[job.kind] as (job: MediaJob, context: HandlerContext) => unknown;
       const result = (await handler(job, { progress })) as MediaResults[MediaJob['kind']];
       send({ type: 'done', id, result, rssBytes: process.memoryUsage.rss() });

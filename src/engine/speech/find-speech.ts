@@ -6,17 +6,17 @@ import { failMedia } from '../ffmpeg/av.js';
 import type { HandlerContext } from '../ipc/serve-jobs.js';
 import { readSpeech, SPEECH_RATE } from './speech-reader.js';
 
-/** The model looks at so many samples at a time. */
+/** The number of samples that the model processes at a time. */
 const STEP = 512;
 const BUFFER_SECONDS = 60;
-/** Speech without a pause becomes spans of about this length, which fit into a window with their padding. */
+/** Speech without a pause is split into spans of about this length, which fit into a window with their padding. */
 const MAX_SPEECH_SECONDS = 28;
-/** Speech that begins so near to the start of a part and does not end in it is no longer left to the next one. */
+/** Speech that begins this close to the start of a part and does not end in it is no longer left to the next part. */
 const NEAR_START_MS = 1000;
 
 let detector: Promise<Vad> | undefined;
 
-/** Loads 32 MB, so only a process that needs it does. */
+/** Loads 32 MB, so it is loaded only when needed. */
 const loadDetector = async (): Promise<Vad> => {
   const { default: library } = await import('sherpa-onnx-node').catch((error: unknown) => {
     throw failMedia('find speech', `speech detection cannot be loaded here: ${String(error)}`);

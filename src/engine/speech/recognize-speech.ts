@@ -8,12 +8,12 @@ import { MediaFilter } from '../ffmpeg/media-filter.js';
 import { SPEECH_RATE } from './speech-reader.js';
 
 const HEADER_BYTES = 44;
-/** A tenth of a second: frames of this size fill a queue of 30 s exactly, which is what the model looks at. */
+/** A tenth of a second: frames of this size exactly fill a queue of 30 s, the length that the model processes. */
 const FRAME_SAMPLES = 1600;
 const QUEUE_SECONDS = 30;
 
 /**
- * FFmpeg's `whisper` filter on one thread. The library tells the language in its debug log only.
+ * Runs FFmpeg's `whisper` filter on one thread. The library reports the language only in its debug log.
  * @throws KinoraError `media_failed`
  */
 export const recognizeSpeech = async (job: RecognizeSpeechJob): Promise<Transcript> => {
@@ -29,7 +29,7 @@ export const recognizeSpeech = async (job: RecognizeSpeechJob): Promise<Transcri
   );
   try {
     runFilter(job);
-    // The binding hands on lines of the log between two turns of the event loop.
+    // The binding forwards log lines between turns of the event loop.
     await new Promise((resolve) => setTimeout(resolve, 50));
   } finally {
     Log.resetCallback();
@@ -52,7 +52,7 @@ const runFilter = ({ audioPath, modelPath, outPath, language }: RecognizeSpeechJ
     building: 'load the speech model',
     threads: 1,
   });
-  // The text is in the file; the audio that comes out again is of no use.
+  // The text is in the file; the audio output is not used.
   const ignore = (): void => undefined;
   const wave = readFileSync(audioPath).subarray(HEADER_BYTES);
   for (let at = 0; at * 2 < wave.length; at += FRAME_SAMPLES) {
@@ -75,17 +75,17 @@ const frameOf = (wave: Buffer, at: number): Frame => {
   });
 };
 
-/** An option's value in a filter graph: escaped for the filter, then quoted for the graph. */
+/** An option value in a filter graph: escaped for the filter, then quoted for the graph. */
 const quote = (value: string): string => {
   const escaped = value.replace(/[\\':]/g, '\\$&');
   return `'${escaped.replaceAll("'", "'\\''")}'`;
 };
 
-/** A line for each word. They look like JSON, but quotation marks in the text stand as they are. */
+/** There is one line per word. Lines look like JSON, but quotation marks in the text are not escaped. */
 const readWords = (lines: string): Word[] =>
   lines.split('\n').flatMap((line) => {
     const [, start, end, text = ''] = /^\{"start":(\d+),"end":(\d+),"text":"(.*)"\}$/.exec(line) ?? [];
-    // What the model hears beside speech is in brackets.
+    // The model puts sounds other than speech in brackets.
     if (start === undefined || text.trim() === '' || /^\s*[[(].*[\])]\s*$/.test(text)) return [];
     return [{ startMs: Number(start), endMs: Number(end), text: text.trim() }];
   });

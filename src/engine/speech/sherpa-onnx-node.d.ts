@@ -1,4 +1,4 @@
-/** The part of the package that is used here; it brings no types. */
+/** Types for the used part of the package, which has none. */
 declare module 'sherpa-onnx-node' {
   class Vad {
     constructor(

@@ -4,14 +4,14 @@ import type { SpeechSource } from '../../pool/protocol.js';
 import { audioFrame, openAudioFilter, readSamples } from '../audio/reader.js';
 import { failMedia } from '../ffmpeg/av.js';
 
-/** What speech detection and recognizers take. */
+/** The sample rate that speech detection and recognizers require. */
 export const SPEECH_RATE = 16_000;
-/** Of audio that is in memory at a time: 12 MB of 48 kHz stereo. */
+/** The length of audio in memory at a time: 12 MB of 48 kHz stereo. */
 const BLOCK_SECONDS = 30;
 
 /**
- * Gives the audio of [startMs, endMs) as 16 kHz mono, in order, a piece at a time. A damaged part is silence.
- * @throws KinoraError `media_failed` when nothing of it can be decoded
+ * Passes on the audio of [startMs, endMs) in order, piece by piece, as 16 kHz mono. Damaged parts become silence.
+ * @throws KinoraError `media_failed` when nothing can be decoded
  */
 export const readSpeech = (
   { source, audio }: SpeechSource,
@@ -44,7 +44,7 @@ export const readSpeech = (
   if (!isDecoded) throw failMedia('read speech', 'no audio could be decoded');
 };
 
-/** A copy: the frame's memory is FFmpeg's. */
+/** Copies the samples because FFmpeg owns the frame's memory. */
 const copySamples = (frame: Frame): Float32Array => {
   const samples = new Float32Array(frame.nbSamples);
   Buffer.from(samples.buffer).set((frame.data ?? [])[0]!.subarray(0, frame.nbSamples * 4));

@@ -17,11 +17,11 @@ interface Sample {
   readonly sync: boolean;
 }
 
-/** One stream of an open file, and the packet that ended the previous segment. */
+/** A stream of an open file, and the packet that ended the previous segment. */
 class PacketReader {
   readonly packet: Packet = newPacket();
   private readonly format: FormatContext;
-  /** `packet` has been read and not used. */
+  /** `packet` has been read but not used. */
   pending = false;
 
   constructor(
@@ -79,7 +79,7 @@ class PacketReader {
 
 const readers = new OpenCache<PacketReader>(3);
 
-/** The source's own packets of [startTicks, endTicks), which begins with a key frame of a closed GOP. */
+/** Copies the source's packets of [startTicks, endTicks), which begins with a key frame of a closed GOP. */
 export const copySegment = (job: VideoSegmentJob): VideoSegmentResult =>
   readers.use(
     [job.source.path, job.source.staged, job.streamIndex],

@@ -5,7 +5,7 @@ import { filterRange } from './filter-range.js';
 import { FrameFilter } from './frame-filter.js';
 import type { VideoReader } from './reader.js';
 
-/** @throws KinoraError `media_failed` when the plan was made for another clock */
+/** @throws KinoraError `media_failed` when the plan uses another time base */
 export const checkTimeBase = (reader: VideoReader, { timeBase }: Pick<ImageSource, 'timeBase'>): void => {
   const { num, den } = reader.timeBase;
   if (num !== timeBase.num || den !== timeBase.den) throw failMedia('image', 'the time base of the stream has changed');
@@ -13,14 +13,17 @@ export const checkTimeBase = (reader: VideoReader, { timeBase }: Pick<ImageSourc
 
 type FrameSource = Omit<ImageSource, 'outPath'>;
 
-/** The last time of the stream that is displayed at this tick or before. */
+/** The last stream time that is displayed at or before this tick. */
 const ptsAt = (ticks: number, { originTicks, timeBase }: FrameSource): number =>
   Math.floor((ticks + originTicks) / timeBase.num);
 
-/** Reading on is cheaper than a seek as long as this. */
+/** Up to this distance, reading on is cheaper than seeking. */
 const NEAR_SECONDS = 2;
 
-/** Finds the frame that is displayed at a moment: the last that began, or the first when none did. Its time, in stream ticks. */
+/**
+ * Finds the frame that is displayed at a moment: the last one that began by then, or else the first. Returns its time
+ * in stream ticks.
+ */
 export const seekDisplayed = (
   reader: VideoReader,
   source: FrameSource,
@@ -36,14 +39,14 @@ export const seekDisplayed = (
     for (let next = reader.peek(); next !== undefined && next.pts <= pts; next = reader.peek()) reader.take();
   } else reader.seek(pts + 1, { wantPrevious: true, seekPoint });
   const displayed = reader.previous;
-  // Frames before zero are cut off by an edit; one that begins late is displayed from zero on.
+  // An edit cuts off frames before zero; a frame that begins late is displayed from zero on.
   const found =
     displayed && displayed.pts >= ptsAt(source.firstFrameTicks ?? 0, source) ? displayed : (reader.take() ?? displayed);
   if (!found) throw failMedia('image', 'no frame could be decoded');
   return found.pts;
 };
 
-/** The reader stands before the wanted frame, or at it, and not far from it. */
+/** The reader is at or shortly before the wanted frame. */
 const isNear = (reader: VideoReader, pts: number, { timeBase: { num, den } }: FrameSource): boolean =>
   reader.previous !== undefined &&
   reader.previous.pts <= pts &&
@@ -53,11 +56,11 @@ export interface DisplayedSettings {
   readonly width: number;
   readonly height: number;
   readonly threads: number;
-  /** How much earlier than the moment a frame may be when that saves decoding; 0 when absent. */
+  /** How much earlier than the moment a frame may be if that saves decoding; 0 by default. */
   readonly toleranceTicks?: number;
 }
 
-/** Sends the frame that is displayed at a moment through a filter to `use`. */
+/** Passes the frame that is displayed at a moment through a filter to `use`. */
 export const filterDisplayed = (
   reader: VideoReader,
   source: FrameSource,
@@ -74,7 +77,7 @@ export const filterDisplayed = (
     use(frame, pts);
   });
   try {
-    // Deinterlacing looks to both sides; where time does not matter much, quality does not either.
+    // Deinterlacing needs neighbors on both sides; with a tolerance in time, lower quality is acceptable too.
     if (filters.deinterlace && toleranceTicks === 0) {
       const { seekPoint } = at;
       filterRange(reader, filter, { fromPts: displayedPts, untilPts: displayedPts + 1, neighbours: true, seekPoint });

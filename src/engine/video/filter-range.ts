@@ -2,19 +2,20 @@ import type { FrameFilter } from './frame-filter.js';
 import type { SeekPoint, VideoReader } from './reader.js';
 
 export interface FrameRange {
-  /** Stream ticks; absent: from the start. */
+  /** In stream ticks; absent means from the start. */
   readonly fromPts?: number;
-  /** Stream ticks, exclusive. */
+  /** In stream ticks, exclusive. */
   readonly untilPts: number;
-  /** Give the filter one frame before and one after as well: deinterlacing looks to both sides. */
+  /** Also pass one frame before and one after to the filter: deinterlacing needs neighbors on both sides. */
   readonly neighbours: boolean;
   readonly seekPoint?: SeekPoint | undefined;
 }
 
 /**
- * Sends the frames of a range through a filter, whose output still has to be cut to the range when there are neighbors.
- * @param timeOf time of a frame for the filter, called once for each in order with the time of the one after it
- * @returns the number of frames of the range
+ * Passes the frames of a range through a filter. With neighbors, the caller must cut the output to the range.
+ * @param timeOf returns a frame's time for the filter; called once per frame, in order, with the time of the next
+ * frame
+ * @returns the number of frames in the range
  */
 export const filterRange = (
   reader: VideoReader,

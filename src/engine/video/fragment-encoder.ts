@@ -22,44 +22,45 @@ export interface FragmentEncoderSettings {
   readonly width: number;
   readonly height: number;
   readonly frameRate: Rational;
-  /** Without `maxRate` and `level` the rate is not limited and the level follows from size and rate. */
+  /** Without `maxRate` and `level`, the rate is not limited and the encoder chooses the level by size and rate. */
   readonly encoder: Pick<EncoderSettings, 'preset' | 'crf'> & Partial<EncoderSettings> & { readonly bFrames?: number };
   /** Ticks per second of the times given to `add`. */
   readonly timescale: number;
   /**
-   * The longest time for which a frame is displayed that others are decoded after: such frames are late by it in players that
-   * ignore edit lists. Absent: any.
+   * The longest display duration of a frame that other frames are decoded after. Players that ignore edit lists show
+   * such frames late by this duration. Absent means no limit.
    */
   readonly reorderTicks?: number | undefined;
-  /** Used without `maxRate` only. */
+  /** Only used without `maxRate`. */
   readonly threads: number;
 }
 
 /**
- * The encoder's own clock. It only spaces the frames for rate control: true times are kept beside it and never rounded.
- * A constant, because it is written into the SPS, which has to be the same for every source.
+ * The encoder's own clock, which only spaces the frames for rate control. True times are kept separately and never
+ * rounded. It is constant because it is part of the SPS, which has to be the same for every source.
  */
 const CLOCK = 90_000;
 
 /**
- * `stitchable` keeps SPS and PPS equal whatever the content, so that one init segment serves all; one key frame, at the start;
- * `annexb=0` writes length prefixes.
+ * `stitchable` keeps SPS and PPS independent of the content, so that one init segment serves all; there is one key
+ * frame, at the start; `annexb=0` writes length prefixes.
  */
 const X264_PARAMS = 'scenecut=0:open-gop=0:keyint=infinite:stitchable=1:annexb=0';
 
-/** Threads share each frame, a slice each. */
+/** Each thread encodes one slice of each frame. */
 const SLICES = 'sliced-threads=1';
 
 /**
- * Where the rate is limited, each thread of x264 looks at how much the others have written by then, of their slices or their
- * frames. That depends on the scheduler: only one thread makes the same bytes every time.
+ * With a rate limit, each x264 thread considers how much the other threads have written so far, which depends on the
+ * scheduler. Only a single thread produces the same bytes every time.
  */
 const countThreads = ({ encoder, threads }: FragmentEncoderSettings): number =>
   encoder.maxRate === undefined ? threads : 1;
 
 /**
- * Macroblock-tree code for AVX-512 reads memory that nothing was written to when a row has not a multiple of 8 macroblocks, and
- * rounds differently: without it the same bytes come out everywhere from AVX on. Naming AVX2 is safe on whatever has AVX-512.
+ * x264's macroblock-tree code for AVX-512 reads uninitialized memory when a row is not a multiple of 8 macroblocks,
+ * and it rounds differently. Without it, every CPU from AVX on produces the same bytes. All CPUs with AVX-512 also
+ * have AVX2.
  */
 const WITHOUT_AVX512 = 'asm=AVX2';
 
@@ -71,9 +72,9 @@ const cpuParams = (): string[] => {
 };
 
 /**
- * Each segment begins with a full rate buffer. With less the key frame gets too few bits, and the frames predicted from it are
- * worse for half a second. The lower rate and the short buffer keep two seconds anywhere within what the playlist promises
- * (docs/decisions/0063-rate-buffer.md).
+ * Each segment begins with a full rate buffer. With less, the key frame gets too few bits, and the frames predicted
+ * from it are worse for half a second. The lower rate and the short buffer keep any two seconds within what the
+ * playlist promises (docs/decisions/0063-rate-buffer.md).
  */
 const BUFFER_START = 'vbv-init=1';
 const RATE_SHARE = 0.83;
@@ -125,7 +126,7 @@ const openEncoder = (settings: FragmentEncoderSettings): CodecContext => {
   return context;
 };
 
-/** The avcC record that every fragment of these settings shares. */
+/** Reads the avcC record that all fragments with these settings share. */
 export const readEncoderConfig = (settings: FragmentEncoderSettings): Buffer => {
   using context = openEncoder(settings);
   const avcc = context.extraData;
@@ -139,7 +140,7 @@ export class FragmentEncoder {
   private readonly packet: Packet = newPacket();
   private clock = -1n;
   private readonly ticksOf = new Map<bigint, number>();
-  /** Up to two frames whose successors are not known yet, and when they are displayed. */
+  /** Up to two frames whose successors are not known yet, with their display times. */
   private readonly pending: { readonly frame: Frame; readonly ticks: number }[] = [];
   private readonly samples: { readonly ticks: number; readonly data: Buffer; readonly sync: boolean }[] = [];
 
@@ -156,7 +157,7 @@ export class FragmentEncoder {
     return this.ticksOf.size + this.pending.length;
   }
 
-  /** Times must grow. The encoder has its own reference to the frame. */
+  /** Times must increase. The encoder keeps its own reference to the frame. */
   add(frame: Frame, ticks: number): void {
     this.pending.push({ frame: cloneFrame(frame), ticks });
     const [, next, afterNext] = this.pending;
@@ -167,7 +168,7 @@ export class FragmentEncoder {
     return endTicks - ticks > (this.settings.reorderTicks ?? Number.POSITIVE_INFINITY);
   }
 
-  /** A P frame before a long one, so that no B frame waits for the long one to be decoded. */
+  /** Encodes a P frame before a long frame, so that no B frame has to wait until the long one is decoded. */
   private encodeNext(isBeforeLong: boolean): void {
     const { frame, ticks } = this.pending.shift()!;
     try {
@@ -188,10 +189,10 @@ export class FragmentEncoder {
     this.drain();
   }
 
-  /** The whole fragment; its durations add up to `endTicks - startTicks`. */
+  /** Returns the whole fragment; its durations add up to `endTicks - startTicks`. */
   finish(range: { sequence: number; startTicks: number; endTicks: number }): {
     bytes: Uint8Array;
-    /** Of the samples, in decode order: the key frame first. */
+    /** Sizes of the samples in decode order; the key frame is first. */
     sizesBytes: number[];
   } {
     while (this.pending.length > 0) {

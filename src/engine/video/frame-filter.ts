@@ -11,35 +11,37 @@ import { burnTestMark } from './test-mark.js';
 
 export interface FrameFilterSettings {
   readonly filters: VideoFilters;
-  /** Files of the overlays of `filters`, in their order. */
+  /** The files of the overlays in `filters`, in the same order. */
   readonly overlayPaths?: readonly string[] | undefined;
   readonly crop: Crop | undefined;
-  /** Result, after rotation. */
+  /** Size of the result, after rotation. */
   readonly width: number;
   readonly height: number;
-  /** Of the frames that come in, and of the times that go out. */
+  /** Time base of the input frames and of the output times. */
   readonly timeBase: Rational;
   readonly threads: number;
 }
 
-/** Seconds; no frame of a source is as early. */
+/** In seconds; earlier than any frame of a source. */
 const BEFORE_ALL = -1_000_000_000n;
 
 const ROTATIONS = { 0: [], 90: ['transpose=clock'], 180: ['hflip', 'vflip'], 270: ['transpose=cclock'] } as const;
 
 /**
- * What full signal means, in tens of cd/m2: 10,000 of PQ, 1,000 of HLG. A curve for less turns what is brighter darker again
- * (`bt2390`) or cuts it off.
+ * Peak luminance in tens of cd/m2: 10,000 cd/m2 for PQ, 1,000 for HLG. A curve with a lower peak darkens what is
+ * brighter (`bt2390`) or clips it.
  */
 const PEAKS = { pq: 1000, hlg: 100 } as const;
 
 const known = (names: Readonly<Record<number, string>>, name: string): string | undefined =>
   Object.values(names).includes(name) ? name : undefined;
 
-/** Says what the samples mean, where the frames themselves do not: wrong or missing tags must not reach the conversion. */
+/**
+ * Describes the colors of frames that don't do so themselves: wrong or missing tags must not reach the conversion.
+ */
 const describeColor = ({ color, toneMap }: VideoFilters, frame: Frame): string => {
   const isRgb = /rgb|bgr|gbr|pal8/.test(avGetPixFmtName(frame.format as number as never) ?? '');
-  // The usual rule for untagged video: high definition is BT.709, the rest BT.601.
+  // The usual rule for untagged video: BT.709 for high definition, BT.601 for the rest.
   const matrix = known(MATRICES, color.matrix) ?? (toneMap ? 'bt2020nc' : frame.height >= 720 ? 'bt709' : 'smpte170m');
   const transfer = toneMap && { pq: 'smpte2084', hlg: 'arib-std-b67' }[toneMap];
   const fields = {
@@ -52,12 +54,12 @@ const describeColor = ({ color, toneMap }: VideoFilters, frame: Frame): string =
   return `setparams=${settings.join(':')}`;
 };
 
-/** `tonemapx` leaves what is beyond the last whole block of so many columns, and a last odd row, unwritten. */
+/** `tonemapx` does not write the columns after the last whole block of this width, nor an odd last row. */
 const TONE_MAP_COLUMNS = 16;
 
 const roundUp = (value: number, step: number): number => Math.ceil(value / step) * step;
 
-/** Scaling comes before tone mapping and rotating: both then work on fewer pixels. */
+/** Scaling precedes tone mapping and rotation so that both process fewer pixels. */
 const describeChain = ({ filters, crop, width, height }: FrameFilterSettings, frame: Frame): string => {
   const sideways = filters.rotation === 90 || filters.rotation === 270;
   const [across, down] = sideways ? [height, width] : [width, height];
@@ -68,7 +70,7 @@ const describeChain = ({ filters, crop, width, height }: FrameFilterSettings, fr
     describeColor(filters, frame),
     ...(filters.toneMap
       ? [
-          // `pad` drops an odd last row or column: the frame gets one more, which is cut off again.
+          // `pad` drops an odd last row or column, so the frame is padded to even sizes and cropped afterwards.
           `scale=${roundUp(across, 2)}:${roundUp(down, 2)}:flags=bicubic`,
           `pad=${roundUp(across, TONE_MAP_COLUMNS)}:${roundUp(down, 2)}`,
           `tonemapx=tonemap=mobius:desat=0:peak=${PEAKS[filters.toneMap]}:t=bt709:m=bt709:p=bt709:format=yuv420p`,
@@ -82,7 +84,7 @@ const describeChain = ({ filters, crop, width, height }: FrameFilterSettings, fr
   ].join(',');
 };
 
-/** The images laid over `[main]`, each an input of its own that gives one frame, and the result as `[shown]`. */
+/** Lays images over `[main]` and calls the result `[shown]`. Each image is an input that provides one frame. */
 const describeOverlays = (overlays: readonly OverlayPlacement[], frame: { width: number; height: number }): string =>
   overlays
     .map((overlay, number) => {
@@ -102,7 +104,7 @@ const describeOverlays = (overlays: readonly OverlayPlacement[], frame: { width:
     })
     .join(';');
 
-/** Turns decoded frames into frames of one rung; the graph is built again when the frames change their shape. */
+/** Converts decoded frames to frames of one rung. The graph is rebuilt when the format of the frames changes. */
 export class FrameFilter {
   private readonly settings: FrameFilterSettings;
   private readonly emit: (frame: Frame, pts: number) => void;
@@ -124,7 +126,7 @@ export class FrameFilter {
     this.run(this.filter, frame);
   }
 
-  /** Gives out what is held back; the next frame starts a new graph. */
+  /** Emits the frames that the graph still holds; the next frame starts a new graph. */
   flush(): void {
     if (this.filter === undefined) return;
     this.run(this.filter, null);
@@ -176,7 +178,7 @@ const openFilter = (settings: FrameFilterSettings, frame: Frame): MediaFilter =>
   }
 };
 
-/** One frame before all others, and no more. */
+/** Passes a single frame that precedes all others. */
 const feedOverlay = (filter: MediaFilter, number: number, path: string | undefined): void => {
   if (path === undefined) throw failMedia('filter', 'no file for an overlay');
   using frame = loadOverlayPixels(path);

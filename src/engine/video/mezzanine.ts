@@ -10,11 +10,11 @@ import { VideoReader } from './reader.js';
 
 const FRAGMENT_SECONDS = 2;
 /**
- * Without B-frames there are no negative composition offsets: FFmpeg would shift the times of the whole file by the largest
- * that it has met so far.
+ * Without B-frames there are no negative composition offsets. FFmpeg would shift all times of the file by the largest
+ * offset so far.
  */
 const ENCODER = { preset: 'veryfast', crf: 16, bFrames: 0 } as const;
-/** Less than this is a wrong time stamp of one frame; more is another recording that starts again. */
+/** A smaller jump back is a wrong time stamp of one frame; a larger one is another recording that starts. */
 const RESTART_SECONDS = 1;
 const PROGRESS_FRAMES = 50;
 
@@ -70,7 +70,7 @@ const encodeChunk = (
   return { frames, decodeErrors: reader.errors };
 };
 
-/** Share of the chunk's time, or of the file's bytes where the end is not known. */
+/** The share of the chunk's time, or of the file's bytes when the end is not known. */
 const progressOf = (job: MezzanineJob, reader: VideoReader, context: HandlerContext): ((pts: number) => void) => {
   const { fromPts = reader.startPts, untilPts } = job;
   const sizeBytes = statSync(job.source.path).size;
@@ -80,7 +80,10 @@ const progressOf = (job: MezzanineJob, reader: VideoReader, context: HandlerCont
   };
 };
 
-/** Makes times grow: recordings that start again are laid end to end, a single wrong time is moved between its neighbors. */
+/**
+ * Makes times increase: recordings that start again continue where the previous one ended, and a single wrong time is
+ * moved between its neighbors.
+ */
 class ForwardClock {
   private last = Number.NEGATIVE_INFINITY;
   private shift = 0;
@@ -88,13 +91,13 @@ class ForwardClock {
 
   constructor(private readonly restartTicks: number) {}
 
-  /** @param following time of the frame after it, undefined for the last one */
+  /** @param following time of the next frame, undefined for the last one */
   advance(pts: number, following: number | undefined): number {
     const next = following === undefined ? Number.NEGATIVE_INFINITY : following + this.shift;
     let time = pts + this.shift;
     const isOut = time <= this.last || time >= next;
     if (next > this.last && isOut && Number.isFinite(this.last)) {
-      // Its neighbors are in line: only this one is wrong.
+      // Its neighbors are in order, so only this time is wrong.
       time = Math.max(Math.round((this.last + next) / 2), this.last + 1);
     } else if (time <= this.last) {
       if (this.last - time >= this.restartTicks) this.shift += this.last + this.step - time;
@@ -105,7 +108,7 @@ class ForwardClock {
   }
 }
 
-/** Cuts the frames into fragments of about two seconds, each with an encoder of its own, and writes them one by one. */
+/** Cuts the frames into fragments of about two seconds, each with its own encoder, and writes them one by one. */
 class ChunkWriter {
   private readonly settings: FragmentEncoderSettings;
   private encoder: FragmentEncoder | undefined;
@@ -144,7 +147,7 @@ class ChunkWriter {
     this.lastTicks = ticks;
   }
 
-  /** @param endTicks end of the last frame; absent: it lasts as long as the one before. */
+  /** @param endTicks end of the last frame; by default it lasts as long as the previous one. */
   finish(endTicks: number | undefined): void {
     this.endFragment(endTicks ?? this.lastTicks + this.step);
   }

@@ -26,9 +26,9 @@ const CODECS = {
 } as const;
 
 /**
- * Decodes an image once and writes its pixels as plain RGBA, no larger than needed, so that no segment has to run an image
- * decoder. Of an animation the first frame counts.
- * @throws KinoraError `media_failed` when it is no image or too large
+ * Decodes an image once and writes its pixels as plain RGBA, no larger than needed, so that segments need no image
+ * decoder. For an animation, the first frame is used.
+ * @throws KinoraError `media_failed` when it is not an image or too large
  */
 export const readOverlayImage = (job: OverlayImageJob): OverlayImageResult => {
   const bytes = readFileSync(job.source.path);
@@ -79,7 +79,7 @@ const decodeFirst = (
   if (frame.width > maxSide || frame.height > maxSide) throw failMedia('overlay', 'its header lied about its size');
 };
 
-/** Makes of the first frame of an animation what is shown of it: the whole canvas. */
+/** Places the first frame of an animation on its whole canvas. */
 const putOnCanvas = (frame: Frame, { left, top, canvas }: FirstFrame): void => {
   if (left + frame.width > canvas.width || top + frame.height > canvas.height)
     throw failMedia('overlay', 'the first frame does not fit its canvas');
@@ -120,7 +120,7 @@ const convert = (from: Frame, to: Frame, width: number, height: number): void =>
   check(scaler.scaleFrameSync(to, from), 'convert overlay');
 };
 
-/** Rows without the padding that FFmpeg puts behind them. */
+/** Removes the padding that FFmpeg adds to rows. */
 const packedRows = (frame: Frame): Buffer => {
   const { data, stride } = planeOf(frame);
   const rowBytes = frame.width * RGBA_BYTES;
@@ -129,7 +129,7 @@ const packedRows = (frame: Frame): Buffer => {
   );
 };
 
-/** A frame of stored pixels, for a filter; the caller frees it. */
+/** Loads stored pixels as a frame for a filter. The caller frees it. */
 export const loadOverlayPixels = (path: string): Frame => {
   const bytes = readFileSync(path);
   const file = readOverlayHeader(bytes, bytes.length);

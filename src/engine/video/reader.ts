@@ -14,13 +14,13 @@ import { check, failMedia, isDrained, NO_PTS, newFrame, newPacket } from '../ffm
 import { OpenCache } from '../ffmpeg/open-cache.js';
 import { openDecoder, openSource, readOnly, readPacket, streamAt } from '../ffmpeg/open-source.js';
 
-/** A decoded frame and its presentation time in stream ticks; the frame belongs to the reader. */
+/** A decoded frame and its presentation time in stream ticks. The reader owns the frame. */
 export interface DecodedFrame {
   readonly frame: Frame;
   readonly pts: number;
 }
 
-/** Pixels to cut from each side (clean aperture of MP4 and MOV; what the codec itself crops is already gone). */
+/** Pixels to cut from each side (clean aperture of MP4 and MOV; the codec's own cropping is already applied). */
 export interface Crop {
   readonly top: number;
   readonly bottom: number;
@@ -29,24 +29,27 @@ export interface Crop {
 }
 
 export interface SeekPoint {
-  /** Byte position of the packet of a key frame. */
+  /** Byte position of a key frame's packet. */
   readonly position: number;
   readonly pts: number;
 }
 
 /** Bad packets and frames that are skipped before reading fails. */
 const MAX_ERRORS = 100;
-/** Packets that are skipped in the search of a key frame. */
+/** The number of packets to skip when searching for a key frame. */
 const MAX_SKIPPED_PACKETS = 1_000;
-/** How much further back each try starts, in seconds and (byte seeks) in bytes; after the last the file is read from its start. */
+/**
+ * How much further back each try starts, in seconds or, for byte seeks, in bytes. After the last try the file is read
+ * from its start.
+ */
 const BACK_SECONDS = [0, 2, 6, 18, 54];
-/** Halving stops here: less is read faster than sought. */
+/** Halving stops at this distance: reading is then faster than seeking. */
 const POSITION_BYTES = 1 << 18;
 const BACK_BYTES = [0, 1 << 21, 1 << 23, 1 << 25];
 
 /**
- * Reads the frames of one stream in presentation order from any place: `seek` finds the place exactly, `take` moves on.
- * Two frames are kept: the one taken last and the one ahead, so that neighboring ranges are read without a seek.
+ * Reads the frames of one stream in presentation order from any position: `seek` finds the exact position and `take`
+ * advances. The reader keeps the last frame and the next one, so that neighboring ranges can be read without a seek.
  */
 export class VideoReader {
   private format!: FormatContext;
@@ -72,7 +75,7 @@ export class VideoReader {
   private lastDelta = 1;
   /** Packets and frames found damaged since the last seek. */
   errors = 0;
-  /** Byte position of the packet read last. */
+  /** Byte position of the last packet that was read. */
   position = 0;
 
   constructor(
@@ -92,23 +95,23 @@ export class VideoReader {
     return cropOf(this.stream);
   }
 
-  /** Where the stream says that it begins, in stream ticks. */
+  /** The declared start of the stream, in stream ticks. */
   get startPts(): number {
     return this.stream.startTime === NO_PTS ? 0 : Number(this.stream.startTime);
   }
 
-  /** The frame taken or skipped last. */
+  /** The last frame that was taken or skipped. */
   get previous(): DecodedFrame | undefined {
     return this.behindPts === undefined ? undefined : { frame: this.behind, pts: this.behindPts };
   }
 
-  /** The frame that `take` would give; undefined at the end. */
+  /** The frame that `take` will return; undefined at the end. */
   peek(): DecodedFrame | undefined {
     if (this.aheadPts === undefined) this.decode();
     return this.aheadPts === undefined ? undefined : { frame: this.ahead, pts: this.aheadPts };
   }
 
-  /** The next frame; it stays valid until the next call. */
+  /** Returns the next frame, which stays valid until the next call. */
   take(): DecodedFrame | undefined {
     if (this.peek() === undefined) return undefined;
     this.behind.unref();
@@ -119,10 +122,10 @@ export class VideoReader {
   }
 
   /**
-   * Moves to the first frame with a time >= `pts`. With `wantPrevious` the frame before it becomes `previous`, if there
-   * is one. Decoding starts at a key frame that is not after the wanted frame: whatever a key frame leaves undecodable
-   * (leading frames of an open GOP) is displayed before it. With `tolerance` a frame that is so much earlier (stream ticks)
-   * will do, which saves decoding what lies between.
+   * Moves to the first frame with a time >= `pts`. With `wantPrevious`, the frame before it becomes `previous`, if
+   * there is one. Decoding starts at a key frame that is not after the wanted frame: frames that can't be decoded
+   * from that key frame (leading frames of an open GOP) are displayed before it. With `tolerance` (stream ticks), a
+   * frame that is earlier by at most this much is accepted, which saves decoding the frames between.
    */
   seek(
     pts: number,
@@ -204,8 +207,8 @@ export class VideoReader {
   }
 
   /**
-   * Byte position in an MPEG stream from which the next key frame is at or before `pts`, found by halving: FFmpeg's own time
-   * seek does not come to an end in streams with few key frames or damaged times.
+   * Finds the byte position in an MPEG stream from which the next key frame is at or before `pts`, by halving.
+   * FFmpeg's own seek by time does not finish in streams with few key frames or damaged times.
    */
   private findPosition(pts: number): number {
     let low = 0;
@@ -219,7 +222,7 @@ export class VideoReader {
     return low;
   }
 
-  /** Time of the next key frame from here, without decoding. */
+  /** Returns the time of the next key frame, without decoding. */
   private readKeyPts(): number | undefined {
     for (let read = 0; read < MAX_SKIPPED_PACKETS && readPacket(this.format, this.packet) >= 0; read += 1) {
       const { isKeyframe, streamIndex, pts } = this.packet;
@@ -249,7 +252,7 @@ export class VideoReader {
   }
 
   private countError(what: string): void {
-    if (this.keyPts === undefined && !this.started) return; // what is decoded before the first key frame may fail
+    if (this.keyPts === undefined && !this.started) return; // decoding may fail before the first key frame
     this.errors += 1;
     if (this.errors > this.maxErrors) throw failMedia('decode', `too many errors, the last: ${what}`);
   }
@@ -276,20 +279,21 @@ export class VideoReader {
   }
 
   /**
-   * Before the first frame that lacks nothing: whether this is one. A file may not mark its first key frame, and what comes
-   * before any key frame lacks what it is predicted from.
+   * Whether this frame is complete; asked until one is. A file may not mark its first key frame, and frames before
+   * any key frame lack their references.
    */
   private isDecodable(frame: Frame, pts: number): boolean {
     if (isIntra(frame)) return true;
     return this.keyPts !== undefined && (this.isAvi || !this.fromStart || pts >= this.keyPts);
   }
 
-  /** Gives the decoder one packet, or the sign that no more follow. */
+  /** Passes one packet, or the end-of-stream signal, to the decoder. */
   private feed(): void {
     this.fresh = false;
     const code = readPacket(this.format, this.packet);
     if (code < 0) {
-      // Demuxers report damage once and then continue, or forever: a second failure in a row is the end.
+      // Demuxers report damage once and then continue, or report it forever; a second failure in a row ends the
+      // stream.
       if (code !== AVERROR_EOF) {
         this.countError('packet cannot be read');
         this.readErrors += 1;
@@ -311,7 +315,10 @@ export class VideoReader {
     packet.unref();
   }
 
-  /** After a jump decoding starts at a packet marked as a key frame; a file that never marks one is decoded all the same. */
+  /**
+   * After a seek, decoding starts at a packet that is marked as a key frame. A file that never marks one is decoded
+   * anyway.
+   */
   private isUseful(packet: Packet): boolean {
     if (this.keyPts !== undefined || packet.isKeyframe) return true;
     this.skipped += 1;
@@ -323,10 +330,10 @@ export class VideoReader {
   }
 
   private timeOf(frame: Frame): number {
-    // AVI stores no presentation times: a frame comes out of the decoder `hasBFrames` packets after its place.
+    // AVI stores no presentation times: the decoder returns a frame `hasBFrames` packets after its position.
     const time = this.isAvi ? frame.pktDts : frame.bestEffortTimestamp;
     const step = Number(frame.duration) || this.lastDelta;
-    // The only frame after a jump, given out at the end of the file: one has to jump further back to learn its time.
+    // The only frame after a seek, returned at the end of the file: learning its time requires a seek further back.
     if (time === NO_PTS && this.lastPts === undefined && !this.fromStart) return Number.POSITIVE_INFINITY;
     const pts =
       time === NO_PTS ? (this.lastPts ?? -step) + step : Number(time) - (this.isAvi ? this.decoder.hasBFrames : 0);
@@ -340,7 +347,7 @@ export class VideoReader {
 export const isIntra = (frame: Frame): boolean =>
   (frame.flags & AV_FRAME_FLAG_KEY) !== 0 || frame.pictType === AV_PICTURE_TYPE_I;
 
-/** Four 32-bit numbers in host byte order: top, bottom, left, right. */
+/** Reads four 32-bit numbers in host byte order: top, bottom, left, right. */
 export const cropOf = (stream: Stream): Crop | undefined => {
   const data = stream.codecpar.getCodedSideData(AV_PKT_DATA_FRAME_CROPPING);
   if (data === null || data.length < 16) return undefined;
@@ -355,7 +362,7 @@ export const cropOf = (stream: Stream): Crop | undefined => {
 
 const readers = new OpenCache<VideoReader>(3);
 
-/** Runs `use` with a reader that may still stand where the previous range of the same stream ended. */
+/** Calls `use` with a reader, which may still be positioned at the end of the previous range of the same stream. */
 export const withVideoReader = <T>(
   source: MediaSource,
   streamIndex: number,

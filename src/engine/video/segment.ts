@@ -9,7 +9,7 @@ import { FrameFilter } from './frame-filter.js';
 import { type SeekPoint, type VideoReader, withVideoReader } from './reader.js';
 
 /**
- * Makes the segment [startTicks, endTicks) of one rendition, whatever was made before: the same frames and times each time.
+ * Makes the segment [startTicks, endTicks) of one rendition. The frames and times do not depend on earlier jobs.
  * @throws KinoraError `media_failed`
  */
 export const makeVideoSegment = (job: VideoSegmentJob): VideoSegmentResult =>
@@ -17,7 +17,7 @@ export const makeVideoSegment = (job: VideoSegmentJob): VideoSegmentResult =>
     ? copySegment(job)
     : withVideoReader(job.source, job.streamIndex, job.threads, (reader) => encodeSegment(job, reader));
 
-/** A last frame that is displayed for longer is repeated. */
+/** A last frame that is displayed for longer than this is repeated. */
 const HOLD_SECONDS = 0.1;
 const LAST_REPEATS = 3;
 const LAST_REPEATS_PER_SECOND = 30;
@@ -26,8 +26,9 @@ const isHeld = ({ endTicks, lastFrameTicks, timeBase }: VideoSegmentJob): boolea
   endTicks - lastFrameTicks > HOLD_SECONDS * timeBase.den;
 
 /**
- * The last frame is repeated each second, so that players can seek there, and three times just before the end: Chromium
- * ends no seek before it has three frames or the end of the stream, which hls.js may announce only after the seek.
+ * Repeats the last frame every second, so that players can seek there, and three times just before the end. Chromium
+ * does not finish a seek before it has three frames or the end of the stream, which hls.js may announce only after
+ * the seek.
  */
 const heldTicks = (job: VideoSegmentJob): number[] => {
   const { startTicks, endTicks, lastFrameTicks, timeBase, isLast } = job;
@@ -56,7 +57,7 @@ const encodeSegment = (job: VideoSegmentJob, reader: VideoReader): VideoSegmentR
   }
   const toTicks = (pts: number): number => pts * timeBase.num - originTicks;
   const toPts = (ticks: number): number => Math.ceil((ticks + originTicks) / timeBase.num);
-  /** When the frame began that a segment begins with. */
+  /** The time at which the segment's first frame began. */
   const began = (ticks: number): number => (ticks === 0 ? (job.firstFrameTicks ?? 0) : ticks);
 
   let shown = 0;

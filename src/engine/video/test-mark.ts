@@ -1,7 +1,7 @@
 import type { Frame } from 'node-av/lib';
 import { check } from '../ffmpeg/av.js';
 
-/** "KINORA", seven rows of 6 x 5 pixels with a column between the letters. */
+/** "KINORA" in seven rows of 6 x 5 pixels, with a column between the letters. */
 const MARK = [
   '#...# ##### #...# .###. ####. .###.',
   '#..#. ..#.. ##..# #...# #...# #...#',
@@ -15,7 +15,9 @@ const COLUMNS = MARK[0].length;
 const OPACITY = 0.6;
 const WHITE = 235;
 
-/** Burns the mark of test assets into the bottom right corner of a limited-range yuv420p frame: 10 % of its width. */
+/**
+ * Burns the mark of test assets into the bottom right corner of a limited-range yuv420p frame, at 10 % of its width.
+ */
 export const burnTestMark = (frame: Frame): void => {
   check(frame.makeWritable(), 'burn mark');
   const luma = frame.data?.[0];

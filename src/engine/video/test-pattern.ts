@@ -1,6 +1,6 @@
 /**
- * Marks that are drawn into generated frames without a font: a number as seven-segment digits for people and a 16-bit
- * frame counter as black and white bars for measurements. Pure; planes are 8-bit luma in limited range.
+ * Draws marks on generated frames without a font: a number as seven-segment digits for people, and a 16-bit frame
+ * counter as black and white bars for measurements. Planes are 8-bit luma in limited range.
  */
 
 export interface LumaPlane {
@@ -28,13 +28,13 @@ export const fillRectangle = (
   for (let y = y0; y < y1 && x0 < x1; y++) plane.data.fill(value, y * plane.stride + x0, y * plane.stride + x1);
 };
 
-/** Share of the frame height that one of the two rows of counter bars takes. */
+/** The height of one row of counter bars, as a share of the frame height. */
 const COUNTER_ROW = 1 / 24;
 const COUNTER_BITS = 16;
 
 /**
- * Two rows at the top edge, each 1/24 of the height: 16 bars across the width, most significant bit first, white is 1; the
- * second row is the complement of the first, so that a reader can tell a bar from a frame that is merely bright.
+ * Paints two rows at the top edge, each 1/24 of the height: 16 bars across the width, most significant bit first,
+ * white is 1. The second row is the complement of the first, so that a reader can tell a bar from a bright frame.
  */
 export const paintCounter = (plane: LumaPlane, counter: number): void => {
   const barWidth = plane.width / COUNTER_BITS;
@@ -46,7 +46,7 @@ export const paintCounter = (plane: LumaPlane, counter: number): void => {
   }
 };
 
-// Edges are rounded one by one so that neighboring bars neither overlap nor leave a gap.
+// Each edge is rounded separately so that neighboring bars neither overlap nor leave a gap.
 const fillBar = (plane: LumaPlane, left: number, top: number, width: number, height: number, value: number): void => {
   const x = Math.round(left);
   const y = Math.round(top);

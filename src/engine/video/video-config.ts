@@ -1,7 +1,7 @@
 import type { VideoConfigJob, VideoConfigResult } from '../../pool/protocol.js';
 import { readEncoderConfig } from './fragment-encoder.js';
 
-/** The avcC record of a rendition: neither the source nor the number of threads changes it. */
+/** Makes the avcC record of a rendition, which depends neither on the source nor on the number of threads. */
 export const makeVideoConfig = ({ width, height, frameRate, encoder }: VideoConfigJob): VideoConfigResult => ({
   avcc: readEncoderConfig({ width, height, frameRate, encoder, timescale: 1, threads: 1 }).toString('base64'),
 });

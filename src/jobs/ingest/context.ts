@@ -33,13 +33,13 @@ export interface IngestDeps {
   readonly images: Pick<ImageProducer, 'warmPoster'>;
   /** A directory that media processes may write to. */
   readonly temporaryDir: string;
-  /** Media processes that one ingest may keep busy. */
+  /** Media processes that one ingest may use at the same time. */
   readonly parallel: number;
   readonly logger: Logger;
   readonly clock: Clock;
   /** The queue that the run belongs to. */
   readonly lane: typeof queues.ingest | typeof queues.transcode;
-  /** For everything after the download. */
+  /** Limits everything after the download. */
   readonly limit: Limiter;
 }
 
@@ -49,7 +49,7 @@ export interface IngestContext extends IngestDeps, Omit<FileContext, 'blobs'> {
   readonly row: IngestRow;
 }
 
-/** A file with frames and audio, and how the asset wants them. */
+/** A file with frames and audio, and the settings of the asset. */
 export interface SourceFile {
   readonly path: string;
   /** See `MediaSource`. */

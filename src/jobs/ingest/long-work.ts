@@ -4,15 +4,17 @@ import type { SourceFacts } from '../../media/source/source-facts.js';
 import { mezzanineKey } from '../../storage/keys.js';
 import type { IngestContext } from './context.js';
 
-/** Ends a run that would hold its slot for a long time; the asset continues in the queue of those that do. */
+/** Ends a run that would occupy its slot for a long time; the asset continues in the queue for long work. */
 export class LongWorkAhead extends Error {}
 
-/** Measuring loudness decodes all audio, up to six times: about a second for each minute of it. */
+/** Measuring loudness decodes all audio up to six times, which takes about a second per minute of audio. */
 const MAX_MEASURED_SECONDS = 300;
-/** The index of an MPEG stream takes a pass over the whole file, and one of concatenated recordings two more. */
+/** Indexing an MPEG stream reads the whole file once, and concatenated recordings take two more passes. */
 const MAX_SCANNED_BYTES = 512 * 2 ** 20;
 
-/** @throws LongWorkAhead in the quick lane when a plan reads so much of the source that others would wait noticeably */
+/**
+ * @throws LongWorkAhead in the quick lane when a plan reads so much of the source that others would wait noticeably
+ */
 export const refuseLongReading = ({ lane, row: { asset, media } }: IngestContext, facts: SourceFacts): void => {
   if (lane !== queues.ingest || media.plan) return;
   const measuresLong = asset.normalize_audio && facts.audio.length > 0 && facts.durationSeconds > MAX_MEASURED_SECONDS;
@@ -20,7 +22,7 @@ export const refuseLongReading = ({ lane, row: { asset, media } }: IngestContext
   if (measuresLong || scansLong) throw new LongWorkAhead('the whole source is read');
 };
 
-/** @throws LongWorkAhead in the quick lane when a mezzanine is still to be made */
+/** @throws LongWorkAhead in the quick lane when the asset still needs a mezzanine */
 export const refuseTranscoding = async ({ lane, blobs, assetId }: IngestContext, reason: string): Promise<void> => {
   if (lane === queues.ingest && !(await blobs.stat(mezzanineKey(assetId)))) throw new LongWorkAhead(reason);
 };

@@ -20,16 +20,16 @@ export interface MezzanineInput {
   /** Key frames can't be trusted as cutting points. */
   readonly sequential: boolean;
   readonly tier: ResolutionTier;
-  /** 0 to 1; never goes back. */
+  /** 0 to 1; never decreases. */
   readonly onProgress: (fraction: number) => void;
 }
 
-/** Longest wait for one chunk: hours of 4K on a slow machine, but not forever. */
+/** The time limit for one chunk: hours of 4K on a slow machine, but not forever. */
 const CHUNK_DEADLINE_MS = 12 * 3600_000;
 
 /**
- * Re-encodes the frames once, in parallel chunks cut at key frames where they can be trusted, and stores the result.
- * A finished mezzanine of an earlier run is used as it is.
+ * Re-encodes the frames once, in parallel chunks that are cut at key frames if these can be trusted, and stores the
+ * result. A finished mezzanine of an earlier run is used.
  */
 export const makeMezzanine = async (context: IngestContext, input: MezzanineInput): Promise<MezzanineVideo> => {
   const { blobs, parallel } = context;
@@ -48,7 +48,7 @@ export const makeMezzanine = async (context: IngestContext, input: MezzanineInpu
         messages: [refusals.damagedBy('no frame of its video can be decoded')],
       });
     const { width, height, timeBase } = plan;
-    // MP4 counts in whole parts of a second, whatever the clock of the source.
+    // MP4 times are in fractions of a second, whatever the clock of the source.
     return { index: index.video, width, height, timeBase: { num: 1, den: timeBase.den } };
   } finally {
     await stored.release();

@@ -3,7 +3,7 @@ import type { DraftPlan } from '../../media/plan/plan-asset.js';
 import type { IngestContext } from './context.js';
 import { measureGain } from './file/measure-gain.js';
 
-/** The gain of the asset's part of the audio; undefined unless `normalize_audio` asks for one and it is needed. */
+/** The gain for the asset's part of the audio; undefined unless `normalize_audio` is set and a gain is needed. */
 export const measureAssetGain = async (
   context: IngestContext,
   path: string,

@@ -11,8 +11,8 @@ import type { IngestContext, SourceFile } from './context.js';
 import { sourceOf } from './file/probe-file.js';
 
 /**
- * The share of the ladder's rates that the frames need: in quality `plus`, where a few short samples are encoded to learn it.
- * `index` is that of the stream that the plan reads.
+ * The factor for the ladder's bitrates. In quality `plus` it is measured by encoding a few short samples. `index` is
+ * that of the stream that the plan reads.
  */
 export const measureBitrateScale = async (
   context: IngestContext,
@@ -29,7 +29,7 @@ export const measureBitrateScale = async (
     logger.info({ bitrate_scale: scale }, 'content complexity measured');
     return scale;
   } catch (error) {
-    // Damage where a sample was: the rates of the table fit everything.
+    // A sample was damaged: the rates of the table suit everything.
     if (!isKinoraError(error, 'media_failed') && !isKinoraError(error, 'media_crashed')) throw error;
     logger.info({ err: error }, 'content complexity measurement failed');
     return undefined;
@@ -47,7 +47,7 @@ const measure = async (
   const { formatName, streamIndex, timeBase, frameRate, renditions } = video;
   const places = pickSamplePositions(index, formatName, timeBase);
   const encoder = renditions.find((rendition) => rendition.encoder !== undefined)?.encoder;
-  // Nothing that could be fitted.
+  // There is no rate to adjust.
   if (!encoder || places.length === 0) return 1;
   const { overlays: _overlays, ...filters } = video.filters;
   const size = fitInto(renditions.at(-1)!, SAMPLE_BOX);

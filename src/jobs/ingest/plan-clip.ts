@@ -7,10 +7,10 @@ import { makeMezzanine } from './make-mezzanine.js';
 import { measureAssetGain } from './measure-asset-gain.js';
 import type { Planned } from './plan-source.js';
 
-/** A clip reads what the asset it is cut from has stored; its access to frames is known to be good. */
+/** A clip reads what its source asset has stored, whose frames are known to be readable. */
 export const planClip = async (context: IngestContext, file: SourceFile, clip: ClipSource): Promise<Planned> => {
   const { path, facts } = file;
-  /** The asset under whose name the source is stored. */
+  /** The asset that owns the stored source. */
   const owner = context.row.media.source_owner ?? context.assetId;
   const index = await readIndex(
     context,

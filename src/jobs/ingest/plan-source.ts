@@ -15,15 +15,15 @@ import { measureAssetGain } from './measure-asset-gain.js';
 import { measureBitrateScale } from './measure-bitrate-scale.js';
 import { transcode } from './transcode.js';
 
-/** A plan and the facts of the file that it reads. */
+/** A plan and the facts about the file that it reads. */
 export interface Planned {
   readonly plan: Plan;
   readonly facts: SourceFacts;
 }
 
 /**
- * Indexes the stored source and plans the asset; where segments can't be made straight from the source, a mezzanine is made
- * first. `knownProblem`: it is needed for a reason that neither index nor sanity check showed.
+ * Indexes the stored source and plans the asset. If segments can't be made directly from the source, a mezzanine is
+ * made first. `knownProblem` is a reason for a mezzanine that neither the index nor the sanity check showed.
  */
 export const planSource = async (
   context: IngestContext,
@@ -49,7 +49,7 @@ export const planSource = async (
   });
 };
 
-/** The plan is drafted once for the frames it reads; what measuring the file finds is applied to it. */
+/** Drafts the plan once for the frames that it reads, then applies the measurements of the file. */
 const planFile = async (
   context: IngestContext,
   file: SourceFile,

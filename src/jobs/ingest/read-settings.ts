@@ -2,7 +2,7 @@ import type { AssetSettings } from '../../media/plan/plan-asset.js';
 import type { IngestContext } from './context.js';
 import { placeOverlays, type StoredOverlay } from './store-overlays.js';
 
-/** How the asset wants its frames and audio. */
+/** The asset's settings for frames and audio. */
 export const readSettings = (
   { assetId, row: { asset } }: IngestContext,
   overlays: readonly StoredOverlay[],

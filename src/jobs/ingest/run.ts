@@ -26,8 +26,8 @@ import { storeSource } from './store-source.js';
 import { type SideCars, startSideCars } from './tracks/side-cars.js';
 
 /**
- * From a URL to a ready asset: store, probe, plan, warm, publish. Every step leaves its result where the next run finds it (a
- * blob, the facts, the plan), so a restart continues after the last finished step.
+ * From a URL to a ready asset: store, probe, plan, warm, publish. Every step stores its result (a blob, the facts,
+ * the plan), so a restart continues after the last finished step.
  */
 export const runIngest = async (context: IngestContext): Promise<void> => {
   const { assetId, row, signal } = context;
@@ -37,7 +37,7 @@ export const runIngest = async (context: IngestContext): Promise<void> => {
     { ...context, signal: AbortSignal.any([signal, stopOverlays.signal]) },
     overlayInputs(row.otherInputs),
   );
-  // Its failure is thrown where the overlays are needed: without video they are ignored.
+  // A failure is thrown where the overlays are needed: without video they are ignored.
   storingOverlays.catch(() => undefined);
   const sideCars = startSideCars({ ...context, state: context.tracks }, assetId);
   try {
@@ -51,7 +51,7 @@ export const runIngest = async (context: IngestContext): Promise<void> => {
   }
 };
 
-/** Every step after the download. */
+/** Runs every step after the download. */
 const prepare = async (
   context: IngestContext,
   storingOverlays: Promise<readonly StoredOverlay[]>,
@@ -96,7 +96,7 @@ const probeSource = async (context: IngestContext, path: string): Promise<Source
   return facts;
 };
 
-/** The plan of an earlier run, else a new one. */
+/** Uses the plan of an earlier run or makes a new one. */
 const plan = async (context: IngestContext, file: SourceFile): Promise<Planned> => {
   const { clip, plan: stored } = context.row.media;
   if (stored) return { plan: stored as unknown as Plan, facts: file.facts };
@@ -132,10 +132,10 @@ const warm = async (context: IngestContext, file: SourceFile, planned: Planned):
   } catch (error) {
     if (context.row.media.clip || planned.plan.video?.access !== 'source' || !isVideoFailure(error)) throw error;
   }
-  // The three tried places were fine and this one is not: read the frames once in order instead.
+  // The sanity check passed at three positions but this segment failed: read the frames once in order instead.
   const problem: Problem = { reason: 'a segment could not be made', sequential: true };
   context.earlySources.withdraw(assetId);
-  // What was made by the first plan has the same names as what the second one makes.
+  // Files made by the first plan have the same names as those of the second.
   await segments.removeAsset(assetId);
   const sequential = await planSource(context, file, problem);
   await savePlan(context, sequential.plan);
@@ -154,7 +154,7 @@ const publish = async (context: IngestContext, { plan, facts }: Planned, started
     properties: describeReadyAsset(plan, facts),
     facts,
     inputSettings: mainInput.settings,
-    // Of a clip its source has told.
+    // A clip's source has already reported its own.
     dropped: media.clip ? [] : describeDropped(facts, plan),
   });
   if (!completed) throw new KinoraError('not_found');

@@ -4,12 +4,12 @@ import type { IngestContext } from './context.js';
 import { checkDuration, refuse } from './file/probe-file.js';
 
 /**
- * A frame can't be displayed longer: its audio is made in memory (about 1 MB a second), and so long a pause has only been seen
- * where the index of a file is damaged.
+ * A frame can't be displayed longer than this: the audio for it is made in memory (about 1 MB per second), and such
+ * long pauses have only been seen in files with a damaged index.
  */
 const MAX_SEGMENT_SECONDS = 300;
 
-/** @throws KinoraError `invalid_input` for what can't be played, or not by this server */
+/** @throws KinoraError `invalid_input` for assets that can't be played, or not by this server */
 export const checkPlan = (plan: Plan): void => {
   if (plan.durationSeconds <= 0) refuse('The input file does not contain any playable duration.');
   checkDuration(plan.durationSeconds);

@@ -10,19 +10,20 @@ import { readResult } from '../../pool/read-result.js';
 import { overlayImageKey, overlayKey } from '../../storage/keys.js';
 import type { IngestContext } from './context.js';
 
-/** A stored overlay and what it was asked to look like; its place follows when the shape of the frame is known. */
+/** A stored overlay and its requested appearance; its position is computed when the shape of the frame is known. */
 export interface StoredOverlay {
   readonly input: OverlayInput;
   readonly file: OverlayFile;
 }
 
 const MAX_SIDE = 4096;
-/** Several times what an image of the largest size needs. */
+/** Several times the size of the largest allowed image. */
 const MAX_IMAGE_BYTES = 64 * 2 ** 20;
 const UNUSABLE = 'The overlay image could not be used.';
 
 /**
- * Fetches every overlay once, decodes it in a media process and keeps its pixels. What an earlier run stored is used.
+ * Fetches every overlay once, decodes it in a media process and stores its pixels. The results of earlier runs are
+ * reused.
  * @throws KinoraError `invalid_input`
  */
 export const storeOverlays = async (
@@ -48,7 +49,10 @@ const isUnfetched = (error: unknown): error is KinoraError =>
 const isUnusable = (error: unknown): boolean =>
   isUnfetched(error) || isKinoraError(error, 'media_failed') || isKinoraError(error, 'media_crashed');
 
-/** Names the input by its place in `input-info`: an asset may have many, and one without `type` may be meant otherwise. */
+/**
+ * Names the input by its position in `input-info`: an asset may have many, and an input without `type` may be meant
+ * for something else.
+ */
 const whyUnusable = ({ position }: OverlayInput, error: unknown): string => {
   if (isUnfetched(error)) return `inputs[${position}]: ${error.messages[0]}`;
   const image = `PNG, JPEG, WebP or GIF image of at most ${MAX_SIDE}x${MAX_SIDE} pixels`;
@@ -90,7 +94,7 @@ const store = async (
         },
         { priority: mediaPriority.warmUp, signal, fresh: true },
       );
-      // What the process says of its result is not believed: the file must speak for itself.
+      // The process's report is not trusted: the file itself is checked.
       const bytes = await readResult(outPath, MAX_SIDE * MAX_SIDE * RGBA_BYTES + OVERLAY_HEADER_BYTES);
       const file = readOverlayHeader(bytes, bytes.length);
       if (!file) throw new KinoraError('media_failed', { details: { stage: 'overlay' } });
@@ -103,7 +107,7 @@ const store = async (
   }
 };
 
-/** Where the overlays are placed on a frame of this shape. */
+/** Positions the overlays on a frame of this shape. */
 export const placeOverlays = (
   assetId: string,
   overlays: readonly StoredOverlay[],

@@ -5,7 +5,7 @@ import type { Problem } from './file/find-problem.js';
 import { refuseTranscoding } from './long-work.js';
 import { makeMezzanine } from './make-mezzanine.js';
 
-/** Makes the mezzanine of an asset and shows its progress. */
+/** Makes the mezzanine of an asset and reports progress. */
 export const transcode = async (
   context: IngestContext,
   { path, facts, settings: { maxResolutionTier: tier } }: SourceFile,
@@ -22,7 +22,7 @@ export const transcode = async (
     if (now <= percent) return;
     percent = now;
     state.setProgress(assetId, 'transcoding', now).catch((error: unknown) => {
-      // Only what is shown meanwhile; the next percent writes again.
+      // This is only for display; the next percent is written again.
       logger.warn({ err: error }, 'progress not stored');
     });
   };

@@ -14,12 +14,12 @@ interface IngestPayload {
 }
 
 /**
- * Downloads at a time: they wait for other servers more than they work, and a slow one must not keep others from being
- * prepared.
+ * The number of concurrent downloads. They mostly wait for other servers, and a slow one must not prevent others from
+ * being prepared.
  */
 const MAX_DOWNLOADS = 32;
 
-/** Workers of the queues `ingest` and `transcode`: an asset that takes long leaves the first for the second. */
+/** Workers of the queues `ingest` and `transcode`; long work moves from the first to the second. */
 export const createIngestWorkers = (
   deps: Omit<IngestDeps, 'lane' | 'limit'>,
   queue: Pick<Queue, 'enqueue'>,
@@ -33,7 +33,7 @@ export const createIngestWorkers = (
   ),
 ];
 
-/** The same processes, for work that gives way to every other ingest. */
+/** The same processes, with a lower priority than every other ingest. */
 const inBackground = (pool: MediaPool): MediaPool => ({
   ...pool,
   run: (job, options) => pool.run(job, { ...options, priority: mediaPriority.background }),
@@ -50,7 +50,7 @@ const createWorker = (deps: IngestDeps, queue: Pick<Queue, 'enqueue'>, concurren
       if (row?.asset.status === 'preparing') await runIngest({ ...deps, logger, signal, assetId, row });
     } catch (error) {
       if (!(await deps.state.find(assetId))) {
-        // Deleted meanwhile: what this run wrote after the purge goes too.
+        // Deleted in the meantime: remove what this run wrote after the purge.
         await removeAssetFiles(deps, assetId);
         return;
       }

@@ -10,14 +10,14 @@ import { robotsFileKey, robotsStepKey, robotsStepsPrefix, trackPrefix } from '..
 import type { RobotsDeps, Workflow, WorkflowRun } from './support/workflow.js';
 import { modelsNeeded, workflows } from './workflows/index.js';
 
-/** Most of the time a job waits for the answer of a model. */
+/** A job mostly waits for a model's answer. */
 const CONCURRENCY = 2;
 
 interface JobPayload {
   readonly jobId: string;
 }
 
-/** Runs of directives continue step by step; jobs do what their workflow says. */
+/** Advances the runs of directives step by step; jobs do the work of their workflow. */
 export const createRobotsWorkers = (deps: RobotsDeps): QueueWorker[] => [
   {
     queue: queues.advanceRun,
@@ -36,7 +36,7 @@ export const createRobotsWorkers = (deps: RobotsDeps): QueueWorker[] => [
       try {
         if (started) await work(openRun(deps, started, signal));
       } catch (error) {
-        // Cancelled or deleted with its asset: how it failed is of no interest.
+        // Cancelled or deleted with its asset: the reason for the failure does not matter.
         if (await deps.state.findWanted(jobId)) throw error;
       }
       await removeLeftovers(deps, jobId);
@@ -53,7 +53,7 @@ const work = async (run: WorkflowRun): Promise<void> => {
   const { job, state } = run;
   const name = job.workflow as WorkflowName;
   const workflow: Workflow = workflows[name];
-  // Before shots are searched in vain.
+  // Checked before shots are searched in vain.
   const needed = modelsNeeded(job, run.asset.resolution_tier === 'audio-only');
   if (needed.length > 0 && !needed.some((kind) => run.model.isConfigured(kind)))
     throw new KinoraError('provider_unavailable');
@@ -89,7 +89,10 @@ const openRun = (
   writeFile: (name, bytes) => deps.blobs.put(robotsFileKey(asset.id, job.id, name), bytes),
 });
 
-/** Of a job that has ended, in this run or before: its steps, and the files of a track that it did not make. */
+/**
+ * Removes what a job that ended, now or in an earlier run, leaves: its steps, and the files of a track that it did
+ * not create.
+ */
 const removeLeftovers = async ({ blobs, context }: RobotsDeps, jobId: string): Promise<void> => {
   const db = context.database.queryable;
   const job = await findRobotsJobById(db, jobId);

@@ -20,10 +20,10 @@ interface Search {
   readonly onProgress: (fraction: number) => Promise<void>;
 }
 
-/** Short enough that little is lost by a restart. */
+/** Short enough that a restart loses little work. */
 const PART_MS = 600_000;
 
-/** Where somebody speaks, in order. What was found survives a restart. */
+/** The spans with speech, in order. Finished parts survive a restart. */
 export const findSpeechSpans = async (
   { blobs, pool }: { readonly blobs: BlobStore; readonly pool: MediaPool },
   { assetId, trackId, audio, signal, onProgress }: Search,
@@ -49,7 +49,7 @@ export const findSpeechSpans = async (
   return found;
 };
 
-/** The process may be in the hands of its file. */
+/** The process's report is not trusted, because a malicious file may control it. */
 const checked = ({ spans, nextMs }: FindSpeechResult, { startMs, endMs }: Span): FindSpeechResult => {
   let latestMs = startMs;
   const isOrdered =

@@ -29,27 +29,27 @@ export interface AudioDeps {
 
 export interface AudioToRecognize {
   readonly assetId: string;
-  /** Words and text are stored as those of this track, which may come later. */
+  /** Words and text are stored under this track's ID; the track itself may be created later. */
   readonly trackId: string;
   readonly audio: TrackAudio;
-  /** A code, or `auto`. */
+  /** A language code, or `auto`. */
   readonly language: string;
   readonly phrases: readonly string[];
   readonly signal: AbortSignal;
   /** 0 to 1 */
   readonly onProgress: (fraction: number) => Promise<void>;
-  /** Told once, where the language was to be detected. */
+  /** Called once if the language was to be detected. */
   readonly onLanguage: (language: string | undefined, confidence: number | undefined) => Promise<void>;
 }
 
 /** 30 s of samples and a header. */
 const MAX_AUDIO_BYTES = 2 ** 20;
-/** Of the whole work, what finding speech takes. */
+/** Finding speech takes this share of the whole work. */
 const SEARCH_SHARE = 0.1;
 
 /**
- * Stores the words and the cues of some audio. What is found is stored window by window, so that a run after a restart goes
- * on where the last one ended.
+ * Stores the words and the cues of some audio. Results are stored window by window, so that a restart continues after
+ * the last one.
  */
 export const recognizeAudio = async (deps: AudioDeps, work: AudioToRecognize): Promise<void> => {
   const { blobs, transcriber, logger } = deps;
@@ -66,7 +66,7 @@ export const recognizeAudio = async (deps: AudioDeps, work: AudioToRecognize): P
   logger.info({ words: words.length }, 'speech recognized');
 };
 
-/** The file is held open for while it is read. */
+/** Calls the function while the file is held open. */
 const withAudio = async <T>(
   blobs: BlobStore,
   { audio: plan, key, durationMs }: TrackAudio,
@@ -81,7 +81,7 @@ const withAudio = async <T>(
   }
 };
 
-/** The words of all windows, with times of the track. A language that is to be detected is that of the first window. */
+/** The words of all windows, with times of the track. The language is detected in the first window. */
 const recognizeWindows = async (
   deps: AudioDeps,
   { assetId, trackId, phrases, signal, onProgress, onLanguage, language: wanted }: AudioToRecognize,

@@ -7,10 +7,13 @@ import { languageCodeOf } from '../../media/speech/languages.js';
 import { robotsStepKey, speechPrefix, trackPrefix } from '../../storage/keys.js';
 import { type AudioDeps, recognizeAudio } from './recognize-audio.js';
 
-/** The step of a robots job that says what was recognized. Where it is, words and text of the job's track are too. */
+/**
+ * The step of a robots job that records what was recognized. When it exists, so do the words and the text of the
+ * job's track.
+ */
 export const SPEECH_STEP = 'speech';
 
-/** What the step has; the language only where it was detected. */
+/** The content of the step; the language is present only if it was detected. */
 export interface RecognizedSpeech {
   readonly language?: string;
   readonly confidence?: number;
@@ -22,7 +25,7 @@ interface CaptionsDeps extends AudioDeps {
   readonly robots: Pick<RobotsJobState, 'findWanted' | 'wake'>;
 }
 
-/** Recognizes speech for a robots job and lets it continue; nothing for one that has ended. */
+/** Recognizes speech for a robots job and lets it continue; does nothing for a job that has ended. */
 export const recognizeCaptions = async (
   deps: CaptionsDeps,
   { robotsJobId: jobId, audioTrackId }: CaptionsPayload,
@@ -57,7 +60,7 @@ export const recognizeCaptions = async (
     await blobs.deletePrefix(speechPrefix(assetId, trackId));
     await robots.wake(jobId);
   } catch (error) {
-    // Cancelled or deleted with its asset: how it failed is of no interest.
+    // Cancelled or deleted with its asset: the reason for the failure does not matter.
     if (await robots.findWanted(jobId)) throw error;
   } finally {
     if (!(await robots.findWanted(jobId)) && !(await deps.tracks.needsFiles(trackId)))

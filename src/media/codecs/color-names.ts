@@ -1,4 +1,4 @@
-/** FFmpeg's numbers (ISO/IEC 23091-2) and names of color descriptions; a number without a name is `unknown`. */
+/** FFmpeg's numbers (ISO/IEC 23091-2) and names for color descriptions; a number without a name is `unknown`. */
 export const PRIMARIES: Readonly<Record<number, string>> = {
   1: 'bt709',
   4: 'bt470m',

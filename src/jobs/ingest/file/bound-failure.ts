@@ -1,20 +1,20 @@
 import { isKinoraError, KinoraError } from '../../../lib/errors.js';
 import { refusals } from '../../../media/source/refusals.js';
 
-/** Runs in which media processes died on one source (each run already tries twice) before the source is given up. */
+/** A source is refused after this many runs in which media processes crashed on it (each run tries twice). */
 const MAX_CRASHES = 2;
 
-/** Makes an error final once a file had its tries; `countCrash` counts one more death of a process on it. */
+/** Makes an error final when the file has used up its tries; `countCrash` counts one more crash. */
 export const boundFailure = async (error: unknown, countCrash: () => Promise<number>): Promise<unknown> => {
-  // Without a clean answer from FFmpeg: the process died, ran out of time or out of memory.
+  // FFmpeg did not report an error: the process crashed, timed out or ran out of memory.
   const isCrash =
     isKinoraError(error, 'media_crashed') || (isKinoraError(error, 'media_failed') && error.failure === 'defect');
   if (isCrash && (await countCrash()) >= MAX_CRASHES)
     return new KinoraError('media_crashed', { cause: error, failure: 'fail' });
-  // The fetcher made its own tries with pauses; the owner of the file should hear of it now.
+  // The fetcher has already retried with pauses; the owner of the file should be told now.
   if (isKinoraError(error, 'source_unreachable'))
     return new KinoraError('source_unreachable', { messages: error.messages, cause: error, failure: 'fail' });
-  // FFmpeg read the file and said no: it will say no again.
+  // FFmpeg read the file and reported an error, which another try would repeat.
   if (isKinoraError(error, 'media_failed') && error.failure === 'fail')
     return new KinoraError('invalid_input', { messages: [refusals.damaged], cause: error });
   return error;

@@ -22,9 +22,9 @@ export interface RecordedSource {
 }
 
 /**
- * Calls `use` with a copy of an MPEG stream in which several recordings, between which the clock jumps, are laid end to
- * end and wrong time stamps are replaced; undefined when the file is one recording without such. A finished copy of an
- * earlier run is used as it is.
+ * Calls `use` with a copy of an MPEG stream whose clock jumps between recordings: the copy plays them one after the
+ * other and has plausible time stamps. Returns undefined when the file is one recording without wrong times. A
+ * finished copy of an earlier run is used.
  */
 export const withConcatenatedRecordings = async <T>(
   context: FileContext,
@@ -60,7 +60,7 @@ const concatenate = (
     );
     if (recordings < 2 && wrongTimes === 0) return false;
     const index = await readIndex(context, indexKey, outPath, await probeFile(context, { path: outPath }));
-    // Where times were wrong, frames may be too: they are read once in order.
+    // If times were wrong, frames may be too, so they are read once in order.
     if (wrongTimes > 0) await context.blobs.put(indexKey, encodeSourceIndex({ ...index, discontinuous: true }));
     const target = await context.blobs.resumeWrite(key);
     try {

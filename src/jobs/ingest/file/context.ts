@@ -1,7 +1,7 @@
 import type { MediaPool } from '../../../pool/media-pool.js';
 import type { BlobStore } from '../../../storage/blob-store.js';
 
-/** What the steps need that read one file, be it the source of an asset or the file of a track. */
+/** What the steps on one file need, for both the source of an asset and the file of a track. */
 export interface FileContext {
   readonly blobs: BlobStore;
   readonly pool: MediaPool;

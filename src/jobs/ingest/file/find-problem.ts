@@ -13,7 +13,7 @@ export interface Problem {
   readonly sequential: boolean;
 }
 
-/** Why segments can't be decoded straight from the source: judged by its index and by trying three places. */
+/** Finds out from the index and by trying three positions why segments can't be decoded directly from the source. */
 export const findProblem = async (
   { pool, signal }: FileContext,
   path: string,

@@ -1,6 +1,6 @@
 import type { SourceFacts } from '../../../media/source/source-facts.js';
 
-/** The `file` object of input-info (wire shape): what probing found in the main input. */
+/** The `file` object of input-info (in API form): what the probe found in the main input. */
 export const describeInputFile = (facts: SourceFacts): object => ({
   container_format: facts.formatName,
   tracks: [

@@ -5,23 +5,30 @@ import type { FileContext } from './context.js';
 
 const TARGET_LUFS = -24;
 const MAX_TRUE_PEAK_DB = -2;
-/** Below it the loudness measurement found nothing but silence. */
+/** At or below this value, the loudness measurement found only silence. */
 const SILENCE_LUFS = -70;
-/** Audio that is so near to the target already stays as it is … */
+/** Audio this close to the target stays unchanged … */
 const NEAR_LU = 0.1;
-/** … and a gain is good when it brings the audio so near. */
+/** … and a gain is accepted when it brings the audio this close. */
 const TOLERANCE_LU = 0.25;
-/** Peaks are limited that would come nearer than this to the largest one: coding makes them higher. */
+/** Peaks within this distance of the limit are reduced too, because encoding raises them. */
 const PEAK_MARGIN_DB = 1;
-/** Up to this gain, audio without peaks that need care is what the first measurement says; else it is measured again. */
+/**
+ * Up to this gain, the first measurement is trusted if the audio has no peaks to limit; otherwise it is measured
+ * again.
+ */
 const TRUSTED_GAIN_DB = 10;
 const MAX_MEASUREMENTS = 6;
-/** Audio that is hardly more than peaks never gets to the target: the loss of limiting is made up for by this much. */
+/**
+ * Audio that consists mostly of peaks never reaches the target; the gain is raised by at most this much to compensate
+ * for limiting.
+ */
 const MAX_RAISE_DB = 12;
 
 /**
- * The gain that brings a track to -24 LUFS with true peaks of -2 dBTP at most (EBU R128): constant, and only around peaks
- * that it brings too high less. Undefined for silence and for audio that fits already. `plan` is that without a gain.
+ * Finds the gain that brings a track to -24 LUFS with true peaks of at most -2 dBTP (EBU R128). The gain is constant
+ * except around peaks that would be too high. Undefined for silence and for audio that needs no change. `plan` has no
+ * gain.
  */
 export const measureGain = async (
   { pool, signal }: FileContext,
@@ -54,7 +61,7 @@ export const measureGain = async (
   return gain;
 };
 
-/** The next try after one that was measured. */
+/** Computes the next gain to try from the measurement of this one. */
 const improve = ({ gainDb, peakDb }: Gain, { integrated, truePeak }: LoudnessResult, maxGainDb: number): Gain => {
   const next = Math.min(gainDb + TARGET_LUFS - integrated, maxGainDb);
   if (peakDb !== undefined) {

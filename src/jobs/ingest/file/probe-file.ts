@@ -5,20 +5,20 @@ import { mediaPriority } from '../../../pool/media-pool.js';
 import type { MediaSource } from '../../../pool/protocol.js';
 import type { FileContext } from './context.js';
 
-/** Longest source that is accepted, seconds. */
+/** The longest accepted source, in seconds. */
 const MAX_DURATION_SECONDS = 12 * 3600;
-/** 8K with room to spare; more is a decompression bomb until somebody shows a real one. */
+/** 8K with room to spare; anything larger is treated as a decompression bomb. */
 const MAX_PIXELS = 8192 * 8192;
 const MAX_STREAMS = 100;
 
-/** Of a file that a job reads, without the lease that may come with it. */
+/** The part of a file that a job needs, without its lease. */
 export const sourceOf = ({ path, staged }: MediaSource, formatName?: string): MediaSource => ({
   path,
   ...(formatName !== undefined && { formatName }),
   ...(staged && { staged }),
 });
 
-/** What is in a file; `fresh` for one that no media process has seen yet. */
+/** Probes a file; `fresh` for one that no media process has read yet. */
 export const probeFile = (
   { pool, signal }: Pick<FileContext, 'pool' | 'signal'>,
   file: MediaSource,
@@ -32,7 +32,8 @@ export const probeFile = (
 /** @throws KinoraError `invalid_input` */
 export const checkLimits = (facts: SourceFacts): void => {
   if (facts.refusal) refuse(...facts.refusal);
-  // What an MPEG stream seems to last is the difference of two time stamps, and one may be wrong: its plan is judged.
+  // The apparent duration of an MPEG stream is the difference of two time stamps, and one may be wrong, so the plan
+  // is checked instead.
   if (!isMpegStreamFormat(facts.formatName)) checkDuration(facts.durationSeconds);
 };
 
@@ -41,7 +42,7 @@ export const checkDuration = (seconds: number): void => {
   if (seconds > MAX_DURATION_SECONDS) refuse('The input file is longer than the maximum duration of 12 hours.');
 };
 
-/** @throws KinoraError `invalid_input` with the texts that the owner of the file reads */
+/** @throws KinoraError `invalid_input` with messages for the owner of the file */
 export const refuse = (...messages: readonly string[]): never => {
   throw new KinoraError('invalid_input', { messages });
 };

@@ -8,7 +8,7 @@ import { readResult } from '../../../pool/read-result.js';
 import type { FileContext } from './context.js';
 import { sourceOf } from './probe-file.js';
 
-/** Above the longest index that the codec reads: twice 12 million packets of about 8 bytes. */
+/** More than the longest index that the codec reads: twice 12 million packets of about 8 bytes. */
 const MAX_INDEX_BYTES = 2 ** 29;
 
 /** The part of `SourceFacts` that says which streams to index. */
@@ -19,7 +19,7 @@ export interface IndexedStreams {
   readonly audio: readonly { readonly streamIndex: number }[];
 }
 
-/** The stored index under `key`, else what a media process finds in the file at `path`; stored for the next run. */
+/** Reads the index stored under `key`, or has a media process index the file at `path` and stores the result. */
 export const readIndex = async (
   context: FileContext,
   key: string,
@@ -29,13 +29,13 @@ export const readIndex = async (
   const stored = await context.blobs.read(key);
   if (stored) return decodeSourceIndex(await buffer(stored));
   const bytes = await makeIndex(context, { path }, source);
-  // Before it is stored: what can't be read would fail every later run too.
+  // Checked before it is stored: an unreadable index would fail every later run too.
   const index = decodeSourceIndex(bytes);
   await context.blobs.put(key, bytes);
   return index;
 };
 
-/** The index of a file, encoded. Of one that is not there as a whole it is made where the file's tables are enough. */
+/** Indexes a file. For an incomplete file this works only if its tables are sufficient. */
 export const makeIndex = (
   { pool, temporaryDir, signal }: FileContext,
   file: MediaSource,

@@ -22,7 +22,8 @@ import { readIndex } from '../file/read-index.js';
 import { fetchTrackSource, type TrackContext } from './track-source.js';
 
 /**
- * From the URL of a file to an alternate audio track: the first audio stream of the file, cut like the asset and as long.
+ * From the URL of a file to an alternate audio track: the first audio stream of the file, with the asset's segments
+ * and length.
  * @throws KinoraError what the fetcher throws; `invalid_input` for a file without usable audio
  */
 export const ingestAudioTrack = async (context: TrackContext): Promise<void> => {
@@ -56,7 +57,7 @@ interface OpenAudio {
   readonly path: string;
   readonly facts: SourceFacts;
   readonly index: SourceIndex;
-  /** It is the copy with the recordings laid end to end. */
+  /** This is the copy with joined recordings. */
   readonly concatenated: boolean;
 }
 

@@ -4,8 +4,8 @@ import { ingestTextTrack } from './text-track.js';
 import type { TrackContext, TrackIngestDeps } from './track-source.js';
 
 /**
- * From the address of a track's file to a ready track. Every step leaves its result where the next run finds it.
- * @throws KinoraError what the fetcher throws; `invalid_input` for a file that is not what it should be
+ * From the URL of a track's file to a ready track. Every step stores its result, so the next run continues after it.
+ * @throws KinoraError what the fetcher throws; `invalid_input` for an unsuitable file
  */
 export const ingestTrack = async (context: TrackContext): Promise<void> => {
   const { track } = context;
@@ -13,12 +13,12 @@ export const ingestTrack = async (context: TrackContext): Promise<void> => {
   try {
     await (track.type === 'text' ? ingestTextTrack : ingestAudioTrack)(context);
   } finally {
-    // Deleted meanwhile: what this run wrote after the purge goes too.
+    // Deleted in the meantime: remove what this run wrote after the purge.
     await removeUnusedFiles(context, track.asset_id, track.id);
   }
 };
 
-/** Removes the files of a track that is deleted, unless a clip plays them. */
+/** Removes the files of a deleted track unless a clip plays them. */
 export const removeUnusedFiles = async (
   { state, blobs }: Pick<TrackIngestDeps, 'state' | 'blobs'>,
   assetId: string,

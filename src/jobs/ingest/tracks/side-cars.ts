@@ -7,32 +7,32 @@ import { trackPrefix } from '../../../storage/keys.js';
 import { ingestTrack } from './ingest-track.js';
 import type { TrackIngestDeps } from './track-source.js';
 
-/** The work on the tracks of the creation request that continues beside the ingest of the main input. */
+/** Work on the tracks of the creation request, in parallel with the ingest of the main input. */
 export interface SideCars {
-  /** Tells the plan that tracks are cut to. */
+  /** Provides the plan that tracks are cut to. */
   planned(plan: Plan): void;
-  /** Waits a moment for what is nearly done and stops the rest, which continues by itself when the asset is ready. */
+  /** Waits a moment for tracks that are nearly done and stops the rest, which continue when the asset is ready. */
   settle(): Promise<void>;
   /** Stops everything. */
   stop(): Promise<void>;
 }
 
-/** Tracks that are worked on at once. */
+/** Tracks that are processed concurrently. */
 const LANES = 4;
-/** How much later an asset becomes ready, at most, for the sake of tracks that come with it. */
+/** The longest time by which waiting for tracks may delay the asset. */
 const GRACE_MS = 2000;
 
 export const startSideCars = (deps: TrackIngestDeps & { readonly signal: AbortSignal }, assetId: string): SideCars => {
   const ending = new AbortController();
   const anyEnd = AbortSignal.any([deps.signal, ending.signal]);
-  // Each lane waits for several results of media processes at once.
+  // Each lane waits for several results of media processes at the same time.
   setMaxListeners(LANES * 8, anyEnd);
   let tellPlan: (plan: Plan) => void = () => undefined;
   const plan = new Promise<Plan>((resolve, reject) => {
     tellPlan = resolve;
     anyEnd.addEventListener('abort', () => reject(new KinoraError('cancelled', { cause: anyEnd.reason })));
   });
-  // Nobody may be waiting for it.
+  // There may be no caller that handles the rejection.
   plan.catch(() => undefined);
 
   const work = async (track: Row<'track'>): Promise<void> => {
@@ -41,7 +41,7 @@ export const startSideCars = (deps: TrackIngestDeps & { readonly signal: AbortSi
     } catch (error) {
       if (anyEnd.aborted) return;
       deps.logger.warn({ err: error, track_id: track.id }, 'track of creation request failed');
-      // The owner of the file should hear of it now. Anything else is retried when the asset is ready.
+      // The owner of the file should be told now. Anything else is retried when the asset is ready.
       const isFinal = isKinoraError(error, 'invalid_input') || isKinoraError(error, 'source_unreachable');
       if (!isFinal) return;
       await deps.state.fail(track.id, error);
@@ -56,7 +56,7 @@ export const startSideCars = (deps: TrackIngestDeps & { readonly signal: AbortSi
     await Promise.all(Array.from({ length: LANES }, lane));
   };
   const done = workAll().catch((error: unknown) => {
-    // Not the asset's failure: the tracks are still preparing, and their own jobs follow.
+    // This does not fail the asset: the tracks are still preparing, and their own jobs follow.
     deps.logger.warn({ err: error }, 'tracks of creation request failed');
   });
 

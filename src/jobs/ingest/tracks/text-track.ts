@@ -10,10 +10,10 @@ import { readBlob } from '../../../storage/blob-store.js';
 import { trackSourceKey, trackTextKey, trackWordsKey } from '../../../storage/keys.js';
 import { fetchTrackSource, isCopied, type TrackContext } from './track-source.js';
 
-/** Many times what the longest film has. */
+/** Many times the size of the longest film's text. */
 const MAX_TEXT_BYTES = 10 * 2 ** 20;
 
-/** Fetches the file of a text track and keeps it as WebVTT, cut to the length of the asset. */
+/** Fetches the file of a text track and stores it as WebVTT, cut to the length of the asset. */
 export const ingestTextTrack = async (context: TrackContext): Promise<void> => {
   const { track, blobs, texts, state } = context;
   const { id, asset_id: assetId } = track;
@@ -37,7 +37,7 @@ const fetchText = async (context: TrackContext): Promise<IndexedText> => {
   return clipText(text, 0, (await plan()).durationSeconds);
 };
 
-/** What of a track of the source is within the clip, with times that count from its start. */
+/** Copies the part of a source track that is within the clip; times count from the clip's start. */
 const copyText = async (context: TrackContext): Promise<IndexedText> => {
   const { track, plan, state, texts, blobs } = context;
   const media = await state.findMedia(track);
@@ -47,7 +47,7 @@ const copyText = async (context: TrackContext): Promise<IndexedText> => {
   const startSeconds = clipStartSeconds(clip, media.copied.clip);
   const words = await readWords(context, media);
   if (!words) return clipText(text, startSeconds, startSeconds + clip.durationSeconds);
-  // Of speech, exactly what is said in the clip.
+  // For recognized speech, exactly what is said in the clip.
   const startMs = startSeconds * 1000;
   const cut = cutWords(words, startMs, startMs + clip.durationSeconds * 1000);
   await blobs.put(trackWordsKey(track.asset_id, track.id), Buffer.from(JSON.stringify(cut)));

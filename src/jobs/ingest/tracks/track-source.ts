@@ -28,15 +28,15 @@ export interface TrackIngestDeps {
 /** One run of the ingest of a track. */
 export interface TrackContext extends TrackIngestDeps {
   readonly track: Row<'track'>;
-  /** Of the asset that the track belongs to; while that is still preparing, waits until there is one. */
+  /** The plan of the track's asset; waits for it while the asset is still preparing. */
   readonly plan: () => Promise<Plan>;
   readonly signal: AbortSignal;
 }
 
-/** Whether a clip has the track from the asset that it is cut from, which is its first input. */
+/** Whether a clip has the track from its source asset, which is its first input. */
 export const isCopied = (track: Row<'track'>): boolean => track.input_position === COPIED_POSITION;
 
-/** Stores the file of a track as `trackSourceKey`, unless an earlier run has. */
+/** Stores the file of a track as `trackSourceKey` unless an earlier run has done so. */
 export const fetchTrackSource = async (
   { track, blobs, fetcher, state, signal }: TrackContext,
   { maxBytes }: { readonly maxBytes?: number } = {},

@@ -7,10 +7,10 @@ import { boundFailure } from '../file/bound-failure.js';
 import { ingestTrack, removeUnusedFiles } from './ingest-track.js';
 import type { TrackIngestDeps } from './track-source.js';
 
-/** Tracks of ready assets that are worked on at once; most of it is waiting for their files. */
+/** Tracks of ready assets that are processed concurrently; most of the time they wait for their files. */
 const CONCURRENCY = 4;
 
-/** Turns the files of tracks into what is played, and removes what deleted ones leave. */
+/** Converts the files of tracks for playback, and removes the files of deleted ones. */
 export const createTrackWorkers = (deps: TrackIngestDeps): QueueWorker[] => [
   {
     queue: queues.ingestTrack,
@@ -43,7 +43,7 @@ export const createTrackWorkers = (deps: TrackIngestDeps): QueueWorker[] => [
     concurrency: 1,
     handler: async ({ payload: { assetId, trackId } }: Job<{ assetId: string; trackId: string }>) => {
       await removeUnusedFiles(deps, assetId, trackId);
-      // What a clip plays may belong to a track that is still there.
+      // A clip may play files of a track that still exists.
       if (!(await deps.state.find(trackId)))
         await deps.segments.removeRendition(assetId, alternateAudioRendition(trackId));
     },

@@ -12,7 +12,10 @@ expressions, exactly as they are written. List each once. Ordinary words are nev
   schema: Type.Object({ words: Type.Array(Type.String({ maxLength: 100 }), { maxItems: 200 }) }),
 } as const satisfies Prompt<ReturnType<typeof Type.Object>>;
 
-/** Profane words of the lines of captions. @throws KinoraError `provider_unavailable`, `provider_failed` */
+/**
+ * Finds profane words in caption lines.
+ * @throws KinoraError `provider_unavailable`, `provider_failed`
+ */
 export const findProfanity = async (run: WorkflowRun, texts: readonly string[]): Promise<string[]> => {
   const lines = texts.map((text) => plainText({ text }));
   const found = await inWindows(
@@ -23,6 +26,6 @@ export const findProfanity = async (run: WorkflowRun, texts: readonly string[]):
     (window) => run.model.ask(run, { prompt, text: asData(window.join('\n')) }),
   );
   const all = lines.join('\n').toLowerCase();
-  // What is not there was made up.
+  // Words that are not in the text were made up.
   return found.flatMap(({ words }) => words).filter((word) => word.trim() !== '' && all.includes(word.toLowerCase()));
 };

@@ -36,7 +36,7 @@ overall. The description is one sentence about what is seen; the alternative tex
   schema,
 } as const satisfies Prompt<typeof schema>;
 
-/** Gives measured frames the scores of a model that sees them. */
+/** Adds the scores of a vision model to measured frames. */
 export const judgeThumbnails = async (
   run: WorkflowRun,
   plan: Plan,

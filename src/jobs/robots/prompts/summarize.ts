@@ -37,7 +37,7 @@ const requestOf = (parameters: WorkflowParams<'summarize'>): string => {
   ].join(' ');
 };
 
-/** Of a long transcript each window is summarized first. */
+/** For a long transcript, each window is summarized first. */
 export const askSummary = async (run: WorkflowRun, lines: readonly Line[]): Promise<Summary> => {
   const request = requestOf(run.job.parameters as WorkflowParams<'summarize'>);
   const parts = await inWindows(run, 'summary', lines, lineLength, (window) =>

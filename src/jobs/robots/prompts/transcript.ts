@@ -1,7 +1,7 @@
 import { asData } from '../support/ask-model.js';
 import type { Line } from '../support/captions.js';
 
-/** Captions as models read them: a line each, with its number or its second. */
+/** Captions as models read them: one line each, with its number or its second. */
 
 export const lineLength = ({ text }: Pick<Line, 'text'>): number => text.length + 12;
 
@@ -15,7 +15,7 @@ type Steering = Readonly<Record<string, unknown>>;
 
 const MAX_HINT = 2000;
 
-/** What the caller prefers, a line each; empty without any. The time range is kept to elsewhere. */
+/** The caller's preferences, one per line; empty without any. The time range is applied elsewhere. */
 export const hintsOf = ({ output_steering: steering }: { readonly output_steering?: Steering }): string => {
   const { scope: _, ...hints } = steering ?? {};
   const lines = Object.entries(hints).map(

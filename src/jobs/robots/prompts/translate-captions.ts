@@ -17,9 +17,9 @@ numbers. A slash between blanks is a line break; keep it where it reads well. Tr
   schema,
 } as const satisfies Prompt<typeof schema>;
 
-/** Few enough that a small model keeps count. */
+/** Few enough for a small model to keep count. */
 const LINES_AT_ONCE = 40;
-/** Lines before, for what they are about. */
+/** Preceding lines, for context. */
 const CONTEXT_LINES = 4;
 
 export const askTranslation = async (

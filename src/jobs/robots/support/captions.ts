@@ -13,7 +13,10 @@ export interface Captions {
 
 const unusable = (message: string): KinoraError => new KinoraError('invalid_input', { messages: [message] });
 
-/** A track and its text. @throws KinoraError `invalid_input` when it is gone */
+/**
+ * Reads a track and its text.
+ * @throws KinoraError `invalid_input` when it is gone
+ */
 export const readCaptions = async ({ context, texts, asset }: WorkflowRun, trackId: string): Promise<Captions> => {
   const track = await findTrack(context.database.queryable, asset.id, trackId);
   const text = track?.status === 'ready' && track.type === 'text' ? await texts.find(asset.id, trackId) : undefined;
@@ -26,7 +29,7 @@ interface Scope {
   readonly end_time?: number;
 }
 
-/** The time range that the job keeps to, in seconds. */
+/** The time range of the job, in seconds. */
 export const scopeOf = ({ job, asset }: Pick<WorkflowRun, 'job' | 'asset'>): { start: number; end: number } => {
   const { output_steering: steering } = job.parameters as { output_steering?: { scope?: Scope | null } };
   const { start_time, end_time } = steering?.scope ?? {};
@@ -42,8 +45,8 @@ export interface Line {
 }
 
 /**
- * What is said in the asset, within the scope of the job: the track that the run chose, or one of the language asked for,
- * or the first. Undefined when there is none.
+ * Finds what is said in the asset within the time range of the job: in the track that the run chose, or in one of the
+ * requested language, or in the first one. Undefined when there is none.
  */
 export const findTranscript = async (
   run: WorkflowRun,

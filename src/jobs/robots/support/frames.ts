@@ -7,10 +7,10 @@ import { planThumbnail } from '../../../packager/image-jobs.js';
 import { mediaPriority } from '../../../pool/media-pool.js';
 import type { WorkflowRun } from './workflow.js';
 
-/** What models see well; more costs them time. */
+/** Large enough for models; more would cost them time. */
 const WIDTH = 512;
 
-/** Frames as `data:` URLs, so that a provider never fetches anything from here. */
+/** Frames as `data:` URLs, so that a provider never has to fetch anything from this server. */
 export const frameUrls = async (
   { images, asset, signal }: WorkflowRun,
   plan: Plan,

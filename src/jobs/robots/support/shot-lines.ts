@@ -6,14 +6,14 @@ export interface ShotLine {
   readonly number: number;
   readonly startSeconds: number;
   readonly endSeconds: number;
-  /** What is said in it. */
+  /** What is said during the shot. */
   readonly lines: readonly Line[];
 }
 
-/** A frame of each shot, where a model sees. */
+/** A frame of each shot, if a model can see. */
 export type FramesOf = ((shots: readonly ShotLine[]) => Promise<string[]>) | undefined;
 
-/** More images than this in one question are too much for most models. */
+/** Most models can't handle more images than this in one question. */
 const MAX_FRAMES = 16;
 
 const describe = ({ number, startSeconds, endSeconds, lines }: ShotLine): string =>
@@ -21,7 +21,7 @@ const describe = ({ number, startSeconds, endSeconds, lines }: ShotLine): string
 
 export const shotLength = (shot: ShotLine): number => describe(shot).length;
 
-/** The part of a question that has the shots, with frames of at most 16 of them. */
+/** The part of a question that lists the shots, with frames for at most 16 of them. */
 export const showShots = async (
   shots: readonly ShotLine[],
   framesOf: FramesOf,

@@ -1,12 +1,12 @@
 import { planWindows } from '../../../media/robots/windows.js';
 import type { WorkflowRun } from './workflow.js';
 
-/** What a small model reads well at once, with room for its answer: some 6,000 tokens. */
+/** What a small model can process in one question, with room for its answer: about 6,000 tokens. */
 const WINDOW_CHARACTERS = 20_000;
-/** What is at the end of one window is at the start of the next too, so that nothing is cut in two. */
+/** The end of one window is repeated at the start of the next, so that nothing is cut in two. */
 const OVERLAP_CHARACTERS = 1500;
 
-/** Works on a long list in windows that overlap; each is done once, also over restarts. */
+/** Processes a long list in overlapping windows; each is processed once, even across restarts. */
 export const inWindows = async <T, R>(
   run: WorkflowRun,
   name: string,

@@ -26,15 +26,15 @@ export interface WorkflowRun extends RobotsDeps {
   readonly asset: Row<'asset'>;
   readonly signal: AbortSignal;
   /**
-   * The result of a part of the work. It is kept until the job ends, so that a run after a restart does not do it again;
-   * `name` is one of `[a-z0-9-]`.
+   * The result of a part of the work. It is stored until the job ends, so that a run after a restart does not repeat
+   * the part; `name` matches `[a-z0-9-]`.
    */
   step<T>(name: string, make: () => Promise<T>): Promise<T>;
-  /** Keeps a file of the result under the name. */
+  /** Stores a file of the result under the name. */
   writeFile(name: string, bytes: Uint8Array): Promise<void>;
 }
 
-/** What a workflow ends with: what is to become visible with the end of the job, or what the job waits for. */
+/** The end of a workflow: what becomes visible when the job ends, or what the job waits for. */
 export type WorkflowEnd = { readonly publish: Publish } | { readonly waitUntil: (tx: Transaction) => Promise<boolean> };
 
 export type Workflow = (run: WorkflowRun) => Promise<WorkflowEnd>;

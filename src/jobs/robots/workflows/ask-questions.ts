@@ -5,7 +5,7 @@ import type { Workflow } from '../support/workflow.js';
 
 const DEFAULT_LENGTH = 500;
 
-/** Of the answers from the parts of the transcript, the one that is surest counts. */
+/** From the answers of all parts of the transcript, the most confident one is used. */
 export const askQuestions: Workflow = async (run) => {
   const { questions, max_free_form_answer_length: length = DEFAULT_LENGTH } = run.job
     .parameters as WorkflowParams<'ask-questions'>;

@@ -11,7 +11,7 @@ import type { Workflow, WorkflowRun } from '../support/workflow.js';
 const FILE = 'vtt';
 const DEFAULT_SUFFIX = 'edited';
 
-/** Replaces and censors words of a text track, and gives the asset the result in its place. */
+/** Replaces and censors words of a text track, and replaces the track with the result. */
 export const editCaptions: Workflow = async (run) => {
   const { context, job, asset, texts } = run;
   const parameters = job.parameters as WorkflowParams<'edit-captions'>;
@@ -41,7 +41,7 @@ export const editCaptions: Workflow = async (run) => {
   };
 };
 
-/** Without a model only the words that the caller names are censored. */
+/** Without a model, only the words that the caller lists are censored. */
 const editsOf = async (
   run: WorkflowRun,
   {

@@ -22,10 +22,10 @@ const MAX_SAMPLES = 60;
 const SAMPLES_A_SECOND = 2;
 const SAMPLES_A_STEP = 12;
 const MIN_APART_SECONDS = 1;
-/** Of the measured ones, those that a model looks at. */
+/** The number of measured frames that a model sees. */
 const LOOKED_AT = 8;
 
-/** Measures frames from all over the asset; where a model that sees is configured, it has the last word about the best. */
+/** Measures frames from the whole asset. If a vision model is configured, it makes the final choice. */
 export const findBestThumbnails: Workflow = async (run) => {
   const { job, context, model } = run;
   const { max_thumbnails: count = 1, update_asset_thumbnail: updates } =
@@ -74,7 +74,7 @@ const measure = async (
   }
   const look = lookOf(found);
   return found.map(({ ticks, ...quality }) => ({
-    // Up, so that the frame has begun at the time.
+    // Rounded up, so that the frame has begun at this time.
     seconds: Math.ceil((ticks / video.timescale) * 1000) / 1000,
     ...thumbnailScores(quality, look),
     description: describe(quality),

@@ -9,9 +9,9 @@ import type { Workflow, WorkflowEnd, WorkflowRun } from '../support/workflow.js'
 
 const HOUR_SECONDS = 3600;
 const FRAMES_OF_A_MOMENT = 3;
-/** A moment of a single short line is drawn out to this. */
+/** A moment of a single short line is extended to this length. */
 const MIN_SECONDS = 1;
-/** A moment of a talk without cuts is a part of its only shot. */
+/** In a talk without cuts, a moment is a part of the only shot. */
 const MAX_SHOT_SECONDS = 15;
 
 const milliseconds = (seconds: number): number => Math.round(seconds * 1000);
@@ -34,7 +34,7 @@ interface Place {
   readonly cues: readonly Line[];
 }
 
-/** Moments are rows of captions; with `use_shots` they are rows of shots, and nothing needs to be said. */
+/** Moments are ranges of caption lines. With `use_shots` they are ranges of shots, and speech is not required. */
 export const findKeyMoments: Workflow = async (run) => {
   const { max_moments: most, use_shots: usesShots } = run.job.parameters as WorkflowParams<'find-key-moments'>;
   const count = most ?? ((run.asset.duration_seconds ?? 0) <= HOUR_SECONDS ? 10 : 25);
@@ -71,7 +71,7 @@ const findInShots = async (run: WorkflowRun, count: number): Promise<WorkflowEnd
   });
 };
 
-/** The best moments in the order of time; of what nobody says nothing is heard. */
+/** The best moments in order of time; a moment without speech has no audio description. */
 const present = async (
   run: WorkflowRun,
   found: readonly Moment[],
@@ -102,7 +102,7 @@ const present = async (
   return { publish: async () => ({ outputs: { moments } }) };
 };
 
-/** The better of two that overlap, as they may from windows that do. */
+/** Keeps the better of two overlapping moments, which overlapping windows may produce. */
 const withoutOverlap = (moments: readonly Moment[]): Moment[] => {
   const kept: Moment[] = [];
   for (const moment of [...moments].sort((a, b) => b.overall_score - a.overall_score))
@@ -110,7 +110,7 @@ const withoutOverlap = (moments: readonly Moment[]): Moment[] => {
   return kept;
 };
 
-/** Only what is really said is a quote. */
+/** A quote must really occur in the captions. */
 const quoteOf = ({ quote }: Moment, cues: readonly Line[]): object => {
   if (quote === undefined || quote.trim() === '') return {};
   const cue = cues.find(({ text }) => text.includes(quote.trim().split(/\s+/).slice(0, 3).join(' ')));
@@ -121,7 +121,7 @@ const quoteOf = ({ quote }: Moment, cues: readonly Line[]): object => {
   return cue && isSaid ? { quotable_segment: { start_ms: milliseconds(cue.startSeconds), text: quote.trim() } } : {};
 };
 
-/** What is seen, where there is something to see and a model that does. */
+/** What is visible, if there is video and a vision model. */
 const look = async (run: WorkflowRun, start: number, end: number): Promise<object> => {
   if (!run.model.isConfigured('vision') || run.asset.resolution_tier === 'audio-only') return {};
   const { plan } = await openPlan(run);

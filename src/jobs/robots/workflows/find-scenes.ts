@@ -5,7 +5,7 @@ import type { Workflow } from '../support/workflow.js';
 
 const milliseconds = (seconds: number): number => Math.round(seconds * 1000);
 
-/** Scenes are rows of shots, so that they begin at cuts. */
+/** Scenes are ranges of shots, so they begin at cuts. */
 export const findScenes: Workflow = async (run) => {
   const read = await readShots(run);
   if ('waitUntil' in read) return read;

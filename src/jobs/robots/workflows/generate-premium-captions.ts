@@ -23,7 +23,7 @@ type Parameters = WorkflowParams<'generate-premium-captions'>;
 
 const unusable = (message: string): KinoraError => new KinoraError('invalid_input', { messages: [message] });
 
-/** Has the speech of the asset recognized, and waits for it. The captions become a track with the end of the job. */
+/** Starts speech recognition for the asset and waits for it. The captions become a track when the job ends. */
 export const generatePremiumCaptions: Workflow = async (run) => {
   const { context, job, asset } = run;
   const { language_code: asked, include_words: withWords } = job.parameters as Parameters;
@@ -86,7 +86,7 @@ const writeFiles = async (run: WorkflowRun, withWords: boolean): Promise<void> =
   await run.writeFile(WORDS, Buffer.from(JSON.stringify({ words: shown })));
 };
 
-/** In the place of the tracks of the language, where the job says so. Outputs; none without a track. */
+/** Replaces the tracks of the language if the job says so. Returns the outputs, which are empty without a track. */
 const publishTrack = async (
   { context, job, asset }: WorkflowRun,
   tx: Transaction,

@@ -12,7 +12,7 @@ const MAX_SAMPLES = 1000;
 
 type Scored = Scores & { readonly time?: number };
 
-/** Frames of a video; the captions of audio alone. */
+/** Checks the frames of a video, or the captions of an audio-only asset. */
 export const moderate: Workflow = async (run) => {
   const { job, asset } = run;
   const { thresholds, on_flagged: action } = job.parameters as WorkflowParams<'moderate'>;

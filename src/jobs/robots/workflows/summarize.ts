@@ -33,7 +33,10 @@ interface Taxonomy {
   readonly values?: readonly { readonly label?: unknown; readonly aliases?: readonly unknown[] }[];
 }
 
-/** Each once; other names of the caller's own words become these, and where only they are wanted the rest is dropped. */
+/**
+ * Removes duplicates. Variants of the caller's own words are replaced by these; if only those words are allowed, the
+ * rest is dropped.
+ */
 const tagsOf = (
   tags: readonly string[],
   { tag_count: count, output_steering: steering }: WorkflowParams<'summarize'>,
