@@ -12,7 +12,7 @@ export interface AppDeps extends DomainContext {
   readonly logger: Logger;
   readonly metrics?: Metrics;
   readonly rateLimits?: RateLimits;
-  /** Whose forwarded headers tell of the client: no one's when absent. */
+  /** The proxies whose forwarded headers are trusted; none by default. */
   readonly trustedProxies?: boolean | readonly string[];
   readonly checks: Checks;
   readonly webhookSender: WebhookSender;

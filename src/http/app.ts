@@ -46,10 +46,10 @@ import { vocabularyRoutes } from './video/vocabularies.js';
 const BODY_LIMIT_BYTES = 1024 * 1024;
 /** For receiving a request, not for answering it. */
 const REQUEST_TIMEOUT_MS = 60_000;
-/** As long as a request line can be: an over-long id is an unknown id, not another kind of error. */
+/** As long as a request line can be, so that an over-long ID is an unknown ID and not another kind of error. */
 const MAX_PARAM_LENGTH = 16 * 1024;
 
-/** Every HTTP route on one app that never listens by itself. */
+/** Creates an app with every HTTP route; it does not listen itself. */
 export const createApp = (deps: AppDeps): FastifyInstance => {
   const app = fastify({
     loggerInstance: frameworkLogger(deps.logger),
@@ -63,7 +63,7 @@ export const createApp = (deps: AppDeps): FastifyInstance => {
         requestTimeout,
       }),
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: MAX_PARAM_LENGTH, querystringParser: parseQuery },
-    // Only a path that is not valid percent-encoding gets here.
+    // Only paths with invalid percent-encoding get here.
     frameworkErrors: (_, request, reply) => {
       setCommonHeaders(request, reply);
       return refuseHost(request, reply) ?? sendError(new KinoraError('not_found'), request, reply);
@@ -77,7 +77,7 @@ export const createApp = (deps: AppDeps): FastifyInstance => {
     const brokenOff = request.raw.destroyed && !request.raw.complete;
     if (brokenOff) request.log.debug({ error }, 'client disconnected before its request was complete');
     else if (shown.status >= 500) request.log.error({ error, ...shown.details }, 'request failed');
-    // Whoever wants to change something that is not there meant the API: viewers only read.
+    // A client that tries to change something non-existent meant the API, because viewers only read.
     const isViewer = isReading(request.method) || request.routeOptions.config.takesChallenges === true;
     const isLostCall = shown.code === 'not_found' && !isViewer;
     if (isLostCall || isPageCall(request) || isApiPath(request.url)) {
@@ -90,7 +90,7 @@ export const createApp = (deps: AppDeps): FastifyInstance => {
         .send(answer.body);
     }
     const answer = playbackError(shown);
-    // What was set for the file that could not be sent would keep the failure in caches.
+    // The headers of the file that could not be sent would keep the failure in caches.
     const wasPrivate = String(reply.getHeader('Cache-Control')).startsWith('private');
     return reply
       .code(answer.status)
@@ -103,8 +103,8 @@ export const createApp = (deps: AppDeps): FastifyInstance => {
 
   logRequests(app, deps.logger);
   if (deps.metrics) measureRequests(app, deps.metrics);
-  // Unknown API paths end here: before credentials are looked at, before a body is read, and before a playback route,
-  // whose parameters would match them, is asked.
+  // Unknown API paths are answered here: before credentials are checked, before a body is read, and before a playback
+  // route, whose parameters would match them.
   app.addHook('onRequest', (request, reply, done) => {
     if (refuseHost(request, reply)) return;
     const ofApi = isApiPath(request.url);

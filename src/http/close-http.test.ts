@@ -25,7 +25,7 @@ it('gives idle connections and halves of requests less than two seconds', async 
   await Promise.all(sockets.map((socket) => once(socket, 'connect')));
   for (const [index, half] of halves.entries()) sockets[index]!.write(half);
   await vi.waitFor(() => expect(arrived.bytes).toBe(halves.join('').length), 60_000);
-  // No time passes but this.
+  // Only fake time passes.
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval'] });
   const closed = close(600_000);
   await vi.advanceTimersByTimeAsync(2000);

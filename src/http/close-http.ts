@@ -2,15 +2,15 @@ import type { Socket } from 'node:net';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 
 const CHECK_MS = 100;
-/** A connection on which a request is under way but brings nothing for so many checks, a second, is not waited for. */
+/** A connection whose request receives nothing for this many checks (seconds) is not waited for. */
 const STALLED_CHECKS = 10;
 
 /**
- * Watches the connections of an app, from before it listens. The function that it returns refuses new requests, answers those
- * that have arrived and receives those that are arriving; what is still under way at `limitMs` is cut off.
+ * Watches the connections of an app, which must not listen yet. The returned function refuses new requests, answers
+ * those that have arrived and receives those that are arriving; what remains at `limitMs` is cut off.
  */
 export const watchConnections = (app: FastifyInstance): ((limitMs: number) => Promise<void>) => {
-  /** Requests of each connection that are not answered yet. */
+  /** The unanswered requests of each connection. */
   const connections = new Map<Socket, Set<FastifyRequest['raw']>>();
   app.server.on('connection', (socket: Socket) => {
     connections.set(socket, new Set());
@@ -25,7 +25,8 @@ export const watchConnections = (app: FastifyInstance): ((limitMs: number) => Pr
   return async (limitMs) => {
     const silence = new Map<Socket, { readonly bytes: number; readonly checks: number }>();
     const check = (): void => {
-      // A connection whose last answer comes after the close began would otherwise be kept for more requests.
+      // Otherwise, a connection whose last response is sent after the close began would be kept open for more
+      // requests.
       app.server.closeIdleConnections();
       for (const [socket, unanswered] of connections) {
         const isAnswering = [...unanswered].some(({ complete }) => complete);

@@ -2,7 +2,10 @@ import { BlockList, isIP } from 'node:net';
 
 type Network = readonly [address: string, prefix: number];
 
-/** Never a source: addresses of this host's null network, groups, metadata services of clouds and forms that hide another address. */
+/**
+ * Never allowed as a source: the null network, multicast groups, cloud metadata services, and forms that contain
+ * another address.
+ */
 const forbidden: readonly Network[] = [
   ['0.0.0.0', 8],
   ['192.0.0.0', 24],
@@ -11,9 +14,9 @@ const forbidden: readonly Network[] = [
   ['198.51.100.0', 24],
   ['203.0.113.0', 24],
   ['224.0.0.0', 3],
-  // Most clouds; of Amazon also name and time servers, of Google also the proxy for clusters.
+  // Most clouds. Amazon's name and time servers and Google's cluster proxy are in this network too.
   ['169.254.169.0', 24],
-  // Amazon: credentials of containers.
+  // Amazon's container credentials.
   ['169.254.170.0', 24],
   // Tencent Cloud.
   ['169.254.0.23', 32],
@@ -21,7 +24,7 @@ const forbidden: readonly Network[] = [
   ['169.254.42.42', 32],
   // Alibaba Cloud.
   ['100.100.100.200', 32],
-  // Azure: the wire server, although its address is public.
+  // Azure's wire server, although its address is public.
   ['168.63.129.16', 32],
   ['::', 128],
   // Amazon.
@@ -39,7 +42,7 @@ const forbidden: readonly Network[] = [
   ['ff00::', 8],
 ];
 
-/** Reachable only from inside: allowed by configuration. */
+/** Internal addresses, which the configuration can allow. */
 const internal: readonly Network[] = [
   ['10.0.0.0', 8],
   ['100.64.0.0', 10],
@@ -54,8 +57,8 @@ const internal: readonly Network[] = [
 ];
 
 /**
- * Everything outside global unicast 2000::/3 (with it IPv4-compatible ::/96 and NAT64 64:ff9b::/96), and what inside of it
- * carries another address (Teredo in 2001::/23, 6to4 2002::/16) or is for documentation.
+ * Everything outside global unicast 2000::/3 (including IPv4-compatible ::/96 and NAT64 64:ff9b::/96), and networks
+ * inside it that embed another address (Teredo in 2001::/23, 6to4 2002::/16) or are reserved for documentation.
  */
 const notGlobal: readonly Network[] = [
   ['::', 3],
@@ -79,8 +82,8 @@ const parseNetwork = (text: string): Network => {
 };
 
 /**
- * Whether a connection to an address is allowed. Public unicast addresses are; `allowPrivate` adds internal ones (`true`)
- * or the given CIDR networks. Metadata services, multicast and the like stay refused.
+ * Whether connections to an address are allowed. Public unicast addresses are allowed; `allowPrivate` adds internal
+ * ones (`true`) or the given CIDR networks. Metadata services, multicast and similar addresses are always refused.
  */
 export const createAddressPolicy = (allowPrivate: boolean | readonly string[]): ((address: string) => boolean) => {
   const never = blockList(forbidden);
@@ -89,7 +92,8 @@ export const createAddressPolicy = (allowPrivate: boolean | readonly string[]): 
   const allowed =
     allowPrivate === true ? inside : blockList(allowPrivate === false ? [] : allowPrivate.map(parseNetwork));
   return (address) => {
-    // BlockList judges an IPv4-mapped address by the IPv4 networks; a public one is refused as not global.
+    // BlockList checks an IPv4-mapped address against the IPv4 networks; a public one is refused because it is not
+    // global.
     const target = address.replace(/%.*$/, '');
     const version = isIP(target);
     if (version === 0) return false;

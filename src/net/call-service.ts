@@ -4,7 +4,7 @@ export interface ServiceCall {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: Uint8Array | string;
-  /** Networks that it may reach although they are private, beside those that are allowed to everybody. */
+  /** Private networks that it may reach, in addition to those allowed for all requests. */
   readonly allowPrivate: boolean | readonly string[];
 }
 
@@ -14,11 +14,14 @@ export interface ServiceAnswer {
   readonly body: Uint8Array;
 }
 
-/** The only way to these services: guarded like downloads, without redirects, with verified TLS. */
+/**
+ * All requests to these services use this interface: they are restricted like downloads, follow no redirects and
+ * verify TLS.
+ */
 export interface ServiceCaller {
   /**
-   * Any status is an answer. The whole answer must come within ten seconds.
-   * @throws KinoraError `unavailable` when there is none, also because its address is not allowed
+   * Returns an answer with any status. The complete answer must arrive within ten seconds.
+   * @throws KinoraError `unavailable` when there is none, or the address is not allowed
    */
   call(call: ServiceCall, signal?: AbortSignal): Promise<ServiceAnswer>;
 }

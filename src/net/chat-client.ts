@@ -7,25 +7,25 @@ import type { ChatMessage, ChatModel, ChatRequest } from './chat-model.js';
 import { pinnedLookup, type Resolve, resolveHost } from './resolve-host.js';
 
 export interface ChatClientOptions {
-  /** Base of the API, such as `http://localhost:11434` or `https://host/v1`. */
+  /** The base URL of the API, such as `http://localhost:11434` or `https://host/v1`. */
   readonly url?: string | undefined;
   readonly key?: string | undefined;
   readonly model?: string | undefined;
   /** Answers questions with images. */
   readonly visionModel?: string | undefined;
   readonly resolve?: Resolve;
-  /** Of one answer. */
+  /** The time limit for one answer. */
   readonly limitMs?: number;
-  /** Before the second try; longer before the third. */
+  /** The delay before the second try; longer before the third. */
   readonly retryDelayMs?: number;
 }
 
-/** A small model on a processor writes a long answer in minutes. */
+/** Without a GPU, a small model needs minutes for a long answer. */
 const LIMIT_MS = 10 * 60_000;
 const MAX_TRIES = 3;
 const RETRY_DELAY_MS = 2000;
 const MAX_RETRY_AFTER_MS = 60_000;
-/** Many times the longest answer that is asked for. */
+/** Many times the longest requested answer. */
 const MAX_ANSWER_BYTES = 8 * 2 ** 20;
 const RETRIED_STATUSES: readonly number[] = [408, 409, 425, 429, 500, 502, 503, 504];
 
@@ -43,7 +43,7 @@ const contentOf = ({ text, images = [] }: ChatMessage): unknown =>
     ? text
     : [{ type: 'text', text }, ...images.map((url) => ({ type: 'image_url', image_url: { url } }))];
 
-/** Asks over HTTP. The operator configured the address, so it may be internal; metadata services stay refused. */
+/** Asks over HTTP. The operator configured the URL, so it may be internal; metadata services are still refused. */
 export const createChatClient = (options: ChatClientOptions): ChatModel => {
   const { url, key, model, visionModel, limitMs = LIMIT_MS, retryDelayMs = RETRY_DELAY_MS } = options;
   const isAllowed = createAddressPolicy(true);
@@ -142,7 +142,7 @@ const send = (target: URL, body: string, sending: Sending): Promise<IncomingMess
     request.end(body);
   });
 
-/** @throws KinoraError `provider_failed` for a body in another form */
+/** @throws KinoraError `provider_failed` for a body in another format */
 const readContent = (text: string): string => {
   let body: unknown;
   try {

@@ -1,8 +1,8 @@
 /** One question to a language model. */
 export interface ChatRequest {
-  /** The model that sees when there are images. */
+  /** Questions with images go to the vision model. */
   readonly messages: readonly ChatMessage[];
-  /** JSON Schema of the answer and its name. */
+  /** The JSON Schema of the answer, and its name. */
   readonly schema: object;
   readonly schemaName: string;
   readonly signal: AbortSignal;
@@ -15,13 +15,13 @@ export interface ChatMessage {
   readonly images?: readonly string[];
 }
 
-/** A server that speaks `/v1/chat/completions`. */
+/** A server that implements `/v1/chat/completions`. */
 export interface ChatModel {
-  /** Whether questions of this kind can be asked at all. */
+  /** Whether questions of this kind can be asked. */
   isConfigured(kind: 'text' | 'vision'): boolean;
   /**
-   * The text of the answer, as the model wrote it.
-   * @throws KinoraError `provider_unavailable` when none is configured, `provider_failed` after its own tries
+   * Returns the answer's text as the model wrote it.
+   * @throws KinoraError `provider_unavailable` when none is configured, `provider_failed` after retries
    */
   ask(request: ChatRequest): Promise<string>;
 }

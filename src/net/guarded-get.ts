@@ -11,17 +11,17 @@ export interface GuardedGetOptions {
   readonly allowedUrls: ReadonlySet<string>;
   readonly userAgent: string;
   readonly clock: Clock;
-  /** Instead of the system's name resolution. */
+  /** Replaces the system's name resolution. */
   readonly resolve?: Resolve;
-  /** Longest silence of the origin; its header may take twice as long. 30 s when absent. */
+  /** The longest time without data from the origin; headers may take twice as long. 30 s by default. */
   readonly idleLimitMs?: number;
 }
 
 export interface GuardedResponse {
   readonly status: number;
-  /** First value of a header, by its lower-case name. */
+  /** The first value of a header, by its lower-case name. */
   header(name: string): string | undefined;
-  /** Fails with `source_unreachable`. */
+  /** Failures are `source_unreachable`. */
   readonly body: AsyncIterable<Uint8Array>;
   /** Ends the connection. Must be called. */
   close(): Promise<void>;
@@ -42,7 +42,7 @@ const basicCredentials = (url: URL): string | undefined => {
     try {
       return decodeURIComponent(text);
     } catch {
-      // A stray percent sign: the text is meant as it stands.
+      // A stray percent sign: the text is meant literally.
       return text;
     }
   };
@@ -53,7 +53,7 @@ const parseUrl = (text: string, base?: URL): URL | undefined => {
   try {
     return new URL(text, base);
   } catch {
-    // Not passed on as a cause: the error repeats the text, which may hold a password.
+    // Not passed on as a cause: the error repeats the text, which may contain a password.
     return undefined;
   }
 };
@@ -72,7 +72,7 @@ const openResponse = (url: URL, { connectLimitMs, idleLimitMs, ...options }: Ope
     const request = (secure ? httpsRequest : httpRequest)(url, { ...options, agent: false });
     const tooSlow = setTimeout(() => request.destroy(new Error('No connection in time')), connectLimitMs);
     request.once('socket', (socket) => socket.once(secure ? 'secureConnect' : 'connect', () => clearTimeout(tooSlow)));
-    // The silence below ends with every byte, so a header that comes byte by byte needs a limit of its own.
+    // Every byte resets the idle limit, so headers that arrive byte by byte need a separate limit.
     const tooLate = setTimeout(() => request.destroy(new Error('No answer in time')), 2 * idleLimitMs);
     request.once('response', () => clearTimeout(tooLate));
     request.once('close', () => {
@@ -81,7 +81,7 @@ const openResponse = (url: URL, { connectLimitMs, idleLimitMs, ...options }: Ope
     });
     request.setTimeout(idleLimitMs, () => request.destroy(new Error('The origin fell silent')));
     request.once('response', resolve);
-    // The connection is no HTTP any more: without a listener nothing would ever be heard of the request.
+    // The connection no longer speaks HTTP: without a listener, the request would never settle.
     request.once('upgrade', (_, socket) => {
       socket.destroy();
       reject(new Error('The origin switched protocols'));
@@ -92,10 +92,10 @@ const openResponse = (url: URL, { connectLimitMs, idleLimitMs, ...options }: Ope
   });
 
 /**
- * GET that can't be led to an address which is not allowed: a literal host is judged as it stands, a name by every address
- * it resolves to, and the connection goes to those very addresses, so that a second DNS answer has no say. Every
- * redirect (at most five) is judged anew; credentials stay with the origin they were given for.
- * The function throws KinoraError `invalid_input` for what is refused and `source_unreachable` for network trouble.
+ * A GET request that can't reach forbidden addresses. Literal hosts are checked directly, names by every address they
+ * resolve to, and the connection uses those same addresses, so that a second DNS answer has no effect. Every redirect
+ * (at most five) is checked again; credentials are only sent to their origin. The function throws KinoraError
+ * `invalid_input` for refused requests and `source_unreachable` for network failures.
  */
 export const createGuardedGet = (options: GuardedGetOptions) => {
   const { idleLimitMs = 30_000 } = options;
@@ -119,7 +119,7 @@ export const createGuardedGet = (options: GuardedGetOptions) => {
     bare.password = '';
     const lookup = pinnedLookup(addresses);
     const response = await openResponse(bare, { lookup, headers, signal, connectLimitMs, idleLimitMs });
-    // Closing early makes the body fail after nobody reads it any more.
+    // Closing early makes the body fail after its reader has left.
     response.on('error', () => undefined);
     return {
       status: response.statusCode!,

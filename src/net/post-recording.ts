@@ -2,7 +2,7 @@ import { request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { newId } from '../lib/ids.js';
 
-/** A file and the fields beside it, for an address that the operator has configured: no address is refused. */
+/** A file and form fields for a URL that the operator configured, so every address is allowed. */
 export interface RecordingPost {
   readonly url: string;
   /** Sent as a bearer token. */
@@ -20,7 +20,10 @@ export interface RecordingAnswer {
   readonly retryAfterMs?: number;
 }
 
-/** Posts `multipart/form-data` and reads the whole answer. Redirects are not followed. Throws the error of the network. */
+/**
+ * Posts `multipart/form-data` and reads the whole answer. Redirects are not followed. Throws network errors
+ * unchanged.
+ */
 export const postRecording = (post: RecordingPost): Promise<RecordingAnswer> =>
   new Promise((resolve, reject) => {
     const { url, key, fields, file, signal } = post;
@@ -45,7 +48,7 @@ export const postRecording = (post: RecordingPost): Promise<RecordingAnswer> =>
       },
     });
     request.on('error', reject);
-    // The connection is no HTTP any more: without a listener nothing would ever be heard of the request.
+    // The connection no longer speaks HTTP: without a listener, the request would never settle.
     request.once('upgrade', (_, socket) => {
       socket.destroy();
       reject(new Error('The service switched protocols'));

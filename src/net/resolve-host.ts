@@ -6,14 +6,14 @@ export interface ResolvedAddress {
   readonly family: number;
 }
 
-/** Instead of the system's name resolution. */
+/** Replaces the system's name resolution. */
 export type Resolve = (hostname: string) => Promise<readonly ResolvedAddress[]>;
 
 const resolveBySystem: Resolve = (hostname) => systemLookup(hostname, { all: true });
 
 /**
- * Asks for a name once at a time, whoever waits for it. The system's resolution blocks one of very few threads, and names
- * whose servers are silent for long, so that many questions for one such name would keep those for all others waiting.
+ * Shares one lookup per name among all callers. The system's resolver blocks one of very few threads, and a name
+ * whose servers don't answer blocks it for long, so many lookups of such a name would delay all others.
  */
 export const shareLookups = (resolve: Resolve = resolveBySystem): Resolve => {
   const running = new Map<string, ReturnType<Resolve>>();
@@ -24,7 +24,7 @@ export const shareLookups = (resolve: Resolve = resolveBySystem): Resolve => {
   };
 };
 
-/** The addresses of a URL's host: a literal one as it stands, a name by resolution. Ends when `signal` does. */
+/** The addresses of a URL's host: a literal address unchanged, a name by resolution. Ends when `signal` does. */
 export const resolveHost = async (
   url: URL,
   signal: AbortSignal,
@@ -42,7 +42,7 @@ export const resolveHost = async (
   return addresses;
 };
 
-/** Makes a connection go to these very addresses, so that a second DNS answer has no say. */
+/** Makes a connection use these addresses, so that a second DNS answer has no effect. */
 export const pinnedLookup =
   (addresses: readonly ResolvedAddress[]): LookupFunction =>
   (_hostname, options, done) => {

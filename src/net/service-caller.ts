@@ -7,15 +7,15 @@ import type { ServiceCall, ServiceCaller } from './call-service.js';
 import { pinnedLookup, type Resolve, resolveHost } from './resolve-host.js';
 
 export interface ServiceCallerOptions {
-  /** To every service; a call may allow more. */
+  /** Applies to every service; a call may allow more. */
   readonly allowPrivate: boolean | readonly string[];
   readonly resolve?: Resolve;
-  /** For a whole answer. Ten seconds when absent. */
+  /** The time limit for a whole answer; ten seconds by default. */
   readonly limitMs?: number;
 }
 
 const LIMIT_MS = 10_000;
-/** Licenses have a few KiB, answers of key services some tens. */
+/** Licenses have a few KiB, answers of key services some tens of KiB. */
 const MAX_ANSWER_BYTES = 1024 * 1024;
 
 export const createServiceCaller = ({
@@ -36,12 +36,12 @@ export const createServiceCaller = ({
           throw new Error('The address is not allowed');
         }
         const response = await send(url, call, pinnedLookup(found), end);
-        // Closing early makes the body fail after nobody reads it any more.
+        // Closing early makes the body fail after its reader has left.
         response.on('error', () => undefined);
         const body = await readBody(response);
         return { status: response.statusCode!, contentType: response.headers['content-type'], body };
       } catch (cause) {
-        // The message of an error of URL repeats the text, which may hold a password.
+        // The message of a URL error repeats the text, which may contain a password.
         const reason = cause instanceof TypeError ? 'not a URL' : String(cause);
         throw new KinoraError('unavailable', { details: { reason: limit.aborted ? 'No answer in time' : reason } });
       }
@@ -60,7 +60,7 @@ const send = (
     const options = { method, lookup, signal, agent: false, headers: { 'user-agent': 'Kinora', ...headers, ...sizes } };
     const request = (url.protocol === 'https:' ? httpsRequest : httpRequest)(url, options);
     request.once('response', answered);
-    // The connection is no HTTP any more: without a listener nothing would ever be heard of the request.
+    // The connection no longer speaks HTTP: without a listener, the request would never settle.
     request.once('upgrade', (_, socket) => {
       socket.destroy();
       failed(new Error('The service switched protocols'));

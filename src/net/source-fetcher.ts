@@ -8,20 +8,23 @@ import { createGuardedGet, type GuardedGetOptions } from './guarded-get.js';
 import { createOriginRanges } from './origin-ranges.js';
 
 export interface SourceFetcherOptions extends Omit<GuardedGetOptions, 'isAllowedAddress' | 'allowedUrls'> {
-  /** `true`: internal addresses too; a list of CIDR networks: only those of them. */
+  /** `true` allows all internal addresses, a list of CIDR networks only those. */
   readonly allowPrivate: boolean | readonly string[];
-  /** Exact URLs that are fetched whatever their address: files that this very server offers. */
+  /** Exact URLs that are fetched whatever their address: files that this server provides itself. */
   readonly allowedUrls?: ReadonlySet<string>;
   readonly maxBytes: number;
   readonly logger: Logger;
-  /** Wait before the second try, three times as long before the third; 1 s when absent. */
+  /** The delay before the second try, three times as long before the third; 1 s by default. */
   readonly retryDelayMs?: number;
-  /** Over which the least rate is measured; five minutes when absent. */
+  /** The interval over which the minimum rate is measured; five minutes by default. */
   readonly rateWindowMs?: number;
 }
 
 const MAX_TRIES = 3;
-/** A try that brought this much more than any before doesn't count: long downloads survive many broken connections. */
+/**
+ * A try that received this much more than any before isn't counted, so long downloads survive many broken
+ * connections.
+ */
 const PROGRESS_BYTES = 2 ** 20;
 const RATE_WINDOW_MS = 5 * 60_000;
 const TOTAL_LIMIT_MS = 12 * 3600_000;
@@ -96,7 +99,7 @@ export const createSourceFetcher = (options: SourceFetcherOptions): SourceFetche
           : limit.aborted
             ? new KinoraError('source_unreachable', { cause: error })
             : error;
-        // Without a caller that keeps the validator the bytes could never be gone on from.
+        // If the caller does not store the validator, the bytes could never be continued.
         const close =
           isKinoraError(failure, 'invalid_input') || !onValidator
             ? download.target.discard()
@@ -106,7 +109,7 @@ export const createSourceFetcher = (options: SourceFetcherOptions): SourceFetche
             { host: new URL(url).host },
             'source at a private address refused; --allow-private-sources (KINORA_ALLOW_PRIVATE_SOURCES) allows it',
           );
-        // The first failure says what went wrong; bytes left behind are found by the next `resumeWrite`.
+        // The first failure is the cause; the next `resumeWrite` finds any remaining bytes.
         await close.catch((problem: unknown) => logger.warn({ err: problem }, 'unfinished download not removed'));
         throw failure;
       }

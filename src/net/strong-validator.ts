@@ -2,7 +2,10 @@ import type { GuardedResponse } from './guarded-get.js';
 
 const MINIMUM_AGE_MS = 1000;
 
-/** What may be sent in If-Range: a strong entity tag, or a date old enough to be a strong validator (RFC 9110 8.8.2.2). */
+/**
+ * The value for If-Range: a strong entity tag, or a date that is old enough to be a strong validator (RFC 9110
+ * 8.8.2.2).
+ */
 export const strongValidator = (response: Pick<GuardedResponse, 'header'>): string | undefined => {
   const etag = response.header('etag');
   if (etag?.startsWith('"')) return etag;

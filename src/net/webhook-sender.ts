@@ -6,7 +6,7 @@ import { pinnedLookup, type Resolve, resolveHost, shareLookups } from './resolve
 import type { WebhookAnswer, WebhookMessage, WebhookSender } from './send-webhook.js';
 
 export interface WebhookSenderOptions {
-  /** `true`: internal addresses too; a list of CIDR networks: only those of them. */
+  /** `true` allows all internal addresses, a list of CIDR networks only those. */
   readonly allowPrivate: boolean | readonly string[];
   readonly resolve?: Resolve;
 }
@@ -16,14 +16,14 @@ const RESOLVE_LIMIT_MS = 2000;
 const KEPT_BODY_BYTES = 1024;
 const KEPT_HEADER_CHARACTERS = 4096;
 const KEPT_ERROR_BYTES = 512;
-/** Connections to one receiver that wait for the next event, and for how long. */
+/** How many idle connections to one receiver are kept for the next event, and for how long. */
 const KEEP_ALIVE = { keepAlive: true, maxFreeSockets: 4, timeout: 4000 };
 
 /** Node reports a connection that the receiver closed between two requests this way. */
 const wasClosedMeanwhile = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && (error.code === 'ECONNRESET' || error.code === 'EPIPE');
 
-/** PostgreSQL stores neither NUL nor half characters. */
+/** PostgreSQL can store neither NUL nor lone surrogates. */
 const storable = (bytes: Buffer): string => bytes.toString('utf8').replaceAll('\0', '');
 
 const describe = (error: unknown): string => {
@@ -43,7 +43,7 @@ const keptHeaders = (response: IncomingMessage): Record<string, string> => {
   return kept;
 };
 
-/** The first KiB. A longer body is cut off with its connection; an end that does not come in time is no failure. */
+/** Reads the first KiB. A longer body ends the connection; a body that does not end in time is not a failure. */
 const readStart = async (response: IncomingMessage): Promise<string> => {
   const chunks: Buffer[] = [];
   let length = 0;
@@ -54,7 +54,7 @@ const readStart = async (response: IncomingMessage): Promise<string> => {
       if (length > KEPT_BODY_BYTES) break;
     }
   } catch {
-    // What came is kept; the status, which decides, is there.
+    // The received part is kept; the status, which determines the outcome, is known.
   }
   return storable(Buffer.concat(chunks).subarray(0, KEPT_BODY_BYTES));
 };
@@ -81,13 +81,14 @@ export const createWebhookSender = (options: WebhookSenderOptions): WebhookSende
         },
       });
       request.once('response', answered);
-      // The connection is no HTTP any more: without a listener nothing would ever be heard of the request.
+      // The connection no longer speaks HTTP: without a listener, the request would never settle.
       request.once('upgrade', (_, socket) => {
         socket.destroy();
         failed(new Error('The receiver switched protocols'));
       });
       request.once('socket', (socket) => {
-        // After an early answer the rest of the body may still fail; nobody else listens then, and that would end the process.
+        // After an early answer, sending the rest of the body may still fail. Without a listener, that would end the
+        // process.
         if (!request.reusedSocket) socket.on('error', () => undefined);
       });
       // Stays for the life of the request: later failures reach the reader of the body.
@@ -104,7 +105,7 @@ export const createWebhookSender = (options: WebhookSenderOptions): WebhookSende
         const found = await resolveHost(new URL(address), AbortSignal.timeout(RESOLVE_LIMIT_MS), resolve);
         return found.every(({ address }) => isAllowed(address));
       } catch {
-        // No answer about the name now: it is judged again whenever something is sent.
+        // The name can't be resolved now; it is checked again for every delivery.
         return true;
       }
     },
@@ -117,7 +118,7 @@ export const createWebhookSender = (options: WebhookSenderOptions): WebhookSende
         const found = await resolveHost(url, end, resolve);
         if (!found.every(({ address }) => isAllowed(address))) return { error: 'The address is not allowed' };
         const response = await post(url, pinnedLookup(found), message, end);
-        // Closing early makes the body fail after nobody reads it any more.
+        // Closing early makes the body fail after its reader has left.
         response.on('error', () => undefined);
         answer = {
           status: response.statusCode!,

@@ -17,7 +17,7 @@ import { createQueue } from '../queue/job-queue.js';
 import { createTranscriber } from '../speech/create-transcriber.js';
 import type { Base, MediaParts, Parts } from './parts.js';
 
-/** Makes what requests and jobs use. `apiUrl` is asked only once the server listens. */
+/** Creates what requests and jobs use. `apiUrl` is only called once the server listens. */
 export const connectParts = async (
   base: Base,
   media: MediaParts,

@@ -6,7 +6,7 @@ import type { MediaParts } from './parts.js';
 
 const SAMPLE_SECONDS = 20;
 
-/** Makes the video that a first start plays, at `path`. */
+/** Makes the sample video of a first start at `path`. */
 export const makeSample = async ({ pool, temporaryDir }: MediaParts, path: string): Promise<void> => {
   const outPath = join(temporaryDir, `sample-${newId()}`);
   const job = { kind: 'sample', outPath, width: 1920, height: 1080, seconds: SAMPLE_SECONDS } as const;

@@ -5,12 +5,12 @@ import { tryListen } from '../lib/try-listen.js';
 import type { Base } from './parts.js';
 
 /**
- * Locks the data directory and checks that the server can listen. `isFresh` when nothing was in it.
+ * Locks the data directory and checks that the server can listen. `isFresh` when it was empty.
  * @throws KinoraError `data_dir_in_use`, `config_invalid`
  */
 export const openDataDir = async ({ config, logger, phases }: Base): Promise<{ isFresh: boolean }> => {
   const lock = await acquireDataDirLock(config.dataDir, () => {
-    // Another process may open the directory from now on; going on would corrupt it.
+    // Another process may open the directory from now on; continuing would corrupt it.
     logger.error({ data_dir: config.dataDir }, 'data directory lock lost');
     process.kill(process.pid, 'SIGKILL');
   });
@@ -20,7 +20,7 @@ export const openDataDir = async ({ config, logger, phases }: Base): Promise<{ i
   if (repaired.length > 0)
     logger.warn({ entries: repaired.length, first: repaired[0] }, 'file permissions of other users removed');
   if (left.length > 0) logger.warn({ entries: left }, 'data directory accessible to other users');
-  // Before anything is made: a first start that can't listen leaves nothing behind.
+  // Checked before anything is created: a first start that can't listen leaves nothing behind.
   for (const [host, port] of [
     [config.host, config.port],
     [config.metricsHost, config.metricsPort],

@@ -6,7 +6,10 @@ import { bootstrap } from '../domain/access/bootstrap.js';
 import { keepConfiguredWebhook } from '../domain/webhooks/configured-webhook.js';
 import type { Base } from './parts.js';
 
-/** Begins to open the database. A failure is thrown where it is needed first, unless something else fails before. */
+/**
+ * Starts opening the database. A failure is thrown where the database is first needed, unless something else fails
+ * before.
+ */
 export const beginDatabase = ({ config, logger, phases }: Base): Promise<Database> => {
   const opening = openDatabase({
     dataDir: config.dataDir,
@@ -18,7 +21,7 @@ export const beginDatabase = ({ config, logger, phases }: Base): Promise<Databas
   return opening;
 };
 
-/** Brings the database to this version, with what the configuration wants to find in it. */
+/** Updates the database to this version and adds what the configuration requires in it. */
 export const prepareDatabase = async (
   { config, logger, clock, phases }: Base,
   database: Database,

@@ -24,7 +24,7 @@ import type { Logger } from '../telemetry/logger.js';
 import type { Metrics } from '../telemetry/metrics.js';
 import type { Phases } from './phases.js';
 
-/** What every step of the start works with. */
+/** What every step of the startup works with. */
 export interface Base {
   readonly config: Config;
   readonly logger: Logger;

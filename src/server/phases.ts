@@ -2,7 +2,7 @@ import pTimeout from 'p-timeout';
 import type { Clock } from '../lib/clock.js';
 import type { Logger } from '../telemetry/logger.js';
 
-/** A part that was started and how to end it. */
+/** A part that was started, and how to end it. */
 interface Phase {
   readonly name: string;
   readonly end: (limitMs: number) => unknown;
@@ -12,7 +12,7 @@ interface Phase {
 export type Phases = Phase[];
 
 const MIN_PHASE_MS = 1000;
-/** A part that cuts off its own work at its limit has this long to do so. */
+/** The time for a part that has reached its limit to cut off its own work. */
 const GRACE_MS = 500;
 
 /** Ends the parts in reverse order. */
@@ -22,14 +22,14 @@ export const endPhases = async (
 ): Promise<void> => {
   const startedMs = clock.monotonicMs();
   for (const { name, end } of phases.splice(0).reverse()) {
-    // Half of what is left, so that the last ones, which save the data, always have their share.
+    // Half of the remaining time, so that the last phases, which save the data, always have their share.
     const phaseMs = Math.max(MIN_PHASE_MS, (limitMs - (clock.monotonicMs() - startedMs)) / 2);
     try {
       const milliseconds = phaseMs + GRACE_MS;
       const message = `timed out after ${Math.round(milliseconds)} ms`;
       await pTimeout(Promise.resolve(end(phaseMs)), { milliseconds, message });
     } catch (error) {
-      // The later phases matter more than this one's failure: closing the database and releasing the lock.
+      // The later phases, which close the database and release the lock, are more important than this failure.
       logger.error({ err: error, phase: name }, 'shutdown phase failed');
     }
   }

@@ -16,11 +16,11 @@ import type { Base, Parts } from './parts.js';
 
 export interface HttpOptions {
   readonly samplePath: string;
-  /** Jobs and webhooks are taken up. */
+  /** Whether jobs and webhooks have started. */
   readonly isWorking: () => boolean;
 }
 
-/** Listens. Resolves to the local URL, with the real port where port 0 asked for a free one. */
+/** Starts listening. Resolves to the local URL, with the actual port if port 0 requested a free one. */
 export const startHttp = async (
   base: Base,
   parts: Parts,

@@ -29,7 +29,7 @@ import type { Base, Parts } from './parts.js';
 
 const PURGE_CONCURRENCY = 2;
 
-/** Every worker of the job queue. `localUrl` is where the sample may be fetched from. */
+/** Every worker of the job queue. `localUrl` is the base URL of the sample video. */
 const createWorkers = (base: Base, parts: Parts, localUrl: string): QueueWorker[] => {
   const { config, logger, clock } = base;
   const { database, context, blobs, store, pool, producer, images, texts, earlySources, temporaryDir } = parts;
@@ -78,7 +78,7 @@ const createWorkers = (base: Base, parts: Parts, localUrl: string): QueueWorker[
     }),
     ...createRenditionWorkers(
       { state: createRenditionState(context), producer, blobs, clock, logger },
-      // A file keeps one media process busy, and one is left to viewers.
+      // Each file occupies one media process; one is left for viewers.
       Math.max(1, config.mediaProcesses - 1),
     ),
     ...createMasterWorkers({ context, blobs, pool, producer, temporaryDir, logger }),
@@ -105,7 +105,7 @@ const createWorkers = (base: Base, parts: Parts, localUrl: string): QueueWorker[
   ];
 };
 
-/** Takes up jobs, webhooks and the daily purges. */
+/** Starts jobs, webhooks and the daily purges. */
 export const startJobs = async (base: Base, parts: Parts, localUrl: string): Promise<void> => {
   const { config, logger, clock, metrics, phases } = base;
   const { database, blobs, context } = parts;
@@ -115,7 +115,7 @@ export const startJobs = async (base: Base, parts: Parts, localUrl: string): Pro
     logger,
     metrics,
     workerId: newUuid(),
-    // The lock of the data directory is the embedded database's too.
+    // The lock of the data directory also covers the embedded database.
     isAlone: database.engine === 'pglite',
     workers: createWorkers(base, parts, localUrl),
   });

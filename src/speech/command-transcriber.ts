@@ -16,22 +16,22 @@ import {
 } from './transcriber.js';
 
 export interface CommandOptions {
-  /** Program and arguments, with `{audio}`, `{language}`, `{phrases}` and `{output}` to be replaced. */
+  /** The program and its arguments; `{audio}`, `{language}`, `{phrases}` and `{output}` are replaced. */
   readonly command: readonly string[];
   readonly timeoutMs: number;
-  /** Nobody else writes there. */
+  /** No other code writes there. */
   readonly directory: string;
 }
 
 const MAX_OUTPUT_BYTES = 4 * 2 ** 20;
 const KEPT_STDERR_CHARACTERS = 2000;
-/** Programs add such endings to the name of an output file that they are given. */
+/** Programs append such extensions to the name of the output file. */
 const OUTPUT_ENDINGS = ['', '.json', '.vtt', '.srt'];
-/** Of the server's own environment nothing is passed on: it holds secrets. */
+/** None of the server's environment is passed on, because it contains secrets. */
 const ENVIRONMENT = { PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin', LANG: 'C.UTF-8' };
 const NOT_STARTED = 'The speech recognition program could not be started.';
 
-/** Whether a program, named as it is when a command starts with it, is there and may be executed. */
+/** Whether a program exists and is executable; names are resolved as in a shell command. */
 export const isProgram = (name: string): boolean => {
   const paths = name.includes('/') ? [name] : ENVIRONMENT.PATH.split(':').map((directory) => join(directory, name));
   return paths.some((path) => {
@@ -39,13 +39,13 @@ export const isProgram = (name: string): boolean => {
       accessSync(path, constants.X_OK);
       return true;
     } catch {
-      // The next directory may have it.
+      // It may be in the next directory.
       return false;
     }
   });
 };
 
-/** Recognition by a program of the operator's choice, started once for each window. */
+/** Recognition by a program of the operator's choice, started once per window. */
 export const createCommandTranscriber = (options: CommandOptions): Transcriber => ({
   check: async () => {
     const [program = ''] = options.command;
@@ -98,7 +98,7 @@ interface RunOptions extends Pick<TranscribeOptions, 'signal'> {
   readonly timeoutMs: number;
 }
 
-/** What it prints. It ends with the server, whatever happens to that, where the system can do so. */
+/** Returns the program's output. If the system allows it, the program ends together with the server. */
 const runProgram = (words: readonly string[], { cwd, timeoutMs, signal }: RunOptions): Promise<string> =>
   new Promise((resolve, reject) => {
     if (signal.aborted) return reject(new KinoraError('cancelled', { cause: signal.reason }));
@@ -107,7 +107,7 @@ const runProgram = (words: readonly string[], { cwd, timeoutMs, signal }: RunOpt
     const child = spawn(file, args, {
       cwd,
       env: { ...ENVIRONMENT, HOME: cwd },
-      // A group of its own: one signal ends the program and whatever it has started.
+      // Its own process group, so that one signal ends the program and its children.
       detached: true,
       stdio: ['ignore', 'pipe', 'pipe'],
     });
@@ -154,7 +154,7 @@ const runProgram = (words: readonly string[], { cwd, timeoutMs, signal }: RunOpt
     };
     child.once('error', (error) => settle(null, null, error));
     child.once('close', (status, name) => {
-      // What the program left running goes with it.
+      // Ends the processes that the program left running.
       killGroup(child);
       settle(status, name);
     });
@@ -165,6 +165,6 @@ const killGroup = ({ pid }: ChildProcess): void => {
   try {
     process.kill(-pid, 'SIGKILL');
   } catch {
-    // Nothing of the group is left.
+    // The group has no processes left.
   }
 };

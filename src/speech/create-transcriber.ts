@@ -7,7 +7,7 @@ import { createServiceTranscriber } from './service-transcriber.js';
 import type { Transcriber } from './transcriber.js';
 import { createWhisperTranscriber } from './whisper-transcriber.js';
 
-/** What the operator has configured; at most one of model (alone), service and program. */
+/** The operator's settings; at most one of model (alone), service and program. */
 export interface SpeechSettings {
   readonly dataDir: string;
   readonly speechModel?: string;
@@ -23,7 +23,7 @@ const DEFAULT_SERVICE_MODEL = 'whisper-1';
 export const localModelPath = ({ dataDir, speechModel, speechUrl }: SpeechSettings): string | undefined =>
   speechModel === undefined || speechUrl !== undefined ? undefined : resolve(resolveModel(dataDir, speechModel));
 
-/** What recognizes speech, for people; undefined when nothing does. */
+/** Describes the speech recognizer for people; undefined when there is none. */
 export const describeTranscriber = (settings: SpeechSettings): string | undefined => {
   const { speechUrl, speechCommand } = settings;
   if (speechUrl !== undefined) return `the service at ${speechUrl}`;
@@ -35,7 +35,7 @@ export const describeTranscriber = (settings: SpeechSettings): string | undefine
 /** Undefined when nothing is configured: generated tracks then end with an error that says so. */
 export const createTranscriber = (settings: SpeechSettings, pool: Pick<MediaPool, 'run'>): Transcriber | undefined => {
   const { dataDir, speechUrl, speechKey, speechModel, speechCommand, speechTimeoutMs: timeoutMs } = settings;
-  // What a killed server left there is of no use.
+  // Files that a killed server left are useless.
   const directory = join(dataDir, 'cache', 'speech');
   rmSync(directory, { recursive: true, force: true });
   if (speechUrl !== undefined) {

@@ -9,7 +9,7 @@ import { installedModelPath, type KnownModel, knownModels, modelsDirectory } fro
 
 export interface InstallOptions {
   readonly dataDir: string;
-  /** Instead of a download: a file that is here already. */
+  /** An existing file to install instead of downloading. */
   readonly from?: string;
   readonly fetcher: SourceFetcher;
   readonly onProgress: (receivedBytes: number) => void;
@@ -19,9 +19,9 @@ const failed = (message: string, cause?: unknown): KinoraError =>
   new KinoraError('internal_error', { messages: [message], cause, failure: 'fail' });
 
 /**
- * Stores a model under its name once all its bytes are the expected ones; an interrupted download continues where it ended.
- * @returns the path; the model may have been there already
- * @throws KinoraError `internal_error` with what to tell
+ * Stores a model under its name after verifying all its bytes; an interrupted download continues where it stopped.
+ * @returns the path; the model may already have been installed
+ * @throws KinoraError `internal_error` with a message for the user
  */
 export const installModel = async (model: KnownModel, options: InstallOptions): Promise<string> => {
   const path = installedModelPath(options.dataDir, model.name);
@@ -59,7 +59,7 @@ export const installModel = async (model: KnownModel, options: InstallOptions): 
   return path;
 };
 
-/** Which version of the file the download has begun. */
+/** Stores the version of the file that is being downloaded. */
 const validatorPath = (dataDir: string, { name }: KnownModel): string =>
   join(modelsDirectory(dataDir), `${name}.version`);
 
@@ -106,7 +106,7 @@ export const listModels = (dataDir: string): Promise<(KnownModel & { readonly in
     knownModels.map(async (model) => ({ ...model, installed: await isThere(installedModelPath(dataDir, model.name)) })),
   );
 
-/** With what an interrupted download has left. False when nothing was there. */
+/** Also removes an interrupted download. False when there was nothing to remove. */
 export const removeModel = async (dataDir: string, model: KnownModel): Promise<boolean> => {
   const path = installedModelPath(dataDir, model.name);
   const wasThere = await isThere(path);

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 
-/** A model that can be installed by its name. */
+/** A model that can be installed by name. */
 export interface KnownModel {
   readonly name: string;
   readonly url: string;
@@ -9,7 +9,7 @@ export interface KnownModel {
   readonly note: string;
 }
 
-/** Of the commit, so that the bytes behind an address never change. */
+/** URLs of a commit, so that their content never changes. */
 const BASE = 'https://huggingface.co/ggerganov/whisper.cpp/resolve/5359861c739e955e79d9a303bcbc70fb988958b1';
 
 const model = (name: string, sizeBytes: number, sha256: string, note: string): KnownModel => ({
@@ -48,6 +48,6 @@ export const modelsDirectory = (dataDir: string): string => join(dataDir, 'model
 export const installedModelPath = (dataDir: string, name: string): string =>
   join(modelsDirectory(dataDir), modelFile(name));
 
-/** The file that `KINORA_SPEECH_MODEL` means. */
+/** The file for a value of `KINORA_SPEECH_MODEL`. */
 export const resolveModel = (dataDir: string, nameOrPath: string): string =>
   knownModels.some(({ name }) => name === nameOrPath) ? installedModelPath(dataDir, nameOrPath) : nameOrPath;

@@ -12,13 +12,13 @@ import {
 } from './transcriber.js';
 
 export interface ServiceOptions {
-  /** Base of an OpenAI-compatible API, such as `http://127.0.0.1:8000/v1`. */
+  /** The base URL of an OpenAI-compatible API, such as `http://127.0.0.1:8000/v1`. */
   readonly url: string;
   readonly key?: string;
-  /** How the service calls the model. */
+  /** The service's name for the model. */
   readonly model: string;
   readonly timeoutMs: number;
-  /** Before the second try; three times as long before the third. 1 s when absent. */
+  /** The delay before the second try; three times as long before the third. 1 s by default. */
   readonly retryDelayMs?: number;
 }
 
@@ -27,11 +27,11 @@ const MAX_TRIES = 3;
 const MAX_RETRY_AFTER_MS = 30_000;
 const KEPT_BODY_CHARACTERS = 500;
 
-/** Recognition by a service that speaks OpenAI's `/audio/transcriptions`. */
+/** Recognition by a service that implements OpenAI's `/audio/transcriptions`. */
 export const createServiceTranscriber = (options: ServiceOptions): Transcriber => {
   /**
-   * Without a language, some services detect it and some take English; with `auto`, some detect it and some refuse. So
-   * `auto` is sent until one refuses it.
+   * Without a language, some services detect it and some assume English; with `auto`, some detect it and some refuse.
+   * So `auto` is sent until the service refuses it.
    */
   let sendsAuto = true;
 

@@ -5,7 +5,7 @@ import type { Transcript } from '../media/speech/word.js';
 /** A window of speech: a WAV file, 16 kHz, mono, 16 bit, of at most 30 seconds. */
 export interface WindowAudio {
   readonly bytes: Uint8Array;
-  /** As a media process wrote it, so only to be read by one. */
+  /** Written by a media process, so only a media process may parse it. */
   readonly path: string;
   readonly lengthMs: number;
 }
@@ -13,14 +13,17 @@ export interface WindowAudio {
 export interface TranscribeOptions {
   /** An ISO 639 code, or `auto`. */
   readonly language: string;
-  /** Names and terms that are likely to be said. */
+  /** Names and terms that are likely to occur. */
   readonly phrases: readonly string[];
   readonly signal: AbortSignal;
 }
 
 /** Turns speech into words. */
 export interface Transcriber {
-  /** Before any work: @throws KinoraError `speech_failed` when this language, or nothing at all, can be recognized. */
+  /**
+   * Called before any work.
+   * @throws KinoraError `speech_failed` when this language, or any language, can't be recognized.
+   */
   check(language: string): Promise<void>;
   /**
    * Times are milliseconds from the start of the window.
@@ -29,7 +32,7 @@ export interface Transcriber {
   transcribe(window: WindowAudio, options: TranscribeOptions): Promise<Transcript>;
 }
 
-/** `message` is shown to the owner of the track, `details` to the operator. */
+/** `message` is for the owner of the track, `details` for the operator. */
 export const speechFailure = (
   message: string,
   failure: FailureClass,
@@ -37,10 +40,10 @@ export const speechFailure = (
   cause?: unknown,
 ): KinoraError => new KinoraError('speech_failed', { messages: [message], failure, details, cause });
 
-/** The longest prompt that models of the Whisper family take is about so long. */
+/** About the longest prompt that models of the Whisper family accept. */
 const MAX_PHRASES_CHARACTERS = 800;
 
-/** As one line, the first ones as far as they fit. */
+/** Joins phrases to one line, as many of the first ones as fit. */
 export const joinPhrases = (phrases: readonly string[]): string => {
   let line = '';
   for (const phrase of new Set(phrases)) {

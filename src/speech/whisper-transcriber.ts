@@ -5,13 +5,13 @@ import { type MediaPool, mediaPriority } from '../pool/media-pool.js';
 import { speechFailure, type Transcriber } from './transcriber.js';
 
 export interface WhisperOptions {
-  /** A model in the format of whisper.cpp. */
+  /** A model in whisper.cpp format. */
   readonly modelPath: string;
   readonly pool: Pick<MediaPool, 'run'>;
 }
 
 const MAGIC = 0x67676d6c;
-/** Models that know more than English have a larger vocabulary. */
+/** Multilingual models have a larger vocabulary. */
 const MULTILINGUAL_VOCABULARY = 51_865;
 
 export interface WhisperModel {
@@ -19,7 +19,10 @@ export interface WhisperModel {
   readonly sizeBytes: number;
 }
 
-/** What the head of a model file says. @throws KinoraError `speech_failed` */
+/**
+ * Reads the header of a model file.
+ * @throws KinoraError `speech_failed`
+ */
 export const readWhisperModel = async (path: string): Promise<WhisperModel> => {
   const unreadable = (reason: string, cause?: unknown) =>
     speechFailure('The speech model cannot be read.', 'fail', { path, reason }, cause);
@@ -38,7 +41,7 @@ export const readWhisperModel = async (path: string): Promise<WhisperModel> => {
   }
 };
 
-/** Recognition in a media process of this server, below all its other work. */
+/** Recognition in a media process of this server, with a lower priority than all its other work. */
 export const createWhisperTranscriber = ({ modelPath, pool }: WhisperOptions): Transcriber => ({
   check: async (language) => {
     const { isMultilingual } = await readWhisperModel(modelPath);
@@ -65,7 +68,7 @@ export const createWhisperTranscriber = ({ modelPath, pool }: WhisperOptions): T
   },
 });
 
-/** A model is a file from elsewhere too: what its process says is not believed. */
+/** A model is an external file too, so the output of its process is not trusted. */
 const believable = ({ language, confidence, words }: Transcript, lengthMs: number): Transcript => ({
   ...(typeof language === 'string' && { language, ...(typeof confidence === 'number' && { confidence }) }),
   words: (Array.isArray(words) ? (words as readonly Word[]) : []).flatMap(({ startMs, endMs, text }) =>

@@ -33,19 +33,19 @@ export interface ImageDeps {
   readonly playables: PlayableFinder;
   readonly access: AccessCheck;
   readonly images: ImageProducer;
-  /** Base of the URLs in storyboards; absent: they are relative. */
+  /** The base of the URLs in storyboards; without it they are relative. */
   readonly imageUrl?: string;
 }
 
 const THUMBNAILS = { jpg: 'jpg', jpeg: 'jpg', png: 'png', webp: 'webp' } as const;
 const TYPES = { jpg: 'image/jpeg', png: 'image/png', webp: 'image/webp', gif: 'image/gif' } as const;
 const DAY_SECONDS = 86_400;
-/** The time that an asset gives its images can be changed. */
+/** The default thumbnail time of an asset can change. */
 const DEFAULT_TIME_SECONDS = 60;
 
 type Request = FastifyRequest<{ Params: { playbackId: string }; Querystring: Query }>;
 
-/** An opened playback id with video. */
+/** An opened playback ID with video. */
 interface Opened extends OpenedPlayback {
   readonly video: VideoPlan;
 }
@@ -77,7 +77,7 @@ export const imageRoutes = ({ playables, access, images, imageUrl }: ImageDeps):
         if (left.aborted) return undefined;
         throw error;
       });
-      // Nobody is there to be answered.
+      // The client has disconnected.
       if (!cached) return reply.hijack();
       reply.header('cache-control', control);
       return sendFile(request, reply, cached, TYPES[image.job.format]);
@@ -103,7 +103,7 @@ export const imageRoutes = ({ playables, access, images, imageUrl }: ImageDeps):
     }
 
     const openStoryboard = async (request: Request, reply: FastifyReply) => {
-      // Its frames are all over the source.
+      // Its frames are spread over the whole source.
       const opened = requireReady(await openVideo(request, reply, 's'));
       const window = parseStoryboardWindow(opened.access.modifiers, opened.playable.plan.durationSeconds);
       return { opened, storyboard: planStoryboard(opened.video, window) };
@@ -124,7 +124,7 @@ export const imageRoutes = ({ playables, access, images, imageUrl }: ImageDeps):
       route<Request['params']>(`/:playbackId/storyboard.${extension}`, async (request, reply) => {
         const { opened, storyboard } = await openStoryboard(request, reply);
         const { signed, modifiers } = opened.access;
-        // Players put it next to a token, where nothing else of the query counts.
+        // Players add it next to a token, in which case the rest of the query is ignored.
         const format = parseStoryboardFormat(lastOf(request.query.format) ?? modifiers.format);
         const url = storyboardUrl(
           request,
@@ -137,7 +137,7 @@ export const imageRoutes = ({ playables, access, images, imageUrl }: ImageDeps):
       });
     }
 
-    // What playlists name for players that show previews from there.
+    // URLs in playlists, for players that show previews from there.
     type Params = Request['params'] & { plan: string };
     const openImages = async (request: FastifyRequest<{ Params: Params; Querystring: Query }>, reply: FastifyReply) => {
       const { playbackId, plan: version } = request.params;

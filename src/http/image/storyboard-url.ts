@@ -3,8 +3,8 @@ import { lastOf } from '../../api/validate/list-query.js';
 import type { Query } from '../stream/viewer-routes.js';
 
 /**
- * URL of a storyboard's sheet, with the parameters of the request that belong to it. Relative without `imageUrl`: caches keep
- * a storyboard for all, so it must not repeat the host that one client asked for.
+ * The URL of a storyboard's sprite sheet, with the relevant parameters of the request. Relative without `imageUrl`:
+ * caches store one storyboard for all clients, so it must not contain one client's host name.
  */
 export const storyboardUrl = (
   request: FastifyRequest<{ Params: { playbackId: string }; Querystring: Query }>,

@@ -3,7 +3,7 @@ import swaggerUi from '@fastify/swagger-ui';
 import type { FastifyPluginAsync } from 'fastify';
 import type { OpenApiDocument } from '../../api/openapi/openapi-document.js';
 
-/** Collections of Immutable.js, as Swagger UI has them. */
+/** Immutable.js collections, as in Swagger UI. */
 interface Collection<T> {
   readonly size: number;
   map(change: (value: T) => T): Collection<T>;
@@ -17,7 +17,10 @@ interface Group {
   set(name: 'operations', value: Collection<Entry>): Group;
 }
 
-/** The search; without it only names of groups are compared. Its text is sent to the browser: it may use nothing around it. */
+/**
+ * Searches operations; by default only the names of groups are compared. The function's source is sent to the
+ * browser, so it must not use anything outside itself.
+ */
 const searchOperations = (groups: Collection<Group>, phrase: string): Collection<Group> => {
   const isFound = (entry: Entry): boolean =>
     [['path'], ['operation', 'summary'], ['operation', 'description']].some((path) =>
@@ -28,7 +31,7 @@ const searchOperations = (groups: Collection<Group>, phrase: string): Collection
     .filter((group) => group.get('operations').size > 0);
 };
 
-/** Nothing but the files of the page, and requests to this server. */
+/** Only the files of the page and requests to this server. */
 const POLICY = {
   'default-src': "'none'",
   'script-src': "'self'",

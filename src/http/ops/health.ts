@@ -4,7 +4,7 @@ import type { Logger } from '../../telemetry/logger.js';
 
 const LIMIT = { milliseconds: 3000, message: 'no answer within 3000 ms' };
 
-/** Readiness by name: each resolves while its part works and rejects otherwise. */
+/** Readiness checks by name: each resolves while its part works and rejects otherwise. */
 export type Checks = Readonly<Record<string, () => Promise<unknown>>>;
 
 /** For load balancers and process supervisors; no credentials. */

@@ -8,14 +8,14 @@ export interface MetricsDeps {
   readonly metrics: Metrics;
   readonly database: Database;
   readonly cacheBytes: () => number;
-  /** Of the disk with the data directory. */
+  /** The free space on the disk of the data directory. */
   readonly freeBytes: () => Promise<number>;
   readonly logger: Logger;
 }
 
 /**
- * `GET /metrics` on an app, and so a port, of its own: it asks for no credentials, and what it tells is not for everyone
- * who may reach the API.
+ * `GET /metrics` on a separate app, and so on a separate port: it requires no credentials, and not everyone who can
+ * reach the API should see the metrics.
  */
 export const createMetricsApp = ({
   metrics,
@@ -25,7 +25,7 @@ export const createMetricsApp = ({
   logger,
 }: MetricsDeps): FastifyInstance => {
   const db = database.queryable;
-  /** An unavailable database must not hide all other figures. */
+  /** An unavailable database must not hide the other metrics. */
   const orNothing =
     (read: () => Promise<readonly Sample[]>): (() => Promise<readonly Sample[]>) =>
     () =>

@@ -15,7 +15,7 @@ export const openApiRoutes = (app: FastifyInstance): void => {
       etag,
       'cache-control': 'no-cache',
       'x-content-type-options': 'nosniff',
-      // Tools that show or test an API run on origins of their own.
+      // Tools that display or test APIs run on other origins.
       'access-control-allow-origin': '*',
     });
     if (matchesEtag(request.headers['if-none-match'], etag)) return reply.code(304).send();

@@ -19,7 +19,7 @@ const PAGE = `<!doctype html>
 const ICON = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="6" fill="#1f2937"/><path d="M12 9v14l11-7z" fill="#fff"/></svg>
 `;
 
-/** Pages of public videos may be found; the API and upload URLs are nothing to look for. */
+/** Search engines may index pages of public videos, but not the API and upload URLs. */
 const ROBOTS = `User-agent: *
 Disallow: /video/
 Disallow: /system/
@@ -29,7 +29,7 @@ Disallow: /u/
 Disallow: /tus/
 `;
 
-/** What browsers and crawlers ask every server for. None of these names is a playback ID. */
+/** What browsers and crawlers request from every server. None of these names is a playback ID. */
 export const welcomeRoutes = (app: FastifyInstance): void => {
   app.get('/', async (_, reply) =>
     reply
@@ -47,7 +47,7 @@ export const welcomeRoutes = (app: FastifyInstance): void => {
   app.get('/robots.txt', async (_, reply) =>
     reply.header('cache-control', 'public, max-age=86400').type('text/plain; charset=utf-8').send(ROBOTS),
   );
-  // What an oEmbed provider answers when it has nothing for a URL (oEmbed 1.0, 2.3.4.1).
+  // The oEmbed response for a URL without content (oEmbed 1.0, 2.3.4.1).
   app.get('/oembed', async (_, reply) =>
     reply.code(404).type('text/plain; charset=utf-8').send('There is no embedding for this URL.\n'),
   );

@@ -17,19 +17,22 @@ const RETRY_AFTER_SECONDS: Readonly<Partial<Record<ErrorCode, string>>> = {
 };
 
 export const errorHeaders = ({ code }: KinoraError): Readonly<Record<string, string>> => {
-  // Clients try a conflict again by themselves, which ends no other way.
+  // Clients retry conflicts by default, but another try would fail too.
   if (code === 'conflict') return { 'x-should-retry': 'false' };
   const seconds = RETRY_AFTER_SECONDS[code];
   return seconds === undefined ? {} : { 'Retry-After': seconds };
 };
 
-/** The answer of the API to any failure. What is not meant for callers becomes an internal error without its cause. */
+/**
+ * The API's response to any failure. Failures that are not meant for callers become an internal error without a
+ * cause.
+ */
 export const errorAnswer = (error: unknown): ErrorAnswer => {
   const shown = toKinoraError(error);
   return {
     status: shown.status,
     headers: errorHeaders(shown),
-    // The one failure with a shape of its own.
+    // The only failure with a different shape.
     body:
       shown.code === 'too_many_requests'
         ? { errors: shown.messages }
@@ -37,10 +40,10 @@ export const errorAnswer = (error: unknown): ErrorAnswer => {
   };
 };
 
-/** Failures that look the same everywhere: they come before anybody has looked at what the path means. */
+/** Failures that look the same everywhere, because they occur before the path is interpreted. */
 const COMMON: readonly ErrorCode[] = ['unauthorized', 'too_many_requests'];
 
-/** The same for the Robots API, which answers with one message. */
+/** The same for the Robots API, whose errors have one message. */
 export const robotsErrorAnswer = (error: unknown): ErrorAnswer => {
   const shown = toKinoraError(error);
   if (COMMON.includes(shown.code)) return errorAnswer(shown);
@@ -51,12 +54,12 @@ export const robotsErrorAnswer = (error: unknown): ErrorAnswer => {
 const FRAMEWORK_ERRORS: Readonly<Record<string, () => KinoraError>> = {
   FST_ERR_CTP_BODY_TOO_LARGE: () => new KinoraError('payload_too_large'),
   FST_ERR_CTP_INVALID_MEDIA_TYPE: () => new KinoraError('unsupported_media_type'),
-  // The body ended early or late: what arrived is not what the caller meant.
+  // The body is shorter or longer than declared, so it is not what the caller meant.
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: () =>
     new KinoraError('invalid_parameters', { messages: ['Request body does not have the declared length'] }),
 };
 
-/** An error whose status, type and messages may be shown; anything unknown is our defect. */
+/** An error whose status, type and messages may be shown; anything unknown is a defect of Kinora. */
 export const toKinoraError = (error: unknown): KinoraError => {
   if (isKinoraError(error)) return error.status === 499 ? new KinoraError('unavailable', { cause: error }) : error;
   if (isDatabaseUnavailable(error)) return new KinoraError('unavailable', { cause: error });

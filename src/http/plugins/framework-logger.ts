@@ -3,11 +3,11 @@ import type { Logger } from '../../telemetry/logger.js';
 
 type Fields = Record<string, unknown>;
 
-/** Our logger in the shape that the framework gives to routes as `request.log`. */
+/** Kinora's logger in the form that the framework passes to routes as `request.log`. */
 export const frameworkLogger = (logger: Logger): FastifyBaseLogger =>
   new AdaptedLogger(() => logger) as unknown as FastifyBaseLogger;
 
-/** The framework asks for one for each request; its own child of our logger is made when something is logged. */
+/** The framework creates one for each request; the child logger is only created when something is logged. */
 class AdaptedLogger {
   readonly level = 'info';
   readonly #make: () => Logger;

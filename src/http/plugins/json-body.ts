@@ -3,7 +3,7 @@ import { KinoraError } from '../../lib/errors.js';
 
 const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i;
 
-/** A body is JSON in UTF-8, or there is none; a missing content type is taken for JSON. */
+/** A body is either missing or JSON in UTF-8; a missing content type is treated as JSON. */
 export const readJsonBody = (app: FastifyInstance): void => {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'buffer' }, async (request: { headers: Headers }, body: Buffer) => {

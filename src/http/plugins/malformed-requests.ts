@@ -6,8 +6,8 @@ import { errorAnswer } from './errors.js';
 const invalid = (message: string) => new KinoraError('invalid_parameters', { messages: [message] });
 
 /**
- * Answers a request that does not name exactly one host (RFC 9112, 3.2; in HTTP/1.0 it may name none). Node.js would take
- * the first of several. Undefined when nothing is wrong.
+ * Refuses a request that does not name exactly one host (RFC 9112, 3.2; HTTP/1.0 allows none). Node.js would use the
+ * first of several. Undefined when the request is valid.
  */
 export const refuseHost = (request: FastifyRequest, reply: FastifyReply): FastifyReply | undefined => {
   const hosts = countHosts(request.raw.rawHeaders);
@@ -16,7 +16,7 @@ export const refuseHost = (request: FastifyRequest, reply: FastifyReply): Fastif
   return reply.code(status).headers({ 'Cache-Control': 'no-store', Connection: 'close' }).send(body);
 };
 
-/** `headersDistinct` would tell it too, and make an object of all headers for every request. */
+/** `headersDistinct` would also work, but creates an object of all headers for every request. */
 const countHosts = (rawHeaders: readonly string[]): number => {
   let hosts = 0;
   for (let i = 0; i < rawHeaders.length; i += 2) {
@@ -26,16 +26,16 @@ const countHosts = (rawHeaders: readonly string[]): number => {
   return hosts;
 };
 
-/** Failures of the parser that have a status of their own, as in Node.js. */
+/** Parser failures that have their own status, as in Node.js. */
 const PARSER_ERRORS: Readonly<Record<string, () => KinoraError>> = {
   ERR_HTTP_REQUEST_TIMEOUT: () => new KinoraError('request_timeout'),
   HPE_HEADER_OVERFLOW: () => new KinoraError('headers_too_large'),
   HPE_CHUNK_EXTENSIONS_OVERFLOW: () => new KinoraError('payload_too_large'),
 };
 
-/** Answers what Node.js cannot read as a request, in the shape of the API, and closes the connection. */
+/** Answers what Node.js can't parse as a request, in the API's format, and closes the connection. */
 export const answerMalformed = (error: ConnectionError, socket: Socket): void => {
-  // A refusal in the middle of another answer would be read as a part of it.
+  // A refusal in the middle of another response would be read as a part of it.
   const { _httpMessage: answering } = socket as Socket & { readonly _httpMessage?: FastifyReply['raw'] | null };
   if (error.code !== 'ECONNRESET' && socket.writable && !answering?.headersSent) {
     const { status, body } = errorAnswer(PARSER_ERRORS[error.code]?.() ?? invalid('The request is not valid HTTP'));

@@ -10,7 +10,7 @@ declare module 'fastify' {
   }
 }
 
-/** A request whose caller may do what it asks for. */
+/** A request that its caller is permitted to make. */
 export interface ApiRequest {
   readonly caller: Caller;
   readonly params: Readonly<Record<string, string>>;
@@ -19,7 +19,7 @@ export interface ApiRequest {
   readonly body: unknown;
 }
 
-/** Returns the answer's body; nothing for 204. */
+/** Returns the body of the response; nothing for 204. */
 type OperationHandler = (request: ApiRequest) => Promise<object | undefined>;
 
 export type Route = (id: OperationId, handler: OperationHandler) => void;

@@ -3,9 +3,9 @@ import { KinoraError } from '../../lib/errors.js';
 import { createTokenBuckets, type Rate } from '../../lib/token-bucket.js';
 
 export interface RateLimits {
-  /** Absent: without limit. */
+  /** Absent means no limit. */
   readonly post?: Rate | undefined;
-  /** Of every other method. */
+  /** For every other method. */
   readonly other?: Rate | undefined;
 }
 

@@ -2,12 +2,15 @@ import type { FastifyInstance, FastifyReply } from 'fastify';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Bodies are files, which may take hours to arrive: the route has a limit of its own. */
+    /** Bodies are files, which may take hours to arrive: the route has its own limit. */
     receivesFiles?: boolean;
   }
 }
 
-/** Closes connections whose request has not arrived within `limitMs`. The server's own limit would hold for files too. */
+/**
+ * Closes connections whose request has not arrived within `limitMs`. The server's own limit would also apply to
+ * files.
+ */
 export const limitReceiving = (app: FastifyInstance, limitMs: number): void => {
   app.addHook('onRequest', ({ raw, routeOptions }, _, done) => {
     const hasBody = raw.headers['transfer-encoding'] !== undefined || Number(raw.headers['content-length'] ?? 0) > 0;
@@ -19,17 +22,20 @@ export const limitReceiving = (app: FastifyInstance, limitMs: number): void => {
   });
 };
 
-/** As a proxy does by default: a viewer that has paused asks again from where it is. */
+/** The usual default of proxies: a viewer that was paused requests the rest again. */
 const STALL_LIMIT_MS = 60_000;
 
-/** Closes the connection when its reader takes nothing of the response for a minute. Set once the response is being sent. */
+/**
+ * Closes the connection when its reader accepts no data of the response for a minute. Call it once the response is
+ * being sent.
+ */
 export const limitStall = (response: FastifyReply['raw']): void => {
   response.setTimeout(STALL_LIMIT_MS);
 };
 
 /**
- * Asks for the body of a request that waits to be asked (`Expect: 100-continue`, RFC 9110, 10.1.1). Below `filePrefixes`
- * the route does it, once it knows that it wants the file.
+ * Requests the body from a client that waits for this (`Expect: 100-continue`, RFC 9110, 10.1.1). Below
+ * `filePrefixes`, the route does so once it accepts the file.
  */
 export const answerExpectations = ({ server }: FastifyInstance, filePrefixes: readonly string[]): void => {
   server.on('checkContinue', (request, response) => {

@@ -4,18 +4,21 @@ import { isApiPath, pathOf } from './api-paths.js';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Who made the request, for the log; set once the credentials were accepted. */
+    /** The caller, for the log; set once the credentials have been accepted. */
     tokenId: string | null;
   }
 }
 
-/** What every answer has. */
+/** Headers of all responses. */
 export const setCommonHeaders = (request: FastifyRequest, reply: FastifyReply): void => {
   reply.header('X-Request-Id', request.id);
   if (isApiPath(request.url)) reply.header('Cache-Control', 'no-store');
 };
 
-/** One line per request, without its query: that is where playback tokens are. Viewers' successes only at `debug`. */
+/**
+ * Logs one line per request, without its query, which contains playback tokens. Viewers' successful requests are only
+ * logged at `debug`.
+ */
 export const logRequests = (app: FastifyInstance, logger: Logger): void => {
   app.decorateRequest('tokenId', null);
   app.addHook('onRequest', (request, reply, done) => {

@@ -6,19 +6,19 @@ type Response = FastifyReply['raw'];
 type RequestListener = (request: Request, response: Response) => void;
 
 /**
- * Pipelined requests of all connections together that may wait. Node.js parses everything that one read brings (64 KiB, up to
- * 2,500 requests), so reading less is not enough. Each takes about 1.5 kB.
+ * The limit for waiting pipelined requests on all connections together. Node.js parses everything that one read
+ * returns (64 KiB, up to 2,500 requests), so reading less is not enough. Each takes about 1.5 kB.
  */
 const MAX_WAITING = 4096;
 
-/** What waits on a connection while another of its requests is answered. */
+/** The requests that wait on a connection while another one is answered. */
 type Waiting = [Request, Response][];
 
 /**
- * Handles the requests of one connection one after the other (RFC 9112, 9.3.2): a request that was sent ahead holds no file
- * and does no work until the answers before it are sent. Meanwhile the connection is not read. When it closes, what waits
- * is dropped. A connection whose requests would exceed `maxWaiting` is closed; clients send those again, and clients that
- * send nothing ahead never wait.
+ * Handles the requests of one connection one after the other (RFC 9112, 9.3.2): a pipelined request holds no file and
+ * does no work until the previous responses are sent. Meanwhile the connection is not read. When it closes, waiting
+ * requests are dropped. A connection that would exceed `maxWaiting` is closed; its client sends the requests again.
+ * Clients that don't pipeline never wait.
  */
 export const takeTurns = (handle: RequestListener, maxWaiting = MAX_WAITING): RequestListener => {
   const connections = new WeakMap<Socket, Waiting>();
@@ -40,7 +40,7 @@ export const takeTurns = (handle: RequestListener, maxWaiting = MAX_WAITING): Re
 
   return (request, response) => {
     const { socket } = request;
-    // Parsing continues to the end of what was read, also behind the end of the connection.
+    // Parsing continues to the end of the data that was read, even after the connection has ended.
     if (socket.destroyed) return;
     const waiting = connections.get(socket);
     if (!waiting) return begin(socket, [], request, response);
@@ -50,7 +50,7 @@ export const takeTurns = (handle: RequestListener, maxWaiting = MAX_WAITING): Re
     }
     total += 1;
     waiting.push([request, response]);
-    // Not yet, because Node.js resumes the connection when it has parsed this request to its end.
+    // Deferred, because Node.js resumes the connection after it has parsed this request.
     process.nextTick(() => {
       if (waiting.length > 0) socket.pause();
     });

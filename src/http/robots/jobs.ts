@@ -28,5 +28,5 @@ export const robotsJobRoutes = (route: Route, context: DomainContext): void => {
   });
 };
 
-/** The router knows no other. */
+/** The router only accepts known workflows. */
 const workflowOf = ({ workflow }: Readonly<Record<string, string>>): WorkflowName => workflow as WorkflowName;

@@ -17,11 +17,11 @@ export interface ArtifactDeps extends Pick<DomainContext, 'database' | 'clock' |
   readonly images: ImageProducer;
 }
 
-/** Addresses end, and what they lead to may be given up at any time. */
+/** The URLs expire, and their files may be removed at any time. */
 const CACHE_CONTROL = 'private, max-age=60';
 const IMAGE = /^(0|[1-9]\d{0,6})\.webp$/;
 
-/** What is reached by signed addresses of its own, not through a playback id: masters and shots. */
+/** Routes for files with signed URLs instead of a playback ID: masters and shots. */
 export const artifactRoutes = (deps: ArtifactDeps): FastifyPluginAsync => {
   return async (app) => {
     const route = acceptViewers(app);
@@ -66,7 +66,7 @@ export const artifactRoutes = (deps: ArtifactDeps): FastifyPluginAsync => {
           if (left.aborted) return undefined;
           throw error;
         });
-      // Nobody is there to be answered.
+      // The client has disconnected.
       if (!cached) return reply.hijack();
       return sendFile(request, reply, cached, 'image/webp');
     });

@@ -1,9 +1,9 @@
-/** Characters that mean something in a path or a header, and what is no text. */
+/** Characters with a meaning in paths or headers, and those that are not text. */
 const UNWANTED = /["'/\\]|\p{Cc}|\p{Surrogate}/gu;
 
 /**
- * `Content-Disposition` that makes browsers keep a file under a name of the viewer's choice; names beyond ASCII as RFC 6266
- * has them. `fileName` stands in for a name of which nothing is left, and its extension is added where it is missing.
+ * A `Content-Disposition` with which browsers save a file under the viewer's chosen name; names beyond ASCII are
+ * encoded as in RFC 6266. `fileName` is used if nothing remains of the name, and its extension is added if missing.
  */
 export const contentDisposition = (wanted: string, fileName: string): string => {
   const extension = fileName.slice(fileName.lastIndexOf('.'));

@@ -19,7 +19,7 @@ import { PART_BYTES } from './part-buffers.js';
 import type { SentFile } from './send-file.js';
 import type { ReadPart } from './write-range.js';
 
-/** What is sent of cached segments to DRM playback ids. The cache keeps segments unencrypted. */
+/** Sends encrypted segments to DRM playback IDs. The cache stores segments unencrypted. */
 export interface EncryptedSegments {
   /** The encrypted form of `init.mp4` or `<number>.m4s`. */
   encrypt(
@@ -30,7 +30,7 @@ export interface EncryptedSegments {
   ): Promise<SentFile>;
 }
 
-/** One has some 10 KB. Whoever watches a segment again, or through another DRM configuration, finds it. */
+/** Each has about 10 KB. It is reused when a segment is requested again, also through another DRM configuration. */
 const MAX_PLANS = 1000;
 
 export const createEncryptedSegments = (segments: Pick<SegmentProducer, 'segment'>): EncryptedSegments => {
@@ -77,8 +77,8 @@ export const createEncryptedSegments = (segments: Pick<SegmentProducer, 'segment
 };
 
 /**
- * Reads a part of the encrypted segment: whole ranges of the clear one into two buffers by turns, which are encrypted where
- * they are.
+ * Reads a part of the encrypted segment: reads the clear segment alternately into two buffers and encrypts it in
+ * place.
  */
 const readEncrypted = (handle: FileHandle, asked: ByteRange, plan: EncryptionPlan, cipher: CbcsCipher): ReadPart => {
   const { head, bodyStart } = plan;

@@ -12,7 +12,7 @@ const opened = (policy: 'public' | 'signed' = 'public', modifiers: object = {}):
   },
 });
 
-/** Tells of each playlist how many were composed up to it. */
+/** Adds to each playlist how many have been composed so far. */
 const counting = () => {
   let composed = 0;
   return keepPlaylists((_playable, _access, base, origin) => {
@@ -25,7 +25,7 @@ test('the playlist of a public ID is composed once, until the asset is read agai
   const playlist = counting();
   const first = opened();
   expect(playlist(first, 'a/', 'http://a').body).toBe('1 a/ http://a');
-  // Access is judged for each request; what the finder has read stays the same.
+  // Access is checked for each request; the finder's object stays the same.
   expect(playlist({ ...first, access: opened().access }, 'a/', 'http://a')).toBe(playlist(first, 'a/', 'http://a'));
   const changed = playlist(opened(), 'a/', 'http://a');
   expect(changed.body).toBe('2 a/ http://a');

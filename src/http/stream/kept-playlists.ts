@@ -3,7 +3,9 @@ import { type ReadyPlayable, writeMultivariantPlaylist } from '../../domain/play
 import type { OpenedPlayback } from './open-playback.js';
 import { type PreparedText, prepareText } from './send-text.js';
 
-/** The multivariant playlist of an opened playback ID, ready to be sent; arguments as in `writeMultivariantPlaylist`. */
+/**
+ * The multivariant playlist of an opened playback ID, ready to be sent; arguments as in `writeMultivariantPlaylist`.
+ */
 export type MultivariantPlaylist = (
   opened: OpenedPlayback,
   base: string,
@@ -18,9 +20,9 @@ interface Kept {
 }
 
 /**
- * Keeps the playlist that most viewers ask for, that of a public ID without parameters, for as long as what the finder has
- * read stays in memory: a change of the asset brings another object. One for each, so that nobody can fill the memory with
- * host names. What is signed is never kept: its text belongs to one token.
+ * Caches the playlist that most viewers request, that of a public ID without parameters, while the finder keeps its
+ * object in memory: a changed asset is a new object. One playlist is cached per object, so that host names can't fill
+ * the memory. Signed playlists are never cached, because they belong to one token.
  */
 export const keepPlaylists = (write = writeMultivariantPlaylist): MultivariantPlaylist => {
   const kept = new WeakMap<ReadyPlayable, Kept>();

@@ -11,7 +11,7 @@ import type { Query } from './viewer-routes.js';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Viewers send something there: what is not found is told to them like to other viewers. */
+    /** Clients post to these URLs but are viewers, so a missing resource is reported in the viewers' format. */
     takesChallenges?: boolean;
   }
 }
@@ -23,14 +23,14 @@ export interface LicenseDeps {
   readonly services: ServiceCaller;
 }
 
-/** Challenges have some KiB. */
+/** Challenges have a few KiB. */
 const MAX_CHALLENGE_BYTES = 64 * 1024;
 const CORS = { 'access-control-allow-origin': '*', 'access-control-expose-headers': 'Content-Length' };
 
 type Request<P> = FastifyRequest<{ Params: P; Querystring: Query; Body: Buffer | undefined }>;
 type Handler<P> = (request: Request<P>, reply: FastifyReply) => Promise<unknown>;
 
-/** What players ask for before they can decrypt: licenses, and the certificate of FairPlay. */
+/** What players request before they can decrypt: licenses, and the FairPlay certificate. */
 export const licenseRoutes = ({ playables, access, contentKeys, services }: LicenseDeps): FastifyPluginAsync => {
   const openLicense = async (request: FastifyRequest, playbackId: string): Promise<AssetKeys> => {
     const playable = await playables.find(playbackId);

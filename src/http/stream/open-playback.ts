@@ -5,17 +5,18 @@ import type { ReadyPlayable } from '../../domain/playback/write-playlist.js';
 import type { Audience } from '../../domain/signing/verify-token.js';
 import { KinoraError } from '../../lib/errors.js';
 
-/** What a viewer was let in to. */
+/** What an admitted viewer may access. */
 export interface OpenedPlayback {
-  /** The finder's own object: another one once the asset was read again. */
+  /** The finder's own object; a new one after the asset was read again. */
   readonly playable: ReadyPlayable;
   readonly access: Access;
 }
 
-/** The way of every viewer's request into the house: find, judge access, then the state, in this order. */
+/** The steps of every viewer's request, in this order: find the asset, check access, check the state. */
 export interface OpenPlayback {
   /**
-   * By token; where `child` is given also by a signature of it. Marks the answer as private when it is not public.
+   * Requires a token or, where `child` is given, a signature of it. Marks the response as private when the ID is not
+   * public.
    * @throws KinoraError `not_found`, `forbidden`, `invalid_parameters`, `asset_not_ready`
    */
   open(
@@ -25,17 +26,17 @@ export interface OpenPlayback {
     audience: Audience,
     child?: string,
   ): Promise<OpenedPlayback>;
-  /** By signature only; for addresses that playlists name. */
+  /** Requires a signature; for URLs in playlists. */
   openChild(request: FastifyRequest, reply: FastifyReply, playbackId: string, child: string): Promise<OpenedPlayback>;
 }
 
-/** Segments are asked for every few seconds: what they need of an asset does not change. */
+/** Segments are requested every few seconds, and the parts of an asset that they need do not change. */
 const CHILD_MAX_AGE_MS = 30_000;
 
 const isPlayable = (playable: Playable): playable is ReadyPlayable => playable.plan !== undefined;
 
 /**
- * For what an asset that plays early does not have yet.
+ * For resources that an asset doesn't have yet while it plays early.
  * @throws KinoraError `asset_not_ready`
  */
 export const requireReady = <T extends OpenedPlayback>(opened: T): T => {
@@ -74,14 +75,14 @@ export const accessRequest = ({ query, headers }: FastifyRequest): AccessRequest
   userAgent: headers['user-agent'],
 });
 
-/** What an asset that plays early shows may be taken back: caches ask again after so long. */
+/** Results of an asset that plays early may be withdrawn, so caches must ask again after this time. */
 const EARLY_MAX_AGE_SECONDS = 5;
 
-/** `Cache-Control` of what may be kept for `maxAgeSeconds` once the asset is ready. */
+/** `Cache-Control` for responses that may be cached for `maxAgeSeconds` once the asset is ready. */
 export const cacheFor = ({ playable, access }: OpenedPlayback, maxAgeSeconds: number): string =>
   `${access.signed ? 'private' : 'public'}, max-age=${playable.early ? EARLY_MAX_AGE_SECONDS : maxAgeSeconds}`;
 
-/** `Cache-Control` of what never changes under its URL. */
+/** `Cache-Control` for content that never changes under its URL. */
 export const immutableFor = (opened: OpenedPlayback): string => {
   if (opened.access.signed) return cacheFor(opened, 3600);
   return opened.playable.early ? cacheFor(opened, 0) : 'public, max-age=31536000, immutable';

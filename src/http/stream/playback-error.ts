@@ -1,7 +1,7 @@
 import type { ErrorCode } from '../../lib/errors.js';
 import { errorHeaders, toKinoraError } from '../plugins/errors.js';
 
-/** Answer of the stream and image hosts to a failure. */
+/** The stream and image hosts' response to a failure. */
 export interface PlaybackError {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -21,7 +21,7 @@ const playbackCodes: Partial<Record<ErrorCode, number>> = {
   upstream_refused: 14,
 };
 
-/** Whatever is not meant for viewers becomes an internal error without a word about its cause. */
+/** Failures that are not meant for viewers become an internal error that does not reveal its cause. */
 export const playbackError = (error: unknown): PlaybackError => {
   const shown = toKinoraError(error);
   const code = playbackCodes[shown.code];

@@ -6,7 +6,7 @@ import { lastOf } from '../../api/validate/list-query.js';
 import { matchesEtag } from './byte-range.js';
 import type { Query } from './viewer-routes.js';
 
-/** True for what a browser sends when an address is opened; players and tools ask for anything or for a playlist. */
+/** True for the `Accept` header of a browser that opens a URL; players and tools accept anything or a playlist. */
 export const acceptsHtml = (accept: string | undefined): boolean =>
   accept?.split(',').some((part) => /^\s*text\/html\s*(;|$)/i.test(part) && !/;\s*q=0(\.0*)?\s*(;|$)/i.test(part)) ??
   false;
@@ -26,7 +26,7 @@ const POLICY = [
   "style-src 'self'",
   "connect-src 'self'",
   'img-src data:',
-  // hls.js makes the elements of text tracks with an empty file in their address.
+  // hls.js creates the elements of text tracks with an empty file as their URL.
   "media-src 'self' blob: data:",
   "worker-src 'self' blob:",
   "base-uri 'none'",
@@ -36,12 +36,15 @@ const POLICY = [
 const PLAYBACK_TOKEN = 'playback-token';
 const LICENSE_TOKEN = 'drm-token';
 
-/** The page's address may name its tokens as attributes of the original's player do. `token` wins over `playback-token`. */
+/**
+ * The page's URL may name its tokens like the attributes of the original player. `token` has priority over
+ * `playback-token`.
+ */
 export const readPageTokens = (query: Query): void => {
   if (!lastOf(query.token) && query[PLAYBACK_TOKEN] !== undefined) query.token = lastOf(query[PLAYBACK_TOKEN]);
 };
 
-/** The query of the page's address for the playlist, which needs no license token. */
+/** The query of the page's URL for the playlist, without the license token. */
 const playlistQuery = ({ url, query }: FastifyRequest<{ Querystring: Query }>): string => {
   const parts = url.includes('?') ? url.slice(url.indexOf('?') + 1).split('&') : [];
   const others = parts.filter((part) => ![PLAYBACK_TOKEN, LICENSE_TOKEN, 'token'].includes(part.split('=')[0]!));
@@ -54,14 +57,17 @@ export interface PageState {
   readonly status: number;
   readonly errored?: boolean;
   readonly title?: string | undefined;
-  /** Names of the license addresses that the playback id has; undefined without DRM. */
+  /** Key systems with a license URL for the playback ID; undefined without DRM. */
   readonly keySystems?: readonly string[] | undefined;
 }
 
 export interface Player {
-  /** The files of the page under `/player/`, a name no playback id can have. */
+  /** The files of the page under `/player/`, which is never a playback ID. */
   readonly routes: FastifyPluginAsync;
-  /** The page that plays a playback id, or says why it can't; `status` is that of the playlist, `errored` that it stays so. */
+  /**
+   * The page that plays a playback ID, or says why it can't. `status` is that of the playlist; `errored` means that
+   * it is final.
+   */
   page(
     request: FastifyRequest<{ Querystring: Query }>,
     reply: FastifyReply,

@@ -3,7 +3,7 @@ import { KinoraError } from '../../lib/errors.js';
 import { type ByteRange, parseByteRange } from './byte-range.js';
 
 /**
- * The part of a file that is asked for, for which the answer is then a 206; undefined: the whole.
+ * The requested part of a file, for a response with 206; undefined means the whole file.
  * @throws KinoraError `range_not_satisfiable`
  */
 export const requestedRange = (
@@ -11,7 +11,7 @@ export const requestedRange = (
   reply: FastifyReply,
   { etag, sizeBytes }: { readonly etag: string; readonly sizeBytes: number },
 ): ByteRange | undefined => {
-  // A range of another version of the file is useless, so a validator that differs asks for the whole one.
+  // A range of another version of the file is useless, so the whole file is sent if the validator differs.
   const ifRange = request.headers['if-range'];
   const range =
     ifRange === undefined || ifRange === etag ? parseByteRange(request.headers.range, sizeBytes) : undefined;

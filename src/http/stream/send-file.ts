@@ -7,16 +7,16 @@ import type { BufferPair } from './part-buffers.js';
 import { requestedRange } from './requested-range.js';
 import { type ReadPart, readRange, writeParts } from './write-range.js';
 
-/** A file that is sent in another form than it is stored in; size and validator are those of the form. */
+/** A file that is sent in another form than it is stored; size and validator are those of the sent form. */
 export interface SentFile extends CachedFile {
-  /** Reads a part of the form. */
+  /** Reads a part in the sent form. */
   readonly read?: (handle: FileHandle, range: ByteRange, buffers: BufferPair) => ReadPart;
 }
 
 /**
- * Answers with a file: conditional requests, one byte range, HEAD. Headers set on `reply` before are kept.
- * `onSent` is told how much of the file went out, and whether the answer reached its end; of one that the viewer left what the
- * connection had taken by then.
+ * Responds with a file and supports conditional requests, one byte range and HEAD. Headers set on `reply` are kept.
+ * `onSent` gets the number of bytes sent and whether the response was complete; if the viewer left, it is what the
+ * connection had accepted until then.
  * @throws KinoraError `range_not_satisfiable`
  */
 export const sendFile = async (
@@ -33,7 +33,7 @@ export const sendFile = async (
   reply.headers({ 'content-type': contentType, 'content-length': end - start + 1 });
   if (request.method === 'HEAD') return reply.send();
 
-  // Opened before the status line is written: a file that can't be read is still an orderly 500.
+  // Opened before the status line is written, so that an unreadable file still results in a proper 500.
   const handle = await open(file.path);
   reply.hijack();
   limitStall(reply.raw);

@@ -18,9 +18,9 @@ interface RenditionDeps {
 const FILE_NAME = /^[a-z0-9-]+\.(mp4|m4a)$/;
 
 /**
- * A file for download, or played as it is; `download` in the query, also beside a token, names it.
- * @throws KinoraError `not_found` when the asset has no such file that is ready, `forbidden` with DRM, or when
- * the token allows less than the file holds
+ * Sends a file for download or direct playback; `download` in the query, even with a token, sets its name.
+ * @throws KinoraError `not_found` when the asset has no such ready file, `forbidden` with DRM, or when the token
+ * allows less than the file contains
  */
 export const sendRendition = async (
   request: FastifyRequest<{ Querystring: Query }>,
@@ -32,7 +32,7 @@ export const sendRendition = async (
   const { assetId, environmentId, policy, plan } = playable;
   const extension = FILE_NAME.exec(name)?.[1];
   if (extension === undefined) throw new KinoraError('not_found');
-  // A file can't be encrypted as segments are.
+  // Unlike segments, a file can't be encrypted.
   if (policy === 'drm') throw refusal('Static renditions are not available with DRM');
   const opened = await openRendition(assetId, name);
   if (!opened) throw new KinoraError('not_found');

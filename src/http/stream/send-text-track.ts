@@ -19,7 +19,7 @@ const PLAYLIST = 'application/vnd.apple.mpegurl';
 const WEBVTT = 'text/vtt; charset=utf-8';
 const PLAIN_TEXT = 'text/plain; charset=utf-8';
 
-/** @throws KinoraError `not_found` when the asset has no such track that is ready */
+/** @throws KinoraError `not_found` when the asset has no such ready track */
 const findReadyText = async (
   texts: TextTracks,
   { assetId, tracks }: ReadyPlayable,
@@ -35,8 +35,8 @@ const cutText = (text: IndexedText, times: ReturnType<typeof windowTimes>): Inde
   times ? clipText(text, times.startSeconds, times.endSeconds) : text;
 
 /**
- * `<track>.vtt`: the whole text, or that of an instant clip, whose times then begin with the clip. `<track>.txt`: its
- * transcript, of text that comes from speech recognition.
+ * `<track>.vtt`: the whole text, or that of an instant clip, whose times count from its start. `<track>.txt`: the
+ * transcript of recognized speech.
  */
 export const sendTextFile = async (
   request: FastifyRequest,

@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { matchesEtag } from './byte-range.js';
 import { requestedRange } from './requested-range.js';
 
-/** A text with what answers say of it. */
+/** A text with its response headers. */
 export interface PreparedText {
   readonly body: string | Buffer;
   readonly etag: string;
@@ -13,7 +13,7 @@ export interface PreparedText {
 const etagOf = (text: string | Uint8Array): string =>
   `"${createHash('sha256').update(text).digest('hex').slice(0, 32)}"`;
 
-/** To be sent more than once. It stays a string, which is written together with the header. */
+/** For a text that is sent more than once. It stays a string, which is written together with the header. */
 export const prepareText = (text: string): PreparedText => ({
   body: text,
   etag: etagOf(text),
@@ -21,7 +21,7 @@ export const prepareText = (text: string): PreparedText => ({
 });
 
 /**
- * Answers with a text, a part of it, or that it has not changed.
+ * Responds with a text, a part of it, or 304.
  * @throws KinoraError `range_not_satisfiable`
  */
 export const sendPrepared = (
@@ -37,14 +37,14 @@ export const sendPrepared = (
   return reply.header('content-type', contentType).send(part ?? body);
 };
 
-/** The same with a text that was made for this request. Its type is sent as it is given. */
+/** The same for a text that was made for this request. Its content type is sent unchanged. */
 export const sendText = (
   request: FastifyRequest,
   reply: FastifyReply,
   contentType: string,
   text: string | Uint8Array,
 ): FastifyReply => {
-  // Bytes, because the framework adds a character set to the type of strings of JSON.
+  // Bytes, because the framework adds a character set to the content type of JSON strings.
   const body = typeof text === 'string' ? Buffer.from(text) : Buffer.from(text.buffer, text.byteOffset, text.length);
   return sendPrepared(request, reply, contentType, { body, etag: etagOf(text), sizeBytes: body.length });
 };

@@ -45,7 +45,7 @@ export interface StreamDeps {
   readonly openRendition: OpenRendition;
   readonly deliveries: Pick<DeliveryCounter, 'count'>;
   readonly contentKeys: ContentKeys;
-  /** Base of absolute playback addresses; absent: the host that was asked. */
+  /** The base of absolute playback URLs; by default the requested host. */
   readonly streamUrl?: string;
 }
 
@@ -57,7 +57,7 @@ const MANIFEST_ENDING = '.mpd';
 const baseOf = (request: FastifyRequest, playbackId: string): string =>
   pathOf(request.url).endsWith('/') ? `../${playbackId}/` : `${playbackId}/`;
 
-/** What viewers ask for: playlists, segments, metadata and the page for a browser without a player. */
+/** Routes for viewers: playlists, segments, metadata, and the page for browsers. */
 export const streamRoutes = (deps: StreamDeps): FastifyPluginAsync => {
   const { playables, access, segments, texts, deliveries, contentKeys, streamUrl } = deps;
   const encrypted = createEncryptedSegments(segments);
@@ -93,7 +93,7 @@ export const streamRoutes = (deps: StreamDeps): FastifyPluginAsync => {
           },
           async (error: unknown) => {
             const { status } = playbackError(error);
-            // For the log, and for a header that says when to come back.
+            // For the log, and for a header that says when to retry.
             if (status >= 500) throw error;
             const errored =
               isKinoraError(error, 'asset_not_ready') && (await playables.find(playbackId))?.status === 'errored';
@@ -165,7 +165,7 @@ export const streamRoutes = (deps: StreamDeps): FastifyPluginAsync => {
             if (left.aborted) return undefined;
             throw error;
           });
-        // Nobody is there to be answered.
+        // The client has disconnected.
         if (!sent) return reply.hijack();
         reply.header('cache-control', immutableFor(opened));
         return sendFile(request, reply, sent, isVideo ? 'video/mp4' : 'audio/mp4', (bytes, isWhole) => {
@@ -186,7 +186,7 @@ export const streamRoutes = (deps: StreamDeps): FastifyPluginAsync => {
       return sendRendition(request, reply, deps, requireReady(await open(request, reply, playbackId, 'v')), file);
     });
 
-    // Of unknown names there is nothing, yet access and state come first.
+    // Unknown names are not found, but access and state are checked first.
     route<{ playbackId: string; '*': string }>('/:playbackId/*', async (request, reply) => {
       await open(request, reply, request.params.playbackId, 'v');
       throw new KinoraError('not_found');

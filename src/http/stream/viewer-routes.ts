@@ -11,8 +11,8 @@ const METHODS = READING_METHODS.join(', ');
 type Handler<P> = (request: FastifyRequest<{ Params: P; Querystring: Query }>, reply: FastifyReply) => Promise<unknown>;
 
 /**
- * Lets pages of any origin read what the routes of `app` answer, and refuses every method but reading: what is named by no
- * possible playback id is not found, so that a call to a path that does not exist is not taken for a viewer's.
+ * Lets pages of any origin read the responses of `app`'s routes, and refuses all methods but reading. A name that
+ * can't be a playback ID is not found, so that a request to a non-existent path is not treated as a viewer's.
  */
 export const acceptViewers = (app: FastifyInstance) => {
   app.addHook('onRequest', (request, reply, done) => {
@@ -22,7 +22,7 @@ export const acceptViewers = (app: FastifyInstance) => {
     reply.headers({
       'access-control-allow-origin': '*',
       'access-control-expose-headers': 'Content-Length, Content-Range, Accept-Ranges',
-      // Holds for playlists and refusals of public ids; segments and images set their own, and so does what is not public.
+      // For playlists and for refusals of public IDs; segments, images and non-public responses set their own.
       'cache-control': 'no-cache',
     });
     if (request.method === 'OPTIONS') {
@@ -46,7 +46,7 @@ export const acceptViewers = (app: FastifyInstance) => {
   };
 };
 
-/** Aborts when the connection closes before the answer is complete. */
+/** Aborts when the connection closes before the response is complete. */
 export const abortWhenLeft = (reply: FastifyReply): AbortSignal => {
   const controller = new AbortController();
   whenClosed(reply.raw, () => {

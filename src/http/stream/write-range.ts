@@ -4,10 +4,10 @@ import { whenClosed } from '../plugins/when-closed.js';
 import type { ByteRange } from './byte-range.js';
 import type { BufferPair } from './part-buffers.js';
 
-/** Reads the bytes that follow the first `given` ones. The part before the last one may be overwritten. */
+/** Reads the bytes that follow the first `given` ones. May overwrite the part before the last one. */
 export type ReadPart = (given: number) => Promise<Uint8Array>;
 
-/** Reads a range of a file into the two buffers in turn. */
+/** Reads a range of a file alternately into two buffers. */
 export const readRange = (file: FileHandle, { start, end }: ByteRange, buffers: BufferPair): ReadPart => {
   return async (given) => {
     const buffer = buffers.next();
@@ -18,10 +18,10 @@ export const readRange = (file: FileHandle, { start, end }: ByteRange, buffers: 
 };
 
 /**
- * Sends what `readPart` gives and ends the answer, whose head is written. One part is read while the other is sent, which
- * takes 40 % less CPU time than a pipeline with a buffer for each read. Resolves, when the connection has taken
- * everything or is closed, to the number of bytes that it was given.
- * @throws what reading fails with; the connection is cut then, so that a cut file shows as such
+ * Sends the parts that `readPart` returns and ends the response, whose head is already written. One part is read
+ * while the other is sent, which takes 40 % less CPU time than a pipeline with a buffer for each read. Resolves to
+ * the number of bytes passed to the connection, once it has accepted everything or is closed.
+ * @throws what reading throws; the connection is then cut, so that the client notices the truncation
  */
 export const writeParts = async (
   readPart: ReadPart,
@@ -29,7 +29,7 @@ export const writeParts = async (
   response: FastifyReply['raw'],
 ): Promise<number> => {
   const closed = new Promise<void>((resolve) => whenClosed(response, resolve));
-  // `close` follows, and says enough.
+  // `close` follows, and is sufficient.
   response.on('error', () => undefined);
   let given = 0;
   let taken: Promise<void> | undefined;

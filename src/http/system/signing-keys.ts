@@ -9,7 +9,7 @@ import {
 } from '../../domain/signing/signing-keys.js';
 import type { Route } from '../plugins/operation-route.js';
 
-/** The same four calls at their address and at the deprecated one below `/video`. */
+/** The same four operations at their current path and at the deprecated one below `/video`. */
 export const signingKeyRoutes = (route: Route, context: DomainContext): void => {
   for (const id of ['createSigningKey', 'createVideoSigningKey'] as const) {
     route(id, async ({ caller }) => {

@@ -1,7 +1,7 @@
 import { validateUsageExportsQuery } from '../../api/validate/usage-exports.js';
 import type { Route } from '../plugins/operation-route.js';
 
-/** Nothing is billed here, so that there is nothing to export. */
+/** Kinora does not bill, so there is nothing to export. */
 export const usageExportRoutes = (route: Route): void => {
   route('listUsageExports', async ({ query }) => {
     const { limit, page } = validateUsageExportsQuery(query);

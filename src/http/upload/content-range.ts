@@ -1,10 +1,10 @@
 import { KinoraError } from '../../lib/errors.js';
 
-/** What a request to an upload address brings. */
+/** The content of a request to an upload URL. */
 export type UploadRange =
   /** The whole file. */
   | { readonly kind: 'file' }
-  /** No bytes: the question how much has come. */
+  /** No bytes: the client asks how much was received. */
   | { readonly kind: 'status'; readonly totalBytes: number | undefined }
   /** `endBytes` is exclusive. */
   | {
@@ -14,15 +14,15 @@ export type UploadRange =
       readonly totalBytes: number | undefined;
     };
 
-// Up to 15 digits are exact numbers, and more than any file has.
+// Integers of up to 15 digits are exact, and larger than any file.
 const CHUNK = /^bytes\s+(\d{1,15})-(\d{1,15})\/(\d{1,15}|\*)$/i;
 const STATUS = /^bytes\s+\*\/(\d{1,15}|\*)$/i;
 
 const totalOf = (text: string): number | undefined => (text === '*' ? undefined : Number(text));
 
 /**
- * Reads `Content-Range` of a request (RFC 9110, 14.4).
- * @param bodyBytes length of the body; undefined when it comes in pieces of unknown number
+ * Parses the `Content-Range` of a request (RFC 9110, 14.4).
+ * @param bodyBytes length of the body; undefined for chunked encoding
  * @throws KinoraError `invalid_parameters`
  */
 export const readUploadRange = (header: string | undefined, bodyBytes: number | undefined): UploadRange => {

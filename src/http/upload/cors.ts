@@ -4,8 +4,8 @@ const ALLOWED_HEADERS = ['Content-Type', 'Content-Range'];
 const MAX_AGE_SECONDS = 3600;
 
 /**
- * What every answer to an upload address carries, errors too. Pages of another origin than the upload's get none of it, and
- * so their browser keeps the answer from them; the bytes are accepted all the same.
+ * The headers of every response at an upload URL, including errors. Pages from an origin other than the upload's get
+ * none, so their browser hides the response from them; the bytes are accepted anyway.
  */
 export const corsHeaders = (
   corsOrigin: string,
@@ -20,7 +20,10 @@ export const corsHeaders = (
   return { ...vary, 'access-control-allow-origin': origin, ...exposed };
 };
 
-/** In addition, for `OPTIONS`. @param request the headers of the question */
+/**
+ * Additional headers for `OPTIONS`.
+ * @param request the headers of the preflight
+ */
 export const preflightHeaders = (request: FastifyRequest['headers'], methods: string): Record<string, string> => {
   const names = (request['access-control-request-headers'] ?? '').split(',').map((name) => name.trim());
   const others = names.filter((name) => name !== '' && !ALLOWED_HEADERS.some((known) => equal(known, name)));
@@ -28,7 +31,7 @@ export const preflightHeaders = (request: FastifyRequest['headers'], methods: st
     'access-control-allow-methods': methods,
     'access-control-allow-headers': [...ALLOWED_HEADERS, ...others].join(', '),
     'access-control-max-age': String(MAX_AGE_SECONDS),
-    // A page of the internet may send to a server of the local network: the address is a secret that it was given.
+    // A page on the internet may send to a server in the local network: it was given the URL, which is a secret.
     ...(request['access-control-request-private-network'] === 'true' && {
       'access-control-allow-private-network': 'true',
     }),
@@ -37,7 +40,7 @@ export const preflightHeaders = (request: FastifyRequest['headers'], methods: st
 
 const equal = (a: string, b: string): boolean => a.toLowerCase() === b.toLowerCase();
 
-/** Scheme, host and port; an allowed origin that is a bare host is any scheme's. */
+/** Compares scheme, host and port; an allowed origin that is a bare host matches any scheme. */
 const isSameOrigin = (allowed: string, origin: string): boolean => {
   const bare = !allowed.includes('://');
   const partOf = (text: string): string => (URL.canParse(text) ? new URL(text)[bare ? 'host' : 'origin'] : '');

@@ -6,7 +6,7 @@ import { isKinoraError } from '../../lib/errors.js';
 import { receiveBody } from './receive-upload.js';
 import { noLocker, TUS_EXTENSIONS, TusStore } from './tus-store.js';
 
-/** What `OPTIONS` tells about the server (tus 1.0, "OPTIONS"). */
+/** The server's features in the response to `OPTIONS` (tus 1.0, "OPTIONS"). */
 export const TUS_OPTIONS = {
   'tus-resumable': '1.0.0',
   'tus-version': '1.0.0',
@@ -15,7 +15,7 @@ export const TUS_OPTIONS = {
 
 interface TusUpload {
   readonly uploadId: string;
-  /** In this protocol. */
+  /** The URL in this protocol. */
   readonly url: string;
 }
 
@@ -35,17 +35,17 @@ export const receiveTus = async (
   try {
     answer = await receiveBody(request, reply, (body) => ask(writer, upload, request, body));
   } finally {
-    // Before the answer: it promises that the bytes are stored.
+    // Before the response, because that promises that the bytes are stored.
     await writer.close();
   }
   answer.headers.forEach((value, name) => {
-    // Which origins may read the answer differs from upload to upload.
+    // Which origins may read the response depends on the upload.
     if (!/^(?:access-control|content)-/.test(name)) reply.header(name, value);
   });
   return answer.ok ? reply.code(answer.status).send() : refuse(reply, answer.status, await answer.text());
 };
 
-/** What refusals of the protocol are called, where it is not `invalid_parameters`. */
+/** Error codes for refusals of the protocol, if not `invalid_parameters`. */
 const REFUSALS: Readonly<Record<number, string>> = { 403: 'forbidden', 413: 'payload_too_large', 423: 'unavailable' };
 
 const refuse = (reply: FastifyReply, status: number, message: string): FastifyReply =>
@@ -76,7 +76,7 @@ const ask = async (
     namingFunction: () => uploadId,
     generateUrl: () => url,
     onResponseError: (_request, error) => {
-      // What has no status of the protocol is ours.
+      // Errors without a protocol status come from Kinora.
       if (error instanceof Error && !('status_code' in error)) failure = error;
       return undefined;
     },
@@ -86,7 +86,7 @@ const ask = async (
   return answer;
 };
 
-/** With the headers that belong to the protocol: those of proxies are none of its business, and the type is always this. */
+/** Keeps the protocol's headers and drops those of proxies; the content type is always the same. */
 const webRequest = ({ headers, method }: FastifyRequest, url: string, body: Readable): Request => {
   const own = new Headers();
   for (const [name, value] of Object.entries(headers)) {
@@ -95,7 +95,7 @@ const webRequest = ({ headers, method }: FastifyRequest, url: string, body: Read
   const isPatch = method === 'PATCH' || (method === 'POST' && headers['x-http-method-override'] === 'PATCH');
   if (!isPatch) return new Request(url, { method, headers: own });
   own.set('content-type', 'application/offset+octet-stream');
-  // `duplex` is needed for a stream (Fetch, 5.3), but not in every declaration of the type.
+  // A stream requires `duplex` (Fetch, 5.3), but not every type declaration has it.
   const init = { method: 'PATCH', headers: own, body: Readable.toWeb(body), duplex: 'half' };
   return new Request(url, init as RequestInit);
 };

@@ -5,17 +5,18 @@ import { isKinoraError, KinoraError } from '../../lib/errors.js';
 import { readUploadRange, type UploadRange } from './content-range.js';
 
 interface Received {
-  /** The answer is 200: everything has come. */
+  /** Everything was received: the response is 200. */
   readonly isComplete: boolean;
   readonly receivedBytes: number;
 }
 
-/** A connection without a byte for so long is closed; what came before is kept. */
+/** A connection without data for this long is closed; the received bytes are kept. */
 const IDLE_LIMIT_MS = 60_000;
 
 /**
- * Takes what a request brings. When it returns the bytes are stored, and the asset exists if they were the last.
- * @throws KinoraError as `UploadWriters.open` and `UploadWriter`; `range_not_satisfiable` for a chunk behind a gap
+ * Receives the content of a request. When it returns, the bytes are stored, and the asset exists if they were the
+ * last.
+ * @throws KinoraError as `UploadWriters.open` and `UploadWriter`; `range_not_satisfiable` for a chunk after a gap
  */
 export const receiveUpload = async (
   writers: UploadWriters,
@@ -35,12 +36,12 @@ export const receiveUpload = async (
     const isComplete = await take(writer, range, bodyBytes, body, reply);
     return { isComplete, receivedBytes: writer.receivedBytes };
   } finally {
-    // Before the answer: it promises that the bytes are stored.
+    // Before the response, because that promises that the bytes are stored.
     await writer.close();
   }
 };
 
-/** Asks for the body where the sender waits to be asked, and does not wait forever for the next of its bytes. */
+/** Requests the body if the sender waits for this, and limits the wait for its next byte. */
 export const receiveBody = async <T>(
   { headers, raw }: FastifyRequest,
   reply: FastifyReply,
@@ -58,7 +59,7 @@ export const receiveBody = async <T>(
 /** Stores the body of the request, which starts at `startBytes` of the file. */
 type Body = (startBytes: number, endBytes?: number) => Promise<void>;
 
-/** Whether the file is complete as far as this request is concerned. */
+/** Returns whether the file is complete as far as this request can tell. */
 const take = async (
   writer: UploadWriter,
   range: UploadRange,
@@ -90,10 +91,10 @@ const finishIfComplete = async (writer: UploadWriter): Promise<boolean> => {
   return true;
 };
 
-/** A body without a range is the file from its start to its end. */
+/** A body without a range is the whole file. */
 const takeFile = async (writer: UploadWriter, bodyBytes: number | undefined, body: Body): Promise<boolean> => {
   if (writer.isComplete) {
-    // The same file once more, as far as can be told.
+    // Probably the same file again.
     if (bodyBytes !== undefined) await writer.setTotal(bodyBytes);
     return true;
   }
@@ -101,7 +102,7 @@ const takeFile = async (writer: UploadWriter, bodyBytes: number | undefined, bod
   try {
     await body(0, bodyBytes);
   } catch (error) {
-    // A beginning of which no file can come.
+    // The part that was stored belongs to a file that is refused.
     if (isKinoraError(error, 'payload_too_large')) await writer.restart();
     throw error;
   }
@@ -109,7 +110,7 @@ const takeFile = async (writer: UploadWriter, bodyBytes: number | undefined, bod
   return true;
 };
 
-/** Undefined when the body comes in pieces of unknown number. */
+/** Undefined for chunked encoding. */
 const bodyLength = ({ headers }: FastifyRequest): number | undefined => {
   if (headers['transfer-encoding'] !== undefined) return undefined;
   return Number(headers['content-length'] ?? 0);

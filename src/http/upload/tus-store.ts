@@ -4,7 +4,7 @@ import type { UploadWriter } from '../../domain/uploads/upload-writer.js';
 
 export const TUS_EXTENSIONS = ['creation', 'creation-defer-length'] as const;
 
-/** One upload, open for writing, as the tus protocol sees it: the writer's bytes, size and end. */
+/** An upload that is open for writing, as the tus protocol sees it: the writer's bytes, size and end. */
 export class TusStore extends DataStore {
   override extensions = [...TUS_EXTENSIONS];
 
@@ -16,9 +16,9 @@ export class TusStore extends DataStore {
   }
 
   /**
-   * The upload exists already: creation tells the size of its file. For the same size what was stored is kept, because
-   * clients create again when a proxy answered for a server that was unavailable; where they then begin at zero they are told of
-   * the conflict and ask for the offset. Another size is another file.
+   * The upload already exists; creation declares the size of its file. For the same size the stored bytes are kept,
+   * because clients create again when a proxy answered for an unavailable server; if they then start at zero, they
+   * get a conflict and ask for the offset. A different size means a different file.
    */
   override async create(upload: Upload): Promise<Upload> {
     const { isComplete, totalBytes } = this.writer;
@@ -44,5 +44,5 @@ export class TusStore extends DataStore {
   }
 }
 
-/** The writer has its place before the protocol begins: there is nobody left to lock out. */
+/** The upload's only writer is opened before the protocol begins, so no lock is needed. */
 export const noLocker: Locker = { newLock: () => ({ lock: async () => {}, unlock: async () => {} }) };

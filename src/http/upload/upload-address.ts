@@ -17,17 +17,17 @@ export interface UploadAddressDeps {
   readonly urls: UploadUrls;
 }
 
-/** The addresses that `createUploadUrls` makes, and with the other one in its place those of the tus protocol. */
+/** The prefix of the URLs that `createUploadUrls` makes; the tus URLs have the other prefix instead. */
 const UPLOAD_PREFIX = '/u/';
 const TUS_PREFIX = '/tus/';
 export const FILE_PREFIXES = [UPLOAD_PREFIX, TUS_PREFIX] as const;
 
 type UploadRequest = FastifyRequest<{ Params: { uploadId: string }; Querystring: Record<string, unknown> }>;
 
-/** A sender that is refused may still send for so long: a browser reads the answer only when it has sent everything. */
+/** A refused sender may continue for this long: a browser reads the response only when it has sent everything. */
 const REFUSED_BODY_MS = 60_000;
 
-/** Methods that HTTP servers know and the framework by itself does not. */
+/** Methods that HTTP servers know but the framework doesn't by default. */
 const OTHER_METHODS = (
   'ACL BIND CHECKOUT COPY LINK LOCK M-SEARCH MERGE MKACTIVITY MKCALENDAR MKCOL MOVE NOTIFY PROPFIND PROPPATCH PURGE ' +
   'REBIND REPORT SEARCH SOURCE SUBSCRIBE UNBIND UNLINK UNLOCK UNSUBSCRIBE'
@@ -37,14 +37,14 @@ const OTHER_METHODS = (
 interface Protocol {
   readonly prefix: string;
   readonly methods: string;
-  /** Of an answer, what a page of another origin reads. */
+  /** The response headers that a page from another origin can read. */
   readonly exposedHeaders: string;
-  /** What an answer to `OPTIONS` says of the protocol. */
+  /** The protocol's headers in a response to `OPTIONS`. */
   readonly options: Readonly<Record<string, string>>;
   answer(upload: Row<'upload'>, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply>;
 }
 
-/** Where the file of a direct upload is sent to: whole or in chunks by PUT, or by the tus protocol. */
+/** The URL to which the file of a direct upload is sent: whole or in chunks by PUT, or with the tus protocol. */
 export const uploadAddress = (deps: UploadAddressDeps): FastifyPluginAsync => {
   const { writers, urls } = deps;
   const put: Protocol = {
@@ -69,7 +69,7 @@ export const uploadAddress = (deps: UploadAddressDeps): FastifyPluginAsync => {
     },
   };
   return async (scope) => {
-    // So that every method that there is gets as far as the refusal.
+    // Register every method, so that each gets our refusal.
     for (const method of OTHER_METHODS) scope.addHttpMethod(method);
     for (const protocol of [put, tus]) await scope.register(addressOf(protocol, deps));
   };
@@ -78,22 +78,22 @@ export const uploadAddress = (deps: UploadAddressDeps): FastifyPluginAsync => {
 const addressOf = (protocol: Protocol, { database, urls }: UploadAddressDeps): FastifyPluginAsync => {
   const { methods, exposedHeaders } = protocol;
   return async (scope) => {
-    // The body is a file whatever its type is said to be, even one that cannot be read.
+    // The body is a file whatever its content type, even an invalid one.
     scope.removeAllContentTypeParsers();
     scope.addContentTypeParser('*', (_request, _payload, done) => done(null));
     scope.addHook('onRequest', async (request, reply) => {
       request.raw.headers['content-type'] = 'application/octet-stream';
-      // Until the upload is known: also who may not be told more must be able to read the refusal.
+      // Until the upload is known, so that every page can read the refusal.
       reply.headers({ 'cache-control': 'no-store', ...corsHeaders('*', undefined, exposedHeaders) });
     });
     scope.setErrorHandler((error, request, reply) => {
       const answer = errorAnswer(error);
-      // Two requests at once are the sender's affair, and a broken connection nobody's.
+      // Concurrent requests are the sender's fault, and a broken connection is nobody's.
       const isOurs = answer.status >= 500 && !isKinoraError(error, 'upload_busy') && !request.raw.destroyed;
       if (isOurs) request.log.error({ error }, 'request failed');
       return reply.code(answer.status).headers(answer.headers).send(answer.body);
     });
-    // Whatever of the body nobody has read is read and forgotten, for a while.
+    // Reads and discards the unread rest of the body, for a limited time.
     scope.addHook('onResponse', async (request) => {
       if (request.raw.complete || request.raw.destroyed) return;
       const limit = setTimeout(() => request.raw.destroy(), REFUSED_BODY_MS);
@@ -101,7 +101,7 @@ const addressOf = (protocol: Protocol, { database, urls }: UploadAddressDeps): F
       request.raw.resume();
     });
 
-    /** Answers preflights, refuses what may not continue; undefined when the answer is complete. */
+    /** Answers preflights and refuses invalid requests; undefined when the response is complete. */
     const admit = async (request: UploadRequest, reply: FastifyReply): Promise<Row<'upload'> | undefined> => {
       const { uploadId } = request.params;
       const upload = isId(uploadId) ? await findUploadById(database.queryable, uploadId) : undefined;

@@ -7,7 +7,7 @@ import { createShots, deleteShots, getShots } from '../../domain/assets/shots.js
 import type { DomainContext } from '../../domain/context.js';
 import type { Route } from '../plugins/operation-route.js';
 
-/** What is made of an asset beside its playback. */
+/** Files of an asset other than playback. */
 export const masterAndShotsRoutes = (route: Route, context: DomainContext): void => {
   route('updateMasterAccess', async ({ caller, params, body }) => {
     const { asset } = await getAsset(context, caller.environment.id, params.assetId!);

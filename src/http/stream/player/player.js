@@ -1,4 +1,4 @@
-// The page's own small player: hls.js where Media Source Extensions work, the browser's own HLS on Safari.
+// A small player: hls.js where Media Source Extensions work, native HLS in Safari.
 const root = document.querySelector('#player');
 const video = root.querySelector('video');
 const message = root.querySelector('#message');
@@ -18,7 +18,7 @@ const messages = {
 const UNPLAYABLE = 'The video could not be played.';
 const UNSUPPORTED = 'This browser cannot play the video.';
 
-/** Names of license addresses, and of the key systems in browsers. */
+/** Names in license URLs, and the browsers' names of the key systems. */
 const KEY_SYSTEMS = {
   widevine: 'com.widevine.alpha',
   playready: 'com.microsoft.playready',
@@ -32,7 +32,7 @@ const showMessage = (text) => {
   video.hidden = true;
 };
 
-/** Playing may be refused until the viewer has touched the page; the controls are there for that. */
+/** Browsers may refuse autoplay; the viewer can then use the controls. */
 const start = () => video.play().catch(() => undefined);
 
 const showLevels = (hls) => {
@@ -56,7 +56,7 @@ const timeText = (seconds) => {
   return (parts[0] > 0 ? parts : parts.slice(1)).map((part) => String(part).padStart(2, '0')).join(':');
 };
 
-/** A button for each chapter. The video plays without them, so their failure is not shown. */
+/** Adds a button for each chapter. The video plays without them, so a failure is not shown. */
 const showChapters = async () => {
   const answer = await fetch(source.replace('.m3u8', '/metadata.json'));
   const chapters = (await answer.json()).filter(({ chapter }) => chapter !== undefined);
@@ -80,7 +80,7 @@ const showChapters = async () => {
   });
 };
 
-/** Where hls.js gets licenses. The page names the key systems only when the video is encrypted. */
+/** License settings for hls.js. The page only names key systems when the video is encrypted. */
 const drmOptions = () => {
   if (keySystems === '') return {};
   const playbackId = source.slice(1, source.indexOf('.m3u8'));
@@ -126,7 +126,10 @@ const play = () => {
   hls.attachMedia(video);
 };
 
-/** What a fresh page says. Playlists answer alike while a video is prepared and after that has failed. */
+/**
+ * Returns the status in a newly loaded page. Playlists answer the same while a video is being prepared and after that
+ * has failed.
+ */
 const currentStatus = async () => {
   const answer = await fetch(location.href, { headers: { accept: 'text/html' }, cache: 'no-store' });
   const page = new DOMParser().parseFromString(await answer.text(), 'text/html');
@@ -134,7 +137,7 @@ const currentStatus = async () => {
 };
 
 const pollUntilReady = async () => {
-  // A server that can't be reached for a moment (a restart) or has trouble is asked again like one that is not ready.
+  // A server that is briefly unreachable (a restart) or fails is asked again, like one that is not ready.
   const now = (await currentStatus().catch(() => undefined)) ?? '412';
   if (now === '200') return location.reload();
   if (now !== '412') return showMessage(messages[now] ?? UNPLAYABLE);
@@ -157,7 +160,7 @@ const keys = {
 };
 
 document.addEventListener('keydown', (event) => {
-  // The browser's own controls handle the keys of the focused video, the list its own.
+  // The browser's own controls handle keys when the video has focus, and the list handles its own.
   if (event.target === video || event.target === select || event.ctrlKey || event.metaKey || event.altKey) return;
   const act = keys[event.key];
   if (!act || video.hidden) return;
