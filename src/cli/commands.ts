@@ -10,7 +10,7 @@ import { tokenCommands } from './commands/token.js';
 import { webhookCommands } from './commands/webhook.js';
 import type { Command } from './support/command.js';
 
-/** Every command by the words that call it. */
+/** All commands by the words that invoke them. */
 export const commands: Readonly<Record<string, Command>> = {
   serve,
   ...assetCommands,

@@ -1,12 +1,13 @@
 #!/usr/bin/env node
-// Nothing is imported statically: an old Node.js would end with a SyntaxError in one of those files before this line runs.
+// Nothing is imported statically: an old Node.js would fail with a SyntaxError in one of those files before this line
+// runs.
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
 if (major < 20 || (major === 20 && minor < 19)) {
   process.stderr.write(`kinora: Node.js 20.19 or newer is required; this is ${process.versions.node}.\n`);
   process.exit(1);
 }
 
-// Every file that Kinora makes holds something private: videos, the database, a token.
+// Every file that Kinora creates contains private data: videos, the database, a token.
 process.umask(0o077);
 
 await import('./run.js');

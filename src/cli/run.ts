@@ -72,12 +72,12 @@ const findCommand = (
   );
 };
 
-/** npm reads flags that stand before `--` as its own settings and hands them on as variables only. */
+/** npm interprets flags before `--` as its own settings and only passes them on as environment variables. */
 const refuseFlagsTakenByNpm = (env: Environment): void => {
   if (env.npm_lifecycle_event !== 'start') return;
   const taken = Object.values(options)
     .map(({ variable }) => flagOf(variable))
-    // npm always sets a user agent of its own.
+    // npm always sets its own user agent.
     .filter((flag) => flag !== '--user-agent' && env[`npm_config_${flag.slice(2).replaceAll('-', '_')}`] !== undefined);
   if (taken.length === 0) return;
   throw usageError(
@@ -121,7 +121,7 @@ const run = async (argv: readonly string[]): Promise<number> => {
   return command.run({ config, args, flags, logger: createLogger(config.logLevel, config.logFormat) });
 };
 
-/** One sentence for what we foresaw and for what the system refuses; the whole stack for everything else. */
+/** One sentence for expected failures and system errors; the whole stack for everything else. */
 const explain = (error: unknown): string => {
   if (isKinoraError(error)) {
     const cause = error.cause instanceof Error ? ` (${error.cause.message})` : '';
@@ -136,7 +136,7 @@ const explain = (error: unknown): string => {
   return isRefusal ? `kinora: ${error.message}; kinora doctor may find the cause.` : (error.stack ?? error.message);
 };
 
-// Whoever read our output may have gone (`kinora asset list | head`); that must not take the server down.
+// The reader of the output may have exited (`kinora asset list | head`); that must not end the server.
 process.stdout.on('error', () => {});
 
 try {

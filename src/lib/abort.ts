@@ -1,10 +1,10 @@
 import { KinoraError } from './errors.js';
 
-/** Reason of an abort because the server is stopping: the work goes back to the queue and is not counted as a failure. */
+/** The reason of an abort at shutdown: the work returns to the queue and is not counted as a failure. */
 export const SHUTDOWN = Symbol('shutdown');
-/** Reason of an abort because the job was cancelled. */
+/** The reason of an abort because the job was cancelled. */
 export const CANCELLED = Symbol('cancelled');
-/** Reason of an abort because the job may be another worker's by now: nothing that this run still does counts. */
+/** The reason of an abort because another worker may have taken the job: this run's results no longer count. */
 export const LEASE_LOST = Symbol('lease lost');
 
 /** @throws KinoraError `cancelled` when the signal has aborted. */

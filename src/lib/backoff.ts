@@ -1,12 +1,12 @@
 interface BackoffOptions {
-  /** Before the second try. */
+  /** The pause before the second try. */
   readonly baseMs: number;
   readonly maxMs: number;
 }
 
 /**
- * Milliseconds to wait after try number `attempt` (1 is the first): doubles each time up to `maxMs`, of which a random half
- * is taken off so that what failed together does not come back together.
+ * Milliseconds to wait after try number `attempt` (1 is the first): doubles each time up to `maxMs`, minus a random
+ * part of up to half, so that work that failed together is not retried together.
  */
 export const backoffMs = (attempt: number, { baseMs, maxMs }: BackoffOptions): number => {
   const full = Math.min(maxMs, baseMs * 2 ** (Math.max(1, attempt) - 1));

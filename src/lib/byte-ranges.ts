@@ -1,13 +1,13 @@
-/** A part of a file: bytes from `start` up to, and not including, `end`. */
+/** A part of a file: bytes from `start` up to, but not including, `end`. */
 export interface ByteRange {
   readonly start: number;
   readonly end: number;
 }
 
-/** In order, apart from each other, none of them empty. */
+/** Sorted, separate from each other, and never empty. */
 export type ByteRanges = readonly ByteRange[];
 
-/** The bytes that are in any of `ranges`; what lies less than `gap` bytes apart becomes one range. */
+/** The bytes that are in any of `ranges`; ranges less than `gap` bytes apart are joined. */
 export const mergeRanges = (ranges: readonly ByteRange[], gap = 0): ByteRange[] => {
   const merged: { start: number; end: number }[] = [];
   for (const { start, end } of ranges.filter((range) => range.end > range.start).sort((a, b) => a.start - b.start)) {

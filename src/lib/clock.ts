@@ -1,4 +1,4 @@
-/** The only door to the wall clock, so that tests can stand in for it where they would have to wait. */
+/** All code reads the time from this interface, so that tests can replace it where they would have to wait. */
 export interface Clock {
   now(): Date;
   /** Monotonic milliseconds for measuring durations; never compare with `now()`. */
@@ -10,5 +10,5 @@ export const systemClock: Clock = {
   monotonicMs: () => performance.now(),
 };
 
-/** ISO 8601 in UTC with six digits after the second, as webhooks write times; JavaScript knows the first three. */
+/** ISO 8601 in UTC with six decimals, as in webhooks; JavaScript provides the first three. */
 export const isoMicroseconds = (time: Date): string => time.toISOString().replace('Z', '000Z');

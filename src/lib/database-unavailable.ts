@@ -1,6 +1,9 @@
 /** Network failures, and the SQLSTATE classes 08 (connection), 53 (out of resources) and 57P (shutting down). */
 const UNREACHABLE = /^(?:ECONN|EPIPE|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|EHOSTUNREACH|08|53|57P)/;
-/** What the PostgreSQL driver and the query builder say without a code; the last two while the server stops. */
+/**
+ * Messages without a code from the PostgreSQL driver and the query builder; the last two occur while the server
+ * stops.
+ */
 const LOST_CONNECTION =
   /^(?:Connection terminated|timeout exceeded when trying to connect|Client has encountered|driver has already been destroyed|Cannot use a pool after calling end)/;
 

@@ -25,12 +25,12 @@ export const newUuid = (): string => randomUUID();
 
 const ID = /^[A-Za-z0-9]{40}$/;
 
-/** False for text that can never name a resource, so that no database call is needed to answer 404. */
+/** False for text that can never name a resource, so that a 404 needs no database query. */
 export const isId = (text: string): boolean => ID.test(text);
 
 const SHORT_ID = /^[a-z0-9]{6}$/;
 
-/** The same of what `newShortId` names. */
+/** The same for IDs of `newShortId`. */
 export const isShortId = (text: string): boolean => SHORT_ID.test(text);
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;

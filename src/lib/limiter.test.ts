@@ -14,7 +14,7 @@ const startWork = (limit: ReturnType<typeof createLimiter>, signal = new AbortCo
   });
   return work;
 };
-/** Everything that is already decided has happened after it. */
+/** Resolves after everything that is already decided has happened. */
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
 test('as many run as there are places, then the others in order', async () => {

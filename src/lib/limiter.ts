@@ -2,12 +2,12 @@ import pLimit from 'p-limit';
 import { throwIfAborted } from './abort.js';
 import { KinoraError } from './errors.js';
 
-/** Runs `work` when there is a place for it, in the order of the calls. */
+/** Runs `work` when a slot is free, in the order of the calls. */
 export type Limiter = <T>(signal: AbortSignal, work: () => Promise<T>) => Promise<T>;
 
 /**
- * Lets so many calls run at a time; the others wait.
- * @throws KinoraError `cancelled` from the limiter when the signal aborts before there is a place
+ * Limits the number of concurrent calls; the others wait.
+ * @throws KinoraError `cancelled` from the limiter when the signal aborts before a slot is free
  */
 export const createLimiter = (places: number): Limiter => {
   const limit = pLimit(places);

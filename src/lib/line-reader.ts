@@ -1,6 +1,6 @@
 /**
- * Cuts pieces of text into lines. A line above `maxCharacters` is never kept: `onOverflow` is called instead and the rest
- * is dropped.
+ * Splits text into lines. A line longer than `maxCharacters` is never stored: `onOverflow` is called instead and the
+ * rest is dropped.
  */
 export const createLineReader = (
   maxCharacters: number,

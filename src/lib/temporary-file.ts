@@ -2,13 +2,13 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { newId } from './ids.js';
 
-/** Lends a path that a media process can write to and removes what was written there, however `work` ends. */
+/** Provides a path that a media process can write to, and removes what was written there, however `work` ends. */
 export const withTemporaryFile = async <T>(dir: string, work: (path: string) => Promise<T>): Promise<T> => {
   const path = join(dir, `job-${newId()}`);
   try {
     return await work(path);
   } finally {
-    // A process in the hands of its file may have left a directory.
+    // A process under the control of a malicious file may have left a directory.
     await rm(path, { recursive: true, force: true });
   }
 };

@@ -2,13 +2,13 @@ import type { Clock } from './clock.js';
 
 export interface Rate {
   readonly perSecond: number;
-  /** How many may come at once; at least 1. */
+  /** The number of requests that may come at the same time; at least 1. */
   readonly burst: number;
 }
 
 /**
- * A token bucket per key: each starts with `burst` tokens and gains `perSecond` up to that number. A window that starts
- * anew every few seconds would let twice its number pass around the change.
+ * A token bucket per key: each starts with `burst` tokens and gains `perSecond` up to that number. A fixed window
+ * would allow twice its limit around its boundary.
  * @returns whether there was a token, which is then taken
  */
 export const createTokenBuckets = ({ perSecond, burst }: Rate, clock: Clock): ((key: string) => boolean) => {

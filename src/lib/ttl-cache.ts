@@ -1,23 +1,23 @@
 import { LRUCache } from 'lru-cache';
 import type { Clock } from './clock.js';
 
-/** Rows read from the database by id, which may be answered from memory for a while. */
+/** Database rows by ID, cached for a while. */
 export interface TtlCache<T> {
-  /** Undefined when there is nothing of that id. An answer is at most 55 seconds old. */
+  /** Undefined when no row has this ID. A result is at most 55 seconds old. */
   find(id: string): Promise<T | undefined>;
-  /** The next answer is read anew. */
+  /** Makes the next call read the row again. */
   forget(id: string): void;
 }
 
-/** From here on an answer is read again, beside the request that it still serves. */
+/** After this time, a result is refreshed in the background of the request that it still serves. */
 const REFRESH_MS = 30_000;
-/** A change that another server made shows within this time; the promise is sixty seconds. */
+/** Changes by another server become visible within this time; the documented limit is sixty seconds. */
 const LIFETIME_MS = 55_000;
 const MAX_ENTRIES = 1000;
 
-/** Whoever is in use is read before it expires, so that a viewer's request never waits for the database. */
+/** Entries in use are refreshed before they expire, so that a viewer's request never waits for the database. */
 export const createTtlCache = <T>(load: (id: string) => Promise<T | undefined>, clock: Clock): TtlCache<T> => {
-  // In an object, because the cache keeps a stale value when it reads `undefined`.
+  // Wrapped in an object, because the cache keeps a stale value when a load returns `undefined`.
   const cache = new LRUCache<string, { readonly found: T | undefined }>({
     max: MAX_ENTRIES,
     ttl: REFRESH_MS,
@@ -25,7 +25,7 @@ export const createTtlCache = <T>(load: (id: string) => Promise<T | undefined>, 
     perf: { now: () => clock.monotonicMs() },
     allowStale: true,
     noDeleteOnFetchRejection: true,
-    // Whoever asked before an id was forgotten still gets the answer, which is then not kept.
+    // Callers from before `forget` still get their result, which is then not cached.
     ignoreFetchAbort: true,
     fetchMethod: async (id) => ({ found: await load(id) }),
   });
@@ -33,7 +33,7 @@ export const createTtlCache = <T>(load: (id: string) => Promise<T | undefined>, 
     async find(id) {
       if (cache.getRemainingTTL(id) <= REFRESH_MS - LIFETIME_MS) cache.delete(id);
       const { found } = (await cache.fetch(id))!;
-      // Unknown ids are asked for again: they must not fill the cache.
+      // Unknown IDs are looked up again, so that they can't fill the cache.
       if (found === undefined) cache.delete(id);
       return found;
     },

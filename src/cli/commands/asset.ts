@@ -6,7 +6,7 @@ import { type ApiAsset, type ApiCall, connectApi, serverUrl } from '../support/a
 import { type Command, print, printTable } from '../support/command.js';
 import { uploadFile } from '../support/upload-file.js';
 
-/** Only of what can be an id: an empty one, or `..`, would be the path of something else. */
+/** Only for valid IDs: an empty one, or `..`, would change the path. */
 const assetPath = (id: string): string => {
   if (isId(id)) return `/video/v1/assets/${id}`;
   throw new KinoraError('not_found', { messages: [`There is no asset with the id ${JSON.stringify(id)}.`] });
@@ -18,7 +18,7 @@ const describe = (asset: ApiAsset): string => {
   return state === 'transcoding' ? `${state} ${Math.floor(progress)} %` : state;
 };
 
-/** One line that changes in place on a terminal; elsewhere a line for each new state. */
+/** On a terminal, one line that is updated in place; elsewhere, a line for each new state. */
 const progressLine = () => {
   const terminal = process.stderr.isTTY;
   let last = '';

@@ -10,19 +10,22 @@ import { copyTree } from '../support/copy-tree.js';
 import { dumpDatabase } from '../support/pg-tools.js';
 import { withDataDirLock } from '../support/with-database.js';
 
-/** What the server makes again by itself. */
+/** What the server can make again. */
 const isTransient = (path: string): boolean => path === 'cache' || path === 'lock' || isSnapshot(path);
-/** The files of unfinished downloads and uploads go with the database of the very same moment; without them they begin anew. */
+/**
+ * Unfinished downloads and uploads require the database of exactly the same moment; without their files they start
+ * again.
+ */
 const UNFINISHED = join('blobs', '.partial');
 
-/** Sources change their names once, when they are complete, so that they can be copied beside a running server. */
+/** Sources are renamed once, when they are complete, so they can be copied while a server runs. */
 const copyBesideServer = (dataDir: string, target: string, skip: (path: string) => boolean): Promise<void> =>
   copyTree(dataDir, target, {
     skip: (path) => isTransient(path) || path === UNFINISHED || skip(path),
     mayShrink: true,
   });
 
-/** The database comes first, so that every file that it speaks of is there when the files are copied. */
+/** The database comes first, so that every file that it refers to exists when the files are copied. */
 const copyInstallation = async (
   { dataDir, databaseUrl }: CommandContext['config'],
   files: ReturnType<typeof backupFiles>,
@@ -43,7 +46,7 @@ const copyInstallation = async (
   await copyBesideServer(dataDir, files.data, (path) => path === 'db');
 };
 
-/** Everything of an installation as plain files, whether a server runs or not. */
+/** Copies everything of an installation to plain files, whether a server runs or not. */
 export const backup: Command = {
   summary: 'copy the database, sources and secrets to a new directory',
   args: ['<dir>'],
@@ -62,10 +65,10 @@ export const backup: Command = {
     };
     try {
       await copyInstallation(config, files);
-      // Last, so that an interrupted backup can't be taken for a whole one.
+      // Written last, so that an interrupted backup can't be mistaken for a complete one.
       await writeFile(files.manifest, `${JSON.stringify(manifest, null, 2)}\n`);
     } catch (error) {
-      // What is left of a failed backup would stand in the way of the next one.
+      // The remains of a failed backup would block the next one.
       for (const path of isNew ? [target] : Object.values(files)) await rm(path, { recursive: true, force: true });
       throw error;
     }

@@ -22,10 +22,10 @@ export const doctor: Command = {
   summary: 'check the installation and explain how to fix problems',
   args: [],
   run: async ({ config }) => {
-    // The findings say it all; what the parts would log about their start is left out.
+    // The findings are sufficient; the startup log of the parts is left out.
     const logger = createLogger('error', config.logFormat);
     const server = await askServer(config.dataDir);
-    // What counts is how the server was started, not the flags of this command.
+    // The settings of the running server matter, not the flags of this command.
     const context: CheckContext = server
       ? { config: { ...config, ...server.settings }, logger, server }
       : { config, logger };

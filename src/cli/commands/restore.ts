@@ -14,7 +14,7 @@ const readManifest = async (directory: string): Promise<Manifest> => {
   }
 };
 
-/** Puts a backup in the place of an empty data directory, and its dump into an empty database. */
+/** Copies a backup to an empty data directory, and its dump to an empty database. */
 export const restore: Command = {
   summary: 'restore a backup into a new data directory',
   args: ['<dir>'],
@@ -38,7 +38,7 @@ export const restore: Command = {
       await mkdir(incoming, { mode: 0o700 });
       await cp(files.data, incoming, { recursive: true, mode: constants.COPYFILE_FICLONE });
       if (databaseUrl !== undefined) await restoreDatabase(databaseUrl, files.dump);
-      // In one step: a server never finds half of it.
+      // In one step, so that a server never finds a partial copy.
       await rename(incoming, dataDir);
     } finally {
       await rm(incoming, { recursive: true, force: true });

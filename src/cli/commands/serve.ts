@@ -8,8 +8,8 @@ import { findToken } from '../support/local-token.js';
 const PARENT_CHECK_MS = 1000;
 
 /**
- * Resolves at the first SIGTERM or SIGINT; the second ends the process at once. As a script of npm the server also stops when
- * npm is gone: one that was killed by force passed no signal on.
+ * Resolves at the first SIGTERM or SIGINT; the second ends the process immediately. When run as an npm script, the
+ * server also stops when npm has exited: a killed npm forwards no signal.
  */
 const nextStopSignal = (): Promise<void> =>
   new Promise((resolve) => {
@@ -30,14 +30,14 @@ const quote = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
 
 interface Running {
   readonly url: string;
-  /** Given on the first start only. */
+  /** Only present on the first start. */
   readonly newToken: string | undefined;
   readonly hasToken: boolean;
 }
 
 const startBlock = (config: Config, { url, newToken, hasToken }: Running): string => {
   const tokenPath = localTokenPath(config.dataDir);
-  // From the file, so that the secret stays out of the shell's history and the list of processes.
+  // Read from the file, so that the secret does not appear in the shell's history and the process list.
   const user = hasToken && !config.token ? `$(cat ${quote(tokenPath)})` : '<token id>:<secret>';
   return [
     '',
@@ -68,10 +68,10 @@ export const serve: Command = {
   run: async ({ config, logger }) => {
     const stopSignal = nextStopSignal();
     let isStarting = true;
-    // Only here: no other command should wait for the whole server to load.
+    // Imported here, so that no other command has to load the whole server.
     const { createKinora } = await import('../../server.js');
     const kinora = await createKinora(config, { logger });
-    // A start holds nothing yet that a sudden end could lose.
+    // During startup, an immediate exit loses nothing.
     void stopSignal.then(() => isStarting && process.exit(0));
     await kinora.start();
     isStarting = false;
@@ -83,7 +83,7 @@ export const serve: Command = {
     );
     await stopSignal;
     const stopped = kinora.stop().then(() => true);
-    // The limit is the composition root's own plus a moment; this one only guards against a stop that hangs.
+    // The shutdown has its own limit; this slightly longer one only guards against a stop that hangs.
     const inTime = await Promise.race([stopped, delay(config.shutdownLimitMs + 5000, false, { ref: false })]);
     if (!inTime) logger.error({ limit_ms: config.shutdownLimitMs }, 'shutdown timed out');
     return inTime ? 0 : 1;

@@ -26,7 +26,7 @@ const install: Command = {
       maxBytes: model.sizeBytes,
       userAgent: config.userAgent,
       clock: systemClock,
-      // What went wrong is told at the end.
+      // Failures are reported at the end.
       logger: createLogger('error', config.logFormat),
     });
     const path = await installModel(model, {

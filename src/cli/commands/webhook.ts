@@ -31,7 +31,7 @@ const WEBHOOKS = '/system/v1/webhooks';
 /** The server's largest page. */
 const PAGE = 100;
 
-/** Only of what can be an id: an empty one, or `..`, would be the path of something else. */
+/** Only for valid IDs: an empty one, or `..`, would change the path. */
 const webhookPath = (id: string): string => {
   if (/^[a-z0-9]{6}$/.test(id)) return `${WEBHOOKS}/${id}`;
   throw new KinoraError('not_found', { messages: [`There is no webhook with the id ${JSON.stringify(id)}.`] });

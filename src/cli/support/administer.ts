@@ -10,7 +10,7 @@ import type { CommandContext } from './command.js';
 import { withDatabase } from './with-database.js';
 
 /**
- * Does an operation in the running server, or on the database itself when no server runs.
+ * Runs an operation in the running server, or on the database itself when no server runs.
  * @throws KinoraError as the operation; `data_dir_in_use` while a server starts or stops
  */
 export const administer = async <O extends AdminOperation>(

@@ -4,7 +4,7 @@ import { KinoraError } from '../../lib/errors.js';
 import { usageError } from './command.js';
 import { findToken } from './local-token.js';
 
-/** What the command line reads of an asset; the whole of it is printed by `asset show`. */
+/** The fields of an asset that the command line reads; `asset show` prints all of it. */
 export interface ApiAsset {
   readonly id: string;
   readonly status: 'preparing' | 'ready' | 'errored';
@@ -25,7 +25,7 @@ interface Body<T> {
 /** `T` is undefined for answers without a body. */
 export type ApiCall = <T>(method: 'GET' | 'POST' | 'DELETE', path: string, body?: object) => Promise<Body<T>>;
 
-/** Where this machine reaches the server. */
+/** The URL at which this machine reaches the server. */
 export const serverUrl = (config: Config): string => {
   if (config.publicUrl !== undefined) return config.publicUrl;
   if (config.port === 0)
@@ -35,7 +35,7 @@ export const serverUrl = (config: Config): string => {
   return `http://${host.includes(':') ? `[${host}]` : host}:${config.port}`;
 };
 
-/** @throws KinoraError when no token is known; calls throw with the server's own messages */
+/** @throws KinoraError when no token is known; calls throw with the server's messages */
 export const connectApi = async (config: Config): Promise<ApiCall> => {
   const origin = serverUrl(config);
   const token = await findToken(config);

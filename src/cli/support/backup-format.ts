@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 
-/** Says that a backup is complete, and of what kind. */
+/** Says that a backup is complete, and of which kind it is. */
 export interface Manifest {
   readonly format: 1;
   readonly database: 'pglite' | 'postgres';
@@ -11,6 +11,6 @@ export const backupFiles = (directory: string) => ({
   manifest: join(directory, 'kinora-backup.json'),
   /** The data directory. */
   data: join(directory, 'data'),
-  /** Beside an external PostgreSQL only. */
+  /** Only with an external PostgreSQL. */
   dump: join(directory, 'database.dump'),
 });

@@ -3,13 +3,13 @@ import { copyFile, mkdir, readdir } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 
 interface CopyOptions {
-  /** Names that are left out, each relative to the tree. */
+  /** Names to leave out, relative to the tree. */
   readonly skip?: (path: string) => boolean;
-  /** A server may remove files meanwhile: what has gone is left out. */
+  /** A server may remove files during the copy; missing ones are skipped. */
   readonly mayShrink?: boolean;
 }
 
-/** Copies directories and files, for the owner alone; blocks are shared where the file system can. */
+/** Copies directories and files, accessible to the owner only; shares blocks if the file system can. */
 export const copyTree = async (from: string, to: string, { skip, mayShrink }: CopyOptions = {}): Promise<void> => {
   const unlessGone = <T>(error: NodeJS.ErrnoException, instead: T): T => {
     if (mayShrink && error.code === 'ENOENT') return instead;

@@ -24,11 +24,13 @@ export interface Finding {
 }
 
 export interface CheckContext extends Pick<CommandContext, 'config' | 'logger'> {
-  /** What the server of the data directory says of itself; absent when none runs. `config` has its settings then. */
+  /**
+   * The status of the server on the data directory; absent when none runs. With a server, `config` has its settings.
+   */
   readonly server?: ServerStatus;
 }
 
-/** Looks at one part of the setup; never throws and never leaves anything behind. */
+/** Checks one part of the setup; never throws and never leaves anything behind. */
 type Check = (context: CheckContext) => Promise<readonly Finding[]>;
 
 const ok = (text: string): Finding => ({ level: 'ok', text });
@@ -51,7 +53,7 @@ const runningServer: Check = async ({ server }) => {
   return [warn(`${text}, while this command is version ${kinoraVersion()}`, 'restart the server to run this version')];
 };
 
-/** The directory itself or, before the first start, the one in which it will be made. */
+/** The directory itself or, before the first start, the one in which it will be created. */
 const nearestExisting = (path: string): string => (existsSync(path) ? path : nearestExisting(dirname(path)));
 
 const LEAST_FREE_BYTES = 2 ** 30;
@@ -120,7 +122,7 @@ const lockAndPort: Check = async ({ config: { dataDir, host, port }, server }) =
   ];
 };
 
-/** Without a server, starts a media process that encodes a frame, so it also shows that the FFmpeg addon loads. */
+/** Without a server, starts a media process that encodes a frame, which also shows that the FFmpeg addon loads. */
 const media: Check = async ({ config, logger, server }) => {
   if (server) {
     const text = `Media processes of the server: ${server.sandbox}`;
@@ -195,14 +197,14 @@ const drm: Check = async (context) => {
     }
     return configurations.length > 0 ? [ok(`DRM configurations: ${configurations.length}`), ...findings] : [];
   } catch (error) {
-    // The check of the database says so.
+    // The check of the database reports this.
     if (isKinoraError(error, 'data_dir_in_use') || isKinoraError(error, 'unavailable')) return [];
     return [fail(`DRM configurations can't be read: ${reasonOf(error)}`, 'restore a backup of the whole database')];
   }
 };
 
 const clock: Check = async () => {
-  // Signed addresses and webhook signatures depend on the time. A clock that stands before this build was made is surely wrong.
+  // Signed URLs and webhook signatures depend on the time. A clock that is before the build time is certainly wrong.
   const builtAt = statSync(new URL(import.meta.url)).mtime;
   const now = systemClock.now();
   if (now >= builtAt) return [ok(`Clock: ${now.toISOString()}`)];
@@ -263,7 +265,7 @@ const speech: Check = async ({ config, server }) => {
   const described = server ? server.speech : describeTranscriber(config);
   if (described === undefined) return [ok('Speech recognition: none; generated subtitles will fail')];
   const text = `Speech recognition: ${described}`;
-  // A server that was started with other settings is not judged by those of this command.
+  // A server that was started with other settings is not checked against those of this command.
   if (described !== describeTranscriber(config)) return [ok(text)];
   const [program] = config.speechCommand ?? [];
   if (program !== undefined && !isProgram(program))

@@ -10,7 +10,7 @@ import {
 } from '../../domain/drm/settings.js';
 import { usageError } from './command.js';
 
-/** What `drm create` takes, by flag. */
+/** The flags of `drm create`. */
 export const drmFlags = {
   '--name': 'name of the configuration; required',
   '--key-source': 'local (random keys), static (given keys) or cpix (a key service that speaks SPEKE 2.0); required',
@@ -32,7 +32,10 @@ export const drmFlags = {
 type Flag = keyof typeof drmFlags;
 type Given = Readonly<Partial<Record<Flag, readonly string[]>>>;
 
-/** Flags come before the file; a file keeps secrets out of the list of processes. @throws KinoraError `config_invalid` */
+/**
+ * Flags override the file; a file keeps secrets out of the process list.
+ * @throws KinoraError `config_invalid`
+ */
 export const readDrmFlags = (flags: Readonly<Record<string, string | true>>): NewDrmConfiguration => {
   const fromFlags = Object.entries(flags).map(([flag, value]) => [flag, [String(value)]]);
   const given: Given = { ...readFile(flags['--settings']), ...Object.fromEntries(fromFlags) };
@@ -71,7 +74,7 @@ const readFile = (path: string | true | undefined): Given => {
   try {
     values = JSON.parse(readFileSync(path, 'utf8'));
   } catch (error) {
-    // Not the message of a syntax error, which repeats the text.
+    // Not the message of a syntax error, because that repeats the text.
     const reason = error instanceof SyntaxError ? 'it is not JSON' : String((error as NodeJS.ErrnoException).code);
     throw usageError(`--settings: ${path} cannot be read (${reason}).`);
   }

@@ -3,7 +3,7 @@ import { readEnvironment } from '../../config/environment.js';
 import { KinoraError } from '../../lib/errors.js';
 
 const run = async (program: string, databaseUrl: string, args: readonly string[]): Promise<void> => {
-  // The password goes by the environment: a list of arguments can be read by every user of the machine.
+  // The password is passed in the environment, because every user of the machine can read arguments.
   const url = new URL(databaseUrl);
   const password = decodeURIComponent(url.password);
   url.password = '';
@@ -25,6 +25,9 @@ const run = async (program: string, databaseUrl: string, args: readonly string[]
 export const dumpDatabase = (databaseUrl: string, file: string): Promise<void> =>
   run('pg_dump', databaseUrl, ['--format=custom', '--no-owner', '--file', file]);
 
-/** All or nothing, into an empty database. @throws KinoraError `unavailable` */
+/**
+ * Restores everything or nothing, into an empty database.
+ * @throws KinoraError `unavailable`
+ */
 export const restoreDatabase = (databaseUrl: string, file: string): Promise<void> =>
   run('pg_restore', databaseUrl, ['--no-owner', '--exit-on-error', '--single-transaction', file]);

@@ -13,16 +13,16 @@ interface ApiUpload {
 }
 
 const CHUNK_BYTES = 8 * 1024 * 1024;
-/** Tries in a row without a further byte stored; with the pauses between them, about a minute. */
+/** Consecutive tries without progress; with their pauses, about a minute. */
 const MAX_VAIN_TRIES = 10;
 const PAUSE = { baseMs: 500, maxMs: 10_000 };
-/** Answers of a server that is restarting or busy, or of a proxy before it. */
+/** Responses of a server that is restarting or busy, or of a proxy in front of it. */
 const RETRIED = new Set([408, 429, 502, 503, 504]);
 
 /**
- * Sends a file by direct upload, in chunks: one that gets lost is sent again from what the server has stored.
+ * Sends a file by direct upload, in chunks. After a lost chunk it continues from what the server has stored.
  * @param settings `new_asset_settings` of the API
- * @returns the id of the asset that came of it
+ * @returns the ID of the resulting asset
  */
 export const uploadFile = async (
   api: ApiCall,
@@ -104,12 +104,14 @@ const put = async (
   try {
     return await fetch(url, { method: 'PUT', headers, body });
   } catch {
-    // Whatever broke it, the way on is the same: send again.
+    // After any failure, the chunk is sent again.
     return undefined;
   }
 };
 
-/** What the server has, where it says so: 308 after a part, 416 when it has less than was thought. */
+/**
+ * The number of bytes on the server if the response says so: 308 after a part, 416 when it has less than expected.
+ */
 const storedBytesOf = ({ status, headers }: Response): number | undefined => {
   if (status !== 308 && status !== 416) return undefined;
   const last = /^bytes=0-(\d+)$/.exec(headers.get('range') ?? '')?.[1];

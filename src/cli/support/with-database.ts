@@ -4,14 +4,17 @@ import type { Database } from '../../db/database.js';
 import { KinoraError } from '../../lib/errors.js';
 import type { CommandContext } from './command.js';
 
-/** Runs `work` while nothing else uses the data directory. @throws KinoraError `data_dir_in_use` */
+/**
+ * Runs `work` while nothing else uses the data directory.
+ * @throws KinoraError `data_dir_in_use`
+ */
 export const withDataDirLock = async <T>(dataDir: string, work: () => Promise<T>): Promise<T> => {
   if (!existsSync(dataDir)) {
     throw new KinoraError('unavailable', {
       messages: [`There is no data directory at ${dataDir}. Start the server once, or set KINORA_DATA_DIR.`],
     });
   }
-  // Without the lock another process may write: ending at once is the only safe answer.
+  // Without the lock, another process may write: exiting immediately is the only safe response.
   const lock = await acquireDataDirLock(dataDir, () => process.exit(1));
   try {
     return await work();
@@ -21,8 +24,8 @@ export const withDataDirLock = async <T>(dataDir: string, work: () => Promise<T>
 };
 
 /**
- * Runs `work` on the database itself, without a server and with the tables as they are. The embedded database has one user
- * at a time, so it needs the lock of the data directory; PostgreSQL can be shared with running servers.
+ * Runs `work` on the database itself, without a server and without migrations. The embedded database has one user at
+ * a time, so this takes the lock of the data directory; PostgreSQL can be shared with running servers.
  * @throws KinoraError `data_dir_in_use`
  */
 export const withOpenDatabase = <T>(
@@ -31,7 +34,7 @@ export const withOpenDatabase = <T>(
 ): Promise<T> => {
   const { dataDir, databaseUrl } = config;
   const run = async (): Promise<T> => {
-    // Loaded when needed, so that other commands start at once.
+    // Loaded on demand, so that other commands start quickly.
     const { openDatabase } = await import('../../db/open-database.js');
     const database = await openDatabase({ dataDir, logger, ...(databaseUrl !== undefined && { url: databaseUrl }) });
     try {
@@ -43,7 +46,7 @@ export const withOpenDatabase = <T>(
   return databaseUrl === undefined ? withDataDirLock(dataDir, run) : run();
 };
 
-/** The same, with the tables brought up to date. */
+/** The same after applying migrations. */
 export const withDatabase = <T>(
   context: Pick<CommandContext, 'config' | 'logger'>,
   work: (database: Database) => Promise<T>,

@@ -1,6 +1,6 @@
 import type { OverlayPlacement } from '../plan/plan.js';
 
-/** As the API takes them; lengths are `12%` or `40px`, an empty text counts as absent. */
+/** The settings as in the API; lengths are `12%` or `40px`, and an empty string counts as absent. */
 export interface OverlaySettings {
   readonly vertical_align?: 'top' | 'middle' | 'bottom';
   readonly vertical_margin?: string;
@@ -16,7 +16,7 @@ interface Size {
   readonly height: number;
 }
 
-/** The frame on which pixel values are meant: the frame fitted into it, rotated for portrait. */
+/** The frame that pixel values refer to: the video frame is fitted into it, rotated for portrait. */
 const VIRTUAL_LONG_SIDE = 1920;
 const VIRTUAL_SHORT_SIDE = 1080;
 
@@ -61,7 +61,7 @@ const fractionOf = (length: string | undefined, pixels: number): number | undefi
   return length.endsWith('%') ? value / 100 : value / pixels;
 };
 
-/** A margin is the distance from the aligned edge, or the way from the center towards right and below. */
+/** A margin is the distance from the aligned edge, or the offset from the center to the right and down. */
 const align = (
   edge: 'left' | 'top' | 'center' | 'middle' | 'right' | 'bottom',
   size: number,
@@ -71,7 +71,10 @@ const align = (
   return edge === 'right' || edge === 'bottom' ? 1 - margin - size : 0.5 - size / 2 + margin;
 };
 
-/** The size at which an image is kept: no larger than the largest place it can get, aspect kept. */
+/**
+ * The size at which an image is stored: no larger than its largest possible size on a frame, with the same aspect
+ * ratio.
+ */
 export const fitOverlay = (natural: Size, { maxWidth, maxHeight }: { maxWidth: number; maxHeight: number }): Size => {
   const scale = Math.min(1, Math.max(maxWidth / natural.width, maxHeight / natural.height));
   return {
@@ -80,18 +83,21 @@ export const fitOverlay = (natural: Size, { maxWidth, maxHeight }: { maxWidth: n
   };
 };
 
-/** How much larger than the frame a frame may become on its way. */
+/** The maximum enlargement of a stored image relative to the frame. */
 const MAX_ENLARGED = 2;
 
 export interface OverlayPixels extends Size {
-  /** Of the upper left corner on the frame; may be negative. */
+  /** The upper left corner on the frame; may be negative. */
   readonly left: number;
   readonly top: number;
-  /** The part of the stored image that is used; absent: all of it. */
+  /** The part of the stored image that is used; absent means all of it. */
   readonly crop?: Size & { readonly left: number; readonly top: number };
 }
 
-/** Whole pixels of a place on a frame of this size. Of an image that is drawn far too large only the visible part is used. */
+/**
+ * The position in whole pixels on a frame of this size. If the image is much larger than the frame, only the visible
+ * part is used.
+ */
 export const overlayPixels = (
   { left, top, width, height, image }: Omit<OverlayPlacement, 'assetId' | 'input' | 'opacity'>,
   frame: Size,
@@ -112,15 +118,15 @@ export const overlayPixels = (
 };
 
 /**
- * Whole pixels along one axis. Two of them share a color sample, so that FFmpeg begins at an even one, and takes the one
- * before an odd one.
+ * Whole pixels along one axis. Two pixels share a color sample, so FFmpeg starts at even pixels and rounds odd ones
+ * down.
  */
 const span = (at: number, length: number, pixels: number): { at: number; length: number } => {
   const first = Math.round((at * pixels) / 2) * 2;
   return { at: first, length: Math.max(1, Math.round((at + length) * pixels) - first) };
 };
 
-/** Along one axis: the whole pixels of the image that touch the frame, and where they lie on it. */
+/** Along one axis: the whole pixels of the image that touch the frame, and their position on it. */
 const visible = (at: number, length: number, pixels: number) => {
   const first = Math.min(Math.max(Math.floor((-at / length) * pixels), 0), pixels - 1);
   const end = Math.max(Math.min(Math.ceil(((1 - at) / length) * pixels), pixels), first + 1);

@@ -6,19 +6,20 @@ import type { AudioPlan, Gain, Plan } from './plan.js';
 import { findStart } from './plan-asset.js';
 
 export interface AlternateAudioInput {
-  /** Of the file that brings the audio. */
+  /** The facts of the audio file. */
   readonly facts: SourceFacts;
   readonly index: SourceIndex;
-  /** Of the asset that it belongs to. */
+  /** The plan of the track's asset. */
   readonly plan: Plan;
-  /** Time of the file that is zero on the asset's timeline; the file's start when absent. */
+  /** The time in the file that is zero on the asset's timeline; the file's start by default. */
   readonly zeroSeconds?: number;
   readonly gain?: Gain;
 }
 
 /**
- * The first audio stream of a file, cut where the asset's video is cut (or its primary audio, where it has no video) and as
- * long as the asset: what is missing is silence, what is longer is left out. Undefined when the file has no audio.
+ * The first audio stream of a file, with the segments of the asset's video (or of its primary audio, if it has no
+ * video) and the length of the asset: missing audio is silent, and the rest is left out. Undefined when the file has
+ * no audio.
  */
 export const planAlternateAudio = ({
   facts,

@@ -2,7 +2,7 @@ import { reduce } from '../source/rational.js';
 import type { SourceFacts, VideoFacts } from '../source/source-facts.js';
 import type { Plan, VideoPlan } from './plan.js';
 
-/** What a ready asset says about itself; names as on the wire in camel case. */
+/** The properties of a ready asset; API names in camel case. */
 export interface AssetProperties {
   /** Seconds. */
   readonly duration: number;
@@ -10,7 +10,7 @@ export interface AssetProperties {
   readonly aspectRatio?: string;
   readonly resolutionTier: 'audio-only' | '720p' | '1080p' | '1440p' | '2160p';
   readonly maxStoredResolution: 'Audio only' | 'SD' | 'HD' | 'FHD' | 'UHD';
-  /** Frames a second, three decimals, -1 when unknown; absent without video. */
+  /** Frames per second, three decimals, -1 when unknown; absent without video. */
   readonly maxStoredFrameRate?: number;
   readonly videoTrack?: {
     readonly duration: number;
@@ -65,7 +65,7 @@ const round3 = (value: number): number => Math.round(value * 1000) / 1000;
 const storedFrameRate = ({ frameRate, renditions }: VideoPlan): number =>
   frameRate.num > 0 ? round3(frameRate.num / frameRate.den / renditions.at(-1)!.frameStep) : -1;
 
-/** By the number of pixels. */
+/** Determined by the number of pixels. */
 export const videoTier = (width: number, height: number): '720p' | '1080p' | '1440p' | '2160p' => {
   const pixels = width * height;
   if (pixels <= PIXELS_720P) return '720p';

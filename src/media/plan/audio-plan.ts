@@ -10,11 +10,11 @@ export interface AudioPlanInput {
   readonly audio: AudioFacts;
   readonly formatName: string;
   readonly index: StreamIndex;
-  /** Source time that is zero on the timeline, seconds. */
+  /** The source time that is zero on the timeline, in seconds. */
   readonly zero: Rational;
-  /** Length of the timeline, seconds. */
+  /** The length of the timeline, in seconds. */
   readonly endSeconds: number;
-  /** Segment boundaries of the video, seconds; the audio is cut at the nearest AAC frames. */
+  /** The video's segment boundaries, in seconds; the audio is cut at the nearest AAC frames. */
   readonly videoBoundaries?: readonly number[];
   readonly gain?: Gain;
 }
@@ -22,18 +22,18 @@ export interface AudioPlanInput {
 const AAC_LC_PROFILE = 1;
 const MIN_LAST_SECONDS = 2;
 const CHUNK_SEGMENTS = 8;
-/** What is made before anybody asks, and needed before anything is heard. */
+/** The first chunk is made before it is requested, and playback needs it to start. */
 const FIRST_CHUNK_SEGMENTS = 2;
-/** Audio of a chunk is held in memory; only frames far apart make it this long. */
+/** The audio of a chunk is in memory. Only frames that are far apart make a chunk this long. */
 const MAX_CHUNK_SECONDS = 64;
 const STEREO_BIT_RATE = 128_000;
 const MONO_BIT_RATE = 96_000;
 const BANDWIDTH_MARGIN = 1.1;
-/** Copied packets must begin this near to zero … */
+/** Copied packets must begin within this distance of zero … */
 const START_TOLERANCE_SECONDS = 0.002;
-/** … stay this near to the 1,024-sample grid (less than half a frame) … */
+/** … stay this close to the 1,024-sample grid (less than half a frame) … */
 const GRID_TOLERANCE_SECONDS = 0.008;
-/** … and may miss this much of the video's end. */
+/** … and end at most this much before the video. */
 const END_TOLERANCE_SECONDS = 0.1;
 
 export const planAudio = (input: AudioPlanInput): AudioPlan => {
@@ -92,11 +92,13 @@ const configBase64 = (sampleRate: number, channels: number): string =>
 const sumBytes = (sizes: Uint32Array, start: number, end: number): number =>
   sizes.subarray(start, end).reduce((sum, size) => sum + size, 0);
 
-/** Frames that cover `seconds`; what floating point adds to an exact multiple does not cost a frame. */
+/** The number of frames that cover `seconds`; floating-point errors must not add a frame. */
 const framesUntil = (seconds: number, sampleRate: number): number =>
   Math.max(1, Math.ceil((seconds * sampleRate) / AAC_FRAME_SAMPLES - 1e-6));
 
-/** Sizes of the packets that can be used as they are, one a frame from zero on; undefined when the audio is encoded. */
+/**
+ * Sizes of the packets that can be copied, one per frame from zero on; undefined when the audio has to be encoded.
+ */
 const findCopyablePackets = (input: AudioPlanInput, sourceOrigin: number): Uint32Array | undefined => {
   const { audio, index, endSeconds, gain, videoBoundaries } = input;
   const usable =
@@ -120,7 +122,7 @@ const findCopyablePackets = (input: AudioPlanInput, sourceOrigin: number): Uint3
   return index.size.subarray(first, first + count);
 };
 
-/** Object type 2, 1,024-sample frames and the declared channels in the configuration that goes into the init segment. */
+/** The configuration for the init segment must have object type 2, 1,024-sample frames and the declared channels. */
 const isPlainConfig = ({ audioSpecificConfig: config, channels }: AudioFacts): boolean => {
   if (config === undefined) return true; // ADTS: written from rate and channels
   const bytes = Buffer.from(config, 'base64');
@@ -128,7 +130,7 @@ const isPlainConfig = ({ audioSpecificConfig: config, channels }: AudioFacts): b
   return first >> 3 === 2 && (second & 0x04) === 0 && ((second >> 3) & 0x0f) === channels;
 };
 
-/** Cut where the video is cut (its segments last at least a second), else every 4 s. */
+/** Cuts where the video is cut (its segments last at least a second), otherwise every 4 s. */
 const planBoundaries = ({ videoBoundaries }: AudioPlanInput, frameCount: number, sampleRate: number): number[] => {
   const marks = videoBoundaries?.slice(1, -1) ?? audioMarks((frameCount * AAC_FRAME_SAMPLES) / sampleRate);
   const cuts = marks.map((seconds) => Math.round((seconds * sampleRate) / AAC_FRAME_SAMPLES));

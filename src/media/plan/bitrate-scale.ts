@@ -7,37 +7,43 @@ import type { Size } from './ladder.js';
 export interface SamplePosition {
   /** Stream ticks. */
   readonly pts: number;
-  /** Byte position, for MPEG streams: elsewhere times lead to it, and bytes do not. */
+  /** The byte position in MPEG streams; other formats are sought by time. */
   readonly position?: number;
 }
 
-/** What the frames of a sample took at a constant quality. */
+/** The size of a sample's frames at a constant quality. */
 export interface RateSample {
-  /** How long they are shown. */
+  /** How long they are displayed. */
   readonly seconds: number;
-  /** Of the first one, the only key frame. */
+  /** The size of the first frame, the only key frame. */
   readonly keyBytes: number;
   readonly otherBytes: number;
 }
 
-/** Samples are encoded in this box: large enough to show what a frame holds, small enough to be quick. */
+/** Samples are encoded at this size: large enough to represent the content, small enough to be fast. */
 export const SAMPLE_BOX: Size = { width: 640, height: 360 };
-/** What quality `plus` allows in that box, and how its rates grow with the pixels. */
+/** The rate of quality `plus` at this size, and how rates grow with the number of pixels. */
 const TABLE_BITS_PER_SECOND = 700_000;
 const TABLE_EXPONENT = 0.85;
-/** Places spread over the source, as parts of its length: where its rate is constant, it says nothing of the frames. */
+/**
+ * Positions spread over the source, as shares of its length, because packet sizes of a constant-bitrate source say
+ * nothing about its frames.
+ */
 const SPREAD = [1 / 3, 2 / 3];
 const SEGMENT_SECONDS = 4;
 /**
- * The rate above what the busiest sample needs: three seconds do not show everything, and larger and smaller rungs
- * may need more than the box does (measured: 0.5 to 2 times as much, single rungs 3 times).
+ * The margin over what the busiest sample needs: three seconds do not represent everything, and larger and smaller
+ * rungs may need more than the sample size (measured: 0.5 to 2 times as much, single rungs 3 times).
  */
 const HEADROOM = 2;
 const MIN_SCALE = 0.35;
-/** Steps: encoding the same samples twice differs by up to 1 %. */
+/** Rounding steps: encoding the same samples twice differs by up to 1 %. */
 const STEPS = 20;
 
-/** Where to sample a stream: where its packets are largest, and at places spread over it. Ascending, up to three. */
+/**
+ * Chooses up to three ascending positions to sample a stream: where its packets are largest, and others spread over
+ * it.
+ */
 export const pickSamplePositions = (index: StreamIndex, formatName: string, timeBase: Rational): SamplePosition[] => {
   const first = listFrames(index, formatName)[0];
   if (first === undefined) return [];
@@ -52,7 +58,7 @@ export const pickSamplePositions = (index: StreamIndex, formatName: string, time
     span.bytes += index.size[packet]!;
     span.packets += 1;
   });
-  // Of a frame, not of a second: the last span is shorter, and one with few key frames longer.
+  // Per frame and not per second: the last span is shorter, and a span with few key frames is longer.
   const sizes = spans.map(({ bytes, packets }) => bytes / packets);
   const busiest = sizes.reduce((most, size, span) => (size > sizes[most]! ? span : most), 0);
   const chosen = new Set([busiest, ...SPREAD.map((part) => Math.floor(spans.length * part))]);

@@ -3,16 +3,16 @@ import type { Rational } from '../source/source-facts.js';
 import type { OverlayPlacement, Plan } from './plan.js';
 import type { ClipRange } from './plan-asset.js';
 
-/** What the ingest of a clip knows of the asset that it is cut from, which may be deleted meanwhile. */
+/** What the ingest of a clip knows about its source asset, which may be deleted in the meantime. */
 export interface ClipSource extends ClipRange {
   /** Frames come from the mezzanine, which was made for this tier. */
   readonly mezzanineTier?: '1080p' | '1440p' | '2160p';
   readonly concatenated?: true;
-  /** Laid over the source's frames, and so over the clip's. */
+  /** These are part of the source's frames, and so of the clip's. */
   readonly overlays: readonly OverlayPlacement[];
 }
 
-/** Where a clip begins, in seconds on the timeline of the asset that it is cut from; `plan` is that of the clip. */
+/** The start of a clip, in seconds on the timeline of its source asset; `plan` is the clip's plan. */
 export const clipStartSeconds = (plan: Plan, { zero }: Pick<ClipSource, 'zero'>): number =>
   toNumber(originOf(plan)) - toNumber(zero);
 

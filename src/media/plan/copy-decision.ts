@@ -7,7 +7,7 @@ import { countFrames, planKeyFrameGrid } from './grid.js';
 import type { Rung, VideoQuality } from './ladder.js';
 import type { VideoFilters } from './plan.js';
 
-/** A three-byte start code of Annex B becomes a four-byte length, in each of a frame's few NAL units. */
+/** In each of a frame's few NAL units, a three-byte Annex B start code becomes a four-byte length. */
 const LENGTH_PREFIX_GROWTH_BYTES = 4;
 
 export interface CopyInput {
@@ -18,7 +18,7 @@ export interface CopyInput {
   readonly quality: VideoQuality;
   /** The rung the copy would replace. */
   readonly top: Rung;
-  /** Timeline ticks of the displayed frames, ascending, the first is 0. */
+  /** Timeline ticks of the displayed frames, ascending; the first is 0. */
   readonly frameTicks: Float64Array;
   /** Timeline ticks of a stream time. */
   readonly toTimeline: (pts: number) => number;
@@ -31,7 +31,7 @@ export type CopyDecision =
   | {
       readonly copy: true;
       readonly boundaries: number[];
-      /** bit/s over the busiest segment. */
+      /** In bit/s, over the busiest segment. */
       readonly bandwidth: number;
       readonly averageBandwidth: number;
     };
@@ -42,21 +42,27 @@ const MAIN = 77;
 const HIGH = 100;
 const COPIED_PROFILES = new Set([BASELINE, CONSTRAINED_BASELINE, MAIN, HIGH]);
 const MAX_LEVEL = 51;
-/** Fewer never start in Chromium with hls.js beside audio: see `heldTicks`, which only encoded renditions have. */
+/**
+ * With fewer frames, playback with audio never starts in Chromium with hls.js: see `heldTicks`, which only encoded
+ * renditions have.
+ */
 const MIN_FRAMES = 3;
-/** How far the busiest segment may be above the rung's cap; basic: not at all. */
+/** How far the busiest segment may exceed the rung's limit; `basic` allows no excess. */
 const PEAK_FACTOR = { basic: 1, plus: 1.5, premium: 1.5 } as const;
 
 /**
- * Whether the top rung may be the source's own packets: they must be what the encoder would have produced as far as a
- * player can tell, and every segment must decode alone.
+ * Decides whether the top rung may be the source's own packets. They must be equivalent to the encoder's output for a
+ * player, and every segment must decode independently.
  */
 export const decideCopy = (input: CopyInput): CopyDecision => {
   const reason = findObstacle(input);
   return reason === undefined ? cutForCopy(input, PEAK_FACTOR[input.quality]) : { copy: false, reason };
 };
 
-/** Cuts the packets at key frames. @param peakFactor how far the busiest segment may be above the cap of the rung */
+/**
+ * Cuts the packets at key frames.
+ * @param peakFactor how far the busiest segment may exceed the rung's limit
+ */
 export const cutForCopy = (input: CopyInput, peakFactor: number): CopyDecision => {
   const { index, endTicks, timescale, top, toTimeline } = input;
   const keyTicks = index.pts.filter((_, packet) => index.key[packet] === 1).map(toTimeline);
@@ -64,7 +70,7 @@ export const cutForCopy = (input: CopyInput, peakFactor: number): CopyDecision =
   const boundaries = planKeyFrameGrid(keyTicks, endTicks, timescale);
   if (!boundaries) return { copy: false, reason: 'key frames do not allow segments of 1 to 8 s' };
 
-  // In closed GOPs the packets of a segment follow each other in the file.
+  // In closed GOPs, the packets of a segment are consecutive in the file.
   let packet = 0;
   let peak = 0;
   let totalBits = 0;
@@ -99,7 +105,7 @@ const findObstacle = (input: CopyInput): string | undefined => {
   return findFrameObstacle(input);
 };
 
-/** What keeps packets of any codec from being shown as they are. */
+/** Why packets of any codec can't be displayed unchanged. */
 export const findFrameObstacle = (input: CopyInput): string | undefined => {
   const { video, index, filters, top, frameTicks, endTicks, timescale } = input;
   const { num, den } = video.sampleAspect;

@@ -1,7 +1,10 @@
 import type { SourceFacts } from '../source/source-facts.js';
 import type { Plan } from './plan.js';
 
-/** Video and audio of a source that its asset goes without, each with the reason, in sentences for the owner of the file. */
+/**
+ * The video and audio streams that an asset does not use from its source, each with the reason, in sentences for the
+ * owner of the file.
+ */
 export const describeDropped = (facts: SourceFacts, plan: Plan): string[] => {
   const tell = (type: string, index: number, reason: string): string =>
     `The ${type} stream ${index} was left out. ${reason}`;

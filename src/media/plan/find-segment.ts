@@ -1,6 +1,6 @@
 import type { AudioPlan, Plan, VideoPlan, VideoRendition } from './plan.js';
 
-/** The name of the primary audio in URLs and in the cache, beside the names of the video renditions. */
+/** The name of the primary audio in URLs and in the cache, which must differ from those of the video renditions. */
 export const AUDIO_RENDITION = 'audio';
 const ALTERNATE_AUDIO = `${AUDIO_RENDITION}-`;
 
@@ -11,9 +11,9 @@ export const alternateAudioRendition = (trackId: string): string => `${ALTERNATE
 export const alternateAudioTrack = (rendition: string): string | undefined =>
   rendition.startsWith(ALTERNATE_AUDIO) ? rendition.slice(ALTERNATE_AUDIO.length) : undefined;
 
-/** What an asset has beside its plan, which never changes: tracks and files that were added later. */
+/** What an asset has in addition to its constant plan: tracks and files that were added later. */
 export interface AdditionalRenditions {
-  /** Sizes that no variant of the ladder has, made for files; frames and boundaries are those of the plan. */
+  /** Sizes for files that no variant of the ladder has; frames and boundaries are those of the plan. */
   readonly video?: readonly VideoRendition[];
   /** Audio that is not in the source, by the name of its rendition. */
   readonly audio?: ReadonlyMap<string, AlternateAudio>;
@@ -21,7 +21,7 @@ export interface AdditionalRenditions {
 
 export interface AlternateAudio {
   readonly audio: AudioPlan;
-  /** Of the blob that it is read from. */
+  /** The blob that it is read from. */
   readonly sourceKey: string;
 }
 
@@ -36,16 +36,16 @@ export type SegmentTarget =
   | {
       readonly kind: 'audio';
       readonly audio: AudioPlan;
-      /** Absent: the source of the asset. */
+      /** The default is the source of the asset. */
       readonly sourceKey?: string;
       readonly number: number | 'init';
     };
 
-/** Every rendition of the frames that is in the plan. */
+/** Every video rendition in the plan. */
 export const listVideo = (video: VideoPlan | undefined): readonly VideoRendition[] =>
   video ? [...video.renditions, ...(video.original ? [video.original] : [])] : [];
 
-/** The plan as it is played where every rendition is encrypted, which an original can't be. */
+/** The plan for playback with encrypted renditions only; an original can't be encrypted. */
 export const withoutOriginal = (plan: Plan): Plan => {
   if (!plan.video?.original) return plan;
   const { original: _, ...video } = plan.video;

@@ -1,11 +1,11 @@
 /**
- * Segment boundaries in timeline ticks: about 4 s apart, always at a frame. The grid is stored with the plan; what is
- * published is never cut differently.
+ * Segment boundaries in timeline ticks: about 4 s apart, always at a frame. The grid is stored with the plan, so
+ * published segments keep their boundaries.
  */
 export const TARGET_SEGMENT_SECONDS = 4;
 const MIN_LAST_SECONDS = 2;
 const MIN_SECONDS = 1;
-/** Of a segment whose boundaries are key frames of the source. */
+/** The maximum length of a segment whose boundaries are key frames of the source. */
 const MAX_COPY_SECONDS = 8;
 
 export interface GridInput {
@@ -16,7 +16,7 @@ export interface GridInput {
   readonly timescale: number;
 }
 
-/** The last frame is displayed again once a second until the end: times of the repeats. */
+/** The times at which the last frame is repeated, once a second until the end. */
 const repeatTicks = ({ frameTicks, endTicks, timescale }: GridInput): number[] => {
   const last = frameTicks.at(-1)!;
   const count = Math.max(Math.ceil((endTicks - last) / timescale) - 1, 0);
@@ -24,8 +24,9 @@ const repeatTicks = ({ frameTicks, endTicks, timescale }: GridInput): number[] =
 };
 
 /**
- * Boundary k is the first frame (or repeat of the last one) at or after 4 s x k less half a frame; where frames are
- * so rare that a segment would be shorter than a second it is left out; a tail shorter than 2 s joins the segment before.
+ * Boundary k is the first frame (or repeat of the last one) at or after 4 s x k minus half a frame. A boundary that
+ * would make a segment shorter than a second, because frames are rare, is left out. A tail shorter than 2 s joins the
+ * previous segment.
  */
 export const planGrid = (input: GridInput): number[] => {
   const { frameTicks, endTicks, timescale } = input;
@@ -45,7 +46,10 @@ export const planGrid = (input: GridInput): number[] => {
   return [...boundaries, endTicks];
 };
 
-/** Boundaries at the key frame nearest to each 4 s mark; undefined when a segment would be outside 1 to 8 s. */
+/**
+ * Boundaries at the key frame nearest to each 4 s mark; undefined when a segment would be shorter than 1 s or longer
+ * than 8 s.
+ */
 export const planKeyFrameGrid = (keyTicks: Float64Array, endTicks: number, timescale: number): number[] | undefined => {
   const boundaries = [0];
   let key = 0;

@@ -10,7 +10,7 @@ export interface Size {
   readonly height: number;
 }
 
-/** kb/s by quality; 360p is not a rung of its own in basic, only the label of small sources. */
+/** kb/s by quality; in `basic`, 360p is not a separate rung but only the label of small sources. */
 const LABELS = [
   { name: '270p', width: 480, height: 270, basic: 300, plus: 400, premium: 500 },
   { name: '360p', width: 640, height: 360, basic: 500, plus: 700, premium: 900, notInBasic: true },
@@ -27,7 +27,7 @@ const ENCODERS = {
   premium: { preset: 'faster', crf: 19 },
 } as const;
 
-/** Table A-1 of the H.264 standard: level x 10, macroblocks a second, macroblocks a frame. */
+/** Table A-1 of the H.264 standard: level x 10, macroblocks per second, macroblocks per frame. */
 const LEVELS = [
   [21, 19_800, 792],
   [22, 20_250, 1620],
@@ -44,14 +44,14 @@ const LEVELS = [
 ] as const;
 
 const HIGH_PROFILE = 100;
-/** What a segment may hold beyond its `maxRate`. */
+/** How far a segment may exceed its `maxRate`. */
 const BANDWIDTH_MARGIN = 1.1;
 const MAX_FRAME_RATE = 60;
 
-/** Nearest even number, halves down: an odd source loses a line, it never gains one. */
+/** Rounds to the nearest even number, halves down: an odd source loses a line but never gains one. */
 export const even = (value: number): number => Math.max(2, Math.ceil(value / 2 - 0.5) * 2);
 
-/** Width and height of the frame on square pixels and upright, not yet even. */
+/** Width and height of the upright frame with square pixels, not yet even. */
 export const displaySize = ({ width, height, sampleAspect, rotation }: VideoFacts): Size => {
   const { num, den } = sampleAspect;
   const squareWidth = num > 0 && den > 0 ? (width * num) / den : width;
@@ -64,14 +64,14 @@ export const tierBox = (tier: ResolutionTier): Size => LABELS.find(({ name }) =>
 const rotateBox = (box: Size, frame: Size): Size =>
   frame.height > frame.width ? { width: box.height, height: box.width } : { width: box.width, height: box.height };
 
-/** Scaled down into the box (rotated for portrait), aspect kept, even, never enlarged. */
+/** Scales down into the box (rotated for portrait) to an even size with the same aspect ratio; never enlarges. */
 export const fitInto = (frame: Size, box: Size): Size => {
   const { width, height } = rotateBox(box, frame);
   const scale = Math.min(width / frame.width, height / frame.height, 1);
   return { width: even(frame.width * scale), height: even(frame.height * scale) };
 };
 
-/** Lowest level (x 10) of H.264 that allows frames of this size at this rate. */
+/** The lowest H.264 level (x 10) that allows frames of this size at this rate. */
 export const avcLevel = ({ width, height }: Size, framesPerSecond: number): number => {
   const macroblocks = Math.ceil(width / 16) * Math.ceil(height / 16);
   const level = LEVELS.find(([, rate, size]) => macroblocks <= size && macroblocks * framesPerSecond <= rate);
@@ -91,13 +91,13 @@ export interface LadderInput {
 export type Rung = VideoRendition & { readonly kind: 'encode'; readonly encoder: EncoderSettings };
 
 /**
- * Rungs, lowest first: every label of the quality whose frame is smaller than the stored one, and one rung at the stored
- * size, named after the smallest box that holds it.
+ * The rungs, lowest first: every label of the quality whose frame is smaller than the stored one, and a rung at the
+ * stored size, named after the smallest box that contains it.
  */
 export const planLadder = ({ frame, frameRate, quality, maxResolutionTier }: LadderInput): Rung[] => {
   const stored = fitInto(frame, tierBox(maxResolutionTier));
   const sourceRate = rateOf(frameRate);
-  // Measured averages are a little off: 60.01 is 60.
+  // Measured averages are slightly off: 60.01 is 60.
   const frameStep = Math.max(1, Math.ceil(sourceRate / (MAX_FRAME_RATE + 0.5)));
   const rung = (label: (typeof LABELS)[number], size: Size): Rung => {
     const level = avcLevel(size, Math.ceil(sourceRate / frameStep - 0.01));
@@ -127,8 +127,8 @@ export const planLadder = ({ frame, frameRate, quality, maxResolutionTier }: Lad
 const isRung = (rendition: VideoRendition): rendition is Rung => rendition.encoder !== undefined;
 
 /**
- * The renditions of a plan for frames that need only a share of the table's rates, `bitrateScale` (0 to 1). A copy, which is
- * judged by the whole rate of its rung, stays as it is.
+ * The renditions of a plan for frames that only need a share of the table's rates, `bitrateScale` (0 to 1). A copy,
+ * which is compared with the full rate of its rung, stays unchanged.
  */
 export const scaleRenditions = (
   renditions: readonly VideoRendition[],
@@ -136,7 +136,7 @@ export const scaleRenditions = (
   bitrateScale: number,
 ): VideoRendition[] => {
   const scaled = renditions.filter(isRung).map((rung) => {
-    // Of the table: below a copy the rungs of the plan may promise less.
+    // The rate in the table: below a copy, the rungs of the plan may promise less.
     const tableRate = LABELS.find(({ name }) => name === rung.name)![quality] * 1000;
     const maxRate = Math.max(Math.round(tableRate * bitrateScale), MIN_RATE);
     return { ...rung, bandwidth: Math.round(maxRate * BANDWIDTH_MARGIN), encoder: { ...rung.encoder, maxRate } };
@@ -145,13 +145,14 @@ export const scaleRenditions = (
   return copy ? [...limitRungs(scaled, copy.bandwidth), copy] : scaled;
 };
 
-/** What a rung may promise of the next higher one's rate. */
+/** The maximum promised rate of a rung, as a share of the next higher one's. */
 const STEP_DOWN = 0.75;
 const MIN_RATE = 100_000;
 
 /**
- * Rungs below one that needs `bandwidth` (bit/s), each promising less than the one above: players take the larger promise
- * for the better quality, and a copied source may need less than the ladder allows for the rung below it.
+ * Limits the rungs below one that needs `bandwidth` (bit/s), so that each promises less than the next. Players assume
+ * that a higher rate means better quality, and a copied source may need less than the ladder allows for the rung
+ * below it.
  */
 export const limitRungs = (rungs: readonly Rung[], bandwidth: number): Rung[] => {
   let above = bandwidth;
@@ -170,8 +171,8 @@ export const limitRungs = (rungs: readonly Rung[], bandwidth: number): Rung[] =>
 };
 
 /**
- * A size that the ladder does not have: its rate lies between those of its neighbors as its number of pixels does. Smaller
- * than the top rung.
+ * A size that the ladder does not have, smaller than the top rung: its rate is interpolated between its neighbors by
+ * the number of pixels.
  */
 export const planRung = (
   { renditions, frameRate }: Pick<VideoPlan, 'renditions' | 'frameRate'>,

@@ -10,14 +10,14 @@ export interface CopiedStream {
   readonly from: 'source' | 'mezzanine';
   readonly formatName: string;
   readonly streamIndex: number;
-  /** Time of that file, seconds, that is zero on the timeline. */
+  /** The time in that file, in seconds, that is zero on the timeline. */
   readonly zero: Rational;
 }
 
 /**
- * How the master of an asset is made: what it shows, in the best quality there is. A stream is copied where its packets are
- * what the asset shows and an MP4 can hold them; otherwise it is encoded anew, so that a clip holds no more than its part
- * and overlays and test mark are in the frames.
+ * How the master of an asset is made: its visible content in the best available quality. A stream is copied if its
+ * packets are what the asset shows and an MP4 can contain them. Otherwise it is encoded, so that a clip contains only
+ * its part, and overlays and test mark are in the frames.
  */
 export interface MasterPlan {
   readonly video?: { readonly copy: CopiedStream } | { readonly encode: VideoRendition };
@@ -31,18 +31,18 @@ export interface MasterInput {
   readonly isCut: boolean;
 }
 
-/** Name of the master's renditions among those of the asset. */
+/** The name of the master's renditions among those of the asset. */
 export const MASTER_VIDEO = 'master';
 export const MASTER_AUDIO = 'audio-master';
 
-/** What players take from an MP4. */
+/** Codecs that players support in MP4. */
 const COPIED_VIDEO = new Set(['h264', 'hevc', 'av1', 'vp9']);
 const COPIED_AUDIO = new Set(['aac', 'alac', 'mp3', 'ac3', 'eac3', 'opus', 'flac']);
-/** Formats whose packets have presentation times of their own. */
+/** Formats whose packets have their own presentation times. */
 const COPIED_FORMATS = /^(mov,|matroska|mpegts$|flv$|mp3$|aac$|flac$|ogg$)/;
-/** As the mezzanine, of which viewers never see more than copies either. */
+/** The same as for the mezzanine, which is also the best that viewers of such an asset see. */
 const CRF = 16;
-/** bit/s for each pixel of a second; a limit that frames of this quality hardly ever reach. */
+/** Bits per pixel; a limit that frames of this quality hardly ever reach. */
 const MAX_BITS_PER_PIXEL = 1;
 const MIN_RATE = 2_000_000;
 const HIGH_PROFILE = 100;
@@ -54,7 +54,7 @@ export const planMaster = (input: MasterInput): MasterPlan => {
   return { ...(video && { video }), ...(audio && { audio }) };
 };
 
-/** The same with nothing copied of the source, for one whose packets no MP4 takes after all. */
+/** The same without copied streams, for a source whose packets turn out not to fit into an MP4. */
 export const planEncodedMaster = (input: MasterInput): MasterPlan => planMaster({ ...input, isCut: true });
 
 const planVideo = ({ plan, facts, isCut }: MasterInput): MasterPlan['video'] => {
@@ -87,17 +87,20 @@ const planAudio = ({ plan, facts, isCut }: MasterInput, copiedVideo: CopiedStrea
   const source = facts.audio[0];
   if (!plan.audio || !source) return undefined;
   const { formatName, streamIndex } = plan.audio;
-  // Beside a mezzanine the source's own times are not to be trusted.
+  // If there is a mezzanine, the source's times can't be trusted.
   const isPlain = !isCut && (plan.video === undefined || copiedVideo?.from === 'source');
   const fits = COPIED_AUDIO.has(source.codec) && COPIED_FORMATS.test(formatName);
   if (isPlain && fits && source.simpleEditList)
     return { copy: { from: 'source', formatName, streamIndex, zero: copiedVideo?.zero ?? originOf(plan) } };
   const { gainDb: _gainDb, ...audio } = plan.audio;
-  // What is copied frame by frame stays what it is.
+  // Audio that is copied frame by frame stays unchanged.
   return { encode: audio.mode === 'copy' ? audio : { ...audio, bitRate: AUDIO_BIT_RATE } };
 };
 
-/** What has to be encoded, as renditions beside those of the asset's plan. @param sourceKey of the blob with the audio */
+/**
+ * The streams that have to be encoded, as additional renditions of the asset's plan.
+ * @param sourceKey the blob with the audio
+ */
 export const masterRenditions = ({ video, audio }: MasterPlan, sourceKey: string): AdditionalRenditions => ({
   ...(video && 'encode' in video && { video: [video.encode] }),
   ...(audio && 'encode' in audio && { audio: new Map([[MASTER_AUDIO, { audio: audio.encode, sourceKey }]]) }),

@@ -2,23 +2,23 @@ import { hasOpenGops, isMpegStreamFormat, listKeyFrames, longestGopTicks } from 
 import type { SourceFacts } from '../source/source-facts.js';
 import type { SourceIndex, StreamIndex } from '../source/source-index.js';
 
-/** How frames of a source are reached. */
+/** How frames of a source are read. */
 export type AccessDecision =
   | { readonly access: 'direct' }
   | {
       readonly access: 'mezzanine';
       readonly reason: string;
-      /** Key frames can't be trusted as cutting points: decode from the start to the end in one go. */
+      /** Key frames can't be trusted as cutting points: decode from start to end in one pass. */
       readonly sequential: boolean;
     };
 
-/** Containers in which random segments equalled a sequential decode. */
+/** Containers in which random segments were identical to a sequential decode. */
 export const DIRECT_FORMATS: ReadonlySet<string> = new Set(['mov', 'matroska', 'avi', 'flv', 'mpegts', 'mpeg']);
 export const MAX_GOP_SECONDS = 20;
 const MAX_BIT_DEPTH = 10;
 const DOLBY_VISION_WITHOUT_BASE_LAYER = 5;
 
-/** Decides whether segments may be decoded straight from the source. Audio never needs a mezzanine. */
+/** Decides whether segments may be decoded directly from the source. Audio never needs a mezzanine. */
 export const decideAccess = (facts: SourceFacts, index: SourceIndex): AccessDecision => {
   const { video } = facts;
   if (!video) return { access: 'direct' };
@@ -35,7 +35,7 @@ export const decideAccess = (facts: SourceFacts, index: SourceIndex): AccessDeci
   if (hasRepeatedTimes(index.video)) return mezzanine('frames share a time', true);
   if (isMpegStreamFormat(facts.formatName) && index.video.position.some((position) => position < 0))
     return mezzanine('byte positions are unknown', true);
-  // Open GOPs have frames on both sides; without them such key frames are the start of an intra refresh.
+  // Open GOPs have frames on both sides; otherwise such key frames are the start of an intra refresh.
   if (video.idrKeyFrames === false && !hasOpenGops(index.video))
     return mezzanine('key frames do not restore the whole frame', true);
   if (video.falseKeyFrames) return mezzanine('packets marked as key frames hold none', true);

@@ -4,7 +4,7 @@ import { displaySize, fitInto, type ResolutionTier, tierBox } from './ladder.js'
 import type { VideoFilters } from './plan.js';
 import { sourceFilters } from './plan-asset.js';
 
-/** How a mezzanine is encoded; the chunks, laid one after the other, are the file. */
+/** How a mezzanine is encoded; the concatenated chunks are the file. */
 export interface MezzaninePlan {
   readonly timeBase: Rational;
   readonly width: number;
@@ -15,19 +15,19 @@ export interface MezzaninePlan {
 }
 
 export interface MezzanineChunk {
-  /** Stream ticks of the key frame that it starts with; absent: from the start. */
+  /** The stream ticks of its first key frame; absent means from the start. */
   readonly fromPts?: number;
-  /** Stream ticks, exclusive; absent: to the end. */
+  /** In stream ticks, exclusive; absent means to the end. */
   readonly untilPts?: number;
-  /** Fragments of 2 s number on from here, with room to spare for each chunk. */
+  /** The number of the chunk's first 2 s fragment; each chunk has a range with room to spare. */
   readonly firstSequence: number;
-  /** Packets in it: its share of the progress. */
+  /** The number of packets, which is its share of the progress. */
   readonly weight: number;
 }
 
 const MAX_FRAGMENTS_A_CHUNK = 100_000;
 
-/** At most `maxChunks` chunks of about the same length, cut at key frames. */
+/** Up to `maxChunks` chunks of about the same length, cut at key frames. */
 export const planMezzanine = (
   facts: SourceFacts,
   index: SourceIndex,
@@ -52,7 +52,7 @@ export const planMezzanine = (
   return { timeBase, width, height, frameRate, filters: sourceFilters(video), chunks };
 };
 
-/** For each of the `maxChunks - 1` even marks the first key frame at or after it. */
+/** For each of the `maxChunks - 1` evenly spaced marks, the first key frame at or after it. */
 const chooseCuts = (index: StreamIndex, maxChunks: number): { pts: number; packet: number }[] => {
   const cuts: { pts: number; packet: number }[] = [];
   for (let packet = 1; packet < index.pts.length && cuts.length < maxChunks - 1; packet += 1) {

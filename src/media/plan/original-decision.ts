@@ -9,14 +9,17 @@ const PIXEL_FORMATS = new Set(['yuv420p', 'yuv420p10le']);
 /** HEVC Main and Main 10. */
 const HEVC_PROFILES = new Set([1, 2]);
 /**
- * How far the busiest segment may be above the cap of the H.264 rung of its size: cameras write several times what viewers need,
- * and players take the variant only where there is bandwidth for it. `basic` never sends more than its own ladder.
+ * How far the busiest segment may exceed the limit of the H.264 rung of its size: cameras write several times what
+ * viewers need, and players choose the variant only with enough bandwidth. `basic` never sends more than its ladder.
  */
 const PEAK_FACTOR = { basic: 1, plus: 4, premium: 4 } as const;
 
 export const isOriginalCodec = (codec: string): codec is OriginalStream['codec'] => codec === 'hevc' || codec === 'av1';
 
-/** Whether the source's own HEVC or AV1 may be a variant beside the ladder: what is asked of H.264 that is copied, as far as it applies. */
+/**
+ * Decides whether the source's own HEVC or AV1 may be a variant in addition to the ladder, by the requirements for
+ * copied H.264 that apply.
+ */
 export const decideOriginal = (input: CopyInput): CopyDecision => {
   const reason = findObstacle(input);
   return reason === undefined ? cutForCopy(input, PEAK_FACTOR[input.quality]) : { copy: false, reason };
@@ -39,7 +42,7 @@ const findConfigObstacle = ({ codec, profile }: VideoFacts, config: Uint8Array):
   return hvcc.lengthBytes === 4 ? undefined : 'lengths are not of 4 bytes';
 };
 
-/** The variant; `decision` is that of `decideOriginal`. */
+/** The variant; `decision` is the result of `decideOriginal`. */
 export const originalRendition = (
   { video, top, filters }: CopyInput,
   { bandwidth, averageBandwidth }: CopyDecision & { readonly copy: true },

@@ -24,11 +24,11 @@ export interface AssetSettings {
   readonly quality: VideoQuality;
   readonly maxResolutionTier: ResolutionTier;
   readonly isTest: boolean;
-  /** Where overlays are placed on a frame of this shape (upright, square pixels). */
+  /** Positions overlays on a frame of this shape (upright, square pixels). */
   readonly placeOverlays?: (frame: Size) => readonly OverlayPlacement[];
 }
 
-/** The re-encoded frames: upright, square pixels, SDR, progressive, on the clock of the source. */
+/** The re-encoded frames: upright, square pixels, SDR, progressive, with the source's times. */
 export interface MezzanineVideo {
   readonly index: StreamIndex;
   readonly width: number;
@@ -44,32 +44,33 @@ export interface PlanInput {
   readonly clip?: ClipRange;
 }
 
-/** The part of a source that a clip shows, in seconds on the timeline of the asset that it is cut from. */
+/** The part of a source that a clip shows, in seconds on the timeline of its source asset. */
 export interface ClipRange {
   readonly startSeconds: number;
-  /** Absent: to the end. */
+  /** Absent means to the end. */
   readonly endSeconds?: number;
-  /** Source time that is zero on that timeline, seconds. */
+  /** The source time that is zero on that timeline, in seconds. */
   readonly zero: Rational;
 }
 
-/** Demuxer of the mezzanine, a fragmented MP4. */
+/** The demuxer of the mezzanine, a fragmented MP4. */
 const MEZZANINE_FORMAT = 'mov,mp4,m4a,3gp,3g2,mj2';
 const TEST_ASSET_SECONDS = 10;
-/** For clips of audio alone. */
+/** For audio-only clips. */
 const CLIP_TIMESCALE = 48_000;
 const CLIP_TOLERANCE_TICKS = 0.01;
 /**
- * The most by which video is late against audio in players that ignore edit lists, such as VLC: one frame down to 15 frames a
- * second. Below that nothing is reordered, nor around single frames that are displayed for longer.
+ * The maximum delay of video relative to audio in players that ignore edit lists, such as VLC: one frame at 15 or
+ * more frames per second. At lower rates nothing is reordered, nor around single frames that are displayed for
+ * longer.
  */
 const MAX_REORDER_SECONDS = 1 / 15;
-/** A clip begins with its first frame; one that is displayed for longer is cut instead. */
+/** A clip begins with its first frame; a frame that is displayed for longer than this is cut instead. */
 const LONG_FRAME_SECONDS = 0.25;
-/** Codecs of which every packet is exactly one frame in MP4, MOV and Matroska. */
+/** Codecs whose packets each contain exactly one frame in MP4, MOV and Matroska. */
 export const ONE_FRAME_PACKETS: ReadonlySet<string> = new Set(['h264', 'hevc', 'vp9', 'av1', 'prores', 'mjpeg']);
 
-/** A file's video stream, whichever file it is. */
+/** The video stream of any file. */
 interface FrameSource {
   readonly access: VideoPlan['access'];
   readonly formatName: string;
@@ -85,17 +86,17 @@ interface FrameSource {
 export interface DraftPlan {
   readonly plan: Plan;
   readonly quality: VideoQuality;
-  /** What the audio is planned from. */
+  /** The input of the audio plan. */
   readonly audio?: AudioPlanInput;
 }
 
 export interface Measurements {
   readonly gain?: Gain | undefined;
-  /** Share of the ladder's rates that the frames need, from `bitrateScale`; 1 when absent. */
+  /** The share of the ladder's rates that the frames need, from `bitrateScale`; 1 by default. */
   readonly bitrateScale?: number | undefined;
 }
 
-/** Applies what was measured to a plan: the gain to its audio, the share of the rates to its encoded renditions. */
+/** Applies measurements to a plan: the gain to its audio, the share of the rates to its encoded renditions. */
 export const finishPlan = ({ plan, quality, audio }: DraftPlan, { gain, bitrateScale = 1 }: Measurements): Plan => {
   const video = plan.video && {
     ...plan.video,
@@ -107,7 +108,7 @@ export const finishPlan = ({ plan, quality, audio }: DraftPlan, { gain, bitrateS
 /** The plan of a source that is not measured. */
 export const planAsset = (input: PlanInput): Plan => draftPlan(input).plan;
 
-/** Decides everything a viewer gets. A source without a playable stream gives `durationSeconds: 0`. */
+/** Decides everything that a viewer gets. A source without a playable stream has `durationSeconds: 0`. */
 export const draftPlan = (input: PlanInput): DraftPlan => {
   const { facts, settings } = input;
   const source = findFrames(input);
@@ -140,7 +141,7 @@ export const draftPlan = (input: PlanInput): DraftPlan => {
 
 const EMPTY_PLAN: Plan = { version: 1, durationSeconds: 0 };
 
-/** At least one of the two is there. */
+/** At least one of the two is defined. */
 const assemble = (video: VideoPlan | undefined, audio: AudioPlan | undefined): Plan => ({
   version: 1,
   durationSeconds: video
@@ -150,7 +151,7 @@ const assemble = (video: VideoPlan | undefined, audio: AudioPlan | undefined): P
   ...(audio && { audio }),
 });
 
-/** The primary audio, when it can be played. */
+/** The primary audio, if it can be played. */
 const findAudio = ({ facts, index }: Pick<PlanInput, 'facts' | 'index'>) => {
   const audio = facts.audio[0];
   return audio && index.audio && index.audio.pts.length > 0 ? { audio, index: index.audio } : undefined;
@@ -168,18 +169,22 @@ export const findStart = (
   return starts.length === 2 && compare(starts[1]!, starts[0]!) < 0 ? starts[1] : starts[0];
 };
 
-/** Where the frame begins that is displayed at the start of a clip: a clip never begins within a frame, unless that is displayed for long. */
+/**
+ * The start of the frame that is displayed at the start of a clip. A clip never begins within a frame, unless that
+ * frame is displayed for long.
+ */
 const findClipStart = ({ zero, startSeconds }: ClipRange, source: FrameSource | undefined): Rational => {
   const { num, den } = source?.timeBase ?? { num: 1, den: CLIP_TIMESCALE };
   const wanted = ((toNumber(zero) + startSeconds) * den) / num;
-  // What floating point takes from an exact time must not cost a frame.
+  // Floating-point errors must not cost a frame.
   const displayed = source?.frames.findLast((pts) => pts <= wanted + CLIP_TOLERANCE_TICKS);
   const isLong = displayed !== undefined && ((wanted - displayed) * num) / den > LONG_FRAME_SECONDS;
   return seconds(displayed === undefined || isLong ? Math.round(wanted) : displayed, { num, den });
 };
 
 /**
- * Audio before zero is priming, not presented; only program streams count through zero, when their clock wraps.
+ * Audio before zero is priming and is not presented; only in program streams do times pass through zero, when their
+ * clock wraps.
  */
 const findAudioStart = (pts: Float64Array, formatName: string): number =>
   isMpegStreamFormat(formatName) ? minimum(pts) : Math.max(minimum(pts), 0);
@@ -294,7 +299,7 @@ const planVideo = (
   };
 };
 
-/** What is copied of the source, and the boundaries that this needs, which every rendition has. */
+/** What is copied from the source, and the boundaries that this requires for every rendition. */
 const planCopies = (input: CopyInput, access: VideoPlan['access'], began: number | undefined) => {
   const decide = (decision: (input: CopyInput) => CopyDecision): CopyDecision => {
     if (access === 'mezzanine') return { copy: false, reason: 'the frames come from a mezzanine' };
@@ -316,8 +321,8 @@ const tellOriginal = (original: CopyDecision | undefined): string => {
 };
 
 /**
- * Ticks for which a frame is displayed at most, which is how much B-frames are decoded late: with two of them in a row no more
- * than one frame precedes a frame that is displayed before it. The last frame is encoded again each second.
+ * The longest display duration of a frame in ticks, which is how much later B-frames are decoded: with two in a row,
+ * at most one frame precedes a frame that is displayed before it. The last frame is encoded again each second.
  */
 const longestFrame = (frameTicks: Float64Array, endTicks: number, timescale: number): number =>
   frameTicks.length < 2
@@ -327,7 +332,7 @@ const longestFrame = (frameTicks: Float64Array, endTicks: number, timescale: num
         Math.min(endTicks - frameTicks.at(-1)!, timescale),
       );
 
-/** Over all segments of a copy, whose groups of frames are closed. */
+/** Over all segments of a copy, whose GOPs are closed. */
 const findCopyReorder = (
   index: StreamIndex,
   boundaries: readonly number[],
@@ -361,7 +366,7 @@ const findFrameRate = (source: FrameSource, facts: VideoFacts): Rational => {
   const { frames, timeBase, formatName } = source;
   const constant = findConstantRate(frames, timeBase);
   if (constant) return constant;
-  // Packets of program streams may be fields or several frames; elsewhere the index knows best.
+  // Packets of program streams may be fields or several frames; for other formats the index is the most accurate.
   const declared = facts.frameRate.num > 0 ? reduce(facts.frameRate) : undefined;
   if (declared && (frames.length < 2 || isMpegStreamFormat(formatName))) return declared;
   if (frames.length < 2) return { num: 0, den: 1 };
@@ -379,18 +384,18 @@ const planFilters = ({ mezzanine, settings }: PlanInput, facts: VideoFacts, disp
   return { ...sourceFilters(facts), ...laidOver };
 };
 
-/** What makes the source's frames upright, progressive and SDR. */
+/** The filters that make the source's frames upright, progressive and SDR. */
 export const sourceFilters = ({ interlaced, color, rotation, flipHorizontal }: VideoFacts): VideoFilters => {
   const toneMap = HDR_TRANSFERS[color.transfer];
   return { deinterlace: interlaced, ...(toneMap && { toneMap }), color, rotation, flipHorizontal, testMark: false };
 };
 
-/** A packet of a program stream may hold several frames, one of interlaced video half of one. */
+/** A packet of a program stream may contain several frames, or, if interlaced, half a frame. */
 const countsFrames = ({ access, formatName }: FrameSource, { codec, interlaced }: VideoFacts): boolean =>
   access === 'mezzanine' ||
   ((isMovFormat(formatName) || formatName.startsWith('matroska')) && ONE_FRAME_PACKETS.has(codec) && !interlaced);
 
-/** For each segment the last key frame that is displayed at or before its start. */
+/** For each segment, the last key frame that is displayed at or before its start. */
 const findSeekPoints = (
   index: StreamIndex,
   boundaries: readonly number[],
