@@ -107,10 +107,15 @@ for (const path of [...filesOf('src'), ...filesOf('test')]) {
   }
 }
 
-for (const [index, path] of filesOf('docs/decisions', /\/\d{4}-[a-z0-9-]+\.md$/).sort().entries()) {
+for (const [index, path] of filesOf('docs/decisions', /\/\d{4}-[a-z0-9-]+\.md$/)
+  .sort()
+  .entries()) {
   const heading = readFileSync(join(root, path), 'utf8').split('\n', 1)[0];
   const number = index + 1;
-  if (!path.endsWith(path.replace(/\d{4}-/, `${String(number).padStart(4, '0')}-`)) || !heading.startsWith(`# ${number}. `))
+  if (
+    !path.endsWith(path.replace(/\d{4}-/, `${String(number).padStart(4, '0')}-`)) ||
+    !heading.startsWith(`# ${number}. `)
+  )
     problems.push(`${path}: decisions are numbered without holes; this one should be ${number} in name and heading`);
 }
 
