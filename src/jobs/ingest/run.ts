@@ -6,7 +6,6 @@ import { describeReadyAsset } from '../../media/plan/asset-properties.js';
 import type { ClipSource } from '../../media/plan/clip.js';
 import { describeDropped } from '../../media/plan/dropped-streams.js';
 import type { Plan } from '../../media/plan/plan.js';
-import { isMovFormat } from '../../media/source/frames.js';
 import type { SourceFacts } from '../../media/source/source-facts.js';
 import { mediaPriority } from '../../pool/media-pool.js';
 import type { LocalBlob } from '../../storage/blob-store.js';
@@ -69,7 +68,7 @@ const prepare = async (
     const file = { path: source.path, facts, settings: readSettings(context, overlays) };
     const first = await plan(context, file);
     if (!isDeepStrictEqual(early?.plan, first.plan)) await early?.withdraw();
-    const planned = isPredictable(first) ? warmMeanwhile(context, first) : await warm(context, file, first);
+    const planned = await warm(context, file, first);
     sideCars.planned(planned.plan);
     await sideCars.settle();
     throwIfAborted(signal);
@@ -102,23 +101,6 @@ const plan = async (context: IngestContext, file: SourceFile): Promise<Planned> 
   if (stored) return { plan: stored as unknown as Plan, facts: file.facts };
   const planned = await (clip ? planClip(context, file, clip as unknown as ClipSource) : planSource(context, file));
   await savePlan(context, planned.plan);
-  return planned;
-};
-
-/** Codecs and containers with tables of key frames: where the sanity check could read frames, segments can be made. */
-const PREDICTABLE_CODECS = new Set(['h264', 'hevc', 'vp9', 'av1']);
-
-/** The first segments need not be made before the asset is ready: a viewer who asks for one joins in what is being made. */
-const isPredictable = ({ plan: { video }, facts }: Planned): boolean =>
-  video?.access === 'source' &&
-  (isMovFormat(facts.formatName) || facts.formatName.startsWith('matroska')) &&
-  PREDICTABLE_CODECS.has(facts.video?.codec ?? '');
-
-const warmMeanwhile = ({ assetId, producer, logger }: IngestContext, planned: Planned): Planned => {
-  producer.warm({ id: assetId, plan: planned.plan }, { priority: mediaPriority.warmUp }).catch((error: unknown) => {
-    // A viewer's request tries again and tells; the asset may also be deleted, or the server be stopping.
-    logger.info({ err: error }, 'first segments not made');
-  });
   return planned;
 };
 
