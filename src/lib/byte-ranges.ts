@@ -4,7 +4,7 @@ export interface ByteRange {
   readonly end: number;
 }
 
-/** Sorted, separate from each other, and never empty. */
+/** Sorted, not overlapping or adjacent, and without empty ranges. */
 export type ByteRanges = readonly ByteRange[];
 
 /** The bytes that are in any of `ranges`; ranges less than `gap` bytes apart are joined. */

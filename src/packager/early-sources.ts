@@ -7,7 +7,7 @@ export interface EarlySource extends IndexedSource {
   readonly plan: Plan;
 }
 
-/** The streams of a source that a job reads, and the time on the asset's timeline, in seconds. */
+/** The streams that a job reads from a source, and the range on the asset's timeline in seconds. */
 export interface Span {
   readonly streams: { readonly video: boolean; readonly audio: boolean };
   readonly fromSeconds: number;
@@ -15,13 +15,13 @@ export interface Span {
 }
 
 /**
- * The assets that play while they are still being ingested. In memory only: the plan is made again from the stored file before
- * the asset is ready, and nothing of this is left after a restart.
+ * The assets that play while they are still being ingested. Kept in memory only: the plan is made again from the stored
+ * file before the asset is ready.
  */
 export interface EarlySources {
   /** Undefined when the asset does not play early. */
   planOf(assetId: string): Plan | undefined;
-  /** The bytes of its source that a job reads; undefined when the source is stored as a whole. */
+  /** The bytes of the source that a job reads; undefined when the whole source is stored. */
   rangesOf(assetId: string, spans: readonly Span[]): ByteRanges | undefined;
   publish(assetId: string, source: EarlySource): void;
   withdraw(assetId: string): void;
@@ -44,7 +44,7 @@ export const createEarlySources = (): EarlySources => {
   };
 };
 
-/** Source time that is zero on the timeline, seconds. */
+/** Source time in seconds that corresponds to zero on the timeline. */
 const startOf = ({ video, audio }: Plan): number =>
   video
     ? video.originTicks / video.timescale

@@ -1,9 +1,9 @@
 import type { ByteRange, ByteRanges } from '../lib/byte-ranges.js';
 import { isKinoraError } from '../lib/errors.js';
 
-/** Read in addition to a missing part: what follows it will probably be needed next. */
+/** Bytes fetched after a missing part, because they will probably be needed next. */
 const AROUND_BYTES = 1024 * 1024;
-/** Each try adds at least one part; a reader that still lacks something after the last one is refused. */
+/** Each try adds at least one part. If parts are still missing after the last try, the read fails. */
 const MAX_TRIES = 16;
 
 interface Released {
@@ -11,8 +11,8 @@ interface Released {
 }
 
 /**
- * Calls `use` with what `open` opens. `needed` lists the bytes that will be read, as far as they are known. A job
- * that finds others missing runs again with those added. Undefined means that the whole file is read.
+ * Calls `use` with what `open` opens. `needed` lists the bytes that are known to be read; undefined means the whole
+ * file. If `use` finds other bytes missing, it runs again with those added.
  */
 export const readSource = async <S extends Released, T>(
   open: (needed: ByteRanges | undefined) => Promise<S>,

@@ -10,15 +10,17 @@ import type {
   StagedFile,
 } from './blob-store.js';
 
-/** What is fetched at once, and remembered as present: small beside a segment, large beside the cost of a request. */
+/**
+ * Unit in which data is fetched and tracked. Small compared with a segment, large compared with the cost of a request.
+ */
 export const BLOCK_BYTES = 256 * 1024;
-/** Blocks with this few present ones between them are fetched by one request. */
+/** Blocks with a gap of at most this many blocks between them are fetched by one request, including the gap. */
 const MAX_GAP_BLOCKS = 2;
-/** One request asks for at most this much, so that long ranges come over several connections. */
+/** Limits the size of a request, so that long ranges are fetched over several connections. */
 const MAX_REQUEST_BLOCKS = 16;
 const MAX_REQUESTS = 4;
 
-/** Adds sources that are still at their origin to the blobs of `blobs`. */
+/** Extends `blobs` with sources that are still at their origin. */
 export const createRangeBlobStore = (blobs: BlobStore): RangeBlobStore => {
   const sources = new Map<string, ReturnType<typeof createRangeSource>>();
   return {
@@ -87,7 +89,7 @@ const createRangeSource = (
     }
   };
 
-  /** The blocks of `ranges` that nobody has asked for, as runs for one request each. */
+  /** The blocks of `ranges` that are not yet requested, in runs of one request each. */
   const missingRuns = (ranges: ByteRanges): [number, number][] => {
     const runs: [number, number][] = [];
     for (const { start, end } of ranges) {
@@ -131,7 +133,7 @@ const createRangeSource = (
       })),
     );
 
-  /** Undefined when the source has been closed: the blob may be there. */
+  /** Undefined when the source has been closed; the blob may be stored by then. */
   const open = async (needed: ByteRanges): Promise<LocalBlob | undefined> => {
     if (ended) {
       await ended.catch(() => undefined);
@@ -156,7 +158,7 @@ const createRangeSource = (
     }
   };
 
-  /** Nobody reads any more when `finish` runs; who comes meanwhile waits for its end. */
+  /** Runs `finish` after all readers have finished. Readers that arrive in the meantime wait until it ends. */
   const endWith = <T>(finish: () => Promise<T>): Promise<T> => {
     if (ended) return ended.catch(() => undefined).then(finish);
     stopped.abort();

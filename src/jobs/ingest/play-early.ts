@@ -23,27 +23,31 @@ import type { StoredOverlay } from './store-overlays.js';
 
 /** An asset that plays while its source is still being stored. */
 export interface EarlyPlay {
-  /** The write to give to the download. */
+  /** The write target for the download. */
   readonly target: BlobWrite;
   readonly plan: Plan;
   /** Which version of the file is played. */
   readonly validator: string;
-  /** Ends it and removes what was made, because the source is another one or is played by another plan. */
+  /** Stops early playback and removes what was produced, because the source or the plan has changed. */
   withdraw(): Promise<void>;
 }
 
-/** Above what twelve hours have. */
+/** More than the index of a twelve-hour file. */
 const MAX_MOOV_BYTES = 64 * 2 ** 20;
-/** The rest of such a file is downloaded once the first segments are made: the line is for the first viewer until then. */
+/**
+ * For files of this size or more, the download of the rest waits until the first segments are made, so that these get
+ * the full bandwidth.
+ */
 const LARGE_BYTES = 256 * 2 ** 20;
 const MAX_WAIT_MS = 10_000;
-/** What is read of a file before the first packet, beside its index. */
+/** Bytes at the start of a file that are read in addition to its index. */
 const HEAD_BYTES = 64 * 1024;
 
 /**
- * Plans the asset from the parts of its source that say what it holds, and lets it play from then on; what viewers ask for is
- * fetched before the rest. Nothing of it is stored: the plan is made again from the stored file before the asset is ready.
- * Undefined when the file can't be played that way; it is stored first then, and what is wrong with it shows there.
+ * Plans the asset from the headers and the index of its source, then lets it play. Parts that viewers request are
+ * fetched before the rest. The plan is not stored: it is made again from the stored file before the asset is ready.
+ * Undefined when the file can't be played this way. It is then stored first, and any errors in it are reported after
+ * that.
  */
 export const playEarly = async (
   context: IngestContext,
@@ -93,7 +97,7 @@ export const playEarly = async (
   return undefined;
 };
 
-/** Calls `onChanged` when the file turns out to be another one. */
+/** Calls `onChanged` when the remote file has changed. */
 const watchChanges = (remote: RemoteFile, onChanged: () => void): RemoteFile => ({
   ...remote,
   read: async function* (range, signal) {
@@ -106,7 +110,7 @@ const watchChanges = (remote: RemoteFile, onChanged: () => void): RemoteFile => 
   },
 });
 
-/** Undefined for a file whose frames can't be found without reading all of it, or have to be transcoded. */
+/** Undefined when locating the frames requires the whole file, or when the source needs a mezzanine. */
 const planEarly = async (
   context: IngestContext,
   source: RangeSource,
@@ -139,7 +143,7 @@ const planEarly = async (
   };
 };
 
-/** Reads the few bytes of box headers. */
+/** Reads small ranges, such as box headers. */
 const rangeReader =
   ({ assetId, blobs }: IngestContext): ReadRange =>
   async (offset, length) => {

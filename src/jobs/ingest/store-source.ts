@@ -6,8 +6,8 @@ import { type EarlyPlay, playEarly } from './play-early.js';
 import type { StoredOverlay } from './store-overlays.js';
 
 /**
- * Downloads the source, unless an earlier run has, or continues where one stopped. Meanwhile the asset plays, where that is
- * possible.
+ * Downloads the source. Skips the download if an earlier run has finished it, and resumes an interrupted one. If
+ * possible, the asset plays during the download.
  */
 export const storeSource = async (
   context: IngestContext,
@@ -28,7 +28,7 @@ const download = async (
   if (await blobs.stat(sourceKey(assetId))) return undefined;
   const { url } = row.mainInput.settings;
   const validator = row.media.source_validator;
-  // A direct upload brings its source before there is an asset.
+  // A direct upload stores its source before the asset is created.
   if (typeof url !== 'string') throw new KinoraError('internal_error', { details: { stage: 'the uploaded source' } });
   const target = await blobs.resumeWrite(sourceKey(assetId));
   let early: EarlyPlay | undefined;
@@ -49,6 +49,6 @@ const download = async (
   return early;
 };
 
-/** False where the whole source is needed before anything can be played: the gain is measured on all of the audio. */
+/** False when playback needs the whole source: `normalize_audio` measures the gain over all of the audio. */
 const canPlayEarly = ({ playsEarly, row: { asset, media } }: IngestContext): boolean =>
   playsEarly && !asset.normalize_audio && !media.plan;

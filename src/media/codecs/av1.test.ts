@@ -16,14 +16,14 @@ describe('readAv1c', () => {
   });
 });
 
-/** A unit of some bytes with its length. */
+/** A unit with a length field. */
 const obu = (type: number, ...content: number[]): number[] => [(type << 3) | 2, content.length, ...content];
 
 test('a key frame begins with a sequence header, whether or not a delimiter stands before it', () => {
   expect(hasSequenceHeader(Uint8Array.from([...obu(2), ...obu(1, 5, 6), ...obu(6, 7)]))).toBe(true);
   expect(hasSequenceHeader(Uint8Array.from([...obu(1, 5), ...obu(6, 7)]))).toBe(true);
   expect(hasSequenceHeader(Uint8Array.from([...obu(6, 7), ...obu(1, 5)]))).toBe(false);
-  // The length leads beyond the sample.
+  // The length extends beyond the sample.
   expect(hasSequenceHeader(Uint8Array.from([0x0a, 0x85, 0x01, 0]))).toBe(false);
   expect(hasSequenceHeader(new Uint8Array())).toBe(false);
 });
@@ -32,7 +32,7 @@ test('temporal delimiters are dropped, and nothing else', () => {
   const kept = Uint8Array.from([...obu(1, 5), ...obu(6, 7, 8)]);
   expect(withoutTemporalDelimiters(kept)).toBe(kept);
   expect(withoutTemporalDelimiters(Uint8Array.from([...obu(2), ...kept]))).toEqual(kept);
-  // The last unit may have no length: it fills the rest.
+  // The last unit may have no length field: it extends to the end.
   const open = Uint8Array.from([...obu(1, 5), 6 << 3, 7, 8]);
   expect(withoutTemporalDelimiters(Uint8Array.from([...obu(2), ...open]))).toEqual(open);
 });

@@ -7,7 +7,7 @@ const HEADER_BYTES = 4;
 export interface Av1cSummary {
   /** For example `av01.0.04M.08`. */
   readonly codecs: string;
-  /** 0 is Main: 4:2:0 of 8 or 10 bits. */
+  /** 0 is Main: 4:2:0 with 8 or 10 bits. */
   readonly profile: number;
 }
 
@@ -29,7 +29,7 @@ interface Obu {
   readonly bytes: Uint8Array;
 }
 
-/** The open bitstream units of a sample; undefined when they do not fill it. */
+/** The open bitstream units of a sample; undefined when they do not fill the sample exactly. */
 const listObus = (bytes: Uint8Array): Obu[] | undefined => {
   const units: Obu[] = [];
   for (let offset = 0; offset < bytes.length; ) {
@@ -54,11 +54,11 @@ const listObus = (bytes: Uint8Array): Obu[] | undefined => {
   return units;
 };
 
-/** Whether a sample that is marked as a key frame begins with what decoding starts with. */
+/** Whether a sample begins with a sequence header, as decoding from a key frame requires. */
 export const hasSequenceHeader = (bytes: Uint8Array): boolean =>
   listObus(bytes)?.find(({ type }) => type !== OBU_TEMPORAL_DELIMITER)?.type === OBU_SEQUENCE_HEADER;
 
-/** Samples have no temporal delimiters; the same array when there is none. */
+/** Removes temporal delimiters, which samples must not contain. Returns the same array when there are none. */
 export const withoutTemporalDelimiters = (bytes: Uint8Array): Uint8Array => {
   const units = listObus(bytes) ?? [];
   const kept = units.filter(({ type }) => type !== OBU_TEMPORAL_DELIMITER);

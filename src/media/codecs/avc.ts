@@ -44,7 +44,7 @@ export const annexBToLengthPrefixed = (bytes: Uint8Array): Uint8Array => {
   return output;
 };
 
-/** NAL units of an access unit with 4-byte lengths, the lengths included. */
+/** NAL units of an access unit with 4-byte lengths, including the lengths. */
 const splitLengthPrefixed = (bytes: Uint8Array): Uint8Array[] => {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const units: Uint8Array[] = [];
@@ -62,7 +62,7 @@ export const isIdrPicture = (bytes: Uint8Array, form: 'annexb' | 'length-prefixe
     ? splitAnnexB(bytes).some((unit) => (unit[0]! & 0x1f) === NAL_IDR)
     : splitLengthPrefixed(bytes).some((unit) => (unit[4]! & 0x1f) === NAL_IDR);
 
-/** Drops access-unit delimiters from an access unit with 4-byte lengths; the same array when there is none. */
+/** Drops access-unit delimiters from an access unit with 4-byte lengths. Returns the same array when there are none. */
 export const withoutAccessUnitDelimiters = (bytes: Uint8Array): Uint8Array => {
   const kept = splitLengthPrefixed(bytes).filter((unit) => (unit[4]! & 0x1f) !== NAL_ACCESS_UNIT_DELIMITER);
   const total = kept.reduce((sum, unit) => sum + unit.length, 0);
@@ -78,7 +78,10 @@ export const withoutAccessUnitDelimiters = (bytes: Uint8Array): Uint8Array => {
 
 const PROFILES_WITH_CHROMA_FIELDS = new Set([100, 110, 122, 144]);
 
-/** The avcC record, 4-byte lengths. High profiles are taken as 8-bit 4:2:0, the only form Kinora writes or copies. */
+/**
+ * The avcC record, 4-byte lengths. High profiles are assumed to be 8-bit 4:2:0, the only form that Kinora writes or
+ * copies.
+ */
 export const buildAvcc = (spsUnits: readonly Uint8Array[], ppsUnits: readonly Uint8Array[]): Uint8Array => {
   const first = spsUnits[0];
   assert(first && first.length >= 4 && ppsUnits.length > 0, 'avcC needs an SPS and a PPS');

@@ -62,7 +62,7 @@ const UNSPECIFIED = 2;
 const numberOf = (names: Readonly<Record<number, string>>, name: string): number =>
   Number(Object.entries(names).find(([, candidate]) => candidate === name)?.[0] ?? UNSPECIFIED);
 
-/** The code points of a color description by names; undefined when its transfer function is unknown. */
+/** The code points of a color description given by names. Undefined when its transfer function is unknown. */
 export const nclxOf = (color: {
   readonly primaries: string;
   readonly transfer: string;

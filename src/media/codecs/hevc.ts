@@ -33,7 +33,7 @@ export const readHvcc = (hvcc: Uint8Array): HvccSummary | undefined => {
   return { codecs: hevcCodecs(hvcc), lengthBytes: (hvcc[21]! & 3) + 1, spsCount };
 };
 
-/** The compatibility flags are written with their bits in reverse order, constraint bytes up to the last one that is not zero. */
+/** Compatibility flags are written in reverse bit order. Constraint bytes end with the last nonzero one. */
 const hevcCodecs = (hvcc: Uint8Array): string => {
   const profile = hvcc[1]!;
   const space = ['', 'A', 'B', 'C'][profile >> 6]!;
@@ -50,7 +50,7 @@ const hevcCodecs = (hvcc: Uint8Array): string => {
   ].join('.');
 };
 
-/** Each NAL unit of an access unit, its length included. */
+/** Each NAL unit of an access unit, including its length. */
 function* listUnits(bytes: Uint8Array): Generator<{ type: number; unit: Uint8Array }> {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   for (let offset = 0; offset + 4 < bytes.length; ) {
@@ -66,7 +66,7 @@ export const isIrapFrame = (bytes: Uint8Array): boolean => {
   return false;
 };
 
-/** Drops access-unit delimiters; the same array when there is none. */
+/** Drops access-unit delimiters. Returns the same array when there are none. */
 export const withoutHevcDelimiters = (bytes: Uint8Array): Uint8Array => {
   const units = [...listUnits(bytes)];
   const kept = units.filter(({ type }) => type !== NAL_ACCESS_UNIT_DELIMITER);

@@ -1,8 +1,8 @@
 import type { Size } from '../plan/ladder.js';
 
-/** The first frame of an animated WebP file and where it lies on the canvas, which is transparent around it. */
+/** The first frame of an animated WebP file and its position on the canvas. The rest of the canvas is transparent. */
 export interface FirstFrame {
-  /** A WebP file of its own. */
+  /** The frame as a complete WebP file. */
   readonly file: Buffer;
   readonly left: number;
   readonly top: number;
@@ -14,8 +14,8 @@ const ALPHA_FLAG = 0x10;
 const FRAME_HEADER_BYTES = 16;
 
 /**
- * FFmpeg decodes animated WebP only through its demuxer; what it calls WebP is one frame (RFC 9649, 2.7). Undefined for
- * files that are not animated, and for broken ones.
+ * FFmpeg's WebP decoder reads only single-frame files, so the first frame of an animated one (RFC 9649, 2.7) is
+ * extracted. Undefined for files that are not animated, and for broken ones.
  */
 export const readFirstFrame = (bytes: Buffer): FirstFrame | undefined => {
   const chunks = listChunks(bytes, 12, bytes.length);
@@ -44,7 +44,7 @@ export const readFirstFrame = (bytes: Buffer): FirstFrame | undefined => {
   };
 };
 
-/** RIFF chunks that are whole. */
+/** The complete RIFF chunks. */
 const listChunks = (bytes: Buffer, from: number, to: number): { type: string; start: number; end: number }[] => {
   const chunks = [];
   for (let at = from; at + 8 <= to; ) {

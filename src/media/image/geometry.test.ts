@@ -25,7 +25,7 @@ test.each([
   ['1920x2', '100x100', '100x1'],
   ['854x480', '640x360', '640x359'],
   ['1080x1080', '333x1', '1x1'],
-  // Factors that are no exact fractions must not lose a pixel.
+  // Factors without an exact binary form must not lose a pixel.
   ['1920x1080', '1280x720', '1280x720'],
   ['1280x720', '1920x1080', '1920x1080'],
   ['1440x1080', '123x1000', '123x92'],
@@ -39,7 +39,7 @@ describe('the size of a still', () => {
     ['1920x1080', { fitMode: 'crop' }, '1920x1080'],
     ['1920x1080', { width: 100 }, '100x56'],
     ['1920x1080', { height: 100 }, '177x100'],
-    // One side fits nothing.
+    // With one side, the fit mode has no effect.
     ['1920x1080', { width: 100, fitMode: 'pad' }, '100x56'],
     ['1920x1080', { height: 100, fitMode: 'stretch' }, '177x100'],
     ['1080x1920', { width: 4096 }, '2304x4096'],
@@ -72,7 +72,7 @@ describe('the steps of a still', () => {
       crop: { ...size('100x100'), place: 'centre' },
       scaled: size('100x100'),
     });
-    // Enlarged after it was cut.
+    // Enlarged after cropping.
     expect(plan('320x180', { width: 400, height: 400, fitMode: 'crop' })).toMatchObject({
       frame: size('320x180'),
       crop: { ...size('180x180'), place: 'centre' },
@@ -130,7 +130,7 @@ test('a moment is the tick at or before it', () => {
   expect(ticksAt(0.57, 90_000)).toBe(51_300);
   expect(ticksAt(1.1, 90_000)).toBe(99_000);
   expect(ticksAt(0.0333, 30)).toBe(0);
-  // A player's rounded time of a frame.
+  // The time of a frame, rounded by a player.
   expect(ticksAt(1.033333, 30)).toBe(31);
   expect(ticksAt(1.03332, 30)).toBe(30);
 });

@@ -6,15 +6,15 @@ import {
   type ThumbnailParameters,
 } from './parameters.js';
 
-/** How a still is made of the stored frame; the steps are in their order. */
+/** How a still is made from the stored frame. The steps are listed in order. */
 export interface StillLayout {
-  /** The stored frame in this size, never enlarged: what a panorama would become is more than memory holds. */
+  /** Size to which the stored frame is scaled. Never enlarged: an enlarged panorama would not fit in memory. */
   readonly frame: Size;
-  /** The part of it that is kept: in its middle, or where there is most to see. */
+  /** The part of it that is kept: the center, or the area with the most detail. */
   readonly crop?: Size & { readonly place: 'centre' | 'smart' };
-  /** What was kept, in this size. */
+  /** Size to which the kept part is scaled. */
   readonly scaled: Size;
-  /** Black around it, up to this size. */
+  /** Size after padding with black. */
   readonly canvas?: Size;
   /** Clockwise. */
   readonly rotate: 0 | 90 | 180 | 270;
@@ -24,9 +24,9 @@ export interface StillLayout {
 
 const DEFAULT_ANIMATED_WIDTH = 320;
 
-/** Scaled into the box, larger or smaller, aspect kept; rounded down, at least 1 pixel. */
+/** Scales up or down to fit the box and keeps the aspect ratio. Rounds down to at least 1 pixel. */
 export const fitBox = ({ width, height }: Size, box: Size): Size => {
-  // Whole numbers are divided once, so that an exact result stays exact.
+  // A single division of whole numbers keeps exact results exact.
   const isWide = box.width * height <= box.height * width;
   return isWide
     ? { width: box.width, height: Math.max(1, Math.floor((height * box.width) / width)) }
@@ -35,7 +35,7 @@ export const fitBox = ({ width, height }: Size, box: Size): Size => {
 
 const isLarger = (a: Size, b: Size): boolean => a.width > b.width || a.height > b.height;
 
-/** The frame in the smallest size that covers the box, and the part of it that has the box's shape. */
+/** The smallest frame size that covers the box, and the part of the frame that has the aspect ratio of the box. */
 const cover = (stored: Size, box: Size): { frame: Size; part: Size } => {
   const scale = Math.max(box.width / stored.width, box.height / stored.height);
   const scaleDown = Math.min(scale, 1);
@@ -83,7 +83,7 @@ export const animatedSize = (stored: Size, { width, height }: Pick<AnimatedParam
   });
 
 /**
- * The last tick of a moment; a frame is displayed at it that begins then or before. Players tell times in microseconds, so
- * that the time of a frame may come back a little too small.
+ * The last tick of a moment. The frame that begins at or before this tick is displayed. Players report times in
+ * microseconds, so the reported time of a frame can be slightly too small.
  */
 export const ticksAt = (seconds: number, timescale: number): number => Math.floor((seconds + 1e-6) * timescale);

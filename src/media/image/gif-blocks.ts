@@ -1,11 +1,11 @@
 const EXTENSION = 0x21;
 const IMAGE = 0x2c;
 
-/** Whether the first frame of a GIF file is there to its end: FFmpeg shows what there is of it. */
+/** Whether the first frame of a GIF file is complete. FFmpeg decodes an incomplete frame without an error. */
 export const hasWholeFrame = (bytes: Uint8Array): boolean => {
   const byteAt = (at: number): number => bytes[at] ?? 0;
   const paletteBytes = (flags: number): number => ((flags & 0x80) === 0 ? 0 : 3 * 2 ** ((flags & 0x07) + 1));
-  /** Where the chain of sub-blocks that begins at `at` ends. */
+  /** The end of the sequence of sub-blocks that begins at `at`. */
   const skipSubBlocks = (at: number): number => {
     let next = at;
     while (next < bytes.length && byteAt(next) !== 0) next += byteAt(next) + 1;

@@ -1,11 +1,11 @@
-/** What the first bytes of an image file say, before anything is decoded. */
+/** The type and size of an image file, read from its first bytes without decoding. */
 export interface ImageHeader {
   readonly format: 'png' | 'jpeg' | 'webp' | 'gif';
   readonly width: number;
   readonly height: number;
 }
 
-/** Recognises PNG, JPEG, WebP and GIF by content; undefined for everything else and for headers that are cut off. */
+/** Recognizes PNG, JPEG, WebP and GIF by content. Undefined for everything else and for truncated headers. */
 export const readImageHeader = (bytes: Uint8Array): ImageHeader | undefined => {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const text = (at: number, length: number): string => String.fromCharCode(...bytes.subarray(at, at + length));
@@ -20,7 +20,7 @@ export const readImageHeader = (bytes: Uint8Array): ImageHeader | undefined => {
 const sized = (format: ImageHeader['format'], width: number, height: number): ImageHeader | undefined =>
   width > 0 && height > 0 ? { format, width, height } : undefined;
 
-/** RFC 9649: lossy, lossless and extended files tell their size in different ways. */
+/** RFC 9649: lossy, lossless and extended files store their size in different ways. */
 const readWebp = (view: DataView, chunk: string): ImageHeader | undefined => {
   const uint24 = (at: number): number => view.getUint16(at, true) | (view.getUint8(at + 2) << 16);
   if (chunk === 'VP8X') return sized('webp', uint24(24) + 1, uint24(27) + 1);
@@ -30,7 +30,7 @@ const readWebp = (view: DataView, chunk: string): ImageHeader | undefined => {
   return sized('webp', (bits & 0x3fff) + 1, ((bits >>> 14) & 0x3fff) + 1);
 };
 
-/** Walks over the markers to the start of the frame (ITU-T T.81, B.2.2): any of SOF0 to SOF15 but DHT, JPG and DAC. */
+/** Skips markers up to the start of the frame (ITU-T T.81, B.2.2): any of SOF0 to SOF15 except DHT, JPG and DAC. */
 const readJpeg = (view: DataView): ImageHeader | undefined => {
   for (let at = 2; at + 9 < view.byteLength; ) {
     if (view.getUint8(at) !== 0xff) return undefined;
@@ -46,7 +46,7 @@ const readJpeg = (view: DataView): ImageHeader | undefined => {
     }
     if (marker >= 0xc0 && marker <= 0xcf && marker !== 0xc4 && marker !== 0xc8 && marker !== 0xcc)
       return sized('jpeg', view.getUint16(at + 7), view.getUint16(at + 5));
-    // The image's data begin without a frame before them.
+    // The image data begins without a preceding frame header.
     if (marker === 0xda || marker === 0xd9) return undefined;
     at += 2 + Math.max(view.getUint16(at + 2), 2);
   }

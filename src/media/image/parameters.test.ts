@@ -105,7 +105,7 @@ describe('an animation of an asset of 20 s', () => {
       { startSeconds: 0.1, endSeconds: 0.35 },
     ],
     [{ end: '2' }, { startSeconds: 0, endSeconds: 2 }],
-    // Cut at the end of the asset.
+    // Shortened to the end of the asset.
     [{ start: '18' }, { startSeconds: 18, endSeconds: 20 }],
     [{ start: '19.9' }, { startSeconds: 19.9, endSeconds: 20 }],
     [

@@ -1,15 +1,15 @@
 import { KinoraError } from '../../lib/errors.js';
 
 /**
- * What may be asked of images: query parameters of public playback ids, claims of signed ones. Claims may be text; an empty
- * value is no value and unknown names mean nothing. All readers throw KinoraError `invalid_parameters`.
+ * Parameters of image requests: query parameters for public playback ids, claims for signed ones. Claims may be text.
+ * Empty values and unknown names are ignored. All readers throw KinoraError `invalid_parameters`.
  */
 export type ImageValues = Readonly<Record<string, unknown>>;
 
 export type FitMode = (typeof FIT_MODES)[number];
 
 export interface ThumbnailParameters {
-  /** Absent: the asset's own time. */
+  /** When absent, the time that is set on the asset. */
   readonly timeSeconds?: number;
   readonly width?: number;
   readonly height?: number;
@@ -101,7 +101,7 @@ export const parseThumbnailParameters = (values: ImageValues): ThumbnailParamete
   if (fitMode === undefined) return refuse('Unrecognized fit-mode');
   const rotation = textOf(values, 'rotate');
   const rotate = rotation === undefined ? 0 : (ROTATIONS.find((angle) => String(angle) === rotation) ?? refuse());
-  // The newest frame of a live stream; `program_time` is one of live streams as well and means nothing here.
+  // `latest` selects the newest frame of a live stream. `program_time` is also for live streams only and is ignored.
   if (booleanOf(values, 'latest')) return refuse();
   return {
     ...(timeSeconds !== undefined && { timeSeconds }),
@@ -113,7 +113,9 @@ export const parseThumbnailParameters = (values: ImageValues): ThumbnailParamete
   };
 };
 
-/** The end is cut at the asset's; only then may less than a quarter of a second be left. */
+/**
+ * The end is limited to the end of the asset. Only in that case may the result be shorter than a quarter of a second.
+ */
 export const parseAnimatedParameters = (values: ImageValues, durationSeconds: number): AnimatedParameters => {
   const startSeconds = secondsOf(values, 'start') ?? 0;
   if (startSeconds >= durationSeconds) return refuse();
@@ -130,14 +132,17 @@ export const parseAnimatedParameters = (values: ImageValues, durationSeconds: nu
   };
 };
 
-/** The rules of instant clips: the start lies within the asset and before the end, which is cut at the asset's. */
+/**
+ * The rules of instant clips: the start is within the asset and before the end, which is limited to the end of the
+ * asset.
+ */
 export const parseStoryboardWindow = (values: ImageValues, durationSeconds: number): StoryboardWindow => {
   const startSeconds = secondsOf(values, 'asset_start_time') ?? 0;
   const endSeconds = Math.min(secondsOf(values, 'asset_end_time') ?? durationSeconds, durationSeconds);
   return startSeconds < endSeconds ? { startSeconds, endSeconds } : refuse();
 };
 
-/** Of the image that the text of a storyboard points to. */
+/** Format of the image that the storyboard text refers to. */
 export const parseStoryboardFormat = (value: unknown): StoryboardFormat => {
   if (value === undefined || value === '') return 'jpg';
   return STORYBOARD_FORMATS.find((format) => format === value) ?? refuse();

@@ -10,10 +10,10 @@ export interface Orientation {
 export const rotateSize = ({ width, height }: Size, { rotation }: Pick<Orientation, 'rotation'>): Size =>
   rotation % 180 === 0 ? { width, height } : { width: height, height: width };
 
-/** Rotates an image of four bytes a pixel, row after row without padding. */
+/** Rotates an image with four bytes per pixel and no padding between rows. */
 export const rotatePixels = (pixels: Uint8Array, size: Size, { rotation, flipHorizontal }: Orientation): Uint8Array => {
   if (rotation === 0 && !flipHorizontal) return pixels;
-  // A copy, which begins where 32-bit numbers may begin.
+  // A copy is aligned for 32-bit access.
   const from = new Uint32Array(new Uint8Array(pixels).buffer);
   const to = new Uint32Array(from.length);
   const { width, height } = rotateSize(size, { rotation });

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { findSmartCrop } from './smart-crop.js';
 
-/** A gray image with a checked patch. */
+/** A gray image with a checkered patch. */
 const image = (width: number, height: number, patch?: { x: number; y: number; side: number }) => {
   const stride = width + 5;
   const data = new Uint8Array(stride * height).fill(120);
@@ -16,7 +16,7 @@ const image = (width: number, height: number, patch?: { x: number; y: number; si
 test.each([
   [10, 0],
   [280, 220],
-  // In the middle, so that it stays there.
+  // The patch is in the middle, so the window stays there.
   [150, 110],
 ])('the window follows a patch at %d', (x, left) => {
   const place = findSmartCrop(image(320, 100, { x, y: 30, side: 30 }), { width: 100, height: 100 });

@@ -6,12 +6,12 @@ interface Luma extends Size {
   readonly stride: number;
 }
 
-/** So much more has to be seen beside the middle than in it before the window leaves it. */
+/** The window leaves the middle only for a position with at least this many times the detail. */
 const CENTRE_BONUS = 1.1;
 
 /**
- * Where in an image to put a window of the given size so that it holds most of what there is to see: the most change from
- * pixel to pixel. The middle when nothing stands out.
+ * The position of a window of the given size that contains the most detail, measured as the difference between
+ * neighboring pixels. Returns the middle when nothing stands out.
  */
 export const findSmartCrop = (image: Luma, window: Size): { left: number; top: number } => {
   const { columns, rows } = sumChanges(image);

@@ -122,6 +122,6 @@ test('the JSON of a storyboard', () => {
     { start: 0, x: 0, y: 0 },
     { start: 0.8475, x: 256, y: 0 },
   ]);
-  // No tails of binary fractions.
+  // No long decimals caused by binary fractions.
   for (const { start } of json.tiles) expect(String(start).length).toBeLessThan(10);
 });

@@ -2,7 +2,7 @@ import { even, type Size } from '../plan/ladder.js';
 import type { VideoPlan } from '../plan/plan.js';
 import type { StoryboardWindow } from './parameters.js';
 
-/** Small frames of the whole asset, or a window of it, on one sprite sheet: left to right, top to bottom. */
+/** Small frames of the whole asset or of a window of it, on one sprite sheet, left to right, top to bottom. */
 export interface Storyboard {
   readonly window: StoryboardWindow;
   readonly tile: Size;
@@ -22,7 +22,7 @@ const tileSize = ({ width, height }: Size): Size =>
     ? { width: even((width * TILE_SIDE) / height), height: TILE_SIDE }
     : { width: TILE_SIDE, height: even((height * TILE_SIDE) / width) };
 
-/** Frames that are displayed within the window, by the count of the file or by its rate. */
+/** Number of frames displayed within the window, from the frame count of the file or its frame rate. */
 const countFrames = ({ frameCounts, frameRate, lastFrameTicks, timescale }: VideoPlan, seconds: number): number => {
   const displayedSeconds = lastFrameTicks / timescale;
   const all = frameCounts
@@ -62,14 +62,14 @@ export const spriteSheetSize = ({ tile, columns, rows }: Storyboard): Size => ({
   height: rows * tile.height,
 });
 
-/** `00:01:02.345`, cut to whole milliseconds. */
+/** `00:01:02.345`, truncated to milliseconds. */
 const webvttTime = (seconds: number): string => {
   const total = Math.floor(seconds * 1000 + 1e-6);
   const parts = [Math.floor(total / 3_600_000), Math.floor(total / 60_000) % 60, Math.floor(total / 1000) % 60];
   return `${parts.map((part) => String(part).padStart(2, '0')).join(':')}.${String(total % 1000).padStart(3, '0')}`;
 };
 
-/** Cues whose text is the address of a tile as a media fragment of the sprite sheet. */
+/** Cues whose text is the URL of the sprite sheet with a media fragment that selects a tile. */
 export const writeStoryboardVtt = (storyboard: Storyboard, imageUrl: string): string => {
   const { width, height } = storyboard.tile;
   const cues = listTiles(storyboard).map(
@@ -90,5 +90,5 @@ export const writeStoryboardJson = (storyboard: Storyboard, imageUrl: string): s
   });
 };
 
-/** Microseconds; no longer fractions than a reader can use. */
+/** Rounded to microseconds, to avoid long fractions. */
 const rounded = (seconds: number): number => Math.round(seconds * 1e6) / 1e6;

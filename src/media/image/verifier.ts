@@ -1,12 +1,12 @@
 import { KinoraError } from '../../lib/errors.js';
 import type { Size } from '../plan/ladder.js';
 
-/** Reads the structure of a finished image file; shares nothing with what writes it. */
+/** Reads the structure of a finished image file. Shares no code with the encoders. */
 
 type ImageFormat = 'jpg' | 'png' | 'webp' | 'gif';
 
 /**
- * Compares an image with what was ordered: its kind, its size, and that it has its end.
+ * Checks that an image has the requested format and size and is complete.
  * @throws KinoraError `media_failed`
  */
 export const verifyImage = (file: Uint8Array, format: ImageFormat, expected: Size): void => {
@@ -39,7 +39,7 @@ const readPngSize = (bytes: Buffer): Size | undefined => {
   return isWhole ? { width: bytes.readUInt32BE(16), height: bytes.readUInt32BE(20) } : undefined;
 };
 
-/** RFC 9649, 2: a RIFF container that is as long as it says; extended (VP8X) or one lossy image (VP8). */
+/** RFC 9649, 2: a RIFF container of the declared length, either extended (VP8X) or a single lossy image (VP8). */
 const readWebpSize = (bytes: Buffer): Size | undefined => {
   if (bytes.length < 30 || bytes.toString('latin1', 0, 4) !== 'RIFF' || bytes.toString('latin1', 8, 12) !== 'WEBP')
     return undefined;

@@ -1,16 +1,16 @@
 /**
- * How long the header of an H.264 slice is (ITU-T H.264, 7.3.3): encryption leaves it as it is, so that a decoder can find
- * its way without a key. Reads the parameter sets only as far as slice headers depend on them.
+ * Computes the length of an H.264 slice header (ITU-T H.264, 7.3.3). Encryption leaves the header clear, because
+ * players parse it before decryption. Reads only those fields of the parameter sets that slice headers depend on.
  */
 
 const NAL_IDR = 5;
 const NAL_SPS = 7;
 const NAL_PPS = 8;
 
-/** Profiles whose SPS says how chroma is sampled. */
+/** Profiles whose SPS contains the chroma format. */
 const HIGH_PROFILES = new Set([100, 110, 122, 244, 44, 83, 86, 118, 128, 138, 139, 134, 135]);
 
-/** Reads bits of a NAL unit; skips emulation prevention bytes. Beyond the end, all bits are 0. */
+/** Reads the bits of a NAL unit and skips emulation prevention bytes. All bits past the end are 0. */
 class BitReader {
   private byte: number;
   private bit = 0;
@@ -23,7 +23,7 @@ class BitReader {
     this.byte = start;
   }
 
-  /** Bytes from the start of the unit that have been read at least in part, emulation prevention bytes included. */
+  /** Bytes read so far, including emulation prevention bytes and a last byte that was read only in part. */
   get readBytes(): number {
     return this.bit === 0 ? this.byte : this.byte + 1;
   }
@@ -217,12 +217,12 @@ const skipReferenceMarking = (reader: BitReader, isIdr: boolean): void => {
   }
 };
 
-/** The parameter sets of a stream, and what they say of its slices. */
+/** The parameter sets of a stream and the properties of its slices that follow from them. */
 export class AvcParameterSets {
   private readonly sequences = new Map<number, SequenceParameters>();
   private readonly pictures = new Map<number, PictureParameters>();
 
-  /** Takes note of an SPS or PPS; of other units nothing. `unit` begins with the NAL header. */
+  /** Stores an SPS or PPS and ignores other units. `unit` begins with the NAL header. */
   add(unit: Uint8Array): void {
     const type = unit[0]! & 0x1f;
     if (type === NAL_SPS) this.sequences.set(...readSequence(unit));
@@ -230,8 +230,8 @@ export class AvcParameterSets {
   }
 
   /**
-   * Bytes of the NAL header and the slice header, rounded up, emulation prevention bytes included. `unit` begins with the NAL
-   * header and is of type 1 or 5.
+   * Size of the NAL header and the slice header in bytes, rounded up, including emulation prevention bytes. `unit`
+   * begins with the NAL header and is of type 1 or 5.
    * @throws Error when the header is damaged or a parameter set is missing
    */
   sliceHeaderBytes(unit: Uint8Array): number {

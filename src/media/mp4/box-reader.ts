@@ -1,15 +1,15 @@
-/** Reads the box structure of ISO/IEC 14496-12; shares nothing with the writer. */
+/** Reads the box structure of ISO/IEC 14496-12. Shares no code with the writer, so that one can check the other. */
 export interface Mp4Box {
   readonly type: string;
   /** Offset of the header. */
   readonly start: number;
-  /** Offset after size, type and a 64-bit size. */
+  /** Offset of the first byte after the header (size, type and, if present, the 64-bit size). */
   readonly content: number;
   /** Offset after the last byte. */
   readonly end: number;
 }
 
-/** A box with version and flags: the content begins after them. */
+/** A box with version and flags. Its content begins after them. */
 export interface Mp4FullBox extends Mp4Box {
   readonly version: number;
   readonly flags: number;
@@ -17,7 +17,9 @@ export interface Mp4FullBox extends Mp4Box {
 
 export const viewOf = (bytes: Uint8Array): DataView => new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 
-/** The header at `start`; undefined when it does not fit in front of `limit`. Size 0 means up to `limit`. */
+/**
+ * The box header at `start`; undefined when the box does not end by `limit`. Size 0 means that the box ends at `limit`.
+ */
 export const readBoxHeader = (view: DataView, start: number, limit: number): Mp4Box | undefined => {
   if (start + 8 > view.byteLength) return undefined;
   let size = view.getUint32(start);
@@ -33,10 +35,13 @@ export const readBoxHeader = (view: DataView, start: number, limit: number): Mp4
   return { type, start, content, end };
 };
 
-/** Side by side; no writer comes near it, and 256 MB of empty boxes would take gigabytes as objects. */
+/**
+ * Maximum number of boxes in one container. Real files have far fewer; 256 MB of empty boxes would take gigabytes as
+ * objects.
+ */
 const MAX_BOXES = 100_000;
 
-/** The boxes that fill [start, end) exactly; undefined when they don't, or are too many. */
+/** The boxes that fill [start, end) exactly; undefined when they don't fill it or are too many. */
 export const listBoxes = (bytes: Uint8Array, start = 0, end = bytes.length): Mp4Box[] | undefined => {
   const view = viewOf(bytes);
   const boxes: Mp4Box[] = [];
@@ -49,7 +54,7 @@ export const listBoxes = (bytes: Uint8Array, start = 0, end = bytes.length): Mp4
   return boxes;
 };
 
-/** The only box at `path` below [start, end); undefined when it is missing, doubled or badly nested. */
+/** The box at `path` within [start, end); undefined when it is missing, not unique or badly nested. */
 export const findBox = (
   bytes: Uint8Array,
   path: readonly string[],

@@ -1,4 +1,4 @@
-/** The smallest parts of ISO/IEC 14496-12 boxes: big-endian numbers and frames around them. */
+/** Writes the basic parts of ISO/IEC 14496-12 boxes: big-endian numbers and box headers. */
 
 export const concat = (parts: readonly Uint8Array[]): Uint8Array => {
   const bytes = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));

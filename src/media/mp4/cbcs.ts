@@ -3,7 +3,7 @@ import { viewOf } from './box-reader.js';
 
 /** Bytes of an AES block. */
 const BLOCK_BYTES = 16;
-/** Of ten blocks of video one is encrypted (ISO/IEC 23001-7, 10.4.2). */
+/** One block of video in ten is encrypted (ISO/IEC 23001-7, 10.4.2). */
 export const VIDEO_PATTERN = { encrypted: 1, clear: 9 } as const;
 
 const STRIDE_BYTES = (VIDEO_PATTERN.encrypted + VIDEO_PATTERN.clear) * BLOCK_BYTES;
@@ -25,9 +25,9 @@ const encryptedBytes = (length: number, isPattern: boolean): number =>
     : length - (length % BLOCK_BYTES);
 
 /**
- * Encrypts ranges in place. Each range begins with the constant vector again. One cipher serves all of them, because making
- * one takes 2.4 microseconds and there are hundreds of ranges in a segment: it continues with its last block, which the first
- * block of the next range therefore takes out again.
+ * Encrypts ranges in place. Each range starts with the constant vector. All ranges share one cipher, because creating
+ * one takes 2.4 microseconds and a segment has hundreds of ranges. To cancel the chaining across ranges, the first
+ * block of each range is combined with the last block of the previous one.
  */
 export class CbcsCipher {
   readonly #cipher: Cipher;
@@ -41,7 +41,7 @@ export class CbcsCipher {
     this.#last = iv;
   }
 
-  /** One block of ten. A partial block at the end stays clear. */
+  /** Encrypts one block in ten. A partial block at the end stays clear. */
   encryptPattern(range: Uint8Array): void {
     const size = encryptedBytes(range.length, true);
     if (size === 0) return;
@@ -52,7 +52,7 @@ export class CbcsCipher {
     copyBlocks(viewOf(this.#update(blocks)), BLOCK_BYTES, from, STRIDE_BYTES, size / BLOCK_BYTES);
   }
 
-  /** All whole blocks; the rest stays clear. */
+  /** Encrypts all whole blocks. A partial block at the end stays clear. */
   encryptWhole(range: Uint8Array): void {
     const blocks = range.subarray(0, encryptedBytes(range.length, false));
     if (blocks.length > 0) blocks.set(this.#update(blocks));
@@ -66,7 +66,7 @@ export class CbcsCipher {
   }
 }
 
-/** A tenth of the time of copying each block by `set` with `subarray`. */
+/** Takes a tenth of the time of `set` with `subarray` for each block. */
 const copyBlocks = (from: DataView, fromStride: number, to: DataView, toStride: number, count: number): void => {
   for (let index = 0, source = 0, target = 0; index < count; index++, source += fromStride, target += toStride) {
     to.setUint32(target, from.getUint32(source));

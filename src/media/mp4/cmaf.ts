@@ -3,9 +3,9 @@ import type { Nclx } from '../codecs/color-names.js';
 import { ascii, box, bytesOf, concat, fullBox, IDENTITY_MATRIX, u16, u32, u64, zeros } from './box-writer.js';
 
 /**
- * Writes the boxes of CMAF init segments and fragments (ISO/IEC 14496-12, -14, -15; 23000-19): one track, number 1. Base decode
- * time = presentation time of the first sample: an edit list takes back what composition offsets are raised by. `fragment-verifier.ts` reads them back and shares nothing
- * with this file.
+ * Writes the boxes of CMAF init segments and fragments (ISO/IEC 14496-12, -14, -15; 23000-19): one track, number 1. The
+ * base decode time is the presentation time of the first sample. Composition offsets are raised to avoid negative
+ * values, and an edit list compensates. `fragment-verifier.ts` reads the boxes back and shares no code with this file.
  */
 
 export type VideoInit = VideoTrackInit & (AvcInit | OriginalInit);
@@ -13,7 +13,7 @@ export type VideoInit = VideoTrackInit & (AvcInit | OriginalInit);
 interface AvcInit {
   /** AVCDecoderConfigurationRecord. */
   readonly avcc: Uint8Array;
-  /** Absent: the stream's own VUI speaks. */
+  /** When absent, the VUI of the stream applies. */
   readonly color?: 'bt709';
 }
 
@@ -29,7 +29,7 @@ interface VideoTrackInit {
   readonly timescale: number;
   readonly width: number;
   readonly height: number;
-  /** What every composition offset of the segments is raised by, `VideoRendition.reorderTicks`; 0 when absent. */
+  /** Added to every composition offset of the segments (`VideoRendition.reorderTicks`); 0 when absent. */
   readonly reorderTicks?: number | undefined;
 }
 
@@ -55,7 +55,7 @@ export interface Fragment {
   readonly baseDecodeTicks: number;
   /** Decode order. */
   readonly samples: readonly FragmentSample[];
-  /** Sample bytes in decode order, in any number of pieces. */
+  /** Sample bytes in decode order, split into any number of chunks. */
   readonly data: readonly Uint8Array[];
 }
 
@@ -123,14 +123,14 @@ const BT709: Nclx = { primaries: 1, transfer: 1, matrix: 1, fullRange: false };
 const colorBox = ({ primaries, transfer, matrix, fullRange }: Nclx): Uint8Array =>
   box('colr', ascii('nclx'), u16(primaries), u16(transfer), u16(matrix), bytesOf(fullRange ? 0x80 : 0));
 
-/** The type of the sample entry, its record and its colors. */
+/** The sample entry type, its configuration record and its colors. */
 const describeCodec = (init: AvcInit | OriginalInit): [string, Uint8Array, Nclx | undefined] => {
   if ('avcc' in init) return ['avc1', box('avcC', init.avcc), init.color && BT709];
   const { codec, config, nclx } = init;
   return codec === 'hevc' ? ['hvc1', box('hvcC', config), nclx] : ['av01', box('av1C', config), nclx];
 };
 
-/** The init segment of a video rendition: `avc1`, or `hvc1` or `av01` of an original; square pixels. */
+/** The init segment of a video rendition: `avc1`, or `hvc1` or `av01` for an original. Pixels are square. */
 export const writeVideoInit = (init: VideoInit): Uint8Array => {
   const { timescale, width, height, reorderTicks = 0 } = init;
   const [type, record, nclx] = describeCodec(init);
@@ -151,7 +151,7 @@ export const writeVideoInit = (init: VideoInit): Uint8Array => {
     box('pasp', u32(1, 1)),
   );
   const mediaHeader = fullBox('vmhd', 0, 1, zeros(8));
-  // To the end of the track, whatever its length.
+  // Duration 0: the edit extends to the end of the track.
   const edit = fullBox('elst', 0, 0, u32(1, 0, reorderTicks, 0x10000));
   return writeInit({
     timescale,
@@ -164,14 +164,16 @@ export const writeVideoInit = (init: VideoInit): Uint8Array => {
   });
 };
 
-/** Descriptor of ISO/IEC 14496-1 with a one-byte length: every one of ours is shorter than 128 bytes. */
+/**
+ * A descriptor of ISO/IEC 14496-1. One length byte is enough: all descriptors written here are shorter than 128 bytes.
+ */
 const descriptor = (tag: number, ...parts: Uint8Array[]): Uint8Array => {
   const content = concat(parts);
   assert(content.length < 128, 'descriptor too long');
   return concat([bytesOf(tag, content.length), content]);
 };
 
-/** The init segment of an audio rendition: `mp4a`, the time scale is the sample rate. */
+/** The init segment of an audio rendition (`mp4a`). The time scale is the sample rate. */
 export const writeAudioInit = ({ sampleRate, channels, audioSpecificConfig: config }: AudioInit): Uint8Array => {
   const elementaryStream = descriptor(
     0x03,
@@ -245,5 +247,5 @@ export const writeFragment = ({ sequence, baseDecodeTicks, samples, data }: Frag
   ]);
 };
 
-/** What `writeFragment` adds to the bytes of its samples: boxes, and 16 bytes a sample in `trun`. */
+/** Bytes that `writeFragment` adds to the samples: the boxes, and 16 bytes per sample in `trun`. */
 export const fragmentOverheadBytes = (sampleCount: number): number => 124 + 16 * sampleCount;

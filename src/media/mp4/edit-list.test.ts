@@ -20,7 +20,7 @@ describe('applyEditList', () => {
   });
   test('shows the first frame at zero', () => {
     expect(applyEditList(frame, [edit(1024, 2048)], 'vide', 15_360)?.pts).toEqual(Float64Array.of(0, 1536, 512, 1024));
-    // An edit that starts between two composition times shows its first frame at zero as well.
+    // An edit that starts between two composition times also displays its first frame at zero.
     expect(applyEditList(frame, [edit(1000, 2500)], 'vide', 15_360)?.pts[0]).toBe(0);
   });
   test('delays by empty edits', () => {

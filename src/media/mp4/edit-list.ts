@@ -6,24 +6,24 @@ export interface Edit {
   readonly rate: number;
 }
 
-/** In decode order, ticks of the track. */
+/** Times in decode order, in ticks of the track. */
 export interface SampleTimes {
   readonly composition: Float64Array;
   readonly duration: Float64Array;
 }
 
 export interface EditedTimes {
-  /** Samples that are kept, from the first on. */
+  /** Number of samples that are kept, counted from the first. */
   readonly count: number;
   readonly pts: Float64Array;
-  /** Of the sample displayed last; at least 1. */
+  /** Duration of the sample displayed last; at least 1. */
   readonly lastDuration: number;
 }
 
 /**
- * Presentation times as FFmpeg's demuxer reports them after edit lists: empty edits delay the track; the first frame displayed
- * is at the end of the delay; audio before the edit keeps negative times (priming), audio after it is dropped. Undefined for
- * anything but empty edits followed by one edit at normal speed that shows every frame.
+ * Presentation times as FFmpeg's demuxer reports them after edit lists: empty edits delay the track, and the first
+ * frame is displayed at the end of the delay. Audio before the edit keeps negative times (priming); audio after is
+ * dropped. Undefined unless the list is empty edits followed by one edit at normal speed that displays every frame.
  */
 export const applyEditList = (
   { composition, duration }: SampleTimes,

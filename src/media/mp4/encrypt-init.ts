@@ -3,11 +3,11 @@ import { ascii, box, bytesOf, concat, fullBox, u32 } from './box-writer.js';
 import { VIDEO_PATTERN } from './cbcs.js';
 
 export interface TrackEncryption {
-  /** Key ID: 16 bytes, in the order in which a UUID is written. */
+  /** Key ID: 16 bytes in the byte order of a written UUID. */
   readonly kid: Uint8Array;
   /** Constant initialization vector: 16 bytes. */
   readonly iv: Uint8Array;
-  /** Whole `pssh` boxes, in this order at the end of `moov`. */
+  /** Complete `pssh` boxes, appended to `moov` in this order. */
   readonly pssh: readonly Uint8Array[];
 }
 
@@ -22,8 +22,8 @@ const trackEncryptionBox = (isVideo: boolean, { kid, iv }: TrackEncryption): Uin
 const CONTAINERS = ['moov', 'trak', 'mdia', 'minf', 'stbl'];
 
 /**
- * The init segment of the same track for samples encrypted with scheme `cbcs`: `encv` or `enca` for the sample entry, key ID and
- * vector beside its old name, and the `pssh` boxes.
+ * The init segment of the same track for samples encrypted with scheme `cbcs`: the sample entry becomes `encv` or
+ * `enca` with the key ID, the vector and the original format in `sinf`, and the `pssh` boxes are added.
  * @throws Error when the init segment is not one of a single `avc1` or `mp4a` track
  */
 export const encryptInit = (init: Uint8Array, encryption: TrackEncryption): Uint8Array => {

@@ -3,35 +3,36 @@ import { asFullBox, findBox, listBoxes, type Mp4Box, viewOf } from './box-reader
 import { concat, fullBox, u16, u32 } from './box-writer.js';
 import type { CbcsCipher } from './cbcs.js';
 
-/** Sizes of NAL units have 4 bytes in everything that Kinora writes. */
+/** Size of a NAL unit length field: 4 bytes in everything that Kinora writes. */
 const LENGTH_BYTES = 4;
-/** Of a count of clear bytes in `senc`. */
+/** The largest count of clear bytes that one `senc` entry holds. */
 const MAX_CLEAR_BYTES = 0xffff;
 
-/** A part of a sample: clear bytes, then bytes of which one block in ten is encrypted. */
+/** A part of a sample: clear bytes followed by bytes with one encrypted block in ten. */
 interface Subsample {
   readonly clearBytes: number;
   readonly protectedBytes: number;
 }
 
-/** Where a fragment is encrypted, and what is written before its samples. It depends on no key. */
+/** Which bytes of a fragment are encrypted, and what is written before its samples. Independent of the key. */
 export interface EncryptionPlan {
   /** The encrypted segment up to its first sample. */
   readonly head: Uint8Array;
-  /** Where in the clear segment the samples begin; they end at the same distance from the end of both. */
+  /** Offset of the samples in the clear segment. They end at the same distance from the end of both segments. */
   readonly bodyStart: number;
-  /** Start and end of each range that is encrypted, in bytes of the clear segment, ascending. */
+  /** Start and end of each encrypted range as offsets in the clear segment, ascending. */
   readonly ranges: Uint32Array;
-  /** One block of ten, as for video; all blocks, as for audio. */
+  /** True: one block in ten is encrypted (video). False: all blocks (audio). */
   readonly isPattern: boolean;
-  /** Of the encrypted segment. */
+  /** Size of the encrypted segment. */
   readonly sizeBytes: number;
 }
 
 const isSlice = (type: number): boolean => type === 1 || type === 5;
 
 /**
- * What of a sample is encrypted: the data of slices. NAL sizes and headers, slice headers and all other units stay clear.
+ * The parts of a sample that are encrypted: slice data. NAL sizes and headers, slice headers and all other units stay
+ * clear.
  * @throws Error when the units do not fill the sample, or a slice header can't be read
  */
 const planSubsamples = (sample: Uint8Array, sets: AvcParameterSets): Subsample[] => {
@@ -61,7 +62,7 @@ const planSubsamples = (sample: Uint8Array, sets: AvcParameterSets): Subsample[]
   return subsamples;
 };
 
-/** `saiz`, `saio` and `senc` of the samples (ISO/IEC 23001-7, 7.2). `saizStart` is where they begin in `moof`. */
+/** `saiz`, `saio` and `senc` of the samples (ISO/IEC 23001-7, 7.2). `saizStart` is the offset of `saiz` in `moof`. */
 const encryptionBoxes = (samples: readonly (readonly Subsample[])[], saizStart: number): Uint8Array[] => {
   const entries = samples.map((subsamples) =>
     concat([
@@ -72,7 +73,7 @@ const encryptionBoxes = (samples: readonly (readonly Subsample[])[], saizStart: 
   if (entries.some(({ length }) => length > 255)) throw new Error('a sample has too many slices to be encrypted');
   const entrySizes = Uint8Array.from(entries, ({ length }) => length);
   const saiz = fullBox('saiz', 0, 0, Uint8Array.of(0), u32(samples.length), entrySizes);
-  // Version 0 of saio has one 32-bit offset, of the first entry behind the header of senc.
+  // Version 0 of saio has a single 32-bit offset: that of the first entry after the header of senc.
   const saioBytes = 20;
   const saio = fullBox('saio', 0, 0, u32(1, saizStart + saiz.length + saioBytes + 16));
   return [saiz, saio, fullBox('senc', 0, 2, u32(samples.length), ...entries)];
@@ -82,7 +83,7 @@ interface Fragment {
   readonly moof: Mp4Box;
   readonly traf: Mp4Box;
   readonly mdat: Mp4Box;
-  /** Of the content of `trun`. */
+  /** Offset of the content of `trun`. */
   readonly runContent: number;
 }
 
@@ -92,13 +93,14 @@ const readFragment = (segment: Uint8Array): Fragment => {
   const mdat = boxes.find(({ type }) => type === 'mdat');
   const traf = moof && findBox(segment, ['traf'], moof.content, moof.end);
   const run = traf && asFullBox(segment, findBox(segment, ['trun'], traf.content, traf.end));
-  // Data offset and, of each sample, duration, size, flags and composition offset: as both writers of fragments have it.
+  // The data offset, then duration, size, flags and composition offset of each sample, as all fragments of Kinora have
+  // them.
   if (!moof || !mdat || !traf || run?.flags !== 0xf01) throw new Error('not a fragment of one track');
   if (traf.end !== moof.end || moof.end > mdat.start) throw new Error('not a fragment of one track');
   return { moof, traf, mdat, runContent: run.content };
 };
 
-/** The bytes before the samples with the boxes of encryption at the end of `traf`. */
+/** The bytes before the samples, with the encryption boxes at the end of `traf`. */
 const writeHead = (segment: Uint8Array, { moof, traf, mdat, runContent }: Fragment, samples: Subsample[][]) => {
   const added = concat(encryptionBoxes(samples, moof.end - moof.start));
   const head = concat([segment.subarray(0, traf.end), added, segment.subarray(traf.end, mdat.content)]);
@@ -110,7 +112,7 @@ const writeHead = (segment: Uint8Array, { moof, traf, mdat, runContent }: Fragme
 
 /**
  * Plans the encryption of a fragment of one track by scheme `cbcs`.
- * @param parameterSets SPS and PPS of the init segment; none for audio, of which all samples are encrypted whole
+ * @param parameterSets SPS and PPS of the init segment; none for audio, whose samples are encrypted completely
  * @throws Error when it is not a fragment that Kinora writes
  */
 export const planEncryption = (segment: Uint8Array, parameterSets: readonly Uint8Array[]): EncryptionPlan => {
@@ -137,7 +139,7 @@ export const planEncryption = (segment: Uint8Array, parameterSets: readonly Uint
     } else ranges.push(offset, end);
     offset = end;
   }
-  // A constant vector and whole samples leave nothing to say in boxes (ISO/IEC 23001-7, 7.2.2).
+  // With a constant vector and whole samples, no such boxes are needed (ISO/IEC 23001-7, 7.2.2).
   const head = isPattern ? writeHead(segment, fragment, samples) : segment.slice(0, mdat.content);
   return {
     head,
@@ -148,7 +150,7 @@ export const planEncryption = (segment: Uint8Array, parameterSets: readonly Uint
   };
 };
 
-/** Index of the first range that ends behind `offset`. */
+/** Index of the first range that ends after `offset`. */
 const rangeBehind = ({ ranges }: EncryptionPlan, offset: number): number => {
   let [low, high] = [0, ranges.length / 2];
   while (low < high) {
@@ -159,18 +161,18 @@ const rangeBehind = ({ ranges }: EncryptionPlan, offset: number): number => {
   return low;
 };
 
-/** The nearest offset at or before `offset` that lies inside of no range: encryption can begin there. */
+/** The nearest offset at or before `offset` that is outside all ranges. Encryption can begin there. */
 export const startOfWhole = (plan: EncryptionPlan, offset: number): number =>
   Math.min(offset, plan.ranges[2 * rangeBehind(plan, offset)] ?? offset);
 
-/** The nearest offset at or behind `offset` that lies inside of no range. */
+/** The nearest offset at or after `offset` that is outside all ranges. */
 export const endOfWhole = (plan: EncryptionPlan, offset: number): number => {
   const index = rangeBehind(plan, offset);
   const start = plan.ranges[2 * index];
   return start === undefined || start >= offset ? offset : plan.ranges[2 * index + 1]!;
 };
 
-/** Encrypts `part`, which begins at `partStart` of the clear segment and cuts no range, in place. */
+/** Encrypts `part` in place. It begins at `partStart` of the clear segment and must not split a range. */
 export const encryptPart = (plan: EncryptionPlan, cipher: CbcsCipher, part: Uint8Array, partStart: number): void => {
   const { ranges, isPattern } = plan;
   const partEnd = partStart + part.length;

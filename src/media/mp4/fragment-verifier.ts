@@ -1,9 +1,7 @@
 import { KinoraError } from '../../lib/errors.js';
 import { asFullBox, findBox, listBoxes, type Mp4Box, type Mp4FullBox, viewOf } from './box-reader.js';
 
-/**
- * Reads back what was produced before anybody may see it. Knows the file format and the plan, not the writer.
- */
+/** Checks produced segments before they are delivered. Depends on the file format and the plan, not on the writer. */
 
 export interface ExpectedFragment {
   /** Start of the segment: decode time of the first sample and the earliest presentation time. */
@@ -12,7 +10,7 @@ export interface ExpectedFragment {
   readonly durationTicks: number;
   readonly sampleCount?: number;
   readonly firstSync: boolean;
-  /** What composition offsets are raised by so that none is negative; 0 when absent, then they may be. */
+  /** Added to the composition offsets so that none is negative. When absent, it is 0 and offsets may be negative. */
   readonly reorderTicks?: number;
 }
 
@@ -23,7 +21,7 @@ export interface ExpectedInit {
   /** Video only. */
   readonly width?: number;
   readonly height?: number;
-  /** What the edit list takes back; without it there is none. */
+  /** The start of the edit that compensates raised composition offsets. When absent, there must be no edit list. */
   readonly reorderTicks?: number;
 }
 
@@ -156,7 +154,7 @@ export const verifyInit = (bytes: Uint8Array, expected: ExpectedInit): void => {
   }
 };
 
-/** The record of a sample entry, of at least `least` bytes. */
+/** The configuration record of a sample entry; it must have at least `least` bytes. */
 const recordOf = (bytes: Uint8Array, entry: Mp4Box, type: string, least: number): Uint8Array => {
   const found = need(findBox(bytes, [type], entry.content + 78, entry.end), `${type} is missing`);
   if (found.content + least > found.end) refuse(`${type} is too short`);

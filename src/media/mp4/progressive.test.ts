@@ -46,7 +46,7 @@ const header = writeProgressiveHeader([
 const data = [0, 1].flatMap((number) => split.map((track) => track[number]!.samples));
 const file = Buffer.concat([header.bytes, ...data]);
 
-/** Words of a full box behind version and flags, in the n-th track. */
+/** The words after version and flags of a full box in the n-th track. */
 const words = (track: number, path: readonly string[]): number[] => {
   const moov = findBox(file, ['moov'])!;
   let start = moov.content;

@@ -3,18 +3,21 @@ import { findBox, listBoxes, type Mp4Box, viewOf } from './box-reader.js';
 import { ascii, box, concat, fullBox, IDENTITY_MATRIX, u16, u32, u64, zeros } from './box-writer.js';
 
 /**
- * A file for download made of the segments of renditions: `ftyp`, `moov` with every sample, then the samples as they are, a
- * segment of video and the segment of audio beside it in turn. Players find the index in the first bytes. Only the sample
- * tables are held in memory.
+ * A file for download, made from the segments of renditions: `ftyp`, `moov` with every sample, then the unchanged
+ * samples, alternating between a segment of video and a segment of audio. The index comes first, so that players find
+ * it immediately. Only the sample tables are held in memory.
  */
 
-/** The samples of one segment, in decode order; some bytes each instead of an object, because an asset has a million. */
+/**
+ * The samples of one segment in decode order. Columns instead of objects save memory: an asset can have a million
+ * samples.
+ */
 export interface FragmentSamples {
   readonly durations: Uint32Array;
   readonly sizes: Uint32Array;
   readonly compositionOffsets: Int32Array;
   readonly sync: Uint8Array;
-  /** Of all samples together. */
+  /** Size of all samples together. */
   readonly dataBytes: number;
 }
 
@@ -26,7 +29,7 @@ export interface ProgressiveTrack {
 }
 
 const NON_SYNC = 0x0001_0000;
-/** Of times that concern the whole file; divisible by the usual frame rates. */
+/** Time scale of the whole file; divisible by the usual frame rates. */
 const MOVIE_TIMESCALE = 90_000;
 const MAX_UINT32 = 0xffff_ffff;
 
@@ -42,7 +45,7 @@ export const splitFragment = (bytes: Uint8Array): { readonly index: Uint8Array; 
   return { index: bytesOfBox(bytes, moof), samples: bytes.subarray(mdat.content, mdat.end) };
 };
 
-/** Reads the indexes of segments, as `splitFragment` gives them, one behind the other. */
+/** Reads the indexes of segments, as returned by `splitFragment` and concatenated. */
 export const readFragmentIndexes = (bytes: Uint8Array): FragmentSamples[] =>
   need(listBoxes(bytes), 'a whole index').map((moof) => readFragmentIndex(bytes, moof));
 
@@ -65,12 +68,14 @@ const readFragmentIndex = (bytes: Uint8Array, moof: Mp4Box): FragmentSamples => 
 
 export interface ProgressiveHeader {
   readonly bytes: Uint8Array;
-  /** Of the samples that follow. */
+  /** Size of the samples that follow. */
   readonly dataBytes: number;
   readonly durationSeconds: number;
 }
 
-/** Everything before the samples; they follow as fragment 0 of each track in the given order, fragment 1 of each, … */
+/**
+ * Everything before the samples. They follow as fragment 0 of each track in the given order, then fragment 1 of each, …
+ */
 export const writeProgressiveHeader = (tracks: readonly ProgressiveTrack[]): ProgressiveHeader => {
   const dataBytes = tracks.reduce((sum, { fragments }) => sum + sumOf(fragments, (fragment) => fragment.dataBytes), 0);
   const mdatHeader =
@@ -114,7 +119,7 @@ const writeMovie = (tracks: readonly ParsedTrack[], dataOffset: number): Uint8Ar
   return box('moov', header, ...tracks.map((track, index) => writeTrack(track, index + 1, offsets[index]!)));
 };
 
-/** File offsets of each track's chunks: a chunk is what one segment holds. */
+/** File offsets of each track's chunks. A chunk holds the samples of one segment. */
 const chunkOffsets = (parsed: readonly ParsedTrack[], dataOffset: number): number[][] => {
   const tracks = parsed.map(({ track }) => track);
   const offsets: number[][] = tracks.map(() => []);
@@ -138,9 +143,9 @@ interface ParsedTrack {
   /** Ticks of the track. */
   readonly duration: number;
   readonly movieDuration: number;
-  /** Media time at which presentation begins: what composition offsets are raised by so that none is negative. */
+  /** Media time at which presentation begins: the amount added to composition offsets so that none is negative. */
   readonly shift: number;
-  /** All but where the chunks are. */
+  /** All sample tables except the chunk offsets. */
   readonly tables: readonly Uint8Array[];
 }
 
@@ -149,7 +154,7 @@ const readTrack = (track: ProgressiveTrack): ParsedTrack => {
   const timescale = viewOf(track.init).getUint32(mdhd.content + 12);
   const duration = sumOf(track.fragments, ({ durations }) => durations.reduce((sum, ticks) => sum + ticks, 0));
   const elst = findBox(track.init, ['moov', 'trak', 'edts', 'elst']);
-  /** What the offsets of the segments are raised by. */
+  /** Already added to the composition offsets of the segments. */
   const raised = elst ? viewOf(track.init).getUint32(elst.content + 12) : 0;
   let least = raised;
   for (const { compositionOffsets } of track.fragments)
@@ -270,7 +275,7 @@ class Table {
   }
 }
 
-/** Pairs of how often and what, as `stts` and `ctts` have them. */
+/** Pairs of count and value, as in `stts` and `ctts`. */
 class RunLengths {
   private readonly table = new Table();
   private last: number | undefined;

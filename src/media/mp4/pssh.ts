@@ -1,7 +1,7 @@
 import { asFullBox, listBoxes, viewOf } from './box-reader.js';
 import { bytesOf, concat, fullBox, u32 } from './box-writer.js';
 
-/** Names of key systems as their vendors registered them (UUIDs in lower case). */
+/** Registered identifiers of key systems: UUIDs in lower case. */
 export const systemIds = {
   common: '1077efec-c0b2-4d02-ace3-3c1e52e2fb4b',
   widevine: 'edef8ba9-79d6-4ace-a3c8-27dcd51d21ed',
@@ -14,7 +14,7 @@ export const uuidBytes = (uuid: string): Uint8Array => Buffer.from(uuid.replaceA
 const littleEndian = (value: number, count: number): Uint8Array =>
   Uint8Array.from({ length: count }, (_, index) => (value >>> (8 * index)) & 0xff);
 
-/** A box for a player's key system (ISO/IEC 23001-7, 8.1). `kids` makes it one of version 1, which lists the key IDs. */
+/** A `pssh` box for a key system (ISO/IEC 23001-7, 8.1). With `kids` it has version 1, which lists the key IDs. */
 export const psshBox = (systemId: string, data: Uint8Array, kids: readonly Uint8Array[] = []): Uint8Array =>
   fullBox(
     'pssh',
@@ -26,10 +26,10 @@ export const psshBox = (systemId: string, data: Uint8Array, kids: readonly Uint8
     data,
   );
 
-/** Whether the bytes are one whole box of the key system. */
+/** Whether the bytes are exactly one complete box of the key system. */
 export const isPsshBox = (bytes: Uint8Array, systemId: string): boolean => {
   const [box, second] = listBoxes(bytes) ?? [];
-  // A size of 0, up to the end of the file, would swallow what follows.
+  // A size of 0 extends to the end of the file and would include the boxes that follow.
   if (box?.type !== 'pssh' || second || viewOf(bytes).getUint32(0) === 0) return false;
   const content = asFullBox(bytes, box)?.content;
   return (

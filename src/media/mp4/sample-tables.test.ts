@@ -4,7 +4,7 @@ import { findMoov, readMp4SampleTables } from './sample-tables.js';
 type Content = readonly (string | Uint8Array)[];
 const u32 = (...values: number[]): string =>
   values.map((value) => (value >>> 0).toString(16).padStart(8, '0')).join('');
-/** A box of hexadecimal text and other boxes. */
+/** A box whose content is hexadecimal text and other boxes. */
 const box = (type: string, ...content: Content): Uint8Array => {
   const body = Buffer.concat(content.map((part) => (typeof part === 'string' ? Buffer.from(part, 'hex') : part)));
   return Buffer.concat([Buffer.from(u32(body.length + 8), 'hex'), Buffer.from(type, 'latin1'), body]);

@@ -4,12 +4,12 @@ import { asFullBox, findBox, listBoxes, type Mp4Box, readBoxHeader, viewOf } fro
 import { applyEditList, type Edit, type SampleTimes } from './edit-list.js';
 
 /**
- * The index of an MP4 or MOV file from its sample tables alone (ISO/IEC 14496-12, 8.6 and 8.7): milliseconds instead of a
- * pass over the file. Times equal what FFmpeg's demuxer reports. Whatever is damaged, fragmented or unusual gives undefined,
- * and the file is demuxed instead.
+ * The index of an MP4 or MOV file from its sample tables alone (ISO/IEC 14496-12, 8.6 and 8.7): this takes milliseconds
+ * and does not read the whole file. Times equal those of FFmpeg's demuxer. For damaged, fragmented or unusual files the
+ * result is undefined, and the file is demuxed instead.
  */
 
-/** More than 12 hours of 240 frames a second: a damaged or hostile count. */
+/** More than 12 hours at 240 frames a second. A larger count is damaged or hostile. */
 const MAX_SAMPLES = 12_000_000;
 const MAX_MOOV_BYTES = 256 * 1024 * 1024;
 const MAX_TOP_LEVEL_BOXES = 4096;
@@ -17,13 +17,13 @@ const MAX_EDITS = 100_000;
 
 export type ReadRange = (offset: number, length: number) => Promise<Uint8Array>;
 
-/** The bytes of the `moov` box of a file of `sizeBytes`; undefined when a walk along the top level does not find one. */
+/** The `moov` box of a file of `sizeBytes` bytes; undefined when the top level of the file has none. */
 export const findMoov = async (read: ReadRange, sizeBytes: number): Promise<Uint8Array | undefined> => {
   const range = await findMoovRange(read, sizeBytes);
   return range && range.end - range.start <= MAX_MOOV_BYTES ? read(range.start, range.end - range.start) : undefined;
 };
 
-/** Where the `moov` box of a file of `sizeBytes` is, from the headers of the boxes before it. */
+/** The position of the `moov` box in a file of `sizeBytes` bytes. Reads only the headers of the boxes before it. */
 export const findMoovRange = async (read: ReadRange, sizeBytes: number): Promise<ByteRange | undefined> => {
   let offset = 0;
   for (let count = 0; count < MAX_TOP_LEVEL_BOXES && offset + 8 <= sizeBytes; count += 1) {
@@ -42,7 +42,7 @@ export interface Mp4Streams {
   readonly audioStreamIndex?: number;
 }
 
-/** The index of the named streams from a whole `moov` box. */
+/** The index of the selected streams, read from a complete `moov` box. */
 export const readMp4SampleTables = (moov: Uint8Array, streams: Mp4Streams): SourceIndex | undefined => {
   const root = listBoxes(moov)?.[0];
   const children = root?.type === 'moov' ? listBoxes(moov, root.content, root.end) : undefined;
@@ -64,14 +64,14 @@ export const readMp4SampleTables = (moov: Uint8Array, streams: Mp4Streams): Sour
   return { ...(video && { video }), ...(audio && { audio }), discontinuous: false };
 };
 
-/** `mvhd` and `mdhd` begin alike. */
+/** `mvhd` and `mdhd` begin with the same fields. */
 const readTimescale = (bytes: Uint8Array, box: Mp4Box | undefined): number | undefined => {
   const header = asFullBox(bytes, box);
   const offset = header && header.content + (header.version === 1 ? 16 : 8);
   return offset !== undefined && offset + 4 <= header!.end ? viewOf(bytes).getUint32(offset) : undefined;
 };
 
-/** A table of fixed-size rows behind a count; undefined when the box is too short for it. */
+/** A row count followed by a table of fixed-size rows; undefined when the box is too short for it. */
 interface Table {
   readonly count: number;
   /** Word `column` of row `row`. */
@@ -111,14 +111,14 @@ const readTrack = (
   if (!hdlr || hdlr.content + 8 > hdlr.end || !timescale || !stbl) return undefined;
   if (Buffer.from(moov.subarray(hdlr.content + 4, hdlr.content + 8)).toString('latin1') !== handler) return undefined;
   const table = (type: string): Mp4Box | undefined => findBox(moov, [type], stbl.content, stbl.end);
-  // Several descriptions: the coding parameters change on the way.
+  // Several descriptions: the coding parameters change within the track.
   if (readTable(moov, table('stsd'), 8)?.count !== 1) return undefined;
 
   const edits = readEdits(moov, below('edts', 'elst'), movieTimescale, timescale);
   const stts = readTable(moov, table('stts'), 8);
   if (!edits || !stts) return undefined;
   const chunks = readChunks(moov, table);
-  // Uncompressed audio: every sample of the table is one PCM sample, and a packet is (part of) a chunk.
+  // Uncompressed audio: each sample of the table is one PCM sample, and a packet is a chunk or a part of one.
   if (handler === 'soun' && stts.count === 1 && stts.u32(0, 1) === 1)
     return chunks && readPcmTrack(moov, table, chunks, edits, timescale);
 
@@ -188,7 +188,7 @@ const readSizes = (moov: Uint8Array, table: FindTable): Uint32Array | undefined 
   return sizes;
 };
 
-/** Decode times from `stts` and composition times from `ctts`, which both must speak of exactly `count` samples. */
+/** Decode times from `stts` and composition times from `ctts`, which must both describe exactly `count` samples. */
 const readTimes = (moov: Uint8Array, stts: Table, table: FindTable, count: number): SampleTimes | undefined => {
   const composition = new Float64Array(count);
   const duration = new Float64Array(count);
@@ -196,7 +196,7 @@ const readTimes = (moov: Uint8Array, stts: Table, table: FindTable, count: numbe
   let ticks = 0;
   for (let row = 0; row < stts.count; row += 1) {
     const delta = stts.u32(row, 1);
-    // FFmpeg repairs such tables in ways of its own.
+    // FFmpeg repairs such tables in its own way.
     if (delta > 0x7fff_ffff || sample + stts.u32(row) > count) return undefined;
     for (const end = sample + stts.u32(row); sample < end; sample += 1) {
       duration[sample] = delta;
@@ -222,7 +222,7 @@ const readKeys = (moov: Uint8Array, table: FindTable, count: number): Uint8Array
   const box = table('stss');
   if (!box) return new Uint8Array(count).fill(1);
   const key = new Uint8Array(count);
-  // `stps` lists the partial sync samples of QuickTime, which FFmpeg takes for key frames too.
+  // `stps` lists the partial sync samples of QuickTime, which FFmpeg also treats as key frames.
   for (const list of [box, table('stps')]) {
     const rows = list && readTable(moov, list, 4);
     if (list && !rows) return undefined;
@@ -272,7 +272,7 @@ const positionSamples = (chunks: readonly Chunk[], sizes: Uint32Array): Float64A
   return sample === sizes.length ? position : undefined;
 };
 
-/** One entry a chunk; FFmpeg hands out the same audio in smaller packets. */
+/** One entry per chunk. FFmpeg returns the same audio in smaller packets. */
 const readPcmTrack = (
   moov: Uint8Array,
   table: FindTable,

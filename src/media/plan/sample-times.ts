@@ -6,13 +6,13 @@ export interface SampleTimes {
 }
 
 /**
- * Durations and composition offsets of a segment's samples, given in decode order by their presentation times. Each sample
- * lasts as long as its frame is displayed: browsers take presentation time + duration for the end of a frame, so that no
- * frame reaches beyond `endTicks`. The first displayed frame starts at `startTicks`; the first sample is decoded there.
+ * Durations and composition offsets of a segment's samples, given in decode order by their presentation times. Each
+ * sample lasts as long as its frame is displayed: browsers treat presentation time + duration as the end of a frame. No
+ * frame ends after `endTicks`. The first displayed frame starts at `startTicks`, which is also the first decode time.
  *
- * Frames that are displayed before one that precedes them in decode order get negative offsets. `reorderTicks` is added to every
- * offset, which an edit list takes back, because FFmpeg delays the whole track where offsets are negative. With it (> 0) no
- * offset is negative: where it is too short for a frame, samples before that frame are shortened.
+ * Frames that are displayed before one that precedes them in decode order get negative offsets, which make FFmpeg delay
+ * the whole track. So `reorderTicks` is added to every offset, and an edit list compensates. With `reorderTicks` > 0 no
+ * offset is negative: if it is too small for a frame, samples before that frame are shortened.
  *
  * Times must be integers, differ from each other, and lie in [startTicks, endTicks).
  */
@@ -42,7 +42,10 @@ export const planSampleTimes = (
   });
 };
 
-/** Moves decode times forward so far that each sample is decoded before it is displayed, and before the next sample. */
+/**
+ * Moves decode times earlier where needed, so that each sample is decoded before it is displayed and before the next
+ * one.
+ */
 const decodeInTime = (decodeTicks: number[], displayed: readonly number[], reorderTicks: number): void => {
   let latest = Number.POSITIVE_INFINITY;
   for (let index = decodeTicks.length - 1; index >= 0; index--) {
@@ -51,7 +54,7 @@ const decodeInTime = (decodeTicks: number[], displayed: readonly number[], reord
   }
 };
 
-/** The `reorderTicks` that leave no offset negative and shorten no sample. */
+/** The smallest `reorderTicks` with which no offset is negative and no sample is shortened. */
 export const findReorderTicks = (presentationTicks: readonly number[], startTicks: number, endTicks: number): number =>
   planSampleTimes(presentationTicks, startTicks, endTicks).reduce(
     (most, { compositionOffsetTicks }) => Math.max(most, -compositionOffsetTicks),

@@ -1,14 +1,14 @@
 import { AAC_FRAME_SAMPLES } from '../codecs/aac.js';
 import type { AudioPlan, Plan, VideoPlan } from './plan.js';
 
-/** What gives the segments of an asset their times: the video, the audio where there is none. */
+/** The part of the plan that defines the segment times: the video, or the audio when there is no video. */
 export const gridOf = ({ video, audio }: Plan): VideoPlan | AudioPlan | undefined => video ?? audio;
 
-/** Seconds of one unit of `boundaries`. */
+/** Length of one unit of `boundaries` in seconds. */
 export const secondsPerUnit = (part: VideoPlan | AudioPlan): number =>
   'timescale' in part ? 1 / part.timescale : AAC_FRAME_SAMPLES / part.sampleRate;
 
-/** When segment `number`, counted from 0, begins and ends; undefined when there is none. */
+/** Start and end of segment `number`, counted from 0; undefined when it does not exist. */
 export const segmentSeconds = (
   plan: Plan,
   number: number,

@@ -69,7 +69,7 @@ const judgeVideo = (video: VideoFacts, index: StreamIndex | undefined, tier: Res
   };
 };
 
-/** bit/s of the busiest GOP: from a key frame to the next, the last one to the end. */
+/** bit/s of the GOP with the highest rate. The last GOP ends at the end of the stream. */
 const peakGopBitRate = ({ pts, key, size, lastDuration }: StreamIndex, secondsPerTick: number): number => {
   let peak = 0;
   let start: number | undefined;

@@ -14,7 +14,7 @@ test.each([
   ['270p', size(1920, 1080), size(480, 270)],
   ['1440p', size(1920, 1080), undefined],
   ['2160p', size(1920, 1080), undefined],
-  // As wide as the box, though lower.
+  // As wide as the box, but less high.
   ['1080p', size(1920, 800), size(1920, 800)],
   ['1080p', size(1918, 800), undefined],
   ['highest', size(1918, 800), size(1918, 800)],
@@ -78,7 +78,7 @@ test('a size beside the ladder lies between its neighbours in rate too', () => {
   expect(rung.encoder).toMatchObject({ preset: 'veryfast', crf: 23, level: 31 });
   expect(rung.bandwidth).toBeGreaterThan(bandwidthOf('480p'));
   expect(rung.bandwidth).toBeLessThan(bandwidthOf('720p'));
-  // Beside a copy that needs little.
+  // The only neighbor is a copy with a low bit rate.
   const small = {
     renditions: [{ width: 640, height: 400, frameStep: 1, bandwidth: 200_000 }],
     frameRate: hd.frameRate,

@@ -1,22 +1,22 @@
 import { fitInto, planRung, type Size, type VideoQuality } from './ladder.js';
 import type { Plan, VideoPlan, VideoRendition } from './plan.js';
 
-/** What a static rendition can be asked for as. */
+/** The names under which a static rendition can be requested. */
 export type RenditionResolution = 'highest' | 'audio-only' | `${2160 | 1440 | 1080 | 720 | 540 | 480 | 360 | 270}p`;
 
-/** The frames that are stored have the size of the top rung. */
+/** Stored frames have the size of the top rung. */
 export const renditionSource = ({ video, audio }: Plan): RenditionSource => ({
   frame: video?.renditions.at(-1),
   hasAudio: audio !== undefined,
 });
 
-/** What an asset offers: the stored frame (after the cap of its tier) and whether it has audio. */
+/** Properties of an asset: the stored frame size (limited by its tier) and whether it has audio. */
 export interface RenditionSource {
   readonly frame?: Size | undefined;
   readonly hasAudio: boolean;
 }
 
-/** One downloadable file to be made. */
+/** A downloadable file to produce. */
 export interface RenditionFile {
   readonly name: string;
   readonly ext: 'mp4' | 'm4a';
@@ -27,7 +27,7 @@ export interface RenditionFile {
 export const renditionFileName = (resolution: RenditionResolution): Pick<RenditionFile, 'name' | 'ext'> =>
   resolution === 'audio-only' ? { name: 'audio.m4a', ext: 'm4a' } : { name: `${resolution}.mp4`, ext: 'mp4' };
 
-/** What a requested rendition becomes; undefined: it is skipped, because it would have to be enlarged or has no stream. */
+/** The file for a requested rendition; undefined when it is skipped because it needs enlarging or lacks the stream. */
 export const planRendition = (resolution: RenditionResolution, source: RenditionSource): RenditionFile | undefined => {
   const file = renditionFileName(resolution);
   if (resolution === 'audio-only') return source.hasAudio ? file : undefined;
@@ -42,7 +42,7 @@ export const planRendition = (resolution: RenditionResolution, source: Rendition
 
 export type Mp4Support = 'none' | 'capped-1080p' | 'audio-only' | 'audio-only,capped-1080p' | 'standard';
 
-/** The files of the deprecated `mp4_support`; undefined: they can't be made of this asset. */
+/** The files of the deprecated `mp4_support`; undefined when they can't be made from this asset. */
 export const planMp4Support = (
   support: Mp4Support,
   { frame, hasAudio }: RenditionSource,
@@ -71,12 +71,12 @@ export const planMp4Support = (
   return support === 'capped-1080p' || !hasAudio ? [capped] : [capped, audio];
 };
 
-/** A rung that differs by no more is the same frame: its size was rounded once instead of twice. */
+/** A rung within this difference has the same size, which was rounded once instead of twice. */
 const SAME_SIZE_PIXELS = 2;
 
 /**
- * The rendition that the frames of a file come from: the rung of the ladder with that size, whose segments viewers may have
- * asked for already, else one between its neighbors.
+ * The rendition that provides the frames of a file: the rung of that size, whose segments may already be cached, or
+ * else a new one between its neighbors.
  */
 export const chooseVideoRendition = (video: VideoPlan, size: Size, quality: VideoQuality): VideoRendition => {
   const isSame = ({ width, height }: Size): boolean =>
@@ -84,7 +84,7 @@ export const chooseVideoRendition = (video: VideoPlan, size: Size, quality: Vide
   return video.renditions.find(isSame) ?? planRung(video, size, quality);
 };
 
-/** 16:9 with so many lines. */
+/** 16:9 with the given number of lines. */
 const landscapeBox = (lines: number): Size => ({ width: (lines * 16) / 9, height: lines });
 
 /** Rotated for portrait. */

@@ -1,6 +1,6 @@
 import { element, textElement } from './xml.js';
 
-/** What a manifest tells players of a key. */
+/** What a manifest tells players about a key. */
 export interface DashKey {
   /** 16 bytes. */
   readonly kid: Uint8Array;
@@ -8,7 +8,7 @@ export interface DashKey {
     /** UUID in lower case. */
     readonly systemId: string;
     readonly name?: string;
-    /** Base64 of a whole `pssh` box. */
+    /** A complete `pssh` box in Base64. */
     readonly pssh?: string;
   }[];
 }

@@ -54,7 +54,7 @@ const manifest = (changes: Partial<Parameters<typeof dashManifest>[0]> = {}, que
 const parse = (xml: string): Element =>
   new DOMParser({
     onError: (level, message) => {
-      // The parser is wary of U+FFFD, which is a character like others.
+      // The parser rejects U+FFFD, although it is a valid character.
       if (level !== 'warning') throw new Error(`${level}: ${message}`);
     },
   }).parseFromString(xml, 'text/xml').documentElement!;

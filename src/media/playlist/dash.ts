@@ -15,7 +15,8 @@ import {
 import { element, textElement, type XmlAttributes, xmlDocument } from './xml.js';
 
 /**
- * A DASH manifest (ISO/IEC 23009-1) of the segments that the HLS playlists name, pure. Its times are the whole ticks of the plan.
+ * Writes a DASH manifest (ISO/IEC 23009-1) for the same segments as the HLS playlists. Its times are exact ticks of the
+ * plan.
  */
 
 export interface DashAudioTrack extends HlsAudioTrack {
@@ -25,25 +26,25 @@ export interface DashAudioTrack extends HlsAudioTrack {
 export interface DashInput {
   readonly plan: Plan;
   readonly title?: string;
-  /** Ready ones only, primary first. */
+  /** Ready tracks only, primary first. */
   readonly audioTracks: readonly DashAudioTrack[];
   readonly textTracks: readonly HlsTextTrack[];
   readonly modifiers: PlaybackModifiers;
-  /** Of a DRM playback ID. */
+  /** Present for DRM playback IDs. */
   readonly keys?: { readonly video: DashKey; readonly audio: DashKey };
-  /** Address of a file of a child; `$Number$` in its name stands for the number of a segment. */
+  /** URL of a file of a child. `$Number$` in the name stands for a segment number. */
   readonly uri: (child: HlsChild, file: string) => string;
 }
 
 const PROFILES = 'urn:mpeg:dash:profile:isoff-live:2011,urn:mpeg:dash:profile:cmaf:2019';
-/** The encoder's rate limit holds for two seconds anywhere. */
+/** The encoder's rate limit applies to any two seconds. */
 const MIN_BUFFER = 'PT2S';
 const ROLE = 'urn:mpeg:dash:role:2011';
 const CHANNELS = 'urn:mpeg:dash:23003:3:audio_channel_configuration:2011';
 const SWITCHING = 'urn:mpeg:dash:adaptation-set-switching:2016';
 const TRANSFER = 'urn:mpeg:mpegB:cicp:TransferCharacteristics';
 const TILES = 'http://dashif.org/guidelines/thumbnail_tile';
-/** bit/s of text, which the format wants to know: more than people read. */
+/** bit/s of text, required by the format. An upper bound: people read less. */
 const TEXT_BANDWIDTH = 1000;
 const NUMBER = '$Number$';
 const MICROSECONDS = 1_000_000;
@@ -113,10 +114,10 @@ const clampWindow = (boundaries: readonly number[], window: SegmentWindow | unde
   return { first, end: Math.max(first, Math.min(window?.end ?? count, count)) };
 };
 
-/** Rounded up: players drop the frame that would end after the presentation. */
+/** Rounded up, because players drop a frame that ends after the presentation. */
 const duration = (seconds: number): string => `PT${(Math.ceil(seconds * MICROSECONDS) / MICROSECONDS).toFixed(6)}S`;
 
-/** Attributes and times that the representations of a set share; `addresses` are those of one representation. */
+/** Attributes and times that the representations of a set share. `addresses` are the URLs of one representation. */
 const segmentTimes = (
   { window, startSeconds }: Context,
   part: VideoPlan | AudioPlan,
@@ -156,7 +157,7 @@ const segmentAddresses = ({ uri }: Context, child: HlsChild): XmlAttributes => (
 
 const role = (value: string): string => element('Role', { schemeIdUri: ROLE, value });
 
-/** The ladder, and an original in another codec as a set of its own, between which players may switch. */
+/** The ladder, and a separate set for an original in another codec. Players may switch between the two. */
 const videoSets = (context: Context, video: VideoPlan): ((id: number) => string)[] => {
   const ladder = chooseRenditions(video, context.modifiers);
   const originals = withOriginal(video, ladder).filter(isOriginal);
@@ -201,7 +202,7 @@ const videoRepresentation = (context: Context, { frameRate }: VideoPlan, renditi
       bandwidth,
       width,
       height,
-      // A source that shows one frame only has no rate.
+      // A source with a single frame has no frame rate.
       frameRate: frameRate.num > 0 ? `${frameRate.num}/${den}` : undefined,
     },
     element('SegmentTemplate', segmentAddresses(context, { kind: 'video', rendition: name })),
@@ -248,7 +249,7 @@ const textSet =
       ),
     );
 
-/** Frames for previews: one sprite sheet, whose last row may have cells without a frame, for as long as all cells would last. */
+/** One sprite sheet for previews. Its last row may have empty cells, which count towards its duration. */
 const imageSet =
   ({ uri, window }: Context, video: VideoPlan) =>
   (id: number): string => {

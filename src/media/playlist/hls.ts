@@ -19,7 +19,7 @@ export interface HlsAudioTrack {
   readonly audio: AudioFigures;
 }
 
-/** What the multivariant playlist tells of a track of audio. */
+/** An audio track as listed in the multivariant playlist. */
 export type AudioFigures = Pick<AudioPlan, 'channels' | 'bandwidth' | 'bitRate' | 'codecs'>;
 
 export interface HlsTextTrack {
@@ -29,11 +29,11 @@ export interface HlsTextTrack {
   readonly closedCaptions: boolean;
 }
 
-/** A playlist that the multivariant playlist names. */
+/** A playlist that the multivariant playlist refers to. */
 export type HlsChild = {
   /** Present for instant clips. */
   readonly window?: SegmentWindow;
-  /** The second, alternative address of the same playlist. */
+  /** The second, alternative URL of the same playlist. */
   readonly redundant?: true;
 } & (
   | { readonly kind: 'video' | 'audio'; readonly rendition: string }
@@ -44,9 +44,9 @@ export type HlsChild = {
 export interface MultivariantInput {
   readonly plan: Plan;
   readonly title?: string;
-  /** Absolute address of `metadata.json`, for players that read chapters from it. */
+  /** Absolute URL of `metadata.json`, for players that read chapters from it. */
   readonly chaptersUri?: string;
-  /** Ready ones only, primary first. */
+  /** Ready tracks only, primary first. */
   readonly audioTracks: readonly HlsAudioTrack[];
   readonly textTracks: readonly HlsTextTrack[];
   readonly modifiers: PlaybackModifiers;
@@ -55,7 +55,7 @@ export interface MultivariantInput {
   readonly uri: (child: HlsChild) => string;
 }
 
-/** A quoted-string has no way to carry quotes, line ends or control characters (RFC 8216, 4.2). */
+/** A quoted-string can't contain quotes, line ends or control characters (RFC 8216, 4.2). */
 const quote = (text: string): string =>
   `"${text.replace(/[\u0000-\u001f\u007f\u2028\u2029]+/g, ' ').replaceAll('"', "'")}"`;
 
@@ -69,7 +69,7 @@ const CAPTION_CHARACTERISTICS =
 
 const primarySubtag = (tag: string): string => tag.toLowerCase().split('-')[0]!;
 
-/** The track that `default_subtitles_lang` asks for: the very language, else one that shares its first part. */
+/** The track for `default_subtitles_lang`: an exact match, or else one with the same primary subtag. */
 export const findDefaultText = (
   tracks: readonly HlsTextTrack[],
   language: string | undefined,
@@ -81,7 +81,10 @@ export const findDefaultText = (
   );
 };
 
-/** The text of the multivariant playlist. A plan without video gives one audio variant, whatever the resolution filters. */
+/**
+ * The text of the multivariant playlist. Without video, it lists one audio variant, regardless of the resolution
+ * filters.
+ */
 export const multivariantPlaylist = (input: MultivariantInput): string => {
   const { plan, modifiers, audioTracks, textTracks } = input;
   const { video } = plan;
@@ -164,7 +167,7 @@ const combine = (tracks: readonly AudioFigures[]): Omit<AudioFigures, 'channels'
         codecs: [...new Set(tracks.map(({ codecs }) => codecs))].join(),
       };
 
-/** Names of one group must differ (RFC 8216, 4.3.4.1.1), also after quoting. */
+/** Names in a group must differ (RFC 8216, 4.3.4.1.1), even after unquotable characters are replaced. */
 const uniqueNames = () => {
   const taken = new Set<string>();
   return (name: string): string => {
@@ -185,7 +188,7 @@ const videoVariant = (
     ['BANDWIDTH', String(rendition.bandwidth + (audio?.bandwidth ?? 0))],
     ['AVERAGE-BANDWIDTH', average === undefined ? undefined : String(average + (audio?.bitRate ?? 0))],
     ['RESOLUTION', `${rendition.width}x${rendition.height}`],
-    // A source that shows one frame only has no rate.
+    // A source with a single frame has no frame rate.
     ['FRAME-RATE', frameRate.num > 0 ? (frameRate.num / (frameRate.den * rendition.frameStep)).toFixed(3) : undefined],
     ['CODECS', quote(audio ? `${rendition.codecs},${audio.codecs}` : rendition.codecs)],
     ['VIDEO-RANGE', rendition.original?.videoRange],
@@ -196,11 +199,11 @@ export interface MediaPlaylistInput {
   /** Every video rendition has the same segments. */
   readonly part: VideoPlan | AudioPlan;
   readonly window?: SegmentWindow;
-  /** Absent for segments of text. */
+  /** Absent for text segments. */
   readonly initUri?: string;
   /** Attributes of each `EXT-X-KEY`. */
   readonly keys?: readonly string[];
-  /** `segment` counts from 0 over the whole asset. */
+  /** `segment` is counted from 0 at the start of the asset. */
   readonly segmentUri: (segment: number) => string;
 }
 

@@ -36,6 +36,6 @@ test('an instant clip has the frames of its segments', () => {
   const storyboard = windowStoryboard(video!, { first: 1, end: 3 });
   expect(storyboard.window).toEqual({ startSeconds: 4, endSeconds: 12 });
   expect(imagePlaylist(storyboard, 'x')).toContain('#EXTINF:8.000000,\n#EXT-X-TILES:');
-  // Asked for by hand: what lies behind the end is nothing.
+  // A window after the end, possible only in handwritten URLs, is empty.
   expect(windowStoryboard(video!, { first: 90, end: 91 }).tiles).toBe(1);
 });

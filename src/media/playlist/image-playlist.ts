@@ -2,9 +2,9 @@ import { planStoryboard, type Storyboard } from '../image/storyboard.js';
 import type { VideoPlan } from '../plan/plan.js';
 import type { SegmentWindow } from './playback-modifiers.js';
 
-/** Frames for previews in HLS, as the Image Media Playlist specification (version 0.4) has them: one sprite sheet of tiles. */
+/** Preview frames in HLS as one sprite sheet, following the Image Media Playlist specification (version 0.4). */
 
-/** Measured on busy frames at the quality of storyboards: at most half of it. */
+/** Twice the maximum measured for detailed frames at storyboard quality. */
 const BITS_PER_PIXEL = 4;
 
 /** The storyboard of the segments [first, end), or of the whole asset. */
@@ -15,7 +15,7 @@ export const windowStoryboard = (video: VideoPlan, window: SegmentWindow | undef
   return planStoryboard(video, { startSeconds, endSeconds: secondsAt(window?.end ?? boundaries.length - 1) });
 };
 
-/** bit/s of the one sprite sheet over the time that it lasts. */
+/** bit/s of the sprite sheet over its duration. */
 export const sheetBandwidth = ({ tile, tiles, window }: Storyboard): number =>
   Math.ceil((tile.width * tile.height * tiles * BITS_PER_PIXEL) / (window.endSeconds - window.startSeconds));
 
@@ -26,7 +26,7 @@ export const imageStream = (video: VideoPlan, window: SegmentWindow | undefined,
   return `#EXT-X-IMAGE-STREAM-INF:BANDWIDTH=${sheetBandwidth(storyboard)},RESOLUTION=${tile.width}x${tile.height},CODECS="jpeg",URI=${uri}`;
 };
 
-/** A playlist of the one sprite sheet, which lasts as long as the storyboard's window. */
+/** A playlist with a single sprite sheet, whose duration is that of the storyboard's window. */
 export const imagePlaylist = ({ window, tile, tiles, columns, rows }: Storyboard, spriteSheetUri: string): string => {
   const seconds = window.endSeconds - window.startSeconds;
   return [

@@ -127,7 +127,7 @@ describe('findSegmentWindow', () => {
   });
   test('uses the segments of the audio where there is no video', () => {
     const { video: _, ...audioOnly } = plan;
-    // 4.004 s is where the second segment of the audio begins, 188 frames x 1024 / 48000 = 4.0107
+    // The second audio segment begins after 4.004 s: 188 frames x 1024 / 48000 = 4.0107
     expect(findSegmentWindow(audioOnly, { assetStartSeconds: 4.01, assetEndSeconds: 5 })).toEqual({ first: 0, end: 2 });
   });
 });

@@ -28,8 +28,8 @@ const LANGUAGE_TAG = /^[A-Za-z]{1,8}(-[A-Za-z0-9]{1,8})*$/;
 const FLAGS = ['redundant_streams', 'roku_trick_play', 'exclude_pdt', 'add_audio_only'] as const;
 
 /**
- * Reads the modifiers among `values` (query parameters or claims; unknown names and empty values are ignored, `null` is empty). A refused
- * value gives `{ invalid }`: the text for the caller, `Invalid parameter: <name>`.
+ * Reads the modifiers among `values` (query parameters or claims; unknown names and empty values are ignored, `null` is
+ * empty). An invalid value returns `{ invalid }` with the message for the client: `Invalid parameter: <name>`.
  */
 export const parsePlaybackModifiers = (
   values: Readonly<Record<string, unknown>>,
@@ -107,8 +107,8 @@ const KNOWN = [
 const labelLines = (rendition: VideoRendition): number => Number.parseInt(rendition.name, 10);
 
 /**
- * The variants that are listed, in order: the start rendition first and then ascending, or highest first. A filter that
- * leaves nothing keeps the closest variant.
+ * The listed variants in order: the start rendition first, then ascending; or highest first. If a filter excludes every
+ * variant, the closest one is kept.
  */
 export const chooseRenditions = (
   video: NonNullable<Plan['video']>,
@@ -126,14 +126,20 @@ export const chooseRenditions = (
   return [start, ...chosen.filter((rendition) => rendition !== start)];
 };
 
-/** With the original behind the H.264 of its size, where that is listed: never first, as not every player can decode it. */
+/**
+ * Inserts the original after the H.264 variant of the same size, if listed. Never first: not every player can decode
+ * it.
+ */
 export const withOriginal = (
   { renditions, original }: Pick<VideoPlan, 'renditions' | 'original'>,
   chosen: readonly VideoRendition[],
 ): (VideoRendition & Partial<OriginalRendition>)[] =>
   chosen.flatMap((rendition) => (original && rendition === renditions.at(-1) ? [rendition, original] : [rendition]));
 
-/** The segments of an instant clip: from the one that holds the start to the one that holds the end; undefined: all. */
+/**
+ * The segments of an instant clip, from the one that contains the start to the one that contains the end. Undefined:
+ * all.
+ */
 export const findSegmentWindow = (
   plan: Plan,
   { assetStartSeconds, assetEndSeconds }: Pick<PlaybackModifiers, 'assetStartSeconds' | 'assetEndSeconds'>,

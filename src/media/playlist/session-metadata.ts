@@ -1,6 +1,6 @@
 import type { Chapter } from '../robots/chapters.js';
 
-/** One element of `metadata.json`: the whole, or a chapter of it. */
+/** One element of `metadata.json`: the whole asset or a chapter. */
 export interface MetadataElement {
   readonly metadata?: readonly { readonly key: string; readonly value: string }[];
   readonly titles: readonly { readonly language: string; readonly title: string }[];
@@ -12,8 +12,8 @@ export interface MetadataElement {
 const titled = (title: string) => [{ language: 'und', title }];
 
 /**
- * What players read beside the playlist: the title of the asset and its chapters. The title is in the metadata of the first
- * element, which is there in any case.
+ * The title and the chapters of the asset, which players read in addition to the playlist. The title is in the metadata
+ * of the first element, which always exists.
  */
 export const metadataJson = (
   title: string | undefined,

@@ -6,7 +6,7 @@ import { element, textElement, xmlDocument } from './xml.js';
 const parse = (text: string) =>
   new DOMParser({
     onError: (level, message) => {
-      // The parser is wary of U+FFFD, which is a character like others.
+      // The parser rejects U+FFFD, although it is a valid character.
       if (level !== 'warning') throw new Error(`${level}: ${message}`);
     },
   }).parseFromString(text, 'text/xml').documentElement!;

@@ -1,8 +1,8 @@
-/** The few parts of XML 1.0 that manifests need. Elements are texts; children stand on lines of their own. */
+/** The few parts of XML 1.0 that manifests need. Elements are strings; each child is on its own line. */
 
 export type XmlAttributes = Readonly<Record<string, string | number | undefined>>;
 
-/** XML can't carry control characters, halves of surrogate pairs and two noncharacters, not even escaped. */
+/** XML can't contain control characters, halves of surrogate pairs and two noncharacters, not even escaped. */
 const UNWRITABLE = /[\p{Cc}\p{Cs}\u2028\u2029\ufffe\uffff]+/gu;
 
 const escapeXml = (text: string): string =>
@@ -13,7 +13,7 @@ const openTag = (name: string, attributes: XmlAttributes): string => {
   return `<${[name, ...given.map(([key, value]) => `${key}="${escapeXml(String(value))}"`)].join(' ')}`;
 };
 
-/** An element with elements in it; undefined ones are left out. */
+/** An element with child elements. Undefined children are omitted. */
 export const element = (name: string, attributes: XmlAttributes, ...children: (string | undefined)[]): string => {
   const given = children.filter((child) => child !== undefined);
   const tag = openTag(name, attributes);

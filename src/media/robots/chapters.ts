@@ -3,10 +3,10 @@ export interface Chapter {
   readonly title: string;
 }
 
-/** Windows of a transcript overlap: what begins so near to another chapter is the same one. */
+/** Windows of a transcript overlap, so chapters that begin this close to each other are the same. */
 const SAME_SECONDS = 20;
 
-/** The chapters of all windows as one list: in order, the first at 0, within the asset. */
+/** Merges the chapters of all windows into a sorted list within the asset. The first chapter begins at 0. */
 export const mergeChapters = (windows: readonly (readonly Chapter[])[], durationSeconds: number): Chapter[] => {
   const merged: Chapter[] = [];
   windows.forEach((window, number) => {
@@ -15,7 +15,7 @@ export const mergeChapters = (windows: readonly (readonly Chapter[])[], duration
       const last = merged.at(-1);
       const title = chapter.title.replace(/\s+/g, ' ').trim();
       const isLate = durationSeconds > 0 && chapter.start_time >= durationSeconds;
-      // Within a window the model meant what it wrote; two at one time can't both be.
+      // Within a window, close chapters are intended; only those with the same time are dropped.
       const least = number > 0 && chapter === chapters[0] ? SAME_SECONDS : 0;
       if (title === '' || isLate || (last && chapter.start_time - last.start_time <= least)) continue;
       merged.push({ start_time: Math.round(chapter.start_time * 1000) / 1000, title });

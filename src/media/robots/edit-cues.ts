@@ -1,6 +1,6 @@
 import type { Cue } from '../text/subtitles.js';
 
-/** Changes of the text of cues. Tags stay as they are; what is put in is text, never markup. Pure. */
+/** Edits the text of cues. Tags are kept; inserted text is always escaped. */
 
 export interface Replacement {
   readonly find: string;
@@ -33,13 +33,13 @@ const decode = (text: string): string =>
 const encode = (text: string): string =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('\u00a0', '&nbsp;');
 
-/** The text of a cue as it is read, without tags. */
+/** The readable text of a cue, without tags. */
 export const plainText = ({ text }: Pick<Cue, 'text'>): string =>
   decode(text.replace(/<[^<>]*>/g, ''))
     .replace(/\s+/g, ' ')
     .trim();
 
-/** Text as a cue carries it. */
+/** Escapes text for use in a cue. */
 export const cueText = (plain: string): string =>
   plain
     .split('\n')
@@ -51,7 +51,7 @@ export const cueText = (plain: string): string =>
 
 const WORD = /[\p{L}\p{N}_]/u;
 
-/** Whole words; a space stands for any white space, line ends too. */
+/** Matches whole words. A space matches any white space, including line ends. */
 const patternOf = (find: string, isCaseSensitive: boolean): RegExp => {
   const trimmed = find.trim();
   const source = trimmed
@@ -113,7 +113,7 @@ export const editCues = (cues: readonly Cue[], { replacements, speakers, censore
   return { cues: edited.filter((cue) => plainText(cue) !== ''), count };
 };
 
-/** Without the gaps that removed words leave; an empty line would end the cue. */
+/** Closes the gaps left by removed words, and removes empty lines, which would end the cue. */
 const tidy = (text: string): string =>
   text
     .replaceAll('-->', '--&gt;')

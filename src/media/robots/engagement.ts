@@ -1,6 +1,6 @@
-/** What can be said of an asset from how much of each part viewers were sent. Pure. */
+/** Describes the engagement with an asset from how much of each part was sent to viewers. */
 
-/** Seconds of a part: what is delivered is counted by the part in which a segment begins. */
+/** Length of a part in seconds. A delivered segment counts for the part in which it begins. */
 export const PART_SECONDS = 10;
 
 export interface DeliveredPart {
@@ -10,9 +10,9 @@ export interface DeliveredPart {
 }
 
 const MAX_MOMENTS = 5;
-/** Fewer parts than these would all become alike. */
+/** With fewer parts, smoothing would make all of them alike. */
 const MIN_SMOOTHED = 6;
-/** So many times the mean makes a hotspot. */
+/** A hotspot has at least this many times the mean. */
 const HOT = 1.25;
 
 const percent = (share: number): string => `${Math.round(share * 100)} %`;
@@ -50,7 +50,7 @@ export const describeEngagement = (parts: readonly DeliveredPart[], durationSeco
 
 const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
 
-/** Rows of parts that are all above the mean by far. */
+/** Runs of consecutive parts that are all far above the mean. */
 const hotspots = (rates: readonly number[], average: number): { first: number; last: number; rate: number }[] => {
   const found: { first: number; last: number; rate: number }[] = [];
   rates.forEach((rate, at) => {

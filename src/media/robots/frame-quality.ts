@@ -1,4 +1,4 @@
-/** How well a frame would do as a thumbnail, measured on a small copy of it. Pure. */
+/** Measures how suitable a frame is as a thumbnail, using a small copy of it. */
 
 export interface LumaPlane {
   readonly data: Uint8Array;
@@ -13,13 +13,13 @@ export interface FrameQuality {
   readonly focus: number;
   readonly contrast: number;
   readonly color: number;
-  /** How much of the detail lies around the middle and the thirds. */
+  /** Share of the detail in the central area of the frame, including the thirds. */
   readonly composition: number;
-  /** How much of the frame has detail at all. */
+  /** Share of the frame that has detail. */
   readonly detail: number;
   /** 1 where the frame is neither nearly black nor nearly white. */
   readonly exposure: number;
-  /** The share of the frame that each of `HUES` colors has. */
+  /** The share of each of `HUES` colors in the frame. */
   readonly palette: readonly number[];
 }
 
@@ -29,11 +29,11 @@ export interface TimedQuality extends FrameQuality {
 }
 
 const MEASURES = ['focus', 'contrast', 'color', 'composition', 'detail', 'exposure'] as const;
-/** Steps of each chroma sample; odd, so that gray is in the middle of one. */
+/** Steps per chroma plane. Odd, so that gray is in the middle of a step. */
 const HUE_STEPS = 9;
 const HUES = HUE_STEPS ** 2;
 
-/** What a media process says it has measured may be anything: undefined unless it has the form of `count` frames. */
+/** Checks the result of a media process: undefined unless it has the form of `count` frames. */
 export const readQualities = (frames: unknown, count: number): TimedQuality[] | undefined => {
   if (!Array.isArray(frames) || frames.length !== count) return undefined;
   const isShare = (value: unknown): boolean => typeof value === 'number' && value >= 0 && value <= 1;
@@ -48,7 +48,7 @@ export const readQualities = (frames: unknown, count: number): TimedQuality[] | 
   return frames.every(isQuality) ? frames : undefined;
 };
 
-/** Figures at which a measure counts as full, from photographs and screen recordings. */
+/** Values at which a measure reaches 1, taken from photographs and screen recordings. */
 const FULL_LAPLACIAN = 24;
 const FULL_DEVIATION = 64;
 const FULL_CHROMA = 36;
@@ -84,7 +84,6 @@ export const measureFrame = (luma: LumaPlane, chroma: readonly [LumaPlane, LumaP
   const share = edges === 0 ? 0 : central / edges;
   const exposure = mean < DARK ? mean / DARK : mean > BRIGHT ? (255 - mean) / (255 - BRIGHT) : 1;
   return {
-    // Of where there is something to see: a sharp face before a blurred background is sharp.
     focus: clamp(laplacians / samples / FULL_LAPLACIAN),
     contrast: clamp(deviation / FULL_DEVIATION),
     color: clamp(meanChroma(chroma) / FULL_CHROMA),
@@ -118,7 +117,7 @@ const meanChroma = (planes: readonly LumaPlane[]): number => {
   return samples === 0 ? 0 : sum / samples;
 };
 
-/** The colors that a video usually has: the mean of its frames. */
+/** The typical colors of a video: the mean of its frames. */
 export const lookOf = (frames: readonly Pick<FrameQuality, 'palette'>[]): number[] =>
   Array.from(
     { length: HUES },
@@ -126,8 +125,8 @@ export const lookOf = (frames: readonly Pick<FrameQuality, 'palette'>[]): number
   );
 
 /**
- * Names as the answers have them. Nobody says what the brand looks like, so a frame fits as far as it has the colors of its
- * own video: the share that both have in common.
+ * The names are those of the API response. The look of the brand is unknown, so `brand_fit` is the share of colors that
+ * a frame has in common with its video.
  */
 export const thumbnailScores = (quality: FrameQuality, look: readonly number[]) => {
   const subscores = {
@@ -148,7 +147,7 @@ interface Candidate {
   readonly overall: number;
 }
 
-/** The best ones that are not nearly the same moment, best first. */
+/** The best candidates that are far enough apart, best first. */
 export const pickBest = <T extends Candidate>(candidates: readonly T[], count: number, apartSeconds: number): T[] => {
   const picked: T[] = [];
   for (const candidate of [...candidates].sort((a, b) => b.overall - a.overall || a.seconds - b.seconds)) {
@@ -158,6 +157,6 @@ export const pickBest = <T extends Candidate>(candidates: readonly T[], count: n
   return picked;
 };
 
-/** Moments to look at, in the middle of equal parts, so that fades at both ends are left out. */
+/** Times to sample: the middles of equal parts, which avoids fades at both ends. */
 export const sampleTimes = (startSeconds: number, endSeconds: number, count: number): number[] =>
   Array.from({ length: count }, (_, at) => startSeconds + ((at + 0.5) * (endSeconds - startSeconds)) / count);

@@ -1,7 +1,7 @@
 import { type Cue, timestamp } from '../text/subtitles.js';
 import { plainText } from './edit-cues.js';
 
-/** SubRip: numbers, and commas in the times; no tags. */
+/** SubRip numbers its cues, uses commas in times and has no tags. */
 export const writeSrt = (cues: readonly Cue[]): Buffer =>
   Buffer.from(
     cues

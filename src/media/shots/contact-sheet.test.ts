@@ -22,7 +22,7 @@ test.each([
 ])('%d s: %d frames in %d columns and %d rows', (seconds, tiles, columns, rows) => {
   const sheet = sheetOf(seconds);
   expect(sheet).toMatchObject({ tiles, columns, rows, tile: { width: 256, height: 144 } });
-  // Never more than one a second, but for what floating point takes away.
+  // Never more than one per second, apart from floating-point rounding.
   if (tiles > 1) expect(sheet.step).toBeGreaterThanOrEqual(1 - 1e-9);
 });
 

@@ -1,6 +1,6 @@
 import { even, type Size } from '../plan/ladder.js';
 
-/** A part of an asset that was taken without a cut. */
+/** A part of an asset without cuts. */
 export interface Shot {
   readonly startSeconds: number;
   readonly endSeconds: number;
@@ -18,16 +18,16 @@ export interface ContactSheet {
 const TILE_WIDTH = 256;
 const MAX_TILES = 100;
 const MAX_COLUMNS = 10;
-/** WebP knows no larger side. */
+/** The largest side that WebP supports. */
 const MAX_SIDE = 16_383;
 
-/** One frame a second, and no more than fit on the contact sheet: they are farther apart in a long shot. */
+/** One frame per second. In long shots the frames are farther apart, so that they fit on one contact sheet. */
 export const planContactSheet = ({ startSeconds, endSeconds }: Shot, frame: Size): ContactSheet => {
   const seconds = endSeconds - startSeconds;
   const tiles = Math.min(Math.max(Math.floor(seconds + 1e-6), 1), MAX_TILES);
   const columns = Math.min(tiles, MAX_COLUMNS);
   const rows = Math.ceil(tiles / columns);
-  // Of a frame that is many times higher than wide.
+  // Limits the height of very tall frames.
   const maxHeight = Math.floor(MAX_SIDE / rows / 2) * 2;
   const height = even((frame.height * TILE_WIDTH) / frame.width);
   const tile =

@@ -12,7 +12,7 @@ interface Special {
   readonly blank?: number;
 }
 
-/** Frames at 25 a second that change by `calm`, but for some of them. */
+/** Frames at 25 per second that change by `calm`, with exceptions. */
 const shotsOf = (frames: number, special: Readonly<Record<number, Special>>, calm = 0.005, dissolve = 0): number[] => {
   const column = (name: keyof Special, usual: number) =>
     Array.from({ length: frames }, (_, at) => special[at]?.[name] ?? usual);
@@ -60,7 +60,7 @@ test('between two fades the border is in the middle of the black; black at the e
     Object.fromEntries(Array.from({ length: end - from }, (_, at) => [from + at, { blank: 1 }]));
   expect(shotsOf(100, black(45, 55))).toEqual([0, 2]);
   expect(shotsOf(100, { ...black(0, 20), ...black(80, 100) })).toEqual([0]);
-  // Cut to black: that is the border.
+  // A cut to black is itself the boundary.
   const cutToBlack: Record<number, Special> = black(45, 55);
   cutToBlack[45] = { blank: 1, ...cut() };
   expect(shotsOf(100, cutToBlack)).toEqual([0, 1.8]);
@@ -78,7 +78,7 @@ test('twelve hours full of borders are one shot each, and may be one long dissol
 test('the work grows with the length, not with its square', () => {
   const stepsFor = (frames: number): number => {
     let steps = 0;
-    // Every comparison or sum of a timestamp asks for its value.
+    // Every comparison or sum of a timestamp calls `valueOf`.
     const counted = (value: number) => ({ valueOf: () => ++steps && value }) as unknown as number;
     const every = (value: number) => Array.from({ length: frames }, () => value);
     const cuts = Array.from({ length: frames }, (_, at) => (at % 4 === 0 ? 0.4 : 0));

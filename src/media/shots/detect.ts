@@ -1,7 +1,7 @@
 import { LEAST_CUT, NEAR_SECONDS, type ShotScores } from './scores.js';
 
 const MIN_SHOT_SECONDS = 0.5;
-/** A cut stands out from the changes around it so many times; what moves changes all the time. */
+/** A cut must exceed the average change around it by this factor, because moving content changes all the time. */
 const CUT_FACTOR = 3;
 
 /** Where a shot may begin. */
@@ -11,15 +11,16 @@ interface Candidate {
 }
 
 /**
- * The times, in seconds, at which shots begin; the first is 0. A shot is at least half a second long: of two cuts within
- * less, the clearer one counts.
+ * The times, in seconds, at which shots begin; the first is 0. A shot is at least half a second long: if two
+ * cuts are closer, the stronger one counts.
  */
 export const findShots = (scores: ShotScores, timescale: number, endTicks: number): number[] => {
   const shortest = MIN_SHOT_SECONDS * timescale;
   const found = [...findCuts(scores, timescale), ...findDissolves(scores, timescale), ...findFades(scores)]
     .filter(({ ticks }) => ticks >= shortest && endTicks - ticks >= shortest)
     .sort((a, b) => b.strength - a.strength || a.ticks - b.ticks);
-  // By slots of the shortest length, of which each can hold one: hours have a hundred thousand of them.
+  // Each slot of the minimum length holds at most one boundary. Slots keep this fast: hours of video have a hundred
+  // thousand of them.
   const chosen = new Map<number, number>();
   for (const { ticks } of found) {
     const slot = Math.floor(ticks / shortest);
@@ -35,7 +36,7 @@ const findCuts = ({ ticks, change, lasting }: ShotScores, timescale: number): Ca
     if (strength < LEAST_CUT) return [];
     let sum = 0;
     let count = 0;
-    // The neighbors themselves are left out: an encoder may need a frame or two to show the new shot.
+    // The direct neighbors are excluded: after encoding, a new shot may take one or two frames to appear.
     for (let other = at - 2; other > 0 && ticks[at]! - ticks[other]! <= around; other -= 1) {
       sum += change[other]!;
       count += 1;
@@ -48,13 +49,15 @@ const findCuts = ({ ticks, change, lasting }: ShotScores, timescale: number): Ca
   });
 };
 
-/** One for each run of frames that may be the middle of a dissolve: where the frames around differ most. */
+/**
+ * One candidate for each run of frames that may be the middle of a dissolve: where the surrounding frames differ most.
+ */
 const findDissolves = ({ ticks, dissolve }: ShotScores, timescale: number): Candidate[] => {
   const runs: Candidate[][] = [];
   dissolve.forEach((strength, at) => {
     if (strength === 0) return;
     const current = runs.at(-1);
-    // Weaker than any cut, which has an exact place.
+    // Weaker than any cut, because a cut has an exact position.
     const candidate = { ticks: ticks[at]!, strength: strength * LEAST_CUT };
     if (current && ticks[at]! - current.at(-1)!.ticks < MIN_SHOT_SECONDS * timescale) current.push(candidate);
     else runs.push([candidate]);
@@ -66,7 +69,7 @@ const findDissolves = ({ ticks, dissolve }: ShotScores, timescale: number): Cand
   });
 };
 
-/** The middle of frames that show nothing, where one shot has faded out and the next fades in; a cut has its own place. */
+/** The middle of a run of blank frames between a fade-out and a fade-in. Not if a cut is at either end. */
 const findFades = ({ ticks, blank, lasting }: ShotScores): Candidate[] => {
   const found: Candidate[] = [];
   const isCut = (at: number): boolean => (lasting[at] ?? 0) >= LEAST_CUT;

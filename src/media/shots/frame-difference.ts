@@ -1,4 +1,4 @@
-/** How far two frames differ, judged on small copies of them: enough for shots, which differ as a whole. */
+/** Measures how much two frames differ. Small copies of the frames suffice, because shots differ as a whole. */
 
 export const SMALL_WIDTH = 64;
 export const SMALL_HEIGHT = 36;
@@ -6,18 +6,21 @@ const LUMA_SAMPLES = SMALL_WIDTH * SMALL_HEIGHT;
 /** Planar 4:2:0. */
 export const SMALL_BYTES = (LUMA_SAMPLES * 3) / 2;
 
-/** Of limited range. */
+/** Luma values of limited-range video. */
 const LUMA_RANGE = 219;
 const BIN_SHIFT = 3;
 const BINS = 256 >> BIN_SHIFT;
 const HISTOGRAM_WEIGHT = 0.3;
-/** Standard deviation of the luma of a frame that shows nothing. */
+/** Frames with a lower standard deviation of luma count as blank. */
 const BLANK_DEVIATION = 4;
 
 export interface SmallFrame {
   /** `SMALL_BYTES` samples. */
   readonly samples: Uint8Array;
-  /** Luma samples by brightness; each is shared by the two nearest bins, so that a little more light changes little. */
+  /**
+   * Luma histogram. Each sample is split between the two nearest bins, so that a small brightness change has little
+   * effect.
+   */
   readonly histogram: Float32Array;
   readonly mean: number;
   readonly deviation: number;
@@ -42,7 +45,7 @@ export const describeSmallFrame = (samples: Uint8Array): SmallFrame => {
 
 export const isBlank = ({ deviation }: SmallFrame): boolean => deviation < BLANK_DEVIATION;
 
-/** 0 for equal frames; about 0.2 and more where nothing is the same. What moves changes little of it. */
+/** 0 for equal frames, about 0.2 or more for unrelated ones. Movement has little effect. */
 export const changeBetween = (a: SmallFrame, b: SmallFrame): number => {
   let moved = 0;
   for (let bin = 0; bin <= BINS; bin += 1) moved += Math.abs(a.histogram[bin]! - b.histogram[bin]!);
@@ -56,7 +59,7 @@ const sampleDifference = (a: Uint8Array, b: Uint8Array): number => {
   return sum / (SMALL_BYTES * LUMA_RANGE);
 };
 
-/** 1 where the same frame is only darker or lighter, 0 where two frames have nothing to do with each other. */
+/** 1 when the frames differ only in brightness, 0 when they are unrelated. */
 export const likeness = (a: SmallFrame, b: SmallFrame): number => {
   if (isBlank(a) || isBlank(b)) return 0;
   let product = 0;
@@ -64,7 +67,7 @@ export const likeness = (a: SmallFrame, b: SmallFrame): number => {
   return product / (LUMA_SAMPLES * a.deviation * b.deviation);
 };
 
-/** How far `middle` is from the even mixture of two frames, as a share of how far they are from each other. */
+/** Difference between `middle` and the average of two frames, relative to the difference between the two. */
 export const mixtureError = (before: SmallFrame, middle: SmallFrame, after: SmallFrame): number => {
   let error = 0;
   let whole = 0;

@@ -1,16 +1,16 @@
 import { changeBetween, isBlank, likeness, mixtureError, type SmallFrame } from './frame-difference.js';
 
-/** What tells shots apart, a number for each frame that may matter, in the order of time. */
+/** Scores for shot detection: one number for each relevant frame, in order of time. */
 export interface ShotScores {
   /** Timeline ticks. */
   readonly ticks: readonly number[];
-  /** From the frame before; 0 for the first. */
+  /** Change from the previous frame; 0 for the first. */
   readonly change: readonly number[];
-  /** The part of `change` that stays: little at a flash, after which everything is as before. */
+  /** The part of `change` that lasts. Small for a flash, after which the image is as before. */
   readonly lasting: readonly number[];
-  /** How far the frames differ between which this one is the middle of a dissolve; 0 when it is none. */
+  /** If this frame is the middle of a dissolve, the change between its two shots; otherwise 0. */
   readonly dissolve: readonly number[];
-  /** 1: nothing is to be seen. */
+  /** 1 for blank frames. */
   readonly blank: readonly number[];
 }
 
@@ -19,21 +19,21 @@ export interface TimedFrame {
   readonly frame: SmallFrame;
 }
 
-/** Around a frame, seconds that have to be known to judge it. */
+/** Seconds before and after a frame that are needed to score it. */
 export const SCORE_MARGIN_SECONDS = 1.75;
 /** A lasting change below this is never a cut. */
 export const LEAST_CUT = 0.08;
-/** A cut is compared with the changes so near to it. */
+/** A cut is compared with the changes within this distance. */
 export const NEAR_SECONDS = 0.4;
 
 const FLASH_SECONDS = 0.25;
 const MAX_FLASH_FRAMES = 16;
 const HALF_DISSOLVE_SECONDS = 0.5;
-/** What changes less is not looked at closely. */
+/** Smaller changes are not examined further. */
 const LEAST_CHANGE = 0.03;
 const LEAST_DISSOLVE = 0.1;
 const MAX_MIXTURE_ERROR = 0.2;
-/** Share of the change of a dissolve within half a second before or after it. */
+/** Largest change in the half second before or after a dissolve, relative to the change of the dissolve. */
 const MAX_OUTER_CHANGE = 0.35;
 const MAX_DISSOLVE_LIKENESS = 0.6;
 const MAX_CUT_LIKENESS = 0.9;
@@ -46,8 +46,8 @@ interface Part {
 }
 
 /**
- * Judges the frames of [startTicks, endTicks); those around them are needed as far as there are any. Frames that are near
- * nothing of interest are left out: hours have a million of them.
+ * Scores the frames of [startTicks, endTicks). The surrounding frames are needed as far as they exist. Only frames near
+ * a possible boundary are returned, because hours of video have a million frames.
  */
 export const scoreFrames = (frames: readonly TimedFrame[], part: Part): ShotScores => {
   const { startTicks, endTicks, timescale } = part;
@@ -88,7 +88,10 @@ const scoreAll = (frames: readonly TimedFrame[], { startTicks, endTicks, timesca
 
 const rounded = (value: number): number => Math.round(value * 1e4) / 1e4;
 
-/** The least change between the frame before a place and those after it, and between those before it and the one after it. */
+/**
+ * The smallest change between the frame before a position and those after it, or between those before it and the one
+ * after.
+ */
 const lastingChange = (frames: readonly TimedFrame[], at: number, flashTicks: number): number => {
   const [before, after] = [frames[at - 1]!, frames[at]!];
   if (likeness(before.frame, after.frame) > MAX_CUT_LIKENESS) return 0;
@@ -104,13 +107,13 @@ const lastingChange = (frames: readonly TimedFrame[], at: number, flashTicks: nu
   return least;
 };
 
-/** What comes from next to nothing or ends in it. */
+/** Whether one of the frames has far less contrast than the other, as in a fade. */
 const isFade = ({ deviation: a }: SmallFrame, { deviation: b }: SmallFrame): boolean =>
   Math.min(a, b) < MIN_CONTRAST_RATIO * Math.max(a, b);
 
 /**
- * A dissolve mixes two shots evenly, so that its middle is half of what is before and after it, which differ; before and after
- * it little changes. What moves or turns all the time fails one of both.
+ * In the middle of a dissolve, a frame is the average of two different shots, and before and after it there is little
+ * change. Continuous movement fails at least one of these tests.
  */
 const dissolveAt = (frames: readonly TimedFrame[], at: number, halfTicks: number): number => {
   const [before, after] = [frameFrom(frames, at, -halfTicks), frameFrom(frames, at, halfTicks)];
@@ -125,7 +128,7 @@ const dissolveAt = (frames: readonly TimedFrame[], at: number, halfTicks: number
     : 0;
 };
 
-/** The first frame that is so far away from the one at this place, or farther; undefined when there is none. */
+/** The first frame at least this far from the frame at `at`; undefined when there is none. */
 const frameFrom = (frames: readonly TimedFrame[], at: number, distanceTicks: number): SmallFrame | undefined => {
   const step = Math.sign(distanceTicks);
   let other = at;

@@ -30,7 +30,7 @@ describe('hasOpenGops', () => {
 test('longestGopTicks measures from a key frame to the last frame of its GOP', () => {
   const pts = [0, 3, 1, 2, 4, 10, 30, 31];
   expect(longestGopTicks(streamIndex({ pts, keys: [0, 4, 6], lastDuration: 1 }))).toBe(6);
-  // Rare frames that are all key frames cost nothing.
+  // Widely spaced frames are fine when all of them are key frames.
   expect(longestGopTicks(streamIndex({ pts: [0, 60, 120], lastDuration: 60 }))).toBe(0);
 });
 

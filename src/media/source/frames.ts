@@ -8,8 +8,8 @@ export const isMovFormat = (formatName: string): boolean => formatName.split(','
 export const isMpegStreamFormat = (formatName: string): boolean => formatName === 'mpegts' || formatName === 'mpeg';
 
 /**
- * Times (stream ticks, ascending) of the frames a player shows. Frames before the first key frame can't be decoded; in
- * MP4 and MOV negative times lie before the edit.
+ * Times (stream ticks, ascending) of the displayed frames. Frames before the first key frame can't be decoded; in MP4
+ * and MOV, negative times are before the edit.
  */
 export const listFrames = (index: StreamIndex, formatName: string): Float64Array => {
   const firstKey = index.key.indexOf(1);
@@ -35,8 +35,8 @@ export const longestGopTicks = (index: StreamIndex): number => {
 };
 
 /**
- * True when a frame on one side of a key frame in the file is shown on its other side: decoding from that key frame (or
- * up to it) loses the frame.
+ * True when a frame that follows a key frame in the file is displayed before it, or the reverse. Decoding that starts
+ * or ends at such a key frame loses the frame.
  */
 export const hasOpenGops = ({ pts, key }: StreamIndex): boolean => {
   let latestBefore = Number.NEGATIVE_INFINITY;
@@ -58,8 +58,9 @@ const NOMINAL_RATES: readonly Rational[] = [
 ];
 
 /**
- * The constant rate of ascending times: a usual one when every difference is within 1 ms of it (Matroska keeps whole
- * milliseconds: 33, 33, 34 is 30 a second), else the exact one of equal differences; undefined for variable rates.
+ * The constant rate of ascending times: a common rate when every difference is within 1 ms of it (Matroska stores whole
+ * milliseconds: 33, 33, 34 is 30 per second), or the exact rate when all differences are equal. Undefined for variable
+ * rates.
  */
 export const findConstantRate = (ticks: Float64Array, secondsPerTick: Rational): Rational | undefined => {
   if (ticks.length < 2) return undefined;
@@ -76,7 +77,7 @@ export const findConstantRate = (ticks: Float64Array, secondsPerTick: Rational):
   const usual = NOMINAL_RATES.reduce((best, rate) => (offset(rate) < offset(best) ? rate : best));
   const period = usual.den / usual.num;
   const tolerance = 0.001 + 1e-9;
-  // 24 and 23.976 differ by 0.1 %; the clock of a short file is only as exact as its ticks.
+  // 24 and 23.976 differ by 0.1 %. In a short file, the tick length limits the precision of the rate.
   const allowedOffset = Math.max(0.0004, (1.5 * tolerance) / (average * (ticks.length - 1)));
   if (
     offset(usual) <= allowedOffset &&

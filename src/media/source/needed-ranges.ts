@@ -8,16 +8,16 @@ export interface IndexedSource {
   readonly audioTimeBase?: Rational;
 }
 
-/** Decoders and demuxers read on for a while before the last frame comes out. */
+/** Decoders and demuxers read beyond the last frame before they return it. */
 const AHEAD_SECONDS = 1;
-/** A decoder of audio needs some packets before the first one whose samples are used. */
+/** An audio decoder needs some packets before the first one whose samples are used. */
 const AUDIO_PRE_ROLL_SECONDS = 1;
-/** Packets of other streams between wanted ones are fetched with them: one range instead of hundreds. */
+/** Packets of other streams that lie in between are fetched too: one range instead of hundreds. */
 const MAX_GAP_BYTES = 64 * 1024;
 
 /**
- * The bytes that are read of a source to decode what is displayed and heard in [fromSeconds, untilSeconds) of its own time:
- * from the key frame before to a second after. A job may need more (`range_missing` says what), as where a frame is displayed
+ * The bytes needed to decode [fromSeconds, untilSeconds) in the source's own time: from the preceding key frame to one
+ * second after the end. A job may need more, which it reports as `range_missing`: for example when a frame is displayed
  * after a key frame that follows it in the file.
  */
 export const neededRanges = (
@@ -45,7 +45,9 @@ export const neededRanges = (
   return mergeRanges(ranges, MAX_GAP_BYTES);
 };
 
-/** In file order, from the last key frame before `from` (its own time too early by a tick) to the last packet up to `until`. */
+/**
+ * Packets in file order, from the last key frame before `from` (strictly before it) to the last packet before `until`.
+ */
 const framesBetween = ({ pts, key }: StreamIndex, from: number, until: number): [number, number] => {
   const [start, end] = packetsBetween(pts, from, until);
   let first = start;
@@ -53,7 +55,7 @@ const framesBetween = ({ pts, key }: StreamIndex, from: number, until: number): 
   return [first, end];
 };
 
-/** From the first packet at or after `from` to behind the last one before `until`, in file order. */
+/** Packets in file order, from the first one at or after `from` up to and including the last one before `until`. */
 const packetsBetween = (pts: Float64Array, from: number, until: number): [number, number] => {
   let first = pts.findIndex((time) => time >= from);
   if (first === -1) first = Math.max(pts.length - 1, 0);

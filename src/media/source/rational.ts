@@ -9,7 +9,7 @@ export const reduce = ({ num, den }: Rational): Rational => {
   return { num: (sign * num) / divisor, den: (sign * den) / divisor };
 };
 
-/** Negative, zero or positive as `a` is smaller than, equal to or greater than `b`; exact. */
+/** Exact comparison: negative, zero or positive when `a` is less than, equal to or greater than `b`. */
 export const compare = (a: Rational, b: Rational): number => {
   const difference = BigInt(a.num) * BigInt(b.den) - BigInt(b.num) * BigInt(a.den);
   return difference < 0n ? -1 : difference > 0n ? 1 : 0;
@@ -17,7 +17,7 @@ export const compare = (a: Rational, b: Rational): number => {
 
 export const toNumber = ({ num, den }: Rational): number => num / den;
 
-/** `ticks` of the clock `from` in ticks of the clock `to`, exact, rounded to nearest (halves up). */
+/** Converts `ticks` from time base `from` to `to`. Computed exactly, then rounded to the nearest tick (halves up). */
 export const rescale = (ticks: number, from: Rational, to: Rational): number => {
   const num = BigInt(ticks) * BigInt(from.num) * BigInt(to.den) * 2n;
   const den = BigInt(from.den) * BigInt(to.num);

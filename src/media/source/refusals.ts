@@ -1,7 +1,7 @@
-/** What the owner of a file is told when it can't be played, word for word as in the API's documentation. */
+/** Messages for the owner of a file that can't be played. They match the API documentation word for word. */
 export const refusals = {
   notMedia: 'The input file is not a valid video file.',
-  /** Where nothing tells why. */
+  /** When the cause is unknown. */
   damaged: "The input file is damaged and can't be played.",
   damagedBy: (reason: string): string => `The file is damaged: ${reason}.`,
   noMedia: 'The input file does not contain any video or audio.',

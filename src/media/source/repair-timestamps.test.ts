@@ -5,7 +5,7 @@ import { type PacketTimes, repairTimestamps } from './repair-timestamps.js';
 const TICKS = 90_000;
 const STEP = 3000;
 
-/** I, then P B B again and again: both B-frames are displayed before their P. */
+/** I, then repeated P B B: both B-frames are displayed before their P. */
 const frames = (count: number, from = 0): { dts: number[]; pts: number[] } => {
   const dts = Array.from({ length: count }, (_, packet) => from + packet * STEP);
   const pts = dts.map((time, packet) => time + (packet === 0 ? STEP : packet % 3 === 1 ? 3 * STEP : 0));
@@ -57,7 +57,7 @@ test('a single wrong time, anywhere and however wrong, gets back what it was', (
         if (field !== 'pts') wrong.dts[packet]! += add;
         if (field !== 'dts') wrong.pts[packet]! += add;
         const fixed = repairTimestamps(wrong, TICKS);
-        // At either end nothing shows that a decode time up to 10 s away from the others is not a hole.
+        // At either end, a decode time up to 10 s away from the others can't be told apart from a gap.
         if (packet === (back ? 0 : 78) && field !== 'pts' && size <= 10 * TICKS) return;
         expect(fixed).toMatchObject({ wrong: 1, recordings: 1 });
         expect([...fixed.dts]).toEqual(times.dts);

@@ -1,37 +1,37 @@
-/** Times of one stream's packets in file (decode) order, in ticks; NaN where a packet has none. */
+/** Packet times of one stream in file (decode) order, in ticks. NaN for packets without a time. */
 export interface PacketTimes {
   readonly dts: readonly number[];
   readonly pts: readonly number[];
 }
 
 export interface RepairedTimestamps {
-  /** Packets whose time was wrong and is now an estimate. */
+  /** Number of packets whose wrong time was replaced by an estimate. */
   readonly wrong: number;
-  /** Recordings in the stream: one more than its clock jumps. */
+  /** Number of recordings in the stream: one more than the number of clock jumps. */
   readonly recordings: number;
-  /** For each packet the number of its recording, from 0. */
+  /** The recording of each packet, numbered from 0. */
   readonly recording: Int32Array;
-  /** Strictly growing within a recording. NaN only in streams of which most packets have none. */
+  /** Strictly increasing within a recording. NaN only in streams where most packets have no time. */
   readonly dts: Float64Array;
   /** NaN where the packet had none. */
   readonly pts: Float64Array;
 }
 
-/** A hole this long in a transport or program stream is a jump of its clock, not a frame displayed for so long. */
+/** In a transport or program stream, a gap this long is a clock jump and not a long frame. */
 export const MAX_STEP_SECONDS = 10;
-/** Packets back in which the one before a wrong run is looked for: more than one PES packet of audio holds. */
+/** How many packets back to search for the one before a run of wrong times. More than one PES packet of audio holds. */
 const WINDOW = 64;
-/** A jump must explain this many packets: a shorter run that leaves the line of times and comes back is a wrong time. */
+/** A jump must explain this many packets. A shorter run of deviating times is treated as wrong times. */
 const JUMP_COST = 30;
-/** Frames wait less than this to be displayed (ISO/IEC 13818-1, 2.4.2.7), beside what most frames of the stream wait. */
+/** Limit for the display delay of a frame (ISO/IEC 13818-1, 2.4.2.7) beyond the usual delay in the stream. */
 const DELAY_TOLERANCE_SECONDS = 1;
-/** Frames before and after in decode order among which a slot for one without a time is looked for. */
+/** To place a frame without a valid time, this many frames before and after it in decode order are searched. */
 const NEIGHBOURS = 16;
 
 /**
- * Tells wrong times of single packets, which a flipped bit makes, from jumps of the clock, where another recording begins,
- * and gives the wrong ones the time that their neighbors leave free.
- * @param maxStepSeconds a longer step forward is a jump too
+ * Distinguishes wrong times of single packets (flipped bits) from clock jumps (start of another recording) and replaces
+ * wrong times with values that fit between their neighbors.
+ * @param maxStepSeconds a longer step forward also counts as a jump
  */
 export const repairTimestamps = (
   { dts, pts }: PacketTimes,
@@ -44,7 +44,7 @@ export const repairTimestamps = (
     Float64Array.from(timed, (packet) => dts[packet]!),
     maxStepSeconds * ticksPerSecond,
   );
-  // Most times missing or wrong: these are not single errors, and nothing says what would be right.
+  // Most times are missing or wrong. These are not isolated errors, and the right values are unknown.
   if (chain.length * 2 < dts.length)
     return { wrong: 0, recordings: 1, recording, dts: Float64Array.from(dts), pts: Float64Array.from(pts) };
   const right = new Uint8Array(dts.length);
@@ -60,7 +60,7 @@ export const repairTimestamps = (
   recording.fill(recordings - 1, last);
   const step = medianStep(dts, right, recording);
   const repairedDts = fillDts(dts, right, recording, step);
-  // One time that serves for both is wrong for both.
+  // When a packet has one time for both, both are wrong.
   const known = Float64Array.from(pts, (time, packet) =>
     time === dts[packet] && !right[packet] ? Number.POSITIVE_INFINITY : time,
   );
@@ -73,7 +73,7 @@ export const repairTimestamps = (
 
 const differs = (a: number, b: number): boolean => a !== b && !Number.isNaN(a);
 
-/** The longest sequence of times that grow in steps, where leaving the line for another costs `JUMP_COST`. */
+/** The longest sequence of times with valid steps. Each jump costs `JUMP_COST`. */
 const findChain = (times: Float64Array, maxStep: number): { at: number; jump: boolean }[] => {
   const follows = (before: number, at: number): boolean => {
     const step = times[at]! - times[before]!;
@@ -86,13 +86,13 @@ const findChain = (times: Float64Array, maxStep: number): { at: number; jump: bo
   let best = 0;
   for (let at = 0; at < times.length; at += 1) {
     if (at > 0 && !follows(at - 1, at)) trouble = at;
-    // Far from any trouble the packet before is the best.
+    // Far from any invalid step, the preceding packet is always the best.
     const window = at - trouble <= WINDOW ? WINDOW : 1;
     score[at] = 1;
     for (let before = at - 1; before >= Math.max(at - window, 0); before -= 1) {
       const jump = follows(before, at) ? 0 : JUMP_COST;
       const sum = score[before]! + 1 - jump;
-      // Of two that explain as much, the one that leaves the smaller hole.
+      // If two predecessors have the same score, the one with the smaller gap wins.
       const closer = sum === score[at] && jump === 0 && from[at]! >= 0 && times[before]! > times[from[at]!]!;
       if (sum <= score[at]! && !closer) continue;
       score[at] = sum;
@@ -117,7 +117,7 @@ const medianStep = (dts: readonly number[], right: Uint8Array, recording: Int32A
   return Math.max(quantile(Float64Array.from(steps).sort(), 0.5), 1);
 };
 
-/** Packets without a right time lie evenly between the two beside them, or one step apart at an end of the recording. */
+/** Spaces packets without a valid time evenly between their neighbors, or one step apart at an end of a recording. */
 const fillDts = (dts: readonly number[], right: Uint8Array, recording: Int32Array, step: number): Float64Array => {
   const filled = Float64Array.from(dts);
   for (let start = 0; start < dts.length; ) {
@@ -144,7 +144,7 @@ const fillDts = (dts: readonly number[], right: Uint8Array, recording: Int32Arra
   return filled;
 };
 
-/** A frame that waits much longer than the others of the stream, or is displayed before it is decoded, has a wrong time. */
+/** Treats a time as wrong if the frame's display delay is far from that of most frames. */
 const repairPts = (
   pts: Float64Array,
   dts: Float64Array,
@@ -172,7 +172,7 @@ const repairPts = (
   return repaired;
 };
 
-/** The slot in the times around a frame, not before `earliest`, that is nearest to `usual` and has room for one. */
+/** The free slot nearest to `usual`, but not before `earliest`, among the times around a frame. */
 const findFreeSlot = (
   pts: Float64Array,
   recording: Int32Array,
@@ -187,7 +187,7 @@ const findFreeSlot = (
   let slot = usual;
   let nearest = Number.POSITIVE_INFINITY;
   for (let at = 0; near.length > 0 && at <= near.length; at += 1) {
-    // Before the first and after the last there is room for one.
+    // There is always a free slot before the first and after the last time.
     const before = near[at - 1] ?? near[0]! - 2 * step;
     const after = near[at] ?? near.at(-1)! + 2 * step;
     if (after - before < 1.5 * step) continue;

@@ -13,11 +13,11 @@ export interface SourceFacts {
   /** What the container declares, in seconds; 0 when it declares nothing. */
   readonly durationSeconds: number;
   readonly video?: VideoFacts;
-  /** Every audio stream, the default (else the first) one first. */
+  /** All audio streams. The default stream comes first, or else the first stream of the file. */
   readonly audio: readonly AudioFacts[];
   /** Video and audio of the file that can't be played. */
   readonly unplayable?: readonly UnplayableStream[];
-  /** Why nothing of the file can be played, in sentences for its owner. */
+  /** Why nothing in the file can be played, as sentences for its owner. */
   readonly refusal?: readonly string[];
 }
 
@@ -52,7 +52,7 @@ export interface VideoFacts {
   readonly timeBase: Rational;
   /** Average frame rate; 0/1 when unknown. */
   readonly frameRate: Rational;
-  /** From the stream's field order and from decoded frames: streams lie. */
+  /** From the stream's field order and from decoded frames, because the declared order can be wrong. */
   readonly interlaced: boolean;
   /** FFmpeg names (`bt709`, `smpte2084`, `arib-std-b67`, `unknown` …), from decoded frames, else from the container. */
   readonly color: {
@@ -64,15 +64,18 @@ export interface VideoFacts {
   readonly dolbyVisionProfile?: number;
   /** H.264 that the container does not crop: the avcC record (Annex B extradata is converted), base64. */
   readonly avcc?: string;
-  /** HEVC and AV1 that the container does not crop, and whose key frames that were looked at can be started from: hvcC or av1C, base64. */
+  /**
+   * HEVC and AV1 that the container does not crop, if decoding can start at every examined key frame: hvcC or av1C,
+   * base64.
+   */
   readonly decoderConfig?: string;
-  /** H.264 only: every key frame that was looked at is an IDR picture. */
+  /** H.264 only: every examined key frame is an IDR picture. */
   readonly idrKeyFrames?: boolean;
-  /** Other codecs: a packet that is marked as a key frame holds none. */
+  /** Other codecs: a packet is marked as a key frame but does not contain one. */
   readonly falseKeyFrames?: true;
-  /** FFmpeg can't jump to any place of the file. */
+  /** FFmpeg can't seek in the file. */
   readonly unseekable?: true;
-  /** The first packet holds a key frame and is not marked as one. */
+  /** The first packet contains a key frame but is not marked as one. */
   readonly unmarkedStart?: boolean;
   /** Declared stream bit rate in bit/s, 0 when unknown. */
   readonly bitRate: number;
@@ -91,11 +94,11 @@ export interface AudioFacts {
   readonly channels: number;
   /** FFmpeg layout name: `mono`, `stereo`, `5.1` … */
   readonly channelLayout: string;
-  /** Bits; absent when the codec has none. */
+  /** Bit depth; absent when the codec has none. */
   readonly sampleSizeBits?: number;
   readonly timeBase: Rational;
   readonly durationSeconds: number;
-  /** BCP 47 or ISO 639 code of the file's metadata. */
+  /** BCP 47 or ISO 639 code from the file's metadata. */
   readonly language?: string;
   readonly isDefault: boolean;
   /** AAC only: AudioSpecificConfig, base64. */

@@ -2,16 +2,16 @@ import { KinoraError } from '../../lib/errors.js';
 import type { SourceIndex, StreamIndex } from './source-index.js';
 
 /**
- * The stored form of a `SourceIndex`: `KIDX`, version, flags, then for each stream the count, the last duration and four
- * columns (times and positions as differences, sizes, key flags as bits). Integers are variable-length, seven bits a byte,
- * least significant first; signed ones zigzag. About 8 bytes a packet.
+ * The stored form of a `SourceIndex`: `KIDX`, version, flags, then for each stream the count, the last duration and
+ * four columns (times and positions as differences, sizes, key flags as bits). Integers are variable-length, seven bits
+ * a byte, least significant first; signed ones zigzag. About 8 bytes a packet.
  */
 const MAGIC = [0x4b, 0x49, 0x44, 0x58] as const;
 const VERSION = 1;
 const HAS_VIDEO = 1;
 const HAS_AUDIO = 2;
 const DISCONTINUOUS = 4;
-/** More packets than 12 hours of 240 frames a second. */
+/** More packets than 12 hours at 240 frames a second. */
 const MAX_PACKETS = 12_000_000;
 
 class ByteWriter {

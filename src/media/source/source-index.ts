@@ -1,6 +1,7 @@
 /**
- * Where every packet of the chosen streams stands: made once at ingest, stored beside the source, read by `plan-asset.ts`.
- * Entries are in file (decode) order. Two hours at 30 fps are 216,000 entries, hence typed arrays.
+ * The position of every packet of the chosen streams. Built at ingest, stored with the source and read by
+ * `plan-asset.ts`. Entries are in file (decode) order. Two hours at 30 fps have 216,000 entries, so they are stored in
+ * typed arrays.
  */
 export interface StreamIndex {
   /** Presentation time in ticks of the stream's time base, as the demuxer reports it after edit lists. */
@@ -19,6 +20,6 @@ export interface SourceIndex {
   readonly video?: StreamIndex;
   /** The primary audio stream. */
   readonly audio?: StreamIndex;
-  /** Times that go back or jump although the container forbids it: the source needs a mezzanine. */
+  /** Times go back or jump, which the container format forbids: the source needs a mezzanine. */
   readonly discontinuous: boolean;
 }

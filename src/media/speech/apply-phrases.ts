@@ -1,9 +1,9 @@
 import type { Word } from './word.js';
 
-/** A word of five letters or fewer must be heard as it is; longer ones may differ in one letter of each six. */
+/** One error is allowed per six letters. Words of five letters or fewer must match exactly. */
 const LETTERS_OF_A_MISTAKE = 6;
 
-/** A word with what stands around it: quotation marks, punctuation. */
+/** A word with surrounding quotation marks and punctuation. */
 const SHAPE = /^([^\p{L}\p{N}]*)(.*?)([^\p{L}\p{N}]*)$/su;
 
 const lettersOf = (text: string): string => text.toLowerCase().replace(/[^\p{L}\p{N}]/gu, '');
@@ -14,15 +14,15 @@ interface Phrase {
 }
 
 /**
- * Writes words that sound like one of the phrases as the phrase has them. Endings are kept: `harbors` is no mistake for
- * `harbor`. Recognizers take hints or don't; this needs none of their help.
+ * Replaces words that are spelled almost like one of the phrases with the phrase. Endings are kept: `harbors` is not a
+ * mistake for `harbor`. This works with every recognizer, also those that accept no hints.
  */
 export const applyPhrases = (words: readonly Word[], phrases: readonly string[]): Word[] => {
   const known = phrases
     .map((phrase) => phrase.trim().split(/\s+/))
     .filter((parts) => parts.every((part) => lettersOf(part) !== ''))
     .map((parts): Phrase => ({ parts, letters: lettersOf(parts.join('')) }));
-  // An environment may have tens of thousands of them.
+  // An environment may have tens of thousands of phrases, so exact matches use a map.
   const exact = new Map(known.map((phrase) => [phrase.letters, phrase]));
   const similar = new Map<string, Phrase[]>();
   for (const phrase of known) {
@@ -67,7 +67,7 @@ const isMistakeFor = (heard: string, letters: string): boolean => {
   return !heard.startsWith(letters) && !letters.startsWith(heard) && distance(heard, letters) <= most;
 };
 
-/** Letters to add, to remove or to change. */
+/** Edit distance: the number of letters to add, remove or change. */
 const distance = (a: string, b: string): number => {
   let row = Array.from({ length: b.length + 1 }, (_, at) => at);
   for (let i = 0; i < a.length; i += 1) {

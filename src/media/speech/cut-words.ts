@@ -1,6 +1,6 @@
 import type { Word } from './word.js';
 
-/** The words that are said mostly within [fromMs, untilMs), with times that count from `fromMs`. */
+/** The words that lie mostly within [fromMs, untilMs), with times relative to `fromMs`. */
 export const cutWords = (words: readonly Word[], fromMs: number, untilMs: number): Word[] =>
   words.flatMap(({ startMs, endMs, text }) => {
     const middle = (startMs + endMs) / 2;

@@ -1,4 +1,4 @@
-/** The languages that models of the Whisper family know, as these models write them. */
+/** The language codes of the Whisper models. */
 const WHISPER_LANGUAGES = (
   'en zh de es ru ko fr ja pt tr pl ca nl ar sv it id hi fi vi he uk el ms cs ro da hu ta no th ur hr bg lt la mi ml cy sk ' +
   'te fa lv bn sr az sl kn et mk br eu is hy ne mn bs kk sq sw gl mr pa si km sn yo so af oc ka be tg sd gu am yi lo uz ' +
@@ -37,12 +37,12 @@ const readCodes = (): ReadonlyMap<string, string> => {
   ]);
 };
 
-/** The code of a language that a recognizer names by code or in English words; undefined when nobody knows it. */
+/** The code of a language that a recognizer reports as a code or an English name; undefined when it is unknown. */
 export const languageCodeOf = (name: string): string | undefined => {
   codes ??= readCodes();
   const given = name.trim().toLowerCase().replaceAll('_', '-');
   return codes.get(given) ?? codes.get(given.split('-')[0]!);
 };
 
-/** Language codes are compared without case (RFC 5646, 2.1.1). */
+/** Language codes are case-insensitive (RFC 5646, 2.1.1). */
 export const isSameLanguage = (a: string | null, b: string | null): boolean => a?.toLowerCase() === b?.toLowerCase();

@@ -6,7 +6,7 @@ import type { Word } from './word.js';
 
 const letters = fc.string({ minLength: 1, maxLength: 14, unit: fc.constantFrom(...'abcdefghij&<.,') });
 
-/** As people speak: words of plausible length, pauses now and then. */
+/** Natural speech: words of plausible length with occasional pauses. */
 const speech = fc
   .array(fc.tuple(letters, fc.integer({ min: 60, max: 900 }), fc.constantFrom(0, 20, 80, 400, 1500, 9000)), {
     minLength: 1,
@@ -21,7 +21,7 @@ const speech = fc
     });
   });
 
-/** Whatever a broken recognizer may say. */
+/** Arbitrary output of a broken recognizer. */
 const nonsense = fc.array(
   fc.record({
     startMs: fc.integer({ min: -1000, max: 60_000 }),
@@ -61,7 +61,7 @@ describe('cues', () => {
           expect(cue.startSeconds * 1000).toBeCloseTo(own[0]!.startMs, 5);
           for (let i = 1; i < own.length; i++) expect(own[i]!.startMs - own[i - 1]!.endMs).toBeLessThanOrEqual(1200);
           const next = cues[index + 1];
-          // 83 ms before the next one, at least a second where there is room.
+          // Ends 83 ms before the next one and lasts at least a second if there is room.
           const roomMs = next ? (next.startSeconds - cue.startSeconds) * 1000 : Number.POSITIVE_INFINITY;
           if (roomMs >= 1083) expect(cue.endSeconds - cue.startSeconds).toBeGreaterThanOrEqual(0.9995);
           if (next && roomMs > 84) expect(next.startSeconds - cue.endSeconds).toBeGreaterThanOrEqual(0.0825);

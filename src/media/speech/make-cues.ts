@@ -1,7 +1,9 @@
 import type { Cue } from '../text/subtitles.js';
 import type { Word } from './word.js';
 
-/** How subtitles are read best; what is broken first when speech leaves no choice stands last. */
+/**
+ * Limits for readable subtitles. If speech makes it impossible to meet all of them, the last ones are given up first.
+ */
 const LINE_CHARACTERS = 42;
 const MAX_LINES = 2;
 const MAX_MS = 7000;
@@ -11,12 +13,12 @@ const MAX_PAUSE_MS = 1200;
 const MIN_MS = 1000;
 const CHARACTERS_PER_SECOND = 20;
 
-/** Prices of what a reader dislikes, in characters that read too fast. */
+/** Costs of flaws, in units of one character above the reading speed. */
 const COST = { cue: 6, tooShort: 60, oneWord: 25, openEnd: 16, unevenLine: 0.2 };
 
 const SENTENCE_END = /[.!?…。？！]["'»”’)]*$/;
 const CLAUSE_END = /[,;:—–]["'»”’)]*$/;
-/** Words that belong to what follows them, in the languages that can be asked for most. */
+/** Words that belong to the following text, in the most requested languages. */
 const CONJUNCTIONS: ReadonlySet<string> = new Set(
   (
     'and but or nor so yet because although while when where which that who if y e o u pero porque aunque que cuando donde ' +
@@ -24,26 +26,27 @@ const CONJUNCTIONS: ReadonlySet<string> = new Set(
   ).split(' '),
 );
 
-/** Words, and the characters of all words before each. */
+/** Words, and for each word the number of characters before it. */
 interface Text {
   readonly words: readonly Word[];
   readonly before: Int32Array;
 }
 
 /**
- * Cues of the words of a track, the best ones by dynamic programming: at most two lines of 42 characters, 1 to 7 seconds,
- * no cue over a long pause, ends at punctuation or before a conjunction. Times do not overlap; no cue ends after `durationMs`.
+ * Divides the words of a track into the best cues by dynamic programming: at most two lines of 42 characters, 1 to 7
+ * seconds, no cue across a long pause, ends at punctuation or before a conjunction. Cues do not overlap and end by
+ * `durationMs`.
  */
 export const makeCues = (spoken: readonly Word[], durationMs: number): Cue[] => {
   const text = withWidths(cleanWords(spoken, durationMs));
-  /** best[i]: the cheapest cues of the first i words, and where their last cue begins. */
+  /** best[i]: the lowest cost of cues for the first i words, and the first word of the last cue. */
   const best: { cost: number; from: number }[] = [{ cost: 0, from: 0 }];
   for (let end = 1; end <= text.words.length; end++) {
     let choice = { cost: Number.POSITIVE_INFINITY, from: end - 1 };
     const endCost = endCostOf(text.words, end);
     for (let from = end - 1; from >= 0; from--) {
       const lines = breakLines(text, from, end);
-      // More words before these would not fit either.
+      // Even more words would not fit either.
       if (!lines || (from < end - 1 && !isOneUtterance(text.words, from, end))) break;
       const cost = best[from]!.cost + endCost + lines.cost + costOf(text, from, end);
       if (cost < choice.cost) choice = { cost, from };
@@ -64,7 +67,7 @@ const withWidths = (words: readonly Word[]): Text => {
   return { words, before };
 };
 
-/** In order, without overlap, each at least a millisecond long, none longer than a line. */
+/** Sorts the words and removes overlap. Each word lasts at least a millisecond and fits on a line. */
 const cleanWords = (spoken: readonly Word[], durationMs: number): Word[] => {
   const parts = spoken
     .map(({ text, ...times }) => ({ ...times, text: text.replace(/[\s\p{Cc}\u2028\u2029]+/gu, '') }))
@@ -77,7 +80,7 @@ const cleanWords = (spoken: readonly Word[], durationMs: number): Word[] => {
     latestMs = Math.max(start + 1, Math.round(endMs));
     return { startMs: start, endMs: latestMs, text };
   });
-  // Words that would lie behind the end move before it.
+  // Words after the end are moved before it.
   let nextMs = Math.floor(durationMs);
   for (let at = words.length - 1; at >= 0; at--) {
     const { startMs, endMs, text } = words[at]!;
@@ -99,7 +102,7 @@ const cutLongWord = ({ startMs, endMs, text }: Word): Word[] => {
   }));
 };
 
-/** Whether no long pause follows the first word and the whole is short enough. */
+/** Whether no long pause follows the first word and the total time is short enough. */
 const isOneUtterance = (words: readonly Word[], from: number, end: number): boolean =>
   words[from + 1]!.startMs - words[from]!.endMs <= MAX_PAUSE_MS &&
   words[end - 1]!.endMs - words[from]!.startMs <= MAX_MS;
@@ -107,7 +110,7 @@ const isOneUtterance = (words: readonly Word[], from: number, end: number): bool
 const lineWidth = ({ before }: Text, from: number, end: number): number =>
   before[end]! - before[from]! + end - from - 1;
 
-/** Where the second line begins (`end` when one line is enough) and how good that is; undefined when they don't fit. */
+/** Start of the second line (`end` when one line is enough) and its cost; undefined when the words don't fit. */
 const breakLines = (
   text: Text,
   from: number,
@@ -128,7 +131,7 @@ const breakLines = (
   return best;
 };
 
-/** What a reader loses when a line or a cue ends before word `at`. */
+/** The cost of ending a line or a cue before word `at`. */
 const breakCost = (words: readonly Word[], at: number): number => {
   const before = words[at - 1]!.text;
   const after = words[at];
@@ -138,11 +141,11 @@ const breakCost = (words: readonly Word[], at: number): number => {
   return after.startMs - words[at - 1]!.endMs > MAX_PAUSE_MS / 3 ? COST.openEnd / 2 : COST.openEnd;
 };
 
-/** When a cue that ends before word `end` goes away at the latest. */
+/** The latest end time of a cue whose last word is the one before `end`. */
 const latestEnd = (words: readonly Word[], end: number): number =>
   end < words.length ? words[end]!.startMs - GAP_MS : Number.POSITIVE_INFINITY;
 
-/** Of ending a cue before word `end`, wherever it begins. */
+/** The cost of ending a cue before word `end`, independent of its start. */
 const endCostOf = (words: readonly Word[], end: number): number => {
   const next = words[end];
   return COST.cue + (next && next.startMs - words[end - 1]!.endMs <= MAX_PAUSE_MS ? breakCost(words, end) : 0);

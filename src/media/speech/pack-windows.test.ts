@@ -4,7 +4,7 @@ import { mapWords, packWindows, type Span } from './pack-windows.js';
 
 const LONGEST_MS = 30_000;
 
-/** Speech and pauses in turn. */
+/** Alternating speech and pauses. */
 const tracks = fc
   .array(fc.tuple(fc.integer({ min: 0, max: 20_000 }), fc.integer({ min: 32, max: 95_000 })), { maxLength: 40 })
   .map((parts) => {

@@ -8,7 +8,7 @@ export interface Span {
 
 /** A span that is recognized as a part of a window. */
 export interface Piece extends Span {
-  /** Where it begins in the window. */
+  /** Start of the piece in the window. */
   readonly atMs: number;
 }
 
@@ -18,17 +18,17 @@ export interface SpeechWindow {
   readonly lengthMs: number;
 }
 
-/** What recognizers of the Whisper family look at in one pass. */
+/** Whisper models process this much audio in one pass. */
 const WINDOW_MS = 30_000;
-/** Speech detection cuts the first and last sound of a word. */
+/** Padding, because speech detection cuts off the first and last sounds of a word. */
 const PAD_MS = 200;
 const MERGE_BELOW_MS = 500;
 /** Keeps a recognizer from joining the words of two pieces. */
 const BETWEEN_PIECES_MS = 300;
 
 /**
- * Packs the speech of a track into as few windows as its order allows, so that silence costs nothing. A piece is only cut
- * when it is longer than a window. `spans` are in order and do not overlap.
+ * Packs the speech of a track, in order, into as few windows as possible, so that no time is spent on silence. A piece
+ * is split only when it is longer than a window. `spans` are sorted and do not overlap.
  */
 export const packWindows = (spans: readonly Span[], durationMs: number): SpeechWindow[] => {
   const windows: { pieces: Piece[]; lengthMs: number }[] = [];
@@ -55,7 +55,7 @@ const listPieces = (spans: readonly Span[], durationMs: number): Span[] => {
     else merged.push({ startMs, endMs });
   }
   return merged.flatMap((span, at) => {
-    // Two neighbors that would be too long together share the gap between them.
+    // Two neighbors that are too long to be merged share the gap between them.
     const before = at === 0 ? span.startMs : Math.floor((span.startMs - merged[at - 1]!.endMs) / 2);
     const after = at === merged.length - 1 ? PAD_MS : Math.floor((merged[at + 1]!.startMs - span.endMs) / 2);
     const startMs = Math.max(0, span.startMs - Math.min(PAD_MS, before));
@@ -70,7 +70,7 @@ const cutEvenly = ({ startMs, endMs }: Span): Span[] => {
   return Array.from({ length: count }, (_, part) => ({ startMs: placeOf(part), endMs: placeOf(part + 1) }));
 };
 
-/** Words with times of the window at their place in the track, each within the piece that it was said in. */
+/** Converts word times from the window to the track. Each word stays within its piece. */
 export const mapWords = ({ pieces }: SpeechWindow, words: readonly Word[]): Word[] =>
   words.flatMap(({ startMs, endMs, text }) => {
     const piece = nearestPiece(pieces, (startMs + endMs) / 2);

@@ -3,7 +3,7 @@ import { parseSubtitles } from '../text/subtitles.js';
 import { languageCodeOf } from './languages.js';
 import type { Transcript, Word } from './word.js';
 
-/** Of one window; speech has some 150 words a minute. */
+/** Limit for one window. Speech has about 150 words per minute. */
 const MAX_WORDS = 2_000;
 const MAX_WORD_CHARACTERS = 200;
 
@@ -15,8 +15,8 @@ interface Timed {
 }
 
 /**
- * Reads what a recognizer wrote: JSON of an OpenAI-compatible service or of whisper.cpp, SubRip or WebVTT. Words without
- * times of their own share the time of their sentence, or all of `durationMs`. Undefined when it is none of these.
+ * Parses the output of a recognizer: JSON of an OpenAI-compatible service or of whisper.cpp, SubRip or WebVTT. Words
+ * without their own times share the time of their sentence, or all of `durationMs`. Undefined for other formats.
  */
 export const parseTranscript = (text: string, durationMs: number): Transcript | undefined => {
   const trimmed = text.replace(/^\uFEFF/, '').trim();
@@ -58,7 +58,7 @@ const parseJson = (text: string, durationMs: number): Transcript | undefined => 
   return { ...(language && { language, ...(confidence !== undefined && { confidence }) }), words: toWords(timed) };
 };
 
-/** The finest times that there are. */
+/** Uses the finest times available: words, segments, or the whole text. */
 const timedOf = (answer: Fields, durationMs: number): Timed[] | undefined => {
   const words = listOf(answer.words);
   if (words?.length) return words.flatMap(timedFields);
@@ -89,7 +89,7 @@ const timed = (start: unknown, end: unknown, text: string, unitMs: number): Time
   return [{ startMs: start * unitMs, endMs: Math.max(start, end) * unitMs, text }];
 };
 
-/** Several words share their time by their length. */
+/** Divides the time of several words in proportion to their length. */
 const toWords = (timed: readonly Timed[]): Word[] => {
   const words: Word[] = [];
   for (const { startMs, endMs, text } of timed) {

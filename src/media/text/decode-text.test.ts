@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { decodeText } from './decode-text.js';
 
-/** The bytes of every character of an encoding, found by decoding them all; one byte where two would do. */
+/** The bytes of every character of an encoding, found by decoding all values; one byte where possible, else two. */
 const characters = (encoding: string): ReadonlyMap<string, number[]> => {
   const decoder = new TextDecoder(encoding);
   const all = Array.from({ length: 256 }, (_, byte) => [byte]);
@@ -14,7 +14,7 @@ const characters = (encoding: string): ReadonlyMap<string, number[]> => {
     const text = decoder.decode(Uint8Array.from(bytes));
     if ([...text].length === 1 && text !== '\uFFFD' && !known.has(text)) known.set(text, bytes);
   }
-  // Of windows-1252 the decoder may not know those.
+  // The decoder may lack these characters of windows-1252.
   if (encoding === 'windows-1252') for (const [at, mark] of [...'‘’“”•–—'].entries()) known.set(mark, [0x91 + at]);
   return known;
 };

@@ -1,14 +1,14 @@
 import { analyse } from 'chardet';
 
-/** Enough to tell languages apart; detection looks at every byte several times. */
+/** Enough to distinguish languages. Detection reads every byte several times, so the sample is limited. */
 const SAMPLE_BYTES = 128 * 1024;
-/** Of all characters; more of them mean nothing only where the encoding is another one. */
+/** Largest accepted share of unreadable characters. A larger share means that the encoding is wrong. */
 const MAX_UNREADABLE = 0.005;
 const FALLBACK = 'windows-1252';
 
 /**
- * The text of a file in whatever encoding it has: a byte order mark decides, then what is valid UTF-8 is that, and what is
- * neither is judged by how often letters follow each other. Bytes that mean nothing become U+FFFD.
+ * Decodes a file in any encoding. A byte order mark decides; without one, valid UTF-8 is decoded as UTF-8, and for
+ * other text the encoding is detected by letter statistics. Invalid bytes become U+FFFD.
  */
 export const decodeText = (bytes: Uint8Array): string => {
   const encoding = markedEncoding(bytes) ?? unmarkedWideEncoding(bytes);
@@ -26,7 +26,9 @@ const markedEncoding = ([first, second, third]: Uint8Array): string | undefined 
   return first === 0xfe && second === 0xff ? 'utf-16be' : undefined;
 };
 
-/** UTF-16 without a mark: digits, colons and line ends, of which subtitle files are full, have a zero byte at one side. */
+/**
+ * UTF-16 without a mark. Subtitle files contain many digits, colons and line ends, which have one zero byte in UTF-16.
+ */
 const unmarkedWideEncoding = (bytes: Uint8Array): string | undefined => {
   const sample = bytes.subarray(0, SAMPLE_BYTES);
   const zeros: [number, number] = [0, 0];
@@ -39,7 +41,7 @@ const unmarkedWideEncoding = (bytes: Uint8Array): string | undefined => {
   return even > many && odd < even / 4 ? 'utf-16be' : undefined;
 };
 
-/** Of what detection holds for possible, the likeliest in which the bytes mean something. */
+/** Uses the most likely detected encoding in which the bytes are readable. */
 const decodeUnmarked = (bytes: Uint8Array): string => {
   const sample = bytes.subarray(0, SAMPLE_BYTES);
   const names = analyse(sample).map(({ name }) => name);
@@ -50,10 +52,10 @@ const decodeUnmarked = (bytes: Uint8Array): string => {
   return decodeAs(readable ?? names[0] ?? FALLBACK, bytes) ?? decodeAs(FALLBACK, bytes)!;
 };
 
-/** Replaced bytes, and controls, of which no text has any but tabs and line ends. */
+/** Replaced bytes and control characters. Text contains no controls except tabs and line ends. */
 const UNREADABLE = /[\uFFFD\u0000-\u0008\u000e-\u001f\u0080-\u009f]/g;
 
-/** Undefined for an encoding that detection knows and the decoder does not. */
+/** Undefined for encodings that detection supports but the decoder does not. */
 const decodeAs = (name: string, bytes: Uint8Array): string | undefined => {
   try {
     const decoder = new TextDecoder(name);
@@ -65,11 +67,11 @@ const decodeAs = (name: string, bytes: Uint8Array): string | undefined => {
   }
 };
 
-/** What windows-1252 has at 80 to 9F. Node.js before 23.7 leaves control characters there. */
+/** The characters 80 to 9F of windows-1252. Node.js before 23.7 decodes them as control characters. */
 const PUNCTUATION = '€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008f\u0090‘’“”•–—˜™š›œ\u009džŸ';
 const withPunctuation = (text: string): string => {
   let result = '';
-  // In parts: replacing keeps a list of everything that it finds.
+  // Works in parts, because `replace` keeps a list of all matches.
   for (let at = 0; at < text.length; at += PART_CHARACTERS) {
     const part = text.slice(at, at + PART_CHARACTERS);
     result += part.replace(/[\u0080-\u009f]/g, (control) => PUNCTUATION[control.charCodeAt(0) - 0x80]!);

@@ -1,4 +1,4 @@
-/** Of cue text: tags are left out, entities become what they stand for. */
+/** Removes tags from cue text and decodes entities. */
 export const plainText = (cueText: string): string =>
   cueText
     .replace(/<[^<>]*>/g, '')

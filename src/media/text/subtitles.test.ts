@@ -104,7 +104,7 @@ test('whatever comes in, what goes out is WebVTT that reads back as the same cue
   );
 });
 
-/** Whole milliseconds, in order, with words that mean nothing to either format. */
+/** Whole milliseconds, in order, with words that have no special meaning in either format. */
 const timedWords = fc
   .array(
     fc.record({

@@ -1,4 +1,4 @@
-/** One line of text with its time, seconds on the timeline of the asset. */
+/** A text with its times in seconds on the timeline of the asset. */
 export interface Cue {
   readonly startSeconds: number;
   readonly endSeconds: number;
@@ -10,26 +10,26 @@ export interface Cue {
 
 export interface Subtitles {
   readonly format: 'srt' | 'webvtt';
-  /** In order of their start. */
+  /** Sorted by start time. */
   readonly cues: readonly Cue[];
 }
 
-/** More is no subtitle file: one cue a second over the longest asset. */
+/** One cue per second of the longest asset. No real subtitle file has more. */
 const MAX_CUES = 50_000;
 const MAX_CUE_CHARACTERS = 4_000;
-/** Of all cues together: many times what the longest film has. */
+/** Limit for all cues together: many times the text of the longest film. */
 const MAX_CHARACTERS = 4 * 2 ** 20;
-/** Hours may be missing, the fraction may be short: both are seen in files that people have. */
+/** Hours may be missing and the fraction may be short. Real files have both. */
 const TIMING =
   /^\s*(?:(\d{1,4}):)?(\d{1,2}):(\d{1,2})[.,](\d{1,3})\s*-->\s*(?:(\d{1,4}):)?(\d{1,2}):(\d{1,2})[.,](\d{1,3})(?:[ \t]+(.*))?$/;
 const KEPT_TAGS: ReadonlySet<string> = new Set(['b', 'i', 'u']);
 const WEBVTT_TAGS: ReadonlySet<string> = new Set(['b', 'i', 'u', 'c', 'v', 'lang', 'ruby', 'rt']);
-/** Regions are dropped with everything else before the cues, so nothing may refer to one. */
+/** The settings that are kept. `region` is not one of them, because everything before the cues is dropped. */
 const CUE_SETTING = /^(vertical|line|position|size|align):[\w%.,+-]+$/;
 
 /**
- * Reads SubRip or WebVTT, told apart by content (W3C WebVTT; SubRip has no standard). Cue ids, notes, styles and regions are
- * dropped, so are cues without text or that end before they begin. Undefined when there is no cue at all.
+ * Reads SubRip or WebVTT, distinguished by content (W3C WebVTT; SubRip has no standard). Drops cue ids, notes, styles
+ * and regions, and cues that have no text or end before they begin. Undefined when no cue is left.
  */
 export const parseSubtitles = (text: string): Subtitles | undefined => {
   const lines = linesOf(text.replace(/^\uFEFF/, ''));
@@ -50,7 +50,7 @@ export const parseSubtitles = (text: string): Subtitles | undefined => {
       payload.push(line.slice(0, MAX_CUE_CHARACTERS));
       length += line.length + 1;
     }
-    // Without an empty line between them, the number of the next SubRip cue looks like text of this one.
+    // Without an empty line in between, the number of the next SubRip cue is read as text of this one.
     if (format === 'srt' && TIMING.test(line ?? '') && last === payload.at(-1) && /^\s*\d+\s*$/.test(last))
       payload.pop();
     const shown = payload.join('\n').slice(0, MAX_CUE_CHARACTERS).replaceAll('\0', '\uFFFD');
@@ -63,7 +63,7 @@ export const parseSubtitles = (text: string): Subtitles | undefined => {
   return { format, cues: cues.sort((a, b) => a.startSeconds - b.startSeconds || a.endSeconds - b.endSeconds) };
 };
 
-/** One at a time: a list of ten million empty lines would take many times the memory of the text. */
+/** Yields one line at a time: a list of ten million empty lines would take many times the memory of the text. */
 function* linesOf(text: string): Generator<string, undefined> {
   const lineEnd = /\r\n?|\n/g;
   let start = 0;
@@ -98,7 +98,7 @@ const secondsOf = ([hours = '0', minutes = '0', seconds = '0', fraction = '0']: 
 /** Keeps the tags that WebVTT players know and escapes every other `<` and `&`. */
 const cleanText = (payload: string, format: Subtitles['format']): string => {
   const known = format === 'webvtt' ? WEBVTT_TAGS : KEPT_TAGS;
-  // `{\an8}` and its like are positions of another format that players of SubRip understand.
+  // `{\an8}` and similar tags set positions in another format, which many SubRip players support.
   const source = format === 'srt' ? payload.replace(/\{\\[^{}\n]*\}/g, '') : payload;
   const cleaned = source.replace(/<[^<>\n]*>|[<>&]/g, (part, at: number) => {
     if (part === '&') return isEntity(source, at) ? '&' : '&amp;';
@@ -108,7 +108,7 @@ const cleanText = (payload: string, format: Subtitles['format']): string => {
     const name = tag?.[2]?.toLowerCase();
     if (name !== undefined && known.has(name)) return format === 'srt' ? `<${tag![1]}${name}>` : part;
     if (format === 'webvtt' && /^<(?:\d{2,}:)?\d{2}:\d{2}\.\d{3}>$/.test(part)) return part;
-    // A tag of another format says nothing; `a < b > c` is text.
+    // Tags of other formats are dropped; `a < b > c` is text.
     return /^<\/?[a-z][^<>]*>$/i.test(part)
       ? ''
       : part.replaceAll('&', '&amp;').replace('<', '&lt;').replace('>', '&gt;');
@@ -120,11 +120,11 @@ const cleanText = (payload: string, format: Subtitles['format']): string => {
     .join('\n');
 };
 
-/** SubRip knows no entities, but files made from WebVTT have them. */
+/** SubRip defines no entities, but files converted from WebVTT contain them. */
 const isEntity = (text: string, at: number): boolean =>
   /^&(?:amp|lt|gt|nbsp|lrm|rlm|quot|apos|#\d{1,7}|#x[0-9a-f]{1,6});/i.test(text.slice(at, at + 12));
 
-/** As WebVTT writes it, rounded to milliseconds. */
+/** A WebVTT timestamp, rounded to milliseconds. */
 export const timestamp = (seconds: number): string => {
   const ms = Math.round(seconds * 1000);
   const two = (value: number): string => String(value).padStart(2, '0');

@@ -23,7 +23,7 @@ test('a clip moves and shortens cues', () => {
   ]);
   expect(clip).toEqual(textOf(Buffer.from(clip.bytes).toString()));
   expect(clipText(text, 0, 2000).bytes).toEqual(text.bytes);
-  // Less than a millisecond is left.
+  // Less than a millisecond of the cue is left.
   expect(Buffer.from(clipText(text, 2.9996, 4).bytes).toString()).toBe('WEBVTT\n');
 });
 
@@ -101,7 +101,7 @@ test('a segment of a track with 50,000 cues looks at few of them', () => {
   const text = indexCues(
     Array.from({ length: 50_000 }, (_, at) => ({
       startSeconds: at,
-      // One of them is shown all the time.
+      // One of them is displayed all the time.
       endSeconds: at === 0 ? 50_000 : at + 1,
       settings: '',
       text: String(at),

@@ -2,18 +2,18 @@ import { plainText } from './plain-text.js';
 import { type Cue, timestamp } from './subtitles.js';
 
 /**
- * A text track as a WebVTT file and the place and time of each of its cues, so that a part of it is had without reading the
- * rest. Cues are in order of their start; times are seconds in whole milliseconds.
+ * A text track as a WebVTT file with the offset and times of each cue, so that a part can be returned without parsing
+ * the rest. Cues are sorted by start; times are in seconds, rounded to milliseconds.
  */
 export interface IndexedText {
   readonly bytes: Uint8Array;
   readonly startSeconds: Float64Array;
   readonly endSeconds: Float64Array;
-  /** Where each cue begins in `bytes`, and where one behind the last would. */
+  /** Offset of each cue in `bytes`, and the offset at which the next cue would begin. */
   readonly offsets: Float64Array;
 }
 
-/** A cue whose timing is not written yet: settings after it, and the lines of text. */
+/** A cue whose timing is not written yet. `rest` holds the settings and the lines of text. */
 interface Block {
   readonly startSeconds: number;
   readonly endSeconds: number;
@@ -21,7 +21,7 @@ interface Block {
 }
 
 const HEADER = 'WEBVTT\n';
-/** Times count like those of the media segments, whose zero is zero (RFC 8216, 3.5). */
+/** Cue times and media segments share the same zero (RFC 8216, 3.5). */
 const SEGMENT_HEADER = 'WEBVTT\nX-TIMESTAMP-MAP=MPEGTS:0,LOCAL:00:00:00.000\n';
 
 const toMilliseconds = (seconds: number): number => Math.round(seconds * 1000) / 1000;
@@ -44,7 +44,7 @@ const writeBlocks = (blocks: readonly Block[]): IndexedText => {
   return { bytes: Buffer.from(parts.join('')), startSeconds, endSeconds, offsets };
 };
 
-/** `cues` in order of their start. */
+/** `cues` must be sorted by start. */
 export const indexCues = (cues: readonly Cue[]): IndexedText =>
   writeBlocks(
     cues.map(({ startSeconds, endSeconds, settings, text }) => ({
@@ -54,11 +54,11 @@ export const indexCues = (cues: readonly Cue[]): IndexedText =>
     })),
   );
 
-/** Cues that are looked at together: of most of them only the latest end is looked at. */
+/** Cues per group. For most groups, only the latest end is read. */
 const GROUP = 64;
 const latestEnds = new WeakMap<IndexedText, Float64Array>();
 
-/** The latest end of each group of cues; made once for each text in memory. */
+/** The latest end of each group of cues, computed once per text. */
 const latestEndsOf = (text: IndexedText): Float64Array => {
   const known = latestEnds.get(text);
   if (known) return known;
@@ -72,7 +72,7 @@ const latestEndsOf = (text: IndexedText): Float64Array => {
   return made;
 };
 
-/** The cues that are shown within [fromSeconds, untilSeconds), by their number. */
+/** Numbers of the cues that are displayed within [fromSeconds, untilSeconds). */
 export const findCues = (text: IndexedText, fromSeconds: number, untilSeconds: number): number[] => {
   const { startSeconds, endSeconds } = text;
   const found: number[] = [];
@@ -88,13 +88,13 @@ export const findCues = (text: IndexedText, fromSeconds: number, untilSeconds: n
   return found;
 };
 
-/** The lines of a cue with the line end of the last. */
+/** The lines of a cue, including the last line end. */
 const blockOf = ({ bytes, offsets }: IndexedText, at: number): Uint8Array =>
   bytes.subarray(offsets[at], offsets[at + 1]! - 1);
 
 /**
- * One segment of an HLS subtitle rendition: every cue that is shown within [fromSeconds, untilSeconds), with its whole time,
- * so that players know a cue that continues in the next segment as the same (RFC 8216, 3.5).
+ * One segment of an HLS subtitle rendition: every cue that is displayed within [fromSeconds, untilSeconds), with its
+ * full times, so that players recognize a cue that continues in the next segment (RFC 8216, 3.5).
  */
 export const textSegment = (text: IndexedText, fromSeconds: number, untilSeconds: number): Buffer => {
   const found = findCues(text, fromSeconds, untilSeconds);
@@ -102,17 +102,17 @@ export const textSegment = (text: IndexedText, fromSeconds: number, untilSeconds
   return Buffer.concat([Buffer.from(SEGMENT_HEADER), ...found.flatMap((at) => [gap, blockOf(text, at)])]);
 };
 
-/** The text alone, a line for each cue. */
+/** The text without times, one line per cue. */
 export const transcriptOf = (text: IndexedText): string =>
   Array.from(text.startSeconds, (_, at) => {
     const [, ...lines] = Buffer.from(blockOf(text, at)).toString().trimEnd().split('\n');
     return plainText(lines.join(' '));
   }).join('\n');
 
-/** Every cue as it can be written again. */
+/** All cues, in the form that `indexCues` takes. */
 export const listCues = (text: IndexedText): Cue[] =>
   Array.from(text.startSeconds, (startSeconds, at) => {
-    // The first line is the timing, with settings behind it.
+    // The first line is the timing, followed by settings.
     const [timing = '', ...lines] = Buffer.from(blockOf(text, at)).toString().trimEnd().split('\n');
     return {
       startSeconds,
@@ -122,22 +122,22 @@ export const listCues = (text: IndexedText): Cue[] =>
     };
   });
 
-/** What lies within [fromSeconds, untilSeconds), cut at both ends, with times that count from `fromSeconds`. */
+/** The part within [fromSeconds, untilSeconds), cut at both ends, with times relative to `fromSeconds`. */
 export const clipText = (text: IndexedText, fromSeconds: number, untilSeconds: number): IndexedText => {
   const blocks = findCues(text, fromSeconds, untilSeconds).map((at) => ({
     startSeconds: Math.max(text.startSeconds[at]! - fromSeconds, 0),
     endSeconds: Math.min(text.endSeconds[at]!, untilSeconds) - fromSeconds,
-    // A time has no space in it.
+    // Times contain no spaces.
     rest: Buffer.from(blockOf(text, at))
       .toString()
       .slice(0, -1)
       .replace(/^\S+ --> \S+/, ''),
   }));
-  // What is left of less than a millisecond can't be written.
+  // A rest of less than a millisecond can't be written.
   return writeBlocks(blocks.filter((block) => toMilliseconds(block.endSeconds) > toMilliseconds(block.startSeconds)));
 };
 
-/** The index without the text, for the blob store. Little-endian, as on every machine that Node.js is built for here. */
+/** The index without the text, for the blob store. Little-endian, like all supported machines. */
 export const writeTextIndex = ({ startSeconds, endSeconds, offsets }: IndexedText): Uint8Array =>
   Buffer.concat(
     [startSeconds, endSeconds, offsets].map(({ buffer, byteOffset, byteLength }) =>
@@ -145,7 +145,7 @@ export const writeTextIndex = ({ startSeconds, endSeconds, offsets }: IndexedTex
     ),
   );
 
-/** Undefined when `index` is none of `bytes`. */
+/** Undefined when `index` does not belong to `bytes`. */
 export const readTextIndex = (bytes: Uint8Array, index: Uint8Array): IndexedText | undefined => {
   const numbers = new Float64Array(Uint8Array.from(index.subarray(0, index.length - (index.length % 8))).buffer);
   const count = (numbers.length - 1) / 3;
