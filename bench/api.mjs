@@ -8,7 +8,7 @@ import { movie } from './support/media.mjs';
 import { startOrigin } from './support/origin.mjs';
 
 export const title =
-  'requests of the control API on 16 connections, beside a bare Node.js server that answers the same bytes';
+  'requests of the control API on 16 connections, compared with a bare Node.js server that returns the same bytes';
 export const needs = ['ffmpeg'];
 
 const REPETITIONS = 5;
@@ -16,7 +16,7 @@ const SECONDS = 3;
 
 const self = fileURLToPath(import.meta.url);
 
-/** In a process of its own, as Kinora is. */
+/** Runs in its own process, like Kinora. */
 const startBare = (body) =>
   new Promise((resolve) => {
     const child = fork(self, ['bare', body]);
@@ -61,7 +61,9 @@ export const run = async () => {
       }
       rows.push([label, spread(ours), spread(theirs), ratio(ours, theirs)]);
     }
-    console.log(`Median (min to max) of ${REPETITIONS} x ${SECONDS} s, in turn; the load comes from the same cores\n`);
+    console.log(
+      `Median (min to max) of ${REPETITIONS} x ${SECONDS} s, alternating; the load generator shares the cores\n`,
+    );
     table(rows);
   } finally {
     for (const bare of bares) bare.stop();

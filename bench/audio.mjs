@@ -8,7 +8,7 @@ import { startOrigin } from './support/origin.mjs';
 import { readMedia, readMultivariant } from './support/playlist.mjs';
 import { ffmpeg } from './support/programs.mjs';
 
-export const title = 'a chunk of audio (8 segments), beside the ffmpeg command that makes the same seconds';
+export const title = 'a chunk of audio (8 segments), compared with the ffmpeg command for the same seconds';
 export const needs = ['ffmpeg'];
 
 const REPETITIONS = 7;
@@ -39,7 +39,7 @@ export const run = async () => {
         const startedMs = performance.now();
         await server.get(chunk[0].path);
         const firstMs = performance.now() - startedMs;
-        // All of the chunk is made at once: the others are there.
+        // The first request produces the whole chunk, so the other segments are cached.
         for (const { path: rest } of chunk) await server.get(rest);
         await server.idle();
         const file = join(directory, 'out.mp4');
@@ -53,7 +53,7 @@ export const run = async () => {
       origin.stop();
       rows.push([label, spread(ours), spread(theirs), ratio(ours, theirs), spread(speeds)]);
     }
-    console.log(`Median (min to max) of up to ${REPETITIONS} places, in turn\n`);
+    console.log(`Median (min to max) of up to ${REPETITIONS} positions, alternating\n`);
     table(rows);
   } finally {
     await server.stop();

@@ -2,7 +2,7 @@ import { table } from './support/figures.mjs';
 import { startKinora } from './support/kinora.mjs';
 
 export const title =
-  'live memory of the server before and after 100,000 answers of about 75 kB from the embedded database';
+  'live memory of the server before and after 100,000 responses of about 75 kB from the embedded database';
 export const needs = [];
 
 const ANSWERS = 100_000;
@@ -12,7 +12,7 @@ const ALLOWED_GROWTH_BYTES = 10e6;
 export const run = async () => {
   const server = await startKinora({ measured: true });
   try {
-    // Enough of them for a page of events to be 75 kB.
+    // Enough assets that a page of events has 75 kB.
     const passthrough = 'x'.repeat(255);
     for (let i = 0; i < 100; i++)
       await server.api('POST', '/assets', { inputs: [{ url: 'http://127.0.0.1:9/none.mp4' }], passthrough });
@@ -28,12 +28,12 @@ export const run = async () => {
     };
     await Promise.all(Array.from({ length: CONNECTIONS }, ask));
     const after = await server.liveBytes();
-    console.log(`${ANSWERS} answers of ${bytes} bytes\n`);
+    console.log(`${ANSWERS} responses of ${bytes} bytes\n`);
     const row = (name) => [
       name,
       ...[before[name], after[name], after[name] - before[name]].map((n) => (n / 1e6).toFixed(1)),
     ];
-    table([['live MB', 'before', 'after', 'grown'], row('main'), row('threads')]);
+    table([['live MB', 'before', 'after', 'growth'], row('main'), row('threads')]);
     const grownBytes = after.main + after.threads - before.main - before.threads;
     if (grownBytes > ALLOWED_GROWTH_BYTES) {
       console.log(`GREW by more than ${ALLOWED_GROWTH_BYTES / 1e6} MB`);

@@ -10,14 +10,14 @@ import { listSegments } from './support/playlist.mjs';
 import { ownCpuSecondsOf } from './support/processes.mjs';
 import { signToken } from './support/signing.mjs';
 
-export const title = 'cached segments of a DRM playback id on 16 connections, beside the same ones of a public id';
+export const title = 'cached segments of a DRM playback id on 16 connections, compared with those of a public id';
 export const needs = ['ffmpeg'];
 
 const REPETITIONS = 9;
 const SECONDS = 2;
 const main = fileURLToPath(new URL('../dist/cli/main.js', import.meta.url));
 
-/** Addresses of the segments of the largest rendition. */
+/** URLs of the segments of the largest rendition. */
 const largestOf = async (kinora, master) => {
   const lines = String(await kinora.get(master)).split('\n');
   const variants = lines.flatMap((line, index) => {
@@ -37,7 +37,7 @@ export const run = async () => {
       [main, 'drm', 'create', '--name', 'bench', '--key-source', 'local'],
       { encoding: 'utf8', env: { PATH: process.env.PATH, KINORA_DATA_DIR: kinora.dataDir } },
     ).trim();
-    // Plus quality: the top rung is copied, 2.3 MB a segment, as large as segments of 1080p are.
+    // With plus quality the top rung is copied: 2.3 MB per segment, a typical size for 1080p.
     const asset = await kinora.createAsset(origin.url, {
       video_quality: 'plus',
       advanced_playback_policies: [{ policy: 'drm', drm_configuration_id: configuration }],
@@ -57,7 +57,7 @@ export const run = async () => {
     };
     const results = await measureInTurn(REPETITIONS, measure, encrypted, open);
     console.log(
-      `${open.length} segments of ${(bytes / open.length / 1e6).toFixed(1)} MB on average; median (min to max) of ${REPETITIONS} x ${SECONDS} s, in turn; the load comes from the same cores\n`,
+      `${open.length} segments of ${(bytes / open.length / 1e6).toFixed(1)} MB on average; median (min to max) of ${REPETITIONS} x ${SECONDS} s, alternating; the load generator shares the cores\n`,
     );
     table([
       ['', 'encrypted', 'clear', 'encrypted / clear'],

@@ -6,14 +6,14 @@ import { movie } from './support/media.mjs';
 import { startOrigin } from './support/origin.mjs';
 import { readMedia, readMultivariant } from './support/playlist.mjs';
 
-export const title = 'playing a file of two hours while it is still at its origin, behind 100 Mb/s';
+export const title = 'playback of a two-hour file before it is downloaded, over a line of 100 Mb/s';
 export const needs = ['ffmpeg'];
 
 const REPETITIONS = 3;
 const LINE_BYTES_PER_SECOND = 12_500_000;
 const SECONDS = Number(process.env.EARLY_PLAY_SECONDS ?? 7200);
 
-/** The first video and audio of the start rendition; tries again while the asset can't be played yet. */
+/** Loads the first video and audio segment of the start rendition. Retries until the asset can be played. */
 const firstSegments = async (server, playbackId) => {
   for (;;) {
     try {
@@ -57,10 +57,10 @@ export const run = async () => {
     const of = (field) => runs.map((result) => result[field]);
     console.log(`${(size / 1e6).toFixed(0)} MB; the download alone takes ${download.toFixed(0)} s\n`);
     table([
-      ['', 'median (min to max)', 'beside the whole file'],
+      ['', 'median (min to max)', 'relative to the whole file'],
       ['POST to first video and audio, s', spread(of('seconds')), (median(of('seconds')) / download).toFixed(4)],
-      ['fetched by then, MB', spread(of('megabytes')), ((median(of('megabytes')) * 1e6) / size).toFixed(4)],
-      ['a place that nobody has asked for, at 70 %, s', spread(of('seek')), (median(of('seek')) / download).toFixed(4)],
+      ['fetched until then, MB', spread(of('megabytes')), ((median(of('megabytes')) * 1e6) / size).toFixed(4)],
+      ['seek to a cold position at 70 %, s', spread(of('seek')), (median(of('seek')) / download).toFixed(4)],
     ]);
     if (of('status').some((status) => status !== 'preparing')) throw new Error('the asset was ready before it played');
   } finally {

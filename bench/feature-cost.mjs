@@ -35,11 +35,11 @@ export const run = async () => {
   const origins = {};
   for (const [name, path] of Object.entries(paths)) origins[name] = await startOrigin(await path);
   const source = await startOrigin(await movie(MOVIE_SECONDS));
-  const rows = [[`one minute, 1080p`, 'ready, ms', 'beside the same without it', 'added, ms']];
+  const rows = [[`one minute, 1080p`, 'ready, ms', 'with / without', 'added, ms']];
   const skipped = [];
   try {
     const plain = await measure(server, source.url);
-    console.log(`The first asset of the server, without a feature: ${plain.toFixed(0)} ms\n`);
+    console.log(`The first asset of the server, without features: ${plain.toFixed(0)} ms\n`);
     const urls = Object.fromEntries(Object.entries(origins).map(([name, { url }]) => [name, url]));
     for (const [name, fields] of Object.entries(features(urls))) {
       const [without, having] = [[], []];

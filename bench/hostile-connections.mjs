@@ -8,13 +8,13 @@ import { startOrigin } from './support/origin.mjs';
 import { readMedia, readMultivariant } from './support/playlist.mjs';
 import { residentMegabytesOf } from './support/processes.mjs';
 
-export const title = 'connections that send many requests and read nothing, beside the server before them';
+export const title = 'connections that send many requests and read nothing: their effect on the server';
 export const needs = ['ffmpeg'];
 
 const PROBES = 30;
 const RETURN_LIMIT_MS = 5000;
 const HEALTH_LIMIT_MS = 100;
-/** What a server keeps for other reasons: connections to be kept alive, files of the database. */
+/** Tolerance for what the server keeps open for other reasons: keep-alive connections, database files. */
 const MARGIN_HANDLES = 24;
 const MARGIN_MEGABYTES = 96;
 
@@ -32,7 +32,7 @@ const cases = [
 
 const handlesOf = (pid) => readdirSync(`/proc/${pid}/fd`).length;
 
-/** Milliseconds of requests of `/healthz`, each on a connection of its own. */
+/** Response times of `/healthz` in milliseconds, each on a new connection. */
 const healthMs = async (url) => {
   const times = [];
   for (let i = 0; i < PROBES; i++) {
@@ -45,7 +45,7 @@ const healthMs = async (url) => {
   return times;
 };
 
-/** The first time at which handles and memory are back, or undefined after twice the limit. */
+/** Milliseconds until handles and memory have returned to their earlier level; undefined after twice the limit. */
 const msUntilBack = async (pid, before) => {
   const startMs = performance.now();
   for (;;) {
@@ -101,13 +101,13 @@ export const run = async () => {
     for (const each of cases) rows.push(await measure(server, segment, each));
     table([
       [
-        'requests never read',
+        'unread requests',
         '/healthz, ms',
-        'beside before',
+        'attacked / idle',
         'handles',
         'memory, MB',
-        'back after, ms',
-        `median below ${HEALTH_LIMIT_MS} ms, back in ${RETURN_LIMIT_MS / 1000} s`,
+        'recovered after, ms',
+        `median below ${HEALTH_LIMIT_MS} ms, recovered in ${RETURN_LIMIT_MS / 1000} s`,
       ],
       ...rows,
     ]);

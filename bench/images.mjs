@@ -8,12 +8,12 @@ import { startOrigin } from './support/origin.mjs';
 import { cpuSecondsOf } from './support/processes.mjs';
 import { ffmpeg } from './support/programs.mjs';
 
-export const title = 'images that nobody has asked for, beside the ffmpeg commands that make the same';
+export const title = 'cold images, compared with the ffmpeg commands that make the same images';
 export const needs = ['ffmpeg'];
 
 const REPETITIONS = 5;
 
-/** What is asked for at a place, and what ffmpeg is told for it. */
+/** Each kind of image: its URL at a given time, and the arguments of the equivalent ffmpeg command. */
 const thumbnail = (path, out) => ({
   label: 'thumbnail 640x360',
   addressAt: (seconds) => `thumbnail.jpg?width=640&time=${seconds}`,
@@ -32,7 +32,7 @@ const animation = (path, out) => ({
     return ['-ss', seconds, '-t', '5', '-i', path, '-an', '-vf', `fps=15,scale=320:180,${palette}`, out('gif')];
   },
 });
-/** Windows of almost the whole length: each is another sheet. */
+/** Each window covers almost the whole length and results in a new sprite sheet. */
 const storyboard = (length, tiles, layout) => (path, out) => ({
   label: `storyboard, ${tiles} tiles`,
   addressAt: (_, number) => `storyboard.jpg?asset_start_time=${number}`,
@@ -60,7 +60,7 @@ export const run = async () => {
       for (const kind of kinds) {
         const { label, addressAt, argsAt } = kind(path, out);
         const [ours, theirs, again, ourCpu, theirCpu] = [[], [], [], [], []];
-        // The first round warms the files and the processes.
+        // The first round warms up files and processes.
         for (let i = -1; i < REPETITIONS; i++) {
           const seconds = (random((length - 20) * 100) + 500) / 100;
           const address = `/${playbackId}/${addressAt(seconds, i + 1)}`;
@@ -88,6 +88,6 @@ export const run = async () => {
     await server.stop();
     await rm(directory, { recursive: true, force: true });
   }
-  console.log(`Milliseconds, median (min to max) of ${REPETITIONS} random places, in turn\n`);
+  console.log(`Milliseconds, median (min to max) of ${REPETITIONS} random positions, alternating\n`);
   table(rows);
 };

@@ -11,7 +11,7 @@ import { ratio, spread, table } from './support/figures.mjs';
 import { postgresPrograms, startPostgres } from './support/postgres.mjs';
 
 export const title =
-  'pages of 25 out of 1,000,000 uploads and as many assets, beside the first page of an environment that has 1,000';
+  'pages of 25 out of 1,000,000 uploads and 1,000,000 assets, compared with the first page of an environment with 1,000';
 export const needs = [];
 
 const ROWS = 1_000_000;
@@ -25,7 +25,7 @@ const ENVIRONMENTS = [
 
 const quiet = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {}, child: () => quiet };
 
-/** Other environments' rows lie between them, as they would if both had been in use for years. */
+/** Interleaves the rows of the environments in time, as after years of parallel use. */
 const fill = async (db) => {
   for (const [environment, rows] of ENVIRONMENTS) {
     await sql`insert into environment (id, name, type) values (${environment}, ${environment}, 'production')`.execute(
@@ -48,7 +48,7 @@ const fill = async (db) => {
         from generate_series(${from}::int, ${until}::int) n`.execute(db);
     }
   }
-  // What the server does by itself in time.
+  // The server does this on its own after some time.
   await sql`vacuum (analyze) upload, asset`.execute(db);
 };
 
@@ -63,7 +63,7 @@ const measure = async (engine, database, rows) => {
     ['uploads, page 1,000', uploads('large0', deep), uploads('small0', {})],
     ['assets, first page', assets('large0', {}), assets('small0', {})],
     ['assets, page 1,000', assets('large0', deep), assets('small0', {})],
-    ['assets, the page after it by cursor', assets('large0', { cursor: nextCursor }), assets('small0', {})],
+    ['assets, page 1,001 by cursor', assets('large0', { cursor: nextCursor }), assets('small0', {})],
   ];
   const timed = async (work) => {
     const startedMs = performance.now();
@@ -111,6 +111,6 @@ export const run = async () => {
   } else {
     console.log('SKIPPED: PostgreSQL not found. apt-get install -y postgresql\n');
   }
-  console.log(`Median (min to max) of ${REPETITIONS} queries, in turn; without HTTP\n`);
+  console.log(`Median (min to max) of ${REPETITIONS} queries, alternating; without HTTP\n`);
   table(rows);
 };

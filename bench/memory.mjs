@@ -6,14 +6,14 @@ import { startOrigin } from './support/origin.mjs';
 import { readMedia, readMultivariant } from './support/playlist.mjs';
 import { memoryOf } from './support/processes.mjs';
 
-export const title = 'memory while a file of 1 GB is taken in, beside the size of the file and beside the idle server';
+export const title = 'memory during the ingest of a 1 GB file, compared with the file size and the idle server';
 export const needs = ['ffmpeg'];
 
 const REPETITIONS = 3;
 const EVERY_MS = 100;
 const SOURCE_SECONDS = 1860;
 
-/** The largest memory while `work` runs. */
+/** Peak memory while `work` runs. */
 const peakDuring = async (server, work) => {
   let running = true;
   const peak = { server: 0, media: 0, total: 0 };
@@ -71,7 +71,7 @@ export const run = async () => {
     spread(peaks.map((peak, i) => peak.total / states.idle[i].total)),
   ];
   table([
-    ['', 'server', 'media processes', 'together', 'together / file', 'together / idle'],
+    ['', 'server', 'media processes', 'total', 'total / file', 'total / idle'],
     row('idle', states.idle),
     row('download, index and first segments', states.ingest),
     row('six segments of 1080p in a row', states.watched),

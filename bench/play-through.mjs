@@ -10,7 +10,7 @@ import { readMedia, readMultivariant } from './support/playlist.mjs';
 import { ffmpeg } from './support/programs.mjs';
 
 export const title =
-  'a whole rung, segment by segment as fast as they come, beside one ffmpeg that encodes the rung in one go';
+  'a whole rung, segment by segment without pauses, compared with one ffmpeg run that encodes the rung';
 export const needs = ['ffmpeg'];
 
 const REPETITIONS = 3;
@@ -55,7 +55,7 @@ export const run = async () => {
       ]);
     }
     console.log(
-      `Median (min to max) of ${REPETITIONS}, in turn; the first two segments of the start rung are made at ingest\n`,
+      `Median (min to max) of ${REPETITIONS}, alternating; the first two segments of the start rung are made at ingest\n`,
     );
     table(rows);
   } finally {

@@ -10,14 +10,14 @@ import { readMedia, readMultivariant } from './support/playlist.mjs';
 import { ffmpeg } from './support/programs.mjs';
 
 export const title =
-  'what basic, plus and premium make of easy and hard frames, beside one x264 encode of the same bytes';
+  'basic, plus and premium quality on easy and hard content, compared with one x264 encode of the same size';
 export const needs = ['ffmpeg'];
 
 const RUNG = 720;
 const QUALITIES = ['basic', 'plus', 'premium'];
 const PRESETS = { basic: 'veryfast', plus: 'veryfast', premium: 'faster' };
 const CONTENTS = ['easy', 'medium', 'texture', 'hard'];
-/** Of every segment, and of the reference: so many frames are measured as those after a join. */
+/** Segment length in frames. The first `JOIN_FRAMES` of each segment are measured separately, also in the reference. */
 const SEGMENT_FRAMES = 120;
 const JOIN_FRAMES = 15;
 const LINES_KILOBITS = [500, 1000, 2000, 4000, 6000];
@@ -29,8 +29,8 @@ const decibels = (errors) => 10 * Math.log10(255 ** 2 / mean(errors));
 const signed = (value, digits) => `${value < 0 ? '' : '+'}${value.toFixed(digits)}`;
 
 /**
- * PSNR (dB, of the mean error of all planes) and SSIM of a file beside the source at the same size; `join` is the PSNR of the
- * first half second of segments less that of the other frames.
+ * PSNR (dB, from the mean error of all planes) and SSIM of a file compared with the source at the same size. `join` is
+ * the PSNR of the first half second of each segment minus that of the other frames.
  */
 const compare = async (directory, file, source, rung) => {
   const [psnr, ssim] = ['psnr', 'ssim'].map((name) => join(directory, `${name}.txt`));
@@ -52,7 +52,7 @@ const compare = async (directory, file, source, rung) => {
   };
 };
 
-/** All segments at once: x264 in two passes into the same bytes, the same preset and a key frame at the same places. */
+/** Encodes all segments in one file: two-pass x264 with the same size, preset and key frame positions. */
 const encodeReference = async (directory, source, rung, { kilobits, preset }) => {
   const path = join(directory, 'reference.mp4');
   const log = join(directory, 'pass');
@@ -84,7 +84,7 @@ const measure = async (server, directory, origin, source, quality) => {
   return { videos, promised: rung.bandwidth / 1000, kilobits, kilobitsThere, ours, theirs };
 };
 
-/** The largest frame whose promised rate is below the line's. */
+/** The largest frame whose declared rate fits the line, as a label. */
 const chosen = (videos, kilobits) => {
   const fitting = videos.filter(({ bandwidth }) => bandwidth <= kilobits * 1000);
   return `${(fitting[0] ?? videos.at(-1)).height}p`;
@@ -97,15 +97,15 @@ export const run = async () => {
     [
       `${RUNG}p of ${QUALITY_SECONDS} s`,
       'quality',
-      'promised, kb/s',
+      'declared, kb/s',
       'kb/s',
       'PSNR, dB',
       'SSIM',
-      'bytes of one x264',
-      'PSNR less its, dB',
-      'SSIM less its',
+      'size of x264',
+      'PSNR minus x264, dB',
+      'SSIM minus x264',
       'after joins, dB',
-      'the same of x264',
+      'after joins, x264, dB',
     ],
   ];
   const choices = [['largest frame for a line of', 'quality', ...LINES_KILOBITS.map((line) => `${line} kb/s`)]];

@@ -1,5 +1,5 @@
-// Runs the benchmarks, or those named: `npm run bench -- segment-latency serve-cached`. Every figure stands beside a reference
-// that was measured in the same run, and is compared by ratio: lone numbers say more about the machine than about Kinora.
+// Runs the benchmarks, or those named: `npm run bench -- segment-latency serve-cached`. Every figure is compared
+// with a reference measured in the same run, because absolute numbers depend more on the machine than on Kinora.
 import { cpus, loadavg, release } from 'node:os';
 import { hasProgram, versionOf } from './support/programs.mjs';
 
@@ -32,7 +32,7 @@ const names = [
 const wanted = process.argv.slice(2);
 const unknown = wanted.filter((name) => !names.includes(name));
 if (unknown.length > 0) {
-  console.error(`No benchmark is called ${unknown.join(', ')}. There are: ${names.join(', ')}.`);
+  console.error(`Unknown benchmark: ${unknown.join(', ')}. Available: ${names.join(', ')}.`);
   process.exit(2);
 }
 
@@ -58,4 +58,4 @@ for (const name of wanted.length > 0 ? wanted : names) {
   await run();
   console.log(`\n(${((performance.now() - startedMs) / 1000).toFixed(0)} s)`);
 }
-if (skipped > 0) console.log(`\n${skipped} SKIPPED for want of a reference to compare with.`);
+if (skipped > 0) console.log(`\n${skipped} SKIPPED because the reference is not installed.`);

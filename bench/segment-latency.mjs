@@ -10,7 +10,7 @@ import { readMedia, readMultivariant } from './support/playlist.mjs';
 import { cpuSecondsOf } from './support/processes.mjs';
 import { ffmpeg } from './support/programs.mjs';
 
-export const title = 'a segment that nobody has asked for, beside the ffmpeg command that makes the same 4 s';
+export const title = 'a cold segment, compared with the ffmpeg command that encodes the same 4 s';
 export const needs = ['ffmpeg'];
 
 const REPETITIONS = 5;
@@ -28,7 +28,7 @@ export const run = async () => {
     const rungs = videos.map((rung) => ({
       label: `${rung.height}p`,
       rendition: rung,
-      // The video filter and the encoder of this rung, once over 4 s.
+      // The video filter and the encoder settings of this rung, for 4 s.
       args: [
         '-vf',
         scaleTo(rung),
@@ -41,14 +41,14 @@ export const run = async () => {
         '0',
       ],
     }));
-    // In plus quality the bit rate of the source is allowed, so the top rung is its own packets.
+    // Plus quality allows the bit rate of the source, so the top rung is a copy of its packets.
     const plus = await server.createAsset(origin.url, { video_quality: 'plus' });
     const copied = (await readMultivariant(server, plus.playbackId)).videos[0];
     rungs.push({ label: `${copied.height}p copied (plus)`, rendition: copied, args: ['-c:v', 'copy'] });
     console.log(
-      `Milliseconds, median (min to max) of ${REPETITIONS} random places, one viewer, in turn; CPU seconds beside\n`,
+      `Milliseconds, median (min to max) of ${REPETITIONS} random positions, one viewer, alternating; CPU time in seconds\n`,
     );
-    const rows = [['rung', 'Kinora', 'ffmpeg', 'Kinora / ffmpeg', 'of play time', 'CPU s', 'CPU s of ffmpeg']];
+    const rows = [['rung', 'Kinora', 'ffmpeg', 'Kinora / ffmpeg', 'share of play time', 'CPU s', 'CPU s of ffmpeg']];
     const random = randomSource(1);
     for (const { label, rendition, args } of rungs) {
       const { init, segments } = await readMedia(server, rendition);
@@ -57,7 +57,7 @@ export const run = async () => {
       const places = segments.map((_, number) => number).slice(4, -1);
       for (let i = -1; i < REPETITIONS; i++) {
         const number = places[random(places.length)];
-        // Its neighbors are read ahead of a viewer and would not be cold.
+        // Read-ahead produces its neighbors, so they are no longer cold.
         for (let near = number - 3; near <= number + 3; near++)
           if (places.includes(near)) places.splice(places.indexOf(near), 1);
         const segment = segments[number];
@@ -78,7 +78,7 @@ export const run = async () => {
           ...args,
           ...fragment,
         ).ended;
-        // The first round warms both up.
+        // The first round is a warm-up for both.
         if (i < 0) continue;
         ours.push(ms);
         theirs.push(reference.ms);
@@ -101,7 +101,7 @@ export const run = async () => {
       .log()
       .split('\n')
       .filter((line) => line.includes('encoding again')).length;
-    console.log(`\nSegments encoded again because they were larger than their rung promises: ${again}`);
+    console.log(`\nSegments encoded again because they exceeded the declared rate of their rung: ${again}`);
   } finally {
     await server.stop();
     origin.stop();

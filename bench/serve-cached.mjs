@@ -10,13 +10,13 @@ import { startOrigin } from './support/origin.mjs';
 import { readMedia, readMultivariant } from './support/playlist.mjs';
 import { ownCpuSecondsOf } from './support/processes.mjs';
 
-export const title = 'cached segments on 16 connections, beside nginx (sendfile, one worker) with the same files';
+export const title = 'cached segments on 16 connections, compared with nginx (sendfile, one worker) and the same files';
 export const needs = ['ffmpeg', 'nginx'];
 
 const REPETITIONS = 5;
 const SECONDS = 4;
 
-/** The file in the cache behind a path: a name there ends in the digest of its content. */
+/** The cache file for a path. Its name ends with a digest of the content. */
 const cachedFiles = async (dataDir, assetId) => {
   const directory = join(dataDir, 'cache', assetId.slice(0, 2), assetId);
   const names = await readdir(directory, { recursive: true });
@@ -29,7 +29,7 @@ export const run = async () => {
   const root = await mkdtemp(join(kinora.dataDir, 'nginx-'));
   let nginx;
   try {
-    // Plus quality: the top rung is copied, 2.3 MB a segment, as large as segments of 1080p are.
+    // With plus quality the top rung is copied: 2.3 MB per segment, a typical size for 1080p.
     const asset = await kinora.createAsset(origin.url, { video_quality: 'plus' });
     const { videos } = await readMultivariant(kinora, asset.playbackId);
     const { segments } = await readMedia(kinora, videos[0]);
@@ -53,7 +53,7 @@ export const run = async () => {
     const sizes = await Promise.all(paths.map(async (path) => (await stat(join(root, 'www', path))).size));
     const size = sizes.reduce((sum, each) => sum + each, 0) / sizes.length;
     console.log(
-      `${paths.length} segments of ${(size / 1e6).toFixed(1)} MB on average; median (min to max) of ${REPETITIONS} x ${SECONDS} s, in turn; the load comes from the same cores\n`,
+      `${paths.length} segments of ${(size / 1e6).toFixed(1)} MB on average; median (min to max) of ${REPETITIONS} x ${SECONDS} s, alternating; the load generator shares the cores\n`,
     );
     table([
       ['', 'Kinora', 'nginx', 'Kinora / nginx'],

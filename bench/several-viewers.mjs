@@ -5,12 +5,12 @@ import { startOrigin } from './support/origin.mjs';
 import { CACHED_WITHIN_MS, play } from './support/player.mjs';
 import { readMedia, readMultivariant } from './support/playlist.mjs';
 
-export const title = 'viewers of a cold asset at their own pace, beside the clock: 40 s each, 30 s of buffer';
+export const title = 'viewers of a cold asset in real time: 40 s each, 30 s of buffer';
 export const needs = ['ffmpeg'];
 
 const SEGMENTS = 10;
 
-/** Who watches at once: [height, first segment]. Places are far apart, so nobody profits from another. */
+/** Concurrent viewers: [height, first segment]. Positions are far apart, so that no viewer benefits from another. */
 const audiences = [
   ['one, 720p', [[720, 20]]],
   ['one, 1080p', [[1080, 40]]],
@@ -22,14 +22,14 @@ const audiences = [
     ],
   ],
   [
-    'two, 720p, two places',
+    'two, 720p, two positions',
     [
       [720, 70],
       [720, 80],
     ],
   ],
   [
-    'four, 480p, four places',
+    'four, 480p, four positions',
     [
       [480, 90],
       [480, 101],
@@ -38,7 +38,7 @@ const audiences = [
     ],
   ],
   [
-    'four, 720p, four places',
+    'four, 720p, four positions',
     [
       [720, 90],
       [720, 101],
@@ -59,7 +59,7 @@ export const run = async () => {
       [
         'viewers',
         'first segment, s',
-        `in cache when asked (< ${CACHED_WITHIN_MS} ms)`,
+        `cached when requested (< ${CACHED_WITHIN_MS} ms)`,
         'longest wait / 4 s',
         'stalls',
         'stalled / played',

@@ -9,13 +9,13 @@ import { ownCpuSecondsOf } from './support/processes.mjs';
 import { signToken } from './support/signing.mjs';
 
 export const title =
-  'small cached segments of a signed playback id on 16 connections, beside the same ones of a public id';
+  'small cached segments of a signed playback id on 16 connections, compared with those of a public id';
 export const needs = ['ffmpeg'];
 
 const REPETITIONS = 21;
 const SECONDS = 1;
 
-/** Addresses of the audio's files: the smallest there are, so that what an answer costs besides its bytes shows. */
+/** URLs of the audio files. They are the smallest, so the cost of a response apart from its bytes is visible. */
 const audioOf = async (kinora, master) => {
   const text = String(await kinora.get(master));
   return listSegments(kinora, new URL(/TYPE=AUDIO.*URI="([^"]+)"/.exec(text)[1], new URL(master, kinora.url)));
@@ -41,7 +41,7 @@ export const run = async () => {
     };
     const results = await measureInTurn(REPETITIONS, measure, signed, open);
     console.log(
-      `${open.length} segments of audio, ${(bytes / open.length / 1e3).toFixed(0)} kB on average; median (min to max) of ${REPETITIONS} x ${SECONDS} s, in turn; the load comes from the same cores\n`,
+      `${open.length} segments of audio, ${(bytes / open.length / 1e3).toFixed(0)} kB on average; median (min to max) of ${REPETITIONS} x ${SECONDS} s, alternating; the load generator shares the cores\n`,
     );
     table([
       ['', 'signed', 'public', 'signed / public'],

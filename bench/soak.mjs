@@ -10,16 +10,16 @@ import { residentMegabytesOf } from './support/processes.mjs';
 import { halves } from './support/soak-halves.mjs';
 import { createSoakWork } from './support/soak-work.mjs';
 
-export const title = 'mixed requests for half an hour: what the server holds in the second half beside the first';
+export const title = 'mixed requests for half an hour: resources in the second half compared with the first';
 export const needs = ['ffmpeg'];
 
-/** `SOAK_MINUTES=60 npm run bench -- soak` for an hour. */
+/** Use `SOAK_MINUTES=60 npm run bench -- soak` for an hour. */
 const MINUTES = Number(process.env.SOAK_MINUTES ?? 30);
-/** Before them: caches fill, code is compiled, the log of the database reaches its size. */
+/** Warm-up before the measurement: caches fill, code is compiled and the database log reaches its full size. */
 const WARM_UP_MINUTES = MINUTES / 5;
 const SAMPLES = 20;
 
-/** Of the files below `path`; what is being removed may be gone. */
+/** Total size of the files below `path`. Files may disappear while they are counted. */
 const diskBytes = async (path) => {
   const found = await stat(path).catch(() => undefined);
   if (!found?.isDirectory()) return found?.size ?? 0;
@@ -29,7 +29,7 @@ const diskBytes = async (path) => {
   return bytes;
 };
 
-/** What the disk is used for. */
+/** Directories that are measured separately. */
 const PARTS = ['db', 'blobs', 'cache'];
 
 const measure = async (server) => {
@@ -69,7 +69,7 @@ export const run = async () => {
     const work = createSoakWork(server, origin.url, await readFile(path));
     const judged = halves(await soak(server, work));
     const done = Object.entries(work.counts).map(([what, count]) => `${count} ${what}`);
-    console.log(`${MINUTES} minutes after ${WARM_UP_MINUTES.toFixed(1)} or more of warming up: ${done.join(', ')}\n`);
+    console.log(`${MINUTES} minutes after ${WARM_UP_MINUTES.toFixed(1)} or more of warm-up: ${done.join(', ')}\n`);
     table([
       ['median', 'first half', 'second half', 'second / first', ''],
       ...judged.map(({ name, first, second, grew }) => [

@@ -10,16 +10,16 @@ import { startKinora } from './support/kinora.mjs';
 import { startOrigin } from './support/origin.mjs';
 import { memoryOf } from './support/processes.mjs';
 
-export const title = 'memory while the speech of two hours is recognized, in its course';
+export const title = 'memory over time during speech recognition of two hours';
 export const needs = ['ffmpeg'];
 
 const HOURS = 2;
-/** Repeated over the whole file: 80 of 120 seconds are spoken. */
+/** Repeated over the whole file: 80 of 120 seconds contain speech. */
 const BLOCK_SECONDS = 120;
 const SPOKEN = [5, 30, 60, 95].map((startSeconds) => ({ startSeconds, endSeconds: startSeconds + 20 }));
 const WORDS_A_WINDOW = 75;
 const EVERY_MS = 200;
-/** Of the search for speech and of its recognition, in hours of the file. */
+/** Positions in hours at which both the search for speech and its recognition are reported. */
 const PLACES = [0.25, 0.5, 1, 1.5, 2];
 
 const makeTalk = async (directory) => {
@@ -31,7 +31,7 @@ const makeTalk = async (directory) => {
   return talk;
 };
 
-/** Answers at once, with words all over the window, so that what is measured is the server's own part. */
+/** Answers immediately, with words over the whole window, so that only the server's own memory is measured. */
 const makeRecognizer = async (directory) => {
   const answer = join(directory, 'answer.json');
   const words = Array.from({ length: WORDS_A_WINDOW }, (_, at) => ({
@@ -77,8 +77,8 @@ export const run = async () => {
       while (stages.length > 1 && (track.progress ?? 0) >= stages[0][1]) note(stages.shift()[0]);
       await delay(EVERY_MS);
     }
-    note('to the end, cues included');
-    console.log(`Peak since the row before in MB (proportional set size, every ${EVERY_MS} ms)\n`);
+    note('until the end, including cues');
+    console.log(`Peak since the previous row in MB (proportional set size, every ${EVERY_MS} ms)\n`);
     table([['', 'server', 'media processes'], ['idle', idle.server.toFixed(0), idle.media.toFixed(0)], ...rows]);
   } finally {
     await server.stop();

@@ -11,11 +11,11 @@ import { startOrigin } from './support/origin.mjs';
 import { readMedia, readMultivariant } from './support/playlist.mjs';
 import { backgroundCpuSecondsOf, cpuSecondsOf } from './support/processes.mjs';
 
-export const title = 'speech recognition: CPU time for a second of speech, and a viewer beside it';
+export const title = 'speech recognition: CPU time per second of speech, and its effect on a viewer';
 export const needs = ['ffmpeg'];
 
 const REPETITIONS = 4;
-/** As much work as the model "base", whose words mean nothing here: 6 layers of 512. */
+/** A model with random words that takes as much work as "base": 6 layers of 512. */
 const BASE = { state: 512, layers: 6 };
 const SPEECH_SECONDS = 20;
 const PERIOD_SECONDS = 30;
@@ -57,8 +57,8 @@ export const run = async () => {
     const cpu = cpuSecondsOf(server.pid) - before;
     const seconds = WINDOWS * SPEECH_SECONDS;
     console.log(
-      `One thread: ${(cpu / WINDOWS).toFixed(1)} CPU s a window, ${(cpu / seconds).toFixed(2)} CPU s for each second of speech, ` +
-        `${(cpu / (WINDOWS * PERIOD_SECONDS)).toFixed(2)} for each second of the track (decoding and speech detection included)\n`,
+      `One thread: ${(cpu / WINDOWS).toFixed(1)} CPU s per window, ${(cpu / seconds).toFixed(2)} CPU s per second of speech, ` +
+        `${(cpu / (WINDOWS * PERIOD_SECONDS)).toFixed(2)} per second of the track (decoding and speech detection included)\n`,
     );
 
     const { videos } = await readMultivariant(server, film.playbackId);
@@ -69,7 +69,7 @@ export const run = async () => {
     const places = segments.map((_, number) => number).slice(4, -1);
     const segmentMs = async () => {
       const number = places[random(places.length)];
-      // Its neighbors are read ahead of a viewer and would not be cold.
+      // Read-ahead produces its neighbors, so they are no longer cold.
       for (let near = number - 3; near <= number + 3; near++)
         if (places.includes(near)) places.splice(places.indexOf(near), 1);
       const startedMs = performance.now();
@@ -85,13 +85,13 @@ export const run = async () => {
       const path = `/assets/${talk.id}/tracks/${audio.id}/generate-subtitles`;
       const [track] = await server.api('POST', path, { generated_subtitles: [{ name: `run ${i}` }] });
       const cpuBefore = cpuSecondsOf(server.pid);
-      // The model is loaded and computes.
+      // Wait until the model is loaded and running.
       while (cpuSecondsOf(server.pid) - cpuBefore < 3) await delay(20);
       const taken = backgroundCpuSecondsOf(server.pid);
       const besideMs = await segmentMs();
       const takenMeanwhile = backgroundCpuSecondsOf(server.pid) - taken;
       await server.api('DELETE', `/assets/${talk.id}/tracks/${track.id}`);
-      // The first round warms both up.
+      // The first round is a warm-up for both.
       if (i < 0) continue;
       alone.push(aloneMs);
       beside.push(besideMs);
@@ -99,10 +99,10 @@ export const run = async () => {
     }
     table([
       ['a cold segment of 4 s, 720p', 'ms'],
-      ['nothing else runs', spread(alone)],
-      ['beside recognition', spread(beside)],
+      ['without recognition', spread(alone)],
+      ['during recognition', spread(beside)],
       ['ratio (target: 1.15 at most)', ratio(beside, alone)],
-      ['CPU time of recognition meanwhile', spread(meanwhile)],
+      ['CPU time of recognition during the segment', spread(meanwhile)],
     ]);
     console.log(`\nRatio of the medians: ${(median(beside) / median(alone)).toFixed(2)}`);
   } finally {

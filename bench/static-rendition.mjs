@@ -11,13 +11,13 @@ import { readMedia, readMultivariant } from './support/playlist.mjs';
 import { cpuSecondsOf } from './support/processes.mjs';
 import { ffmpeg } from './support/programs.mjs';
 
-export const title = 'MP4 files of an asset, beside ffmpeg making the same from the source; and a viewer meanwhile';
+export const title = 'MP4 files of an asset, compared with ffmpeg on the source; and the effect on a viewer';
 export const needs = ['ffmpeg'];
 
 const REPETITIONS = 2;
 const SECONDS = 60;
 const POLL_MS = 50;
-/** Places that a viewer looks at, 4 s each, far enough from each other that nothing is read ahead. */
+/** Positions that a viewer requests, 4 s each, far enough apart that none is read ahead. */
 const PLACES = [20, 40, 60, 80, 100, 120];
 
 const h264 = (size, kilobits) => ['-vf', scaleTo(size), '-c:v', 'libx264', ...x264(kilobits)];
@@ -25,7 +25,7 @@ const files = [
   { resolution: '720p', label: '720p, a rung of the ladder', args: h264({ width: 1280, height: 720 }, 1800) },
   { resolution: '540p', label: '540p, between two rungs', args: h264({ width: 960, height: 540 }, 1180) },
   { resolution: 'highest', quality: 'plus', label: 'highest, copied (plus)', args: ['-c:v', 'copy'] },
-  { resolution: 'audio-only', label: 'audio alone', args: ['-vn'], extension: 'm4a' },
+  { resolution: 'audio-only', label: 'audio only', args: ['-vn'], extension: 'm4a' },
 ];
 
 const addFile = async (server, asset, resolution) => {
@@ -42,7 +42,7 @@ const addFile = async (server, asset, resolution) => {
   return { done, remove };
 };
 
-/** Every repetition is a new asset, so that no segment is there before. */
+/** Every repetition uses a new asset, so that no segment is cached. */
 const measureFiles = async (server, origin, out) => {
   const rows = [['file', 'Kinora, s', 'ffmpeg, s', 'Kinora / ffmpeg', 'CPU s', 'CPU s of ffmpeg', 'again / first']];
   for (const { resolution, quality = 'basic', label, args, extension = 'mp4' } of files) {
@@ -71,7 +71,7 @@ const measureFiles = async (server, origin, out) => {
     rows.push([label, spread(ours), spread(theirs), ratio(ours, theirs), ...cpu, ratio(again, ours)]);
   }
   console.log(
-    `Files of ${SECONDS} s of 1080p30; "again": all segments are in the cache. ${REPETITIONS} repetitions, in turn\n`,
+    `Files of ${SECONDS} s of 1080p30; "again": all segments are in the cache. ${REPETITIONS} repetitions, alternating\n`,
   );
   table(rows);
 };
@@ -106,7 +106,7 @@ const measureViewer = async (server) => {
   await file.remove();
   const more = percent(median(during) / median(before) - 1);
   console.log(
-    `\nA cold segment of 480p for a viewer: ${spread(before)} ms alone, ${spread(during)} ms while a file is made: ${more} more`,
+    `\nA cold segment of 480p for a viewer: ${spread(before)} ms alone, ${spread(during)} ms while a file is produced: ${more} more`,
   );
 };
 

@@ -11,13 +11,13 @@ import { startOrigin } from './support/origin.mjs';
 import { readMedia, readMultivariant } from './support/playlist.mjs';
 import { ffmpeg } from './support/programs.mjs';
 
-export const title = 'from POST to ready, beside a plain HLS ladder made by ffmpeg from the same address';
+export const title = 'from POST to ready, compared with an HLS ladder made by ffmpeg from the same URL';
 export const needs = ['ffmpeg'];
 
 const REPETITIONS = 3;
 const LENGTHS = [10, 60, 600, 7200];
 
-/** One asset, from POST to what a player needs to begin, and on to the first segment of every rung. Seconds. */
+/** Seconds from POST until an asset is ready, until a player can start, and until every rung has its first segment. */
 const measureKinora = async (server, origin) => {
   const asset = await server.createAsset(origin.url);
   const lastByteMs = origin.lastByteMs;
@@ -46,7 +46,7 @@ const measureKinora = async (server, origin) => {
   };
 };
 
-/** The same rungs in one ffmpeg: until each has its first segment, and until the end. Seconds. */
+/** Seconds until one ffmpeg run has the first segment of each of these rungs, and until it ends. */
 const measureLadder = async (origin, rungs) => {
   const directory = await mkdtemp(join(tmpdir(), 'kinora-ladder-'));
   const split = `[0:v]split=${rungs.length}${rungs.map((_, i) => `[s${i}]`).join('')}`;
@@ -115,14 +115,14 @@ const againstLadder = async (server) => {
     ratio(of(theirs, reference), of(ours, field)),
   ];
   console.log(
-    `One minute, ${(await megabytes(path)).toFixed(0)} MB, seconds: median (min to max) of ${REPETITIONS}, in turn\n`,
+    `One minute, ${(await megabytes(path)).toFixed(0)} MB, seconds: median (min to max) of ${REPETITIONS}, alternating\n`,
   );
   table([
-    ['from POST, or the start of ffmpeg', 'Kinora', 'ffmpeg', 'times sooner'],
-    row('ready, beside the first segment of every rung', 'ready', 'everyRung'),
-    row('first video and audio loaded, beside the same', 'playable', 'everyRung'),
+    ['from POST, or the start of ffmpeg', 'Kinora', 'ffmpeg', 'times faster'],
+    row('ready, vs. the first segment of every rung', 'ready', 'everyRung'),
+    row('first video and audio loaded, vs. the same', 'playable', 'everyRung'),
     row('first segment of every rung', 'everyRung', 'everyRung'),
-    row('every position playable, beside the end of the ladder', 'ready', 'end'),
+    row('every position playable, vs. the complete ladder', 'ready', 'end'),
   ]);
   return of(ours, 'afterLastByte');
 };
@@ -130,7 +130,7 @@ const againstLadder = async (server) => {
 const lengths = async (server, minute) => {
   const reference = median(minute);
   const rows = [
-    ['source', 'MB', 'download, s', 'ready after the last byte, s', 'beside one minute', 'share of play time'],
+    ['source', 'MB', 'download, s', 'ready after the last byte, s', 'relative to one minute', 'share of play time'],
   ];
   for (const seconds of LENGTHS) {
     const path = await movie(seconds);
@@ -148,6 +148,6 @@ const lengths = async (server, minute) => {
       `${((100 * median(after)) / seconds).toFixed(2)} %`,
     ]);
   }
-  console.log('\nReady at every length\n');
+  console.log('\nReady by source length\n');
   table(rows);
 };

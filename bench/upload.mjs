@@ -8,7 +8,8 @@ import { startNginx } from './support/nginx.mjs';
 import { residentMegabytesOf } from './support/processes.mjs';
 import { start } from './support/programs.mjs';
 
-export const title = 'a direct upload of 2 GB, beside nginx (dav PUT) and cp; memory of eight uploads at once';
+export const title =
+  'a direct upload of 2 GB, compared with nginx (dav PUT) and cp; memory of eight concurrent uploads';
 export const needs = ['ffmpeg', 'nginx', 'curl'];
 
 const REPETITIONS = 3;
@@ -22,14 +23,14 @@ const put = (path, url) => start('curl', ['-sS', '--fail', '-o', '/dev/null', '-
 
 const flush = (path) => start('sync', [path]).ended;
 
-/** Sends a file and resolves to the seconds until the answer. */
+/** Uploads a file and measures the seconds until the response. */
 const upload = async (server, path) => {
   const { id, url } = await server.api('POST', '/uploads', { new_asset_settings: { playback_policies: ['public'] } });
   const { ms } = await put(path, url);
   return { id, seconds: ms / 1000 };
 };
 
-/** Waits for the end of the ingest, which is not what is measured here, and makes room. */
+/** Waits for the end of the ingest, which is not measured here, and frees the disk space. */
 const remove = async (server, uploadId) => {
   const { asset_id: id } = await server.api('GET', `/uploads/${uploadId}`);
   while ((await server.api('GET', `/assets/${id}`)).status === 'preparing') await delay(100);
@@ -66,7 +67,7 @@ const throughput = async () => {
   }
   const size = await megabytes(path);
   console.log(
-    `File of ${size.toFixed(0)} MB on this machine, sent by curl; median (min to max) of ${REPETITIONS}, in turn. Kinora's answer means: on the disk, asset created. "flushed" waits for the disk too.\n`,
+    `File of ${size.toFixed(0)} MB on this machine, sent by curl; median (min to max) of ${REPETITIONS}, alternating. Kinora responds when the file is on disk and the asset is created. "flushed" also waits for the disk.\n`,
   );
   const speeds = (name) => seconds[name].map((value) => size / value);
   const row = (label, name) => [label, spread(speeds(name)), ratio(speeds('kinora'), speeds(name))];
@@ -98,7 +99,7 @@ const memory = async () => {
     });
     await watching;
     console.log(
-      `\n${PARALLEL} uploads of ${(await megabytes(path)).toFixed(0)} MB at once: the server process takes ${peak.toFixed(0)} MB at most (resident, every ${EVERY_MS} ms), ${(peak - idle).toFixed(0)} MB above idle.`,
+      `\n${PARALLEL} uploads of ${(await megabytes(path)).toFixed(0)} MB at the same time: the server process uses at most ${peak.toFixed(0)} MB (resident, every ${EVERY_MS} ms), ${(peak - idle).toFixed(0)} MB above idle.`,
     );
   } finally {
     await server.stop();

@@ -18,7 +18,7 @@ import { ratio, spread, table } from './support/figures.mjs';
 import { startKinora } from './support/kinora.mjs';
 
 export const title =
-  'webhook deliveries, beside a plain loop of signed POSTs of the same bodies; the API with and without webhooks';
+  'webhook deliveries, compared with a simple loop of the same signed POSTs; the API with and without webhooks';
 export const needs = [];
 
 const REPETITIONS = 5;
@@ -29,7 +29,7 @@ const SECRET = 'q7m2x9v4t1c8r5n0z3k6h2j9d4s7p1lw';
 
 const self = fileURLToPath(import.meta.url);
 
-/** In a process of its own, as receivers are. */
+/** Runs in its own process, like real receivers. */
 const startReceiver = () =>
   new Promise((resolve) => {
     const child = fork(self, ['receive']);
@@ -43,7 +43,7 @@ if (process.argv[2] === 'receive') {
   server.listen(0, '127.0.0.1', () => process.send(server.address().port));
 }
 
-/** A body of the size that an asset's events have. */
+/** The size of this body is typical for asset events. */
 const data = { id: 'A'.repeat(40), filler: 'x'.repeat(1500) };
 
 const deliveries = async (url) => {
@@ -106,10 +106,10 @@ const deliveries = async (url) => {
       theirs.push(EVENTS / (bMs / 1000));
     }
     console.log(
-      `Median (min to max) of ${REPETITIONS} x ${EVENTS} events, in turn; ${PARALLEL} requests at a time each\n`,
+      `Median (min to max) of ${REPETITIONS} x ${EVENTS} events, alternating; ${PARALLEL} concurrent requests each\n`,
     );
     table([
-      ['', 'Kinora, stored and remembered, 1/s', 'loop, 1/s', 'Kinora / loop'],
+      ['', 'Kinora, with stored events, 1/s', 'loop, 1/s', 'Kinora / loop'],
       ['deliveries to one webhook', spread(ours), spread(theirs), ratio(ours, theirs)],
     ]);
   } finally {
@@ -119,7 +119,7 @@ const deliveries = async (url) => {
 };
 
 const requests = async (url) => {
-  // Asked for a source it never answers, so that imports don't disturb.
+  // Never responds to requests for a source, so that no ingest disturbs the measurement.
   const origin = createServer(() => undefined).listen(0, '127.0.0.1');
   const server = await startKinora();
   const call = async (method, path, body) => {
@@ -156,7 +156,7 @@ const requests = async (url) => {
         for (const { id } of made) await call('DELETE', `/system/v1/webhooks/${id}`);
       }
     }
-    console.log(`\nMedian (min to max) of ${REPETITIONS} x ${REQUESTS} requests one after the other, in turn\n`);
+    console.log(`\nMedian (min to max) of ${REPETITIONS} x ${REQUESTS} sequential requests, alternating\n`);
     table([
       ['', 'without webhooks, ms', 'with three, ms', 'with / without'],
       ...Object.entries(found).map(([kind, { none, three }]) => [

@@ -1,4 +1,4 @@
-// From measured numbers to what is printed: minimum, median and maximum, and ratios taken pair by pair.
+// Formats measured values for output: minimum, median and maximum, and ratios of pairs.
 
 export const median = (values) => {
   const sorted = [...values].sort((a, b) => a - b);
@@ -13,12 +13,12 @@ const short = (value) =>
 export const spread = (values) =>
   `${short(median(values))} (${short(Math.min(...values))} to ${short(Math.max(...values))})`;
 
-/** Repetition i of both was measured in turn, so that a drift of the machine cancels out. */
+/** Repetitions of both were measured alternately, so that slow changes of the machine cancel out. */
 export const ratio = (values, references) => spread(values.map((value, i) => value / references[i]));
 
 export const percent = (part) => `${(100 * part).toFixed(0)} %`;
 
-/** First row: headings. */
+/** Prints a table. The first row contains the headings. */
 export const table = (rows) => {
   const widths = rows[0].map((_, column) => Math.max(...rows.map((row) => String(row[column]).length)));
   const line = (row) => `| ${row.map((cell, column) => String(cell).padEnd(widths[column])).join(' | ')} |`;
@@ -29,7 +29,7 @@ export const table = (rows) => {
   );
 };
 
-/** Always the same sequence: every run measures the same places. */
+/** Always returns the same sequence, so that every run measures the same positions. */
 export const randomSource = (seed) => {
   let state = seed;
   return (below) => {

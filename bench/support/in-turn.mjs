@@ -1,6 +1,6 @@
 import { ratio, spread } from './figures.mjs';
 
-/** Results of `measure` for a thing and its reference, in turn and `repetitions` times, after once to warm up. */
+/** Measures a subject and its reference alternately, `repetitions` times after one warm-up round. */
 export const measureInTurn = async (repetitions, measure, thing, reference) => {
   const results = [[], []];
   for (let i = -1; i < repetitions; i++) {

@@ -1,4 +1,4 @@
-// A server as its users start it: `kinora serve` with default options on a fresh data directory.
+// A server as users start it: `kinora serve` with default options on a fresh data directory.
 import { spawn } from 'node:child_process';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -12,7 +12,10 @@ const main = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
 const probe = fileURLToPath(new URL('./memory-probe.mjs', import.meta.url));
 const POLL_MS = 20;
 
-/** `options` are variables without their prefix. With `measured`, the server answers `liveBytes` after a garbage collection. */
+/**
+ * `options` are environment variables without their prefix. `measured` enables `liveBytes`, which collects garbage
+ * first.
+ */
 export const startKinora = async ({ measured = false, options = {} } = {}) => {
   const dataDir = await mkdtemp(join(tmpdir(), 'kinora-bench-'));
   const token = `${randomUUID()}:${randomBytes(32).toString('base64url')}`;
@@ -57,7 +60,7 @@ export const startKinora = async ({ measured = false, options = {} } = {}) => {
     return text ? JSON.parse(text).data : undefined;
   };
 
-  /** From the request to `ready`. `readyMs` is a time of `performance.now`. */
+  /** Creates an asset and waits until it is ready. `readyMs` is a time of `performance.now`. */
   const createAsset = async (sourceUrl, fields = {}) => {
     const postedMs = performance.now();
     let asset = await api('POST', '/assets', {
@@ -80,7 +83,7 @@ export const startKinora = async ({ measured = false, options = {} } = {}) => {
     return bytes;
   };
 
-  /** Waits until the server and its media processes do nothing any more, read-ahead included. */
+  /** Waits until the server and its media processes are idle, including read-ahead. */
   const idle = async () => {
     for (let quiet = 0, before = cpuSecondsOf(child.pid); quiet < 3; ) {
       await delay(100);

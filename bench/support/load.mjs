@@ -1,4 +1,5 @@
-// A load generator that costs little: raw sockets, one buffer, and a process of its own, so that its work is no server's.
+// A cheap load generator: raw sockets and one buffer. It runs in its own process, so that its work does not count as
+// the server's.
 import { fork } from 'node:child_process';
 import { connect } from 'node:net';
 import { fileURLToPath } from 'node:url';
@@ -8,7 +9,7 @@ const BUFFER_BYTES = 256 * 1024;
 
 const self = fileURLToPath(import.meta.url);
 
-/** Asks `url` for `paths` in turn on 16 connections for `seconds`. */
+/** Requests `paths` of `url` in rotation on 16 connections for `seconds`. */
 export const load = (url, paths, { seconds, authorization }) =>
   new Promise((resolve, reject) => {
     const child = fork(self, ['generate'], { serialization: 'advanced' });

@@ -1,5 +1,5 @@
-// The files that are measured with, made once by ffmpeg: 1080p30 H.264 with a key frame every 2 s and AAC, about 34 MB a
-// minute. Longer ones repeat the same packets, so that only the length differs.
+// The source files of the benchmarks, made once by ffmpeg: 1080p30 H.264 with a key frame every 2 s and AAC, about 34
+// MB per minute. Longer files repeat the same packets, so that only the length differs.
 import { existsSync } from 'node:fs';
 import { mkdir, rename, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -12,7 +12,7 @@ const made = async (name, ...args) => {
   const path = join(directory, name);
   if (existsSync(path)) return path;
   await mkdir(directory, { recursive: true });
-  // Of this process alone: two benchmarks at once must not write one file.
+  // Unique to this process, because concurrent benchmarks must not write the same file.
   const temporary = join(directory, `part-${process.pid}-${name}`);
   await ffmpeg(...args, temporary).ended;
   await rename(temporary, path);
@@ -34,7 +34,7 @@ export const movie = async (seconds) => {
   return made(`movie-${seconds}.mp4`, ...copy);
 };
 
-/** Ten minutes of 5.1 FLAC beside a small video: nothing of its audio can be copied. */
+/** Ten minutes of 5.1 FLAC with a small video. None of its audio can be copied. */
 export const surround = () =>
   made(
     'surround.mkv',
@@ -46,7 +46,7 @@ export const surround = () =>
     ...['-t', '600', '-c:v', 'libx264', '-preset', 'ultrafast', '-g', '60', '-pix_fmt', 'yuv420p', '-c:a', 'flac'],
   );
 
-/** An image with soft edges, to be laid over a video. */
+/** An image with soft edges, used as an overlay. */
 export const watermark = () =>
   made(
     'watermark.png',
@@ -74,14 +74,13 @@ export const audioTrack = (seconds) =>
     ...['-c:a', 'aac', '-b:a', '128k'],
   );
 
-/** Three segments. */
+/** The length of three segments. */
 export const QUALITY_SECONDS = 12;
 const contents = {
   // A drawing that moves slowly.
   easy: 'gradients=size=1920x1080:rate=30:speed=0.01:seed=4:nb_colors=3,drawgrid=width=240:height=216:thickness=6:color=white',
   medium: 'testsrc2=size=1920x1080:rate=30',
-  // Fine detail that grows everywhere, under grain.
-  // Coarse and fine detail, panned: the key frame needs much, the frames after it little.
+  // Coarse and fine detail, panned: the key frame needs many bits, the following frames few.
   texture: [
     'color=gray:size=60x34:rate=30,noise=alls=80',
     ...['120:68', '240:136', '480:270', '960:540', '1920:1080'].map((size, octave) => {
@@ -90,10 +89,11 @@ const contents = {
     }),
     'scroll=h=0.004:v=0.002',
   ].join(','),
+  // A zoom into fine detail, with grain.
   hard: 'mandelbrot=size=1920x1080:rate=30:start_scale=0.5:end_scale=0.01:end_pts=400,noise=alls=8:allf=t',
 };
 
-/** Frames of a kind, hardly compressed; open GOPs, so that no rendition can be a copy. */
+/** A source with the given content, lightly compressed. It has open GOPs, so that no rendition can be a copy. */
 export const qualitySource = (content) =>
   made(
     `quality-${content}-${QUALITY_SECONDS}.mp4`,

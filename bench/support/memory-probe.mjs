@@ -1,4 +1,4 @@
-// Loaded into every thread of a server with `--expose-gc --import`: tells what is live after a garbage collection.
+// Loaded into every thread of a server with `--expose-gc --import`: reports live memory after a garbage collection.
 import { setTimeout as delay } from 'node:timers/promises';
 import { isMainThread } from 'node:worker_threads';
 
@@ -23,7 +23,7 @@ if (isMainThread) {
     await delay(ANSWER_MS);
     process.send({ main: live(), threads });
   });
-  // The server's end does not wait for the benchmark.
+  // The server must be able to exit without the benchmark.
   process.channel?.unref();
 } else {
   channel.onmessage = ({ data }) => {

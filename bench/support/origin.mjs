@@ -5,7 +5,7 @@ import { createServer } from 'node:http';
 import { pipeline } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** Waits until a line of this speed, which all callers share, has sent so many bytes more. */
+/** Simulates a line of this speed that all callers share. Resolves when `bytes` more bytes have been sent. */
 const createLine = (bytesPerSecond) => {
   let freeMs = 0;
   return async (bytes) => {
@@ -16,8 +16,8 @@ const createLine = (bytesPerSecond) => {
 };
 
 /**
- * Serves one file under any name. `lastByteMs` is the time (`performance.now`) at which the last answer was sent whole;
- * `sentBytes` counts. With `bytesPerSecond` all answers together are sent that fast, like over a line.
+ * Serves one file under any name. `lastByteMs` is the time (`performance.now`) at which the last response was complete;
+ * `sentBytes` is the total sent. `bytesPerSecond` limits the speed of all responses together, like a shared line.
  */
 export const startOrigin = async (path, { bytesPerSecond } = {}) => {
   const origin = { lastByteMs: undefined, sentBytes: 0 };
@@ -37,7 +37,7 @@ export const startOrigin = async (path, { bytesPerSecond } = {}) => {
     response.on('finish', () => {
       origin.lastByteMs = performance.now();
     });
-    // A client that has seen enough closes the connection.
+    // Clients may close the connection early, so pipeline errors are ignored.
     const body = createReadStream(path, { start, end, highWaterMark: line ? 1 << 15 : 1 << 20 });
     const count = async function* (chunks) {
       for await (const chunk of chunks) {

@@ -1,13 +1,17 @@
-// A player that displays nothing: it keeps `BUFFER_SECONDS` ahead of its clock, which stops when there is nothing to play.
+// A player that displays nothing: it keeps `BUFFER_SECONDS` ahead of its clock, which stops when there is nothing to
+// play.
 import { setTimeout as delay } from 'node:timers/promises';
 
 /** The default of hls.js. */
 const BUFFER_SECONDS = 30;
 
-/** A cached segment comes within this time; making one takes several times as long. */
+/** A cached segment arrives within this time. Producing one takes several times as long. */
 export const CACHED_WITHIN_MS = 50;
 
-/** @returns {Promise<{waits: number[], stalls: number, stalledSeconds: number, startSeconds: number}>} `waits`: ms a segment */
+/**
+ * @returns {Promise<{waits: number[], stalls: number, stalledSeconds: number, startSeconds: number}>} `waits`: ms per
+ * segment
+ */
 export const play = async (server, segments) => {
   const startedMs = performance.now();
   const waits = [];

@@ -41,7 +41,7 @@ export const readMedia = async (server, { path }) => {
   };
 };
 
-/** The segments of a playlist as paths with their query, which carries what gives access. */
+/** The segments of a playlist as paths with their query, which contains the access token. */
 export const listSegments = async (server, playlist) => {
   const lines = String(await server.get(playlist.href)).split('\n');
   return lines

@@ -1,4 +1,4 @@
-// What a process and everything that it started cost, from /proc.
+// Resource usage of a process and its descendants, from /proc.
 import { readdirSync, readFileSync } from 'node:fs';
 
 const read = (path) => {

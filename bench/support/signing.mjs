@@ -1,6 +1,6 @@
 import { createPrivateKey, sign } from 'node:crypto';
 
-/** A token for videos that holds for an hour. The key is one that `POST /signing-keys` answered with. */
+/** A token for videos, valid for an hour. The second argument is a response of `POST /signing-keys`. */
 export const signToken = (playbackId, { id, private_key }) => {
   const encode = (value) => Buffer.from(JSON.stringify(value)).toString('base64url');
   const claims = { kid: id, sub: playbackId, aud: 'v', exp: Math.floor(Date.now() / 1000) + 3600 };

@@ -1,9 +1,9 @@
 import { median } from './figures.mjs';
 
-/** What the second half may hold more than the first. */
+/** How much larger the second half may be than the first. */
 const ALLOWED_GROWTH = 0.05;
 
-/** Of samples with the same figures, in order of time: the median of each half, and whether the second one is too large. */
+/** For each figure of chronological samples: the median of each half, and whether the second one is too large. */
 export const halves = (samples) =>
   Object.keys(samples[0]).map((name) => {
     const values = samples.map((sample) => sample[name]);

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { readMedia, readMultivariant } from './playlist.mjs';
 
-/** Nothing is deleted until there are as many. */
+/** Assets are deleted only when there are more than this. */
 const ASSETS = 10;
 const PAUSE_MS = 20;
 
@@ -16,12 +16,12 @@ const deferred = () => {
 class UnexpectedStatus extends Error {}
 
 /**
- * Lists, viewers and changes, each again and again. `counts` and `unexpected` (statuses by request) begin anew with
- * `startCounting`; an unexpected status ends one round of its task, any other failure ends the work.
+ * Repeats lists, viewers and changes concurrently. `startCounting` resets `counts` and `unexpected` (statuses by
+ * request). An unexpected status ends one round of its task; any other failure ends the work.
  */
 export const createSoakWork = (server, sourceUrl, file) => {
   const assets = [];
-  /** Resolves when there are as many assets as from then on. */
+  /** Resolves when the number of assets has reached `ASSETS`. */
   const { promise: filled, resolve: tellFilled } = deferred();
   const counts = {};
   const unexpected = new Map();
@@ -31,7 +31,7 @@ export const createSoakWork = (server, sourceUrl, file) => {
   };
   startCounting();
 
-  /** `name` stands for the kind of request where its path holds an ID. */
+  /** `name` identifies the kind of request, because the path may contain an ID. */
   const ask = async (name, method, url, { body, headers, isGone = () => false } = {}) => {
     const answer = await fetch(new URL(url, server.url), { method, headers, body });
     const bytes = Buffer.from(await answer.arrayBuffer());
@@ -75,9 +75,9 @@ export const createSoakWork = (server, sourceUrl, file) => {
     counts.uploaded += 1;
   };
 
-  /** Set while somebody waits for `betweenChanges`. */
+  /** Set while `betweenChanges` is pending. */
   let waiting;
-  /** Runs `measure` after a round of changes, when there are as many assets as always. */
+  /** Runs `measure` after a round of changes, when the number of assets is always the same. */
   const betweenChanges = (measure) =>
     new Promise((resolve, reject) => {
       waiting = () => measure().then(resolve, reject);
@@ -126,7 +126,7 @@ export const createSoakWork = (server, sourceUrl, file) => {
       }
     };
     const failed = Promise.all(Object.values(tasks).map(repeat));
-    // It may fail while nobody waits for it; the next wait tells.
+    // A failure may occur while nothing awaits it. The next await reports it.
     failed.catch(() => undefined);
     return {
       failed,
