@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { compileOnce } from './compile-once.js';
 import type { Schema } from './schema.js';
 
-/** A database that answers nothing and keeps what it was asked. */
+/** A database that returns no rows and records the queries it receives. */
 const recorder = () => {
   const asked: { sql: string; parameters: readonly unknown[] }[] = [];
   const db = new Kysely<Schema>({

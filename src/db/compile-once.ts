@@ -2,14 +2,14 @@ import type { Compilable, CompiledQuery } from 'kysely';
 import type { Queryable } from './database.js';
 
 /**
- * A query that is built and compiled at its first call; later ones fill in their values only, because building one costs more
- * than the rest of a short query. `build` must make the same query of any values, with every value as a parameter.
+ * Builds and compiles a query on its first call; later calls only fill in their values, because building a query costs more
+ * than the rest of a short one. `build` must produce the same query for any values and pass every value as a parameter.
  */
 export const compileOnce = <V extends readonly unknown[], R>(
   build: (db: Queryable, ...values: V) => Compilable<R>,
 ): ((db: Queryable, ...values: V) => Promise<R[]>) => {
   let compiled: CompiledQuery<R> | undefined;
-  /** Stand for the values, by position, while the query is built. */
+  /** Placeholders for the values, by position, used while the query is built. */
   const places: object[] = [];
   return async (db, ...values) => {
     if (!compiled) {

@@ -13,15 +13,16 @@ const TAKEN = 75;
 const NOT_FOUND = 127;
 
 /**
- * Only the kernel's lock on an open file ends with its holder, even after `kill -9`, and Node has no call for it; so a child
- * (`flock` of util-linux) holds it as long as the pipe to its stdin is open. It is deaf to the signals that a terminal or a
- * service manager sends to the whole group, for the lock must outlast the shutdown that they begin.
+ * Only a kernel lock on a file is released even after `kill -9`. Node has no call for it, so a child (`flock` of
+ * util-linux) holds it while the pipe to its stdin is open. It ignores signals that a terminal or a service manager sends
+ * to the whole process group, because the lock must outlast the shutdown.
  */
 const SCRIPT = 'trap "" HUP INT TERM; exec flock -n -x -E 75 "$1" cat';
 
 /**
- * Makes this process the only user of `dataDir`, which is created when missing: the embedded database, the sources and the
- * cache all rely on it. `onLost` is called when the lock goes away without `release`; the process must then stop at once.
+ * Makes this process the only user of `dataDir`, and creates the directory if it is missing. The embedded database, the
+ * sources and the cache rely on this. `onLost` is called when the lock is lost without `release`; the process must then
+ * stop immediately.
  * @throws KinoraError `data_dir_in_use`, or `config_invalid` when the directory cannot be locked
  */
 export const acquireDataDirLock = async (dataDir: string, onLost: () => void): Promise<DataDirLock> => {
@@ -36,7 +37,7 @@ export const acquireDataDirLock = async (dataDir: string, onLost: () => void): P
   child.stderr.on('data', (chunk) => {
     errorText += chunk;
   });
-  // A child that is gone breaks the pipe; its exit tells why.
+  // Writing to a child that has exited breaks the pipe; the exit status tells why it exited.
   child.stdin.on('error', () => {});
   // `cat` answers only after `flock` has the lock.
   child.stdin.write('.');
@@ -65,14 +66,14 @@ export const acquireDataDirLock = async (dataDir: string, onLost: () => void): P
     });
   }
 
-  // For the message of whoever comes next; it means nothing once the lock is gone.
+  // Shown in the error message of the next process that tries to lock; it has no meaning once the lock is released.
   await writeFile(path, `${process.pid}\n`);
 
   let released = false;
   void exited.then(() => {
     if (!released) onLost();
   });
-  // The lock must not keep a process alive that has nothing else to do.
+  // The lock must not keep the process alive when it has nothing else to do.
   child.unref();
   for (const stream of [child.stdin, child.stdout, child.stderr]) (stream as unknown as { unref(): void }).unref();
   return {

@@ -3,11 +3,11 @@ import { mkdir, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { KinoraError } from '../lib/errors.js';
 
-/** Every right of the group and of others. */
+/** All permissions of the group and of others. */
 const OTHERS = 0o077;
 const OTHERS_WRITE = 0o022;
 
-/** Not `mkdir` with `recursive`: that loops forever where a file system refuses with ENOENT, as /proc does. */
+/** Does not use `mkdir` with `recursive`: that loops forever where a file system fails with ENOENT, as /proc does. */
 const makeDirectory = async (path: string): Promise<void> => {
   const parent = dirname(path);
   if (!existsSync(parent)) await makeDirectory(parent);
@@ -17,7 +17,7 @@ const makeDirectory = async (path: string): Promise<void> => {
 };
 
 /**
- * Makes the data directory when it is missing.
+ * Creates the data directory if it is missing.
  * @throws KinoraError `config_invalid`
  */
 export const makeDataDir = async (dataDir: string): Promise<void> => {
@@ -39,8 +39,8 @@ interface LooseEntry {
 }
 
 /**
- * What other users of the machine may read or change: the data directory, what lies directly in it and the files of the
- * database. Sources and cached files need no look of their own, since their directories are covered.
+ * Finds what other users of the machine can read or change: the data directory, its direct entries and the files of the
+ * database. Sources and cached files are not checked one by one because their directories are.
  */
 export const findLooseModes = (dataDir: string): LooseEntry[] => {
   const database = join(dataDir, 'db');
@@ -59,9 +59,9 @@ export const findLooseModes = (dataDir: string): LooseEntry[] => {
 };
 
 /**
- * Takes the rights of group and others away wherever `findLooseModes` finds them. Returns what was repaired, and what was
- * not because it belongs to another user: a mounted volume, for example.
- * @throws KinoraError `config_invalid` when others could change what lies in the directory and this user can't stop them
+ * Removes the permissions of group and others from everything that `findLooseModes` finds. Returns the repaired entries,
+ * and those left unchanged because they belong to another user, such as a mounted volume.
+ * @throws KinoraError `config_invalid` when others can change an entry of the directory and this user can't prevent it
  */
 export const repairLooseModes = (dataDir: string): { repaired: LooseEntry[]; left: LooseEntry[] } => {
   const repaired: LooseEntry[] = [];

@@ -1,25 +1,26 @@
 import type { Kysely, Transaction as KyselyTransaction } from 'kysely';
 import type { Schema } from './schema.js';
 
-/** A handle on an open transaction; pass it to every call that must be part of it. */
+/** A handle for an open transaction; pass it to every call that must be part of the transaction. */
 export type Transaction = KyselyTransaction<Schema>;
 
 /** Either the database itself or an open transaction. */
 export type Queryable = Kysely<Schema>;
 
 /**
- * PostgreSQL, embedded (`pglite.ts`) or external (`postgres.ts`): one SQL dialect, one contract suite. The embedded engine
- * has a single connection, so inside `transaction` every query must go through the handle or it waits for itself.
+ * PostgreSQL, either embedded (`pglite.ts`) or external (`postgres.ts`). Both use the same SQL dialect and pass the same
+ * contract tests. The embedded engine has a single connection, so every query inside `transaction` must use the handle;
+ * otherwise the transaction waits for itself.
  */
 export interface Database {
   readonly engine: 'pglite' | 'postgres';
   readonly queryable: Queryable;
   transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T>;
-  /** Calls `handler` for every NOTIFY on `channel`, delivered at commit. Returns the way to stop. */
+  /** Calls `handler` for every NOTIFY on `channel`, delivered at commit. Returns a function that stops the calls. */
   listen(channel: string, handler: (payload: string) => void): Promise<() => Promise<void>>;
   /**
-   * Copies the files of the embedded database to a directory that must not exist; queries wait meanwhile, so that the copy
-   * shows one moment. Absent when the database is external.
+   * Copies the files of the embedded database to a directory that must not exist. Queries wait until the copy is complete,
+   * so the copy is consistent. Absent when the database is external.
    */
   snapshot?(directory: string): Promise<void>;
   /** @throws KinoraError `unavailable` */

@@ -13,7 +13,7 @@ interface DatabaseParts {
   readonly afterClose: () => Promise<void>;
 }
 
-/** The `Database` over a pool: what both engines have in common. */
+/** The `Database` on top of a pool: the part that both engines share. */
 export const createDatabase = ({
   engine,
   pool,
@@ -29,7 +29,7 @@ export const createDatabase = ({
       await beforeClose();
     } finally {
       await queryable.destroy();
-      // Kysely ends the pool only when a query has gone through it.
+      // Kysely ends the pool only if it has run a query.
       if (!pool.ended && !pool.ending) await pool.end();
       await afterClose();
     }

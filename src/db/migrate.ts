@@ -5,7 +5,7 @@ import { KinoraError } from '../lib/errors.js';
 import type { Database } from './database.js';
 
 const DIRECTORY = new URL('./migrations/', import.meta.url);
-/** Any fixed number: servers that start together on one database migrate one after the other. */
+/** An arbitrary fixed number: servers that start on one database at the same time migrate one after the other. */
 const LOCK = 7_204_611;
 
 interface Migration {
@@ -25,8 +25,10 @@ const readMigrations = async (directory: URL): Promise<Migration[]> => {
 };
 
 /**
- * Brings the tables to this build's state: every file of `migrations/` once, in order, each in a transaction of its own.
- * @throws KinoraError `config_invalid` when an applied file was changed or the database knows files that this build does not
+ * Updates the tables to the version of this build: runs every file of `migrations/` once, in order, each in its own
+ * transaction.
+ * @throws KinoraError `config_invalid` when an applied file was changed or the database has migrations that this build does
+ * not know
  */
 export const migrate = async (database: Database, directory: URL = DIRECTORY): Promise<void> => {
   const migrations = await readMigrations(directory);

@@ -5,15 +5,15 @@ import { openPglite } from './pglite.js';
 import { openPostgres } from './postgres.js';
 
 interface OpenDatabaseOptions {
-  /** A `postgres://` URL; the embedded database in `<dataDir>/db` when absent. */
+  /** A `postgres://` URL; if absent, the embedded database in `<dataDir>/db` is used. */
   readonly url?: string;
   readonly dataDir: string;
   readonly logger: Logger;
 }
 
 /**
- * Opens the database without touching its tables; `migrate` comes next. The caller holds the lock of `dataDir`.
- * @throws KinoraError `config_invalid` when the server or the directory has a version that cannot be used
+ * Opens the database without changing its tables; call `migrate` next. The caller must hold the lock of `dataDir`.
+ * @throws KinoraError `config_invalid` when the version of the server or the directory is not supported
  */
 export const openDatabase = ({ url, dataDir, logger }: OpenDatabaseOptions): Promise<Database> =>
   url === undefined ? openPglite(join(dataDir, 'db'), logger) : openPostgres(url, logger);

@@ -1,8 +1,8 @@
 import { Duplex } from 'node:stream';
 
-/** What carries a batch of protocol messages to the embedded engine and its answer back, in order. */
+/** Sends batches of protocol messages to the embedded engine and returns its answers, in order. */
 export interface PgliteTransport {
-  /** Resolves when the engine takes requests; starts it again if it has died. */
+  /** Resolves when the engine accepts requests; restarts the engine if it has exited. */
   ready(): Promise<void>;
   exchange(bytes: Uint8Array): Promise<Uint8Array>;
 }
@@ -16,7 +16,9 @@ const message = (type: string, ...parts: Buffer[]): Buffer => {
 };
 const parameter = (name: string, value: string): Buffer => message('S', Buffer.from(`${name}\0${value}\0`));
 
-/** The answer to a startup packet; the engine has one session that is always open, so it is not asked. */
+/**
+ * The answer to a startup packet. The engine has one session that is always open, so it does not handle startup packets.
+ */
 const GREETING = Buffer.concat([
   message('R', Buffer.alloc(4)),
   parameter('server_version', '18.6'),
@@ -29,13 +31,13 @@ const GREETING = Buffer.concat([
   message('Z', Buffer.from('I')),
 ]);
 const TERMINATE = 'X'.charCodeAt(0);
-/** A Sync first: after an error in an extended query everything up to a Sync is ignored. */
+/** Starts with a Sync, because after an error in an extended query everything before a Sync is ignored. */
 const RESET = Buffer.concat([message('S'), message('Q', Buffer.from('rollback; deallocate all\0'))]);
 
 /**
- * The socket that `pg` talks to when the database is embedded. It answers the handshake itself, hands on whole corked batches
- * (a message at a time is three times slower), ends whatever transaction a dropped client left open and forgets its prepared
- * statements, because the next client gets the same session.
+ * The socket that `pg` uses when the database is embedded. It answers the handshake itself and passes on whole corked
+ * batches, because sending one message at a time is three times slower. When a client is dropped it rolls back the open
+ * transaction and deallocates the prepared statements, because the next client gets the same session.
  */
 export class PgliteStream extends Duplex {
   readonly #transport: PgliteTransport;
@@ -90,7 +92,7 @@ export class PgliteStream extends Duplex {
     chunks: { chunk: Buffer; encoding: BufferEncoding }[],
     callback: (error?: Error | null) => void,
   ): void {
-    // Anything written behind a startup packet or before a Terminate would be lost in one batch; `pg` never does either.
+    // In one batch, messages after a startup packet or before a Terminate would be lost; `pg` never sends such a batch.
     this._write(Buffer.concat(chunks.map(({ chunk }) => chunk)), 'binary' as BufferEncoding, callback);
   }
 
@@ -100,8 +102,8 @@ export class PgliteStream extends Duplex {
   }
 
   override _destroy(error: Error | null, callback: (error?: Error | null) => void): void {
-    // Not waited for: what the next client sends is behind it. When the engine is gone its transaction is gone too, so a
-    // failure changes nothing.
+    // There is no need to wait: messages from the next client are queued after this one. A failure has no effect, because
+    // if the engine has exited its transaction has ended too.
     this.#transport.exchange(RESET).catch(() => {});
     callback(error);
   }

@@ -3,14 +3,14 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { PGlite } from '@electric-sql/pglite';
 import { NodeFS } from '@electric-sql/pglite/nodefs';
 
-/** What the thread is started with: a directory to open (made by `initdb` when it is empty). */
+/** Start data of the thread: the directory to open (`initdb` fills it if it is empty). */
 export interface PgliteWorkerData {
   readonly directory: string;
 }
 
-/** To the thread: a batch of protocol messages, or the order to close. */
+/** Message to the thread: a batch of protocol messages, or a request to close. */
 export type PgliteRequest = { readonly id: number; readonly bytes: Uint8Array } | { readonly close: true };
-/** From the thread: ready for requests, the answer to one of them, or closed. */
+/** Message from the thread: ready for requests, the answer to a request, or closed. */
 export type PgliteResponse =
   | { readonly ready: true }
   | { readonly id: number; readonly bytes: Uint8Array }
@@ -24,9 +24,9 @@ interface EmscriptenModule {
 }
 
 /**
- * PGlite's file system never calls fsync (Emscripten's answers success without doing anything), so a power cut could take
- * acknowledged commits with it. This one does. And it gives files the modes that the engine asks for, 0666 for most, whatever
- * the umask says: here they are for their owner alone.
+ * PGlite's file system never calls fsync (Emscripten's version reports success without doing anything), so a power failure
+ * could lose committed transactions. This class calls it. PGlite's file system also ignores the umask and gives files the
+ * mode that the engine requests, usually 0666; this class restricts access to the owner.
  */
 class DurableNodeFS extends NodeFS {
   override async init(...args: Parameters<NodeFS['init']>): ReturnType<NodeFS['init']> {
@@ -41,7 +41,8 @@ class DurableNodeFS extends NodeFS {
           fs.fsyncSync(stream.nfd);
         } catch (error) {
           const { code } = error as NodeJS.ErrnoException;
-          // PostgreSQL also syncs directories and pipes, which some file systems refuse; the data itself is not affected.
+          // PostgreSQL also syncs directories and pipes, which some file systems do not support; the data itself is not
+          // affected.
           if (code !== 'EINVAL' && code !== 'EISDIR') throw error;
         }
         return 0;
@@ -53,8 +54,8 @@ class DurableNodeFS extends NodeFS {
 }
 
 /**
- * `-F` would turn fsync off. The small WAL keeps the directory and the recovery time small (measured: 65 MB, not 480). The
- * engine would keep every file open that it ever read, up to 1,000: after the first vacuum that is twice as many as before.
+ * `-F` would turn fsync off. The small WAL limits the size of the directory (measured: 65 MB instead of 480 MB) and the
+ * recovery time. Without a limit the engine keeps up to 1,000 files open; the first vacuum doubles the number.
  */
 const startParams = [
   ...PGlite.defaultStartParams.filter((parameter) => parameter !== '-F'),
@@ -72,18 +73,18 @@ if (!port) throw new Error('pglite-worker must run as a worker thread');
 const { directory } = workerData as PgliteWorkerData;
 const database = await PGlite.create({ fs: new DurableNodeFS(directory), startParams });
 
-/** Where an answer is put together: kept for the next one, unless a large answer made it grow. */
+/** The size of the buffer that collects answers; a buffer that grew for a large answer is replaced. */
 const MAX_KEPT_BYTES = 256 * 1024;
 let gathered = new Uint8Array(MAX_KEPT_BYTES);
 
 /**
- * The answer to a batch of protocol messages. `execProtocolRaw` would parse every answer into a list that nothing empties
- * (about the size of the answer stays on the heap); the streaming call replaces that parser. All of it happens before the
- * call returns, so batches stay in order.
+ * Returns the answer to a batch of protocol messages. `execProtocolRaw` would also parse every answer into a list that is
+ * never emptied, which keeps about the size of the answer on the heap; the streaming call does not use that parser. The
+ * engine does all the work before the call returns, so batches stay in order.
  */
 const exchange = async (request: Uint8Array): Promise<Uint8Array<ArrayBuffer>> => {
   let sizeBytes = 0;
-  // Each part, up to 8 kB, is a view of the engine's own memory, which it uses again.
+  // Each part, up to 8 kB, is a view of engine memory that will be reused.
   const onRawData = (part: Uint8Array): void => {
     if (sizeBytes + part.length > gathered.length) {
       const larger = new Uint8Array(2 * (sizeBytes + part.length));
@@ -94,7 +95,7 @@ const exchange = async (request: Uint8Array): Promise<Uint8Array<ArrayBuffer>> =
     sizeBytes += part.length;
   };
   await database.execProtocolRawStream(request, { syncToFs: false, onRawData });
-  // A copy of its own, because what is posted is transferred whole.
+  // Copied because posting transfers the whole underlying buffer.
   const answer = gathered.slice(0, sizeBytes);
   if (gathered.length > MAX_KEPT_BYTES) gathered = new Uint8Array(MAX_KEPT_BYTES);
   return answer;

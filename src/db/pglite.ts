@@ -14,21 +14,24 @@ import { createDatabase } from './kysely-database.js';
 import { PgliteStream, type PgliteTransport } from './pglite-stream.js';
 import type { PgliteRequest, PgliteResponse, PgliteWorkerData } from './pglite-worker.js';
 
-/** The major version of PostgreSQL inside the pinned PGlite; it cannot open the directory of another one. */
+/** The major version of PostgreSQL in the pinned PGlite; it cannot open the directory of another major version. */
 const PG_MAJOR = '18';
 const MAINTENANCE_CHECK_MS = 15_000;
-/** Written-ahead log since the last maintenance that makes one due at once, and the time after which any change does. */
+/**
+ * Maintenance runs as soon as this much write-ahead log has been written since the last run, or after the maximum age if
+ * anything was written.
+ */
 const MAINTENANCE_WAL_BYTES = 32 * 1024 * 1024;
 const MAINTENANCE_MAX_AGE_MS = 10 * 60_000;
 
-/** The engine's thread; one connection's requests go through it in order. */
+/** The engine's thread; it handles the requests of its single connection in order. */
 interface Engine extends PgliteTransport {
-  /** Commands that every new run of the engine starts with. */
+  /** Channels that the engine listens on; each new thread subscribes to them again. */
   readonly channels: Set<string>;
   close(): Promise<void>;
 }
 
-/** Starts the engine's thread; `onStarting` gets it before it is ready. */
+/** Starts the engine's thread; `onStarting` receives the worker before it is ready. */
 export const startWorker = async (directory: string, onStarting?: (worker: Worker) => void): Promise<Worker> => {
   const worker = new Worker(new URL('./pglite-worker.js', import.meta.url), {
     workerData: { directory } satisfies PgliteWorkerData,
@@ -39,7 +42,7 @@ export const startWorker = async (directory: string, onStarting?: (worker: Worke
     worker.once('error', reject);
     worker.once('exit', (code) => reject(new Error(`the database engine ended with code ${code} while it opened`)));
   });
-  // Not all at once: the worker's own listeners are what keeps its port started.
+  // Not `removeAllListeners()` without an event: the worker's own listeners keep its port started.
   for (const event of ['message', 'error', 'exit']) worker.removeAllListeners(event);
   return worker;
 };
@@ -70,7 +73,7 @@ const createEngine = (directory: string, logger: Logger): Engine => {
     new Promise((resolve, reject) => {
       const id = nextId++;
       waiting.set(id, { resolve, reject });
-      // A copy of its own, to be transferred: what is posted otherwise brings the whole pool along that it is a piece of.
+      // Copied because a transfer moves the whole underlying buffer, which may be a shared pool.
       const own = new Uint8Array(bytes);
       worker.postMessage({ id, bytes: own } satisfies PgliteRequest, [own.buffer]);
     });
@@ -117,7 +120,7 @@ const createEngine = (directory: string, logger: Logger): Engine => {
   };
 };
 
-/** The engine copies its template without a sync, so what the rename publishes would not survive a power cut by itself. */
+/** The engine copies its template without a sync, so the files could be lost in a power failure after the rename. */
 const syncTree = async (directory: string): Promise<void> => {
   const entries = await readdir(directory, { recursive: true, withFileTypes: true });
   const paths = entries.filter((entry) => entry.isFile() || entry.isDirectory());
@@ -125,8 +128,8 @@ const syncTree = async (directory: string): Promise<void> => {
 };
 
 /**
- * Makes the database beside its place and moves it there complete: a directory in which `initdb` was interrupted can hold
- * a PG_VERSION and never open again.
+ * Creates the database next to its final place and moves it there when it is complete: if `initdb` is interrupted, the
+ * directory can contain a PG_VERSION but never open again.
  */
 const createDirectory = async (directory: string, logger: Logger): Promise<void> => {
   logger.info({}, 'creating the database (only once, takes some seconds)');
@@ -137,8 +140,8 @@ const createDirectory = async (directory: string, logger: Logger): Promise<void>
       await rm(join(parent, name), { recursive: true, force: true, maxRetries: 5 });
   }
   const fresh = `${directory}.new-${process.pid}`;
-  // A process of its own: a thread's memory (800 MB while initdb runs) stays with the server, 100 MB of it for good.
-  // It lives for seconds: optimizing its WebAssembly takes 2 of the 5 s of CPU time and never pays.
+  // Runs in a separate process: initdb uses 800 MB, and a thread would leave 100 MB of it in the server for good.
+  // The process lives for seconds: optimizing its WebAssembly takes 2 of the 5 s of CPU time without any benefit.
   const child = fork(new URL('./create-pglite.js', import.meta.url), [fresh], { execArgv: ['--liftoff-only'] });
   const [code] = await once(child, 'exit');
   if (code !== 0) throw new Error(`the process that creates the database ended with code ${code}`);
@@ -166,8 +169,8 @@ const checkVersion = async (directory: string): Promise<void> => {
 };
 
 /**
- * PostgreSQL inside this process (PGlite on a worker thread). The caller holds the data directory's lock: two processes on
- * one directory destroy it.
+ * Opens PostgreSQL inside this process (PGlite on a worker thread). The caller must hold the lock of the data directory:
+ * two processes that use one directory corrupt it.
  */
 export const openPglite = async (directory: string, logger: Logger): Promise<Database> => {
   if (!existsSync(directory)) await createDirectory(directory, logger);
@@ -176,7 +179,7 @@ export const openPglite = async (directory: string, logger: Logger): Promise<Dat
   await engine.ready();
 
   const pool = createPool(
-    // The session lives as long as the database; an idle close would only cost a reconnect.
+    // The session lives as long as the database, so closing an idle connection would only require a reconnect.
     { stream: () => new PgliteStream(engine) as never, max: 1, idleTimeoutMillis: 0 },
     logger,
   );
@@ -197,7 +200,7 @@ export const openPglite = async (directory: string, logger: Logger): Promise<Dat
   let maintainedPosition = await walPosition();
   let maintainedAtMs = systemClock.monotonicMs();
   const maintain = async (): Promise<void> => {
-    // The embedded engine has no background processes: without this the log and dead rows grow without bound.
+    // The embedded engine has no background processes: without this the log and dead rows would grow without limit.
     const written = (await walPosition()) - maintainedPosition;
     const ageMs = systemClock.monotonicMs() - maintainedAtMs;
     if (written < MAINTENANCE_WAL_BYTES && (written === 0 || ageMs < MAINTENANCE_MAX_AGE_MS)) return;
@@ -222,11 +225,12 @@ export const openPglite = async (directory: string, logger: Logger): Promise<Dat
         engine.channels.add(channel);
         await pool.query(`listen "${channel}"`);
       }
-      // The session continues listening: one channel without a handler costs nothing.
+      // The session keeps listening: a channel without a handler costs nothing.
       return async () => void handlers.get(channel)?.delete(handler);
     },
     snapshot: async (target) => {
-      // The pool's only connection. The engine does nothing that it is not asked for, so its files rest while it is held.
+      // This is the pool's only connection. The engine works only on request, so its files do not change while the
+      // connection is held.
       const client = await pool.connect();
       try {
         await client.query('checkpoint');

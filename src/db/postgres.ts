@@ -18,7 +18,7 @@ const checkVersion = async (pool: pg.Pool): Promise<void> => {
   });
 };
 
-/** Keeps one connection of its own for LISTEN, because a pooled one is anybody's, and makes it anew when it breaks. */
+/** Keeps a dedicated connection for LISTEN, because pooled connections are shared, and reconnects when it is lost. */
 const createListener = (url: string, logger: Logger) => {
   const handlers = new Map<string, Set<(payload: string) => void>>();
   let connected: Promise<pg.Client> | undefined;
@@ -75,7 +75,7 @@ const createListener = (url: string, logger: Logger) => {
     close: async (): Promise<void> => {
       closing = true;
       clearTimeout(retry);
-      // A connection that failed to open needs no end.
+      // A connection that failed to open does not need to be ended.
       await connected?.then(
         (client) => client.end(),
         () => undefined,

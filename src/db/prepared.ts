@@ -4,12 +4,13 @@ import pg from 'pg';
 const MARK = '/* prepared */';
 
 /**
- * Marks a query, with `modifyEnd`, that each connection is to parse and plan only once. For queries that are sent often and
- * find their rows by an index whatever the values are. Reading an asset takes the embedded engine 0.2 ms then, not 1.2.
+ * Add this to a query with `modifyEnd` so that each connection parses and plans it only once. Use it for frequent queries
+ * that find their rows by an index whatever the values are. It reduces the time to read an asset on the embedded engine
+ * from 1.2 ms to 0.2 ms.
  */
 export const prepared = sql.raw(MARK);
 
-/** A client class whose marked queries go by a name. */
+/** Returns a client class that sends marked queries as named prepared statements. */
 export const createPreparingClient = (): typeof pg.Client => {
   const names = new Map<string, string>();
   const nameOf = (text: string): string => {

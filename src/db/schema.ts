@@ -1,7 +1,7 @@
 import type { Generated, GeneratedAlways, Insertable, JSONColumnType, Selectable } from 'kysely';
 import type { ErrorCode } from '../lib/errors.js';
 
-/** The tables as `migrations/*.sql` make them; the contract suite compares both on every engine. */
+/** The tables as created by `migrations/*.sql`; the contract tests compare the two on every engine. */
 export interface Schema {
   installation: { id: string; organization_name: string; only_row: Generated<boolean>; secret: Generated<string> };
   environment: {
@@ -334,37 +334,37 @@ export interface Schema {
   };
 }
 
-/** Why the last run of a job failed, kept so that its end can be told even by another process. */
+/** Why the last run of a job failed; stored so that another process can report the failure. */
 export interface JobError {
   code: ErrorCode;
   messages: readonly string[];
-  /** For the operator. */
+  /** Shown to the operator only. */
   detail: string;
 }
 
 export interface StoredChapters {
   readonly id: string;
-  /** In order of time; the first begins at 0. */
+  /** Ordered by time; the first chapter starts at 0. */
   readonly chapters: readonly { readonly start_time: number; readonly title: string }[];
 }
 
 export type RunStatus = 'pending' | 'dispatching' | 'running' | 'waiting' | 'completed' | 'partial' | 'errored';
 
-/** What a run knows of a resource of its directive. */
+/** The state of one of the directive's resources in a run. */
 export interface RunResource {
   readonly reference_id: string;
   readonly state: 'waiting' | 'ready' | 'failed';
-  /** The track that it is, as soon as that is known. */
+  /** The track of this resource, once it is known. */
   readonly track_id?: string;
   readonly reason?: string;
 }
 
-/** What a run knows of a workflow of its directive. */
+/** The state of one of the directive's workflows in a run. */
 export interface RunNode {
   readonly reference_id: string;
   readonly workflow: string;
   readonly state: 'waiting_for_resources' | 'waiting_for_source_workflow' | 'dispatched' | 'failed';
-  /** Workflows that must end first. */
+  /** Workflows that must end before this one. */
   readonly sources?: readonly string[];
   readonly job_id?: string;
   readonly reason?: string;
@@ -372,7 +372,7 @@ export interface RunNode {
 
 export type RobotsJobStatus = 'pending' | 'processing' | 'completed' | 'errored' | 'cancelled';
 
-/** As callers see it. */
+/** The error as shown to API callers. */
 export interface RobotsJobError {
   readonly type: string;
   readonly message: string;

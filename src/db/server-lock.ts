@@ -8,18 +8,18 @@ export interface ServerLock {
   release(): Promise<void>;
 }
 
-/** Chosen at random; not the number that `migrate` uses. */
+/** Chosen at random; must differ from the number that `migrate` uses. */
 const LOCK = '7203915463852047713';
-/** The session of a server that was just killed can hold the lock for a moment more. */
+/** The session of a server that was just killed can hold the lock a little longer. */
 const TRIES = 6;
 const TRY_DELAY_MS = 500;
 const RECONNECT_MS = 1_000;
-/** PostgreSQL ends the session of a machine that vanished within a minute instead of two hours. */
+/** Makes PostgreSQL end the session of an unreachable machine within a minute instead of two hours. */
 const KEEPALIVE = 'set tcp_keepalives_idle = 30; set tcp_keepalives_interval = 10; set tcp_keepalives_count = 3';
 
 const connect = async (url: string): Promise<pg.Client> => {
   const client = new pg.Client({ connectionString: url, keepAlive: true, connectionTimeoutMillis: 30_000 });
-  // `end` follows and says that the connection is gone; without a listener the event would end the process.
+  // An `end` event follows and reports the lost connection; without a listener the error event would end the process.
   client.on('error', () => undefined);
   await client.connect();
   return client;
@@ -27,10 +27,10 @@ const connect = async (url: string): Promise<pg.Client> => {
 
 const tryLock = async (client: pg.Client, name: string): Promise<boolean> => {
   await client.query(KEEPALIVE);
-  // Not as an option of the connection: one in the URL would win.
+  // Not set as a connection option, because an option in the URL would override it.
   await client.query("select set_config('application_name', $1, false)", [name]);
   for (let attempt = 1; ; attempt++) {
-    // After a cut in the network this server's own earlier session may still be there.
+    // After a network failure, an earlier session of this server may still exist.
     await client.query(
       'select pg_terminate_backend(pid) from pg_stat_activity where application_name = $1 and pid <> pg_backend_pid()',
       [name],
@@ -43,9 +43,9 @@ const tryLock = async (client: pg.Client, name: string): Promise<boolean> => {
 };
 
 /**
- * Makes this process the only server on the database at `url`; commands may use it all the same. The lock belongs to a
- * connection of its own and is taken again when that one breaks. `onLost` is called when another server was faster; the
- * process must then stop at once.
+ * Makes this process the only server on the database at `url`; other commands can still use the database. A dedicated
+ * connection holds the lock and takes it again after a reconnect. `onLost` is called when another server has taken it
+ * first; the process must then stop immediately.
  * @throws KinoraError `data_dir_in_use`
  */
 export const acquireServerLock = async (url: string, logger: Logger, onLost: () => void): Promise<ServerLock> => {

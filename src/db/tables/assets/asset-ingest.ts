@@ -23,7 +23,9 @@ export const findIngest = async (db: Queryable, assetId: string): Promise<Ingest
   return asset && media && mainInput ? { asset, media, mainInput, otherInputs } : undefined;
 };
 
-/** Keeps what a step of the ingest found, so that a restart continues after it. False when the asset is gone. */
+/**
+ * Saves the results of an ingest step, so that ingest continues after it on a restart. False when the asset was deleted.
+ */
 export const saveMedia = async (
   db: Queryable,
   assetId: string,
@@ -44,7 +46,7 @@ export const saveSourceValidator = async (db: Queryable, assetId: string, valida
   await db.updateTable('asset_media').set({ source_validator: validator }).where('asset_id', '=', assetId).execute();
 };
 
-/** Counts one death of a media process on this source and returns the new total. */
+/** Counts a crash of a media process on this source and returns the new total. */
 export const countCrash = async (db: Queryable, assetId: string): Promise<number> => {
   const row = await db
     .updateTable('asset_media')
@@ -72,7 +74,7 @@ type PreparingChange = Partial<
   >
 >;
 
-/** Changes an asset that is still preparing; `ready` and `errored` are final. False when there was nothing to change. */
+/** Changes an asset only while it is preparing; `ready` and `errored` are final. False when nothing was changed. */
 export const updatePreparing = async (db: Queryable, assetId: string, change: PreparingChange): Promise<boolean> => {
   const result = await db
     .updateTable('asset')
@@ -83,7 +85,7 @@ export const updatePreparing = async (db: Queryable, assetId: string, change: Pr
   return result.numUpdatedRows > 0n;
 };
 
-/** What probing found in the input at `position`; the main one is at 0. */
+/** Saves what probing found in the input at `position`; the main input is at 0. */
 export const saveInputFile = async (db: Queryable, assetId: string, file: object, position = 0): Promise<void> => {
   await db
     .updateTable('asset_input')

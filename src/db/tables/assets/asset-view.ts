@@ -19,18 +19,20 @@ const RENDITION_COLUMNS = [
 ] as const;
 const SHOTS_COLUMNS = ['asset_id', 'order_id', 'status', 'created_at', 'error'] as const;
 
-/** An asset with everything that answers and events show of it. */
+/** An asset with everything that answers and events show about it. */
 export interface AssetViewRow {
   readonly asset: Row<'asset'>;
   readonly environment: { readonly id: string; readonly name: string };
-  /** In creation order, as are the others. */
+  /** In creation order, like the other lists. */
   readonly playbackIds: readonly Pick<Row<'playback_id'>, (typeof PLAYBACK_ID_COLUMNS)[number]>[];
   readonly tracks: readonly Pick<Row<'track'>, (typeof TRACK_COLUMNS)[number]>[];
   readonly renditions: readonly Pick<Row<'static_rendition'>, (typeof RENDITION_COLUMNS)[number]>[];
   readonly shots: Pick<Row<'shots'>, (typeof SHOTS_COLUMNS)[number]> | undefined;
 }
 
-/** Undefined when there is no such asset. Without `environmentId` in any environment: for the server's own work. */
+/**
+ * Undefined when there is no such asset. Without `environmentId` it searches all environments, for the server's own work.
+ */
 export const findAssetView = async (
   db: Queryable,
   id: string,
@@ -40,31 +42,31 @@ export const findAssetView = async (
   return row && toView(row);
 };
 
-/** Newest first. The rows of pages that are asked for again may be those of the answer before: they are not to be changed. */
+/** Newest first. Repeated requests for a page may return the same row objects, so callers must not change them. */
 export const listAssetViews = async (
   db: Queryable,
   environmentId: string,
   query: ListAssetsQuery,
 ): Promise<readonly AssetViewRow[]> => {
   const { limit, offset, after, uploadId } = query;
-  // What most lists ask for. Others are queries of a different form.
+  // The most common form of the list. Other forms use different queries.
   const isPlain = after === undefined && uploadId === undefined;
   if (isPlain) return readPage(db, environmentId, limit, offset);
   const rows = await selectViews(db, selectAssetPage(db, environmentId, query)).execute();
   return rows.map(toView);
 };
 
-/** By version. */
+/** Assets by version. */
 type Page = ReadonlyMap<string, AssetViewRow>;
 
-/** A page of 100 has about 500 kB. */
+/** A page of 100 assets takes about 500 kB. */
 const MAX_PAGES = 16;
-/** Pages that were read last, by what was asked for. The latest is at the end. */
+/** The most recently read pages by their parameters; the last entry is the most recent. */
 const pagesOf = new WeakMap<Queryable, Map<string, Page>>();
 
 /**
- * Asks for the versions of all assets of a page, and for the contents of those only that differ from the last time: making
- * the contents takes the embedded engine four times as long as comparing versions.
+ * Reads the versions of all assets of a page, but the contents only of those that have changed since the last read:
+ * building the contents takes the embedded engine four times as long as comparing versions.
  */
 const readPage = async (
   db: Queryable,
@@ -86,7 +88,7 @@ const readPage = async (
 
 type AssetQuery = SelectQueryBuilder<Schema, 'asset', Row<'asset'>>;
 
-/** One query. The assets come from a subquery, so what belongs to rows that its offset skips is not read. */
+/** Uses one query. The assets come from a subquery, so the children of rows skipped by its offset are not read. */
 const selectViews = (db: Queryable, assets: AssetQuery) =>
   db
     .selectFrom(assets.as('asset'))
@@ -103,8 +105,8 @@ const selectOwn = compileOnce((db, id: string, environmentId: string) =>
 );
 
 /**
- * Changes with the asset and everything that a view shows of it. `xmin` is the transaction that wrote a row, so no two
- * versions of a row that others can see have the same one.
+ * Returns a value that changes with the asset and with everything that a view shows about it. `xmin` is the transaction
+ * that wrote a row, so two visible versions of a row never have the same value.
  */
 const assetVersion = (db: Queryable) => {
   const writers = (table: 'playback_id' | 'track' | 'static_rendition' | 'shots') =>
@@ -136,7 +138,7 @@ interface JsonView {
 type TimeColumn = { [C in keyof Row<'asset'>]: Date extends Row<'asset'>[C] ? C : never }[keyof Row<'asset'>];
 const TIME_COLUMNS = ['created_at', 'ready_at', 'master_ready_at'] satisfies TimeColumn[];
 
-/** JSON has no type for times. */
+/** Converts times back, because JSON has no type for them. */
 const fromJson = ({ asset, children }: JsonView): AssetViewRow => {
   const times = TIME_COLUMNS.map((column) => [column, asset[column] && new Date(asset[column])]);
   return toView({ ...asset, ...Object.fromEntries(times), ...children });
@@ -148,7 +150,7 @@ const toView = (row: Awaited<ReturnType<typeof selectAny>>[number]): AssetViewRo
   playbackIds: row.playback_ids,
   tracks: row.tracks,
   renditions: row.renditions,
-  // JSON has no type for times.
+  // Converted because JSON has no type for times.
   shots: row.shots ? { ...row.shots, created_at: new Date(row.shots.created_at) } : undefined,
 });
 

@@ -15,7 +15,7 @@ export const findAsset = (db: Queryable, environmentId: string, id: string): Pro
     .where('environment_id', '=', environmentId)
     .executeTakeFirst();
 
-/** Without regard to the environment: for the server's own work. */
+/** Searches all environments, for the server's own work. */
 export const findAssetById = (db: Queryable, id: string): Promise<Row<'asset'> | undefined> =>
   db.selectFrom('asset').selectAll().where('id', '=', id).executeTakeFirst();
 
@@ -25,8 +25,8 @@ export const findEnvironmentOf = async (db: Queryable, id: string): Promise<stri
 };
 
 /**
- * Finds the asset and holds it until the transaction ends: `forChild` only against deletion, so that rows can be hung on
- * it, `forRemoval` against those too.
+ * Finds the asset and locks it until the transaction ends. `forChild` only prevents its deletion, so that rows that refer
+ * to it can be added; `forRemoval` also blocks `forChild`.
  */
 export const lockAsset = async (
   tx: Transaction,
@@ -39,7 +39,7 @@ export const lockAsset = async (
   return (await locked.executeTakeFirst()) !== undefined;
 };
 
-/** Finds the asset and holds it against other changes until the transaction ends. */
+/** Finds the asset and prevents other changes to it until the transaction ends. */
 export const lockAssetForUpdate = (
   tx: Transaction,
   environmentId: string,
@@ -53,7 +53,7 @@ export const lockAssetForUpdate = (
     .forNoKeyUpdate()
     .executeTakeFirst();
 
-/** What the owner of an asset can change after its creation. */
+/** Changes the fields that the owner of an asset can change after its creation. */
 export const updateAssetRow = async (
   tx: Transaction,
   id: string,
@@ -74,12 +74,12 @@ export const saveChapters = async (db: Queryable, id: string, chapters: StoredCh
     .execute();
 };
 
-/** Removes the asset and, by cascade, everything that hangs on it. */
+/** Removes the asset and, by cascade, all rows that belong to it. */
 export const removeAsset = async (db: Queryable, id: string): Promise<void> => {
   await db.deleteFrom('asset').where('id', '=', id).execute();
 };
 
-/** The sort key of a list's last row: where the next page begins. */
+/** The sort key of the last row of a list; the next page starts after it. */
 export interface ListPosition {
   readonly createdAt: Date;
   readonly seq: number;
@@ -87,7 +87,7 @@ export interface ListPosition {
 
 export interface ListAssetsQuery {
   readonly limit: number;
-  /** Rows to leave out at the start; ignored with `after`. */
+  /** Rows to skip at the start; ignored if `after` is set. */
   readonly offset: number;
   readonly after?: ListPosition;
   readonly uploadId?: string;
@@ -99,7 +99,7 @@ export const selectAssetPage = (db: Queryable, environmentId: string, query: Lis
   let select = db.selectFrom('asset').selectAll().where('environment_id', '=', environmentId);
   if (uploadId !== undefined) select = select.where('upload_id', '=', uploadId);
   if (after) {
-    // As one comparison of rows, which the index answers; two joined by `or` would read every entry before it.
+    // A single row comparison can use the index; two comparisons joined by `or` would read every earlier entry.
     select = select.where(({ eb, refTuple, tuple }) =>
       eb(refTuple('created_at', 'seq'), '<', tuple(after.createdAt, after.seq)),
     );

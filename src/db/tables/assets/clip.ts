@@ -1,7 +1,9 @@
 import type { Queryable, Transaction } from '../../database.js';
 import type { Row } from '../../schema.js';
 
-/** What a clip is made from: the asset's files and plan, held against deletion until the transaction ends. */
+/**
+ * Finds the files and the plan of the asset that a clip is made from, and prevents its deletion until the transaction ends.
+ */
 export const findClipSource = async (
   tx: Transaction,
   environmentId: string,
@@ -18,7 +20,10 @@ export const findClipSource = async (
     .forKeyShare()
     .executeTakeFirst();
 
-/** Like `listSourceUses`, and until the transaction ends nobody else decides whether those files are still needed. */
+/**
+ * Like `listSourceUses`, but also locks the rows: until the transaction ends nobody else can decide whether the files are
+ * still needed.
+ */
 export const lockSourceUses = async (tx: Transaction, assetId: string): Promise<string[]> => {
   const ownerIds = await listSourceUses(tx, assetId);
   if (ownerIds.length > 0)
@@ -33,7 +38,7 @@ export const lockSourceUses = async (tx: Transaction, assetId: string): Promise<
   return ownerIds;
 };
 
-/** Whose files the asset uses beside its own. */
+/** Lists the owners of files that the asset uses in addition to its own. */
 export const listSourceUses = async (db: Queryable, assetId: string): Promise<string[]> => {
   const rows = await db.selectFrom('source_use').select('owner_id').where('asset_id', '=', assetId).execute();
   return rows.map(({ owner_id }) => owner_id);
@@ -50,7 +55,7 @@ export const insertSourceUses = async (
     .execute();
 };
 
-/** True while an asset needs the files of another one that may itself be deleted. */
+/** True while an asset needs the files of `ownerId`; the owner itself may already be deleted. */
 export const isSourceUsed = async (db: Queryable, ownerId: string): Promise<boolean> =>
   (await db.selectFrom('source_use').select('asset_id').where('owner_id', '=', ownerId).limit(1).executeTakeFirst()) !==
   undefined;

@@ -5,11 +5,11 @@ import { findAssetById } from './asset.js';
 export const findShots = (db: Queryable, assetId: string): Promise<Row<'shots'> | undefined> =>
   db.selectFrom('shots').selectAll().where('asset_id', '=', assetId).executeTakeFirst();
 
-/** Waits for a change of them that is under way, and holds them until the transaction ends. */
+/** Waits for any change in progress, then locks the shots until the transaction ends. */
 export const lockShots = (tx: Transaction, assetId: string): Promise<Row<'shots'> | undefined> =>
   tx.selectFrom('shots').selectAll().where('asset_id', '=', assetId).forUpdate().executeTakeFirst();
 
-/** Replaces what an earlier order left. */
+/** Replaces the row of an earlier request. */
 export const putShots = async (db: Queryable, row: NewRow<'shots'>): Promise<void> => {
   await db
     .insertInto('shots')
@@ -18,7 +18,7 @@ export const putShots = async (db: Queryable, row: NewRow<'shots'>): Promise<voi
     .execute();
 };
 
-/** Changes shots that are still pending for this order; undefined when they are no longer wanted. */
+/** Changes shots that are still pending for this request. Undefined when they are no longer wanted. */
 export const updatePendingShots = async (
   tx: Transaction,
   { assetId, orderId }: { readonly assetId: string; readonly orderId: string },

@@ -1,7 +1,7 @@
 import type { Queryable, Transaction } from '../../database.js';
 import type { NewRow, Row } from '../../schema.js';
 
-/** Those of several assets at once, each asset's in creation order. */
+/** Lists the renditions of several assets; those of one asset are in creation order. */
 export const listStaticRenditions = async (
   db: Queryable,
   assetIds: readonly string[],
@@ -16,7 +16,7 @@ export const insertStaticRendition = (
 ): Promise<Row<'static_rendition'>> =>
   tx.insertInto('static_rendition').values(row).returningAll().executeTakeFirstOrThrow();
 
-/** What the job that makes a file works on. */
+/** The rows that the job for a rendition file works on. */
 export interface RenditionWork {
   readonly rendition: Row<'static_rendition'>;
   readonly asset: Row<'asset'>;
@@ -33,7 +33,7 @@ export const findRenditionWork = async (db: Queryable, id: string): Promise<Rend
   return asset && media ? { rendition, asset, plan: media.plan } : undefined;
 };
 
-/** One that viewers can have. */
+/** Finds a rendition that viewers can download. */
 export const findReadyRendition = (
   db: Queryable,
   assetId: string,
@@ -54,7 +54,7 @@ type PreparingChange = Partial<
   >
 >;
 
-/** Changes one that is still preparing; what it became then is final. Undefined when there was nothing to change. */
+/** Changes a rendition only while it is preparing; later states are final. Undefined when nothing was changed. */
 export const updatePreparingRendition = (
   db: Queryable,
   id: string,
@@ -72,7 +72,7 @@ export const removeStaticRendition = async (tx: Transaction, id: string): Promis
   await tx.deleteFrom('static_rendition').where('id', '=', id).execute();
 };
 
-/** The value of `mp4_support` and what became of it as a whole. */
+/** Saves the value of `mp4_support` and the overall status of its files. */
 export const saveMp4Support = async (
   tx: Transaction,
   assetId: string,

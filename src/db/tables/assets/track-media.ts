@@ -2,7 +2,10 @@ import { type Nullable, sql } from 'kysely';
 import type { Queryable, Transaction } from '../../database.js';
 import type { NewRow, Row } from '../../schema.js';
 
-/** What is known of an alternate audio track; made when its ingest begins. Undefined when it was deleted. */
+/**
+ * Returns the media row of an alternate audio track and creates it if needed, when ingest starts. Undefined when the track
+ * was deleted.
+ */
 export const openTrackMedia = async (
   tx: Transaction,
   track: Pick<Row<'track'>, 'id' | 'asset_id'>,
@@ -25,7 +28,7 @@ export const saveTrackFacts = async (db: Queryable, trackId: string, facts: obje
     .execute();
 };
 
-/** How the audio is cut; when the track becomes ready. */
+/** Saves how the audio is divided into segments; called when the track becomes ready. */
 export const saveTrackPlan = async (tx: Transaction, trackId: string, plan: object, joined: boolean): Promise<void> => {
   await tx
     .updateTable('track_media')
@@ -34,7 +37,7 @@ export const saveTrackPlan = async (tx: Transaction, trackId: string, plan: obje
     .execute();
 };
 
-/** Counts one death of a media process on this file and returns the new total. */
+/** Counts a crash of a media process on this file and returns the new total. */
 export const countTrackCrash = async (db: Queryable, trackId: string): Promise<number> => {
   const row = await db
     .updateTable('track_media')
@@ -45,15 +48,18 @@ export const countTrackCrash = async (db: Queryable, trackId: string): Promise<n
   return row?.crashes ?? 0;
 };
 
-/** A track of a clip: it plays or copies the file of another one. */
+/** Inserts the media row of a clip's track, which plays or copies the file of another track. */
 export const insertTrackMedia = async (tx: Transaction, row: NewRow<'track_media'>): Promise<void> => {
   await tx.insertInto('track_media').values(row).execute();
 };
 
-/** What a track has beside the file of the source of its asset. */
+/** A track with its media row, if it has one. */
 export type TrackWithMedia = Row<'track'> & Nullable<Row<'track_media'>>;
 
-/** The text and alternate audio tracks that are ready, in order of creation, held against deletion until the transaction ends. */
+/**
+ * Lists the ready text and alternate audio tracks in creation order, and prevents their deletion until the transaction
+ * ends.
+ */
 export const holdReadyTracks = (tx: Transaction, assetId: string): Promise<TrackWithMedia[]> =>
   tx
     .selectFrom('track')
@@ -66,7 +72,7 @@ export const holdReadyTracks = (tx: Transaction, assetId: string): Promise<Track
     .forKeyShare('track')
     .execute();
 
-/** What an alternate audio track is read from; undefined while there is no plan of it. */
+/** Finds the media row of an alternate audio track. Undefined until its plan is saved. */
 export const findTrackAudio = (db: Queryable, trackId: string): Promise<Row<'track_media'> | undefined> =>
   db
     .selectFrom('track_media')
@@ -75,7 +81,7 @@ export const findTrackAudio = (db: Queryable, trackId: string): Promise<Row<'tra
     .where('plan', 'is not', null)
     .executeTakeFirst();
 
-/** Whose files the tracks of an asset play beside their own. */
+/** Lists the files of other tracks that the asset's tracks play. */
 export const listBorrowedFiles = async (
   db: Queryable,
   assetId: string,
@@ -88,7 +94,7 @@ export const listBorrowedFiles = async (
     .whereRef('source_track_id', '<>', 'track.id')
     .execute();
 
-/** True while the track is there, and afterwards while a clip has a track of the same file. */
+/** True while the track exists, and after that while a track of a clip uses its file. */
 export const areTrackFilesNeeded = async (db: Queryable, trackId: string): Promise<boolean> => {
   const { rows } = await sql<{ needed: boolean }>`
     select exists (select from track where id = ${trackId})

@@ -1,13 +1,13 @@
 import type { Queryable, Transaction } from '../../database.js';
 import type { NewRow, Row } from '../../schema.js';
 
-/** Those of several assets at once, each asset's in creation order. */
+/** Lists the tracks of several assets; those of one asset are in creation order. */
 export const listTracks = async (db: Queryable, assetIds: readonly string[]): Promise<Row<'track'>[]> =>
   assetIds.length === 0
     ? []
     : db.selectFrom('track').selectAll().where('asset_id', 'in', assetIds).orderBy('seq').execute();
 
-/** In the order given. */
+/** Returns the rows in the order given. */
 export const insertTracks = async (db: Queryable, tracks: readonly NewRow<'track'>[]): Promise<Row<'track'>[]> =>
   tracks.length === 0
     ? []
@@ -20,11 +20,11 @@ export const insertTracks = async (db: Queryable, tracks: readonly NewRow<'track
 export const findTrack = (db: Queryable, assetId: string, trackId: string): Promise<Row<'track'> | undefined> =>
   db.selectFrom('track').selectAll().where('id', '=', trackId).where('asset_id', '=', assetId).executeTakeFirst();
 
-/** Without regard to the asset: for the server's own work. */
+/** Searches all assets, for the server's own work. */
 export const findTrackById = (db: Queryable, trackId: string): Promise<Row<'track'> | undefined> =>
   db.selectFrom('track').selectAll().where('id', '=', trackId).executeTakeFirst();
 
-/** What the owner of a track can change. */
+/** Changes the fields that the owner of a track can change. */
 export const updateTrackRow = (
   tx: Transaction,
   trackId: string,
@@ -36,7 +36,7 @@ type PreparedChange = Partial<
   Pick<NewRow<'track'>, 'status' | 'error' | 'duration_seconds' | 'max_channels' | 'max_channel_layout'>
 >;
 
-/** Changes a track that is still preparing; `ready` and `errored` are final. Undefined when there was nothing to change. */
+/** Changes a track only while it is preparing; `ready` and `errored` are final. Undefined when nothing was changed. */
 export const updatePreparingTrack = (
   tx: Transaction,
   trackId: string,
@@ -50,7 +50,7 @@ export const updatePreparingTrack = (
     .returningAll()
     .executeTakeFirst();
 
-/** What speech recognition says of a track that it works on; the language only where it was to be detected. */
+/** Saves the language that speech recognition detected, if the language of the track is `auto`. */
 export const saveDetectedLanguage = async (
   db: Queryable,
   trackId: string,
@@ -69,7 +69,7 @@ export const saveTrackProgress = async (db: Queryable, trackId: string, progress
   await db.updateTable('track').set({ progress }).where('id', '=', trackId).where('status', '=', 'preparing').execute();
 };
 
-/** Makes it the audio track that plays. */
+/** Makes the track the primary audio track. */
 export const setPrimary = (tx: Transaction, trackId: string): Promise<Row<'track'>> =>
   tx.updateTable('track').set({ is_primary: true }).where('id', '=', trackId).returningAll().executeTakeFirstOrThrow();
 

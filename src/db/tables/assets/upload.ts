@@ -12,11 +12,11 @@ export const findUpload = (db: Queryable, environmentId: string, id: string): Pr
     .where('environment_id', '=', environmentId)
     .executeTakeFirst();
 
-/** Without regard to the environment: the upload address carries a signature of its own. */
+/** Searches all environments: the upload URL carries its own signature. */
 export const findUploadById = (db: Queryable, id: string): Promise<Row<'upload'> | undefined> =>
   db.selectFrom('upload').selectAll().where('id', '=', id).executeTakeFirst();
 
-/** Holds the upload until the transaction ends: only one of the ways out of `waiting` is ever taken. */
+/** Locks the upload until the transaction ends, so that its `waiting` state ends only once. */
 export const lockUpload = (tx: Transaction, id: string): Promise<Row<'upload'> | undefined> =>
   tx.selectFrom('upload').selectAll().where('id', '=', id).forUpdate().executeTakeFirst();
 
@@ -32,7 +32,7 @@ export const updateUpload = (
     .returningAll()
     .executeTakeFirstOrThrow();
 
-/** Null: not known yet. */
+/** `totalBytes` is null while the size is unknown. */
 export const saveUploadTotal = async (db: Queryable, id: string, totalBytes: number | null): Promise<void> => {
   await db.updateTable('upload').set({ total_bytes: totalBytes }).where('id', '=', id).execute();
 };
@@ -53,7 +53,7 @@ export const listUploads = (
     .offset(offset)
     .execute();
 
-/** Waiting uploads that a stopped server may have left with something to do: the time is over or the size is known. */
+/** Lists waiting uploads that a stopped server may not have finished: their time is over or their size is known. */
 export const listUnsettledUploads = async (db: Queryable, now: Date): Promise<string[]> => {
   const rows = await db
     .selectFrom('upload')

@@ -65,7 +65,7 @@ export const listVocabularies = (
     .offset(offset)
     .execute();
 
-/** Of the environment of an asset, the newest vocabularies first. */
+/** Lists the phrases of the asset's environment, newest vocabularies first. */
 export const listPhrases = async (db: Queryable, assetId: string): Promise<string[]> => {
   const rows = await db
     .selectFrom('transcription_vocabulary')

@@ -13,7 +13,7 @@ export const listContentKeys = (
     .where('asset_id', '=', assetId)
     .execute();
 
-/** Keys that exist already stay as they are. */
+/** Existing keys are not changed. */
 export const insertContentKeys = async (db: Queryable, rows: readonly NewRow<'content_key'>[]): Promise<void> => {
   await db
     .insertInto('content_key')

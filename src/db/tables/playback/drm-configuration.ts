@@ -7,7 +7,7 @@ export const insertDrmConfiguration = async (db: Queryable, row: NewRow<'drm_con
   await db.insertInto('drm_configuration').values(row).execute();
 };
 
-/** Newest first. Without `environmentId` those of all environments. */
+/** Newest first. Without `environmentId` it lists the configurations of all environments. */
 export const listDrmConfigurationRows = (
   db: Queryable,
   page: { readonly limit: number; readonly offset: number },
@@ -18,7 +18,7 @@ export const listDrmConfigurationRows = (
   return select.orderBy('created_at', 'desc').orderBy('seq', 'desc').limit(page.limit).offset(page.offset).execute();
 };
 
-/** Without `environmentId` in any environment. */
+/** Without `environmentId` it searches all environments. */
 export const findDrmConfiguration = (
   db: Queryable,
   id: string,
@@ -29,7 +29,9 @@ export const findDrmConfiguration = (
   return select.executeTakeFirst();
 };
 
-/** Holds the configuration until the transaction ends, `forChild` only against deletion. False when there is none. */
+/**
+ * Locks the configuration until the transaction ends; `forChild` only prevents its deletion. False when it does not exist.
+ */
 export const lockDrmConfiguration = async (
   db: Queryable,
   id: string,
@@ -52,7 +54,7 @@ export const countDrmPlaybackIds = async (db: Queryable, configurationId: string
   return Number(count);
 };
 
-/** Its keys go with it. */
+/** Also removes its keys. */
 export const removeDrmConfiguration = async (db: Queryable, id: string): Promise<void> => {
   await db.deleteFrom('drm_configuration').where('id', '=', id).execute();
 };

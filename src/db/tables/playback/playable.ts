@@ -3,7 +3,10 @@ import type { Queryable } from '../../database.js';
 import { prepared } from '../../prepared.js';
 import type { Row } from '../../schema.js';
 
-/** What a viewer's request needs to know of a playback id, in one query; the plan is apart because it is large. */
+/**
+ * What a viewer's request needs to know about a playback id, read in one query. The plan is read separately because it is
+ * large.
+ */
 export type PlayableRow = Pick<Row<'playback_id'>, 'policy' | 'asset_id' | 'environment_id' | 'drm_configuration_id'> &
   Pick<Row<'asset'>, 'status' | 'meta' | 'thumbnail_time' | 'chapters'>;
 
@@ -18,7 +21,7 @@ export const findPlayableRow = (db: Queryable, playbackId: string): Promise<Play
     .modifyEnd(prepared)
     .executeTakeFirst();
 
-/** `audio` is the plan of an alternate audio track without its boundaries, which are most of it. */
+/** `audio` is the plan of an alternate audio track without the boundaries, which take up most of the plan. */
 export type PlayableTrack = Row<'track'> & { readonly audio: object | null };
 
 export const findReadyTracks = (db: Queryable, assetId: string): Promise<PlayableTrack[]> =>
@@ -33,7 +36,7 @@ export const findReadyTracks = (db: Queryable, assetId: string): Promise<Playabl
     .modifyEnd(prepared)
     .execute();
 
-/** Undefined when the asset has no such alternate audio track that is ready. */
+/** Undefined when the asset has no ready alternate audio track with this id. */
 export const findAlternateAudio = (
   db: Queryable,
   assetId: string,

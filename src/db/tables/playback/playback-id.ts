@@ -11,7 +11,7 @@ export const insertPlaybackIds = async (
   return rows.map((row) => inserted.find((candidate) => candidate.id === row.id)!);
 };
 
-/** Those of several assets at once, each asset's in creation order. */
+/** Lists the playback ids of several assets; those of one asset are in creation order. */
 export const listPlaybackIds = async (db: Queryable, assetIds: readonly string[]): Promise<Row<'playback_id'>[]> =>
   assetIds.length === 0
     ? []
@@ -45,7 +45,7 @@ export const removePlaybackId = async (
   return result.numDeletedRows > 0n;
 };
 
-/** Those that the asset had. */
+/** Returns the ids that were removed. */
 export const removePlaybackIds = async (db: Queryable, assetId: string): Promise<string[]> => {
   const rows = await db.deleteFrom('playback_id').where('asset_id', '=', assetId).returning('id').execute();
   return rows.map(({ id }) => id);

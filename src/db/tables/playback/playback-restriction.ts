@@ -60,7 +60,7 @@ export const findPlaybackRestriction = (
     .where('environment_id', '=', environmentId)
     .executeTakeFirst();
 
-/** Of any environment: what a viewer's request is judged by. */
+/** Finds the rules that apply to a viewer's request, in any environment. */
 export const findPlaybackRestrictionRules = (
   db: Queryable,
   id: string,
@@ -71,7 +71,7 @@ export const findPlaybackRestrictionRules = (
     .where('id', '=', id)
     .executeTakeFirst();
 
-/** Replaces the parts that are given; undefined when the environment has no such restriction. */
+/** Replaces only the given parts. Undefined when the environment has no such restriction. */
 export const updatePlaybackRestriction = (
   db: Queryable,
   environmentId: string,

@@ -31,7 +31,7 @@ export const findSigningKey = (
     .where('environment_id', '=', environmentId)
     .executeTakeFirst();
 
-/** Of any environment: a token's own claims say which key it was signed with. */
+/** Searches all environments: the claims of a token name the key that signed it. */
 export const findVerificationKey = (
   db: Queryable,
   id: string,

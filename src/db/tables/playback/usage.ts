@@ -2,9 +2,9 @@ import { sql } from 'kysely';
 import type { Queryable, Transaction } from '../../database.js';
 import type { Row } from '../../schema.js';
 
-/** Adds to what each asset has been delivered in each minute, all in one statement. */
+/** Adds to the delivered totals of each asset and minute, all in one statement. */
 export const addDeliveries = async (db: Queryable, rows: readonly Row<'delivery_usage'>[]): Promise<void> => {
-  // One of an environment that is gone would be refused forever, and the others with it.
+  // A row for a deleted environment would fail on every attempt, together with all other rows, so such rows are skipped.
   await sql`
     insert into delivery_usage (environment_id, asset_id, minute, tier, delivered_seconds, delivered_bytes)
     select counted.* from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as counted (
@@ -17,7 +17,7 @@ export const addDeliveries = async (db: Queryable, rows: readonly Row<'delivery_
       delivered_bytes = delivery_usage.delivered_bytes + excluded.delivered_bytes`.execute(db);
 };
 
-/** Adds to what was delivered of parts of assets. Of an asset that is gone nothing is kept. */
+/** Adds to the delivered totals of parts of assets. Rows for deleted assets are skipped. */
 export const addDeliveredParts = async (db: Queryable, rows: readonly Row<'delivery_part'>[]): Promise<void> => {
   await sql`
     insert into delivery_part (asset_id, part, seconds)
@@ -33,9 +33,9 @@ export const listDeliveredParts = (db: Queryable, assetId: string): Promise<Row<
 
 export interface UsageFilter {
   readonly environmentId: string;
-  /** Minutes from here on … */
+  /** The start, inclusive. */
   readonly from: Date;
-  /** … that begin before here. */
+  /** The end, exclusive. */
   readonly before: Date;
   readonly assetId?: string | undefined;
 }
@@ -49,7 +49,7 @@ const selectUsage = (db: Queryable, { environmentId, from, before, assetId }: Us
   return assetId === undefined ? select : select.where('asset_id', '=', assetId);
 };
 
-/** How many assets have been delivered. */
+/** Counts the assets that were delivered. */
 export const countDeliveredAssets = async (db: Queryable, filter: UsageFilter): Promise<number> => {
   const { count } = await selectUsage(db, filter)
     .select(({ fn }) => fn.count<number>('asset_id').distinct().as('count'))
@@ -57,7 +57,7 @@ export const countDeliveredAssets = async (db: Queryable, filter: UsageFilter): 
   return count;
 };
 
-/** Ids of the assets that have been delivered, the most delivered first. */
+/** Lists the ids of the assets that were delivered, most delivered first. */
 export const listDeliveredAssets = async (
   db: Queryable,
   filter: UsageFilter,
@@ -101,10 +101,10 @@ export type ReportedAsset = Pick<Row<'asset'>, (typeof reported)[number]> & {
   readonly deleted_at: Date | null;
 };
 
-/** Assets as usage reports show them, whether they still exist or not. */
+/** Finds assets as shown in usage reports, including deleted ones. */
 export const findReportedAssets = async (db: Queryable, ids: readonly string[]): Promise<ReportedAsset[]> => {
   if (ids.length === 0) return [];
-  // In this order: one that is deleted meanwhile is found as deleted.
+  // Queried in this order so that an asset deleted between the two queries is found as deleted.
   const present = await db.selectFrom('asset').select(reported).select('status').where('id', 'in', ids).execute();
   const deleted = await db
     .selectFrom('deleted_asset')
@@ -118,7 +118,7 @@ export const findReportedAssets = async (db: Queryable, ids: readonly string[]):
   ];
 };
 
-/** Keeps what usage reports say of an asset; call it before the asset is removed. */
+/** Saves what usage reports show of an asset; call it before the asset is removed. */
 export const keepDeletedAsset = async (tx: Transaction, id: string, deletedAt: Date): Promise<void> => {
   await sql`
     insert into deleted_asset (id, environment_id, created_at, deleted_at, duration_seconds, resolution_tier,
@@ -128,9 +128,9 @@ export const keepDeletedAsset = async (tx: Transaction, id: string, deletedAt: D
     from asset where id = ${id}`.execute(tx);
 };
 
-/** Removes the usage of the minutes before a time. */
+/** Removes the usage of minutes before `before`. */
 export const deleteOldUsage = async (db: Queryable, before: Date): Promise<void> => {
-  // Through the environments, so that the index is of use.
+  // Joins the environments so that the index can be used.
   await sql`
     delete from delivery_usage using environment
     where environment_id = environment.id and minute < ${before}::timestamptz`.execute(db);

@@ -3,7 +3,7 @@ import type { Row } from '../../schema.js';
 
 type Run = Row<'directive_run'>;
 
-/** Of what it waits for nothing is known yet. */
+/** Inserts a run that has not yet received any of the resources it waits for. */
 export const insertRun = (
   db: Queryable,
   { nodes, resources, ...row }: Omit<Run, 'seq' | 'status' | 'completed_at' | 'deadline_at'>,
@@ -20,7 +20,7 @@ export const insertRun = (
     .returningAll()
     .executeTakeFirstOrThrow();
 
-/** Holds the run until the transaction ends: one step of it at a time. */
+/** Locks the run until the transaction ends, so that only one step runs at a time. */
 export const lockRun = (tx: Transaction, id: string): Promise<Run | undefined> =>
   tx.selectFrom('directive_run').selectAll().where('id', '=', id).forUpdate().executeTakeFirst();
 
@@ -73,7 +73,7 @@ export const countRuns = async (db: Queryable, directiveId: string): Promise<num
   return Number(count);
 };
 
-/** Runs on an asset that have not ended. */
+/** Lists the runs on an asset that have not ended. */
 export const listActiveRunIds = async (db: Queryable, assetId: string): Promise<string[]> => {
   const rows = await db
     .selectFrom('directive_run')
@@ -85,7 +85,7 @@ export const listActiveRunIds = async (db: Queryable, assetId: string): Promise<
   return rows.map(({ id }) => id);
 };
 
-/** Removes ended runs that started before. */
+/** Removes ended runs that started before `before`. */
 export const deleteOldRuns = async (tx: Transaction, before: Date): Promise<void> => {
   await tx.deleteFrom('directive_run').where('started_at', '<', before).where('completed_at', 'is not', null).execute();
 };

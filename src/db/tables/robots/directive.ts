@@ -13,7 +13,7 @@ export const insertDirective = (
     .returningAll()
     .executeTakeFirstOrThrow();
 
-/** Undefined when the environment has no such directive; deleted ones are not found. */
+/** Undefined when the environment has no such directive or it was deleted. */
 export const findDirective = (db: Queryable, environmentId: string, id: string): Promise<Directive | undefined> =>
   db
     .selectFrom('directive')
@@ -23,11 +23,11 @@ export const findDirective = (db: Queryable, environmentId: string, id: string):
     .where('deleted_at', 'is', null)
     .executeTakeFirst();
 
-/** Deleted or not: for runs that are under way. */
+/** Also finds deleted directives, which active runs still need. */
 export const findDirectiveById = (db: Queryable, id: string): Promise<Directive | undefined> =>
   db.selectFrom('directive').selectAll().where('id', '=', id).executeTakeFirst();
 
-/** Which of the ids are directives of the environment. */
+/** Returns those of the ids that are directives of the environment. */
 export const findDirectiveIds = async (
   db: Queryable,
   environmentId: string,
@@ -87,7 +87,7 @@ export const markDirectiveDeleted = async (
   return result.numUpdatedRows > 0n;
 };
 
-/** Removes deleted directives that have no run left. */
+/** Removes deleted directives that have no runs left. */
 export const removeUnusedDirectives = async (tx: Transaction): Promise<void> => {
   await tx
     .deleteFrom('directive')

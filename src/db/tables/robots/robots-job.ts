@@ -17,15 +17,15 @@ export const findRobotsJob = (db: Queryable, environmentId: string, id: string):
     .where('environment_id', '=', environmentId)
     .executeTakeFirst();
 
-/** Without regard to the environment: for the server's own work. */
+/** Searches all environments, for the server's own work. */
 export const findRobotsJobById = (db: Queryable, id: string): Promise<Job | undefined> =>
   db.selectFrom('robots_job').selectAll().where('id', '=', id).executeTakeFirst();
 
-/** Holds the job until the transaction ends. */
+/** Locks the job until the transaction ends. */
 export const lockRobotsJob = (tx: Transaction, id: string): Promise<Job | undefined> =>
   tx.selectFrom('robots_job').selectAll().where('id', '=', id).forUpdate().executeTakeFirst();
 
-/** Of several jobs at once: what a run wants to know of them. */
+/** Finds the job fields that a run needs, for several jobs. */
 export const findRobotsJobs = (
   db: Queryable,
   ids: readonly string[],
@@ -34,7 +34,7 @@ export const findRobotsJobs = (
     ? Promise.resolve([])
     : db.selectFrom('robots_job').select(['id', 'status', 'outputs']).where('id', 'in', ids).execute();
 
-/** A job of the same workflow with equal parameters that has not ended. */
+/** Finds a job of the same workflow with equal parameters that has not ended. */
 export const findEquivalentJob = (
   db: Queryable,
   { asset_id, workflow, parameters }: Pick<Job, 'asset_id' | 'workflow' | 'parameters'>,
@@ -45,7 +45,7 @@ export const findEquivalentJob = (
     .where('asset_id', '=', asset_id)
     .where('workflow', '=', workflow)
     .where('status', 'in', ACTIVE)
-    // jsonb: the order of fields does not count.
+    // `parameters` is jsonb, so the order of its fields does not matter.
     .where('parameters', '=', JSON.stringify(parameters) as never)
     .executeTakeFirst();
 
@@ -58,7 +58,7 @@ export const listActiveJobsOfAsset = (db: Queryable, assetId: string): Promise<J
     .orderBy('seq')
     .execute();
 
-/** Takes up the jobs that wait for something of the asset; each is given to one caller. */
+/** Takes the waiting jobs of the asset; each job is returned to only one caller. */
 export const takeWaitingJobs = async (tx: Transaction, assetId: string): Promise<string[]> => {
   const rows = await tx
     .updateTable('robots_job')
@@ -85,7 +85,7 @@ type Change = Partial<Pick<NewRow<'robots_job'>, 'outputs' | 'files' | 'error'>>
   readonly updated_at: Date;
 };
 
-/** Changes a job in one of the states `from`; undefined when it is in another. Terminal states are final. */
+/** Changes a job that is in one of the states `from`. Undefined when it is in another state. Terminal states are final. */
 export const updateRobotsJob = (
   tx: Transaction,
   id: string,
@@ -100,7 +100,7 @@ export const updateRobotsJob = (
     .returningAll()
     .executeTakeFirst();
 
-/** Adds to the prompts that a job has used. */
+/** Adds to the recorded prompts of a job. */
 export const addPrompt = async (db: Queryable, id: string, prompt: Record<string, number>): Promise<void> => {
   await sql`
     update robots_job set prompts = coalesce(prompts, '{}') || ${JSON.stringify(prompt)}::jsonb where id = ${id}
@@ -140,7 +140,7 @@ export const countRobotsJobs = async (
   return Number(count);
 };
 
-/** Removes some ended jobs that were made before; says which, for their files. */
+/** Removes up to `limit` ended jobs created before `before`; returns them so that the caller can delete their files. */
 export const deleteOldRobotsJobs = (
   db: Queryable,
   before: Date,

@@ -11,7 +11,7 @@ export interface NewAccessToken {
   readonly created_at: Date;
 }
 
-/** False when a token with this id exists. */
+/** False when a token with this id already exists. */
 export const insertAccessToken = async (db: Queryable, token: NewAccessToken): Promise<boolean> => {
   const result = await db
     .insertInto('access_token')
@@ -24,7 +24,7 @@ export const insertAccessToken = async (db: Queryable, token: NewAccessToken): P
 export const findAccessToken = (db: Queryable, id: string): Promise<Row<'access_token'> | undefined> =>
   db.selectFrom('access_token').selectAll().where('id', '=', id).executeTakeFirst();
 
-/** Everything that a request needs to know about its caller; undefined for unknown and revoked tokens. */
+/** Returns everything that a request needs to know about its caller. Undefined for unknown and revoked tokens. */
 export const findCaller = (db: Queryable, tokenId: string) =>
   db
     .selectFrom('access_token')
@@ -47,11 +47,11 @@ export const findCaller = (db: Queryable, tokenId: string) =>
     .modifyEnd(prepared)
     .executeTakeFirst();
 
-/** Oldest first, revoked ones included. */
+/** Oldest first, including revoked tokens. */
 export const listAccessTokens = (db: Queryable): Promise<Row<'access_token'>[]> =>
   db.selectFrom('access_token').selectAll().orderBy('created_at').orderBy('id').execute();
 
-/** False when there is no such token that is still valid. */
+/** False when there is no valid token with this id. */
 export const markRevoked = async (db: Queryable, id: string, at: Date): Promise<boolean> => {
   const result = await db
     .updateTable('access_token')

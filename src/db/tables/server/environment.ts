@@ -17,7 +17,7 @@ export const listEnvironments = (db: Queryable): Promise<Row<'environment'>[]> =
 export const findEnvironment = (db: Queryable, id: string): Promise<Row<'environment'> | undefined> =>
   db.selectFrom('environment').selectAll().where('id', '=', id).executeTakeFirst();
 
-/** Undefined when there is none with the id. */
+/** Undefined when there is no environment with this id. */
 export const updateEnvironment = (
   db: Queryable,
   id: string,

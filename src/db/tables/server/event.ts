@@ -8,9 +8,9 @@ import type { ListPosition } from '../assets/asset.js';
 export const WEBHOOK_READY = 'kinora_webhook_ready';
 
 /**
- * Stores an event, and a delivery of it to each webhook that is enabled now, in one statement: it is in the way of
- * every change. The share lock lets a webhook be disabled or deleted only before or after this transaction, so that no
- * delivery is left behind.
+ * Stores an event and its delivery to each enabled webhook. It uses a single statement because it is part of every change.
+ * The share lock makes disabling or deleting a webhook wait for this transaction or finish before it, so that no delivery
+ * is left over.
  */
 export const insertEvent = async (tx: Transaction, event: NewRow<'event'>): Promise<void> => {
   await sql`
@@ -30,7 +30,7 @@ export const insertEvent = async (tx: Transaction, event: NewRow<'event'>): Prom
     select pg_notify(${WEBHOOK_READY}, webhook_id) from delivery`.execute(tx);
 };
 
-/** Stores an event that only those get to whom it is sent apart. */
+/** Stores an event without any deliveries; the caller adds them separately. */
 export const insertUnsentEvent = async (tx: Transaction, event: NewRow<'event'>): Promise<void> => {
   await tx.insertInto('event').values(event).execute();
 };
@@ -45,7 +45,7 @@ export const findEvent = (db: Queryable, environmentId: string, id: string): Pro
 
 export interface ListEventsQuery {
   readonly limit: number;
-  /** Rows to leave out at the start; ignored with `after`. */
+  /** Rows to skip at the start; ignored if `after` is set. */
   readonly offset: number;
   readonly after?: ListPosition;
   readonly type?: string | undefined;
@@ -70,8 +70,8 @@ export const listEvents = (db: Queryable, environmentId: string, query: ListEven
 };
 
 /**
- * Removes up to `limit` events from before a time, oldest first, with their deliveries; those that an enabled webhook still
- * waits for stay. Returns the number of events.
+ * Removes up to `limit` events from before a time, oldest first, with their deliveries. Keeps events with pending
+ * deliveries to enabled webhooks. Returns the number of removed events.
  */
 export const deleteOldEvents = async (db: Queryable, before: Date, limit: number): Promise<number> => {
   const { rows } = await sql`

@@ -1,11 +1,11 @@
 import type { Queryable } from '../../database.js';
 import type { NewRow } from '../../schema.js';
 
-/** The key of everything that the installation signs for itself; there is one once the database was set up. */
+/** Returns the key for everything that the installation signs itself; it exists once the database is set up. */
 export const getInstallationSecret = async (db: Queryable): Promise<string> =>
   (await db.selectFrom('installation').select('secret').executeTakeFirstOrThrow()).secret;
 
-/** False when the database already belongs to an installation: exactly one caller ever gets true. */
+/** False when the database already belongs to an installation; only one caller ever gets true. */
 export const insertInstallation = async (db: Queryable, row: NewRow<'installation'>): Promise<boolean> => {
   const result = await db
     .insertInto('installation')

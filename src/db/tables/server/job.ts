@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from 'kysely';
 import type { Queryable } from '../../database.js';
 import type { JobError, Row } from '../../schema.js';
 
-/** NOTIFY channels: the payload is the queue's name and the job's id. */
+/** NOTIFY channels; the payload is the name of the queue or the id of the job. */
 export const JOB_READY = 'kinora_job_ready';
 export const JOB_CANCEL = 'kinora_job_cancel';
 
@@ -19,7 +19,7 @@ export interface NewJob {
 
 const milliseconds = (value: number): RawBuilder<Date> => sql<Date>`${value} * interval '1 millisecond'`;
 
-/** Inserts the job, or finds the live one with the same key. Runners hear of it when the transaction commits. */
+/** Inserts the job, or finds the live job with the same key. Runners are notified when the transaction commits. */
 export const enqueueJob = async (db: Queryable, job: NewJob): Promise<string> => {
   for (;;) {
     const { rows } = await sql<{ id: string }>`
@@ -37,12 +37,12 @@ export const enqueueJob = async (db: Queryable, job: NewJob): Promise<string> =>
       .where('state', 'in', ['queued', 'active'])
       .where('cancel', '=', false)
       .executeTakeFirst();
-    // Without one it has ended between the two statements, so the key is free again.
+    // If there is no live job, it ended between the two statements and the key is free again.
     if (live) return live.id;
   }
 };
 
-/** Ends queued jobs and asks the runner of an active one to stop. */
+/** Cancels a queued job and asks the runner of an active job to stop. */
 export const cancelJob = async (db: Queryable, queue: string, key: string): Promise<void> => {
   await sql`
     update job set
@@ -54,8 +54,8 @@ export const cancelJob = async (db: Queryable, queue: string, key: string): Prom
 };
 
 /**
- * Takes the next job of a queue. `now` lets a clock that is ahead of the server's (a test's) make delayed jobs due; being
- * behind delays nothing. The row lock is taken in a materialized step because a plain subquery may be evaluated twice.
+ * Takes the next job of a queue. If `now` is ahead of the server's clock, as in tests, delayed jobs become due earlier; if
+ * it is behind, it has no effect. The row lock is in a materialized step because a plain subquery may be evaluated twice.
  */
 export const claimJob = async (
   db: Queryable,
@@ -86,7 +86,7 @@ export const claimJob = async (
   return rows[0];
 };
 
-/** Prolongs the leases that are still held and tells for each whether its job is to be cancelled. */
+/** Extends the leases that are still held, and returns for each whether its job is to be cancelled. */
 export const renewLeases = async (
   db: Queryable,
   leaseIds: readonly string[],
@@ -100,9 +100,8 @@ export const renewLeases = async (
 };
 
 /**
- * Takes back the jobs whose worker has gone: those whose lease has run out, or all when no worker can be there. One
- * that was lost too often is queued once more, marked `failing`, so that a runner does what belongs to its failure. Returns
- * the number of jobs.
+ * Takes back the jobs whose lease has expired, or all active jobs if no worker can exist. A job that was lost too often is
+ * queued once more, marked as `failing`, so that a runner handles its failure. Returns the number of jobs.
  */
 export const reapJobs = async (db: Queryable, error: JobError, maxLosses: number, all = false): Promise<number> => {
   const { rows } = await sql<{ id: string }>`
@@ -119,7 +118,7 @@ export const reapJobs = async (db: Queryable, error: JobError, maxLosses: number
   return rows.length;
 };
 
-/** A change of an active job by its lease holder. @returns false when the lease is lost, and nothing is changed then */
+/** Changes an active job on behalf of its lease holder. @returns false, without a change, when the lease is lost */
 const changeLeased = async (db: Queryable, leaseId: string, change: RawBuilder<unknown>): Promise<boolean> => {
   const { rows } = await sql`
     update job set ${change} where state = 'active' and lease_id = ${leaseId} returning pg_notify(${JOB_READY}, queue)
@@ -132,11 +131,14 @@ const noLease = sql`worker = null, lease_id = null, lease_until = null`;
 export const finishJob = (db: Queryable, leaseId: string, end: 'done' | 'failed' | 'cancelled'): Promise<boolean> =>
   changeLeased(db, leaseId, sql`state = ${end}, finished_at = now(), ${noLease}`);
 
-/** Remembers that the job has failed for good before the work that belongs to it begins. */
+/** Marks the job as failed for good before its failure is handled. */
 export const markJobFailing = (db: Queryable, leaseId: string, error: JobError): Promise<boolean> =>
   changeLeased(db, leaseId, sql`failing = true, error = ${JSON.stringify(error)}::jsonb`);
 
-/** Queues the job again, or ends it when it was cancelled meanwhile. `isRetry`: this run was no failure of its own. */
+/**
+ * Queues the job again, or ends it if it was cancelled. With `isRetry` the run is counted as a retry, not as a failure of
+ * its own.
+ */
 export const retryJob = (
   db: Queryable,
   leaseId: string,
@@ -153,7 +155,7 @@ export const retryJob = (
       ${noLease}`,
   );
 
-/** Hands the job back as if it had not been tried. */
+/** Returns the job to the queue without counting the attempt. */
 export const releaseJob = (db: Queryable, leaseId: string): Promise<boolean> =>
   changeLeased(
     db,
@@ -165,7 +167,7 @@ export const releaseJob = (db: Queryable, leaseId: string): Promise<boolean> =>
       ${noLease}`,
   );
 
-/** Whether a job of these queues is active or could be started now. */
+/** True when a job of these queues is active or can be started now. */
 export const hasLiveJobs = async (db: Queryable, queues: readonly string[], now: Date): Promise<boolean> => {
   const { rows } = await sql`
     select from job

@@ -5,11 +5,11 @@ export interface JobFigure {
   readonly queue: string;
   readonly state: 'queued' | 'active';
   readonly jobs: number;
-  /** Of jobs that are due; 0 for active ones. */
+  /** The age of the oldest job that is due; 0 for active jobs. */
   readonly oldestSeconds: number;
 }
 
-/** Live jobs alone: those that have ended may be very many, and are counted when they end. */
+/** Counts live jobs only: there may be very many ended jobs, and those are counted when they end. */
 export const countLiveJobs = async (db: Queryable): Promise<JobFigure[]> => {
   const { rows } = await sql<{ queue: string; state: 'queued' | 'active'; jobs: number; oldest: number | null }>`
     select queue, state, count(*)::int as jobs,
@@ -19,7 +19,7 @@ export const countLiveJobs = async (db: Queryable): Promise<JobFigure[]> => {
   return rows.map(({ oldest, ...figure }) => ({ ...figure, oldestSeconds: oldest ?? 0 }));
 };
 
-/** Age of the event that has waited longest for its delivery; 0 when none waits. */
+/** Age of the event that has waited longest for delivery; 0 when none is waiting. */
 export const webhookLagSeconds = async (db: Queryable): Promise<number> => {
   const { rows } = await sql<{ lag: number }>`
     select extract(epoch from now() - created_at)::float8 as lag from event

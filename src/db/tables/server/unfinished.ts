@@ -1,12 +1,12 @@
 import type { Queryable } from '../../database.js';
 
 interface UnfinishedSources {
-  /** Assets that are preparing, and those that waiting uploads will make. */
+  /** Assets that are preparing, and the future assets of waiting uploads. */
   readonly assetIds: readonly string[];
   readonly tracks: readonly { readonly assetId: string; readonly trackId: string }[];
 }
 
-/** Whose files are still being fetched or sent. */
+/** Lists the assets and tracks whose files are still being fetched or uploaded. */
 export const listUnfinishedSources = async (db: Queryable): Promise<UnfinishedSources> => {
   const assets = await db.selectFrom('asset').select('id').where('status', '=', 'preparing').execute();
   const uploads = await db.selectFrom('upload').select('target_asset_id').where('status', '=', 'waiting').execute();

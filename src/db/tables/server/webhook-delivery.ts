@@ -4,23 +4,23 @@ import type { NewRow, Row } from '../../schema.js';
 import type { ListPosition } from '../assets/asset.js';
 import { WEBHOOK_READY } from './event.js';
 
-/** A delivery whose time has come, with all that sending it needs. */
+/** A delivery that is due, with everything needed to send it. */
 export interface DueDelivery {
   readonly id: string;
   readonly webhook_id: string;
-  /** Made so far. */
+  /** Number of attempts made so far. */
   readonly attempts: number;
   readonly body: string;
   readonly address: string;
   readonly signing_secret: string;
 }
 
-/** Bounds what one look at a large backlog costs. */
+/** Limits the cost of one query on a large backlog. */
 const LOOK_AHEAD = 500;
 
 /**
- * The next deliveries of each webhook, the longest due first, up to its number of `places`; none of a disabled one. A delivery
- * waits while an earlier one of the same object is due too, or not delivered and from after `orderedSince`.
+ * Lists the next deliveries of each enabled webhook, those due longest first, up to its number of `places`. A delivery
+ * waits while an earlier pending delivery for the same object is also due or was created after `orderedSince`.
  */
 export const listDueDeliveries = async (
   db: Queryable,
@@ -54,7 +54,7 @@ export const listDueDeliveries = async (
   return rows;
 };
 
-/** What one attempt came to. `retryAt` absent: there is no further one. */
+/** The result of one attempt. Without `retryAt` there is no further attempt. */
 export interface AttemptResult {
   readonly deliveryId: string;
   readonly address: string;
@@ -68,7 +68,7 @@ export interface AttemptResult {
   readonly error?: string | undefined;
 }
 
-/** Keeps attempts and what follows from them, several at once; those of deliveries that are gone are forgotten. */
+/** Saves several attempts and updates their deliveries. Attempts of deleted deliveries are skipped. */
 export const saveAttempts = async (db: Queryable, results: readonly AttemptResult[], now: Date): Promise<void> => {
   await sql`
     with result as (
@@ -104,7 +104,7 @@ export const insertDelivery = async (tx: Transaction, row: NewRow<'webhook_deliv
   await sql`select pg_notify(${WEBHOOK_READY}, ${row.webhook_id})`.execute(tx);
 };
 
-/** Ends what waits for a webhook. */
+/** Stops all pending deliveries to a webhook. */
 export const stopDeliveries = async (db: Queryable, webhookId: string, now: Date): Promise<void> => {
   await db
     .updateTable('webhook_delivery')
@@ -114,7 +114,7 @@ export const stopDeliveries = async (db: Queryable, webhookId: string, now: Date
     .execute();
 };
 
-/** A delivery with what it tells of. */
+/** A delivery with the type of its event and object. */
 export interface DeliveryRow extends Row<'webhook_delivery'> {
   readonly event_type: string;
   readonly object_type: string;
@@ -147,7 +147,7 @@ export const listDeliveries = (
     .execute();
 };
 
-/** In order. */
+/** The attempts of each delivery, in order. */
 export const listAttempts = (db: Queryable, deliveryIds: readonly string[]): Promise<Row<'webhook_attempt'>[]> =>
   deliveryIds.length === 0
     ? Promise.resolve([])
@@ -159,7 +159,7 @@ export const listAttempts = (db: Queryable, deliveryIds: readonly string[]): Pro
         .orderBy('number')
         .execute();
 
-/** Every attempt to send an event, whatever the webhook, in order of time. */
+/** Lists all attempts to send an event to any webhook, ordered by time. */
 export const listAttemptsOfEvent = (
   db: Queryable,
   eventId: string,

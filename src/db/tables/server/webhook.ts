@@ -2,10 +2,10 @@ import { sql } from 'kysely';
 import type { Queryable, Transaction } from '../../database.js';
 import type { NewRow, Row } from '../../schema.js';
 
-/** SQLSTATE. */
+/** The SQLSTATE code. */
 const UNIQUE_VIOLATION = '23505';
 
-/** Undefined when the environment has a webhook with this address. */
+/** Undefined when the environment already has a webhook with this address. */
 export const insertWebhook = (db: Queryable, row: NewRow<'webhook'>): Promise<Row<'webhook'> | undefined> =>
   db
     .insertInto('webhook')
@@ -22,7 +22,7 @@ export const findWebhook = (db: Queryable, environmentId: string, id: string): P
     .where('environment_id', '=', environmentId)
     .executeTakeFirst();
 
-/** Holds the webhook until the transaction ends: events that happen meanwhile wait for what becomes of it. */
+/** Locks the webhook until the transaction ends; new events wait for the result. */
 export const lockWebhook = (tx: Transaction, environmentId: string, id: string): Promise<Row<'webhook'> | undefined> =>
   tx
     .selectFrom('webhook')
@@ -44,7 +44,7 @@ export const findWebhookByAddress = (
     .where(sql<boolean>`md5(address) = md5(${address})`)
     .executeTakeFirst();
 
-/** The one that the configuration made. */
+/** Finds the webhook that was created from the configuration. */
 export const findConfiguredWebhook = (db: Queryable): Promise<Row<'webhook'> | undefined> =>
   db.selectFrom('webhook').selectAll().where('configured', '=', true).executeTakeFirst();
 
@@ -65,7 +65,7 @@ export const listWebhooks = (
 
 type WebhookChange = Partial<Pick<Row<'webhook'>, 'address' | 'enabled' | 'signing_secret' | 'configured'>>;
 
-/** Undefined when another webhook of the environment has the address: the transaction must end then. */
+/** Undefined when another webhook of the environment has the address; the transaction must then be rolled back. */
 export const updateWebhook = async (
   tx: Transaction,
   id: string,
@@ -79,7 +79,7 @@ export const updateWebhook = async (
   }
 };
 
-/** With its deliveries. False when there was none. */
+/** Also removes its deliveries. False when there is no such webhook. */
 export const removeWebhook = async (db: Queryable, environmentId: string, id: string): Promise<boolean> => {
   const result = await db
     .deleteFrom('webhook')
@@ -89,7 +89,7 @@ export const removeWebhook = async (db: Queryable, environmentId: string, id: st
   return result.numDeletedRows > 0n;
 };
 
-/** Those that have something to send now. */
+/** Lists the webhooks that have a delivery due. */
 export const listDueWebhooks = async (db: Queryable, now: Date): Promise<string[]> => {
   const { rows } = await sql<{ id: string }>`
     select id from webhook
