@@ -3,16 +3,16 @@ import { workflowNames } from './schemas/workflows.js';
 
 export interface Operation {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-  /** Parameters as `:name`. */
+  /** Parameters are written as `:name`. */
   readonly path: string;
-  /** The values that a parameter can have, by its name; with another one the path is unknown. */
+  /** The allowed values of parameters, by name; a path with any other value is unknown. */
   readonly paramValues?: Readonly<Record<string, readonly string[]>>;
-  /** Absent: any valid token will do. */
+  /** If absent, any valid token is accepted. */
   readonly permission?: Permission;
-  /** As good as `permission`. */
+  /** Accepted instead of `permission`. */
   readonly otherPermission?: Permission;
   readonly success: 200 | 201 | 204;
-  /** Failures have the form of this API: one message. */
+  /** Failures have the format of the Robots API, with one message. */
   readonly isRobots?: true;
 }
 
@@ -21,7 +21,7 @@ const robotsWrite = { permission: 'robots:write', otherPermission: 'video:write'
 
 const ofWorkflow = { paramValues: { workflow: workflowNames } } as const;
 
-/** Every operation of the API: routing, access checks and 405 answers all read this table. */
+/** All operations of the API. Routing, access checks and 405 answers read this table. */
 export const operations = {
   createAsset: { method: 'POST', path: '/video/v1/assets', permission: 'video:write', success: 201 },
   listAssets: { method: 'GET', path: '/video/v1/assets', permission: 'video:read', success: 200 },
@@ -308,7 +308,7 @@ export const operations = {
 
 export type OperationId = keyof typeof operations;
 
-/** The path of an operation with each parameter as `replace` writes it, given the values that it can have. */
+/** Returns the path of an operation. `replace` writes each parameter, given its name and allowed values. */
 export const pathWith = (
   { path, paramValues = {} }: Operation,
   replace: (name: string, values: readonly string[] | undefined) => string,

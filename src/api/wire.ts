@@ -1,7 +1,7 @@
-/** A JSON object as answers and events carry it. */
+/** A JSON object as sent in answers and events. */
 export type Wire = Record<string, unknown>;
 
-/** Absent values are left out of answers, never written as null. */
+/** Omits absent values from answers; they are never written as null. */
 export const withoutNulls = (fields: Wire): Wire => {
   const present: Wire = {};
   for (const name in fields) {

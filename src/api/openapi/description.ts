@@ -1,20 +1,20 @@
 import { type TSchema, Type } from 'typebox';
 
-/** What the document says of an operation beyond its line in the table. */
+/** What the document says about an operation in addition to its entry in the operations table. */
 export interface Description {
   readonly tag: Tag;
   /** Begins with a verb. */
   readonly summary: string;
   readonly details?: string;
   readonly query?: Readonly<Record<string, TSchema>>;
-  /** The schema that validates requests; `none` for an operation that reads no body. */
+  /** The schema that validates request bodies; `none` for an operation that does not read a body. */
   readonly body?: TSchema | 'none';
-  /** A body that would be accepted. */
+  /** A valid body. */
   readonly example?: object;
-  /** The whole body of a success; absent for 204. */
+  /** The whole body of a successful response; absent for 204. */
   readonly answer?: TSchema;
   readonly deprecated?: boolean;
-  /** May be refused because of what is under way. */
+  /** The operation may be refused because of the current state of the resource. */
   readonly canConflict?: true;
 }
 
@@ -37,7 +37,7 @@ export const tags = {
 } as const;
 export type Tag = keyof typeof tags;
 
-/** An empty value in a query counts as absent. */
+/** In a query, an empty value counts as absent. */
 const positive = (description: string, preset: number) => Type.Integer({ minimum: 1, default: preset, description });
 
 export const paging = (limits = { default: 25, max: 100 }) => ({

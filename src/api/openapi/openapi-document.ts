@@ -42,7 +42,7 @@ export interface OpenApiDocument {
   readonly [part: string]: unknown;
 }
 
-/** What keeps the document from being complete, a sentence each; empty when it is. */
+/** Lists what is missing from the document, one sentence each; empty when the document is complete. */
 export const undocumented = (
   table: Readonly<Record<string, Operation>> = operations,
   described: Readonly<Record<string, Description>> = descriptions,
@@ -70,7 +70,7 @@ export const undocumented = (
   ];
 };
 
-/** Which failures an operation may answer with; a body that comes with any method but GET is read, whether used or not. */
+/** Lists the failures that an operation may return. The body of any request except GET is read, even if it is not used. */
 const failuresOf = ({ method, path, permission }: Operation, { query, canConflict }: Description): ErrorCode[] => [
   ...(query || method !== 'GET' ? (['invalid_parameters'] as const) : []),
   'unauthorized',
@@ -100,7 +100,7 @@ const failureResponse = (code: ErrorCode): Json => {
   };
 };
 
-/** Of the Robots API. What names a workflow that is not there is answered like any other unknown path. */
+/** Failures of the Robots API. An unknown workflow name is answered like any other unknown path. */
 const robotsFailureResponse = (code: ErrorCode): Json => {
   const { type, message } = errorRegistry[code];
   const own = { $ref: '#/components/schemas/RobotsError' };
@@ -115,7 +115,7 @@ const robotsFailureResponse = (code: ErrorCode): Json => {
   };
 };
 
-/** Answered alike by every API. */
+/** Failures with the same response in every API. */
 const COMMON_FAILURES: readonly ErrorCode[] = ['unauthorized', 'too_many_requests'];
 const ROBOTS = 'robots_';
 
@@ -166,8 +166,8 @@ Authenticate with an access token over HTTP Basic: its ID is the user name, its 
 JSON in UTF-8. Unknown fields are ignored, and \`null\` counts as absent. Fields without a value are omitted from responses.`;
 
 /**
- * The API as an OpenAPI 3.1 document, written from the table of operations and the schemas that validate requests.
- * Schemas with a title stand under \`components\` once.
+ * Builds the OpenAPI 3.1 document from the table of operations and the schemas that validate requests. Schemas with a title
+ * appear once, under `components`.
  */
 export const openApiDocument = (): OpenApiDocument => {
   const schemas: Record<string, Json> = { ...errorSchemas };
@@ -182,7 +182,7 @@ export const openApiDocument = (): OpenApiDocument => {
     return { $ref: `#/components/schemas/${title}` };
   };
   const writeWords = (words: Json): Json => ({
-    // An enumeration of texts says only which.
+    // An enumeration of strings has no type of its own.
     ...(Array.isArray(words.enum) && words.type === undefined && { type: 'string' }),
     ...Object.fromEntries(
       Object.entries(words)

@@ -6,7 +6,7 @@ import { CreateUploadBody } from '../schemas/upload.js';
 import { UploadAnswer } from '../schemas/upload-answer.js';
 import { type Description, paging } from './description.js';
 
-/** The first input is the uploaded file, which has no URL; it may be left out. */
+/** The first input is the uploaded file. It has no URL and can be omitted. */
 const UploadBody = Type.Object({
   ...CreateUploadBody.properties,
   new_asset_settings: Type.Optional(

@@ -1,10 +1,12 @@
 import { type TSchema, Type } from 'typebox';
 
-/** Parts of what the API answers. A schema with a title is shown once, under that name, and referred to. */
+/**
+ * Parts of API answers. A schema with a title appears once in the document, under that name, and is referred to elsewhere.
+ */
 
 export const id = (description?: string) => Type.String({ ...(description && { description }) });
 
-/** `1767225600` */
+/** Unix seconds: `1767225600` */
 export const unixSeconds = () => Type.String({ pattern: '^\\d+$', description: 'Unix seconds, as a string' });
 
 /** With six digits after the second. */

@@ -3,7 +3,7 @@ import { MAX_ENTRIES, passthrough } from './common.js';
 import { Input } from './input.js';
 import { NewPlaybackId } from './playback-id.js';
 
-/** A list that may be written as a plain string when it has one entry. */
+/** A list that may be written as a plain string if it has one entry. */
 const listOrString = <T extends TSchema>(item: T, description: string, deprecated = false) =>
   Type.Union([Type.Array(item, { maxItems: MAX_ENTRIES }), Type.String()], {
     description,
@@ -71,7 +71,7 @@ export type VideoQuality = NonNullable<CreateAssetBody['video_quality']>;
 export const MasterAccessBody = Type.Object({ master_access: Type.Enum(['none', 'temporary']) });
 export type MasterAccessBody = Static<typeof MasterAccessBody>;
 
-/** Body of PATCH /video/v1/assets/{id}; an empty text clears. */
+/** Body of PATCH /video/v1/assets/{id}; an empty string removes the value. */
 export const UpdateAssetBody = Type.Object({
   passthrough: Type.Optional(passthrough()),
   meta: Type.Optional(Meta),

@@ -4,7 +4,7 @@ import { jobParameters, type WorkflowName, workflowNames, workflowParams } from 
 
 const { Optional, Array: List, Enum, Object: Fields, String: Text, Unsafe } = Type;
 
-/** Of resources and of workflows. */
+/** Limit for the resources and for the workflows of a directive. */
 const MAX_DECLARATIONS = 50;
 
 const name = () => Text({ minLength: 1, maxLength: 255 });
@@ -27,7 +27,7 @@ export const actionParams = {
   request_shots: Fields({ image_source: Optional(Enum(['create_storyboards', 'use_shot_midpoint'])) }),
 } as const;
 
-/** What a directive waits for or makes before its workflows begin. */
+/** A resource that a directive waits for or creates before its workflows start. */
 const Resource = Fields({
   reference_id: referenceId(),
   type: Enum(RESOURCE_TYPES),

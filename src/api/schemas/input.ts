@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { MAX_ENTRIES, passthrough } from './common.js';
 
-/** Languages of speech recognition; `auto` detects. */
+/** Languages that speech recognition supports; `auto` detects the language. */
 export const GENERATED_SUBTITLE_LANGUAGES = (
   'en es it pt de fr pl ru nl ca tr sv uk no fi sk el cs hr da ro bg auto' as const
 ).split(' ');

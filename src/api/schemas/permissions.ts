@@ -1,4 +1,4 @@
-/** What a token may be allowed to do. */
+/** Permissions of an access token. */
 export const permissions = [
   'video:read',
   'video:write',

@@ -31,7 +31,7 @@ export const NewWebhookAnswer = Fields(
   { title: 'NewWebhook' },
 );
 
-/** What an answer was; absent when none came. */
+/** The response of the receiver; absent when there was none. */
 const response = {
   response_status_code: Optional(Integer()),
   response_headers: Optional(Type.Record(Text(), Text())),

@@ -14,7 +14,7 @@ export const CreateTrackBody = Type.Object({
 });
 export type CreateTrackBody = Static<typeof CreateTrackBody>;
 
-/** Body of PATCH …/tracks/{id}; an empty `passthrough` clears. */
+/** Body of PATCH …/tracks/{id}; an empty `passthrough` removes the value. */
 export const UpdateTrackBody = Type.Object({
   language_code: Type.Optional(Type.String({ format: 'bcp-47', description: 'BCP 47' })),
   name: Type.Optional(Type.String()),

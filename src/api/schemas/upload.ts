@@ -2,8 +2,8 @@ import { type Static, Type } from 'typebox';
 import { CreateAssetBody } from './asset.js';
 
 /**
- * Body of POST /video/v1/uploads. In its settings the first input is the uploaded file and has no `url`, unless it can only
- * be a further one.
+ * Body of POST /video/v1/uploads. The first input in its settings is the uploaded file and has no `url`, unless it can only
+ * be an additional input.
  */
 export const CreateUploadBody = Type.Object({
   cors_origin: Type.Optional(Type.String({ description: 'Origin that may send the file; any origin if absent' })),

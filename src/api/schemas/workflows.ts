@@ -1,7 +1,7 @@
 import { type Static, type TObject, type TProperties, type TSchema, Type } from 'typebox';
 import { MAX_ENTRIES } from './common.js';
 
-/** What the workflows take, by name. Bindings of directives take the same without the asset and the track. */
+/** Parameters of the workflows, by name. Directives take the same parameters without the asset and the track. */
 
 const { Optional, Array: List, Boolean: Flag, Enum, Integer, Number: Numeric, Object: Fields, String: Text } = Type;
 
@@ -129,11 +129,11 @@ export type WorkflowName = keyof typeof workflowParams;
 export const workflowNames = Object.keys(workflowParams) as readonly WorkflowName[];
 export const isWorkflowName = (name: unknown): name is WorkflowName => workflowNames.includes(name as WorkflowName);
 
-/** Workflows that change one text track, which a job must name. */
+/** Workflows that change one text track; a job must name the track. */
 const OF_A_TRACK: readonly WorkflowName[] = ['edit-captions', 'translate-captions'];
 export const needsTrack = (workflow: WorkflowName): boolean => OF_A_TRACK.includes(workflow);
 
-/** Parameters of a workflow as its job has them; `track_id` where the workflow needs a track. */
+/** Parameters of a workflow in a job; `track_id` is present if the workflow needs a track. */
 export type WorkflowParams<W extends WorkflowName> = Static<(typeof workflowParams)[W]> & {
   readonly asset_id: string;
   readonly track_id?: string;

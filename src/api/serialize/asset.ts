@@ -3,7 +3,7 @@ import { type RenditionRecord, serializeRenditions } from './rendition.js';
 import { type ShotsView, serializeShots } from './shots.js';
 import { serializeTrack, type TrackRecord, trackRank } from './track.js';
 
-/** What the serializers read of the stored rows. Absent values are left out of answers, never written as null. */
+/** What the serializers read from the stored rows. Absent values are omitted from answers, never written as null. */
 export interface AssetRecord {
   readonly id: string;
   readonly created_at: Date;
@@ -41,7 +41,7 @@ export interface PlaybackIdRecord {
   readonly drm_configuration_id: string | null;
 }
 
-/** Playback ids, tracks and renditions in creation order. */
+/** Playback ids, tracks and renditions are in creation order. */
 export interface AssetView {
   readonly asset: AssetRecord;
   readonly playbackIds: readonly PlaybackIdRecord[];
@@ -53,7 +53,7 @@ export interface AssetView {
 
 export interface MasterView {
   readonly status: 'preparing' | 'ready' | 'errored';
-  /** Signed; of a ready one. */
+  /** A signed URL; present when the master is ready. */
   readonly url?: string;
 }
 
@@ -112,7 +112,7 @@ export const serializePlaybackIdOwner = (playbackId: PlaybackIdRecord): Wire => 
 export const serializeInput = ({ settings, file }: InputRecord): Wire =>
   withoutNulls({ settings: hideCredentials(settings), file });
 
-/** The URL as given, minus `user:password@`, which is used for fetching and never shown. */
+/** Returns the URL as given but without `user:password@`, which is used for fetching and never shown. */
 const hideCredentials = (settings: object): object =>
   'url' in settings ? { ...settings, url: String(settings.url).replace(/^(https?:\/\/)[^/?#]*@/i, '$1') } : settings;
 

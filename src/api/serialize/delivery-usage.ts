@@ -1,7 +1,7 @@
 import { unixSeconds, withoutNulls } from '../wire.js';
 import { ENCODING_TIER } from './asset.js';
 
-/** What an asset has been delivered in a window; the asset may be gone. */
+/** The delivery of an asset in a time window; the asset may have been deleted. */
 export interface DeliveryReport {
   readonly asset: {
     readonly id: string;

@@ -1,18 +1,18 @@
 import { isoMicroseconds } from '../../lib/clock.js';
 import { type AssetView, serializeAsset } from './asset.js';
 
-/** An asset inside an event: as the API shows it, but with its time of creation as a number. */
+/** An asset inside an event: as in the API, but with its creation time as a number. */
 export const serializeAssetEvent = (view: AssetView): object => ({
   ...serializeAsset(view),
   created_at: Math.floor(view.asset.created_at.getTime() / 1000),
 });
 
 interface EventRecord {
-  /** The envelope as it is sent. */
+  /** The envelope as sent. */
   readonly body: string;
 }
 
-/** As receivers get it: with an empty list of attempts. */
+/** The event as receivers get it, with an empty list of attempts. */
 export const serializeEvent = ({ body }: EventRecord): object => JSON.parse(body);
 
 interface EventAttemptRecord {
@@ -26,7 +26,7 @@ interface EventAttemptRecord {
   readonly response_body: string | null;
 }
 
-/** With every attempt to send it. */
+/** The event with all attempts to send it. */
 export const serializeEventWithAttempts = (
   event: EventRecord,
   attempts: readonly EventAttemptRecord[],

@@ -5,7 +5,7 @@ export interface SigningKeyRecord {
   readonly created_at: Date;
 }
 
-/** `privateKeyPem` only in the answer to its creation; it is written as the base64 of the PEM text. */
+/** `privateKeyPem` is given only for the answer to the creation; it is written as the base64 of the PEM text. */
 export const serializeSigningKey = ({ id, created_at }: SigningKeyRecord, privateKeyPem?: string) => ({
   id,
   created_at: unixSeconds(created_at),
@@ -24,7 +24,7 @@ export const serializePlaybackRestriction = (restriction: PlaybackRestrictionRec
   id: restriction.id,
   created_at: unixSeconds(restriction.created_at),
   updated_at: unixSeconds(restriction.updated_at),
-  // Field by field: the database gives the keys of JSON in an order of its own.
+  // Written field by field, because the database does not keep the order of JSON keys.
   referrer: {
     allowed_domains: restriction.referrer.allowed_domains,
     allow_no_referrer: restriction.referrer.allow_no_referrer,

@@ -33,14 +33,14 @@ export const serializeRendition = (rendition: RenditionRecord): Wire =>
     passthrough: rendition.passthrough,
   });
 
-/** As events about it show it. */
+/** A rendition as shown in its events. */
 export const serializeRenditionEvent = (rendition: RenditionRecord): Wire =>
   withoutNulls({ ...serializeRendition(rendition), asset_id: rendition.asset_id, error: rendition.error });
 
 const serializeFile = ({ name, ext, width, height, bitrate, size_bytes: sizeBytes }: RenditionRecord): Wire =>
   withoutNulls({ name, ext, width, height, bitrate, filesize: sizeBytes === null ? null : String(sizeBytes) });
 
-/** What an asset shows: files one by one with their status, or those of `mp4_support`, which has a status as a whole. */
+/** The renditions of an asset: files with a status each, or the files of `mp4_support`, which have one overall status. */
 export const serializeRenditions = (
   { mp4_support: support, static_renditions_status: status }: Mp4SupportRecord,
   renditions: readonly RenditionRecord[],

@@ -58,7 +58,7 @@ const runState = (run: RunRecord): Wire => ({
   node_states: run.nodes.map(serializeNode),
 });
 
-/** The answer to its creation. */
+/** The answer to the creation of a run. */
 export const serializeNewRun = ({ id, asset_id }: RunRecord): Wire => ({
   run_id: id,
   status: 'pending',
@@ -71,7 +71,10 @@ export const serializeRun = (run: RunRecord): Wire => ({
   ...runState(run),
 });
 
-/** The run stands twice in an event: clients read it under `directive_run`, their documentation names the type of the event. */
+/**
+ * The run appears twice in an event: clients read it under `directive_run`, but their documentation uses the event type as
+ * the key.
+ */
 export const serializeRunEvent = (type: string, run: RunRecord): Wire => {
   const shown = { id: run.id, directive_id: run.directive_id, asset_id: run.asset_id, ...runState(run) };
   return {
@@ -99,14 +102,14 @@ interface JobRecord {
   readonly error: object | null;
 }
 
-/** A job with what is not in its row. */
+/** A job with the data that is not in its row. */
 export interface RobotsJobView {
   readonly job: JobRecord;
-  /** Signed addresses of its files, by output. */
+  /** Signed URLs of its files, by output. */
   readonly urls: Readonly<Record<string, string>>;
-  /** Where this API is. */
+  /** The base URL of this API. */
   readonly apiUrl: string;
-  /** Undefined once it is deleted. */
+  /** Undefined once the asset is deleted. */
   readonly asset:
     | { readonly id: string; readonly meta: object | null; readonly passthrough: string | null }
     | undefined;
@@ -150,7 +153,7 @@ export const serializeRobotsJobSummary = (apiUrl: string, job: JobRecord): Wire 
   _links: linkTo(`${apiUrl}/robots/v0/jobs/${job.workflow}/${job.id}`),
 });
 
-/** The job stands twice in an event, as a run does. */
+/** The job appears twice in an event, like a run. */
 export const serializeRobotsJobEvent = (type: string, view: RobotsJobView): Wire => {
   const shown = serializeRobotsJob(view);
   const { internal_id, environment_id } = view.job;

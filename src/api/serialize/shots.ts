@@ -6,7 +6,7 @@ export interface ShotsView {
     readonly created_at: Date;
     readonly error: object | null;
   };
-  /** Signed; of completed ones. */
+  /** A signed URL; present when the shots are completed. */
   readonly manifestUrl?: string;
 }
 
@@ -18,7 +18,7 @@ export const serializeShots = ({ shots, manifestUrl }: ShotsView): Wire =>
     errors: shots.error,
   });
 
-/** Shots inside an event: with what the asset was given to be recognized by. */
+/** Shots inside an event, with the `passthrough` and `meta` of the asset so that receivers can identify it. */
 export const serializeShotsEvent = (
   view: ShotsView,
   { passthrough, meta }: { readonly passthrough: string | null; readonly meta: object | null },

@@ -19,12 +19,12 @@ export interface TrackRecord {
   readonly closed_captions: boolean | null;
   readonly passthrough: string | null;
   readonly language_confidence: number | null;
-  /** Per cent of speech recognition. */
+  /** Progress of speech recognition in percent. */
   readonly progress: number | null;
   readonly error: object | null;
 }
 
-/** Video, primary audio, other audio, text. */
+/** Sort order: video, primary audio, other audio, text. */
 export const trackRank = (track: TrackRecord): number => {
   if (track.type === 'audio') return track.is_primary ? 1 : 2;
   return track.type === 'video' ? 0 : 3;
@@ -52,7 +52,7 @@ export const serializeTrack = (track: TrackRecord): Wire =>
     progress: track.status === 'preparing' ? track.progress : undefined,
   });
 
-/** A track inside an event: why it failed is told here only. */
+/** A track inside an event; only events include the error. */
 export const serializeTrackEvent = (track: TrackRecord): object => ({
   ...serializeTrack(track),
   asset_id: track.asset_id,

@@ -1,4 +1,4 @@
-/** What the serializers read of a stored upload. */
+/** What the serializers read from a stored upload. */
 export interface UploadRecord {
   readonly id: string;
   readonly status: 'waiting' | 'asset_created' | 'cancelled' | 'errored' | 'timed_out';
@@ -10,7 +10,7 @@ export interface UploadRecord {
   readonly error: object | null;
 }
 
-/** `url` is shown only while the upload waits. */
+/** `url` is shown only while the upload is waiting. */
 export const serializeUpload = (upload: UploadRecord, url?: string): Record<string, unknown> => ({
   id: upload.id,
   status: upload.status,
@@ -25,13 +25,13 @@ export const serializeUpload = (upload: UploadRecord, url?: string): Record<stri
 
 const LISTS: readonly string[] = ['inputs', 'input', 'playback_policies', 'playback_policy'];
 
-/** Every list as a list: SDKs can't read a single value in its place, which older rows may hold. */
+/** Writes each of these fields as a list: older rows may hold a single value, which SDKs can't read. */
 const withLists = (settings: UploadRecord['new_asset_settings']): Record<string, unknown> =>
   Object.fromEntries(
     Object.entries(settings).map(([name, value]) => [name, LISTS.includes(name) ? [value].flat() : value]),
   );
 
-/** An upload inside an event: without its address, which is a permission, and with new names of fields only. */
+/** An upload inside an event: without its URL, which gives access, and without deprecated field names. */
 export const serializeUploadEvent = (upload: UploadRecord): Record<string, unknown> => {
   const { input, playback_policy: policies, ...settings } = withLists(upload.new_asset_settings);
   return {

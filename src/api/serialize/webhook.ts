@@ -7,7 +7,7 @@ export interface WebhookRecord {
   readonly created_at: Date;
 }
 
-/** Without its secret. */
+/** A webhook without its secret. */
 export const serializeWebhook = ({ id, address, enabled, created_at }: WebhookRecord): object => ({
   id,
   address,
@@ -15,7 +15,7 @@ export const serializeWebhook = ({ id, address, enabled, created_at }: WebhookRe
   created_at: isoMicroseconds(created_at),
 });
 
-/** The one answer that shows the secret. */
+/** The only answer that shows the secret. */
 export const serializeNewWebhook = (webhook: WebhookRecord & { readonly signing_secret: string }): object => ({
   ...serializeWebhook(webhook),
   signing_secret: webhook.signing_secret,
@@ -59,7 +59,7 @@ const serializeAttempt = (attempt: AttemptRecord): object => ({
   ...(attempt.error !== null && { error: attempt.error }),
 });
 
-/** Attempts in order. */
+/** A delivery with its attempts, in order. */
 export const serializeDelivery = (delivery: DeliveryRecord, attempts: readonly AttemptRecord[]): object => ({
   id: delivery.id,
   webhook_id: delivery.webhook_id,

@@ -6,19 +6,19 @@ import { DRM_NEEDS_QUALITY, isDrm, validateDrm } from './playback-id.js';
 import { isObject, type Path, Problems } from './problems.js';
 import { requireJsonObject, validate } from './validate.js';
 
-/** An input of a valid request. The main input of a direct upload has no address. */
+/** An input of a valid request. The main input of a direct upload has no URL. */
 export type AssetInput = Omit<Input, 'url'> & Partial<Pick<Input, 'url'>>;
 
-/** A valid request for an asset: new names only, defaults filled in. */
+/** A valid request for an asset, without deprecated names and with defaults filled in. */
 export interface AssetRequest {
-  /** As the caller wrote it: the order and the names of fields in messages. */
+  /** The body as the caller wrote it; messages follow its field order and names. */
   readonly body: unknown;
-  /** Where in the body the settings of the asset are. */
+  /** The path of the asset settings in the body. */
   readonly base: Path;
   readonly inputsField: 'inputs' | 'input';
-  /** At least one. */
+  /** Contains at least one input. */
   readonly inputs: readonly AssetInput[];
-  /** One playback id each, in this order, after them those of `advancedPlaybackPolicies`. */
+  /** Each policy gets one playback id, in this order, followed by those of `advancedPlaybackPolicies`. */
   readonly playbackPolicies: readonly ('public' | 'signed')[];
   readonly advancedPlaybackPolicies: readonly NewPlaybackId[];
   readonly passthrough: string | undefined;
@@ -32,7 +32,7 @@ export interface AssetRequest {
   readonly normalizeAudio: boolean;
   readonly test: boolean;
   readonly generateShots: boolean;
-  /** Of a clip: the overlays of its source are on it too. */
+  /** For a clip: whether the overlays of its source are copied to it. */
   readonly copyOverlays: boolean;
 }
 
@@ -45,7 +45,7 @@ const QUALITY_OF_TIER: ReadonlyMap<unknown, VideoQuality> = new Map([
 ]);
 
 /**
- * Everything about a request for an asset that can be judged without looking anything up.
+ * Checks everything in a request for an asset that needs no lookup.
  * @throws KinoraError `invalid_parameters` with one message per problem, in body order
  */
 export const validateCreateAsset = (body: unknown, defaultVideoQuality: VideoQuality): AssetRequest => {
@@ -60,7 +60,7 @@ export const validateCreateAsset = (body: unknown, defaultVideoQuality: VideoQua
 };
 
 /**
- * The settings in full: drops deprecated names where the new one is given, and turns short forms into full ones.
+ * Returns the settings in full: drops a deprecated name if the new one is given, and expands short forms.
  * @param firstPosition as in `validateInputs`
  */
 export const writeOut = (
@@ -88,7 +88,7 @@ export const writeOut = (
   return full;
 };
 
-/** Valid only when no problem is found. */
+/** The result is valid only if no problem was found. */
 export const toRequest = (
   place: Pick<AssetRequest, 'body' | 'base'>,
   known: CreateAssetBody,
@@ -117,7 +117,7 @@ export const toRequest = (
 };
 
 /**
- * The rules between fields. `settings` as the caller wrote them; paths are relative to them. `firstPosition` as in
+ * Checks the rules between fields. `settings` is what the caller wrote; paths are relative to it. `firstPosition` is as in
  * `validateInputs`.
  */
 export const validateTogether = (

@@ -6,14 +6,14 @@ import { impliesMainInput } from './inputs.js';
 import { isObject, Problems } from './problems.js';
 import { requireJsonObject, validate } from './validate.js';
 
-/** A valid request for a direct upload, defaults filled in. */
+/** A valid request for a direct upload, with defaults filled in. */
 export interface UploadRequest {
   readonly corsOrigin: string;
   readonly timeoutSeconds: number;
   readonly test: boolean;
-  /** What is known of the settings, names as written, lists in full. */
+  /** The known settings, with field names as written and lists in full. */
   readonly newAssetSettings: Readonly<Record<string, unknown>>;
-  /** The asset that the settings describe. */
+  /** The asset described by the settings. */
   readonly asset: AssetRequest;
 }
 
@@ -21,11 +21,11 @@ const SETTINGS = 'new_asset_settings';
 /** The current and the deprecated name. */
 const INPUTS: readonly string[] = ['inputs', 'input'];
 const DEFAULT_TIMEOUT_SECONDS = 3600;
-/** Stands for the address of the uploaded file while the rules for inputs are applied: it is no asset's. */
+/** A placeholder URL for the uploaded file while the rules for inputs are checked; it never refers to an asset. */
 const UPLOADED_FILE = 'https://upload.invalid/';
 
 /**
- * Everything about a request for a direct upload that can be judged without looking anything up.
+ * Checks everything in a request for a direct upload that needs no lookup.
  * @throws KinoraError `invalid_parameters` with one message per problem, in body order
  */
 export const validateCreateUpload = (body: unknown, defaultVideoQuality: VideoQuality): UploadRequest => {
@@ -51,7 +51,7 @@ export const validateCreateUpload = (body: unknown, defaultVideoQuality: VideoQu
   };
 };
 
-/** An empty list of inputs says no more than none. */
+/** An empty list of inputs means the same as no list. */
 const withoutEmptyInputs = (settings: Record<string, unknown>): Record<string, unknown> =>
   Object.fromEntries(
     Object.entries(settings).filter(
@@ -59,7 +59,7 @@ const withoutEmptyInputs = (settings: Record<string, unknown>): Record<string, u
     ),
   );
 
-/** Gives the first input the address that it must not have, so that it can be judged like any other. */
+/** Adds a placeholder URL to the first input, which must not have one, so that it can be checked like any other input. */
 const withMainUrl = (settings: Record<string, unknown>, problems: Problems): Record<string, unknown> => {
   const full = { ...settings };
   for (const name of INPUTS) {

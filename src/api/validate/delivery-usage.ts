@@ -12,11 +12,11 @@ export interface DeliveryUsageQuery {
 const LIMITS = { default: 100, max: 100 };
 const HOUR_SECONDS = 3600;
 const MAX_AGE_SECONDS = 90 * 24 * HOUR_SECONDS;
-/** Who reckons with "90 days ago" must not be too late because the request took a moment. */
+/** Tolerance for callers that compute "90 days ago" shortly before the request arrives. */
 const AGE_TOLERANCE_SECONDS = 10;
 
 /**
- * Parameters of GET /video/v1/delivery-usage; without a timeframe the hour from 13 to 12 hours before `now`.
+ * Parameters of GET /video/v1/delivery-usage. The default timeframe is the hour from 13 to 12 hours before `now`.
  * @throws KinoraError `invalid_parameters`
  */
 export const validateDeliveryUsageQuery = (query: Readonly<Record<string, unknown>>, now: Date): DeliveryUsageQuery => {

@@ -86,7 +86,7 @@ interface Graph {
   readonly inputs?: readonly string[];
 }
 
-/** What refers to what: every name once, every reference known, no circle. */
+/** Checks the references: every name is unique, every reference is known, and there are no cycles. */
 const validateReferences = (
   resources: NonNullable<Body['resources']>,
   workflows: readonly Graph[],

@@ -4,17 +4,20 @@ const ASSET_URL = /^(?:mux|kinora):\/\/assets\/([^/?#]+)$/;
 const OVERLAY_LENGTH = /^(-?\d+(?:\.\d+)?)(?:%|px)$/;
 const OPACITY = /^(\d+(?:\.\d+)?)%$/;
 
-/** The id in `mux://assets/{id}` (alias `kinora://`); undefined for any other URL. */
+/** Returns the id in `mux://assets/{id}` (alias `kinora://`); undefined for any other URL. */
 export const assetIdOfUrl = (url: string): string | undefined => ASSET_URL.exec(url)?.[1];
 
-/** An absolute http(s) URL, as written: what the URL parser would silently repair (blanks, one or three slashes) is refused. */
+/**
+ * Accepts an absolute http(s) URL exactly as written; it rejects what the URL parser would silently repair (spaces, one or
+ * three slashes).
+ */
 export const isWebUrl = (text: string): boolean => /^https?:\/\/[^\s\\/?#][^\s\\]*$/i.test(text) && URL.canParse(text);
 
 const MAX_ADDRESS_CHARACTERS = 2048;
 
 const MAX_PHRASE_CHARACTERS = 32;
 
-/** Labels of a host name (RFC 1123, 2.1), alone, below `*.`, or the star for every host. */
+/** Labels of a host name (RFC 1123, 2.1), alone or after `*.`; a star stands for every host. */
 const DOMAIN_PATTERN =
   /^(?:\*|(?:\*\.)?(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)*[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)$/i;
 const MAX_DOMAIN_CHARACTERS = 253;
@@ -36,7 +39,7 @@ const overlayLength = (text: string): string | undefined =>
 const overlaySize = (text: string): string | undefined =>
   overlayLength(text) ?? (Number.parseFloat(text) > 0 ? undefined : 'must be greater than 0');
 
-/** The `format` names of the schemas: each says what is wrong with a text, or undefined when nothing is. */
+/** The `format` names of the schemas. Each function returns what is wrong with a string, or undefined if it is valid. */
 export const formats: Readonly<Record<string, (text: string) => string | undefined>> = {
   'source-url': (text) => (isWebUrl(text) || assetIdOfUrl(text) ? undefined : 'must be a valid URL'),
   'webhook-address': (text) =>

@@ -2,12 +2,12 @@ import { type Input, OverlaySettings } from '../schemas/input.js';
 import { assetIdOfUrl, isWebUrl } from './formats.js';
 import { isObject, type Path, type Problems } from './problems.js';
 
-/** What the service does with an input. */
+/** How the service uses an input. */
 type InputRole = 'main' | 'text' | 'audio' | 'overlay';
 
 type RoleSettings = Pick<Input, 'type' | 'text_type' | 'language_code' | 'overlay_settings'>;
 
-/** @param position 0 is the main input; the first input of a direct upload may be at 1 (`impliesMainInput`). */
+/** @param position the main input is at 0; the first input of a direct upload may be at 1 (`impliesMainInput`) */
 export const roleOfInput = (input: RoleSettings, position: number): InputRole => {
   const { type, text_type, language_code, overlay_settings } = input;
   if (position === 0) return 'main';
@@ -17,8 +17,9 @@ export const roleOfInput = (input: RoleSettings, position: number): InputRole =>
 };
 
 /**
- * Leaves out what is ignored: settings of text tracks on other inputs, and overlay settings without a value, which an
- * official SDK sends with every input. Without a `type`, `closed_captions` of an additional input stays: it is refused later.
+ * Removes settings that are ignored: settings of text tracks on other inputs, and overlay settings without a value, which
+ * an official SDK sends with every input. An additional input without a `type` keeps its `closed_captions`, which a later
+ * check rejects.
  */
 export const withoutIgnoredSettings = (input: unknown, position: number): unknown => {
   if (!isObject(input)) return input;
@@ -32,7 +33,7 @@ export const withoutIgnoredSettings = (input: unknown, position: number): unknow
   };
 };
 
-/** Unknown fields are left out too. Undefined when nothing is left. */
+/** Also removes unknown fields. Undefined when no setting is left. */
 const withoutEmptyValues = (settings: Record<string, unknown>): Record<string, unknown> | undefined => {
   const isKnown = (name: string) => Object.hasOwn(OverlaySettings.properties, name);
   const given = Object.entries(settings).filter(([name, value]) => isKnown(name) && value !== '' && value !== null);
@@ -40,8 +41,8 @@ const withoutEmptyValues = (settings: Record<string, unknown>): Record<string, u
 };
 
 /**
- * Whether the first input of a direct upload is a further one, so that the uploaded file comes before it: it has a `url`
- * and is a text track, an audio track or an overlay.
+ * True when the first input of a direct upload is an additional input, so that the uploaded file comes before it: it has a
+ * `url` and is a text track, an audio track or an overlay.
  */
 export const impliesMainInput = (first: unknown): boolean => {
   const input = withoutIgnoredSettings(first, 1);
@@ -52,7 +53,7 @@ export const impliesMainInput = (first: unknown): boolean => {
 };
 
 /**
- * The rules between the settings of inputs; each setting by itself has been checked against the schema.
+ * Checks the rules between the settings of inputs; the schema has already checked each setting.
  * @param firstPosition 1 when the main input is implied, 0 when it is the first of `inputs`
  */
 export const validateInputs = (
@@ -110,14 +111,14 @@ const validateClip = (input: Input, position: number, at: Path, problems: Proble
   }
 };
 
-/** To the microsecond: in floating point 0.7 - 0.2 is less than 0.5. */
+/** Rounds to microseconds, because in floating point 0.7 - 0.2 is less than 0.5. */
 export const isShorterThanAClip = (startSeconds: number, endSeconds: number): boolean =>
   Math.round((endSeconds - startSeconds) * 1e6) < MIN_CLIP_SECONDS * 1e6;
 
 export const addClipTooShort = (input: Path, problems: Problems): void =>
   problems.add(input, `clip must be at least ${MIN_CLIP_SECONDS} seconds long`);
 
-/** Names are unique among text tracks and among audio tracks; the first input's names its own audio. */
+/** Names must be unique among text tracks and among audio tracks; the name of the first input applies to its own audio. */
 const validateNames = (inputs: readonly Input[], firstPosition: 0 | 1, path: Path, problems: Problems): void => {
   const names = { text: new Set<string>(), audio: new Set<string>() };
   const claim = (group: 'text' | 'audio', name: string | undefined, at: Path): void => {

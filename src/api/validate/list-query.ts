@@ -1,6 +1,6 @@
 import { Problems } from './problems.js';
 
-/** The place of an item in a list that is ordered by creation, newest first. */
+/** The position of an item in a list ordered by creation, newest first. */
 export interface CursorPosition {
   readonly createdAt: Date;
   readonly seq: number;
@@ -8,12 +8,12 @@ export interface CursorPosition {
 
 export interface ListQuery {
   readonly limit: number;
-  /** Items to leave out; 0 when there is a cursor. */
+  /** Items to skip; 0 when there is a cursor. */
   readonly offset: number;
   readonly after?: CursorPosition;
 }
 
-/** The last value of a parameter that may be repeated. */
+/** Returns the last value of a parameter that may be repeated. */
 export const lastOf = (value: unknown): string | undefined => {
   const last = Array.isArray(value) ? value.at(-1) : value;
   return typeof last === 'string' ? last : undefined;
@@ -21,7 +21,7 @@ export const lastOf = (value: unknown): string | undefined => {
 
 type Query = Readonly<Record<string, unknown>>;
 
-/** A whole number from 1 in a query; an empty value counts as absent. */
+/** Reads an integer from 1 in a query; an empty value counts as absent. */
 export const readPositive = (query: Query, name: string, fallback: number, problems: Problems): number => {
   const text = lastOf(query[name]);
   if (text === undefined || text === '') return fallback;
@@ -29,18 +29,18 @@ export const readPositive = (query: Query, name: string, fallback: number, probl
   return Number(text);
 };
 
-/** A part of a list without cursors. */
+/** A page of a list without cursors. */
 export interface PageQuery {
-  /** 1 is the first. */
+  /** The first page is 1. */
   readonly page: number;
   readonly limit: number;
-  /** Items on the pages before. */
+  /** Number of items on earlier pages. */
   readonly offset: number;
 }
 
 const LIMITS = { default: 25, max: 100 };
 
-/** `limit`, where more than the greatest is taken as the greatest, and `page`; what is wrong with them goes to `problems`. */
+/** Reads `limit`, reduced to the maximum if it is larger, and `page`; errors are added to `problems`. */
 export const readPage = (query: Query, problems: Problems, limits = LIMITS): PageQuery => {
   const limit = Math.min(readPositive(query, 'limit', limits.default, problems), limits.max);
   const page = readPositive(query, 'page', 1, problems);
@@ -70,7 +70,7 @@ export const readListQuery = (query: Query): ListQuery => {
 export const encodeCursor = ({ createdAt, seq }: CursorPosition): string =>
   Buffer.from(JSON.stringify([createdAt.getTime(), seq])).toString('base64url');
 
-/** The largest number of milliseconds that a Date can hold. */
+/** The largest time in milliseconds that a Date can represent. */
 const MAX_TIME_MS = 8.64e15;
 
 const decodeCursor = (cursor: string): CursorPosition | undefined => {

@@ -5,11 +5,11 @@ import { requireJsonObject, validate } from './validate.js';
 
 export const DRM_NEEDS_QUALITY = 'DRM playback requires video_quality plus or premium';
 
-/** A complete request for DRM: one without a configuration is told of that first. */
+/** True for a complete DRM request; a missing configuration is reported before other DRM problems. */
 export const isDrm = (entry: NewPlaybackId): boolean =>
   entry.policy === 'drm' && entry.drm_configuration_id !== undefined;
 
-/** The rules between `policy` and `drm_configuration_id`. */
+/** Checks the rules between `policy` and `drm_configuration_id`. */
 export const validateDrm = (entry: NewPlaybackId, path: Path, problems: Problems): void => {
   const at = [...path, 'drm_configuration_id'];
   const hasConfiguration = entry.drm_configuration_id !== undefined;

@@ -3,7 +3,7 @@ import { CreatePlaybackRestrictionBody, ReferrerRules, UserAgentRules } from '..
 import { Problems } from './problems.js';
 import { requireJsonObject, validate } from './validate.js';
 
-/** The rules of a restriction with nothing left open. */
+/** The rules of a restriction with all defaults filled in. */
 export interface PlaybackRestrictionRules {
   readonly referrer: { readonly allowed_domains: string[]; readonly allow_no_referrer: boolean };
   readonly user_agent: { readonly allow_no_user_agent: boolean; readonly allow_high_risk_user_agent: boolean };

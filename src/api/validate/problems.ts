@@ -1,6 +1,6 @@
 import { KinoraError } from '../../lib/errors.js';
 
-/** Where in a body: `['inputs', 0, 'url']`. */
+/** A path in a body: `['inputs', 0, 'url']`. */
 export type Path = readonly (string | number)[];
 
 interface Problem {
@@ -12,25 +12,25 @@ interface Problem {
 export const formatPath = (path: Path): string =>
   path.map((part, at) => (typeof part === 'number' ? `[${part}]` : at === 0 ? part : `.${part}`)).join('');
 
-/** Collects everything that is wrong with a request, so that the caller hears of all of it at once. */
+/** Collects all problems of a request, so that the caller gets them in one answer. */
 export class Problems {
   readonly #found: Problem[];
   readonly #fields: Set<string>;
   readonly #base: Path;
 
-  /** @param base where in the body the paths begin that are given to this collection */
+  /** @param base the path in the body that all paths passed to this collection are relative to */
   constructor(base: Path = [], shared?: Problems) {
     this.#base = base;
     this.#found = shared ? shared.#found : [];
     this.#fields = shared ? shared.#fields : new Set();
   }
 
-  /** The same collection for those who know only the part of the body below `base`. */
+  /** Returns the same collection for code that uses paths relative to `base`. */
   below(base: Path): Problems {
     return new Problems([...this.#base, ...base], this);
   }
 
-  /** `inputs[0].url`, from the start of the body. */
+  /** Returns `inputs[0].url`, starting from the root of the body. */
   nameOf(path: Path): string {
     return formatPath([...this.#base, ...path]);
   }
@@ -40,20 +40,20 @@ export class Problems {
     this.addSentence(path, `${this.nameOf(path)} ${complaint}`);
   }
 
-  /** A sentence of its own; `path` only decides its place among the others. */
+  /** Adds a complete sentence; `path` only decides its place in the order. */
   addSentence(path: Path, message: string): void {
     this.#found.push({ path: [...this.#base, ...path], message });
     this.#fields.add(this.nameOf(path));
   }
 
-  /** Whether something is wrong with exactly this field: then rules about its value have nothing to add. */
+  /** True when this exact field has a problem; rules about its value are then not checked. */
   has(path: Path): boolean {
     return this.#fields.has(this.nameOf(path));
   }
 
   /**
-   * One message per problem, in the order of the body; what is missing comes before its siblings that are there.
-   * @throws KinoraError `invalid_parameters` when anything was found
+   * Throws one message per problem, in body order; missing fields come before existing siblings.
+   * @throws KinoraError `invalid_parameters` when there is any problem
    */
   throwIfAny(body: unknown): void {
     if (this.#found.length === 0) return;
@@ -64,9 +64,10 @@ export class Problems {
   }
 }
 
-/** Where the parts of a path stand in the body; -1 for what is not there. */
+/** Returns the position of each part of a path in the body; -1 for parts that are missing. */
 const placesIn = (body: unknown): ((path: Path) => number[]) => {
-  // The keys of an object are numbered once: a body of many fields and many problems would keep the process busy for long.
+  // The keys of each object are numbered only once, because a body with many fields and many problems would otherwise take
+  // too long.
   const numbered = new Map<object, ReadonlyMap<string, number>>();
   const numberOf = (object: object, key: string): number => {
     const known = numbered.get(object) ?? new Map(Object.keys(object).map((name, at) => [name, at]));

@@ -5,7 +5,7 @@ import { lastOf, type PageQuery, readPage } from './list-query.js';
 import { isObject, type Path, Problems } from './problems.js';
 import { requireJsonObject, validate } from './validate.js';
 
-/** A valid request for a job; what it refers to is not looked up yet. */
+/** A valid request for a job; the resources it refers to are not yet looked up. */
 export interface RobotsJobRequest {
   readonly workflow: WorkflowName;
   readonly parameters: { readonly asset_id: string; readonly [name: string]: unknown };
@@ -19,7 +19,7 @@ export interface RobotsJobRequest {
 export const validateRobotsJob = (workflow: WorkflowName, body: unknown): RobotsJobRequest => {
   const problems = new Problems();
   const given = requireJsonObject(body);
-  // Nothing at all is told as what is missing first.
+  // Without `parameters`, the answer lists the missing required parameters.
   const full = { ...given, parameters: given.parameters ?? {} };
   const schema = Type.Object({ parameters: jobParameters(workflow), passthrough: jobPassthrough() });
   const { parameters, passthrough } = validate(schema, full, [], problems);
@@ -35,7 +35,7 @@ export const validateRobotsJob = (workflow: WorkflowName, body: unknown): Robots
 
 type Params = Readonly<Record<string, unknown>>;
 
-/** The rules between parameters of a workflow, and those of its time range. */
+/** Checks the rules between the parameters of a workflow, and those of its time range. */
 export const validateParamsTogether = (workflow: WorkflowName, params: Params, problems: Problems): void => {
   validateScope(params, problems);
   if (workflow === 'ask-questions') validateQuestions(params, problems);
@@ -46,7 +46,7 @@ export const validateParamsTogether = (workflow: WorkflowName, params: Params, p
 const validateCaptions = (params: Params, problems: Problems): void => {
   if (params.upload_to_mux === false && params.replace_existing === true)
     problems.addSentence(['replace_existing'], `${problems.nameOf(['replace_existing'])} needs upload_to_mux`);
-  // No recognizer that can be configured tells who speaks.
+  // None of the supported recognizers can identify speakers.
   if (params.include_speakers === true) problems.add(['include_speakers'], 'is not yet supported by this server');
 };
 

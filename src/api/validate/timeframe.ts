@@ -1,16 +1,16 @@
 import type { Path } from './problems.js';
 
-/** Unix seconds: from the first on, up to but without the second. */
+/** A time window in Unix seconds, including the start and excluding the end. */
 export type Window = readonly [startSeconds: number, endSeconds: number];
 
 const SECONDS = /^-?\d{1,15}$/;
 
-/** What a query says as `timeframe[]`, which may also be written `timeframe`. */
+/** The value of `timeframe[]` in a query, which may also be written `timeframe`. */
 export interface Timeframe {
   readonly values: readonly string[];
-  /** Where it is in the query. */
+  /** Its path in the query. */
   readonly path: Path;
-  /** Present when the values are two times, in whatever order. */
+  /** Present when the values are two times, in either order. */
   readonly window: Window | undefined;
 }
 

@@ -6,7 +6,7 @@ import { isObject, Problems } from './problems.js';
 import { requireJsonObject, validate } from './validate.js';
 
 /**
- * Body of POST …/tracks; whether the name is free is judged with the asset at hand.
+ * Body of POST …/tracks. Whether the name is free is checked later, when the asset is known.
  * @throws KinoraError `invalid_parameters`
  */
 export const validateCreateTrack = (body: unknown): CreateTrackBody => {
@@ -18,7 +18,7 @@ export const validateCreateTrack = (body: unknown): CreateTrackBody => {
   return track;
 };
 
-/** Body of PATCH …/tracks/{id} of a track of this type. @throws KinoraError `invalid_parameters` */
+/** Body of PATCH …/tracks/{id} for a track of this type. @throws KinoraError `invalid_parameters` */
 export const validateUpdateTrack = (body: unknown, type: 'video' | 'audio' | 'text'): UpdateTrackBody => {
   const problems = new Problems();
   const settings = requireJsonObject(body);

@@ -3,7 +3,7 @@ import { Problems } from './problems.js';
 import { requireJsonObject, validate } from './validate.js';
 
 /**
- * Body of PATCH /video/v1/assets/{id}; whether the asset can have the thumbnail time is judged with the asset at hand.
+ * Body of PATCH /video/v1/assets/{id}. Whether the thumbnail time is valid is checked later, when the asset is known.
  * @throws KinoraError `invalid_parameters`
  */
 export const validateUpdateAsset = (body: unknown): UpdateAssetBody => {

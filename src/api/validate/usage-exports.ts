@@ -5,7 +5,7 @@ import { readTimeframe } from './timeframe.js';
 const DURATION = /^0*[1-9]\d{0,5}:(?:seconds|minutes|hours|days)$/;
 
 /**
- * Paging of GET /system/v1/usage/exports; the other parameters are checked although nothing depends on them.
+ * Paging of GET /system/v1/usage/exports; the other parameters are validated but have no effect.
  * @throws KinoraError `invalid_parameters`
  */
 export const validateUsageExportsQuery = (query: Readonly<Record<string, unknown>>): PageQuery => {

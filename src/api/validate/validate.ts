@@ -9,7 +9,7 @@ export const requireJsonObject = (body: unknown): Record<string, unknown> => {
   throw new KinoraError('invalid_parameters', { messages: ['Request body must be a JSON object'] });
 };
 
-/** The JSON Schema words that our schemas use. */
+/** The JSON Schema keywords that our schemas use. */
 interface Words {
   readonly type?: 'string' | 'number' | 'integer' | 'boolean' | 'array' | 'object';
   readonly enum?: readonly string[];
@@ -19,23 +19,23 @@ interface Words {
   readonly maxLength?: number;
   readonly minItems?: number;
   readonly maxItems?: number;
-  /** What the items are called in complaints, instead of `entries`. */
+  /** What complaints call the items, instead of `entries`. */
   readonly 'x-items'?: string;
   readonly minimum?: number;
   readonly maximum?: number;
-  /** Any JSON object; its texts must be storable. */
+  /** Any JSON object whose strings can be stored. */
   readonly 'x-free'?: true;
   readonly items?: Words;
   readonly properties?: Readonly<Record<string, Words>>;
   readonly required?: readonly string[];
-  /** Complaint about a required property that is absent, instead of `is required`. */
+  /** Complaint about a missing required property, instead of `is required`. */
   readonly 'x-when-absent'?: string;
 }
 
 /**
- * Checks a JSON value against a schema, without coercion, and returns what the schema knows of it: unknown fields are
- * left out, `null` is the same as absent. Of alternatives only the first is checked, the full form: short forms are
- * written out before. Where a problem was found the returned value must not be used.
+ * Checks a JSON value against a schema, without coercion, and returns the known part: unknown fields are removed, and
+ * `null` counts as absent. Of several alternatives it checks only the first, the full form; short forms must be expanded
+ * before. If there is a problem, the returned value must not be used.
  */
 export const validate = <T extends TSchema>(schema: T, value: unknown, path: Path, problems: Problems): Static<T> =>
   check(schema as Words, value, path, problems) as Static<T>;
@@ -66,7 +66,7 @@ const checkString = (schema: Words, value: unknown, path: Path, problems: Proble
   return value;
 };
 
-/** NUL and lone surrogates: JSON can write them, PostgreSQL stores them neither in text nor in jsonb. */
+/** Matches NUL and lone surrogates: JSON allows them, but PostgreSQL can't store them in text or jsonb. */
 const UNSTORABLE = /\0|\p{Surrogate}/u;
 
 const stringComplaint = (schema: Words, text: string): string | undefined => {
@@ -79,7 +79,7 @@ const stringComplaint = (schema: Words, text: string): string | undefined => {
   return schema.format === undefined ? undefined : formats[schema.format]!(text);
 };
 
-/** Names and texts at any depth. */
+/** Checks names and strings at any depth. */
 const isStorable = (value: unknown): boolean => {
   if (typeof value === 'string') return !UNSTORABLE.test(value);
   if (typeof value !== 'object' || value === null) return true;
