@@ -9,6 +9,7 @@ import { kinoraVersion } from '../lib/version.js';
 import type { MediaPool } from '../pool/media-pool.js';
 import { adminOperations } from './admin-operations.js';
 import type { ControlHandler } from './control-server.js';
+import { isSnapshot, SNAPSHOT } from './snapshot-name.js';
 
 /** What `doctor` asks the running server. */
 export interface ServerStatus {
@@ -28,10 +29,6 @@ export interface ServerStatus {
 
 /** The settings that `doctor` checks; none of them is secret. */
 const publicSettings = ['host', 'port', 'publicUrl', 'allowPrivateSources', 'cacheSizeBytes'] as const;
-
-/** Copies of the database for backups; they are removed when their caller disconnects. */
-const SNAPSHOT = 'snapshot-';
-export const isSnapshot = (name: string): boolean => name.startsWith(SNAPSHOT);
 
 interface ControlDeps {
   readonly database: Database;

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { join, relative, resolve } from 'node:path';
 import { connectControl } from '../../control/control-client.js';
-import { isSnapshot } from '../../control/control-handlers.js';
+import { isSnapshot } from '../../control/snapshot-name.js';
 import { systemClock } from '../../lib/clock.js';
 import { backupFiles, type Manifest } from '../support/backup-format.js';
 import { type Command, type CommandContext, print, usageError } from '../support/command.js';
