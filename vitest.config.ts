@@ -10,8 +10,10 @@ const needsModel = {
 const leftOut = Object.entries(needsModel).filter(([, variable]) => process.env[variable] === undefined);
 for (const [file, variable] of leftOut) console.error(`LEFT OUT ${file}: set ${variable} to run it with a real model.`);
 
-// Each file of these opens a database and an API of its own in the test process and leaves nothing behind.
-const sharing = ['test/params/**/*.test.ts', 'test/integration/api/**/*.test.ts'];
+// Each file of these opens servers and databases of its own and leaves nothing behind.
+const sharing = ['test/params/**/*.test.ts', 'test/integration/**/*.test.ts'];
+// These measure the memory and the open files of their process, or replace its timers.
+const alone = ['test/integration/server/**/*.test.ts', 'test/integration/webhooks/webhook-backlog.test.ts'];
 
 const product: TestProjectInlineConfiguration['test'] = {
   // Node loads the product itself, as it does for users: through Vite each of its files costs time in each test file.
@@ -44,16 +46,17 @@ export default defineConfig({
           // They run the built product (`#kinora/…` is dist/), because worker threads and media processes are started from files.
           ...product,
           name: 'product',
-          include: ['test/**/*.test.ts'],
-          exclude: [...leftOut.map(([file]) => file), ...sharing],
+          include: ['test/{acceptance,contract,drift,media,security,support}/**/*.test.ts', ...alone],
+          exclude: leftOut.map(([file]) => file),
         },
       },
       {
         test: {
           // One process runs many files: it starts and loads the product once, about a second of processor time less for each file.
           ...product,
-          name: 'api',
+          name: 'shared',
           include: sharing,
+          exclude: alone,
           isolate: false,
         },
       },
