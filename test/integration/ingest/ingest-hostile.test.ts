@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { hurriedClock } from '../../support/hurried-clock.js';
 import { fixture } from '../../support/media/fixtures.js';
 import { memoryLogger } from '../../support/memory-logger.js';
 import { playAll } from '../../support/players/play.js';
@@ -21,6 +22,7 @@ beforeAll(async () => {
   origin = await startSlowOrigin();
   server = await boot({
     logger,
+    clock: hurriedClock(),
     options: { MEDIA_MEMORY: '512MiB', MEDIA_PROCESSES: '2', INGEST_CONCURRENCY: '5' },
     mediaProcesses: {
       entryUrl: new URL('../../support/processes/hostile-engine.mjs', import.meta.url),

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { hurriedClock } from '../../support/hurried-clock.js';
 import { makeSpeech } from '../../support/media/spoken-audio.mjs';
 import { type Booted, boot } from '../../support/servers/boot.js';
 import type { Origin } from '../../support/servers/origin.js';
@@ -28,7 +29,7 @@ afterAll(async () => {
 
 /** How each track of an asset has ended, by its language: `ready`, or the reason that its last event gives. */
 const recognizeEach = async (options: Record<string, string>, languages: readonly string[]): Promise<object> => {
-  const server: Booted = await boot({ options });
+  const server: Booted = await boot({ options, clock: hurriedClock() });
   try {
     const subtitles = languages.map((language_code) => ({ language_code }));
     const asset: WireAsset = await createRecognized(server, `${origin.url}/0`, subtitles);
