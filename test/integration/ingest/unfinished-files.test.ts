@@ -1,6 +1,8 @@
 import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
+import { hurriedClock } from '../../support/hurried-clock.js';
+import { boot } from '../../support/servers/boot.js';
 import { type Origin, startOrigin } from '../../support/servers/origin.js';
 import { cleanUpServers, makeDataDir, startServer } from '../../support/servers/server-process.js';
 import { api, createAsset, settled } from '../../support/wire/create-asset.js';
@@ -19,8 +21,7 @@ describe('files that were never completed', { timeout: 240_000 }, () => {
       response.writeHead(200, { 'content-length': 8 * MIB, etag: '"v1"' });
       response.write(Buffer.alloc(2 * MIB, 1), () => response.destroy());
     });
-    const dataDir = makeDataDir();
-    const server = await startServer({ dataDir });
+    const server = await boot({ clock: hurriedClock() });
     const created = await createAsset(server, {
       inputs: [
         { url: `${origin.url}/video` },
@@ -30,7 +31,7 @@ describe('files that were never completed', { timeout: 240_000 }, () => {
     });
     expect(await settled(server, created.id)).toMatchObject({ status: 'errored' });
     expect(origin.requests.length).toBeGreaterThan(2);
-    await expect.poll(() => readdirSync(join(dataDir, 'blobs', '.partial')), { timeout: 60_000 }).toEqual([]);
+    await expect.poll(() => readdirSync(join(server.dataDir, 'blobs', '.partial')), { timeout: 60_000 }).toEqual([]);
     await server.stop();
   });
 
