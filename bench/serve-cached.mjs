@@ -24,8 +24,15 @@ const cachedFiles = async (dataDir, assetId) => {
 };
 
 export const run = async () => {
+  console.log('requested repeatedly, so that Kinora keeps them in memory:\n');
+  await compare({});
+  console.log('\nfrom the disk cache (KINORA_HOT_SIZE=0):\n');
+  await compare({ HOT_SIZE: '0' });
+};
+
+const compare = async (options) => {
   const origin = await startOrigin(await movie(60));
-  const kinora = await startKinora();
+  const kinora = await startKinora({ options });
   const root = await mkdtemp(join(kinora.dataDir, 'nginx-'));
   let nginx;
   try {

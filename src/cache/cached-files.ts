@@ -8,12 +8,15 @@ import { newUuid } from '../lib/ids.js';
 import type { Logger } from '../telemetry/logger.js';
 import { type CacheEntry, createCacheIndex } from './cache-index.js';
 import { keyPath, storedName } from './cache-path.js';
+import { createHotFiles } from './hot-files.js';
 import { scanCache } from './scan-cache.js';
 import type { CachedFile, CacheKey } from './segment-store.js';
 
 export interface CachedFilesOptions {
   readonly dir: string;
   readonly maxBytes: number;
+  /** Limits the contents that are kept in memory; none by default. */
+  readonly hotBytes?: number;
   readonly logger: Logger;
   readonly clock: Clock;
 }
@@ -40,6 +43,7 @@ export interface CachedFiles {
   forget(path: string): void;
   /** Removes the least recently used files until `targetBytes` are left; returns the number of removed files. */
   evict(targetBytes: number): Promise<number>;
+  stop(): void;
 }
 
 /** Eviction continues down to this share of the limit, so that not every commit has to evict. */
@@ -50,22 +54,29 @@ const TOUCH_EVERY_MS = 60_000;
 
 /** Reads the directory and keeps it below the limit. */
 export const openCachedFiles = async (options: CachedFilesOptions): Promise<CachedFiles> => {
-  const { dir, maxBytes, logger, clock } = options;
+  const { dir, maxBytes, hotBytes = 0, logger, clock } = options;
   const index = createCacheIndex();
+  const hot = createHotFiles({ maxBytes: hotBytes, clock });
   for (const { path, digest, sizeBytes, lastUsedMs } of await scanCache(dir)) {
     index.put(path, { sizeBytes, digest, lastUsedMs, touchedMs: lastUsedMs, verified: false });
   }
 
   const nowMs = () => clock.now().getTime();
   const absolute = (path: string, digest: string) => join(dir, storedName(path, digest));
-  const cachedFile = (path: string, entry: CacheEntry): CachedFile => ({
-    path: absolute(path, entry.digest),
-    sizeBytes: entry.sizeBytes,
-    etag: `"${entry.digest}"`,
-  });
+  const cachedFile = (key: string, { digest, sizeBytes }: CacheEntry): CachedFile => {
+    const path = absolute(key, digest);
+    const lend = hotBytes > 0 && { lend: () => hot.lend(path, sizeBytes) };
+    return { path, sizeBytes, etag: `"${digest}"`, ...lend };
+  };
+
+  const forget = (path: string): CacheEntry | undefined => {
+    const entry = index.remove(path);
+    if (entry) hot.remove(absolute(path, entry.digest));
+    return entry;
+  };
 
   const discard = async (path: string): Promise<void> => {
-    const entry = index.remove(path);
+    const entry = forget(path);
     if (entry) await rm(absolute(path, entry.digest), { force: true });
   };
 
@@ -149,8 +160,9 @@ export const openCachedFiles = async (options: CachedFilesOptions): Promise<Cach
     find,
     commit,
     discard,
-    forget: (path) => void index.remove(path),
+    forget: (path) => void forget(path),
     evict,
+    stop: () => hot.stop(),
   };
 };
 

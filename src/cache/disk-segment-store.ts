@@ -57,6 +57,7 @@ export const createSegmentStore = async (options: SegmentStoreOptions): Promise<
     async stop() {
       stopped = true;
       await productions.stop();
+      files.stop();
     },
   };
 };

@@ -55,4 +55,12 @@ export interface CachedFile {
   readonly sizeBytes: number;
   /** A strong validator, including quotation marks. */
   readonly etag: string;
+  /** The content in memory, for a file that is requested repeatedly. Each call counts as a request. */
+  readonly lend?: () => Promise<LentContent | undefined>;
+}
+
+export interface LentContent {
+  readonly bytes: Uint8Array;
+  /** Must be called once, when the bytes are not used any more. */
+  release(): void;
 }

@@ -124,6 +124,12 @@ export const sizeBytes: Kind<number> = {
   },
 };
 
+/** 0 turns something off. */
+export const sizeBytesOrZero: Kind<number> = {
+  form: `${sizeBytes.form}; or \`0\``,
+  parse: (value) => (value === '0' ? 0 : sizeBytes.parse(value)),
+};
+
 /** `smallest` is a size as a person would write it. */
 export const sizeBytesFrom = (smallest: string): Kind<number> => ({
   form: `${sizeBytes.form}; at least \`${smallest}\``,

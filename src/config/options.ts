@@ -19,6 +19,7 @@ import {
   signingSecret,
   sizeBytes,
   sizeBytesFrom,
+  sizeBytesOrZero,
   text,
   textList,
   webhookUrl,
@@ -241,6 +242,13 @@ export const options = {
     section: 'Storage',
     default: '10GiB',
     doc: 'Maximum size of the disk cache for segments, images and files. The least recently used files are removed first.',
+  },
+  hotSizeBytes: {
+    kind: sizeBytesOrZero,
+    variable: 'KINORA_HOT_SIZE',
+    section: 'Storage',
+    default: '64MiB',
+    doc: 'Maximum memory for copies of segments that are requested repeatedly, in addition to the disk cache. They are released a minute after their last use. 0 keeps none.',
   },
   mediaProcesses: {
     kind: wholeNumber(1, 256),

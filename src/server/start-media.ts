@@ -18,7 +18,13 @@ export const startMedia = async (base: Base): Promise<MediaParts> => {
   await mkdir(blobDir, { recursive: true });
   const diskSpace = watchDiskSpace({ dir: blobDir, logger });
   phases.push({ name: 'disk space', end: () => diskSpace.stop() });
-  const store = await createSegmentStore({ dir: cacheDir, maxBytes: config.cacheSizeBytes, logger, clock });
+  const store = await createSegmentStore({
+    dir: cacheDir,
+    maxBytes: config.cacheSizeBytes,
+    hotBytes: config.hotSizeBytes,
+    logger,
+    clock,
+  });
   phases.push({ name: 'segment store', end: () => store.stop() });
   const modelPath = localModelPath(config);
   const pool = await createMediaPool({

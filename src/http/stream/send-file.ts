@@ -5,7 +5,7 @@ import { limitStall } from '../plugins/receive-limit.js';
 import { type ByteRange, matchesEtag } from './byte-range.js';
 import type { BufferPair } from './part-buffers.js';
 import { requestedRange } from './requested-range.js';
-import { type ReadPart, readRange, writeParts } from './write-range.js';
+import { type ReadPart, readBytes, readRange, writeParts } from './write-range.js';
 
 /** A file that is sent in another form than it is stored; size and validator are those of the sent form. */
 export interface SentFile extends CachedFile {
@@ -34,19 +34,34 @@ export const sendFile = async (
   if (request.method === 'HEAD') return reply.send();
 
   // Opened before the status line is written, so that an unreadable file still results in a proper 500.
-  const handle = await open(file.path);
+  const opened = await openContent(reply, file, { start, end });
   reply.hijack();
   limitStall(reply.raw);
   reply.raw.writeHead(reply.statusCode, reply.getHeaders() as Record<string, string | number | string[]>);
-  const buffers = reply.server.partBuffers.lend();
   try {
-    const readPart = (file.read ?? readRange)(handle, { start, end }, buffers);
-    onSent(await writeParts(readPart, end - start + 1, reply.raw), reply.raw.writableFinished);
+    onSent(await writeParts(opened.readPart, end - start + 1, reply.raw), reply.raw.writableFinished);
   } catch (error) {
     request.log.warn({ err: error }, 'file response aborted');
   } finally {
-    buffers.giveBack();
-    await handle.close();
+    await opened.close();
   }
   return reply;
+};
+
+interface OpenedContent {
+  readonly readPart: ReadPart;
+  close(): Promise<void>;
+}
+
+/** From memory, if it is there in the form that is sent, or from the disk. */
+const openContent = async (reply: FastifyReply, file: SentFile, range: ByteRange): Promise<OpenedContent> => {
+  const lent = file.read ? undefined : await file.lend?.();
+  if (lent) return { readPart: readBytes(lent.bytes, range), close: async () => lent.release() };
+  const handle = await open(file.path);
+  const buffers = reply.server.partBuffers.lend();
+  const close = async () => {
+    buffers.giveBack();
+    await handle.close();
+  };
+  return { readPart: (file.read ?? readRange)(handle, range, buffers), close };
 };

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtemp, open, rm, writeFile } from 'node:fs/promises';
 import { type IncomingMessage, request } from 'node:http';
@@ -17,6 +18,7 @@ usePartBuffers(app);
 const numbers = Buffer.from(Uint32Array.from({ length: 2 ** 21 }, (_, index) => index).buffer);
 const sent: { bytes: number; isWhole: boolean }[] = [];
 let left = 0;
+let released = 0;
 let dir: string;
 let port: number;
 
@@ -45,6 +47,27 @@ beforeAll(async () => {
   app.get('/numbers', (incoming, reply) =>
     sendFile(incoming, reply, { path: numbered, sizeBytes: numbers.length, etag: '"b"' }, 'video/mp4'),
   );
+  app.route({
+    method: ['GET', 'HEAD'],
+    url: '/hot',
+    exposeHeadRoute: false,
+    handler: (incoming, reply) => {
+      const lend = async () => ({
+        bytes: numbers,
+        release: () => {
+          released += 1;
+        },
+      });
+      // Nothing is at this path.
+      const cached = { path: join(dir, 'none'), sizeBytes: numbers.length, etag: '"c"', lend };
+      return sendFile(incoming, reply, cached, 'video/mp4', (bytes, isWhole) => sent.push({ bytes, isWhole }));
+    },
+  });
+  app.get('/changed', (incoming, reply) => {
+    const lend = () => Promise.reject(new Error('the stored form must not be sent'));
+    const read = () => async () => Buffer.from('changed');
+    return sendFile(incoming, reply, { path, sizeBytes: 7, etag: '"d"', lend, read }, 'video/mp4');
+  });
   await app.listen({ host: '127.0.0.1', port: 0 });
   port = (app.server.address() as AddressInfo).port;
 });
@@ -132,4 +155,56 @@ test('sends whole files to 100 readers at once, some of whom wait or leave', asy
     if (turn % 5 !== 0) expect(bytes.length).toBe(numbers.length - start);
   };
   await Promise.all(Array.from({ length: 100 }, (_, turn) => read(turn)));
+});
+
+const digestOf = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex');
+
+const hot = async (method: string, headers: Record<string, string> = {}) => {
+  const before = released;
+  const answer = await fetch(`http://127.0.0.1:${port}/hot`, { method, headers });
+  const body = digestOf(Buffer.from(await answer.arrayBuffer()));
+  if (method === 'GET' && (answer.status === 200 || answer.status === 206))
+    await expect.poll(() => released, { timeout: 120_000 }).toBe(before + 1);
+  else expect(released).toBe(before);
+  const range = answer.headers.get('content-range');
+  return { status: answer.status, length: answer.headers.get('content-length'), range, body };
+};
+
+test('follows the same rules when the content is in memory, and gives it back', async () => {
+  const whole = { status: 200, length: String(numbers.length), range: null };
+  const before = sent.length;
+  expect(await hot('GET')).toEqual({ ...whole, body: digestOf(numbers) });
+  expect(await hot('HEAD')).toEqual({ ...whole, body: digestOf(Buffer.alloc(0)) });
+  expect(await hot('GET', { 'if-none-match': '"c"' })).toMatchObject({ status: 304, body: digestOf(Buffer.alloc(0)) });
+  expect(await hot('GET', { range: `bytes=${numbers.length}-` })).toMatchObject({ status: 416 });
+  // Longer than one part.
+  const [start, end] = [5, 5 + 3 * 2 ** 20];
+  expect(await hot('GET', { range: `bytes=${start}-${end}`, 'if-range': '"c"' })).toEqual({
+    status: 206,
+    length: String(end - start + 1),
+    range: `bytes ${start}-${end}/${numbers.length}`,
+    body: digestOf(numbers.subarray(start, end + 1)),
+  });
+  expect(await hot('GET', { range: 'bytes=0-1', 'if-range': '"b"' })).toEqual({ ...whole, body: digestOf(numbers) });
+  expect(sent.slice(before)).toEqual([
+    { bytes: numbers.length, isWhole: true },
+    { bytes: end - start + 1, isWhole: true },
+    { bytes: numbers.length, isWhole: true },
+  ]);
+});
+
+test('gives content in memory back when its reader leaves', async () => {
+  const [counted, given] = [sent.length, released];
+  const outgoing = request({ port, host: '127.0.0.1', path: '/hot' }).end();
+  const [answer] = (await once(outgoing, 'response')) as [IncomingMessage];
+  answer.destroy();
+  await expect.poll(() => released, { timeout: 120_000 }).toBe(given + 1);
+  const [{ bytes, isWhole }] = sent.slice(counted) as [{ bytes: number; isWhole: boolean }];
+  expect(isWhole).toBe(false);
+  expect(bytes).toBeLessThan(numbers.length);
+});
+
+test('a file that is sent in another form is never sent from memory', async () => {
+  const answer = await fetch(`http://127.0.0.1:${port}/changed`);
+  expect(await answer.text()).toBe('changed');
 });

@@ -1,0 +1,123 @@
+import { mkdtemp, rm, truncate } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { createSegmentStore } from '#kinora/cache/disk-segment-store.js';
+import type { CachedFile, CacheKey, LentContent, SegmentStore } from '#kinora/cache/segment-store.js';
+
+const quiet = { debug() {}, info() {}, warn() {}, error() {}, child: () => quiet };
+const assetId = 'AssetAssetAssetAssetAssetAssetAssetAsset';
+const SIZE_BYTES = 100;
+const SECOND_MS = 1000;
+
+let dir: string;
+let store: SegmentStore;
+let nowMs: number;
+const clock = { now: () => new Date(nowMs), monotonicMs: () => nowMs };
+/** Eight files fit, the largest that may be kept. */
+const openStore = (maxBytes: number) =>
+  createSegmentStore({ dir, maxBytes, hotBytes: 8 * SIZE_BYTES, logger: quiet, clock });
+
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'kinora-hot-'));
+  nowMs = Date.now();
+  store = await openStore(1_000_000);
+});
+afterEach(async () => {
+  vi.useRealTimers();
+  await store.stop();
+  await rm(dir, { recursive: true });
+});
+
+const keyOf = (number: number): CacheKey => ({ assetId, plan: 1, rendition: '720p', file: `${number}.m4s` });
+const get = (number: number, sizeBytes = SIZE_BYTES): Promise<CachedFile> => {
+  const key = keyOf(number);
+  return store.get(key, ({ commit }) => commit(key, Buffer.alloc(sizeBytes, number + 1)));
+};
+/** As a response does: the file is looked up, sent, and given back. */
+const request = async (number: number, sizeBytes?: number): Promise<boolean> => {
+  const lent = await (await get(number, sizeBytes)).lend!();
+  lent?.release();
+  return lent !== undefined;
+};
+const isKept = async (number: number): Promise<boolean> => (await request(number)) && (await request(number));
+
+test('keeps a file from its second request within a minute', async () => {
+  expect(await request(0)).toBe(false);
+  const lent = (await (await get(0)).lend!())!;
+  expect(Buffer.from(lent.bytes).equals(Buffer.alloc(SIZE_BYTES, 1))).toBe(true);
+  lent.release();
+
+  expect(await request(1)).toBe(false);
+  nowMs += 61 * SECOND_MS;
+  expect(await request(1)).toBe(false);
+  expect(await request(1)).toBe(true);
+});
+
+test('requests at the same time share one copy', async () => {
+  await request(0);
+  const file = await get(0);
+  const lent = (await Promise.all(Array.from({ length: 5 }, () => file.lend!()))) as LentContent[];
+  expect(new Set(lent.map(({ bytes }) => bytes)).size).toBe(1);
+  for (const { release } of lent) release();
+});
+
+test('keeps no more than the limit, and no file that takes more than an eighth of it', async () => {
+  for (let number = 0; number < 8; number += 1) expect([await request(number), await request(number)][1]).toBe(true);
+  // The others were all used a moment ago.
+  expect([await request(8), await request(8)]).toEqual([false, false]);
+  nowMs += 11 * SECOND_MS;
+  for (let number = 1; number < 8; number += 1) expect(await request(number)).toBe(true);
+  expect([await request(8), await request(8)][1]).toBe(true);
+  expect(await request(0)).toBe(false);
+  expect([await request(9, SIZE_BYTES + 1), await request(9, SIZE_BYTES + 1)]).toEqual([false, false]);
+});
+
+test('what a slow reader holds counts until it is given back', async () => {
+  const lent: LentContent[] = [];
+  for (let number = 0; number < 8; number += 1) {
+    await request(number);
+    lent.push((await (await get(number)).lend!())!);
+  }
+  await store.removeAsset(assetId);
+  nowMs += 3600 * SECOND_MS;
+  expect([await request(8), await request(8)]).toEqual([false, false]);
+  lent[0]!.release();
+  expect([await request(8), await request(8)][1]).toBe(true);
+});
+
+test.each([
+  ['its asset is removed', () => store.removeAsset(assetId)],
+  ['its rendition is removed', () => store.removeRendition(assetId, '720p')],
+  ['its file was damaged', async () => truncate((await get(0)).path, 1)],
+])('a copy is removed when %s', async (_, end) => {
+  await request(0);
+  expect(await request(0)).toBe(true);
+  await end();
+  // Made again, with the same content and therefore the same name.
+  expect(await request(0)).toBe(false);
+});
+
+test('a copy is removed when its file is evicted', async () => {
+  await store.stop();
+  store = await openStore(2 * SIZE_BYTES);
+  await request(0);
+  expect(await request(0)).toBe(true);
+  nowMs += 11 * SECOND_MS;
+  await get(1);
+  await get(2);
+  await expect.poll(() => store.has(keyOf(0)), { timeout: 120_000 }).toBe(false);
+  expect(await request(0)).toBe(false);
+});
+
+test('releases what nobody has requested for a minute', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  await request(0);
+  expect(await isKept(0)).toBe(true);
+  nowMs += 59 * SECOND_MS;
+  vi.advanceTimersByTime(30 * SECOND_MS);
+  expect(await isKept(0)).toBe(true);
+  nowMs += 61 * SECOND_MS;
+  vi.advanceTimersByTime(30 * SECOND_MS);
+  expect(await request(0)).toBe(false);
+});
