@@ -1,8 +1,10 @@
 /**
- * Segment boundaries in timeline ticks: about 4 s apart, always at a frame. The grid is stored with the plan, so
- * published segments keep their boundaries.
+ * Segment boundaries in timeline ticks: about 4 s apart, always at a frame. The first one is about 1 s after the start:
+ * a player shows its first frame when it has the whole first segment. The grid is stored with the plan, so published
+ * segments keep their boundaries.
  */
 export const TARGET_SEGMENT_SECONDS = 4;
+const FIRST_SEGMENT_SECONDS = 1;
 const MIN_LAST_SECONDS = 2;
 const MIN_SECONDS = 1;
 /** The maximum length of a segment whose boundaries are key frames of the source. */
@@ -16,6 +18,10 @@ export interface GridInput {
   readonly timescale: number;
 }
 
+/** Seconds that boundary `index` should have; 0 is the start. */
+const markSeconds = (index: number): number =>
+  index === 1 ? FIRST_SEGMENT_SECONDS : TARGET_SEGMENT_SECONDS * Math.max(index - 1, 0);
+
 /** The times at which the last frame is repeated, once a second until the end. */
 const repeatTicks = ({ frameTicks, endTicks, timescale }: GridInput): number[] => {
   const last = frameTicks.at(-1)!;
@@ -24,7 +30,7 @@ const repeatTicks = ({ frameTicks, endTicks, timescale }: GridInput): number[] =
 };
 
 /**
- * Boundary k is the first frame (or repeat of the last one) at or after 4 s x k minus half a frame. A boundary that
+ * Each boundary is the first frame (or repeat of the last one) at or after its mark minus half a frame. A boundary that
  * would make a segment shorter than a second, because frames are rare, is left out. A tail shorter than 2 s joins the
  * previous segment.
  */
@@ -36,7 +42,7 @@ export const planGrid = (input: GridInput): number[] => {
   const boundaries = [0];
   let frame = 0;
   for (let mark = 1; ; mark += 1) {
-    const earliest = mark * TARGET_SEGMENT_SECONDS * timescale - halfFrame;
+    const earliest = markSeconds(mark) * timescale - halfFrame;
     while (frame < frames.length && frames[frame]! < earliest) frame += 1;
     const ticks = frames[frame];
     if (ticks === undefined || ticks >= endTicks) break;
@@ -47,13 +53,23 @@ export const planGrid = (input: GridInput): number[] => {
 };
 
 /**
- * Boundaries at the key frame nearest to each 4 s mark; undefined when a segment would be shorter than 1 s or longer
- * than 8 s.
+ * Boundaries at the key frame nearest to each mark; undefined when a segment would be shorter than 1 s or longer
+ * than 8 s. A short first segment is left out where it doesn't fit.
  */
-export const planKeyFrameGrid = (keyTicks: Float64Array, endTicks: number, timescale: number): number[] | undefined => {
+export const planKeyFrameGrid = (keyTicks: Float64Array, endTicks: number, timescale: number): number[] | undefined =>
+  gridFromMark(1, keyTicks, endTicks, timescale) ?? gridFromMark(2, keyTicks, endTicks, timescale);
+
+const gridFromMark = (
+  firstMark: number,
+  keyTicks: Float64Array,
+  endTicks: number,
+  timescale: number,
+): number[] | undefined => {
   const boundaries = [0];
   let key = 0;
-  for (let mark = TARGET_SEGMENT_SECONDS * timescale; mark < endTicks; mark += TARGET_SEGMENT_SECONDS * timescale) {
+  for (let index = firstMark; ; index += 1) {
+    const mark = markSeconds(index) * timescale;
+    if (mark >= endTicks) break;
     while (key + 1 < keyTicks.length && Math.abs(keyTicks[key + 1]! - mark) <= Math.abs(keyTicks[key]! - mark))
       key += 1;
     const ticks = keyTicks[key]!;

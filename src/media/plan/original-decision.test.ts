@@ -45,7 +45,7 @@ describe('planAsset copies beside the ladder', () => {
       bandwidth: 245_296,
     });
     // At key frames, for every rung.
-    expect(planned.boundaries).toEqual([0, 61_440, 122_880, 153_600]);
+    expect(planned.boundaries).toEqual([0, 30_720, 61_440, 122_880, 153_600]);
     expect(planned.renditions.every(({ kind }) => kind === 'encode')).toBe(true);
     expect(planned.renditions.at(-1)!.name).toBe('720p');
     expect(planned.startRendition).not.toBe(name);

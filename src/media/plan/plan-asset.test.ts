@@ -46,8 +46,8 @@ describe('planAsset', () => {
       access: 'source',
       timescale: 15_360,
       originTicks: 0,
-      boundaries: [0, 61_440, 122_880, 153_682],
-      frameCounts: [120, 120, 60],
+      boundaries: [0, 30_720, 61_440, 122_880, 153_682],
+      frameCounts: [60, 60, 120, 60],
       lastFrameTicks: 299 * 512,
       frameRate: { num: 30, den: 1 },
       startRendition: '360p',
@@ -64,8 +64,8 @@ describe('planAsset', () => {
       width: 1280,
       height: 720,
       codecs: 'avc1.64001f',
-      bandwidth: 245_048,
-      averageBandwidth: 244_967,
+      bandwidth: 245_296,
+      averageBandwidth: 245_066,
     });
     expect(video?.seekPoints).toBeUndefined();
     expect(audio).toMatchObject({ mode: 'copy', boundaries: [0, 188, 375, 469] });
@@ -224,7 +224,7 @@ describe('planAsset', () => {
     });
     expect(durationSeconds).toBeCloseTo(20.0107, 3);
     expect(video).toMatchObject({ lastFrameTicks: 59 * 512, copyDecision: 'encoded: the last frame is held' });
-    expect(video?.frameCounts).toEqual([60, 0, 0, 0, 0]);
+    expect(video?.frameCounts).toEqual([30, 30, 0, 0, 0, 0]);
     expect(audio?.boundaries).toHaveLength(video!.boundaries.length);
     expect(audio?.boundaries.at(-1)).toBe(938);
   });
@@ -232,7 +232,7 @@ describe('planAsset', () => {
   test('encodes silence under a longer video', () => {
     const planned = plan({ video: {}, audio: {}, index: { video: videoIndex, audio: steadyIndex(100, 1024, 1) } });
     expect(planned.durationSeconds).toBe(10);
-    expect(planned.audio).toMatchObject({ mode: 'encode', boundaries: [0, 188, 375, 469] });
+    expect(planned.audio).toMatchObject({ mode: 'encode', boundaries: [0, 94, 188, 375, 469] });
   });
 
   test('cuts a test asset at 10 s and marks it', () => {
@@ -241,8 +241,8 @@ describe('planAsset', () => {
       { isTest: true },
     );
     expect(durationSeconds).toBe(10);
-    expect(video).toMatchObject({ boundaries: [0, 61_440, 122_880, 153_600], lastFrameTicks: 299 * 512 });
-    expect(video?.frameCounts).toEqual([120, 120, 60]);
+    expect(video).toMatchObject({ boundaries: [0, 15_360, 61_440, 122_880, 153_600], lastFrameTicks: 299 * 512 });
+    expect(video?.frameCounts).toEqual([30, 90, 120, 60]);
     expect(video?.filters.testMark).toBe(true);
     expect(audio?.boundaries.at(-1)).toBe(469);
   });
@@ -263,7 +263,7 @@ describe('planAsset', () => {
       formatName: 'mov,mp4,m4a,3gp,3g2,mj2',
       streamIndex: 0,
       timescale: 15_360,
-      frameCounts: [120, 120, 60],
+      frameCounts: [30, 90, 120, 60],
       copyDecision: 'encoded: the frames come from a mezzanine',
       filters: { deinterlace: false, rotation: 0, flipHorizontal: false, testMark: false },
     });
@@ -288,7 +288,7 @@ describe('planAsset', () => {
       index: { video: steadyIndex(300, 1, 12, { start: 2 }) },
     });
     expect(video).toMatchObject({ originTicks: 2002, timescale: 30_000, frameRate: { num: 30_000, den: 1001 } });
-    expect(video?.boundaries).toEqual([0, 120_120, 240_240, 300_300]);
+    expect(video?.boundaries).toEqual([0, 30_030, 120_120, 240_240, 300_300]);
   });
 
   test('is the same every time and made of plain JSON', () => {

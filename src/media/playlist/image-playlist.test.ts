@@ -33,7 +33,7 @@ test('the whole asset is one sheet of fifty tiles', () => {
 });
 
 test('an instant clip has the frames of its segments', () => {
-  const storyboard = windowStoryboard(video!, { first: 1, end: 3 });
+  const storyboard = windowStoryboard(video!, { first: 2, end: 4 });
   expect(storyboard.window).toEqual({ startSeconds: 4, endSeconds: 12 });
   expect(imagePlaylist(storyboard, 'x')).toContain('#EXTINF:8.000000,\n#EXT-X-TILES:');
   // A window after the end, possible only in handwritten URLs, is empty.

@@ -121,13 +121,13 @@ describe('findSegmentWindow', () => {
   });
   test('reaches to the ends where nothing is said', () => {
     const count = plan.video!.boundaries.length - 1;
-    expect(findSegmentWindow(plan, { assetStartSeconds: 9 })).toEqual({ first: 2, end: count });
-    expect(findSegmentWindow(plan, { assetEndSeconds: 9 })).toEqual({ first: 0, end: 3 });
+    expect(findSegmentWindow(plan, { assetStartSeconds: 9 })).toEqual({ first: 3, end: count });
+    expect(findSegmentWindow(plan, { assetEndSeconds: 9 })).toEqual({ first: 0, end: 4 });
     expect(findSegmentWindow(plan, {})).toBeUndefined();
   });
   test('uses the segments of the audio where there is no video', () => {
     const { video: _, ...audioOnly } = plan;
-    // The second audio segment begins after 4.004 s: 188 frames x 1024 / 48000 = 4.0107
-    expect(findSegmentWindow(audioOnly, { assetStartSeconds: 4.01, assetEndSeconds: 5 })).toEqual({ first: 0, end: 2 });
+    // The third audio segment begins after 4.004 s: 188 frames x 1024 / 48000 = 4.0107
+    expect(findSegmentWindow(audioOnly, { assetStartSeconds: 4.01, assetEndSeconds: 5 })).toEqual({ first: 1, end: 3 });
   });
 });
