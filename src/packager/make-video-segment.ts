@@ -1,4 +1,5 @@
 import type { CacheKey } from '../cache/segment-store.js';
+import { MIN_PEAK_SECONDS } from '../media/plan/grid.js';
 import type { VideoPlan, VideoRendition } from '../media/plan/plan.js';
 import { readResult } from '../pool/read-result.js';
 import type { BlobStore } from '../storage/blob-store.js';
@@ -58,6 +59,8 @@ const encodeWithinBandwidth = async (
   logger: Logger,
 ): Promise<Uint8Array> => {
   let encoder = rendition.encoder;
+  const isLast = number + 2 === video.boundaries.length;
+  const peakSeconds = isLast ? seconds : Math.max(seconds, MIN_PEAK_SECONDS);
   for (let attempt = 1; ; attempt++) {
     const outPath = work.production.temporaryPath();
     const target = { source, overlayPaths, outPath, ...(encoder && { encoder }) };
@@ -67,7 +70,7 @@ const encodeWithinBandwidth = async (
     if (difference > 0) {
       logger.warn({ asset_id: asset.id, segment: number, difference }, 'segment frame count differs from plan');
     }
-    const factor = (bytes.length * 8) / seconds / rendition.bandwidth;
+    const factor = (bytes.length * 8) / peakSeconds / rendition.bandwidth;
     if (factor <= 1 || !encoder) return bytes;
     const fields = { asset_id: asset.id, rendition: rendition.name, segment: number, factor, attempt };
     if (attempt === MAX_SIZE_TRIES) {

@@ -293,7 +293,7 @@ describe('mezzanine', () => {
       const plan = planAsset({ facts: source.facts, index: source.index, settings, mezzanine });
       const planned = { ...source, path: made.path, plan, video: plan.video! };
       const rendition = plan.video!.renditions[0]!;
-      const segments = [...segmentNumbers(planned)].slice(2, 5).reverse();
+      const segments = [...segmentNumbers(planned)].slice(3, 6).reverse();
       const bytes = segments.map((number) => makeSegment(planned, rendition, number).bytes).reverse();
       const counters = readFrameCounters([initOf(planned, rendition), ...bytes]).map(({ counter }) => counter);
       expect(counters).toEqual(numbers(240, 360));

@@ -33,6 +33,8 @@ export interface FragmentEncoderSettings {
   readonly reorderTicks?: number | undefined;
   /** Only used without `maxRate`. */
   readonly threads: number;
+  /** The fragment is followed by another one within two seconds, so its rate buffer is shorter. */
+  readonly isShort?: boolean;
 }
 
 /**
@@ -79,10 +81,11 @@ const cpuParams = (): string[] => {
 const BUFFER_START = 'vbv-init=1';
 const RATE_SHARE = 0.83;
 const BUFFER_SECONDS = 0.7;
+const SHORT_BUFFER_SECONDS = 0.4;
 
-const limitRate = (maxRate: number): { maxrate: number; bufsize: number } => {
+const limitRate = (maxRate: number, bufferSeconds: number): { maxrate: number; bufsize: number } => {
   const maxrate = Math.round(maxRate * RATE_SHARE);
-  return { maxrate, bufsize: Math.round(maxrate * BUFFER_SECONDS) };
+  return { maxrate, bufsize: Math.round(maxrate * bufferSeconds) };
 };
 
 const openEncoder = (settings: FragmentEncoderSettings): CodecContext => {
@@ -115,7 +118,8 @@ const openEncoder = (settings: FragmentEncoderSettings): CodecContext => {
         ...cpuParams(),
         ...(encoder.maxRate === undefined ? [] : [BUFFER_START]),
       ].join(':'),
-      ...(encoder.maxRate !== undefined && limitRate(encoder.maxRate)),
+      ...(encoder.maxRate !== undefined &&
+        limitRate(encoder.maxRate, settings.isShort ? SHORT_BUFFER_SECONDS : BUFFER_SECONDS)),
       ...(encoder.level !== undefined && { level: encoder.level }),
     });
     check(context.open2Sync(codec, null), 'open libx264');

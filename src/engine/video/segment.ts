@@ -71,6 +71,7 @@ const encodeSegment = (job: VideoSegmentJob, reader: VideoReader): VideoSegmentR
     timescale: timeBase.den,
     reorderTicks: rendition.reorderTicks,
     threads,
+    isShort: !job.isLast && endTicks - startTicks < 2 * timeBase.den,
   });
   const emit = (frame: Frame, pts: number): void => {
     const at = toTicks(pts);

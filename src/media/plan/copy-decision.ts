@@ -3,7 +3,7 @@ import { fragmentOverheadBytes } from '../mp4/cmaf.js';
 import { hasOpenGops } from '../source/frames.js';
 import type { SourceFacts, VideoFacts } from '../source/source-facts.js';
 import type { StreamIndex } from '../source/source-index.js';
-import { countFrames, planKeyFrameGrid, TARGET_SEGMENT_SECONDS } from './grid.js';
+import { countFrames, MIN_PEAK_SECONDS, planKeyFrameGrid } from './grid.js';
 import type { Rung, VideoQuality } from './ladder.js';
 import type { VideoFilters } from './plan.js';
 
@@ -47,7 +47,6 @@ const MAX_LEVEL = 51;
  * renditions have.
  */
 const MIN_FRAMES = 3;
-const MIN_PEAK_SECONDS = TARGET_SEGMENT_SECONDS / 2;
 /** How far the busiest segment may exceed the rung's limit; `basic` allows no excess. */
 const PEAK_FACTOR = { basic: 1, plus: 1.5, premium: 1.5 } as const;
 
@@ -75,7 +74,6 @@ export const cutForCopy = (input: CopyInput, peakFactor: number): CopyDecision =
   let packet = 0;
   let peak = 0;
   let totalBits = 0;
-  // RFC 8216 defines the peak rate over at least half of the target duration, so shorter segments count with the next.
   let bitsOfPart = 0;
   let startOfPart = 0;
   countFrames(input.frameTicks, boundaries).forEach((count, segment) => {

@@ -5,6 +5,11 @@
  */
 export const TARGET_SEGMENT_SECONDS = 4;
 const FIRST_SEGMENT_SECONDS = 1;
+/**
+ * RFC 8216 (4.3.4.2) measures the bitrate that `BANDWIDTH` promises over parts of at least half the target duration, so
+ * a shorter segment counts with the next one.
+ */
+export const MIN_PEAK_SECONDS = TARGET_SEGMENT_SECONDS / 2;
 const MIN_LAST_SECONDS = 2;
 const MIN_SECONDS = 1;
 /** The maximum length of a segment whose boundaries are key frames of the source. */

@@ -111,7 +111,7 @@ describe('the playlist', () => {
     expect(names({}).at(-1)).toBe('720p-hevc');
     expect(names({}).at(-2)).toBe('720p');
     expect(lines.at(-3)).toBe(
-      '#EXT-X-STREAM-INF:BANDWIDTH=245296,AVERAGE-BANDWIDTH=245098,RESOLUTION=1280x720,FRAME-RATE=30.000,CODECS="hvc1.1.6.L120.90",CLOSED-CAPTIONS=NONE',
+      '#EXT-X-STREAM-INF:BANDWIDTH=245296,AVERAGE-BANDWIDTH=245197,RESOLUTION=1280x720,FRAME-RATE=30.000,CODECS="hvc1.1.6.L120.90",CLOSED-CAPTIONS=NONE',
     );
   });
   test('never has it first, nor without the H.264 of its size', () => {

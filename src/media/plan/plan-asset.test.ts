@@ -59,7 +59,7 @@ describe('planAsset', () => {
       '480p encode',
       '720p copy',
     ]);
-    // 120 frames of 1,000 bytes and their boxes in 4 s; 300 over 10.0053 s a little less
+    // 60 frames of 1,000 bytes and their boxes in 2 s; 300 over 10.0053 s a little less
     expect(video?.renditions.at(-1)).toMatchObject({
       width: 1280,
       height: 720,
@@ -68,7 +68,7 @@ describe('planAsset', () => {
       averageBandwidth: 245_066,
     });
     expect(video?.seekPoints).toBeUndefined();
-    expect(audio).toMatchObject({ mode: 'copy', boundaries: [0, 188, 375, 469] });
+    expect(audio).toMatchObject({ mode: 'copy', boundaries: [0, 94, 188, 375, 469] });
   });
 
   test.each<[string, Partial<VideoFacts>, Partial<AssetSettings>, string]>([

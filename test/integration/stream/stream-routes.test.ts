@@ -363,9 +363,10 @@ test('a segment larger than its rendition promises is encoded again, smaller', a
   const encoded = await planFile(await fixture('hevc-aac.mp4'));
   const [rendition] = encoded.video.renditions;
   const whole = await server.addAsset(encoded);
-  const path = (id: string) => `/${id}/${GENERATION}/${rendition!.name}/0.m4s`;
+  const path = (id: string) => `/${id}/${GENERATION}/${rendition!.name}/2.m4s`;
   const usual = (await (await get(path(whole.publicId))).arrayBuffer()).byteLength;
-  const seconds = encoded.video.boundaries[1]! / encoded.video.timescale;
+  const [start, end] = encoded.video.boundaries.slice(2);
+  const seconds = (end! - start!) / encoded.video.timescale;
   const bandwidth = Math.floor((usual * 8 * 0.6) / seconds);
   const video = { ...encoded.video, renditions: [{ ...rendition!, bandwidth }] };
   const tight = await server.addAsset({ path: encoded.path, plan: { ...encoded.plan, video } });
