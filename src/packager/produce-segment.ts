@@ -34,7 +34,7 @@ export interface SegmentProducer {
   segment(asset: PlayableAsset, rendition: string, file: string, request?: SegmentRequest): Promise<CachedFile>;
   /**
    * Makes what a player requests first from the named renditions, or by default from the start rendition and its
-   * audio.
+   * audio: two segments. It doesn't wait for the second one if that has to be encoded.
    */
   warm(asset: PlayableAsset, request: SegmentRequest, renditions?: readonly string[]): Promise<void>;
   stop(): void;
@@ -50,7 +50,7 @@ export interface SegmentProducerDeps {
   readonly metrics?: Metrics;
 }
 
-const WARM_SEGMENTS = 2;
+const WARM_FILES = ['init.mp4', '0.m4s', '1.m4s'];
 const READ_AHEAD_IDLE_MS = 15_000;
 
 export const createSegmentProducer = (deps: SegmentProducerDeps): SegmentProducer => {
@@ -116,9 +116,18 @@ export const createSegmentProducer = (deps: SegmentProducerDeps): SegmentProduce
     async warm(asset, request, renditions) {
       const { video, audio } = asset.plan;
       const names = renditions ?? [...(video ? [video.startRendition] : []), ...(audio ? [AUDIO_RENDITION] : [])];
-      const files = ['init.mp4', ...Array.from({ length: WARM_SEGMENTS }, (_, number) => `${number}.m4s`)];
-      const wanted = names.flatMap((name) => files.map((file) => ({ name, target: findSegment(asset, name, file) })));
-      await Promise.all(wanted.map(({ name, target }) => target && make(asset, name, target, request)));
+      const wanted = names.flatMap((name) =>
+        WARM_FILES.map((file) => ({ name, target: findSegment(asset, name, file) })),
+      );
+      const awaited = wanted.map(({ name, target }) => {
+        if (!target) return undefined;
+        const made = make(asset, name, target, request);
+        const isExpensive = target.number === 1 && target.kind === 'video' && target.rendition.encoder !== undefined;
+        // If it fails, a viewer's request makes it again.
+        if (isExpensive) made.catch(() => undefined);
+        return isExpensive ? undefined : made;
+      });
+      await Promise.all(awaited);
     },
     stop: () => readAhead.stop(),
   };

@@ -61,7 +61,7 @@ describe.each(['long-index-first.mp4', 'long-index-last.mov'] as const)('%s at a
     const asset = await create(origin.add(name, bytes, HELD_AT, PARTS));
     await untilPlayable(asset);
     const paths = await segmentsOf(asset);
-    expect(paths).toHaveLength(6);
+    expect(paths).toHaveLength(7);
     // From the end, so that nothing was read before.
     const early = (await digestsOf(paths.toReversed())).toReversed();
     expect((await getAsset(server, asset.id)).status).toBe('preparing');
@@ -135,7 +135,7 @@ it('another version at the origin ends early play, and only one version is ever 
   const ready = await settled(server, asset.id);
   expect(ready).toMatchObject({ status: 'ready', duration: 6 });
   await untilPlayable(asset);
-  expect(await segmentsOf(asset)).toHaveLength(2);
+  expect(await segmentsOf(asset)).toHaveLength(3);
   expect(digest(await readFile(join(dataDir, 'blobs', 'assets', asset.id, 'source')))).toBe(digest(second));
   await playAll(server.url, playbackIdOf(ready));
 });
