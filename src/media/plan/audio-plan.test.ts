@@ -25,7 +25,7 @@ describe('planAudio', () => {
       channels: 2,
       boundaries: [0, 188, 375, 469],
       chunkSegments: 8,
-      firstChunkSegments: 2,
+      firstChunkSegments: 3,
       bitRate: 127_875,
       codecs: 'mp4a.40.2',
       bandwidth: 134_370,

@@ -22,8 +22,8 @@ export interface AudioPlanInput {
 const AAC_LC_PROFILE = 1;
 const MIN_LAST_SECONDS = 2;
 const CHUNK_SEGMENTS = 8;
-/** The first chunk is made before it is requested, and playback needs it to start. */
-const FIRST_CHUNK_SEGMENTS = 2;
+/** The first chunk, eight seconds beside video, is made before it is requested, and playback needs it to start. */
+const FIRST_CHUNK_SEGMENTS = 3;
 /** The audio of a chunk is in memory. Only frames that are far apart make a chunk this long. */
 const MAX_CHUNK_SECONDS = 64;
 const STEREO_BIT_RATE = 128_000;
