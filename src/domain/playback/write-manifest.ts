@@ -33,6 +33,7 @@ export const writeManifest = async (
     audioTracks: await listWholeAudio(playable, playables),
     textTracks: listText(playable),
     modifiers,
+    hasPreviews: !playable.early,
     ...(keys && { keys }),
     uri: (child, file) => {
       const segments = child.window && `${child.window.first}-${child.window.end}`;

@@ -44,6 +44,8 @@ export const writeMultivariantPlaylist = (
 ): string => {
   const { plan, meta } = playable;
   const modifiers = readModifiers(playable, access);
+  // While the asset plays early it has no previews.
+  const rokuTrickPlay = modifiers.rokuTrickPlay && !playable.early;
   return multivariantPlaylist({
     plan,
     ...(meta.title !== undefined && { title: meta.title }),
@@ -52,7 +54,7 @@ export const writeMultivariantPlaylist = (
     }),
     audioTracks: listAudio(playable),
     textTracks: listText(playable),
-    modifiers,
+    modifiers: { ...modifiers, rokuTrickPlay },
     ...(tags && { sessionKeys: tags.ofSession(plan) }),
     uri: (child) => {
       const segments = child.window && `${child.window.first}-${child.window.end}`;

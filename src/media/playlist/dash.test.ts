@@ -40,6 +40,7 @@ const manifest = (changes: Partial<Parameters<typeof dashManifest>[0]> = {}, que
   const modifiers = parsePlaybackModifiers(query, plan.durationSeconds);
   if ('invalid' in modifiers) throw new Error(modifiers.invalid);
   return dashManifest({
+    hasPreviews: true,
     plan,
     audioTracks: [track()],
     textTracks: [],

@@ -30,6 +30,8 @@ export interface DashInput {
   readonly audioTracks: readonly DashAudioTrack[];
   readonly textTracks: readonly HlsTextTrack[];
   readonly modifiers: PlaybackModifiers;
+  /** Whether the sprite sheet for previews can be had. */
+  readonly hasPreviews: boolean;
   /** Present for DRM playback IDs. */
   readonly keys?: { readonly video: DashKey; readonly audio: DashKey };
   /** URL of a file of a child. `$Number$` in the name stands for a segment number. */
@@ -67,7 +69,7 @@ export const dashManifest = (input: DashInput): string => {
     ...(plan.video ? videoSets(context, plan.video) : []),
     ...audioTracks.map((track) => audioSet(context, track)),
     ...textTracks.map((track) => textSet(context, track, track === defaultText)),
-    ...(plan.video ? [imageSet(context, plan.video)] : []),
+    ...(plan.video && input.hasPreviews ? [imageSet(context, plan.video)] : []),
   ];
   return xmlDocument(
     element(

@@ -71,10 +71,15 @@ describe.each(['long-index-first.mp4', 'long-index-last.mov'] as const)('%s at a
     // Its frames are all over the source, and files are made of assets that are ready.
     expect((await get(`${playbackIdOf(asset)}/storyboard.jpg`)).status).toBe(412);
     expect((await get(`${playbackIdOf(asset)}/highest.mp4`)).status).toBe(412);
+    const lists = [`${playbackIdOf(asset)}.mpd`, `${playbackIdOf(asset)}.m3u8?roku_trick_play=true`];
+    const namePreviews = () =>
+      Promise.all(lists.map(async (path) => /IMAGE-STREAM|"image"/.test(await (await get(path)).text())));
+    expect(await namePreviews()).toEqual([false, false]);
     origin.release(name);
     expect((await settled(server, asset.id)).status).toBe('ready');
     expect(await segmentsOf(asset)).toEqual(paths);
     expect(await digestsOf(paths)).toEqual(early);
+    await until('it has previews', async () => (await namePreviews()).every(Boolean));
     await until(
       'caches may keep it',
       async () => (await get(paths[0]!)).headers.get('cache-control') === 'public, max-age=31536000, immutable',
