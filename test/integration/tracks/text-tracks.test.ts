@@ -172,7 +172,7 @@ bis zum Ende
   expect(lines.some((line) => line.startsWith('#EXT-X-MAP'))).toBe(false);
   expect(texts.every((part) => part.startsWith('WEBVTT\nX-TIMESTAMP-MAP=MPEGTS:0,LOCAL:00:00:00.000\n'))).toBe(true);
   expect(texts.map((part) => readCues(part).map((cue) => [cue.startSeconds, cue.endSeconds]))).toEqual([
-    [],
+    [[1, 2.5]],
     [
       [1, 2.5],
       [3, 9],
