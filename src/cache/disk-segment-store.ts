@@ -43,9 +43,9 @@ export const createSegmentStore = async (options: SegmentStoreOptions): Promise<
     get totalBytes() {
       return files.totalBytes;
     },
-    async removeAsset(assetId) {
+    async removeAsset(assetId, error) {
       const prefix = `${assetPath(assetId)}/`;
-      await productions.endRemoved((key) => key.assetId === assetId);
+      await productions.endRemoved((key) => key.assetId === assetId, error);
       for (const path of [...files.paths()]) if (path.startsWith(prefix)) files.forget(path);
       // Repeated for a file whose request came too late to be ended above.
       await rm(join(dir, assetPath(assetId)), { recursive: true, force: true, maxRetries: 5 });

@@ -35,7 +35,7 @@ export interface Productions {
   /** `covers` lists the other keys that this production commits. */
   start(key: CacheKey, produce: Producer, covers: readonly CacheKey[]): InFlightRequest;
   /** Ends productions of removed keys, which can no longer commit, and waits for them. */
-  endRemoved(isRemoved: (key: CacheKey) => boolean): Promise<void>;
+  endRemoved(isRemoved: (key: CacheKey) => boolean, error?: KinoraError): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -110,11 +110,11 @@ export const createProductions = ({ files, dir, temporaryDir, logger }: Producti
       return request?.abandoned ? undefined : request;
     },
     start,
-    endRemoved: async (isRemoved) => {
+    endRemoved: async (isRemoved, error = new KinoraError('not_found')) => {
       const ended = [...running].filter(({ key }) => isRemoved(key));
       for (const { request } of ended) {
         removed.add(request);
-        request.abort(new KinoraError('not_found'));
+        request.abort(error);
       }
       // A production that is still writing would create the directory again, or prevent its removal.
       await Promise.all(ended.map(({ done }) => done));

@@ -1,3 +1,5 @@
+import type { KinoraError } from '../lib/errors.js';
+
 /**
  * The size-limited cache of everything that is computed on request. There is one production per key, however many
  * callers wait. A file becomes visible only after it was verified and renamed, so a reader sees a whole segment or
@@ -14,8 +16,11 @@ export interface SegmentStore {
   get(key: CacheKey, produce: Producer, options?: GetOptions): Promise<CachedFile>;
   has(key: CacheKey): boolean;
   readonly totalBytes: number;
-  /** Removes everything of an asset; productions that still run for it can no longer commit. */
-  removeAsset(assetId: string): Promise<void>;
+  /**
+   * Removes everything of an asset; productions that still run for it can no longer commit. Who waits for one gets
+   * `error`, by default `not_found`.
+   */
+  removeAsset(assetId: string, error?: KinoraError): Promise<void>;
   /** Does the same for one rendition of an asset. */
   removeRendition(assetId: string, rendition: string): Promise<void>;
   stop(): Promise<void>;

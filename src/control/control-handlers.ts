@@ -28,7 +28,7 @@ export interface ServerStatus {
 }
 
 /** The settings that `doctor` checks; none of them is secret. */
-const publicSettings = ['host', 'port', 'publicUrl', 'allowPrivateSources', 'cacheSizeBytes'] as const;
+const publicSettings = ['host', 'port', 'publicUrl', 'allowPrivateSources', 'rangeSources', 'cacheSizeBytes'] as const;
 
 interface ControlDeps {
   readonly database: Database;

@@ -17,6 +17,8 @@ export interface Download {
   validator: string | undefined;
   /** Undefined once it was called. */
   onRanges: FetchOptions['onRanges'];
+  /** Undefined once it was called. */
+  onNoRanges: FetchOptions['onNoRanges'];
   readonly onValidator: FetchOptions['onValidator'];
   readonly report: (receivedBytes: number, totalBytes: number | undefined, isLast?: boolean) => void;
 }
@@ -62,11 +64,14 @@ export const createDownloadTry =
         throw unreachable('range refused');
       }
       const totalBytes = await accept(download, response);
-      const sendsParts = response.status === 206 || response.header('accept-ranges') === 'bytes';
-      const { onRanges, validator } = download;
-      if (onRanges && sendsParts && totalBytes !== undefined && validator !== undefined) {
+      const { validator, onRanges } = download;
+      const refusal = whyNoRanges(response, totalBytes, validator);
+      if (refusal !== undefined) {
+        download.onNoRanges?.(refusal);
+        download.onNoRanges = undefined;
+      } else if (onRanges) {
         download.onRanges = undefined;
-        const other = await onRanges(originRanges(url, { sizeBytes: totalBytes, validator }));
+        const other = await onRanges(originRanges(url, { sizeBytes: totalBytes!, validator: validator! }));
         download.target = other ?? download.target;
       }
       const checkRate = createRateCheck(clock, rateWindowMs);
@@ -82,6 +87,17 @@ export const createDownloadTry =
       await response.close();
     }
   };
+
+const whyNoRanges = (
+  response: GuardedResponse,
+  totalBytes: number | undefined,
+  validator: string | undefined,
+): string | undefined => {
+  if (response.status !== 206 && response.header('accept-ranges') !== 'bytes')
+    return 'the origin does not send Accept-Ranges: bytes';
+  if (totalBytes === undefined) return 'the origin does not send the size';
+  return validator === undefined ? 'the origin does not send a strong validator' : undefined;
+};
 
 const checkSize = ({ limitBytes }: Download, bytes: number): void => {
   if (bytes > limitBytes)

@@ -32,6 +32,8 @@ export interface FetchOptions {
    * version. May return another write to continue with; nothing is stored until it settles.
    */
   readonly onRanges?: (remote: RemoteFile) => Promise<BlobWrite | undefined>;
+  /** Called once instead of `onRanges`, with the reason. */
+  readonly onNoRanges?: (reason: string) => void;
   /**
    * Called before the first byte of a file version is stored; undefined if the origin provides no strong validator.
    */

@@ -82,10 +82,10 @@ export const createSourceFetcher = (options: SourceFetcherOptions): SourceFetche
 
   return {
     fetch: async (url, target, fetchOptions) => {
-      const { validator, onRanges, onValidator } = fetchOptions;
+      const { validator, onRanges, onNoRanges, onValidator } = fetchOptions;
       const limit = AbortSignal.timeout(TOTAL_LIMIT_MS);
       const download: Download = {
-        ...{ url, target, validator, onRanges, onValidator },
+        ...{ url, target, validator, onRanges, onNoRanges, onValidator },
         limitBytes: Math.min(maxBytes, fetchOptions.maxBytes ?? maxBytes),
         signal: fetchOptions.signal === undefined ? limit : AbortSignal.any([fetchOptions.signal, limit]),
         report: createReport(fetchOptions.onProgress),

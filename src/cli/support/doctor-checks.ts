@@ -249,6 +249,14 @@ const privateSources: Check = async ({ config: { allowPrivateSources } }) => {
   ];
 };
 
+const earlyPlay: Check = async ({ config: { rangeSources } }) => [
+  ok(
+    rangeSources
+      ? 'Imports play before they are stored, if their origin and file allow it; the log gives the reason otherwise'
+      : 'Imports play when they are stored (KINORA_RANGE_SOURCES is false)',
+  ),
+];
+
 const answers: Check = async ({ server }) => {
   if (!server) return [];
   const url = `${server.url}/readyz`;
@@ -292,6 +300,7 @@ export const checks: readonly Check[] = [
   clock,
   publicUrl,
   privateSources,
+  earlyPlay,
   speech,
   answers,
 ];

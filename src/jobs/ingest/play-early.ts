@@ -1,6 +1,6 @@
 import { open } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isKinoraError } from '../../lib/errors.js';
+import { type ErrorCode, isKinoraError, KinoraError } from '../../lib/errors.js';
 import { findMoovRange, type ReadRange } from '../../media/mp4/sample-tables.js';
 import { decideAccess } from '../../media/plan/mezzanine-decision.js';
 import type { Plan } from '../../media/plan/plan.js';
@@ -28,9 +28,12 @@ export interface EarlyPlay {
   readonly plan: Plan;
   /** Which version of the file is played. */
   readonly validator: string;
-  /** Stops early playback and removes what was produced, because the source or the plan has changed. */
-  withdraw(): Promise<void>;
+  /** Stops early playback and removes what was produced. */
+  withdraw(reason: string): Promise<void>;
 }
+
+/** The log line of every import by URL that does not play early; its `reason` says why. */
+export const NOT_EARLY = 'asset does not play early';
 
 /** More than the index of a twelve-hour file. */
 const MAX_MOOV_BYTES = 64 * 2 ** 20;
@@ -57,22 +60,27 @@ export const playEarly = async (
 ): Promise<EarlyPlay | undefined> => {
   const { assetId, blobs, earlySources, segments, logger, producer, signal, clock } = context;
   const startedMs = clock.monotonicMs();
+  let published = false;
   let ended = false;
-  const withdraw = async (): Promise<void> => {
+  const withdraw = async (reason: string): Promise<void> => {
     if (ended) return;
     ended = true;
+    logger.info({ reason }, published ? 'early playback ended' : NOT_EARLY);
     earlySources.withdraw(assetId);
     await source.close();
-    await segments.removeAsset(assetId);
+    await segments.removeAsset(assetId, new KinoraError('unavailable', { details: { reason } }));
   };
   const source = await blobs.openRanges(
     sourceKey(assetId),
     target,
-    watchChanges(remote, () => void withdraw()),
+    watchFailures(remote, (error) => void withdraw(reasonOf(error))),
   );
   try {
     const early = await planEarly(context, source, await overlays);
-    if (early && !ended) {
+    if (typeof early === 'string') {
+      await withdraw(early);
+    } else if (!ended) {
+      published = true;
       earlySources.publish(assetId, early);
       const { fetchedBytes } = source;
       const elapsedMs = Math.round(clock.monotonicMs() - startedMs);
@@ -81,7 +89,7 @@ export const playEarly = async (
       const warmed = warm.catch((error: unknown) => {
         if (signal.aborted || ended) return;
         logger.info({ err: error }, 'early playback failed');
-        return withdraw();
+        return withdraw(reasonOf(error));
       });
       if (remote.sizeBytes >= LARGE_BYTES) await Promise.race([warmed, sleep(MAX_WAIT_MS, undefined, { ref: false })]);
       return { target: source.target, plan: early.plan, validator: remote.validator, withdraw };
@@ -92,42 +100,56 @@ export const playEarly = async (
       throw error;
     }
     logger.info({ err: error }, 'source not readable by ranges');
+    await withdraw(reasonOf(error));
   }
-  await withdraw();
   return undefined;
 };
 
-/** Calls `onChanged` when the remote file has changed. */
-const watchChanges = (remote: RemoteFile, onChanged: () => void): RemoteFile => ({
+const UNREADABLE = 'the file cannot be read in parts, for example because it is fragmented';
+const REASONS: Readonly<Partial<Record<ErrorCode, string>>> = {
+  range_missing: UNREADABLE,
+  media_failed: UNREADABLE,
+  source_changed: 'the origin answered a range request with another file or without the range',
+  source_unreachable: 'the origin did not answer a range request completely',
+};
+
+const reasonOf = (error: unknown): string =>
+  isKinoraError(error) ? (REASONS[error.code] ?? `${error.code}: ${error.message}`) : 'internal_error';
+
+/** Calls `onFailed` when the origin has another file, or does not send a range after several tries. */
+const watchFailures = (remote: RemoteFile, onFailed: (error: KinoraError) => void): RemoteFile => ({
   ...remote,
   read: async function* (range, signal) {
     try {
       yield* remote.read(range, signal);
     } catch (error) {
-      if (isKinoraError(error, 'source_changed')) onChanged();
+      // The download waits while a range is read, so viewers of an origin that sends none would hold it up for good.
+      if (isKinoraError(error) && !signal.aborted) onFailed(error);
       throw error;
     }
   },
 });
 
-/** Undefined when locating the frames requires the whole file, or when the source needs a mezzanine. */
+/** A reason when locating the frames requires the whole file, or when the source needs a mezzanine. */
 const planEarly = async (
   context: IngestContext,
   source: RangeSource,
   overlays: readonly StoredOverlay[],
-): Promise<EarlySource | undefined> => {
+): Promise<EarlySource | string> => {
   const { assetId, blobs } = context;
   const moov = await findMoovRange(rangeReader(context), source.sizeBytes);
-  if (!moov || moov.end - moov.start > MAX_MOOV_BYTES) return undefined;
+  if (!moov) return 'the file is not an MP4 or MOV';
+  if (moov.end - moov.start > MAX_MOOV_BYTES) return 'the index of the file is too large';
   source.keepOpening([{ start: 0, end: HEAD_BYTES }, moov]);
   const read = <T>(use: (file: LocalBlob) => Promise<T>): Promise<T> =>
     readSource((needed) => blobs.openLocal(sourceKey(assetId), needed), [], use);
 
   const facts = await read((file) => probeFile(context, file, { fresh: true }));
   checkLimits(facts);
-  if (!isMovFormat(facts.formatName)) return undefined;
+  if (!isMovFormat(facts.formatName)) return 'the file is not an MP4 or MOV';
   const index = decodeSourceIndex(await read((file) => makeIndex(context, file, facts)));
-  if (facts.video && decideAccess(facts, index).access !== 'direct') return undefined;
+  const decision = decideAccess(facts, index);
+  if (decision.access !== 'direct') return `the video is transcoded first: ${decision.reason}`;
   const settings = readSettings(context, facts.video ? overlays : []);
   const draft = draftPlan({ facts, index, settings });
   const bitrateScale = await read((file) =>

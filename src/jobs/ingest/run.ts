@@ -67,7 +67,7 @@ const prepare = async (
     const overlays = facts.video ? await storingOverlays : [];
     const file = { path: source.path, facts, settings: readSettings(context, overlays) };
     const first = await plan(context, file);
-    if (!isDeepStrictEqual(early?.plan, first.plan)) await early?.withdraw();
+    if (!isDeepStrictEqual(early?.plan, first.plan)) await early?.withdraw('the stored file has another plan');
     const planned = await warm(context, file, first);
     sideCars.planned(planned.plan);
     await sideCars.settle();

@@ -2,7 +2,7 @@ import { KinoraError } from '../../lib/errors.js';
 import type { RemoteFile } from '../../net/fetch-source.js';
 import { sourceKey } from '../../storage/keys.js';
 import type { IngestContext } from './context.js';
-import { type EarlyPlay, playEarly } from './play-early.js';
+import { type EarlyPlay, NOT_EARLY, playEarly } from './play-early.js';
 import type { StoredOverlay } from './store-overlays.js';
 
 /**
@@ -24,22 +24,25 @@ const download = async (
   context: IngestContext,
   overlays: Promise<readonly StoredOverlay[]>,
 ): Promise<EarlyPlay | undefined> => {
-  const { assetId, row, blobs, fetcher, state, signal } = context;
+  const { assetId, row, blobs, fetcher, state, signal, logger } = context;
   if (await blobs.stat(sourceKey(assetId))) return undefined;
   const { url } = row.mainInput.settings;
   const validator = row.media.source_validator;
   // A direct upload stores its source before the asset is created.
   if (typeof url !== 'string') throw new KinoraError('internal_error', { details: { stage: 'the uploaded source' } });
   const target = await blobs.resumeWrite(sourceKey(assetId));
+  const refusal = whyNotEarly(context);
+  if (refusal !== undefined) logger.info({ reason: refusal }, NOT_EARLY);
   let early: EarlyPlay | undefined;
   await fetcher.fetch(url, target, {
     signal,
     ...(validator !== null && { validator }),
     onValidator: async (current) => {
-      if (early && current !== early.validator) await early.withdraw();
+      if (early && current !== early.validator) await early.withdraw('the source has changed');
       await state.saveSourceValidator(assetId, current);
     },
-    ...(canPlayEarly(context) && {
+    ...(refusal === undefined && {
+      onNoRanges: (reason) => logger.info({ reason }, NOT_EARLY),
       onRanges: async (remote: RemoteFile) => {
         early = await playEarly(context, remote, target, overlays);
         return early?.target;
@@ -49,6 +52,10 @@ const download = async (
   return early;
 };
 
-/** False when playback needs the whole source: `normalize_audio` measures the gain over all of the audio. */
-const canPlayEarly = ({ playsEarly, row: { asset, media } }: IngestContext): boolean =>
-  playsEarly && !asset.normalize_audio && !media.plan;
+/** Why the asset can't play early, whatever its origin and its file. */
+const whyNotEarly = ({ playsEarly, row: { asset, media } }: IngestContext): string | undefined => {
+  if (!playsEarly) return 'KINORA_RANGE_SOURCES is false';
+  if (asset.normalize_audio) return 'normalize_audio measures the loudness of all of the audio';
+  if (media.plan) return 'an earlier run has planned the asset from another file';
+  return undefined;
+};

@@ -114,13 +114,14 @@ describe('commands beside a running server', { timeout: 240_000 }, () => {
 
   it('let doctor judge the server instead of its own flags', async () => {
     const dataDir = join(directory, 'examined');
-    const server = await startServer({ dataDir, options: { ALLOW_PRIVATE_SOURCES: 'true' } });
+    const server = await startServer({ dataDir, options: { ALLOW_PRIVATE_SOURCES: 'true', RANGE_SOURCES: 'false' } });
     const { status, stdout } = await runCli(['doctor'], { KINORA_DATA_DIR: dataDir });
     expect(status).toBe(0);
     expect(stdout).toContain(`process ID ${server.process.pid}\n`);
     const { sandbox } = server.log().find(({ msg }) => msg === 'server started') ?? {};
     expect(stdout).toContain(`Media processes of the server: ${sandbox}\n`);
     expect(stdout).toContain('warn  Imports may reach every private address');
+    expect(stdout).toContain('ok    Imports play when they are stored (KINORA_RANGE_SOURCES is false)');
     expect(stdout).toContain('Database: pglite, open in the server');
     expect(stdout).toContain(`${server.url}/readyz answers`);
     await server.stop();

@@ -36,6 +36,13 @@ const playbackIdOf = (asset: WireAsset): string => asset.playback_ids![0]!.id;
 const get = (path: string): Promise<Response> => fetch(`${server.url}/${path}`);
 const digest = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
 
+/** What the log says about early playback. */
+const wayOf = (asset: WireAsset): unknown[][] =>
+  server
+    .log()
+    .filter(({ asset_id, msg }) => asset_id === asset.id && /plays? early|early playback ended/.test(String(msg)))
+    .map(({ msg, reason }) => (reason === undefined ? [msg] : [msg, reason]));
+
 const untilPlayable = (asset: WireAsset): Promise<void> =>
   until('the asset plays', async () => (await get(`${playbackIdOf(asset)}.m3u8`)).status === 200);
 
@@ -77,6 +84,7 @@ describe.each(['long-index-first.mp4', 'long-index-last.mov'] as const)('%s at a
     expect(await namePreviews()).toEqual([false, false]);
     origin.release(name);
     expect((await settled(server, asset.id)).status).toBe('ready');
+    expect(wayOf(asset)).toEqual([['asset plays early']]);
     expect(await segmentsOf(asset)).toEqual(paths);
     expect(await digestsOf(paths)).toEqual(early);
     await until('it has previews', async () => (await namePreviews()).every(Boolean));
@@ -101,9 +109,14 @@ it('fetches little more than what is watched', async () => {
 
 describe('an asset is not playable before it is ready', () => {
   it.each([
-    ['where the origin sends no parts', {}, { sendsParts: false }],
-    ['where its loudness has to be measured', { normalize_audio: true }, PARTS],
-  ])('%s', async (title, fields, options) => {
+    ['where the origin sends no parts', {}, { sendsParts: false }, 'the origin does not send Accept-Ranges: bytes'],
+    [
+      'where its loudness has to be measured',
+      { normalize_audio: true },
+      PARTS,
+      'normalize_audio measures the loudness of all of the audio',
+    ],
+  ])('%s', async (title, fields, options, reason) => {
     const name = `${title.length}.mp4`;
     const bytes = await readFile(await fixture('h264-aac.mp4'));
     const asset = await create(origin.add(name, bytes, HELD_AT / 10, options), fields);
@@ -112,6 +125,7 @@ describe('an asset is not playable before it is ready', () => {
     origin.release(name);
     expect((await settled(server, asset.id)).status).toBe('ready');
     expect(origin.partsOf(name)).toEqual([]);
+    expect(wayOf(asset)).toEqual([['asset does not play early', reason]]);
   });
 
   it('where it is fragmented, so that nothing tells where its frames are', async () => {
@@ -124,6 +138,14 @@ describe('an asset is not playable before it is ready', () => {
     expect((await get(`${playbackIdOf(asset)}.m3u8`)).status).toBe(412);
     origin.release('fragmented.mp4');
     expect((await settled(server, asset.id)).status).toBe('ready');
+    const reason = 'the file cannot be read in parts, for example because it is fragmented';
+    expect(wayOf(asset)).toEqual([['asset does not play early', reason]]);
+  });
+
+  it('where it is not an MP4 or MOV', async () => {
+    const asset = await create(origin.add('other.mkv', await readFile(await fixture('h264-mp3.mkv')), 0, PARTS));
+    expect((await settled(server, asset.id)).status).toBe('ready');
+    expect(wayOf(asset)).toEqual([['asset does not play early', 'the file is not an MP4 or MOV']]);
   });
 });
 
@@ -139,6 +161,8 @@ it('another version at the origin ends early play, and only one version is ever 
   origin.cut('replaced.mp4');
   const ready = await settled(server, asset.id);
   expect(ready).toMatchObject({ status: 'ready', duration: 6 });
+  const reason = 'the origin answered a range request with another file or without the range';
+  expect(wayOf(asset)).toEqual([['asset plays early'], ['early playback ended', reason]]);
   await untilPlayable(asset);
   expect(await segmentsOf(asset)).toHaveLength(3);
   expect(digest(await readFile(join(dataDir, 'blobs', 'assets', asset.id, 'source')))).toBe(digest(second));
