@@ -141,14 +141,14 @@ beforeAll(async () => {
   const plain = await create('plain');
   await settled(server, plain.id);
   reference = await digestsOf(await segmentsOf(plain));
-  expect(reference).toHaveLength(6);
+  expect(reference).toHaveLength(7);
 });
 afterAll(async () => {
   await cleanUpServers();
   await origin?.stop();
 });
 
-it.each(Object.entries(answers))('an origin that %s while an asset plays', async (title, answer) => {
+it.concurrent.each(Object.entries(answers))('an origin that %s while an asset plays', async (title, answer) => {
   const name = `playing-${title.replaceAll(' ', '-')}`;
   const asset = await create(name);
   await untilPlaylist(asset, 200);
@@ -171,7 +171,7 @@ it.each(Object.entries(answers))('an origin that %s while an asset plays', async
   await settlesAsReference(asset, name);
 });
 
-it.each(Object.entries(answers))('an origin that %s from the start', async (title, answer) => {
+it.concurrent.each(Object.entries(answers))('an origin that %s from the start', async (title, answer) => {
   const name = `start-${title.replaceAll(' ', '-')}`;
   wrong.set(name, answer);
   const asset = await create(name);
