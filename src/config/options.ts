@@ -161,7 +161,7 @@ export const options = {
     variable: 'KINORA_RANGE_SOURCES',
     section: 'Sources',
     default: 'true',
-    doc: 'Play imports before the whole file is stored, if the origin answers range requests and the file is an MP4 or MOV.',
+    doc: 'Play imports and uploads before the whole file is stored, if it is an MP4 or MOV. The origin of an import must answer range requests.',
   },
   userAgent: {
     kind: text,

@@ -197,6 +197,7 @@ export interface Schema {
     target_asset_id: string;
     total_bytes: number | null;
     error: JSONColumnType<{ type: string; message: string }> | null;
+    early_playback_ids: JSONColumnType<EarlyPlaybackId[]> | null;
   };
   event: {
     id: string;
@@ -377,6 +378,12 @@ export interface RobotsJobError {
   readonly type: string;
   readonly message: string;
   readonly retryable: boolean;
+}
+
+/** A playback ID of an upload that plays before it is complete. */
+export interface EarlyPlaybackId {
+  readonly id: string;
+  readonly policy: 'public' | 'signed' | 'drm';
 }
 
 export type UploadStatus = 'waiting' | 'asset_created' | 'cancelled' | 'errored' | 'timed_out';

@@ -1,6 +1,7 @@
 import type { SegmentStore } from '../cache/segment-store.js';
 import { queues } from '../domain/queues.js';
 import type { Clock } from '../lib/clock.js';
+import type { EarlySources } from '../packager/early-sources.js';
 import type { JobHandler, Queue } from '../queue/queue.js';
 import type { BlobStore } from '../storage/blob-store.js';
 import { assetPrefix, mastersPrefix, renditionsPrefix, shotsPrefix } from '../storage/keys.js';
@@ -9,10 +10,15 @@ import type { Logger } from '../telemetry/logger.js';
 interface AssetFiles {
   readonly blobs: BlobStore;
   readonly segments: SegmentStore;
+  readonly earlySources: Pick<EarlySources, 'withdraw'>;
 }
 
 /** Removes an asset's files outside the database. */
-export const removeAssetFiles = async ({ blobs, segments }: AssetFiles, assetId: string): Promise<void> => {
+export const removeAssetFiles = async (
+  { blobs, segments, earlySources }: AssetFiles,
+  assetId: string,
+): Promise<void> => {
+  earlySources.withdraw(assetId);
   // In this order: without a source, no further segment can be made.
   await blobs.deletePrefix(assetPrefix(assetId));
   await segments.removeAsset(assetId);

@@ -5,6 +5,8 @@ import { type IndexedSource, neededRanges } from '../media/source/needed-ranges.
 /** An asset that plays while its source is still being stored. */
 export interface EarlySource extends IndexedSource {
   readonly plan: Plan;
+  /** Present for a direct upload whose asset does not exist yet. */
+  readonly upload?: { readonly id: string; readonly playbackIds: readonly string[] };
 }
 
 /** The streams that a job reads from a source, and the range on the asset's timeline in seconds. */
@@ -23,12 +25,15 @@ export interface EarlySources {
   planOf(assetId: string): Plan | undefined;
   /** The bytes of the source that a job reads; undefined when the whole source is stored. */
   rangesOf(assetId: string, spans: readonly Span[]): ByteRanges | undefined;
+  /** The upload that plays under a playback ID before its asset exists. */
+  uploadOf(playbackId: string): string | undefined;
   publish(assetId: string, source: EarlySource): void;
   withdraw(assetId: string): void;
 }
 
 export const createEarlySources = (): EarlySources => {
   const sources = new Map<string, EarlySource>();
+  const uploads = new Map<string, string>();
   return {
     planOf: (assetId) => sources.get(assetId)?.plan,
     rangesOf: (assetId, spans) => {
@@ -39,8 +44,15 @@ export const createEarlySources = (): EarlySources => {
         neededRanges(source, zeroSeconds + fromSeconds, zeroSeconds + untilSeconds, streams),
       );
     },
-    publish: (assetId, source) => sources.set(assetId, source),
-    withdraw: (assetId) => sources.delete(assetId),
+    uploadOf: (playbackId) => uploads.get(playbackId),
+    publish: (assetId, source) => {
+      sources.set(assetId, source);
+      for (const playbackId of source.upload?.playbackIds ?? []) uploads.set(playbackId, source.upload!.id);
+    },
+    withdraw: (assetId) => {
+      for (const playbackId of sources.get(assetId)?.upload?.playbackIds ?? []) uploads.delete(playbackId);
+      sources.delete(assetId);
+    },
   };
 };
 

@@ -26,6 +26,8 @@ export interface ProbeJob {
   readonly source: MediaSource;
   readonly maxPixels: number;
   readonly maxStreams: number;
+  /** Only the start of the file is there: key frames are inspected where they are present. */
+  readonly isPrefix?: boolean;
 }
 
 /** Writes the encoded `SourceIndex` (media/source/source-index-codec.ts) to `outPath`. */

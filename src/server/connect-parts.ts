@@ -6,6 +6,7 @@ import { createAccessCheck } from '../domain/playback/check-access.js';
 import { createPlayableFinder } from '../domain/playback/find-playable.js';
 import { createArtifactUrls } from '../domain/signing/artifact-urls.js';
 import { createUploadWriters } from '../domain/uploads/create-upload-writers.js';
+import { createUploadTargets } from '../jobs/ingest/upload-targets.js';
 import { createServiceCaller } from '../net/service-caller.js';
 import { createWebhookSender } from '../net/webhook-sender.js';
 import { createEarlySources } from '../packager/early-sources.js';
@@ -54,6 +55,12 @@ export const connectParts = async (
     onSigningKeyDeleted: (signingKeyId) => access.forgetSigningKey(signingKeyId),
     onPlaybackRestrictionChanged: (restrictionId) => access.forgetPlaybackRestriction(restrictionId),
   };
+  const targets = createUploadTargets({
+    ...{ context, blobs, earlySources, segments: store, producer, pool, logger },
+    temporaryDir: media.temporaryDir,
+    playsEarly: config.rangeSources,
+  });
+  phases.push({ name: 'uploads', end: () => targets.stop() });
   return {
     ...media,
     database,
@@ -68,7 +75,7 @@ export const connectParts = async (
     services,
     transcriber,
     webhookSender: createWebhookSender(outside),
-    writers: createUploadWriters({ ...context, blobs, logger, maxBytes: config.maxSourceBytes }),
+    writers: createUploadWriters({ ...context, blobs, targets, logger, maxBytes: config.maxSourceBytes }),
     installationSecret,
   };
 };

@@ -94,7 +94,7 @@ const createWorkers = (base: Base, parts: Parts, localUrl: string): QueueWorker[
       concurrency: PURGE_CONCURRENCY,
       handler: createPurgeHandler({
         isSourceUsed: (assetId) => isSourceUsed(database.queryable, assetId),
-        ...{ blobs, segments: store, queue: context.queue, clock, logger },
+        ...{ blobs, segments: store, earlySources, queue: context.queue, clock, logger },
       }),
     },
     {

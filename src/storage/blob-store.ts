@@ -59,6 +59,10 @@ export interface BlobWrite {
   commit(): Promise<BlobInfo>;
   /** Makes the bytes durable and keeps them for a later `resumeWrite`. */
   suspend(): Promise<void>;
+  /** Makes the bytes durable, as `suspend` does, and keeps the write open. */
+  sync(): Promise<void>;
+  /** Returns `length` of the stored bytes. */
+  read(offset: number, length: number): Promise<Uint8Array>;
   /** Removes the unfinished bytes. */
   discard(): Promise<void>;
   /**
@@ -76,6 +80,10 @@ export interface StagedFile {
   put(offset: number, chunk: Uint8Array): Promise<void>;
 }
 
+/**
+ * Unit in which data is fetched and tracked. Small compared with a segment, large compared with the cost of a request.
+ */
+export const BLOCK_BYTES = 256 * 1024;
 /** The origin of a file that is not stored yet. */
 export interface RangeOrigin {
   /** The size of the whole file. */

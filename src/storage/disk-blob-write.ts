@@ -35,7 +35,8 @@ export const openDiskBlobWrite = async ({ path, synced, publish, onEnd }: DiskBl
   const contiguousBytes = await holes.read();
   if (contiguousBytes !== undefined) {
     const { size } = await handle.stat();
-    await handle.truncate(Math.min(contiguousBytes, size));
+    // After a failure of the machine, the record may be older than what was synced.
+    await handle.truncate(Math.min(Math.max(contiguousBytes, synced?.bytes ?? 0), size));
     await holes.remove();
   }
   let storedBytes = (await handle.stat()).size;
@@ -124,6 +125,16 @@ export const openDiskBlobWrite = async ({ path, synced, publish, onEnd }: DiskBl
       } finally {
         await end();
       }
+    },
+    sync: async () => {
+      await flush();
+      await record(1);
+      await sync(1);
+    },
+    read: async (offset, length) => {
+      await flush();
+      const { buffer: bytes, bytesRead } = await handle.read(Buffer.alloc(length), 0, length, offset);
+      return bytes.subarray(0, bytesRead);
     },
     discard: async () => {
       await end();

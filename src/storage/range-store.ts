@@ -1,19 +1,16 @@
 import { type ByteRange, type ByteRanges, mergeRanges } from '../lib/byte-ranges.js';
 import { isKinoraError, KinoraError } from '../lib/errors.js';
-import type {
-  BlobStore,
-  BlobWrite,
-  LocalBlob,
-  RangeBlobStore,
-  RangeOrigin,
-  RangeSource,
-  StagedFile,
+import {
+  BLOCK_BYTES,
+  type BlobStore,
+  type BlobWrite,
+  type LocalBlob,
+  type RangeBlobStore,
+  type RangeOrigin,
+  type RangeSource,
+  type StagedFile,
 } from './blob-store.js';
 
-/**
- * Unit in which data is fetched and tracked. Small compared with a segment, large compared with the cost of a request.
- */
-export const BLOCK_BYTES = 256 * 1024;
 /** Blocks with a gap of at most this many blocks between them are fetched by one request, including the gap. */
 const MAX_GAP_BLOCKS = 2;
 /** Limits the size of a request, so that long ranges are fetched over several connections. */
@@ -177,6 +174,8 @@ const createRangeSource = (
       await write.write(chunk);
     },
     stage: (sizeBytes) => write.stage(sizeBytes),
+    sync: () => write.sync(),
+    read: (offset, length) => write.read(offset, length),
     restart: () => endWith(() => write.restart()),
     commit: () => endWith(() => write.commit()),
     suspend: () => endWith(() => write.suspend()),

@@ -6,8 +6,9 @@ import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import type { ByteRange } from '#kinora/lib/byte-ranges.js';
 import { KinoraError } from '#kinora/lib/errors.js';
 import type { BlobWrite, RangeBlobStore, RangeOrigin, RangeSource } from '#kinora/storage/blob-store.js';
+import { BLOCK_BYTES } from '#kinora/storage/blob-store.js';
 import { createDiskBlobStore } from '#kinora/storage/disk-blob-store.js';
-import { BLOCK_BYTES, createRangeBlobStore } from '#kinora/storage/range-store.js';
+import { createRangeBlobStore } from '#kinora/storage/range-store.js';
 
 const SIZE = 20 * BLOCK_BYTES + 1234;
 const bytes = randomBytes(SIZE);

@@ -14,6 +14,12 @@ export const UploadAnswer = Type.Object(
     url: Type.Optional(
       Type.String({ format: 'uri', description: 'Signed URL to send the file to; while the upload is waiting' }),
     ),
+    early_playback_ids: Type.Optional(
+      Type.Array(Type.Object({ id: id(), policy: Type.Enum(['public', 'signed']) }), {
+        description:
+          'Only in Kinora: playback IDs that play what has arrived, while the upload is waiting. The asset gets the same IDs',
+      }),
+    ),
     asset_id: Type.Optional(id('Of the asset that the file became')),
     error: Type.Optional(Type.Object({ type: Type.String(), message: Type.String() })),
     test: Type.Optional(Type.Boolean({ description: 'Only when true' })),

@@ -8,6 +8,7 @@ export interface UploadRecord {
   readonly is_test: boolean;
   readonly target_asset_id: string;
   readonly error: object | null;
+  readonly early_playback_ids: readonly { readonly id: string; readonly policy: string }[] | null;
 }
 
 /** `url` is shown only while the upload is waiting. */
@@ -18,6 +19,11 @@ export const serializeUpload = (upload: UploadRecord, url?: string): Record<stri
   cors_origin: upload.cors_origin,
   new_asset_settings: withLists(upload.new_asset_settings),
   ...(upload.status === 'waiting' && url !== undefined && { url }),
+  ...(upload.status === 'waiting' &&
+    upload.early_playback_ids && {
+      // DRM keys are only made for ready assets.
+      early_playback_ids: upload.early_playback_ids.filter(({ policy }) => policy !== 'drm'),
+    }),
   ...(upload.status === 'asset_created' && { asset_id: upload.target_asset_id }),
   ...(upload.error && { error: upload.error }),
   ...(upload.is_test && { test: true }),

@@ -47,13 +47,15 @@ export interface NewAsset {
   /** The direct upload that received the source; null when the source will be downloaded. */
   readonly uploadId: string | null;
   readonly request: AssetRequest;
+  /** Reserved before, one for each policy; without them, new ones are made. */
+  readonly playbackIds?: readonly string[];
 }
 
 /** Creates the asset of a checked request, queues its ingest and records its creation in the caller's transaction. */
 export const insertNewAsset = async (
   context: Pick<DomainContext, 'queue' | 'clock' | 'artifactUrls'>,
   tx: Transaction,
-  { id: assetId, environmentId, uploadId, request }: NewAsset,
+  { id: assetId, environmentId, uploadId, request, playbackIds: reserved = [] }: NewAsset,
 ): Promise<AssetView> => {
   const createdAt = context.clock.now();
   const clippedId = uploadId === null ? clippedAssetId(request) : undefined;
@@ -91,10 +93,8 @@ export const insertNewAsset = async (
   const names = await insertSideCars(tx, assetId, request.inputs);
   if (clippedId !== undefined) await copyTracks(tx, { id: assetId, sourceId: clippedId }, names);
   const renditions = await insertRequestedRenditions(context, tx, assetId, request.staticRenditions);
-  const playbackIds = await makePlaybackIds(tx, { environmentId, assetId, createdAt }, [
-    ...request.playbackPolicies.map((policy) => ({ policy })),
-    ...request.advancedPlaybackPolicies,
-  ]);
+  const policies = [...request.playbackPolicies.map((policy) => ({ policy })), ...request.advancedPlaybackPolicies];
+  const playbackIds = await makePlaybackIds(tx, { environmentId, assetId, createdAt }, policies, reserved);
   await context.queue.enqueue(queues.ingest, { assetId }, {}, tx);
   if (request.test) {
     const runAt = new Date(createdAt.getTime() + TEST_ASSET_LIFETIME_MS);

@@ -6,7 +6,7 @@ export type EventType =
   | `video.asset.static_rendition.${'created' | 'ready' | 'skipped' | 'errored' | 'deleted'}`
   | `video.asset.track.${'created' | 'ready' | 'errored' | 'deleted'}`
   | `video.asset.shots.${'created' | 'ready' | 'skipped' | 'errored' | 'deleted'}`
-  | `video.upload.${'created' | 'asset_created' | 'cancelled' | 'errored'}`
+  | `video.upload.${'created' | 'playable' | 'asset_created' | 'cancelled' | 'errored'}`
   | `robots.job.${string}.${'pending' | 'processing' | 'completed' | 'errored' | 'cancelled'}`
   | `robots.directive_run.${'created' | 'completed' | 'partial' | 'errored'}`
   | 'kinora.webhook.test';

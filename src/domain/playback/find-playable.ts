@@ -1,10 +1,12 @@
 import { LRUCache } from 'lru-cache';
 import type { Database } from '../../db/database.js';
+import { findUploadById } from '../../db/tables/assets/upload.js';
 import {
   findAlternateAudio,
   findPlan,
   findPlayableRow,
   findReadyTracks,
+  type PlayableRow,
   type PlayableTrack,
 } from '../../db/tables/playback/playable.js';
 import type { Clock } from '../../lib/clock.js';
@@ -57,6 +59,8 @@ interface Entry {
   readonly readAtMs: number;
   readonly answer: Promise<Playable | undefined>;
   ready: boolean;
+  /** Present when the asset plays early. */
+  early?: { readonly assetId: string; readonly plan: Plan };
 }
 
 const LIFETIME_MS = 1000;
@@ -66,12 +70,15 @@ const MAX_PLANS = 100;
 /** These plans are about a tenth of that size. */
 const MAX_ALTERNATE_AUDIO = 200;
 
+/** What plays before it is ready. */
+interface EarlyPlans {
+  planOf(assetId: string): Plan | undefined;
+  /** The upload that plays under a playback ID before its asset exists. */
+  uploadOf(playbackId: string): string | undefined;
+}
+
 /** Viewers request the same few IDs again and again, so results stay in memory for a moment and plans for longer. */
-export const createPlayableFinder = (
-  database: Database,
-  clock: Clock,
-  early: { planOf(assetId: string): Plan | undefined },
-): PlayableFinder => {
+export const createPlayableFinder = (database: Database, clock: Clock, early: EarlyPlans): PlayableFinder => {
   const db = database.queryable;
   const playables = new LRUCache<string, Entry>({ max: MAX_PLAYABLES });
   const plans = new LRUCache<string, Plan>({ max: MAX_PLANS });
@@ -88,8 +95,29 @@ export const createPlayableFinder = (
     return plan;
   };
 
+  /** An upload that plays before its asset exists. */
+  const findUploadRow = async (playbackId: string): Promise<PlayableRow | undefined> => {
+    const uploadId = early.uploadOf(playbackId);
+    const upload = uploadId === undefined ? undefined : await findUploadById(db, uploadId);
+    // The asset was created between the two queries.
+    if (upload?.status === 'asset_created') return findPlayableRow(db, playbackId);
+    const reserved = upload?.early_playback_ids?.find(({ id }) => id === playbackId);
+    if (upload?.status !== 'waiting' || !reserved) return undefined;
+    const { meta } = upload.new_asset_settings as { meta?: Record<string, string> };
+    return {
+      policy: reserved.policy,
+      asset_id: upload.target_asset_id,
+      environment_id: upload.environment_id,
+      drm_configuration_id: null,
+      status: 'preparing',
+      meta: meta ?? null,
+      thumbnail_time: null,
+      chapters: null,
+    };
+  };
+
   const load = async (playbackId: string): Promise<Playable | undefined> => {
-    const row = await findPlayableRow(db, playbackId);
+    const row = (await findPlayableRow(db, playbackId)) ?? (await findUploadRow(playbackId));
     if (!row) return undefined;
     const ready = row.status === 'ready';
     const [tracks, plan] = ready
@@ -137,17 +165,23 @@ export const createPlayableFinder = (
     return found;
   };
 
+  /** A plan that is not valid any more must make no further file. */
+  const isWithdrawn = ({ early: known }: Entry): boolean =>
+    known !== undefined && early.planOf(known.assetId) !== known.plan;
+
   return {
     find(playbackId, readyMaxAgeMs = LIFETIME_MS) {
       if (!isId(playbackId)) return Promise.resolve(undefined);
       const nowMs = clock.monotonicMs();
       const known = playables.get(playbackId);
-      if (known && nowMs < known.readAtMs + (known.ready ? readyMaxAgeMs : LIFETIME_MS)) return known.answer;
+      const maxAgeMs = known?.ready ? readyMaxAgeMs : LIFETIME_MS;
+      if (known && nowMs < known.readAtMs + maxAgeMs && !isWithdrawn(known)) return known.answer;
       const entry: Entry = { readAtMs: nowMs, answer: load(playbackId), ready: false };
       playables.set(playbackId, entry);
       const drop = () => playables.peek(playbackId) === entry && playables.delete(playbackId);
       entry.answer.then((playable) => {
         entry.ready = playable?.status === 'ready';
+        if (playable?.early) entry.early = { assetId: playable.assetId, plan: playable.plan! };
         // An unknown ID is looked up again: it may be created soon, and unknown IDs must not fill the memory.
         if (!playable) drop();
       }, drop);

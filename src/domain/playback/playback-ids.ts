@@ -15,16 +15,17 @@ import { recordAssetEvent } from '../asset-view/record-asset-event.js';
 import type { DomainContext } from '../context.js';
 import { checkDrmConfiguration } from '../drm/configurations.js';
 
-/** One id per policy, duplicates included. */
+/** One id per policy, duplicates included. `reserved` are the IDs of the first ones. */
 export const makePlaybackIds = (
   tx: Transaction,
   owner: { environmentId: string; assetId: string; createdAt: Date },
   policies: readonly NewPlaybackId[],
+  reserved: readonly string[] = [],
 ): Promise<PlaybackIdRecord[]> =>
   insertPlaybackIds(
     tx,
-    policies.map(({ policy, drm_configuration_id }) => ({
-      id: newId(),
+    policies.map(({ policy, drm_configuration_id }, position) => ({
+      id: reserved[position] ?? newId(),
       asset_id: owner.assetId,
       environment_id: owner.environmentId,
       policy,

@@ -1,6 +1,6 @@
 import type { AssetRequest } from '../../api/validate/create-asset.js';
 import { validateCreateUpload } from '../../api/validate/create-upload.js';
-import type { Transaction } from '../../db/database.js';
+import type { Queryable } from '../../db/database.js';
 import type { Row } from '../../db/schema.js';
 import { lockUpload, updateUpload } from '../../db/tables/assets/upload.js';
 import { findEnvironment } from '../../db/tables/server/environment.js';
@@ -22,7 +22,7 @@ export const completeUpload = (context: DomainContext, uploadId: string): Promis
     const upload = await lockUpload(tx, uploadId);
     if (!upload) throw new KinoraError('not_found');
     if (upload.status !== 'waiting') return upload;
-    const request = await readSettings(tx, upload);
+    const request = await readUploadSettings(tx, upload);
     if (request instanceof KinoraError) {
       const error = { type: request.type, message: request.messages.join('; ') };
       return endUpload(context, tx, upload, { status: 'errored', error, event: 'video.upload.errored' });
@@ -32,6 +32,7 @@ export const completeUpload = (context: DomainContext, uploadId: string): Promis
       environmentId: upload.environment_id,
       uploadId,
       request: { ...request, test: request.test || upload.is_test },
+      playbackIds: (upload.early_playback_ids ?? []).map(({ id }) => id),
     });
     const created = await updateUpload(tx, uploadId, { status: 'asset_created' });
     await recordUploadEvent(context, tx, 'video.upload.asset_created', created);
@@ -40,11 +41,11 @@ export const completeUpload = (context: DomainContext, uploadId: string): Promis
   });
 
 /** Validates the stored settings again as a request; returns its problems. */
-const readSettings = async (tx: Transaction, upload: Row<'upload'>): Promise<AssetRequest | KinoraError> => {
-  const quality = (await findEnvironment(tx, upload.environment_id))!.default_video_quality;
+export const readUploadSettings = async (db: Queryable, upload: Row<'upload'>): Promise<AssetRequest | KinoraError> => {
+  const quality = (await findEnvironment(db, upload.environment_id))!.default_video_quality;
   try {
     const { asset: request } = validateCreateUpload({ new_asset_settings: upload.new_asset_settings }, quality);
-    await checkNewAsset(tx, upload.environment_id, request);
+    await checkNewAsset(db, upload.environment_id, request);
     return request;
   } catch (error) {
     if (isKinoraError(error, 'invalid_parameters')) return error;

@@ -11,7 +11,7 @@ import { createWriterPlaces } from './writer-places.js';
 const gone = (): KinoraError => new KinoraError('gone');
 
 export const createUploadWriters = (context: UploadContext): UploadWriters => {
-  const { blobs, clock, database } = context;
+  const { blobs, targets, clock, database } = context;
   const db = database.queryable;
   const places = createWriterPlaces(clock);
 
@@ -23,7 +23,7 @@ export const createUploadWriters = (context: UploadContext): UploadWriters => {
       upload = await settleWaiting(upload);
       if (upload.status === 'asset_created') return completeWriter(context, upload.total_bytes!, place);
       if (upload.status !== 'waiting') throw gone();
-      const target = await blobs.resumeWrite(sourceKey(upload.target_asset_id));
+      const target = await targets.open(upload);
       return openWriter({ context, upload, place, target, afterwards: () => afterwards(uploadId) });
     } catch (error) {
       place.leave();
@@ -36,7 +36,9 @@ export const createUploadWriters = (context: UploadContext): UploadWriters => {
     if (upload.status !== 'waiting') return upload;
     if (await blobs.stat(sourceKey(upload.target_asset_id))) return completeUpload(context, upload.id);
     if (upload.expires_at > clock.now()) return upload;
-    return timeOutUpload(context, upload.id);
+    const ended = await timeOutUpload(context, upload.id);
+    if (ended.status === 'timed_out') await targets.drop(upload.id);
+    return ended;
   };
 
   /** A transfer may outlast its upload; the outcome is decided when the transfer ends. */
@@ -44,8 +46,9 @@ export const createUploadWriters = (context: UploadContext): UploadWriters => {
     const upload = await findUploadById(db, uploadId);
     const { status } = upload ? await settleWaiting(upload) : { status: 'cancelled' as const };
     // The purge after the end of the upload may have run while this writer still stored bytes.
-    if (upload && status !== 'waiting' && status !== 'asset_created')
-      await blobs.deletePrefix(assetPrefix(upload.target_asset_id));
+    if (status === 'waiting' || status === 'asset_created') return;
+    await targets.drop(uploadId);
+    if (upload) await blobs.deletePrefix(assetPrefix(upload.target_asset_id));
   };
 
   return {
@@ -55,6 +58,7 @@ export const createUploadWriters = (context: UploadContext): UploadWriters => {
       const place = places.find(uploadId);
       place?.controller.abort(gone());
       await place?.closed;
+      await targets.drop(uploadId);
     },
     settle: async (uploadId) => {
       if (places.find(uploadId)) return;
@@ -63,7 +67,9 @@ export const createUploadWriters = (context: UploadContext): UploadWriters => {
       place.ending = true;
       try {
         const upload = await findUploadById(db, uploadId);
-        if (upload) await settleWaiting(upload);
+        const settled = upload && (await settleWaiting(upload));
+        // After a restart: what has arrived plays again before the next request.
+        if (settled?.status === 'waiting' && settled.early_playback_ids) await (await targets.open(settled)).suspend();
       } finally {
         place.leave();
       }

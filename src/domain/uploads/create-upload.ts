@@ -33,6 +33,7 @@ export const createUpload = async (
       target_asset_id: newId(),
       total_bytes: null,
       error: null,
+      early_playback_ids: null,
     });
     const { id: uploadId } = upload;
     await context.queue.enqueue(queues.timeOutUpload, { uploadId }, { runAt: expiresAt }, tx);

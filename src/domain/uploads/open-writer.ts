@@ -3,17 +3,16 @@ import type { Row } from '../../db/schema.js';
 import { saveUploadTotal } from '../../db/tables/assets/upload.js';
 import { throwIfAborted } from '../../lib/abort.js';
 import { invalidParameters, isKinoraError, KinoraError } from '../../lib/errors.js';
-import type { BlobWrite } from '../../storage/blob-store.js';
 import { completeUpload } from './complete-upload.js';
 import { failUpload } from './end-upload.js';
-import type { UploadContext, UploadWriter } from './upload-writer.js';
+import type { UploadContext, UploadTarget, UploadWriter } from './upload-writer.js';
 import type { Place } from './writer-places.js';
 
 interface WriterOptions {
   readonly context: UploadContext;
   readonly upload: Row<'upload'>;
   readonly place: Place;
-  readonly target: BlobWrite;
+  readonly target: UploadTarget;
   /** Runs when a writer ends without completing the upload. */
   readonly afterwards: () => Promise<void>;
 }
@@ -51,6 +50,7 @@ export const openWriter = ({ context, upload, place, target, afterwards }: Write
   const saveTotal = async (value: number | undefined): Promise<void> => {
     await saveUploadTotal(database.queryable, upload.id, value ?? null);
     totalBytes = value;
+    target.setTotal(value);
   };
   /** A permanent storage failure ends the upload; lack of space does not. */
   const store = async (work: () => Promise<unknown>): Promise<void> => {

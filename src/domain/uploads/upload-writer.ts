@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream';
-import type { BlobStore } from '../../storage/blob-store.js';
+import type { Row } from '../../db/schema.js';
+import type { BlobStore, BlobWrite } from '../../storage/blob-store.js';
 import type { Logger } from '../../telemetry/logger.js';
 import type { DomainContext } from '../context.js';
 
@@ -63,8 +64,24 @@ export interface UploadWriter {
   close(): Promise<void>;
 }
 
+/** Where the bytes of one upload are written. */
+export interface UploadTarget extends Omit<BlobWrite, 'stage' | 'sync' | 'read'> {
+  /** Undefined while the size of the file is unknown. */
+  setTotal(totalBytes: number | undefined): void;
+}
+
+/** Opens the targets of uploads. An upload that plays before it is complete keeps its target between requests. */
+export interface UploadTargets {
+  open(upload: Row<'upload'>): Promise<UploadTarget>;
+  /** The upload has ended without an asset: nothing of it can be played any more. Removes what a kept target stored. */
+  drop(uploadId: string): Promise<void>;
+  /** Suspends the kept targets: the server stops. */
+  stop(): Promise<void>;
+}
+
 export interface UploadContext extends DomainContext {
   readonly blobs: BlobStore;
+  readonly targets: UploadTargets;
   readonly logger: Logger;
   /** The largest file that is accepted. */
   readonly maxBytes: number;

@@ -7,6 +7,7 @@ import {
   AVSEEK_FLAG_BYTE,
 } from 'node-av/constants';
 import type { FormatContext, Frame, Packet, Stream } from 'node-av/lib';
+import { isKinoraError } from '../../lib/errors.js';
 import { hasSequenceHeader } from '../../media/codecs/av1.js';
 import { isIdrPicture } from '../../media/codecs/avc.js';
 import { isIrapFrame } from '../../media/codecs/hevc.js';
@@ -93,9 +94,18 @@ export const inspectKeyFrames = (
   format: FormatContext,
   stream: Stream,
   isAvc: boolean,
+  isPrefix = false,
 ): Pick<VideoFacts, 'idrKeyFrames' | 'falseKeyFrames' | 'unseekable'> => {
   const inspect = isAvc ? inspectPackets : inspectFrames;
-  const places = KEY_FRAME_PLACES.map((share) => (jumpTo(format, share) ? inspect(format, stream) : undefined));
+  const inspectIfPresent = (): KeyPacket | undefined => {
+    try {
+      return inspect(format, stream);
+    } catch (error) {
+      if (isPrefix && isKinoraError(error, 'range_missing')) return undefined;
+      throw error;
+    }
+  };
+  const places = KEY_FRAME_PLACES.map((share) => (jumpTo(format, share) ? inspectIfPresent() : undefined));
   const reached = places.filter((place) => place !== undefined);
   const allGood = reached.every(({ isKeyFrame }) => isKeyFrame);
   // Without an index, FFmpeg stays at its current position.
@@ -104,7 +114,7 @@ export const inspectKeyFrames = (
   return {
     ...(isAvc && { idrKeyFrames: allGood }),
     ...(!isAvc && !allGood && { falseKeyFrames: true }),
-    ...((reached.length === 0 || stays) && { unseekable: true }),
+    ...(!isPrefix && (reached.length === 0 || stays) && { unseekable: true }),
   };
 };
 

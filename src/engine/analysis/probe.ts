@@ -78,7 +78,7 @@ export const probe = async (job: ProbeJob): Promise<SourceFacts> => {
       formatName,
       sizeBytes,
       durationSeconds,
-      ...(video && sample && { video: describeVideo(format, video, sample, isSimple(video)) }),
+      ...(video && sample && { video: describeVideo(format, video, sample, isSimple(video), job.isPrefix) }),
       audio: audio
         .toSorted((a, b) => Number(b === mainAudio) - Number(a === mainAudio))
         .map((stream) => describeAudio(stream, isSimple(stream))),
@@ -157,6 +157,7 @@ const describeVideo = (
   stream: Stream,
   sample: FrameSample,
   simpleEditList: boolean,
+  isPrefix = false,
 ): VideoFacts => {
   const { codecpar } = stream;
   const crop = cropOf(stream);
@@ -195,7 +196,7 @@ const describeVideo = (
     ...(avcc && { avcc: Buffer.from(avcc).toString('base64') }),
     ...(!crop && describeDecoder(format, stream)),
     ...(sample.unmarkedStart && { unmarkedStart: true }),
-    ...inspectKeyFrames(format, stream, avcc !== undefined),
+    ...inspectKeyFrames(format, stream, avcc !== undefined, isPrefix),
     bitRate: Number(codecpar.bitRate),
     closedCaptions: sample.closedCaptions,
     durationSeconds: secondsOf(stream) || (format.duration > 0n ? Number(format.duration) / 1e6 : 0),

@@ -10,12 +10,14 @@ import { mezzanineKey } from '../../storage/keys.js';
 import type { IngestContext, SourceFile } from './context.js';
 import { sourceOf } from './file/probe-file.js';
 
+type MeasureContext = Pick<IngestContext, 'assetId' | 'blobs' | 'pool' | 'signal' | 'logger'>;
+
 /**
  * The factor for the ladder's bitrates. In quality `plus` it is measured by encoding a few short samples. `index` is
  * that of the stream that the plan reads.
  */
 export const measureBitrateScale = async (
-  context: IngestContext,
+  context: MeasureContext,
   file: SourceFile,
   { plan: { video } }: DraftPlan,
   index: StreamIndex | undefined,
@@ -39,7 +41,7 @@ export const measureBitrateScale = async (
 };
 
 const measure = async (
-  { pool, signal }: IngestContext,
+  { pool, signal }: MeasureContext,
   file: MediaSource,
   video: VideoPlan,
   index: StreamIndex,

@@ -41,7 +41,9 @@ export const runIngest = async (context: IngestContext): Promise<void> => {
   const sideCars = startSideCars({ ...context, state: context.tracks }, assetId);
   try {
     // A clip reads what its source has stored.
-    const early = row.media.clip ? undefined : await storeSource(context, storingOverlays);
+    const early = row.media.clip
+      ? undefined
+      : ((await storeSource(context, storingOverlays)) ?? continueUpload(context));
     await context.limit(signal, () => prepare(context, storingOverlays, sideCars, early));
   } finally {
     context.earlySources.withdraw(assetId);
@@ -50,12 +52,25 @@ export const runIngest = async (context: IngestContext): Promise<void> => {
   }
 };
 
+type EarlyPlan = Pick<EarlyPlay, 'plan' | 'withdraw'>;
+
+/** An upload that played before it was complete plays on while its asset is prepared. */
+const continueUpload = ({ assetId, earlySources, segments }: IngestContext): EarlyPlan | undefined => {
+  const plan = earlySources.planOf(assetId);
+  if (!plan) return undefined;
+  const withdraw = async (): Promise<void> => {
+    earlySources.withdraw(assetId);
+    await segments.removeAsset(assetId);
+  };
+  return { plan, withdraw };
+};
+
 /** Runs every step after the download. */
 const prepare = async (
   context: IngestContext,
   storingOverlays: Promise<readonly StoredOverlay[]>,
   sideCars: SideCars,
-  early: EarlyPlay | undefined,
+  early: EarlyPlan | undefined,
 ): Promise<void> => {
   const { clock, signal } = context;
   const startedMs = clock.monotonicMs();
@@ -66,8 +81,7 @@ const prepare = async (
     refuseLongReading(context, facts);
     const overlays = facts.video ? await storingOverlays : [];
     const file = { path: source.path, facts, settings: readSettings(context, overlays) };
-    const first = await plan(context, file);
-    if (!isDeepStrictEqual(early?.plan, first.plan)) await early?.withdraw('the stored file has another plan');
+    const first = await plan(context, file, early);
     const planned = await warm(context, file, first);
     sideCars.planned(planned.plan);
     await sideCars.settle();
@@ -96,10 +110,14 @@ const probeSource = async (context: IngestContext, path: string): Promise<Source
 };
 
 /** Uses the plan of an earlier run or makes a new one. */
-const plan = async (context: IngestContext, file: SourceFile): Promise<Planned> => {
+const plan = async (context: IngestContext, file: SourceFile, early: EarlyPlan | undefined): Promise<Planned> => {
   const { clip, plan: stored } = context.row.media;
   if (stored) return { plan: stored as unknown as Plan, facts: file.facts };
   const planned = await (clip ? planClip(context, file, clip as unknown as ClipSource) : planSource(context, file));
+  // Before the plan is stored: a run after a crash would not compare again. Without an early plan, the files are those
+  // of an earlier process.
+  if (!isDeepStrictEqual(early?.plan, planned.plan))
+    await (early?.withdraw('the stored file has another plan') ?? context.segments.removeAsset(context.assetId));
   await savePlan(context, planned.plan);
   return planned;
 };

@@ -13,6 +13,7 @@ import type { DomainContext } from '#kinora/domain/context.js';
 import { createArtifactUrls } from '#kinora/domain/signing/artifact-urls.js';
 import { createUploadWriters } from '#kinora/domain/uploads/create-upload-writers.js';
 import { createUploadUrls } from '#kinora/domain/uploads/upload-url.js';
+import type { UploadTargets } from '#kinora/domain/uploads/upload-writer.js';
 import { createApp } from '#kinora/http/app.js';
 import type { AppDeps } from '#kinora/http/app-deps.js';
 import { createUploadWorkers } from '#kinora/jobs/settle-uploads.js';
@@ -21,6 +22,7 @@ import type { Resolve } from '#kinora/net/resolve-host.js';
 import { createWebhookSender } from '#kinora/net/webhook-sender.js';
 import { createQueue } from '#kinora/queue/job-queue.js';
 import { createDiskBlobStore } from '#kinora/storage/disk-blob-store.js';
+import { sourceKey } from '#kinora/storage/keys.js';
 import { memoryLogger } from '../memory-logger.js';
 import { watchAnswers } from '../wire/documented-answers.js';
 import { openTestDatabase } from './database.js';
@@ -71,7 +73,13 @@ export const startApi = async ({
     onPlaybackRestrictionChanged: (restrictionId) => void forgotten.push({ restrictionId }),
   };
   const blobs = createDiskBlobStore(blobDir);
-  const writers = createUploadWriters({ ...domain, blobs, logger, maxBytes: maxUploadBytes });
+  const targets: UploadTargets = {
+    open: async ({ target_asset_id: assetId }) =>
+      Object.assign(await blobs.resumeWrite(sourceKey(assetId)), { setTotal: () => undefined }),
+    drop: async () => {},
+    stop: async () => {},
+  };
+  const writers = createUploadWriters({ ...domain, blobs, targets, logger, maxBytes: maxUploadBytes });
   const app = createApp({
     ...domain,
     logger,

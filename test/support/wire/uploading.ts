@@ -13,6 +13,7 @@ export interface WireUpload {
   new_asset_settings: Record<string, unknown>;
   url?: string;
   asset_id?: string;
+  early_playback_ids?: { id: string; policy: string }[];
   error?: { type: string; message: string };
   test?: boolean;
 }

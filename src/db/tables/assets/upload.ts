@@ -1,5 +1,5 @@
 import type { Queryable, Transaction } from '../../database.js';
-import type { NewRow, Row, UploadStatus } from '../../schema.js';
+import type { EarlyPlaybackId, NewRow, Row, UploadStatus } from '../../schema.js';
 
 export const insertUpload = (db: Queryable, row: NewRow<'upload'>): Promise<Row<'upload'>> =>
   db.insertInto('upload').values(row).returningAll().executeTakeFirstOrThrow();
@@ -36,6 +36,19 @@ export const updateUpload = (
 export const saveUploadTotal = async (db: Queryable, id: string, totalBytes: number | null): Promise<void> => {
   await db.updateTable('upload').set({ total_bytes: totalBytes }).where('id', '=', id).execute();
 };
+
+/** `playbackIds` is null for an upload that does not play before it is complete. */
+export const saveEarlyPlaybackIds = (
+  db: Queryable,
+  id: string,
+  playbackIds: readonly EarlyPlaybackId[] | null,
+): Promise<Row<'upload'>> =>
+  db
+    .updateTable('upload')
+    .set({ early_playback_ids: playbackIds && JSON.stringify(playbackIds) })
+    .where('id', '=', id)
+    .returningAll()
+    .executeTakeFirstOrThrow();
 
 /** Newest first. */
 export const listUploads = (

@@ -22,10 +22,16 @@ export const sourceOf = ({ path, staged }: MediaSource, formatName?: string): Me
 export const probeFile = (
   { pool, signal }: Pick<FileContext, 'pool' | 'signal'>,
   file: MediaSource,
-  { fresh = false }: { readonly fresh?: boolean } = {},
+  { fresh = false, isPrefix = false }: { readonly fresh?: boolean; readonly isPrefix?: boolean } = {},
 ): Promise<SourceFacts> =>
   pool.run(
-    { kind: 'probe', source: sourceOf(file), maxPixels: MAX_PIXELS, maxStreams: MAX_STREAMS },
+    {
+      kind: 'probe',
+      source: sourceOf(file),
+      maxPixels: MAX_PIXELS,
+      maxStreams: MAX_STREAMS,
+      ...(isPrefix && { isPrefix }),
+    },
     { priority: mediaPriority.warmUp, signal, fresh },
   );
 

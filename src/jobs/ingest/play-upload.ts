@@ -1,0 +1,131 @@
+import type { SegmentStore } from '../../cache/segment-store.js';
+import type { Row } from '../../db/schema.js';
+import type { DomainContext } from '../../domain/context.js';
+import {
+  announceEarlyPlayback,
+  newPlaybackIds,
+  retractEarlyPlayback,
+  type UploadSettings,
+} from '../../domain/uploads/early-playback.js';
+import { isKinoraError } from '../../lib/errors.js';
+import type { EarlySource, EarlySources } from '../../packager/early-sources.js';
+import type { SegmentProducer } from '../../packager/produce-segment.js';
+import { type MediaPool, mediaPriority } from '../../pool/media-pool.js';
+import { BLOCK_BYTES, type RangeBlobStore, type RangeSource } from '../../storage/blob-store.js';
+import type { Logger } from '../../telemetry/logger.js';
+import { planEarly } from './plan-early.js';
+
+export interface UploadPlayDeps {
+  readonly context: DomainContext;
+  readonly blobs: RangeBlobStore;
+  readonly earlySources: EarlySources;
+  readonly segments: SegmentStore;
+  readonly producer: Pick<SegmentProducer, 'warm'>;
+  readonly pool: MediaPool;
+  readonly temporaryDir: string;
+  readonly logger: Logger;
+}
+
+/** An upload that plays, or may play, before it is complete. */
+export interface UploadPlay {
+  /** Whether it plans once `bytes` bytes from the start can be read. */
+  isWaiting(bytes: number): boolean;
+  /** Reports the number of bytes from the start that can be read. */
+  received(bytes: number): void;
+  /** Ends planning. What can be played stays so. */
+  settle(): Promise<void>;
+  /** Ends early playback and removes what was made. */
+  withdraw(): Promise<void>;
+}
+
+/** The file is probed again when this many times as many bytes have arrived. */
+const NEXT_TRY = 1.5;
+
+/**
+ * Plans the asset of an upload from its index, then lets what has arrived play. The plan is not stored: it is made
+ * again from the complete file before the asset is ready.
+ */
+export const playUpload = (
+  deps: UploadPlayDeps,
+  upload: Row<'upload'>,
+  request: UploadSettings,
+  source: RangeSource,
+): UploadPlay => {
+  const { context, earlySources, segments, producer } = deps;
+  const assetId = upload.target_asset_id;
+  const logger = deps.logger.child({ upload_id: upload.id, asset_id: assetId });
+  const stopped = new AbortController();
+  const { signal } = stopped;
+  let planning: Promise<void> | undefined;
+  let planAtBytes = 0;
+  let readableBytes = 0;
+  let published = false;
+
+  const remove = async (): Promise<void> => {
+    if (!published) return;
+    published = false;
+    earlySources.withdraw(assetId);
+    await segments.removeAsset(assetId);
+    await retractEarlyPlayback(context, upload.id);
+  };
+
+  const publish = async (early: EarlySource): Promise<void> => {
+    const playbackIds = upload.early_playback_ids ?? newPlaybackIds(request);
+    // First, because receivers of the event play at once.
+    earlySources.publish(assetId, {
+      ...early,
+      upload: { id: upload.id, playbackIds: playbackIds.map(({ id }) => id) },
+    });
+    published = true;
+    if (!(await announceEarlyPlayback(context, upload.id, playbackIds))) return remove();
+    logger.info({}, 'upload plays early');
+    const warm = producer.warm({ id: assetId, plan: early.plan }, { signal, priority: mediaPriority.warmUp });
+    warm.catch((error: unknown) => {
+      if (signal.aborted || isKinoraError(error, 'unavailable')) return;
+      logger.info({ err: error }, 'early playback failed');
+      remove().catch((cause: unknown) => logger.error({ err: cause }, 'early playback not ended'));
+    });
+  };
+
+  const plan = async (): Promise<void> => {
+    const receivedBytes = readableBytes;
+    planAtBytes = Number.POSITIVE_INFINITY;
+    source.keepOpening([{ start: 0, end: receivedBytes - (receivedBytes % BLOCK_BYTES) }]);
+    const { videoQuality, maxResolutionTier, test } = request;
+    const asset = {
+      video_quality: videoQuality,
+      max_resolution_tier: maxResolutionTier,
+      is_test: test || upload.is_test,
+    };
+    try {
+      const early = await planEarly({ ...deps, assetId, logger, signal, row: { asset } }, source, [], true);
+      if (typeof early === 'string') logger.info({ reason: early }, 'upload does not play early');
+      else if (!signal.aborted) await publish(early);
+    } catch (error) {
+      if (signal.aborted) return;
+      logger.info({ err: error, received_bytes: receivedBytes }, 'upload does not play early');
+      // The frames that a probe reads have not arrived.
+      if (isKinoraError(error, 'unavailable')) planAtBytes = receivedBytes * NEXT_TRY;
+      // They may have arrived in the meantime, in a request that has ended.
+      if (isWaiting(readableBytes)) await plan();
+    }
+  };
+
+  const isWaiting = (bytes: number): boolean => bytes >= planAtBytes && !signal.aborted;
+  return {
+    isWaiting,
+    received: (bytes) => {
+      readableBytes = bytes;
+      if (isWaiting(bytes)) planning = plan();
+    },
+    settle: async () => {
+      stopped.abort();
+      await planning;
+    },
+    withdraw: async () => {
+      stopped.abort();
+      await planning;
+      await remove();
+    },
+  };
+};

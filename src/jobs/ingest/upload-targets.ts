@@ -1,0 +1,135 @@
+import type { Row } from '../../db/schema.js';
+import { readUploadSettings } from '../../domain/uploads/complete-upload.js';
+import { allowsEarlyPlayback } from '../../domain/uploads/early-playback.js';
+import type { UploadTarget, UploadTargets } from '../../domain/uploads/upload-writer.js';
+import { KinoraError } from '../../lib/errors.js';
+import { findLeadingMoov } from '../../media/mp4/leading-moov.js';
+import type { BlobWrite, RangeSource } from '../../storage/blob-store.js';
+import { sourceKey } from '../../storage/keys.js';
+import { playUpload, type UploadPlay, type UploadPlayDeps } from './play-upload.js';
+
+interface UploadTargetDeps extends UploadPlayDeps {
+  /** Whether uploads play before they are complete, where that is possible. */
+  readonly playsEarly: boolean;
+}
+
+/** An upload with a target that stays open between requests. */
+interface Kept {
+  readonly target: UploadTarget;
+  stop(): Promise<void>;
+}
+
+/** Each keeps a file open and a plan in memory, until the upload ends. */
+const MAX_KEPT = 100;
+/** Media data that has arrived before the file is probed. */
+const FIRST_BYTES = 256 * 1024;
+
+export const createUploadTargets = (deps: UploadTargetDeps): UploadTargets => {
+  const kept = new Map<string, Kept>();
+  return {
+    open: async (upload) => {
+      const playing = kept.get(upload.id);
+      if (playing) return playing.target;
+      const write = await deps.blobs.resumeWrite(sourceKey(upload.target_asset_id));
+      return openTarget(deps, upload, write, kept);
+    },
+    drop: async (uploadId) => kept.get(uploadId)?.target.discard(),
+    stop: async () => {
+      await Promise.all([...kept.values()].map((each) => each.stop()));
+    },
+  };
+};
+
+const openTarget = async (
+  deps: UploadTargetDeps,
+  row: Row<'upload'>,
+  write: BlobWrite,
+  kept: Map<string, Kept>,
+): Promise<UploadTarget> => {
+  const { context, blobs, logger } = deps;
+  const lookFrom = deps.playsEarly ? 0 : Number.POSITIVE_INFINITY;
+  let upload = row;
+  let totalBytes = row.total_bytes ?? undefined;
+  let lookAtBytes = lookFrom;
+  let playing: { readonly play: UploadPlay; readonly source: RangeSource } | undefined;
+
+  const begin = async (sizeBytes: number): Promise<void> => {
+    lookAtBytes = Number.POSITIVE_INFINITY;
+    const request = await readUploadSettings(context.database.queryable, upload);
+    if (request instanceof KinoraError || !allowsEarlyPlayback(request, upload) || kept.size >= MAX_KEPT) return;
+    const source = await blobs.openRanges(sourceKey(upload.target_asset_id), write, { sizeBytes, read: refuse });
+    playing = { source, play: playUpload(deps, upload, request, source) };
+    kept.set(upload.id, { target, stop });
+  };
+
+  /** Looks for the index in what has arrived. */
+  const look = async (): Promise<void> => {
+    if (totalBytes === undefined || write.offsetBytes < lookAtBytes || write.offsetBytes >= totalBytes) return;
+    const found = await findLeadingMoov((at, length) => write.read(at, length), write.offsetBytes, totalBytes);
+    if (!found) lookAtBytes = Number.POSITIVE_INFINITY;
+    else if ('atBytes' in found) lookAtBytes = found.atBytes;
+    else if (write.offsetBytes < found.moov.end + FIRST_BYTES) lookAtBytes = found.moov.end + FIRST_BYTES;
+    else await begin(totalBytes);
+  };
+  const received = async (): Promise<void> => {
+    if (!playing) {
+      await look().catch((error: unknown) => {
+        lookAtBytes = Number.POSITIVE_INFINITY;
+        logger.warn({ err: error, upload_id: upload.id }, 'upload does not play early');
+      });
+    }
+    if (!playing?.play.isWaiting(write.offsetBytes)) return;
+    await write.sync();
+    playing.play.received(write.offsetBytes);
+  };
+  /** The write that waits for the readers of the file, if there are any. */
+  const end = (): BlobWrite => {
+    kept.delete(upload.id);
+    const ended = playing?.source.target ?? write;
+    playing = undefined;
+    return ended;
+  };
+  const stop = async (): Promise<void> => {
+    await playing?.play.settle();
+    await end().suspend();
+  };
+
+  const target: UploadTarget = {
+    get offsetBytes() {
+      return write.offsetBytes;
+    },
+    setTotal: (value) => {
+      totalBytes = value;
+    },
+    write: async (chunk) => {
+      await write.write(chunk);
+      await received();
+    },
+    restart: async () => {
+      await playing?.play.withdraw();
+      await end().restart();
+      upload = { ...upload, early_playback_ids: null };
+      lookAtBytes = lookFrom;
+    },
+    commit: async () => {
+      await playing?.play.settle();
+      return end().commit();
+    },
+    suspend: async () => {
+      if (!playing) return write.suspend();
+      await write.sync();
+      playing.play.received(write.offsetBytes);
+    },
+    discard: async () => {
+      await playing?.play.withdraw();
+      await end().discard();
+    },
+  };
+  await received();
+  return target;
+};
+
+/** Only the sender has the rest of the file. */
+const refuse = (): never => {
+  throw new KinoraError('unavailable', { details: { reason: 'a part of the upload has not arrived yet' } });
+};

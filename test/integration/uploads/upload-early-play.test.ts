@@ -1,0 +1,253 @@
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import Mux from '@mux/mux-node';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { fixture } from '../../support/media/fixtures.js';
+import { playAll } from '../../support/players/play.js';
+import {
+  cleanUpServers,
+  makeDataDir,
+  type ServerProcess,
+  startServer,
+  until,
+} from '../../support/servers/server-process.js';
+import { api, settled } from '../../support/wire/create-asset.js';
+import { eventsOf } from '../../support/wire/events.js';
+import {
+  askStatus,
+  filesOf,
+  openRequest,
+  sendBytes,
+  sendChunk,
+  storedIn,
+  type WireUpload,
+} from '../../support/wire/uploading.js';
+
+const dataDir = makeDataDir();
+const blobDir = join(dataDir, 'blobs');
+const options = { LOG_LEVEL: 'debug' };
+let server: ServerProcess;
+let file: Buffer;
+/** Where the test stops to send: more than the first segment and less than the last. */
+let firstBytes: number;
+beforeAll(async () => {
+  file = await readFile(await fixture('long-index-first.mp4'));
+  firstBytes = Math.floor(file.length * 0.6);
+  server = await startServer({ dataDir, options });
+});
+afterAll(cleanUpServers);
+
+const create = async (settings: object = {}): Promise<WireUpload> => {
+  others = partials();
+  const body = { new_asset_settings: { playback_policies: ['public'], ...settings } };
+  return ((await (await api(server, 'POST', '/video/v1/uploads', body)).json()) as { data: WireUpload }).data;
+};
+const read = async (id: string): Promise<WireUpload> =>
+  ((await (await api(server, 'GET', `/video/v1/uploads/${id}`)).json()) as { data: WireUpload }).data;
+const get = (path: string): Promise<Response> => fetch(`${server.url}/${path}`);
+const digest = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
+const typesOf = async (id: string): Promise<string[]> => (await eventsOf(server, id)).map(({ type }) => type);
+
+const partials = (): string[] => filesOf(join(blobDir, '.partial'), '~source').map((path) => path.split('~')[1]!);
+let others: string[] = [];
+/** The asset to come of the last upload that was created, after its first byte. */
+const assetToCome = (): string => partials().find((assetId) => !others.includes(assetId))!;
+
+/** The playback ID of an upload that plays. */
+const untilPlayable = async (id: string): Promise<string> => {
+  let upload: WireUpload | undefined;
+  await until('the upload plays', async () => {
+    upload = await read(id);
+    return upload.early_playback_ids !== undefined;
+  });
+  const playbackId = upload!.early_playback_ids![0]!.id;
+  await until('its playlist is there', async () => (await get(`${playbackId}.m3u8`)).status === 200);
+  return playbackId;
+};
+
+/** Paths of the segments of the first rendition. */
+const segmentsOf = async (playbackId: string): Promise<string[]> => {
+  const listed = (await (await get(`${playbackId}.m3u8`)).text())
+    .split('\n')
+    .find((line) => line.includes('/playlist.m3u8') && !line.startsWith('#'))!;
+  const base = listed.slice(0, listed.lastIndexOf('/'));
+  const playlist = await (await get(listed)).text();
+  return playlist.split('\n').flatMap((line) => (line.endsWith('.m4s') ? [`${base}/${line}`] : []));
+};
+const digestOf = async (path: string): Promise<string> => digest(new Uint8Array(await (await get(path)).arrayBuffer()));
+
+const sendRest = async (id: string, bytes = file): Promise<void> => {
+  const { url } = await read(id);
+  const range = (await askStatus(url!, bytes.length)).headers.get('range')!;
+  const start = Number(/-(\d+)$/.exec(range)![1]) + 1;
+  expect((await sendChunk(url!, bytes, start, bytes.length)).status).toBe(200);
+};
+
+it('plays what has arrived, and plays the same once it is ready', async () => {
+  const { id, url } = await create();
+  const half = Math.floor(firstBytes / 2);
+  expect((await sendChunk(url!, file, 0, half, file.length)).status).toBe(308);
+  expect((await sendChunk(url!, file, half, firstBytes, file.length)).status).toBe(308);
+  const playbackId = await untilPlayable(id);
+  const paths = await segmentsOf(playbackId);
+  expect(paths).toHaveLength(7);
+  const first = await get(paths[0]!);
+  expect([first.status, first.headers.get('cache-control')]).toEqual([200, 'public, max-age=5']);
+  const early = digest(new Uint8Array(await first.arrayBuffer()));
+  // Its bytes have not been sent.
+  const last = await get(paths.at(-1)!);
+  expect([last.status, last.headers.get('retry-after')]).toEqual([503, expect.stringMatching(/^\d+$/)]);
+  const upload = await read(id);
+  expect(upload).toMatchObject({ status: 'waiting', early_playback_ids: [{ id: playbackId, policy: 'public' }] });
+  expect(upload.asset_id).toBeUndefined();
+  expect(await typesOf(id)).toEqual(['video.upload.created', 'video.upload.playable']);
+  const told = (await eventsOf(server, id))[1]!.data;
+  expect(told).toMatchObject({ status: 'waiting', early_playback_ids: [{ id: playbackId, policy: 'public' }] });
+  expect(told.asset_id).toBeUndefined();
+
+  await sendRest(id);
+  const created = await read(id);
+  expect(created.status).toBe('asset_created');
+  expect(created.early_playback_ids).toBeUndefined();
+  // It plays on while the asset is prepared.
+  expect((await get(paths[0]!)).status).toBe(200);
+  const asset = await settled(server, created.asset_id!);
+  expect(asset).toMatchObject({ status: 'ready', playback_ids: [{ id: playbackId, policy: 'public' }] });
+  expect(await typesOf(id)).toEqual(['video.upload.created', 'video.upload.playable', 'video.upload.asset_created']);
+  expect(await segmentsOf(playbackId)).toEqual(paths);
+  expect(await digestOf(paths[0]!)).toBe(early);
+  const { source } = await storedIn(blobDir, asset.id);
+  expect(digest(source!)).toBe(digest(file));
+  expect(filesOf(join(blobDir, '.partial'), asset.id)).toEqual([]);
+  await playAll(server.url, playbackId);
+
+  // Every segment is the one of an asset that was prepared from the complete file.
+  const whole = await create();
+  expect((await sendBytes(whole.url!, file)).status).toBe(200);
+  const other = await settled(server, (await read(whole.id)).asset_id!);
+  const others = await segmentsOf(other.playback_ids![0]!.id);
+  expect(await Promise.all(paths.map(digestOf))).toEqual(await Promise.all(others.map(digestOf)));
+});
+
+it('plays within a single request that sends the whole file', async () => {
+  const { id, url } = await create();
+  const sending = openRequest(url!, { 'content-length': file.length });
+  await sending.send(file.subarray(0, firstBytes));
+  const playbackId = await untilPlayable(id);
+  const [first] = await segmentsOf(playbackId);
+  expect((await get(first!)).status).toBe(200);
+  await sending.send(file.subarray(firstBytes));
+  sending.request.end();
+  expect((await sending.answer()).status).toBe(200);
+  const asset = await settled(server, (await read(id)).asset_id!);
+  expect(asset).toMatchObject({ status: 'ready', playback_ids: [{ id: playbackId }] });
+});
+
+it('needs a token under a signed playback ID', async () => {
+  const { id, url } = await create({ playback_policies: ['signed'] });
+  await sendChunk(url!, file, 0, firstBytes, file.length);
+  await until('the upload plays', async () => (await read(id)).early_playback_ids !== undefined);
+  const playbackId = (await read(id)).early_playback_ids![0]!.id;
+  expect((await get(`${playbackId}.m3u8`)).status).toBe(403);
+});
+
+it('is read by the official SDK as an upload that waits', async () => {
+  const mux = new Mux({
+    ...{ tokenId: server.token.id, tokenSecret: server.token.secret, baseURL: server.url, maxRetries: 0 },
+    ...{ webhookSecret: null },
+  });
+  const upload = await mux.video.uploads.create({
+    cors_origin: '*',
+    new_asset_settings: { playback_policies: ['public'] },
+  });
+  await sendChunk(upload.url!, file, 0, firstBytes, file.length);
+  await untilPlayable(upload.id);
+  const waiting = await mux.video.uploads.retrieve(upload.id);
+  expect([waiting.status, waiting.asset_id]).toEqual(['waiting', undefined]);
+  expect((await mux.video.uploads.cancel(upload.id)).status).toBe('cancelled');
+});
+
+describe('does not play before it is complete', () => {
+  const sendMost = async (bytes: Buffer, settings: object = {}): Promise<string> => {
+    const { id, url } = await create(settings);
+    expect((await sendChunk(url!, bytes, 0, bytes.length - 1000)).status).toBe(308);
+    return id;
+  };
+  it.each([
+    ['where the index is at the end', 'long-index-last.mov', {}],
+    ['where it is fragmented', 'h264-fragmented.mp4', {}],
+    ['where its loudness has to be measured', 'long-index-first.mp4', { normalize_audio: true }],
+    ['where its content is measured', 'long-index-first.mp4', { video_quality: 'plus' }],
+  ] as const)('%s', async (_title, name, settings) => {
+    const bytes = await readFile(await fixture(name));
+    const id = await sendMost(bytes, settings);
+    // What arrives is looked at before the answer; a file that may play has its full size from then on.
+    expect((await storedIn(blobDir, assetToCome())).partial).toHaveLength(bytes.length - 1000);
+    expect((await read(id)).early_playback_ids).toBeUndefined();
+    await sendRest(id, bytes);
+    expect((await settled(server, (await read(id)).asset_id!)).status).toBe('ready');
+    expect(await typesOf(id)).toEqual(['video.upload.created', 'video.upload.asset_created']);
+  });
+});
+
+it('leaves nothing when it is cancelled', async () => {
+  const { id, url } = await create();
+  await sendChunk(url!, file, 0, firstBytes, file.length);
+  const playbackId = await untilPlayable(id);
+  const [first] = await segmentsOf(playbackId);
+  expect((await get(first!)).status).toBe(200);
+  const assetId = assetToCome();
+  expect((await api(server, 'PUT', `/video/v1/uploads/${id}/cancel`)).status).toBe(200);
+  expect((await get(`${playbackId}.m3u8`)).status).toBe(404);
+  expect((await get(first!)).status).toBe(404);
+  expect((await read(id)).early_playback_ids).toBeUndefined();
+  await until('its files are gone', () => filesOf(dataDir, assetId).length === 0);
+  expect((await sendChunk(url!, file, firstBytes, file.length)).status).toBe(410);
+});
+
+it('plays another file under other playback IDs', async () => {
+  const { id, url } = await create();
+  await sendChunk(url!, file, 0, firstBytes, file.length);
+  const playbackId = await untilPlayable(id);
+  const other = await readFile(await fixture('h264-aac.mp4'));
+  expect((await sendBytes(url!, other)).status).toBe(200);
+  expect((await get(`${playbackId}.m3u8`)).status).toBe(404);
+  const asset = await settled(server, (await read(id)).asset_id!);
+  expect(asset).toMatchObject({ status: 'ready', duration: 6 });
+  expect(asset.playback_ids![0]!.id).not.toBe(playbackId);
+  await playAll(server.url, asset.playback_ids![0]!.id);
+});
+
+it('plays again after the server was killed, under the same playback ID, and continues', async () => {
+  const { id, url } = await create();
+  await sendChunk(url!, file, 0, firstBytes, file.length);
+  const playbackId = await untilPlayable(id);
+  await server.kill();
+  server = await startServer({ dataDir, options });
+  await until('it plays before anything is sent', async () => (await get(`${playbackId}.m3u8`)).status === 200);
+  expect((await get((await segmentsOf(playbackId))[0]!)).status).toBe(200);
+  expect((await askStatus((await read(id)).url!, file.length)).headers.get('range')).toBe(`bytes=0-${firstBytes - 1}`);
+  await sendRest(id);
+  const asset = await settled(server, (await read(id)).asset_id!);
+  expect(asset).toMatchObject({ status: 'ready', playback_ids: [{ id: playbackId }] });
+  expect(digest((await storedIn(blobDir, asset.id)).source!)).toBe(digest(file));
+  expect(await typesOf(id)).toEqual(['video.upload.created', 'video.upload.playable', 'video.upload.asset_created']);
+  await playAll(server.url, playbackId);
+});
+
+it('continues after a stop of the server', async () => {
+  const { id, url } = await create();
+  await sendChunk(url!, file, 0, firstBytes, file.length);
+  await untilPlayable(id);
+  const assetId = assetToCome();
+  expect(await server.stop()).toBe(0);
+  expect((await storedIn(blobDir, assetId)).partial!.equals(file.subarray(0, firstBytes))).toBe(true);
+  server = await startServer({ dataDir, options: { ...options, RANGE_SOURCES: 'false' } });
+  await sendRest(id);
+  expect((await settled(server, assetId)).status).toBe('ready');
+  const plain = await create();
+  await sendChunk(plain.url!, file, 0, firstBytes, file.length);
+  expect((await storedIn(blobDir, assetToCome())).partial).toHaveLength(firstBytes);
+  expect((await read(plain.id)).early_playback_ids).toBeUndefined();
+});
