@@ -28,7 +28,8 @@ const product: TestProjectInlineConfiguration['test'] = {
 export default defineConfig({
   test: {
     pool: 'forks',
-    maxWorkers: 2,
+    // One more than the two cores of CI: browsers that play, restarts and retries wait for much of their time.
+    maxWorkers: 3,
     reporters: ['default', new SlowestReporter()],
     sequence: { sequencer: SlowestFirst },
     projects: [

@@ -170,10 +170,6 @@ const expectNoProblems = async (): Promise<void> => {
   expect(watched.problems).toEqual([]);
 };
 const untilPlaying = () => page.waitForFunction(() => document.querySelector('video')!.currentTime > 0);
-const playAt = (rate: number) =>
-  page.evaluate((value) => {
-    document.querySelector('video')!.playbackRate = value;
-  }, rate);
 const untilEnded = () => page.waitForFunction(() => document.querySelector('video')!.ended);
 
 const expectWholePlay = async (): Promise<void> => {
@@ -191,7 +187,7 @@ const expectWholePlay = async (): Promise<void> => {
 test.each(players)('%s plays an encrypted asset from start to end', async (player) => {
   await play(player, longId);
   await countStalls();
-  await playAt(4);
+  await playAt(page, 4);
   await untilEnded();
   await expectWholePlay();
   await expectNoProblems();
@@ -255,7 +251,7 @@ test.each(players)('%s goes through all levels of an encrypted asset', async (pl
   await play(player, levelsId, { bufferSeconds: 4 });
   await untilPlaying();
   // All levels are shown before the end.
-  await playAt(0.5);
+  await playAt(page, 0.5);
   const levels = await page.evaluate(() => window.levels());
   expect(levels.length).toBeGreaterThan(3);
   expect(new Set(levels).size).toBe(levels.length);
@@ -307,7 +303,7 @@ describe('the player page', () => {
     await open(`${name}=${playbackToken(key, longId, 'v')}&drm-token=${license}`);
     await countStalls();
     await untilPlaying();
-    await playAt(4);
+    await playAt(page, 4);
     await untilEnded();
     await expectWholePlay();
     expect(await page.title()).toBe('Encrypted');

@@ -9,7 +9,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { fixture } from '../support/media/fixtures.js';
 import { counterOf, readRgbFrames } from '../support/media/measure.js';
 import { makeSpeech } from '../support/media/spoken-audio.mjs';
-import { readFrames, startChromium, type Watched, watch } from '../support/players/chromium.js';
+import { playAt, readFrames, startChromium, type Watched, watch } from '../support/players/chromium.js';
 import { type Booted, boot } from '../support/servers/boot.js';
 import type { Origin } from '../support/servers/origin.js';
 import { serveNamed } from '../support/servers/text-origin.js';
@@ -151,6 +151,7 @@ const counterSeen = async (page: Page, selector: string): Promise<number | undef
 const playToEnd = async (page: Page): Promise<void> => {
   await readFrames(page);
   await inPlayer(page, (player) => player.play());
+  await playAt(page, 2);
   await page.waitForFunction(() => document.querySelector<MuxPlayer>('mux-player')!.ended, undefined, {
     timeout: LIMIT_MS,
   });

@@ -4,7 +4,7 @@ import { createRequire } from 'node:module';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { fixture } from '../support/media/fixtures.js';
-import { readFrames, startChromium, type Watched, watch } from '../support/players/chromium.js';
+import { playAt, readFrames, startChromium, type Watched, watch } from '../support/players/chromium.js';
 import { type Booted, boot } from '../support/servers/boot.js';
 import { type Origin, startOrigin } from '../support/servers/origin.js';
 import { serveNamed } from '../support/servers/text-origin.js';
@@ -122,6 +122,7 @@ const play = async (player: PlayerName, codec: keyof typeof ids, ending: 'm3u8' 
 /** From the start to the end, each frame the one that belongs to its time. */
 const expectWholePlay = async (): Promise<void> => {
   await readFrames(page);
+  await playAt(page, 2);
   await page.evaluate(() => {
     document.querySelector('video')!.currentTime = 0;
   });

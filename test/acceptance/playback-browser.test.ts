@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { fixture } from '../support/media/fixtures.js';
-import { readFrames, startChromium, type Watched, watch } from '../support/players/chromium.js';
+import { playAt, readFrames, startChromium, type Watched, watch } from '../support/players/chromium.js';
 import { type Booted, boot } from '../support/servers/boot.js';
 import { type Origin, serveFile, startOrigin } from '../support/servers/origin.js';
 import { createAsset, serveFiles, settled } from '../support/wire/create-asset.js';
@@ -81,6 +81,7 @@ test('a created asset plays from start to end on the page of its playback id', {
     document.querySelector('video')!.currentTime = 0;
   });
   await readFrames(page);
+  await playAt(page, 2);
   await page.waitForFunction(() => document.querySelector('video')!.ended, undefined, { timeout: 120_000 });
   const end = await state();
   expect(end.duration).toBeCloseTo(20, 1);
@@ -140,6 +141,7 @@ test('every level can be chosen and shows the same frames', { timeout: 240_000 }
   for (const level of levels.slice(1)) {
     await open(playbackId);
     await readFrames(page);
+    await playAt(page, 2);
     await page.selectOption('select', { label: level });
     // The segment that is playing stays as it is, the next one is of the chosen level.
     await page.waitForFunction(
@@ -207,6 +209,7 @@ test("the browser's own HLS plays the same address", { timeout: 240_000 }, async
     return video.play();
   }, `/${playbackId}.m3u8`);
   await readFrames(page);
+  await playAt(page, 2);
   await page.waitForFunction(() => document.querySelector('video')!.currentTime > 5);
   const { frames, corrupted, duration } = await state();
   expect(duration).toBeCloseTo(20, 1);

@@ -1,7 +1,7 @@
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { fixture } from '../support/media/fixtures.js';
-import { readFrames, startChromium, type Watched, watch } from '../support/players/chromium.js';
+import { playAt, readFrames, startChromium, type Watched, watch } from '../support/players/chromium.js';
 import { servePage } from '../support/players/page-site.js';
 import { type Booted, boot } from '../support/servers/boot.js';
 import type { Origin } from '../support/servers/origin.js';
@@ -123,6 +123,7 @@ test('Shaka Player plays from start to end', { timeout: 240_000 }, async () => {
   await play('long.mp4');
   await seek(0);
   await readFrames(page);
+  await playAt(page, 2);
   await page.waitForFunction(() => document.querySelector('video')!.ended, undefined, { timeout: 120_000 });
   const end = await page.evaluate(() => {
     const video = document.querySelector('video')!;

@@ -2,7 +2,7 @@ import Mux from '@mux/mux-node';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { fixture } from '../support/media/fixtures.js';
-import { readFrames, startChromium, type Watched, watch } from '../support/players/chromium.js';
+import { playAt, readFrames, startChromium, type Watched, watch } from '../support/players/chromium.js';
 import { type Booted, boot } from '../support/servers/boot.js';
 import type { Origin } from '../support/servers/origin.js';
 import { createAsset, serveFiles, settled } from '../support/wire/create-asset.js';
@@ -48,6 +48,7 @@ test('the page of a signed id plays to its end with a token', { timeout: 240_000
   await page.goto(`${server.url}/${signedId}?token=${token}`);
   expect(await page.title()).toBe('For members');
   await readFrames(page);
+  await playAt(page, 2);
   await page.waitForFunction(() => document.querySelector('video')!.ended, undefined, { timeout: 120_000 });
   const frames = await page.evaluate(() => window.playedFrames);
   expect(frames.length).toBeGreaterThan(10);

@@ -1,5 +1,5 @@
 /**
- * What the longest test files cost: seconds of CPU time, with the test media already made. They start first, so that both
+ * What the longest test files cost: seconds of CPU time, with the test media already made. They start first, so that the
  * workers end together. `npm test` prints the ten slowest files of a run; measure again when a file is missing here.
  */
 export const slowFiles: Readonly<Record<string, number>> = {

@@ -70,6 +70,12 @@ declare global {
   }
 }
 
+/** Changes the speed of the page's video. */
+export const playAt = (page: Page, rate: number): Promise<void> =>
+  page.locator('video').evaluate((video: HTMLVideoElement, to) => {
+    video.playbackRate = to;
+  }, rate);
+
 /**
  * Reads the painted counter of every frame that the page's video shows from now on, and counts stalls: halts before a gap
  * in the media. That a busy machine delivers or decodes late is none.
