@@ -1,7 +1,7 @@
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { fixture } from '../support/media/fixtures.js';
-import { playAt, startChromium, watch } from '../support/players/chromium.js';
+import { startChromium, watch } from '../support/players/chromium.js';
 import { type Booted, boot } from '../support/servers/boot.js';
 import type { Origin } from '../support/servers/origin.js';
 import { createAsset, serveFiles, settled } from '../support/wire/create-asset.js';
@@ -107,7 +107,6 @@ test('another language is chosen while the video plays on', { timeout: 240_000 }
     window.hls.audioTrack = 0;
   });
   await waitForTone(page, [400, 600]);
-  await playAt(page, 2);
   await page.waitForFunction(() => document.querySelector('video')!.ended, undefined, { timeout: 120_000 });
   const { positions, waits, seeks } = await page.evaluate(() => ({
     positions: window.positions,

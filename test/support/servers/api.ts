@@ -16,6 +16,7 @@ import { createUploadUrls } from '#kinora/domain/uploads/upload-url.js';
 import type { UploadTargets } from '#kinora/domain/uploads/upload-writer.js';
 import { createApp } from '#kinora/http/app.js';
 import type { AppDeps } from '#kinora/http/app-deps.js';
+import { watchConnections } from '#kinora/http/close-http.js';
 import { createUploadWorkers } from '#kinora/jobs/settle-uploads.js';
 import { systemClock } from '#kinora/lib/clock.js';
 import type { Resolve } from '#kinora/net/resolve-host.js';
@@ -26,6 +27,8 @@ import { sourceKey } from '#kinora/storage/keys.js';
 import { memoryLogger } from '../memory-logger.js';
 import { watchAnswers } from '../wire/documented-answers.js';
 import { openTestDatabase } from './database.js';
+
+const CLOSE_LIMIT_MS = 10_000;
 
 interface ApiOptions extends Pick<AppDeps, 'rateLimits' | 'trustedProxies'> {
   /** The largest upload; 1 MiB when absent. */
@@ -92,6 +95,7 @@ export const startApi = async ({
     ...options,
   });
   const undocumented = watchAnswers(app);
+  const closeHttp = watchConnections(app);
   await app.listen({ host: '127.0.0.1', port: 0 });
   origin = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`;
 
@@ -142,7 +146,7 @@ export const startApi = async ({
     },
     /** Fails when an answer was not as the OpenAPI document says. */
     stop: async () => {
-      await app.close();
+      await closeHttp(CLOSE_LIMIT_MS);
       await opened.close();
       await rm(blobDir, { recursive: true, force: true });
       if (undocumented.length > 0) throw new Error(`Not as the OpenAPI document says:\n${undocumented.join('\n')}`);
