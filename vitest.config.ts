@@ -30,6 +30,8 @@ export default defineConfig({
     pool: 'forks',
     // One more than the two cores of CI: browsers that play, restarts and retries wait for much of their time.
     maxWorkers: 3,
+    // Of the tests in one file that run at the same time: they wait between retries.
+    maxConcurrency: 11,
     reporters: ['default', new SlowestReporter()],
     sequence: { sequencer: SlowestFirst },
     projects: [
