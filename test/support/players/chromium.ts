@@ -106,12 +106,14 @@ export const readFrames = (page: Page): Promise<void> =>
       context.drawImage(frame, 0, 0);
       frame.close();
       const rowHeight = canvas.height / 24;
-      const lumaAt = (bar: number, row: number) =>
-        context.getImageData(((bar + 0.5) * canvas.width) / 16, (row + 0.5) * rowHeight, 1, 1).data[1]!;
+      const [upper, lower] = [0, 1].map(
+        (row) => context.getImageData(0, (row + 0.5) * rowHeight, canvas.width, 1).data,
+      ) as [Uint8ClampedArray, Uint8ClampedArray];
       let counter = 0;
       for (let bar = 0; bar < 16; bar++) {
-        const above = lumaAt(bar, 0);
-        const below = lumaAt(bar, 1);
+        const green = 4 * Math.floor(((bar + 0.5) * canvas.width) / 16) + 1;
+        const above = upper[green]!;
+        const below = lower[green]!;
         counter = Math.abs(above - below) < 60 || counter < 0 ? -1 : counter * 2 + (above > below ? 1 : 0);
       }
       window.playedFrames.push({ mediaSeconds, counter });
