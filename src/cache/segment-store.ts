@@ -17,7 +17,7 @@ export interface SegmentStore {
   has(key: CacheKey): boolean;
   readonly totalBytes: number;
   /**
-   * Removes everything of an asset; productions that still run for it can no longer commit. Who waits for one gets
+   * Removes everything of an asset; productions that still run for it can no longer commit. Callers that wait for one get
    * `error`, by default `not_found`.
    */
   removeAsset(assetId: string, error?: KinoraError): Promise<void>;

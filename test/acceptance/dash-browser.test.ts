@@ -322,7 +322,7 @@ describe.each(players)('%s', (player) => {
     for (const [index, height] of levels.entries()) {
       await choose(height);
       await untilPlayed(height, 20_000).catch(async () => {
-        // On a busy machine Shaka breaks off a request that it never repeats: another choice makes it ask again.
+        // Shaka never repeats a request that a choice breaks off. Another choice makes it ask again.
         await choose(levels[(index + 1) % levels.length]!);
         await choose(height);
         await untilPlayed(height, 60_000);

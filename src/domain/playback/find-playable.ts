@@ -165,7 +165,7 @@ export const createPlayableFinder = (database: Database, clock: Clock, early: Ea
     return found;
   };
 
-  /** A plan that is not valid any more must make no further file. */
+  /** No more files may be made by a plan that was withdrawn. */
   const isWithdrawn = ({ early: known }: Entry): boolean =>
     known !== undefined && early.planOf(known.assetId) !== known.plan;
 

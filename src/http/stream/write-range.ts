@@ -17,7 +17,7 @@ export const readRange = (file: FileHandle, { start, end }: ByteRange, buffers: 
   };
 };
 
-/** Parts of content in memory, as large that few writes are needed. */
+/** The length of a part of content in memory: large, so that few writes are needed. */
 const MEMORY_PART_BYTES = 2 ** 20;
 
 export const readBytes = (bytes: Uint8Array, { start, end }: ByteRange): ReadPart => {

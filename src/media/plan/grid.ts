@@ -6,7 +6,7 @@
 export const TARGET_SEGMENT_SECONDS = 4;
 const FIRST_SEGMENT_SECONDS = 1;
 /**
- * RFC 8216 (4.3.4.2) measures the bitrate that `BANDWIDTH` promises over parts of at least half the target duration, so
+ * RFC 8216 (4.1) measures the bitrate that `BANDWIDTH` promises over parts of at least half the target duration, so
  * a shorter segment counts with the next one.
  */
 export const MIN_PEAK_SECONDS = TARGET_SEGMENT_SECONDS / 2;
