@@ -136,11 +136,22 @@ test('a run goes on after a server that is killed at every step, and does nothin
   for (const number of [4, 9]) {
     kills.push(number, number + 1);
     await until(`question ${number}`, () => provider.asked.length >= number);
+    // Recognition is killed only once, so that its calls can be counted.
+    await until('the recognized captions', async () =>
+      (await getAsset(server, id)).tracks!.some(({ type, language_code }) => type === 'text' && language_code === 'es'),
+    );
     await server.kill();
     kills.length = 0;
     await start();
   }
-  await until('the end of the run', async () => (await call('GET', `${runs}/${runId}`)).completed_at !== null);
+  await until('the end of the run', async () => (await call('GET', `${runs}/${runId}`)).completed_at !== null).catch(
+    async (error) => {
+      const messages = server.log().filter(({ msg }) => msg !== 'request');
+      throw new Error(JSON.stringify([await call('GET', `${runs}/${runId}`), messages], undefined, 1), {
+        cause: error,
+      });
+    },
+  );
   await server.kill();
   await start();
 
