@@ -1,5 +1,6 @@
 import type { ByteRange, ByteRanges } from '../lib/byte-ranges.js';
 import type { StillLayout } from '../media/image/geometry.js';
+import type { IndexedFragment } from '../media/mp4/segment-index.js';
 import type { RateSample, SamplePosition } from '../media/plan/bitrate-scale.js';
 import type { AudioPlan, EncoderSettings, OriginalStream, VideoFilters } from '../media/plan/plan.js';
 import type { TimedQuality } from '../media/robots/frame-quality.js';
@@ -164,9 +165,9 @@ export interface LoudnessResult {
 
 /**
  * Decodes [fromPts, untilPts) of the source once, in order, through the video filter chain at `width` x `height`, and
- * writes fragments of H.264 (CRF 16, closed GOP of about 2 s, same frame times) to `outPath`. The first chunk's file
- * starts with the init segment, and the concatenated chunks are the mezzanine. When times go back, the following
- * frames continue at the end.
+ * writes fragments of H.264 (CRF 16, closed GOP of about 2 s, same frame times) to `outPath`. The mezzanine is
+ * an init segment, an index of all fragments, and the fragments of all chunks. When times go back, the following frames
+ * continue at the end.
  */
 export interface MezzanineJob {
   readonly kind: 'mezzanine';
@@ -181,7 +182,6 @@ export interface MezzanineJob {
   readonly height: number;
   readonly frameRate: Rational;
   readonly filters: VideoFilters;
-  readonly first: boolean;
   /** Sequence number of the chunk's first fragment. */
   readonly firstSequence: number;
   readonly threads: number;
@@ -190,6 +190,10 @@ export interface MezzanineJob {
 export interface MezzanineResult {
   readonly frames: number;
   readonly decodeErrors: number;
+  /** The init segment of the mezzanine in base64. */
+  readonly init: string;
+  /** What is in the file, in the time scale of `timeBase`. */
+  readonly fragments: readonly IndexedFragment[];
 }
 
 /**

@@ -6,8 +6,10 @@ import { makeVideoSegment } from '#kinora/engine/video/segment.js';
 import { type ByteRange, countBytes, mergeRanges } from '#kinora/lib/byte-ranges.js';
 import { isKinoraError } from '#kinora/lib/errors.js';
 import { listBoxes } from '#kinora/media/mp4/box-reader.js';
+import { planAsset } from '#kinora/media/plan/plan-asset.js';
 import { neededRanges } from '#kinora/media/source/needed-ranges.js';
 import { type FixtureName, fixture } from '../support/media/fixtures.js';
+import { withMezzanine } from '../support/media/mezzanine-run.js';
 import { makeSegment, type PlannedSource, planFile, segmentJob, withFolder } from '../support/media/video-run.js';
 
 const HEAD_BYTES = 64 * 1024;
@@ -102,5 +104,35 @@ test('an open reader never reads what was put into the file after it was opened'
     const second = mergeRanges([...first, ...rangesOf(source, 2)]);
     const whole = makeSegment(source, source.video.renditions[0]!, 2).bytes;
     expect(digest(makeStaged(source, path, 2, second))).toBe(digest(whole));
+  });
+});
+
+test('a segment of a mezzanine is made from its own fragments and the index at the start', async () => {
+  await withMezzanine(await fixture('long-index-first.mp4'), 3, async (made, source) => {
+    const { width, height, timeBase } = made.facts.video!;
+    const settings = { quality: 'basic', maxResolutionTier: '1080p', isTest: false } as const;
+    const mezzanine = { index: made.index.video!, width, height, timeBase };
+    const plan = planAsset({ facts: source.facts, index: source.index, settings, mezzanine });
+    const planned = { ...source, path: made.path, plan, video: plan.video! };
+    const { size } = statSync(made.path);
+    const fragments = made.results.flatMap((result) => result.fragments);
+    let start = size - fragments.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
+    // The demuxer reads the first fragment when it opens the file.
+    const ranges: ByteRange[] = [{ start: 0, end: start + fragments[0]!.sizeBytes }];
+    const segment = planned.video.boundaries.length - 3;
+    const [from, until] = [planned.video.boundaries[segment]!, planned.video.boundaries[segment + 1]!];
+    for (const { startTicks, endTicks, sizeBytes } of fragments) {
+      const end = start + sizeBytes;
+      // One second more: decoders read ahead.
+      if (endTicks >= from && startTicks < until + timeBase.den / timeBase.num) ranges.push({ start, end });
+      start = end;
+    }
+    expect(countBytes(mergeRanges(ranges))).toBeLessThan(size / 2);
+    await withFolder(async (folder) => {
+      const path = join(folder, 'staged');
+      copyRanges(made.path, path, ranges);
+      const whole = makeSegment(planned, planned.video.renditions[0]!, segment).bytes;
+      expect(digest(makeStaged(planned, path, segment, mergeRanges(ranges)))).toBe(digest(whole));
+    });
   });
 });

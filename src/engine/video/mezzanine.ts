@@ -1,5 +1,6 @@
 import { closeSync, openSync, statSync, writeSync } from 'node:fs';
 import { writeVideoInit } from '../../media/mp4/cmaf.js';
+import type { IndexedFragment } from '../../media/mp4/segment-index.js';
 import type { MezzanineJob, MezzanineResult } from '../../pool/protocol.js';
 import { failMedia } from '../ffmpeg/av.js';
 import type { HandlerContext } from '../ipc/serve-jobs.js';
@@ -67,7 +68,7 @@ const encodeChunk = (
     writer.close();
   }
   if (frames === 0) throw failMedia('mezzanine', 'no frame could be decoded');
-  return { frames, decodeErrors: reader.errors };
+  return { frames, decodeErrors: reader.errors, init: writer.init, fragments: writer.fragments };
 };
 
 /** The share of the chunk's time, or of the file's bytes when the end is not known. */
@@ -110,6 +111,9 @@ class ForwardClock {
 
 /** Cuts the frames into fragments of about two seconds, each with its own encoder, and writes them one by one. */
 class ChunkWriter {
+  readonly fragments: IndexedFragment[] = [];
+  /** In base64. */
+  readonly init: string;
   private readonly settings: FragmentEncoderSettings;
   private encoder: FragmentEncoder | undefined;
   private startTicks = 0;
@@ -131,9 +135,9 @@ class ChunkWriter {
       threads,
     };
     this.sequence = job.firstSequence;
-    if (!job.first) return;
     const avcc = readEncoderConfig(this.settings);
-    writeSync(file, writeVideoInit({ timescale: timeBase.den, width, height, avcc, color: 'bt709' }));
+    const init = writeVideoInit({ timescale: timeBase.den, width, height, avcc, color: 'bt709' });
+    this.init = Buffer.from(init).toString('base64');
   }
 
   add(frame: Parameters<FragmentEncoder['add']>[0], ticks: number): void {
@@ -159,8 +163,10 @@ class ChunkWriter {
 
   private endFragment(endTicks: number): void {
     if (this.encoder === undefined) return;
-    const { bytes } = this.encoder.finish({ sequence: this.sequence, startTicks: this.startTicks, endTicks });
+    const { startTicks } = this;
+    const { bytes } = this.encoder.finish({ sequence: this.sequence, startTicks, endTicks });
     writeSync(this.file, bytes);
+    this.fragments.push({ startTicks, endTicks, sizeBytes: bytes.length });
     this.sequence += 1;
     this.close();
   }

@@ -1,5 +1,6 @@
 import { KinoraError } from '../../lib/errors.js';
 import { withTemporaryFile } from '../../lib/temporary-file.js';
+import { writeIndexedHead } from '../../media/mp4/segment-index.js';
 import type { ResolutionTier } from '../../media/plan/ladder.js';
 import { planMezzanine } from '../../media/plan/mezzanine-plan.js';
 import type { MezzanineVideo } from '../../media/plan/plan-asset.js';
@@ -7,7 +8,9 @@ import { refusals } from '../../media/source/refusals.js';
 import type { SourceFacts } from '../../media/source/source-facts.js';
 import type { SourceIndex } from '../../media/source/source-index.js';
 import { mediaPriority } from '../../pool/media-pool.js';
+import type { MezzanineResult } from '../../pool/protocol.js';
 import { streamResult } from '../../pool/read-result.js';
+import type { BlobWrite } from '../../storage/blob-store.js';
 import { mezzanineIndexKey, mezzanineKey } from '../../storage/keys.js';
 import type { IngestContext } from './context.js';
 import { readIndex } from './file/read-index.js';
@@ -71,15 +74,14 @@ const encode = async (
     await target.restart();
     await withTemporaryFiles(temporaryDir, chunks.length, async (paths) => {
       const failed = new AbortController();
-      const running = chunks.map(async ({ weight: _weight, ...chunk }, number) => {
-        await pool.run(
+      const running = chunks.map(({ weight: _weight, ...chunk }, number) =>
+        pool.run(
           {
             kind: 'mezzanine',
             source: { path, formatName: facts.formatName },
             streamIndex: facts.video!.streamIndex,
             ...common,
             ...chunk,
-            first: number === 0,
             threads: chunks.length === 1 ? 2 : 1,
             outPath: paths[number]!,
           },
@@ -92,22 +94,40 @@ const encode = async (
               report();
             },
           },
-        );
-      });
+        ),
+      );
+      let results: MezzanineResult[];
       try {
-        await Promise.all(running);
+        results = await Promise.all(running);
       } catch (error) {
         failed.abort();
         await Promise.allSettled(running);
         throw error;
       }
-      for (const chunkPath of paths) for await (const bytes of await streamResult(chunkPath)) await target.write(bytes);
+      await join(target, plan.timeBase.den, paths, results);
     });
     await target.commit();
   } catch (error) {
     await target.discard();
     throw error;
   }
+};
+
+/** Writes an index of all fragments, and the fragments. */
+const join = async (
+  target: BlobWrite,
+  timescale: number,
+  paths: readonly string[],
+  results: readonly MezzanineResult[],
+): Promise<void> => {
+  const init = Buffer.from(results[0]!.init, 'base64');
+  const fragments = results.flatMap((result) => result.fragments);
+  await target.write(writeIndexedHead(init, timescale, fragments));
+  const headBytes = target.offsetBytes;
+  for (const path of paths) for await (const bytes of await streamResult(path)) await target.write(bytes);
+  // The process's report is not trusted: an index of other bytes would lead the demuxer astray.
+  if (target.offsetBytes - headBytes !== fragments.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0))
+    throw new KinoraError('media_failed', { details: { kind: 'mezzanine', reason: 'fragments of other sizes' } });
 };
 
 const withTemporaryFiles = <T>(dir: string, count: number, work: (paths: string[]) => Promise<T>): Promise<T> =>

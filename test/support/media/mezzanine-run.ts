@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { makeMezzanine } from '#kinora/engine/video/mezzanine.js';
+import { writeIndexedHead } from '#kinora/media/mp4/segment-index.js';
 import { planMezzanine } from '#kinora/media/plan/mezzanine-plan.js';
 import type { SourceFacts } from '#kinora/media/source/source-facts.js';
 import type { SourceIndex } from '#kinora/media/source/source-index.js';
@@ -18,7 +19,7 @@ export interface Mezzanine {
 export const withMezzanine = (
   source: string,
   maxChunks: number,
-  use: (made: Mezzanine, of: Omit<Mezzanine, 'results'>) => void,
+  use: (made: Mezzanine, of: Omit<Mezzanine, 'results'>) => void | Promise<void>,
 ): Promise<void> =>
   withFolder(async (folder) => {
     const facts = await probeFile(source);
@@ -31,7 +32,6 @@ export const withMezzanine = (
         kind: 'mezzanine' as const,
         source: { path: source, formatName: facts.formatName },
         streamIndex: facts.video!.streamIndex,
-        first: number === 0,
         threads: 2,
         outPath,
       };
@@ -39,7 +39,9 @@ export const withMezzanine = (
       return readFileSync(outPath);
     });
     const path = join(folder, 'mezzanine.mp4');
-    writeFileSync(path, Buffer.concat(parts));
+    const fragments = results.flatMap((result) => result.fragments);
+    const head = writeIndexedHead(Buffer.from(results[0]!.init, 'base64'), common.timeBase.den, fragments);
+    writeFileSync(path, Buffer.concat([head, ...parts]));
     const made = await probeFile(path);
-    use({ path, facts: made, index: indexFile(path, made), results }, { path: source, facts, index });
+    await use({ path, facts: made, index: indexFile(path, made), results }, { path: source, facts, index });
   });
