@@ -43,7 +43,8 @@ const start = (dataDir: string, log: string): Promise<ServerProcess> =>
     dataDir,
     options: { SPEECH_COMMAND: `${process.execPath} ${RECOGNIZER} ${log} held {audio} {language}` },
   });
-const countCalls = (log: string): number => (existsSync(log) ? readFileSync(log, 'utf8').trim().split('\n').length : 0);
+/** The file exists a moment before its first line. */
+const countCalls = (log: string): number => (existsSync(log) ? readFileSync(log, 'utf8').split('\n').length - 1 : 0);
 const order = async (server: ServerProcess): Promise<string> => {
   const inputs = [{ url: `${origin.url}/0`, generated_subtitles: [{ language_code: 'auto' }] }];
   return (await createAsset(server, { inputs, playback_policies: ['public'] })).id;
