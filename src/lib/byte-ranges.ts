@@ -7,6 +7,13 @@ export interface ByteRange {
 /** Sorted, not overlapping or adjacent, and without empty ranges. */
 export type ByteRanges = readonly ByteRange[];
 
+/** The parts of an incomplete file that are present. */
+export interface PresentRanges {
+  readonly ranges: ByteRanges;
+  /** Another number means that the same ranges may hold other bytes. */
+  readonly version: number;
+}
+
 /** The bytes that are in any of `ranges`; ranges less than `gap` bytes apart are joined. */
 export const mergeRanges = (ranges: readonly ByteRange[], gap = 0): ByteRange[] => {
   const merged: { start: number; end: number }[] = [];

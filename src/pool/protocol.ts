@@ -1,4 +1,4 @@
-import type { ByteRange, ByteRanges } from '../lib/byte-ranges.js';
+import type { ByteRange, PresentRanges } from '../lib/byte-ranges.js';
 import type { StillLayout } from '../media/image/geometry.js';
 import type { IndexedFragment } from '../media/mp4/segment-index.js';
 import type { RateSample, SamplePosition } from '../media/plan/bitrate-scale.js';
@@ -19,7 +19,7 @@ export interface MediaSource {
   /** Known after the probe; limits FFmpeg to this demuxer. */
   readonly formatName?: string;
   /** The stored parts of the file when it is incomplete. Reads outside them are refused. */
-  readonly staged?: ByteRanges;
+  readonly staged?: PresentRanges;
 }
 
 export interface ProbeJob {

@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import type { ByteRange, ByteRanges } from '../lib/byte-ranges.js';
+import type { ByteRange, ByteRanges, PresentRanges } from '../lib/byte-ranges.js';
 
 /**
  * Stores sources and everything else that must not be lost. Keys are `/`-separated `[A-Za-z0-9._-]` segments made by
@@ -45,7 +45,7 @@ export interface LocalBlob {
   /**
    * The bytes that may be read if the file is incomplete; the rest is missing. They don't change during the lease.
    */
-  readonly staged?: ByteRanges;
+  readonly staged?: PresentRanges;
   release(): Promise<void>;
 }
 
@@ -77,7 +77,11 @@ export interface StagedFile {
   readonly path: string;
   /** The number of bytes from the start that can be read. */
   readonly readableBytes: number;
+  /** Makes everything that was written readable. */
+  flush(): Promise<void>;
   put(offset: number, chunk: Uint8Array): Promise<void>;
+  /** Returns `length` bytes of the file, put ones included. */
+  read(offset: number, length: number): Promise<Uint8Array>;
 }
 
 /**
@@ -115,9 +119,22 @@ export interface RangeSource {
   close(): Promise<void>;
 }
 
+/**
+ * Why fetched parts can't be trusted: the download has brought other bytes, or starts again and may bring other bytes.
+ */
+export type Doubt = 'differs' | 'restarts';
+
 export interface RangeBlobStore extends BlobStore {
-  /** After this call, `openLocal(key)` reads what `target` has stored and fetches the rest from `origin`. */
-  openRanges(key: string, target: BlobWrite, origin: RangeOrigin): Promise<RangeSource>;
+  /**
+   * After this call, `openLocal(key)` reads what `target` has stored and fetches the rest from `origin`. The download
+   * waits for `onDoubt`, which closes the source and removes what was made from it.
+   */
+  openRanges(
+    key: string,
+    target: BlobWrite,
+    origin: RangeOrigin,
+    onDoubt?: (doubt: Doubt) => Promise<void>,
+  ): Promise<RangeSource>;
 }
 
 /** Reads a small blob as a whole; undefined when it does not exist. */

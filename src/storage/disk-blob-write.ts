@@ -80,6 +80,11 @@ export const openDiskBlobWrite = async ({ path, synced, publish, onEnd }: DiskBl
     }
   };
 
+  const read = async (offset: number, length: number): Promise<Uint8Array> => {
+    const { buffer: bytes, bytesRead } = await handle.read(Buffer.alloc(length), 0, length, offset);
+    return bytes.subarray(0, bytesRead);
+  };
+
   return {
     get offsetBytes() {
       return storedBytes + bufferedBytes;
@@ -133,8 +138,7 @@ export const openDiskBlobWrite = async ({ path, synced, publish, onEnd }: DiskBl
     },
     read: async (offset, length) => {
       await flush();
-      const { buffer: bytes, bytesRead } = await handle.read(Buffer.alloc(length), 0, length, offset);
-      return bytes.subarray(0, bytesRead);
+      return read(offset, length);
     },
     discard: async () => {
       await end();
@@ -152,7 +156,9 @@ export const openDiskBlobWrite = async ({ path, synced, publish, onEnd }: DiskBl
         get readableBytes() {
           return storedBytes;
         },
+        flush,
         put: (offset, chunk) => writeFully(handle, chunk, offset),
+        read,
       };
     },
   };

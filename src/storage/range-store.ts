@@ -1,9 +1,11 @@
+import { throwIfAborted } from '../lib/abort.js';
 import { type ByteRange, type ByteRanges, mergeRanges } from '../lib/byte-ranges.js';
 import { isKinoraError, KinoraError } from '../lib/errors.js';
 import {
   BLOCK_BYTES,
   type BlobStore,
   type BlobWrite,
+  type Doubt,
   type LocalBlob,
   type RangeBlobStore,
   type RangeOrigin,
@@ -20,6 +22,7 @@ const MAX_REQUESTS = 4;
 /** Extends `blobs` with sources that are still at their origin. */
 export const createRangeBlobStore = (blobs: BlobStore): RangeBlobStore => {
   const sources = new Map<string, ReturnType<typeof createRangeSource>>();
+  let version = 0;
   return {
     ...blobs,
     openLocal: async (key, needed) => {
@@ -31,9 +34,11 @@ export const createRangeBlobStore = (blobs: BlobStore): RangeBlobStore => {
         throw isKinoraError(error, 'not_found') ? refused() : error;
       });
     },
-    openRanges: async (key, target, origin) => {
+    openRanges: async (key, target, origin, onDoubt = async () => {}) => {
       const staged = await target.stage(origin.sizeBytes);
-      const source = createRangeSource(staged, target, origin, () => sources.delete(key));
+      version += 1;
+      const onClosed = () => sources.delete(key);
+      const source = createRangeSource({ staged, version, write: target, origin, onDoubt, onClosed });
       sources.set(key, source);
       return source;
     },
@@ -45,12 +50,23 @@ const refused = (): KinoraError =>
     details: { reason: 'the source is not stored yet and can no longer be read by ranges' },
   });
 
-const createRangeSource = (
-  staged: StagedFile,
-  write: BlobWrite,
-  origin: RangeOrigin,
-  onClosed: () => void,
-): RangeSource & { open(needed: ByteRanges): Promise<LocalBlob | undefined> } => {
+interface RangeSourceParts {
+  readonly staged: StagedFile;
+  readonly version: number;
+  readonly write: BlobWrite;
+  readonly origin: RangeOrigin;
+  readonly onDoubt: (doubt: Doubt) => Promise<void>;
+  readonly onClosed: () => void;
+}
+
+const createRangeSource = ({
+  staged,
+  version,
+  write,
+  origin,
+  onDoubt,
+  onClosed,
+}: RangeSourceParts): RangeSource & { open(needed: ByteRanges): Promise<LocalBlob | undefined> } => {
   const blocks = new Map<number, 'present' | Promise<void>>();
   const stopped = new AbortController();
   const leases = new Set<Promise<void>>();
@@ -60,19 +76,28 @@ const createRangeSource = (
   let requests = 0;
   /** Waiting downloads and requests, woken whenever a request ends. */
   let wake: (() => void)[] = [];
+  /** The last write of the download. */
+  let writing: Promise<void> = Promise.resolve();
 
   const isPresent = (block: number): boolean =>
     blocks.get(block) === 'present' || Math.min((block + 1) * BLOCK_BYTES, origin.sizeBytes) <= staged.readableBytes;
 
   const untilRequestEnds = (): Promise<void> => new Promise((resolve) => wake.push(resolve));
+  const untilNoRequests = async (): Promise<void> => {
+    while (requests > 0) await untilRequestEnds();
+  };
 
   const fetchBlocks = async (first: number, end: number): Promise<void> => {
     while (requests >= MAX_REQUESTS) await untilRequestEnds();
+    throwIfAborted(stopped.signal);
     requests += 1;
     try {
-      const range = { start: first * BLOCK_BYTES, end: Math.min(end * BLOCK_BYTES, origin.sizeBytes) };
-      let at = range.start;
-      for await (const chunk of origin.read(range, stopped.signal)) {
+      // From here on the download waits. What it has stored is never replaced.
+      await writing.catch(() => undefined);
+      await staged.flush();
+      let at = Math.max(first * BLOCK_BYTES, staged.readableBytes);
+      const range = { start: at, end: Math.min(end * BLOCK_BYTES, origin.sizeBytes) };
+      for await (const chunk of at < range.end ? origin.read(range, stopped.signal) : []) {
         await staged.put(at, chunk);
         at += chunk.length;
         fetchedBytes += chunk.length;
@@ -148,7 +173,7 @@ const createRangeSource = (
     };
     try {
       await bring(ranges);
-      return { path: staged.path, staged: ranges, release };
+      return { path: staged.path, staged: { ranges, version }, release };
     } catch (error) {
       await release();
       throw ended ? refused() : error;
@@ -159,10 +184,32 @@ const createRangeSource = (
   const endWith = <T>(finish: () => Promise<T>): Promise<T> => {
     if (ended) return ended.catch(() => undefined).then(finish);
     stopped.abort();
-    const ending = Promise.allSettled(leases).then(finish);
+    const ending = Promise.allSettled(leases).then(untilNoRequests).then(finish);
     ended = ending.finally(onClosed);
     ended.catch(() => undefined);
     return ending;
+  };
+
+  /** Whether the next bytes of the download differ from a part that was fetched. */
+  const differs = async (chunk: Uint8Array): Promise<boolean> => {
+    const start = write.offsetBytes;
+    const end = start + chunk.length;
+    for (let block = Math.floor(start / BLOCK_BYTES); block * BLOCK_BYTES < end; block += 1) {
+      if (blocks.get(block) !== 'present') continue;
+      const from = Math.max(start, block * BLOCK_BYTES);
+      const until = Math.min(end, (block + 1) * BLOCK_BYTES);
+      const part = await staged.read(from, until - from);
+      if (Buffer.compare(part, chunk.subarray(from - start, until - start)) !== 0) return true;
+    }
+    return false;
+  };
+  /** Lets the download write `chunk`: nothing is fetched, and nobody reads other bytes in its place. */
+  const beforeWrite = async (chunk: Uint8Array): Promise<void> => {
+    do {
+      await untilNoRequests();
+      if (!ended && (await differs(chunk))) await onDoubt('differs');
+    } while (requests > 0);
+    await ended?.catch(() => undefined);
   };
 
   const target: BlobWrite = {
@@ -170,13 +217,17 @@ const createRangeSource = (
       return write.offsetBytes;
     },
     write: async (chunk) => {
-      while (requests > 0 && !ended) await untilRequestEnds();
-      await write.write(chunk);
+      await beforeWrite(chunk);
+      writing = write.write(chunk);
+      await writing;
     },
     stage: (sizeBytes) => write.stage(sizeBytes),
     sync: () => write.sync(),
     read: (offset, length) => write.read(offset, length),
-    restart: () => endWith(() => write.restart()),
+    restart: async () => {
+      if (!ended) await onDoubt('restarts');
+      await endWith(() => write.restart());
+    },
     commit: () => endWith(() => write.commit()),
     suspend: () => endWith(() => write.suspend()),
     discard: () => endWith(() => write.discard()),

@@ -5,10 +5,11 @@ import { join } from 'node:path';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import type { ByteRange } from '#kinora/lib/byte-ranges.js';
 import { KinoraError } from '#kinora/lib/errors.js';
-import type { BlobWrite, RangeBlobStore, RangeOrigin, RangeSource } from '#kinora/storage/blob-store.js';
+import type { BlobWrite, Doubt, RangeBlobStore, RangeOrigin, RangeSource } from '#kinora/storage/blob-store.js';
 import { BLOCK_BYTES } from '#kinora/storage/blob-store.js';
 import { createDiskBlobStore } from '#kinora/storage/disk-blob-store.js';
 import { createRangeBlobStore } from '#kinora/storage/range-store.js';
+import { until } from '../support/servers/server-process.js';
 
 const SIZE = 20 * BLOCK_BYTES + 1234;
 const bytes = randomBytes(SIZE);
@@ -20,6 +21,9 @@ let write: BlobWrite;
 let source: RangeSource;
 let requests: ByteRange[];
 let fail: Error | undefined;
+/** What the origin sends for ranges. */
+let sent: Buffer;
+let doubts: Doubt[];
 /** Requests wait until it settles. */
 let gate: Promise<void> | undefined;
 
@@ -29,7 +33,7 @@ const origin: RangeOrigin = {
     requests.push(range);
     await gate;
     if (fail) throw fail;
-    yield bytes.subarray(range.start, range.end);
+    yield sent.subarray(range.start, range.end);
   },
 };
 
@@ -41,7 +45,12 @@ beforeEach(async () => {
   requests = [];
   fail = undefined;
   gate = undefined;
-  source = await blobs.openRanges(KEY, write, origin);
+  sent = bytes;
+  doubts = [];
+  source = await blobs.openRanges(KEY, write, origin, async (doubt) => {
+    doubts.push(doubt);
+    await source.close();
+  });
 });
 afterAll(async () => {
   if (folder) await rm(folder, { recursive: true });
@@ -54,31 +63,31 @@ describe('a source that is read while it is stored', () => {
   it('brings what is needed, in whole blocks, and each block once', async () => {
     const needed = [{ start: 5 * BLOCK_BYTES + 10, end: 6 * BLOCK_BYTES + 10 }];
     const [first, second] = await Promise.all([blobs.openLocal(KEY, needed), blobs.openLocal(KEY, needed)]);
-    expect(first.staged).toEqual([{ start: 5 * BLOCK_BYTES, end: 7 * BLOCK_BYTES }]);
+    expect(first.staged?.ranges).toEqual([{ start: 5 * BLOCK_BYTES, end: 7 * BLOCK_BYTES }]);
     expect(second.staged).toEqual(first.staged);
     expect(await isThere(first.path, needed[0]!)).toBe(true);
-    expect(requests).toEqual(first.staged);
+    expect(requests).toEqual(first.staged?.ranges);
     await blobs.openLocal(KEY, [{ start: 6 * BLOCK_BYTES, end: 8 * BLOCK_BYTES }]);
     expect(requests.slice(1)).toEqual([{ start: 7 * BLOCK_BYTES, end: 8 * BLOCK_BYTES }]);
   });
 
   it('reads the last block up to the end of the file', async () => {
     const { path, staged } = await blobs.openLocal(KEY, [{ start: SIZE - 1, end: SIZE }]);
-    expect(staged).toEqual([{ start: 20 * BLOCK_BYTES, end: SIZE }]);
-    expect(await isThere(path, staged![0]!)).toBe(true);
+    expect(staged?.ranges).toEqual([{ start: 20 * BLOCK_BYTES, end: SIZE }]);
+    expect(await isThere(path, staged!.ranges[0]!)).toBe(true);
   });
 
   it('gives every reader what opens the file', async () => {
     source.keepOpening([{ start: 0, end: 100 }]);
     const { staged } = await blobs.openLocal(KEY, [{ start: 3 * BLOCK_BYTES, end: 3 * BLOCK_BYTES + 1 }]);
-    expect(staged?.map(({ start }) => start)).toEqual([0, 3 * BLOCK_BYTES]);
+    expect(staged?.ranges.map(({ start }) => start)).toEqual([0, 3 * BLOCK_BYTES]);
   });
 
   it('asks the origin for nothing that the download has brought', async () => {
     await source.target.write(bytes.subarray(0, 8 * BLOCK_BYTES));
     const { path, staged } = await blobs.openLocal(KEY, [{ start: 0, end: 2 * BLOCK_BYTES }]);
     expect(requests).toEqual([]);
-    expect(await isThere(path, staged![0]!)).toBe(true);
+    expect(await isThere(path, staged!.ranges[0]!)).toBe(true);
   });
 
   it('lets the download wait while parts are fetched', async () => {
@@ -124,5 +133,68 @@ describe('a source that is read while it is stored', () => {
     await expect(blobs.openLocal(KEY, [])).rejects.toMatchObject({ code: 'not_found' });
     await source.target.write(bytes);
     expect(await source.target.commit()).toEqual({ sizeBytes: SIZE });
+  });
+
+  const lie = (at: number): void => {
+    sent = Buffer.from(bytes);
+    sent[at]! ^= 1;
+  };
+  /** In chunks that begin and end anywhere. */
+  const download = async (from: number, until: number): Promise<void> => {
+    for (let at = from; at < until; at += 100_003)
+      await source.target.write(bytes.subarray(at, Math.min(at + 100_003, until)));
+  };
+
+  it.each([
+    ['first', 9 * BLOCK_BYTES],
+    ['middle', 9 * BLOCK_BYTES + 1000],
+    ['last', 11 * BLOCK_BYTES - 1],
+  ])('is doubted when the %s byte of a part is another one in the download', async (_title, at) => {
+    lie(at);
+    const reader = await blobs.openLocal(KEY, [{ start: 9 * BLOCK_BYTES, end: 11 * BLOCK_BYTES }]);
+    let released = false;
+    const written = download(0, SIZE).then(() => expect(released).toBe(true));
+    await until('it is doubted', () => doubts.length > 0);
+    // Whoever reads the part keeps it as it was.
+    const part = (await readFile(reader.path)).subarray(9 * BLOCK_BYTES, 11 * BLOCK_BYTES);
+    expect(part.equals(sent.subarray(9 * BLOCK_BYTES, 11 * BLOCK_BYTES))).toBe(true);
+    released = true;
+    await reader.release();
+    await written;
+    expect(doubts).toEqual(['differs']);
+    await source.target.commit();
+    expect((await readFile((await blobs.openLocal(KEY)).path)).equals(bytes)).toBe(true);
+  });
+
+  it('keeps what the download has stored of a block whose rest is fetched', async () => {
+    await download(0, 2 * BLOCK_BYTES + 500);
+    lie(2 * BLOCK_BYTES + 10);
+    const needed = { start: 2 * BLOCK_BYTES, end: 3 * BLOCK_BYTES };
+    const { path, release } = await blobs.openLocal(KEY, [needed]);
+    expect(requests).toEqual([{ start: 2 * BLOCK_BYTES + 500, end: 3 * BLOCK_BYTES }]);
+    expect(await isThere(path, needed)).toBe(true);
+    await release();
+    await download(2 * BLOCK_BYTES + 500, SIZE);
+    expect(doubts).toEqual([]);
+  });
+
+  it('is doubted when the download starts again', async () => {
+    await blobs.openLocal(KEY, [{ start: 0, end: 1 }]).then(({ release }) => release());
+    await download(0, 1000);
+    await source.target.restart();
+    expect(doubts).toEqual(['restarts']);
+    expect(source.target.offsetBytes).toBe(0);
+  });
+
+  it('gives its ranges another version than an earlier source of the same blob', async () => {
+    const versionOf = async () => {
+      const { staged, release } = await blobs.openLocal(KEY, [{ start: 0, end: 1 }]);
+      await release();
+      return staged!.version;
+    };
+    const first = await versionOf();
+    await source.target.suspend();
+    source = await blobs.openRanges(KEY, await blobs.resumeWrite(KEY), origin);
+    expect(await versionOf()).not.toBe(first);
   });
 });

@@ -44,10 +44,16 @@ const copyRanges = (from: string, to: string, ranges: readonly ByteRange[]): voi
   closeSync(target);
 };
 
-const makeStaged = (source: PlannedSource, path: string, segment: number, staged: readonly ByteRange[]): Buffer => {
+const makeStaged = (
+  source: PlannedSource,
+  path: string,
+  segment: number,
+  ranges: readonly ByteRange[],
+  version = 1,
+): Buffer => {
   const outPath = `${path}.segment`;
   const job = segmentJob(source, source.video.renditions[0]!, segment, outPath);
-  makeVideoSegment({ ...job, source: { ...job.source, path, staged } });
+  makeVideoSegment({ ...job, source: { ...job.source, path, staged: { ranges, version } } });
   return readFileSync(outPath);
 };
 const digest = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex');
@@ -134,5 +140,35 @@ test('a segment of a mezzanine is made from its own fragments and the index at t
       const whole = makeSegment(planned, planned.video.renditions[0]!, segment).bytes;
       expect(digest(makeStaged(planned, path, segment, mergeRanges(ranges)))).toBe(digest(whole));
     });
+  });
+});
+
+test('an open reader is not used for another version of the file', async () => {
+  const source = await planFile(await fixture('long-index-first.mp4'));
+  const sizeOf = (at: number): number => index.video!.size[at]!;
+  const both = mergeRanges([...rangesOf(source, 1), ...rangesOf(source, 2)]);
+  const { index, facts, video } = source;
+  const { num, den } = facts.video!.timeBase;
+  const startTicks = ((video.boundaries[2]! + video.originTicks) / video.timescale) * (den / num);
+  const keyFrame = index.video!.pts.indexOf(startTicks);
+  const otherKeyFrame = index.video!.key.findIndex((key, at) => key === 1 && sizeOf(at) + 5 < sizeOf(keyFrame));
+  withFolder((folder) => {
+    const path = join(folder, 'staged');
+    copyRanges(source.path, path, both);
+    // It has read on to the first frame of the next segment.
+    makeStaged(source, path, 1, both);
+    const other = readFileSync(source.path);
+    const [to, from] = [index.video!.position[keyFrame]!, index.video!.position[otherKeyFrame]!];
+    const copied = sizeOf(otherKeyFrame);
+    const rest = sizeOf(keyFrame) - copied;
+    other.copy(other, to, from, from + copied);
+    // Filler data up to the old size.
+    other.writeUInt32BE(rest - 4, to + copied);
+    other.fill(0xff, to + copied + 4, to + copied + rest);
+    other[to + copied + 4] = 12;
+    writeFileSync(path, other);
+    const fresh = `${path}-fresh`;
+    writeFileSync(fresh, other);
+    expect(digest(makeStaged(source, path, 2, both, 2))).toBe(digest(makeStaged(source, fresh, 2, both)));
   });
 });

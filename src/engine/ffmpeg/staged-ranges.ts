@@ -9,7 +9,7 @@ import type { MediaSource } from '../../pool/protocol.js';
  * @throws KinoraError `range_missing` when some of the bytes are missing
  */
 export const checkStaged = ({ staged }: MediaSource, position: number, sizeBytes: number): void => {
-  if (!staged || coversRange(staged, position, position + sizeBytes)) return;
+  if (!staged || coversRange(staged.ranges, position, position + sizeBytes)) return;
   const missing = { start: Math.max(position, 0), end: Math.max(position, 0) + Math.max(sizeBytes, 1) };
   throw new KinoraError('range_missing', { details: { missing } });
 };

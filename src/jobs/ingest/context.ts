@@ -3,7 +3,7 @@ import type { IngestRow } from '../../db/tables/assets/asset-ingest.js';
 import type { IngestState } from '../../domain/assets/ingest-state.js';
 import type { queues } from '../../domain/queues.js';
 import type { TrackState } from '../../domain/tracks/track-state.js';
-import type { ByteRanges } from '../../lib/byte-ranges.js';
+import type { PresentRanges } from '../../lib/byte-ranges.js';
 import type { Clock } from '../../lib/clock.js';
 import type { Limiter } from '../../lib/limiter.js';
 import type { AssetSettings } from '../../media/plan/plan-asset.js';
@@ -53,7 +53,7 @@ export interface IngestContext extends IngestDeps, Omit<FileContext, 'blobs'> {
 export interface SourceFile {
   readonly path: string;
   /** See `MediaSource`. */
-  readonly staged?: ByteRanges;
+  readonly staged?: PresentRanges;
   readonly facts: SourceFacts;
   readonly settings: AssetSettings;
 }

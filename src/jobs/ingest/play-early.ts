@@ -3,7 +3,7 @@ import { type ErrorCode, isKinoraError, KinoraError } from '../../lib/errors.js'
 import type { Plan } from '../../media/plan/plan.js';
 import type { RemoteFile } from '../../net/fetch-source.js';
 import { mediaPriority } from '../../pool/media-pool.js';
-import type { BlobWrite } from '../../storage/blob-store.js';
+import type { BlobWrite, Doubt } from '../../storage/blob-store.js';
 import { sourceKey } from '../../storage/keys.js';
 import type { IngestContext } from './context.js';
 import { planEarly } from './plan-early.js';
@@ -45,22 +45,24 @@ export const playEarly = async (
   const { assetId, blobs, earlySources, segments, logger, producer, signal, clock } = context;
   const startedMs = clock.monotonicMs();
   let published = false;
-  let ended = false;
-  const withdraw = async (reason: string): Promise<void> => {
-    if (ended) return;
-    ended = true;
+  let ended: Promise<void> | undefined;
+  const end = async (reason: string): Promise<void> => {
     logger.info({ reason }, published ? 'early playback ended' : NOT_EARLY);
     earlySources.withdraw(assetId);
     await source.close();
     await segments.removeAsset(assetId, new KinoraError('unavailable', { details: { reason } }));
   };
+  const withdraw = (reason: string): Promise<void> => (ended ??= end(reason));
   const source = await blobs.openRanges(
     sourceKey(assetId),
     target,
     watchFailures(remote, (error) => void withdraw(reasonOf(error))),
+    (doubt) => withdraw(DOUBTS[doubt]),
   );
   try {
     const early = await planEarly(context, source, await overlays);
+    // Of an earlier run that was killed: nothing compared the parts that they were made from with the download.
+    await segments.removeAsset(assetId);
     if (typeof early === 'string') {
       await withdraw(early);
     } else if (!ended) {
@@ -89,6 +91,10 @@ export const playEarly = async (
   return undefined;
 };
 
+const DOUBTS: Readonly<Record<Doubt, string>> = {
+  differs: 'the origin sent other bytes for a range than in the whole file',
+  restarts: 'the download had to start again',
+};
 const UNREADABLE = 'the file cannot be read in parts, for example because it is fragmented';
 const REASONS: Readonly<Partial<Record<ErrorCode, string>>> = {
   range_missing: UNREADABLE,

@@ -71,6 +71,9 @@ export const playUpload = (
 
   const publish = async (early: EarlySource): Promise<void> => {
     const playbackIds = upload.early_playback_ids ?? newPlaybackIds(request);
+    // Of a server that was killed: the sender may send other bytes for those that were not acknowledged.
+    await segments.removeAsset(assetId);
+    if (signal.aborted) return;
     // First, because receivers of the event play at once.
     earlySources.publish(assetId, {
       ...early,

@@ -20,6 +20,7 @@ type WrongAnswer = (response: ServerResponse, start: number, end: number) => voi
 const HELD_AT = 300_000;
 const ETAG = '"one"';
 
+const dataDir = makeDataDir();
 let bytes: Buffer;
 /** The segments of the file, from an origin that sends no ranges. */
 let reference: string[];
@@ -137,7 +138,7 @@ const settlesAsReference = async (asset: WireAsset, name: string): Promise<void>
 beforeAll(async () => {
   bytes = await readFile(await fixture('long-index-first.mp4'));
   origin = await startWrongOrigin();
-  server = await startServer({ dataDir: makeDataDir() });
+  server = await startServer({ dataDir });
   const plain = await create('plain');
   await settled(server, plain.id);
   reference = await digestsOf(await segmentsOf(plain));
@@ -181,5 +182,49 @@ it.concurrent.each(Object.entries(answers))('an origin that %s from the start', 
   });
   expect(logged(asset, 'asset does not play early')!.reason).toMatch(/^the origin (did not answer|answered) a range/);
   expect((await get(`${playbackIdOf(asset)}.m3u8`)).status).toBe(412);
+  await settlesAsReference(asset, name);
+});
+
+/** In the frames of the last but one segment, and after what the download has brought. */
+const lieAbout = (file: Buffer): Buffer => {
+  const lie = Buffer.from(file);
+  const at = Math.floor(file.length * 0.8);
+  for (let k = at; k < at + 500; k += 1) lie[k]! ^= 0xff;
+  return lie;
+};
+
+it('an origin that sends other bytes for a range than in the whole file', async () => {
+  const name = 'lies';
+  const lie = lieAbout(bytes);
+  wrong.set(name, (response, start, end) => {
+    response.writeHead(206, partOf(start, end)).end(lie.subarray(start, end + 1));
+  });
+  const asset = await create(name);
+  await untilPlaylist(asset, 200);
+  const early = await digestsOf(await segmentsOf(asset));
+  // Otherwise there is nothing wrong that could be kept.
+  expect(early.filter((digest, index) => digest.length === 64 && digest !== reference[index])).not.toEqual([]);
+  await settlesAsReference(asset, name);
+  expect(logged(asset, 'early playback ended')!.reason).toBe(
+    'the origin sent other bytes for a range than in the whole file',
+  );
+});
+
+it('an origin that lies about a range and stops, while the server is killed', async () => {
+  const name = 'killed';
+  const lie = lieAbout(bytes);
+  wrong.set(name, (response, start, end) => {
+    response.writeHead(206, partOf(start, end)).end(lie.subarray(start, end + 1));
+  });
+  const asset = await create(name);
+  await untilPlaylist(asset, 200);
+  const paths = await segmentsOf(asset);
+  const early = await digestsOf(paths);
+  expect(early).not.toEqual(reference);
+  await server.kill();
+  wrong.delete(name);
+  server = await startServer({ dataDir });
+  await untilPlaylist(asset, 200);
+  expect(await digestsOf(paths)).toEqual(reference);
   await settlesAsReference(asset, name);
 });
