@@ -61,6 +61,7 @@ export interface Schema {
     position: number;
     settings: JSONColumnType<Record<string, unknown>>;
     file: JSONColumnType<Record<string, unknown>> | null;
+    early_playback: JSONColumnType<EarlyPlayback> | null;
   };
   asset_media: {
     asset_id: string;
@@ -198,6 +199,7 @@ export interface Schema {
     total_bytes: number | null;
     error: JSONColumnType<{ type: string; message: string }> | null;
     early_playback_ids: JSONColumnType<EarlyPlaybackId[]> | null;
+    early_playback: JSONColumnType<EarlyPlayback> | null;
   };
   event: {
     id: string;
@@ -381,6 +383,12 @@ export interface RobotsJobError {
 }
 
 /** A playback ID of an upload that plays before it is complete. */
+/** Whether an asset could be played before its file was stored. */
+export type EarlyPlayback =
+  | { readonly status: 'played' }
+  /** Why not, or why not until the file was stored. */
+  | { readonly status: 'ended' | 'stored_first'; readonly reason: string };
+
 export interface EarlyPlaybackId {
   readonly id: string;
   readonly policy: 'public' | 'signed' | 'drm';

@@ -67,7 +67,7 @@ export const createDownloadTry =
       const { validator, onRanges } = download;
       const refusal = whyNoRanges(response, totalBytes, validator);
       if (refusal !== undefined) {
-        download.onNoRanges?.(refusal);
+        await download.onNoRanges?.(refusal);
         download.onNoRanges = undefined;
       } else if (onRanges) {
         download.onRanges = undefined;

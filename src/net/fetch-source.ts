@@ -33,7 +33,7 @@ export interface FetchOptions {
    */
   readonly onRanges?: (remote: RemoteFile) => Promise<BlobWrite | undefined>;
   /** Called once instead of `onRanges`, with the reason. */
-  readonly onNoRanges?: (reason: string) => void;
+  readonly onNoRanges?: (reason: string) => Promise<void>;
   /**
    * Called before the first byte of a file version is stored; undefined if the origin provides no strong validator.
    */

@@ -144,6 +144,15 @@ export const InputInfoAnswer = Fields(
         { description: 'Present after the file is probed' },
       ),
     ),
+    early_playback: Optional(
+      Fields(
+        { status: Enum(['played', 'ended', 'stored_first']), reason: Optional(Text()) },
+        {
+          description:
+            'Only in Kinora, for the main input: whether the asset could be played before its file was stored; `ended` if that stopped before, `stored_first` if it never could. `reason` says why',
+        },
+      ),
+    ),
   },
   { title: 'InputInfo' },
 );

@@ -60,6 +60,7 @@ export interface MasterView {
 export interface InputRecord {
   readonly settings: object;
   readonly file: object | null;
+  readonly early_playback: object | null;
 }
 
 export const ENCODING_TIER = { basic: 'baseline', plus: 'smart', premium: 'premium' } as const;
@@ -109,8 +110,8 @@ export const serializePlaybackIdOwner = (playbackId: PlaybackIdRecord): Wire => 
   object: { type: 'asset', id: playbackId.asset_id },
 });
 
-export const serializeInput = ({ settings, file }: InputRecord): Wire =>
-  withoutNulls({ settings: hideCredentials(settings), file });
+export const serializeInput = ({ settings, file, early_playback }: InputRecord): Wire =>
+  withoutNulls({ settings: hideCredentials(settings), file, early_playback });
 
 /** Returns the URL as given but without `user:password@`, which is used for fetching and never shown. */
 const hideCredentials = (settings: object): object =>

@@ -1,10 +1,11 @@
 import { isLanguageCode } from '../../api/validate/language-code.js';
-import type { NewRow, Row } from '../../db/schema.js';
+import type { EarlyPlayback, NewRow, Row } from '../../db/schema.js';
 import { findAssetById } from '../../db/tables/assets/asset.js';
 import {
   countCrash,
   findIngest,
   type IngestRow,
+  saveEarlyPlayback,
   saveInputFile,
   saveMedia,
   saveSourceValidator,
@@ -46,6 +47,8 @@ export interface IngestState {
   /** `inputFile` is what `input-info` shows for the main input. */
   saveFacts(assetId: string, facts: SourceFacts, inputFile?: object): Promise<void>;
   savePlan(assetId: string, plan: Plan): Promise<void>;
+  /** What `input-info` shows about playback before the file is stored. */
+  saveEarlyPlayback(assetId: string, early: EarlyPlayback): Promise<void>;
   saveReasons(assetId: string, reasons: Record<string, string>): Promise<void>;
   /** `percent` is only used within `transcoding`. */
   setProgress(assetId: string, state: 'ingesting' | 'transcoding', percent: number): Promise<void>;
@@ -73,6 +76,7 @@ export const createIngestState = (
     savePlan: async (assetId, plan) => {
       await saveMedia(db, assetId, { plan });
     },
+    saveEarlyPlayback: (assetId, early) => saveEarlyPlayback(db, assetId, early),
     saveReasons: (assetId, reasons) =>
       database.transaction(async (tx) => {
         // A run after a restart finds the same problems again; they are reported once.

@@ -2,6 +2,7 @@ import type { AssetRequest } from '../../api/validate/create-asset.js';
 import { validateCreateUpload } from '../../api/validate/create-upload.js';
 import type { Queryable } from '../../db/database.js';
 import type { Row } from '../../db/schema.js';
+import { saveEarlyPlayback } from '../../db/tables/assets/asset-ingest.js';
 import { lockUpload, updateUpload } from '../../db/tables/assets/upload.js';
 import { findEnvironment } from '../../db/tables/server/environment.js';
 import { isKinoraError, KinoraError } from '../../lib/errors.js';
@@ -34,6 +35,8 @@ export const completeUpload = (context: DomainContext, uploadId: string): Promis
       request: { ...request, test: request.test || upload.is_test },
       playbackIds: (upload.early_playback_ids ?? []).map(({ id }) => id),
     });
+    const early = upload.early_playback_ids ? { status: 'played' as const } : upload.early_playback;
+    if (early) await saveEarlyPlayback(tx, upload.target_asset_id, early);
     const created = await updateUpload(tx, uploadId, { status: 'asset_created' });
     await recordUploadEvent(context, tx, 'video.upload.asset_created', created);
     await context.queue.cancel(queues.timeOutUpload, uploadId, tx);

@@ -34,6 +34,7 @@ export const createUpload = async (
       total_bytes: null,
       error: null,
       early_playback_ids: null,
+      early_playback: null,
     });
     const { id: uploadId } = upload;
     await context.queue.enqueue(queues.timeOutUpload, { uploadId }, { runAt: expiresAt }, tx);

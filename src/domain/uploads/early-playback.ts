@@ -1,7 +1,7 @@
 import type { AssetRequest } from '../../api/validate/create-asset.js';
 import { roleOfInput } from '../../api/validate/inputs.js';
-import type { EarlyPlaybackId, Row } from '../../db/schema.js';
-import { lockUpload, saveEarlyPlaybackIds } from '../../db/tables/assets/upload.js';
+import type { EarlyPlayback, EarlyPlaybackId, Row } from '../../db/schema.js';
+import { lockUpload, saveEarlyPlaybackIds, saveUploadEarlyPlayback } from '../../db/tables/assets/upload.js';
 import { newId } from '../../lib/ids.js';
 import type { DomainContext } from '../context.js';
 import { recordUploadEvent } from './record-upload-event.js';
@@ -9,15 +9,24 @@ import { recordUploadEvent } from './record-upload-event.js';
 /** The settings of an upload's asset. */
 export type UploadSettings = AssetRequest;
 
-/**
- * Whether settings allow an upload to play before it is complete. Quality `plus` and `normalize_audio` measure all of
- * the file; overlays are fetched when the asset exists; DRM keys are made for ready assets.
- */
-export const allowsEarlyPlayback = (request: UploadSettings, upload: Row<'upload'>): boolean =>
-  !request.normalizeAudio &&
-  (request.videoQuality !== 'plus' || request.test || upload.is_test) &&
-  !request.inputs.some((input, position) => roleOfInput(input, position) === 'overlay') &&
-  newPlaybackIds(request).some(({ policy }) => policy !== 'drm');
+/** Why settings don't allow an upload to play before it is complete; undefined when they do. */
+export const whySettingsStoreFirst = (request: UploadSettings, upload: Row<'upload'>): string | undefined => {
+  if (request.normalizeAudio) return 'normalize_audio measures the loudness of all of the audio';
+  if (request.videoQuality === 'plus' && !request.test && !upload.is_test)
+    return 'quality plus measures the whole file';
+  if (request.inputs.some((input, position) => roleOfInput(input, position) === 'overlay'))
+    return 'overlays are fetched when the upload is complete';
+  return newPlaybackIds(request).some(({ policy }) => policy !== 'drm')
+    ? undefined
+    : 'the asset has no playback ID other than DRM, whose keys are made when it is ready';
+};
+
+/** Records why an upload can't be played before it is complete; null when nothing is known of it. */
+export const saveUploadWay = (
+  { database }: Pick<DomainContext, 'database'>,
+  uploadId: string,
+  early: EarlyPlayback | null,
+): Promise<void> => saveUploadEarlyPlayback(database.queryable, uploadId, early);
 
 /** One for each policy, in the order in which an asset gets them. */
 export const newPlaybackIds = (request: UploadSettings): EarlyPlaybackId[] =>

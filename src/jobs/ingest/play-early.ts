@@ -7,6 +7,7 @@ import type { BlobWrite, Doubt } from '../../storage/blob-store.js';
 import { sourceKey } from '../../storage/keys.js';
 import type { IngestContext } from './context.js';
 import { planEarly } from './plan-early.js';
+import { recordWay } from './record-way.js';
 import type { StoredOverlay } from './store-overlays.js';
 
 /** An asset that plays while its source is still being stored. */
@@ -19,9 +20,6 @@ export interface EarlyPlay {
   /** Stops early playback and removes what was produced. */
   withdraw(reason: string): Promise<void>;
 }
-
-/** The log line of every import by URL that does not play early; its `reason` says why. */
-export const NOT_EARLY = 'asset does not play early';
 
 /**
  * For files of this size or more, the download of the rest waits until the first segments are made, so that these get
@@ -42,21 +40,25 @@ export const playEarly = async (
   target: BlobWrite,
   overlays: Promise<readonly StoredOverlay[]>,
 ): Promise<EarlyPlay | undefined> => {
-  const { assetId, blobs, earlySources, segments, logger, producer, signal, clock } = context;
+  const { assetId, blobs, earlySources, segments, logger, producer, signal, state, clock } = context;
   const startedMs = clock.monotonicMs();
   let published = false;
+  let announced: Promise<void> | undefined;
   let ended: Promise<void> | undefined;
   const end = async (reason: string): Promise<void> => {
-    logger.info({ reason }, published ? 'early playback ended' : NOT_EARLY);
     earlySources.withdraw(assetId);
     await source.close();
     await segments.removeAsset(assetId, new KinoraError('unavailable', { details: { reason } }));
+    await announced;
+    await recordWay(context, { status: published ? 'ended' : 'stored_first', reason });
   };
   const withdraw = (reason: string): Promise<void> => (ended ??= end(reason));
   const source = await blobs.openRanges(
     sourceKey(assetId),
     target,
-    watchFailures(remote, (error) => void withdraw(reasonOf(error))),
+    watchFailures(remote, (error) => {
+      withdraw(reasonOf(error)).catch((cause: unknown) => logger.error({ err: cause }, 'early playback not ended'));
+    }),
     (doubt) => withdraw(DOUBTS[doubt]),
   );
   try {
@@ -68,6 +70,8 @@ export const playEarly = async (
     } else if (!ended) {
       published = true;
       earlySources.publish(assetId, early);
+      announced = state.saveEarlyPlayback(assetId, { status: 'played' });
+      await announced;
       const { fetchedBytes } = source;
       const elapsedMs = Math.round(clock.monotonicMs() - startedMs);
       logger.info({ elapsed_ms: elapsedMs, fetched_bytes: fetchedBytes }, 'asset plays early');
@@ -103,7 +107,8 @@ const REASONS: Readonly<Partial<Record<ErrorCode, string>>> = {
   source_unreachable: 'the origin did not answer a range request completely',
 };
 
-const reasonOf = (error: unknown): string =>
+/** For the operator and the owner of the file. */
+export const reasonOf = (error: unknown): string =>
   isKinoraError(error) ? (REASONS[error.code] ?? `${error.code}: ${error.message}`) : 'internal_error';
 
 /** Calls `onFailed` when the origin has another file, or does not send a range after several tries. */

@@ -1,5 +1,5 @@
 import type { SegmentStore } from '../../cache/segment-store.js';
-import type { Row } from '../../db/schema.js';
+import type { EarlyPlayback, Row } from '../../db/schema.js';
 import type { DomainContext } from '../../domain/context.js';
 import {
   announceEarlyPlayback,
@@ -14,6 +14,7 @@ import { type MediaPool, mediaPriority } from '../../pool/media-pool.js';
 import { BLOCK_BYTES, type RangeBlobStore, type RangeSource } from '../../storage/blob-store.js';
 import type { Logger } from '../../telemetry/logger.js';
 import { planEarly } from './plan-early.js';
+import { reasonOf } from './play-early.js';
 
 export interface UploadPlayDeps {
   readonly context: DomainContext;
@@ -32,6 +33,7 @@ export interface UploadPlay {
   isWaiting(bytes: number): boolean;
   /** Reports the number of bytes from the start that can be read. */
   received(bytes: number): void;
+  isPublished(): boolean;
   /** Ends planning. What can be played stays so. */
   settle(): Promise<void>;
   /** Ends early playback and removes what was made. */
@@ -50,6 +52,8 @@ export const playUpload = (
   upload: Row<'upload'>,
   request: UploadSettings,
   source: RangeSource,
+  /** Called with the reason when it can't be played, or not any more. */
+  record: (way: EarlyPlayback) => Promise<void>,
 ): UploadPlay => {
   const { context, earlySources, segments, producer } = deps;
   const assetId = upload.target_asset_id;
@@ -86,7 +90,8 @@ export const playUpload = (
     warm.catch((error: unknown) => {
       if (signal.aborted || isKinoraError(error, 'unavailable')) return;
       logger.info({ err: error }, 'early playback failed');
-      remove().catch((cause: unknown) => logger.error({ err: cause }, 'early playback not ended'));
+      const removed = remove().then(() => record({ status: 'ended', reason: reasonOf(error) }));
+      removed.catch((cause: unknown) => logger.error({ err: cause }, 'early playback not ended'));
     });
   };
 
@@ -102,13 +107,14 @@ export const playUpload = (
     };
     try {
       const early = await planEarly({ ...deps, assetId, logger, signal, row: { asset } }, source, [], true);
-      if (typeof early === 'string') logger.info({ reason: early }, 'upload does not play early');
+      if (typeof early === 'string') await record({ status: 'stored_first', reason: early });
       else if (!signal.aborted) await publish(early);
     } catch (error) {
       if (signal.aborted) return;
-      logger.info({ err: error, received_bytes: receivedBytes }, 'upload does not play early');
+      logger.info({ err: error, received_bytes: receivedBytes }, 'upload not planned from its start');
       // The frames that a probe reads have not arrived.
       if (isKinoraError(error, 'unavailable')) planAtBytes = receivedBytes * NEXT_TRY;
+      else await record({ status: 'stored_first', reason: reasonOf(error) });
       // They may have arrived in the meantime, in a request that has ended.
       if (isWaiting(readableBytes)) await plan();
     }
@@ -121,6 +127,7 @@ export const playUpload = (
       readableBytes = bytes;
       if (isWaiting(bytes)) planning = plan();
     },
+    isPublished: () => published,
     settle: async () => {
       stopped.abort();
       await planning;

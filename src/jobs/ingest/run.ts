@@ -19,6 +19,7 @@ import { planClip } from './plan-clip.js';
 import { type Planned, planSource } from './plan-source.js';
 import type { EarlyPlay } from './play-early.js';
 import { readSettings } from './read-settings.js';
+import { recordWay } from './record-way.js';
 import { savePlan } from './save-plan.js';
 import { type StoredOverlay, storeOverlays } from './store-overlays.js';
 import { storeSource } from './store-source.js';
@@ -55,12 +56,14 @@ export const runIngest = async (context: IngestContext): Promise<void> => {
 type EarlyPlan = Pick<EarlyPlay, 'plan' | 'withdraw'>;
 
 /** An upload that played before it was complete plays on while its asset is prepared. */
-const continueUpload = ({ assetId, earlySources, segments }: IngestContext): EarlyPlan | undefined => {
+const continueUpload = (context: IngestContext): EarlyPlan | undefined => {
+  const { assetId, earlySources, segments } = context;
   const plan = earlySources.planOf(assetId);
   if (!plan) return undefined;
-  const withdraw = async (): Promise<void> => {
+  const withdraw = async (reason: string): Promise<void> => {
     earlySources.withdraw(assetId);
     await segments.removeAsset(assetId);
+    await recordWay(context, { status: 'ended', reason });
   };
   return { plan, withdraw };
 };
@@ -134,6 +137,8 @@ const warm = async (context: IngestContext, file: SourceFile, planned: Planned):
   }
   // The sanity check passed at three positions but this segment failed: read the frames once in order instead.
   const problem: Problem = { reason: 'a segment could not be made', sequential: true };
+  const { reason } = problem;
+  if (context.earlySources.planOf(assetId)) await recordWay(context, { status: 'ended', reason });
   context.earlySources.withdraw(assetId);
   // Files made by the first plan have the same names as those of the second.
   await segments.removeAsset(assetId);

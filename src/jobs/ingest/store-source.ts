@@ -2,7 +2,8 @@ import { KinoraError } from '../../lib/errors.js';
 import type { RemoteFile } from '../../net/fetch-source.js';
 import { sourceKey } from '../../storage/keys.js';
 import type { IngestContext } from './context.js';
-import { type EarlyPlay, NOT_EARLY, playEarly } from './play-early.js';
+import { type EarlyPlay, playEarly } from './play-early.js';
+import { recordWay } from './record-way.js';
 import type { StoredOverlay } from './store-overlays.js';
 
 /**
@@ -24,7 +25,7 @@ const download = async (
   context: IngestContext,
   overlays: Promise<readonly StoredOverlay[]>,
 ): Promise<EarlyPlay | undefined> => {
-  const { assetId, row, blobs, fetcher, state, signal, logger } = context;
+  const { assetId, row, blobs, fetcher, state, signal } = context;
   if (await blobs.stat(sourceKey(assetId))) return undefined;
   const { url } = row.mainInput.settings;
   const validator = row.media.source_validator;
@@ -32,7 +33,7 @@ const download = async (
   if (typeof url !== 'string') throw new KinoraError('internal_error', { details: { stage: 'the uploaded source' } });
   const target = await blobs.resumeWrite(sourceKey(assetId));
   const refusal = whyNotEarly(context);
-  if (refusal !== undefined) logger.info({ reason: refusal }, NOT_EARLY);
+  if (refusal !== undefined) await recordWay(context, { status: 'stored_first', reason: refusal });
   let early: EarlyPlay | undefined;
   await fetcher.fetch(url, target, {
     signal,
@@ -42,7 +43,7 @@ const download = async (
       await state.saveSourceValidator(assetId, current);
     },
     ...(refusal === undefined && {
-      onNoRanges: (reason) => logger.info({ reason }, NOT_EARLY),
+      onNoRanges: (reason) => recordWay(context, { status: 'stored_first', reason }),
       onRanges: async (remote: RemoteFile) => {
         early = await playEarly(context, remote, target, overlays);
         return early?.target;

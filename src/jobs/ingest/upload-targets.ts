@@ -1,6 +1,7 @@
-import type { Row } from '../../db/schema.js';
+import { isDeepStrictEqual } from 'node:util';
+import type { EarlyPlayback, Row } from '../../db/schema.js';
 import { readUploadSettings } from '../../domain/uploads/complete-upload.js';
-import { allowsEarlyPlayback } from '../../domain/uploads/early-playback.js';
+import { saveUploadWay, whySettingsStoreFirst } from '../../domain/uploads/early-playback.js';
 import type { UploadTarget, UploadTargets } from '../../domain/uploads/upload-writer.js';
 import { KinoraError } from '../../lib/errors.js';
 import { findLeadingMoov } from '../../media/mp4/leading-moov.js';
@@ -21,6 +22,7 @@ interface Kept {
 
 /** Each keeps a file open and a plan in memory, until the upload ends. */
 const MAX_KEPT = 100;
+const NOT_EARLY = 'upload does not play early';
 /** Media data that has arrived before the file is probed. */
 const FIRST_BYTES = 256 * 1024;
 
@@ -47,26 +49,49 @@ const openTarget = async (
   kept: Map<string, Kept>,
 ): Promise<UploadTarget> => {
   const { context, blobs, logger } = deps;
-  const lookFrom = deps.playsEarly ? 0 : Number.POSITIVE_INFINITY;
   let upload = row;
   let totalBytes = row.total_bytes ?? undefined;
-  let lookAtBytes = lookFrom;
+  let lookAtBytes = 0;
+  let hasLooked = false;
   let playing: { readonly play: UploadPlay; readonly source: RangeSource } | undefined;
+
+  /** Remembers the way that the file takes, for the asset to come. */
+  const record = async (early: EarlyPlayback | null): Promise<void> => {
+    if (isDeepStrictEqual(early, upload.early_playback)) return;
+    const fields = { upload_id: upload.id, asset_id: upload.target_asset_id };
+    if (early && 'reason' in early)
+      logger.info({ ...fields, reason: early.reason }, early.status === 'ended' ? 'early playback ended' : NOT_EARLY);
+    upload = { ...upload, early_playback: early };
+    await saveUploadWay(context, upload.id, early).catch((error: unknown) => {
+      logger.warn({ ...fields, err: error }, 'early playback of upload not recorded');
+    });
+  };
+  /** Does not look again. */
+  const storeFirst = (reason: string): Promise<void> => {
+    lookAtBytes = Number.POSITIVE_INFINITY;
+    return record({ status: 'stored_first', reason });
+  };
 
   const begin = async (sizeBytes: number): Promise<void> => {
     lookAtBytes = Number.POSITIVE_INFINITY;
     const request = await readUploadSettings(context.database.queryable, upload);
-    if (request instanceof KinoraError || !allowsEarlyPlayback(request, upload) || kept.size >= MAX_KEPT) return;
+    if (request instanceof KinoraError) return;
+    const refusal = kept.size < MAX_KEPT ? whySettingsStoreFirst(request, upload) : 'too many uploads play early';
+    if (refusal !== undefined) return storeFirst(refusal);
     const source = await blobs.openRanges(sourceKey(upload.target_asset_id), write, { sizeBytes, read: refuse });
-    playing = { source, play: playUpload(deps, upload, request, source) };
+    playing = { source, play: playUpload(deps, upload, request, source, record) };
     kept.set(upload.id, { target, stop });
   };
 
   /** Looks for the index in what has arrived. */
   const look = async (): Promise<void> => {
-    if (totalBytes === undefined || write.offsetBytes < lookAtBytes || write.offsetBytes >= totalBytes) return;
+    if (write.offsetBytes < lookAtBytes) return;
+    if (!deps.playsEarly) return storeFirst('KINORA_RANGE_SOURCES is false');
+    if (totalBytes === undefined) return;
+    hasLooked = true;
+    if (write.offsetBytes >= totalBytes) return;
     const found = await findLeadingMoov((at, length) => write.read(at, length), write.offsetBytes, totalBytes);
-    if (!found) lookAtBytes = Number.POSITIVE_INFINITY;
+    if (!found) await storeFirst('the file is not an MP4 or MOV with an index of all frames at its start');
     else if ('atBytes' in found) lookAtBytes = found.atBytes;
     else if (write.offsetBytes < found.moov.end + FIRST_BYTES) lookAtBytes = found.moov.end + FIRST_BYTES;
     else await begin(totalBytes);
@@ -75,7 +100,7 @@ const openTarget = async (
     if (!playing) {
       await look().catch((error: unknown) => {
         lookAtBytes = Number.POSITIVE_INFINITY;
-        logger.warn({ err: error, upload_id: upload.id }, 'upload does not play early');
+        logger.warn({ err: error, upload_id: upload.id }, NOT_EARLY);
       });
     }
     if (!playing?.play.isWaiting(write.offsetBytes)) return;
@@ -109,10 +134,15 @@ const openTarget = async (
       await playing?.play.withdraw();
       await end().restart();
       upload = { ...upload, early_playback_ids: null };
-      lookAtBytes = lookFrom;
+      await record(null);
+      lookAtBytes = 0;
     },
     commit: async () => {
       await playing?.play.settle();
+      const reason = hasLooked
+        ? 'the file was complete before it could be played'
+        : 'the size of the file was not known';
+      if (!upload.early_playback && !playing?.play.isPublished()) await storeFirst(reason);
       return end().commit();
     },
     suspend: async () => {

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { fixture } from '../../support/media/fixtures.js';
 import { playAll } from '../../support/players/play.js';
+import { startOrigin } from '../../support/servers/origin.js';
 import {
   cleanUpServers,
   makeDataDir,
@@ -12,7 +13,7 @@ import {
   until,
 } from '../../support/servers/server-process.js';
 import { type SlowOrigin, startSlowOrigin } from '../../support/servers/slow-origin.js';
-import { createAsset, getAsset, settled, type WireAsset } from '../../support/wire/create-asset.js';
+import { createAsset, earlyPlaybackOf, getAsset, settled, type WireAsset } from '../../support/wire/create-asset.js';
 
 /** The origin holds every download here until the test lets it go on. */
 const HELD_AT = 300_000;
@@ -36,12 +37,20 @@ const playbackIdOf = (asset: WireAsset): string => asset.playback_ids![0]!.id;
 const get = (path: string): Promise<Response> => fetch(`${server.url}/${path}`);
 const digest = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
 
-/** What the log says about early playback. */
-const wayOf = (asset: WireAsset): unknown[][] =>
-  server
-    .log()
-    .filter(({ asset_id, msg }) => asset_id === asset.id && /plays? early|early playback ended/.test(String(msg)))
-    .map(({ msg, reason }) => (reason === undefined ? [msg] : [msg, reason]));
+const STATUSES = new Map([
+  ['asset plays early', 'played'],
+  ['asset does not play early', 'stored_first'],
+  ['early playback ended', 'ended'],
+]);
+
+/** What the log says about early playback; `input-info` says the last of it. */
+const wayOf = async (asset: WireAsset): Promise<unknown[][]> => {
+  const way = server.log().filter(({ asset_id, msg }) => asset_id === asset.id && STATUSES.has(String(msg)));
+  const { msg, reason } = way.at(-1)!;
+  const told = { status: STATUSES.get(String(msg)), ...(reason !== undefined && { reason }) };
+  expect(await earlyPlaybackOf(server, asset.id)).toEqual(told);
+  return way.map(({ msg, reason }) => (reason === undefined ? [msg] : [msg, reason]));
+};
 
 const untilPlayable = (asset: WireAsset): Promise<void> =>
   until('the asset plays', async () => (await get(`${playbackIdOf(asset)}.m3u8`)).status === 200);
@@ -84,7 +93,7 @@ describe.each(['long-index-first.mp4', 'long-index-last.mov'] as const)('%s at a
     expect(await namePreviews()).toEqual([false, false]);
     origin.release(name);
     expect((await settled(server, asset.id)).status).toBe('ready');
-    expect(wayOf(asset)).toEqual([['asset plays early']]);
+    expect(await wayOf(asset)).toEqual([['asset plays early']]);
     expect(await segmentsOf(asset)).toEqual(paths);
     expect(await digestsOf(paths)).toEqual(early);
     await until('it has previews', async () => (await namePreviews()).every(Boolean));
@@ -125,7 +134,7 @@ describe('an asset is not playable before it is ready', () => {
     origin.release(name);
     expect((await settled(server, asset.id)).status).toBe('ready');
     expect(origin.partsOf(name)).toEqual([]);
-    expect(wayOf(asset)).toEqual([['asset does not play early', reason]]);
+    expect(await wayOf(asset)).toEqual([['asset does not play early', reason]]);
   });
 
   it('where it is fragmented, so that nothing tells where its frames are', async () => {
@@ -139,13 +148,26 @@ describe('an asset is not playable before it is ready', () => {
     origin.release('fragmented.mp4');
     expect((await settled(server, asset.id)).status).toBe('ready');
     const reason = 'the file cannot be read in parts, for example because it is fragmented';
-    expect(wayOf(asset)).toEqual([['asset does not play early', reason]]);
+    expect(await wayOf(asset)).toEqual([['asset does not play early', reason]]);
+  });
+
+  it.each([
+    ['the origin does not send a strong validator', 'W/"weak"', true],
+    ['the origin does not send the size', '"strong"', false],
+  ])('where %s', async (reason, etag, sendsSize) => {
+    const bytes = await readFile(await fixture('h264-aac.mp4'));
+    const sent = { etag, 'accept-ranges': 'bytes', ...(sendsSize && { 'content-length': bytes.length }) };
+    const other = await startOrigin((_request, response) => void response.writeHead(200, sent).end(bytes));
+    const asset = await create(`${other.url}/video.mp4`);
+    expect((await settled(server, asset.id)).status).toBe('ready');
+    await other.stop();
+    expect(await wayOf(asset)).toEqual([['asset does not play early', reason]]);
   });
 
   it('where it is not an MP4 or MOV', async () => {
     const asset = await create(origin.add('other.mkv', await readFile(await fixture('h264-mp3.mkv')), 0, PARTS));
     expect((await settled(server, asset.id)).status).toBe('ready');
-    expect(wayOf(asset)).toEqual([['asset does not play early', 'the file is not an MP4 or MOV']]);
+    expect(await wayOf(asset)).toEqual([['asset does not play early', 'the file is not an MP4 or MOV']]);
   });
 });
 
@@ -162,7 +184,7 @@ it('another version at the origin ends early play, and only one version is ever 
   const ready = await settled(server, asset.id);
   expect(ready).toMatchObject({ status: 'ready', duration: 6 });
   const reason = 'the origin answered a range request with another file or without the range';
-  expect(wayOf(asset)).toEqual([['asset plays early'], ['early playback ended', reason]]);
+  expect(await wayOf(asset)).toEqual([['asset plays early'], ['early playback ended', reason]]);
   await untilPlayable(asset);
   expect(await segmentsOf(asset)).toHaveLength(3);
   expect(digest(await readFile(join(dataDir, 'blobs', 'assets', asset.id, 'source')))).toBe(digest(second));
@@ -180,6 +202,23 @@ it('a killed server plays it again after its start and ends with the whole file'
   origin.release('killed.mp4');
   const ready = await settled(server, asset.id);
   expect(ready.status).toBe('ready');
+  expect(await earlyPlaybackOf(server, asset.id)).toEqual({ status: 'played' });
   expect(digest(await readFile(join(dataDir, 'blobs', 'assets', asset.id, 'source')))).toBe(digest(bytes));
   await playAll(server.url, playbackIdOf(ready));
+});
+
+it('nothing plays early when KINORA_RANGE_SOURCES is false, and what played before the last start is known', async () => {
+  const bytes = await readFile(await fixture('long-index-first.mp4'));
+  const before = await create(origin.add('before.mp4', bytes, 0, PARTS));
+  await settled(server, before.id);
+  expect(await server.stop()).toBe(0);
+  server = await startServer({ dataDir, options: { RANGE_SOURCES: 'false' } });
+  expect(await earlyPlaybackOf(server, before.id)).toEqual({ status: 'played' });
+  const asset = await create(origin.add('off.mp4', bytes, HELD_AT, PARTS));
+  await until('it has begun', () => origin.requestsOf('off.mp4').length > 0);
+  expect((await get(`${playbackIdOf(asset)}.m3u8`)).status).toBe(412);
+  origin.release('off.mp4');
+  expect((await settled(server, asset.id)).status).toBe('ready');
+  expect(origin.partsOf('off.mp4')).toEqual([]);
+  expect(await wayOf(asset)).toEqual([['asset does not play early', 'KINORA_RANGE_SOURCES is false']]);
 });

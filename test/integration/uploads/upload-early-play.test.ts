@@ -12,7 +12,7 @@ import {
   startServer,
   until,
 } from '../../support/servers/server-process.js';
-import { api, settled } from '../../support/wire/create-asset.js';
+import { api, earlyPlaybackOf, settled } from '../../support/wire/create-asset.js';
 import { eventsOf } from '../../support/wire/events.js';
 import {
   askStatus,
@@ -115,6 +115,7 @@ it('plays what has arrived, and plays the same once it is ready', async () => {
   const asset = await settled(server, created.asset_id!);
   expect(asset).toMatchObject({ status: 'ready', playback_ids: [{ id: playbackId, policy: 'public' }] });
   expect(await typesOf(id)).toEqual(['video.upload.created', 'video.upload.playable', 'video.upload.asset_created']);
+  expect(await earlyPlaybackOf(server, asset.id)).toEqual({ status: 'played' });
   expect(await segmentsOf(playbackId)).toEqual(paths);
   expect(await digestOf(paths[0]!)).toBe(early);
   const { source } = await storedIn(blobDir, asset.id);
@@ -168,6 +169,8 @@ it('is read by the official SDK as an upload that waits', async () => {
   expect((await mux.video.uploads.cancel(upload.id)).status).toBe('cancelled');
 });
 
+const NO_INDEX = 'the file is not an MP4 or MOV with an index of all frames at its start';
+
 describe('does not play before it is complete', () => {
   const sendMost = async (bytes: Buffer, settings: object = {}): Promise<string> => {
     const { id, url } = await create(settings);
@@ -175,19 +178,45 @@ describe('does not play before it is complete', () => {
     return id;
   };
   it.each([
-    ['where the index is at the end', 'long-index-last.mov', {}],
-    ['where it is fragmented', 'h264-fragmented.mp4', {}],
-    ['where its loudness has to be measured', 'long-index-first.mp4', { normalize_audio: true }],
-    ['where its content is measured', 'long-index-first.mp4', { video_quality: 'plus' }],
-  ] as const)('%s', async (_title, name, settings) => {
+    ['where the index is at the end', 'long-index-last.mov', {}, NO_INDEX],
+    ['where it is fragmented', 'h264-fragmented.mp4', {}, NO_INDEX],
+    [
+      'where its loudness has to be measured',
+      'long-index-first.mp4',
+      { normalize_audio: true },
+      'normalize_audio measures the loudness of all of the audio',
+    ],
+    [
+      'where its content is measured',
+      'long-index-first.mp4',
+      { video_quality: 'plus' },
+      'quality plus measures the whole file',
+    ],
+  ] as const)('%s', async (_title, name, settings, reason) => {
     const bytes = await readFile(await fixture(name));
     const id = await sendMost(bytes, settings);
     // What arrives is looked at before the answer; a file that may play has its full size from then on.
     expect((await storedIn(blobDir, assetToCome())).partial).toHaveLength(bytes.length - 1000);
     expect((await read(id)).early_playback_ids).toBeUndefined();
     await sendRest(id, bytes);
-    expect((await settled(server, (await read(id)).asset_id!)).status).toBe('ready');
+    const asset = await settled(server, (await read(id)).asset_id!);
+    expect(asset.status).toBe('ready');
     expect(await typesOf(id)).toEqual(['video.upload.created', 'video.upload.asset_created']);
+    expect(await earlyPlaybackOf(server, asset.id)).toEqual({ status: 'stored_first', reason });
+    const told = server.log().filter(({ msg, upload_id }) => msg === 'upload does not play early' && upload_id === id);
+    expect(told).toMatchObject([{ asset_id: asset.id, reason }]);
+  });
+
+  it('where its size is not known', async () => {
+    const { id, url } = await create();
+    const sending = openRequest(url!, {});
+    await sending.send(file);
+    sending.request.end();
+    expect((await sending.answer()).status).toBe(200);
+    const { asset_id: assetId } = await read(id);
+    const told = { status: 'stored_first', reason: 'the size of the file was not known' };
+    expect(await earlyPlaybackOf(server, assetId!)).toEqual(told);
+    await settled(server, assetId!);
   });
 });
 

@@ -57,6 +57,12 @@ export const createAsset = async (server: Server, body: object): Promise<WireAss
   return (JSON.parse(text) as { data: WireAsset }).data;
 };
 
+/** What `input-info` shows about playback before the file was stored. */
+export const earlyPlaybackOf = async (server: Server, id: string): Promise<unknown> => {
+  const answer = await api(server, 'GET', `/video/v1/assets/${id}/input-info`);
+  return ((await answer.json()) as { data: { early_playback?: unknown }[] }).data[0]!.early_playback;
+};
+
 export const getAsset = async (server: Server, id: string): Promise<WireAsset> =>
   ((await (await api(server, 'GET', `/video/v1/assets/${id}`)).json()) as { data: WireAsset }).data;
 

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Queryable } from '../../database.js';
-import type { NewRow, Row } from '../../schema.js';
+import type { EarlyPlayback, NewRow, Row } from '../../schema.js';
 
 /** The rows of an asset that the ingest job works on. */
 export interface IngestRow {
@@ -92,5 +92,15 @@ export const saveInputFile = async (db: Queryable, assetId: string, file: object
     .set({ file: JSON.stringify(file) })
     .where('asset_id', '=', assetId)
     .where('position', '=', position)
+    .execute();
+};
+
+/** Saves it for the main input. */
+export const saveEarlyPlayback = async (db: Queryable, assetId: string, early: EarlyPlayback): Promise<void> => {
+  await db
+    .updateTable('asset_input')
+    .set({ early_playback: JSON.stringify(early) })
+    .where('asset_id', '=', assetId)
+    .where('position', '=', 0)
     .execute();
 };

@@ -12,6 +12,7 @@ export const insertAssetInputs = async (
     position,
     settings: JSON.stringify(entry),
     file: null,
+    early_playback: null,
   }));
   await db.insertInto('asset_input').values(rows).execute();
 };

@@ -1,5 +1,5 @@
 import type { Queryable, Transaction } from '../../database.js';
-import type { EarlyPlaybackId, NewRow, Row, UploadStatus } from '../../schema.js';
+import type { EarlyPlayback, EarlyPlaybackId, NewRow, Row, UploadStatus } from '../../schema.js';
 
 export const insertUpload = (db: Queryable, row: NewRow<'upload'>): Promise<Row<'upload'>> =>
   db.insertInto('upload').values(row).returningAll().executeTakeFirstOrThrow();
@@ -49,6 +49,19 @@ export const saveEarlyPlaybackIds = (
     .where('id', '=', id)
     .returningAll()
     .executeTakeFirstOrThrow();
+
+/** Null for an upload of which nothing is known yet. */
+export const saveUploadEarlyPlayback = async (
+  db: Queryable,
+  id: string,
+  early: EarlyPlayback | null,
+): Promise<void> => {
+  await db
+    .updateTable('upload')
+    .set({ early_playback: early && JSON.stringify(early) })
+    .where('id', '=', id)
+    .execute();
+};
 
 /** Newest first. */
 export const listUploads = (
