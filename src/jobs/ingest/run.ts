@@ -14,7 +14,7 @@ import type { IngestContext, SourceFile } from './context.js';
 import type { Problem } from './file/find-problem.js';
 import { describeInputFile } from './file/input-file.js';
 import { checkLimits, probeFile, refuse } from './file/probe-file.js';
-import { refuseLongReading } from './long-work.js';
+import { LongWorkAhead, refuseLongReading } from './long-work.js';
 import { planClip } from './plan-clip.js';
 import { type Planned, planSource } from './plan-source.js';
 import type { EarlyPlay } from './play-early.js';
@@ -40,12 +40,14 @@ export const runIngest = async (context: IngestContext): Promise<void> => {
   // A failure is thrown where the overlays are needed: without video they are ignored.
   storingOverlays.catch(() => undefined);
   const sideCars = startSideCars({ ...context, state: context.tracks }, assetId);
+  let early: EarlyPlan | undefined;
   try {
     // A clip reads what its source has stored.
-    const early = row.media.clip
-      ? undefined
-      : ((await storeSource(context, storingOverlays)) ?? continueUpload(context));
+    if (!row.media.clip) early = (await storeSource(context, storingOverlays)) ?? continueUpload(context);
     await context.limit(signal, () => prepare(context, storingOverlays, sideCars, early));
+  } catch (error) {
+    if (error instanceof LongWorkAhead) await early?.withdraw('the video is transcoded first');
+    throw error;
   } finally {
     context.earlySources.withdraw(assetId);
     stopOverlays.abort();

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import Mux from '@mux/mux-node';
@@ -13,6 +12,8 @@ import {
   until,
 } from '../../support/servers/server-process.js';
 import { api, earlyPlaybackOf, settled } from '../../support/wire/create-asset.js';
+import { createDrmConfiguration } from '../../support/wire/drm.js';
+import { digest, earlyUploads } from '../../support/wire/early-upload.js';
 import { eventsOf } from '../../support/wire/events.js';
 import {
   askStatus,
@@ -38,51 +39,19 @@ beforeAll(async () => {
 });
 afterAll(cleanUpServers);
 
-const create = async (settings: object = {}): Promise<WireUpload> => {
+const uploads = earlyUploads(() => server);
+const { read, get, untilPlayable, segmentsOf, digestOf } = uploads;
+const create = (settings?: object): Promise<WireUpload> => {
   others = partials();
-  const body = { new_asset_settings: { playback_policies: ['public'], ...settings } };
-  return ((await (await api(server, 'POST', '/video/v1/uploads', body)).json()) as { data: WireUpload }).data;
+  return uploads.create(settings);
 };
-const read = async (id: string): Promise<WireUpload> =>
-  ((await (await api(server, 'GET', `/video/v1/uploads/${id}`)).json()) as { data: WireUpload }).data;
-const get = (path: string): Promise<Response> => fetch(`${server.url}/${path}`);
-const digest = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
+const sendRest = (id: string, bytes = file): Promise<void> => uploads.sendRest(id, bytes);
 const typesOf = async (id: string): Promise<string[]> => (await eventsOf(server, id)).map(({ type }) => type);
 
 const partials = (): string[] => filesOf(join(blobDir, '.partial'), '~source').map((path) => path.split('~')[1]!);
 let others: string[] = [];
 /** The asset to come of the last upload that was created, after its first byte. */
 const assetToCome = (): string => partials().find((assetId) => !others.includes(assetId))!;
-
-/** The playback ID of an upload that plays. */
-const untilPlayable = async (id: string): Promise<string> => {
-  let upload: WireUpload | undefined;
-  await until('the upload plays', async () => {
-    upload = await read(id);
-    return upload.early_playback_ids !== undefined;
-  });
-  const playbackId = upload!.early_playback_ids![0]!.id;
-  await until('its playlist is there', async () => (await get(`${playbackId}.m3u8`)).status === 200);
-  return playbackId;
-};
-
-/** Paths of the segments of the first rendition. */
-const segmentsOf = async (playbackId: string): Promise<string[]> => {
-  const listed = (await (await get(`${playbackId}.m3u8`)).text())
-    .split('\n')
-    .find((line) => line.includes('/playlist.m3u8') && !line.startsWith('#'))!;
-  const base = listed.slice(0, listed.lastIndexOf('/'));
-  const playlist = await (await get(listed)).text();
-  return playlist.split('\n').flatMap((line) => (line.endsWith('.m4s') ? [`${base}/${line}`] : []));
-};
-const digestOf = async (path: string): Promise<string> => digest(new Uint8Array(await (await get(path)).arrayBuffer()));
-
-const sendRest = async (id: string, bytes = file): Promise<void> => {
-  const { url } = await read(id);
-  const range = (await askStatus(url!, bytes.length)).headers.get('range')!;
-  const start = Number(/-(\d+)$/.exec(range)![1]) + 1;
-  expect((await sendChunk(url!, bytes, start, bytes.length)).status).toBe(200);
-};
 
 it('plays what has arrived, and plays the same once it is ready', async () => {
   const { id, url } = await create();
@@ -169,6 +138,9 @@ it('is read by the official SDK as an upload that waits', async () => {
   expect((await mux.video.uploads.cancel(upload.id)).status).toBe('cancelled');
 });
 
+const WITH_OVERLAY = { inputs: [{}, { url: 'http://127.0.0.1:9/logo.png', overlay_settings: { width: '10%' } }] };
+/** The content of test assets is not measured. */
+const ONLY_DRM = { playback_policies: [], drm: true, video_quality: 'plus', test: true };
 const NO_INDEX = 'the file is not an MP4 or MOV with an index of all frames at its start';
 
 describe('does not play before it is complete', () => {
@@ -205,6 +177,27 @@ describe('does not play before it is complete', () => {
     expect(await earlyPlaybackOf(server, asset.id)).toEqual({ status: 'stored_first', reason });
     const told = server.log().filter(({ msg, upload_id }) => msg === 'upload does not play early' && upload_id === id);
     expect(told).toMatchObject([{ asset_id: asset.id, reason }]);
+  });
+
+  it.each<[string, { readonly drm?: boolean; readonly inputs?: object[] }, string]>([
+    ['where it has overlays', WITH_OVERLAY, 'overlays are fetched when the upload is complete'],
+    [
+      'where its only playback ID is of the policy drm',
+      ONLY_DRM,
+      'the asset has no playback ID other than DRM, whose keys are made when it is ready',
+    ],
+  ])('%s', async (_title, { drm, ...settings }, reason) => {
+    const policies = drm && {
+      advanced_playback_policies: [
+        { policy: 'drm', drm_configuration_id: await createDrmConfiguration({ dataDir }, ['--key-source', 'local']) },
+      ],
+    };
+    const id = await sendMost(file, { ...settings, ...policies });
+    expect((await storedIn(blobDir, assetToCome())).partial).toHaveLength(file.length - 1000);
+    expect((await read(id)).early_playback_ids).toBeUndefined();
+    const told = server.log().find(({ msg, upload_id }) => /early/.test(String(msg)) && upload_id === id);
+    expect(told).toMatchObject({ msg: 'upload does not play early', reason });
+    expect((await api(server, 'PUT', `/video/v1/uploads/${id}/cancel`)).status).toBe(200);
   });
 
   it('where its size is not known', async () => {
@@ -246,6 +239,29 @@ it('plays another file under other playback IDs', async () => {
   expect(asset).toMatchObject({ status: 'ready', duration: 6 });
   expect(asset.playback_ids![0]!.id).not.toBe(playbackId);
   await playAll(server.url, asset.playback_ids![0]!.id);
+});
+
+it('removes what was made when the complete file needs another plan', async () => {
+  // The index still fits, so nothing shows it before the end has arrived.
+  const damaged = Buffer.from(file);
+  damaged.fill(0x55, Math.floor(file.length * 0.85), file.length - 1000);
+  const { id, url } = await create();
+  await sendChunk(url!, damaged, 0, firstBytes, damaged.length);
+  const playbackId = await untilPlayable(id);
+  const [first] = await segmentsOf(playbackId);
+  const early = await digestOf(first!);
+  await sendRest(id, damaged);
+  const asset = await settled(server, (await read(id)).asset_id!);
+  expect(asset).toMatchObject({ status: 'ready', playback_ids: [{ id: playbackId }] });
+  expect(await earlyPlaybackOf(server, asset.id)).toEqual({ status: 'ended', reason: 'the video is transcoded first' });
+  const later = await digestOf(first!);
+  expect(later).not.toBe(early);
+  // Of an asset that was prepared from the complete file. Damaged frames are later, and may decode differently each time.
+  const whole = await create({ normalize_audio: true });
+  expect((await sendBytes(whole.url!, damaged)).status).toBe(200);
+  const other = await settled(server, (await read(whole.id)).asset_id!);
+  const [reference] = await segmentsOf(other.playback_ids![0]!.id);
+  expect(later).toBe(await digestOf(reference!));
 });
 
 it('plays again after the server was killed, under the same playback ID, and continues', async () => {
