@@ -53,6 +53,10 @@ export interface SegmentProducerDeps {
 const WARM_FILES = ['init.mp4', '0.m4s', '1.m4s'];
 const READ_AHEAD_IDLE_MS = 15_000;
 
+/** An encoded second segment: making it takes long, and a player that has the first one can start. */
+const isLateSegment = (target: SegmentTarget): boolean =>
+  target.number === 1 && target.kind === 'video' && target.rendition.encoder !== undefined;
+
 export const createSegmentProducer = (deps: SegmentProducerDeps): SegmentProducer => {
   const { store } = deps;
   const maker = createFileMaker(deps);
@@ -116,17 +120,16 @@ export const createSegmentProducer = (deps: SegmentProducerDeps): SegmentProduce
     async warm(asset, request, renditions) {
       const { video, audio } = asset.plan;
       const names = renditions ?? [...(video ? [video.startRendition] : []), ...(audio ? [AUDIO_RENDITION] : [])];
-      const wanted = names.flatMap((name) =>
-        WARM_FILES.map((file) => ({ name, target: findSegment(asset, name, file) })),
+      const files = names.flatMap((name) =>
+        WARM_FILES.flatMap((file) => {
+          const target = findSegment(asset, name, file);
+          return target ? { name, target } : [];
+        }),
       );
-      const awaited = wanted.map(({ name, target }) => {
-        if (!target) return undefined;
-        const made = make(asset, name, target, request);
-        const isExpensive = target.number === 1 && target.kind === 'video' && target.rendition.encoder !== undefined;
-        // If it fails, a viewer's request makes it again.
-        if (isExpensive) made.catch(() => undefined);
-        return isExpensive ? undefined : made;
-      });
+      const start = ({ name, target }: (typeof files)[number]) => make(asset, name, target, request);
+      const awaited = files.filter(({ target }) => !isLateSegment(target)).map(start);
+      // Last, because what is waited for comes first. If one fails, a viewer's request makes it again.
+      for (const late of files.filter(({ target }) => isLateSegment(target))) start(late).catch(() => undefined);
       await Promise.all(awaited);
     },
     stop: () => readAhead.stop(),

@@ -46,7 +46,8 @@ export interface IndexJob {
 export interface SanityJob {
   readonly kind: 'sanity';
   readonly source: MediaSource;
-  readonly video?: { readonly streamIndex: number };
+  /** `threads` as for segments, so that they find the file open. */
+  readonly video?: { readonly streamIndex: number; readonly threads: number };
   readonly audio?: { readonly streamIndex: number };
   readonly durationSeconds: number;
 }

@@ -33,7 +33,7 @@ const check = (path: string, facts: SourceFacts): SanityResult =>
   checkSanity({
     kind: 'sanity',
     source: { path, formatName: facts.formatName },
-    ...(facts.video && { video: facts.video }),
+    ...(facts.video && { video: { ...facts.video, threads: 2 } }),
     ...(facts.audio[0] && { audio: facts.audio[0] }),
     durationSeconds: facts.durationSeconds,
   });

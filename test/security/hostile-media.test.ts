@@ -189,7 +189,7 @@ describe('a source that unpacks to more than it may', () => {
         {
           kind: 'sanity',
           source: { path, formatName: facts.formatName },
-          video: { streamIndex: 0 },
+          video: { streamIndex: 0, threads: 2 },
           durationSeconds: facts.durationSeconds,
         },
         { priority: mediaPriority.warmUp },

@@ -1,9 +1,10 @@
 import { AVERROR_EOF, AVSEEK_FLAG_BACKWARD } from 'node-av/constants';
+import type { FormatContext } from 'node-av/lib';
 import { isKinoraError } from '../../lib/errors.js';
 import type { MediaSource, SanityJob, SanityResult } from '../../pool/protocol.js';
 import { failMedia, newFrame, newPacket } from '../ffmpeg/av.js';
 import { openDecoder, openSource, readOnly, readPacket, streamAt } from '../ffmpeg/open-source.js';
-import { VideoReader } from '../video/reader.js';
+import { withVideoReader } from '../video/reader.js';
 
 const CHECKED_SECONDS = 1;
 /**
@@ -22,7 +23,7 @@ interface Place {
 export const checkSanity = (job: SanityJob): SanityResult => {
   const places = [0, job.durationSeconds / 2, Math.max(job.durationSeconds - 2 * CHECKED_SECONDS, 0)];
   const results = [
-    ...(job.video ? checkVideo(job.source, job.video.streamIndex, places) : []),
+    ...(job.video ? checkVideo(job.source, job.video, places) : []),
     ...(job.audio ? checkAudio(job.source, job.audio.streamIndex, places) : []),
   ];
   const problem = results.find((result) => result.problem !== undefined)?.problem;
@@ -40,11 +41,14 @@ const attempt = (name: string, read: () => Place): Place => {
   }
 };
 
-const checkVideo = (source: MediaSource, streamIndex: number, places: readonly number[]): Place[] =>
+const checkVideo = (
+  source: MediaSource,
+  { streamIndex, threads }: NonNullable<SanityJob['video']>,
+  places: readonly number[],
+): Place[] =>
   places.map((seconds) =>
-    attempt(`frame at ${seconds.toFixed(1)} s`, () => {
-      const reader = new VideoReader(source, streamIndex, 1);
-      try {
+    attempt(`frame at ${seconds.toFixed(1)} s`, () =>
+      withVideoReader(source, streamIndex, threads, (reader) => {
         const { num, den } = reader.timeBase;
         const start = reader.startPts + Math.round((seconds * den) / num);
         const end = start + (CHECKED_SECONDS * den) / num;
@@ -58,50 +62,69 @@ const checkVideo = (source: MediaSource, streamIndex: number, places: readonly n
         const decoded = frames > 0 || reader.previous !== undefined || reader.peek() !== undefined;
         if (!decoded) return { decoded, problem: 'nothing could be decoded' };
         return reader.errors > 0 ? { decoded, problem: `${reader.errors} damaged` } : { decoded };
-      } finally {
-        reader.close();
-      }
-    }),
+      }),
+    ),
   );
 
-const checkAudio = (source: MediaSource, streamIndex: number, places: readonly number[]): Place[] =>
-  places.map((seconds) =>
-    attempt(`audio at ${seconds.toFixed(1)} s`, () => checkAudioAt(source, streamIndex, seconds)),
-  );
+const checkAudio = (source: MediaSource, streamIndex: number, places: readonly number[]): Place[] => {
+  let format: FormatContext | undefined;
+  const close = (): void => {
+    format?.closeInputSync();
+    format = undefined;
+  };
+  /** Where seeking fails, the first second is read. */
+  const openAt = (seconds: number): FormatContext => {
+    if (format && seconds > 0 && seekTo(format, streamIndex, seconds)) return format;
+    close();
+    format = openSource(source);
+    readOnly(format, [streamAt(format, streamIndex).index]);
+    if (seconds > 0) seekTo(format, streamIndex, seconds);
+    return format;
+  };
+  const checkAt = (seconds: number): Place => {
+    try {
+      return readAudio(openAt(seconds), streamIndex, seconds);
+    } catch (error) {
+      close();
+      throw error;
+    }
+  };
+  try {
+    return places.map((seconds) => attempt(`audio at ${seconds.toFixed(1)} s`, () => checkAt(seconds)));
+  } finally {
+    close();
+  }
+};
 
-const checkAudioAt = (source: MediaSource, streamIndex: number, seconds: number): Place => {
-  const format = openSource(source);
+const seekTo = (format: FormatContext, streamIndex: number, seconds: number): boolean => {
+  const { num, den } = streamAt(format, streamIndex).timeBase;
+  return format.seekFrameSync(streamIndex, BigInt(Math.round((seconds * den) / num)), AVSEEK_FLAG_BACKWARD) >= 0;
+};
+
+const readAudio = (format: FormatContext, streamIndex: number, seconds: number): Place => {
   let samples = 0;
   let errors = 0;
-  try {
-    const stream = streamAt(format, streamIndex);
-    readOnly(format, [streamIndex]);
-    using packet = newPacket();
-    using frame = newFrame();
-    using decoder = openDecoder(stream, 1);
-    const { num, den } = stream.timeBase;
-    // Where seeking fails the first second is read instead.
-    if (seconds > 0) format.seekFrameSync(streamIndex, BigInt(Math.round((seconds * den) / num)), AVSEEK_FLAG_BACKWARD);
-    const wanted = CHECKED_SECONDS * stream.codecpar.sampleRate;
-    const receive = (): void => {
-      while (decoder.receiveFrameSync(frame) >= 0) {
-        samples += frame.nbSamples;
-        frame.unref();
-      }
-    };
-    while (samples < wanted) {
-      const code = readPacket(format, packet);
-      if (code === AVERROR_EOF) break;
-      if (code < 0) throw failMedia('read packet', 'damaged');
-      if (packet.streamIndex === streamIndex && decoder.sendPacketSync(packet) < 0) errors += 1;
-      packet.unref();
-      receive();
+  using packet = newPacket();
+  using frame = newFrame();
+  const stream = streamAt(format, streamIndex);
+  using decoder = openDecoder(stream, 1);
+  const wanted = CHECKED_SECONDS * stream.codecpar.sampleRate;
+  const receive = (): void => {
+    while (decoder.receiveFrameSync(frame) >= 0) {
+      samples += frame.nbSamples;
+      frame.unref();
     }
-    decoder.sendPacketSync(null);
+  };
+  while (samples < wanted) {
+    const code = readPacket(format, packet);
+    if (code === AVERROR_EOF) break;
+    if (code < 0) throw failMedia('read packet', 'damaged');
+    if (packet.streamIndex === streamIndex && decoder.sendPacketSync(packet) < 0) errors += 1;
+    packet.unref();
     receive();
-  } finally {
-    format.closeInputSync();
   }
+  decoder.sendPacketSync(null);
+  receive();
   const decoded = samples >= MIN_SAMPLES;
   // Audio may be shorter than the video, so finding none at a later position is not damage.
   if (!decoded && seconds === 0) return { decoded, problem: 'nothing could be decoded' };

@@ -5,10 +5,11 @@ import { judgeInput } from '../../media/plan/standard-input.js';
 import { isMpegStreamFormat } from '../../media/source/frames.js';
 import type { SourceFacts } from '../../media/source/source-facts.js';
 import type { SourceIndex } from '../../media/source/source-index.js';
+import type { SanityResult } from '../../pool/protocol.js';
 import { concatenatedIndexKey, concatenatedKey, indexKey } from '../../storage/keys.js';
 import type { IngestContext, SourceFile } from './context.js';
 import { withConcatenatedRecordings } from './file/concatenate.js';
-import { findProblem, type Problem } from './file/find-problem.js';
+import { checkSanity, findProblem, type Problem } from './file/find-problem.js';
 import { describeInputFile } from './file/input-file.js';
 import { readIndex } from './file/read-index.js';
 import { measureAssetGain } from './measure-asset-gain.js';
@@ -21,21 +22,48 @@ export interface Planned {
   readonly facts: SourceFacts;
 }
 
+interface PlanOptions {
+  /** A reason for a mezzanine that neither the index nor the sanity check showed. */
+  readonly knownProblem?: Problem;
+  /** Called with the plan that is used unless the sanity check, which still runs, finds a problem. */
+  readonly onLikely?: (plan: Plan) => void;
+}
+
+interface CheckedOptions extends PlanOptions {
+  /** The sanity check of the file that is planned, if it already runs. */
+  readonly sanity?: Promise<SanityResult>;
+}
+
 /**
  * Indexes the stored source and plans the asset. If segments can't be made directly from the source, a mezzanine is
- * made first. `knownProblem` is a reason for a mezzanine that neither the index nor the sanity check showed.
+ * made first.
  */
 export const planSource = async (
   context: IngestContext,
   file: SourceFile,
-  knownProblem?: Problem,
+  options: PlanOptions = {},
 ): Promise<Planned> => {
+  // The index of an MPEG stream decides which file is checked.
+  if (options.knownProblem || isMpegStreamFormat(file.facts.formatName)) return planIndexed(context, file, options);
+  const stop = new AbortController();
+  const signal = AbortSignal.any([context.signal, stop.signal]);
+  const sanity = checkSanity({ ...context, signal }, file.path, file.facts);
+  // If reading the index fails first, nobody waits for it.
+  sanity.catch(() => undefined);
+  try {
+    return await planIndexed(context, file, { ...options, sanity });
+  } finally {
+    stop.abort();
+  }
+};
+
+const planIndexed = async (context: IngestContext, file: SourceFile, options: CheckedOptions): Promise<Planned> => {
   const { assetId, state } = context;
   const { path, facts, settings } = file;
   const index = await readIndex(context, indexKey(assetId), path, facts);
   const reasons = judgeInput(facts, index, settings.maxResolutionTier);
   if (reasons) await state.saveReasons(assetId, reasons);
-  const planAsItIs = async () => ({ plan: await planFile(context, file, index, knownProblem), facts });
+  const planAsItIs = async () => ({ plan: await planFile(context, file, index, options), facts });
   if (!index.discontinuous || !isMpegStreamFormat(facts.formatName)) return planAsItIs();
   const keys = { key: concatenatedKey(assetId), indexKey: concatenatedIndexKey(assetId) };
   return withConcatenatedRecordings(context, { path, facts, concatenated: keys }, async (copy) => {
@@ -44,7 +72,8 @@ export const planSource = async (
     const copyFacts = { ...copy.facts, ...(unplayable && { unplayable }) };
     await state.saveFacts(assetId, copyFacts, describeInputFile({ ...copyFacts, formatName }));
     const copyFile = { path: copy.path, facts: copyFacts, settings };
-    const plan = await planFile(context, copyFile, copy.index, knownProblem);
+    const { knownProblem } = options;
+    const plan = await planFile(context, copyFile, copy.index, { ...(knownProblem && { knownProblem }) });
     return { plan: { ...plan, concatenated: true }, facts: copyFacts };
   });
 };
@@ -54,15 +83,19 @@ const planFile = async (
   context: IngestContext,
   file: SourceFile,
   index: SourceIndex,
-  knownProblem: Problem | undefined,
+  { knownProblem, sanity, onLikely }: CheckedOptions,
 ): Promise<Plan> => {
   const { path, facts, settings } = file;
   const isDirect = !knownProblem && decideAccess(facts, index).access === 'direct';
   const direct = isDirect ? draftPlan({ facts, index, settings }) : undefined;
-  const [problem, directScale] = await Promise.all([
-    knownProblem ?? findProblem(context, path, facts, index),
-    direct && measureBitrateScale(context, file, direct, index.video),
-  ]);
+  const find = async () => findProblem(facts, index, await (sanity ?? checkSanity(context, path, facts)));
+  const measure = async (draft: DraftPlan) => {
+    const bitrateScale = await measureBitrateScale(context, file, draft, index.video);
+    // Measuring the loudness takes longer than the sanity check.
+    if (!context.row.asset.normalize_audio) onLikely?.(finishPlan(draft, { bitrateScale }));
+    return bitrateScale;
+  };
+  const [problem, directScale] = await Promise.all([knownProblem ?? find(), direct && measure(direct)]);
   if (direct && !problem) return finish(context, path, direct, directScale);
   const mezzanine = problem && (await transcode(context, file, index, problem));
   const draft = draftPlan({ facts, index, settings, ...(mezzanine && { mezzanine }) });

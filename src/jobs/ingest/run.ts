@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from 'node:util';
 import { overlayInputs } from '../../domain/assets/overlay-inputs.js';
 import { throwIfAborted } from '../../lib/abort.js';
 import { isKinoraError, KinoraError } from '../../lib/errors.js';
@@ -7,17 +6,16 @@ import type { ClipSource } from '../../media/plan/clip.js';
 import { describeDropped } from '../../media/plan/dropped-streams.js';
 import type { Plan } from '../../media/plan/plan.js';
 import type { SourceFacts } from '../../media/source/source-facts.js';
-import { mediaPriority } from '../../pool/media-pool.js';
 import type { LocalBlob } from '../../storage/blob-store.js';
 import { concatenatedKey, sourceKey } from '../../storage/keys.js';
 import type { IngestContext, SourceFile } from './context.js';
 import type { Problem } from './file/find-problem.js';
 import { describeInputFile } from './file/input-file.js';
 import { checkLimits, probeFile, refuse } from './file/probe-file.js';
+import { createFirstSegments, type EarlyPlan, type FirstSegments } from './first-segments.js';
 import { LongWorkAhead, refuseLongReading } from './long-work.js';
 import { planClip } from './plan-clip.js';
 import { type Planned, planSource } from './plan-source.js';
-import type { EarlyPlay } from './play-early.js';
 import { readSettings } from './read-settings.js';
 import { recordWay } from './record-way.js';
 import { savePlan } from './save-plan.js';
@@ -55,8 +53,6 @@ export const runIngest = async (context: IngestContext): Promise<void> => {
   }
 };
 
-type EarlyPlan = Pick<EarlyPlay, 'plan' | 'withdraw'>;
-
 /** An upload that played before it was complete plays on while its asset is prepared. */
 const continueUpload = (context: IngestContext): EarlyPlan | undefined => {
   const { assetId, earlySources, segments } = context;
@@ -86,8 +82,8 @@ const prepare = async (
     refuseLongReading(context, facts);
     const overlays = facts.video ? await storingOverlays : [];
     const file = { path: source.path, facts, settings: readSettings(context, overlays) };
-    const first = await plan(context, file, early);
-    const planned = await warm(context, file, first);
+    const first = createFirstSegments(context, early);
+    const planned = await warm(context, file, await plan(context, file, first), first);
     sideCars.planned(planned.plan);
     await sideCars.settle();
     throwIfAborted(signal);
@@ -115,38 +111,43 @@ const probeSource = async (context: IngestContext, path: string): Promise<Source
 };
 
 /** Uses the plan of an earlier run or makes a new one. */
-const plan = async (context: IngestContext, file: SourceFile, early: EarlyPlan | undefined): Promise<Planned> => {
+const plan = async (context: IngestContext, file: SourceFile, first: FirstSegments): Promise<Planned> => {
   const { clip, plan: stored } = context.row.media;
   if (stored) return { plan: stored as unknown as Plan, facts: file.facts };
-  const planned = await (clip ? planClip(context, file, clip as unknown as ClipSource) : planSource(context, file));
-  // Before the plan is stored: a run after a crash would not compare again. Without an early plan, the files are those
-  // of an earlier process.
-  if (!isDeepStrictEqual(early?.plan, planned.plan))
-    await (early?.withdraw('the stored file has another plan') ?? context.segments.removeAsset(context.assetId));
-  await savePlan(context, planned.plan);
-  return planned;
+  try {
+    const planned = await (clip
+      ? planClip(context, file, clip as unknown as ClipSource)
+      : planSource(context, file, { onLikely: first.begin }));
+    // Before the plan is stored: a run after a crash would not compare again.
+    await first.keepOnly(planned.plan);
+    await savePlan(context, planned.plan);
+    return planned;
+  } catch (error) {
+    await first.stop();
+    throw error;
+  }
 };
 
 /** Makes the first segments, by a plan with a mezzanine if they can't be made otherwise. */
-const warm = async (context: IngestContext, file: SourceFile, planned: Planned): Promise<Planned> => {
-  const { assetId, producer, segments, signal } = context;
-  const warmUp = { signal, priority: mediaPriority.warmUp };
+const warm = async (
+  context: IngestContext,
+  file: SourceFile,
+  planned: Planned,
+  first: FirstSegments,
+): Promise<Planned> => {
   try {
-    await producer.warm({ id: assetId, plan: planned.plan }, warmUp);
+    await first.make(planned.plan);
     return planned;
   } catch (error) {
     if (context.row.media.clip || planned.plan.video?.access !== 'source' || !isVideoFailure(error)) throw error;
   }
   // The sanity check passed at three positions but this segment failed: read the frames once in order instead.
   const problem: Problem = { reason: 'a segment could not be made', sequential: true };
-  const { reason } = problem;
-  if (context.earlySources.planOf(assetId)) await recordWay(context, { status: 'ended', reason });
-  context.earlySources.withdraw(assetId);
   // Files made by the first plan have the same names as those of the second.
-  await segments.removeAsset(assetId);
-  const sequential = await planSource(context, file, problem);
+  await first.discard(problem.reason);
+  const sequential = await planSource(context, file, { knownProblem: problem });
   await savePlan(context, sequential.plan);
-  await producer.warm({ id: assetId, plan: sequential.plan }, warmUp);
+  await first.make(sequential.plan);
   return sequential;
 };
 

@@ -3,7 +3,9 @@ import { decideAccess } from '../../../media/plan/mezzanine-decision.js';
 import { refusals } from '../../../media/source/refusals.js';
 import type { SourceFacts } from '../../../media/source/source-facts.js';
 import type { SourceIndex } from '../../../media/source/source-index.js';
+import { MEDIA_THREADS } from '../../../packager/segment-jobs.js';
 import { mediaPriority } from '../../../pool/media-pool.js';
+import type { SanityResult } from '../../../pool/protocol.js';
 import type { FileContext } from './context.js';
 
 /** Why frames are transcoded before the asset is ready. */
@@ -13,18 +15,20 @@ export interface Problem {
   readonly sequential: boolean;
 }
 
-/** Finds out from the index and by trying three positions why segments can't be decoded directly from the source. */
-export const findProblem = async (
-  { pool, signal }: FileContext,
+/**
+ * Decodes a second at three positions.
+ * @throws KinoraError `invalid_input` when none of them can be decoded
+ */
+export const checkSanity = async (
+  { pool, signal }: Pick<FileContext, 'pool' | 'signal'>,
   path: string,
   facts: SourceFacts,
-  index: SourceIndex,
-): Promise<Problem | undefined> => {
+): Promise<SanityResult> => {
   const sanity = await pool.run(
     {
       kind: 'sanity',
       source: { path, formatName: facts.formatName },
-      ...(facts.video && { video: { streamIndex: facts.video.streamIndex } }),
+      ...(facts.video && { video: { streamIndex: facts.video.streamIndex, threads: MEDIA_THREADS } }),
       ...(facts.audio[0] && { audio: { streamIndex: facts.audio[0].streamIndex } }),
       durationSeconds: facts.durationSeconds,
     },
@@ -35,6 +39,11 @@ export const findProblem = async (
       messages: [refusals.damagedBy('nothing can be decoded at its start, in its middle and at its end')],
       details: { problem: sanity.problem },
     });
+  return sanity;
+};
+
+/** Why segments can't be decoded directly from the source, according to its index and to `checkSanity`. */
+export const findProblem = (facts: SourceFacts, index: SourceIndex, sanity: SanityResult): Problem | undefined => {
   if (!facts.video) return undefined;
   const access = decideAccess(facts, index);
   if (access.access === 'mezzanine') return access;

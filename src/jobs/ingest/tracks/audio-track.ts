@@ -14,7 +14,7 @@ import {
   trackSourceKey,
 } from '../../../storage/keys.js';
 import { withConcatenatedRecordings } from '../file/concatenate.js';
-import { findProblem } from '../file/find-problem.js';
+import { checkSanity } from '../file/find-problem.js';
 import { describeInputFile } from '../file/input-file.js';
 import { measureGain } from '../file/measure-gain.js';
 import { checkLimits, probeFile, refuse } from '../file/probe-file.js';
@@ -107,7 +107,7 @@ const planAudio = async (
   { copied, normalize }: TrackMedia,
   { path, facts, index }: OpenAudio,
 ): Promise<{ asset: Plan; audio: AudioPlan }> => {
-  await findProblem(context, path, withoutVideo(facts), index);
+  await checkSanity(context, path, withoutVideo(facts));
   const asset = await context.plan();
   const zero = copied && { zeroSeconds: copied.zeroSeconds + clipStartSeconds(asset, copied.clip) };
   const cut = (gain?: Gain): AudioPlan =>

@@ -1,0 +1,28 @@
+import { expect, test } from 'vitest';
+import type { CachedFile } from '../cache/segment-store.js';
+import { mediaPriority } from '../pool/media-pool.js';
+import { createSegmentProducer } from './produce-segment.js';
+
+test('warming starts a second segment that nobody waits for after everything else', async () => {
+  const started: string[] = [];
+  const producer = createSegmentProducer({
+    store: {
+      get: async ({ rendition, file }: { rendition: string; file: string }) => {
+        started.push(`${rendition}/${file}`);
+        return file === '1.m4s' && rendition === '480p' ? new Promise<CachedFile>(() => undefined) : {};
+      },
+    },
+  } as never);
+  const rendition = { name: '480p', kind: 'encode', encoder: {} };
+  const video = { boundaries: [0, 1, 4, 8], renditions: [rendition], startRendition: '480p' };
+  const audio = { boundaries: [0, 1, 4, 8], chunkSegments: 8 };
+  await producer.warm({ id: 'a', plan: { video, audio } } as never, { priority: mediaPriority.warmUp });
+  expect(started).toEqual([
+    '480p/init.mp4',
+    '480p/0.m4s',
+    'audio/init.mp4',
+    'audio/0.m4s',
+    'audio/1.m4s',
+    '480p/1.m4s',
+  ]);
+});
