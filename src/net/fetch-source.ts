@@ -38,6 +38,8 @@ export interface FetchOptions {
    * Called before the first byte of a file version is stored; undefined if the origin provides no strong validator.
    */
   readonly onValidator?: (validator: string | undefined) => void | Promise<void>;
+  /** Called when the whole file has been received, before it is made durable. */
+  readonly onReceived?: () => void;
   /** `totalBytes` is absent when the origin does not declare it. Called at most a few times per second. */
   readonly onProgress?: (receivedBytes: number, totalBytes: number | undefined) => void;
 }

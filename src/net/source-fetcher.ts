@@ -92,6 +92,7 @@ export const createSourceFetcher = (options: SourceFetcherOptions): SourceFetche
       };
       try {
         await downloadAll(download);
+        fetchOptions.onReceived?.();
         return await download.target.commit();
       } catch (error) {
         const failure = fetchOptions.signal?.aborted

@@ -36,6 +36,9 @@ const BUSY_LIMIT_MS = 10 * 60_000;
  */
 const IDLE_LIMIT_MS = 30_000;
 
+/** The probe of an ingest is followed by two jobs at a time: the sanity check, and the index and the first segments. */
+const INGEST_PROCESSES = 2;
+
 const isClean = (outcome: Outcome): outcome is Exclude<Outcome, { type: 'crashed' }> =>
   outcome.type === 'done' || (outcome.type === 'failed' && outcome.clean);
 
@@ -78,7 +81,7 @@ export const createMediaPool = async (options: MediaPoolOptions): Promise<MediaP
   };
 
   const whenIdle = (): void => {
-    processes.retireUsed();
+    processes.retireSurplus();
     keepOneWarm();
   };
 
@@ -105,7 +108,9 @@ export const createMediaPool = async (options: MediaPoolOptions): Promise<MediaP
 
   const work = async (entry: PoolEntry): Promise<void> => {
     const background = entry.priority >= mediaPriority.background;
-    const child = processes.acquire({ background, fresh: entry.fresh }, Math.max(0, size - runningCount()));
+    // The process of a fresh job does not stay.
+    const room = size - runningCount() + Number(entry.fresh);
+    const child = processes.acquire({ background, fresh: entry.fresh }, Math.max(0, room));
     entry.process = child;
     const busyMs = child.busyMs;
     const limits = { deadlineMs: entry.deadlineMs, cpuMs: cpuLimitOf(entry.job, options.headerCpuMs) };
@@ -179,6 +184,11 @@ export const createMediaPool = async (options: MediaPoolOptions): Promise<MediaP
     check: async () => {
       keepOneWarm();
       await processes.check();
+    },
+    prepare: () => {
+      if (stopped) return;
+      processes.prepare(Math.min(INGEST_PROCESSES, size - runningCount()));
+      reconcile();
     },
     promote: (job, priority) => {
       for (const entry of entries) if (entry.job === job && priority < entry.priority) entry.priority = priority;

@@ -30,6 +30,8 @@ export interface MediaPool {
    * source's fault; or too many viewers already wait), `cancelled`
    */
   run<J extends MediaJob>(job: J, options: RunOptions): Promise<MediaResults[J['kind']]>;
+  /** Starts the processes that the ingest of a file needs next, unless enough of them wait. */
+  prepare(): void;
   /**
    * Raises a queued job's priority when a viewer waits for a segment that was read ahead. `job` is the object passed
    * to `run`.

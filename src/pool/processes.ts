@@ -30,8 +30,10 @@ export interface Processes {
   retire(child: MediaProcess): Promise<void>;
   /** Starts a process for viewers unless one is waiting. */
   keepOneWarm(): void;
-  /** Ends waiting processes that have run a job. */
-  retireUsed(): void;
+  /** Starts a process for the next fresh job, and others until `count` wait, unless they are waiting already. */
+  prepare(count: number): void;
+  /** Ends waiting processes except one that has not run a job. */
+  retireSurplus(): void;
   /** Rejects when no process can be started. */
   check(): Promise<void>;
   stop(): Promise<void>;
@@ -47,6 +49,8 @@ const bySpeed = (waiting: MediaProcess[]): MediaProcess[] =>
 export const createProcesses = ({ sandbox, clock, logger, metrics }: ProcessesOptions): Processes => {
   const processes = new Set<MediaProcess>();
   const idle = new Set<MediaProcess>();
+  /** Waits for the next fresh job. */
+  let reserved: MediaProcess | undefined;
   let stopped = false;
 
   const start = (background: boolean): MediaProcess => {
@@ -61,6 +65,14 @@ export const createProcesses = ({ sandbox, clock, logger, metrics }: ProcessesOp
     return child;
   };
 
+  const startIdle = (): MediaProcess => {
+    const child = start(false);
+    idle.add(child);
+    return child;
+  };
+
+  const listIdle = (): MediaProcess[] => [...idle].filter((child) => child.alive && !child.background);
+
   const retire = (child: MediaProcess): Promise<void> => {
     idle.delete(child);
     return child.kill();
@@ -71,18 +83,29 @@ export const createProcesses = ({ sandbox, clock, logger, metrics }: ProcessesOp
       const usable = [...idle].filter(
         (child) => child.alive && child.background === background && (!fresh || child.jobsStarted === 0),
       );
-      const child = bySpeed(usable)[0] ?? start(background);
+      const others = usable.filter((child) => child !== reserved);
+      const child =
+        (fresh && usable.find((each) => each === reserved)) || bySpeed(others)[0] || usable[0] || start(background);
       idle.delete(child);
-      for (const surplus of bySpeed([...idle]).slice(room)) void retire(surplus);
+      if (child === reserved) reserved = undefined;
+      for (const surplus of bySpeed([...idle].filter((each) => each !== reserved)).slice(room)) void retire(surplus);
       return child;
     },
     keep: (child) => void idle.add(child),
     retire,
     keepOneWarm: () => {
-      if (!stopped && ![...idle].some((child) => !child.background)) idle.add(start(false));
+      if (!stopped && ![...idle].some((child) => !child.background)) startIdle();
     },
-    retireUsed: () => {
-      for (const child of [...idle]) if (child.jobsStarted > 0 || child.background) void retire(child);
+    prepare: (count) => {
+      if (!reserved || !idle.has(reserved)) {
+        reserved = listIdle().find(({ jobsStarted }) => jobsStarted === 0) ?? startIdle();
+      }
+      for (let waiting = listIdle().length - 1; waiting < count; waiting += 1) startIdle();
+    },
+    retireSurplus: () => {
+      reserved = undefined;
+      const kept = listIdle().find(({ jobsStarted }) => jobsStarted === 0);
+      for (const child of [...idle]) if (child !== kept) void retire(child);
     },
     check: async () => {
       await Promise.any([...processes].map(({ started }) => started));

@@ -30,6 +30,7 @@ import { type SideCars, startSideCars } from './tracks/side-cars.js';
 export const runIngest = async (context: IngestContext): Promise<void> => {
   const { assetId, row, signal } = context;
   context.logger.info({}, 'ingest started');
+  if (!row.media.facts) context.pool.prepare();
   const stopOverlays = new AbortController();
   const storingOverlays = storeOverlays(
     { ...context, signal: AbortSignal.any([signal, stopOverlays.signal]) },

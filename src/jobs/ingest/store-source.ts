@@ -25,7 +25,7 @@ const download = async (
   context: IngestContext,
   overlays: Promise<readonly StoredOverlay[]>,
 ): Promise<EarlyPlay | undefined> => {
-  const { assetId, row, blobs, fetcher, state, signal } = context;
+  const { assetId, row, blobs, fetcher, pool, state, signal } = context;
   if (await blobs.stat(sourceKey(assetId))) return undefined;
   const { url } = row.mainInput.settings;
   const validator = row.media.source_validator;
@@ -37,6 +37,7 @@ const download = async (
   let early: EarlyPlay | undefined;
   await fetcher.fetch(url, target, {
     signal,
+    onReceived: () => pool.prepare(),
     ...(validator !== null && { validator }),
     onValidator: async (current) => {
       if (early && current !== early.validator) await early.withdraw('the source has changed');

@@ -80,6 +80,23 @@ describe('media pool', () => {
     expect(after.pid).not.toBe(fresh.pid);
   });
 
+  it('has a process ready for a fresh job, and others for the jobs after it', async () => {
+    const { pool, run } = await start({ size: 2, levels: ['none'] });
+    const waiting = (): Set<number> =>
+      new Set(processes().flatMap(({ pid, parent }) => (parent === process.pid ? [pid] : [])));
+    const before = await run('hello');
+    pool.prepare();
+    const prepared = waiting();
+    pool.prepare();
+    expect(waiting()).toEqual(prepared);
+    const fresh = await run('hello', { fresh: true });
+    const after = await run('hello');
+    expect(prepared).toContain(fresh.pid);
+    expect(fresh.pid).not.toBe(before.pid);
+    // The fresh job has not displaced the process that has worked before.
+    expect(after.pid).toBe(before.pid);
+  });
+
   it('runs background work at the lowest priority of the system', async () => {
     const { run } = await start();
     expect((await run('hello', { priority: mediaPriority.background })).nice).toBe(19);
