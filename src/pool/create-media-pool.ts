@@ -60,10 +60,10 @@ const isReusable = (
 export const createMediaPool = async (options: MediaPoolOptions): Promise<MediaPool> => {
   const { size, clock, logger, metrics } = options;
   for (const directory of [...options.readDirs, options.writeDir]) mkdirSync(directory, { recursive: true });
-  const sandbox = await chooseSandbox(options);
+  const { sandbox, child } = await chooseSandbox(options);
 
   const entries = new Set<PoolEntry>();
-  const processes = createProcesses({ sandbox, clock, logger, metrics });
+  const processes = createProcesses({ sandbox, first: child, clock, logger, metrics });
   let sequence = 0;
   let stopped = false;
   let idleTimer: NodeJS.Timeout | undefined;

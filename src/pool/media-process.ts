@@ -31,6 +31,7 @@ export interface JobLimits {
 export interface MediaProcess {
   /** Runs at nice 19 for its whole life: raising a priority again requires privileges. */
   readonly background: boolean;
+  /** The number of jobs, without those that read no file: the configuration of an encoder. */
   readonly jobsStarted: number;
   /** Time spent on jobs, without paused time. */
   readonly busyMs: number;
@@ -202,6 +203,7 @@ const watchProcess = (child: ChildProcess, background: boolean, clock: Clock): M
   let ready = false;
   let paused = false;
   let jobsStarted = 0;
+  let lastId = 0;
   let busyMs = 0;
   let stderr = '';
   let endReason: string | undefined;
@@ -308,10 +310,11 @@ const watchProcess = (child: ChildProcess, background: boolean, clock: Clock): M
       return alive;
     },
     run: async (job, limits, onProgress) => {
-      jobsStarted += 1;
+      if (job.kind !== 'video-config') jobsStarted += 1;
+      lastId += 1;
       if (!alive) return { type: 'crashed', beforeStart: true, reason: endReason ?? 'ended while idle' };
       const outcome = await new Promise<Outcome>((settled) => {
-        current = { id: jobsStarted, job, limits, onProgress, settle: settled };
+        current = { id: lastId, job, limits, onProgress, settle: settled };
         begin();
       });
       // For a process that ended before it was ready: its startup time.

@@ -6,6 +6,8 @@ import type { Sandbox } from './sandbox.js';
 
 export interface ProcessesOptions {
   readonly sandbox: Sandbox;
+  /** A process that was started already and waits. */
+  readonly first: MediaProcess;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly metrics?: Metrics | undefined;
@@ -46,15 +48,14 @@ export interface Processes {
 const bySpeed = (waiting: MediaProcess[]): MediaProcess[] =>
   waiting.sort((a, b) => Number(a.background) - Number(b.background) || b.jobsStarted - a.jobsStarted);
 
-export const createProcesses = ({ sandbox, clock, logger, metrics }: ProcessesOptions): Processes => {
+export const createProcesses = ({ sandbox, first, clock, logger, metrics }: ProcessesOptions): Processes => {
   const processes = new Set<MediaProcess>();
   const idle = new Set<MediaProcess>();
   /** Waits for the next fresh job. */
   let reserved: MediaProcess | undefined;
   let stopped = false;
 
-  const start = (background: boolean): MediaProcess => {
-    const child = startMediaProcess(sandbox.command(background), background, clock);
+  const watch = (child: MediaProcess): MediaProcess => {
     processes.add(child);
     void child.closed.then(() => {
       processes.delete(child);
@@ -64,6 +65,9 @@ export const createProcesses = ({ sandbox, clock, logger, metrics }: ProcessesOp
     });
     return child;
   };
+  const start = (background: boolean): MediaProcess =>
+    watch(startMediaProcess(sandbox.command(background), background, clock));
+  idle.add(watch(first));
 
   const startIdle = (): MediaProcess => {
     const child = start(false);

@@ -4,7 +4,7 @@ import type { Clock } from '../lib/clock.js';
 import { KinoraError } from '../lib/errors.js';
 import { findTool } from '../lib/find-tool.js';
 import type { Logger } from '../telemetry/logger.js';
-import { type Command, startMediaProcess } from './media-process.js';
+import { type Command, type MediaProcess, startMediaProcess } from './media-process.js';
 import type { VideoConfigJob } from './protocol.js';
 
 /** From strongest to none. */
@@ -163,10 +163,12 @@ const probeJob: VideoConfigJob = {
 
 /**
  * Finds the strongest level in which a media process starts and answers a small job. Containers often have the tools
- * but refuse the namespaces.
+ * but refuse the namespaces. Returns that process too; it has read no file.
  * @throws KinoraError `unavailable` when no media process can be started at all
  */
-export const chooseSandbox = async (options: SandboxOptions): Promise<Sandbox> => {
+export const chooseSandbox = async (
+  options: SandboxOptions,
+): Promise<{ readonly sandbox: Sandbox; readonly child: MediaProcess }> => {
   const problems: Record<string, string> = {};
   for (const level of options.levels ?? sandboxLevels) {
     const sandbox = buildSandbox(level, options);
@@ -176,11 +178,11 @@ export const chooseSandbox = async (options: SandboxOptions): Promise<Sandbox> =
     }
     const child = startMediaProcess(sandbox.command(false), false, options.clock);
     const outcome = await child.run(probeJob, { deadlineMs: PROBE_DEADLINE_MS }, () => undefined);
-    await child.kill();
     if (outcome.type !== 'crashed') {
       options.logger.info({ sandbox: level, problems }, `media processes isolated by ${sandbox.description}`);
-      return sandbox;
+      return { sandbox, child };
     }
+    await child.kill();
     problems[level] = outcome.reason;
   }
   throw new KinoraError('unavailable', { messages: ['No media process can be started..'], details: problems });

@@ -130,13 +130,14 @@ const media: Check = async ({ config, logger, server }) => {
   }
   const directory = await mkdtemp(join(tmpdir(), 'kinora-doctor-'));
   try {
-    const sandbox = await chooseSandbox({
+    const { sandbox, child } = await chooseSandbox({
       readDirs: [],
       writeDir: directory,
       memoryBytes: config.mediaMemoryBytes,
       logger,
       clock: systemClock,
     });
+    await child.kill();
     const text = `Media processes: ${sandbox.description}`;
     return [ok('FFmpeg works'), sandbox.advice === undefined ? ok(text) : warn(text, sandbox.advice)];
   } catch (error) {
