@@ -7,6 +7,7 @@ export const slowFiles: Readonly<Record<string, number>> = {
   'test/acceptance/features-together.test.ts': 68,
   // Nearly all of it is waiting.
   'test/integration/server/idle-memory.test.ts': 66,
+  'test/integration/ingest/early-play-fixtures.test.ts': 63,
   'test/acceptance/playback-matrix-codecs.test.ts': 63,
   'test/integration/renditions/master.test.ts': 49,
   'test/acceptance/playback-matrix-rungs.test.ts': 43,

@@ -1,0 +1,81 @@
+import { readFile } from 'node:fs/promises';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { encodedNames, type FixtureName, fixture } from '../../support/media/fixtures.js';
+import { unusual } from '../../support/media/unusual-recipes.js';
+import { playAll } from '../../support/players/play.js';
+import {
+  cleanUpServers,
+  makeDataDir,
+  type ServerProcess,
+  startServer,
+  until,
+} from '../../support/servers/server-process.js';
+import { type SlowOrigin, startSlowOrigin } from '../../support/servers/slow-origin.js';
+import { api, createAsset, earlyPlaybackOf, settled, type WireAsset } from '../../support/wire/create-asset.js';
+
+/** The download stops here until everything was played. */
+const HELD_AT = 1000;
+
+let origin: SlowOrigin;
+let server: ServerProcess;
+beforeAll(async () => {
+  origin = await startSlowOrigin();
+  server = await startServer({ dataDir: makeDataDir() });
+});
+afterAll(async () => {
+  await cleanUpServers();
+  await origin?.stop();
+});
+
+const create = (url: string): Promise<WireAsset> =>
+  createAsset(server, { inputs: [{ url }], playback_policies: ['public'] });
+const play = (asset: WireAsset) => playAll(server.url, asset.playback_ids![0]!.id);
+
+/** Nothing tells where their frames are before the whole file is there, or they are transcoded first. */
+const storedFirst: ReadonlySet<string> = new Set([
+  ...['h264-fragmented.mp4', 'mpeg4-fragmented.mp4', 'unseekable-start.mp4', 'unmarked-start.mp4'],
+  ...['edit-list.mp4', 'late-frame.mp4', 'truncated.mp4'],
+  ...['intra-refresh.mp4', 'one-key-frame.mp4', 'h263-false-key-frames.3gp'],
+]);
+// Without those that are damaged: their damaged frames may decode differently each time.
+const derived = [
+  ...['truncated.mp4', 'late-frame.mp4', 'unknown-audio-codec.mov', 'h264-amr.3gp', 'h264-amr-wb.3gp'],
+  ...['h263-false-key-frames.3gp', 'unseekable-start.mp4', 'unmarked-start.mp4'],
+] as const;
+const encoded = [...encodedNames, ...(Object.keys(unusual) as (keyof typeof unusual)[])];
+const names: readonly FixtureName[] = [...encoded.filter((name) => /\.(mp4|mov|m4a|3gp)$/.test(name)), ...derived];
+
+/** Creates an asset that the test holds, and returns what is known of its way. */
+const begin = async (name: FixtureName): Promise<{ asset: WireAsset; way: unknown }> => {
+  const asset = await create(origin.add(name, await readFile(await fixture(name)), HELD_AT, { sendsParts: true }));
+  let way: unknown;
+  await until('its way is known', async () => {
+    way = await earlyPlaybackOf(server, asset.id);
+    return way !== undefined;
+  });
+  return { asset, way };
+};
+
+// Equal files have equal frames, audio and times.
+it.concurrent.each(names.filter((name) => !storedFirst.has(name)))(
+  '%s plays early from the same files as when it is stored first',
+  async (name) => {
+    const stored = await create(origin.add(`stored-${name}`, await readFile(await fixture(name))));
+    const { asset, way } = await begin(name);
+    expect(way).toEqual({ status: 'played' });
+    const early = await play(asset);
+    expect((await settled(server, stored.id)).status).toBe('ready');
+    expect(early).toEqual(await play(stored));
+    origin.release(name);
+    expect(await settled(server, asset.id)).toMatchObject({ status: 'ready' });
+    expect(await earlyPlaybackOf(server, asset.id)).toEqual(way);
+    expect(await play(asset)).toEqual(early);
+  },
+);
+
+it.concurrent.each(names.filter((name) => storedFirst.has(name)))('%s is stored first', async (name) => {
+  const { asset, way } = await begin(name);
+  expect(way).toMatchObject({ status: 'stored_first' });
+  expect((await fetch(`${server.url}/${asset.playback_ids![0]!.id}.m3u8`)).status).toBe(412);
+  expect((await api(server, 'DELETE', `/video/v1/assets/${asset.id}`)).status).toBe(204);
+});
