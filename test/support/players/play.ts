@@ -29,10 +29,25 @@ export const segmentsOf = async (playlistUrl: string): Promise<string[]> => [
   ...new Set(addressesIn(await fetchText(playlistUrl), playlistUrl)),
 ];
 
-/** Plays everything: the digest of each file by its path below the playback id. */
-export const playAll = async (serverUrl: string, playbackId: string): Promise<Record<string, string>> => {
+const heightOf = (playlist: string): number | undefined => {
+  const height = /\/(\d+)p[^/]*\/[^/]*$/.exec(playlist)?.[1];
+  return height === undefined ? undefined : Number(height);
+};
+
+/** Leaves out every video rendition but the lowest. */
+export const lowestOnly = (playlists: readonly string[]): string[] => {
+  const lowest = Math.min(...playlists.map((playlist) => heightOf(playlist) ?? Number.POSITIVE_INFINITY));
+  return playlists.filter((playlist) => (heightOf(playlist) ?? lowest) === lowest);
+};
+
+/** Plays everything, or what `choose` leaves: the digest of each file by its path below the playback id. */
+export const playAll = async (
+  serverUrl: string,
+  playbackId: string,
+  choose = (playlists: readonly string[]): readonly string[] => playlists,
+): Promise<Record<string, string>> => {
   const digests: Record<string, string> = {};
-  for (const playlist of await mediaPlaylists(serverUrl, playbackId)) {
+  for (const playlist of choose(await mediaPlaylists(serverUrl, playbackId))) {
     for (const url of await segmentsOf(playlist)) {
       const path = new URL(url).pathname.replace(`/${playbackId}/`, '');
       digests[path] = createHash('sha256')
