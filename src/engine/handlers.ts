@@ -1,5 +1,6 @@
 import { measureComplexity } from './analysis/complexity.js';
 import { measureFrames } from './analysis/frame-quality.js';
+import { indexMatroska } from './analysis/index-matroska.js';
 import { indexMp4 } from './analysis/index-mp4.js';
 import { indexSource } from './analysis/index-source.js';
 import { measureLoudness } from './analysis/loudness.js';
@@ -26,6 +27,7 @@ import { makeVideoConfig } from './video/video-config.js';
 export const handlers: MediaHandlers = {
   probe,
   index: async (job, context) => (await indexMp4(job)) ?? indexSource(job, context),
+  'predict-index': indexMatroska,
   sanity: checkSanity,
   complexity: measureComplexity,
   'video-segment': makeVideoSegment,

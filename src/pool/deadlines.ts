@@ -4,6 +4,7 @@ import type { MediaJob } from './protocol.js';
 export const defaultDeadlineMs: Record<MediaJob['kind'], number> = {
   probe: 30_000,
   index: 15 * 60_000,
+  'predict-index': 60_000,
   sanity: 60_000,
   complexity: 60_000,
   'video-segment': 60_000,

@@ -42,6 +42,18 @@ export interface IndexJob {
   readonly outPath: string;
 }
 
+/** Predicts the index of a Matroska file of which only parts are stored. */
+export interface PredictIndexJob extends Omit<IndexJob, 'kind' | 'videoStreamIndex'> {
+  readonly kind: 'predict-index';
+  readonly videoStreamIndex: number;
+  /** Whether to assume the least or the most of what is not known exactly. */
+  readonly bound: 'low' | 'high';
+}
+export interface PredictIndexResult {
+  /** Why the index can't be predicted. */
+  readonly obstacle?: string;
+}
+
 /** Decodes the first, a middle and the last second in the same way as segments. */
 export interface SanityJob {
   readonly kind: 'sanity';
@@ -385,6 +397,7 @@ export interface OverlayImageResult {
 export type MediaJob =
   | ProbeJob
   | IndexJob
+  | PredictIndexJob
   | SanityJob
   | ComplexityJob
   | VideoSegmentJob
@@ -408,6 +421,7 @@ export type MediaJob =
 export interface MediaResults {
   probe: SourceFacts;
   index: { readonly packets: number };
+  'predict-index': PredictIndexResult;
   sanity: SanityResult;
   complexity: ComplexityResult;
   'video-segment': VideoSegmentResult;

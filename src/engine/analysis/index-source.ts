@@ -59,7 +59,8 @@ export const indexSource = (job: IndexJob, context: HandlerContext): MediaResult
   }
 };
 
-class StreamColumns {
+/** Collects the packets of a stream. */
+export class StreamColumns {
   private readonly pts: number[] = [];
   private readonly key: number[] = [];
   private readonly size: number[] = [];

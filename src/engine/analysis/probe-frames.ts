@@ -110,7 +110,7 @@ export const inspectKeyFrames = (
   const allGood = reached.every(({ isKeyFrame }) => isKeyFrame);
   // Without an index, FFmpeg stays at its current position.
   const spanSeconds = (Number(format.duration) / AV_TIME_BASE) * (KEY_FRAME_PLACES.at(-1)! - KEY_FRAME_PLACES[0]!);
-  const stays = spanSeconds > MAX_GOP_SECONDS && new Set(reached.map(({ dts }) => dts)).size === 1;
+  const stays = spanSeconds > MAX_GOP_SECONDS && new Set(reached.map(({ time }) => time)).size === 1;
   return {
     ...(isAvc && { idrKeyFrames: allGood }),
     ...(!isAvc && !allGood && { falseKeyFrames: true }),
@@ -128,8 +128,8 @@ const jumpTo = (format: FormatContext, share: number): boolean => {
 
 /** The first packet that was marked as a key frame. */
 interface KeyPacket {
-  /** Undefined when there was none. */
-  readonly dts: bigint | undefined;
+  /** Its decode time, or else its presentation time. Undefined when there was none. */
+  readonly time: bigint | undefined;
   /** Whether the packet really is a key frame, as far as this can be checked. */
   readonly isKeyFrame: boolean;
 }
@@ -141,15 +141,16 @@ const readFromKeyFrame = (
   inspect: (packet: Packet) => boolean | undefined,
 ): KeyPacket => {
   using packet = newPacket();
-  let dts: bigint | undefined;
+  let time: bigint | undefined;
   for (let read = 0; read < SAMPLE_PACKETS && readPacket(format, packet) >= 0; read++) {
-    const isWanted = packet.streamIndex === stream.index && (dts !== undefined || packet.isKeyframe);
-    if (isWanted) dts ??= packet.dts;
+    const isWanted = packet.streamIndex === stream.index && (time !== undefined || packet.isKeyframe);
+    // Matroska has no decode times, and FFmpeg does not always find them out.
+    if (isWanted) time ??= packet.dts === NO_PTS ? packet.pts : packet.dts;
     const isKeyFrame = isWanted ? inspect(packet) : undefined;
     packet.unref();
-    if (isKeyFrame !== undefined) return { dts, isKeyFrame };
+    if (isKeyFrame !== undefined) return { time, isKeyFrame };
   }
-  return { dts, isKeyFrame: true };
+  return { time, isKeyFrame: true };
 };
 
 /**

@@ -1,5 +1,7 @@
 import { AVDISCARD_ALL, AVMEDIA_TYPE_VIDEO, FF_THREAD_FRAME, FF_THREAD_SLICE } from 'node-av/constants';
 import { CodecContext, Dictionary, FormatContext, InputFormat, type Packet, type Stream } from 'node-av/lib';
+import { missingRanges } from '../../lib/byte-ranges.js';
+import { isMatroskaFormat } from '../../media/source/frames.js';
 import type { MediaSource } from '../../pool/protocol.js';
 import { check, failMedia, setOptions } from './av.js';
 import { checkStaged } from './staged-ranges.js';
@@ -52,6 +54,7 @@ export const openSource = (source: MediaSource, options: OpenOptions = {}): Form
     check(format.findStreamInfoSync(null), 'read stream information');
     if (source.staged) {
       checkStaged(source, positionOf(format), 0);
+      checkSkipped(source, format, 0);
       staged.set(format, source);
     }
   } catch (error) {
@@ -64,7 +67,17 @@ export const openSource = (source: MediaSource, options: OpenOptions = {}): Form
 /** The sources that are only partly stored. */
 const staged = new WeakMap<FormatContext, MediaSource>();
 
-const positionOf = (format: FormatContext): number => Number(format.pb?.tell() ?? 0);
+/**
+ * Checks what the demuxer of Matroska has read since it was at `from`. Where it finds zeros, it searches for the next
+ * cluster, so a packet may be stored although those before it are missing.
+ */
+const checkSkipped = (source: MediaSource, format: FormatContext, from: number): void => {
+  if (!isMatroskaFormat(format.iformat?.name ?? '')) return;
+  const [gap] = missingRanges([{ start: from, end: positionOf(format) }], source.staged?.ranges ?? []);
+  if (gap) checkStaged(source, gap.start, 1);
+};
+
+const positionOf = (format: FormatContext): number => Number(format.pbBytes);
 
 /**
  * Reads the next packet. Returns a negative code at the end and for unreadable packets. Packets must not be read in
@@ -72,11 +85,13 @@ const positionOf = (format: FormatContext): number => Number(format.pb?.tell() ?
  * @throws KinoraError `range_missing` when the packet is outside the stored parts of the source
  */
 export const readPacket = (format: FormatContext, packet: Packet): number => {
-  const code = format.readFrameSync(packet);
   const source = staged.get(format);
-  if (!source) return code;
+  if (!source) return format.readFrameSync(packet);
+  const from = positionOf(format);
+  const code = format.readFrameSync(packet);
   const start = code < 0 ? positionOf(format) : Number(packet.pos);
   try {
+    checkSkipped(source, format, from);
     checkStaged(source, start, code < 0 ? 0 : packet.size);
   } catch (error) {
     packet.unref();

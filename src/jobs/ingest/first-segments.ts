@@ -1,5 +1,5 @@
-import { isDeepStrictEqual } from 'node:util';
 import type { Plan } from '../../media/plan/plan.js';
+import { makesSameFiles } from '../../media/plan/same-files.js';
 import { mediaPriority } from '../../pool/media-pool.js';
 import type { IngestContext } from './context.js';
 import type { EarlyPlay } from './play-early.js';
@@ -48,7 +48,7 @@ export const createFirstSegments = (
     await remove(reason);
   };
   const removeAndWarm = async (plan: Plan): Promise<void> => {
-    if (!isDeepStrictEqual(early?.plan, plan)) await remove(OTHER_PLAN);
+    if (!early || !makesSameFiles(early.plan, plan)) await remove(OTHER_PLAN);
     await warm(plan, AbortSignal.any([signal, stopped.signal]));
   };
   return {
@@ -58,7 +58,8 @@ export const createFirstSegments = (
       started.made.catch(() => undefined);
     },
     keepOnly: async (plan) => {
-      if (!isDeepStrictEqual((started ?? early)?.plan, plan)) await discard(OTHER_PLAN);
+      const made = started ?? early;
+      if (!made || !makesSameFiles(made.plan, plan)) await discard(OTHER_PLAN);
     },
     make: (plan) => started?.made ?? warm(plan, signal),
     stop,

@@ -1,8 +1,15 @@
 import { open } from 'node:fs/promises';
+import type { ByteRanges } from '../../lib/byte-ranges.js';
+import { MAX_HEADER_BYTES } from '../../media/matroska/ebml.js';
+import { findMatroskaLayout, isMatroska } from '../../media/matroska/layout.js';
 import { findMoovRange, type ReadRange } from '../../media/mp4/sample-tables.js';
 import { decideAccess } from '../../media/plan/mezzanine-decision.js';
-import { draftPlan, finishPlan } from '../../media/plan/plan-asset.js';
-import { isMovFormat } from '../../media/source/frames.js';
+import type { Plan } from '../../media/plan/plan.js';
+import { type AssetSettings, draftPlan, finishPlan } from '../../media/plan/plan-asset.js';
+import { makesSameFiles } from '../../media/plan/same-files.js';
+import { isMatroskaFormat, isMovFormat } from '../../media/source/frames.js';
+import type { SourceFacts } from '../../media/source/source-facts.js';
+import type { SourceIndex } from '../../media/source/source-index.js';
 import { decodeSourceIndex } from '../../media/source/source-index-codec.js';
 import type { EarlySource } from '../../packager/early-sources.js';
 import { readSource } from '../../packager/read-source.js';
@@ -10,7 +17,7 @@ import type { LocalBlob, RangeSource } from '../../storage/blob-store.js';
 import { sourceKey } from '../../storage/keys.js';
 import type { IngestContext } from './context.js';
 import { checkLimits, probeFile } from './file/probe-file.js';
-import { makeIndex } from './file/read-index.js';
+import { makeIndex, predictIndexes } from './file/read-index.js';
 import { measureBitrateScale } from './measure-bitrate-scale.js';
 import { readSettings, type SettingsContext } from './read-settings.js';
 import { checkPlan } from './save-plan.js';
@@ -20,6 +27,8 @@ import type { StoredOverlay } from './store-overlays.js';
 const MAX_MOOV_BYTES = 64 * 2 ** 20;
 /** Bytes at the start of a file that are read in addition to its index. */
 const HEAD_BYTES = 64 * 1024;
+
+const NOT_INDEXED = 'the file is not an MP4, MOV, Matroska or WebM';
 
 type PlanContext = Pick<IngestContext, 'assetId' | 'blobs' | 'pool' | 'temporaryDir' | 'signal' | 'logger'> &
   SettingsContext;
@@ -35,32 +44,62 @@ export const planEarly = async (
   isPrefix = false,
 ): Promise<EarlySource | string> => {
   const { assetId, blobs } = context;
-  const moov = await findMoovRange(rangeReader(context), source.sizeBytes);
-  if (!moov) return 'the file is not an MP4 or MOV';
-  if (moov.end - moov.start > MAX_MOOV_BYTES) return 'the index of the file is too large';
-  source.keepOpening([{ start: 0, end: HEAD_BYTES }, moov]);
-  const read = <T>(use: (file: LocalBlob) => Promise<T>): Promise<T> =>
-    readSource((needed) => blobs.openLocal(sourceKey(assetId), needed), [], use);
+  const opening = await findOpening(rangeReader(context), source.sizeBytes);
+  if (typeof opening === 'string') return opening;
+  source.keepOpening([{ start: 0, end: HEAD_BYTES }, ...opening]);
+  const read: ReadFile = (use) => readSource((needed) => blobs.openLocal(sourceKey(assetId), needed), [], use);
 
   const facts = await read((file) => probeFile(context, file, { fresh: true, isPrefix }));
   checkLimits(facts);
-  if (!isMovFormat(facts.formatName)) return 'the file is not an MP4 or MOV';
-  const index = decodeSourceIndex(await read((file) => makeIndex(context, file, facts)));
-  const decision = decideAccess(facts, index);
-  if (decision.access !== 'direct') return `the video is transcoded first: ${decision.reason}`;
   const settings = readSettings(context, facts.video ? overlays : []);
-  const draft = draftPlan({ facts, index, settings });
-  const bitrateScale = await read((file) =>
-    measureBitrateScale(context, { ...file, facts, settings }, draft, index.video),
-  );
-  const plan = finishPlan(draft, { bitrateScale });
+  const indexes = await readIndexes(context, read, facts, settings);
+  if (typeof indexes === 'string') return indexes;
+  const plans: Plan[] = [];
+  for (const index of indexes) {
+    const decision = decideAccess(facts, index);
+    if (decision.access !== 'direct') return `the video is transcoded first: ${decision.reason}`;
+    const draft = draftPlan({ facts, index, settings });
+    const bitrateScale = await read((file) =>
+      measureBitrateScale(context, { ...file, facts, settings }, draft, index.video),
+    );
+    plans.push(finishPlan(draft, { bitrateScale }));
+  }
+  const [plan, another = plan] = plans as [Plan, Plan?];
+  if (!makesSameFiles(plan, another)) return 'Matroska: the segments depend on the sizes or times of all frames';
   checkPlan(plan);
   return {
     plan,
-    index,
+    index: indexes[0],
     ...(facts.video && { videoTimeBase: facts.video.timeBase }),
     ...(facts.audio[0] && { audioTimeBase: facts.audio[0].timeBase }),
   };
+};
+
+type ReadFile = <T>(use: (file: LocalBlob) => Promise<T>) => Promise<T>;
+
+/** What a demuxer reads when it opens the file. */
+const findOpening = async (read: ReadRange, sizeBytes: number): Promise<ByteRanges | string> => {
+  if (isMatroska(await read(0, Math.min(MAX_HEADER_BYTES, sizeBytes)))) {
+    const layout = await findMatroskaLayout(read, sizeBytes);
+    return typeof layout === 'string' ? `Matroska: ${layout}` : layout.opening;
+  }
+  const moov = await findMoovRange(read, sizeBytes);
+  if (!moov) return NOT_INDEXED;
+  return moov.end - moov.start > MAX_MOOV_BYTES ? 'the index of the file is too large' : [moov];
+};
+
+/** All indexes that the file may have: for Matroska, whose frames are predicted, the one that is used and its opposite. */
+const readIndexes = async (
+  context: PlanContext,
+  read: ReadFile,
+  facts: SourceFacts,
+  { quality }: AssetSettings,
+): Promise<readonly [SourceIndex, ...SourceIndex[]] | string> => {
+  if (isMovFormat(facts.formatName)) return [decodeSourceIndex(await read((file) => makeIndex(context, file, facts)))];
+  if (!isMatroskaFormat(facts.formatName)) return NOT_INDEXED;
+  if (quality === 'plus') return 'Matroska: quality plus depends on the sizes of all frames';
+  const indexes = await read((file) => predictIndexes(context, file, facts));
+  return typeof indexes === 'string' ? `Matroska: ${indexes}` : [indexes[1], indexes[0]];
 };
 
 /** Reads small ranges, such as box headers. */

@@ -4,6 +4,8 @@ import type { StreamIndex } from './source-index.js';
 
 /** FFmpeg's demuxer of MP4 and MOV. */
 export const isMovFormat = (formatName: string): boolean => formatName.split(',').includes('mov');
+/** FFmpeg's demuxer of Matroska and WebM. */
+export const isMatroskaFormat = (formatName: string): boolean => formatName.split(',').includes('matroska');
 /** MPEG-TS and MPEG-PS: exact seeking needs byte positions. */
 export const isMpegStreamFormat = (formatName: string): boolean => formatName === 'mpegts' || formatName === 'mpeg';
 
@@ -52,7 +54,7 @@ export const hasOpenGops = ({ pts, key }: StreamIndex): boolean => {
   return false;
 };
 
-const NOMINAL_RATES: readonly Rational[] = [
+export const NOMINAL_RATES: readonly Rational[] = [
   ...[24, 30, 48, 60, 120].map((rate) => ({ num: rate * 1000, den: 1001 })),
   ...[5, 6, 8, 10, 12, 15, 20, 24, 25, 30, 48, 50, 60, 72, 90, 100, 120, 144, 240].map((num) => ({ num, den: 1 })),
 ];

@@ -21,11 +21,12 @@ const MAX_GAP_BYTES = 64 * 1024;
  * after a key frame that follows it in the file.
  */
 export const neededRanges = (
-  { index, videoTimeBase, audioTimeBase }: IndexedSource,
+  source: IndexedSource,
   fromSeconds: number,
   untilSeconds: number,
   streams: { readonly video: boolean; readonly audio: boolean },
 ): ByteRange[] => {
+  const { index, videoTimeBase, audioTimeBase } = source;
   const ranges: ByteRange[] = [];
   const add = (stream: StreamIndex, [first, end]: readonly [number, number]): void => {
     for (let packet = first; packet < end; packet += 1) {
@@ -41,9 +42,17 @@ export const neededRanges = (
     const ticks = audioTimeBase.den / audioTimeBase.num;
     const from = (fromSeconds - AUDIO_PRE_ROLL_SECONDS) * ticks;
     add(index.audio, packetsBetween(index.audio.pts, from, (untilSeconds + AHEAD_SECONDS) * ticks));
+    if (isPredicted(index)) {
+      const between = neededRanges(source, fromSeconds - AUDIO_PRE_ROLL_SECONDS, untilSeconds, VIDEO_ONLY);
+      ranges.push(...between);
+    }
   }
   return mergeRanges(ranges, MAX_GAP_BYTES);
 };
+
+const VIDEO_ONLY = { video: true, audio: false };
+/** The positions of most packets are unknown: audio is between the key frames of its time. */
+const isPredicted = ({ video }: SourceIndex): boolean => video?.position.includes(-1) === true;
 
 /**
  * Packets in file order, from the last key frame before `from` (strictly before it) to the last packet before `until`.

@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { fixture } from '../../support/media/fixtures.js';
+import { withLyingCue } from '../../support/media/lying-cues.js';
 import { playAll } from '../../support/players/play.js';
 import { startOrigin } from '../../support/servers/origin.js';
 import {
@@ -55,12 +56,12 @@ const wayOf = async (asset: WireAsset): Promise<unknown[][]> => {
 const untilPlayable = (asset: WireAsset): Promise<void> =>
   until('the asset plays', async () => (await get(`${playbackIdOf(asset)}.m3u8`)).status === 200);
 
-/** Paths of the segments of the first rendition. */
-const segmentsOf = async (asset: WireAsset): Promise<string[]> => {
+/** Paths of the segments of the first rendition, or of the audio. */
+const segmentsOf = async (asset: WireAsset, stream: 'video' | 'audio' = 'video'): Promise<string[]> => {
   const id = playbackIdOf(asset);
-  const listed = (await (await get(`${id}.m3u8`)).text())
-    .split('\n')
-    .find((line) => line.includes('/playlist.m3u8') && !line.startsWith('#'))!;
+  const playlists = await (await get(`${id}.m3u8`)).text();
+  const line = { video: /^[^#].*\/playlist\.m3u8.*$/m, audio: /(?<=URI=")[^"]*\/audio\/playlist\.m3u8[^"]*/ }[stream];
+  const listed = line.exec(playlists)![0];
   const playlist = await (await get(listed)).text();
   const base = listed.slice(0, listed.lastIndexOf('/'));
   return playlist
@@ -71,39 +72,69 @@ const segmentsOf = async (asset: WireAsset): Promise<string[]> => {
 const digestsOf = (paths: readonly string[]): Promise<string[]> =>
   Promise.all(paths.map(async (path) => digest(new Uint8Array(await (await get(path)).arrayBuffer()))));
 
-describe.each(['long-index-first.mp4', 'long-index-last.mov'] as const)('%s at an origin that sends parts', (name) => {
-  it('plays from any place while it is being stored, and plays the same once it is ready', async () => {
-    const bytes = await readFile(await fixture(name));
-    const asset = await create(origin.add(name, bytes, HELD_AT, PARTS));
-    await untilPlayable(asset);
-    const paths = await segmentsOf(asset);
-    expect(paths).toHaveLength(7);
-    // From the end, so that nothing was read before.
-    const early = (await digestsOf(paths.toReversed())).toReversed();
-    expect((await getAsset(server, asset.id)).status).toBe('preparing');
-    const thumbnail = await get(`${playbackIdOf(asset)}/thumbnail.jpg?time=11`);
-    expect([thumbnail.status, thumbnail.headers.get('cache-control')]).toEqual([200, 'public, max-age=5']);
-    expect((await get(paths[0]!)).headers.get('cache-control')).toBe('public, max-age=5');
-    // Its frames are all over the source, and files are made of assets that are ready.
-    expect((await get(`${playbackIdOf(asset)}/storyboard.jpg`)).status).toBe(412);
-    expect((await get(`${playbackIdOf(asset)}/highest.mp4`)).status).toBe(412);
-    const lists = [`${playbackIdOf(asset)}.mpd`, `${playbackIdOf(asset)}.m3u8?roku_trick_play=true`];
-    const namePreviews = () =>
-      Promise.all(lists.map(async (path) => /IMAGE-STREAM|"image"/.test(await (await get(path)).text())));
-    expect(await namePreviews()).toEqual([false, false]);
-    origin.release(name);
-    expect((await settled(server, asset.id)).status).toBe('ready');
-    expect(await wayOf(asset)).toEqual([['asset plays early']]);
-    expect(await segmentsOf(asset)).toEqual(paths);
-    expect(await digestsOf(paths)).toEqual(early);
-    await until('it has previews', async () => (await namePreviews()).every(Boolean));
-    await until(
-      'caches may keep it',
-      async () => (await get(paths[0]!)).headers.get('cache-control') === 'public, max-age=31536000, immutable',
-    );
-    expect(digest(await readFile(join(dataDir, 'blobs', 'assets', asset.id, 'source')))).toBe(digest(bytes));
-    await playAll(server.url, playbackIdOf(asset));
-  });
+describe.each(['long-index-first.mp4', 'long-index-last.mov', 'long-h264-aac.mkv', 'long-vp9-opus.webm'] as const)(
+  '%s at an origin that sends parts',
+  (name) => {
+    it('plays from any place while it is being stored, and plays the same once it is ready', async () => {
+      const bytes = await readFile(await fixture(name));
+      const asset = await create(origin.add(name, bytes, HELD_AT, PARTS));
+      await untilPlayable(asset);
+      const paths = await segmentsOf(asset);
+      expect(paths).toHaveLength(7);
+      // From the end, so that nothing was read before.
+      const early = (await digestsOf(paths.toReversed())).toReversed();
+      const audioPaths = await segmentsOf(asset, 'audio');
+      const earlyAudio = await digestsOf(audioPaths);
+      expect((await getAsset(server, asset.id)).status).toBe('preparing');
+      const thumbnail = await get(`${playbackIdOf(asset)}/thumbnail.jpg?time=11`);
+      expect([thumbnail.status, thumbnail.headers.get('cache-control')]).toEqual([200, 'public, max-age=5']);
+      expect((await get(paths[0]!)).headers.get('cache-control')).toBe('public, max-age=5');
+      // Its frames are all over the source, and files are made of assets that are ready.
+      expect((await get(`${playbackIdOf(asset)}/storyboard.jpg`)).status).toBe(412);
+      expect((await get(`${playbackIdOf(asset)}/highest.mp4`)).status).toBe(412);
+      const lists = [`${playbackIdOf(asset)}.mpd`, `${playbackIdOf(asset)}.m3u8?roku_trick_play=true`];
+      const namePreviews = () =>
+        Promise.all(lists.map(async (path) => /IMAGE-STREAM|"image"/.test(await (await get(path)).text())));
+      expect(await namePreviews()).toEqual([false, false]);
+      origin.release(name);
+      expect((await settled(server, asset.id)).status).toBe('ready');
+      expect(await wayOf(asset)).toEqual([['asset plays early']]);
+      expect(await segmentsOf(asset)).toEqual(paths);
+      expect(await digestsOf(paths)).toEqual(early);
+      expect(await segmentsOf(asset, 'audio')).toEqual(audioPaths);
+      expect(await digestsOf(audioPaths)).toEqual(earlyAudio);
+      // The same file, stored first.
+      const plain = await settled(server, (await create(origin.add(`plain-${name}`, bytes))).id);
+      expect(await digestsOf(await segmentsOf(plain))).toEqual(early);
+      expect(await digestsOf(await segmentsOf(plain, 'audio'))).toEqual(earlyAudio);
+      await until('it has previews', async () => (await namePreviews()).every(Boolean));
+      await until(
+        'caches may keep it',
+        async () => (await get(paths[0]!)).headers.get('cache-control') === 'public, max-age=31536000, immutable',
+      );
+      expect(digest(await readFile(join(dataDir, 'blobs', 'assets', asset.id, 'source')))).toBe(digest(bytes));
+      await playAll(server.url, playbackIdOf(asset));
+    });
+  },
+);
+
+it('a cue that points to another cluster never makes other segments', async () => {
+  const file = await fixture('long-h264-aac.mkv');
+  const lying = await withLyingCue(await readFile(file), 6, 'position', (position) => position - 300_000);
+  const plain = await settled(server, (await create(origin.add('plain-lying.mkv', lying))).id);
+  const reference = await digestsOf(await segmentsOf(plain));
+  const asset = await create(origin.add('lying.mkv', lying, HELD_AT, PARTS));
+  await untilPlayable(asset);
+  const paths = await segmentsOf(asset);
+  const statuses = await Promise.all(paths.map(async (path) => (await get(path)).status));
+  const early = await digestsOf(paths);
+  for (const [segment, status] of statuses.entries()) {
+    if (status === 200) expect(early[segment]).toBe(reference[segment]);
+    else expect(status).toBe(503);
+  }
+  origin.release('lying.mkv');
+  expect((await settled(server, asset.id)).status).toBe('ready');
+  expect(await digestsOf(await segmentsOf(asset))).toEqual(reference);
 });
 
 it('fetches little more than what is watched', async () => {
@@ -164,10 +195,17 @@ describe('an asset is not playable before it is ready', () => {
     expect(await wayOf(asset)).toEqual([['asset does not play early', reason]]);
   });
 
-  it('where it is not an MP4 or MOV', async () => {
-    const asset = await create(origin.add('other.mkv', await readFile(await fixture('h264-mp3.mkv')), 0, PARTS));
+  it.each([
+    ['h264-aac.ts', 'the file is not an MP4, MOV, Matroska or WebM'],
+    ['without-cues.mkv', 'Matroska: it has no cues'],
+    ['truncated.mkv', 'Matroska: its list of elements points to something else'],
+    ['vfr.mkv', 'Matroska: frames are missing, or displayed before the key frame that they follow'],
+    ['open-gop-hevc.mkv', 'Matroska: frames are missing, or displayed before the key frame that they follow'],
+    ['hevc-ac3.mkv', 'Matroska: the segments depend on the sizes or times of all frames'],
+  ] as const)('where the parts of %s do not tell where its frames are', async (name, reason) => {
+    const asset = await create(origin.add(name, await readFile(await fixture(name)), 0, PARTS));
     expect((await settled(server, asset.id)).status).toBe('ready');
-    expect(await wayOf(asset)).toEqual([['asset does not play early', 'the file is not an MP4 or MOV']]);
+    expect(await wayOf(asset)).toEqual([['asset does not play early', reason]]);
   });
 });
 

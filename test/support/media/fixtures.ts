@@ -85,6 +85,26 @@ const encoded = {
     video: { ...h264, filter: 'noise=alls=25:allf=t,format=yuv420p' },
     audio: aac,
   },
+  'long-h264-aac.mkv': {
+    ...mkv,
+    seconds: 24,
+    video: { ...h264, filter: 'noise=alls=25:allf=t,format=yuv420p' },
+    audio: aac,
+  },
+  'long-29.97.mkv': { ...mkv, seconds: 44, video: { ...h264, rate: [30000, 1001] }, audio: mp3 },
+  'long-23.976-opus.mkv': {
+    ...mkv,
+    seconds: 40,
+    offsetSeconds: 0.5,
+    video: { ...hevc, rate: [24000, 1001] },
+    audio: opus,
+  },
+  'long-vp9-opus.webm': {
+    muxer: 'webm',
+    seconds: 24,
+    video: { ...vp9, filter: 'noise=alls=25:allf=t,format=yuv420p' },
+    audio: opus,
+  },
   'long-index-last.mov': {
     muxer: 'mov',
     seconds: 24,

@@ -3,7 +3,7 @@ import { withTemporaryFile } from '../../../lib/temporary-file.js';
 import type { SourceIndex } from '../../../media/source/source-index.js';
 import { decodeSourceIndex } from '../../../media/source/source-index-codec.js';
 import { mediaPriority } from '../../../pool/media-pool.js';
-import type { MediaSource } from '../../../pool/protocol.js';
+import type { MediaSource, PredictIndexJob } from '../../../pool/protocol.js';
 import { readResult } from '../../../pool/read-result.js';
 import type { FileContext } from './context.js';
 import { sourceOf } from './probe-file.js';
@@ -44,12 +44,37 @@ export const makeIndex = (
   withTemporaryFile(temporaryDir, async (outPath) => {
     const job = {
       kind: 'index',
-      source: sourceOf(file, source.formatName),
+      ...describe(file, source),
       ...(source.video && { videoStreamIndex: source.video.streamIndex }),
-      ...(source.video?.unmarkedStart && { unmarkedStart: true }),
-      ...(source.audio[0] && { audioStreamIndex: source.audio[0].streamIndex }),
       outPath,
     } as const;
     await pool.run(job, { priority: mediaPriority.warmUp, signal });
     return readResult(outPath, MAX_INDEX_BYTES);
   });
+
+/** The index of an incomplete Matroska file, by the smallest and by the largest assumptions, or why there is none. */
+export const predictIndexes = async (
+  { pool, temporaryDir, signal }: FileContext,
+  file: MediaSource,
+  source: IndexedStreams,
+): Promise<readonly [low: SourceIndex, high: SourceIndex] | string> => {
+  const { video } = source;
+  if (!video) return 'it has no video';
+  const predict = (bound: PredictIndexJob['bound']): Promise<SourceIndex | string> =>
+    withTemporaryFile(temporaryDir, async (outPath) => {
+      const { obstacle } = await pool.run(
+        { kind: 'predict-index', ...describe(file, source), videoStreamIndex: video.streamIndex, bound, outPath },
+        { priority: mediaPriority.warmUp, signal },
+      );
+      return obstacle ?? decodeSourceIndex(await readResult(outPath, MAX_INDEX_BYTES));
+    });
+  const low = await predict('low');
+  const high = typeof low === 'string' ? low : await predict('high');
+  return typeof low === 'string' ? low : typeof high === 'string' ? high : [low, high];
+};
+
+const describe = (file: MediaSource, { formatName, video, audio }: IndexedStreams) => ({
+  source: sourceOf(file, formatName),
+  ...(video?.unmarkedStart && { unmarkedStart: true as const }),
+  ...(audio[0] && { audioStreamIndex: audio[0].streamIndex }),
+});

@@ -1,0 +1,143 @@
+import type { SourceIndex, StreamIndex } from '../source/source-index.js';
+import type { MatroskaTiming } from './timing.js';
+
+/**
+ * Cues tell the times and positions of key frames only. The first and the last group of frames are read, and the frames
+ * between them are predicted: at a constant rate they all have known times.
+ */
+export interface KnownPackets {
+  /** From the start to the second key frame, which is not included. */
+  readonly head: SourceIndex;
+  /** From the last cue to the end. */
+  readonly tail: SourceIndex;
+  /** Ticks of the audio between two packets, if all have the same length. */
+  readonly audioTicks?: number;
+}
+
+/** The smallest and largest that is assumed for what is not known: audio may need twice as many bytes as at the start. */
+export type Bound = 'low' | 'high';
+
+/** Half a tick: written times are rounded. */
+const ROUNDING = 0.5;
+const MARGIN = 1e-4;
+/** A time that ends in half a tick must not fall below it. */
+const FLOAT_ERROR = 1e-7;
+
+/**
+ * The index of the whole file; a reason when what was read contradicts a constant rate. The position and size of a
+ * predicted key frame are those of the bytes up to the next one; other predicted frames have no position.
+ */
+export const predictIndex = (known: KnownPackets, timing: MatroskaTiming, bound: Bound): SourceIndex | string => {
+  const video = predictVideo(known, timing, bound);
+  if (typeof video === 'string') return video;
+  const { head, tail } = known;
+  if ((head.audio?.pts.length ?? 0) + (tail.audio?.pts.length ?? 0) === 0) return { video, discontinuous: false };
+  if (!head.audio?.pts.length || !tail.audio?.pts.length)
+    return 'its audio does not begin and end near the start and end of its video';
+  return { video, audio: predictAudio(head.audio, tail.audio, known.audioTicks), discontinuous: false };
+};
+
+const predictVideo = (
+  { head, tail }: KnownPackets,
+  { cues, ticksPerFrame }: MatroskaTiming,
+  bound: Bound,
+): StreamIndex | string => {
+  const first = head.video?.pts[0];
+  const last = tail.video?.pts[0];
+  if (!head.video || !tail.video || first === undefined || last === undefined) return 'no frames were found';
+  if (last !== cues.at(-1)!.ticks || tail.video.key.indexOf(1, 1) !== -1 || tail.video.key[0] !== 1)
+    return 'its last cue is not its last key frame';
+  const numberOf = (ticks: number): number => Math.round((ticks - first) / ticksPerFrame);
+  const headFrames = head.video.pts.length;
+  const lastNumber = numberOf(last);
+  if (!isComplete(head.video, 0, numberOf) || !isComplete(tail.video, lastNumber, numberOf))
+    return 'frames are missing, or displayed before the key frame that they follow';
+  const keys = new Map(
+    cues.map((cue, at) => {
+      const { position: end, ticks: endTicks } = cues[at + 1] ?? cue;
+      return [numberOf(cue.ticks), { ...cue, end, endTicks }];
+    }),
+  );
+  if (keys.size !== cues.length || !keys.has(0) || !keys.has(headFrames)) return 'not every key frame has a cue';
+  const times = [...head.video.pts, ...tail.video.pts, ...cues.map(({ ticks }) => ticks)];
+  const offset = findOffset(times, numberOf, ticksPerFrame, bound);
+  if (offset === undefined) return 'its frames do not have the constant rate that it declares';
+
+  const otherBytes = bound === 'high' ? 0 : 2 * otherBytesPerTick(head.video, cues);
+  const predicted = Array.from({ length: lastNumber - headFrames }, (_, at) => {
+    const number = headFrames + at;
+    const key = keys.get(number);
+    const pts = key?.ticks ?? Math.floor(first + offset + number * ticksPerFrame + ROUNDING + FLOAT_ERROR);
+    return {
+      pts,
+      key: key ? 1 : 0,
+      position: key?.position ?? -1,
+      size: key ? Math.max(key.end - key.position - Math.ceil((key.endTicks - key.ticks) * otherBytes), 0) : 0,
+    };
+  });
+  return join(head.video, predicted, tail.video);
+};
+
+/** Whether the numbers of the frames are consecutive. */
+const isComplete = ({ pts }: StreamIndex, from: number, numberOf: (ticks: number) => number): boolean =>
+  pts.toSorted().every((ticks, at) => numberOf(ticks) === from + at);
+
+/**
+ * How much the first frame's time was rounded down, in ticks, so that every known time is the rounded time of its
+ * frame. The frames of a clock that starts at zero are more likely than any other. Undefined when nothing fits.
+ */
+const findOffset = (
+  times: readonly number[],
+  numberOf: (ticks: number) => number,
+  ticksPerFrame: number,
+  bound: Bound,
+): number | undefined => {
+  const first = times[0]!;
+  let low = -ROUNDING;
+  let high = ROUNDING;
+  for (const ticks of times) {
+    const difference = ticks - first - numberOf(ticks) * ticksPerFrame;
+    low = Math.max(low, difference - ROUNDING);
+    high = Math.min(high, difference + ROUNDING);
+  }
+  if (low > high + MARGIN) return undefined;
+  const likely = Math.round(first / ticksPerFrame) * ticksPerFrame - first;
+  const middle = (low + high) / 2;
+  const extremes = { low: Math.min(low + MARGIN, middle), high: Math.max(high - MARGIN, middle) };
+  return [likely, 0].find((offset) => offset >= low - MARGIN && offset <= high - MARGIN) ?? extremes[bound];
+};
+
+/** Audio and everything else in the first group of frames. */
+const otherBytesPerTick = ({ size }: StreamIndex, [first, second]: MatroskaTiming['cues']): number => {
+  if (!first || !second) return 0;
+  const bytes = second.position - first.position - size.reduce((sum, packet) => sum + packet, 0);
+  return Math.max(bytes, 0) / (second.ticks - first.ticks);
+};
+
+const predictAudio = (head: StreamIndex, tail: StreamIndex, ticks: number | undefined): StreamIndex => {
+  if (ticks === undefined) return join(head, [], tail);
+  const first = head.pts[0]!;
+  const count = head.pts.length;
+  const size = Math.round(head.size.reduce((sum, packet) => sum + packet, 0) / count);
+  const middle = Math.max(Math.round((tail.pts[0]! - first) / ticks) - count, 0);
+  const predicted = Array.from({ length: middle }, (_, at) => ({
+    pts: Math.round(first + (count + at) * ticks),
+    key: 1,
+    position: -1,
+    size,
+  }));
+  return join(head, predicted, tail);
+};
+
+type Packet = Record<'pts' | 'key' | 'position' | 'size', number>;
+
+const join = (head: StreamIndex, predicted: readonly Packet[], tail: StreamIndex): StreamIndex => {
+  const column = (name: keyof Packet): number[] => [...head[name], ...predicted.map((at) => at[name]), ...tail[name]];
+  return {
+    pts: Float64Array.from(column('pts')),
+    key: Uint8Array.from(column('key')),
+    size: Uint32Array.from(column('size')),
+    position: Float64Array.from(column('position')),
+    lastDuration: tail.lastDuration,
+  };
+};
