@@ -1,4 +1,5 @@
 import type { ByteRanges } from '../lib/byte-ranges.js';
+import { KinoraError } from '../lib/errors.js';
 import type { Plan } from '../media/plan/plan.js';
 import { type IndexedSource, neededRanges } from '../media/source/needed-ranges.js';
 
@@ -28,12 +29,22 @@ export interface EarlySources {
   /** The upload that plays under a playback ID before its asset exists. */
   uploadOf(playbackId: string): string | undefined;
   publish(assetId: string, source: EarlySource): void;
+  /** Ends early playback; what was made by its plan may be used on. */
+  end(assetId: string): void;
+  /** Ends early playback; what was made by its plan is removed. */
   withdraw(assetId: string): void;
+  /** Whether the plan was withdrawn: a request that found it before must not make anything by it any more. */
+  isWithdrawn(plan: Plan): boolean;
 }
 
 export const createEarlySources = (): EarlySources => {
   const sources = new Map<string, EarlySource>();
   const uploads = new Map<string, string>();
+  const withdrawn = new WeakSet<Plan>();
+  const end = (assetId: string): void => {
+    for (const playbackId of sources.get(assetId)?.upload?.playbackIds ?? []) uploads.delete(playbackId);
+    sources.delete(assetId);
+  };
   return {
     planOf: (assetId) => sources.get(assetId)?.plan,
     rangesOf: (assetId, spans) => {
@@ -49,11 +60,20 @@ export const createEarlySources = (): EarlySources => {
       sources.set(assetId, source);
       for (const playbackId of source.upload?.playbackIds ?? []) uploads.set(playbackId, source.upload!.id);
     },
+    end,
     withdraw: (assetId) => {
-      for (const playbackId of sources.get(assetId)?.upload?.playbackIds ?? []) uploads.delete(playbackId);
-      sources.delete(assetId);
+      const source = sources.get(assetId);
+      if (source) withdrawn.add(source.plan);
+      end(assetId);
     },
+    isWithdrawn: (plan) => withdrawn.has(plan),
   };
+};
+
+/** @throws KinoraError `unavailable` for a plan that was withdrawn */
+export const refuseWithdrawn = (sources: Pick<EarlySources, 'isWithdrawn'>, plan: Plan): void => {
+  if (sources.isWithdrawn(plan))
+    throw new KinoraError('unavailable', { details: { reason: 'early playback has ended' } });
 };
 
 /** Source time in seconds that corresponds to zero on the timeline. */

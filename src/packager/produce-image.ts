@@ -8,7 +8,7 @@ import { type MediaPool, mediaPriority } from '../pool/media-pool.js';
 import type { MediaJob } from '../pool/protocol.js';
 import { readResult } from '../pool/read-result.js';
 import type { BlobStore } from '../storage/blob-store.js';
-import type { EarlySources } from './early-sources.js';
+import { type EarlySources, refuseWithdrawn } from './early-sources.js';
 import { createFileMaker } from './file-maker.js';
 import { displayedSpans, imageFile, type PlannedImage, planThumbnail } from './image-jobs.js';
 import { openFrames } from './open-frames.js';
@@ -35,7 +35,7 @@ export interface ImageProducerDeps {
   readonly store: SegmentStore;
   readonly pool: MediaPool;
   readonly blobs: BlobStore;
-  readonly earlySources: Pick<EarlySources, 'rangesOf'>;
+  readonly earlySources: Pick<EarlySources, 'rangesOf' | 'isWithdrawn'>;
   readonly clock: Clock;
 }
 
@@ -66,6 +66,7 @@ export const createImageProducer = ({ store, pool, blobs, earlySources, clock }:
           priority: priority ?? (isLong ? mediaPriority.warmUp : mediaPriority.viewer),
           ...(signal && { signal }),
           produce: async ({ run, production }) => {
+            refuseWithdrawn(earlySources, asset.plan);
             const needed = earlySources.rangesOf(asset.id, displayedSpans(image.job, video));
             await readSource(
               (ranges) => openFrames(blobs, asset, ranges),

@@ -1,6 +1,8 @@
+import { EventEmitter, once } from 'node:events';
 import { expect, test } from 'vitest';
-import type { CachedFile } from '../cache/segment-store.js';
+import type { CachedFile, Producer } from '../cache/segment-store.js';
 import { mediaPriority } from '../pool/media-pool.js';
+import { createEarlySources } from './early-sources.js';
 import { createSegmentProducer } from './produce-segment.js';
 
 test('warming starts a second segment that nobody waits for after everything else', async () => {
@@ -25,4 +27,26 @@ test('warming starts a second segment that nobody waits for after everything els
     'audio/1.m4s',
     '480p/1.m4s',
   ]);
+});
+
+test('nothing is made by a plan that was withdrawn after a request found it', async () => {
+  const earlySources = createEarlySources();
+  const rendition = { name: '480p', kind: 'encode', encoder: {} };
+  const plan = { video: { boundaries: [0, 1, 4, 8], renditions: [rendition], startRendition: '480p' } } as never;
+  const begun = new EventEmitter();
+  const producer = createSegmentProducer({
+    earlySources,
+    store: {
+      has: () => false,
+      get: async (_key: unknown, produce: Producer) => {
+        await once(begun, 'work');
+        return produce({ signal: new AbortController().signal } as never);
+      },
+    },
+  } as never);
+  earlySources.publish('a', { plan, index: {} as never });
+  const segment = producer.segment({ id: 'a', plan }, '480p', '2.m4s');
+  earlySources.withdraw('a');
+  begun.emit('work');
+  await expect(segment).rejects.toMatchObject({ code: 'unavailable' });
 });

@@ -8,7 +8,7 @@ import { type MediaPool, type MediaPriority, mediaPriority } from '../pool/media
 import type { BlobStore } from '../storage/blob-store.js';
 import type { Logger } from '../telemetry/logger.js';
 import type { Metrics } from '../telemetry/metrics.js';
-import type { EarlySources } from './early-sources.js';
+import { type EarlySources, refuseWithdrawn } from './early-sources.js';
 import { createFileMaker } from './file-maker.js';
 import { makeAudioChunk } from './make-audio-chunk.js';
 import { makeInit } from './make-init.js';
@@ -44,7 +44,7 @@ export interface SegmentProducerDeps {
   readonly store: SegmentStore;
   readonly pool: MediaPool;
   readonly blobs: BlobStore;
-  readonly earlySources: Pick<EarlySources, 'rangesOf'>;
+  readonly earlySources: Pick<EarlySources, 'rangesOf' | 'isWithdrawn'>;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly metrics?: Metrics;
@@ -86,6 +86,7 @@ export const createSegmentProducer = (deps: SegmentProducerDeps): SegmentProduce
       priority,
       ...(signal && { signal }),
       produce: async (work) => {
+        refuseWithdrawn(deps.earlySources, asset.plan);
         if (number === 'init') await makeInit(target, key, work);
         else if (target.kind === 'video') await makeVideoSegment(deps, { asset, ...target, number }, key, work);
         else await makeAudioChunk(deps, { asset, ...target, first: chunk!.first }, keys, work);

@@ -48,7 +48,7 @@ export const runIngest = async (context: IngestContext): Promise<void> => {
     if (error instanceof LongWorkAhead) await early?.withdraw('the video is transcoded first');
     throw error;
   } finally {
-    context.earlySources.withdraw(assetId);
+    context.earlySources.end(assetId);
     stopOverlays.abort();
     await Promise.allSettled([storingOverlays, sideCars.stop()]);
   }
