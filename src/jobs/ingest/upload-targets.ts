@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { EarlyPlayback, Row } from '../../db/schema.js';
 import { readUploadSettings } from '../../domain/uploads/complete-upload.js';
-import { saveUploadWay, whySettingsStoreFirst } from '../../domain/uploads/early-playback.js';
+import { retractEarlyPlayback, saveUploadWay, whySettingsStoreFirst } from '../../domain/uploads/early-playback.js';
 import type { UploadTarget, UploadTargets } from '../../domain/uploads/upload-writer.js';
 import { KinoraError } from '../../lib/errors.js';
 import { findLeadingMoov } from '../../media/mp4/leading-moov.js';
@@ -133,6 +133,8 @@ const openTarget = async (
     restart: async () => {
       await playing?.play.withdraw();
       await end().restart();
+      // Also those that a server announced before it was restarted.
+      await retractEarlyPlayback(context, upload.id);
       upload = { ...upload, early_playback_ids: null };
       await record(null);
       lookAtBytes = 0;

@@ -241,6 +241,43 @@ it('plays another file under other playback IDs', async () => {
   await playAll(server.url, asset.playback_ids![0]!.id);
 });
 
+it('plays another file under other playback IDs after the server was killed', async () => {
+  const { id, url } = await create();
+  await sendChunk(url!, file, 0, firstBytes, file.length);
+  const playbackId = await untilPlayable(id);
+  await server.kill();
+  server = await startServer({ dataDir, options });
+  const other = await readFile(await fixture('h264-aac.mp4'));
+  expect((await sendBytes((await read(id)).url!, other)).status).toBe(200);
+  expect((await get(`${playbackId}.m3u8`)).status).toBe(404);
+  const asset = await settled(server, (await read(id)).asset_id!);
+  expect(asset).toMatchObject({ status: 'ready', duration: 6 });
+  expect(asset.playback_ids![0]!.id).not.toBe(playbackId);
+});
+
+it('is in no report of what was delivered before its asset is ready', async () => {
+  const seconds = Math.floor(Date.now() / 1000);
+  const reported = async (): Promise<string[]> => {
+    const query = `timeframe[]=${seconds - 3600}&timeframe[]=${seconds + 3600}`;
+    const response = await api(server, 'GET', `/video/v1/delivery-usage?${query}`);
+    expect(response.status).toBe(200);
+    return ((await response.json()) as { data: { asset_id: string }[] }).data.map(({ asset_id }) => asset_id);
+  };
+  const whole = await create();
+  await sendRest(whole.id);
+  const ready = await settled(server, (await read(whole.id)).asset_id!);
+  const { id, url } = await create();
+  await sendChunk(url!, file, 0, firstBytes, file.length);
+  const assetId = assetToCome();
+  for (const playbackId of [await untilPlayable(id), ready.playback_ids![0]!.id])
+    expect((await get((await segmentsOf(playbackId))[0]!)).status).toBe(200);
+  // Both are counted at the same time.
+  await until('what was delivered is reported', async () => (await reported()).includes(ready.id));
+  expect(await reported()).not.toContain(assetId);
+  expect((await api(server, 'PUT', `/video/v1/uploads/${id}/cancel`)).status).toBe(200);
+  expect(await reported()).not.toContain(assetId);
+});
+
 it('removes what was made when the complete file needs another plan', async () => {
   // The index still fits, so nothing shows it before the end has arrived.
   const damaged = Buffer.from(file);

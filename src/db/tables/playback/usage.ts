@@ -40,12 +40,22 @@ export interface UsageFilter {
   readonly assetId?: string | undefined;
 }
 
+/**
+ * What was delivered of an asset that plays early is reported once it has another state, and never if an upload does
+ * not become an asset.
+ */
+const isReported = sql<boolean>`(
+  exists (select from asset where id = delivery_usage.asset_id and status <> 'preparing')
+  or exists (select from deleted_asset where id = delivery_usage.asset_id)
+)`;
+
 const selectUsage = (db: Queryable, { environmentId, from, before, assetId }: UsageFilter) => {
   const select = db
     .selectFrom('delivery_usage')
     .where('environment_id', '=', environmentId)
     .where('minute', '>=', from)
-    .where('minute', '<', before);
+    .where('minute', '<', before)
+    .where(isReported);
   return assetId === undefined ? select : select.where('asset_id', '=', assetId);
 };
 
