@@ -337,13 +337,16 @@ describe.each(players)('%s', (player) => {
       });
       // Back within what is buffered, since on a busy machine the short video would end before its last level.
       await page.evaluate(() => {
-        document.querySelector('video')!.currentTime = 0.1;
+        const video = document.querySelector('video')!;
+        video.currentTime = 0.1;
+        // If it has ended, it is paused.
+        return video.play();
       });
       await page.waitForFunction(() => !document.querySelector('video')!.seeking);
     }
     await playAt(page, 1);
     await untilEnded(30_000).catch(async () => {
-      // dash.js sometimes stops loading after quick changes. The log shows what it had.
+      // In case it stops loading after quick changes, the log shows what it had.
       console.warn(player, 'stopped after it went through all levels:', await describePlayback());
       await expectRightFrames();
       await play(player, `${server.url}/${levelsId}.mpd`);

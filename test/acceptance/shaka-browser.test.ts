@@ -206,7 +206,10 @@ test('Shaka Player goes through all levels and languages', { timeout: 240_000 },
     });
     // Back within what is buffered, since on a busy machine the short video would end before its last level.
     await page.evaluate(() => {
-      document.querySelector('video')!.currentTime = 0.1;
+      const video = document.querySelector('video')!;
+      video.currentTime = 0.1;
+      // If it has ended, it is paused.
+      return video.play();
     });
     await page.waitForFunction(() => !document.querySelector('video')!.seeking);
   }

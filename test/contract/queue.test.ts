@@ -56,7 +56,11 @@ const withoutPolling = (): void => {
 };
 
 const aborted = (signal: AbortSignal): Promise<never> =>
-  new Promise((_, reject) => signal.addEventListener('abort', () => reject(new Error('aborted'))));
+  new Promise((_, reject) => {
+    const end = () => reject(new Error('aborted'));
+    if (signal.aborted) end();
+    else signal.addEventListener('abort', end);
+  });
 
 describeOnBothEngines('queue', (database) => {
   const jobs = (queue: string) =>
