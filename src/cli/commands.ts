@@ -10,16 +10,27 @@ import { tokenCommands } from './commands/token.js';
 import { webhookCommands } from './commands/webhook.js';
 import type { Command } from './support/command.js';
 
-/** All commands by the words that invoke them. */
-export const commands: Readonly<Record<string, Command>> = {
-  serve,
-  ...assetCommands,
-  ...tokenCommands,
-  ...webhookCommands,
-  ...envCommands,
-  ...drmCommands,
-  ...speechCommands,
-  doctor,
-  backup,
-  restore,
-};
+/** Commands that the help lists under one heading. */
+export interface CommandGroup {
+  readonly title: string;
+  /** What the first words of two-word commands are about. */
+  readonly summaries: Readonly<Record<string, string>>;
+  /** By the words that invoke them, one or two. */
+  readonly members: Readonly<Record<string, Command>>;
+}
+
+/** The only table of commands. Parsing, help, completion and docs/commands.md are derived from it. */
+export const commandGroups: readonly CommandGroup[] = [
+  {
+    title: 'Server',
+    summaries: { speech: 'models for speech recognition' },
+    members: { serve, doctor, ...speechCommands, backup, restore },
+  },
+  { title: 'Videos', summaries: { asset: 'videos and how they play' }, members: assetCommands },
+  { title: 'Events', summaries: { webhook: 'deliveries of events to a URL' }, members: webhookCommands },
+  {
+    title: 'Access',
+    summaries: { token: 'access tokens of the API', env: 'environments', drm: 'DRM configurations' },
+    members: { ...tokenCommands, ...envCommands, ...drmCommands },
+  },
+];

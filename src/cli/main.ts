@@ -10,6 +10,10 @@ if (major < 20 || (major === 20 && minor < 19)) {
 // Every file that Kinora creates contains private data: videos, the database, a token.
 process.umask(0o077);
 
-await import('./run.js');
+// The reader of the output may have exited (`kinora asset list | head`); that must not end the server.
+process.stdout.on('error', () => {});
+
+const { runCommandLine } = await import('./run.js');
+process.exit(await runCommandLine(process.argv.slice(2)));
 
 export {};

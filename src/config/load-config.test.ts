@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { isKinoraError } from '../lib/errors.js';
 import { type ConfigSources, loadConfig } from './load-config.js';
 
-const load = (sources: Partial<ConfigSources> = {}) => loadConfig({ argv: [], env: {}, ...sources });
+const load = (sources: Partial<ConfigSources> = {}) => loadConfig({ env: {}, ...sources });
 const problemsOf = (sources: Partial<ConfigSources>): readonly string[] => {
   try {
     load(sources);
@@ -17,7 +17,7 @@ const problemsOf = (sources: Partial<ConfigSources>): readonly string[] => {
 
 describe('loadConfig', () => {
   it('gives the documented defaults', () => {
-    const { config, rest } = load({ env: { PATH: '/bin' } });
+    const { config } = load({ env: { PATH: '/bin' } });
     expect(config).toMatchObject({
       dataDir: resolve('kinora-data'),
       host: '127.0.0.1',
@@ -33,13 +33,12 @@ describe('loadConfig', () => {
     });
     expect(config).not.toHaveProperty('publicUrl');
     expect(config).not.toHaveProperty('token');
-    expect(rest).toEqual([]);
   });
 
   it('prefers flag to environment to file to default', () => {
     const envFileText = '# local\nKINORA_PORT=1001\nKINORA_HOST="0.0.0.0"\nOTHER=x\n';
     const env = { KINORA_PORT: '1002', KINORA_LOG_LEVEL: 'warn' };
-    const { config } = load({ argv: ['serve', '--port', '1003'], env, envFileText });
+    const { config } = load({ flags: { KINORA_PORT: '1003' }, env, envFileText });
     expect(config).toMatchObject({ port: 1003, host: '0.0.0.0', logLevel: 'warn' });
     expect(load({ env, envFileText }).config.port).toBe(1002);
     expect(load({ envFileText }).config.port).toBe(1001);
@@ -98,14 +97,6 @@ describe('loadConfig', () => {
     ]);
   });
 
-  it('leaves commands and arguments in order, wherever the options stand', () => {
-    const loaded = load({
-      argv: ['--data-dir=/x', 'asset', '--sample', 'create', '--port', '0', 'https://a.example/v.mp4', '--', '--odd'],
-    });
-    expect(loaded.rest).toEqual(['asset', 'create', 'https://a.example/v.mp4', '--odd']);
-    expect(loaded.config).toMatchObject({ dataDir: '/x', sample: true, port: 0 });
-  });
-
   it('says which lines of .env are no assignments, without repeating them', () => {
     const envFileText =
       'KINORA_PORT=1\nsecret-of-someone\n\n# fine\nexport KINORA_HOST=::1\n  KINORA_SAMPLE = false\nKINORA_PORT: 2';
@@ -113,32 +104,6 @@ describe('loadConfig', () => {
       `Line ${line} of .env is not an assignment; write NAME=value, or start the line with #.`;
     expect(problemsOf({ envFileText })).toEqual([sentence(2), sentence(7)]);
     expect(problemsOf({ envFileText: 'KEY="first\nsecond\n"\nOTHER=\'it\nnot' })).toEqual([sentence(5)]);
-  });
-
-  it('tells why a word after a flag that may stand alone is not its value', () => {
-    const { rest, config, doubts } = load({ argv: ['serve', '--sample', 'maybe'] });
-    expect({ rest, sample: config.sample }).toEqual({ rest: ['serve', 'maybe'], sample: true });
-    expect(doubts).toEqual([{ word: 'maybe', message: '--sample must be true or false, not "maybe".' }]);
-  });
-
-  it('reads flags that may stand alone', () => {
-    expect(load({ argv: ['--sample=false'] }).config.sample).toBe(false);
-    expect(load({ argv: ['--sample', 'false', 'serve'] })).toMatchObject({
-      config: { sample: false },
-      rest: ['serve'],
-    });
-    expect(load({ argv: ['--allow-private-sources'] }).config.allowPrivateSources).toBe(true);
-    expect(load({ argv: ['--allow-private-sources', '10.0.0.0/8'] }).config.allowPrivateSources).toEqual([
-      '10.0.0.0/8',
-    ]);
-  });
-
-  it('reads the flags of commands', () => {
-    const commandFlags = { '--name': true, '--json': false };
-    const { flags, rest } = load({ argv: ['token', 'create', '--name', 'ci', '--json'], commandFlags });
-    expect(flags).toEqual({ '--name': 'ci', '--json': true });
-    expect(rest).toEqual(['token', 'create']);
-    expect(problemsOf({ argv: ['--json=1'], commandFlags })).toEqual(['--json takes no value.']);
   });
 
   it.each([
@@ -158,18 +123,18 @@ describe('loadConfig', () => {
     expect(problemsOf({ env })).toEqual([sentence]);
   });
 
-  it('names the nearest flag, and says where a wrong line of .env stands', () => {
-    expect(problemsOf({ argv: ['--prot', '80'] })).toEqual(['--prot is not a flag of Kinora; did you mean --port?']);
-    expect(problemsOf({ argv: ['-x'] })).toHaveLength(1);
-    expect(problemsOf({ argv: ['--port'] })).toEqual(['--port needs a value.']);
-    expect(problemsOf({ argv: ['--port', '--sample'] })).toEqual(['--port needs a value.']);
+  it('names a flag as the user wrote it, and says where a wrong line of .env stands', () => {
+    expect(problemsOf({ flags: { KINORA_PORT: 'x' } })).toEqual([
+      '--port must be a whole number from 0 to 65535, not "x".',
+    ]);
+    expect(problemsOf({ flags: { KINORA_PORT: '' } })).toEqual(['--port needs a value.']);
     expect(problemsOf({ envFileText: 'KINORA_PROT=1' })).toEqual([
       'KINORA_PROT in .env is not an option of Kinora; did you mean KINORA_PORT?',
     ]);
   });
 
   it('tells every problem at once', () => {
-    expect(problemsOf({ argv: ['--port', 'x'], env: { KINORA_SAMPLE: 'x', KINORA_X: 'x' } })).toHaveLength(3);
+    expect(problemsOf({ flags: { KINORA_PORT: 'x' }, env: { KINORA_SAMPLE: 'x', KINORA_X: 'x' } })).toHaveLength(3);
   });
 
   it.each([
@@ -219,7 +184,7 @@ describe('loadConfig', () => {
 
   it('refuses what this version cannot honor', () => {
     expect(problemsOf({ env: { KINORA_BLOBS: 's3://bucket/prefix' } })[0]).toContain('does not support');
-    expect(problemsOf({ argv: ['--s3-endpoint', 'https://s3.example.org'] })[0]).toContain('does not support');
+    expect(problemsOf({ flags: { KINORA_S3_ENDPOINT: 'https://s3.example.org' } })[0]).toContain('does not support');
     expect(load({ env: { KINORA_BLOBS: 'file' } }).config.blobs).toBe('file');
   });
 });

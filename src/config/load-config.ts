@@ -5,34 +5,14 @@ import { nearest } from './nearest.js';
 import { type Config, flagOf, type Option, options } from './options.js';
 
 export interface ConfigSources {
-  /** Without the program's and script's names. */
-  readonly argv: readonly string[];
+  /** Options that were given as flags, by variable. */
+  readonly flags?: Readonly<Record<string, string>>;
   readonly env: Environment;
   readonly envFileText?: string | undefined;
-  /** Flags that belong to commands, not to the options: `true` when the flag takes a value. */
-  readonly commandFlags?: Readonly<Record<string, boolean>>;
-}
-
-export interface LoadedConfig {
-  readonly config: Config;
-  /** Arguments that are neither options nor flags, in order: command, subcommand, arguments. */
-  readonly rest: readonly string[];
-  /** The command flags that were given, with `true` for those without a value. */
-  readonly flags: Readonly<Record<string, string | true>>;
-  /** Arguments that follow a flag which may stand alone, and why they are not its value. */
-  readonly doubts: readonly Doubt[];
-}
-
-interface Doubt {
-  readonly word: string;
-  readonly message: string;
 }
 
 const table: ReadonlyMap<string, Option> = new Map(
   (Object.values(options) as readonly Option[]).map((option) => [option.variable, option]),
-);
-const variableOfFlag: ReadonlyMap<string, string> = new Map(
-  [...table.keys()].map((variable) => [flagOf(variable), variable]),
 );
 
 interface Given {
@@ -45,16 +25,15 @@ interface Given {
  * Flags override the environment, which overrides `.env`, which overrides defaults. An empty value counts as not set.
  * @throws KinoraError `config_invalid` with one message for each problem; messages never repeat a secret
  */
-export const loadConfig = (sources: ConfigSources): LoadedConfig => {
+export const loadConfig = (sources: ConfigSources): { readonly config: Config } => {
   const problems: string[] = [];
-  const fromArgv = readArgv(sources.argv, sources.commandFlags ?? {}, problems);
   const { envFileText = '' } = sources;
   problems.push(...findNoAssignments(envFileText));
   const fromFile = parseEnv(envFileText);
   const given = new Map<string, Given>([
     ...readVariables(fromFile, ' in .env', problems),
     ...readVariables(sources.env, '', problems),
-    ...fromArgv.given,
+    ...readFlags(sources.flags ?? {}, problems),
   ]);
   const config = Object.fromEntries(
     Object.entries(options as Record<string, Option>)
@@ -73,7 +52,7 @@ export const loadConfig = (sources: ConfigSources): LoadedConfig => {
   if (problems.length === 0 && (config.aiUrl !== undefined) !== hasModel)
     problems.push('KINORA_AI_URL and KINORA_AI_MODEL or KINORA_AI_VISION_MODEL must be set together.');
   if (problems.length > 0) throw new KinoraError('config_invalid', { messages: problems });
-  return { config: config as unknown as Config, rest: fromArgv.rest, flags: fromArgv.flags, doubts: fromArgv.doubts };
+  return { config: config as unknown as Config };
 };
 
 /** Finds the invalid lines of `.env`. Never repeats a line, because it may contain a secret. */
@@ -121,57 +100,10 @@ const readVariables = (env: Environment, where: string, problems: string[]): [st
     return text === undefined || text === '' ? [] : [[variable, { text, name: `${variable}${where}` }]];
   });
 
-const readArgv = (argv: readonly string[], commandFlags: Readonly<Record<string, boolean>>, problems: string[]) => {
-  const given = new Map<string, Given>();
-  const flags: Record<string, string | true> = {};
-  const rest: string[] = [];
-  const doubts: Doubt[] = [];
-  for (let index = 0; index < argv.length; index++) {
-    const word = argv[index]!;
-    if (word === '--') {
-      rest.push(...argv.slice(index + 1));
-      break;
-    }
-    if (!word.startsWith('-') || word === '-') {
-      rest.push(word);
-      continue;
-    }
-    const equals = word.indexOf('=');
-    const flag = equals < 0 ? word : word.slice(0, equals);
-    const variable = variableOfFlag.get(flag);
-    const takesValue = variable === undefined ? commandFlags[flag] : true;
-    if (takesValue === undefined) {
-      const known = [...variableOfFlag.keys(), ...Object.keys(commandFlags)];
-      problems.push(`${flag} is not a flag of Kinora; did you mean ${nearest(flag, known)}?`);
-      continue;
-    }
-    let text = equals < 0 ? undefined : word.slice(equals + 1);
-    if (text === undefined && takesValue) {
-      const next = argv[index + 1];
-      const doubt = next === undefined ? undefined : doubtOf(variable, flag, next);
-      if (doubt) doubts.push(doubt);
-      text = doubt || next?.startsWith('--') ? undefined : next;
-      if (text === undefined) text = bareValue(variable);
-      else index++;
-    }
-    if (takesValue && (text === undefined || text === '')) problems.push(`${flag} needs a value.`);
-    else if (!takesValue && text !== undefined) problems.push(`${flag} takes no value.`);
-    else if (variable === undefined) flags[flag] = text ?? true;
-    else given.set(variable, { text: text!, name: flag });
-  }
-  return { given, flags, rest, doubts };
-};
-
-const bareValue = (variable: string | undefined): string | undefined =>
-  variable === undefined ? undefined : table.get(variable)!.kind.bare;
-
-/** A flag that may stand alone takes the next word only if that is a valid value; otherwise returns why it is not. */
-const doubtOf = (variable: string | undefined, flag: string, next: string): Doubt | undefined => {
-  if (bareValue(variable) === undefined || next.startsWith('--')) return undefined;
-  try {
-    table.get(variable!)!.kind.parse(next);
-    return undefined;
-  } catch (error) {
-    return { word: next, message: `${flag} ${(error as Error).message}.` };
-  }
-};
+const readFlags = (flags: Readonly<Record<string, string>>, problems: string[]): [string, Given][] =>
+  Object.entries(flags).flatMap(([variable, text]): [string, Given][] => {
+    const name = flagOf(variable);
+    if (text !== '') return [[variable, { text, name }]];
+    problems.push(`${name} needs a value.`);
+    return [];
+  });

@@ -3,7 +3,9 @@ import type { Config } from '../../config/options.js';
 import { KinoraError } from '../../lib/errors.js';
 import { isId } from '../../lib/ids.js';
 import { type ApiAsset, type ApiCall, connectApi, serverUrl } from '../support/api-client.js';
-import { type Command, print, printTable } from '../support/command.js';
+import { apiSettings, type Command, json } from '../support/command.js';
+import { print, printFields, printRows } from '../support/print.js';
+import { createProgress } from '../support/progress.js';
 import { uploadFile } from '../support/upload-file.js';
 
 /** Only for valid IDs: an empty one, or `..`, would change the path. */
@@ -18,24 +20,9 @@ const describe = (asset: ApiAsset): string => {
   return state === 'transcoding' ? `${state} ${Math.floor(progress)} %` : state;
 };
 
-/** On a terminal, one line that is updated in place; elsewhere, a line for each new state. */
-const progressLine = () => {
-  const terminal = process.stderr.isTTY;
-  let last = '';
-  return {
-    show: (text: string) => {
-      if (text !== last) process.stderr.write(terminal ? `\r\x1b[K${text}` : `${text}\n`);
-      last = text;
-    },
-    end: () => {
-      if (terminal && last !== '') process.stderr.write('\n');
-    },
-  };
-};
-
 /** Follows an asset until it is ready and prints where it plays. */
 const watchAsset = async (api: ApiCall, config: Config, id: string): Promise<number> => {
-  const line = progressLine();
+  const line = createProgress();
   let asset: ApiAsset;
   for (;;) {
     asset = (await api<ApiAsset>('GET', assetPath(id))).data;
@@ -63,7 +50,9 @@ const watchAsset = async (api: ApiCall, config: Config, id: string): Promise<num
 
 const create: Command = {
   summary: 'create an asset, wait until it is ready and print its playback URL',
-  args: ['<url or file>'],
+  args: ['<source>'],
+  settings: apiSettings,
+  examples: ['kinora asset create ./holiday.mp4'],
   run: async ({ config, args }) => {
     const source = args[0]!;
     const api = await connectApi(config);
@@ -72,7 +61,7 @@ const create: Command = {
       const { data } = await api<ApiAsset>('POST', '/video/v1/assets', { inputs: [{ url: source }], ...settings });
       return watchAsset(api, config, data.id);
     }
-    const line = progressLine();
+    const line = createProgress();
     const id = await uploadFile(api, source, settings, line.show).finally(line.end);
     return watchAsset(api, config, id);
   },
@@ -81,7 +70,10 @@ const create: Command = {
 const list: Command = {
   summary: 'list all assets, newest first',
   args: [],
-  run: async ({ config }) => {
+  flags: json,
+  settings: apiSettings,
+  examples: ['kinora asset list'],
+  run: async ({ config, flags }) => {
     const api = await connectApi(config);
     const assets: ApiAsset[] = [];
     let cursor: string | null | undefined = '';
@@ -91,26 +83,26 @@ const list: Command = {
       assets.push(...page.data);
       cursor = page.next_cursor;
     }
-    printTable([
-      ['ID', 'STATUS', 'CREATED', 'SECONDS', 'TITLE'],
-      ...assets.map((asset) => [
-        asset.id,
-        describe(asset),
-        new Date(Number(asset.created_at) * 1000).toISOString(),
-        asset.duration?.toFixed(3) ?? '-',
-        asset.meta?.title ?? '',
-      ]),
+    printRows(flags, assets, ['ID', 'STATUS', 'CREATED', 'SECONDS', 'TITLE'], (asset) => [
+      asset.id,
+      describe(asset),
+      new Date(Number(asset.created_at) * 1000).toISOString(),
+      asset.duration?.toFixed(3) ?? '-',
+      asset.meta?.title ?? '',
     ]);
     return 0;
   },
 };
 
 const show: Command = {
-  summary: 'print an asset as JSON',
+  summary: 'print an asset',
   args: ['<id>'],
-  run: async ({ config, args }) => {
+  flags: json,
+  settings: apiSettings,
+  examples: ['kinora asset show uPSf3Kx9ePh5ZxzXPsdKK01ZFDgrCJKGq'],
+  run: async ({ config, args, flags }) => {
     const api = await connectApi(config);
-    print(JSON.stringify((await api<ApiAsset>('GET', assetPath(args[0]!))).data, null, 2));
+    printFields(flags, (await api<ApiAsset>('GET', assetPath(args[0]!))).data);
     return 0;
   },
 };
@@ -118,12 +110,16 @@ const show: Command = {
 const watch: Command = {
   summary: 'wait until an asset is ready',
   args: ['<id>'],
+  settings: apiSettings,
+  examples: ['kinora asset watch uPSf3Kx9ePh5ZxzXPsdKK01ZFDgrCJKGq'],
   run: async ({ config, args }) => watchAsset(await connectApi(config), config, args[0]!),
 };
 
 const remove: Command = {
   summary: 'delete an asset',
   args: ['<id>'],
+  settings: apiSettings,
+  examples: ['kinora asset delete uPSf3Kx9ePh5ZxzXPsdKK01ZFDgrCJKGq'],
   run: async ({ config, args }) => {
     const api = await connectApi(config);
     await api('DELETE', assetPath(args[0]!));

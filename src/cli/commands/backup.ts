@@ -5,9 +5,10 @@ import { connectControl } from '../../control/control-client.js';
 import { isSnapshot } from '../../control/snapshot-name.js';
 import { systemClock } from '../../lib/clock.js';
 import { backupFiles, type Manifest } from '../support/backup-format.js';
-import { type Command, type CommandContext, print, usageError } from '../support/command.js';
+import { type Command, type CommandContext, dataSettings, usageError } from '../support/command.js';
 import { copyTree } from '../support/copy-tree.js';
 import { dumpDatabase } from '../support/pg-tools.js';
+import { print } from '../support/print.js';
 import { withDataDirLock } from '../support/with-database.js';
 
 /** What the server can make again. */
@@ -50,6 +51,8 @@ const copyInstallation = async (
 export const backup: Command = {
   summary: 'copy the database, sources and secrets to a new directory',
   args: ['<dir>'],
+  settings: dataSettings,
+  examples: ['kinora backup ./kinora-backup'],
   run: async ({ config, args }) => {
     const { dataDir, databaseUrl } = config;
     const target = resolve(args[0]!);

@@ -1,8 +1,10 @@
+import { options } from '../../config/options.js';
 import { connectControl } from '../../control/control-client.js';
 import type { ServerStatus } from '../../control/control-handlers.js';
 import { createLogger } from '../../telemetry/logger.js';
-import { type Command, print } from '../support/command.js';
+import { type Command, json, type Setting } from '../support/command.js';
 import { type CheckContext, checks, type Finding } from '../support/doctor-checks.js';
+import { print, printJson } from '../support/print.js';
 
 const printFinding = ({ level, text, fix }: Finding): void => {
   print(`${level.padEnd(4)}  ${text}`);
@@ -21,7 +23,10 @@ const askServer = async (dataDir: string): Promise<ServerStatus | undefined> => 
 export const doctor: Command = {
   summary: 'check the installation and explain how to fix problems',
   args: [],
-  run: async ({ config }) => {
+  flags: json,
+  settings: Object.keys(options) as Setting[],
+  examples: ['kinora doctor', 'kinora doctor --json'],
+  run: async ({ config, flags }) => {
     // The findings are sufficient; the startup log of the parts is left out.
     const logger = createLogger('error', config.logFormat);
     const server = await askServer(config.dataDir);
@@ -29,13 +34,14 @@ export const doctor: Command = {
     const context: CheckContext = server
       ? { config: { ...config, ...server.settings }, logger, server }
       : { config, logger };
-    let failed = false;
+    const findings: Finding[] = [];
     for (const check of checks) {
       for (const finding of await check(context)) {
-        printFinding(finding);
-        failed ||= finding.level === 'fail';
+        if (!flags['--json']) printFinding(finding);
+        findings.push(finding);
       }
     }
-    return failed ? 1 : 0;
+    if (flags['--json']) printJson(findings);
+    return findings.some(({ level }) => level === 'fail') ? 1 : 0;
   },
 };

@@ -1,15 +1,21 @@
 import { administer } from '../support/administer.js';
-import { type Command, print, printTable } from '../support/command.js';
+import { type Command, dataSettings, json } from '../support/command.js';
 import { drmFlags, readDrmFlags } from '../support/drm-settings.js';
-
-const printJson = (value: unknown): void => print(JSON.stringify(value, null, 2));
+import { print, printFields, printJson, printRows } from '../support/print.js';
 
 const create: Command = {
   summary: 'create a DRM configuration and print its ID',
   args: [],
-  flags: drmFlags,
-  run: async ({ flags, ...context }) => {
-    print(await administer(context, 'drm create', readDrmFlags(flags)));
+  flags: {
+    ...Object.fromEntries(Object.entries(drmFlags).map(([name, doc]) => [`${name} <value>`, doc])),
+    ...json,
+  },
+  settings: dataSettings,
+  examples: ['kinora drm create --name Test --key-source local', 'kinora drm create --settings drm.json --json'],
+  run: async ({ flags: { '--json': asJson, ...flags }, ...context }) => {
+    const id = await administer(context, 'drm create', readDrmFlags(flags));
+    if (asJson) printJson({ id });
+    else print(id);
     return 0;
   },
 };
@@ -17,31 +23,23 @@ const create: Command = {
 const list: Command = {
   summary: 'list DRM configurations, newest first',
   args: [],
-  switches: { '--json': 'prints JSON' },
+  flags: json,
+  settings: dataSettings,
+  examples: ['kinora drm list'],
   run: async ({ flags, ...context }) => {
     const configurations = await administer(context, 'drm list', undefined);
-    if (flags['--json']) {
-      printJson(
-        configurations.map(({ id, name, keySource, environmentId, createdAt }) => ({
-          id,
-          name,
-          key_source: keySource,
-          environment_id: environmentId,
-          created_at: createdAt,
-        })),
-      );
-      return 0;
-    }
-    printTable([
-      ['ID', 'KEY SOURCE', 'ENVIRONMENT', 'CREATED', 'NAME'],
-      ...configurations.map(({ id, keySource, environmentId, createdAt, name }) => [
+    printRows(
+      flags,
+      configurations.map(({ id, name, keySource, environmentId, createdAt }) => ({
         id,
-        keySource,
-        environmentId,
-        createdAt,
         name,
-      ]),
-    ]);
+        key_source: keySource,
+        environment_id: environmentId,
+        created_at: createdAt,
+      })),
+      ['ID', 'KEY SOURCE', 'ENVIRONMENT', 'CREATED', 'NAME'],
+      ({ id, key_source, environment_id, created_at, name }) => [id, key_source, environment_id, created_at, name],
+    );
     return 0;
   },
 };
@@ -49,14 +47,11 @@ const list: Command = {
 const show: Command = {
   summary: 'print a DRM configuration without its secrets',
   args: ['<id>'],
-  switches: { '--json': 'prints JSON' },
+  flags: json,
+  settings: dataSettings,
+  examples: ['kinora drm show 1fVtnk9hBXbu4Ct7PQnKGO00VGzPsnSkn'],
   run: async ({ args, flags, ...context }) => {
-    const shown = await administer(context, 'drm show', { id: args[0]! });
-    if (flags['--json']) printJson(shown);
-    else {
-      const textOf = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
-      printTable(Object.entries(shown).map(([name, value]) => [name, textOf(value)]));
-    }
+    printFields(flags, await administer(context, 'drm show', { id: args[0]! }));
     return 0;
   },
 };
@@ -64,6 +59,8 @@ const show: Command = {
 const remove: Command = {
   summary: 'delete a DRM configuration that no playback ID uses, and its keys',
   args: ['<id>'],
+  settings: dataSettings,
+  examples: ['kinora drm delete 1fVtnk9hBXbu4Ct7PQnKGO00VGzPsnSkn'],
   run: async ({ args, ...context }) => {
     await administer(context, 'drm delete', { id: args[0]! });
     print(`${args[0]} is deleted.`);

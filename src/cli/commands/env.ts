@@ -1,33 +1,38 @@
+import type { AdminResult } from '../../control/admin-operations.js';
 import { administer } from '../support/administer.js';
-import { type Command, type CommandContext, print, printTable, usageError } from '../support/command.js';
+import { type Command, dataSettings, json, textOf, usageError } from '../support/command.js';
+import { print, printJson, printRows } from '../support/print.js';
 
 const types = ['development', 'production'] as const;
 const qualities = ['basic', 'plus', 'premium'] as const;
 
-/** @throws KinoraError `config_invalid` when the flag has another value */
-const choose = <T extends string>(
-  flags: CommandContext['flags'],
-  name: string,
-  values: readonly T[],
-): T | undefined => {
-  const given = flags[name];
-  const found = values.find((value) => value === given);
-  if (given !== undefined && found === undefined) throw usageError(`${name} must be one of ${values.join(', ')}.`);
-  return found;
-};
+const sentEnvironment = ({ id, name, type, videoQuality, createdAt }: AdminResult<'env create'>) => ({
+  id,
+  name,
+  type,
+  video_quality: videoQuality,
+  created_at: createdAt,
+});
 
 const create: Command = {
   summary: 'create an environment and print its ID',
   args: ['<name>'],
   flags: {
-    '--type': 'development or production (default); only a label',
-    '--video-quality': 'basic (default), plus or premium: video quality of requests that name none',
+    '--type <type>': { doc: 'only a label; production if absent', choices: types },
+    '--video-quality <quality>': {
+      doc: 'video quality of requests that name none; basic if absent',
+      choices: qualities,
+    },
+    ...json,
   },
+  settings: dataSettings,
+  examples: ['kinora env create Staging --type development', 'kinora env create Archive --video-quality plus --json'],
   run: async ({ args, flags, ...context }) => {
-    const type = choose(flags, '--type', types) ?? 'production';
-    const videoQuality = choose(flags, '--video-quality', qualities) ?? 'basic';
+    const type = types.find((value) => value === flags['--type']) ?? 'production';
+    const videoQuality = qualities.find((value) => value === flags['--video-quality']) ?? 'basic';
     const environment = await administer(context, 'env create', { name: args[0]!, type, videoQuality });
-    print(environment.id);
+    if (flags['--json']) printJson(sentEnvironment(environment));
+    else print(environment.id);
     return 0;
   },
 };
@@ -35,9 +40,16 @@ const create: Command = {
 const update: Command = {
   summary: 'update an environment',
   args: ['<id>'],
-  flags: { '--video-quality': 'basic, plus or premium: video quality of later requests that name none' },
+  flags: {
+    '--video-quality <quality>': {
+      doc: 'video quality of later requests that name none; required',
+      choices: qualities,
+    },
+  },
+  settings: dataSettings,
+  examples: ['kinora env update k3x9ab --video-quality plus'],
   run: async ({ args, flags, ...context }) => {
-    const videoQuality = choose(flags, '--video-quality', qualities);
+    const videoQuality = qualities.find((value) => value === textOf(flags, '--video-quality'));
     if (videoQuality === undefined) throw usageError('--video-quality is required.');
     await administer(context, 'env update', { id: args[0]!, videoQuality });
     print(`${args[0]} now has the video quality ${videoQuality}.`);
@@ -48,12 +60,17 @@ const update: Command = {
 const list: Command = {
   summary: 'list environments; the first one is the default',
   args: [],
-  run: async (context) => {
+  flags: json,
+  settings: dataSettings,
+  examples: ['kinora env list'],
+  run: async ({ flags, ...context }) => {
     const environments = await administer(context, 'env list', undefined);
-    printTable([
+    printRows(
+      flags,
+      environments.map(sentEnvironment),
       ['ID', 'NAME', 'TYPE', 'VIDEO QUALITY', 'CREATED'],
-      ...environments.map(({ id, name, type, videoQuality, createdAt }) => [id, name, type, videoQuality, createdAt]),
-    ]);
+      ({ id, name, type, video_quality, created_at }) => [id, name, type, video_quality, created_at],
+    );
     return 0;
   },
 };

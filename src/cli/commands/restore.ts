@@ -3,8 +3,9 @@ import { cp, mkdir, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { KinoraError } from '../../lib/errors.js';
 import { backupFiles, type Manifest } from '../support/backup-format.js';
-import { type Command, print, usageError } from '../support/command.js';
+import { type Command, dataSettings, usageError } from '../support/command.js';
 import { restoreDatabase } from '../support/pg-tools.js';
+import { print } from '../support/print.js';
 
 const readManifest = async (directory: string): Promise<Manifest> => {
   try {
@@ -18,6 +19,8 @@ const readManifest = async (directory: string): Promise<Manifest> => {
 export const restore: Command = {
   summary: 'restore a backup into a new data directory',
   args: ['<dir>'],
+  settings: dataSettings,
+  examples: ['kinora restore ./kinora-backup --data-dir ./restored'],
   run: async ({ config, args }) => {
     const { dataDir, databaseUrl } = config;
     const source = resolve(args[0]!);

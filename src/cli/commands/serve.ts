@@ -1,9 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { readEnvironment } from '../../config/environment.js';
-import type { Config } from '../../config/options.js';
+import { type Config, options } from '../../config/options.js';
 import { localTokenPath } from '../../domain/access/local-token.js';
-import { type Command, print } from '../support/command.js';
+import type { Command, Setting } from '../support/command.js';
 import { findToken } from '../support/local-token.js';
+import { print } from '../support/print.js';
 
 const PARENT_CHECK_MS = 1000;
 
@@ -65,6 +66,8 @@ const startBlock = (config: Config, { url, newToken, hasToken }: Running): strin
 export const serve: Command = {
   summary: 'run the server',
   args: [],
+  settings: Object.keys(options) as Setting[],
+  examples: ['kinora serve', 'kinora serve --port 9000 --data-dir /var/lib/kinora'],
   run: async ({ config, logger }) => {
     const stopSignal = nextStopSignal();
     let isStarting = true;

@@ -3,7 +3,9 @@ import { createSourceFetcher } from '../../net/source-fetcher.js';
 import { installModel, listModels, removeModel } from '../../speech/install-model.js';
 import { type KnownModel, knownModels } from '../../speech/models.js';
 import { createLogger } from '../../telemetry/logger.js';
-import { type Command, print, printTable, usageError } from '../support/command.js';
+import { type Command, json, textOf, usageError } from '../support/command.js';
+import { print, printRows } from '../support/print.js';
+import { createProgress } from '../support/progress.js';
 
 const findModel = (name: string): KnownModel => {
   const model = knownModels.find((known) => known.name === name);
@@ -17,10 +19,13 @@ const inMB = (bytes: number): string => `${Math.round(bytes / 1e6)} MB`;
 const install: Command = {
   summary: 'download a speech recognition model, or resume a download',
   args: ['<model>'],
-  flags: { '--from': 'install the model from a file instead' },
+  flags: { '--from <file>': 'install the model from a file instead' },
+  settings: ['dataDir', 'allowPrivateSources', 'userAgent'],
+  examples: ['kinora speech install base', 'kinora speech install base --from ./model.tar.bz2'],
   run: async ({ config, args, flags }) => {
     const model = findModel(args[0]!);
-    let shown = -1;
+    const from = textOf(flags, '--from');
+    const progress = createProgress();
     const fetcher = createSourceFetcher({
       allowPrivate: config.allowPrivateSources,
       maxBytes: model.sizeBytes,
@@ -31,15 +36,12 @@ const install: Command = {
     });
     const path = await installModel(model, {
       dataDir: config.dataDir,
-      ...(typeof flags['--from'] === 'string' && { from: flags['--from'] }),
+      ...(from !== undefined && { from }),
       fetcher,
       onProgress: (receivedBytes) => {
-        const percent = Math.floor((receivedBytes / model.sizeBytes) * 100);
-        if (percent === shown) return;
-        shown = percent;
-        process.stderr.write(`${percent} % of ${inMB(model.sizeBytes)}\n`);
+        progress.bar(`${model.name} (${inMB(model.sizeBytes)})`, receivedBytes / model.sizeBytes);
       },
-    });
+    }).finally(progress.end);
     print(`${path} is installed. Set KINORA_SPEECH_MODEL=${model.name} and restart the server to use it.`);
     return 0;
   },
@@ -48,18 +50,29 @@ const install: Command = {
 const list: Command = {
   summary: 'list speech recognition models',
   args: [],
-  run: async ({ config }) => {
+  flags: json,
+  settings: ['dataDir', 'speechModel'],
+  examples: ['kinora speech list'],
+  run: async ({ config, flags }) => {
     const models = await listModels(config.dataDir);
-    printTable([
-      ['MODEL', 'SIZE', 'INSTALLED', 'USED', 'NOTE'],
-      ...models.map(({ name, sizeBytes, installed, note }) => [
+    printRows(
+      flags,
+      models.map(({ name, sizeBytes, installed, note }) => ({
         name,
-        inMB(sizeBytes),
-        installed ? 'yes' : 'no',
-        config.speechModel === name && config.speechUrl === undefined ? 'yes' : 'no',
+        size_bytes: sizeBytes,
+        installed,
+        used: config.speechModel === name && config.speechUrl === undefined,
         note,
-      ]),
-    ]);
+      })),
+      ['MODEL', 'SIZE', 'INSTALLED', 'USED', 'NOTE'],
+      ({ name, size_bytes, installed, used, note }) => [
+        name,
+        inMB(size_bytes),
+        installed ? 'yes' : 'no',
+        used ? 'yes' : 'no',
+        note,
+      ],
+    );
     return 0;
   },
 };
@@ -67,6 +80,8 @@ const list: Command = {
 const remove: Command = {
   summary: 'remove an installed or partially downloaded model',
   args: ['<model>'],
+  settings: ['dataDir'],
+  examples: ['kinora speech remove base'],
   run: async ({ config, args }) => {
     const model = findModel(args[0]!);
     const wasThere = await removeModel(config.dataDir, model);

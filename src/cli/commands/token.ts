@@ -1,23 +1,32 @@
 import { administer } from '../support/administer.js';
-import { type Command, print, printTable } from '../support/command.js';
+import { type Command, dataSettings, json, textOf } from '../support/command.js';
+import { print, printJson, printRows } from '../support/print.js';
 
 const create: Command = {
   summary: 'create an access token and print it once',
   args: [],
   flags: {
-    '--name': 'name of the token',
-    '--environment': 'environment ID; the default environment if absent',
-    '--permissions': 'comma-separated, such as video:read,video:write; all if absent',
+    '--name <name>': 'name of the token',
+    '--environment <id>': 'environment ID; the default environment if absent',
+    '--permissions <list>': 'comma-separated, such as video:read,video:write; all if absent',
+    ...json,
   },
+  settings: dataSettings,
+  examples: [
+    'kinora token create --name ci',
+    'kinora token create --name uploader --permissions video:read,video:write --json',
+  ],
   run: async ({ flags, ...context }) => {
-    const environmentId = flags['--environment']?.toString();
-    const permissions = flags['--permissions']?.toString().split(',');
+    const environmentId = textOf(flags, '--environment');
+    const permissions = textOf(flags, '--permissions')?.split(',');
     const token = await administer(context, 'token create', {
-      name: flags['--name']?.toString() ?? 'Access token',
+      name: textOf(flags, '--name') ?? 'Access token',
       ...(environmentId !== undefined && { environmentId }),
       ...(permissions !== undefined && { permissions }),
     });
-    print(token);
+    const [id, secret] = token.split(/:(.*)/, 2);
+    if (flags['--json']) printJson({ id, secret });
+    else print(token);
     return 0;
   },
 };
@@ -25,19 +34,31 @@ const create: Command = {
 const list: Command = {
   summary: 'list access tokens without their secrets',
   args: [],
-  run: async (context) => {
+  flags: json,
+  settings: dataSettings,
+  examples: ['kinora token list'],
+  run: async ({ flags, ...context }) => {
     const tokens = await administer(context, 'token list', undefined);
-    printTable([
+    printRows(
+      flags,
+      tokens.map(({ id, name, environmentId, createdAt, revokedAt, permissions }) => ({
+        id,
+        name,
+        environment_id: environmentId,
+        created_at: createdAt,
+        revoked_at: revokedAt,
+        permissions,
+      })),
       ['ID', 'NAME', 'ENVIRONMENT', 'CREATED', 'REVOKED', 'PERMISSIONS'],
-      ...tokens.map((token) => [
+      (token) => [
         token.id,
         token.name,
-        token.environmentId,
-        token.createdAt,
-        token.revokedAt ?? '-',
+        token.environment_id,
+        token.created_at,
+        token.revoked_at ?? '-',
         token.permissions.join(','),
-      ]),
-    ]);
+      ],
+    );
     return 0;
   },
 };
@@ -45,6 +66,8 @@ const list: Command = {
 const revoke: Command = {
   summary: 'revoke an access token; takes effect within five seconds',
   args: ['<id>'],
+  settings: dataSettings,
+  examples: ['kinora token revoke 6f0a2a3e-3b0e-4a8c-9b1d-2d5a6c7e8f90'],
   run: async ({ args, ...context }) => {
     await administer(context, 'token revoke', { id: args[0]! });
     print(`${args[0]} is revoked.`);

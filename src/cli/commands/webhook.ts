@@ -1,6 +1,7 @@
 import { isKinoraError, KinoraError } from '../../lib/errors.js';
 import { connectApi } from '../support/api-client.js';
-import { type Command, print, printTable } from '../support/command.js';
+import { apiSettings, type Command, json } from '../support/command.js';
+import { print, printJson, printRows, printTable } from '../support/print.js';
 
 interface ApiWebhook {
   readonly id: string;
@@ -43,17 +44,23 @@ const outcomeOf = ({ response_status_code: status, error }: ApiAttempt): string 
 const create: Command = {
   summary: 'create a webhook and print its ID and, once, its signing secret',
   args: ['<url>'],
-  run: async ({ config, args }) => {
+  flags: json,
+  settings: apiSettings,
+  examples: ['kinora webhook create https://example.org/hooks/kinora'],
+  run: async ({ config, args, flags }) => {
     const api = await connectApi(config);
     const { data } = await api<ApiWebhook>('POST', WEBHOOKS, { address: args[0] }).catch((error: unknown) => {
       if (!isKinoraError(error) || !error.messages.includes('address is not allowed')) throw error;
       const advice = 'To send events to a private address, start the server with --allow-private-sources.';
       throw new KinoraError(error.code, { messages: [...error.messages, advice] });
     });
-    printTable([
-      ['ID', 'SIGNING SECRET'],
-      [data.id, data.signing_secret!],
-    ]);
+    if (flags['--json']) printJson(data);
+    else {
+      printTable([
+        ['ID', 'SIGNING SECRET'],
+        [data.id, data.signing_secret!],
+      ]);
+    }
     return 0;
   },
 };
@@ -61,7 +68,10 @@ const create: Command = {
 const list: Command = {
   summary: 'list webhooks, newest first',
   args: [],
-  run: async ({ config }) => {
+  flags: json,
+  settings: apiSettings,
+  examples: ['kinora webhook list'],
+  run: async ({ config, flags }) => {
     const api = await connectApi(config);
     const webhooks: ApiWebhook[] = [];
     for (let page = 1, found = PAGE; found === PAGE; page++) {
@@ -69,9 +79,11 @@ const list: Command = {
       webhooks.push(...data);
       found = data.length;
     }
-    printTable([
-      ['ID', 'ENABLED', 'CREATED', 'ADDRESS'],
-      ...webhooks.map(({ id, enabled, created_at, address }) => [id, enabled ? 'yes' : 'no', created_at, address]),
+    printRows(flags, webhooks, ['ID', 'ENABLED', 'CREATED', 'ADDRESS'], ({ id, enabled, created_at, address }) => [
+      id,
+      enabled ? 'yes' : 'no',
+      created_at,
+      address,
     ]);
     return 0;
   },
@@ -80,7 +92,10 @@ const list: Command = {
 const test: Command = {
   summary: 'send a signed test event to a webhook and print the response',
   args: ['<id>'],
-  run: async ({ config, args }) => {
+  flags: json,
+  settings: apiSettings,
+  examples: ['kinora webhook test q7m2x9'],
+  run: async ({ config, args, flags }) => {
     const api = await connectApi(config);
     const { data } = await api<ApiDelivery>('POST', `${webhookPath(args[0]!)}/test`);
     const attempt = data.attempts[0]!;
@@ -91,6 +106,10 @@ const test: Command = {
         messages: [`The receiver did not accept the event: ${outcome}${body}`],
       });
     }
+    if (flags['--json']) {
+      printJson(data);
+      return 0;
+    }
     print(outcome);
     if (attempt.response_body) print(attempt.response_body);
     return 0;
@@ -100,14 +119,18 @@ const test: Command = {
 const deliveries: Command = {
   summary: 'list the latest deliveries of a webhook, newest first',
   args: ['<id>'],
-  run: async ({ config, args }) => {
+  flags: json,
+  settings: apiSettings,
+  examples: ['kinora webhook deliveries q7m2x9'],
+  run: async ({ config, args, flags }) => {
     const api = await connectApi(config);
     const { data } = await api<ApiDelivery[]>('GET', `${webhookPath(args[0]!)}/deliveries?limit=${PAGE}`);
-    printTable([
+    printRows(
+      flags,
+      data,
       ['ID', 'CREATED', 'STATE', 'ATTEMPTS', 'LAST', 'NEXT', 'EVENT', 'OBJECT'],
-      ...data.map(({ id, created_at, state, attempts, next_attempt_at: next, event }) => {
+      ({ id, created_at, state, attempts, next_attempt_at: next, event: { type, object } }) => {
         const last = attempts.at(-1);
-        const { type, object } = event;
         return [
           id,
           created_at,
@@ -118,8 +141,8 @@ const deliveries: Command = {
           type,
           object.id,
         ];
-      }),
-    ]);
+      },
+    );
     return 0;
   },
 };
@@ -127,6 +150,8 @@ const deliveries: Command = {
 const remove: Command = {
   summary: 'delete a webhook',
   args: ['<id>'],
+  settings: apiSettings,
+  examples: ['kinora webhook delete q7m2x9'],
   run: async ({ config, args }) => {
     const api = await connectApi(config);
     await api('DELETE', webhookPath(args[0]!));

@@ -8,7 +8,7 @@ import {
   type ServiceSettings,
   type StaticKey,
 } from '../../domain/drm/settings.js';
-import { usageError } from './command.js';
+import { type Flags, usageError } from './command.js';
 
 /** The flags of `drm create`. */
 export const drmFlags = {
@@ -36,7 +36,7 @@ type Given = Readonly<Partial<Record<Flag, readonly string[]>>>;
  * Flags override the file; a file keeps secrets out of the process list.
  * @throws KinoraError `config_invalid`
  */
-export const readDrmFlags = (flags: Readonly<Record<string, string | true>>): NewDrmConfiguration => {
+export const readDrmFlags = (flags: Flags): NewDrmConfiguration => {
   const fromFlags = Object.entries(flags).map(([flag, value]) => [flag, [String(value)]]);
   const given: Given = { ...readFile(flags['--settings']), ...Object.fromEntries(fromFlags) };
   const keySource = (['local', 'static', 'cpix'] as const).find((name) => name === one(given, '--key-source'));

@@ -30,7 +30,6 @@ export const boot = async ({ options = {}, dataDir, token, ...overrides }: BootO
   const access = token ?? { id: newUuid(), secret: newSecret() };
   const env = Object.fromEntries(Object.entries(options).map(([name, value]) => [`KINORA_${name}`, value]));
   const { config } = loadConfig({
-    argv: [],
     env: {
       KINORA_DATA_DIR: directory,
       KINORA_PORT: '0',
