@@ -16,9 +16,7 @@ export interface Invocation {
 const optionTable: Readonly<Record<string, ServerOption>> = options;
 
 /** All commands by the words that invoke them. */
-export const commands: ReadonlyMap<string, Command> = new Map(
-  commandGroups.flatMap(({ members }) => Object.entries(members)),
-);
+const commands: ReadonlyMap<string, Command> = new Map(commandGroups.flatMap(({ members }) => Object.entries(members)));
 
 const groupSummaries = new Map(commandGroups.flatMap(({ summaries }) => Object.entries(summaries)));
 

@@ -51,7 +51,10 @@ describe('kinora serve', { timeout: 240_000 }, () => {
     const listed = await runCli(['asset', 'list'], api);
     const id = /^(\w{40}) {2}errored/m.exec(listed.stdout)?.[1] ?? '';
     expect(await runCli(['asset', 'watch', id], api)).toMatchObject({ status: 1 });
-    expect(JSON.parse((await runCli(['asset', 'show', id, '--json'], api)).stdout)).toMatchObject({ id, status: 'errored' });
+    expect(JSON.parse((await runCli(['asset', 'show', id, '--json'], api)).stdout)).toMatchObject({
+      id,
+      status: 'errored',
+    });
     expect(await runCli(['asset', 'delete', id], api)).toMatchObject({ status: 0 });
     expect(await runCli(['asset', 'delete', id], api)).toMatchObject({ status: 1 });
 
