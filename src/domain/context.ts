@@ -36,8 +36,8 @@ export interface DomainContext {
   apiUrl(): string;
   /** Called after the commit, so that caches drop what may no longer be served. */
   onAssetDeleted(assetId: string, playbackIds: readonly string[]): void;
-  /** A track was added, changed or removed. */
-  onTracksChanged(assetId: string): void;
+  /** What viewers are served changed: the asset became ready or errored, or a track was added, changed or removed. */
+  onPlayableChanged(assetId: string): void;
   onPlaybackIdDeleted(playbackId: string): void;
   onSigningKeyDeleted(signingKeyId: string): void;
   /** Also called on removal. */

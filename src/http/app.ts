@@ -49,6 +49,10 @@ const REQUEST_TIMEOUT_MS = 60_000;
 /** As long as a request line can be, so that an over-long ID is an unknown ID and not another kind of error. */
 const MAX_PARAM_LENGTH = 16 * 1024;
 
+/** `unavailable` without a cause is a state that passes: a part of an upload has not arrived, or many viewers wait. */
+const failureLevel = ({ code, cause }: KinoraError): 'error' | 'warn' =>
+  code === 'unavailable' && cause === undefined ? 'warn' : 'error';
+
 /** Creates an app with every HTTP route; it does not listen itself. */
 export const createApp = (deps: AppDeps): FastifyInstance => {
   const app = fastify({
@@ -76,7 +80,7 @@ export const createApp = (deps: AppDeps): FastifyInstance => {
     const shown = toKinoraError(error);
     const brokenOff = request.raw.destroyed && !request.raw.complete;
     if (brokenOff) request.log.debug({ error }, 'client disconnected before its request was complete');
-    else if (shown.status >= 500) request.log.error({ error, ...shown.details }, 'request failed');
+    else if (shown.status >= 500) request.log[failureLevel(shown)]({ error, ...shown.details }, 'request failed');
     // A client that tries to change something non-existent meant the API, because viewers only read.
     const isViewer = isReading(request.method) || request.routeOptions.config.takesChallenges === true;
     const isLostCall = shown.code === 'not_found' && !isViewer;

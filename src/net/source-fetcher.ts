@@ -29,6 +29,8 @@ const PROGRESS_BYTES = 2 ** 20;
 const RATE_WINDOW_MS = 5 * 60_000;
 const TOTAL_LIMIT_MS = 12 * 3600_000;
 const REPORT_INTERVAL_MS = 250;
+/** Shorter than for downloads, because the download of the same file waits while a range is read. */
+const RANGE_IDLE_LIMIT_MS = 10_000;
 
 const isWorthAnotherTry = (error: unknown): boolean => {
   if (isKinoraError(error, 'source_unreachable')) return true;
@@ -39,15 +41,17 @@ const isWorthAnotherTry = (error: unknown): boolean => {
 /** Guarded, resumable download; see `SourceFetcher`. */
 export const createSourceFetcher = (options: SourceFetcherOptions): SourceFetcher => {
   const { clock, logger, maxBytes, retryDelayMs = 1000, rateWindowMs = RATE_WINDOW_MS } = options;
-  const get = createGuardedGet({
+  const guards = {
     ...options,
     isAllowedAddress: createAddressPolicy(options.allowPrivate),
-    allowedUrls: options.allowedUrls ?? new Set(),
-  });
+    allowedUrls: options.allowedUrls ?? new Set<string>(),
+  };
+  const get = createGuardedGet(guards);
+  const getRange = createGuardedGet({ ...guards, idleLimitMs: options.idleLimitMs ?? RANGE_IDLE_LIMIT_MS });
 
   const tryDownload = createDownloadTry({
     ...{ get, clock, rateWindowMs },
-    originRanges: createOriginRanges({ get, retryDelayMs }),
+    originRanges: createOriginRanges({ get: getRange, retryDelayMs }),
   });
 
   const downloadAll = async (download: Download): Promise<void> => {

@@ -50,7 +50,7 @@ export const connectParts = async (
       playables.forget(assetId);
       for (const playbackId of playbackIds) playables.forget(playbackId);
     },
-    onTracksChanged: (assetId) => playables.forget(assetId),
+    onPlayableChanged: (assetId) => playables.forget(assetId),
     onPlaybackIdDeleted: (playbackId) => playables.forget(playbackId),
     onSigningKeyDeleted: (signingKeyId) => access.forgetSigningKey(signingKeyId),
     onPlaybackRestrictionChanged: (restrictionId) => access.forgetPlaybackRestriction(restrictionId),

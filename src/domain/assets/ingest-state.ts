@@ -61,7 +61,10 @@ export interface IngestState {
 }
 
 export const createIngestState = (
-  context: Pick<DomainContext, 'database' | 'clock' | 'queue' | 'artifactUrls' | 'recognizesSpeech'>,
+  context: Pick<
+    DomainContext,
+    'database' | 'clock' | 'queue' | 'artifactUrls' | 'recognizesSpeech' | 'onPlayableChanged'
+  >,
 ): IngestState => {
   const { database, clock } = context;
   const db = database.queryable;
@@ -90,8 +93,8 @@ export const createIngestState = (
       await updatePreparing(db, assetId, { progress_state: state, progress: percent });
     },
     countCrash: (assetId) => countCrash(db, assetId),
-    complete: (assetId, ready) =>
-      database.transaction(async (tx) => {
+    complete: async (assetId, ready) => {
+      const completed = await database.transaction(async (tx) => {
         const changed = await updatePreparing(tx, assetId, {
           ...assetColumns(ready.properties),
           status: 'ready',
@@ -109,9 +112,12 @@ export const createIngestState = (
           await recordAssetWarning(context, tx, asset as Row<'asset'>, { type: 'stream_dropped', message });
         await startPostReadyWork(context, tx, assetId);
         return true;
-      }),
-    fail: (assetId, error) =>
-      database.transaction(async (tx) => {
+      });
+      if (completed) context.onPlayableChanged(assetId);
+      return completed;
+    },
+    fail: async (assetId, error) => {
+      await database.transaction(async (tx) => {
         const changed = await updatePreparing(tx, assetId, {
           status: 'errored',
           progress_state: 'errored',
@@ -123,7 +129,9 @@ export const createIngestState = (
         await recordAssetEvent(context, tx, 'video.asset.errored', assetId);
         await failRenditions(context, tx, asset);
         await wakeRuns(context, tx, assetId);
-      }),
+      });
+      context.onPlayableChanged(assetId);
+    },
   };
 };
 

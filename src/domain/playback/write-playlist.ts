@@ -154,6 +154,7 @@ export const writeMediaPlaylist = (
   const query = segmentQuery(access, renditionChild(GENERATION, rendition, segments), segments);
   return mediaPlaylist({
     part,
+    grid: gridOf(plan)!,
     ...(window && { window }),
     ...(tags && { keys: tags.ofTrack(isVideo ? 'video' : 'audio') }),
     initUri: `init.mp4${query}`,
@@ -176,8 +177,10 @@ export const writeTextPlaylist = (
 ): string => {
   const window = parseWindow(segments);
   const query = segmentQuery(access, renditionChild(GENERATION, `${TEXT_RENDITION}${trackId}`, segments), segments);
+  const grid = gridOf(plan)!;
   return mediaPlaylist({
-    part: gridOf(plan)!,
+    part: grid,
+    grid,
     ...(window && { window }),
     segmentUri: (number) => `${number}.vtt${query}`,
   });

@@ -74,7 +74,7 @@ export const createRobotsJobState = (context: DomainContext): RobotsJobState => 
       });
       return asset.id;
     });
-    if (assetId !== undefined) context.onTracksChanged(assetId);
+    if (assetId !== undefined) context.onPlayableChanged(assetId);
     return assetId !== undefined;
   },
   fail: async (jobId, error) => {

@@ -28,7 +28,7 @@ export const changeTracks = async <T>(
 ): Promise<T> => {
   if (!isId(assetId)) throw new KinoraError('not_found');
   const result = await context.database.transaction(async (tx) => change(await lockTracks(tx, environmentId, assetId)));
-  context.onTracksChanged(assetId);
+  context.onPlayableChanged(assetId);
   return result;
 };
 

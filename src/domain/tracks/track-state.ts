@@ -107,7 +107,7 @@ export const createTrackState = (context: DomainContext): TrackState => {
       }
       return changed;
     });
-    if (track) context.onTracksChanged(track.asset_id);
+    if (track) context.onPlayableChanged(track.asset_id);
     return track !== undefined;
   };
 

@@ -169,8 +169,14 @@ describe('multivariantPlaylist', () => {
 });
 
 describe('mediaPlaylist', () => {
-  const playlist = (kind: 'video' | 'audio', window?: { first: number; end: number }) =>
-    mediaPlaylist({ part: plan[kind]!, initUri: 'init.mp4', segmentUri: (n) => `${n}.m4s`, ...(window && { window }) });
+  const playlist = (kind: 'video' | 'audio', window?: { first: number; end: number }, part = plan[kind]!) =>
+    mediaPlaylist({
+      part,
+      grid: plan.video!,
+      initUri: 'init.mp4',
+      segmentUri: (n) => `${n}.m4s`,
+      ...(window && { window }),
+    });
 
   test('has the exact durations of the grid', () => {
     expect(playlist('video')).toBe(
@@ -204,10 +210,23 @@ describe('mediaPlaylist', () => {
   test('a window keeps the numbers of the segments', () => {
     expect(playlist('video', { first: 1, end: 99 }).match(/^\d+\.m4s$/gm)).toEqual(['1.m4s', '2.m4s']);
   });
+  test('the target duration is the same for video, audio and every window', () => {
+    const targetOf = (text: string) => /TARGETDURATION:(\d+)/.exec(text)![1];
+    // Exactly 4 s of video; the first audio segment ends 11 ms later.
+    const video = { ...plan.video!, timescale: 1, boundaries: [0, 4, 8, 10] };
+    const target = (part: typeof video | NonNullable<typeof plan.audio>, window?: { first: number; end: number }) =>
+      targetOf(mediaPlaylist({ part, grid: video, initUri: 'i', segmentUri: String, ...(window && { window }) }));
+    expect([target(video), target(plan.audio!), target(video, { first: 2, end: 3 })]).toEqual(['4', '4', '4']);
+  });
+  test('the target duration of an alternate audio track that ends later covers its last segment', () => {
+    const { audio } = plan;
+    const longer = { ...audio!, boundaries: [...audio!.boundaries.slice(0, -1), audio!.boundaries.at(-1)! + 400] };
+    expect(playlist('audio', undefined, longer)).toContain('EXT-X-TARGETDURATION:11\n');
+  });
   test('rounding never adds up', () => {
     const boundaries = Array.from({ length: 2001 }, (_, index) => index * 4001);
     const part = { ...plan.video!, timescale: 999, boundaries };
-    const text = mediaPlaylist({ part, initUri: 'i', segmentUri: String });
+    const text = mediaPlaylist({ part, grid: part, initUri: 'i', segmentUri: String });
     const sum = [...text.matchAll(/EXTINF:([\d.]+)/g)].reduce((total, [, seconds]) => total + Number(seconds), 0);
     expect(sum).toBeCloseTo((2000 * 4001) / 999, 5);
   });

@@ -198,6 +198,8 @@ const videoVariant = (
 export interface MediaPlaylistInput {
   /** Every video rendition has the same segments. */
   readonly part: VideoPlan | AudioPlan;
+  /** The part that the segments of every playlist of the asset follow: `gridOf` of its plan. */
+  readonly grid: VideoPlan | AudioPlan;
   readonly window?: SegmentWindow;
   /** Absent for text segments. */
   readonly initUri?: string;
@@ -209,21 +211,37 @@ export interface MediaPlaylistInput {
 
 const MICROSECONDS = 1_000_000;
 
-/** A media playlist. Segment durations are differences of rounded times, so that their sum never drifts. */
-export const mediaPlaylist = ({ part, window, initUri, keys = [], segmentUri }: MediaPlaylistInput): string => {
+const boundaryMicroseconds = (part: VideoPlan | AudioPlan): number[] => {
   const unit = secondsPerUnit(part);
-  const times = part.boundaries.map((boundary) => Math.round(boundary * unit * MICROSECONDS));
+  return part.boundaries.map((boundary) => Math.round(boundary * unit * MICROSECONDS));
+};
+
+const longestSeconds = (part: VideoPlan | AudioPlan): number => {
+  const times = boundaryMicroseconds(part);
+  return times.slice(1).reduce((longest, time, index) => Math.max(longest, time - times[index]!), 0) / MICROSECONDS;
+};
+
+/**
+ * All playlists of an asset have the same target duration (RFC 8216, 6.2.4). No duration may exceed it when rounded to
+ * whole seconds (4.3.3.1). Audio segments end at an audio frame near the end of the video segment, so the target of the
+ * video suits them. An alternate audio track can end later than the video.
+ */
+const targetSeconds = (part: VideoPlan | AudioPlan, grid: VideoPlan | AudioPlan): number =>
+  Math.max(1, Math.ceil(longestSeconds(grid)), Math.round(longestSeconds(part)));
+
+/** A media playlist. Segment durations are differences of rounded times, so that their sum never drifts. */
+export const mediaPlaylist = ({ part, grid, window, initUri, keys = [], segmentUri }: MediaPlaylistInput): string => {
+  const times = boundaryMicroseconds(part);
   const first = window?.first ?? 0;
   const end = Math.min(window?.end ?? Number.POSITIVE_INFINITY, times.length - 1);
   const segments = Array.from({ length: Math.max(end - first, 0) }, (_, index) => ({
     uri: segmentUri(first + index),
     microseconds: times[first + index + 1]! - times[first + index]!,
   }));
-  const target = Math.max(1, ...segments.map(({ microseconds }) => Math.ceil(microseconds / MICROSECONDS)));
   return [
     '#EXTM3U',
     '#EXT-X-VERSION:7',
-    `#EXT-X-TARGETDURATION:${target}`,
+    `#EXT-X-TARGETDURATION:${targetSeconds(part, grid)}`,
     '#EXT-X-MEDIA-SEQUENCE:0',
     '#EXT-X-PLAYLIST-TYPE:VOD',
     '#EXT-X-INDEPENDENT-SEGMENTS',

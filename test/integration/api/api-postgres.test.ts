@@ -74,7 +74,7 @@ describe.skipIf(!hasPostgres())('the API on PostgreSQL', () => {
     await api.makeReady(assetId, 10);
     const trackId = newId();
     await insertTracks(database.queryable, [{ id: trackId, asset_id: assetId, type: 'audio', status: 'preparing' }]);
-    const context = { database, clock: api.clock, onTracksChanged: () => undefined };
+    const context = { database, clock: api.clock, onPlayableChanged: () => undefined };
     const state = createTrackState(context as unknown as DomainContext);
     const completed = await database.transaction(async (tx) => {
       await lockAssetForUpdate(tx, environmentId, assetId);

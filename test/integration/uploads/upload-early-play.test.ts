@@ -67,6 +67,9 @@ it('plays what has arrived, and plays the same once it is ready', async () => {
   // Its bytes have not been sent.
   const last = await get(paths.at(-1)!);
   expect([last.status, last.headers.get('retry-after')]).toEqual([503, expect.stringMatching(/^\d+$/)]);
+  const failures = () => server.log().flatMap(({ level, msg }) => (msg === 'request failed' ? level : []));
+  await until('the failure is logged', () => failures().length > 0);
+  expect(failures()).toEqual(['warn']);
   const upload = await read(id);
   expect(upload).toMatchObject({ status: 'waiting', early_playback_ids: [{ id: playbackId, policy: 'public' }] });
   expect(upload.asset_id).toBeUndefined();
