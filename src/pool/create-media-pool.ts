@@ -106,11 +106,17 @@ export const createMediaPool = async (options: MediaPoolOptions): Promise<MediaP
     else entry.reject(jobFailure(entry.job, outcome));
   };
 
+  /** How many processes for viewers may wait while the job runs. */
+  const roomBeside = (entry: PoolEntry, background: boolean): number => {
+    // The process of a fresh job does not stay.
+    const stays = (each: PoolEntry): boolean => (each === entry ? !background : each.process?.background === false);
+    const staying = [...entries].filter((each) => isRunning(each) && !each.fresh && stays(each));
+    return Math.max(0, size - staying.length);
+  };
+
   const work = async (entry: PoolEntry): Promise<void> => {
     const background = entry.priority >= mediaPriority.background;
-    // The process of a fresh job does not stay.
-    const room = size - runningCount() + Number(entry.fresh);
-    const child = processes.acquire({ background, fresh: entry.fresh }, Math.max(0, room));
+    const child = processes.acquire({ background, fresh: entry.fresh }, roomBeside(entry, background));
     entry.process = child;
     const busyMs = child.busyMs;
     const limits = { deadlineMs: entry.deadlineMs, cpuMs: cpuLimitOf(entry.job, options.headerCpuMs) };

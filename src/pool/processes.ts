@@ -23,8 +23,8 @@ export interface ProcessNeeds {
 /** The media processes of a pool. */
 export interface Processes {
   /**
-   * Returns a waiting process that fits, or a new one in place of a waiting one that doesn't; `room` processes remain
-   * waiting.
+   * Returns a waiting process that fits, or a new one. At most `room` processes for viewers and one for background
+   * work remain waiting.
    */
   acquire(needs: ProcessNeeds, room: number): MediaProcess;
   /** Keeps the process for the next job. */
@@ -41,12 +41,8 @@ export interface Processes {
   stop(): Promise<void>;
 }
 
-/**
- * Sorts fastest first: processes that viewers may use and, among these, processes whose code is compiled and whose
- * sources are open.
- */
-const bySpeed = (waiting: MediaProcess[]): MediaProcess[] =>
-  waiting.sort((a, b) => Number(a.background) - Number(b.background) || b.jobsStarted - a.jobsStarted);
+/** Sorts fastest first: processes whose code is compiled and whose sources are open. */
+const bySpeed = (waiting: MediaProcess[]): MediaProcess[] => waiting.sort((a, b) => b.jobsStarted - a.jobsStarted);
 
 export const createProcesses = ({ sandbox, first, clock, logger, metrics }: ProcessesOptions): Processes => {
   const processes = new Set<MediaProcess>();
@@ -92,7 +88,10 @@ export const createProcesses = ({ sandbox, first, clock, logger, metrics }: Proc
         (fresh && usable.find((each) => each === reserved)) || bySpeed(others)[0] || usable[0] || start(background);
       idle.delete(child);
       if (child === reserved) reserved = undefined;
-      for (const surplus of bySpeed([...idle].filter((each) => each !== reserved)).slice(room)) void retire(surplus);
+      const waiting = [...idle].filter((each) => each !== reserved);
+      const forViewers = waiting.filter((each) => !each.background);
+      const forBackground = waiting.filter((each) => each.background);
+      for (const surplus of [...bySpeed(forViewers).slice(room), ...forBackground.slice(1)]) void retire(surplus);
       return child;
     },
     keep: (child) => void idle.add(child),

@@ -97,6 +97,28 @@ describe('media pool', () => {
     expect(after.pid).toBe(before.pid);
   });
 
+  it('starts one process per ingest: its probe is done by a fresh one, everything else by those that wait', async () => {
+    const { pool, run } = await start({ size: 2, levels: ['none'] });
+    const ingest = async () => {
+      pool.prepare();
+      const fresh = await run('hello', { fresh: true, priority: mediaPriority.warmUp });
+      const segments = [1, 2].map(() => run('spin:100', { priority: mediaPriority.warmUp }));
+      const poster = await run('hello', { priority: mediaPriority.background });
+      return { fresh: fresh.pid, others: [...(await Promise.all(segments)), poster].map(({ pid }) => pid) } as const;
+    };
+    const first = await ingest();
+    const known = new Set(first.others);
+    const probes = new Set([first.fresh]);
+    for (let count = 0; count < 4; count += 1) {
+      const { fresh, others } = await ingest();
+      expect(others.filter((pid) => !known.has(pid))).toEqual([]);
+      probes.add(fresh);
+    }
+    expect(probes.size).toBe(5);
+    // Two for viewers, one for background work, one for the next probe.
+    expect(processes().filter(({ parent }) => parent === process.pid).length).toBeLessThanOrEqual(4);
+  });
+
   it('runs background work at the lowest priority of the system', async () => {
     const { run } = await start();
     expect((await run('hello', { priority: mediaPriority.background })).nice).toBe(19);
