@@ -64,7 +64,10 @@ const createParser = (version: string, onFound: (invocation: Invocation) => void
     .configureOutput({ writeErr: () => undefined })
     .configureHelp({ subcommandTerm: termOf, optionDescription: describeOption })
     .exitOverride((error) => refuse(root, error))
-    .addHelpText('after', '\nRun kinora <command> --help for its flags and examples.');
+    .addHelpText(
+      'after',
+      '\nWithout arguments, kinora starts the server.\nRun kinora <command> --help for its flags and examples.',
+    );
   for (const group of commandGroups) addGroup(root, group, onFound);
   return root;
 };

@@ -57,7 +57,8 @@ const explain = (error: unknown): string => {
  */
 export const runCommandLine = async (argv: readonly string[]): Promise<number> => {
   try {
-    return await run(argv);
+    // `npx kinora` is how a new user starts the server.
+    return await run(argv.length === 0 ? ['serve'] : argv);
   } catch (error) {
     process.stderr.write(`${explain(error)}\n`);
     return exitStatusOf(error);

@@ -57,7 +57,8 @@ describe('kinora', () => {
     [['env', 'create', 'x', '--video-quality', 'high'], {}, 'Allowed choices are basic, plus, premium.'],
     [['env', 'update', 'x'], {}, 'kinora: --video-quality is required.'],
     [['serve'], { KINORA_DEFAULT_VIDEO_QUALITY: 'high' }, 'must be one of basic, plus, premium, not "high".'],
-    [[], {}, 'kinora: A command is required; kinora --help lists all commands.'],
+    [['--port', '80'], {}, 'kinora: kinora has no flag --port; '],
+    [[], { KINORA_PORT: 'x' }, 'kinora: KINORA_PORT must be a whole number from 0 to 65535, not "x".'],
     [
       ['serve', '--allow-private-sources', '10.0.0.0/33'],
       {},
