@@ -1,0 +1,109 @@
+import { keepPreviousData, queryOptions } from '@tanstack/react-query';
+import { get, request } from './client';
+
+export interface PlaybackId {
+  readonly id: string;
+  readonly policy: 'public' | 'signed' | 'drm';
+  readonly drm_configuration_id?: string;
+}
+
+export interface Track {
+  readonly id: string;
+  readonly type: 'video' | 'audio' | 'text';
+  readonly status?: 'preparing' | 'ready' | 'errored' | 'deleted';
+  readonly name?: string;
+  readonly language_code?: string;
+  readonly text_type?: string;
+  readonly text_source?: string;
+  readonly closed_captions?: boolean;
+  readonly primary?: boolean;
+  readonly duration?: number;
+  readonly max_width?: number;
+  readonly max_height?: number;
+  readonly max_frame_rate?: number;
+  readonly max_channels?: number;
+  readonly error?: { readonly type: string; readonly messages: readonly string[] };
+}
+
+export interface StaticRendition {
+  readonly id: string;
+  readonly name: string;
+  readonly ext: string;
+  readonly resolution: string;
+  readonly type?: string;
+  readonly status: 'preparing' | 'ready' | 'skipped' | 'deleted' | 'errored';
+  readonly filesize?: string;
+  readonly width?: number;
+  readonly height?: number;
+}
+
+export interface AssetMeta {
+  readonly title?: string;
+  readonly creator_id?: string;
+  readonly external_id?: string;
+}
+
+/** An asset as the public API returns it. */
+export interface Asset {
+  readonly id: string;
+  readonly status: 'preparing' | 'ready' | 'errored';
+  /** Seconds since 1970, as text. */
+  readonly created_at: string;
+  readonly progress?: { readonly state: string; readonly progress: number };
+  readonly duration?: number;
+  readonly aspect_ratio?: string;
+  readonly resolution_tier?: string;
+  readonly max_resolution_tier?: string;
+  readonly max_stored_frame_rate?: number;
+  readonly video_quality?: string;
+  readonly ingest_type?: string;
+  readonly upload_id?: string;
+  readonly source_asset_id?: string;
+  readonly passthrough?: string;
+  readonly test?: boolean;
+  readonly meta?: AssetMeta;
+  readonly playback_ids?: readonly PlaybackId[];
+  readonly tracks?: readonly Track[];
+  readonly errors?: { readonly type: string; readonly messages: readonly string[] };
+  readonly master_access: 'none' | 'temporary';
+  readonly master?: { readonly status: 'preparing' | 'ready' | 'errored'; readonly url?: string };
+  readonly static_renditions?: { readonly status: string; readonly files: readonly StaticRendition[] };
+}
+
+export interface ListedAsset extends Asset {
+  /** A public playback ID, when there is one. */
+  readonly poster_playback_id?: string | null;
+}
+
+export interface AssetFilter {
+  readonly status?: string | undefined;
+  readonly search?: string | undefined;
+  readonly sort?: string | undefined;
+  readonly page: number;
+}
+
+interface AssetPage {
+  readonly data: readonly ListedAsset[];
+  readonly total_row_count: number;
+}
+
+/** Rows of a page of the list. */
+export const PAGE_SIZE = 50;
+
+export const assetsQuery = (filter: AssetFilter) =>
+  queryOptions({
+    queryKey: ['asset', 'list', filter],
+    queryFn: ({ signal }) => get<AssetPage>('/console/api/assets', { ...filter, limit: PAGE_SIZE }, signal),
+    placeholderData: keepPreviousData,
+  });
+
+export const assetQuery = (id: string) =>
+  queryOptions({
+    queryKey: ['asset', id],
+    queryFn: ({ signal }) => get<{ data: Asset }>(`/video/v1/assets/${id}`, {}, signal).then(({ data }) => data),
+  });
+
+export const deleteAsset = (id: string): Promise<undefined> => request('DELETE', `/video/v1/assets/${id}`);
+
+/** The title, or what comes closest. */
+export const titleOf = ({ meta, id }: Pick<Asset, 'meta' | 'id'>): string => meta?.title || id;

@@ -1,0 +1,96 @@
+/** Requests to the server, on behalf of the session whose cookie the browser sends. */
+
+/** The server answered with an error. */
+export class ApiError extends Error {
+  override readonly name = 'ApiError';
+  constructor(
+    readonly status: number,
+    readonly type: string,
+    readonly messages: readonly string[],
+  ) {
+    super(messages.join(' ') || `The server answered with status ${status}.`);
+  }
+}
+
+/** No answer, or one from a proxy that doesn't reach the server. It is not known whether a change was made. */
+export class ServerAwayError extends Error {
+  override readonly name = 'ServerAwayError';
+  constructor() {
+    super("The server didn't answer. Check your connection and try again.");
+  }
+}
+
+type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+export type QueryValues = Readonly<Record<string, string | number | undefined>>;
+
+let csrfToken: string | undefined;
+/** The token of the session, which every change has to carry. */
+export const setCsrfToken = (token: string | undefined): void => {
+  csrfToken = token;
+};
+
+let whenSignedOut = (): void => {};
+/** @param listener called when the server no longer knows the session */
+export const onSignedOut = (listener: () => void): void => {
+  whenSignedOut = listener;
+};
+
+/** The path with the values that are set as its query. */
+export const withQuery = (path: string, values: QueryValues): string => {
+  const set = Object.entries(values).filter(([, value]) => value !== undefined && value !== '');
+  const query = new URLSearchParams(set.map(([name, value]) => [name, String(value)]));
+  return set.length > 0 ? `${path}?${query}` : path;
+};
+
+/**
+ * Sends one request.
+ * @param path from the server's root, with its query
+ * @returns the parsed answer; undefined when it has no body
+ * @throws ApiError, ServerAwayError
+ */
+export const request = async <T = undefined>(
+  method: Method,
+  path: string,
+  body?: unknown,
+  signal?: AbortSignal,
+): Promise<T> => {
+  const headers: Record<string, string> = { accept: 'application/json' };
+  if (body !== undefined) headers['content-type'] = 'application/json';
+  if (method !== 'GET' && csrfToken !== undefined) headers['x-csrf-token'] = csrfToken;
+  const init: RequestInit = { method, headers, credentials: 'same-origin', cache: 'no-store' };
+  if (body !== undefined) init.body = JSON.stringify(body);
+  if (signal) init.signal = signal;
+  const answer = await fetch(path, init).catch((error: unknown) => {
+    if (signal?.aborted) throw error;
+    throw new ServerAwayError();
+  });
+  if (answer.ok) {
+    const text = await answer.text();
+    return (text === '' ? undefined : JSON.parse(text)) as T;
+  }
+  const problem = await readProblem(answer);
+  if (!problem && answer.status >= 502 && answer.status <= 504) throw new ServerAwayError();
+  if (answer.status === 401 && path !== '/console/api/session') whenSignedOut();
+  throw new ApiError(answer.status, problem?.type ?? 'unknown', problem?.messages ?? []);
+};
+
+interface Problem {
+  readonly type: string;
+  readonly messages: readonly string[];
+}
+
+const readProblem = async (answer: Response): Promise<Problem | undefined> => {
+  try {
+    const { error } = (await answer.json()) as { error?: Problem };
+    return error && Array.isArray(error.messages) ? error : undefined;
+  } catch {
+    return undefined;
+  }
+};
+
+export const get = <T>(path: string, values: QueryValues = {}, signal?: AbortSignal): Promise<T> =>
+  request<T>('GET', withQuery(path, values), undefined, signal);
+
+/** What a person reads about a failure. */
+export const sentenceOf = (error: unknown): string =>
+  error instanceof Error ? error.message : 'Something went wrong. Reload the page.';

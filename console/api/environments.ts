@@ -1,0 +1,14 @@
+import { queryOptions } from '@tanstack/react-query';
+import { get } from './client';
+
+export interface Environment {
+  readonly id: string;
+  readonly name: string;
+}
+
+/** All environments; only for those who may administer the server. */
+export const environmentsQuery = queryOptions({
+  queryKey: ['environment', 'list'],
+  queryFn: ({ signal }) =>
+    get<{ data: readonly Environment[] }>('/console/api/environments', {}, signal).then(({ data }) => data),
+});

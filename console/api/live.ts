@@ -1,0 +1,99 @@
+import { useEffect, useSyncExternalStore } from 'react';
+import { ApiError, get } from './client';
+import { queryClient } from './query-client';
+import { sessionQuery } from './session';
+
+/**
+ * What the server's stream of events names. The key of a query begins with the same word: `['asset', 'list', …]` for a
+ * list and `['asset', id, …]` for one of them. Such queries are loaded again after an event.
+ */
+export const liveTypes = ['asset', 'upload', 'webhook', 'job', 'operations'] as const;
+
+/** The time in which many events lead to one request. */
+const COLLECT_MS = 400;
+const FIRST_RETRY_MS = 1_000;
+const LONGEST_RETRY_MS = 10_000;
+
+let isAway = false;
+const listeners = new Set<() => void>();
+const setAway = (value: boolean): void => {
+  if (isAway === value) return;
+  isAway = value;
+  for (const listener of listeners) listener();
+};
+
+/** Whether the connection to the server is lost at the moment. */
+export const useServerAway = (): boolean =>
+  useSyncExternalStore(
+    (listener) => {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    () => isAway,
+  );
+
+const waiting = new Map<string, readonly string[]>();
+let timer: ReturnType<typeof setTimeout> | undefined;
+const refresh = (...key: string[]): void => {
+  waiting.set(key.join(' '), key);
+  timer ??= setTimeout(() => {
+    timer = undefined;
+    for (const queryKey of waiting.values()) void queryClient.invalidateQueries({ queryKey });
+    waiting.clear();
+  }, COLLECT_MS);
+};
+
+let tryAgain = (): void => {};
+/** Tries to reach the server at once instead of after the wait. */
+export const retryNow = (): void => tryAgain();
+
+/** Keeps the stream open while the layout is displayed, and opens it again when the connection is lost. */
+const openStream = (): (() => void) => {
+  let source: EventSource | undefined;
+  let retryTimer: ReturnType<typeof setTimeout> | undefined;
+  let failures = 0;
+  const open = (): void => {
+    clearTimeout(retryTimer);
+    source?.close();
+    source = new EventSource('/console/api/stream');
+    source.onopen = () => {
+      // Events were missed.
+      if (failures > 0) void queryClient.invalidateQueries();
+      failures = 0;
+      setAway(false);
+    };
+    for (const type of liveTypes) {
+      source.addEventListener(type, ({ data }: MessageEvent<string>) => {
+        const { id } = JSON.parse(data) as { id?: string };
+        refresh(type, 'list');
+        if (id !== undefined) refresh(type, id);
+      });
+    }
+    source.onerror = () => {
+      source?.close();
+      failures++;
+      // The stream is refused after the session's end too, and the session tells which it is.
+      void get('/console/api/session').then(
+        () => {
+          if (failures > 1) setAway(true);
+        },
+        (error: unknown) => {
+          if (error instanceof ApiError && error.status === 401) queryClient.setQueryData(sessionQuery.queryKey, null);
+          else setAway(true);
+        },
+      );
+      retryTimer = setTimeout(open, Math.min(FIRST_RETRY_MS * 2 ** (failures - 1), LONGEST_RETRY_MS));
+    };
+  };
+  tryAgain = open;
+  window.addEventListener('online', open);
+  open();
+  return () => {
+    window.removeEventListener('online', open);
+    clearTimeout(retryTimer);
+    source?.close();
+    setAway(false);
+  };
+};
+
+export const useLiveUpdates = (): void => useEffect(openStream, []);

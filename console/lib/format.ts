@@ -1,0 +1,53 @@
+/** Values as people read them, in the language of the browser. */
+
+const dateTime = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
+const relative = new Intl.RelativeTimeFormat(undefined, { numeric: 'auto' });
+const whole = new Intl.NumberFormat();
+
+/** @param value seconds since 1970, as the public API writes times, or an ISO 8601 time */
+export const toDate = (value: string | number): Date =>
+  typeof value === 'number' || /^\d+$/.test(value) ? new Date(Number(value) * 1000) : new Date(value);
+
+export const formatDate = (value: string | number): string => dateTime.format(toDate(value));
+
+const units = [
+  ['year', 31_557_600],
+  ['month', 2_629_800],
+  ['day', 86_400],
+  ['hour', 3_600],
+  ['minute', 60],
+] as const;
+
+/** Such as "5 minutes ago" or "in 2 hours". */
+export const formatAgo = (value: string | number, nowMs = Date.now()): string => {
+  const seconds = (toDate(value).getTime() - nowMs) / 1000;
+  const [unit, size] = units.find(([, unitSize]) => Math.abs(seconds) >= unitSize) ?? (['second', 1] as const);
+  return relative.format(Math.trunc(seconds / size), unit);
+};
+
+/** Such as "0:42" or "1:02:03". */
+export const formatDuration = (seconds: number): string => {
+  const total = Math.round(seconds);
+  const two = (value: number): string => String(value).padStart(2, '0');
+  const [hours, minutes, rest] = [Math.floor(total / 3600), Math.floor(total / 60) % 60, total % 60];
+  return hours > 0 ? `${hours}:${two(minutes)}:${two(rest)}` : `${minutes}:${two(rest)}`;
+};
+
+const sizes = ['byte', 'kilobyte', 'megabyte', 'gigabyte', 'terabyte'] as const;
+
+/** In powers of 1000, such as "12.4 MB". */
+export const formatBytes = (bytes: number): string => {
+  const power = bytes < 1 ? 0 : Math.min(sizes.length - 1, Math.floor(Math.log10(bytes) / 3));
+  return new Intl.NumberFormat(undefined, {
+    style: 'unit',
+    unit: sizes[power]!,
+    unitDisplay: power === 0 ? 'long' : 'short',
+    maximumFractionDigits: power < 2 ? 0 : 1,
+  }).format(bytes / 1000 ** power);
+};
+
+export const formatCount = (value: number): string => whole.format(value);
+
+/** Such as "1 asset" and "20 assets". */
+export const countOf = (count: number, one: string, many = `${one}s`): string =>
+  `${formatCount(count)} ${count === 1 ? one : many}`;

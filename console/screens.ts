@@ -1,0 +1,44 @@
+/**
+ * The table of screens. To add one:
+ *
+ * 1. Make a folder in `screens/` whose main file exports the screen as its default, framed by `Page` (ui/page.tsx).
+ * 2. Add it here. It is loaded when it is first opened; `navigation` puts it into the menu. A screen of one thing, such
+ *    as `/webhooks/:id`, gets its ID as `params` and stands in no menu.
+ * 3. Put its queries into `api/`, with `queryOptions`. A key that begins with a word of `liveTypes` (api/live.ts) is
+ *    loaded again when the server says that something changed: `['webhook', 'list', …]`, `['webhook', id, …]`.
+ *
+ * Parts to make it of, in `ui/`: `Loaded` shows what a query answers, its wait and its failure; `Table` and `Pager` lists;
+ * `TextField`, `SelectField`, `CheckField` forms; `Dialog` what opens over the screen; `confirm()` asks before deleting;
+ * `useAction` does a change, says when it is done or why it failed, and loads again what it changed; `notify()` says
+ * something; `CopyButton` and `CodeBlock` copy; `EmptyState` fills an empty list; `Status` displays a status. In `lib/`,
+ * format.ts has dates, durations and sizes. Values in `styles/base.css` are the only colors, in light and dark.
+ */
+import { Clapperboard } from 'lucide-react';
+import { type ComponentType, type LazyExoticComponent, lazy } from 'react';
+
+// biome-ignore lint/suspicious/noExplicitAny: the parameters follow from the path.
+type ScreenComponent = ComponentType<any>;
+
+interface Screen {
+  /** Below /console. */
+  readonly path: string;
+  readonly component: LazyExoticComponent<ScreenComponent>;
+  readonly navigation?: {
+    readonly title: string;
+    readonly icon: ComponentType<{ readonly 'aria-hidden': boolean }>;
+    /** Screens with the same name stand together. */
+    readonly group: 'Content' | 'Observe' | 'Configure';
+    /** The permission without which there is nothing to see; `administer` for the whole server. */
+    readonly needs?: string;
+  };
+}
+
+export const screens: readonly Screen[] = [
+  {
+    path: '/assets',
+    component: lazy(() => import('./screens/assets/assets')),
+    navigation: { title: 'Assets', icon: Clapperboard, group: 'Content', needs: 'video:read' },
+  },
+];
+
+export const firstScreen = '/assets';

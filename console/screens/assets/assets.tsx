@@ -1,0 +1,131 @@
+import { useQuery } from '@tanstack/react-query';
+import { type ReactNode, useCallback, useState } from 'react';
+import { useSearchParams } from 'wouter';
+import { type AssetFilter, assetsQuery, type ListedAsset, PAGE_SIZE, titleOf } from '../../api/assets';
+import { usePermission } from '../../api/session';
+import { countOf } from '../../lib/format';
+import { Button } from '../../ui/button';
+import { EmptyState } from '../../ui/empty-state';
+import { ErrorNotice, Loading, Page } from '../../ui/page';
+import { SearchField } from '../../ui/search-field';
+import { Pager, Table } from '../../ui/table';
+import { assetColumns } from './asset-columns';
+import { FirstAsset } from './first-asset';
+import { StatusFilter } from './status-filter';
+import { useDeleteAssets } from './use-delete-assets';
+import { UploadButtons } from '../../uploads/upload-buttons';
+
+const NEWEST_FIRST = '-created_at';
+
+/** The list's page, filter and order are in the address, so that they can be shared and the way back leads to them. */
+const useFilter = (): [AssetFilter, (change: Partial<AssetFilter>) => void] => {
+  const [params, setParams] = useSearchParams();
+  const filter: AssetFilter = {
+    status: params.get('status') ?? undefined,
+    search: params.get('search') ?? undefined,
+    sort: params.get('sort') ?? NEWEST_FIRST,
+    page: Math.max(1, Number.parseInt(params.get('page') ?? '1', 10) || 1),
+  };
+  const change = useCallback(
+    (values: Partial<AssetFilter>) => {
+      setParams(
+        (previous) => {
+          const next = new URLSearchParams(previous);
+          for (const [name, value] of Object.entries({ page: undefined, ...values })) {
+            if (value === undefined || value === '' || value === NEWEST_FIRST || value === 1) next.delete(name);
+            else next.set(name, String(value));
+          }
+          return next;
+        },
+        { replace: values.search !== undefined },
+      );
+    },
+    [setParams],
+  );
+  return [filter, change];
+};
+
+const Assets = (): ReactNode => {
+  const [filter, change] = useFilter();
+  const mayWrite = usePermission('video:write');
+  const { data, error, refetch, isPlaceholderData } = useQuery(assetsQuery(filter));
+  const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
+  const search = useCallback((text: string) => change({ search: text }), [change]);
+  const isFiltered = filter.status !== undefined || filter.search !== undefined;
+  return (
+    <Page title="Assets" actions={mayWrite && <UploadButtons />}>
+      <div className="toolbar">
+        <SearchField label="Search titles" value={filter.search ?? ''} onChange={search} />
+        <StatusFilter value={filter.status} onChange={(status) => change({ status })} />
+      </div>
+      {error && !data && <ErrorNotice error={error} onRetry={() => void refetch()} />}
+      {!data && !error && <Loading />}
+      {data && data.data.length === 0 && !isFiltered && filter.page === 1 && <FirstAsset />}
+      {data && data.data.length === 0 && (isFiltered || filter.page > 1) && (
+        <EmptyState title="No asset matches">
+          <Button onClick={() => change({ status: undefined, search: undefined })}>Show all assets</Button>
+        </EmptyState>
+      )}
+      {data && data.data.length > 0 && (
+        <div aria-busy={isPlaceholderData}>
+          <ListHead
+            total={data.total_row_count}
+            rows={data.data}
+            selected={selected}
+            onDeleted={() => setSelected(new Set())}
+          />
+          <Table
+            label="Assets"
+            columns={assetColumns}
+            rows={data.data}
+            keyOf={({ id }) => id}
+            nameOf={titleOf}
+            sort={filter.sort}
+            onSort={(sort) => change({ sort })}
+            {...(mayWrite && { selected, onSelect: setSelected })}
+          />
+          <Pager
+            page={filter.page}
+            pageSize={PAGE_SIZE}
+            total={data.total_row_count}
+            onPage={(page) => {
+              setSelected(new Set());
+              change({ page });
+            }}
+          />
+        </div>
+      )}
+    </Page>
+  );
+};
+export default Assets;
+
+interface ListHeadProps {
+  readonly total: number;
+  readonly rows: readonly ListedAsset[];
+  readonly selected: ReadonlySet<string>;
+  readonly onDeleted: () => void;
+}
+
+/** How many there are, or what can be done with those that are selected. */
+const ListHead = ({ total, rows, selected, onDeleted }: ListHeadProps): ReactNode => {
+  const { deleteAssets, progress } = useDeleteAssets(onDeleted);
+  // An asset that has left the list meanwhile is not deleted unseen.
+  const chosen = rows.filter(({ id }) => selected.has(id));
+  return (
+    <div className="list-head">
+      <p role="status">
+        {progress !== undefined
+          ? `Deleting ${progress} of ${chosen.length} …`
+          : chosen.length > 0
+            ? `${countOf(chosen.length, 'asset')} selected`
+            : countOf(total, 'asset')}
+      </p>
+      {chosen.length > 0 && (
+        <Button look="danger" isBusy={progress !== undefined} onClick={() => void deleteAssets(chosen)}>
+          Delete
+        </Button>
+      )}
+    </div>
+  );
+};

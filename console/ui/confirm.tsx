@@ -1,0 +1,55 @@
+import { AlertDialog } from '@base-ui/react/alert-dialog';
+import { type ReactNode, useSyncExternalStore } from 'react';
+import { Button } from './button';
+import { createStore } from './store';
+
+interface Question {
+  /** A question, such as "Delete 3 assets?" */
+  readonly title: string;
+  /** What follows from it. */
+  readonly text: string;
+  /** The verb of the title. */
+  readonly action: string;
+}
+
+interface Asked extends Question {
+  readonly answer: (isConfirmed: boolean) => void;
+}
+
+const asked = createStore<Asked | undefined>(undefined);
+
+/** Asks before something that can't be undone. */
+export const confirm = (question: Question): Promise<boolean> =>
+  new Promise((resolve) => {
+    asked.get()?.answer(false);
+    asked.set({
+      ...question,
+      answer: (isConfirmed) => {
+        asked.set(undefined);
+        resolve(isConfirmed);
+      },
+    });
+  });
+
+/** Displays the question of `confirm`: once, in the app. */
+export const ConfirmDialog = (): ReactNode => {
+  const question = useSyncExternalStore(asked.subscribe, asked.get);
+  if (!question) return null;
+  return (
+    <AlertDialog.Root open onOpenChange={(open) => !open && question.answer(false)}>
+      <AlertDialog.Portal>
+        <AlertDialog.Backdrop className="backdrop" />
+        <AlertDialog.Popup className="dialog dialog-center">
+          <AlertDialog.Title className="dialog-title">{question.title}</AlertDialog.Title>
+          <AlertDialog.Description className="dialog-description">{question.text}</AlertDialog.Description>
+          <div className="dialog-actions">
+            <AlertDialog.Close className="button button-normal">Cancel</AlertDialog.Close>
+            <Button look="danger" onClick={() => question.answer(true)}>
+              {question.action}
+            </Button>
+          </div>
+        </AlertDialog.Popup>
+      </AlertDialog.Portal>
+    </AlertDialog.Root>
+  );
+};

@@ -1,0 +1,74 @@
+import { ChevronDown, ChevronUp, Pause, Play, X } from 'lucide-react';
+import { type ReactNode, useEffect, useState, useSyncExternalStore } from 'react';
+import { useSession } from '../api/session';
+import { Button, IconButton } from '../ui/button';
+import { isUploading, pauseAll, recallInterrupted, removeSent, resumeAll, uploads } from './queue';
+import { UploadRow } from './upload-row';
+
+const summaryOf = (states: readonly string[]): string => {
+  const count = (...wanted: readonly string[]): number => states.filter((state) => wanted.includes(state)).length;
+  const parts = [
+    [count('uploading', 'queued'), 'uploading'],
+    [count('paused'), 'paused'],
+    [count('interrupted'), 'interrupted'],
+    [count('failed'), 'failed'],
+    [count('sent'), 'uploaded'],
+  ] as const;
+  return parts
+    .filter(([number]) => number > 0)
+    .map(([number, text]) => `${number} ${text}`)
+    .join(', ');
+};
+
+/** What is being uploaded, in the corner of every screen. */
+export const UploadTray = (): ReactNode => {
+  const { environment } = useSession();
+  const items = useSyncExternalStore(uploads.subscribe, uploads.get);
+  const [isOpen, setOpen] = useState(true);
+  useEffect(() => recallInterrupted(environment.id), [environment.id]);
+  useEffect(() => {
+    const warn = (event: BeforeUnloadEvent): void => {
+      if (isUploading()) event.preventDefault();
+    };
+    window.addEventListener('beforeunload', warn);
+    return () => window.removeEventListener('beforeunload', warn);
+  }, []);
+  if (items.length === 0) return null;
+  const states = items.map(({ state }) => state);
+  const isActive = states.includes('uploading') || states.includes('queued');
+  const isStopped = states.includes('paused') || states.includes('failed');
+  return (
+    <section className="tray" aria-label="Uploads">
+      <div className="tray-head">
+        <h2 role="status">{summaryOf(states)}</h2>
+        {isActive && <IconButton label="Pause all" icon={<Pause aria-hidden />} onClick={pauseAll} />}
+        {!isActive && isStopped && <IconButton label="Resume all" icon={<Play aria-hidden />} onClick={resumeAll} />}
+        <IconButton
+          label={isOpen ? 'Show less' : 'Show more'}
+          aria-expanded={isOpen}
+          icon={isOpen ? <ChevronDown aria-hidden /> : <ChevronUp aria-hidden />}
+          onClick={() => setOpen(!isOpen)}
+        />
+        {states.every((state) => state === 'sent') && (
+          <IconButton label="Close" icon={<X aria-hidden />} onClick={removeSent} />
+        )}
+      </div>
+      {isOpen && (
+        <>
+          <ul className="tray-list">
+            {items.map((item) => (
+              <UploadRow key={item.key} item={item} />
+            ))}
+          </ul>
+          {states.includes('sent') && !states.every((state) => state === 'sent') && (
+            <div className="tray-foot">
+              <Button look="quiet" onClick={removeSent}>
+                Hide those that are uploaded
+              </Button>
+            </div>
+          )}
+        </>
+      )}
+    </section>
+  );
+};
