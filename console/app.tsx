@@ -29,7 +29,11 @@ export const App = (): ReactNode => (
 const Gate = (): ReactNode => {
   const { data: session, error, refetch } = useQuery(sessionQuery);
   if (session === undefined) {
-    return <main className="alone">{error ? <ErrorNotice error={error} onRetry={() => void refetch()} /> : <Loading />}</main>;
+    return (
+      <main className="alone">
+        {error ? <ErrorNotice error={error} onRetry={() => void refetch()} /> : <Loading />}
+      </main>
+    );
   }
   if (session === null) return <SignIn />;
   return (

@@ -1,10 +1,12 @@
-// Compiles src/ to dist/ and copies what is not TypeScript (SQL migrations, the player page, the weights of speech detection) beside it. `--no-check` compiles
-// without looking at types: faster, and possible where the development packages, which hold types, are not installed.
+// Compiles src/ to dist/, copies what is not TypeScript (SQL migrations, the weights of speech detection) beside it and bundles
+// the pages. `--no-check` compiles without looking at types: faster, and possible where the development packages, which hold
+// types, are not installed.
 import { execFileSync } from 'node:child_process';
 import { copyFileSync, mkdirSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { buildPages } from './build-pages.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const source = join(root, 'src');
@@ -28,6 +30,7 @@ for (const entry of readdirSync(source, { recursive: true, withFileTypes: true }
   mkdirSync(dirname(to), { recursive: true });
   copyFileSync(from, to);
 }
+await buildPages();
 // When it is newer than every source, `npm start` has nothing to build.
 if (process.exitCode === undefined) {
   writeFileSync(join(target, '.built'), '');

@@ -79,8 +79,8 @@ const withoutText = (line) =>
     .replace(/`[^`$]*`|`[^`$]*(?=\$\{)|(?<=\})[^`$]*`/g, '');
 
 const problems = [];
-const code = /\.(ts|mts|mjs|js)$/;
-for (const path of ['src', 'test', 'bench', 'scripts'].flatMap((folder) => filesOf(folder, code))) {
+const code = /\.(tsx?|mts|mjs|js)$/;
+for (const path of ['src', 'console', 'test', 'bench', 'scripts'].flatMap((folder) => filesOf(folder, code))) {
   if (withOldWords.test(path)) continue;
   const lines = readFileSync(join(root, path), 'utf8').split('\n');
   const names = lines.map((line) => (/^\s*(\/\/|\/?\*)/.test(line) ? '' : withoutText(line)));
@@ -92,6 +92,10 @@ for (const path of ['src', 'test', 'bench', 'scripts'].flatMap((folder) => files
         problems.push(`${path}:${index + 1}: the name should say ${instead}: ${lines[index].trim()}`);
     }
   }
+}
+for (const path of filesOf('console', /\.tsx?$/)) {
+  if (!/(^|\/)[a-z0-9]+(-[a-z0-9]+)*(\.test|\.config)?\.tsx?$/.test(path))
+    problems.push(`${path}: file names are kebab-case`);
 }
 for (const path of [...filesOf('src'), ...filesOf('test')]) {
   if (!/(^|\/)[a-z0-9]+(-[a-z0-9]+)*(\.test|\.d)?\.ts$/.test(path)) problems.push(`${path}: file names are kebab-case`);

@@ -24,9 +24,10 @@ const steps = [await run('types of the product', 'node', 'scripts/build.mjs')];
 steps.push(
   ...(await Promise.all([
     run('types of the tests', 'tsc', '-p', 'tsconfig.test.json'),
+    run('types of the console', 'tsc', '-p', 'console/tsconfig.json'),
     run('lint and format', 'biome', 'check', '--error-on-warnings', '.'),
     run('dead code', 'knip', '--no-progress'),
-    run('who imports whom', 'depcruise', 'src', 'test', '--config', '.dependency-cruiser.cjs'),
+    run('who imports whom', 'depcruise', 'src', 'test', 'console', '--config', '.dependency-cruiser.cjs'),
     run('folders without cycles', 'depcruise', 'src', '--config', '.dependency-folders.cjs'),
     run('mechanical rules', 'node', 'scripts/check-rules.mjs'),
     run('documents match the code', 'node', 'scripts/generate-docs.mjs', '--check'),

@@ -1,18 +1,17 @@
 // `npm start`: builds when there is no build or a source is newer, then runs the command line in this very process, so that
 // it gets the signals that npm passes on.
 import { execFileSync } from 'node:child_process';
-import { existsSync, readdirSync, statSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { filesIn, newestMs, pages } from './build-pages.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const modifiedMs = (path) => statSync(join(root, path), { throwIfNoEntry: false })?.mtimeMs ?? 0;
 
-// Directories too: they change when a file is removed.
-const sources = readdirSync(join(root, 'src'), { recursive: true }).map((name) => join('src', name));
-const newestMs = Math.max(...['src', 'tsconfig.json', 'tsconfig.src.json', ...sources].map(modifiedMs));
+const sources = ['tsconfig.json', 'tsconfig.src.json', ...['src', ...pages].flatMap(filesIn)];
 
-if (newestMs > modifiedMs('dist/.built')) {
+if (newestMs(sources) > modifiedMs('dist/.built')) {
   if (!existsSync(join(root, 'node_modules/typescript'))) {
     console.error('The packages are missing: run npm ci first.');
     process.exit(1);

@@ -5,11 +5,11 @@ import { useLiveUpdates } from '../api/live';
 import { usePermission } from '../api/session';
 import { IconButton } from '../ui/button';
 import { Dialog } from '../ui/dialog';
+import { UploadTray } from '../uploads/tray';
 import { WindowDrop } from '../uploads/window-drop';
 import { AwayBanner } from './away-banner';
 import { EnvironmentMenu } from './environment-menu';
 import { Navigation } from './navigation';
-import { UploadTray } from '../uploads/tray';
 import { UserMenu } from './user-menu';
 
 /** What surrounds every screen: navigation, the environment, and the banner that says when the server is away. */

@@ -55,10 +55,12 @@ export const CopyButton = ({ text, what, withText = false }: CopyButtonProps): R
 /** A block of code, such as a command, with a button that copies it. */
 export const CodeBlock = ({ text, what }: { readonly text: string; readonly what: string }): ReactNode => (
   <div className="code-block">
-    {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a block that scrolls has to be reachable with the keyboard. */}
-    <pre tabIndex={0} role="region" aria-label={what}>
-      <code>{text}</code>
-    </pre>
+    {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reachable with the keyboard. */}
+    <section tabIndex={0} aria-label={what}>
+      <pre>
+        <code>{text}</code>
+      </pre>
+    </section>
     <CopyButton text={text} what={what} />
   </div>
 );

@@ -1,4 +1,4 @@
-import { useQuery, type UseQueryOptions } from '@tanstack/react-query';
+import { type UseQueryOptions, useQuery } from '@tanstack/react-query';
 import { CircleAlert } from 'lucide-react';
 import { type ReactNode, useEffect, useRef } from 'react';
 import { ApiError, sentenceOf } from '../api/client';
@@ -37,11 +37,7 @@ export const Page = ({ title, windowTitle = title, actions, above, children }: P
 };
 
 /** A part of a screen with a heading of its own. */
-export const Section = ({
-  title,
-  actions,
-  children,
-}: Pick<PageProps, 'title' | 'actions' | 'children'>): ReactNode => (
+export const Section = ({ title, actions, children }: Pick<PageProps, 'title' | 'actions' | 'children'>): ReactNode => (
   <section className="section" aria-label={title}>
     <div className="section-head">
       <h2>{title}</h2>

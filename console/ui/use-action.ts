@@ -25,5 +25,7 @@ export const useAction = <Input, T>(change: (input: Input) => Promise<T>, option
       if (!options.isSilent) notifyError(error);
     },
     onSettled: () =>
-      Promise.all((options.refresh ?? []).map((queryKey) => queryClient.invalidateQueries({ queryKey: [...queryKey] }))),
+      Promise.all(
+        (options.refresh ?? []).map((queryKey) => queryClient.invalidateQueries({ queryKey: [...queryKey] })),
+      ),
   });

@@ -1,5 +1,6 @@
 /** Names that the containers of video and audio have; browsers don't know the types of some. */
-const MEDIA_NAME = /\.(mp4|m4v|mov|mkv|webm|avi|mts|m2ts|ts|mpg|mpeg|wmv|flv|ogv|3gp|mxf|m4a|mp3|wav|flac|aac|ogg|opus)$/i;
+const MEDIA_NAME =
+  /\.(mp4|m4v|mov|mkv|webm|avi|mts|m2ts|ts|mpg|mpeg|wmv|flv|ogv|3gp|mxf|m4a|mp3|wav|flac|aac|ogg|opus)$/i;
 
 /** Whether a file of a folder is worth uploading: folders hold other things too. */
 export const isMedia = ({ type, name }: Pick<File, 'type' | 'name'>): boolean =>

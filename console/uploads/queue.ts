@@ -90,7 +90,10 @@ const sendUrl = async (key: string, { url, settings }: Work): Promise<void> => {
 };
 
 /** Continues the upload that this file had before, when the server still waits for it. */
-const findUpload = async (file: File, { environmentId, settings }: Work): Promise<{ id: string; path: string; isKnown: boolean }> => {
+const findUpload = async (
+  file: File,
+  { environmentId, settings }: Work,
+): Promise<{ id: string; path: string; isKnown: boolean }> => {
   const fingerprint = fingerprintOf(file, environmentId);
   const kept = keptUploads.find(fingerprint);
   const known = kept && (await getUpload(kept.uploadId).catch(() => undefined));
@@ -98,7 +101,14 @@ const findUpload = async (file: File, { environmentId, settings }: Work): Promis
   const created = await createUpload(file.name, settings);
   // The same origin as the console, also when the server tells others a different one.
   const path = new URL(created.url!).pathname.replace('/u/', '/tus/');
-  keptUploads.keep(fingerprint, { uploadId: created.id, path, name: file.name, size: file.size, sent: 0, environmentId });
+  keptUploads.keep(fingerprint, {
+    uploadId: created.id,
+    path,
+    name: file.name,
+    size: file.size,
+    sent: 0,
+    environmentId,
+  });
   return { id: created.id, path, isKnown: false };
 };
 
@@ -152,7 +162,9 @@ export const addFiles = (files: readonly File[], environmentId: string, settings
   for (const file of files) {
     const fingerprint = fingerprintOf(file, environmentId);
     const kept = keptUploads.find(fingerprint);
-    const interrupted = uploads.get().find(({ state, uploadId }) => state === 'interrupted' && uploadId === kept?.uploadId);
+    const interrupted = uploads
+      .get()
+      .find(({ state, uploadId }) => state === 'interrupted' && uploadId === kept?.uploadId);
     if (interrupted) drop(interrupted.key);
     add(
       { name: file.name, size: file.size, sent: kept?.sent ?? 0, state: 'queued' },
@@ -218,4 +230,5 @@ export const removeSent = (): void => {
 };
 
 /** Whether leaving the page would stop something. */
-export const isUploading = (): boolean => uploads.get().some(({ state }) => state === 'uploading' || state === 'queued');
+export const isUploading = (): boolean =>
+  uploads.get().some(({ state }) => state === 'uploading' || state === 'queued');

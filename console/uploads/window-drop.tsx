@@ -22,10 +22,12 @@ export const WindowDrop = (): ReactNode => {
       if (!hasFiles(event)) return;
       event.preventDefault();
       setOver(false);
-      filesOf(event.dataTransfer!).then((files) => {
-        if (files.length === 0) throw new Error('There is no video or audio in what was dropped.');
-        add.files(files);
-      }).catch(notifyError);
+      filesOf(event.dataTransfer!)
+        .then((files) => {
+          if (files.length === 0) throw new Error('There is no video or audio in what was dropped.');
+          add.files(files);
+        })
+        .catch(notifyError);
     };
     window.addEventListener('dragover', over);
     window.addEventListener('dragleave', leave);

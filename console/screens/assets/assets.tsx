@@ -9,11 +9,11 @@ import { EmptyState } from '../../ui/empty-state';
 import { ErrorNotice, Loading, Page } from '../../ui/page';
 import { SearchField } from '../../ui/search-field';
 import { Pager, Table } from '../../ui/table';
+import { UploadButtons } from '../../uploads/upload-buttons';
 import { assetColumns } from './asset-columns';
 import { FirstAsset } from './first-asset';
 import { StatusFilter } from './status-filter';
 import { useDeleteAssets } from './use-delete-assets';
-import { UploadButtons } from '../../uploads/upload-buttons';
 
 const NEWEST_FIRST = '-created_at';
 
@@ -51,7 +51,14 @@ const Assets = (): ReactNode => {
   const { data, error, refetch, isPlaceholderData } = useQuery(assetsQuery(filter));
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
   const search = useCallback((text: string) => change({ search: text }), [change]);
-  const isFiltered = filter.status !== undefined || filter.search !== undefined;
+  const isFiltered = filter.status !== undefined || filter.search !== undefined || filter.page > 1;
+  if (data?.data.length === 0 && !isFiltered) {
+    return (
+      <Page title="Assets">
+        <FirstAsset />
+      </Page>
+    );
+  }
   return (
     <Page title="Assets" actions={mayWrite && <UploadButtons />}>
       <div className="toolbar">
@@ -60,10 +67,9 @@ const Assets = (): ReactNode => {
       </div>
       {error && !data && <ErrorNotice error={error} onRetry={() => void refetch()} />}
       {!data && !error && <Loading />}
-      {data && data.data.length === 0 && !isFiltered && filter.page === 1 && <FirstAsset />}
-      {data && data.data.length === 0 && (isFiltered || filter.page > 1) && (
+      {data?.data.length === 0 && (
         <EmptyState title="No asset matches">
-          <Button onClick={() => change({ status: undefined, search: undefined })}>Show all assets</Button>
+          <Button onClick={() => change({ status: undefined, search: '' })}>Show all assets</Button>
         </EmptyState>
       )}
       {data && data.data.length > 0 && (

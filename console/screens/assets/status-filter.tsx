@@ -3,7 +3,7 @@ import { ToggleGroup } from '@base-ui/react/toggle-group';
 import type { ReactNode } from 'react';
 
 const choices = [
-  ['', 'All'],
+  ['all', 'All'],
   ['ready', 'Ready'],
   ['preparing', 'Preparing'],
   ['errored', 'Errored'],
@@ -18,8 +18,8 @@ export const StatusFilter = ({ value, onChange }: StatusFilterProps): ReactNode 
   <ToggleGroup
     className="segments"
     aria-label="Status"
-    value={[value ?? '']}
-    onValueChange={([chosen]) => onChange(chosen || undefined)}
+    value={[value ?? 'all']}
+    onValueChange={([chosen]) => onChange(chosen === 'all' ? undefined : chosen)}
   >
     {choices.map(([status, text]) => (
       <Toggle key={status} value={status} className="segment">
