@@ -16,6 +16,8 @@ export default defineConfig({
     // Packages mark their modules for servers that render React; here all of it runs in the browser.
     rolldownOptions: { onLog: (level, log, pass) => log.code !== 'MODULE_LEVEL_DIRECTIVE' && pass(level, log) },
     // `light-dark()` stays as it is.
+    // What the licenses of the bundled packages ask for.
+    license: { fileName: 'licenses.md' },
     cssTarget: ['chrome123', 'firefox120', 'safari17.5'],
   },
 });

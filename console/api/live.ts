@@ -33,14 +33,13 @@ export const useServerAway = (): boolean =>
   );
 
 const waiting = new Map<string, readonly string[]>();
-let timer: ReturnType<typeof setTimeout> | undefined;
+const refreshAll = (): void => {
+  for (const queryKey of waiting.values()) void queryClient.invalidateQueries({ queryKey });
+  waiting.clear();
+};
 const refresh = (...key: string[]): void => {
+  if (waiting.size === 0) setTimeout(refreshAll, COLLECT_MS);
   waiting.set(key.join(' '), key);
-  timer ??= setTimeout(() => {
-    timer = undefined;
-    for (const queryKey of waiting.values()) void queryClient.invalidateQueries({ queryKey });
-    waiting.clear();
-  }, COLLECT_MS);
 };
 
 let tryAgain = (): void => {};
