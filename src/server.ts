@@ -2,8 +2,10 @@ import { join } from 'node:path';
 import type { Config } from './config/options.js';
 import { createControlHandlers } from './control/control-handlers.js';
 import { startControlServer } from './control/control-server.js';
+import { consoleLinkUrl, createConsoleLink } from './domain/access/sessions.js';
 import { createSampleAsset, sampleUrl } from './http/ops/sample.js';
 import { sweepUnfinished } from './jobs/sweep-unfinished.js';
+import type { Database } from './db/database.js';
 import { type Clock, systemClock } from './lib/clock.js';
 import { connectParts } from './server/connect-parts.js';
 import { makeSample } from './server/make-sample.js';
@@ -26,6 +28,8 @@ export interface Kinora {
   readonly metricsUrl?: string;
   /** Present after the first start of a database that made its own token: it stays in its file and, as a hash, in the database. */
   readonly firstStart?: { readonly token: string };
+  /** Makes the URL of a link that signs in to the console once; call it after `start`. */
+  createConsoleLink(): Promise<string>;
   /** URL of the page that plays the sample asset, on a first start that makes one; undefined when it failed (logged). */
   readonly samplePage?: Promise<string | undefined>;
   /** @throws KinoraError `data_dir_in_use`, `config_invalid`, `unavailable` */
@@ -58,6 +62,7 @@ export const createKinora = async (config: Config, overrides: Overrides = {}): P
   let isWorking = false;
   let newToken: string | undefined;
   let samplePage: Promise<string | undefined> | undefined;
+  let database: Database;
 
   const start = async (): Promise<void> => {
     const { isFresh } = await openDataDir(base);
@@ -70,7 +75,7 @@ export const createKinora = async (config: Config, overrides: Overrides = {}): P
     // A failure is logged where the sample is used; until then it must not end the process.
     sample?.catch(() => undefined);
 
-    const database = await opening;
+    database = await opening;
     const first = await prepareDatabase(base, database);
     newToken = first.newToken;
     await sweepUnfinished({ database, blobs: media.blobs, logger });
@@ -124,6 +129,7 @@ export const createKinora = async (config: Config, overrides: Overrides = {}): P
     get firstStart() {
       return newToken === undefined ? undefined : { token: newToken };
     },
+    createConsoleLink: async () => consoleLinkUrl(url, await createConsoleLink(database, base.clock)),
     get samplePage() {
       return samplePage;
     },

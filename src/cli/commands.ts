@@ -1,5 +1,6 @@
 import { assetCommands } from './commands/asset.js';
 import { backup } from './commands/backup.js';
+import { consoleCommand } from './commands/console.js';
 import { doctor } from './commands/doctor.js';
 import { drmCommands } from './commands/drm.js';
 import { envCommands } from './commands/env.js';
@@ -24,7 +25,7 @@ export const commandGroups: readonly CommandGroup[] = [
   {
     title: 'Server',
     summaries: { speech: 'models for speech recognition' },
-    members: { serve, doctor, ...speechCommands, backup, restore },
+    members: { serve, console: consoleCommand, doctor, ...speechCommands, backup, restore },
   },
   { title: 'Videos', summaries: { asset: 'videos and how they play' }, members: assetCommands },
   { title: 'Events', summaries: { webhook: 'deliveries of events to a URL' }, members: webhookCommands },

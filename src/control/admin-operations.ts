@@ -33,6 +33,7 @@ export const adminOperations = {
       ...token,
       createdAt: token.createdAt.toISOString(),
       revokedAt: token.revokedAt?.toISOString(),
+      expiresAt: token.expiresAt?.toISOString(),
     })),
   'token revoke': (database: Database, { id }: { readonly id: string }): Promise<void> =>
     revokeToken(database, id, systemClock),

@@ -3,6 +3,8 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Config } from '../config/options.js';
 import type { Database } from '../db/database.js';
+import { consoleLinkUrl, createConsoleLink } from '../domain/access/sessions.js';
+import { systemClock } from '../lib/clock.js';
 import { KinoraError } from '../lib/errors.js';
 import { newId } from '../lib/ids.js';
 import { kinoraVersion } from '../lib/version.js';
@@ -66,6 +68,9 @@ export const createControlHandlers = ({
       speech,
       settings: Object.fromEntries(publicSettings.map((name) => [name, config[name]])) as ServerStatus['settings'],
     }),
+    /** The URL of a new link that signs in to the console once. */
+    'console link': async (): Promise<string> =>
+      consoleLinkUrl(config.publicUrl ?? url, await createConsoleLink(database, systemClock)),
     /** A copy of the embedded database at one moment. */
     snapshot: async (_params, closed): Promise<{ directory: string }> => {
       if (!database.snapshot) throw new KinoraError('invalid_parameters', { messages: ['The database is external.'] });

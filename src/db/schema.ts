@@ -19,6 +19,16 @@ export interface Schema {
     permissions: JSONColumnType<string[]>;
     created_at: Generated<Date>;
     revoked_at: Date | null;
+    expires_at: Date | null;
+  };
+  console_link: { code_hash: string; created_at: Date; expires_at: Date; used_at: Date | null };
+  console_session: {
+    secret_hash: string;
+    token_id: string | null;
+    environment_id: string;
+    created_at: Date;
+    last_used_at: Date;
+    ends_at: Date;
   };
   asset: {
     id: string;

@@ -17,6 +17,11 @@ export interface AppDeps extends DomainContext {
   readonly checks: Checks;
   readonly webhookSender: WebhookSender;
   readonly uploads: UploadDeps;
+  /** The directory of the built console; the one of this build when absent. */
+  readonly consoleDir?: string;
+  /** Configured URLs that differ from the API's. */
+  readonly streamUrl?: string;
+  readonly imageUrl?: string;
   /** Everything below `/:playbackId`. */
   readonly streamPlugin?: FastifyPluginAsync;
 }

@@ -2,9 +2,12 @@ import { createServer } from 'node:http';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest, LogController } from 'fastify';
 import { type Operation, operations } from '../api/operations.js';
 import { createAuthenticate } from '../domain/access/authenticate.js';
+import { createSessions } from '../domain/access/sessions.js';
 import { KinoraError } from '../lib/errors.js';
 import { newUuid } from '../lib/ids.js';
 import type { AppDeps } from './app-deps.js';
+import { consoleRoutes } from './console/console-routes.js';
+import { createIdentifyCaller } from './console/find-session.js';
 import { healthRoutes } from './ops/health.js';
 import { openApiRoutes } from './ops/openapi.js';
 import { welcomeRoutes } from './ops/welcome.js';
@@ -133,7 +136,9 @@ export const createApp = (deps: AppDeps): FastifyInstance => {
   readJsonBody(app);
 
   const limitRate = createRateLimit(deps.rateLimits ?? {}, deps.clock);
-  const route = operationRoutes(app, createAuthenticate(deps.database, deps.clock), limitRate);
+  const authenticate = createAuthenticate(deps.database, deps.clock);
+  const sessions = createSessions(deps.database, deps.clock);
+  const route = operationRoutes(app, createIdentifyCaller(authenticate, sessions), limitRate);
   assetRoutes(route, deps);
   playbackIdRoutes(route, deps);
   masterAndShotsRoutes(route, deps);
@@ -154,6 +159,7 @@ export const createApp = (deps: AppDeps): FastifyInstance => {
   healthRoutes(app, deps);
   openApiRoutes(app);
   welcomeRoutes(app);
+  app.register(consoleRoutes({ ...deps, sessions }, authenticate));
   app.register(uploadAddress({ ...deps.uploads, database: deps.database }));
   if (deps.streamPlugin) app.register(deps.streamPlugin);
   return app;

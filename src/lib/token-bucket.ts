@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import type { Clock } from './clock.js';
 
 export interface Rate {
@@ -6,13 +7,16 @@ export interface Rate {
   readonly burst: number;
 }
 
+/** Keys such as addresses may be countless; the one that was used least recently starts again. */
+const MAX_KEYS = 10_000;
+
 /**
  * A token bucket per key: each starts with `burst` tokens and gains `perSecond` up to that number. A fixed window
  * would allow twice its limit around its boundary.
  * @returns whether there was a token, which is then taken
  */
 export const createTokenBuckets = ({ perSecond, burst }: Rate, clock: Clock): ((key: string) => boolean) => {
-  const buckets = new Map<string, { tokens: number; atMs: number }>();
+  const buckets = new LRUCache<string, { tokens: number; atMs: number }>({ max: MAX_KEYS });
   return (key) => {
     const nowMs = clock.monotonicMs();
     const { tokens, atMs } = buckets.get(key) ?? { tokens: burst, atMs: nowMs };

@@ -39,6 +39,8 @@ export const startHttp = async (
     uploads: { writers: parts.writers, urls: createUploadUrls(parts.installationSecret, context.apiUrl) },
     metrics,
     trustedProxies: config.trustedProxies,
+    ...(streamUrl && { streamUrl }),
+    ...(imageUrl && { imageUrl }),
     rateLimits: { post: config.rateLimitPost, other: config.rateLimitOther },
     checks: {
       database: () => database.ping(),

@@ -34,9 +34,11 @@ interface Running {
   /** Only present on the first start. */
   readonly newToken: string | undefined;
   readonly hasToken: boolean;
+  /** Signs in to the console once. */
+  readonly consoleLink: string | undefined;
 }
 
-const startBlock = (config: Config, { url, newToken, hasToken }: Running): string => {
+const startBlock = (config: Config, { url, newToken, hasToken, consoleLink }: Running): string => {
   const tokenPath = localTokenPath(config.dataDir);
   // Read from the file, so that the secret does not appear in the shell's history and the process list.
   const user = hasToken && !config.token ? `$(cat ${quote(tokenPath)})` : '<token id>:<secret>';
@@ -45,6 +47,9 @@ const startBlock = (config: Config, { url, newToken, hasToken }: Running): strin
     'Kinora is running.',
     '',
     `  Address         ${url}`,
+    ...(consoleLink
+      ? [`  Console         ${consoleLink}`, '                  (signs in once, within an hour; kinora console prints a new link)']
+      : [`  Console         ${url}/console (kinora console prints a link that signs in)`]),
     `  Data directory  ${config.dataDir}`,
     ...(newToken
       ? [
@@ -80,7 +85,10 @@ export const serve: Command = {
     isStarting = false;
     const newToken = kinora.firstStart?.token;
     const hasToken = (await findToken(config)) !== undefined;
-    print(startBlock(config, { url: kinora.url, newToken, hasToken }));
+    // A log that is kept, of a service or a container, contains a link only when nobody could have another one.
+    const isShown = process.stdout.isTTY || newToken !== undefined;
+    const consoleLink = isShown ? await kinora.createConsoleLink() : undefined;
+    print(startBlock(config, { url: kinora.url, newToken, hasToken, consoleLink }));
     void kinora.samplePage?.then((page) =>
       print(page ? `A sample video plays at  ${page}\n` : 'The sample video could not be created. See the log.\n'),
     );

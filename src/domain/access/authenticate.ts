@@ -10,12 +10,18 @@ import { isTokenId } from './tokens.js';
 
 /** Who makes a request, and in which environment. */
 export interface Caller extends CallerRecord {
-  readonly tokenId: string;
+  /** Null in a session of the console that was opened with a link. */
+  readonly tokenId: string | null;
   readonly environment: CallerRecord['environment'] & { readonly defaultVideoQuality: VideoQuality };
 }
 
-/** @throws KinoraError `unauthorized` */
-export type Authenticate = (authorization: string | undefined) => Promise<Caller>;
+export interface Credentials {
+  readonly id: string;
+  readonly secret: string;
+}
+
+/** Checks an `Authorization` header or a token. @throws KinoraError `unauthorized` */
+export type Authenticate = (given: string | Credentials | undefined) => Promise<Caller & { readonly tokenId: string }>;
 
 /** A revoked token works for at most this long; the documented limit is five seconds. */
 const CACHE_MS = 3000;
@@ -23,7 +29,7 @@ const CACHE_MS = 3000;
 const MAX_CACHED = 1000;
 
 interface Known {
-  readonly caller: Caller;
+  readonly caller: Caller & { readonly tokenId: string };
   readonly secretHash: string;
 }
 
@@ -39,7 +45,7 @@ export const createAuthenticate = (database: Database, clock: Clock): Authentica
 
   const find = async (tokenId: string): Promise<Known | undefined> => {
     const start = clock.monotonicMs();
-    const row = await findCaller(database.queryable, tokenId);
+    const row = await findCaller(database.queryable, tokenId, clock.now());
     cache.delete(tokenId);
     if (!row) return undefined;
     const known: Known = {
@@ -63,8 +69,8 @@ export const createAuthenticate = (database: Database, clock: Clock): Authentica
 
   // All refusals take the same steps, so that their timing does not tell whether a token ID exists. Only a correct
   // secret skips the database.
-  return async (authorization) => {
-    const credentials = readBasic(authorization);
+  return async (given) => {
+    const credentials = typeof given === 'object' ? given : readBasic(given);
     if (!credentials) throw new KinoraError('unauthorized');
     const tokenId = credentials.id.toLowerCase();
     const isRight = (known: Known | undefined): known is Known =>
@@ -77,7 +83,7 @@ export const createAuthenticate = (database: Database, clock: Clock): Authentica
   };
 };
 
-const readBasic = (authorization: string | undefined): { id: string; secret: string } | undefined => {
+const readBasic = (authorization: string | undefined): Credentials | undefined => {
   const encoded = /^Basic +([A-Za-z0-9+/_-]+={0,2}) *$/i.exec(authorization ?? '')?.[1];
   if (encoded === undefined) return undefined;
   const text = Buffer.from(encoded, 'base64').toString();

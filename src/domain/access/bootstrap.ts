@@ -109,5 +109,6 @@ const insertToken = async (tx: Transaction, token: Token, clock: Clock): Promise
     secret_hash: hashSecret(token.secret),
     permissions,
     created_at: clock.now(),
+    expires_at: null,
   });
 };

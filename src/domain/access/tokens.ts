@@ -14,6 +14,7 @@ export interface TokenInfo {
   readonly permissions: readonly string[];
   readonly createdAt: Date;
   readonly revokedAt: Date | undefined;
+  readonly expiresAt: Date | undefined;
 }
 
 export interface NewToken {
@@ -22,6 +23,8 @@ export interface NewToken {
   readonly environmentId?: string;
   /** All of them when absent. */
   readonly permissions?: readonly string[];
+  /** Never when absent. */
+  readonly expiresAt?: Date;
 }
 
 /** Generated IDs are UUIDs; a configured token may have a short name. IDs are compared in lower case. */
@@ -43,6 +46,7 @@ export const createToken = async (database: Database, token: NewToken, clock: Cl
     secret_hash: hashSecret(secret),
     permissions: checkPermissions(token.permissions ?? everyPermission),
     created_at: clock.now(),
+    expires_at: token.expiresAt ?? null,
   });
   return `${id}:${secret}`;
 };
@@ -56,6 +60,7 @@ export const listTokens = async (database: Database): Promise<TokenInfo[]> =>
     permissions: row.permissions,
     createdAt: row.created_at,
     revokedAt: row.revoked_at ?? undefined,
+    expiresAt: row.expires_at ?? undefined,
   }));
 
 /** Running servers refuse it within five seconds. @throws KinoraError `not_found` */

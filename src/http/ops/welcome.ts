@@ -8,6 +8,7 @@ const PAGE = `<!doctype html>
 <h1>Kinora is running</h1>
 <p>This server stores videos and plays them.</p>
 <ul>
+<li><a href="/console">Console</a></li>
 <li><a href="/docs">API reference</a>, and <a href="/openapi.json">for programs</a></li>
 <li><code>POST /video/v1/assets</code> creates an asset (HTTP Basic with an access token)</li>
 <li><code>GET /&lt;playback ID&gt;</code> plays it</li>
@@ -27,20 +28,23 @@ Disallow: /robots/
 Disallow: /data/
 Disallow: /u/
 Disallow: /tus/
+Disallow: /console/
 `;
 
 /** What browsers and crawlers request from every server. None of these names is a playback ID. */
 export const welcomeRoutes = (app: FastifyInstance): void => {
-  app.get('/', async (_, reply) =>
-    reply
+  app.get('/', async ({ headers }, reply) => {
+    reply.headers({ 'cache-control': 'no-store', vary: 'accept' });
+    // Browsers name the type; programs such as curl accept anything.
+    if (headers.accept?.includes('text/html')) return reply.redirect('/console', 302);
+    return reply
       .headers({
-        'cache-control': 'no-store',
         'content-security-policy': "default-src 'none'; img-src 'self'; base-uri 'none'; form-action 'none'",
         'x-content-type-options': 'nosniff',
       })
       .type('text/html; charset=utf-8')
-      .send(PAGE),
-  );
+      .send(PAGE);
+  });
   app.get('/favicon.ico', async (_, reply) =>
     reply.header('cache-control', 'public, max-age=86400').type('image/svg+xml').send(ICON),
   );

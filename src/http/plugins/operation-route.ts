@@ -1,7 +1,8 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { type Operation, type OperationId, operations, pathWith } from '../../api/operations.js';
-import type { Authenticate, Caller } from '../../domain/access/authenticate.js';
+import type { Caller } from '../../domain/access/authenticate.js';
 import { KinoraError } from '../../lib/errors.js';
+import type { IdentifyCaller } from '../console/find-session.js';
 import type { LimitRate } from './rate-limit.js';
 
 declare module 'fastify' {
@@ -26,7 +27,7 @@ export type Route = (id: OperationId, handler: OperationHandler) => void;
 
 /** Connects operations of the table to their handlers: credentials, rate and permission are checked before the body is read. */
 export const operationRoutes =
-  (app: FastifyInstance, authenticate: Authenticate, limitRate: LimitRate): Route =>
+  (app: FastifyInstance, identifyCaller: IdentifyCaller, limitRate: LimitRate): Route =>
   (id, handler) => {
     const operation: Operation = operations[id];
     const { permission, otherPermission = permission } = operation;
@@ -36,7 +37,7 @@ export const operationRoutes =
       url: pathWith(operation, (name, values) => (values ? `:${name}(^(?:${values.join('|')})$)` : `:${name}`)),
       config: { operation: id },
       onRequest: async (request) => {
-        const caller = await authenticate(request.headers.authorization);
+        const caller = await identifyCaller(request);
         request.tokenId = caller.tokenId;
         limitRate(caller.environment.id, request.method);
         const has = (name: string | undefined) => name === undefined || caller.permissions.includes(name);

@@ -9,7 +9,7 @@ import { isReading } from './reading-methods.js';
 export const findPageCalls = (app: FastifyInstance): ((request: FastifyRequest) => boolean) => {
   const pages = new Set<string>();
   app.addHook('onRoute', ({ method, url }) => {
-    if (method === 'GET' && !/[:*]/.test(url) && !isApiPath(url)) pages.add(url);
+    if (method === 'GET' && !/[:*]/.test(url) && !isApiPath(url) && !url.startsWith('/console/api/')) pages.add(url);
   });
   return ({ method, url }) => !isReading(method) && pages.has(routedPath(url).replace(/(?<=.)\/$/, ''));
 };

@@ -30,7 +30,7 @@ import { openTestDatabase } from './database.js';
 
 const CLOSE_LIMIT_MS = 10_000;
 
-interface ApiOptions extends Pick<AppDeps, 'rateLimits' | 'trustedProxies'> {
+interface ApiOptions extends Pick<AppDeps, 'rateLimits' | 'trustedProxies' | 'consoleDir' | 'streamUrl'> {
   /** The largest upload; 1 MiB when absent. */
   readonly maxUploadBytes?: number;
   /** Migrated; an embedded one when absent. Closed by `stop`. */
@@ -57,7 +57,11 @@ export const startApi = async ({
   const logger = memoryLogger();
   const opened = given ? { database: given, close: () => given.close() } : await openTestDatabase();
   const { database } = opened;
-  const clock = { ...systemClock, aheadMs: 0, monotonicMs: () => systemClock.monotonicMs() + clock.aheadMs };
+  const clock = {
+    ...{ aheadMs: 0, daysAhead: 0 },
+    now: () => new Date(systemClock.now().getTime() + clock.daysAhead * 24 * 3600_000),
+    monotonicMs: () => systemClock.monotonicMs() + clock.aheadMs + clock.daysAhead * 24 * 3600_000,
+  };
   const forgotten: unknown[] = [];
   let origin = '';
   const blobDir = await mkdtemp(join(tmpdir(), 'kinora-blobs-'));

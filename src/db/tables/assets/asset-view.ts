@@ -1,4 +1,4 @@
-import { type SelectQueryBuilder, sql } from 'kysely';
+import { type RawBuilder, type SelectQueryBuilder, sql } from 'kysely';
 import { jsonArrayFrom, jsonObjectFrom } from 'kysely/helpers/postgres';
 import { compileOnce } from '../../compile-once.js';
 import type { Queryable } from '../../database.js';
@@ -53,6 +53,16 @@ export const listAssetViews = async (
   const isPlain = after === undefined && uploadId === undefined;
   if (isPlain) return readPage(db, environmentId, limit, offset);
   const rows = await selectViews(db, selectAssetPage(db, environmentId, query)).execute();
+  return rows.map(toView);
+};
+
+/** The assets that a query selects, in `order`, an expression over columns of `asset`. */
+export const listViewsOf = async (
+  db: Queryable,
+  assets: AssetQuery,
+  order: RawBuilder<unknown>,
+): Promise<AssetViewRow[]> => {
+  const rows = await db.selectFrom(assets.as('asset')).selectAll('asset').select(children(db)).orderBy(order).execute();
   return rows.map(toView);
 };
 

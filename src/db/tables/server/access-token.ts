@@ -9,6 +9,8 @@ export interface NewAccessToken {
   readonly secret_hash: string;
   readonly permissions: readonly string[];
   readonly created_at: Date;
+  /** Null for a token that does not expire. */
+  readonly expires_at: Date | null;
 }
 
 /** False when a token with this id already exists. */
@@ -24,8 +26,8 @@ export const insertAccessToken = async (db: Queryable, token: NewAccessToken): P
 export const findAccessToken = (db: Queryable, id: string): Promise<Row<'access_token'> | undefined> =>
   db.selectFrom('access_token').selectAll().where('id', '=', id).executeTakeFirst();
 
-/** Returns everything that a request needs to know about its caller. Undefined for unknown and revoked tokens. */
-export const findCaller = (db: Queryable, tokenId: string) =>
+/** Returns everything that a request needs to know about its caller. Undefined for unknown, revoked and expired tokens. */
+export const findCaller = (db: Queryable, tokenId: string, now: Date) =>
   db
     .selectFrom('access_token')
     .innerJoin('environment', 'environment.id', 'access_token.environment_id')
@@ -44,6 +46,7 @@ export const findCaller = (db: Queryable, tokenId: string) =>
     ])
     .where('access_token.id', '=', tokenId)
     .where('access_token.revoked_at', 'is', null)
+    .where(({ eb, or }) => or([eb('expires_at', 'is', null), eb('expires_at', '>', now)]))
     .modifyEnd(prepared)
     .executeTakeFirst();
 

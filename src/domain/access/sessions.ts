@@ -1,0 +1,180 @@
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
+import { permissions } from '../../api/schemas/permissions.js';
+import type { Database } from '../../db/database.js';
+import {
+  deleteConsoleSession,
+  deleteEndedSessions,
+  findConsoleLink,
+  findConsoleSession,
+  insertConsoleLink,
+  insertConsoleSession,
+  listLiveSessions,
+  type SessionTimes,
+  takeConsoleLink,
+  updateConsoleSession,
+} from '../../db/tables/server/console-session.js';
+import type { Clock } from '../../lib/clock.js';
+import { KinoraError } from '../../lib/errors.js';
+import { newSecret } from '../../lib/ids.js';
+import type { Caller } from './authenticate.js';
+import { hashSecret } from './secret-hash.js';
+import { getEnvironmentId } from './tokens.js';
+
+const LINK_MS = 3600_000;
+/** Expired links are kept this long, so that a late visitor is told why the link does not work. */
+const KEEP_LINKS_MS = 24 * 3600_000;
+const IDLE_MS = 12 * 3600_000;
+/** However much a session is used, it ends after this time. */
+export const MAX_SESSION_MS = 7 * 24 * 3600_000;
+/** The use of a session is stored at most this often. */
+const USE_STEP_MS = 60_000;
+/** As for tokens: a change by another process takes effect after at most this time. */
+const CACHE_MS = 3000;
+const MAX_CACHED = 1000;
+
+/** A browser that is signed in. */
+export interface Session {
+  /** Identifies the session within the server; the secret can't be derived from it. */
+  readonly key: string;
+  readonly caller: Caller;
+  /** Every request that changes something must carry it. */
+  readonly csrfToken: string;
+  /** When the session ends if it is not used again. */
+  readonly expiresAt: Date;
+  /** Opened with a link: it may switch environments and manage the whole server. */
+  readonly canAdminister: boolean;
+}
+
+export interface Sessions {
+  /**
+   * Takes the link and opens a session in the default environment. Returns the secret for the cookie.
+   * @throws KinoraError `unauthorized` with the reason
+   */
+  openWithLink(code: string): Promise<string>;
+  /** Opens a session that has the environment and the permissions of a token and ends with it. */
+  openWithToken(caller: Caller & { readonly tokenId: string }): Promise<string>;
+  /** @throws KinoraError `unauthorized` */
+  get(secret: string): Promise<Session>;
+  /** @throws KinoraError `forbidden` for a session of a token, `invalid_parameters` for an unknown environment */
+  switchEnvironment(session: Session, environmentId: string): Promise<void>;
+  end(session: Session): Promise<void>;
+  /** Returns the keys of those sessions that have not ended. */
+  listLive(keys: readonly string[]): Promise<ReadonlySet<string>>;
+}
+
+const refused = (message: string): KinoraError => new KinoraError('unauthorized', { messages: [message] });
+
+/** Makes a link that signs in once, within an hour. Returns the code of its URL. */
+export const createConsoleLink = async (database: Database, clock: Clock): Promise<string> => {
+  const code = newSecret();
+  const now = clock.now();
+  await insertConsoleLink(database.queryable, {
+    code_hash: hashSecret(code),
+    created_at: now,
+    expires_at: new Date(now.getTime() + LINK_MS),
+  });
+  return code;
+};
+
+/** The page of the console that signs in; browsers do not send the part after `#`, so it is in no log of a proxy. */
+export const consoleLinkUrl = (apiUrl: string, code: string): string => `${apiUrl}/console/login#${code}`;
+
+/** Bound to the cookie, so it needs no storage, and only pages of this server can read it. */
+const csrfTokenOf = (secret: string): string => createHmac('sha256', secret).update('csrf').digest('base64url');
+
+export const isCsrfToken = ({ csrfToken }: Session, given: string | undefined): boolean => {
+  const bytes = Buffer.from(given ?? '');
+  const expected = Buffer.from(csrfToken);
+  return bytes.length === expected.length && timingSafeEqual(bytes, expected);
+};
+
+export const createSessions = (database: Database, clock: Clock): Sessions => {
+  const db = database.queryable;
+  const cache = new LRUCache<string, Session>({
+    max: MAX_CACHED,
+    ttl: CACHE_MS,
+    ttlResolution: 0,
+    perf: { now: () => clock.monotonicMs() },
+  });
+  const times = (): SessionTimes => {
+    const now = clock.now();
+    return { now, idleSince: new Date(now.getTime() - IDLE_MS) };
+  };
+
+  const open = async (tokenId: string | null, environmentId: string): Promise<string> => {
+    const secret = newSecret();
+    const { now, idleSince } = times();
+    await deleteEndedSessions(db, { now, idleSince }, new Date(now.getTime() - KEEP_LINKS_MS));
+    await insertConsoleSession(db, {
+      secret_hash: hashSecret(secret),
+      token_id: tokenId,
+      environment_id: environmentId,
+      created_at: now,
+      last_used_at: now,
+      ends_at: new Date(now.getTime() + MAX_SESSION_MS),
+    });
+    return secret;
+  };
+
+  const find = async (key: string, secret: string): Promise<Session | undefined> => {
+    const start = clock.monotonicMs();
+    const { now, idleSince } = times();
+    const row = await findConsoleSession(db, key, { now, idleSince });
+    cache.delete(key);
+    if (!row) return undefined;
+    if (now.getTime() - row.last_used_at.getTime() >= USE_STEP_MS)
+      await updateConsoleSession(db, key, { last_used_at: now });
+    const session: Session = {
+      key,
+      caller: {
+        tokenId: row.token_id,
+        tokenName: row.token_name ?? 'Console',
+        permissions: row.permissions ?? permissions,
+        environment: {
+          id: row.environment_id,
+          name: row.environment_name,
+          type: row.environment_type,
+          defaultVideoQuality: row.default_video_quality,
+        },
+        organization: { id: row.organization_id, name: row.organization_name },
+      },
+      csrfToken: csrfTokenOf(secret),
+      expiresAt: new Date(Math.min(now.getTime() + IDLE_MS, row.ends_at.getTime())),
+      canAdminister: row.token_id === null,
+    };
+    cache.set(key, session, { start });
+    return session;
+  };
+
+  return {
+    openWithLink: async (code) => {
+      const codeHash = hashSecret(code);
+      const { now } = times();
+      if (await takeConsoleLink(db, codeHash, now)) return open(null, await getEnvironmentId(db, undefined));
+      const link = await findConsoleLink(db, codeHash);
+      const state = !link ? 'is not valid' : link.used_at ? 'was already used' : 'has expired';
+      throw refused(`The link ${state}. Print a new one with kinora console.`);
+    },
+    openWithToken: ({ tokenId, environment }) => open(tokenId, environment.id),
+    get: async (secret) => {
+      const key = hashSecret(secret);
+      const session = cache.get(key) ?? (await find(key, secret));
+      if (!session) throw refused('The session has ended. Sign in again.');
+      return session;
+    },
+    switchEnvironment: async ({ key, canAdminister }, environmentId) => {
+      if (!canAdminister) {
+        const messages = ['A session of an access token stays in the environment of the token.'];
+        throw new KinoraError('forbidden', { messages });
+      }
+      await updateConsoleSession(db, key, { environment_id: await getEnvironmentId(db, environmentId) });
+      cache.delete(key);
+    },
+    end: async ({ key }) => {
+      await deleteConsoleSession(db, key);
+      cache.delete(key);
+    },
+    listLive: async (keys) => new Set(await listLiveSessions(db, keys, times())),
+  };
+};

@@ -1,0 +1,20 @@
+import type { AssetView } from '../../api/serialize/asset.js';
+import { type AssetSearch, countFoundAssets, listFoundAssets } from '../../db/tables/assets/asset-search.js';
+import { toAssetView } from '../asset-view/get-asset.js';
+import type { DomainContext } from '../context.js';
+
+export { type AssetSearch, sortColumns } from '../../db/tables/assets/asset-search.js';
+
+/** One page of the assets of an environment, and the number of those that match. */
+export const searchAssets = async (
+  context: DomainContext,
+  environmentId: string,
+  search: AssetSearch,
+): Promise<{ assets: AssetView[]; total: number }> => {
+  const db = context.database.queryable;
+  const [rows, total] = await Promise.all([
+    listFoundAssets(db, environmentId, search),
+    countFoundAssets(db, environmentId, search),
+  ]);
+  return { assets: rows.map((row) => toAssetView(context, row)), total };
+};

@@ -1,0 +1,47 @@
+import type { FastifyInstance, FastifyPluginAsync } from 'fastify';
+import type { Authenticate } from '../../domain/access/authenticate.js';
+import type { Sessions } from '../../domain/access/sessions.js';
+import { KinoraError } from '../../lib/errors.js';
+import type { AppDeps } from '../app-deps.js';
+import { errorHeaders, toKinoraError } from '../plugins/errors.js';
+import { consoleAssetRoutes } from './asset-routes.js';
+import { consoleFiles } from './console-files.js';
+import { sessionRoutes } from './session-routes.js';
+
+export interface ConsoleDeps extends AppDeps {
+  readonly sessions: Sessions;
+}
+
+/** The console: the files of its app, and what the app needs beyond the API. */
+export const consoleRoutes =
+  (deps: ConsoleDeps, authenticate: Authenticate): FastifyPluginAsync =>
+  async (app) => {
+    app.register(consoleCalls(deps, authenticate), { prefix: '/console/api' });
+    app.register(consoleFiles(deps), { prefix: '/console' });
+  };
+
+const consoleCalls =
+  (deps: ConsoleDeps, authenticate: Authenticate): FastifyPluginAsync =>
+  async (app) => {
+    app.addHook('onRequest', async (_, reply) => {
+      reply.headers({ 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' });
+    });
+    answerErrors(app);
+    sessionRoutes(app, deps, authenticate);
+    consoleAssetRoutes(app, deps);
+    app.all('/*', () => {
+      throw new KinoraError('not_found');
+    });
+  };
+
+/** Every failure has the API's error body, and its request ID is in a header as everywhere. */
+const answerErrors = (app: FastifyInstance): void => {
+  app.setErrorHandler((error, request, reply) => {
+    const shown = toKinoraError(error);
+    if (shown.status >= 500) request.log.error({ error, ...shown.details }, 'request failed');
+    return reply
+      .code(shown.status)
+      .headers({ ...errorHeaders(shown), ...reply.getHeaders() } as Record<string, string>)
+      .send({ error: { type: shown.type, messages: shown.messages } });
+  });
+};
