@@ -48,7 +48,10 @@ const startBlock = (config: Config, { url, newToken, hasToken, consoleLink }: Ru
     '',
     `  Address         ${url}`,
     ...(consoleLink
-      ? [`  Console         ${consoleLink}`, '                  (signs in once, within an hour; kinora console prints a new link)']
+      ? [
+          `  Console         ${consoleLink}`,
+          '                  (signs in once, within an hour; kinora console prints a new link)',
+        ]
       : [`  Console         ${url}/console (kinora console prints a link that signs in)`]),
     `  Data directory  ${config.dataDir}`,
     ...(newToken

@@ -9,8 +9,9 @@ beforeAll(async () => {
   api = await startApi({ trustedProxies: true });
 });
 afterAll(async () => {
-  for (const line of api.logger.lines) if (line.level==='error') console.log(line);
- await api?.stop();});
+  for (const line of api.logger.lines) if (line.level === 'error') console.log(line);
+  await api?.stop();
+});
 
 let addresses = 0;
 /** Each sign-in that is to fail comes from its own address, so that only the test of the limit meets it. */
@@ -40,9 +41,7 @@ describe('a link', () => {
     });
     const again = await openSession(api, { link }, elsewhere());
     expect(again.headers.get('set-cookie')).toBeNull();
-    await expectError(again, 401, 'unauthorized', [
-      'The link was already used. Print a new one with kinora console.',
-    ]);
+    await expectError(again, 401, 'unauthorized', ['The link was already used. Print a new one with kinora console.']);
   });
 
   it('signs in only one of two visitors that arrive together', async () => {
@@ -77,9 +76,7 @@ describe('a token', () => {
     expect((await call('GET', '/video/v1/assets')).status).toBe(200);
     expect((await call('POST', '/video/v1/assets', {})).status).toBe(403);
     const move = await call('PATCH', '/console/api/session', { environment_id: environment.id });
-    await expectError(move, 403, 'forbidden', [
-      'A session of an access token stays in the environment of the token.',
-    ]);
+    await expectError(move, 403, 'forbidden', ['A session of an access token stays in the environment of the token.']);
   });
 
   it.each<[string, (id: string, secret: string) => object]>([
@@ -132,9 +129,7 @@ describe('a session', () => {
     ];
     for (const headers of refusals) {
       const response = await api.callAs(undefined, 'DELETE', path, undefined, headers);
-      await expectError(response, 403, 'forbidden', [
-        'The X-CSRF-Token header is missing or wrong. Reload the page.',
-      ]);
+      await expectError(response, 403, 'forbidden', ['The X-CSRF-Token header is missing or wrong. Reload the page.']);
     }
     expect((await call('DELETE', path)).status).toBe(204);
   });
@@ -178,10 +173,13 @@ describe('a session', () => {
   it('of a link switches environments, and sees only the one it is in', async () => {
     const other = await api.newEnvironment('Elsewhere');
     const inOther = await api.newToken({ name: 'other', environmentId: other.id });
-    const created = await api.callAs(inOther, 'POST', '/video/v1/assets', { inputs: [{ url: 'https://example.com/b.mp4' }] });
+    const created = await api.callAs(inOther, 'POST', '/video/v1/assets', {
+      inputs: [{ url: 'https://example.com/b.mp4' }],
+    });
     const { id } = (await created.json()).data;
     const { call } = await signIn(api);
-    const ids = async () => (await (await call('GET', '/console/api/assets')).json()).data.map((asset: { id: string }) => asset.id);
+    const ids = async () =>
+      (await (await call('GET', '/console/api/assets')).json()).data.map((asset: { id: string }) => asset.id);
     expect(await ids()).not.toContain(id);
     expect((await call('GET', `/video/v1/assets/${id}`)).status).toBe(404);
     const moved = await call('PATCH', '/console/api/session', { environment_id: other.id });
