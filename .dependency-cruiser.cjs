@@ -67,7 +67,7 @@ const layers = {
 const packages = {
   engine: ['node-av', 'sherpa-onnx-node'],
   db: ['pg', 'kysely', '@electric-sql/pglite'],
-  http: ['fastify', '@fastify/swagger', '@fastify/swagger-ui'],
+  http: ['fastify', '@fastify/static', '@fastify/swagger', '@fastify/swagger-ui'],
   telemetry: ['pino', 'pino-pretty', 'prom-client'],
 };
 

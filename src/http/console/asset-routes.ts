@@ -1,8 +1,8 @@
 import type { FastifyInstance } from 'fastify';
 import { serializeAsset } from '../../api/serialize/asset.js';
 import { searchAssets } from '../../domain/assets/search-assets.js';
-import type { ConsoleDeps } from './console-routes.js';
-import { findSession } from './find-session.js';
+import { findSession } from '../plugins/find-session.js';
+import type { ConsoleDeps } from './console-deps.js';
 import { readAssetSearch } from './read-asset-search.js';
 import { requirePermission } from './require-permission.js';
 

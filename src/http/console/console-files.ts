@@ -79,6 +79,7 @@ export const consoleFiles =
       }
       // Names of assets contain a hash of their content.
       const isHashed = name.startsWith('assets/');
+      reply.header('vary', 'accept-encoding');
       reply.header('cache-control', isHashed ? 'public, max-age=31536000, immutable' : 'no-cache');
       return reply.sendFile(name);
     });

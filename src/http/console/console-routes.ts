@@ -1,16 +1,11 @@
 import type { FastifyInstance, FastifyPluginAsync } from 'fastify';
 import type { Authenticate } from '../../domain/access/authenticate.js';
-import type { Sessions } from '../../domain/access/sessions.js';
 import { KinoraError } from '../../lib/errors.js';
-import type { AppDeps } from '../app-deps.js';
 import { errorHeaders, toKinoraError } from '../plugins/errors.js';
 import { consoleAssetRoutes } from './asset-routes.js';
+import type { ConsoleDeps } from './console-deps.js';
 import { consoleFiles } from './console-files.js';
 import { sessionRoutes } from './session-routes.js';
-
-export interface ConsoleDeps extends AppDeps {
-  readonly sessions: Sessions;
-}
 
 /** The console: the files of its app, and what the app needs beyond the API. */
 export const consoleRoutes =

@@ -4,10 +4,10 @@ import type { Session } from '../../domain/access/sessions.js';
 import { invalidParameters, isKinoraError, KinoraError } from '../../lib/errors.js';
 import { createTokenBuckets } from '../../lib/token-bucket.js';
 import { kinoraVersion } from '../../lib/version.js';
-import type { ConsoleDeps } from './console-routes.js';
-import { findSession } from './find-session.js';
+import { findSession } from '../plugins/find-session.js';
+import { removeSessionCookie, setSessionCookie } from '../plugins/session-cookie.js';
+import type { ConsoleDeps } from './console-deps.js';
 import { readFields } from './read-fields.js';
-import { removeSessionCookie, setSessionCookie } from './session-cookie.js';
 
 /** For one client address: ten attempts at once, then one every six seconds. */
 const ATTEMPTS = { burst: 10, perSecond: 1 / 6 };

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { type Operation, type OperationId, operations, pathWith } from '../../api/operations.js';
 import type { Caller } from '../../domain/access/authenticate.js';
 import { KinoraError } from '../../lib/errors.js';
-import type { IdentifyCaller } from '../console/find-session.js';
+import type { IdentifyCaller } from './find-session.js';
 import type { LimitRate } from './rate-limit.js';
 
 declare module 'fastify' {

@@ -8,7 +8,7 @@ import type { Database } from '#kinora/db/database.js';
 import { getInstallationSecret } from '#kinora/db/tables/server/installation.js';
 import { bootstrap } from '#kinora/domain/access/bootstrap.js';
 import { createEnvironment } from '#kinora/domain/access/environments.js';
-import { createToken, revokeToken } from '#kinora/domain/access/tokens.js';
+import { createToken, type NewToken, revokeToken } from '#kinora/domain/access/tokens.js';
 import type { DomainContext } from '#kinora/domain/context.js';
 import { createArtifactUrls } from '#kinora/domain/signing/artifact-urls.js';
 import { createUploadWriters } from '#kinora/domain/uploads/create-upload-writers.js';
@@ -136,8 +136,7 @@ export const startApi = async ({
       const [tokenId, tokenSecret] = token.split(':');
       return new Mux({ baseURL: origin, tokenId: tokenId!, tokenSecret: tokenSecret!, maxRetries: 0 });
     },
-    newToken: (token: { name: string; environmentId?: string; permissions?: string[] }) =>
-      createToken(database, token, clock),
+    newToken: (token: NewToken) => createToken(database, token, clock),
     newEnvironment: (name: string) => createEnvironment(database, { name, type: 'development' }, clock),
     revoke: (tokenId: string) => revokeToken(database, tokenId, clock),
     /** Makes an asset ready as the ingest would, as far as its answer is concerned. */

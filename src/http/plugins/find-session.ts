@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import type { Authenticate, Caller } from '../../domain/access/authenticate.js';
 import { isCsrfToken, type Session, type Sessions } from '../../domain/access/sessions.js';
 import { KinoraError } from '../../lib/errors.js';
-import { isReading } from '../plugins/reading-methods.js';
+import { isReading } from './reading-methods.js';
 import { readSessionCookie } from './session-cookie.js';
 
 /**
