@@ -86,7 +86,12 @@ export const createKinora = async (config: Config, overrides: Overrides = {}): P
     url = config.publicUrl ?? localUrl;
     await startJobs(base, parts, localUrl);
     const speech = describeTranscriber(config);
-    const handlers = createControlHandlers({ database, config, url: localUrl, pool: parts.pool, speech });
+    const handlers = createControlHandlers({
+      ...{ database, config, speech },
+      context: parts.context,
+      url: localUrl,
+      pool: parts.pool,
+    });
     const control = await startControlServer(config.dataDir, handlers, logger);
     phases.push({ name: 'control socket', end: () => control.stop() });
     isWorking = true;

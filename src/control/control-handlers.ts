@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { Config } from '../config/options.js';
 import type { Database } from '../db/database.js';
 import { consoleLinkUrl, createConsoleLink } from '../domain/access/sessions.js';
+import type { DomainContext } from '../domain/context.js';
 import { systemClock } from '../lib/clock.js';
 import { KinoraError } from '../lib/errors.js';
 import { newId } from '../lib/ids.js';
@@ -11,6 +12,7 @@ import { kinoraVersion } from '../lib/version.js';
 import type { MediaPool } from '../pool/media-pool.js';
 import { adminOperations } from './admin-operations.js';
 import type { ControlHandler } from './control-server.js';
+import { importOperations } from './import-operations.js';
 import { isSnapshot, SNAPSHOT } from './snapshot-name.js';
 
 /** What `doctor` asks the running server. */
@@ -34,6 +36,7 @@ const publicSettings = ['host', 'port', 'publicUrl', 'allowPrivateSources', 'ran
 
 interface ControlDeps {
   readonly database: Database;
+  readonly context: DomainContext;
   readonly config: Config;
   /** The URL at which this machine reaches the server. */
   readonly url: string;
@@ -43,6 +46,7 @@ interface ControlDeps {
 
 export const createControlHandlers = ({
   database,
+  context,
   config,
   url,
   pool,
@@ -55,8 +59,12 @@ export const createControlHandlers = ({
     name,
     (params) => operation(database, params),
   ]);
+  const imports = Object.entries(importOperations).map(([name, operation]): [string, ControlHandler] => [
+    name,
+    (params) => operation(context, params),
+  ]);
   return {
-    ...Object.fromEntries(admin),
+    ...Object.fromEntries([...admin, ...imports]),
     status: async (): Promise<ServerStatus> => ({
       version: kinoraVersion(),
       nodeVersion: process.versions.node,

@@ -288,6 +288,15 @@ export interface Schema {
     delivered_seconds: number;
     delivered_bytes: number;
   };
+  import_asset: {
+    asset_id: string;
+    environment_id: string;
+    source_url: string;
+    state: 'prepared' | 'started' | 'done' | 'failed';
+    borrowed: JSONColumnType<Borrowed> | null;
+    main_tracks: JSONColumnType<MainTrackIds> | null;
+    updated_at: Date;
+  };
   delivery_part: { asset_id: string; part: number; seconds: number };
   directive: {
     id: string;
@@ -353,6 +362,20 @@ export interface JobError {
   messages: readonly string[];
   /** Shown to the operator only. */
   detail: string;
+}
+
+/** What an import changed at its source and must undo there. */
+export interface Borrowed {
+  /** Master access was `none` before. */
+  readonly master?: true;
+  /** A public playback ID is added: those that the asset had before. */
+  readonly playbackIdsBefore?: readonly string[];
+}
+
+/** The IDs of the tracks of an imported asset's main file. */
+export interface MainTrackIds {
+  readonly video?: string;
+  readonly audio?: string;
 }
 
 export interface StoredChapters {

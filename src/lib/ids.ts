@@ -23,7 +23,8 @@ export const newKeyBytes = (count: number): Uint8Array => randomBytes(count);
 
 export const newUuid = (): string => randomUUID();
 
-const ID = /^[A-Za-z0-9]{40}$/;
+/** Imported resources keep the IDs of their source, which have other lengths. */
+const ID = /^[A-Za-z0-9]{20,64}$/;
 
 /** False for text that can never name a resource, so that a 404 needs no database query. */
 export const isId = (text: string): boolean => ID.test(text);

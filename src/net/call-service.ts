@@ -1,6 +1,6 @@
 /** A request to a service of the operator: a license server or a key service. */
 export interface ServiceCall {
-  readonly method: 'GET' | 'POST';
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: Uint8Array | string;
@@ -11,6 +11,8 @@ export interface ServiceCall {
 export interface ServiceAnswer {
   readonly status: number;
   readonly contentType: string | undefined;
+  /** The header of this name, if there is one. */
+  readonly retryAfter?: string | undefined;
   readonly body: Uint8Array;
 }
 

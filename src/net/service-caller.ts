@@ -39,7 +39,8 @@ export const createServiceCaller = ({
         // Closing early makes the body fail after its reader has left.
         response.on('error', () => undefined);
         const body = await readBody(response);
-        return { status: response.statusCode!, contentType: response.headers['content-type'], body };
+        const { 'content-type': contentType, 'retry-after': retryAfter } = response.headers;
+        return { status: response.statusCode!, contentType, retryAfter, body };
       } catch (cause) {
         // The message of a URL error repeats the text, which may contain a password.
         const reason = cause instanceof TypeError ? 'not a URL' : String(cause);

@@ -76,17 +76,9 @@ export const insertNewAsset = async (
     is_test: request.test,
     passthrough: request.passthrough ?? null,
     meta: request.meta ? JSON.stringify(request.meta) : null,
-    non_standard_input_reasons: null,
-    error: null,
-    duration_seconds: null,
-    aspect_ratio: null,
-    resolution_tier: null,
-    max_stored_resolution: null,
-    max_stored_frame_rate: null,
-    ready_at: null,
+    ...UNPREPARED,
     thumbnail_time: null,
     directives: request.directives.length > 0 ? JSON.stringify(request.directives.map(({ id }) => id)) : null,
-    chapters: null,
   });
   if (clippedId !== undefined) await attachClip(tx, environmentId, { id: assetId, sourceId: clippedId }, request);
   await insertAssetInputs(tx, assetId, request.inputs);
@@ -96,13 +88,33 @@ export const insertNewAsset = async (
   const policies = [...request.playbackPolicies.map((policy) => ({ policy })), ...request.advancedPlaybackPolicies];
   const playbackIds = await makePlaybackIds(tx, { environmentId, assetId, createdAt }, policies, reserved);
   await context.queue.enqueue(queues.ingest, { assetId }, {}, tx);
-  if (request.test) {
-    const runAt = new Date(createdAt.getTime() + TEST_ASSET_LIFETIME_MS);
-    await context.queue.enqueue(queues.deleteTestAsset, { assetId }, { runAt }, tx);
-  }
+  if (request.test) await limitTestAsset(context, tx, asset);
   await recordAssetEvent(context, tx, 'video.asset.created', assetId);
   for (const rendition of renditions) await recordRenditionEvent(context, tx, environmentId, 'created', rendition);
   return { asset, playbackIds, tracks: [], master: viewMaster(context, asset), renditions };
+};
+
+/** What a new asset lacks until it is prepared. */
+export const UNPREPARED = {
+  non_standard_input_reasons: null,
+  error: null,
+  duration_seconds: null,
+  aspect_ratio: null,
+  resolution_tier: null,
+  max_stored_resolution: null,
+  max_stored_frame_rate: null,
+  ready_at: null,
+  chapters: null,
+} as const;
+
+/** Queues the deletion of a test asset. */
+export const limitTestAsset = async (
+  { queue }: Pick<DomainContext, 'queue'>,
+  tx: Transaction,
+  { id: assetId, created_at: createdAt }: Pick<Row<'asset'>, 'id' | 'created_at'>,
+): Promise<void> => {
+  const runAt = new Date(createdAt.getTime() + TEST_ASSET_LIFETIME_MS);
+  await queue.enqueue(queues.deleteTestAsset, { assetId }, { runAt }, tx);
 };
 
 const ingestType = (uploadId: string | null, clippedId: string | undefined): Row<'asset'>['ingest_type'] => {

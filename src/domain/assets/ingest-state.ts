@@ -1,5 +1,5 @@
 import { isLanguageCode } from '../../api/validate/language-code.js';
-import type { EarlyPlayback, NewRow, Row } from '../../db/schema.js';
+import type { EarlyPlayback, MainTrackIds, NewRow, Row } from '../../db/schema.js';
 import { findAssetById } from '../../db/tables/assets/asset.js';
 import {
   countCrash,
@@ -11,6 +11,7 @@ import {
   saveSourceValidator,
   updatePreparing,
 } from '../../db/tables/assets/asset-ingest.js';
+import { findMainTrackIds } from '../../db/tables/assets/import-asset.js';
 import { insertTracks, listTracks } from '../../db/tables/assets/track.js';
 import { isKinoraError, type KinoraError } from '../../lib/errors.js';
 import { newId } from '../../lib/ids.js';
@@ -103,7 +104,8 @@ export const createIngestState = (
           ready_at: clock.now(),
         });
         if (!changed) return false;
-        await insertTracks(tx, trackRows(assetId, ready, await listTracks(tx, [assetId])));
+        const ids = await findMainTrackIds(tx, assetId);
+        await insertTracks(tx, trackRows(assetId, ready, await listTracks(tx, [assetId]), ids));
         await insertGeneratedSubtitles(tx, assetId);
         await announceSideCars(context, tx, assetId);
         await recordAssetEvent(context, tx, 'video.asset.ready', assetId);
@@ -148,12 +150,13 @@ const trackRows = (
   assetId: string,
   { properties, facts, inputSettings }: ReadyAsset,
   sideCars: readonly Row<'track'>[],
+  ids: MainTrackIds = {},
 ): NewRow<'track'>[] => {
   const { videoTrack, audioTrack } = properties;
   const rows: NewRow<'track'>[] = [];
   if (videoTrack) {
     rows.push({
-      id: newId(),
+      id: ids.video ?? newId(),
       asset_id: assetId,
       type: 'video',
       status: 'ready',
@@ -166,7 +169,7 @@ const trackRows = (
   if (audioTrack) {
     const { name, language_code: languageCode } = inputSettings;
     rows.push({
-      id: newId(),
+      id: ids.audio ?? newId(),
       asset_id: assetId,
       type: 'audio',
       status: 'ready',

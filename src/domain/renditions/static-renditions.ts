@@ -23,17 +23,20 @@ export interface RenditionJob {
 
 type Rendition = Row<'static_rendition'>;
 
-/** Creates the rows of a request in its order; their files are made when the asset is ready. */
+/**
+ * Creates the rows of a request in its order; their files are made when the asset is ready. Imported ones keep their
+ * IDs.
+ */
 export const insertRequestedRenditions = async (
   context: Pick<DomainContext, 'clock'>,
   tx: Transaction,
   assetId: string,
-  requested: readonly NewStaticRendition[],
+  requested: readonly (NewStaticRendition & { readonly id?: string })[],
 ): Promise<Rendition[]> => {
   const made: Rendition[] = [];
-  for (const { resolution, passthrough } of requested) {
+  for (const { resolution, passthrough, id = newId() } of requested) {
     const row = {
-      id: newId(),
+      id,
       asset_id: assetId,
       created_at: context.clock.now(),
       ...renditionFileName(resolution),

@@ -29,6 +29,10 @@ export const findPlaybackId = (
     .where('environment_id', '=', environmentId)
     .executeTakeFirst();
 
+/** Searches all environments; the ID of the asset that the playback ID belongs to. */
+export const findPlaybackIdOwner = async (db: Queryable, id: string): Promise<string | undefined> =>
+  (await db.selectFrom('playback_id').select('asset_id').where('id', '=', id).executeTakeFirst())?.asset_id;
+
 /** False when the asset has no such playback id. */
 export const removePlaybackId = async (
   db: Queryable,

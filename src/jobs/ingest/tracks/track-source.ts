@@ -1,6 +1,7 @@
 import type { SegmentStore } from '../../../cache/segment-store.js';
 import type { Row } from '../../../db/schema.js';
 import { COPIED_POSITION } from '../../../domain/assets/copy-tracks.js';
+import { mediaPlaylistOf } from '../../../domain/import/playlist-url.js';
 import type { TrackState } from '../../../domain/tracks/track-state.js';
 import { KinoraError } from '../../../lib/errors.js';
 import type { Plan } from '../../../media/plan/plan.js';
@@ -11,6 +12,7 @@ import type { MediaPool } from '../../../pool/media-pool.js';
 import type { BlobStore } from '../../../storage/blob-store.js';
 import { trackSourceKey } from '../../../storage/keys.js';
 import type { Logger } from '../../../telemetry/logger.js';
+import { fetchAudioPlaylist } from './fetch-audio-playlist.js';
 
 export interface TrackIngestDeps {
   readonly state: TrackState;
@@ -44,6 +46,9 @@ export const fetchTrackSource = async (
   const key = trackSourceKey(track.asset_id, track.id);
   if (await blobs.stat(key)) return;
   if (track.url === null) throw new KinoraError('internal_error', { details: { stage: 'the file of a track' } });
+  const playlist = mediaPlaylistOf(track.url);
+  if (playlist !== undefined)
+    return fetchAudioPlaylist(playlist, await blobs.resumeWrite(key), { fetcher, signal });
   await fetcher.fetch(track.url, await blobs.resumeWrite(key), {
     signal,
     ...(maxBytes !== undefined && { maxBytes }),

@@ -1,0 +1,166 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { backoffMs } from '../lib/backoff.js';
+import type { Clock } from '../lib/clock.js';
+import { type ErrorCode, isKinoraError, KinoraError } from '../lib/errors.js';
+import type { ServiceAnswer, ServiceCall, ServiceCaller } from './call-service.js';
+
+export interface SourceApiOptions {
+  /** Without a trailing slash. */
+  readonly url: string;
+  readonly tokenId: string;
+  readonly tokenSecret: string;
+  readonly caller: ServiceCaller;
+  /** Private networks that the source may be in. */
+  readonly allowPrivate: boolean | readonly string[];
+  /** The most requests per second, evenly spaced. */
+  readonly ratePerSecond: number;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+  /** Called before each wait that the source causes. */
+  readonly onWait?: (reason: string, waitMs: number) => void;
+  /** Of the waits after failures; one second by default. */
+  readonly retryDelayMs?: number;
+}
+
+export interface SourceAnswer<T> {
+  readonly data: T;
+  readonly next_cursor?: string | null;
+}
+
+/** Another server that speaks the same API. */
+export interface SourceApi {
+  /**
+   * Waits its turn, and repeats what failed for a while: everything after 429, and all but POST after failures of the
+   * network or the source.
+   * @throws KinoraError `unauthorized`, `forbidden`, `not_found`, `invalid_parameters`, `unavailable`, `cancelled`
+   */
+  call<T>(method: ServiceCall['method'], path: string, body?: object): Promise<SourceAnswer<T>>;
+  /** The text at a URL of the stream host, requested without credentials. */
+  getText(url: string): Promise<string>;
+  /** Requests sent so far. */
+  readonly requests: number;
+}
+
+const MAX_TRIES = 6;
+/** Longer pauses are not believed. */
+const MAX_PAUSE_MS = 5 * 60_000;
+const BACKOFF_MAX_MS = 30_000;
+
+export const createSourceApi = (options: SourceApiOptions): SourceApi => {
+  const { url, caller, allowPrivate, clock, signal, onWait, retryDelayMs = 1000 } = options;
+  const authorization = `Basic ${Buffer.from(`${options.tokenId}:${options.tokenSecret}`).toString('base64')}`;
+  const spacingMs = 1000 / options.ratePerSecond;
+  let nextMs = Number.NEGATIVE_INFINITY;
+  let requests = 0;
+
+  /** Requests start one after the other, whoever makes them. */
+  const turn = async (): Promise<void> => {
+    const startMs = Math.max(clock.monotonicMs(), nextMs);
+    nextMs = startMs + spacingMs;
+    await pause(startMs - clock.monotonicMs());
+  };
+
+  const pause = async (waitMs: number): Promise<void> => {
+    try {
+      if (waitMs > 0) await sleep(waitMs, undefined, { signal });
+    } catch (cause) {
+      throw new KinoraError('cancelled', { cause });
+    }
+  };
+
+  /** Undefined when the request may be repeated; the wait is over then. */
+  const tryOnce = async (call: ServiceCall, tries: number): Promise<ServiceAnswer | undefined> => {
+    await turn();
+    requests += 1;
+    const isLast = tries === MAX_TRIES;
+    let answer: ServiceAnswer;
+    try {
+      answer = await caller.call(call, signal);
+    } catch (error) {
+      if (signal.aborted) throw new KinoraError('cancelled', { cause: error });
+      if (isLast || call.method === 'POST') throw unreachable(call.url, error);
+      const waitMs = backoffMs(tries, { baseMs: retryDelayMs, maxMs: BACKOFF_MAX_MS });
+      onWait?.('The source does not answer', waitMs);
+      await pause(waitMs);
+      return undefined;
+    }
+    const isBusy = answer.status === 429;
+    const isRepeated = isBusy || (answer.status >= 500 && call.method !== 'POST');
+    if (!isRepeated || isLast) return answer;
+    const asked = retryAfterMs(answer.retryAfter, clock);
+    const waitMs = asked ?? backoffMs(tries, { baseMs: retryDelayMs, maxMs: BACKOFF_MAX_MS });
+    onWait?.(isBusy ? 'The source limits requests' : `The source answered with status ${answer.status}`, waitMs);
+    // The limit applies to all requests, so all wait.
+    if (isBusy) nextMs = Math.max(nextMs, clock.monotonicMs() + waitMs);
+    else await pause(waitMs);
+    return undefined;
+  };
+
+  const send = async (call: ServiceCall): Promise<ServiceAnswer> => {
+    for (let tries = 1; ; tries += 1) {
+      const answer = await tryOnce(call, tries);
+      if (answer) return answer;
+    }
+  };
+
+  return {
+    get requests() {
+      return requests;
+    },
+    call: async <T>(method: ServiceCall['method'], path: string, body?: object) => {
+      const headers = { authorization, accept: 'application/json', ...(body && { 'content-type': 'application/json' }) };
+      const call = { method, url: `${url}${path}`, headers, allowPrivate, ...(body && { body: JSON.stringify(body) }) };
+      return readAnswer<T>(await send(call), `${method} ${path.split('?')[0]}`, url);
+    },
+    getText: async (address) => {
+      const { status, body } = await send({ method: 'GET', url: address, headers: {}, allowPrivate });
+      if (status === 200) return Buffer.from(body).toString('utf8');
+      const messages = [`${new URL(address).host} answered with status ${status}.`];
+      throw new KinoraError(status === 404 ? 'not_found' : 'unavailable', { messages });
+    },
+  };
+};
+
+const retryAfterMs = (text: string | undefined, clock: Clock): number | undefined => {
+  if (text === undefined) return undefined;
+  const waitMs = /^\d+$/.test(text) ? Number(text) * 1000 : Date.parse(text) - clock.now().getTime();
+  return Number.isFinite(waitMs) ? Math.min(Math.max(waitMs, 0), MAX_PAUSE_MS) : undefined;
+};
+
+const unreachable = (url: string, cause: unknown): KinoraError => {
+  const reason = isKinoraError(cause) ? String(cause.details?.reason ?? '') : '';
+  const advice = reason.includes('not allowed')
+    ? ' It has a private address; start the server with --allow-private-sources (KINORA_ALLOW_PRIVATE_SOURCES).'
+    : '';
+  const messages = [`The source ${new URL(url).origin} does not answer: ${reason.replace(/^\w*Error: /, '')}.${advice}`];
+  return new KinoraError('unavailable', { messages, cause });
+};
+
+const codes: Readonly<Record<number, ErrorCode>> = { 401: 'unauthorized', 403: 'forbidden', 404: 'not_found' };
+
+const readAnswer = <T>({ status, body }: ServiceAnswer, request: string, url: string): SourceAnswer<T> => {
+  const text = Buffer.from(body).toString('utf8');
+  const parsed = parse(text);
+  if (status >= 200 && status < 300) {
+    if (text === '') return { data: undefined as T };
+    if (parsed !== undefined && 'data' in parsed) return parsed as unknown as SourceAnswer<T>;
+    throw new KinoraError('unavailable', { messages: [`${url} does not answer as the API does.`] });
+  }
+  const { messages } = (parsed?.error ?? {}) as { messages?: readonly string[] };
+  const reason = Array.isArray(messages) ? messages.join('; ') : `status ${status}`;
+  if (status === 401)
+    throw new KinoraError('unauthorized', {
+      messages: [`The source ${url} rejects the access token. Check KINORA_IMPORT_TOKEN_ID and KINORA_IMPORT_TOKEN_SECRET.`],
+    });
+  const code = codes[status] ?? (status < 500 && status !== 429 ? 'invalid_parameters' : 'unavailable');
+  throw new KinoraError(code, { messages: [`The source refuses ${request}: ${reason}`] });
+};
+
+const parse = (text: string): Record<string, unknown> | undefined => {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined;
+  } catch {
+    return undefined;
+  }
+};
