@@ -150,7 +150,7 @@ const readAnswer = <T>({ status, body }: ServiceAnswer, request: string, url: st
   const reason = Array.isArray(messages) ? messages.join('; ') : `status ${status}`;
   if (status === 401)
     throw new KinoraError('unauthorized', {
-      messages: [`The source ${url} rejects the access token. Check KINORA_IMPORT_TOKEN_ID and KINORA_IMPORT_TOKEN_SECRET.`],
+      messages: [`The source ${url} rejects the access token. Check MUX_TOKEN_ID and MUX_TOKEN_SECRET.`],
     });
   const code = codes[status] ?? (status < 500 && status !== 429 ? 'invalid_parameters' : 'unavailable');
   throw new KinoraError(code, { messages: [`The source refuses ${request}: ${reason}`] });

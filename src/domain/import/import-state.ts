@@ -69,9 +69,14 @@ export const saveImportProgress = async (
 export const listBorrowedAssets = async (
   { database }: Pick<DomainContext, 'database'>,
   { sourceUrl, after }: { readonly sourceUrl: string; readonly after: string },
-): Promise<{ readonly assetId: string; readonly state: ImportRow['state']; readonly borrowed: Borrowed }[]> => {
+): Promise<(Pick<ImportProgress, 'assetId' | 'environmentId' | 'state'> & { readonly borrowed: Borrowed })[]> => {
   const rows = await listBorrowing(database.queryable, sourceUrl, { after, limit: 500 });
-  return rows.map((row) => ({ assetId: row.asset_id, state: row.state, borrowed: row.borrowed! }));
+  return rows.map((row) => ({
+    assetId: row.asset_id,
+    environmentId: row.environment_id,
+    state: row.state,
+    borrowed: row.borrowed!,
+  }));
 };
 
 /**

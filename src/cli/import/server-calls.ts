@@ -1,0 +1,54 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { connectControl } from '../../control/control-client.js';
+import type { ImportOperation, ImportParams, ImportResult } from '../../control/import-operations.js';
+import { isKinoraError, KinoraError } from '../../lib/errors.js';
+
+/** Long enough for a restart of the server, with the recovery of its database. */
+const AWAY_LIMIT_MS = 120_000;
+const RETRY_MS = 500;
+
+/** @throws KinoraError what the operation throws; `unavailable` when no server runs */
+export type ServerCall = <O extends ImportOperation>(operation: O, params: ImportParams<O>) => Promise<ImportResult<O>>;
+
+export interface ServerCallOptions {
+  readonly dataDir: string;
+  readonly signal: AbortSignal;
+  /** Called once each time the server is gone. */
+  readonly onAway: () => void;
+}
+
+/** Asks the server that runs on the data directory. Once it has answered, waits for it while it is restarted. */
+export const createServerCalls = ({ dataDir, signal, onAway }: ServerCallOptions): ServerCall => {
+  let hasAnswered = false;
+
+  const callOnce = async (operation: string, params: unknown): Promise<{ result: unknown } | undefined> => {
+    const server = await connectControl(dataDir);
+    if (!server) return undefined;
+    try {
+      const result = await server.call(operation, params);
+      hasAnswered = true;
+      return { result };
+    } catch (error) {
+      if (hasAnswered && isKinoraError(error, 'unavailable')) return undefined;
+      throw error;
+    } finally {
+      server.close();
+    }
+  };
+
+  return async (operation, params) => {
+    for (let waitedMs = 0; ; waitedMs += RETRY_MS) {
+      const answer = await callOnce(operation, params);
+      if (answer) return answer.result as never;
+      const end = hasAnswered ? 'has ended. Start it again, and run the same command to continue.' : 'is not running.';
+      if (!hasAnswered || waitedMs >= AWAY_LIMIT_MS)
+        throw new KinoraError('unavailable', {
+          messages: [`The server of ${dataDir} ${end} It must run during an import, because it fetches the files.`],
+        });
+      if (waitedMs === 0) onAway();
+      await sleep(RETRY_MS, undefined, { signal }).catch((cause: unknown) => {
+        throw new KinoraError('cancelled', { cause });
+      });
+    }
+  };
+};
