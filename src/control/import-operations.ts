@@ -2,8 +2,8 @@ import type { DomainContext } from '../domain/context.js';
 import { importPlaybackRestriction, importSigningKey } from '../domain/import/import-access.js';
 import { importAsset } from '../domain/import/import-asset.js';
 import {
-  checkImportTarget,
   findImportStatus,
+  findImportTarget,
   listBorrowedAssets,
   saveImportProgress,
 } from '../domain/import/import-state.js';
@@ -13,7 +13,7 @@ import {
  * know whether it was done. Parameters and results survive JSON.
  */
 export const importOperations = {
-  'import target': checkImportTarget,
+  'import target': findImportTarget,
   'import status': findImportStatus,
   'import save': saveImportProgress,
   'import borrowed': listBorrowedAssets,

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connectControl } from '../../control/control-client.js';
 import type { ImportOperation, ImportParams, ImportResult } from '../../control/import-operations.js';
+import type { ServerStatus } from '../../control/control-handlers.js';
 import { isKinoraError, KinoraError } from '../../lib/errors.js';
 
 /** Long enough for a restart of the server, with the recovery of its database. */
@@ -8,7 +9,10 @@ const AWAY_LIMIT_MS = 120_000;
 const RETRY_MS = 500;
 
 /** @throws KinoraError what the operation throws; `unavailable` when no server runs */
-export type ServerCall = <O extends ImportOperation>(operation: O, params: ImportParams<O>) => Promise<ImportResult<O>>;
+export type ServerCall = <O extends ImportOperation | 'status'>(
+  operation: O,
+  params: O extends ImportOperation ? ImportParams<O> : object,
+) => Promise<O extends ImportOperation ? ImportResult<O> : ServerStatus>;
 
 export interface ServerCallOptions {
   readonly dataDir: string;

@@ -2,7 +2,7 @@ import { serializeAsset } from '../../api/serialize/asset.js';
 import type { Borrowed, Row } from '../../db/schema.js';
 import { findAssetView } from '../../db/tables/assets/asset-view.js';
 import { findImport, type ImportRow, listBorrowing, saveImport } from '../../db/tables/assets/import-asset.js';
-import { findEnvironment } from '../../db/tables/server/environment.js';
+import { listEnvironments } from '../../db/tables/server/environment.js';
 import { KinoraError } from '../../lib/errors.js';
 import { isId } from '../../lib/ids.js';
 import { toAssetView } from '../asset-view/get-asset.js';
@@ -80,16 +80,17 @@ export const listBorrowedAssets = async (
 };
 
 /**
- * The environment that receives an import.
+ * The environment that receives an import; the first one if none is named.
  * @throws KinoraError `not_found`
  */
-export const checkImportTarget = async (
+export const findImportTarget = async (
   { database }: Pick<DomainContext, 'database'>,
-  { environmentId }: { readonly environmentId: string },
-): Promise<{ readonly name: string }> => {
-  const found = await findEnvironment(database.queryable, environmentId);
-  if (found) return { name: found.name };
+  { environmentId }: { readonly environmentId?: string },
+): Promise<{ readonly id: string; readonly name: string }> => {
+  const environments = await listEnvironments(database.queryable);
+  const found = environmentId === undefined ? environments[0] : environments.find(({ id }) => id === environmentId);
+  if (found) return { id: found.id, name: found.name };
   throw new KinoraError('not_found', {
-    messages: [`There is no environment ${JSON.stringify(environmentId)}; kinora env list shows all.`],
+    messages: [`There is no environment ${environmentId ?? ''}; kinora env list shows all.`],
   });
 };
