@@ -60,7 +60,18 @@ const layers = {
   ],
   http: ['api', 'domain', 'cache', 'packager', contracts.db, contracts.net, 'media', 'telemetry', 'lib'],
   control: ['domain', 'config', contracts.db, contracts.pool, 'telemetry', 'lib'],
-  cli: ['server', 'control', 'speech', 'net/source-fetcher', 'config', 'telemetry', 'domain', 'db', 'pool', 'lib'],
+  cli: [
+    'server',
+    'control',
+    'speech',
+    'net/(source-fetcher|source-api|service-caller)',
+    'config',
+    'telemetry',
+    'domain',
+    'db',
+    'pool',
+    'lib',
+  ],
 };
 
 /** Packages that only one part of the house may touch. */

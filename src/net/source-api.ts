@@ -108,7 +108,11 @@ export const createSourceApi = (options: SourceApiOptions): SourceApi => {
       return requests;
     },
     call: async <T>(method: ServiceCall['method'], path: string, body?: object) => {
-      const headers = { authorization, accept: 'application/json', ...(body && { 'content-type': 'application/json' }) };
+      const headers = {
+        authorization,
+        accept: 'application/json',
+        ...(body && { 'content-type': 'application/json' }),
+      };
       const call = { method, url: `${url}${path}`, headers, allowPrivate, ...(body && { body: JSON.stringify(body) }) };
       return readAnswer<T>(await send(call), `${method} ${path.split('?')[0]}`, url);
     },
@@ -132,7 +136,9 @@ const unreachable = (url: string, cause: unknown): KinoraError => {
   const advice = reason.includes('not allowed')
     ? ' It has a private address; start the server with --allow-private-sources (KINORA_ALLOW_PRIVATE_SOURCES).'
     : '';
-  const messages = [`The source ${new URL(url).origin} does not answer: ${reason.replace(/^\w*Error: /, '')}.${advice}`];
+  const messages = [
+    `The source ${new URL(url).origin} does not answer: ${reason.replace(/^\w*Error: /, '')}.${advice}`,
+  ];
   return new KinoraError('unavailable', { messages, cause });
 };
 

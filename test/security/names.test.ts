@@ -27,12 +27,16 @@ const traversals = [
 ];
 
 describe('a name from outside', () => {
-  it.each([...traversals, `${newId()}/..`, `${newId()}\n`, newId().slice(21), newId() + newId(), `${newId().slice(1)}é`])(
-    'is no id: %j',
-    (text) => {
-      expect(isId(text)).toBe(false);
-    },
-  );
+  it.each([
+    ...traversals,
+    `${newId()}/..`,
+    `${newId()}\n`,
+    newId().slice(21),
+    newId() + newId(),
+    `${newId().slice(1)}é`,
+  ])('is no id: %j', (text) => {
+    expect(isId(text)).toBe(false);
+  });
 
   it.each(traversals)('names nothing in the blob store: %j', async (key) => {
     await expect(store.read(key)).rejects.toMatchObject({ code: 'internal_error' });

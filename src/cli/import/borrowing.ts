@@ -61,7 +61,8 @@ export const createBorrowing = (options: BorrowingOptions): Borrowing => {
         try {
           await setMasterAccess('temporary');
         } catch (error) {
-          if (isKinoraError(error, 'invalid_parameters') || isKinoraError(error, 'forbidden')) return error.messages[0]!;
+          if (isKinoraError(error, 'invalid_parameters') || isKinoraError(error, 'forbidden'))
+            return error.messages[0]!;
           throw error;
         }
       }

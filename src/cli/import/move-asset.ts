@@ -84,7 +84,7 @@ export const describe = ({ id, meta }: SourceAsset): Pick<Moved, 'assetId' | 'ti
   title: typeof meta?.title === 'string' ? meta.title : '',
 });
 
-const whatIsKnown = ({ state, asset }: ImportStatus): Pick<Moved, 'notes'> & { outcome: Outcome } | undefined => {
+const whatIsKnown = ({ state, asset }: ImportStatus): (Pick<Moved, 'notes'> & { outcome: Outcome }) | undefined => {
   if (state === 'done')
     return { outcome: 'present', notes: asset ? [] : ['It was imported before, and deleted here since.'] };
   if (asset && (state === undefined || state === 'prepared'))
@@ -203,7 +203,9 @@ const findTrackFiles = async ({ context, plan, borrowing, notes }: Move): Promis
     if (track.type === 'text') return [{ ...track, url: `${base}/text/${track.id}.vtt` }];
     const url = findAudioPlaylist(playlist, `${base}.m3u8`, track);
     if (url !== undefined) return [{ ...track, url, isPlaylist: true }];
-    notes.push(`The audio track ${track.id} (${track.name}) is not moved: the playlist of the source does not have it.`);
+    notes.push(
+      `The audio track ${track.id} (${track.name}) is not moved: the playlist of the source does not have it.`,
+    );
     return [];
   });
 };

@@ -1,8 +1,8 @@
 import { planImport } from '../../domain/import/plan-import.js';
 import type { SourceAsset } from '../../domain/import/source-asset.js';
 import { isKinoraError, KinoraError } from '../../lib/errors.js';
-import { describe, type MoveContext, type Moved, moveAsset } from './move-asset.js';
 import { createBorrowing } from './borrowing.js';
+import { describe, type MoveContext, type Moved, moveAsset } from './move-asset.js';
 
 export interface ImportOptions extends MoveContext {
   /** Only these assets. */
@@ -157,7 +157,8 @@ const unmovable: readonly (readonly [path: string, sentence: (count: string) => 
   ['/video/v1/live-streams', (count) => `${count} live streams are not moved: Kinora has none.`],
   [
     '/video/v1/drm-configurations',
-    (count) => `${count} DRM configurations are not moved. Create one with kinora drm create and name it with --drm-configuration.`,
+    (count) =>
+      `${count} DRM configurations are not moved. Create one with kinora drm create and name it with --drm-configuration.`,
   ],
   ['/video/v1/transcription-vocabularies', (count) => `${count} transcription vocabularies are not moved.`],
 ];

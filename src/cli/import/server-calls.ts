@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connectControl } from '../../control/control-client.js';
-import type { ImportOperation, ImportParams, ImportResult } from '../../control/import-operations.js';
 import type { ServerStatus } from '../../control/control-handlers.js';
+import type { ImportOperation, ImportParams, ImportResult } from '../../control/import-operations.js';
 import { isKinoraError, KinoraError } from '../../lib/errors.js';
 
 /** Long enough for a restart of the server, with the recovery of its database. */

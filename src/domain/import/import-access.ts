@@ -1,6 +1,9 @@
 import { createPublicKey } from 'node:crypto';
 import { validateCreatePlaybackRestriction } from '../../api/validate/playback-restriction.js';
-import { findPlaybackRestrictionRules, insertPlaybackRestriction } from '../../db/tables/playback/playback-restriction.js';
+import {
+  findPlaybackRestrictionRules,
+  insertPlaybackRestriction,
+} from '../../db/tables/playback/playback-restriction.js';
 import { findVerificationKey, insertSigningKey } from '../../db/tables/playback/signing-key.js';
 import { KinoraError } from '../../lib/errors.js';
 import { isId } from '../../lib/ids.js';
@@ -29,7 +32,8 @@ export const importPlaybackRestriction = async (
   const db = database.queryable;
   const existing = await findPlaybackRestrictionRules(db, id);
   if (existing?.environment_id === environmentId) return false;
-  if (existing) throw new KinoraError('conflict', { messages: [`The playback restriction ${id} is of another environment.`] });
+  if (existing)
+    throw new KinoraError('conflict', { messages: [`The playback restriction ${id} is of another environment.`] });
   await insertPlaybackRestriction(db, { id, environment_id: environmentId, created_at: clock.now(), ...checked });
   return true;
 };

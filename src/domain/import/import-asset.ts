@@ -21,8 +21,8 @@ import { checkDrmConfiguration } from '../drm/configurations.js';
 import { makePlaybackIds } from '../playback/playback-ids.js';
 import { queues } from '../queues.js';
 import { insertRequestedRenditions, recordRenditionEvent } from '../renditions/static-renditions.js';
-import { playlistUrl } from './playlist-url.js';
 import type { ImportedTrack, ImportOrder } from './import-order.js';
+import { playlistUrl } from './playlist-url.js';
 
 type Context = Pick<DomainContext, 'database' | 'queue' | 'clock' | 'artifactUrls'>;
 

@@ -23,9 +23,18 @@ describe('readMediaPlaylist', () => {
   const playlist = (...lines: string[]) => ['#EXTM3U', ...lines, '#EXT-X-ENDLIST', ''].join('\n');
 
   it('lists the initialization section and the segments in order', () => {
-    const text = playlist('#EXT-X-KEY:METHOD=NONE', '#EXT-X-MAP:URI="init.mp4"', '#EXTINF:4,', '0.m4s', '#EXTINF:4,', '/1.m4s');
+    const text = playlist(
+      '#EXT-X-KEY:METHOD=NONE',
+      '#EXT-X-MAP:URI="init.mp4"',
+      '#EXTINF:4,',
+      '0.m4s',
+      '#EXTINF:4,',
+      '/1.m4s',
+    );
     expect(readMediaPlaylist(text, base)).toEqual({
-      urls: ['init.mp4', '0.m4s'].map((name) => `https://stream.example/abc/audio/${name}`).concat('https://stream.example/1.m4s'),
+      urls: ['init.mp4', '0.m4s']
+        .map((name) => `https://stream.example/abc/audio/${name}`)
+        .concat('https://stream.example/1.m4s'),
     });
   });
 
@@ -40,7 +49,10 @@ describe('readMediaPlaylist', () => {
     ['#EXTM3U\n#EXTINF:4,\n0.ts', 'The HLS playlist is not complete.'],
     [playlist('#EXT-X-MAP:URI="init.mp4"'), 'The HLS playlist has no segments.'],
     [playlist('#EXT-X-KEY:METHOD=AES-128,URI="k"', '#EXTINF:4,', '0.ts'), 'The HLS playlist is encrypted.'],
-    [playlist('#EXTINF:4,', '#EXT-X-BYTERANGE:5@0', 'a.mp4'), 'The HLS playlist has byte ranges, which are not supported.'],
+    [
+      playlist('#EXTINF:4,', '#EXT-X-BYTERANGE:5@0', 'a.mp4'),
+      'The HLS playlist has byte ranges, which are not supported.',
+    ],
     [
       playlist('#EXT-X-MAP:URI="a"', '#EXTINF:4,', '0.m4s', '#EXT-X-MAP:URI="b"', '#EXTINF:4,', '1.m4s'),
       'The HLS playlist has several initialization sections, which are not supported.',

@@ -1,6 +1,7 @@
 // Fills a server with assets of every kind that an import meets.
-import { createServer } from 'node:http';
+
 import { readFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 
 const VTT = 'WEBVTT\n\n00:00.200 --> 00:01.000\nfirst\n\n00:01.000 --> 00:01.900\nsecond\n';

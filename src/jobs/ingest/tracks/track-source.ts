@@ -47,8 +47,7 @@ export const fetchTrackSource = async (
   if (await blobs.stat(key)) return;
   if (track.url === null) throw new KinoraError('internal_error', { details: { stage: 'the file of a track' } });
   const playlist = mediaPlaylistOf(track.url);
-  if (playlist !== undefined)
-    return fetchAudioPlaylist(playlist, await blobs.resumeWrite(key), { fetcher, signal });
+  if (playlist !== undefined) return fetchAudioPlaylist(playlist, await blobs.resumeWrite(key), { fetcher, signal });
   await fetcher.fetch(track.url, await blobs.resumeWrite(key), {
     signal,
     ...(maxBytes !== undefined && { maxBytes }),
