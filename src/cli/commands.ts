@@ -4,6 +4,7 @@ import { consoleCommand } from './commands/console.js';
 import { doctor } from './commands/doctor.js';
 import { drmCommands } from './commands/drm.js';
 import { envCommands } from './commands/env.js';
+import { importCommands } from './commands/import.js';
 import { restore } from './commands/restore.js';
 import { serve } from './commands/serve.js';
 import { speechCommands } from './commands/speech.js';
@@ -27,7 +28,11 @@ export const commandGroups: readonly CommandGroup[] = [
     summaries: { speech: 'models for speech recognition' },
     members: { serve, console: consoleCommand, doctor, ...speechCommands, backup, restore },
   },
-  { title: 'Videos', summaries: { asset: 'videos and how they play' }, members: assetCommands },
+  {
+    title: 'Videos',
+    summaries: { asset: 'videos and how they play', import: 'assets and keys of another server' },
+    members: { ...assetCommands, ...importCommands },
+  },
   { title: 'Events', summaries: { webhook: 'deliveries of events to a URL' }, members: webhookCommands },
   {
     title: 'Access',

@@ -52,3 +52,15 @@ export const textOf = (flags: Flags, name: string): string | undefined => {
   const value = flags[name];
   return typeof value === 'string' ? value : undefined;
 };
+
+/**
+ * The value of a flag that takes a whole number, undefined when it is absent.
+ * @throws KinoraError `config_invalid`
+ */
+export const wholeNumberOf = (flags: Flags, name: string, min: number, max: number): number | undefined => {
+  const text = textOf(flags, name);
+  if (text === undefined) return undefined;
+  const value = Number(text);
+  if (/^\d+$/.test(text) && value >= min && value <= max) return value;
+  throw usageError(`${name} must be a whole number from ${min} to ${max}, not ${JSON.stringify(text)}.`);
+};

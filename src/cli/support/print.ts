@@ -7,7 +7,7 @@ export const print = (text: string): void => {
 export const printJson = (value: unknown): void => print(JSON.stringify(value, null, 2));
 
 /** Control characters, which titles may contain, would steer the terminal. */
-const printable = (text: string): string => text.replaceAll(/\p{Cc}/gu, ' ');
+export const printable = (text: string): string => text.replaceAll(/\p{Cc}/gu, ' ');
 
 /** Columns are as wide as their longest cell. */
 export const printTable = (cells: readonly (readonly string[])[]): void => {

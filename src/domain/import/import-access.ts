@@ -24,7 +24,7 @@ const refuse = (message: string): never => {
  * @throws KinoraError `invalid_parameters`, `conflict` when it belongs to another environment
  */
 export const importPlaybackRestriction = async (
-  { database, clock }: Pick<DomainContext, 'database' | 'clock'>,
+  { database, clock, onPlaybackRestrictionChanged }: DomainContext,
   { environmentId, id, rules }: Target & { readonly rules: unknown },
 ): Promise<boolean> => {
   if (!isId(id)) refuse(`${JSON.stringify(id)} is not the ID of a playback restriction.`);
@@ -35,6 +35,8 @@ export const importPlaybackRestriction = async (
   if (existing)
     throw new KinoraError('conflict', { messages: [`The playback restriction ${id} is of another environment.`] });
   await insertPlaybackRestriction(db, { id, environment_id: environmentId, created_at: clock.now(), ...checked });
+  // Tokens may have named it before it was here.
+  onPlaybackRestrictionChanged(id);
   return true;
 };
 
@@ -45,7 +47,7 @@ export const importPlaybackRestriction = async (
  * @throws KinoraError `invalid_parameters`, `conflict` when the ID has another key here
  */
 export const importSigningKey = async (
-  { database, clock }: Pick<DomainContext, 'database' | 'clock'>,
+  { database, clock, onSigningKeyDeleted }: DomainContext,
   { environmentId, id, keyText }: Target & { readonly keyText: string },
 ): Promise<boolean> => {
   if (!isId(id)) refuse(`${JSON.stringify(id)} is not the ID of a signing key.`);
@@ -55,6 +57,8 @@ export const importSigningKey = async (
   if (existing?.environment_id === environmentId && existing.public_key.trim() === publicKey.trim()) return false;
   if (existing) throw new KinoraError('conflict', { messages: [`Another signing key with the ID ${id} exists here.`] });
   await insertSigningKey(db, { id, environment_id: environmentId, created_at: clock.now(), public_key: publicKey });
+  // Tokens may have named it before it was here.
+  onSigningKeyDeleted(id);
   return true;
 };
 

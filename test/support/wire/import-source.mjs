@@ -91,6 +91,7 @@ const kindsOf = (files, { drmConfigurationId, clippedId }) => {
     ...(drmConfigurationId && {
       drm: {
         inputs: [video],
+        video_quality: 'plus',
         advanced_playback_policies: [{ policy: 'drm', drm_configuration_id: drmConfigurationId }, { policy: 'public' }],
       },
     }),
