@@ -120,7 +120,9 @@ const signingKey: Command = {
     const environmentId = textOf(flags, '--environment');
     const target = await server('import target', { ...(environmentId !== undefined && { environmentId }) });
     const isNew = await server('import signing-key', { environmentId: target.id, id, keyText });
-    print(isNew ? `Tokens signed with ${id} are accepted in ${target.name}.` : `The signing key ${id} was here before.`);
+    print(
+      isNew ? `Tokens signed with ${id} are accepted in ${target.name}.` : `The signing key ${id} was here before.`,
+    );
     return 0;
   },
 };

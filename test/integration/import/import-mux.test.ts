@@ -71,7 +71,10 @@ const outcomesOf = (report: ImportReport) =>
   Object.fromEntries(report.assets.map(({ assetId, outcome, notes }) => [assetId, { outcome, notes }]));
 
 /** What the import keeps. Durations and frame rates are those of another file. */
-const kept = ({ tracks = [], static_renditions: renditions, ...asset }: WireAsset, unmoved: readonly string[] = []) => ({
+const kept = (
+  { tracks = [], static_renditions: renditions, ...asset }: WireAsset,
+  unmoved: readonly string[] = [],
+) => ({
   ...Object.fromEntries(
     [
       ...['id', 'created_at', 'meta', 'passthrough', 'mp4_support', 'master_access', 'normalize_audio', 'test'],
@@ -124,7 +127,12 @@ describe('an import from another server', () => {
     }
     expect(await list(target)).toHaveLength(COUNT - filled.filter(({ kind }) => kind === 'failed asset').length);
     // Shots and masters have URLs that contain the time of the request.
-    const stable = ({ id, playback_ids, master_access, tracks }: WireAsset) => ({ id, playback_ids, master_access, tracks });
+    const stable = ({ id, playback_ids, master_access, tracks }: WireAsset) => ({
+      id,
+      playback_ids,
+      master_access,
+      tracks,
+    });
     expect((await list(source)).map(stable)).toEqual(before.map(stable));
     const restrictions = await api(target, 'GET', `/video/v1/playback-restrictions/${restriction.id}`);
     expect(await restrictions.json()).toMatchObject({ data: { referrer: { allowed_domains: ['*.example.com'] } } });
@@ -135,7 +143,10 @@ describe('an import from another server', () => {
     const playbackId = ids![0]!.id;
     const played = Object.keys(await playAll(target.url, playbackId));
     for (const track of tracks!.filter(({ type, primary }) => type !== 'video' && !primary))
-      expect(played.some((path) => path.includes(track.id as string)), `${track.name} of ${id}`).toBe(true);
+      expect(
+        played.some((path) => path.includes(track.id as string)),
+        `${track.name} of ${id}`,
+      ).toBe(true);
     const french = tracks!.find(({ language_code }) => language_code === 'fr')!.id;
     const [there, here] = await Promise.all(
       [source, target].map(async ({ url }) => (await fetchBytes(`${url}/${playbackId}/text/${french}.vtt`)).toString()),
