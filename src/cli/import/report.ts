@@ -9,7 +9,7 @@ const outcomes: Readonly<Record<Moved['outcome'], string>> = {
   failed: 'failed',
 };
 
-export const countOutcomes = ({ assets }: ImportReport): Readonly<Record<Moved['outcome'], number>> => {
+const countOutcomes = ({ assets }: ImportReport): Readonly<Record<Moved['outcome'], number>> => {
   const count = { imported: 0, planned: 0, present: 0, skipped: 0, failed: 0 };
   for (const { outcome } of assets) count[outcome] += 1;
   return count;

@@ -70,6 +70,9 @@ const ofKind = (kind: string): WireAsset => filled.find((entry) => entry.kind ==
 const outcomesOf = (report: ImportReport) =>
   Object.fromEntries(report.assets.map(({ assetId, outcome, notes }) => [assetId, { outcome, notes }]));
 
+/** Shots and masters have URLs with the time of the request. */
+const stable = ({ shots: _shots, master: _master, ...asset }: WireAsset) => asset;
+
 /** What the import keeps. Durations and frame rates are those of another file. */
 const kept = (
   { tracks = [], static_renditions: renditions, ...asset }: WireAsset,
@@ -99,7 +102,7 @@ describe('an import from another server', () => {
     const before = await list(source);
     const report = await importAll({ isDryRun: true });
     expect(await list(target)).toEqual([]);
-    expect(await list(source)).toEqual(before);
+    expect((await list(source)).map(stable)).toEqual(before.map(stable));
     const outcomes = outcomesOf(report);
     expect(outcomes[ofKind('public').id]).toEqual({ outcome: 'planned', notes: [] });
     expect(outcomes[ofKind('failed asset').id]).toEqual({
@@ -126,13 +129,6 @@ describe('an import from another server', () => {
       expect(kept(here), kind).toEqual(kept(asset, ['drm']));
     }
     expect(await list(target)).toHaveLength(COUNT - filled.filter(({ kind }) => kind === 'failed asset').length);
-    // Shots and masters have URLs that contain the time of the request.
-    const stable = ({ id, playback_ids, master_access, tracks }: WireAsset) => ({
-      id,
-      playback_ids,
-      master_access,
-      tracks,
-    });
     expect((await list(source)).map(stable)).toEqual(before.map(stable));
     const restrictions = await api(target, 'GET', `/video/v1/playback-restrictions/${restriction.id}`);
     expect(await restrictions.json()).toMatchObject({ data: { referrer: { allowed_domains: ['*.example.com'] } } });
