@@ -29,6 +29,10 @@ const needs = [
     suites: 'recognition of real speech',
   },
   { program: 'ffmpeg', packages: ['ffmpeg'], suites: 'recognition of real speech (its voices)' },
+  { program: 'nginx', packages: ['nginx-light'], suites: 'the shipped nginx configuration' },
+  { program: 'caddy', packages: ['caddy'], suites: 'the shipped Caddy configuration' },
+  { program: 'promtool', packages: ['prometheus'], suites: 'the shipped alert rules' },
+  { program: 'systemd-analyze', packages: ['systemd'], suites: 'the shipped systemd unit' },
   { program: 'flock', packages: ['util-linux'], suites: 'the lock of the data directory (the server needs it too)' },
 ];
 const missing = () => needs.filter(({ program }) => !isInstalled(program));
@@ -38,7 +42,8 @@ if (missing().length > 0 && canInstall && process.env.TEST_INSTALL !== '0') {
   const apt = (...args) =>
     execFileSync('apt-get', ['-q', '-y', ...args], {
       stdio: 'inherit',
-      env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
+      // Programs are needed, not services: nothing is started.
+      env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive', SYSTEMD_OFFLINE: '1' },
     });
   try {
     apt('update');

@@ -21,7 +21,7 @@ let server: ReturnType<typeof spawn> | undefined;
 beforeAll(async () => {
   mkdirSync(packed);
   mkdirSync(empty);
-  for (const name of ['package.json', 'README.md', 'LICENSE', 'NOTICE', 'CHANGELOG.md', 'scripts', 'dist'])
+  for (const name of ['package.json', 'README.md', 'LICENSE', 'NOTICE', 'CHANGELOG.md', 'deploy', 'scripts', 'dist'])
     cpSync(name, join(packed, name), { recursive: true });
   await run(process.execPath, ['scripts/published-package.mjs'], { cwd: packed });
   const { stdout } = await npm(packed, 'pack', '--ignore-scripts', '--json');
@@ -38,7 +38,8 @@ it('is what npm would publish', async () => {
   const { stdout, stderr } = await npm(packed, 'publish', tarball, '--dry-run', '--ignore-scripts');
   expect(stdout).toMatch(/^\+ kinora@\d+\.\d+\.\d+/m);
   expect(stderr).not.toContain('auto-corrected');
-  expect(stderr).toContain('dist/cli/main.js');
+  for (const name of ['dist/cli/main.js', 'deploy/systemd/kinora.service', 'NOTICE', 'LICENSE'])
+    expect(stderr).toContain(name);
   expect(stderr).not.toMatch(/\.d\.ts|\.map$|src\/|test\//m);
 });
 

@@ -1,0 +1,77 @@
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { findTool } from '#kinora/lib/find-tool.js';
+import { until } from './server-process.js';
+
+export interface Nginx {
+  readonly url: string;
+  accessLog(): string;
+  stop(): Promise<void>;
+}
+
+/** Its path; undefined where nginx is not installed. */
+export const nginxPath = findTool('nginx');
+
+export const freePort = async (): Promise<number> => {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as { port: number };
+  server.close();
+  await once(server, 'close');
+  return port;
+};
+
+/** nginx with deploy/nginx/kinora.conf. Only ports, paths and TLS, which needs a certificate, are replaced. */
+export const startNginx = async (port: number, upstream: string): Promise<Nginx> => {
+  const root = mkdtempSync(join(tmpdir(), 'kinora-nginx-'));
+  mkdirSync(join(root, 'tmp'));
+  const replaced: [RegExp, string][] = [
+    [/server 127\.0\.0\.1:8080;/, `server ${new URL(upstream).host};`],
+    [/listen 443 ssl http2;/, `listen 127.0.0.1:${port};`],
+    [/listen 80;/, 'listen 127.0.0.1:0;'],
+    [/ssl_certificate .*;/, ''],
+    [/ssl_certificate_key .*;/, ''],
+    [/\/var\/cache\/nginx\/kinora/, join(root, 'cache')],
+    [/\/var\/log\/nginx\/kinora\.log/, join(root, 'access.log')],
+  ];
+  let site = readFileSync('deploy/nginx/kinora.conf', 'utf8');
+  for (const [pattern, text] of replaced) {
+    if (!pattern.test(site)) throw new Error(`deploy/nginx/kinora.conf no longer has ${pattern}`);
+    site = site.replace(pattern, text);
+  }
+  // The redirect to TLS would need a port of its own.
+  site = site.replace(/server \{\s*listen 127\.0\.0\.1:0;[^}]*\}/, '');
+  writeFileSync(join(root, 'site.conf'), site);
+  const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
+    (name) => `${name}_temp_path ${join(root, 'tmp', name)};`,
+  );
+  const main = [
+    `pid ${join(root, 'nginx.pid')}; error_log ${join(root, 'error.log')};`,
+    process.getuid?.() === 0 ? 'user root;' : '',
+    `events {} http { ${temporary.join(' ')} include ${join(root, 'site.conf')}; }`,
+  ].join('\n');
+  writeFileSync(join(root, 'nginx.conf'), main);
+  const args = ['-p', root, '-c', join(root, 'nginx.conf'), '-e', join(root, 'error.log')];
+  execFileSync(nginxPath!, [...args, '-t'], { stdio: 'pipe' });
+  const child = spawn(nginxPath!, [...args, '-g', 'daemon off; master_process off;'], { stdio: 'ignore' });
+  const url = `http://127.0.0.1:${port}`;
+  await until('nginx answers', () =>
+    fetch(`${url}/healthz`).then(
+      ({ ok }) => ok,
+      () => false,
+    ),
+  );
+  return {
+    url,
+    accessLog: () => readFileSync(join(root, 'access.log'), 'utf8'),
+    stop: async () => {
+      child.kill('SIGQUIT');
+      await once(child, 'exit');
+      rmSync(root, { recursive: true, force: true });
+    },
+  };
+};
