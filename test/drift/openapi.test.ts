@@ -47,7 +47,7 @@ describe('the OpenAPI document and the table of operations', () => {
 
   it('differ in a way that a sentence names', () => {
     const operation: Operation = { method: 'POST', path: '/video/v1/things', success: 201 };
-    const described = { tag: 'Assets', summary: 'Make a thing' } as const;
+    const described = { tag: 'Assets', summary: 'Make a thing', details: 'Makes one thing.' } as const;
     const sentences = undocumented({ createThing: operation }, {});
     expect(sentences).toEqual([
       'createThing (POST /video/v1/things) is not described in src/api/openapi: it needs a summary and its schemas',

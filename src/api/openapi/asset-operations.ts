@@ -39,7 +39,12 @@ export const assetOperations = {
     },
     answer: listWithCursor(AssetAnswer),
   },
-  getAsset: { ...assets, summary: 'Retrieve an asset', answer: one(AssetAnswer) },
+  getAsset: {
+    ...assets,
+    summary: 'Retrieve an asset',
+    details: 'Returns the asset with its state, tracks, playback IDs and files.',
+    answer: one(AssetAnswer),
+  },
   updateAsset: {
     ...assets,
     summary: 'Update an asset',
@@ -75,8 +80,16 @@ export const assetOperations = {
     details: 'The URL of the manifest is valid for 24 hours and renewed in each response.',
     answer: one(ShotsAnswer),
   },
-  deleteShots: { ...assets, summary: 'Delete shots' },
-  deleteThumbnailTime: { ...assets, summary: 'Delete the thumbnail time' },
+  deleteShots: {
+    ...assets,
+    summary: 'Delete shots',
+    details: 'Stops a running detection and deletes the contact sheets. Their URLs stop working.',
+  },
+  deleteThumbnailTime: {
+    ...assets,
+    summary: 'Delete the thumbnail time',
+    details: 'The default thumbnail is the frame in the middle of the asset again.',
+  },
   getInputInfo: {
     ...assets,
     summary: 'Retrieve input info',
@@ -86,15 +99,22 @@ export const assetOperations = {
   createPlaybackId: {
     ...playbackIds,
     summary: 'Create a playback ID',
+    details: 'Adds another ID that plays the asset. It works as soon as the asset is `ready`.',
     body: NewPlaybackId,
     example: { policy: 'signed' },
     answer: one(PlaybackIdAnswer),
   },
-  getPlaybackId: { ...playbackIds, summary: 'Retrieve a playback ID', answer: one(PlaybackIdAnswer) },
+  getPlaybackId: {
+    ...playbackIds,
+    summary: 'Retrieve a playback ID',
+    details: 'Returns a playback ID of the asset with its policy.',
+    answer: one(PlaybackIdAnswer),
+  },
   deletePlaybackId: { ...playbackIds, summary: 'Delete a playback ID', details: 'It stops working immediately.' },
   findPlaybackIdOwner: {
     ...playbackIds,
     summary: 'Retrieve the owner of a playback ID',
+    details: 'Finds the asset that a playback ID belongs to.',
     answer: one(PlaybackIdOwnerAnswer),
   },
 } as const satisfies Record<string, Description>;

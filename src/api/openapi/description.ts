@@ -5,7 +5,8 @@ export interface Description {
   readonly tag: Tag;
   /** Begins with a verb. */
   readonly summary: string;
-  readonly details?: string;
+  /** What it does beyond its summary, in sentences. */
+  readonly details: string;
   readonly query?: Readonly<Record<string, TSchema>>;
   /** The schema that validates request bodies; `none` for an operation that does not read a body. */
   readonly body?: TSchema | 'none';
@@ -41,16 +42,38 @@ export type Tag = keyof typeof tags;
 const positive = (description: string, preset: number) => Type.Integer({ minimum: 1, default: preset, description });
 
 export const paging = (limits = { default: 25, max: 100 }) => ({
-  limit: positive(`Items per page, at most ${limits.max}`, limits.default),
-  page: positive('Page number; a page past the end is empty', 1),
+  limit: positive(`Number of items on a page. Larger values count as ${limits.max}`, limits.default),
+  page: positive('Number of the page, starting at 1. A page past the end is empty', 1),
 });
 
 export const pagingWithCursor = () => ({
   ...paging(),
-  cursor: Type.String({ description: '`next_cursor` of the previous page; overrides `page`' }),
+  cursor: Type.String({
+    description: 'The `next_cursor` of the previous page. Overrides `page`. Send the same filters again',
+  }),
 });
 
 /** Written `timeframe[]=a&timeframe[]=b`. */
 export const timeframe = (description: string) => ({
   timeframe: Type.Array(Type.String(), { maxItems: 2, description }),
 });
+
+/** Descriptions of path parameters, by name. */
+export const pathParameters: Readonly<Record<string, string>> = {
+  assetId: 'ID of the asset',
+  playbackId: 'The playback ID',
+  trackId: 'ID of the track, from `tracks` of the asset',
+  renditionId: 'ID of the static rendition, from `static_renditions.files` of the asset',
+  uploadId: 'ID of the direct upload',
+  vocabularyId: 'ID of the transcription vocabulary',
+  configurationId: 'ID of the DRM configuration',
+  signingKeyId: 'ID of the signing key',
+  playbackRestrictionId: 'ID of the playback restriction',
+  webhookId: 'ID of the webhook, six characters long',
+  deliveryId: 'ID of the delivery, a UUID',
+  eventId: 'ID of the event, a UUID',
+  directiveId: 'ID of the directive, which starts with `drv_`',
+  runId: 'ID of the directive run, which starts with `drvrun_`',
+  jobId: 'ID of the job, which starts with `rjob_`',
+  workflow: 'Name of the workflow, such as `summarize`. It decides which parameters the job takes',
+};

@@ -1,8 +1,9 @@
 import type { TSchema } from 'typebox';
 import { type ErrorCode, errorRegistry } from '../../lib/errors.js';
 import { type Operation, type OperationId, operations } from '../operations.js';
+import { EventAnswer } from '../schemas/system-answer.js';
 import { assetOperations } from './asset-operations.js';
-import { type Description, tags } from './description.js';
+import { type Description, pathParameters, tags } from './description.js';
 import { playbackOperations } from './playback-operations.js';
 import { renditionOperations } from './rendition-operations.js';
 import { robotsOperations } from './robots-operations.js';
@@ -26,9 +27,15 @@ export interface DocumentedOperation {
   readonly operationId: string;
   readonly tags: readonly string[];
   readonly summary: string;
-  readonly description?: string;
+  readonly description: string;
   readonly deprecated?: boolean;
-  readonly parameters?: readonly { name: string; in: 'path' | 'query'; required?: boolean; schema: Json }[];
+  readonly parameters?: readonly {
+    name: string;
+    in: 'path' | 'query';
+    required?: boolean;
+    description: string;
+    schema: Json;
+  }[];
   readonly requestBody?: { content: { 'application/json': { schema: Json; example?: object } } };
   readonly responses: Readonly<Record<string, Json>>;
 }
@@ -89,7 +96,9 @@ const failureResponse = (code: ErrorCode): Json => {
   return {
     description: message,
     ...((isLimit || code === 'unavailable') && {
-      headers: { 'Retry-After': { description: 'Seconds to wait', schema: { type: 'integer' } } },
+      headers: {
+        'Retry-After': { description: 'Seconds to wait before the next request', schema: { type: 'integer' } },
+      },
     }),
     content: {
       'application/json': {
@@ -127,36 +136,51 @@ const describeFailure = (name: string): Json =>
     ? robotsFailureResponse(name.slice(ROBOTS.length) as ErrorCode)
     : failureResponse(name as ErrorCode);
 
+const errorType = { type: 'string', description: 'Kind of error, for programs: `invalid_parameters`, `not_found`, …' };
 const errorSchemas = {
   Error: {
     type: 'object',
+    description: 'Why a request failed',
     required: ['error'],
     properties: {
       error: {
         type: 'object',
+        description: 'The kind of error and its messages',
         required: ['type', 'messages'],
         properties: {
-          type: { type: 'string' },
-          messages: { type: 'array', items: { type: 'string' }, description: 'One per problem' },
+          type: errorType,
+          messages: {
+            type: 'array',
+            items: { type: 'string' },
+            description: 'What to change, one sentence per problem, in the order of the request',
+          },
         },
       },
     },
   },
   RobotsError: {
     type: 'object',
+    description: 'Why a request to the Robots API failed',
     required: ['error'],
     properties: {
       error: {
         type: 'object',
+        description: 'The kind of error and its message',
         required: ['type', 'message'],
-        properties: { type: { type: 'string' }, message: { type: 'string' } },
+        properties: {
+          type: errorType,
+          message: { type: 'string', description: 'What to change, in a sentence about the first problem' },
+        },
       },
     },
   },
   TooManyRequests: {
     type: 'object',
+    description: 'The rate limit of the environment is exceeded',
     required: ['errors'],
-    properties: { errors: { type: 'array', items: { type: 'string' } } },
+    properties: {
+      errors: { type: 'array', items: { type: 'string' }, description: 'A sentence that asks to retry later' },
+    },
   },
 } as const;
 
@@ -203,7 +227,8 @@ export const openApiDocument = (): OpenApiDocument => {
         name: name!,
         in: 'path' as const,
         required: true,
-        schema: { type: 'string' },
+        description: pathParameters[name!]!,
+        schema: { type: 'string', ...(operation.paramValues?.[name!] && { enum: operation.paramValues[name!] }) },
       })),
       ...Object.entries(query).map(([name, schema]) => queryParameter(name, write(schema) as Json)),
     ];
@@ -214,7 +239,7 @@ export const openApiDocument = (): OpenApiDocument => {
       operationId: id,
       tags: [tag],
       summary,
-      ...(description && { description }),
+      description,
       ...(deprecated && { deprecated }),
       ...(parameters.length > 0 && { parameters }),
       ...(body &&
@@ -253,6 +278,7 @@ export const openApiDocument = (): OpenApiDocument => {
       .filter(([name]) => usedTags.has(name))
       .map(([name, description]) => ({ name, description })),
     paths,
+    webhooks: { event: { post: eventRequest(write(EventAnswer) as Json) } },
     components: {
       securitySchemes: { basic: { type: 'http', scheme: 'basic', description: 'ID and secret of an access token' } },
       schemas,
@@ -261,9 +287,35 @@ export const openApiDocument = (): OpenApiDocument => {
   };
 };
 
+/** The request that webhooks receive. */
+const eventRequest = (event: Json): Json => ({
+  operationId: 'receiveEvent',
+  tags: ['Webhooks and events'],
+  summary: 'Receive an event',
+  description:
+    'Sent to every enabled webhook. Answer with any 2xx status within 5 seconds; otherwise the event is sent again, up to 16 times in 24 hours. Events may arrive twice or in another order.',
+  parameters: [
+    {
+      name: 'mux-signature',
+      in: 'header',
+      required: true,
+      description:
+        '`t=<Unix seconds>,v1=<signature>`: the HMAC-SHA256 of `<t>.<body>` with the `signing_secret` of the webhook as its key, in lower-case hexadecimal digits. Refuse requests whose signature does not match',
+      schema: { type: 'string' },
+    },
+  ],
+  requestBody: {
+    description: 'The event. Every attempt has the same body',
+    required: true,
+    content: { 'application/json': { schema: event } },
+  },
+  responses: { '2XX': { description: 'The event is delivered' } },
+});
+
 /** Lists are written `name[]=a&name[]=b`. */
-const queryParameter = (name: string, schema: Json) => ({
+const queryParameter = (name: string, { description, ...schema }: Json) => ({
   name: schema.type === 'array' ? `${name}[]` : name,
   in: 'query' as const,
+  description: String(description),
   schema,
 });

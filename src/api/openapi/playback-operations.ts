@@ -25,7 +25,11 @@ const listKeys = {
   query: paging(),
   answer: list(SigningKeyAnswer),
 } as const;
-const getKey = { summary: 'Retrieve a signing key', answer: one(SigningKeyAnswer) } as const;
+const getKey = {
+  summary: 'Retrieve a signing key',
+  details: 'Returns the key without its private half.',
+  answer: one(SigningKeyAnswer),
+} as const;
 const deleteKey = {
   summary: 'Delete a signing key',
   details: 'Tokens that it signed become invalid within a minute.',
@@ -50,6 +54,7 @@ export const playbackOperations = {
   getPlaybackRestriction: {
     ...restrictions,
     summary: 'Retrieve a playback restriction',
+    details: 'Returns the restriction with all of its rules.',
     answer: one(PlaybackRestrictionAnswer),
   },
   deletePlaybackRestriction: {
@@ -60,6 +65,7 @@ export const playbackOperations = {
   updatePlaybackRestrictionReferrer: {
     ...restrictions,
     summary: 'Update the referrer rules',
+    details: 'Replaces the rules for the site that a request comes from. They apply to tokens that exist already.',
     body: ReferrerRules,
     example: { allowed_domains: ['*'], allow_no_referrer: true },
     answer: one(PlaybackRestrictionAnswer),
@@ -67,6 +73,7 @@ export const playbackOperations = {
   updatePlaybackRestrictionUserAgent: {
     ...restrictions,
     summary: 'Update the user agent rules',
+    details: 'Replaces the rules for the program that sends a request. They apply to tokens that exist already.',
     body: UserAgentRules,
     example: { allow_no_user_agent: false, allow_high_risk_user_agent: false },
     answer: one(PlaybackRestrictionAnswer),
@@ -86,5 +93,10 @@ export const playbackOperations = {
     query: paging(),
     answer: list(DrmConfigurationAnswer),
   },
-  getDrmConfiguration: { ...drm, summary: 'Retrieve a DRM configuration', answer: one(DrmConfigurationAnswer) },
+  getDrmConfiguration: {
+    ...drm,
+    summary: 'Retrieve a DRM configuration',
+    details: 'Returns the configuration, which has only an ID.',
+    answer: one(DrmConfigurationAnswer),
+  },
 } as const satisfies Record<string, Description>;

@@ -44,7 +44,12 @@ export const robotsOperations = {
     query: paging(),
     answer: listWithCount(DirectiveAnswer),
   },
-  getDirective: { ...directives, summary: 'Retrieve a directive', answer: one(DirectiveAnswer) },
+  getDirective: {
+    ...directives,
+    summary: 'Retrieve a directive',
+    details: 'Returns the directive as it was declared.',
+    answer: one(DirectiveAnswer),
+  },
   deleteDirective: {
     ...directives,
     summary: 'Delete a directive',
@@ -65,7 +70,12 @@ export const robotsOperations = {
     query: paging(),
     answer: listWithCount(RunAnswer),
   },
-  getDirectiveRun: { ...directives, summary: 'Retrieve a run', answer: one(RunAnswer) },
+  getDirectiveRun: {
+    ...directives,
+    summary: 'Retrieve a run',
+    details: 'Returns the run with the state of each of its workflows.',
+    answer: one(RunAnswer),
+  },
   createRobotsJob: {
     ...jobs,
     summary: 'Create a job',
@@ -84,8 +94,10 @@ export const robotsOperations = {
     details: 'Newest first. Jobs are kept for 30 days.',
     query: {
       ...paging(),
-      workflow: Type.String({ description: `One of: ${workflowNames.join(', ')}` }),
-      status: Type.String({ description: 'One of: pending, processing, completed, errored, cancelled' }),
+      workflow: Type.String({ description: `Only jobs of this workflow: ${workflowNames.join(', ')}` }),
+      status: Type.String({
+        description: 'Only jobs in this state: pending, processing, completed, errored or cancelled',
+      }),
       asset_id: Type.String({ description: 'Only jobs of this asset' }),
     },
     answer: listWithCount(RobotsJobSummaryAnswer),

@@ -40,7 +40,12 @@ export const systemOperations = {
     query: paging(),
     answer: list(WebhookAnswer),
   },
-  getWebhook: { ...webhooks, summary: 'Retrieve a webhook', answer: one(WebhookAnswer) },
+  getWebhook: {
+    ...webhooks,
+    summary: 'Retrieve a webhook',
+    details: 'Returns the webhook without its `signing_secret`.',
+    answer: one(WebhookAnswer),
+  },
   updateWebhook: {
     ...webhooks,
     summary: 'Update a webhook',
@@ -49,10 +54,16 @@ export const systemOperations = {
     example: { enabled: false },
     answer: one(WebhookAnswer),
   },
-  deleteWebhook: { ...webhooks, summary: 'Delete a webhook' },
+  deleteWebhook: {
+    ...webhooks,
+    summary: 'Delete a webhook',
+    details: 'Pending deliveries to the webhook are cancelled.',
+  },
   testWebhook: {
     ...webhooks,
     summary: 'Send a test event to a webhook',
+    details:
+      'Sends an event of the type `kinora.webhook.test` to this webhook only, even if it is disabled, without retries. The response is the new delivery.',
     body: 'none',
     answer: one(DeliveryAnswer),
   },
@@ -63,24 +74,41 @@ export const systemOperations = {
     query: pagingWithCursor(),
     answer: listWithCursor(DeliveryAnswer),
   },
-  getDelivery: { ...webhooks, summary: 'Retrieve a delivery', answer: one(DeliveryAnswer) },
-  redeliver: { ...webhooks, summary: 'Retry a delivery', body: 'none', answer: one(DeliveryAnswer) },
+  getDelivery: {
+    ...webhooks,
+    summary: 'Retrieve a delivery',
+    details: 'Returns the delivery with every attempt and the response of the receiver.',
+    answer: one(DeliveryAnswer),
+  },
+  redeliver: {
+    ...webhooks,
+    summary: 'Retry a delivery',
+    details: 'Sends the same event to the webhook again. The response is the delivery.',
+    body: 'none',
+    answer: one(DeliveryAnswer),
+  },
   listEvents: {
     ...webhooks,
     summary: 'List events',
     details: 'Newest first.',
     query: {
       ...pagingWithCursor(),
-      type: Type.String({ description: 'Only events of this type' }),
-      object_type: Type.String({ description: 'Only events about this kind of resource' }),
-      object_id: Type.String({ description: 'Only events about this resource' }),
+      type: Type.String({ description: 'Only events of this type, such as `video.asset.ready`' }),
+      object_type: Type.String({ description: 'Only events about this kind of resource, such as `asset`' }),
+      object_id: Type.String({ description: 'Only events about the resource with this ID' }),
     },
     answer: listWithCursor(EventAnswer),
   },
-  getEvent: { ...webhooks, summary: 'Retrieve an event and its deliveries', answer: one(EventAnswer) },
+  getEvent: {
+    ...webhooks,
+    summary: 'Retrieve an event and its deliveries',
+    details: 'Returns the event with every attempt to deliver it.',
+    answer: one(EventAnswer),
+  },
   createTranscriptionVocabulary: {
     ...vocabularies,
     summary: 'Create a transcription vocabulary',
+    details: 'Speech recognition uses the phrases as hints, if the recognizer of the server supports them.',
     body: VocabularyBody,
     example: { name: 'Products', phrases: ['Kinora', 'HLS'] },
     answer: one(VocabularyAnswer),
@@ -95,6 +123,7 @@ export const systemOperations = {
   getTranscriptionVocabulary: {
     ...vocabularies,
     summary: 'Retrieve a transcription vocabulary',
+    details: 'Returns the vocabulary with all of its phrases.',
     answer: one(VocabularyAnswer),
   },
   updateTranscriptionVocabulary: {
@@ -105,7 +134,11 @@ export const systemOperations = {
     example: { phrases: ['Kinora'] },
     answer: one(VocabularyAnswer),
   },
-  deleteTranscriptionVocabulary: { ...vocabularies, summary: 'Delete a transcription vocabulary' },
+  deleteTranscriptionVocabulary: {
+    ...vocabularies,
+    summary: 'Delete a transcription vocabulary',
+    details: 'Subtitles that exist already do not change.',
+  },
   listDeliveryUsage: {
     ...usage,
     summary: 'List delivery usage',
@@ -125,11 +158,19 @@ export const systemOperations = {
     query: {
       ...paging(),
       ...timeframe('Start and end in Unix seconds, or one value such as `7:days`'),
-      download_url_ttl: Type.Integer({ minimum: 1, description: 'Seconds' }),
+      download_url_ttl: Type.Integer({ minimum: 1, description: 'Seconds for which download URLs are valid' }),
     },
     answer: Type.Object({
-      data: Type.Array(UsageExportAnswer),
-      meta: Type.Object({ limit: Type.Integer(), page: Type.Integer(), pages: Type.Integer(), total: Type.Integer() }),
+      data: Type.Array(UsageExportAnswer, { description: 'The exports on this page. Always empty' }),
+      meta: Type.Object(
+        {
+          limit: Type.Integer({ description: 'The largest number of exports that a page holds' }),
+          page: Type.Integer({ description: 'The number of this page, starting at 1' }),
+          pages: Type.Integer({ description: 'Number of pages. Always 0' }),
+          total: Type.Integer({ description: 'Number of exports on all pages. Always 0' }),
+        },
+        { description: 'The position of this page in the list' },
+      ),
     }),
   },
 } as const satisfies Record<string, Description>;

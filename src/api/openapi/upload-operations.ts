@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import { list, one } from '../schemas/answer.js';
 import { CreateAssetBody } from '../schemas/asset.js';
 import { Input } from '../schemas/input.js';
-import { CreateUploadBody } from '../schemas/upload.js';
+import { CreateUploadBody, NEW_ASSET_SETTINGS } from '../schemas/upload.js';
 import { UploadAnswer } from '../schemas/upload-answer.js';
 import { type Description, paging } from './description.js';
 
@@ -10,16 +10,24 @@ import { type Description, paging } from './description.js';
 const UploadBody = Type.Object({
   ...CreateUploadBody.properties,
   new_asset_settings: Type.Optional(
-    Type.Object({
-      ...CreateAssetBody.properties,
-      inputs: Type.Optional(
-        Type.Array(Type.Partial(Input), {
-          description:
-            'The first input is the uploaded file and has no `url`; all others have one. It can be omitted if the list starts with a text track, an audio track or an overlay',
-        }),
-      ),
-      input: Type.Optional(Type.Union([Type.Array(Type.Partial(Input)), Type.Partial(Input)], { deprecated: true })),
-    }),
+    Type.Object(
+      {
+        ...CreateAssetBody.properties,
+        inputs: Type.Optional(
+          Type.Array(Type.Partial(Input), {
+            description:
+              'The first input is the uploaded file and has no `url`; all others have one. It can be omitted if the list starts with a text track, an audio track or an overlay',
+          }),
+        ),
+        input: Type.Optional(
+          Type.Union([Type.Array(Type.Partial(Input)), Type.Partial(Input)], {
+            deprecated: true,
+            description: 'Deprecated: use `inputs`, which wins if both are present',
+          }),
+        ),
+      },
+      { description: NEW_ASSET_SETTINGS },
+    ),
   ),
 });
 
@@ -42,7 +50,12 @@ export const uploadOperations = {
     query: paging(),
     answer: list(UploadAnswer),
   },
-  getUpload: { ...uploads, summary: 'Retrieve a direct upload', answer: one(UploadAnswer) },
+  getUpload: {
+    ...uploads,
+    summary: 'Retrieve a direct upload',
+    details: 'Returns the upload with its state and, once there is one, the ID of its asset.',
+    answer: one(UploadAnswer),
+  },
   cancelUpload: {
     ...uploads,
     summary: 'Cancel a direct upload',

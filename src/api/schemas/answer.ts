@@ -4,33 +4,44 @@ import { type TSchema, Type } from 'typebox';
  * Parts of API answers. A schema with a title appears once in the document, under that name, and is referred to elsewhere.
  */
 
-export const id = (description?: string) => Type.String({ ...(description && { description }) });
+export const id = (description: string) => Type.String({ description });
 
 /** Unix seconds: `1767225600` */
-export const unixSeconds = () => Type.String({ pattern: '^\\d+$', description: 'Unix seconds, as a string' });
+export const unixSeconds = (description: string) =>
+  Type.String({ pattern: '^\\d+$', description: `${description}, in Unix seconds, as a string` });
 
 /** With six digits after the second. */
-export const isoTime = () => Type.String({ format: 'date-time', description: 'ISO 8601 in UTC' });
+export const isoTime = (description: string) =>
+  Type.String({ format: 'date-time', description: `${description}, as an ISO 8601 time in UTC with microseconds` });
 
 export const one = (resource: TSchema) => Type.Object({ data: resource });
-export const list = (resource: TSchema) => Type.Object({ data: Type.Array(resource) });
+
+const items = (resource: TSchema) =>
+  Type.Array(resource, { description: 'The resources on this page. Empty when the page is past the end of the list' });
+
+export const list = (resource: TSchema) => Type.Object({ data: items(resource) });
 export const listWithCursor = (resource: TSchema) =>
   Type.Object({
-    data: Type.Array(resource),
+    data: items(resource),
     next_cursor: Type.Union([Type.String(), Type.Null()], {
-      description: 'Cursor of the next page; null on the last page',
+      description: 'Send this value as `cursor` to get the next page. `null` on the last page',
     }),
   });
+export const totalRowCount = () => Type.Integer({ description: 'Number of resources on all pages together' });
 export const listWithTotal = (resource: TSchema) =>
   Type.Object({
-    data: Type.Array(resource),
-    total_row_count: Type.Integer(),
-    page: Type.Integer(),
-    limit: Type.Integer(),
+    data: items(resource),
+    total_row_count: totalRowCount(),
+    page: Type.Integer({ description: 'The number of this page, starting at 1' }),
+    limit: Type.Integer({ description: 'The largest number of resources that a page holds' }),
   });
 
 export const listWithTimeframe = (resource: TSchema) =>
   Type.Object({
     ...listWithTotal(resource).properties,
-    timeframe: Type.Array(Type.Integer(), { minItems: 2, maxItems: 2, description: 'Unix seconds' }),
+    timeframe: Type.Array(Type.Integer(), {
+      minItems: 2,
+      maxItems: 2,
+      description: 'Start and end of the period that the figures cover, in Unix seconds',
+    }),
   });

@@ -1,25 +1,44 @@
 import { Type } from 'typebox';
 import { id, unixSeconds } from './answer.js';
+import { ReferrerRulesAnswer, UserAgentRules } from './playback-restriction.js';
 
-export const SigningKeyAnswer = Type.Object({ id: id(), created_at: unixSeconds() }, { title: 'SigningKey' });
+export const SigningKeyAnswer = Type.Object(
+  {
+    id: id('Unique ID of the key. Put it into the `kid` of tokens'),
+    created_at: unixSeconds('When the key was created'),
+  },
+  { title: 'SigningKey', description: 'A key that signs playback tokens. The server keeps only its public half' },
+);
 
 export const NewSigningKeyAnswer = Type.Object(
   {
     ...SigningKeyAnswer.properties,
-    private_key: Type.String({ description: 'base64-encoded PEM (PKCS #1); returned only once' }),
+    private_key: Type.String({
+      description:
+        'The private key: a PEM file (PKCS #1) of a 2048-bit RSA key, encoded in base64. Returned only in this response, so store it now',
+    }),
   },
-  { title: 'NewSigningKey' },
+  { title: 'NewSigningKey', description: 'A signing key with its private half' },
 );
 
 export const PlaybackRestrictionAnswer = Type.Object(
   {
-    id: id(),
-    created_at: unixSeconds(),
-    updated_at: unixSeconds(),
-    referrer: Type.Object({ allowed_domains: Type.Array(Type.String()), allow_no_referrer: Type.Boolean() }),
-    user_agent: Type.Object({ allow_no_user_agent: Type.Boolean(), allow_high_risk_user_agent: Type.Boolean() }),
+    id: id('Unique ID of the restriction. Put it into tokens as `playback_restriction_id`'),
+    created_at: unixSeconds('When the restriction was created'),
+    updated_at: unixSeconds('When its rules last changed'),
+    referrer: ReferrerRulesAnswer,
+    user_agent: Type.Object(UserAgentRules.properties, {
+      description: 'Rules for the program that sends a request',
+    }),
   },
-  { title: 'PlaybackRestriction' },
+  {
+    title: 'PlaybackRestriction',
+    description:
+      'Rules for the sites and programs that may play with a signed token. A token names at most one of them',
+  },
 );
 
-export const DrmConfigurationAnswer = Type.Object({ id: id() }, { title: 'DrmConfiguration' });
+export const DrmConfigurationAnswer = Type.Object(
+  { id: id('Unique ID of the configuration. Use it as `drm_configuration_id`') },
+  { title: 'DrmConfiguration', description: 'A source of keys and licenses, created by the operator of the server' },
+);

@@ -1,14 +1,19 @@
 import { type Static, Type } from 'typebox';
-import { mp4Supports, resolutions } from './asset.js';
+import { mp4Supports, renditionResolution } from './asset.js';
 import { passthrough } from './common.js';
 
 /** Body of POST …/static-renditions. */
 export const NewStaticRendition = Type.Object({
-  resolution: Type.Enum(resolutions),
-  passthrough: Type.Optional(passthrough()),
+  resolution: renditionResolution(),
+  passthrough: Type.Optional(passthrough(' with the rendition')),
 });
 export type NewStaticRendition = Static<typeof NewStaticRendition>;
 
 /** Body of PUT …/mp4-support. */
-export const Mp4SupportBody = Type.Object({ mp4_support: Type.Enum(mp4Supports) });
+export const Mp4SupportBody = Type.Object({
+  mp4_support: Type.Enum(mp4Supports, {
+    description:
+      'The set of files that the asset should have. `none` deletes all files of `mp4_support`. Cannot be enabled while the asset has static renditions',
+  }),
+});
 export type Mp4Support = Static<typeof Mp4SupportBody>['mp4_support'];
