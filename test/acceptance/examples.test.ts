@@ -20,8 +20,7 @@ const SECRET = 'a secret of the examples';
 
 let server: ServerProcess;
 let origin: Origin;
-let receiver: ReturnType<typeof spawn>;
-let received = '';
+const receivers: ReturnType<typeof spawn>[] = [];
 let path: string;
 const environment = () => ({
   ...process.env,
@@ -35,14 +34,9 @@ beforeAll(async () => {
   path = await fixture('copy-1080p.mp4');
   origin = await serveFiles([path]);
   server = await startServer({ dataDir: makeDataDir() });
-  receiver = spawn(process.execPath, [`${examples}receive-webhooks.mjs`], { env: environment() });
-  receiver.stdout!.on('data', (chunk) => {
-    received += chunk;
-  });
-  await until('the receiver listens', () => /on port \d+/.test(received));
 });
 afterAll(async () => {
-  receiver?.kill();
+  for (const receiver of receivers) receiver.kill();
   await cleanUpServers();
   await origin?.stop();
 });
@@ -77,7 +71,22 @@ it('plays with a token only', async () => {
   expect((await fetch(playlist!.replace(/\?.*/, ''))).status).toBe(403);
 });
 
-it('receives events whose signature holds', async () => {
+it('uploads a file with curl alone', async () => {
+  const { stdout } = await promisify(execFile)('sh', [`${examples}upload.sh`, path], { env: environment() });
+  expect(await typeOf(stdout.trim())).toContain('mpegurl');
+});
+
+it.each([
+  ['receive-webhooks.mjs', '/', 'video.asset.ready one'],
+  ['express-receiver.mjs', '/hooks', 'ready: one'],
+])('%s receives events whose signature holds', async (name, where, line) => {
+  let received = '';
+  const receiver = spawn(process.execPath, [`${examples}${name}`], { env: environment() });
+  receivers.push(receiver);
+  receiver.stdout.on('data', (chunk) => {
+    received += chunk;
+  });
+  await until('the receiver listens', () => /on port \d+/.test(received));
   const port = /on port (\d+)/.exec(received)![1];
   const body = JSON.stringify({ type: 'video.asset.ready', object: { type: 'asset', id: 'one' }, data: {} });
   const sign = async (secret: string) => {
@@ -89,21 +98,31 @@ it('receives events whose signature holds', async () => {
     return `t=${time},v1=${Buffer.from(mac).toString('hex')}`;
   };
   const send = async (secret: string) =>
-    fetch(`http://127.0.0.1:${port}/`, { method: 'POST', body, headers: { 'mux-signature': await sign(secret) } });
+    fetch(`http://127.0.0.1:${port}${where}`, {
+      method: 'POST',
+      body,
+      headers: { 'content-type': 'application/json', 'mux-signature': await sign(secret) },
+    });
   expect((await send('another secret')).status).toBe(400);
   expect((await send(SECRET)).status).toBe(204);
-  await until('the event is printed', () => received.includes('video.asset.ready one'));
+  expect((await send(SECRET)).status).toBe(204);
+  await until('the event is printed', () => received.includes(line));
   receiver.kill();
   await once(receiver, 'exit');
 });
 
+// examples-react.test.ts runs next-player and react-player.
 it('covers every example', () => {
   expect(readdirSync(examples).sort()).toEqual([
     'README.md',
     'create-asset.mjs',
+    'express-receiver.mjs',
     'kinora.mjs',
+    'next-player',
+    'react-player',
     'receive-webhooks.mjs',
     'signed-playback.mjs',
     'upload-file.mjs',
+    'upload.sh',
   ]);
 });

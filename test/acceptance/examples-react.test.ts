@@ -1,0 +1,99 @@
+import { createReadStream, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { extname, join } from 'node:path';
+import type { Browser } from 'playwright-core';
+import { createElement } from 'react';
+import { renderToStaticMarkup } from 'react-dom/server';
+import { build, createServer, type ViteDevServer } from 'vite';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { fixture } from '../support/media/fixtures.js';
+import { startChromium, watch } from '../support/players/chromium.js';
+import { type Booted, boot } from '../support/servers/boot.js';
+import { type Origin, startOrigin } from '../support/servers/origin.js';
+import { settled } from '../support/wire/create-asset.js';
+
+const built = mkdtempSync(join(tmpdir(), 'kinora-react-'));
+const types: Record<string, string> = { '.html': 'text/html', '.js': 'text/javascript' };
+
+let server: Booted;
+let vite: ViteDevServer;
+let site: Origin;
+let browser: Browser;
+
+beforeAll(async () => {
+  server = await boot();
+  process.env.KINORA_URL = server.url;
+  process.env.KINORA_TOKEN = `${server.token.id}:${server.token.secret}`;
+  // Loads the files of the app as Next.js does on its server, without Next.js.
+  vite = await createServer({
+    root: 'examples/next-player',
+    configFile: false,
+    logLevel: 'error',
+    appType: 'custom',
+    server: { middlewareMode: true, hmr: false, ws: false, watch: null },
+    optimizeDeps: { noDiscovery: true },
+  });
+  await build({
+    root: 'examples/react-player',
+    configFile: false,
+    logLevel: 'error',
+    build: { outDir: built, emptyOutDir: true, reportCompressedSize: false, minify: false },
+  });
+  site = await startOrigin((request, response) => {
+    const { pathname } = new URL(request.url ?? '/', 'http://site');
+    if (pathname === '/favicon.ico') {
+      response.writeHead(204).end();
+      return;
+    }
+    const path = join(built, pathname === '/' ? 'index.html' : pathname);
+    response.setHeader('content-type', types[extname(path)] ?? 'application/octet-stream');
+    createReadStream(path)
+      .on('error', () => response.writeHead(404).end())
+      .pipe(response);
+  });
+  browser = await startChromium();
+});
+afterAll(async () => {
+  delete process.env.KINORA_URL;
+  delete process.env.KINORA_TOKEN;
+  await browser?.close();
+  await vite?.close();
+  await site?.stop();
+  await server?.stop();
+  rmSync(built, { recursive: true, force: true });
+});
+
+let playbackId: string;
+
+it('Next.js: makes an upload for the browser, and a page with the player', async () => {
+  const { POST } = await vite.ssrLoadModule('/app/api/uploads/route.js');
+  const answer: Response = await POST(new Request('http://localhost:3000/api/uploads', { method: 'POST' }));
+  expect(answer.status).toBe(201);
+  const { id, url } = (await answer.json()) as { id: string; url: string };
+  const file = new Uint8Array(readFileSync(await fixture('copy-1080p.mp4')));
+  expect((await fetch(url, { method: 'PUT', body: file })).status).toBe(200);
+  const { kinora } = await vite.ssrLoadModule('/app/kinora.js');
+  const { asset_id: assetId } = await kinora().video.uploads.retrieve(id);
+  const asset = await settled(server, assetId);
+  playbackId = asset.playback_ids![0]!.id;
+
+  const { default: Watch } = await vite.ssrLoadModule('/app/watch/[id]/page.jsx');
+  const page = renderToStaticMarkup(await Watch({ params: Promise.resolve({ id: assetId }) }));
+  expect(page).toContain('<h1>Untitled</h1>');
+  expect(page).toContain(`<mux-player src="${server.url}/${playbackId}.m3u8"`);
+  const { default: Home } = await vite.ssrLoadModule('/app/page.jsx');
+  expect(renderToStaticMarkup(createElement(Home))).toContain('type="file"');
+});
+
+it('React: plays, and says what is wrong', async () => {
+  const page = await browser.newPage();
+  const { problems } = watch(page);
+  await page.goto(`${site.url}/?server=${server.url}&id=${playbackId}`);
+  await page.evaluate(() => document.querySelector('video')!.play());
+  await page.waitForFunction(() => document.querySelector('video')!.currentTime > 0.5);
+  expect(problems).toEqual([]);
+  await page.goto(`${site.url}/?server=${server.url}&id=${'x'.repeat(40)}`);
+  await page.locator('[role=alert]').waitFor();
+  expect(await page.locator('[role=alert]').textContent()).toContain('manifestLoadError');
+  await page.close();
+});
