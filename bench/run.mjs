@@ -24,6 +24,7 @@ const names = [
   'list-uploads',
   'hostile-connections',
   'upload',
+  'import',
   'memory',
   'database-memory',
   'soak',

@@ -14,11 +14,11 @@ const POLL_MS = 20;
 
 /**
  * `options` are environment variables without their prefix. `measured` enables `liveBytes`, which collects garbage
- * first.
+ * first. With `again`, the result of an earlier call whose server was killed, it starts on the same data.
  */
-export const startKinora = async ({ measured = false, options = {} } = {}) => {
-  const dataDir = await mkdtemp(join(tmpdir(), 'kinora-bench-'));
-  const token = `${randomUUID()}:${randomBytes(32).toString('base64url')}`;
+export const startKinora = async ({ measured = false, options = {}, again } = {}) => {
+  const dataDir = again?.dataDir ?? (await mkdtemp(join(tmpdir(), 'kinora-bench-')));
+  const token = again?.token ?? `${randomUUID()}:${randomBytes(32).toString('base64url')}`;
   const child = spawn(process.execPath, [...(measured ? ['--expose-gc', '--import', probe] : []), main, 'serve'], {
     env: {
       PATH: process.env.PATH,
@@ -106,5 +106,25 @@ export const startKinora = async ({ measured = false, options = {} } = {}) => {
     await rm(dataDir, { recursive: true, force: true });
   };
 
-  return { url, pid: child.pid, dataDir, authorization, api, createAsset, get, idle, liveBytes, stop, log: () => log };
+  /** Ends it as a power cut would. Its media processes end with it. */
+  const kill = async () => {
+    child.kill('SIGKILL');
+    await ended;
+  };
+
+  return {
+    url,
+    pid: child.pid,
+    dataDir,
+    token,
+    authorization,
+    api,
+    createAsset,
+    get,
+    idle,
+    liveBytes,
+    kill,
+    stop,
+    log: () => log,
+  };
 };

@@ -34,6 +34,18 @@ export const movie = async (seconds) => {
   return made(`movie-${seconds}.mp4`, ...copy);
 };
 
+/** Two seconds, small, so that only the work for each asset counts: a video with audio, without, and audio alone. */
+export const tiny = async () => {
+  const video = ['-f', 'lavfi', '-i', 'testsrc2=size=320x180:rate=25', '-t', '2', ...h264.split(' ')];
+  const tone = ['-f', 'lavfi', '-i', audio];
+  const aac = ['-c:a', 'aac', '-b:a', '64k'];
+  return {
+    'video.mp4': await made('tiny.mp4', ...tone, ...video, ...aac, '-movflags', '+faststart'),
+    'silent.mp4': await made('tiny-silent.mp4', ...video),
+    'audio.m4a': await made('tiny.m4a', ...tone, '-t', '2', ...aac),
+  };
+};
+
 /** Ten minutes of 5.1 FLAC with a small video. None of its audio can be copied. */
 export const surround = () =>
   made(
