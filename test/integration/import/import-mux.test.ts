@@ -12,6 +12,8 @@ import { runCli } from '../../support/processes/run-cli.js';
 import { type Booted, boot } from '../../support/servers/boot.js';
 import { api, getAsset, type WireAsset } from '../../support/wire/create-asset.js';
 import { createDrmConfiguration, createSigningKey, playbackToken } from '../../support/wire/drm.js';
+import { type FlakyProxy, startFlakyProxy } from '../../support/servers/flaky-proxy.js';
+import { until } from '../../support/servers/server-process.js';
 import { eventsOf } from '../../support/wire/events.js';
 import { type FilledAsset, fillSource, type Sources, serveSources } from '../../support/wire/import-source.mjs';
 
@@ -21,6 +23,8 @@ const COUNT = 21;
 
 let folder: string;
 let files: Sources;
+/** Through which the import reads the source. */
+let proxy: FlakyProxy;
 let source: Booted;
 let target: Booted;
 let filled: FilledAsset[];
@@ -35,7 +39,10 @@ beforeAll(async () => {
     'audio.m4a': await fixture('audio-only.m4a'),
   });
   const command = `${process.execPath} ${RECOGNIZER} ${join(folder, 'calls')} vtt {audio}`;
-  [source, target] = await Promise.all([boot({ options: { SPEECH_COMMAND: command } }), boot()]);
+  proxy = await startFlakyProxy();
+  const options = { SPEECH_COMMAND: command, STREAM_URL: proxy.url };
+  [source, target] = await Promise.all([boot({ options }), boot()]);
+  proxy.target = source.url;
   const drmConfigurationId = await createDrmConfiguration(source, ['--key-source', 'local']);
   key = await createSigningKey(source);
   restriction = await post('/video/v1/playback-restrictions', { referrer: { allowed_domains: ['*.example.com'] } });
@@ -44,6 +51,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await target?.stop();
   await source?.stop();
+  await proxy?.stop();
   await files?.stop();
   rmSync(folder, { recursive: true, force: true });
 });
@@ -51,11 +59,11 @@ afterAll(async () => {
 const post = async <T>(path: string, body?: object): Promise<T> =>
   ((await (await api(source, 'POST', path, body)).json()) as { data: T }).data;
 
-const importAll = async (changes: Partial<ImportOptions> = {}): Promise<ImportReport> => {
-  const { signal } = new AbortController();
+const importAll = async (changes: Partial<ImportOptions> = {}, to: Booted = target): Promise<ImportReport> => {
+  const { signal = new AbortController().signal } = changes;
   const opened = await openImport({
-    ...{ sourceUrl: source.url, tokenId: source.token.id, tokenSecret: source.token.secret },
-    ...{ ratePerSecond: 1000, dataDir: target.dataDir, signal, onWait: () => undefined },
+    ...{ sourceUrl: proxy.url, tokenId: source.token.id, tokenSecret: source.token.secret },
+    ...{ ratePerSecond: 1000, dataDir: to.dataDir, signal, onWait: () => undefined, retryDelayMs: 1 },
   });
   return runImport({
     ...{ ...opened, signal, stopping: signal, concurrency: 4, prefer: 'master', isDryRun: false, pollMs: 100 },
@@ -182,6 +190,76 @@ describe('an import from another server', () => {
     });
     expect(outcomes[ofKind('public').id]).toEqual({ outcome: 'present', notes: [] });
     expect((await list(target)).map(({ id }) => id)).toEqual(before.map(({ id }) => id));
+  });
+});
+
+describe('an import with obstacles', () => {
+  let other: Booted;
+  beforeAll(async () => {
+    other = await boot();
+  });
+  afterAll(() => other?.stop());
+
+  const borrowedOf = async ({ id }: WireAsset) => {
+    const { master_access, playback_ids = [] } = await getAsset(source, id);
+    return { master_access, playback_ids };
+  };
+
+  test('that is stopped at once leaves temporary access, and the next one removes it', async () => {
+    const asset = ofKind('no playback ID, with text');
+    const before = await borrowedOf(asset);
+    const end = new AbortController();
+    const stopped = importAll({ assetIds: [asset.id], signal: end.signal }, other);
+    const outcome = stopped.catch((error: { code: string }) => error.code);
+    await until('a temporary playback ID', async () => (await borrowedOf(asset)).playback_ids.length > 0);
+    end.abort();
+    expect(await outcome).toBe('cancelled');
+    expect(await borrowedOf(asset)).toMatchObject({ master_access: 'temporary', playback_ids: [{ policy: 'public' }] });
+    const report = await importAll({ assetIds: [asset.id] }, other);
+    expect(report.assets).toMatchObject([{ outcome: 'imported', notes: [] }]);
+    expect(await borrowedOf(asset)).toEqual(before);
+    expect(kept(await getAsset(other, asset.id))).toEqual(kept(asset));
+  });
+
+  test('from a source that fails, limits and cuts off has all of it', async () => {
+    const asset = ofKind('signed with text and audio');
+    proxy.isFlaky = true;
+    const report = await importAll({ assetIds: [asset.id] }, other);
+    proxy.isFlaky = false;
+    expect(report.assets).toMatchObject([{ outcome: 'imported', notes: [] }]);
+    for (const [kind, count] of Object.entries(proxy.failed)) expect(count, kind).toBeGreaterThan(0);
+    expect(kept(await getAsset(other, asset.id))).toEqual(kept(asset));
+    expect((await borrowedOf(asset)).playback_ids).toEqual(asset.playback_ids);
+  });
+
+  test('refuses an ID that another asset here has', async () => {
+    const asset = ofKind('video only');
+    const { signal } = new AbortController();
+    await importAll({ assetIds: [asset.id] }, other);
+    // The same asset from another URL is another source's.
+    const opened = await openImport({
+      ...{ sourceUrl: source.url, tokenId: source.token.id, tokenSecret: source.token.secret },
+      ...{ ratePerSecond: 1000, dataDir: other.dataDir, signal, onWait: () => undefined },
+    });
+    const order = { environmentId: opened.environmentId, sourceUrl: source.url, id: asset.id, url: files.url };
+    const rest = { createdAtSeconds: 0, playbackIds: [], mainTracks: {}, mainAudio: {}, tracks: [], renditions: [] };
+    await expect(
+      opened.server('import asset', { ...order, ...rest, settings: {} as never }),
+    ).rejects.toMatchObject({ code: 'conflict' });
+    await expect(
+      opened.server('import asset', { ...order, ...rest, id: '../x', settings: {} as never }),
+    ).rejects.toMatchObject({ code: 'invalid_parameters' });
+  });
+
+  test('says which credentials it needs', async () => {
+    const args = ['import', 'mux', '--source-url', proxy.url, '--data-dir', other.dataDir];
+    const missing = await runCli(args, { MUX_TOKEN_ID: 'x' });
+    expect(missing).toMatchObject({ status: 2, stderr: expect.stringContaining('MUX_TOKEN_SECRET is not set.') });
+    const wrong = await runCli(args, { MUX_TOKEN_ID: source.token.id, MUX_TOKEN_SECRET: 'guessed' });
+    expect(wrong).toMatchObject({ status: 1, stderr: expect.stringContaining('rejects the access token') });
+    expect(wrong.stderr).not.toContain('guessed');
+    const elsewhere = await runCli([...args, '--data-dir', folder], { MUX_TOKEN_ID: 'x', MUX_TOKEN_SECRET: 'y' });
+    expect(elsewhere).toMatchObject({ status: 1, stderr: expect.stringContaining('is not running') });
   });
 });
 
