@@ -41,7 +41,10 @@ describe('requests to a source', () => {
 
   it('wait as long as the source asks, and all of them do', async () => {
     const later = new Date(systemClock.now().getTime() + 60_000).toUTCString();
-    const { api, waits } = scripted([{ status: 429, retryAfter: '0' }, { status: 429, retryAfter: later }]);
+    const { api, waits } = scripted([
+      { status: 429, retryAfter: '0' },
+      { status: 429, retryAfter: later },
+    ]);
     const stop = new AbortController();
     const limited = scripted([{ status: 429, retryAfter: '600' }], { signal: stop.signal });
     const first = limited.api.call('GET', '/a');

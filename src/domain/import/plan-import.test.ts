@@ -95,7 +95,8 @@ it('the playlist of an audio track is found by language and name', () => {
   const media = (name: string, language: string, uri: string) =>
     `#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID="a",NAME="${name}",LANGUAGE="${language}",URI="${uri}"`;
   const text = [media('One', 'en', '1.m3u8'), media('Two', 'en', '2.m3u8'), media('Drei', 'de', '3.m3u8')].join('\n');
-  const find = (name: string, languageCode: string) => findAudioPlaylist(text, 'https://s.example/x', { name, languageCode });
+  const find = (name: string, languageCode: string) =>
+    findAudioPlaylist(text, 'https://s.example/x', { name, languageCode });
   expect(find('Two', 'en')).toBe('https://s.example/2.m3u8');
   expect(find('Other', 'de')).toBe('https://s.example/3.m3u8');
   expect(find('Other', 'en')).toBeUndefined();

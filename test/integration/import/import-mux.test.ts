@@ -10,10 +10,10 @@ import { fetchBytes, playAll } from '../../support/players/play.js';
 import type { OwnedKey } from '../../support/players/playback-token.js';
 import { runCli } from '../../support/processes/run-cli.js';
 import { type Booted, boot } from '../../support/servers/boot.js';
-import { api, getAsset, type WireAsset } from '../../support/wire/create-asset.js';
-import { createDrmConfiguration, createSigningKey, playbackToken } from '../../support/wire/drm.js';
 import { type FlakyProxy, startFlakyProxy } from '../../support/servers/flaky-proxy.js';
 import { until } from '../../support/servers/server-process.js';
+import { api, getAsset, type WireAsset } from '../../support/wire/create-asset.js';
+import { createDrmConfiguration, createSigningKey, playbackToken } from '../../support/wire/drm.js';
 import { eventsOf } from '../../support/wire/events.js';
 import { type FilledAsset, fillSource, type Sources, serveSources } from '../../support/wire/import-source.mjs';
 
@@ -243,9 +243,9 @@ describe('an import with obstacles', () => {
     });
     const order = { environmentId: opened.environmentId, sourceUrl: source.url, id: asset.id, url: files.url };
     const rest = { createdAtSeconds: 0, playbackIds: [], mainTracks: {}, mainAudio: {}, tracks: [], renditions: [] };
-    await expect(
-      opened.server('import asset', { ...order, ...rest, settings: {} as never }),
-    ).rejects.toMatchObject({ code: 'conflict' });
+    await expect(opened.server('import asset', { ...order, ...rest, settings: {} as never })).rejects.toMatchObject({
+      code: 'conflict',
+    });
     await expect(
       opened.server('import asset', { ...order, ...rest, id: '../x', settings: {} as never }),
     ).rejects.toMatchObject({ code: 'invalid_parameters' });
