@@ -13,7 +13,7 @@
  * something; `CopyButton` and `CodeBlock` copy; `EmptyState` fills an empty list; `Status` displays a status. In `lib/`,
  * format.ts has dates, durations and sizes. Values in `styles/base.css` are the only colors, in light and dark.
  */
-import { Clapperboard } from 'lucide-react';
+import { Activity, Bot, ChartColumn, Clapperboard, KeyRound, LockKeyhole, Webhook } from 'lucide-react';
 import { type ComponentType, type LazyExoticComponent, lazy } from 'react';
 
 // biome-ignore lint/suspicious/noExplicitAny: the parameters follow from the path.
@@ -38,6 +38,37 @@ export const screens: readonly Screen[] = [
     path: '/assets',
     component: lazy(() => import('./screens/assets/assets')),
     navigation: { title: 'Assets', icon: Clapperboard, group: 'Content', needs: 'video:read' },
+  },
+  {
+    path: '/events',
+    component: lazy(() => import('./screens/events/events')),
+    navigation: { title: 'Events', icon: Activity, group: 'Observe', needs: 'system:read' },
+  },
+  {
+    path: '/usage',
+    component: lazy(() => import('./screens/usage/usage')),
+    navigation: { title: 'Usage', icon: ChartColumn, group: 'Observe', needs: 'video:read' },
+  },
+  {
+    path: '/webhooks',
+    component: lazy(() => import('./screens/webhooks/webhooks')),
+    navigation: { title: 'Webhooks', icon: Webhook, group: 'Configure', needs: 'system:read' },
+  },
+  { path: '/webhooks/:id', component: lazy(() => import('./screens/webhooks/webhook')) },
+  {
+    path: '/playback',
+    component: lazy(() => import('./screens/settings/playback')),
+    navigation: { title: 'Playback access', icon: LockKeyhole, group: 'Configure', needs: 'video:read' },
+  },
+  {
+    path: '/directives',
+    component: lazy(() => import('./screens/settings/robots')),
+    navigation: { title: 'Directives', icon: Bot, group: 'Configure', needs: 'video:read' },
+  },
+  {
+    path: '/access',
+    component: lazy(() => import('./screens/settings/access')),
+    navigation: { title: 'Tokens', icon: KeyRound, group: 'Configure', needs: 'administer' },
   },
 ];
 

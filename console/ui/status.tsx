@@ -6,12 +6,14 @@ const looks: Readonly<Record<string, Look>> = {
   ready: 'good',
   active: 'good',
   delivered: 'good',
+  succeeded: 'good',
   ok: 'good',
   errored: 'bad',
   failed: 'bad',
   error: 'bad',
   preparing: 'busy',
   waiting: 'busy',
+  pending: 'busy',
   running: 'busy',
 };
 

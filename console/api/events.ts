@@ -1,0 +1,38 @@
+import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
+import { get } from './client';
+
+/** An event as receivers get it. */
+export interface ApiEvent {
+  readonly id: string;
+  readonly type: string;
+  /** ISO 8601. */
+  readonly created_at: string;
+  readonly object: { readonly type: string; readonly id: string };
+  readonly data: unknown;
+}
+
+interface EventPage {
+  readonly data: readonly ApiEvent[];
+  readonly next_cursor: string | null;
+}
+
+export interface EventFilter {
+  readonly type?: string | undefined;
+  readonly objectId?: string | undefined;
+}
+
+/** Newest first, a page at a time. Every change of an asset is an event, so the list is loaded again after it. */
+export const eventsQuery = ({ type, objectId }: EventFilter) =>
+  infiniteQueryOptions({
+    queryKey: ['asset', 'list', 'events', type, objectId],
+    queryFn: ({ signal, pageParam }) =>
+      get<EventPage>('/system/v1/events', { limit: 50, type, object_id: objectId, cursor: pageParam }, signal),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: ({ next_cursor: cursor }) => cursor ?? undefined,
+  });
+
+export const eventQuery = (id: string) =>
+  queryOptions({
+    queryKey: ['event', id],
+    queryFn: ({ signal }) => get<{ data: ApiEvent }>(`/system/v1/events/${id}`, {}, signal).then(({ data }) => data),
+  });

@@ -1,0 +1,98 @@
+import { queryOptions } from '@tanstack/react-query';
+import { get, request } from './client';
+
+/** What an environment is configured with: the same few operations for each kind. */
+interface Collection<Item, Body, Created = Item> {
+  readonly query: ReturnType<typeof listQuery<Item>>;
+  create(body: Body): Promise<Created>;
+  remove(id: string): Promise<undefined>;
+}
+
+const LIMIT = 100;
+
+const listQuery = <Item>(name: string, path: string) =>
+  queryOptions({
+    queryKey: [name, 'list'],
+    queryFn: ({ signal }) => get<{ data: readonly Item[] }>(path, { limit: LIMIT }, signal).then(({ data }) => data),
+  });
+
+const collection = <Item, Body, Created = Item>(name: string, path: string): Collection<Item, Body, Created> => ({
+  query: listQuery<Item>(name, path),
+  create: (body) => request<{ data: Created }>('POST', path, body).then(({ data }) => data),
+  remove: (id) => request('DELETE', `${path}/${id}`),
+});
+
+export interface SigningKey {
+  readonly id: string;
+  /** Seconds since 1970, as text. */
+  readonly created_at: string;
+}
+
+/** The answer to the creation is the only one with the private key, the base64 of a PEM text. */
+export const signingKeys = collection<SigningKey, undefined, SigningKey & { readonly private_key: string }>(
+  'signing-key',
+  '/system/v1/signing-keys',
+);
+
+export interface PlaybackRestriction {
+  readonly id: string;
+  readonly created_at: string;
+  readonly referrer: { readonly allowed_domains: readonly string[]; readonly allow_no_referrer: boolean };
+  readonly user_agent: { readonly allow_no_user_agent: boolean; readonly allow_high_risk_user_agent: boolean };
+}
+
+export const playbackRestrictions = collection<PlaybackRestriction, Omit<PlaybackRestriction, 'id' | 'created_at'>>(
+  'playback-restriction',
+  '/video/v1/playback-restrictions',
+);
+
+/** The server's administrator makes them on the command line. */
+export const drmConfigurationsQuery = listQuery<{ readonly id: string }>(
+  'drm-configuration',
+  '/video/v1/drm-configurations',
+);
+
+export interface Vocabulary {
+  readonly id: string;
+  readonly created_at: string;
+  readonly name?: string;
+  readonly phrases: readonly string[];
+}
+
+export const vocabularies = collection<Vocabulary, { readonly name: string; readonly phrases: readonly string[] }>(
+  'vocabulary',
+  '/video/v1/transcription-vocabularies',
+);
+
+export interface Directive {
+  readonly id: string;
+  readonly name: string;
+  readonly created_at: string | number;
+  readonly workflows: readonly { readonly workflow: string }[];
+}
+
+export const directives = collection<Directive, unknown>('directive', '/robots/v0/directives');
+
+export interface AccessToken {
+  readonly id: string;
+  readonly name: string;
+  readonly permissions: readonly string[];
+  readonly environment_id: string;
+  /** ISO 8601. */
+  readonly created_at: string;
+  readonly revoked_at?: string;
+}
+
+export const accessTokensQuery = listQuery<AccessToken>('token', '/console/api/tokens');
+
+/** `token` is `id:secret`, shown only here. */
+export const createAccessToken = (body: {
+  readonly name: string;
+  readonly permissions: readonly string[];
+  readonly environment_id: string;
+}): Promise<{ readonly id: string; readonly token: string }> => request('POST', '/console/api/tokens', body);
+
+export const revokeAccessToken = (id: string): Promise<undefined> => request('DELETE', `/console/api/tokens/${id}`);
+
+export const createEnvironment = (name: string): Promise<unknown> =>
+  request('POST', '/console/api/environments', { name });

@@ -1,0 +1,132 @@
+import { useQuery } from '@tanstack/react-query';
+import type { ReactNode } from 'react';
+import { type Environment, environmentsQuery } from '../../api/environments';
+import { useSession } from '../../api/session';
+import {
+  type AccessToken,
+  accessTokensQuery,
+  createAccessToken,
+  createEnvironment,
+  revokeAccessToken,
+} from '../../api/settings';
+import { formatAgo, formatDate } from '../../lib/format';
+import { CheckField, SelectField, TextField } from '../../ui/field';
+import { Page } from '../../ui/page';
+import { NewSecret } from '../../ui/secret';
+import { Status } from '../../ui/status';
+import type { Column } from '../../ui/table';
+import { FormDialog } from './form-dialog';
+import { idColumn, ListSection } from './list-section';
+
+const PERMISSIONS = [
+  'video:read',
+  'video:write',
+  'system:read',
+  'system:write',
+  'data:read',
+  'robots:read',
+  'robots:write',
+];
+
+/** For administrators: environments, and the tokens of programs. */
+const Access = (): ReactNode => {
+  const { data: environments = [] } = useQuery(environmentsQuery);
+  const nameOf = (id: string): string => environments.find((each) => each.id === id)?.name ?? id;
+  const columns: readonly Column<AccessToken>[] = [
+    { key: 'name', title: 'Name', cell: ({ name }) => name },
+    { ...idColumn, isWide: true },
+    { key: 'environment', title: 'Environment', cell: ({ environment_id: id }) => nameOf(id) },
+    {
+      key: 'permissions',
+      title: 'Permissions',
+      isWide: true,
+      cell: ({ permissions }) => (permissions.length === PERMISSIONS.length ? 'all' : permissions.join(', ')),
+    },
+    {
+      key: 'status',
+      title: 'Status',
+      cell: ({ revoked_at: revokedAt }) => <Status status={revokedAt === undefined ? 'active' : 'revoked'} />,
+    },
+    {
+      key: 'created',
+      title: 'Created',
+      isEnd: true,
+      isWide: true,
+      cell: ({ created_at: createdAt }) => <time title={formatDate(createdAt)}>{formatAgo(createdAt)}</time>,
+    },
+  ];
+  return (
+    <Page title="Tokens and environments" windowTitle="Tokens">
+      <ListSection
+        title="Access tokens"
+        query={accessTokensQuery}
+        columns={columns}
+        empty="A token lets a program use the API."
+        action={<AddToken environments={environments} />}
+        remove={{
+          what: 'token',
+          verb: 'Revoke',
+          consequence: 'Programs that use it get 401 from now on.',
+          run: revokeAccessToken,
+          isDone: ({ revoked_at: revokedAt }) => revokedAt !== undefined,
+        }}
+      />
+      <ListSection
+        title="Environments"
+        query={environmentsQuery}
+        columns={[{ key: 'name', title: 'Name', cell: ({ name }: Environment) => name }, idColumn]}
+        empty="An environment keeps the assets of one purpose apart from others."
+        action={<AddEnvironment />}
+      />
+    </Page>
+  );
+};
+export default Access;
+
+const AddToken = ({ environments }: { readonly environments: readonly Environment[] }): ReactNode => {
+  const { environment } = useSession();
+  return (
+    <FormDialog
+      title="Create token"
+      verb="Create"
+      send={(values) =>
+        createAccessToken({
+          name: String(values.get('name')),
+          environment_id: String(values.get('environment')),
+          permissions: values.getAll('permission').map(String),
+        })
+      }
+      refresh={[accessTokensQuery.queryKey]}
+      after={({ token }, close) => (
+        <NewSecret secret={token} what="access token" onClose={close}>
+          It is the ID and the secret of basic authentication, with a colon between them.
+        </NewSecret>
+      )}
+    >
+      <TextField name="name" label="Name" required maxLength={255} hint="What it is for, such as “website”." />
+      <SelectField
+        name="environment"
+        label="Environment"
+        defaultValue={environment.id}
+        options={environments.map(({ id, name }) => [id, name])}
+      />
+      <fieldset className="checks">
+        <legend>Permissions</legend>
+        {PERMISSIONS.map((permission) => (
+          <CheckField key={permission} name="permission" value={permission} label={permission} defaultChecked />
+        ))}
+      </fieldset>
+    </FormDialog>
+  );
+};
+
+const AddEnvironment = (): ReactNode => (
+  <FormDialog
+    title="Add environment"
+    verb="Add"
+    send={(values) => createEnvironment(String(values.get('name')))}
+    refresh={[environmentsQuery.queryKey]}
+  >
+    <TextField name="name" label="Name" required />
+  </FormDialog>
+);

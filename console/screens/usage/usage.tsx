@@ -1,0 +1,128 @@
+import { type ReactNode, useState } from 'react';
+import { Link } from 'wouter';
+import { type AssetUsage, type Usage, usageQuery } from '../../api/usage';
+import { countOf, formatDate, formatDuration } from '../../lib/format';
+import { Button } from '../../ui/button';
+import { EmptyState } from '../../ui/empty-state';
+import { SelectField } from '../../ui/field';
+import { Loaded, Page, Section } from '../../ui/page';
+import { ProgressBar } from '../../ui/status';
+import { type Column, Table } from '../../ui/table';
+import { tiersOf, writeUsageCsv } from './usage-csv';
+
+const WINDOWS = [
+  ['24', 'Last 24 hours'],
+  ['168', 'Last 7 days'],
+  ['720', 'Last 30 days'],
+  // A minute less than the 90 days that reports cover.
+  ['2159', 'Last 90 days'],
+] as const;
+const LONGEST_LIST = 100;
+
+const totalOf = (usage: Usage): number =>
+  usage.assets.reduce((total, { delivered_seconds: seconds }) => total + seconds, 0);
+
+/** What viewers were sent, as charts and as CSV. */
+const UsageScreen = (): ReactNode => {
+  const [hours, setHours] = useState('168');
+  return (
+    <Page
+      title="Usage"
+      actions={
+        <SelectField
+          label="Time"
+          options={WINDOWS}
+          value={hours}
+          onChange={({ target }) => setHours(target.value)}
+        />
+      }
+    >
+      <Loaded query={usageQuery(Number(hours))}>
+        {(usage) =>
+          usage.assets.length === 0 ? (
+            <EmptyState title="Nothing was watched in this time">
+              <p>The time that viewers were sent appears here within a minute.</p>
+            </EmptyState>
+          ) : (
+            <Report usage={usage} />
+          )
+        }
+      </Loaded>
+    </Page>
+  );
+};
+export default UsageScreen;
+
+const Report = ({ usage }: { readonly usage: Usage }): ReactNode => {
+  const total = totalOf(usage);
+  const [from, until] = usage.timeframe;
+  const bySeconds = tiersOf(usage).map((tier) => ({
+    tier,
+    seconds: usage.assets.reduce((sum, asset) => sum + (asset.delivered_seconds_by_resolution[tier] ?? 0), 0),
+  }));
+  const columns: readonly Column<AssetUsage>[] = [
+    {
+      key: 'asset',
+      title: 'Asset',
+      cell: ({ asset_id: id, asset_state: state }) =>
+        state === 'deleted' ? <span>{id} (deleted)</span> : <Link href={`/assets/${id}`}>{id}</Link>,
+    },
+    {
+      key: 'share',
+      title: 'Share',
+      isWide: true,
+      cell: ({ asset_id: id, delivered_seconds: seconds }) => (
+        <ProgressBar percent={(100 * seconds) / total} label={`Share of ${id}`} />
+      ),
+    },
+    {
+      key: 'time',
+      title: 'Time sent',
+      isEnd: true,
+      cell: ({ delivered_seconds: seconds }) => formatDuration(seconds),
+    },
+  ];
+  return (
+    <>
+      <p className="usage-total" role="status">
+        <strong>{formatDuration(total)}</strong> of {countOf(usage.assets.length, 'asset')}, {formatDate(from)} to{' '}
+        {formatDate(until)}
+      </p>
+      <Section title="By resolution">
+        <dl className="bars">
+          {bySeconds.map(({ tier, seconds }) => (
+            <div key={tier} className="bar">
+              <dt>{tier.replace('tier_', '').replace('_', ' ')}</dt>
+              <dd>
+                <ProgressBar percent={(100 * seconds) / total} label={`Share of ${tier.replace('tier_', '')}`} />
+                <span>{formatDuration(seconds)}</span>
+              </dd>
+            </div>
+          ))}
+        </dl>
+      </Section>
+      <Section title="By asset" actions={<Button onClick={() => downloadCsv(usage)}>Download CSV</Button>}>
+        <Table
+          label="Usage by asset"
+          columns={columns}
+          rows={usage.assets.slice(0, LONGEST_LIST)}
+          keyOf={({ asset_id: id }) => id}
+        />
+        {usage.assets.length > LONGEST_LIST && (
+          <p>
+            The {LONGEST_LIST} assets that were watched most. The CSV file has all {usage.assets.length}.
+          </p>
+        )}
+      </Section>
+    </>
+  );
+};
+
+const downloadCsv = (usage: Usage): void => {
+  const url = URL.createObjectURL(new Blob([writeUsageCsv(usage)], { type: 'text/csv' }));
+  const link = document.createElement('a');
+  link.href = url;
+  link.download = 'usage.csv';
+  link.click();
+  URL.revokeObjectURL(url);
+};
