@@ -78,7 +78,13 @@ const AddVocabulary = (): ReactNode => (
     refresh={[vocabularies.query.queryKey]}
   >
     <TextField name="name" label="Name" required />
-    <TextArea name="phrases" label="Phrases" rows={8} required hint={`One per line, at most ${countOf(1000, 'phrase')}.`} />
+    <TextArea
+      name="phrases"
+      label="Phrases"
+      rows={8}
+      required
+      hint={`One per line, at most ${countOf(1000, 'phrase')}.`}
+    />
   </FormDialog>
 );
 

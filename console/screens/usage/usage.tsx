@@ -29,12 +29,7 @@ const UsageScreen = (): ReactNode => {
     <Page
       title="Usage"
       actions={
-        <SelectField
-          label="Time"
-          options={WINDOWS}
-          value={hours}
-          onChange={({ target }) => setHours(target.value)}
-        />
+        <SelectField label="Time" options={WINDOWS} value={hours} onChange={({ target }) => setHours(target.value)} />
       }
     >
       <Loaded query={usageQuery(Number(hours))}>
