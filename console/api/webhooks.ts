@@ -33,6 +33,7 @@ export interface Delivery {
 }
 
 const PATH = '/system/v1/webhooks';
+const PENDING_MS = 2_000;
 
 export const webhooksQuery = queryOptions({
   queryKey: ['webhook', 'list'],
@@ -58,6 +59,9 @@ export const deliveriesQuery = (id: string) =>
       get<DeliveryPage>(`${PATH}/${id}/deliveries`, { limit: 25, cursor: pageParam }, signal),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: ({ next_cursor: cursor }) => cursor ?? undefined,
+    // While something is on its way.
+    refetchInterval: ({ state: { data } }) =>
+      data?.pages.some((page) => page.data.some(({ state }) => state === 'pending')) ? PENDING_MS : false,
   });
 
 export const createWebhook = (address: string): Promise<Webhook & { readonly signing_secret: string }> =>

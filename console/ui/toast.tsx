@@ -17,7 +17,7 @@ export const notifyError = (error: unknown): void => {
 
 const List = (): ReactNode =>
   Toast.useToastManager().toasts.map((toast) => (
-    <Toast.Root key={toast.id} toast={toast} className="toast" data-look={toast.type}>
+    <Toast.Root key={toast.id} toast={toast} className="toast" data-look={toast.type} aria-label="Message">
       <Toast.Content className="toast-content">
         <Toast.Description className="toast-text" />
         <Toast.Close className="button button-quiet" data-icon-only="" aria-label="Close the message">

@@ -45,7 +45,7 @@ export const DeliveryEntry = ({ webhookId, delivery }: DeliveryEntryProps): Reac
         {attempts.map((attempt) => (
           <AttemptEntry key={attempt.number} attempt={attempt} />
         ))}
-        {mayWrite && state !== 'pending' && (
+        {mayWrite && attempts.length > 0 && (
           <Button isBusy={again.isPending} onClick={() => again.mutate(undefined)}>
             Send again
           </Button>

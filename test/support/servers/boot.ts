@@ -12,6 +12,8 @@ export interface Booted {
   readonly metricsUrl: string | undefined;
   readonly token: { readonly id: string; readonly secret: string };
   readonly dataDir: string;
+  /** The URL of a link that signs in to the console once. */
+  consoleLink(): Promise<string>;
   /** Stops the server; removes its data unless `dataDir` was given. */
   stop(): Promise<void>;
 }
@@ -50,6 +52,7 @@ export const boot = async ({ options = {}, dataDir, token, ...overrides }: BootO
     metricsUrl: kinora.metricsUrl,
     token: access,
     dataDir: directory,
+    consoleLink: () => kinora.createConsoleLink(),
     stop: async () => {
       await kinora.stop();
       if (dataDir === undefined) await rm(directory, { recursive: true, force: true });

@@ -1,0 +1,161 @@
+import { readFile } from 'node:fs/promises';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { fixture } from '../../support/media/fixtures.js';
+import { type ConsolePage, lookAt, openConsole } from '../../support/players/console-page.js';
+import { type Booted, boot } from '../../support/servers/boot.js';
+import type { Origin } from '../../support/servers/origin.js';
+import { until } from '../../support/servers/server-process.js';
+import { type Receiver, startReceiver } from '../../support/servers/webhook-receiver.js';
+import { api, createAsset, serveFiles, settled, type WireAsset } from '../../support/wire/create-asset.js';
+
+let server: Booted;
+let origin: Origin;
+let receiver: Receiver;
+let app: ConsolePage;
+let asset: WireAsset;
+let failing = true;
+beforeAll(async () => {
+  origin = await serveFiles([await fixture('h264-aac.mp4')]);
+  receiver = await startReceiver((_, response) => {
+    response.statusCode = failing ? 500 : 200;
+    response.end(failing ? 'The database is away.' : 'Thank you.');
+  });
+  server = await boot();
+  const inputs = [{ url: `${origin.url}/0` }];
+  const created = await createAsset(server, { inputs, playback_policies: ['public'], meta: { title: 'Waves' } });
+  asset = await settled(server, created.id);
+  app = await openConsole(server);
+});
+afterAll(async () => {
+  await app?.stop();
+  await server?.stop();
+  await receiver?.stop();
+  await origin?.stop();
+});
+
+const listed = async <T>(path: string): Promise<T[]> => (await (await api(server, 'GET', path)).json()).data;
+
+it('a webhook is added, its failed delivery shows status and body, and it is sent again', async () => {
+  const { page } = app;
+  await app.open('/webhooks', 'Webhooks');
+  await page.getByText('No webhook receives events').waitFor();
+  expect(await lookAt(page, 'webhooks-empty')).toEqual([]);
+  await page.getByRole('button', { name: 'Add webhook' }).click();
+  await page.getByLabel('Address').fill(`${receiver.url}/events`);
+  await page.getByRole('button', { name: 'Add', exact: true }).click();
+  const secret = page.getByRole('region', { name: 'signing secret' });
+  await secret.waitFor();
+  expect((await secret.textContent())!.length).toBeGreaterThan(20);
+  await page.getByRole('button', { name: 'Done' }).click();
+  await page.getByRole('link', { name: `${receiver.url}/events` }).click();
+
+  await page.getByRole('button', { name: 'Send test event' }).click();
+  await page.getByText('Test event: status 500.').waitFor();
+  const entry = page.locator('details', { hasText: 'kinora.webhook.test' });
+  await entry.locator('summary').click();
+  await entry.getByText('The database is away.').waitFor();
+  expect(await entry.locator('summary').textContent()).toMatch(/Failed.*status 500/);
+  expect(await lookAt(page, 'webhook')).toEqual([]);
+
+  failing = false;
+  await entry.getByRole('button', { name: 'Send again' }).click();
+  await page.locator('summary', { hasText: 'Succeeded' }).waitFor();
+  expect(receiver.at('/events').map(({ event }) => event.type)).toEqual(['kinora.webhook.test', 'kinora.webhook.test']);
+
+  await page.getByRole('button', { name: 'Disable' }).click();
+  await page.getByRole('button', { name: 'Enable' }).waitFor();
+  await page.getByRole('button', { name: 'Delete' }).click();
+  await page.getByRole('alertdialog').getByRole('button', { name: 'Delete' }).click();
+  await page.getByText('No webhook receives events').waitFor();
+});
+
+it('events are found by their type', async () => {
+  const { page } = app;
+  await app.open('/events', 'Events');
+  await page.locator('summary', { hasText: 'video.asset.ready' }).waitFor();
+  await page.keyboard.press('/');
+  await page.keyboard.type('video.asset.created');
+  await until('only that one is listed', async () => (await page.locator('summary').count()) === 1);
+  await page.locator('summary').click();
+  const text = await page.getByRole('region', { name: 'event' }).textContent();
+  expect(JSON.parse(text!)).toMatchObject({ type: 'video.asset.created', object: { id: asset.id } });
+  expect(await lookAt(page, 'events')).toEqual([]);
+  await page.getByRole('searchbox').fill('nothing.of.this');
+  await page.getByText('No event matches').waitFor();
+});
+
+interface Usage {
+  delivered_seconds: number;
+  delivered_seconds_by_resolution: Record<string, number>;
+}
+
+it('the usage is that of the API, as charts and as CSV', async () => {
+  const { page } = app;
+  await app.open('/usage', 'Usage');
+  await page.getByText('Nothing was watched').waitFor();
+  const address = `${server.url}/${asset.playback_ids![0]!.id}.m3u8`;
+  const variant = new URL(/^[^#].*playlist\.m3u8.*$/m.exec(await (await fetch(address)).text())![0], address);
+  const segment = new URL(/^0\.m4s.*$/m.exec(await (await fetch(variant)).text())![0], variant);
+  await (await fetch(segment)).arrayBuffer();
+  const now = Math.floor(Date.now() / 1000);
+  const path = `/video/v1/delivery-usage?timeframe[]=${now - 3600}&timeframe[]=${now + 60}`;
+  await until('the usage is counted', async () => (await listed(path)).length === 1);
+  const { delivered_seconds: seconds, delivered_seconds_by_resolution: tiers } = (await listed<Usage>(path))[0]!;
+  await page.reload();
+  await page.getByRole('link', { name: asset.id }).waitFor();
+  const [download] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('button', { name: 'Download CSV' }).click(),
+  ]);
+  const lines = (await readFile(await download.path(), 'utf8')).split('\r\n');
+  const names = Object.keys(tiers).sort();
+  const quoted = (cells: readonly unknown[]): string => cells.map((cell) => `"${cell}"`).join(',');
+  expect(lines).toEqual([
+    quoted(['asset_id', 'asset_state', 'passthrough', 'delivered_seconds', ...names]),
+    quoted([asset.id, 'ready', '', seconds, ...names.map((name) => tiers[name])]),
+    '',
+  ]);
+  expect(await lookAt(page, 'usage')).toEqual([]);
+});
+
+it('keys, restrictions, vocabularies and directives are made and deleted', async () => {
+  const { page } = app;
+  const dialog = page.getByRole('dialog');
+  await app.open('/playback', 'Playback access');
+  await page.getByRole('button', { name: 'Create signing key' }).click();
+  await dialog.getByRole('button', { name: 'Create' }).click();
+  const key = await page.getByRole('region', { name: 'private key' }).textContent();
+  expect(Buffer.from(key!, 'base64').toString()).toContain('PRIVATE KEY');
+  await dialog.getByRole('button', { name: 'Done' }).click();
+  const [made] = await listed<{ id: string }>('/system/v1/signing-keys');
+  await page.getByRole('button', { name: `Delete ${made!.id}` }).click();
+  await page.getByRole('alertdialog').getByRole('button', { name: 'Delete' }).click();
+  await page.getByText('A signing key signs').waitFor();
+  expect(await listed('/system/v1/signing-keys')).toEqual([]);
+
+  await page.getByRole('button', { name: 'Add restriction' }).click();
+  await dialog.getByLabel('Allowed domains').fill('not_a_domain!');
+  await dialog.getByRole('button', { name: 'Add' }).click();
+  await dialog.getByRole('alert').waitFor();
+  await dialog.getByLabel('Allowed domains').fill('example.com\n*.example.org');
+  await dialog.getByRole('button', { name: 'Add' }).click();
+  await page.getByText('example.com, *.example.org').waitFor();
+  expect(await lookAt(page, 'playback')).toEqual([]);
+
+  await app.open('/directives', 'Vocabularies and directives');
+  await page.getByRole('button', { name: 'Add vocabulary' }).click();
+  await dialog.getByLabel('Name').fill('Names');
+  await dialog.getByLabel('Phrases').fill('Kinora\nplayback ID');
+  await dialog.getByRole('button', { name: 'Add' }).click();
+  await page.getByText('Kinora, playback ID').waitFor();
+  await page.getByRole('button', { name: 'Add directive' }).click();
+  await dialog.getByRole('button', { name: 'Add' }).click();
+  await page.getByRole('cell', { name: 'generate-chapters' }).waitFor();
+  expect(await lookAt(page, 'directives')).toEqual([]);
+});
+
+it('no other host was asked, and the policy of the page refused nothing', () => {
+  const { requested, problems } = app.watched;
+  expect(requested.filter((url) => !url.startsWith(server.url))).toEqual([]);
+  expect(problems.filter((line) => /Content Security Policy|Uncaught/.test(line))).toEqual([]);
+});
