@@ -33,7 +33,7 @@ export const openConsole = async (server: Booted, options: BrowserContextOptions
 };
 
 /** What axe-core objects to in the page as it is displayed. */
-export const axeViolations = async (page: Page): Promise<string[]> => {
+const axeViolations = async (page: Page): Promise<string[]> => {
   // By the debugger, because the page's own policy allows no foreign script.
   await page.evaluate(axe);
   return page.evaluate(async () => {
