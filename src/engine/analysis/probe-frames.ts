@@ -86,6 +86,12 @@ export const sampleFrames = (format: FormatContext, stream: Stream): FrameSample
   return { ...(first && { first }), count, interlaced, closedCaptions, unmarkedStart };
 };
 
+export interface InspectedFile {
+  readonly sizeBytes: number;
+  /** Only the start of the file is present. */
+  readonly isPrefix: boolean;
+}
+
 /**
  * Inspects a key frame at a few positions. A stream without key frames there passes.
  * @param isAvc the stream is H.264 whose packets can be read without decoding
@@ -94,7 +100,7 @@ export const inspectKeyFrames = (
   format: FormatContext,
   stream: Stream,
   isAvc: boolean,
-  isPrefix = false,
+  { sizeBytes, isPrefix }: InspectedFile,
 ): Pick<VideoFacts, 'idrKeyFrames' | 'falseKeyFrames' | 'unseekable'> => {
   const inspect = isAvc ? inspectPackets : inspectFrames;
   const inspectIfPresent = (): KeyPacket | undefined => {
@@ -105,12 +111,13 @@ export const inspectKeyFrames = (
       throw error;
     }
   };
-  const places = KEY_FRAME_PLACES.map((share) => (jumpTo(format, share) ? inspectIfPresent() : undefined));
+  const places = KEY_FRAME_PLACES.map((share) => (jumpTo(format, share, sizeBytes) ? inspectIfPresent() : undefined));
   const reached = places.filter((place) => place !== undefined);
   const allGood = reached.every(({ isKeyFrame }) => isKeyFrame);
-  // Without an index, FFmpeg stays at its current position.
+  // Without an index, FFmpeg stays at its current position. MPEG streams need none.
   const spanSeconds = (Number(format.duration) / AV_TIME_BASE) * (KEY_FRAME_PLACES.at(-1)! - KEY_FRAME_PLACES[0]!);
-  const stays = spanSeconds > MAX_GOP_SECONDS && new Set(reached.map(({ time }) => time)).size === 1;
+  const stays =
+    !isMpegStream(format) && spanSeconds > MAX_GOP_SECONDS && new Set(reached.map(({ time }) => time)).size === 1;
   return {
     ...(isAvc && { idrKeyFrames: allGood }),
     ...(!isAvc && !allGood && { falseKeyFrames: true }),
@@ -118,12 +125,14 @@ export const inspectKeyFrames = (
   };
 };
 
+const isMpegStream = (format: FormatContext): boolean => isMpegStreamFormat(format.iformat?.name ?? '');
+
 /** Seeking by time may never finish in MPEG streams, so these seek by byte position. */
-const jumpTo = (format: FormatContext, share: number): boolean => {
-  const [streamIndex, target, flags] = isMpegStreamFormat(format.iformat?.name ?? '')
-    ? ([-1, BigInt(Math.floor(Number(format.pb?.sizeSync() ?? 0) * share)), AVSEEK_FLAG_BYTE] as const)
-    : ([-1, BigInt(Math.floor(Number(format.duration) * share)), AVSEEK_FLAG_BACKWARD] as const);
-  return format.seekFrameSync(streamIndex, target, flags) >= 0;
+const jumpTo = (format: FormatContext, share: number, sizeBytes: number): boolean => {
+  const [whole, flags] = isMpegStream(format)
+    ? [sizeBytes, AVSEEK_FLAG_BYTE]
+    : [Number(format.duration), AVSEEK_FLAG_BACKWARD];
+  return format.seekFrameSync(-1, BigInt(Math.floor(whole * share)), flags) >= 0;
 };
 
 /** The first packet that was marked as a key frame. */
@@ -157,11 +166,16 @@ const readFromKeyFrame = (
  * Whether decoding can start with each key frame that is looked at of a stream whose packets can be copied: HEVC with lengths,
  * AV1. A stream with none there has nothing against it.
  */
-export const canStartAtKeyFrames = (format: FormatContext, stream: Stream, codec: 'hevc' | 'av1'): boolean => {
+export const canStartAtKeyFrames = (
+  format: FormatContext,
+  stream: Stream,
+  codec: 'hevc' | 'av1',
+  sizeBytes: number,
+): boolean => {
   const begins = { hevc: isIrapFrame, av1: hasSequenceHeader }[codec];
   return KEY_FRAME_PLACES.every(
     (share) =>
-      !jumpTo(format, share) ||
+      !jumpTo(format, share, sizeBytes) ||
       readFromKeyFrame(format, stream, ({ data }) => data !== null && begins(data)).isKeyFrame,
   );
 };

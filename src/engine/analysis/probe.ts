@@ -40,7 +40,13 @@ import { codecNameOf, findDecoder, isRefusedFormat, recognizeFormat } from '../f
 import { cropOf } from '../video/reader.js';
 import { readEditLists } from './edit-lists.js';
 import { explainFailure } from './explain-failure.js';
-import { canStartAtKeyFrames, type FrameSample, inspectKeyFrames, sampleFrames } from './probe-frames.js';
+import {
+  canStartAtKeyFrames,
+  type FrameSample,
+  type InspectedFile,
+  inspectKeyFrames,
+  sampleFrames,
+} from './probe-frames.js';
 
 const invalidInput = (message: string, cause?: unknown): KinoraError =>
   new KinoraError('invalid_input', { messages: [message], cause });
@@ -55,6 +61,7 @@ const ANIMATED_IMAGES = new Set(['gif', 'apng', 'webp_anim', 'jpegxl_anim']);
 export const probe = async (job: ProbeJob): Promise<SourceFacts> => {
   const { path } = job.source;
   const sizeBytes = statSync(path).size;
+  const file: InspectedFile = { sizeBytes, isPrefix: job.isPrefix === true };
   if (sizeBytes === 0) throw invalidInput('The input file is empty.');
   const formatName = recognizeFormat(path)?.name;
   if (!formatName) throw invalidInput(refusals.notMedia);
@@ -78,7 +85,7 @@ export const probe = async (job: ProbeJob): Promise<SourceFacts> => {
       formatName,
       sizeBytes,
       durationSeconds,
-      ...(video && sample && { video: describeVideo(format, video, sample, isSimple(video), job.isPrefix) }),
+      ...(video && sample && { video: describeVideo(format, video, sample, isSimple(video), file) }),
       audio: audio
         .toSorted((a, b) => Number(b === mainAudio) - Number(a === mainAudio))
         .map((stream) => describeAudio(stream, isSimple(stream))),
@@ -157,7 +164,7 @@ const describeVideo = (
   stream: Stream,
   sample: FrameSample,
   simpleEditList: boolean,
-  isPrefix = false,
+  file: InspectedFile,
 ): VideoFacts => {
   const { codecpar } = stream;
   const crop = cropOf(stream);
@@ -194,9 +201,9 @@ const describeVideo = (
     },
     ...(dolbyVision && dolbyVision.length > 2 && { dolbyVisionProfile: dolbyVision[2]! }),
     ...(avcc && { avcc: Buffer.from(avcc).toString('base64') }),
-    ...(!crop && describeDecoder(format, stream)),
+    ...(!crop && describeDecoder(format, stream, file)),
     ...(sample.unmarkedStart && { unmarkedStart: true }),
-    ...inspectKeyFrames(format, stream, avcc !== undefined, isPrefix),
+    ...inspectKeyFrames(format, stream, avcc !== undefined, file),
     bitRate: Number(codecpar.bitRate),
     closedCaptions: sample.closedCaptions,
     durationSeconds: secondsOf(stream) || (format.duration > 0n ? Number(format.duration) / 1e6 : 0),
@@ -205,12 +212,18 @@ const describeVideo = (
 };
 
 /** The record of HEVC and AV1 in containers that have one. */
-const describeDecoder = (format: FormatContext, stream: Stream): Pick<VideoFacts, 'decoderConfig'> => {
+const describeDecoder = (
+  format: FormatContext,
+  stream: Stream,
+  { sizeBytes }: InspectedFile,
+): Pick<VideoFacts, 'decoderConfig'> => {
   const codec = codecNameOf(stream);
   const { extradata } = stream.codecpar;
   if (!isOriginalCodec(codec) || extradata === null) return {};
   const summary = codec === 'hevc' ? readHvcc(extradata) : readAv1c(extradata);
-  return summary && canStartAtKeyFrames(format, stream, codec) ? { decoderConfig: extradata.toString('base64') } : {};
+  return summary && canStartAtKeyFrames(format, stream, codec, sizeBytes)
+    ? { decoderConfig: extradata.toString('base64') }
+    : {};
 };
 
 const avccOf = (extradata: Buffer | null): Uint8Array | undefined => {
