@@ -27,12 +27,15 @@ export const readElement = (bytes: Uint8Array, offset: number, base = 0): EbmlEl
   return { id, start: base + offset, content, end };
 };
 
-/** The children of an element, of which all content is in `bytes`. Undefined when one ends after its parent. */
+/** More than the cues of a long file; a file may have millions of empty elements instead. */
+const MAX_CHILDREN = 2 ** 18;
+
+/** The children of an element, of which all content is in `bytes`. Undefined when one ends after its parent, or there are too many. */
 export const listElements = (bytes: Uint8Array, start: number, end: number): EbmlElement[] | undefined => {
   const elements: EbmlElement[] = [];
   for (let offset = start; offset < end; ) {
     const element = readElement(bytes, offset);
-    if (!element || element.end > end) return undefined;
+    if (!element || element.end > end || elements.length === MAX_CHILDREN) return undefined;
     elements.push(element);
     offset = element.end;
   }
@@ -43,5 +46,8 @@ export const listElements = (bytes: Uint8Array, start: number, end: number): Ebm
 export const readUnsigned = (bytes: Uint8Array, { content, end }: EbmlElement): number =>
   readNumber(bytes, content, Math.min(end, content + 8));
 
-const readNumber = (bytes: Uint8Array, start: number, end: number): number =>
-  bytes.subarray(start, end).reduce((value, byte) => value * 256 + byte, 0);
+const readNumber = (bytes: Uint8Array, start: number, end: number): number => {
+  let value = 0;
+  for (let at = start; at < end; at += 1) value = value * 256 + bytes[at]!;
+  return value;
+};

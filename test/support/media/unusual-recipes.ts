@@ -55,6 +55,17 @@ export const unusual = {
     video: { ...small, encoder: 'mpeg4', bitRate: 800_000 },
     audio: mp3,
   },
+  'long.ts': {
+    muxer: 'mpegts',
+    seconds: 44,
+    video: { ...small, encoder: 'libx264', options: { preset: 'ultrafast' }, gop: 50 },
+    audio: { ...mp3, encoder: 'aac' },
+  },
+  'intra-refresh.ts': {
+    muxer: 'mpegts',
+    seconds: 8,
+    video: { ...small, encoder: 'libx264', options: { preset: 'ultrafast', 'x264-params': 'intra-refresh=1' } },
+  },
   'mpeg4-pcm-long.avi': {
     muxer: 'avi',
     seconds: 48,
