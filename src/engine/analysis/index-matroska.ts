@@ -33,12 +33,12 @@ export const indexMatroska = async (job: PredictIndexJob): Promise<MediaResults[
 const predict = async (job: PredictIndexJob): Promise<SourceIndex | string> => {
   const found = await readTiming(job);
   if (typeof found === 'string') return found;
-  const { timing, sizeBytes } = found;
+  const { timing, layout, sizeBytes } = found;
   const second = timing.cues.find(({ position }) => position > timing.cues[0]!.position);
   const last = timing.cues.at(-1)!;
   if (!second) return 'it has no cues after its start';
   const groups: ByteRange[] = [
-    { start: 0, end: second.position },
+    { start: layout.firstCluster, end: second.position },
     { start: last.position, end: sizeBytes },
   ];
   if (groups.some(({ start, end }) => end - start > MAX_GROUP_BYTES)) return 'its key frames are too far apart';
@@ -65,7 +65,7 @@ const predict = async (job: PredictIndexJob): Promise<SourceIndex | string> => {
 
 const readTiming = async ({
   source,
-}: PredictIndexJob): Promise<{ timing: MatroskaTiming; sizeBytes: number } | string> => {
+}: PredictIndexJob): Promise<{ timing: MatroskaTiming; layout: MatroskaLayout; sizeBytes: number } | string> => {
   const file = await open(source.path);
   try {
     const { size } = await file.stat();
@@ -79,7 +79,7 @@ const readTiming = async ({
       cues: await contentOf('cues'),
     };
     const timing = readMatroskaTiming(elements, layout, size);
-    return typeof timing === 'string' ? timing : { timing, sizeBytes: size };
+    return typeof timing === 'string' ? timing : { timing, layout, sizeBytes: size };
   } finally {
     await file.close();
   }

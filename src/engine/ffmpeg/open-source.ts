@@ -72,10 +72,12 @@ const staged = new WeakMap<FormatContext, MediaSource>();
  * cluster, so a packet may be stored although those before it are missing.
  */
 const checkSkipped = (source: MediaSource, format: FormatContext, from: number): void => {
-  if (!isMatroskaFormat(format.iformat?.name ?? '')) return;
+  if (!isMatroska(format)) return;
   const [gap] = missingRanges([{ start: from, end: positionOf(format) }], source.staged?.ranges ?? []);
   if (gap) checkStaged(source, gap.start, 1);
 };
+
+const isMatroska = (format: FormatContext): boolean => isMatroskaFormat(format.iformat?.name ?? '');
 
 const positionOf = (format: FormatContext): number => Number(format.pbBytes);
 
@@ -92,7 +94,8 @@ export const readPacket = (format: FormatContext, packet: Packet): number => {
   const start = code < 0 ? positionOf(format) : Number(packet.pos);
   try {
     checkSkipped(source, format, from);
-    checkStaged(source, start, code < 0 ? 0 : packet.size);
+    // In Matroska, a packet may be larger than its compressed block, and end after the file.
+    checkStaged(source, start, code < 0 || isMatroska(format) ? 0 : packet.size);
   } catch (error) {
     packet.unref();
     throw error;

@@ -68,3 +68,23 @@ test('predicted frames have the bytes up to the next cue, less at the lower boun
   expect(bytesOf('low')).toBeGreaterThan(499_000);
   expect(bytesOf('low')).toBeLessThan(501_000);
 });
+
+test.each([1e9, 2 ** 60])('a last cue of %s ms is refused', (ticks) => {
+  const { timing, known } = fileOf(1000, 30);
+  const cues = [...timing.cues.slice(0, -1), { ...timing.cues.at(-1)!, ticks }];
+  const tail = { video: streamOf([ticks]), discontinuous: false };
+  expect(predictIndex({ ...known, tail }, { ...timing, cues }, 'high')).toBe('its times are too far apart');
+});
+
+test.each([
+  ['packets of no length', { audioTicks: 1e-6 }],
+  ['a late end', { audioTicks: 20, lastTicks: 2 ** 50 }],
+])(
+  'audio with %s is refused',
+  (_title, { audioTicks, lastTicks = 6_000_000 }: { audioTicks: number; lastTicks?: number }) => {
+    const { timing, known } = fileOf(1000, 30);
+    const head = { ...known.head, audio: streamOf([0, 20, 40]) };
+    const tail = { ...known.tail, audio: streamOf([lastTicks]) };
+    expect(predictIndex({ head, tail, audioTicks }, timing, 'high')).toBe('its times are too far apart');
+  },
+);

@@ -17,6 +17,9 @@ export interface KnownPackets {
 /** The smallest and largest that is assumed for what is not known: audio may need twice as many bytes as at the start. */
 export type Bound = 'low' | 'high';
 
+/** Packets of a stream: 60 frames a second for twelve hours. A cue may say that a small file lasts for years. */
+const MAX_PREDICTED = 12 * 3600 * 60;
+
 /** Half a tick: written times are rounded. */
 const ROUNDING = 0.5;
 const MARGIN = 1e-4;
@@ -34,8 +37,11 @@ export const predictIndex = (known: KnownPackets, timing: MatroskaTiming, bound:
   if ((head.audio?.pts.length ?? 0) + (tail.audio?.pts.length ?? 0) === 0) return { video, discontinuous: false };
   if (!head.audio?.pts.length || !tail.audio?.pts.length)
     return 'its audio does not begin and end near the start and end of its video';
-  return { video, audio: predictAudio(head.audio, tail.audio, known.audioTicks), discontinuous: false };
+  const audio = predictAudio(head.audio, tail.audio, known.audioTicks);
+  return audio ? { video, audio, discontinuous: false } : TOO_LONG;
 };
+
+const TOO_LONG = 'its times are too far apart';
 
 const predictVideo = (
   { head, tail }: KnownPackets,
@@ -50,6 +56,7 @@ const predictVideo = (
   const numberOf = (ticks: number): number => Math.round((ticks - first) / ticksPerFrame);
   const headFrames = head.video.pts.length;
   const lastNumber = numberOf(last);
+  if (lastNumber - headFrames > MAX_PREDICTED) return TOO_LONG;
   if (!isComplete(head.video, 0, numberOf) || !isComplete(tail.video, lastNumber, numberOf))
     return 'frames are missing, or displayed before the key frame that they follow';
   const keys = new Map(
@@ -64,7 +71,7 @@ const predictVideo = (
   if (offset === undefined) return 'its frames do not have the constant rate that it declares';
 
   const otherBytes = bound === 'high' ? 0 : 2 * otherBytesPerTick(head.video, cues);
-  const predicted = Array.from({ length: lastNumber - headFrames }, (_, at) => {
+  const predict = (at: number): Packet => {
     const number = headFrames + at;
     const key = keys.get(number);
     const pts = key?.ticks ?? Math.floor(first + offset + number * ticksPerFrame + ROUNDING + FLOAT_ERROR);
@@ -74,8 +81,8 @@ const predictVideo = (
       position: key?.position ?? -1,
       size: key ? Math.max(key.end - key.position - Math.ceil((key.endTicks - key.ticks) * otherBytes), 0) : 0,
     };
-  });
-  return join(head.video, predicted, tail.video);
+  };
+  return join(head.video, lastNumber - headFrames, predict, tail.video);
 };
 
 /** Whether the numbers of the frames are consecutive. */
@@ -114,30 +121,47 @@ const otherBytesPerTick = ({ size }: StreamIndex, [first, second]: MatroskaTimin
   return Math.max(bytes, 0) / (second.ticks - first.ticks);
 };
 
-const predictAudio = (head: StreamIndex, tail: StreamIndex, ticks: number | undefined): StreamIndex => {
-  if (ticks === undefined) return join(head, [], tail);
+/** Undefined when there are too many packets. */
+const predictAudio = (head: StreamIndex, tail: StreamIndex, ticks: number | undefined): StreamIndex | undefined => {
   const first = head.pts[0]!;
   const count = head.pts.length;
   const size = Math.round(head.size.reduce((sum, packet) => sum + packet, 0) / count);
-  const middle = Math.max(Math.round((tail.pts[0]! - first) / ticks) - count, 0);
-  const predicted = Array.from({ length: middle }, (_, at) => ({
-    pts: Math.round(first + (count + at) * ticks),
+  const middle = ticks === undefined ? 0 : Math.max(Math.round((tail.pts[0]! - first) / ticks) - count, 0);
+  const predict = (at: number): Packet => ({
+    pts: Math.round(first + (count + at) * ticks!),
     key: 1,
     position: -1,
     size,
-  }));
-  return join(head, predicted, tail);
+  });
+  return middle > MAX_PREDICTED ? undefined : join(head, middle, predict, tail);
 };
 
 type Packet = Record<'pts' | 'key' | 'position' | 'size', number>;
 
-const join = (head: StreamIndex, predicted: readonly Packet[], tail: StreamIndex): StreamIndex => {
-  const column = (name: keyof Packet): number[] => [...head[name], ...predicted.map((at) => at[name]), ...tail[name]];
-  return {
-    pts: Float64Array.from(column('pts')),
-    key: Uint8Array.from(column('key')),
-    size: Uint32Array.from(column('size')),
-    position: Float64Array.from(column('position')),
-    lastDuration: tail.lastDuration,
-  };
+/** Puts `count` predicted packets between those that were read. */
+const join = (head: StreamIndex, count: number, predict: (at: number) => Packet, tail: StreamIndex): StreamIndex => {
+  const tailAt = head.pts.length + count;
+  const total = tailAt + tail.pts.length;
+  const pts = new Float64Array(total);
+  const key = new Uint8Array(total);
+  const size = new Uint32Array(total);
+  const position = new Float64Array(total);
+  for (const { part, start } of [
+    { part: head, start: 0 },
+    { part: tail, start: tailAt },
+  ]) {
+    pts.set(part.pts, start);
+    key.set(part.key, start);
+    size.set(part.size, start);
+    position.set(part.position, start);
+  }
+  for (let at = 0; at < count; at += 1) {
+    const packet = predict(at);
+    const row = head.pts.length + at;
+    pts[row] = packet.pts;
+    key[row] = packet.key;
+    size[row] = packet.size;
+    position[row] = packet.position;
+  }
+  return { pts, key, size, position, lastDuration: tail.lastDuration };
 };
