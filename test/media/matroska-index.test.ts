@@ -2,6 +2,8 @@ import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { indexMatroska } from '#kinora/engine/analysis/index-matroska.js';
+import { newPacket } from '#kinora/engine/ffmpeg/av.js';
+import { openSource, readPacket } from '#kinora/engine/ffmpeg/open-source.js';
 import { makeVideoSegment } from '#kinora/engine/video/segment.js';
 import { type ByteRange, countBytes, mergeRanges } from '#kinora/lib/byte-ranges.js';
 import { isKinoraError } from '#kinora/lib/errors.js';
@@ -155,6 +157,51 @@ describe('an index is not predicted', () => {
     });
   });
 });
+
+/** Audio of which every block lacks its first `strippedBytes` bytes, as its header says. */
+const strippedAudio = (strippedBytes: number, blocks: number): Buffer => {
+  const element = (id: string, ...content: (Buffer | string)[]): Buffer => {
+    const parts = content.map((part) => (typeof part === 'string' ? Buffer.from(part, 'hex') : part));
+    const size = parts.reduce((sum, { length }) => sum + length, 0);
+    return Buffer.concat([Buffer.from(id + (0x10000000 + size).toString(16), 'hex'), ...parts]);
+  };
+  const compression = element('5034', element('4254', '03'), element('4255', Buffer.alloc(strippedBytes)));
+  const track = element(
+    'ae',
+    ...[element('d7', '01'), element('73c5', '01'), element('83', '02'), element('86', Buffer.from('A_PCM/INT/LIT'))],
+    element('e1', element('b5', '45fa0000'), element('9f', '01'), element('6264', '10')),
+    element('6d80', element('6240', compression)),
+  );
+  const block = (number: number): Buffer => element('a3', '81', number.toString(16).padStart(4, '0'), '80', '0102');
+  const numbers = Array.from({ length: blocks }, (_, number) => number);
+  return Buffer.concat([
+    element('1a45dfa3', element('4282', Buffer.from('matroska'))),
+    element(
+      '18538067',
+      ...[element('1549a966', element('2ad7b1', '0f4240')), element('1654ae6b', track)],
+      element('1f43b675', element('e7', '00'), ...numbers.map(block)),
+    ),
+  ]);
+};
+
+test('packets may be larger than their blocks and than the rest of the file', () =>
+  withFolder((folder) => {
+    const path = join(folder, 'stripped.mka');
+    const bytes = strippedAudio(4096, 500);
+    writeFileSync(path, bytes);
+    const format = openSource({ path, staged: { ranges: [{ start: 0, end: bytes.length }], version: 0 } });
+    try {
+      using packet = newPacket();
+      let packets = 0;
+      for (; readPacket(format, packet) >= 0; packets += 1) {
+        expect(packet.size).toBe(4098);
+        packet.unref();
+      }
+      expect(packets).toBe(500);
+    } finally {
+      format.closeInputSync();
+    }
+  }));
 
 const openingOf = async (path: string): Promise<readonly ByteRange[]> => {
   const bytes = readFileSync(path);

@@ -38,7 +38,6 @@ const storedFirst: ReadonlySet<string> = new Set([
   ...['edit-list.mp4', 'late-frame.mp4', 'truncated.mp4'],
   ...['intra-refresh.mp4', 'one-key-frame.mp4', 'h263-false-key-frames.3gp'],
 ]);
-// Without those that are damaged: their damaged frames may decode differently each time.
 const derived = [
   ...['truncated.mp4', 'late-frame.mp4', 'unknown-audio-codec.mov', 'h264-amr.3gp', 'h264-amr-wb.3gp'],
   ...['h263-false-key-frames.3gp', 'unseekable-start.mp4', 'unmarked-start.mp4'],
@@ -73,6 +72,26 @@ it.concurrent.each(names.filter((name) => !storedFirst.has(name)))(
     expect(await play(asset)).toEqual(early);
   },
 );
+
+// Only the check of the whole file finds the damage. Its files are then made from a mezzanine, with other boundaries. The
+// frames are not compared: two threads do not always conceal the same damage in the same way.
+it.concurrent('bit-flips-in-data.mp4 plays early until it is transcoded', async () => {
+  const name = 'bit-flips-in-data.mp4';
+  const audioOf = async (asset: WireAsset) =>
+    Object.entries(await play(asset)).filter(([path]) => path.includes('/audio/'));
+  const stored = await create(origin.add(`stored-${name}`, await readFile(await fixture(name))));
+  const { asset, way } = await begin(name);
+  expect(way).toEqual({ status: 'played' });
+  const early = await audioOf(asset);
+  origin.release(name);
+  expect(await settled(server, asset.id)).toMatchObject({ status: 'ready' });
+  expect(await earlyPlaybackOf(server, asset.id)).toEqual({ status: 'ended', reason: 'the video is transcoded first' });
+  expect((await settled(server, stored.id)).status).toBe('ready');
+  const audio = await audioOf(asset);
+  expect(audio.length).toBeGreaterThan(2);
+  expect(audio).toEqual(await audioOf(stored));
+  expect(audio).not.toEqual(early);
+});
 
 it.concurrent.each(names.filter((name) => storedFirst.has(name)))('%s is stored first', async (name) => {
   const { asset, way } = await begin(name);
