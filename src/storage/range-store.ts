@@ -73,7 +73,9 @@ const createRangeSource = ({
   let opening: ByteRange[] = [];
   let ended: Promise<unknown> | undefined;
   let fetchedBytes = 0;
+  /** Those under way. */
   let requests = 0;
+  let begunRequests = 0;
   /** Waiting downloads and requests, woken whenever a request ends. */
   let wake: (() => void)[] = [];
   /** The last write of the download. */
@@ -91,6 +93,7 @@ const createRangeSource = ({
     while (requests >= MAX_REQUESTS) await untilRequestEnds();
     throwIfAborted(stopped.signal);
     requests += 1;
+    begunRequests += 1;
     try {
       // From here on the download waits. What it has stored is never replaced.
       await writing.catch(() => undefined);
@@ -203,21 +206,20 @@ const createRangeSource = ({
     }
     return false;
   };
-  /** Lets the download write `chunk`: nothing is fetched, and nobody reads other bytes in its place. */
-  const beforeWrite = async (chunk: Uint8Array): Promise<void> => {
-    do {
-      await untilNoRequests();
-      if (!ended && (await differs(chunk))) await onDoubt('differs');
-    } while (requests > 0);
-    await ended?.catch(() => undefined);
-  };
-
   const target: BlobWrite = {
     get offsetBytes() {
       return write.offsetBytes;
     },
     write: async (chunk) => {
-      await beforeWrite(chunk);
+      let comparedAfter: number;
+      do {
+        await untilNoRequests();
+        comparedAfter = begunRequests;
+        if (!ended && (await differs(chunk))) await onDoubt('differs');
+        // Nobody may read other bytes in its place any more.
+        await ended?.catch(() => undefined);
+      } while (requests > 0 || begunRequests > comparedAfter);
+      // Nothing is awaited since the check: a part that is fetched in between would not be compared.
       writing = write.write(chunk);
       await writing;
     },

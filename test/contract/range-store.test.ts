@@ -178,6 +178,25 @@ describe('a source that is read while it is stored', () => {
     expect(doubts).toEqual([]);
   });
 
+  // A write that has been let through may not have begun yet.
+  it.each(Array.from({ length: 12 }, (_, ticks) => ticks))(
+    'never gives other bytes to a reader that comes %i steps after a write began',
+    async (ticks) => {
+      sent = randomBytes(SIZE);
+      const chunk = bytes.subarray(0, 4 * BLOCK_BYTES);
+      const writing = source.target.write(chunk);
+      for (let tick = 0; tick < ticks; tick += 1) await undefined;
+      const { path, staged, release } = await blobs.openLocal(KEY, [{ start: 0, end: 1 }]);
+      const read = await isThere(path, staged!.ranges[0]!);
+      await release();
+      await writing;
+      expect(doubts).toEqual(read ? [] : ['differs']);
+      await source.target.write(bytes.subarray(chunk.length));
+      await source.target.commit();
+      expect(await isThere((await blobs.openLocal(KEY)).path, { start: 0, end: SIZE })).toBe(true);
+    },
+  );
+
   it('is doubted when the download starts again', async () => {
     await blobs.openLocal(KEY, [{ start: 0, end: 1 }]).then(({ release }) => release());
     await download(0, 1000);

@@ -92,6 +92,8 @@ export const playEarly = async (
     logger.info({ err: error }, 'source not readable by ranges');
     await withdraw(reasonOf(error));
   }
+  // It may have ended while it was planned. The download may write only then.
+  await ended;
   return undefined;
 };
 
