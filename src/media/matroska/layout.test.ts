@@ -41,7 +41,8 @@ const described = [element(INFO), element(TRACKS)];
 
 test('cues after the frames, of which a list at the start tells', async () => {
   const at = 2 ** 33;
-  const list = element(SEEK_HEAD, seek(CUES, at - ORIGIN));
+  const padding = [element('bf', Buffer.alloc(4)), element(VOID, Buffer.alloc(40))];
+  const list = element(SEEK_HEAD, Buffer.concat([...padding, seek(CUES, at - ORIGIN)]));
   const layout = await fileOf([list, ...described, header(CLUSTER, 10)], new Map([[at, header(CUES, 50)]])).layout;
   const firstCluster = ORIGIN + list.length + element(INFO).length + element(TRACKS).length;
   expect(layout).toMatchObject({
@@ -72,6 +73,7 @@ describe('refused without reading more than a few parts', () => {
   test.each<[string, readonly Buffer[], string, (readonly number[])?]>([
     ['a list of many elements', [listOf(farApart(500)), ...described], LIST, farApart(500)],
     ['a list that ends within an entry', [element(SEEK_HEAD, seek(CUES, 5).subarray(0, SEEK_BYTES - 4))], LIST],
+    ['an entry that ends within an element', [element(SEEK_HEAD, element('4dbb', Buffer.from('53', 'hex')))], LIST],
     ['a list of a terabyte', [header(SEEK_HEAD, 2 ** 39)], 'no frames were found at its start'],
     ['an element that ends after the file', [header(VOID, 2 ** 41)], 'an element ends after the file'],
     ['an element of unknown size', [Buffer.from(`${INFO}01ffffffffffffff`, 'hex')], 'an element ends after the file'],

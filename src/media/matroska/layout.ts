@@ -19,6 +19,7 @@ type ReadHeader = (offset: number) => Promise<EbmlElement | undefined>;
 const EBML = 0x1a45dfa3;
 const SEGMENT = 0x18538067;
 const SEEK_HEAD = 0x114d9b74;
+const SEEK = 0x4dbb;
 const SEEK_ID = 0x53ab;
 const SEEK_POSITION = 0x53ac;
 const INFO = 0x1549a966;
@@ -116,7 +117,8 @@ const readListed = async (
 
 /** The entries of a SeekHead; undefined when it is damaged. */
 const listSeeks = (bytes: Uint8Array): { id: number; position: number }[] | undefined => {
-  const seeks = listElements(bytes, 0, bytes.length)?.map(({ content, end }) => listElements(bytes, content, end));
+  const entries = listElements(bytes, 0, bytes.length)?.filter(({ id }) => id === SEEK);
+  const seeks = entries?.map(({ content, end }) => listElements(bytes, content, end));
   return seeks?.every((children) => children !== undefined)
     ? seeks.flatMap((children) => {
         const [id, position] = [SEEK_ID, SEEK_POSITION].map((wanted) => children.find((child) => child.id === wanted));
