@@ -25,6 +25,7 @@ export const slowFiles: Readonly<Record<string, number>> = {
   'test/acceptance/playback-matrix-damaged.test.ts': 26,
   'test/integration/cli/serve.test.ts': 25,
   'test/integration/tracks/audio-tracks.test.ts': 24,
+  'test/acceptance/npm-package.test.ts': 23,
   'test/integration/ingest/normalize-audio.test.ts': 22,
   'test/integration/ingest/ingest-clips.test.ts': 21,
   'test/media/video-segments.test.ts': 20,
