@@ -65,6 +65,14 @@ export interface Schema {
     master_ready_at: Date | null;
     directives: JSONColumnType<string[]> | null;
     chapters: JSONColumnType<StoredChapters> | null;
+    request_id: string | null;
+  };
+  asset_failure: {
+    asset_id: string;
+    occurred_at: Date;
+    stage: 'download' | 'probe' | 'plan' | 'segments';
+    job_id: string;
+    detail: string;
   };
   asset_input: {
     asset_id: string;
@@ -210,6 +218,7 @@ export interface Schema {
     error: JSONColumnType<{ type: string; message: string }> | null;
     early_playback_ids: JSONColumnType<EarlyPlaybackId[]> | null;
     early_playback: JSONColumnType<EarlyPlayback> | null;
+    request_id: string | null;
   };
   event: {
     id: string;

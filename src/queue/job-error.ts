@@ -1,21 +1,13 @@
 import type { JobError } from '../db/schema.js';
+import { causeChain } from '../lib/cause-chain.js';
 import { isKinoraError, KinoraError } from '../lib/errors.js';
 
 /** PostgreSQL's jsonb can't store NUL, and messages of external tools may contain it. */
 const storable = (text: string): string => text.replaceAll('\0', '');
 
-const causeChain = (error: unknown): string => {
-  const texts: string[] = [];
-  for (let link = error; link !== undefined && texts.length < 5; ) {
-    texts.push(link instanceof Error ? link.message : String(link));
-    link = link instanceof Error ? link.cause : undefined;
-  }
-  return texts.join(' <- ');
-};
-
 export const toJobError = (error: unknown): JobError => {
   const known = isKinoraError(error) ? error : new KinoraError('internal_error');
-  return { code: known.code, messages: known.messages.map(storable), detail: storable(causeChain(error)) };
+  return { code: known.code, messages: known.messages.map(storable), detail: causeChain(error) };
 };
 
 export const fromJobError = (stored: JobError | null): KinoraError => {

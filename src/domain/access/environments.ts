@@ -36,19 +36,26 @@ export const createEnvironment = async (
     created_at: clock.now(),
   });
   if (row) return toInfo(row);
-  throw new KinoraError('invalid_parameters', { messages: [`An environment with the name ${name} already exists.`] });
+  throw nameTaken(name);
 };
+
+const nameTaken = (name: string): KinoraError =>
+  new KinoraError('invalid_parameters', { messages: [`An environment with the name ${name} already exists.`] });
 
 /**
  * Running servers apply the change within three seconds.
- * @throws KinoraError `not_found`
+ * @throws KinoraError `not_found`; `invalid_parameters` when the name is taken
  */
 export const updateEnvironment = async (
   database: Database,
   id: string,
-  { videoQuality }: Pick<EnvironmentInfo, 'videoQuality'>,
+  { name, videoQuality }: Partial<Pick<EnvironmentInfo, 'name' | 'videoQuality'>>,
 ): Promise<EnvironmentInfo> => {
-  const row = await updateEnvironmentRow(database.queryable, id, { default_video_quality: videoQuality });
+  const row = await updateEnvironmentRow(database.queryable, id, {
+    ...(name !== undefined && { name }),
+    ...(videoQuality && { default_video_quality: videoQuality }),
+  });
+  if (row === false) throw nameTaken(name!);
   if (row) return toInfo(row);
   throw new KinoraError('not_found', { messages: [`There is no environment ${id}.`] });
 };

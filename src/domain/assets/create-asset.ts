@@ -19,17 +19,18 @@ import { copyTracks } from './copy-tracks.js';
 const TEST_ASSET_LIFETIME_MS = 24 * 3600 * 1000;
 
 /**
- * Creates an asset and queues its ingest in one transaction.
+ * Creates an asset and queues its ingest in one transaction. `requestId` names the request that asked for it.
  * @throws KinoraError `invalid_parameters` when something it refers to does not exist
  */
 export const createAsset = async (
   context: DomainContext,
   environmentId: string,
   request: AssetRequest,
+  requestId?: string,
 ): Promise<AssetView> => {
   return context.database.transaction(async (tx) => {
     await checkNewAsset(tx, environmentId, request);
-    return insertNewAsset(context, tx, { id: newId(), environmentId, uploadId: null, request });
+    return insertNewAsset(context, tx, { id: newId(), environmentId, uploadId: null, request, requestId });
   });
 };
 
@@ -49,13 +50,14 @@ export interface NewAsset {
   readonly request: AssetRequest;
   /** Reserved before, one for each policy; without them, new ones are made. */
   readonly playbackIds?: readonly string[];
+  readonly requestId?: string | undefined;
 }
 
 /** Creates the asset of a checked request, queues its ingest and records its creation in the caller's transaction. */
 export const insertNewAsset = async (
   context: Pick<DomainContext, 'queue' | 'clock' | 'artifactUrls'>,
   tx: Transaction,
-  { id: assetId, environmentId, uploadId, request, playbackIds: reserved = [] }: NewAsset,
+  { id: assetId, environmentId, uploadId, request, playbackIds: reserved = [], requestId }: NewAsset,
 ): Promise<AssetView> => {
   const createdAt = context.clock.now();
   const clippedId = uploadId === null ? clippedAssetId(request) : undefined;
@@ -79,6 +81,7 @@ export const insertNewAsset = async (
     ...UNPREPARED,
     thumbnail_time: null,
     directives: request.directives.length > 0 ? JSON.stringify(request.directives.map(({ id }) => id)) : null,
+    request_id: requestId ?? null,
   });
   if (clippedId !== undefined) await attachClip(tx, environmentId, { id: assetId, sourceId: clippedId }, request);
   await insertAssetInputs(tx, assetId, request.inputs);

@@ -1,6 +1,7 @@
 import { isLanguageCode } from '../../api/validate/language-code.js';
 import type { EarlyPlayback, MainTrackIds, NewRow, Row } from '../../db/schema.js';
 import { findAssetById } from '../../db/tables/assets/asset.js';
+import { insertAssetFailure } from '../../db/tables/assets/asset-failure.js';
 import {
   countCrash,
   findIngest,
@@ -36,6 +37,15 @@ export interface ReadyAsset {
   readonly dropped: readonly string[];
 }
 
+/** Where and why an ingest failed, for the console. */
+export interface IngestFailure {
+  readonly jobId: string;
+  /** The source is stored, so it was not the download that failed. */
+  readonly hasSource: boolean;
+  /** The causes of the error, for the operator. */
+  readonly detail: string;
+}
+
 /**
  * What the ingest job reads and writes of an asset. Writes after deletion or after a final status do nothing; events
  * for webhooks are recorded with each change.
@@ -58,7 +68,7 @@ export interface IngestState {
   /** `ready`, tracks and progress become visible together. False when the asset has been deleted in the meantime. */
   complete(assetId: string, ready: ReadyAsset): Promise<boolean>;
   /** Final failure: the asset's `errors` tell the owner of the file what to do about it. */
-  fail(assetId: string, error: unknown): Promise<void>;
+  fail(assetId: string, error: unknown, failure: IngestFailure): Promise<void>;
 }
 
 export const createIngestState = (
@@ -118,7 +128,7 @@ export const createIngestState = (
       if (completed) context.onPlayableChanged(assetId);
       return completed;
     },
-    fail: async (assetId, error) => {
+    fail: async (assetId, error, { jobId, hasSource, detail }) => {
       await database.transaction(async (tx) => {
         const changed = await updatePreparing(tx, assetId, {
           status: 'errored',
@@ -128,6 +138,8 @@ export const createIngestState = (
         });
         const asset = changed && (await findAssetById(tx, assetId));
         if (!asset) return;
+        const stage = hasSource ? stageOf((await findIngest(tx, assetId))?.media) : 'download';
+        await insertAssetFailure(tx, { asset_id: assetId, occurred_at: clock.now(), stage, job_id: jobId, detail });
         await recordAssetEvent(context, tx, 'video.asset.errored', assetId);
         await failRenditions(context, tx, asset);
         await wakeRuns(context, tx, assetId);
@@ -135,6 +147,12 @@ export const createIngestState = (
       context.onPlayableChanged(assetId);
     },
   };
+};
+
+/** The step after the last result that is stored. */
+const stageOf = (media: IngestRow['media'] | undefined): 'probe' | 'plan' | 'segments' => {
+  if (!media?.facts) return 'probe';
+  return media.plan ? 'segments' : 'plan';
 };
 
 const assetColumns = (properties: AssetProperties) => ({

@@ -33,6 +33,7 @@ export const completeUpload = (context: DomainContext, uploadId: string): Promis
       environmentId: upload.environment_id,
       uploadId,
       request: { ...request, test: request.test || upload.is_test },
+      requestId: upload.request_id ?? undefined,
       playbackIds: (upload.early_playback_ids ?? []).map(({ id }) => id),
     });
     const early = upload.early_playback_ids ? { status: 'played' as const } : upload.early_playback;

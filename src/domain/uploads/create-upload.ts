@@ -8,7 +8,7 @@ import { queues } from '../queues.js';
 import { recordUploadEvent } from './record-upload-event.js';
 
 /**
- * Creates an upload that waits for its file, and the job that expires it.
+ * Creates an upload that waits for its file, and the job that expires it. `requestId` names the request that asked for it.
  * @throws KinoraError `invalid_parameters` when the settings refer to something that does not exist or is not
  * supported
  */
@@ -16,6 +16,7 @@ export const createUpload = async (
   context: DomainContext,
   environmentId: string,
   request: UploadRequest,
+  requestId?: string,
 ): Promise<Row<'upload'>> => {
   await checkNewAsset(context.database.queryable, environmentId, request.asset);
   const createdAt = context.clock.now();
@@ -35,6 +36,7 @@ export const createUpload = async (
       error: null,
       early_playback_ids: null,
       early_playback: null,
+      request_id: requestId ?? null,
     });
     const { id: uploadId } = upload;
     await context.queue.enqueue(queues.timeOutUpload, { uploadId }, { runAt: expiresAt }, tx);

@@ -1,12 +1,15 @@
 import type { FastifyInstance } from 'fastify';
 import { serializeAsset } from '../../api/serialize/asset.js';
+import { getAssetProblem, retryAsset } from '../../domain/assets/asset-problem.js';
 import { searchAssets } from '../../domain/assets/search-assets.js';
 import { findSession } from '../plugins/find-session.js';
 import type { ConsoleDeps } from './console-deps.js';
 import { readAssetSearch } from './read-asset-search.js';
 import { requirePermission } from './require-permission.js';
 
-/** The list of assets with filters, orders and a total. */
+type WithId = { Params: { id: string } };
+
+/** The list of assets with filters, orders and a total; failures and retries. */
 export const consoleAssetRoutes = (app: FastifyInstance, deps: ConsoleDeps): void => {
   app.get('/assets', async (request) => {
     const { caller } = await findSession(request, deps.sessions);
@@ -21,5 +24,28 @@ export const consoleAssetRoutes = (app: FastifyInstance, deps: ConsoleDeps): voi
       })),
       total_row_count: total,
     };
+  });
+
+  app.get<WithId>('/assets/:id/problem', async (request) => {
+    const { caller, canAdminister } = await findSession(request, deps.sessions);
+    requirePermission(caller, 'video:read');
+    const problem = await getAssetProblem(deps, caller.environment.id, request.params.id);
+    return {
+      sentence: problem.sentence,
+      stage: problem.stage ?? null,
+      request_id: problem.requestId ?? null,
+      occurred_at: problem.occurredAt?.toISOString() ?? null,
+      job_id: problem.operator?.jobId ?? null,
+      // It may name files and addresses of the server.
+      details: (canAdminister && problem.operator?.detail) || null,
+      can_retry: problem.canRetry,
+    };
+  });
+
+  app.post<WithId>('/assets/:id/retry', async (request, reply) => {
+    const { caller } = await findSession(request, deps.sessions);
+    requirePermission(caller, 'video:write');
+    const view = await retryAsset(deps, caller.environment.id, request.params.id, request.id);
+    return reply.code(201).send({ data: serializeAsset(view) });
   });
 };

@@ -2,10 +2,13 @@ import type { FastifyInstance, FastifyPluginAsync } from 'fastify';
 import type { Authenticate } from '../../domain/access/authenticate.js';
 import { KinoraError } from '../../lib/errors.js';
 import { errorHeaders, toKinoraError } from '../plugins/errors.js';
+import { accessRoutes } from './access-routes.js';
 import { consoleAssetRoutes } from './asset-routes.js';
 import type { ConsoleDeps } from './console-deps.js';
 import { consoleFiles } from './console-files.js';
 import { sessionRoutes } from './session-routes.js';
+import { streamRoutes } from './stream-routes.js';
+import { webhookTestRoute } from './webhook-test-route.js';
 
 /** The console: the files of its app, and what the app needs beyond the API. */
 export const consoleRoutes =
@@ -22,7 +25,10 @@ const consoleCalls =
       reply.headers({ 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' });
     });
     answerErrors(app);
-    sessionRoutes(app, deps, authenticate);
+    const streams = await streamRoutes(app, deps);
+    sessionRoutes(app, deps, authenticate, streams);
+    accessRoutes(app, deps);
+    webhookTestRoute(app, deps);
     consoleAssetRoutes(app, deps);
     app.all('/*', () => {
       throw new KinoraError('not_found');

@@ -17,3 +17,21 @@ export const readFields = <N extends string>(body: unknown, names: readonly N[])
   }
   return fields;
 };
+
+/** A text that is required. @throws KinoraError `invalid_parameters` when it is missing, blank or too long */
+export const readText = (value: string | undefined, name: string, maxLength: number): string => {
+  const text = value?.trim() ?? '';
+  if (text !== '' && text.length <= maxLength) return text;
+  throw invalidParameters(`${name} must have 1 to ${maxLength} characters.`);
+};
+
+/** One of the values; undefined when absent. @throws KinoraError `invalid_parameters` */
+export const oneOf = <T extends string>(
+  value: string | undefined,
+  name: string,
+  values: readonly T[],
+): T | undefined => {
+  const known = values.find((candidate) => candidate === value);
+  if (value !== undefined && !known) throw invalidParameters(`${name} must be one of: ${values.join(', ')}`);
+  return known;
+};

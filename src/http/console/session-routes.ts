@@ -6,6 +6,7 @@ import { createTokenBuckets } from '../../lib/token-bucket.js';
 import { kinoraVersion } from '../../lib/version.js';
 import { findSession } from '../plugins/find-session.js';
 import { removeSessionCookie, setSessionCookie } from '../plugins/session-cookie.js';
+import type { ChangeStreams } from './change-streams.js';
 import type { ConsoleDeps } from './console-deps.js';
 import { readFields } from './read-fields.js';
 
@@ -13,7 +14,12 @@ import { readFields } from './read-fields.js';
 const ATTEMPTS = { burst: 10, perSecond: 1 / 6 };
 
 /** Signing in and out, and the environment that a session works in. */
-export const sessionRoutes = (app: FastifyInstance, deps: ConsoleDeps, authenticate: Authenticate): void => {
+export const sessionRoutes = (
+  app: FastifyInstance,
+  deps: ConsoleDeps,
+  authenticate: Authenticate,
+  streams: ChangeStreams,
+): void => {
   const { sessions, clock, logger, apiUrl } = deps;
   const takeAttempt = createTokenBuckets(ATTEMPTS, clock);
   const version = kinoraVersion();
@@ -71,11 +77,14 @@ export const sessionRoutes = (app: FastifyInstance, deps: ConsoleDeps, authentic
     const { environment_id: environmentId } = readFields(request.body, ['environment_id']);
     if (environmentId === undefined) throw invalidParameters('environment_id is required.');
     await sessions.switchEnvironment(session, environmentId);
+    streams.closeSession(session.key);
     return answer(await findSession(request, sessions));
   });
 
   app.delete('/session', async (request, reply) => {
-    await sessions.end(await findSession(request, sessions));
+    const session = await findSession(request, sessions);
+    await sessions.end(session);
+    streams.closeSession(session.key);
     removeSessionCookie(request, reply, apiUrl());
     return reply.code(204).send();
   });

@@ -18,6 +18,8 @@ export interface ApiRequest {
   readonly query: Readonly<Record<string, unknown>>;
   /** Parsed JSON; undefined when the request has no body. */
   readonly body: unknown;
+  /** As in the header `X-Request-Id` of the response. */
+  readonly requestId: string;
 }
 
 /** Returns the body of the response; nothing for 204. */
@@ -50,6 +52,7 @@ export const operationRoutes =
           params: request.params as Record<string, string>,
           query: request.query as Record<string, unknown>,
           body: request.body,
+          requestId: request.id,
         });
         return reply.code(operation.success).send(body);
       },

@@ -11,9 +11,9 @@ import type { DomainContext } from '../../domain/context.js';
 import type { Route } from '../plugins/operation-route.js';
 
 export const assetRoutes = (route: Route, context: DomainContext): void => {
-  route('createAsset', async ({ caller, body }) => {
+  route('createAsset', async ({ caller, body, requestId }) => {
     const request = validateCreateAsset(body, caller.environment.defaultVideoQuality);
-    return { data: serializeAsset(await createAsset(context, caller.environment.id, request)) };
+    return { data: serializeAsset(await createAsset(context, caller.environment.id, request, requestId)) };
   });
 
   route('listAssets', async ({ caller, query }) => {

@@ -18,9 +18,9 @@ export interface UploadDeps {
 export const uploadRoutes = (route: Route, context: DomainContext, { writers, urls }: UploadDeps): void => {
   const show = (upload: Row<'upload'>) => serializeUpload(upload, urls.urlOf(upload));
 
-  route('createUpload', async ({ caller, body }) => {
+  route('createUpload', async ({ caller, body, requestId }) => {
     const request = validateCreateUpload(body ?? {}, caller.environment.defaultVideoQuality);
-    return { data: show(await createUpload(context, caller.environment.id, request)) };
+    return { data: show(await createUpload(context, caller.environment.id, request, requestId)) };
   });
 
   route('listUploads', async ({ caller, query }) => {

@@ -1,8 +1,9 @@
 import { queues } from '../../domain/queues.js';
+import { causeChain } from '../../lib/cause-chain.js';
 import { createLimiter } from '../../lib/limiter.js';
 import { type MediaPool, mediaPriority } from '../../pool/media-pool.js';
 import type { Job, JobContext, Queue, QueueWorker } from '../../queue/queue.js';
-import { assetPrefix } from '../../storage/keys.js';
+import { assetPrefix, sourceKey } from '../../storage/keys.js';
 import { removeAssetFiles } from '../purge.js';
 import type { IngestDeps } from './context.js';
 import { boundFailure } from './file/bound-failure.js';
@@ -60,7 +61,12 @@ const createWorker = (deps: IngestDeps, queue: Pick<Queue, 'enqueue'>, concurren
   },
   onFailed: async (job: Job<IngestPayload>, error) => {
     deps.logger.warn({ asset_id: job.payload.assetId, job_id: job.id, err: error }, 'ingest failed');
-    await deps.state.fail(job.payload.assetId, error);
+    const stored = await deps.blobs.stat(sourceKey(job.payload.assetId));
+    await deps.state.fail(job.payload.assetId, error, {
+      jobId: job.id,
+      hasSource: stored !== undefined,
+      detail: causeChain(error),
+    });
     await deps.blobs.discardUnfinished(assetPrefix(job.payload.assetId));
   },
 });

@@ -1,6 +1,9 @@
 import type { Queryable } from '../../database.js';
 import type { NewRow, Row } from '../../schema.js';
 
+/** The SQLSTATE code. */
+const UNIQUE_VIOLATION = '23505';
+
 /** Undefined when the name is taken. */
 export const insertEnvironment = (db: Queryable, row: NewRow<'environment'>): Promise<Row<'environment'> | undefined> =>
   db
@@ -17,10 +20,16 @@ export const listEnvironments = (db: Queryable): Promise<Row<'environment'>[]> =
 export const findEnvironment = (db: Queryable, id: string): Promise<Row<'environment'> | undefined> =>
   db.selectFrom('environment').selectAll().where('id', '=', id).executeTakeFirst();
 
-/** Undefined when there is no environment with this id. */
-export const updateEnvironment = (
+/** Undefined when there is no environment with this id; false when another one has the name. */
+export const updateEnvironment = async (
   db: Queryable,
   id: string,
-  change: Pick<Row<'environment'>, 'default_video_quality'>,
-): Promise<Row<'environment'> | undefined> =>
-  db.updateTable('environment').set(change).where('id', '=', id).returningAll().executeTakeFirst();
+  change: Partial<Pick<Row<'environment'>, 'name' | 'default_video_quality'>>,
+): Promise<Row<'environment'> | undefined | false> => {
+  try {
+    return await db.updateTable('environment').set(change).where('id', '=', id).returningAll().executeTakeFirst();
+  } catch (error) {
+    if ((error as { code?: unknown }).code === UNIQUE_VIOLATION) return false;
+    throw error;
+  }
+};

@@ -1,0 +1,96 @@
+import type { AssetView } from '../../api/serialize/asset.js';
+import type { AssetRequest } from '../../api/validate/create-asset.js';
+import { listAssetInputs } from '../../db/tables/assets/asset-input.js';
+import { findAssetFailure } from '../../db/tables/assets/asset-failure.js';
+import { findAssetView } from '../../db/tables/assets/asset-view.js';
+import { isId } from '../../lib/ids.js';
+import { KinoraError } from '../../lib/errors.js';
+import type { DomainContext } from '../context.js';
+import { createAsset } from './create-asset.js';
+
+/** Why an asset could not be prepared. */
+export interface AssetProblem {
+  /** For the owner of the file. */
+  readonly sentence: string;
+  /** The step that failed; undefined for assets of older versions, as are the next two. */
+  readonly stage: 'download' | 'probe' | 'plan' | 'segments' | undefined;
+  readonly occurredAt: Date | undefined;
+  /** For the operator: the causes of the error, and the job to look for in the log. */
+  readonly operator: { readonly detail: string; readonly jobId: string } | undefined;
+  /** The request that created the asset or its upload. */
+  readonly requestId: string | undefined;
+  /** A retry would read the same input with the same settings. */
+  readonly canRetry: boolean;
+}
+
+const findErrored = async ({ database }: DomainContext, environmentId: string, assetId: string) => {
+  const view = isId(assetId) ? await findAssetView(database.queryable, assetId, environmentId) : undefined;
+  if (!view) throw new KinoraError('not_found');
+  if (view.asset.status === 'errored') return view;
+  const messages = [`The asset is ${view.asset.status}, not errored.`];
+  throw new KinoraError('conflict', { messages });
+};
+
+/** @throws KinoraError `not_found`; `conflict` when the asset is not errored */
+export const getAssetProblem = async (
+  context: DomainContext,
+  environmentId: string,
+  assetId: string,
+): Promise<AssetProblem> => {
+  const { asset } = await findErrored(context, environmentId, assetId);
+  const failure = await findAssetFailure(context.database.queryable, assetId);
+  return {
+    sentence: asset.error?.messages.join(' ') ?? 'The asset could not be processed.',
+    stage: failure?.stage,
+    occurredAt: failure?.occurred_at,
+    operator: failure && { detail: failure.detail, jobId: failure.job_id },
+    requestId: asset.request_id ?? undefined,
+    canRetry: asset.ingest_type === 'on_demand_url',
+  };
+};
+
+/**
+ * Creates an asset with the input and the settings of an errored one, which stays as it is.
+ * @throws KinoraError `not_found`; `conflict` when the asset is not errored or its input is not available any more;
+ * `invalid_parameters` when its settings refer to something that was deleted
+ */
+export const retryAsset = async (
+  context: DomainContext,
+  environmentId: string,
+  assetId: string,
+  requestId: string,
+): Promise<AssetView> => {
+  const view = await findErrored(context, environmentId, assetId);
+  const { asset, playbackIds, renditions } = view;
+  if (asset.ingest_type !== 'on_demand_url') {
+    const again = asset.ingest_type === 'on_demand_clip' ? 'Create the clip again.' : 'Upload the file again.';
+    throw new KinoraError('conflict', { messages: [`The input of this asset is not kept. ${again}`] });
+  }
+  const inputs = await listAssetInputs(context.database.queryable, assetId);
+  const request: AssetRequest = {
+    ...{ body: {}, base: [], inputsField: 'inputs' },
+    inputs: inputs.map(({ settings }) => settings),
+    playbackPolicies: playbackIds.flatMap(({ policy }) => (policy === 'drm' ? [] : [policy])),
+    advancedPlaybackPolicies: playbackIds.flatMap(({ policy, drm_configuration_id: id }) =>
+      policy === 'drm' && id !== null ? [{ policy, drm_configuration_id: id }] : [],
+    ),
+    passthrough: asset.passthrough ?? undefined,
+    meta: asset.meta ?? undefined,
+    videoQuality: asset.video_quality,
+    maxResolutionTier: asset.max_resolution_tier,
+    mp4Support: asset.mp4_support as AssetRequest['mp4Support'],
+    masterAccess: asset.master_access,
+    // Those without are the files of `mp4_support`.
+    staticRenditions: renditions.flatMap(({ resolution, passthrough }) =>
+      resolution === null
+        ? []
+        : [{ resolution, ...(passthrough !== null && { passthrough }) } as AssetRequest['staticRenditions'][number]],
+    ),
+    directives: (asset.directives ?? []).map((id) => ({ id })),
+    normalizeAudio: asset.normalize_audio,
+    test: asset.is_test,
+    generateShots: asset.generate_shots,
+    copyOverlays: true,
+  };
+  return createAsset(context, environmentId, request, requestId);
+};

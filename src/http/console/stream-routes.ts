@@ -1,0 +1,37 @@
+import type { FastifyInstance } from 'fastify';
+import { CHANGES, readChange } from '../../db/tables/server/change.js';
+import { findSession } from '../plugins/find-session.js';
+import { limitStall } from '../plugins/receive-limit.js';
+import type { ConsoleDeps } from './console-deps.js';
+import { type ChangeStreams, createChangeStreams } from './change-streams.js';
+
+/** The stream of changes. The database announces them; this server listens once for all browsers. */
+export const streamRoutes = async (app: FastifyInstance, deps: ConsoleDeps): Promise<ChangeStreams> => {
+  const { sessions, database, logger } = deps;
+  const streams = createChangeStreams(sessions, logger);
+  const stopListening = await database.listen(CHANGES, (payload) => {
+    const { environmentId, kind, type, id, assetId } = readChange(payload);
+    const data = { type, id, ...(assetId !== undefined && { asset_id: assetId }) };
+    streams.announce({ environmentId, event: kind, data });
+  });
+  // Before the server waits for its connections to close.
+  app.addHook('preClose', async () => {
+    streams.stop();
+    await stopListening();
+  });
+
+  app.get('/stream', { exposeHeadRoute: false }, async (request, reply) => {
+    const session = await findSession(request, sessions);
+    const lastEventId = request.headers['last-event-id'];
+    reply.hijack();
+    const { raw } = reply;
+    const headers = { ...reply.getHeaders(), 'content-type': 'text/event-stream', 'x-accel-buffering': 'no' };
+    raw.writeHead(200, headers as Record<string, string>);
+    limitStall(raw);
+    if (!streams.add(raw, session, typeof lastEventId === 'string' ? lastEventId : undefined)) {
+      logger.warn({}, 'too many streams of the console');
+      raw.end();
+    }
+  });
+  return streams;
+};
