@@ -1,10 +1,10 @@
 import type { AssetView } from '../../api/serialize/asset.js';
 import type { AssetRequest } from '../../api/validate/create-asset.js';
-import { listAssetInputs } from '../../db/tables/assets/asset-input.js';
 import { findAssetFailure } from '../../db/tables/assets/asset-failure.js';
+import { listAssetInputs } from '../../db/tables/assets/asset-input.js';
 import { findAssetView } from '../../db/tables/assets/asset-view.js';
-import { isId } from '../../lib/ids.js';
 import { KinoraError } from '../../lib/errors.js';
+import { isId } from '../../lib/ids.js';
 import type { DomainContext } from '../context.js';
 import { createAsset } from './create-asset.js';
 

@@ -1,11 +1,11 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import type { Session } from '../../domain/access/sessions.js';
 import {
   createEnvironment,
   type EnvironmentInfo,
   listEnvironments,
   updateEnvironment,
 } from '../../domain/access/environments.js';
+import type { Session } from '../../domain/access/sessions.js';
 import { createToken, listTokens, revokeToken, type TokenInfo } from '../../domain/access/tokens.js';
 import { invalidParameters } from '../../lib/errors.js';
 import { findSession } from '../plugins/find-session.js';

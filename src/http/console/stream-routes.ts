@@ -2,8 +2,8 @@ import type { FastifyInstance } from 'fastify';
 import { CHANGES, readChange } from '../../db/tables/server/change.js';
 import { findSession } from '../plugins/find-session.js';
 import { limitStall } from '../plugins/receive-limit.js';
-import type { ConsoleDeps } from './console-deps.js';
 import { type ChangeStreams, createChangeStreams } from './change-streams.js';
+import type { ConsoleDeps } from './console-deps.js';
 
 /** The stream of changes. The database announces them; this server listens once for all browsers. */
 export const streamRoutes = async (app: FastifyInstance, deps: ConsoleDeps): Promise<ChangeStreams> => {

@@ -1,10 +1,9 @@
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type Booted, boot } from '../../support/servers/boot.js';
 import { connectControl } from '#kinora/control/control-client.js';
+import { type Booted, boot } from '../../support/servers/boot.js';
 import { serveFiles } from '../../support/wire/create-asset.js';
 
 let server: Booted;
@@ -39,7 +38,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await server?.stop();
-  await files?.close();
+  await files?.stop();
   await rm(directory, { recursive: true, force: true });
 });
 

@@ -114,7 +114,7 @@ it('ends when the user signs out or changes the environment, and is refused with
 });
 
 it('tells about deliveries of webhooks', async () => {
-  const webhook = await api.call('POST', '/system/v1/webhooks', { url: 'http://127.0.0.1:1/hook' });
+  const webhook = await api.call('POST', '/system/v1/webhooks', { address: 'http://127.0.0.1:1/hook' });
   const { id } = (await webhook.json()).data;
   const stream = await openStream(await signIn(api));
   await newAsset(api.token);
