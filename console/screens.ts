@@ -70,6 +70,7 @@ export const screens: readonly Screen[] = [
     component: lazy(() => import('./screens/settings/access')),
     navigation: { title: 'Tokens', icon: KeyRound, group: 'Configure', needs: 'administer' },
   },
+  { path: '/assets/:id/:part?', component: lazy(() => import('./screens/asset/asset')) },
 ];
 
 export const firstScreen = '/assets';

@@ -107,3 +107,49 @@ export const deleteAsset = (id: string): Promise<undefined> => request('DELETE',
 
 /** The title, or what comes closest. */
 export const titleOf = ({ meta, id }: Pick<Asset, 'meta' | 'id'>): string => meta?.title || id;
+
+const pathOf = (id: string): string => `/video/v1/assets/${id}`;
+
+interface AssetChange {
+  readonly meta?: { readonly [Name in keyof AssetMeta]?: string | null };
+  readonly passthrough?: string;
+}
+
+export const updateAsset = (id: string, change: AssetChange): Promise<unknown> => request('PATCH', pathOf(id), change);
+
+export const addPlaybackId = (
+  id: string,
+  body: Pick<PlaybackId, 'policy' | 'drm_configuration_id'>,
+): Promise<unknown> => request('POST', `${pathOf(id)}/playback-ids`, body);
+
+export const deletePlaybackId = (id: string, playbackId: string): Promise<undefined> =>
+  request('DELETE', `${pathOf(id)}/playback-ids/${playbackId}`);
+
+export const addRendition = (id: string, resolution: string): Promise<unknown> =>
+  request('POST', `${pathOf(id)}/static-renditions`, { resolution });
+
+export const deleteRendition = (id: string, renditionId: string): Promise<undefined> =>
+  request('DELETE', `${pathOf(id)}/static-renditions/${renditionId}`);
+
+export const setMasterAccess = (id: string, access: Asset['master_access']): Promise<unknown> =>
+  request('PUT', `${pathOf(id)}/master-access`, { master_access: access });
+
+export interface Problem {
+  readonly sentence: string;
+  readonly stage?: string | null;
+  readonly request_id?: string | null;
+  readonly occurred_at?: string | null;
+  readonly details?: unknown;
+  readonly can_retry: boolean;
+}
+
+/** Why an asset has failed. */
+export const problemQuery = (id: string) =>
+  queryOptions({
+    queryKey: ['asset', id, 'problem'],
+    queryFn: ({ signal }) => get<Problem>(`/console/api/assets/${id}/problem`, {}, signal),
+  });
+
+/** Makes a new asset of the same input and settings. */
+export const retryAsset = (id: string): Promise<{ readonly data: Asset }> =>
+  request('POST', `/console/api/assets/${id}/retry`);

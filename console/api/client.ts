@@ -1,4 +1,5 @@
 /** Requests to the server, on behalf of the session whose cookie the browser sends. */
+import { rememberCall } from './call-log';
 
 /** The server answered with an error. */
 export class ApiError extends Error {
@@ -65,6 +66,7 @@ export const request = async <T = undefined>(
     throw new ServerAwayError();
   });
   if (answer.ok) {
+    if (method !== 'GET') rememberCall({ method, path, body });
     const text = await answer.text();
     return (text === '' ? undefined : JSON.parse(text)) as T;
   }

@@ -10,6 +10,8 @@ export interface Session {
   readonly version: string;
   /** Whether it may manage environments and tokens and see what the server does. */
   readonly can_administer: boolean;
+  /** The base of playback URLs, without a trailing slash. */
+  readonly stream_url: string;
 }
 
 export type Credentials = { readonly link: string } | { readonly token_id: string; readonly token_secret: string };

@@ -1,0 +1,78 @@
+import { ArrowLeft } from 'lucide-react';
+import { type ReactNode, Suspense } from 'react';
+import { Link, useLocation } from 'wouter';
+import { type Asset, assetQuery, titleOf } from '../../api/assets';
+import { usePermission } from '../../api/session';
+import { Button } from '../../ui/button';
+import { Loaded, Loading, Page } from '../../ui/page';
+import { Status } from '../../ui/status';
+import { percentOf } from '../assets/asset-columns';
+import { useDeleteAssets } from '../assets/use-delete-assets';
+import { Facts } from './facts';
+import { assetParts } from './parts';
+import { Stage } from './stage';
+
+interface AssetProps {
+  readonly params: { readonly id: string; readonly part?: string };
+}
+
+const AssetScreen = ({ params }: AssetProps): ReactNode => (
+  <Loaded key={params.id} query={assetQuery(params.id)}>
+    {(asset) => <AssetPage asset={asset} part={params.part} />}
+  </Loaded>
+);
+export default AssetScreen;
+
+interface AssetPageProps {
+  readonly asset: Asset;
+  readonly part: string | undefined;
+}
+
+/** The video and its facts, and below them the parts, each with an address of its own. The video plays on between them. */
+const AssetPage = ({ asset, part }: AssetPageProps): ReactNode => {
+  const [, navigate] = useLocation();
+  const mayWrite = usePermission('video:write');
+  const { deleteAssets, progress } = useDeleteAssets(() => navigate('/assets'));
+  const shown = assetParts.find(({ path }) => path === (part ?? '')) ?? assetParts[0]!;
+  const Part = shown.component;
+  return (
+    <Page
+      title={titleOf(asset)}
+      above={
+        <Link href="/assets" className="way-back">
+          <ArrowLeft aria-hidden />
+          Assets
+        </Link>
+      }
+      actions={
+        <>
+          <Status status={asset.status} percent={percentOf(asset)} />
+          {mayWrite && (
+            <Button isBusy={progress !== undefined} onClick={() => void deleteAssets([asset])}>
+              Delete
+            </Button>
+          )}
+        </>
+      }
+    >
+      <div className="asset-top">
+        <Stage asset={asset} />
+        <Facts asset={asset} />
+      </div>
+      <nav className="parts" aria-label="Parts of the asset">
+        {assetParts.map(({ path, title }) => (
+          <Link
+            key={path}
+            href={`/assets/${asset.id}${path && `/${path}`}`}
+            aria-current={path === shown.path ? 'page' : undefined}
+          >
+            {title}
+          </Link>
+        ))}
+      </nav>
+      <Suspense fallback={<Loading />}>
+        <Part asset={asset} />
+      </Suspense>
+    </Page>
+  );
+};

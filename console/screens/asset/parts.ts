@@ -1,0 +1,17 @@
+import { type ComponentType, type LazyExoticComponent, lazy } from 'react';
+import type { Asset } from '../../api/assets';
+
+interface AssetPart {
+  /** Below /console/assets/:id; empty for the first one. */
+  readonly path: string;
+  readonly title: string;
+  readonly component: LazyExoticComponent<ComponentType<{ readonly asset: Asset }>>;
+}
+
+/** The parts of the asset's screen. A new one is a component that gets the asset, and a line here. */
+export const assetParts: readonly AssetPart[] = [
+  { path: '', title: 'Details', component: lazy(() => import('./overview/details')) },
+  { path: 'playback', title: 'Playback', component: lazy(() => import('./playback/playback')) },
+  { path: 'files', title: 'Files', component: lazy(() => import('./files/files')) },
+  { path: 'api', title: 'API', component: lazy(() => import('./api/api')) },
+];
