@@ -46,18 +46,26 @@ let tryAgain = (): void => {};
 /** Tries to reach the server at once instead of after the wait. */
 export const retryNow = (): void => tryAgain();
 
-/** Keeps the stream open while the layout is displayed, and opens it again when the connection is lost. */
+/**
+ * Keeps the stream open while the layout is displayed, and opens it again when the connection is lost. Hidden windows have
+ * none: browsers have six connections to a server for all of them.
+ */
 const openStream = (): (() => void) => {
   let source: EventSource | undefined;
   let retryTimer: ReturnType<typeof setTimeout> | undefined;
   let failures = 0;
-  const open = (): void => {
+  let isMissing = false;
+  const close = (): void => {
     clearTimeout(retryTimer);
     source?.close();
+  };
+  const open = (): void => {
+    close();
     source = new EventSource('/console/api/stream');
     source.onopen = () => {
       // Events were missed.
-      if (failures > 0) void queryClient.invalidateQueries();
+      if (isMissing) void queryClient.invalidateQueries();
+      isMissing = false;
       failures = 0;
       setAway(false);
     };
@@ -70,6 +78,7 @@ const openStream = (): (() => void) => {
     }
     source.onerror = () => {
       source?.close();
+      isMissing = true;
       failures++;
       // The stream is refused after the session's end too, and the session tells which it is.
       void get('/console/api/session').then(
@@ -84,13 +93,19 @@ const openStream = (): (() => void) => {
       retryTimer = setTimeout(open, Math.min(FIRST_RETRY_MS * 2 ** (failures - 1), LONGEST_RETRY_MS));
     };
   };
+  const followVisibility = (): void => {
+    if (!document.hidden) return open();
+    isMissing = true;
+    close();
+  };
   tryAgain = open;
   window.addEventListener('online', open);
-  open();
+  document.addEventListener('visibilitychange', followVisibility);
+  followVisibility();
   return () => {
     window.removeEventListener('online', open);
-    clearTimeout(retryTimer);
-    source?.close();
+    document.removeEventListener('visibilitychange', followVisibility);
+    close();
     setAway(false);
   };
 };

@@ -12,6 +12,8 @@ export interface Session {
   readonly can_administer: boolean;
   /** The base of playback URLs, without a trailing slash. */
   readonly stream_url: string;
+  /** The base of images, likewise. */
+  readonly image_url: string;
 }
 
 export type Credentials = { readonly link: string } | { readonly token_id: string; readonly token_secret: string };

@@ -1,9 +1,11 @@
 import { AudioLines, Film, Lock } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
 import type { ListedAsset } from '../../api/assets';
+import { useSession } from '../../api/session';
 
 /** A small image of the asset; a sign, when it has none that everyone may see. */
 export const Poster = ({ asset }: { readonly asset: ListedAsset }): ReactNode => {
+  const { image_url: base } = useSession();
   const [failed, setFailed] = useState<string>();
   const { poster_playback_id: playbackId, status, resolution_tier: tier } = asset;
   const hasImage = status === 'ready' && tier !== 'audio-only' && playbackId && failed !== playbackId;
@@ -11,7 +13,7 @@ export const Poster = ({ asset }: { readonly asset: ListedAsset }): ReactNode =>
     return (
       <img
         className="poster"
-        src={`/${playbackId}/thumbnail.webp?width=192&height=108&fit_mode=pad`}
+        src={`${base}/${playbackId}/thumbnail.webp?width=192&height=108&fit_mode=pad`}
         alt=""
         width="96"
         height="54"
