@@ -8,6 +8,8 @@ export default defineConfig({
   logLevel: 'warn',
   build: {
     outDir: '../dist/console',
+    // Not `assets`, which is a screen.
+    assetsDir: 'files',
     emptyOutDir: true,
     // The console's policy allows no `data:` styles and scripts.
     assetsInlineLimit: 0,

@@ -94,9 +94,10 @@ const openStream = (): (() => void) => {
     };
   };
   const followVisibility = (): void => {
-    if (!document.hidden) return open();
-    isMissing = true;
-    close();
+    if (document.hidden) {
+      isMissing = true;
+      close();
+    } else open();
   };
   tryAgain = open;
   window.addEventListener('online', open);

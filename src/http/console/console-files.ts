@@ -74,11 +74,11 @@ export const consoleFiles =
     app.get<{ Params: { '*': string } }>('/*', async ({ params }, reply) => {
       const name = params['*'];
       if (name === 'index.html' || !names.has(name)) {
-        if (name.startsWith('assets/')) throw new KinoraError('not_found');
+        if (name.startsWith('files/')) throw new KinoraError('not_found');
         return sendPage(reply);
       }
-      // Names of assets contain a hash of their content.
-      const isHashed = name.startsWith('assets/');
+      // Their names contain a hash of their content.
+      const isHashed = name.startsWith('files/');
       reply.header('vary', 'accept-encoding');
       reply.header('cache-control', isHashed ? 'public, max-age=31536000, immutable' : 'no-cache');
       return reply.sendFile(name);

@@ -8,33 +8,15 @@ import { type AssetSearch, countFoundAssets, listFoundAssets } from '#kinora/db/
 import { insertEnvironment } from '#kinora/db/tables/server/environment.js';
 import { quietLogger } from '../../support/logger.js';
 import { type Api, startApi } from '../../support/servers/api.js';
+import { fillAssets } from '../../support/servers/many-assets.js';
 import { hasPostgres, startPostgres } from '../../support/servers/postgres.js';
 import { type ConsoleSession, signIn } from '../../support/wire/console.js';
-
-/** 10,000 assets: every 50th errored, every 20th preparing; `Title 7` lasts 7 seconds. */
-const fill = async (database: Database): Promise<void> => {
-  await sql`
-    insert into asset (id, environment_id, created_at, status, ingest_type, video_quality, max_resolution_tier, mp4_support,
-      master_access, normalize_audio, is_test, meta, duration_seconds)
-    select lpad(n::text, 40, 'A'), (select id from environment order by created_at limit 1), now() - n * interval '1 second',
-      case when n % 50 = 0 then 'errored' when n % 20 = 1 then 'preparing' else 'ready' end,
-      'on_demand_url', 'basic', '1080p', 'none', 'none', false, false,
-      case when n % 10 = 3 then null else jsonb_build_object('title', 'Title ' || n) end,
-      case when n % 50 = 0 or n % 20 = 1 then null else n end
-    from generate_series(1, 10000) n`.execute(database.queryable);
-  await sql`
-    insert into playback_id (id, asset_id, environment_id, policy)
-    select lpad(n::text, 40, 'P'), lpad(n::text, 40, 'A'), (select id from environment order by created_at limit 1),
-      case when n % 3 = 0 then 'signed' else 'public' end
-    from generate_series(1, 10000) n`.execute(database.queryable);
-  await sql`analyze`.execute(database.queryable);
-};
 
 let api: Api;
 let app: ConsoleSession;
 beforeAll(async () => {
   api = await startApi();
-  await fill(api.database);
+  await fillAssets(api.database);
   app = await signIn(api);
 }, 60_000);
 afterAll(() => api?.stop());
@@ -196,7 +178,7 @@ describe('a page of 10,000 assets is two queries, which use the indexes', () => 
     const database = await openDatabase({ dataDir: '', url, logger: quietLogger });
     await migrate(database);
     await insertEnvironment(database.queryable, { id: 'abc123', name: 'Default', type: 'production' });
-    await fill(database);
+    await fillAssets(database);
     await expectIndexes(database).finally(async () => {
       await database.close();
       await postgres.stop();

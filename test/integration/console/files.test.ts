@@ -13,12 +13,12 @@ let parent: string;
 beforeAll(async () => {
   parent = await mkdtemp(join(tmpdir(), 'kinora-console-'));
   const consoleDir = join(parent, 'app');
-  await mkdir(join(consoleDir, 'assets'), { recursive: true });
+  await mkdir(join(consoleDir, 'files'), { recursive: true });
   await writeFile(join(parent, 'secret.txt'), 'outside');
   await writeFile(join(consoleDir, 'index.html'), '<!doctype html><title>App</title>');
   await writeFile(join(consoleDir, 'icon.svg'), '<svg xmlns="http://www.w3.org/2000/svg"/>');
-  await writeFile(join(consoleDir, 'assets/app-1a2b.js'), SCRIPT);
-  await writeFile(join(consoleDir, 'assets/app-1a2b.js.br'), brotliCompressSync(SCRIPT));
+  await writeFile(join(consoleDir, 'files/app-1a2b.js'), SCRIPT);
+  await writeFile(join(consoleDir, 'files/app-1a2b.js.br'), brotliCompressSync(SCRIPT));
   api = await startApi({ consoleDir, streamUrl: 'https://stream.example.com/live' });
 });
 afterAll(async () => {
@@ -66,7 +66,7 @@ describe('the app', () => {
   });
 
   it('has files that are cached forever under their hashed names, compressed where the build did it', async () => {
-    const path = '/console/assets/app-1a2b.js';
+    const path = '/console/files/app-1a2b.js';
     const response = await fetch(`${api.origin}${path}`, { headers: { 'accept-encoding': 'identity' } });
     expect(await response.text()).toBe(SCRIPT);
     expect(response.headers.get('content-type')).toMatch(/^(text|application)\/javascript/);
@@ -78,19 +78,19 @@ describe('the app', () => {
     const icon = await fetch(`${api.origin}/console/icon.svg`);
     expect(icon.headers.get('content-type')).toBe('image/svg+xml');
     expect(icon.headers.get('cache-control')).toBe('no-cache');
-    expect((await fetch(`${api.origin}/console/assets/old-9f9f.js`)).status).toBe(404);
+    expect((await fetch(`${api.origin}/console/files/old-9f9f.js`)).status).toBe(404);
   });
 
   it.each([
     '/console/../secret.txt',
     '/console/%2e%2e/secret.txt',
     '/console/..%2fsecret.txt',
-    '/console/assets/..%2f..%2fsecret.txt',
-    '/console/assets/../../../secret.txt',
+    '/console/files/..%2f..%2fsecret.txt',
+    '/console/files/../../../secret.txt',
     '/console//etc/passwd',
     '/console/%2fetc%2fpasswd',
     '/console/..%5csecret.txt',
-    '/console/assets/%00/../../secret.txt',
+    '/console/files/%00/../../secret.txt',
     '/console/%',
   ])('never sends a file of another directory: %s', async (path) => {
     const { body, status } = await sendRaw(api.origin, path);

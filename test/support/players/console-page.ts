@@ -1,7 +1,7 @@
-/** The console in Chromium, signed in as the administrator. */
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import { expect } from 'vitest';
 import type { Booted } from '../servers/boot.js';
 import { startChromium, type Watched, watch } from './chromium.js';
 
@@ -10,14 +10,66 @@ const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.mi
 export interface ConsolePage {
   readonly page: Page;
   readonly watched: Watched;
+}
+
+/** Opens the console in a profile of its own and signs in with a token. */
+export const openConsole = async (
+  browser: Browser,
+  server: { readonly url: string; readonly token: { readonly id: string; readonly secret: string } },
+  path = '/assets',
+  options: BrowserContextOptions = {},
+): Promise<ConsolePage> => {
+  const context = await browser.newContext(options);
+  const page = await context.newPage();
+  const watched = watch(page);
+  await page.goto(`${server.url}/console${path}`);
+  await page.getByLabel('Token ID').fill(server.token.id);
+  await page.getByLabel('Token secret').fill(server.token.secret);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.locator('#screen h1').waitFor();
+  // Before it has signed in the session is unknown, and the browser says so.
+  watched.problems.length = 0;
+  return { page, watched };
+};
+
+/** What axe finds in the page: empty when nothing violates a rule. */
+export const violationsOf = async (page: Page): Promise<string[]> => {
+  // A frame is a page of its own.
+  await page.evaluate(axe);
+  return page.evaluate(async () => {
+    const { axe: checker } = globalThis as unknown as {
+      axe: {
+        run(root: Document, options: object): Promise<{ violations: { id: string; nodes: { html: string }[] }[] }>;
+      };
+    };
+    const { violations } = await checker.run(document, { iframes: false });
+    return violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`);
+  });
+};
+
+/** Checks a screen that is displayed: no violation in both themes, and nothing beside the window at 390 pixels. */
+export const expectAccessible = async (page: Page): Promise<void> => {
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
+    expect(await violationsOf(page), colorScheme).toEqual([]);
+  }
+  const size = page.viewportSize()!;
+  await page.setViewportSize({ width: 390, height: 844 });
+  expect(await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth)).toBeLessThanOrEqual(0);
+  expect(await violationsOf(page), 'narrow').toEqual([]);
+  await page.setViewportSize(size);
+};
+
+export interface AdministratorPage extends ConsolePage {
   /** Opens a screen and waits for its heading. */
   open(path: string, heading: string): Promise<void>;
   stop(): Promise<void>;
 }
 
-export const openConsole = async (server: Booted, options: BrowserContextOptions = {}): Promise<ConsolePage> => {
-  const browser: Browser = await startChromium();
-  const page = await (await browser.newContext(options)).newPage();
+/** Opens the console in a browser of its own with a link of the server, so that it may administer. */
+export const openAsAdministrator = async (server: Booted): Promise<AdministratorPage> => {
+  const browser = await startChromium();
+  const page = await (await browser.newContext()).newPage();
   const watched = watch(page);
   await page.goto(await server.consoleLink());
   await page.getByRole('navigation', { name: 'Screens' }).waitFor();
@@ -30,37 +82,4 @@ export const openConsole = async (server: Booted, options: BrowserContextOptions
     },
     stop: () => browser.close(),
   };
-};
-
-/** What axe-core objects to in the page as it is displayed. */
-const axeViolations = async (page: Page): Promise<string[]> => {
-  // By the debugger, because the page's own policy allows no foreign script.
-  await page.evaluate(axe);
-  return page.evaluate(async () => {
-    interface Found {
-      readonly violations: readonly { readonly id: string; readonly nodes: readonly { readonly html: string }[] }[];
-    }
-    const { violations } = await (globalThis as unknown as { axe: { run(): Promise<Found> } }).axe.run();
-    return violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`));
-  });
-};
-
-const sizes = { wide: { width: 1280, height: 800 }, narrow: { width: 390, height: 800 } };
-
-/** Looks at a screen in both themes and widths: no violations, nothing wider than the window. Returns what it finds. */
-export const lookAt = async (page: Page, name: string): Promise<string[]> => {
-  const found: string[] = [];
-  for (const colorScheme of ['light', 'dark'] as const) {
-    for (const [width, size] of Object.entries(sizes)) {
-      await page.setViewportSize(size);
-      await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
-      for (const violation of await axeViolations(page)) found.push(`${name}, ${colorScheme}, ${width}: ${violation}`);
-      const tooWide = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
-      if (tooWide > 0) found.push(`${name}, ${colorScheme}, ${width}: ${tooWide} pixels too wide`);
-      const folder = process.env.KINORA_TEST_SCREENSHOTS;
-      if (folder !== undefined) await page.screenshot({ path: `${folder}/${name}-${colorScheme}-${width}.png` });
-    }
-  }
-  await page.setViewportSize(sizes.wide);
-  return found;
 };

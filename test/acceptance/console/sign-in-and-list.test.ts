@@ -1,0 +1,104 @@
+import { gzipSync } from 'node:zlib';
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { createConsoleLink } from '#kinora/domain/access/sessions.js';
+import { startChromium, watch } from '../../support/players/chromium.js';
+import { expectAccessible, openConsole, violationsOf } from '../../support/players/console-page.js';
+import { type Api, startApi } from '../../support/servers/api.js';
+import { fillAssets } from '../../support/servers/many-assets.js';
+
+let api: Api;
+let server: { url: string; token: { id: string; secret: string } };
+let browser: Browser;
+
+beforeAll(async () => {
+  [api, browser] = await Promise.all([startApi(), startChromium()]);
+  const [id, secret] = api.token.split(':') as [string, string];
+  server = { url: api.origin, token: { id, secret } };
+  await fillAssets(api.database);
+});
+afterAll(async () => {
+  await browser?.close();
+  await api?.stop();
+});
+
+it('signs in with a link, without typing and once; a wrong token says so', async () => {
+  const link = `${api.origin}/console/login#${await createConsoleLink(api.database, api.clock)}`;
+  const page = await (await browser.newContext()).newPage();
+  await page.goto(link);
+  await page.getByRole('table', { name: 'Assets' }).waitFor();
+  expect(new URL(page.url()).pathname + new URL(page.url()).hash).toBe('/console/assets');
+
+  const other = await (await browser.newContext()).newPage();
+  await other.goto(link);
+  await other
+    .getByRole('alert')
+    .getByText(/used|expired/)
+    .waitFor();
+  expect(await violationsOf(other)).toEqual([]);
+  expect(other.url()).not.toContain('#');
+  await other.getByLabel('Token ID').fill(server.token.id);
+  await other.getByLabel('Token secret').fill('wrong');
+  await other.keyboard.press('Enter');
+  await other.getByRole('alert').getByText('The token ID or the secret is wrong').waitFor();
+
+  await page.getByRole('button', { name: 'Sign out' }).click();
+  await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+  await page.reload();
+  await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+});
+
+it('loads less than 150 kB, from this server only, under its strict policy', async () => {
+  const { page } = await openConsole(browser, server);
+  await page.getByRole('table', { name: 'Assets' }).waitFor();
+  const { requested } = watch(page);
+  const bodies: Promise<Buffer>[] = [];
+  page.on('response', (response) => {
+    if (!/thumbnail|\/api\//.test(response.url())) bodies.push(response.body().catch(() => Buffer.alloc(0)));
+  });
+  const answer = await page.reload({ waitUntil: 'load' });
+  await page.getByRole('table', { name: 'Assets' }).waitFor();
+  const bytes = (await Promise.all(bodies)).reduce((sum, body) => sum + gzipSync(body).length, 0);
+  expect(bytes).toBeGreaterThan(50_000);
+  expect(bytes).toBeLessThan(150_000);
+  expect(requested.filter((url) => !url.startsWith(`${server.url}/`))).toEqual([]);
+  const policy = answer!.headers()['content-security-policy'];
+  expect(policy).toContain("default-src 'none'");
+  expect(policy).not.toContain('unsafe');
+});
+
+it('finds assets among 10,000 with the keyboard, by status in one click, and deletes 20 with one confirmation', async () => {
+  const { page, watched } = await openConsole(browser, server);
+  const table = page.getByRole('table', { name: 'Assets' });
+  await table.waitFor();
+  expect(await table.getByRole('row').count()).toBe(51);
+  await page.getByText('10,000 assets').waitFor();
+  await expectAccessible(page);
+
+  await page.keyboard.press('/');
+  await page.keyboard.type('title 9998');
+  await page.getByText('1 asset', { exact: true }).waitFor();
+  await table.getByRole('link', { name: 'Title 9998' }).waitFor();
+  await page.keyboard.press('Escape');
+  await page.getByText('10,000 assets').waitFor();
+
+  await page.getByRole('button', { name: 'Errored' }).click();
+  await page.getByText('200 assets').waitFor();
+  expect(new URL(page.url()).search).toBe('?status=errored');
+  const boxes = table.getByRole('checkbox', { name: /^Select Title|^Select A/ });
+  for (let row = 0; row < 20; row++) await boxes.nth(row).check();
+  await page.getByText('20 assets selected').waitFor();
+  await page.getByRole('button', { name: 'Delete' }).click();
+  const question = page.getByRole('alertdialog', { name: 'Delete 20 assets?' });
+  await question.waitFor();
+  // Esc and the focus belong to the question.
+  await page.keyboard.press('Escape');
+  await question.waitFor({ state: 'hidden' });
+  await page.getByRole('button', { name: 'Delete' }).click();
+  expect(await violationsOf(page)).toEqual([]);
+  await question.getByRole('button', { name: 'Delete' }).click();
+  await page.getByText('180 assets').waitFor();
+  expect(watched.problems.filter((problem) => !/thumbnail|Failed to load resource|api\/stream/.test(problem))).toEqual(
+    [],
+  );
+});
