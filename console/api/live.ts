@@ -83,7 +83,9 @@ const openStream = (): (() => void) => {
       // The stream is refused after the session's end too, and the session tells which it is.
       void get('/console/api/session').then(
         () => {
-          if (failures > 1) setAway(true);
+          // A proxy may refuse streams. Then what is displayed is loaded again with each try.
+          setAway(false);
+          if (failures > 1) void queryClient.invalidateQueries({ refetchType: 'active' });
         },
         (error: unknown) => {
           if (error instanceof ApiError && error.status === 401) queryClient.setQueryData(sessionQuery.queryKey, null);

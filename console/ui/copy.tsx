@@ -53,7 +53,22 @@ export const CopyButton = ({ text, what, withText = false }: CopyButtonProps): R
 };
 
 /** A block of code, such as a command, with a button that copies it. */
-export const CodeBlock = ({ text, what }: { readonly text: string; readonly what: string }): ReactNode => (
+interface CodeBlockProps {
+  readonly text: string;
+  /** What it is, for screen readers and the button: "Copy" and this. */
+  readonly what: string;
+  /** What it is, above the block. */
+  readonly title?: string;
+}
+
+export const CodeBlock = ({ text, what, title }: CodeBlockProps): ReactNode => (
+  <div className="field">
+    {title !== undefined && <p className="field-label">{title}</p>}
+    <CodeBox text={text} what={what} />
+  </div>
+);
+
+const CodeBox = ({ text, what }: CodeBlockProps): ReactNode => (
   <div className="code-block">
     {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reachable with the keyboard. */}
     <section tabIndex={0} aria-label={what}>

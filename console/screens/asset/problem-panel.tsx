@@ -1,3 +1,4 @@
+import { useQuery } from '@tanstack/react-query';
 import { CircleAlert } from 'lucide-react';
 import type { ReactNode } from 'react';
 import { useLocation } from 'wouter';
@@ -6,7 +7,6 @@ import { usePermission } from '../../api/session';
 import { formatDate } from '../../lib/format';
 import { Button } from '../../ui/button';
 import { CodeBlock, CopyButton } from '../../ui/copy';
-import { Loaded } from '../../ui/page';
 import { useAction } from '../../ui/use-action';
 
 /** Why the asset has failed, at which step, and what can be done about it. */
@@ -18,59 +18,56 @@ export const ProblemPanel = ({ asset }: { readonly asset: Asset }): ReactNode =>
     refresh: [['asset', 'list']],
     onDone: ({ data }) => navigate(`/assets/${data.id}`),
   });
+  // What the asset itself says is known at once, also when the rest can't be loaded.
+  const { data: problem } = useQuery(problemQuery(asset.id));
+  const facts = [
+    ['Stage', problem?.stage],
+    ['Time', problem?.occurred_at && formatDate(problem.occurred_at)],
+  ] as const;
   return (
     <section className="stage problem" aria-label="Problem">
-      <Loaded query={problemQuery(asset.id)}>
-        {({ sentence, stage, request_id: requestId, occurred_at: occurredAt, details, can_retry: canRetry }) => (
-          <>
-            <p className="problem-sentence">
-              <CircleAlert aria-hidden />
-              {sentence}
-            </p>
-            <dl className="facts">
-              {stage && (
-                <>
-                  <dt>Stage</dt>
-                  <dd>{stage}</dd>
-                </>
-              )}
-              {requestId && (
-                <>
-                  <dt>Request ID</dt>
-                  <dd>
-                    <code>{requestId}</code> <CopyButton text={requestId} what="request ID" />
-                  </dd>
-                </>
-              )}
-              {occurredAt && (
-                <>
-                  <dt>Time</dt>
-                  <dd>{formatDate(occurredAt)}</dd>
-                </>
-              )}
-            </dl>
-            {details !== undefined && details !== null && (
-              <details>
-                <summary>Technical details</summary>
-                <CodeBlock
-                  text={typeof details === 'string' ? details : JSON.stringify(details, undefined, 2)}
-                  what="the details"
-                />
-              </details>
-            )}
-            {mayWrite &&
-              (canRetry ? (
-                <div>
-                  <Button look="primary" isBusy={retry.isPending} onClick={() => retry.mutate(undefined)}>
-                    Try again
-                  </Button>
-                </div>
-              ) : (
-                <p className="field-hint">The input is not kept, so this can't be repeated. Upload the file again.</p>
-              ))}
-          </>
+      <p className="problem-sentence">
+        <CircleAlert aria-hidden />
+        {problem?.sentence ?? asset.errors?.messages.join(' ') ?? 'The asset has failed.'}
+      </p>
+      <dl className="facts">
+        {facts.map(
+          ([name, value]) =>
+            value && (
+              <div key={name}>
+                <dt>{name}</dt>
+                <dd>{value}</dd>
+              </div>
+            ),
         )}
-      </Loaded>
+        {problem?.request_id && (
+          <div>
+            <dt>Request ID</dt>
+            <dd>
+              <code>{problem.request_id}</code> <CopyButton text={problem.request_id} what="request ID" />
+            </dd>
+          </div>
+        )}
+      </dl>
+      {problem?.details !== undefined && problem.details !== null && (
+        <details>
+          <summary>Technical details</summary>
+          <CodeBlock
+            text={typeof problem.details === 'string' ? problem.details : JSON.stringify(problem.details, undefined, 2)}
+            what="the details"
+          />
+        </details>
+      )}
+      {mayWrite && problem?.can_retry && (
+        <div>
+          <Button look="primary" isBusy={retry.isPending} onClick={() => retry.mutate(undefined)}>
+            Try again
+          </Button>
+        </div>
+      )}
+      {mayWrite && problem?.can_retry === false && (
+        <p className="field-hint">This can't be repeated: the input is not kept. Upload the file again.</p>
+      )}
     </section>
   );
 };

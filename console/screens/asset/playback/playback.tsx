@@ -90,11 +90,11 @@ const PlaybackIdSection = ({ asset, playbackId, mayWrite }: PlaybackIdProps): Re
       }
     >
       <div className="stack">
-        <CodeBlock text={id} what="playback ID" />
+        <CodeBlock text={id} what="playback ID" title="Playback ID" />
         {policy === 'public' ? (
           <>
-            <CodeBlock text={`${base}/${id}`} what="link to the player" />
-            <CodeBlock text={`${base}/${id}.m3u8`} what="HLS link" />
+            <CodeBlock text={`${base}/${id}`} what="link to the player" title="Player" />
+            <CodeBlock text={`${base}/${id}.m3u8`} what="HLS link" title="HLS" />
             <div>
               <Button aria-expanded={isCodeShown} onClick={() => setCodeShown(!isCodeShown)}>
                 Embed code

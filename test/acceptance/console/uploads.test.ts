@@ -1,0 +1,85 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { startChromium } from '../../support/players/chromium.js';
+import { expectAccessible, openConsole } from '../../support/players/console-page.js';
+import { type Api, startApi } from '../../support/servers/api.js';
+
+const LARGE_BYTES = 4_000_000;
+
+let api: Api;
+let server: { url: string; token: { id: string; secret: string } };
+let browser: Browser;
+let folder: string;
+
+beforeAll(async () => {
+  [api, browser, folder] = await Promise.all([startApi(), startChromium(), mkdtemp(join(tmpdir(), 'kinora-console-'))]);
+  const [id, secret] = api.token.split(':') as [string, string];
+  server = { url: api.origin, token: { id, secret } };
+});
+afterAll(async () => {
+  await browser?.close();
+  await api?.stop();
+  if (folder) await rm(folder, { recursive: true });
+});
+
+const trayOf = (page: Page) => page.getByRole('region', { name: 'Uploads' });
+const percentIn = async (page: Page): Promise<number> =>
+  Number(/(\d+) %/.exec((await trayOf(page).textContent()) ?? '')?.[1] ?? 0);
+const choose = (page: Page, files: string | string[]) => page.getByTestId('upload-files').setInputFiles(files);
+
+it('an empty list shows where to drop files and the command; 50 files are uploaded while other screens are open', async () => {
+  const { page } = await openConsole(browser, server);
+  await page.getByText('No assets yet').waitFor();
+  await page.getByText('Drop video or audio files or folders here').waitFor();
+  expect(await page.getByRole('region', { name: 'the command' }).textContent()).toContain('curl');
+  await expectAccessible(page);
+
+  const files = Array.from({ length: 50 }, (_, index) => join(folder, `part-${index}.mp4`));
+  await Promise.all(files.map((path, index) => writeFile(path, `video ${index}`)));
+  await choose(page, files);
+  await page.getByRole('link', { name: 'Upload', exact: true }).click();
+  await page.getByRole('heading', { name: 'Upload', exact: true }).waitFor();
+  await trayOf(page).getByRole('heading', { name: '50 uploaded' }).waitFor();
+  await expectAccessible(page);
+  await page.context().close();
+});
+
+it('continues a file that a reload interrupted at 40 % when it is chosen again; leaving warns', async () => {
+  const { page } = await openConsole(browser, server, '/uploads');
+  const network = await page.context().newCDPSession(page);
+  const limitUpload = (bytesPerSecond: number) =>
+    network.send('Network.emulateNetworkConditions', {
+      ...{ offline: false, latency: 0, downloadThroughput: -1 },
+      uploadThroughput: bytesPerSecond,
+    });
+  await network.send('Network.enable');
+  const path = join(folder, 'large.mp4');
+  await writeFile(path, Buffer.alloc(LARGE_BYTES, 'kinora'));
+  await limitUpload(400_000);
+  await choose(page, path);
+  await expect.poll(() => percentIn(page), { timeout: 120_000 }).toBeGreaterThanOrEqual(45);
+
+  const warned: string[] = [];
+  page.on('dialog', (dialog) => {
+    warned.push(dialog.type());
+    void dialog.accept();
+  });
+  await page.reload();
+  expect(warned).toEqual(['beforeunload']);
+  await trayOf(page).getByText('Choose the same file again to continue').waitFor();
+
+  const offset = page.waitForRequest((request) => request.method() === 'PATCH' && request.url().includes('/tus/'));
+  await limitUpload(400_000);
+  await choose(page, path);
+  expect(Number((await offset).headers()['upload-offset']) / LARGE_BYTES).toBeGreaterThanOrEqual(0.39);
+  await page.getByRole('button', { name: 'Pause large.mp4' }).click();
+  await trayOf(page)
+    .getByText(/Paused at \d+ %/)
+    .waitFor();
+  await limitUpload(-1);
+  await page.getByRole('button', { name: 'Resume large.mp4' }).click();
+  await trayOf(page).getByRole('heading', { name: '1 uploaded' }).waitFor();
+});
