@@ -51,6 +51,10 @@ export const useSession = (): Session => {
 /** Whether the session has a permission, such as `video:write`. */
 export const usePermission = (permission: string): boolean => useSession().permissions.includes(permission);
 
+/** What was displayed belongs to another session or environment. */
+const forgetAnswers = (): void =>
+  queryClient.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== sessionQuery.queryKey[0] });
+
 /** @throws ApiError with a sentence that says why, such as that the link was used before */
 export const signIn = async (credentials: Credentials): Promise<void> => {
   setSession(await request<Session>('POST', PATH, credentials));
@@ -58,13 +62,13 @@ export const signIn = async (credentials: Credentials): Promise<void> => {
 
 export const signOut = async (): Promise<void> => {
   await request('DELETE', PATH);
-  queryClient.clear();
   setSession(null);
+  forgetAnswers();
 };
 
 /** Continues in another environment: everything that is displayed is loaded again. */
 export const switchEnvironment = async (environmentId: string): Promise<void> => {
   const session = await request<Session>('PATCH', PATH, { environment_id: environmentId });
-  queryClient.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== 'session' });
   setSession(session);
+  forgetAnswers();
 };

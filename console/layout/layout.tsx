@@ -39,10 +39,10 @@ export const Layout = ({ children }: { readonly children: ReactNode }): ReactNod
       <Dialog isOpen={isMenuOpen} onClose={() => setMenuOpen(false)} title="Menu" look="side">
         <div className="side-menu">{menu}</div>
       </Dialog>
-      <aside className="side-bar" aria-label="Kinora">
+      <header className="side-bar">
         <Brand />
         {menu}
-      </aside>
+      </header>
       <main id="screen" tabIndex={-1}>
         <AwayBanner />
         <div className="screen">{children}</div>

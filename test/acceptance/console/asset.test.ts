@@ -30,7 +30,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await browser?.close();
-  await origin?.close();
+  await origin?.stop();
   await server?.stop();
 });
 
