@@ -6,7 +6,7 @@ const KEY = 'kinora.uploads';
 
 export interface KeptUpload {
   readonly uploadId: string;
-  /** The path of its tus URL. */
+  /** The path and query of its tus URL. */
   readonly path: string;
   readonly name: string;
   readonly size: number;

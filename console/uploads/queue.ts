@@ -100,7 +100,8 @@ const findUpload = async (
   if (kept && known?.status === 'waiting') return { id: kept.uploadId, path: kept.path, isKnown: true };
   const created = await createUpload(file.name, settings);
   // The same origin as the console, also when the server tells others a different one.
-  const path = new URL(created.url!).pathname.replace('/u/', '/tus/');
+  const { pathname, search } = new URL(created.url!);
+  const path = pathname.replace('/u/', '/tus/') + search;
   keptUploads.keep(fingerprint, {
     uploadId: created.id,
     path,
