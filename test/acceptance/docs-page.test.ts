@@ -68,6 +68,14 @@ it('lists and searches operations, shows examples and sends requests, to this se
   const create = await openOperation(page, 'Create an asset');
   const body = create.locator('.opblock-section-request-body');
   await body.filter({ hasText: 'https://media.example.org/walk.mp4' }).waitFor();
+  await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+  await create.getByRole('button', { name: 'Python', exact: true }).click();
+  await create.getByRole('button', { name: 'Copy', exact: true }).click();
+  await create.getByRole('button', { name: 'Copied', exact: true }).waitFor();
+  const copied = await page.evaluate(() => navigator.clipboard.readText());
+  expect(copied).toContain('import base64, json, os, urllib.request');
+  expect(copied).toContain('https://media.example.org/walk.mp4');
+
   await create.locator('.try-out__btn').click();
   await body.locator('textarea').fill(JSON.stringify({ inputs: [{ url: `${origin.url}/0` }], passthrough: 'docs' }));
   const [created, answer] = await execute(create);

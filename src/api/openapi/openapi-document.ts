@@ -3,6 +3,7 @@ import { type ErrorCode, errorRegistry } from '../../lib/errors.js';
 import { type Operation, type OperationId, operations } from '../operations.js';
 import { EventAnswer } from '../schemas/system-answer.js';
 import { assetOperations } from './asset-operations.js';
+import { type CodeSample, codeSamples } from './code-samples.js';
 import { type Description, pathParameters, tags } from './description.js';
 import { playbackOperations } from './playback-operations.js';
 import { renditionOperations } from './rendition-operations.js';
@@ -38,6 +39,7 @@ export interface DocumentedOperation {
   }[];
   readonly requestBody?: { content: { 'application/json': { schema: Json; example?: object } } };
   readonly responses: Readonly<Record<string, Json>>;
+  readonly 'x-codeSamples': readonly CodeSample[];
 }
 
 export interface OpenApiDocument {
@@ -259,6 +261,7 @@ export const openApiDocument = (): OpenApiDocument => {
           ]),
         ),
       },
+      'x-codeSamples': codeSamples(id, operation, example),
     };
   };
 
