@@ -58,7 +58,9 @@ const expected = ({ method, path, operation }: (typeof operations)[number]): Rec
 });
 
 it('sends the request of every operation from the Node.js samples', async () => {
-  const AsyncFunction = (async () => {}).constructor as unknown as new (...parts: string[]) => (...values: unknown[]) => unknown;
+  const AsyncFunction = (async () => {}).constructor as unknown as new (
+    ...parts: string[]
+  ) => (...values: unknown[]) => unknown;
   class Client extends Mux {
     constructor() {
       super({ baseURL: env.MUX_BASE_URL!, tokenId: 'id', tokenSecret: 'secret', maxRetries: 0 });
