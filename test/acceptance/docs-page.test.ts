@@ -61,7 +61,9 @@ it('lists and searches operations, shows examples and sends requests, to this se
   await open(page);
   expect(await page.title()).toBe('Kinora API');
   const description = await (await fetch(`${server.url}/openapi.json`)).json();
-  const operations = Object.values<object>(description.paths).flatMap((methods) => Object.values(methods));
+  const operations = [description.paths, description.webhooks].flatMap((paths) =>
+    Object.values<object>(paths).flatMap((methods) => Object.values(methods)),
+  );
   expect(await page.locator('.opblock').count()).toBe(operations.length);
   await enterToken(page);
 
