@@ -1,5 +1,3 @@
-import 'vidstack/player/styles/default/theme.css';
-import 'vidstack/player/styles/default/layouts/video.css';
 import './player.css';
 import { messageFor, showMessage } from './message.js';
 import { page } from './page-data.js';

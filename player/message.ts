@@ -15,7 +15,7 @@ export const messageFor = (status: string | number | undefined): string => MESSA
 
 /** Shows a sentence in place of the video. */
 export const showMessage = (text: string): void => {
-  root.querySelector('media-player')?.remove();
+  for (const shown of root.querySelectorAll('media-player, video')) shown.remove();
   const message = root.querySelector<HTMLElement>('#message')!;
   message.textContent = text;
   message.hidden = false;

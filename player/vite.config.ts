@@ -38,8 +38,8 @@ export default defineConfig({
     reportCompressedSize: false,
     rolldownOptions: {
       input: fileURLToPath(new URL('player.html', import.meta.url)),
-      // One file: a script that is loaded by another one would delay the first frame.
-      output: { codeSplitting: false },
+      // The controls are one file, beside what plays the video.
+      output: { codeSplitting: { groups: [{ name: 'controls', test: /node_modules.(vidstack|media-captions|lit-html|@floating-ui|fscreen)/, includeDependenciesRecursively: false }] } },
     },
     chunkSizeWarningLimit: 1200,
   },
