@@ -106,6 +106,11 @@ export const addControls = (video: HTMLVideoElement, hls: EarlyHls | undefined, 
     video.remove();
     playNatively(player, settings);
   }
+  layout.hideQualityBitrate = true;
+  // An upright video of 1080x1920 is 1080p, too.
+  player.qualities.addEventListener('add', ({ detail }) =>
+    Object.assign(detail, { height: Math.min(detail.width, detail.height) }),
+  );
   showPreviews(player, layout);
   if (page.chapters !== '') {
     const add = () => void addChapters(player, page.chapters).catch(() => undefined);
