@@ -66,10 +66,15 @@ const catchUp = (player: MediaPlayerElement, video: HTMLVideoElement): void => {
     for (const name of names) video.dispatchEvent(new Event(name));
   };
   player.addEventListener('can-play', () => !video.paused && tell('play', 'playing'), { once: true });
+  // Otherwise it pauses the video, as it does with one of its own.
+  player.paused = video.paused;
   tell('loadstart');
-  if (video.readyState >= HTMLMediaElement.HAVE_METADATA) tell('durationchange', 'loadedmetadata');
-  if (video.readyState >= HTMLMediaElement.HAVE_CURRENT_DATA) tell('loadeddata');
-  if (video.readyState >= HTMLMediaElement.HAVE_FUTURE_DATA) tell('canplay');
+  // After hls.js has repeated its own events: levels and audio tracks are only taken before the video can play.
+  queueMicrotask(() => {
+    if (video.readyState >= HTMLMediaElement.HAVE_METADATA) tell('durationchange', 'loadedmetadata');
+    if (video.readyState >= HTMLMediaElement.HAVE_CURRENT_DATA) tell('loadeddata');
+    if (video.readyState >= HTMLMediaElement.HAVE_FUTURE_DATA) tell('canplay');
+  });
 };
 
 /** The player takes over what plays already. */
@@ -79,7 +84,7 @@ const takeOver = (player: MediaPlayerElement, video: HTMLVideoElement, hls: Earl
     if (isHLSProvider(detail)) detail.library = hls.asConstructor();
   });
   player.addEventListener('provider-setup', () => catchUp(player, video), { once: true });
-  Object.assign(player, { muted: video.muted, volume: video.volume });
+  Object.assign(player, { playbackRate: video.playbackRate, muted: video.muted, volume: video.volume });
 };
 
 /** The browser plays the playlist itself. */

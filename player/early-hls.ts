@@ -27,7 +27,8 @@ export class EarlyHls extends Hls {
 
   constructor(config: Partial<HlsConfig>) {
     super({ workerPath: workerUrl, renderTextTracksNatively: false, ...licenseConfig(page), ...config });
-    for (const event of TOLD_AGAIN) super.on(event, (name: EventName, data: unknown) => void this.#latest.set(name, data));
+    for (const event of TOLD_AGAIN)
+      super.on(event, (name: EventName, data: unknown) => void this.#latest.set(name, data));
   }
 
   get isTakenOver(): boolean {

@@ -34,7 +34,8 @@ export const play = (settings: Settings): void => {
   video.muted = settings.isMuted;
   video.loop = settings.isLooping;
   if (settings.showsPoster && page.poster !== '') video.poster = page.poster;
-  if (playsNatively(video)) return void import('./controls.js').then(({ addControls }) => addControls(video, undefined, settings));
+  if (playsNatively(video))
+    return void import('./controls.js').then(({ addControls }) => addControls(video, undefined, settings));
   if (!EarlyHls.isSupported()) return showMessage(UNSUPPORTED);
   const hls = startHls(video, settings);
   // Browsers may refuse autoplay; the viewer can then use the controls.

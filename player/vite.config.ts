@@ -14,7 +14,9 @@ const withoutStyleAttributes = (): Plugin => {
       if (!id.includes('/vidstack/')) return undefined;
       const found = attributes.filter((attribute) => code.includes(attribute));
       for (const attribute of found) missing.delete(attribute);
-      return found.length > 0 ? { code: found.reduce((text, attribute) => text.replaceAll(attribute, ''), code) } : undefined;
+      return found.length > 0
+        ? { code: found.reduce((text, attribute) => text.replaceAll(attribute, ''), code) }
+        : undefined;
     },
     buildEnd(error) {
       if (!error && missing.size > 0) this.error(`Vidstack no longer has${[...missing]}; change player/vite.config.ts`);
@@ -26,7 +28,7 @@ export default defineConfig({
   root: fileURLToPath(new URL('.', import.meta.url)),
   base: '/player/',
   publicDir: false,
-  logLevel: 'warn',
+  logLevel: 'error',
   plugins: [withoutStyleAttributes()],
   build: {
     outDir: '../dist/pages/player',
@@ -36,10 +38,22 @@ export default defineConfig({
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     reportCompressedSize: false,
+    // What the licenses of the bundled packages ask for.
+    license: { fileName: 'licenses.md' },
     rolldownOptions: {
       input: fileURLToPath(new URL('player.html', import.meta.url)),
       // The controls are one file, beside what plays the video.
-      output: { codeSplitting: { groups: [{ name: 'controls', test: /node_modules.(vidstack|media-captions|lit-html|@floating-ui|fscreen)/, includeDependenciesRecursively: false }] } },
+      output: {
+        codeSplitting: {
+          groups: [
+            {
+              name: 'controls',
+              test: /node_modules.(vidstack|media-captions|lit-html|@floating-ui|fscreen)/,
+              includeDependenciesRecursively: false,
+            },
+          ],
+        },
+      },
     },
     chunkSizeWarningLimit: 1200,
   },

@@ -53,7 +53,10 @@ test('a viewer jumps to a chapter on the player page', async () => {
   await page.getByRole('button', { name: 'Chapters' }).click();
   const choices = page.getByRole('menuitemradio');
   await choices.nth(1).waitFor();
-  expect(await choices.allTextContents()).toEqual([expect.stringContaining('Pier'), expect.stringContaining('<b>Gulls</b>')]);
+  expect(await choices.allTextContents()).toEqual([
+    expect.stringContaining('Pier'),
+    expect.stringContaining('<b>Gulls</b>'),
+  ]);
   await choices.nth(1).click();
   await page.waitForFunction(() => document.querySelector('video')!.currentTime > 12);
   await page.waitForFunction(() => document.querySelector('.vds-chapter-title')?.textContent === '<b>Gulls</b>');

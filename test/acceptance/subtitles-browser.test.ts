@@ -91,7 +91,9 @@ const expectTexts = async (seconds: number, texts: readonly string[]): Promise<v
   const shown = () =>
     page.evaluate(() => {
       const video = document.querySelector('video')!;
-      const track = [...document.querySelector<Player>('media-player')!.textTracks].find(({ mode }) => mode === 'showing');
+      const track = [...document.querySelector<Player>('media-player')!.textTracks].find(
+        ({ mode }) => mode === 'showing',
+      );
       return video.seeking ? undefined : [...(track?.activeCues ?? [])].map((cue) => (cue as VTTCue).text).sort();
     });
   await expect.poll(shown, { timeout: 120_000, message: `at ${seconds} s` }).toEqual([...texts].sort());

@@ -38,7 +38,8 @@ export const cardTags = ({ title, origin, url, size, thumbnail }: Card): string 
     ['twitter:player:width', size.width],
     ['twitter:player:height', size.height],
   ];
-  const meta = (attribute: string) =>
+  const meta =
+    (attribute: string) =>
     ([name, content]: readonly [string, string | number | undefined]): string[] =>
       content === undefined ? [] : [`<meta ${attribute}="${name}" content="${escapeHtml(String(content))}">`];
   const discovery = Object.entries({ json: 'application/json+oembed', xml: 'text/xml+oembed' }).map(

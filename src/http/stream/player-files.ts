@@ -9,7 +9,10 @@ import { matchesEtag } from './byte-range.js';
 const TYPES: Readonly<Record<string, string>> = {
   '.js': 'text/javascript; charset=utf-8',
   '.css': 'text/css; charset=utf-8',
+  '.md': 'text/plain; charset=utf-8',
 };
+/** The build adds a hash of the content. */
+const HASHED = /-[\w-]{8}\.\w+$/;
 const TEMPLATE = 'player.html';
 
 export interface PlayerFiles {
@@ -33,7 +36,7 @@ export const loadPlayerFiles = async (): Promise<PlayerFiles> => {
         app.get(`/player/${name}`, async (request, reply) => {
           reply.headers({
             etag,
-            'cache-control': 'public, max-age=31536000, immutable',
+            'cache-control': HASHED.test(name) ? 'public, max-age=31536000, immutable' : 'no-cache',
             vary: 'Accept-Encoding',
             'x-content-type-options': 'nosniff',
           });

@@ -67,8 +67,7 @@ export const createPlayerPage = ({ access, template, originOf, imageUrl }: PageD
       asset_end_time: lastOf(query.asset_end_time),
     };
     const size = videoSize(playable.plan);
-    const poster =
-      thumbnail && withQuery(`${path}/thumbnail.webp`, isPublic ? {} : { token: tokens.thumbnail });
+    const poster = thumbnail && withQuery(`${path}/thumbnail.webp`, isPublic ? {} : { token: tokens.thumbnail });
     return {
       title,
       poster: ownPoster(lastOf(query.poster), origin) ?? poster ?? '',
@@ -97,10 +96,9 @@ export const createPlayerPage = ({ access, template, originOf, imageUrl }: PageD
         ? await extras(request, playable)
         : { title: DEFAULT_TITLE, poster: '', storyboard: '', chapters: '', head: '' }),
     };
-    const html = template
-      .replace(/\{\{\{head\}\}\}|\{\{(\w+)\}\}/g, (_, name?: string) =>
-        name === undefined ? values.head! : escapeHtml(values[name]!),
-      );
+    const html = template.replace(/\{\{\{head\}\}\}|\{\{(\w+)\}\}/g, (_, name?: string) =>
+      name === undefined ? values.head! : escapeHtml(values[name]!),
+    );
     return reply
       .code(status)
       .headers({
