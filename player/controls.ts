@@ -1,4 +1,4 @@
-import { isHLSProvider, type MediaProviderLoader, type MediaRemoteControl } from 'vidstack';
+import { isHLSProvider, MEDIA_KEY_SHORTCUTS, type MediaProviderLoader, type MediaRemoteControl } from 'vidstack';
 import type { MediaPlayerElement, MediaProviderElement, MediaVideoLayoutElement } from 'vidstack/elements';
 import 'vidstack/player';
 import 'vidstack/player/layouts/default';
@@ -19,21 +19,13 @@ const seekKey = (keys: string, seconds: number) => ({
   onKeyDown: ({ event, player, remote }: { event: Event; player: MediaPlayerElement; remote: MediaRemoteControl }) =>
     remote.seek(Math.max(0, Math.min(player.currentTime + seconds, player.duration)), event),
 });
-/** Digits seek to tenths of the video; the player has them anyway. */
+/** The player's keys, of which `j` and `l` go further than the arrows. */
 const KEYS = {
-  togglePaused: 'k Space',
-  toggleMuted: 'm',
-  toggleFullscreen: 'f',
-  togglePictureInPicture: 'i',
-  toggleCaptions: 'c',
+  ...MEDIA_KEY_SHORTCUTS,
   back: seekKey('j J', -SEEK_SECONDS),
   ahead: seekKey('l L', SEEK_SECONDS),
   seekBackward: 'ArrowLeft',
   seekForward: 'ArrowRight',
-  volumeUp: 'ArrowUp',
-  volumeDown: 'ArrowDown',
-  speedUp: '>',
-  slowDown: '<',
 };
 
 /** Previews are made and loaded when the viewer first points to the time slider or reaches it with the keyboard. */

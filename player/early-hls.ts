@@ -53,7 +53,10 @@ export class EarlyHls extends Hls {
   }
 
   override attachMedia(media: HTMLMediaElement): void {
-    if (this.media !== media) return super.attachMedia(media);
+    if (this.media !== media) {
+      super.attachMedia(media);
+      return;
+    }
     queueMicrotask(() => {
       const listeners = this.#newListeners ?? [];
       this.#newListeners = undefined;
@@ -70,8 +73,8 @@ export class EarlyHls extends Hls {
 
   /** Only once: a decoder that fails again does not get better. */
   override recoverMediaError(): void {
-    if (this.#isRepaired) return showMessage(UNPLAYABLE);
+    if (this.#isRepaired) showMessage(UNPLAYABLE);
+    else super.recoverMediaError();
     this.#isRepaired = true;
-    super.recoverMediaError();
   }
 }

@@ -27,6 +27,12 @@ const startHls = (video: HTMLVideoElement, settings: Settings): EarlyHls => {
   return hls;
 };
 
+const loadControls = async (video: HTMLVideoElement, hls: EarlyHls | undefined, settings: Settings): Promise<void> => {
+  const { addControls } = await import('./controls.js');
+  // The video may have turned out to be unplayable.
+  if (root.contains(video)) addControls(video, hls, settings);
+};
+
 /** Plays the video, and shows the controls as soon as they can't delay its first frame. */
 export const play = (settings: Settings): void => {
   const video = root.querySelector('video')!;
@@ -34,20 +40,22 @@ export const play = (settings: Settings): void => {
   video.muted = settings.isMuted;
   video.loop = settings.isLooping;
   if (settings.showsPoster && page.poster !== '') video.poster = page.poster;
-  if (playsNatively(video))
-    return void import('./controls.js').then(({ addControls }) => addControls(video, undefined, settings));
-  if (!EarlyHls.isSupported()) return showMessage(UNSUPPORTED);
+  if (playsNatively(video)) {
+    void loadControls(video, undefined, settings);
+    return;
+  }
+  if (!EarlyHls.isSupported()) {
+    showMessage(UNSUPPORTED);
+    return;
+  }
   const hls = startHls(video, settings);
   // Browsers may refuse autoplay; the viewer can then use the controls.
   if (settings.isAutoplaying) video.play().catch(() => undefined);
-
-  let isShown = false;
-  const showControls = async (): Promise<void> => {
-    if (isShown) return;
-    isShown = true;
-    const { addControls } = await import('./controls.js');
-    if (root.contains(video)) addControls(video, hls, settings);
+  let isLoading = false;
+  const load = (): void => {
+    if (!isLoading) void loadControls(video, hls, settings);
+    isLoading = true;
   };
-  video.addEventListener('loadeddata', () => requestAnimationFrame(() => void showControls()), { once: true });
-  setTimeout(() => void showControls(), CONTROLS_AFTER_MS);
+  video.addEventListener('loadeddata', () => requestAnimationFrame(load), { once: true });
+  setTimeout(load, CONTROLS_AFTER_MS);
 };
