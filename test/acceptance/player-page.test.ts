@@ -77,12 +77,11 @@ const open = async (query = '', id = publicId): Promise<void> => {
 };
 /** A paused video whose controls stay visible. */
 const openPaused = (query = 'autoplay=false'): Promise<void> => open(`?${query}`);
-const video = <T>(read: (of: HTMLVideoElement) => T): Promise<T> =>
-  page
-    .locator('video')
-    .evaluate((element, source) => new Function('video', `return (${source})(video)`)(element), `${read}`);
-const untilVideo = (condition: string): Promise<unknown> =>
-  page.waitForFunction(`(() => { const video = document.querySelector('video'); return ${condition}; })()`);
+const video = <T>(read: (of: HTMLVideoElement) => T): Promise<T> => page.locator('video').evaluate(read);
+const untilVideo = <A>(is: (of: HTMLVideoElement, arg: A) => boolean, arg?: A): Promise<void> =>
+  expect.poll(() => page.locator('video').evaluate(is, arg as never), { timeout: 60_000, message: `${is}` }).toBe(true);
+const untilFullscreen = (isFull: boolean): Promise<unknown> =>
+  page.waitForFunction((wanted) => (document.fullscreenElement !== null) === wanted, isFull);
 /** Opens the settings, one menu in the other, and clicks a choice. */
 const choose = async (menus: readonly string[], choice: string): Promise<void> => {
   await page.getByRole('button', { name: 'Settings' }).click();
@@ -111,26 +110,31 @@ test('menus choose subtitles, audio and speed; buttons play, mute and fill the s
   expect(await page.locator('.vds-captions img').count()).toBe(0);
   await closeMenus();
   await choose(['Audio', 'Track'], 'French');
-  await page.waitForFunction('document.querySelector("media-player").audioTracks.selected?.label === "French"');
+  await page.waitForFunction(() => {
+    const player = document.querySelector('media-player') as unknown as {
+      audioTracks: { selected?: { label: string } };
+    };
+    return player.audioTracks.selected?.label === 'French';
+  });
   await closeMenus();
   await page.getByRole('button', { name: 'Settings' }).click();
   await page.getByRole('menuitem', { name: 'Speed' }).click();
   await page.getByRole('slider', { name: 'Speed' }).press('ArrowRight');
-  await untilVideo('video.playbackRate === 1.25');
+  await untilVideo((of) => of.playbackRate === 1.25);
   await closeMenus();
 
   await page.getByRole('button', { name: 'Play' }).click();
-  await untilVideo('!video.paused && video.currentTime > 0');
+  await untilVideo((of) => !of.paused && of.currentTime > 0);
   await page.getByRole('button', { name: /^(Play|Pause)$/ }).click();
-  await untilVideo('video.paused');
+  await untilVideo((of) => of.paused);
   await page.getByRole('button', { name: /mute/i }).click();
-  await untilVideo('video.muted');
+  await untilVideo((of) => of.muted);
   await page.getByRole('button', { name: /mute/i }).click();
-  await untilVideo('!video.muted');
+  await untilVideo((of) => !of.muted);
   await page.getByRole('button', { name: 'Fullscreen' }).click();
-  await page.waitForFunction('document.fullscreenElement !== null');
+  await untilFullscreen(true);
   await page.getByRole('button', { name: 'Fullscreen' }).click();
-  await page.waitForFunction('document.fullscreenElement === null');
+  await untilFullscreen(false);
   expect(await page.getByRole('button', { name: 'PiP' }).isVisible()).toBe(true);
   expect(await page.getByRole('button', { name: /Cast/ }).isVisible()).toBe(false);
   expectOwn();
@@ -140,13 +144,13 @@ test('keys do what they do on other players', { timeout: 240_000 }, async () => 
   await openPaused('autoplay=false&muted');
   for (const key of ['k', ' ']) {
     await page.keyboard.press(key);
-    await untilVideo('!video.paused');
+    await untilVideo((of) => !of.paused);
     await page.keyboard.press(key);
-    await untilVideo('video.paused');
+    await untilVideo((of) => of.paused);
   }
   const at = async (key: string, seconds: number) => {
     await page.keyboard.press(key);
-    await untilVideo(`!video.seeking && Math.abs(video.currentTime - ${seconds}) < 0.2`);
+    await untilVideo((of, to) => !of.seeking && Math.abs(of.currentTime - to) < 0.2, seconds);
   };
   await at('3', 6);
   await at('l', 16);
@@ -156,23 +160,23 @@ test('keys do what they do on other players', { timeout: 240_000 }, async () => 
   await at('9', 18);
   await at('0', 0);
   await page.keyboard.press('m');
-  await untilVideo('!video.muted');
+  await untilVideo((of) => !of.muted);
   await page.keyboard.press('ArrowDown');
-  await untilVideo('video.volume < 1');
+  await untilVideo((of) => of.volume < 1);
   await page.keyboard.press('ArrowUp');
-  await untilVideo('video.volume === 1');
+  await untilVideo((of) => of.volume === 1);
   await page.keyboard.press('c');
   await page.locator('.vds-captions', { hasText: 'Hello there' }).waitFor();
   await page.keyboard.press('f');
-  await page.waitForFunction('document.fullscreenElement !== null');
+  await untilFullscreen(true);
   await page.keyboard.press('f');
-  await page.waitForFunction('document.fullscreenElement === null');
+  await untilFullscreen(false);
   expectOwn();
 });
 
 test('the query sets start, sound, repetition and poster', { timeout: 240_000 }, async () => {
   await open('?t=12.5&muted&loop');
-  await untilVideo('!video.paused && video.currentTime >= 12.5 && video.currentTime < 16');
+  await untilVideo((of) => !of.paused && of.currentTime >= 12.5 && of.currentTime < 16);
   expect(await video((of) => [of.muted, of.loop, of.poster])).toEqual([true, true, '']);
   expectOwn();
   await page.context().close();
@@ -235,6 +239,11 @@ test.each([
   async (_, viewport) => {
     await newPage(`${server.url}/${publicId}?autoplay=false`, { viewport });
     await page.locator('media-player[data-can-play]').waitFor({ state: 'attached' });
+    expect(await violations()).toEqual([]);
+    // Small screens show the other controls after the start.
+    await page.keyboard.press('k');
+    await untilVideo((of) => of.currentTime > 0);
+    await page.keyboard.press('k');
     expect(await violations()).toEqual([]);
     const reached = new Set<string>();
     for (let presses = 0; presses < 12; presses++) {
