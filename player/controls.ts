@@ -69,6 +69,15 @@ const catchUp = (player: MediaPlayerElement, video: HTMLVideoElement): void => {
   });
 };
 
+/** As attributes: these properties wait until the video can play, and are then set back to the attributes. */
+const setInitially = (
+  player: MediaPlayerElement,
+  { muted, playbackRate }: Pick<HTMLVideoElement, 'muted' | 'playbackRate'>,
+): void => {
+  player.toggleAttribute('muted', muted);
+  player.setAttribute('playback-rate', String(playbackRate));
+};
+
 /** The player takes over what plays already. */
 const takeOver = (player: MediaPlayerElement, video: HTMLVideoElement, hls: EarlyHls): void => {
   player.addEventListener('provider-loader-change', ({ detail }) => detail && adopt(detail, video), { once: true });
@@ -76,7 +85,7 @@ const takeOver = (player: MediaPlayerElement, video: HTMLVideoElement, hls: Earl
     if (isHLSProvider(detail)) detail.library = hls.asConstructor();
   });
   player.addEventListener('provider-setup', () => catchUp(player, video), { once: true });
-  Object.assign(player, { playbackRate: video.playbackRate, muted: video.muted, volume: video.volume });
+  setInitially(player, video);
 };
 
 /** The browser plays the playlist itself. */
@@ -86,7 +95,8 @@ const playNatively = (player: MediaPlayerElement, settings: Settings): void => {
   if (startSeconds > 0)
     player.addEventListener('can-play', () => Object.assign(player, { currentTime: startSeconds }), { once: true });
   const poster = settings.showsPoster ? page.poster : '';
-  Object.assign(player, { autoPlay: isAutoplaying, muted: isMuted, poster, preferNativeHLS: true });
+  setInitially(player, { muted: isMuted, playbackRate: 1 });
+  Object.assign(player, { autoPlay: isAutoplaying, poster, preferNativeHLS: true });
 };
 
 /**
@@ -104,6 +114,8 @@ export const addControls = (video: HTMLVideoElement, hls: EarlyHls | undefined, 
     playNatively(player, settings);
   }
   layout.hideQualityBitrate = true;
+  // Seconds that the arrows seek.
+  layout.seekStep = 5;
   // An upright video of 1080x1920 is 1080p, too.
   player.qualities.addEventListener('add', ({ detail }) =>
     Object.assign(detail, { height: Math.min(detail.width, detail.height) }),
