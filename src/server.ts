@@ -17,6 +17,7 @@ import { startHttp } from './server/start-http.js';
 import { startJobs } from './server/start-jobs.js';
 import { startMedia } from './server/start-media.js';
 import { describeTranscriber } from './speech/create-transcriber.js';
+import type { LogTail } from './telemetry/log-tail.js';
 import { createLogger, type Logger } from './telemetry/logger.js';
 import { createMetrics } from './telemetry/metrics.js';
 
@@ -38,10 +39,12 @@ export interface Kinora {
   stop(): Promise<void>;
 }
 
-/** What tests put in place of the world outside. */
+/** What callers and tests put in place of the defaults. */
 export interface Overrides extends Pick<Base, 'resolve' | 'mediaProcesses' | 'chat'> {
   readonly logger?: Logger;
   readonly clock?: Clock;
+  /** What the log went through, for `kinora logs`. */
+  readonly logTail?: LogTail;
 }
 
 /** The composition root: concrete parts meet here and in `server/`, and nowhere else. */
@@ -91,6 +94,9 @@ export const createKinora = async (config: Config, overrides: Overrides = {}): P
       context: parts.context,
       url: localUrl,
       pool: parts.pool,
+      logTail: overrides.logTail,
+      cacheBytes: () => parts.store.totalBytes,
+      freeBytes: () => parts.diskSpace.freeBytes(),
     });
     const control = await startControlServer(config.dataDir, handlers, logger);
     phases.push({ name: 'control socket', end: () => control.stop() });

@@ -1,14 +1,18 @@
 import { assetCommands } from './commands/asset.js';
 import { backup } from './commands/backup.js';
+import { completion } from './commands/completion.js';
 import { consoleCommand } from './commands/console.js';
 import { doctor } from './commands/doctor.js';
 import { drmCommands } from './commands/drm.js';
 import { envCommands } from './commands/env.js';
 import { importCommands } from './commands/import.js';
+import { operationCommands } from './commands/operations.js';
 import { restore } from './commands/restore.js';
 import { serve } from './commands/serve.js';
+import { signCommands } from './commands/sign.js';
 import { speechCommands } from './commands/speech.js';
 import { tokenCommands } from './commands/token.js';
+import { uploadCommands } from './commands/upload.js';
 import { webhookCommands } from './commands/webhook.js';
 import type { Command } from './support/command.js';
 
@@ -26,12 +30,25 @@ export const commandGroups: readonly CommandGroup[] = [
   {
     title: 'Server',
     summaries: { speech: 'models for speech recognition' },
-    members: { serve, console: consoleCommand, doctor, ...speechCommands, backup, restore },
+    members: {
+      serve,
+      console: consoleCommand,
+      doctor,
+      ...operationCommands,
+      ...speechCommands,
+      backup,
+      restore,
+    },
   },
   {
     title: 'Videos',
-    summaries: { asset: 'videos and how they play', import: 'assets and keys of another server' },
-    members: { ...assetCommands, ...importCommands },
+    summaries: {
+      asset: 'create, list and delete videos',
+      upload: 'URLs to which others upload',
+      'signing-key': 'keys that sign links',
+      import: 'assets and keys of another server',
+    },
+    members: { ...assetCommands, ...uploadCommands, ...signCommands, ...importCommands },
   },
   { title: 'Events', summaries: { webhook: 'deliveries of events to a URL' }, members: webhookCommands },
   {
@@ -39,4 +56,5 @@ export const commandGroups: readonly CommandGroup[] = [
     summaries: { token: 'access tokens of the API', env: 'environments', drm: 'DRM configurations' },
     members: { ...tokenCommands, ...envCommands, ...drmCommands },
   },
+  { title: 'Shell', summaries: {}, members: { completion } },
 ];

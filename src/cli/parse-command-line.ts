@@ -28,9 +28,10 @@ const groupSummaries = new Map(commandGroups.flatMap(({ summaries }) => Object.e
  */
 export const parseCommandLine = (argv: readonly string[], version: string): Invocation | undefined => {
   let found: Invocation | undefined;
-  const root = createParser(version, (invocation) => {
+  const root = createParser((invocation) => {
     found = invocation;
   });
+  root.version(version, '--version', 'print the version');
   try {
     root.parse(commandFirst(argv), { from: 'user' });
   } catch (error) {
@@ -54,11 +55,11 @@ const commandFirst = (argv: readonly string[]): readonly string[] => {
   return argv;
 };
 
-const createParser = (version: string, onFound: (invocation: Invocation) => void): Parser => {
+/** @param onFound called when a command line that can be run was parsed */
+export const createParser = (onFound: (invocation: Invocation) => void): Parser => {
   const root = new Parser('kinora');
   root
     .description('Kinora: a self-hosted video API.')
-    .version(version, '--version', 'print the version')
     .helpOption('-h, --help', 'print help')
     .helpCommand(false)
     .configureOutput({ writeErr: () => undefined })

@@ -4,8 +4,10 @@ import { flagOf, options } from '../config/options.js';
 import { isKinoraError } from '../lib/errors.js';
 import { kinoraVersion } from '../lib/version.js';
 import { createLogger } from '../telemetry/logger.js';
-import { parseCommandLine } from './parse-command-line.js';
+import { complete } from './complete.js';
+import { createParser, parseCommandLine } from './parse-command-line.js';
 import { usageError } from './support/command.js';
+import { print } from './support/print.js';
 
 const exitStatusOf = (error: unknown): number => {
   if (isKinoraError(error, 'config_invalid')) return 2;
@@ -28,6 +30,15 @@ const refuseFlagsTakenByNpm = (env: Environment): void => {
 const run = async (argv: readonly string[]): Promise<number> => {
   const environment = readEnvironment();
   refuseFlagsTakenByNpm(environment.env);
+  if (argv[0] === '__complete') {
+    // For the shells, which begin the words with --.
+    const found = complete(
+      createParser(() => undefined),
+      argv.slice(2),
+    );
+    print(found === ':files' ? found : found.map((candidate) => candidate.join('\t')).join('\n'));
+    return 0;
+  }
   const invocation = parseCommandLine(argv, kinoraVersion());
   if (!invocation) return 0;
   const { command, args, flags, settings } = invocation;

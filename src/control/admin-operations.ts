@@ -1,4 +1,5 @@
 import type { Database } from '../db/database.js';
+import { type ListedJob, listJobs } from '../db/tables/server/list-jobs.js';
 import {
   createEnvironment,
   type EnvironmentInfo,
@@ -19,11 +20,17 @@ import { systemClock } from '../lib/clock.js';
 
 /** Dates become strings, because results go through a socket. */
 type Sent<T> = {
-  readonly [K in keyof T]: T[K] extends Date ? string : T[K] extends Date | undefined ? string | undefined : T[K];
+  readonly [K in keyof T]: T[K] extends Date
+    ? string
+    : T[K] extends Date | undefined
+      ? string | undefined
+      : T[K] extends Date | null
+        ? string | null
+        : T[K];
 };
 
 /**
- * The database operations of `token` and `env`. They run in the server if one is running, otherwise in the command's
+ * The database operations of commands such as `token` and `env`. They run in the server if one is running, otherwise in the command's
  * process. Parameters and results survive JSON.
  */
 export const adminOperations = {
@@ -55,7 +62,18 @@ export const adminOperations = {
     showDrmConfiguration(await getDrmConfiguration(database, id)),
   'drm delete': (database: Database, { id }: { readonly id: string }): Promise<void> =>
     deleteDrmConfiguration(database, id),
+  'jobs list': async (
+    database: Database,
+    query: { readonly assetId?: string; readonly state?: string; readonly limit: number },
+  ): Promise<Sent<ListedJob>[]> => (await listJobs(database.queryable, query)).map(sentJob),
 } as const;
+
+const sentJob = (job: ListedJob): Sent<ListedJob> => ({
+  ...job,
+  created_at: job.created_at.toISOString(),
+  run_at: job.run_at.toISOString(),
+  finished_at: job.finished_at?.toISOString() ?? null,
+});
 
 const sentConfiguration = (configuration: DrmConfiguration): Sent<DrmConfiguration> => ({
   ...configuration,

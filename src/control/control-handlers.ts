@@ -10,9 +10,11 @@ import { KinoraError } from '../lib/errors.js';
 import { newId } from '../lib/ids.js';
 import { kinoraVersion } from '../lib/version.js';
 import type { MediaPool } from '../pool/media-pool.js';
+import type { LogTail } from '../telemetry/log-tail.js';
 import { adminOperations } from './admin-operations.js';
 import type { ControlHandler } from './control-server.js';
 import { importOperations } from './import-operations.js';
+import { type FigureSources, readServerFigures } from './server-figures.js';
 import { isSnapshot, SNAPSHOT } from './snapshot-name.js';
 
 /** What `doctor` asks the running server. */
@@ -34,24 +36,22 @@ export interface ServerStatus {
 /** The settings that `doctor` checks; none of them is secret. */
 const publicSettings = ['host', 'port', 'publicUrl', 'allowPrivateSources', 'rangeSources', 'cacheSizeBytes'] as const;
 
-interface ControlDeps {
-  readonly database: Database;
+interface ControlDeps extends FigureSources {
   readonly context: DomainContext;
   readonly config: Config;
   /** The URL at which this machine reaches the server. */
   readonly url: string;
   readonly pool: Pick<MediaPool, 'sandbox' | 'sandboxAdvice'>;
   readonly speech: string | undefined;
+  /** Absent when the server is part of another program. */
+  readonly logTail: LogTail | undefined;
 }
 
-export const createControlHandlers = ({
-  database,
-  context,
-  config,
-  url,
-  pool,
-  speech,
-}: ControlDeps): Readonly<Record<string, ControlHandler>> => {
+/** The latest lines of the log, and where the next ones begin. */
+export type LogLines = ReturnType<LogTail['read']>;
+
+export const createControlHandlers = (deps: ControlDeps): Readonly<Record<string, ControlHandler>> => {
+  const { database, context, config, url, pool, speech, logTail } = deps;
   const { dataDir } = config;
   // Left by a server that was killed.
   for (const name of readdirSync(dataDir)) if (isSnapshot(name)) rmSync(join(dataDir, name), { recursive: true });
@@ -79,6 +79,13 @@ export const createControlHandlers = ({
     /** The URL of a new link that signs in to the console once. */
     'console link': async (): Promise<string> =>
       consoleLinkUrl(config.publicUrl ?? url, await createConsoleLink(database, systemClock)),
+    stats: () => readServerFigures(deps),
+    /** Lines of the log after a position; with `wait` it answers once there are some. */
+    logs: async ({ after, wait }: { after: number; wait: boolean }, closed): Promise<LogLines> => {
+      if (!logTail) throw new KinoraError('unavailable', { messages: ['The log of this server cannot be read.'] });
+      if (wait) await logTail.wait(after, closed);
+      return logTail.read(after);
+    },
     /** A copy of the embedded database at one moment. */
     snapshot: async (_params, closed): Promise<{ directory: string }> => {
       if (!database.snapshot) throw new KinoraError('invalid_parameters', { messages: ['The database is external.'] });

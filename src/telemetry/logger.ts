@@ -1,5 +1,5 @@
 import { type DestinationStream, destination, type LoggerOptions, pino, stdSerializers, stdTimeFunctions } from 'pino';
-import { PinoPretty } from 'pino-pretty';
+import { PinoPretty, type PrettyOptions, prettyFactory } from 'pino-pretty';
 
 /** Structured log of Kinora; `bindings` such as `request_id`, `asset_id`, `job_id` identify what a line is about. */
 export interface Logger {
@@ -37,8 +37,18 @@ const loggerOptions: LoggerOptions = {
 export const createLogger = (
   level: 'debug' | 'info' | 'warn' | 'error',
   format: 'pretty' | 'json',
-  stream: DestinationStream = format === 'json' ? destination({ dest: 2, sync: false }) : prettyStream(),
+  stream: DestinationStream = createLogStream(format),
 ): Logger => pino({ ...loggerOptions, level }, stream);
 
+/** Standard error, for lines of JSON. */
+export const createLogStream = (format: 'pretty' | 'json'): DestinationStream =>
+  format === 'json' ? destination({ dest: 2, sync: false }) : prettyStream();
+
+const prettyOptions: PrettyOptions = { translateTime: 'SYS:HH:MM:ss.l' };
+
 const prettyStream = (): DestinationStream =>
-  PinoPretty({ destination: 2, sync: true, colorize: process.stderr.isTTY === true, translateTime: 'SYS:HH:MM:ss.l' });
+  PinoPretty({ ...prettyOptions, destination: 2, sync: true, colorize: process.stderr.isTTY === true });
+
+/** Turns a line of JSON into the text that the format `pretty` writes, with its line break. */
+export const createLineFormatter = (colorize: boolean): ((line: string) => string) =>
+  prettyFactory({ ...prettyOptions, colorize });

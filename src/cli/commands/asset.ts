@@ -1,92 +1,51 @@
-import { setTimeout as delay } from 'node:timers/promises';
-import type { Config } from '../../config/options.js';
-import { KinoraError } from '../../lib/errors.js';
-import { isId } from '../../lib/ids.js';
-import { type ApiAsset, type ApiCall, connectApi, serverUrl } from '../support/api-client.js';
-import { apiSettings, type Command, json } from '../support/command.js';
-import { print, printFields, printRows } from '../support/print.js';
+import { createInterface } from 'node:readline/promises';
+import { isKinoraError } from '../../lib/errors.js';
+import { type ApiCall, connectApi } from '../support/api-client.js';
+import {
+  type ApiAsset,
+  assetFilters,
+  assetPath,
+  describeState,
+  findAssets,
+  getAsset,
+  playerUrl,
+  problemsOf,
+  timeOf,
+  watchAssets,
+} from '../support/assets.js';
+import {
+  apiSettings,
+  type Command,
+  type CommandContext,
+  type Flags,
+  json,
+  usageError,
+  wholeNumberOf,
+} from '../support/command.js';
+import { print, printFields, printJson, printRows } from '../support/print.js';
 import { createProgress } from '../support/progress.js';
-import { uploadFile } from '../support/upload-file.js';
+import { createAssets, playsAt } from './asset-create.js';
+import { openAsset } from './asset-open.js';
 
-/** Only for valid IDs: an empty one, or `..`, would change the path. */
-const assetPath = (id: string): string => {
-  if (isId(id)) return `/video/v1/assets/${id}`;
-  throw new KinoraError('not_found', { messages: [`There is no asset with the id ${JSON.stringify(id)}.`] });
-};
-
-const describe = (asset: ApiAsset): string => {
-  if (asset.status !== 'preparing') return asset.status;
-  const { state, progress } = asset.progress;
-  return state === 'transcoding' ? `${state} ${Math.floor(progress)} %` : state;
-};
-
-/** Follows an asset until it is ready and prints where it plays. */
-const watchAsset = async (api: ApiCall, config: Config, id: string): Promise<number> => {
-  const line = createProgress();
-  let asset: ApiAsset;
-  for (;;) {
-    asset = (await api<ApiAsset>('GET', assetPath(id))).data;
-    line.show(`${id}  ${describe(asset)}`);
-    if (asset.status !== 'preparing') break;
-    await delay(500);
-  }
-  line.end();
-  if (asset.status === 'errored') {
-    const messages = [...(asset.errors?.messages ?? [])];
-    if (messages.includes('The input URL is not allowed.'))
-      messages.push('To import from a private address, start the server with --allow-private-sources.');
-    throw new KinoraError('invalid_input', {
-      messages: messages.length > 0 ? messages : ['The asset failed.'],
-    });
-  }
-  const playbackId = asset.playback_ids?.find(({ policy }) => policy === 'public');
-  print(
-    playbackId
-      ? `${config.streamUrl ?? serverUrl(config)}/${playbackId.id}`
-      : `${id} is ready. It has no public playback ID.`,
-  );
-  return 0;
-};
-
-const create: Command = {
-  summary: 'create an asset, wait until it is ready and print its playback URL',
-  args: ['<source>'],
-  settings: apiSettings,
-  examples: ['kinora asset create ./holiday.mp4'],
-  run: async ({ config, args }) => {
-    const source = args[0]!;
-    const api = await connectApi(config);
-    const settings = { playback_policies: ['public'] };
-    if (/^https?:\/\//i.test(source)) {
-      const { data } = await api<ApiAsset>('POST', '/video/v1/assets', { inputs: [{ url: source }], ...settings });
-      return watchAsset(api, config, data.id);
-    }
-    const line = createProgress();
-    const id = await uploadFile(api, source, settings, line.show).finally(line.end);
-    return watchAsset(api, config, id);
-  },
-};
+const AN_ID = 'uPSf3Kx9ePh5ZxzXPsdKK01ZFDgrCJKGqAbCdEfG';
 
 const list: Command = {
-  summary: 'list all assets, newest first',
+  summary: 'list assets, newest first',
   args: [],
-  flags: json,
+  flags: { ...assetFilters, '--limit <number>': 'at most so many', ...json },
   settings: apiSettings,
-  examples: ['kinora asset list'],
+  examples: [
+    'kinora asset list',
+    'kinora asset list --status errored --limit 20',
+    'kinora asset list --title summer --json',
+  ],
   run: async ({ config, flags }) => {
-    const api = await connectApi(config);
-    const assets: ApiAsset[] = [];
-    let cursor: string | null | undefined = '';
-    while (typeof cursor === 'string') {
-      const query: string = cursor === '' ? '' : `&cursor=${encodeURIComponent(cursor)}`;
-      const page = await api<ApiAsset[]>('GET', `/video/v1/assets?limit=100${query}`);
-      assets.push(...page.data);
-      cursor = page.next_cursor;
-    }
+    const limit = wholeNumberOf(flags, '--limit', 1, 1_000_000);
+    const assets = await findAssets(await connectApi(config), flags, limit);
     printRows(flags, assets, ['ID', 'STATUS', 'CREATED', 'SECONDS', 'TITLE'], (asset) => [
       asset.id,
-      describe(asset),
-      new Date(Number(asset.created_at) * 1000).toISOString(),
+      describeState(asset),
+      timeOf(asset.created_at),
       asset.duration?.toFixed(3) ?? '-',
       asset.meta?.title ?? '',
     ]);
@@ -95,43 +54,113 @@ const list: Command = {
 };
 
 const show: Command = {
-  summary: 'print an asset',
+  summary: 'print an asset and where it plays',
   args: ['<id>'],
   flags: json,
   settings: apiSettings,
-  examples: ['kinora asset show uPSf3Kx9ePh5ZxzXPsdKK01ZFDgrCJKGq'],
+  examples: [`kinora asset show ${AN_ID}`, `kinora asset show ${AN_ID} --json`],
   run: async ({ config, args, flags }) => {
-    const api = await connectApi(config);
-    printFields(flags, (await api<ApiAsset>('GET', assetPath(args[0]!))).data);
+    const asset = await getAsset(await connectApi(config), args[0]!);
+    printFields(flags, asset, {
+      id: asset.id,
+      title: asset.meta?.title,
+      status: describeState(asset),
+      created: timeOf(asset.created_at),
+      seconds: asset.duration?.toFixed(3),
+      resolution: asset.resolution_tier,
+      'aspect ratio': asset.aspect_ratio,
+      'video quality': asset.video_quality,
+      passthrough: asset.passthrough,
+      ...Object.fromEntries(
+        (asset.playback_ids ?? []).map(({ id, policy }) => [`${policy} playback`, playerUrl(config, id)]),
+      ),
+      problem: asset.status === 'errored' ? problemsOf(asset).join('; ') : undefined,
+    });
     return 0;
   },
 };
 
 const watch: Command = {
-  summary: 'wait until an asset is ready',
-  args: ['<id>'],
+  summary: 'wait until assets are ready and print where they play',
+  args: ['<id...>'],
+  flags: json,
   settings: apiSettings,
-  examples: ['kinora asset watch uPSf3Kx9ePh5ZxzXPsdKK01ZFDgrCJKGq'],
-  run: async ({ config, args }) => watchAsset(await connectApi(config), config, args[0]!),
+  examples: [`kinora asset watch ${AN_ID}`],
+  run: async ({ config, args, flags }) => {
+    const assets = await watchAssets(await connectApi(config), args, createProgress());
+    if (flags['--json']) printJson(assets);
+    let failed = false;
+    for (const asset of assets) {
+      if (asset.status === 'ready') {
+        if (!flags['--json']) print(playsAt(asset, (id) => playerUrl(config, id)));
+        continue;
+      }
+      failed = true;
+      for (const message of problemsOf(asset)) process.stderr.write(`kinora: ${asset.id}: ${message}\n`);
+    }
+    return failed ? 1 : 0;
+  },
+};
+
+/** The assets with these IDs, or those that the filters choose. */
+const chooseAssets = async (api: ApiCall, { args, flags }: Pick<CommandContext, 'args' | 'flags'>) => {
+  const hasFilter = flags['--status'] !== undefined || flags['--title'] !== undefined;
+  if (hasFilter === args.length > 0)
+    throw usageError('Name the IDs of assets, or choose them with --status or --title.');
+  if (hasFilter) return findAssets(api, flags);
+  const assets: ApiAsset[] = [];
+  for (const id of args) assets.push(await getAsset(api, id));
+  return assets;
+};
+
+/** @throws KinoraError `config_invalid` when nobody can be asked */
+const confirm = async (assets: readonly ApiAsset[], flags: Flags): Promise<boolean> => {
+  if (flags['--yes']) return true;
+  if (!process.stdin.isTTY) throw usageError('Nobody can confirm this without a terminal: add --yes.');
+  for (const { id, status, meta } of assets) process.stderr.write(`${id}  ${status}  ${meta?.title ?? ''}\n`);
+  const question = createInterface({ input: process.stdin, output: process.stderr });
+  const answer = await question.question(
+    `Delete ${assets.length === 1 ? 'this asset' : `these ${assets.length} assets`} and the files? [y/N] `,
+  );
+  question.close();
+  return /^y(es)?$/i.test(answer.trim());
 };
 
 const remove: Command = {
-  summary: 'delete an asset',
-  args: ['<id>'],
+  summary: 'delete assets by ID or filter, after confirmation',
+  args: ['[id...]'],
+  flags: { ...assetFilters, '--yes': 'delete without asking', ...json },
   settings: apiSettings,
-  examples: ['kinora asset delete uPSf3Kx9ePh5ZxzXPsdKK01ZFDgrCJKGq'],
-  run: async ({ config, args }) => {
+  examples: [`kinora asset delete ${AN_ID} --yes`, 'kinora asset delete --status errored --yes'],
+  run: async ({ config, args, flags }) => {
     const api = await connectApi(config);
-    await api('DELETE', assetPath(args[0]!));
-    print(`${args[0]} is deleted.`);
+    const assets = await chooseAssets(api, { args, flags });
+    if (assets.length > 0 && !(await confirm(assets, flags))) {
+      process.stderr.write('Nothing is deleted.\n');
+      return 1;
+    }
+    const deleted: string[] = [];
+    for (const { id } of assets) {
+      try {
+        await api('DELETE', assetPath(id));
+        deleted.push(id);
+        if (!flags['--json']) print(`${id} is deleted.`);
+      } catch (error) {
+        if (assets.length === 1 || !isKinoraError(error, 'not_found')) throw error;
+        process.stderr.write(`kinora: ${id} was already deleted.\n`);
+      }
+    }
+    if (flags['--json']) printJson(deleted.map((id) => ({ id })));
+    else if (assets.length === 0) print('No asset matches.');
     return 0;
   },
 };
 
 export const assetCommands: Readonly<Record<string, Command>> = {
-  'asset create': create,
+  'asset create': createAssets,
   'asset list': list,
   'asset show': show,
   'asset watch': watch,
+  'asset open': openAsset,
   'asset delete': remove,
 };

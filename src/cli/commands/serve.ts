@@ -2,6 +2,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { readEnvironment } from '../../config/environment.js';
 import { type Config, options } from '../../config/options.js';
 import { localTokenPath } from '../../domain/access/local-token.js';
+import { createLogTail } from '../../telemetry/log-tail.js';
+import { createLogger, createLogStream } from '../../telemetry/logger.js';
 import type { Command, Setting } from '../support/command.js';
 import { findToken } from '../support/local-token.js';
 import { print } from '../support/print.js';
@@ -76,12 +78,14 @@ export const serve: Command = {
   args: [],
   settings: Object.keys(options) as Setting[],
   examples: ['kinora serve', 'kinora serve --port 9000 --data-dir /var/lib/kinora'],
-  run: async ({ config, logger }) => {
+  run: async ({ config }) => {
+    const logTail = createLogTail();
+    const logger = createLogger(config.logLevel, config.logFormat, logTail.tee(createLogStream(config.logFormat)));
     const stopSignal = nextStopSignal();
     let isStarting = true;
     // Imported here, so that no other command has to load the whole server.
     const { createKinora } = await import('../../server.js');
-    const kinora = await createKinora(config, { logger });
+    const kinora = await createKinora(config, { logger, logTail });
     // During startup, an immediate exit loses nothing.
     void stopSignal.then(() => isStarting && process.exit(0));
     await kinora.start();

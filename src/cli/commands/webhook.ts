@@ -1,7 +1,8 @@
 import { isKinoraError, KinoraError } from '../../lib/errors.js';
-import { connectApi } from '../support/api-client.js';
+import { allPages, connectApi } from '../support/api-client.js';
 import { apiSettings, type Command, json } from '../support/command.js';
 import { print, printJson, printRows, printTable } from '../support/print.js';
+import { listen } from './webhook-listen.js';
 
 interface ApiWebhook {
   readonly id: string;
@@ -73,12 +74,7 @@ const list: Command = {
   examples: ['kinora webhook list'],
   run: async ({ config, flags }) => {
     const api = await connectApi(config);
-    const webhooks: ApiWebhook[] = [];
-    for (let page = 1, found = PAGE; found === PAGE; page++) {
-      const { data } = await api<ApiWebhook[]>('GET', `${WEBHOOKS}?limit=${PAGE}&page=${page}`);
-      webhooks.push(...data);
-      found = data.length;
-    }
+    const webhooks = await allPages<ApiWebhook>(api, WEBHOOKS);
     printRows(flags, webhooks, ['ID', 'ENABLED', 'CREATED', 'ADDRESS'], ({ id, enabled, created_at, address }) => [
       id,
       enabled ? 'yes' : 'no',
@@ -163,6 +159,7 @@ const remove: Command = {
 export const webhookCommands: Readonly<Record<string, Command>> = {
   'webhook create': create,
   'webhook list': list,
+  'webhook listen': listen,
   'webhook test': test,
   'webhook deliveries': deliveries,
   'webhook delete': remove,

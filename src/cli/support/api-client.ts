@@ -4,18 +4,6 @@ import { KinoraError } from '../../lib/errors.js';
 import { usageError } from './command.js';
 import { findToken } from './local-token.js';
 
-/** The fields of an asset that the command line reads; `asset show` prints all of it. */
-export interface ApiAsset {
-  readonly id: string;
-  readonly status: 'preparing' | 'ready' | 'errored';
-  readonly created_at: string;
-  readonly progress: { readonly state: string; readonly progress: number };
-  readonly duration?: number;
-  readonly playback_ids?: readonly { readonly id: string; readonly policy: string }[];
-  readonly meta?: { readonly title?: string };
-  readonly errors?: { readonly messages: readonly string[] };
-}
-
 interface Body<T> {
   readonly data: T;
   readonly next_cursor?: string | null;
@@ -23,7 +11,32 @@ interface Body<T> {
 }
 
 /** `T` is undefined for answers without a body. */
-export type ApiCall = <T>(method: 'GET' | 'POST' | 'DELETE', path: string, body?: object) => Promise<Body<T>>;
+export type ApiCall = <T>(method: 'GET' | 'POST' | 'PUT' | 'DELETE', path: string, body?: object) => Promise<Body<T>>;
+
+/** The server's largest page. */
+const PAGE = 100;
+
+/** All items of a list with cursors, newest first; pages are requested as they are needed. */
+export async function* pagesOf<T>(api: ApiCall, path: string): AsyncGenerator<T> {
+  let cursor: string | null | undefined = '';
+  while (typeof cursor === 'string') {
+    const query: string = cursor === '' ? '' : `&cursor=${encodeURIComponent(cursor)}`;
+    const page = await api<T[]>('GET', `${path}?limit=${PAGE}${query}`);
+    yield* page.data;
+    cursor = page.next_cursor;
+  }
+}
+
+/** All items of a list with numbered pages. */
+export const allPages = async <T>(api: ApiCall, path: string): Promise<T[]> => {
+  const items: T[] = [];
+  for (let page = 1, found = PAGE; found === PAGE; page++) {
+    const { data } = await api<T[]>('GET', `${path}?limit=${PAGE}&page=${page}`);
+    items.push(...data);
+    found = data.length;
+  }
+  return items;
+};
 
 /** The URL at which this machine reaches the server. */
 export const serverUrl = (config: Config): string => {

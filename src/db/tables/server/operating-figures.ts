@@ -19,6 +19,15 @@ export const countLiveJobs = async (db: Queryable): Promise<JobFigure[]> => {
   return rows.map(({ oldest, ...figure }) => ({ ...figure, oldestSeconds: oldest ?? 0 }));
 };
 
+/** The number of assets in each status. */
+export const countAssets = async (db: Queryable): Promise<Record<'preparing' | 'ready' | 'errored', number>> => {
+  const { rows } = await sql<{ status: 'preparing' | 'ready' | 'errored'; assets: number }>`
+    select status, count(*)::int as assets from asset group by status`.execute(db);
+  const counts = { preparing: 0, ready: 0, errored: 0 };
+  for (const { status, assets } of rows) counts[status] = assets;
+  return counts;
+};
+
 /** Age of the event that has waited longest for delivery; 0 when none is waiting. */
 export const webhookLagSeconds = async (db: Queryable): Promise<number> => {
   const { rows } = await sql<{ lag: number }>`

@@ -3,6 +3,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { backoffMs } from '../../lib/backoff.js';
 import { KinoraError } from '../../lib/errors.js';
 import type { ApiCall } from './api-client.js';
+import { type ChunkSource, fileChunks, streamChunks } from './chunks.js';
+import type { Progress } from './progress.js';
+import type { Source } from './sources.js';
 
 interface ApiUpload {
   readonly id: string;
@@ -12,7 +15,6 @@ interface ApiUpload {
   readonly error?: { readonly message: string };
 }
 
-const CHUNK_BYTES = 8 * 1024 * 1024;
 /** Consecutive tries without progress; with their pauses, about a minute. */
 const MAX_VAIN_TRIES = 10;
 const PAUSE = { baseMs: 500, maxMs: 10_000 };
@@ -20,28 +22,46 @@ const PAUSE = { baseMs: 500, maxMs: 10_000 };
 const RETRIED = new Set([408, 429, 502, 503, 504]);
 
 /**
- * Sends a file by direct upload, in chunks. After a lost chunk it continues from what the server has stored.
+ * Sends a file or standard input by direct upload, in chunks. After a lost chunk it continues from what the server has
+ * stored.
  * @param settings `new_asset_settings` of the API
  * @returns the ID of the resulting asset
  */
-export const uploadFile = async (
+export const uploadSource = async (
   api: ApiCall,
-  path: string,
+  source: Exclude<Source, { kind: 'url' }>,
   settings: object,
-  show: (progress: string) => void,
+  progress: Progress,
 ): Promise<string> => {
+  if (source.kind === 'stdin') {
+    const chunks = streamChunks(process.stdin);
+    const { bytes } = await chunks.chunkAt(0);
+    if (bytes.length === 0) throw unusable('Standard input is empty.');
+    return upload(api, chunks, source.label, settings, progress);
+  }
+  const { path, label } = source;
   const file = await openFile(path);
   try {
     const { size } = await file.stat();
     if (size === 0) throw unusable(`${path} is empty.`);
-    const { data: upload } = await api<ApiUpload>('POST', '/video/v1/uploads', { new_asset_settings: settings });
-    await send({ file, path, sizeBytes: size, url: upload.url!, show });
-    const { data: ended } = await api<ApiUpload>('GET', `/video/v1/uploads/${upload.id}`);
-    if (ended.asset_id !== undefined) return ended.asset_id;
-    throw unusable(ended.error?.message ?? `The upload ended as ${ended.status}.`);
+    return await upload(api, fileChunks(file, path, size), label, settings, progress);
   } finally {
     await file.close();
   }
+};
+
+const upload = async (
+  api: ApiCall,
+  chunks: ChunkSource,
+  label: string,
+  settings: object,
+  progress: Progress,
+): Promise<string> => {
+  const { data: created } = await api<ApiUpload>('POST', '/video/v1/uploads', { new_asset_settings: settings });
+  await send({ chunks, label, url: created.url!, progress });
+  const { data: ended } = await api<ApiUpload>('GET', `/video/v1/uploads/${created.id}`);
+  if (ended.asset_id !== undefined) return ended.asset_id;
+  throw unusable(ended.error?.message ?? `The upload ended as ${ended.status}.`);
 };
 
 const unusable = (message: string, cause?: unknown): KinoraError =>
@@ -60,32 +80,38 @@ const openFile = async (path: string): Promise<FileHandle> => {
 };
 
 interface Transfer {
-  readonly file: FileHandle;
-  readonly path: string;
-  readonly sizeBytes: number;
+  readonly chunks: ChunkSource;
+  readonly label: string;
   readonly url: string;
-  readonly show: (progress: string) => void;
+  readonly progress: Progress;
 }
 
-const send = async ({ file, path, sizeBytes, url, show }: Transfer): Promise<void> => {
-  const buffer = new Uint8Array(Math.min(CHUNK_BYTES, sizeBytes));
+const send = async ({ chunks, label, url, progress }: Transfer): Promise<void> => {
   let storedBytes = 0;
+  const show = (word: string): void => {
+    const { sizeBytes } = chunks;
+    if (sizeBytes === undefined) progress.show(`${word} ${label}: ${Math.floor(storedBytes / 1e6)} MB`);
+    else progress.bar(`${word} ${label}`, storedBytes / sizeBytes);
+  };
   for (let vainTries = 0; vainTries < MAX_VAIN_TRIES; ) {
-    show(`uploading ${Math.floor((100 * storedBytes) / sizeBytes)} %`);
-    const length = Math.min(CHUNK_BYTES, sizeBytes - storedBytes);
-    const { bytesRead } = await file.read(buffer, 0, length, storedBytes);
-    if (bytesRead < length) throw unusable(`${path} was truncated while it was read.`);
-    const answer = await put(url, buffer.subarray(0, length), {
+    show('uploading');
+    const { bytes, isLast } = await chunks.chunkAt(storedBytes);
+    const endBytes = storedBytes + bytes.length;
+    const answer = await put(url, bytes, {
       'content-type': 'application/octet-stream',
-      'content-range': `bytes ${storedBytes}-${storedBytes + length - 1}/${sizeBytes}`,
+      'content-range': `bytes ${storedBytes}-${endBytes - 1}/${isLast ? endBytes : (chunks.sizeBytes ?? '*')}`,
     });
-    if (answer?.ok) return show('uploading 100 %');
+    if (answer?.ok && isLast) {
+      storedBytes = endBytes;
+      show('uploading');
+      return;
+    }
     const nowBytes = answer && storedBytesOf(answer);
     if (nowBytes !== undefined && nowBytes > storedBytes) vainTries = 0;
     else {
       if (answer && nowBytes === undefined && !RETRIED.has(answer.status)) throw await refusal(answer);
       vainTries += 1;
-      show(`uploading: retrying, ${Math.floor((100 * storedBytes) / sizeBytes)} % stored`);
+      show('retrying');
       await delay(backoffMs(vainTries, PAUSE));
     }
     storedBytes = nowBytes ?? storedBytes;

@@ -1,0 +1,127 @@
+import type { LogLines } from '../../control/control-handlers.js';
+import type { ServerFigures } from '../../control/server-figures.js';
+import { isKinoraError, KinoraError } from '../../lib/errors.js';
+import { isId } from '../../lib/ids.js';
+import { createLineFormatter } from '../../telemetry/logger.js';
+import { administer } from '../support/administer.js';
+import { askServer } from '../support/ask-server.js';
+import { type Command, dataSettings, json, textOf, wholeNumberOf } from '../support/command.js';
+import { print, printFields, printRows } from '../support/print.js';
+
+const DEFAULT_JOBS = 100;
+const DEFAULT_LINES = 20;
+/** What the server keeps. */
+const MAX_LINES = 1000;
+
+const jobs: Command = {
+  summary: 'list background jobs that run or wait, and those that ended in the last day',
+  args: ['[asset-id]'],
+  flags: {
+    '--state <state>': {
+      doc: 'only jobs in this state',
+      choices: ['queued', 'active', 'done', 'failed', 'cancelled'],
+    },
+    '--limit <number>': `at most so many; ${DEFAULT_JOBS} if absent`,
+    ...json,
+  },
+  settings: dataSettings,
+  examples: [
+    'kinora jobs',
+    'kinora jobs uPSf3Kx9ePh5ZxzXPsdKK01ZFDgrCJKGqAbCdEfG',
+    'kinora jobs --state failed --limit 20 --json',
+  ],
+  run: async ({ args, flags, ...context }) => {
+    const assetId = args[0];
+    if (assetId !== undefined && !isId(assetId)) {
+      throw new KinoraError('not_found', { messages: [`There is no asset with the id ${JSON.stringify(assetId)}.`] });
+    }
+    const state = textOf(flags, '--state');
+    const found = await administer(context, 'jobs list', {
+      limit: wholeNumberOf(flags, '--limit', 1, 10_000) ?? DEFAULT_JOBS,
+      ...(assetId !== undefined && { assetId }),
+      ...(state !== undefined && { state }),
+    });
+    printRows(flags, found, ['QUEUE', 'STATE', 'ASSET', 'ATTEMPT', 'CREATED', 'ENDED', 'ERROR'], (job) => [
+      job.queue,
+      job.state,
+      job.asset_id ?? '-',
+      `${job.attempt} of ${job.max_attempts}`,
+      job.created_at,
+      job.finished_at ?? '-',
+      job.error?.messages.join('; ') ?? '-',
+    ]);
+    return 0;
+  },
+};
+
+const gigabytes = (bytes: number): string => `${(bytes / 1e9).toFixed(2)} GB`;
+
+const stats: Command = {
+  summary: 'print figures of the running server: assets, jobs, cache, disk and memory',
+  args: [],
+  flags: json,
+  settings: ['dataDir'],
+  examples: ['kinora stats', 'kinora stats --json'],
+  run: async ({ config, flags }) => {
+    const figures = await askServer<ServerFigures>(config.dataDir, 'stats');
+    const counts = (state: string): string =>
+      figures.jobs
+        .filter((job) => job.state === state)
+        .map(({ queue, count }) => `${count} ${queue}`)
+        .join(', ') || '0';
+    printFields(flags, figures, {
+      version: figures.version,
+      'process ID': `${figures.pid}`,
+      'running for': `${figures.uptime_seconds} s`,
+      memory: gigabytes(figures.memory_bytes),
+      assets: `${figures.assets.ready} ready, ${figures.assets.preparing} preparing, ${figures.assets.errored} errored`,
+      'active jobs': counts('active'),
+      'queued jobs': counts('queued'),
+      'webhook lag': `${Math.floor(figures.webhook_lag_seconds)} s`,
+      'segment cache': `${gigabytes(figures.cache_bytes)} of ${gigabytes(figures.cache_limit_bytes)}`,
+      'free disk space': gigabytes(figures.disk_free_bytes),
+    });
+    return 0;
+  },
+};
+
+const logs: Command = {
+  summary: 'print the latest log lines of the running server, and follow them',
+  args: [],
+  flags: {
+    '--follow': 'print new lines until the server stops or Ctrl-C is pressed',
+    '--lines <number>': `lines to begin with, at most ${MAX_LINES}; ${DEFAULT_LINES} if absent`,
+    '--json': 'print the lines as JSON, one object each',
+  },
+  settings: ['dataDir'],
+  examples: ['kinora logs', 'kinora logs --follow', 'kinora logs --lines 200 --json'],
+  run: async ({ config, flags }) => {
+    const limit = wholeNumberOf(flags, '--lines', 0, MAX_LINES) ?? DEFAULT_LINES;
+    const format = createLineFormatter(process.stdout.isTTY === true);
+    const write = (line: string): void => print(flags['--json'] ? line : format(line).trimEnd());
+    const latest = await askServer<LogLines>(config.dataDir, 'logs', { after: 0, wait: false });
+    if (limit > 0) for (const line of latest.lines.slice(-limit)) write(line);
+    if (flags['--follow']) await follow(config.dataDir, latest.next, write);
+    return 0;
+  },
+};
+
+/** Ends when the server does. */
+const follow = async (dataDir: string, start: number, write: (line: string) => void): Promise<void> => {
+  for (let after = start; ; ) {
+    let answer: LogLines;
+    try {
+      answer = await askServer<LogLines>(dataDir, 'logs', { after, wait: true });
+    } catch (error) {
+      if (!isKinoraError(error, 'unavailable')) throw error;
+      process.stderr.write('The server stopped.\n');
+      return;
+    }
+    const missed = answer.next - after - answer.lines.length;
+    if (missed > 0) process.stderr.write(`${missed} lines came too fast and are not shown.\n`);
+    for (const line of answer.lines) write(line);
+    after = answer.next;
+  }
+};
+
+export const operationCommands: Readonly<Record<string, Command>> = { jobs, stats, logs };

@@ -1,0 +1,49 @@
+import type { Config } from '../config/options.js';
+import type { Database } from '../db/database.js';
+import {
+  countAssets,
+  countLiveJobs,
+  type JobFigure,
+  webhookLagSeconds,
+} from '../db/tables/server/operating-figures.js';
+import { kinoraVersion } from '../lib/version.js';
+
+/** What `stats` shows of the running server. */
+export interface ServerFigures {
+  readonly version: string;
+  readonly pid: number;
+  readonly uptime_seconds: number;
+  readonly memory_bytes: number;
+  readonly assets: Awaited<ReturnType<typeof countAssets>>;
+  readonly jobs: readonly { readonly queue: string; readonly state: JobFigure['state']; readonly count: number }[];
+  /** Age of the event that has waited longest for its delivery; 0 when none waits. */
+  readonly webhook_lag_seconds: number;
+  readonly cache_bytes: number;
+  readonly cache_limit_bytes: number;
+  readonly disk_free_bytes: number;
+}
+
+export interface FigureSources {
+  readonly database: Database;
+  readonly config: Pick<Config, 'cacheSizeBytes'>;
+  readonly cacheBytes: () => number;
+  readonly freeBytes: () => Promise<number>;
+}
+
+export const readServerFigures = async ({
+  database: { queryable },
+  config,
+  cacheBytes,
+  freeBytes,
+}: FigureSources): Promise<ServerFigures> => ({
+  version: kinoraVersion(),
+  pid: process.pid,
+  uptime_seconds: Math.floor(process.uptime()),
+  memory_bytes: process.memoryUsage.rss(),
+  assets: await countAssets(queryable),
+  jobs: (await countLiveJobs(queryable)).map(({ queue, state, jobs }) => ({ queue, state, count: jobs })),
+  webhook_lag_seconds: await webhookLagSeconds(queryable),
+  cache_bytes: cacheBytes(),
+  cache_limit_bytes: config.cacheSizeBytes,
+  disk_free_bytes: await freeBytes(),
+});
