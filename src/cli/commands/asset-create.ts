@@ -31,9 +31,10 @@ const startAsset = async (api: ApiCall, source: Source, flags: Flags, progress: 
   return (await api<ApiAsset>('POST', '/video/v1/assets', body)).data.id;
 };
 
-/** A failure of one of several sources; the others are not affected. */
-const report = (label: string, messages: readonly string[]): void => {
-  for (const message of messages) process.stderr.write(`kinora: ${label}: ${message}\n`);
+/** A failure of one of several sources, which are labeled; the others are not affected. */
+const report = (label: string | undefined, messages: readonly string[]): void => {
+  for (const message of messages)
+    process.stderr.write(`kinora: ${label === undefined ? '' : `${label}: `}${message}\n`);
 };
 
 export const createAssets: Command = {
@@ -56,7 +57,7 @@ export const createAssets: Command = {
     'kinora asset create ./holiday.mp4',
     'kinora asset create https://example.org/video.mp4 --title "Summer" --quality plus',
     'kinora asset create ./videos intro.mp4 --policy signed --no-wait',
-    'ffmpeg -v error -i holiday.mp4 -c copy -f matroska - | kinora asset create - --title Holiday --json',
+    'curl -s https://example.org/video.mp4 | kinora asset create - --title Holiday --json',
   ],
   run: async ({ config, args, flags }) => {
     const api = await connectApi(config);
@@ -86,7 +87,7 @@ export const createAssets: Command = {
       progress,
     );
     for (const [index, asset] of assets.entries()) {
-      if (asset.status === 'errored') report(isSingle ? asset.id : started[index]!.source.label, problemsOf(asset));
+      if (asset.status === 'errored') report(isSingle ? undefined : started[index]!.source.label, problemsOf(asset));
     }
     const ready = assets.filter(({ status }) => status === 'ready');
     if (flags['--json']) printJson(assets);

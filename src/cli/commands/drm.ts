@@ -49,7 +49,7 @@ const show: Command = {
   args: ['<id>'],
   flags: json,
   settings: dataSettings,
-  examples: ['kinora drm show 1fVtnk9hBXbu4Ct7PQnKGO00VGzPsnSkn'],
+  examples: ['kinora drm show 1fVtnk9hBXbu4Ct7PQnKGO00VGzPsnSknAbCdEfG'],
   run: async ({ args, flags, ...context }) => {
     printFields(flags, await administer(context, 'drm show', { id: args[0]! }));
     return 0;
@@ -60,7 +60,7 @@ const remove: Command = {
   summary: 'delete a DRM configuration that no playback ID uses, and its keys',
   args: ['<id>'],
   settings: dataSettings,
-  examples: ['kinora drm delete 1fVtnk9hBXbu4Ct7PQnKGO00VGzPsnSkn'],
+  examples: ['kinora drm delete 1fVtnk9hBXbu4Ct7PQnKGO00VGzPsnSknAbCdEfG'],
   run: async ({ args, ...context }) => {
     await administer(context, 'drm delete', { id: args[0]! });
     print(`${args[0]} is deleted.`);

@@ -73,7 +73,7 @@ const cancel: Command = {
   args: ['<id>'],
   flags: json,
   settings: apiSettings,
-  examples: ['kinora upload cancel zd01Pe2bNpYhxbrwYABgFE01twZdtv4M00kts2i02GhbGjc'],
+  examples: ['kinora upload cancel zd01Pe2bNpYhxbrwYABgFE01twZdtv4M00kts2i0'],
   run: async ({ config, args, flags }) => {
     const id = args[0]!;
     const api = await connectApi(config);

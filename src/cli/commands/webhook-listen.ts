@@ -104,9 +104,11 @@ export const listen: Command = {
         print(`${time}  ${type}  ${object.id}  ${outcome} after ${durationMs} ms${attempt}: ${end}`);
       }
     };
-    process.stderr.write(`Signing secret: ${secret}\nEvents go to ${url}. Press Ctrl-C to stop.\n`);
-    const onWaiting = () => process.stderr.write('The server does not answer; waiting for it.\n');
-    for await (const event of followEvents(api, onWaiting)) {
+    const events = followEvents(api, {
+      onReady: () => process.stderr.write(`Signing secret: ${secret}\nEvents go to ${url}. Press Ctrl-C to stop.\n`),
+      onWaiting: () => process.stderr.write('The server does not answer; waiting for it.\n'),
+    });
+    for await (const event of events) {
       if (!types || types.includes(event.type)) await forward(event, { url, secret, report });
     }
     return 0;

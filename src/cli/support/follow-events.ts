@@ -22,9 +22,13 @@ const PAUSE = { baseMs: POLL_MS, maxMs: 10_000 };
 
 /**
  * The events that happen from now on, oldest first and each once. Waits while no server answers.
+ * @param onReady called once everything that happens from then on will be found
  * @param onWaiting called when the server stops answering
  */
-export async function* followEvents(api: ApiCall, onWaiting: () => void): AsyncGenerator<ApiEvent> {
+export async function* followEvents(
+  api: ApiCall,
+  { onReady, onWaiting }: { readonly onReady: () => void; readonly onWaiting: () => void },
+): AsyncGenerator<ApiEvent> {
   /** The creation times of events that were seen, by ID. */
   const seen = new Map<string, number>();
   let newestMs = Number.NEGATIVE_INFINITY;
@@ -32,7 +36,7 @@ export async function* followEvents(api: ApiCall, onWaiting: () => void): AsyncG
   for (let vainPolls = 0; ; ) {
     let events: ApiEvent[];
     try {
-      events = await eventsSince(api, newestMs === Number.NEGATIVE_INFINITY && isFirst ? undefined : newestMs);
+      events = await eventsSince(api, isFirst ? undefined : newestMs);
       vainPolls = 0;
     } catch (error) {
       // The first failure is a wrong address or token.
@@ -49,7 +53,8 @@ export async function* followEvents(api: ApiCall, onWaiting: () => void): AsyncG
       newestMs = Math.max(newestMs, createdMs);
     }
     for (const [id, createdMs] of seen) if (createdMs < newestMs - 2 * OVERLAP_MS) seen.delete(id);
-    if (!isFirst) yield* unseen.reverse();
+    if (isFirst) onReady();
+    else yield* unseen.reverse();
     isFirst = false;
     await delay(POLL_MS);
   }

@@ -70,7 +70,7 @@ const unusable = (message: string, cause?: unknown): KinoraError =>
 const openFile = async (path: string): Promise<FileHandle> => {
   const file = await open(path).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT' || error.code === 'ENOTDIR') {
-      throw unusable(`There is no file ${path}; name a file or an http(s) URL.`);
+      throw unusable(`There is no file ${path}; name a file, a folder or an http(s) URL.`);
     }
     throw unusable(`${path} can't be read.`, error);
   });

@@ -55,8 +55,8 @@ describe('kinora serve', { timeout: 240_000 }, () => {
       id,
       status: 'errored',
     });
-    expect(await runCli(['asset', 'delete', id], api)).toMatchObject({ status: 0 });
-    expect(await runCli(['asset', 'delete', id], api)).toMatchObject({ status: 1 });
+    expect(await runCli(['asset', 'delete', id, '--yes'], api)).toMatchObject({ status: 0 });
+    expect(await runCli(['asset', 'delete', id, '--yes'], api)).toMatchObject({ status: 1 });
 
     expect(await runCli(['serve'], env)).toMatchObject({ status: 75, stdout: '' });
     const doctor = await runCli(['doctor', '--port', new URL(first.url).port], env);

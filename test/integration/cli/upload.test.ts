@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -51,9 +51,9 @@ describe('kinora asset create <file>', { timeout: 240_000 }, () => {
     proxy.restore();
     const { status, stdout, stderr } = await running;
     expect({ status, stdout }).toEqual({ status: 0, stdout: expect.stringMatching(/^http:\S+\/\w{40}\n$/) });
-    expect(stderr).toMatch(/^uploading 0 %\n/);
+    expect(stderr).toMatch(/^uploading holiday\.mp4 0 %\n/);
     expect(stderr).toContain('retrying');
-    expect(stderr).toMatch(/uploading 100 %\n[\s\S]*ready\n$/);
+    expect(stderr).toMatch(/uploading holiday\.mp4 100 %\n[\s\S]*ready\n$/);
     await expectStoryboardAt(server, stdout.trim().split('/').at(-1)!, proxy.url);
     const stored = filesBelow(dataDir).filter((path) => path.endsWith('/source'));
     expect(stored).toHaveLength(1);
@@ -63,10 +63,16 @@ describe('kinora asset create <file>', { timeout: 240_000 }, () => {
   it('tells what is wrong with a file', async () => {
     const empty = join(directory, 'empty.mp4');
     writeFileSync(empty, '');
+    mkdirSync(join(directory, 'texts'));
+    writeFileSync(join(directory, 'texts', 'readme.txt'), 'x');
     const sentences: [string, string][] = [
-      ['./nothing.mp4', 'There is no file ./nothing.mp4; name a file or an http(s) URL.'],
-      ['s3://bucket/a.mp4', 'There is no file s3://bucket/a.mp4; name a file or an http(s) URL.'],
-      [directory, `${directory} is not a file.`],
+      ['./nothing.mp4', 'There is no file ./nothing.mp4; name a file, a folder or an http(s) URL.'],
+      ['s3://bucket/a.mp4', 'There is no file s3://bucket/a.mp4; name a file, a folder or an http(s) URL.'],
+      ['/dev/null', '/dev/null is not a file.'],
+      [
+        join(directory, 'texts'),
+        `${join(directory, 'texts')} has no video or audio files; name the files to upload others.`,
+      ],
       [empty, `${empty} is empty.`],
     ];
     for (const [path, sentence] of sentences) {

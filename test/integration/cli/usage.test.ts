@@ -161,7 +161,8 @@ describe('kinora asset', () => {
   it.each(['', '.', '..', '../x', 'a/b', 'x'.repeat(41)])('never takes %j for the id of an asset', async (id) => {
     const env = { KINORA_PORT: '1', KINORA_TOKEN: token };
     for (const command of ['show', 'watch', 'delete']) {
-      expect(await runCli(['asset', command, id], env)).toEqual({
+      // After --, an ID may look like a flag.
+      expect(await runCli(['asset', command, '--', id], env)).toEqual({
         status: 1,
         stdout: '',
         stderr: `kinora: There is no asset with the id ${JSON.stringify(id)}.\n`,
