@@ -191,7 +191,9 @@ it('webhook listen refuses what it can not forward to', async () => {
   for (const url of ['', 'localhost:3000', 'ftp://x']) {
     expect(await kinora('webhook', 'listen', '--forward-to', url)).toMatchObject({ status: 2, stdout: '' });
   }
-  expect(
-    await runCli(['webhook', 'listen', '--forward-to', 'http://127.0.0.1:1'], { ...env(), KINORA_TOKEN: 'a:b' }),
-  ).toMatchObject({ status: 2 });
+  const args = ['webhook', 'listen', '--forward-to', 'http://127.0.0.1:1'];
+  expect(await runCli(args, { ...env(), KINORA_TOKEN: 'a:b' })).toMatchObject({
+    status: 1,
+    stderr: expect.stringContaining('rejected this access token'),
+  });
 });
