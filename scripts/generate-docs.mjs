@@ -1,4 +1,4 @@
-// Writes docs/configuration.md and .env.example from the table of options. With --check it writes nothing and fails if they
+// Writes docs/configuration.md and .env.example from the table of options, and docs/commands.md from that of commands. With --check it writes nothing and fails if they
 // differ, if the tree in docs/architecture.md does not match the folders, or if docs/compatibility.md or the OpenAPI document
 // lacks an operation.
 import { execFileSync } from 'node:child_process';
@@ -7,6 +7,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { undocumented } from '../dist/api/openapi/openapi-document.js';
 import { operations } from '../dist/api/operations.js';
+import { commandGroups } from '../dist/cli/commands.js';
+import { apiSettings } from '../dist/cli/support/command.js';
 import { flagOf, options } from '../dist/config/options.js';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -54,6 +56,61 @@ const exampleEnv = () => {
   return `# Written by \`npm run generate\` from src/config/options.ts. Copy to .env and uncomment what you set.\n\n${parts.join('\n\n')}\n`;
 };
 
+const flagRow = (form, flag) => {
+  const doc =
+    typeof flag === 'string' ? flag : `${flag.choices.map((choice) => `\`${choice}\``).join(', ')}: ${flag.doc}`;
+  return `| \`${form}\` | ${doc} |`;
+};
+
+const settingsOf = ({ settings }) => {
+  if (settings.length === 0) return [];
+  if (settings.length === all.length) return ['Also every option in [configuration.md](configuration.md).'];
+  if (apiSettings.every((setting) => settings.includes(setting)))
+    return ['Also the [flags of the server](#the-server).'];
+  const flags = settings.map((setting) => `\`${flagOf(options[setting].variable)}\``);
+  return [`Also ${flags.join(', ')}, as in [configuration.md](configuration.md).`];
+};
+
+const commandSection = ([words, command]) => {
+  const flags = Object.entries(command.flags ?? {});
+  return [
+    `### kinora ${[words, ...command.args].join(' ').replaceAll('<', '\\<')}`,
+    `${command.summary[0].toUpperCase()}${command.summary.slice(1)}.`,
+    ...(flags.length > 0
+      ? [['| Flag | Meaning |', '|---|---|', ...flags.map((flag) => flagRow(...flag))].join('\n')]
+      : []),
+    ...settingsOf(command),
+    ['```sh', ...command.examples, '```'].join('\n'),
+  ].join('\n\n');
+};
+
+const commandPage = () => `# Commands
+
+<!-- Written by \`npm run generate\` from src/cli/commands.ts; edit that table instead. -->
+
+\`kinora --help\` lists the commands, and \`kinora <command> --help\` the flags and examples of one. Results go to
+standard output, everything else to standard error; with \`--json\` the results are JSON. On a terminal, progress is a
+bar; elsewhere it is lines.
+
+The exit status is 0 after success, 1 after a failure, 2 for a wrong command line or option, and 75 when another process
+uses the data directory.
+
+Tab completes commands, flags and names of files in bash, zsh and fish; see [kinora completion](#kinora-completion-shell).
+
+## The server
+
+Commands for videos and events call the API of the server at \`--host\` and \`--port\`, or at \`--public-url\`, with the
+access token of the first start in \`--data-dir\` or the one in \`--token\`. Other commands reach the running server through a socket
+in the data directory, or use the database themselves when no server runs. Each of these flags is also a variable or a
+line in \`.env\`, such as \`KINORA_PORT\`.
+
+${commandGroups
+  .map(({ title, members }) =>
+    [`## ${title === 'Server' ? 'Operation' : title}`, ...Object.entries(members).map(commandSection)].join('\n\n'),
+  )
+  .join('\n\n')}
+`;
+
 /** Folders named in the tree of docs/architecture.md, as paths: two spaces of indent a level, names end with a slash. */
 const documentedFolders = () => {
   const tree = /```tree\n([\s\S]*?)```/.exec(readFileSync(join(root, 'docs/architecture.md'), 'utf8'))?.[1] ?? '';
@@ -79,13 +136,17 @@ const trackedFolders = () => {
   return [...new Set(folders)];
 };
 
-const generated = { 'docs/configuration.md': configuration(), '.env.example': exampleEnv() };
+const generated = {
+  'docs/configuration.md': configuration(),
+  '.env.example': exampleEnv(),
+  'docs/commands.md': commandPage(),
+};
 
 if (process.argv.includes('--check')) {
   const problems = [];
   for (const [path, text] of Object.entries(generated)) {
     if (readFileSync(join(root, path), 'utf8') !== text)
-      problems.push(`${path} differs from src/config/options.ts: run npm run generate`);
+      problems.push(`${path} differs from the tables in src/: run npm run generate`);
   }
   const documented = documentedFolders();
   const tracked = trackedFolders();

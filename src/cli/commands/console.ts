@@ -1,24 +1,17 @@
-import { connectControl } from '../../control/control-client.js';
-import { KinoraError } from '../../lib/errors.js';
-import type { Command } from '../support/command.js';
-import { print } from '../support/print.js';
+import { askServer } from '../support/ask-server.js';
+import { type Command, json } from '../support/command.js';
+import { print, printJson } from '../support/print.js';
 
 export const consoleCommand: Command = {
   summary: 'print a link that signs in to the console once, within an hour',
   args: [],
+  flags: json,
   settings: ['dataDir'],
   examples: ['kinora console'],
-  run: async ({ config }) => {
-    const server = await connectControl(config.dataDir);
-    if (!server) {
-      const messages = [`No server runs on ${config.dataDir}. Start it with kinora serve, or set --data-dir.`];
-      throw new KinoraError('unavailable', { messages });
-    }
-    try {
-      print(String(await server.call('console link', {})));
-      return 0;
-    } finally {
-      server.close();
-    }
+  run: async ({ config, flags }) => {
+    const url = await askServer<string>(config.dataDir, 'console link');
+    if (flags['--json']) printJson({ url });
+    else print(url);
+    return 0;
   },
 };
