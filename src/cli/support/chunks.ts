@@ -13,7 +13,7 @@ export interface ChunkSource {
 }
 
 /** A multiple of 256 KiB, as resumable uploads want it. */
-export const CHUNK_BYTES = 8 * 1024 * 1024;
+const CHUNK_BYTES = 8 * 1024 * 1024;
 
 export const fileChunks = (file: FileHandle, path: string, sizeBytes: number): ChunkSource => {
   const buffer = new Uint8Array(Math.min(CHUNK_BYTES, sizeBytes));
@@ -31,17 +31,17 @@ export const fileChunks = (file: FileHandle, path: string, sizeBytes: number): C
 };
 
 /** Keeps one chunk: a server that lost more than that can't get it again. */
-export const streamChunks = (stream: AsyncIterable<Uint8Array>): ChunkSource => {
+export const streamChunks = (stream: AsyncIterable<Uint8Array>, chunkBytes = CHUNK_BYTES): ChunkSource => {
   const pieces = stream[Symbol.asyncIterator]();
   let current = { startBytes: 0, bytes: new Uint8Array(0) };
   let rest: Uint8Array = new Uint8Array(0);
   let sizeBytes: number | undefined;
 
-  /** Up to `CHUNK_BYTES`, less only at the end. One byte beyond the chunk tells that there is more. */
+  /** Up to `chunkBytes`, less only at the end. One byte beyond the chunk tells that there is more. */
   const readChunk = async (): Promise<void> => {
     const parts = [rest];
     let length = rest.length;
-    while (length <= CHUNK_BYTES) {
+    while (length <= chunkBytes) {
       const { value, done } = await pieces.next();
       if (done) break;
       parts.push(value);
@@ -54,9 +54,9 @@ export const streamChunks = (stream: AsyncIterable<Uint8Array>): ChunkSource => 
       position += part.length;
     }
     const startBytes = current.startBytes + current.bytes.length;
-    current = { startBytes, bytes: all.subarray(0, CHUNK_BYTES) };
-    rest = all.slice(CHUNK_BYTES);
-    if (length <= CHUNK_BYTES) sizeBytes = startBytes + length;
+    current = { startBytes, bytes: all.subarray(0, chunkBytes) };
+    rest = all.slice(chunkBytes);
+    if (length <= chunkBytes) sizeBytes = startBytes + length;
   };
 
   return {

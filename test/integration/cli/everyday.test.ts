@@ -1,6 +1,6 @@
 // What people do with the command line all day, against one server: folders, titles, several assets, events.
 import { spawn } from 'node:child_process';
-import { closeSync, copyFileSync, mkdirSync, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, copyFileSync, mkdirSync, mkdtempSync, openSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -91,6 +91,35 @@ it('standard input is uploaded, and a title replaces the name', async () => {
     status: 2,
     stderr: 'kinora: --title needs exactly one source.\n',
   });
+});
+
+it('a signed link plays until its key is deleted, and no key is overwritten', async () => {
+  const key = join(directory, 'key.json');
+  const created = await kinora('signing-key', 'create', '--output', key);
+  expect(created.stdout).toMatch(/^\w{40} is written to /);
+  expect(statSync(key).mode & 0o777).toBe(0o600);
+  const again = await kinora('signing-key', 'create', '--output', key);
+  expect(again).toMatchObject({ status: 2, stderr: `kinora: --output: ${key} exists.\n` });
+  const [{ id } = { id: '' }] = await listed('--title', 'mine');
+  await kinora('asset', 'watch', id);
+  const opened = await kinora('asset', 'open', id, '--key', key);
+  const playbackId = /\/(\w{40})\?token=/.exec(opened.stdout)![1]!;
+  const signed = await kinora('sign', playbackId, '--key', key, '--expires', '2h', '--json');
+  const { url, expires_at } = JSON.parse(signed.stdout);
+  expect(Math.abs(Date.parse(expires_at) - Date.now() - 7_200_000)).toBeLessThan(60_000);
+  expect((await fetch(url)).status).toBe(200);
+  expect((await fetch(url.split('?')[0])).status).toBe(403);
+  for (const [flag, value] of [
+    ['--expires', '1w'],
+    ['--key', video],
+    ['--key', join(directory, 'nothing')],
+    ['--params', 'time'],
+  ]) {
+    const refused = await kinora('sign', playbackId, '--key', key, flag!, value!);
+    expect(refused).toMatchObject({ status: 2, stdout: '', stderr: expect.stringContaining(`kinora: ${flag}`) });
+  }
+  await kinora('signing-key', 'delete', created.stdout.slice(0, 40));
+  expect((await fetch(url)).status).toBe(403);
 });
 
 it('assets are deleted only after a confirmation', async () => {
