@@ -143,8 +143,8 @@ const endless: Readonly<Record<string, RegExp>> = {
   'webhook listen': /Signing secret: \w{32}\n/,
   'logs --follow': /server started/,
 };
-/** They need a download of the public internet, or its result; test/integration/cli/speech.test.ts installs models. */
-const offline = ['speech install'];
+/** They need the public internet or a second server; speech.test.ts and the tests of the import run these commands. */
+const offline = ['speech install', 'import mux'];
 
 const examples = commands.flatMap(([words, { examples: lines }]) => lines.map((line) => ({ words, line })));
 
