@@ -24,10 +24,19 @@ describe('streamChunks', () => {
     [[], [0]],
     [[3], [3]],
     [[8], [8]],
-    [[4, 4, 1], [8, 1]],
+    [
+      [4, 4, 1],
+      [8, 1],
+    ],
     [[16], [8, 8]],
-    [[25, 1], [8, 8, 8, 2]],
-    [[1, 0, 7, 8], [8, 8]],
+    [
+      [25, 1],
+      [8, 8, 8, 2],
+    ],
+    [
+      [1, 0, 7, 8],
+      [8, 8],
+    ],
   ])('cuts pieces of %j into chunks of %j', async (sizes, lengths) => {
     const total = sizes.reduce((sum, size) => sum + size, 0);
     const all = Array.from({ length: total }, (_, index) => index);
