@@ -98,6 +98,9 @@
             h('span', { className: 'nostyle' }, text),
         operations: (Operations) => (props) =>
           h(Fragment, null, h('h2', { className: 'for-screen-readers' }, 'Operations'), h(Operations, props)),
+        // Its heading is two levels below the one before.
+        Models: (Models) => (props) =>
+          h(Fragment, null, h('h3', { className: 'for-screen-readers' }, 'Parts of requests'), h(Models, props)),
         FilterContainer:
           () =>
           ({ layoutSelectors, layoutActions }) => {
