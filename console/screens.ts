@@ -13,8 +13,7 @@
  * something; `CopyButton` and `CodeBlock` copy; `EmptyState` fills an empty list; `Status` displays a status. In `lib/`,
  * format.ts has dates, durations and sizes. Values in `styles/base.css` are the only colors, in light and dark.
  */
-import { Activity, Bot, ChartColumn, Clapperboard, KeyRound, LockKeyhole, Webhook } from 'lucide-react';
-import { Clapperboard, Upload } from 'lucide-react';
+import { Activity, Bot, ChartColumn, Clapperboard, KeyRound, LockKeyhole, Upload, Webhook } from 'lucide-react';
 import { type ComponentType, type LazyExoticComponent, lazy } from 'react';
 
 // biome-ignore lint/suspicious/noExplicitAny: the parameters follow from the path.
@@ -70,6 +69,8 @@ export const screens: readonly Screen[] = [
     path: '/access',
     component: lazy(() => import('./screens/settings/access')),
     navigation: { title: 'Tokens', icon: KeyRound, group: 'Configure', needs: 'administer' },
+  },
+  {
     path: '/uploads',
     component: lazy(() => import('./screens/uploads/uploads')),
     navigation: { title: 'Upload', icon: Upload, group: 'Content', needs: 'video:write' },

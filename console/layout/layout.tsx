@@ -39,10 +39,10 @@ export const Layout = ({ children }: { readonly children: ReactNode }): ReactNod
       <Dialog isOpen={isMenuOpen} onClose={() => setMenuOpen(false)} title="Menu" look="side">
         <div className="side-menu">{menu}</div>
       </Dialog>
-      <header className="side-bar">
+      <aside className="side-bar" aria-label="Kinora">
         <Brand />
         {menu}
-      </header>
+      </aside>
       <main id="screen" tabIndex={-1}>
         <AwayBanner />
         <div className="screen">{children}</div>

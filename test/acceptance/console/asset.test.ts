@@ -59,7 +59,7 @@ it('makes a signed link that plays until it expires', async () => {
   await page.getByLabel('Valid for').fill('30');
   await page.getByLabel('Unit').selectOption('seconds');
   await page.getByRole('button', { name: 'Make a signed link' }).click();
-  const text = (await page.getByRole('region', { name: 'signed link' }).textContent())!.trim();
+  const text = (await page.getByRole('region', { name: 'signed link', exact: true }).textContent())!.trim();
   const playlist = new URL(text);
   playlist.pathname += '.m3u8';
   expect((await fetch(playlist)).status).toBe(200);
