@@ -110,7 +110,9 @@ it('a test event goes to a webhook of the own environment', async () => {
   const { id } = (await created.json()).data;
   const response = await admin.call('POST', `/console/api/webhook-test/${id}`);
   expect(response.status).toBe(200);
-  expect((await response.json()).data).toMatchObject({ attempts: [{ error: expect.stringContaining('ECONNREFUSED') }] });
+  expect((await response.json()).data).toMatchObject({
+    attempts: [{ error: expect.stringContaining('ECONNREFUSED') }],
+  });
   const { id: elsewhere } = await api.newEnvironment('Without webhooks');
   const other = await signIn(api);
   await other.call('PATCH', '/console/api/session', { environment_id: elsewhere });
