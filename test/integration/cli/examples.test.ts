@@ -144,7 +144,7 @@ const endless: Readonly<Record<string, RegExp>> = {
   'logs --follow': /server started/,
 };
 /** They need the public internet or a second server; speech.test.ts and the tests of the import run these commands. */
-const offline = ['speech install', 'import mux'];
+const offline = ['speech install', 'import mux', 'import signing-key'];
 
 const examples = commands.flatMap(([words, { examples: lines }]) => lines.map((line) => ({ words, line })));
 
@@ -195,6 +195,7 @@ describe('--json', () => {
       'restore',
       'signing-key create',
       'signing-key delete',
+      'import signing-key',
       'webhook delete',
       'token revoke',
       'env update',

@@ -40,7 +40,7 @@ describe('kinora', () => {
     [['serv'], {}, 'kinora: kinora serv is not a command; did you mean kinora serve?'],
     [['asst', 'list'], {}, 'kinora: kinora asst is not a command; did you mean kinora asset?'],
     [['asset', 'shw', 'x'], {}, 'kinora: kinora asset shw is not a command; did you mean kinora asset show?'],
-    [['asset'], {}, 'kinora: kinora asset needs one of: create, list, show, watch, delete.'],
+    [['asset'], {}, 'kinora: kinora asset needs one of: create, list, show, watch, open, delete.'],
     [['asset', 'show'], {}, "kinora: Missing required argument 'id'. Usage: kinora asset show [options] <id>"],
     [['asset', 'list', '--prt', '80'], {}, 'kinora: kinora asset list has no flag --prt; did you mean --port?'],
     [
@@ -158,7 +158,7 @@ describe('kinora asset', () => {
     });
   });
 
-  it.each(['', '.', '..', '../x', 'a/b', 'x'.repeat(41)])('never takes %j for the id of an asset', async (id) => {
+  it.each(['', '.', '..', '../x', 'a/b', 'x'.repeat(65)])('never takes %j for the id of an asset', async (id) => {
     const env = { KINORA_PORT: '1', KINORA_TOKEN: token };
     for (const command of ['show', 'watch', 'delete']) {
       // After --, an ID may look like a flag.
