@@ -24,8 +24,9 @@ const openStream = async ({ cookie }: ConsoleSession, lastEventId?: string) => {
   const received: Received[] = [];
   const ended = (async () => {
     let rest = '';
-    for await (const chunk of response.body!.pipeThrough(new TextDecoderStream())) {
-      const parts = (rest + chunk).split('\n\n');
+    const decoder = new TextDecoder();
+    for await (const bytes of response.body as unknown as AsyncIterable<Uint8Array>) {
+      const parts = (rest + decoder.decode(bytes, { stream: true })).split('\n\n');
       rest = parts.pop()!;
       for (const part of parts) {
         const fields = Object.fromEntries(part.split('\n').map((line) => line.split(/: (.*)/s).slice(0, 2)));
