@@ -13,7 +13,7 @@
  * something; `CopyButton` and `CodeBlock` copy; `EmptyState` fills an empty list; `Status` displays a status. In `lib/`,
  * format.ts has dates, durations and sizes. Values in `styles/base.css` are the only colors, in light and dark.
  */
-import { Activity, Bot, ChartColumn, Clapperboard, KeyRound, LockKeyhole, Upload, Webhook } from 'lucide-react';
+import { Activity, Bot, ChartColumn, Clapperboard, Gauge, KeyRound, LockKeyhole, Upload, Webhook } from 'lucide-react';
 import { type ComponentType, type LazyExoticComponent, lazy } from 'react';
 
 // biome-ignore lint/suspicious/noExplicitAny: the parameters follow from the path.
@@ -53,6 +53,11 @@ export const screens: readonly Screen[] = [
     path: '/webhooks',
     component: lazy(() => import('./screens/webhooks/webhooks')),
     navigation: { title: 'Webhooks', icon: Webhook, group: 'Configure', needs: 'system:read' },
+  },
+  {
+    path: '/operations',
+    component: lazy(() => import('./screens/operations/operations')),
+    navigation: { title: 'Operations', icon: Gauge, group: 'Observe', needs: 'administer' },
   },
   { path: '/webhooks/:id', component: lazy(() => import('./screens/webhooks/webhook')) },
   {

@@ -80,17 +80,22 @@ export interface AccessToken {
   readonly environment_id: string;
   /** ISO 8601. */
   readonly created_at: string;
-  readonly revoked_at?: string;
+  /** Null unless it was revoked. */
+  readonly revoked_at: string | null;
+  /** Null for a token that stays valid. */
+  readonly expires_at: string | null;
 }
 
 export const accessTokensQuery = listQuery<AccessToken>('token', '/console/api/tokens');
 
-/** `token` is `id:secret`, shown only here. */
+/** The answer is the only one with the secret. */
 export const createAccessToken = (body: {
   readonly name: string;
   readonly permissions: readonly string[];
   readonly environment_id: string;
-}): Promise<{ readonly id: string; readonly token: string }> => request('POST', '/console/api/tokens', body);
+  /** ISO 8601. */
+  readonly expires_at?: string;
+}): Promise<AccessToken & { readonly secret: string }> => request('POST', '/console/api/tokens', body);
 
 export const revokeAccessToken = (id: string): Promise<undefined> => request('DELETE', `/console/api/tokens/${id}`);
 

@@ -14,6 +14,7 @@ const looks: Readonly<Record<string, Look>> = {
   preparing: 'busy',
   waiting: 'busy',
   pending: 'busy',
+  queued: 'busy',
   running: 'busy',
 };
 

@@ -15,6 +15,8 @@ export interface AppDeps extends DomainContext {
   /** The proxies whose forwarded headers are trusted; none by default. */
   readonly trustedProxies?: boolean | readonly string[];
   readonly checks: Checks;
+  /** Figures of the running server, for its administrators: versions, memory, cache, disk, media processes. */
+  readonly readFigures: () => Promise<object>;
   readonly webhookSender: WebhookSender;
   readonly uploads: UploadDeps;
   /** The directory of the built console; the one of this build when absent. */

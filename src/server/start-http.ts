@@ -1,4 +1,5 @@
 import type { AddressInfo } from 'node:net';
+import { readServerFigures } from '../control/server-figures.js';
 import { createMasterOpener } from '../domain/assets/open-master.js';
 import { createRenditionOpener } from '../domain/renditions/open-rendition.js';
 import { createResultOpener } from '../domain/robots/open-result.js';
@@ -42,6 +43,20 @@ export const startHttp = async (
     ...(streamUrl && { streamUrl }),
     ...(imageUrl && { imageUrl }),
     rateLimits: { post: config.rateLimitPost, other: config.rateLimitOther },
+    readFigures: async () => ({
+      ...(await readServerFigures({
+        database,
+        config,
+        cacheBytes: () => parts.store.totalBytes,
+        freeBytes: () => parts.diskSpace.freeBytes(),
+      })),
+      node_version: process.versions.node,
+      database: database.engine,
+      data_dir: config.dataDir,
+      sandbox: parts.pool.sandbox,
+      sandbox_advice: parts.pool.sandboxAdvice ?? null,
+      media_processes: config.mediaProcesses,
+    }),
     checks: {
       database: () => database.ping(),
       storage: () => parts.diskSpace.check(),

@@ -28,6 +28,20 @@ const PERMISSIONS = [
   'robots:write',
 ];
 
+const DAY_MS = 86_400_000;
+/** Days; 0 for never. */
+const EXPIRIES = [
+  ['0', 'never'],
+  ['1', 'after a day'],
+  ['30', 'after 30 days'],
+  ['365', 'after a year'],
+] as const;
+
+const statusOf = ({ revoked_at: revokedAt, expires_at: expiresAt }: AccessToken): string => {
+  if (revokedAt !== null) return 'revoked';
+  return expiresAt !== null && Date.parse(expiresAt) <= Date.now() ? 'expired' : 'active';
+};
+
 /** For administrators: environments, and the tokens of programs. */
 const Access = (): ReactNode => {
   const { data: environments = [] } = useQuery(environmentsQuery);
@@ -45,7 +59,7 @@ const Access = (): ReactNode => {
     {
       key: 'status',
       title: 'Status',
-      cell: ({ revoked_at: revokedAt }) => <Status status={revokedAt === undefined ? 'active' : 'revoked'} />,
+      cell: (token) => <Status status={statusOf(token)} />,
     },
     {
       key: 'created',
@@ -68,7 +82,7 @@ const Access = (): ReactNode => {
           verb: 'Revoke',
           consequence: 'Programs that use it get 401 from now on.',
           run: revokeAccessToken,
-          isDone: ({ revoked_at: revokedAt }) => revokedAt !== undefined,
+          isDone: (token) => statusOf(token) !== 'active',
         }}
       />
       <ListSection
@@ -89,27 +103,30 @@ const AddToken = ({ environments }: { readonly environments: readonly Environmen
     <FormDialog
       title="Create token"
       verb="Create"
-      send={(values) =>
-        createAccessToken({
+      send={(values) => {
+        const days = Number(values.get('days'));
+        return createAccessToken({
           name: String(values.get('name')),
           environment_id: String(values.get('environment')),
           permissions: values.getAll('permission').map(String),
-        })
-      }
+          ...(days > 0 && { expires_at: new Date(Date.now() + days * DAY_MS).toISOString() }),
+        });
+      }}
       refresh={[accessTokensQuery.queryKey]}
-      after={({ token }, close) => (
-        <NewSecret secret={token} what="access token" onClose={close}>
+      after={({ id, secret }, close) => (
+        <NewSecret secret={`${id}:${secret}`} what="access token" onClose={close}>
           It is the ID and the secret of basic authentication, with a colon between them.
         </NewSecret>
       )}
     >
-      <TextField name="name" label="Name" required maxLength={255} hint="What it is for, such as “website”." />
+      <TextField name="name" label="Name" required maxLength={100} hint="What it is for, such as “website”." />
       <SelectField
         name="environment"
         label="Environment"
         defaultValue={environment.id}
         options={environments.map(({ id, name }) => [id, name])}
       />
+      <SelectField name="days" label="Expires" options={EXPIRIES} />
       <fieldset className="checks">
         <legend>Permissions</legend>
         {PERMISSIONS.map((permission) => (

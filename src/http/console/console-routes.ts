@@ -6,9 +6,9 @@ import { accessRoutes } from './access-routes.js';
 import { consoleAssetRoutes } from './asset-routes.js';
 import type { ConsoleDeps } from './console-deps.js';
 import { consoleFiles } from './console-files.js';
+import { operationsRoute } from './operations-route.js';
 import { sessionRoutes } from './session-routes.js';
 import { streamRoutes } from './stream-routes.js';
-import { webhookTestRoute } from './webhook-test-route.js';
 
 /** The console: the files of its app, and what the app needs beyond the API. */
 export const consoleRoutes =
@@ -28,7 +28,7 @@ const consoleCalls =
     const streams = await streamRoutes(app, deps);
     sessionRoutes(app, deps, authenticate, streams);
     accessRoutes(app, deps);
-    webhookTestRoute(app, deps);
+    operationsRoute(app, deps);
     consoleAssetRoutes(app, deps);
     app.all('/*', () => {
       throw new KinoraError('not_found');

@@ -154,6 +154,47 @@ it('keys, restrictions, vocabularies and directives are made and deleted', async
   await expectAccessible(page);
 });
 
+it('a token is made while the server runs, shown once, used, and revoked', async () => {
+  const { page } = app;
+  const dialog = page.getByRole('dialog');
+  await app.open('/access', 'Tokens and environments');
+  await page.getByRole('button', { name: 'Create token' }).click();
+  await dialog.getByLabel('Name').fill('website');
+  await dialog.getByLabel('Expires').selectOption('30');
+  for (const permission of ['video:write', 'system:write', 'robots:write'])
+    await dialog.getByRole('checkbox', { name: permission }).uncheck();
+  await dialog.getByRole('button', { name: 'Create' }).click();
+  const token = (await page.getByRole('region', { name: 'access token' }).textContent())!;
+  await dialog.getByRole('button', { name: 'Done' }).click();
+  const call = (method: string, path: string) =>
+    fetch(`${server.url}${path}`, { method, headers: { authorization: `Basic ${btoa(token)}` } });
+  expect((await call('GET', `/video/v1/assets/${asset.id}`)).status).toBe(200);
+  expect((await call('DELETE', `/video/v1/assets/${asset.id}`)).status).toBe(403);
+  await page.getByRole('button', { name: `Revoke ${token.split(':')[0]}` }).click();
+  await page.getByRole('alertdialog').getByRole('button', { name: 'Revoke' }).click();
+  await page
+    .getByRole('row', { name: /website/ })
+    .getByText('Revoked')
+    .waitFor();
+  // Tokens are remembered for a moment.
+  await until('it is refused', async () => (await call('GET', `/video/v1/assets/${asset.id}`)).status === 401);
+  await page.getByRole('button', { name: 'Add environment' }).click();
+  await dialog.getByLabel('Name').fill('Staging');
+  await dialog.getByRole('button', { name: 'Add' }).click();
+  await page.getByRole('cell', { name: 'Staging' }).waitFor();
+  await expectAccessible(page);
+});
+
+it('operations show the jobs of an asset, checks and figures of the server', async () => {
+  const { page } = app;
+  await app.open('/operations', 'Operations');
+  await page.getByRole('searchbox').fill(asset.id);
+  await page.getByRole('row', { name: /ingest.*Done/ }).waitFor();
+  await page.getByText('Background jobs').waitFor();
+  await page.getByText(server.dataDir).waitFor();
+  await expectAccessible(page);
+});
+
 it('no other host was asked, and the policy of the page refused nothing', () => {
   const { requested, problems } = app.watched;
   expect(requested.filter((url) => !url.startsWith(server.url))).toEqual([]);

@@ -104,17 +104,15 @@ it('sessions of a token administer nothing and see only their environment', asyn
   expect(data).toEqual([expect.objectContaining({ id, name: 'Default' })]);
 });
 
-it('a test event goes to a webhook of the own environment', async () => {
-  // Nothing listens on port 1.
-  const created = await admin.call('POST', '/system/v1/webhooks', { address: 'http://127.0.0.1:1/hook' });
-  const { id } = (await created.json()).data;
-  const response = await admin.call('POST', `/console/api/webhook-test/${id}`);
-  expect(response.status).toBe(200);
-  expect((await response.json()).data).toMatchObject({
-    attempts: [{ error: expect.stringContaining('ECONNREFUSED') }],
-  });
-  const { id: elsewhere } = await api.newEnvironment('Without webhooks');
-  const other = await signIn(api);
-  await other.call('PATCH', '/console/api/session', { environment_id: elsewhere });
-  expect((await other.call('POST', `/console/api/webhook-test/${id}`)).status).toBe(404);
+it('operations show figures, checks and the jobs of an asset to administrators alone', async () => {
+  const editor = await signIn(api, api.token);
+  expect((await editor.call('GET', '/console/api/operations')).status).toBe(403);
+  const inputs = [{ url: 'http://127.0.0.1:1/a.mp4' }];
+  const { id } = (await (await admin.call('POST', '/video/v1/assets', { inputs })).json()).data;
+  await admin.call('POST', '/video/v1/assets', { inputs });
+  const response = await admin.call('GET', `/console/api/operations?asset_id=${id}`);
+  const { server, checks, jobs } = await response.json();
+  expect(server).toEqual({ version: 'of the test' });
+  expect(checks).toEqual([{ name: 'database', status: 'ok' }]);
+  expect(jobs).toEqual([expect.objectContaining({ queue: 'ingest', state: 'queued', asset_id: id, attempt: 0 })]);
 });

@@ -92,6 +92,7 @@ export const startApi = async ({
     logger,
     webhookSender: createWebhookSender({ allowPrivate, ...(resolve && { resolve }) }),
     checks: { database: () => database.ping() },
+    readFigures: async () => ({ version: 'of the test' }),
     uploads: {
       writers,
       urls: createUploadUrls(await getInstallationSecret(database.queryable), () => origin),

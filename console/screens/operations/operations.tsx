@@ -1,0 +1,128 @@
+import type { ReactNode } from 'react';
+import { useCallback } from 'react';
+import { Link, useSearchParams } from 'wouter';
+import { type Job, type Operations, operationsQuery, type ServerFigures } from '../../api/operations';
+import { countOf, formatAgo, formatBytes, formatDate, formatDuration } from '../../lib/format';
+import { Loaded, Page, Section } from '../../ui/page';
+import { SearchField } from '../../ui/search-field';
+import { ProgressBar, Status } from '../../ui/status';
+import { type Column, Table } from '../../ui/table';
+
+const jobColumns: readonly Column<Job>[] = [
+  {
+    key: 'queue',
+    title: 'Job',
+    cell: ({ queue, error }) => (
+      <div className="asset-title">
+        {queue}
+        {error?.message !== undefined && <p className="asset-problem">{error.message}</p>}
+      </div>
+    ),
+  },
+  {
+    key: 'asset',
+    title: 'Asset',
+    isWide: true,
+    cell: ({ asset_id: id }) => (id === null ? '–' : <Link href={`/assets/${id}`}>{id}</Link>),
+  },
+  { key: 'state', title: 'State', cell: ({ state }) => <Status status={state} /> },
+  {
+    key: 'attempt',
+    title: 'Attempt',
+    isEnd: true,
+    cell: ({ attempt, max_attempts: most }) => `${attempt} of ${most}`,
+  },
+  {
+    key: 'time',
+    title: 'Time',
+    isEnd: true,
+    isWide: true,
+    cell: ({ state, run_at: runAt, finished_at: finishedAt }) => (
+      <time title={formatDate(finishedAt ?? runAt)}>
+        {finishedAt === null && state === 'queued' ? 'starts ' : ''}
+        {formatAgo(finishedAt ?? runAt)}
+      </time>
+    ),
+  },
+];
+
+/** What the server does at the moment, for its administrators. */
+const OperationsScreen = (): ReactNode => {
+  const [params, setParams] = useSearchParams();
+  const assetId = params.get('asset') ?? '';
+  const search = useCallback(
+    (text: string) => setParams(text.trim() === '' ? {} : { asset: text.trim() }, { replace: true }),
+    [setParams],
+  );
+  return (
+    <Page title="Operations">
+      <Loaded query={operationsQuery(assetId)}>
+        {(operations) => (
+          <>
+            <Section title="Jobs">
+              <div className="toolbar">
+                <SearchField label="ID of an asset" value={assetId} onChange={search} />
+              </div>
+              {operations.jobs.length === 0 ? (
+                <p className="soft">{assetId === '' ? 'Nothing is waiting or running.' : 'This asset has no jobs.'}</p>
+              ) : (
+                <Table label="Jobs" columns={jobColumns} rows={operations.jobs} keyOf={({ id }) => id} />
+              )}
+            </Section>
+            <Checks checks={operations.checks} />
+            <Server server={operations.server} />
+          </>
+        )}
+      </Loaded>
+    </Page>
+  );
+};
+export default OperationsScreen;
+
+const Checks = ({ checks }: Pick<Operations, 'checks'>): ReactNode => (
+  <Section title="Checks">
+    <ul className="entries">
+      {checks.map(({ name, status, problem }) => (
+        <li key={name}>
+          <Status status={status} text={name.replace(/^./, (first) => first.toUpperCase())} />
+          {problem !== undefined && <p className="notice notice-warning">{problem}</p>}
+        </li>
+      ))}
+    </ul>
+  </Section>
+);
+
+const Server = ({ server }: { readonly server: ServerFigures }): ReactNode => {
+  const used = server.cache_limit_bytes > 0 ? (100 * server.cache_bytes) / server.cache_limit_bytes : 0;
+  const facts: readonly (readonly [string, ReactNode])[] = [
+    ['Version', `Kinora ${server.version}, Node.js ${server.node_version}, process ${server.pid}`],
+    ['Running for', formatDuration(server.uptime_seconds)],
+    ['Database', server.database],
+    ['Data directory', <code key="dir">{server.data_dir}</code>],
+    ['Free on the disk', formatBytes(server.disk_free_bytes)],
+    ['Memory', formatBytes(server.memory_bytes)],
+    [
+      'Segment cache',
+      <span key="cache" className="bar">
+        <ProgressBar percent={used} label="Segment cache in use" />
+        {formatBytes(server.cache_bytes)} of {formatBytes(server.cache_limit_bytes)}
+      </span>,
+    ],
+    ['Media processes', countOf(server.media_processes, 'job at a time', 'jobs at a time')],
+    ['Isolation', server.sandbox],
+    ['Webhooks behind by', formatDuration(server.webhook_lag_seconds)],
+  ];
+  return (
+    <Section title="Server">
+      <dl className="facts-list">
+        {facts.map(([name, value]) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
+      </dl>
+      {server.sandbox_advice !== null && <p className="notice notice-warning">{server.sandbox_advice}</p>}
+    </Section>
+  );
+};
