@@ -161,10 +161,16 @@ test('keys do what they do on other players', { timeout: 240_000 }, async () => 
   await at('0', 0);
   await page.keyboard.press('m');
   await untilVideo((of) => !of.muted);
+  // The keys change what the slider says, which follows the video.
+  const untilSlider = (percent: number) =>
+    page.locator(`media-volume-slider[aria-valuenow="${percent}"]`).waitFor({ state: 'attached' });
+  await untilSlider(100);
   await page.keyboard.press('ArrowDown');
-  await untilVideo((of) => of.volume < 1);
+  await untilSlider(95);
+  expect(await video((of) => of.volume)).toBeCloseTo(0.95);
   await page.keyboard.press('ArrowUp');
-  await untilVideo((of) => of.volume === 1);
+  await untilSlider(100);
+  expect(await video((of) => of.volume)).toBe(1);
   await page.keyboard.press('c');
   await page.locator('.vds-captions', { hasText: 'Hello there' }).waitFor();
   await page.keyboard.press('f');
