@@ -130,6 +130,8 @@ export const addControls = (video: HTMLVideoElement, hls: EarlyHls | undefined, 
     load: 'eager',
     preload: 'auto',
     playsInline: true,
+    // Without a poster, the player would name the page itself as the image of the system's media controls.
+    artwork: settings.showsPoster && page.poster !== '' ? [{ src: page.poster }] : [],
     viewType: 'video',
     streamType: 'on-demand',
     loop: settings.isLooping,

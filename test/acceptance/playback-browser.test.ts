@@ -140,7 +140,7 @@ const qualities = async (page: Page): Promise<string[]> => {
   await page.getByRole('menuitem', { name: 'Quality' }).click();
   const choices = page.getByRole('menuitemradio');
   await choices.first().waitFor();
-  return choices.allTextContents();
+  return (await choices.allTextContents()).map((text) => text.trim());
 };
 
 test('every level can be chosen and shows the same frames', { timeout: 240_000 }, async () => {
