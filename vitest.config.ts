@@ -39,7 +39,7 @@ export default defineConfig({
         test: {
           // Beside the source, pure, and they start nothing: one process runs many files, a third of the time.
           name: 'unit',
-          include: ['src/**/*.test.ts', 'player/**/*.test.ts'],
+          include: ['src/**/*.test.ts'],
           isolate: false,
           testTimeout: 60_000,
         },

@@ -85,7 +85,6 @@ export const startHttp = async (
           deliveries,
           contentKeys,
           ...(streamUrl && { streamUrl }),
-          ...(imageUrl && { imageUrl }),
         }),
       );
       await scope.register(licenseRoutes({ playables, access, contentKeys, services }));

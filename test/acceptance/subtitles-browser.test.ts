@@ -24,13 +24,6 @@ const SUBTITLES = `WEBVTT\n\n${CUES.map(
 const textsAt = (seconds: number) =>
   CUES.flatMap(([start, end, text]) => (seconds >= start && seconds < end ? [text] : []));
 
-/** The player's element; it shows the texts itself, so the video has no tracks. */
-interface Player extends HTMLElement {
-  readonly textTracks: Iterable<{ mode: string; language: string; activeCues: VTTCue[]; cues: VTTCue[] }> & {
-    readonly length: number;
-  };
-}
-
 let server: Booted;
 let files: Origin;
 let browser: Browser;
@@ -74,10 +67,10 @@ afterEach(() => page.context().close());
 const open = async (address: string): Promise<void> => {
   await page.goto(`${server.url}/${address}`);
   await page.waitForFunction(() => document.querySelector('video')!.currentTime > 0);
-  await page.waitForFunction(() => document.querySelector<Player>('media-player')?.textTracks?.length === 2);
   await page.evaluate(() => {
-    document.querySelector('video')!.pause();
-    const tracks = [...document.querySelector<Player>('media-player')!.textTracks];
+    const video = document.querySelector('video')!;
+    video.pause();
+    const tracks = [...video.textTracks];
     if (tracks.length !== 2) throw new Error(`${tracks.length} text tracks`);
     tracks.find(({ language }) => language === 'en')!.mode = 'showing';
   });
@@ -91,9 +84,7 @@ const expectTexts = async (seconds: number, texts: readonly string[]): Promise<v
   const shown = () =>
     page.evaluate(() => {
       const video = document.querySelector('video')!;
-      const track = [...document.querySelector<Player>('media-player')!.textTracks].find(
-        ({ mode }) => mode === 'showing',
-      );
+      const track = [...video.textTracks].find(({ mode }) => mode === 'showing');
       return video.seeking ? undefined : [...(track?.activeCues ?? [])].map((cue) => (cue as VTTCue).text).sort();
     });
   await expect.poll(shown, { timeout: 120_000, message: `at ${seconds} s` }).toEqual([...texts].sort());
@@ -102,8 +93,8 @@ const expectTexts = async (seconds: number, texts: readonly string[]): Promise<v
 /** Every cue that the player has, with its times. */
 const cues = () =>
   page.evaluate(() => {
-    const tracks = [...document.querySelector<Player>('media-player')!.textTracks];
-    return [...tracks.find(({ mode }) => mode === 'showing')!.cues]
+    const track = [...document.querySelector('video')!.textTracks].find(({ mode }) => mode === 'showing')!;
+    return [...track.cues!]
       .map((cue) => [cue.startTime, cue.endTime, (cue as VTTCue).text] as const)
       .sort(([a], [b]) => a - b);
   });

@@ -15,16 +15,8 @@ let dataDir = '';
 
 /** The repository as a clone has it after `npm ci --omit=dev`: no development package, nothing compiled. */
 const makeProductionInstall = (): void => {
-  for (const name of [
-    'package.json',
-    'package-lock.json',
-    'tsconfig.json',
-    'tsconfig.src.json',
-    'scripts',
-    'src',
-    'console',
-    'player',
-  ])
+  const sources = ['scripts', 'src', 'console'];
+  for (const name of ['package.json', 'package-lock.json', 'tsconfig.json', 'tsconfig.src.json', ...sources])
     cpSync(join(root, name), join(clone, name), { recursive: true });
   const { packages } = JSON.parse(readFileSync(join(root, 'node_modules/.package-lock.json'), 'utf8'));
   const wanted = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')).packages;
@@ -120,7 +112,7 @@ it('packs what runs, without sources and maps', { timeout: 240_000 }, () => {
   expect(
     paths.filter(
       (path) =>
-        !/^(dist\/.*\.(js|sql|html|css|svg|onnx|LICENSE)|dist\/.*\/licenses\.md|(CHANGELOG|README)\.md|LICENSE|NOTICE|package\.json)$/.test(
+        !/^(dist\/.*\.(js|sql|html|css|svg|onnx|LICENSE)|dist\/.*\/licenses\.md|deploy\/.*|(CHANGELOG|README)\.md|LICENSE|NOTICE|package\.json)$/.test(
           path,
         ),
     ),
