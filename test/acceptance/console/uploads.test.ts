@@ -15,7 +15,11 @@ let browser: Browser;
 let folder: string;
 
 beforeAll(async () => {
-  [api, browser, folder] = await Promise.all([startApi(), startChromium(), mkdtemp(join(tmpdir(), 'kinora-console-'))]);
+  [api, browser, folder] = await Promise.all([
+    startApi({ maxUploadBytes: LARGE_BYTES }),
+    startChromium(),
+    mkdtemp(join(tmpdir(), 'kinora-console-')),
+  ]);
   const [id, secret] = api.token.split(':') as [string, string];
   server = { url: api.origin, token: { id, secret } };
 });
@@ -27,7 +31,7 @@ afterAll(async () => {
 
 const trayOf = (page: Page) => page.getByRole('region', { name: 'Uploads' });
 const percentIn = async (page: Page): Promise<number> =>
-  Number(/(\d+) %/.exec((await trayOf(page).textContent()) ?? '')?.[1] ?? 0);
+  Number(/(\d+) % of/.exec(await trayOf(page).innerText())?.[1] ?? 0);
 const choose = (page: Page, files: string | string[]) => page.getByTestId('upload-files').setInputFiles(files);
 
 it('an empty list shows where to drop files and the command; 50 files are uploaded while other screens are open', async () => {
