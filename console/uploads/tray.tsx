@@ -40,9 +40,7 @@ export const UploadTray = (): ReactNode => {
   return (
     <section className="tray" aria-label="Uploads">
       <div className="tray-head">
-        <h2>
-          <span role="status">{summaryOf(states)}</span>
-        </h2>
+        <h2 aria-live="polite">{summaryOf(states)}</h2>
         {isActive && <IconButton label="Pause all" icon={<Pause aria-hidden />} onClick={pauseAll} />}
         {!isActive && isStopped && <IconButton label="Resume all" icon={<Play aria-hidden />} onClick={resumeAll} />}
         <IconButton
