@@ -46,7 +46,7 @@ it('an empty list shows where to drop files and the command; 50 files are upload
   await choose(page, files);
   await page.getByRole('link', { name: 'Upload', exact: true }).click();
   await page.getByRole('heading', { name: 'Upload', exact: true }).waitFor();
-  await trayOf(page).getByRole('heading', { name: '50 uploaded' }).waitFor();
+  await trayOf(page).getByRole('heading', { name: '50 uploaded' }).waitFor({ timeout: 200_000 });
   await expectAccessible(page);
   await page.context().close();
 });
