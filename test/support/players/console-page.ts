@@ -55,7 +55,14 @@ export const expectAccessible = async (page: Page): Promise<void> => {
   }
   const size = page.viewportSize()!;
   await page.setViewportSize({ width: 390, height: 844 });
-  expect(await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth)).toBeLessThanOrEqual(0);
+  const tooWide = await page.evaluate(() =>
+    document.documentElement.scrollWidth <= window.innerWidth
+      ? []
+      : [...document.querySelectorAll('main *')]
+          .filter((element) => element.getBoundingClientRect().right > window.innerWidth)
+          .map((element) => element.outerHTML.slice(0, 100)),
+  );
+  expect(tooWide).toEqual([]);
   expect(await violationsOf(page), 'narrow').toEqual([]);
   await page.setViewportSize(size);
 };
