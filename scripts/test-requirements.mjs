@@ -33,6 +33,9 @@ const needs = [
   { program: 'caddy', packages: ['caddy'], suites: 'the shipped Caddy configuration' },
   { program: 'promtool', packages: ['prometheus'], suites: 'the shipped alert rules' },
   { program: 'systemd-analyze', packages: ['systemd'], suites: 'the shipped systemd unit' },
+  { program: 'zsh', packages: ['zsh'], suites: 'completion of commands in zsh' },
+  { program: 'fish', packages: ['fish'], suites: 'completion of commands in fish' },
+  { program: 'python3', packages: ['python3-minimal'], suites: 'the Python samples of the API page' },
   { program: 'flock', packages: ['util-linux'], suites: 'the lock of the data directory (the server needs it too)' },
 ];
 const missing = () => needs.filter(({ program }) => !isInstalled(program));
