@@ -14,7 +14,7 @@ export class ApiError extends Error {
 }
 
 /** No answer, or one from a proxy that doesn't reach the server. It is not known whether a change was made. */
-export class ServerAwayError extends Error {
+class ServerAwayError extends Error {
   override readonly name = 'ServerAwayError';
   constructor() {
     super("The server didn't answer. Check your connection and try again.");
@@ -37,7 +37,7 @@ export const onSignedOut = (listener: () => void): void => {
 };
 
 /** The path with the values that are set as its query. */
-export const withQuery = (path: string, values: QueryValues): string => {
+const withQuery = (path: string, values: QueryValues): string => {
   const set = Object.entries(values).filter(([, value]) => value !== undefined && value !== '');
   const query = new URLSearchParams(set.map(([name, value]) => [name, String(value)]));
   return set.length > 0 ? `${path}?${query}` : path;

@@ -1,4 +1,4 @@
-import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
+import { infiniteQueryOptions } from '@tanstack/react-query';
 import { get } from './client';
 
 /** An event as receivers get it. */
@@ -29,10 +29,4 @@ export const eventsQuery = ({ type, objectId }: EventFilter) =>
       get<EventPage>('/system/v1/events', { limit: 50, type, object_id: objectId, cursor: pageParam }, signal),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: ({ next_cursor: cursor }) => cursor ?? undefined,
-  });
-
-export const eventQuery = (id: string) =>
-  queryOptions({
-    queryKey: ['event', id],
-    queryFn: ({ signal }) => get<{ data: ApiEvent }>(`/system/v1/events/${id}`, {}, signal).then(({ data }) => data),
   });

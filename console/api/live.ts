@@ -7,7 +7,7 @@ import { sessionQuery } from './session';
  * What the server's stream of events names. The key of a query begins with the same word: `['asset', 'list', …]` for a
  * list and `['asset', id, …]` for one of them. Such queries are loaded again after an event.
  */
-export const liveTypes = ['asset', 'upload', 'webhook', 'job', 'operations'] as const;
+const liveTypes = ['asset', 'upload', 'webhook', 'job', 'operations'] as const;
 
 /** The time in which many events lead to one request. */
 const COLLECT_MS = 400;

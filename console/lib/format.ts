@@ -5,7 +5,7 @@ const relative = new Intl.RelativeTimeFormat(undefined, { numeric: 'auto' });
 const whole = new Intl.NumberFormat();
 
 /** @param value seconds since 1970, as the public API writes times, or an ISO 8601 time */
-export const toDate = (value: string | number): Date =>
+const toDate = (value: string | number): Date =>
   typeof value === 'number' || /^\d+$/.test(value) ? new Date(Number(value) * 1000) : new Date(value);
 
 export const formatDate = (value: string | number): string => dateTime.format(toDate(value));
@@ -46,7 +46,7 @@ export const formatBytes = (bytes: number): string => {
   }).format(bytes / 1000 ** power);
 };
 
-export const formatCount = (value: number): string => whole.format(value);
+const formatCount = (value: number): string => whole.format(value);
 
 /** Such as "1 asset" and "20 assets". */
 export const countOf = (count: number, one: string, many = `${one}s`): string =>

@@ -72,7 +72,7 @@ const keyOf = async (environmentId: string): Promise<SigningKey> => {
 export type Audience = 'v' | 't' | 'd';
 
 /** @param expiresAt seconds since 1970 */
-export const signToken = async (
+const signToken = async (
   environmentId: string,
   playbackId: string,
   audience: Audience,
