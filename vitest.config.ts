@@ -11,9 +11,13 @@ const leftOut = Object.entries(needsModel).filter(([, variable]) => process.env[
 for (const [file, variable] of leftOut) console.error(`LEFT OUT ${file}: set ${variable} to run it with a real model.`);
 
 // Each file of these opens servers and databases of its own and leaves nothing behind.
-const sharing = ['test/params/**/*.test.ts', 'test/integration/**/*.test.ts'];
-// These measure the memory and the open files of their process, or replace its timers.
-const alone = ['test/integration/server/**/*.test.ts', 'test/integration/webhooks/webhook-backlog.test.ts'];
+const sharing = ['test/{params,integration,acceptance,media,drift}/**/*.test.ts'];
+// These measure the memory and the open files of their process, or replace its timers or its environment.
+const alone = [
+  'test/integration/server/**/*.test.ts',
+  'test/integration/webhooks/webhook-backlog.test.ts',
+  'test/acceptance/examples-react.test.ts',
+];
 
 const product: TestProjectInlineConfiguration['test'] = {
   // Node loads the product itself, as it does for users: through Vite each of its files costs time in each test file.
@@ -49,8 +53,7 @@ export default defineConfig({
           // They run the built product (`#kinora/…` is dist/), because worker threads and media processes are started from files.
           ...product,
           name: 'product',
-          include: ['test/{acceptance,contract,drift,media,security,support}/**/*.test.ts', ...alone],
-          exclude: leftOut.map(([file]) => file),
+          include: ['test/{contract,security,support}/**/*.test.ts', ...alone],
         },
       },
       {
@@ -59,7 +62,7 @@ export default defineConfig({
           ...product,
           name: 'shared',
           include: sharing,
-          exclude: alone,
+          exclude: [...alone, ...leftOut.map(([file]) => file)],
           isolate: false,
         },
       },

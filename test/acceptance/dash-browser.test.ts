@@ -361,7 +361,8 @@ describe.each(players)('%s', (player) => {
 
   test('plays an instant clip from its own zero', async () => {
     // Segments begin at multiples of 4 s.
-    await play(player, `${server.url}/${longId}.mpd?asset_start_time=5&asset_end_time=11`);
+    const clip = `${server.url}/${longId}.mpd?asset_start_time=5&asset_end_time=11`;
+    await play(player, clip);
     await page.evaluate(() => window.chooseText('en'));
     await playAt(page, 0.5);
     // dash.js displays cues only while it plays. The part with the cue is played again until the subtitles have arrived.
@@ -373,6 +374,8 @@ describe.each(players)('%s', (player) => {
       return found && [found.startTime, found.endTime];
     });
     expect(await cue.jsonValue()).toEqual([4, 4.5]);
+    // In a new page: after many quick seeks dash.js sometimes loads nothing more.
+    await play(player, clip);
     await seek(0);
     await readFrames(page);
     await playAt(page, 2);

@@ -41,6 +41,9 @@ const vp9: VideoRecipe = {
   gop: 60,
 };
 const av1: VideoRecipe = { ...small, encoder: 'libsvtav1', options: { preset: '12', crf: '35' }, gop: 60 };
+const NOISE = 'noise=alls=25:allf=t,format=yuv420p';
+/** Many bytes for few frames. */
+const noisyH264: VideoRecipe = { ...h264, rate: [10, 1], gop: 20, filter: NOISE };
 const aac: AudioRecipe = { encoder: 'aac', sampleRate: 48000, channels: 2, bitRate: 128_000 };
 const mp3: AudioRecipe = { encoder: 'libmp3lame', sampleRate: 44100, channels: 2, bitRate: 128_000 };
 const opus: AudioRecipe = { encoder: 'libopus', sampleRate: 48000, channels: 2, bitRate: 96_000 };
@@ -82,13 +85,13 @@ const encoded = {
     ...mp4,
     seconds: 24,
     muxerOptions: faststart,
-    video: { ...h264, filter: 'noise=alls=25:allf=t,format=yuv420p' },
+    video: noisyH264,
     audio: aac,
   },
   'long-h264-aac.mkv': {
     ...mkv,
     seconds: 24,
-    video: { ...h264, filter: 'noise=alls=25:allf=t,format=yuv420p' },
+    video: { ...h264, filter: NOISE },
     audio: aac,
   },
   'long-29.97.mkv': { ...mkv, seconds: 44, video: { ...h264, rate: [30000, 1001] }, audio: mp3 },
@@ -102,13 +105,13 @@ const encoded = {
   'long-vp9-opus.webm': {
     muxer: 'webm',
     seconds: 24,
-    video: { ...vp9, filter: 'noise=alls=25:allf=t,format=yuv420p' },
+    video: { ...vp9, filter: NOISE },
     audio: opus,
   },
   'long-index-last.mov': {
     muxer: 'mov',
     seconds: 24,
-    video: { ...h264, filter: 'noise=alls=25:allf=t,format=yuv420p' },
+    video: { ...h264, filter: NOISE },
     audio: aac,
   },
   'h264-aac.mp4': { ...mp4, muxerOptions: faststart, video: h264, audio: aac },

@@ -188,6 +188,7 @@ const filterFrames = (
     push: (frame) => {
       if (source === undefined && frame !== null) {
         graph.alloc();
+        graph.nbThreads = 1;
         check(graph.parsePtr(describe(frame)), 'filter');
         check(graph.configSync(), 'filter');
         source = (graph.getFilter('buffer@in') ?? graph.getFilter('abuffer@in')) as FilterContext;

@@ -80,6 +80,9 @@ export const startServer = async ({ dataDir, isFirstStart, options = {} }: Serve
   child.once('exit', () => running.delete(child));
   let stdout = '';
   let stderr = '';
+  // Tests ask for the log again and again: each line is parsed once.
+  const parsed: Record<string, unknown>[] = [];
+  let parsedUntil = 0;
   child.stderr.on('data', (chunk) => (stderr += chunk));
   const exited = once(child, 'close').then(([status]) => status as number | null);
   const url = await new Promise<string>((resolve, reject) => {
@@ -97,7 +100,13 @@ export const startServer = async ({ dataDir, isFirstStart, options = {} }: Serve
     startedInMs: performance.now() - startedMs,
     output: () => stdout,
     logText: () => stderr,
-    log: () => completeLines(stderr).map((line) => JSON.parse(line) as Record<string, unknown>),
+    log: () => {
+      const end = stderr.lastIndexOf('\n') + 1;
+      const added = stderr.slice(parsedUntil, end).split('\n').slice(0, -1);
+      parsedUntil = end;
+      for (const line of added) parsed.push(JSON.parse(line) as Record<string, unknown>);
+      return [...parsed];
+    },
     signal: (name) => void child.kill(name),
     exited,
     kill: async () => {
@@ -111,14 +120,14 @@ export const startServer = async ({ dataDir, isFirstStart, options = {} }: Serve
   };
 };
 
-const completeLines = (text: string): string[] => text.split('\n').slice(0, -1);
+const MAX_PAUSE_MS = 250;
 
-/** Waits for a condition that no event tells of. */
+/** Waits for a condition that no event tells of. Asks less and less often: tests that wait must not keep the server busy. */
 export const until = async (what: string, holds: () => unknown, limitMs = 120_000): Promise<void> => {
   const endMs = performance.now() + limitMs;
-  while (!(await holds())) {
+  for (let pauseMs = 10; !(await holds()); pauseMs = Math.min(pauseMs * 1.3, MAX_PAUSE_MS)) {
     if (performance.now() > endMs) throw new Error(`not within ${limitMs} ms: ${what}`);
-    await delay(15);
+    await delay(pauseMs);
   }
 };
 
