@@ -1,10 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { readEnvironment } from '../../config/environment.js';
 import { readSourceToken } from '../../config/source-token.js';
-import { readPublicKey } from '../../domain/import/import-access.js';
 import { openImport } from '../import/open-import.js';
 import { jsonOf, lineOf, summaryOf } from '../import/report.js';
-import { type ImportOptions, runImport } from '../import/run-import.js';
+import type { ImportOptions } from '../import/run-import.js';
 import { createServerCalls } from '../import/server-calls.js';
 import { type Command, type Flags, json, textOf, usageError, wholeNumberOf } from '../support/command.js';
 import { print, printable, printJson, printTable } from '../support/print.js';
@@ -42,6 +41,7 @@ const mux: Command = {
     const opened = await openImport({ ...options, ...token, dataDir: config.dataDir, signal, onWait: say });
     const { api, sourceUrl, environmentName } = opened;
     say(`${options.isDryRun ? 'Looking at' : 'Importing from'} ${sourceUrl} for the environment ${environmentName}.`);
+    const { runImport } = await import('../import/run-import.js');
     const onMoved: ImportOptions['onMoved'] = (moved) => say(lineOf(moved));
     const report = await runImport({ ...options, ...opened, signal, stopping, onMoved });
     if (flags['--json']) printJson(jsonOf(report, api.requests));
@@ -113,6 +113,7 @@ const signingKey: Command = {
   examples: ['kinora import signing-key JjPXgklqKMZA77Dx9MiQpgWs701cE00LfQ private-key.pem'],
   run: async ({ args, flags, config }) => {
     const [id, file] = args as [string, string];
+    const { readPublicKey } = await import('../../domain/import/import-access.js');
     // The server gets the public half only.
     const keyText = readPublicKey(readKeyFile(file));
     const { signal } = new AbortController();
