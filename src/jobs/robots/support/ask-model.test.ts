@@ -10,8 +10,8 @@ test.each([
   ['```\n{"a":1}\n```'],
   ['text {"a": 1} text'],
   ['{"a":1,"more":true}'],
-])('%s is an answer', (text) => {
-  expect(readAnswer(schema, text)).toMatchObject({ value: { a: 1 } });
+])('%s is an answer', async (text) => {
+  expect(await readAnswer(schema, text)).toMatchObject({ value: { a: 1 } });
 });
 
 test.each([
@@ -23,12 +23,12 @@ test.each([
   ['[1]'],
   ['<think>{"a":1}'],
   ['{"a":1,"b":"\\u0000"}'],
-])('%s is none', (text) => {
-  expect(readAnswer(schema, text)).toEqual({ problem: expect.any(String) });
+])('%s is none', async (text) => {
+  expect(await readAnswer(schema, text)).toEqual({ problem: expect.any(String) });
 });
 
-test('what only the caller knows is checked too', () => {
-  expect(readAnswer(schema, '{"a":2}', ({ a }) => (a > 1 ? 'too much.' : undefined))).toEqual({ problem: 'too much.' });
+test('what only the caller knows is checked too', async () => {
+  expect(await readAnswer(schema, '{"a":2}', ({ a }) => (a > 1 ? 'too much.' : undefined))).toEqual({ problem: 'too much.' });
 });
 
 test('text of others stays in its block', () => {

@@ -1,5 +1,4 @@
 import type { Static, TSchema } from 'typebox';
-import { Value } from 'typebox/value';
 import type { RobotsJobState } from '../../../domain/robots/job-state.js';
 import { KinoraError } from '../../../lib/errors.js';
 import type { ChatMessage, ChatModel } from '../../../net/chat-model.js';
@@ -53,14 +52,14 @@ export const createModelAsker = (model: ChatModel): ModelAsker => {
       ];
       const request = { schema, schemaName: prompt.name.replaceAll('-', '_'), signal };
       const answer = await model.ask({ ...request, messages: first });
-      const read = readAnswer(schema, answer, check);
+      const read = await readAnswer(schema, answer, check);
       if ('value' in read) return read.value;
       const again: ChatMessage[] = [
         ...first,
         { role: 'assistant', text: answer.slice(0, MAX_QUOTED) },
         { role: 'user', text: `That answer cannot be used: ${read.problem} Answer again with the JSON object alone.` },
       ];
-      const second = readAnswer(schema, await model.ask({ ...request, messages: again }), check);
+      const second = await readAnswer(schema, await model.ask({ ...request, messages: again }), check);
       if ('value' in second) return second.value;
       throw new KinoraError('provider_failed', {
         messages: ['The provider did not answer in the requested format.'],
@@ -81,11 +80,11 @@ export const asData = (text: string): string => `<data>\n${text.replace(/<(?=\s*
 type Read<T> = { readonly value: T } | { readonly problem: string };
 
 /** Models add reasoning and code blocks to their answers, even when told not to. */
-export const readAnswer = <T extends TSchema>(
+export const readAnswer = async <T extends TSchema>(
   schema: T,
   answer: string,
   check?: (value: Static<T>) => string | undefined,
-): Read<Static<T>> => {
+): Promise<Read<Static<T>>> => {
   const visible = answer.replace(/<think>[\s\S]*?(?:<\/think>|$)/gi, '').trim();
   const fenced = /```(?:json)?\s*\n?([\s\S]*?)```/i.exec(visible)?.[1] ?? visible;
   const [start, end] = [fenced.indexOf('{'), fenced.lastIndexOf('}')];
@@ -95,6 +94,8 @@ export const readAnswer = <T extends TSchema>(
   } catch (error) {
     return { problem: `it is not valid JSON (${(error as Error).message}).` };
   }
+  // Its 300 modules would make every start of the server slower.
+  const { Value } = await import('typebox/value');
   const [problem] = Value.Errors(schema, value);
   if (problem) return { problem: `${problem.instancePath || 'the object'} ${problem.message}.` };
   if (!isStorable(value)) return { problem: 'it has characters that cannot be stored.' };
