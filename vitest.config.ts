@@ -43,7 +43,7 @@ export default defineConfig({
         test: {
           // Beside the source, pure, and they start nothing: one process runs many files, a third of the time.
           name: 'unit',
-          include: ['src/**/*.test.ts'],
+          include: ['src/**/*.test.ts', 'player/**/*.test.ts'],
           isolate: false,
           testTimeout: 60_000,
         },

@@ -25,6 +25,7 @@ const names = [
   'hostile-connections',
   'upload',
   'import',
+  'player-page',
   'memory',
   'database-memory',
   'soak',

@@ -8,7 +8,7 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 const modifiedMs = (path) => statSync(join(root, path), { throwIfNoEntry: false })?.mtimeMs ?? 0;
 
 /** The folders of the pages, each with a `vite.config.ts`. */
-export const pages = ['console'];
+export const pages = ['console', 'player'];
 
 /** Everything in a folder that may change what is built from it. Directories too: they change when a file is removed. */
 export const filesIn = (folder) => [

@@ -80,7 +80,9 @@ const withoutText = (line) =>
 
 const problems = [];
 const code = /\.(tsx?|mts|mjs|js)$/;
-for (const path of ['src', 'console', 'test', 'bench', 'scripts'].flatMap((folder) => filesOf(folder, code))) {
+for (const path of ['src', 'console', 'player', 'test', 'bench', 'scripts'].flatMap((folder) =>
+  filesOf(folder, code),
+)) {
   if (withOldWords.test(path)) continue;
   const lines = readFileSync(join(root, path), 'utf8').split('\n');
   const names = lines.map((line) => (/^\s*(\/\/|\/?\*)/.test(line) ? '' : withoutText(line)));

@@ -25,6 +25,7 @@ steps.push(
   ...(await Promise.all([
     run('types of the tests', 'tsc', '-p', 'tsconfig.test.json'),
     run('types of the console', 'tsc', '-p', 'console/tsconfig.json'),
+    run('types of the player page', 'tsc', '-p', 'player/tsconfig.json'),
     run('lint and format', 'biome', 'check', '--error-on-warnings', '.'),
     run('dead code', 'knip', '--no-progress'),
     run('who imports whom', 'depcruise', 'src', 'test', 'console', '--config', '.dependency-cruiser.cjs'),

@@ -85,6 +85,7 @@ export const startHttp = async (
           deliveries,
           contentKeys,
           ...(streamUrl && { streamUrl }),
+          ...(imageUrl && { imageUrl }),
         }),
       );
       await scope.register(licenseRoutes({ playables, access, contentKeys, services }));

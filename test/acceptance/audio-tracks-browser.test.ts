@@ -2,6 +2,7 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { fixture } from '../support/media/fixtures.js';
 import { startChromium, watch } from '../support/players/chromium.js';
+import { servePage } from '../support/players/page-site.js';
 import { type Booted, boot } from '../support/servers/boot.js';
 import type { Origin } from '../support/servers/origin.js';
 import { createAsset, serveFiles, settled } from '../support/wire/create-asset.js';
@@ -10,21 +11,25 @@ import { withTracks } from '../support/wire/tracks.js';
 let server: Booted;
 let files: Origin;
 let browser: Browser;
+let site: Origin;
 beforeAll(async () => {
   // Tones of 400 and 600 Hz beside one of 1,000 Hz.
   files = await serveFiles([await fixture('long.mp4'), await fixture('loudness.wav')]);
   server = await boot();
   browser = await startChromium();
+  site = await servePage('<!doctype html><video></video><script src="/hls.js"></script>', {
+    '/hls.js': 'hls.js/dist/hls.min.js',
+  });
 });
 afterAll(async () => {
   await browser?.close();
   await server?.stop();
   await files?.stop();
+  await site?.stop();
 });
 
 declare global {
   interface Window {
-    // What the page's player brings; this test drives it itself.
     Hls: new () => HlsPlayer;
     hls: HlsPlayer;
     /** Frequency of the loudest tone that is heard now. */
@@ -46,7 +51,6 @@ interface HlsPlayer {
 const start = (page: Page, source: string): Promise<void> =>
   page.evaluate(async (address) => {
     const video = document.querySelector('video')!;
-    video.hidden = false;
     window.positions = [];
     window.waits = 0;
     window.seeks = 0;
@@ -86,10 +90,9 @@ test('another language is chosen while the video plays on', { timeout: 240_000 }
   const { id } = await createAsset(server, { inputs, playback_policies: ['public'] });
   const asset = await withTracks(server, await settled(server, id));
   const page = await (await browser.newContext()).newPage();
-  // The page of an id that does not exist, whose own player stays away.
-  await page.goto(`${server.url}/${'x'.repeat(40)}`);
+  await page.goto(site.url);
   const watched = watch(page);
-  await start(page, `/${asset.playback_ids![0]!.id}.m3u8`);
+  await start(page, `${server.url}/${asset.playback_ids![0]!.id}.m3u8`);
   await page.waitForFunction(() => document.querySelector('video')!.currentTime > 1);
   const tracks = await page.evaluate(() =>
     window.hls.audioTracks.map(({ name, lang, default: isDefault }) => [name, lang, isDefault]),

@@ -137,7 +137,8 @@ test('seeking lands on the exact frame, also where nothing was made before', { t
 test('every level can be chosen and shows the same frames', { timeout: 240_000 }, async () => {
   const playbackId = await playable(1, 'Levels');
   await open(playbackId);
-  const levels = await page.$$eval('select option', (options) => options.map((option) => option.textContent!));
+  const quality = page.locator('#quality');
+  const levels = await quality.locator('option').allTextContents();
   expect(levels[0]).toBe('Auto');
   expect(levels.length).toBeGreaterThan(3);
   for (const level of levels.slice(1)) {
@@ -148,7 +149,8 @@ test('every level can be chosen and shows the same frames', { timeout: 240_000 }
     await page.evaluate(() => {
       document.querySelector('video')!.loop = true;
     });
-    await page.selectOption('select', { label: level });
+    await page.getByRole('button', { name: 'Settings' }).click();
+    await quality.selectOption({ label: level });
     // The segment that is playing stays as it is, the next one is of the chosen level.
     await page.waitForFunction(
       (height) => {
@@ -209,8 +211,8 @@ test("the browser's own HLS plays the same address", { timeout: 240_000 }, async
   const playbackId = await playable(0, 'Native');
   await page.goto(`${server.url}/${'x'.repeat(40)}`);
   await page.evaluate((source) => {
-    const video = document.querySelector('video')!;
-    video.hidden = false;
+    const video = document.createElement('video');
+    document.body.append(video);
     video.src = source;
     return video.play();
   }, `/${playbackId}.m3u8`);

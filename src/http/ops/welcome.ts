@@ -51,8 +51,4 @@ export const welcomeRoutes = (app: FastifyInstance): void => {
   app.get('/robots.txt', async (_, reply) =>
     reply.header('cache-control', 'public, max-age=86400').type('text/plain; charset=utf-8').send(ROBOTS),
   );
-  // The oEmbed response for a URL without content (oEmbed 1.0, 2.3.4.1).
-  app.get('/oembed', async (_, reply) =>
-    reply.code(404).type('text/plain; charset=utf-8').send('There is no embedding for this URL.\n'),
-  );
 };

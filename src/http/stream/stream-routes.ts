@@ -27,9 +27,12 @@ import type { TextTracks } from '../../packager/text-tracks.js';
 import { pathOf } from '../plugins/api-paths.js';
 import { createEncryptedSegments } from './encrypted-segments.js';
 import { keepPlaylists } from './kept-playlists.js';
+import { createOembed } from './oembed.js';
 import { createOpenPlayback, immutableFor, requireReady } from './open-playback.js';
+import { pageTokens } from './page-query.js';
 import { playbackError } from './playback-error.js';
-import { acceptsHtml, loadPlayer, readPageTokens } from './player-page.js';
+import { loadPlayerFiles } from './player-files.js';
+import { acceptsHtml, createPlayerPage, type PageState } from './player-page.js';
 import { requestedOrigin } from './requested-origin.js';
 import { sendFile } from './send-file.js';
 import { sendRendition } from './send-rendition.js';
@@ -47,6 +50,8 @@ export interface StreamDeps {
   readonly contentKeys: ContentKeys;
   /** The base of absolute playback URLs; by default the requested host. */
   readonly streamUrl?: string;
+  /** The base of image URLs, if it is another one. */
+  readonly imageUrl?: string;
 }
 
 const PLAYLIST = 'application/vnd.apple.mpegurl';
@@ -59,21 +64,24 @@ const baseOf = (request: FastifyRequest, playbackId: string): string =>
 
 /** Routes for viewers: playlists, segments, metadata, and the page for browsers. */
 export const streamRoutes = (deps: StreamDeps): FastifyPluginAsync => {
-  const { playables, access, segments, texts, deliveries, contentKeys, streamUrl } = deps;
+  const { playables, access, segments, texts, deliveries, contentKeys, streamUrl, imageUrl } = deps;
   const encrypted = createEncryptedSegments(segments);
   return async (app) => {
     const route = acceptViewers(app);
     const { open, openChild } = createOpenPlayback(playables, access);
     const multivariantPlaylist = keepPlaylists();
-    const player = await loadPlayer();
+    const player = await loadPlayerFiles();
     await app.register(player.routes);
+    const originOf = (request: FastifyRequest): string => streamUrl ?? requestedOrigin(request) ?? '';
+    const embedding = { access, originOf, ...(imageUrl && { imageUrl }) };
+    const sendPage = createPlayerPage({ ...embedding, template: player.template });
+    route('/oembed', createOembed({ ...embedding, playables }));
 
     const keysOf = async ({ policy, drmConfigurationId, assetId }: Playable): Promise<AssetKeys | undefined> =>
       policy === 'drm' ? contentKeys.get(drmConfigurationId!, assetId) : undefined;
     const tagsOf = async (request: FastifyRequest, playable: Playable): Promise<KeyTags | undefined> => {
       const keys = await keysOf(playable);
-      const origin = streamUrl ?? requestedOrigin(request) ?? '';
-      return keys && keyTags(keys, `${origin}/license/clearkey/${playable.playbackId}`);
+      return keys && keyTags(keys, `${originOf(request)}/license/clearkey/${playable.playbackId}`);
     };
 
     const sendPlayback = async (
@@ -85,13 +93,13 @@ export const streamRoutes = (deps: StreamDeps): FastifyPluginAsync => {
       const playbackId = bare ? name : name.slice(0, -'.m3u8'.length);
       if (bare) reply.header('vary', 'Accept');
       if (bare && acceptsHtml(request.headers.accept)) {
-        readPageTokens(request.query);
+        request.query.token = pageTokens(request.query).playback;
         const state = await open(request, reply, playbackId, 'v').then(
-          async ({ playable }) => {
+          async ({ playable }): Promise<PageState> => {
             const keys = await keysOf(playable);
-            return { status: 200, title: playable.meta.title, keySystems: keys && keySystemsOf(keys) };
+            return { status: 200, playable, keySystems: keys && keySystemsOf(keys) };
           },
-          async (error: unknown) => {
+          async (error: unknown): Promise<PageState> => {
             const { status } = playbackError(error);
             // For the log, and for a header that says when to retry.
             if (status >= 500) throw error;
@@ -100,7 +108,7 @@ export const streamRoutes = (deps: StreamDeps): FastifyPluginAsync => {
             return { status, errored };
           },
         );
-        return player.page(request, reply, playbackId, state);
+        return sendPage(request, reply, playbackId, state);
       }
       const opened = await open(request, reply, playbackId, 'v');
       const origin = streamUrl ?? requestedOrigin(request);

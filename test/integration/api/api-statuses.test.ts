@@ -353,7 +353,6 @@ describe('health', () => {
   it.each([
     ['/favicon.ico', 200, 'image/svg+xml', /^<svg .*<\/svg>\n$/],
     ['/robots.txt', 200, 'text/plain; charset=utf-8', /^User-agent: \*\nDisallow: \/video\/\n/],
-    ['/oembed?url=http%3A%2F%2Fa.example%2Fx', 404, 'text/plain; charset=utf-8', /^There is no embedding/],
   ])('%s is no video page', async (path, status, type, body) => {
     const answer = await fetch(`${api.origin}${path}`, { headers: { accept: 'text/html' } });
     expect([answer.status, answer.headers.get('content-type')]).toEqual([status, type]);

@@ -15,7 +15,7 @@ let dataDir = '';
 
 /** The repository as a clone has it after `npm ci --omit=dev`: no development package, nothing compiled. */
 const makeProductionInstall = (): void => {
-  const sources = ['scripts', 'src', 'console'];
+  const sources = ['scripts', 'src', 'console', 'player'];
   for (const name of ['package.json', 'package-lock.json', 'tsconfig.json', 'tsconfig.src.json', ...sources])
     cpSync(join(root, name), join(clone, name), { recursive: true });
   const { packages } = JSON.parse(readFileSync(join(root, 'node_modules/.package-lock.json'), 'utf8'));

@@ -1,0 +1,87 @@
+import { readFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import { createRequire } from 'node:module';
+import { chromium } from 'playwright-core';
+import { table } from './support/figures.mjs';
+import { comparison, measureInTurn } from './support/in-turn.mjs';
+import { startKinora } from './support/kinora.mjs';
+import { movie } from './support/media.mjs';
+import { startOrigin } from './support/origin.mjs';
+
+export const title = 'from opening the player page to its first frame, compared with a page that has only hls.js';
+export const needs = ['ffmpeg', 'chromium'];
+
+const REPETITIONS = 15;
+
+/** The least that plays: the script of hls.js and two lines. */
+const leastPage = (
+  playlist,
+) => `<!doctype html><title>hls.js</title><video muted></video><script src="/hls.js"></script>
+<script>
+const video = document.querySelector('video');
+const hls = new Hls();
+hls.on(Hls.Events.MANIFEST_PARSED, () => video.play());
+hls.loadSource(${JSON.stringify(playlist)});
+hls.attachMedia(video);
+</script>`;
+
+const serveLeastPage = async (playlist) => {
+  const script = await readFile(createRequire(import.meta.url).resolve('hls.js/dist/hls.min.js'));
+  const server = createServer((request, response) => {
+    const isScript = request.url === '/hls.js';
+    response.setHeader('content-type', isScript ? 'text/javascript' : 'text/html');
+    response.end(isScript ? script : leastPage(playlist));
+  });
+  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return { url: `http://127.0.0.1:${server.address().port}`, stop: () => server.close() };
+};
+
+/** Runs in the page before its own scripts. */
+const noteFirstFrame = () => {
+  const look = () => {
+    const video = document.querySelector('video');
+    if (!video) requestAnimationFrame(look);
+    else
+      video.requestVideoFrameCallback(() => {
+        globalThis.firstFrameMs = performance.now();
+      });
+  };
+  look();
+};
+
+export const run = async () => {
+  const origin = await startOrigin(await movie(60));
+  const server = await startKinora();
+  const args = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--autoplay-policy=no-user-gesture-required'];
+  const browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args });
+  const asset = await server.createAsset(origin.url);
+  const page = `${server.url}/${asset.playbackId}`;
+  const least = await serveLeastPage(`${page}.m3u8`);
+  try {
+    await server.idle();
+    /** In a context of its own: nothing is in the browser's cache. */
+    const open = async (url) => {
+      const context = await browser.newContext();
+      const tab = await context.newPage();
+      await tab.addInitScript(noteFirstFrame);
+      await tab.goto(url);
+      await tab.waitForFunction(() => globalThis.firstFrameMs !== undefined);
+      const seconds = (await tab.evaluate(() => globalThis.firstFrameMs)) / 1000;
+      await context.close();
+      return { seconds };
+    };
+    const results = await measureInTurn(REPETITIONS, open, `${page}?muted`, least.url);
+    console.log(
+      `Median (min to max) of ${REPETITIONS}, alternating, each with an empty browser cache; segments are cached\n`,
+    );
+    table([
+      ['first frame', 'player page, s', 'hls.js alone, s', 'player page / hls.js alone'],
+      comparison(results, 'from the start of the navigation', 'seconds'),
+    ]);
+  } finally {
+    await browser.close();
+    least.stop();
+    await server.stop();
+    await origin.stop();
+  }
+};

@@ -1,0 +1,222 @@
+import type Hls from 'hls.js';
+import { type Chapter, chapterAt, loadChapters } from './chapters.js';
+import { formatTime } from './format-time.js';
+import { addKeys } from './keys.js';
+import { addJumps, addMenus } from './menus.js';
+import { element, page, root } from './page-data.js';
+import { createPreviews } from './previews.js';
+
+/** Controls of a playing video disappear after this time without a movement. */
+const IDLE_AFTER_MS = 3000;
+
+/** What Safari adds. */
+interface SafariVideo {
+  webkitEnterFullscreen?(): void;
+  webkitShowPlaybackTargetPicker?(): void;
+}
+
+const onClick = (id: string, act: () => void): void => element(id).addEventListener('click', act);
+
+const setFill = (slider: HTMLInputElement, name: string, share: number): void =>
+  slider.style.setProperty(name, `${Math.min(1, Math.max(0, share || 0)) * 100}%`);
+
+const addPlay = (video: HTMLVideoElement): (() => void) => {
+  const button = element('play');
+  const start = element('start');
+  const toggle = (): void => {
+    if (video.paused) video.play().catch(() => undefined);
+    else video.pause();
+  };
+  const update = (): void => {
+    button.ariaLabel = video.paused ? 'Play' : 'Pause';
+    root.classList.toggle('playing', !video.paused);
+    if (!video.paused) start.hidden = true;
+  };
+  for (const event of ['play', 'pause', 'ended']) video.addEventListener(event, update);
+  for (const event of ['waiting', 'seeking']) video.addEventListener(event, () => root.classList.add('waiting'));
+  for (const event of ['playing', 'seeked', 'pause'])
+    video.addEventListener(event, () => root.classList.remove('waiting'));
+  // A browser that refuses autoplay leaves the video paused.
+  video.addEventListener('loadeddata', () => {
+    start.hidden = !video.paused;
+  });
+  onClick('play', toggle);
+  onClick('start', toggle);
+  update();
+  return toggle;
+};
+
+const addVolume = (video: HTMLVideoElement) => {
+  const slider = element<HTMLInputElement>('volume');
+  const button = element('mute');
+  const update = (): void => {
+    const shown = video.muted ? 0 : video.volume;
+    slider.value = String(shown);
+    slider.ariaValueText = `${Math.round(shown * 100)} %`;
+    setFill(slider, '--filled', shown);
+    button.ariaPressed = String(video.muted);
+  };
+  const set = (volume: number): void => {
+    video.volume = Math.min(1, Math.max(0, Math.round(volume * 100) / 100));
+    video.muted = video.volume === 0;
+  };
+  const toggleMute = (): void => {
+    video.muted = !video.muted;
+    if (!video.muted && video.volume === 0) video.volume = 1;
+  };
+  video.addEventListener('volumechange', update);
+  slider.addEventListener('input', () => set(Number(slider.value)));
+  button.addEventListener('click', toggleMute);
+  update();
+  return { toggleMute, change: (by: number) => set((video.muted ? 0 : video.volume) + by) };
+};
+
+const bufferedUntil = ({ buffered, currentTime }: HTMLVideoElement): number => {
+  for (let at = 0; at < buffered.length; at++)
+    if (buffered.start(at) <= currentTime && currentTime <= buffered.end(at)) return buffered.end(at);
+  return currentTime;
+};
+
+/** The time slider with its previews, and the time and chapter beside the buttons. */
+const addSeek = (video: HTMLVideoElement, chapters: () => readonly Chapter[]): void => {
+  const slider = element<HTMLInputElement>('seek');
+  const preview = element('preview');
+  const showFrame = createPreviews(page.storyboard);
+  const duration = (): number => (Number.isFinite(video.duration) ? video.duration : 0);
+  const update = (): void => {
+    slider.max = String(duration() || 1);
+    slider.value = String(video.currentTime);
+    const [at, all] = [formatTime(video.currentTime), formatTime(duration())];
+    slider.ariaValueText = `${at} of ${all}`;
+    setFill(slider, '--filled', video.currentTime / duration());
+    setFill(slider, '--buffered', bufferedUntil(video) / duration());
+    element('time').textContent = `${at} / ${all}`;
+    element('chapter').textContent = chapterAt(chapters(), video.currentTime)?.title ?? '';
+  };
+  for (const event of ['timeupdate', 'durationchange', 'progress', 'seeking', 'seeked'])
+    video.addEventListener(event, update);
+  slider.addEventListener('input', () => {
+    video.currentTime = Number(slider.value);
+  });
+  slider.addEventListener('pointermove', ({ clientX }) => {
+    const { left, width } = slider.getBoundingClientRect();
+    const share = Math.min(1, Math.max(0, (clientX - left) / width));
+    const seconds = share * duration();
+    const title = chapterAt(chapters(), seconds)?.title;
+    element('preview-text').textContent = title ? `${formatTime(seconds)} ${title}` : formatTime(seconds);
+    preview.hidden = false;
+    void showFrame(seconds).then(() => {
+      const half = preview.offsetWidth / 2;
+      preview.style.left = `${Math.min(width - half, Math.max(half, share * width))}px`;
+    });
+  });
+  for (const event of ['pointerleave', 'pointercancel'])
+    slider.addEventListener(event, () => {
+      preview.hidden = true;
+    });
+  update();
+};
+
+const addFullscreen = (video: HTMLVideoElement & SafariVideo): (() => void) => {
+  const button = element('fullscreen');
+  const canFill = document.fullscreenEnabled;
+  button.hidden = !canFill && video.webkitEnterFullscreen === undefined;
+  const toggle = (): void => {
+    if (!canFill) video.webkitEnterFullscreen?.();
+    else if (document.fullscreenElement) void document.exitFullscreen();
+    else root.requestFullscreen().catch(() => undefined);
+  };
+  document.addEventListener('fullscreenchange', () => {
+    button.ariaPressed = String(document.fullscreenElement !== null);
+  });
+  button.addEventListener('click', toggle);
+  return toggle;
+};
+
+const addPip = (video: HTMLVideoElement): (() => void) => {
+  element('pip').hidden = !document.pictureInPictureEnabled;
+  const toggle = (): void => {
+    const change = document.pictureInPictureElement ? document.exitPictureInPicture() : video.requestPictureInPicture();
+    // Browsers refuse it before there are frames.
+    change.catch(() => undefined);
+  };
+  onClick('pip', toggle);
+  return toggle;
+};
+
+const addAirplay = (video: HTMLVideoElement & SafariVideo): void => {
+  if (video.webkitShowPlaybackTargetPicker === undefined) return;
+  video.addEventListener('webkitplaybacktargetavailabilitychanged', (event) => {
+    element('airplay').hidden = (event as Event & { availability?: string }).availability !== 'available';
+  });
+  onClick('airplay', () => video.webkitShowPlaybackTargetPicker?.());
+};
+
+/** Clicks on the video itself; a touch only shows the controls. */
+const addClicks = (video: HTMLVideoElement, togglePlay: () => void, toggleFullscreen: () => void): void => {
+  video.addEventListener('click', (event) => {
+    if ((event as PointerEvent).pointerType !== 'touch') togglePlay();
+  });
+  video.addEventListener('dblclick', toggleFullscreen);
+};
+
+const hideWhenIdle = (): void => {
+  let timer: number | undefined;
+  const show = (): void => {
+    root.classList.remove('idle');
+    clearTimeout(timer);
+    timer = setTimeout(() => root.classList.add('idle'), IDLE_AFTER_MS);
+  };
+  for (const event of ['pointermove', 'pointerdown', 'keydown', 'focusin']) root.addEventListener(event, show);
+  document.addEventListener('keydown', show);
+  show();
+};
+
+/**
+ * Adds the controls. They listen to the video and command it; what it plays is none of their business.
+ * @param hls what plays the video; undefined if the browser does so itself
+ */
+export const addControls = (video: HTMLVideoElement, hls: Hls | undefined): void => {
+  let chapters: readonly Chapter[] = [];
+  const togglePlay = addPlay(video);
+  const volume = addVolume(video);
+  const toggleFullscreen = addFullscreen(video);
+  const togglePip = addPip(video);
+  const { text, speed } = addMenus(video, hls);
+  const seekTo = (seconds: number): void => {
+    video.currentTime = Math.max(0, Math.min(seconds, video.duration || 0));
+  };
+  addSeek(video, () => chapters);
+  addAirplay(video);
+  addClicks(video, togglePlay, toggleFullscreen);
+  addKeys({
+    togglePlay,
+    toggleMute: volume.toggleMute,
+    toggleText: text.toggle,
+    toggleFullscreen,
+    togglePip,
+    seekBy: (seconds) => seekTo(video.currentTime + seconds),
+    seekToShare: (share) => seekTo(share * video.duration),
+    changeVolume: volume.change,
+    changeSpeed: speed.change,
+  });
+  hideWhenIdle();
+  element('controls').hidden = false;
+  if (navigator.mediaSession) {
+    const artwork = page.poster === '' ? [] : [{ src: page.poster }];
+    navigator.mediaSession.metadata = new MediaMetadata({ title: page.title, artwork });
+  }
+  // Not in the way of the first frame.
+  video.addEventListener(
+    'loadeddata',
+    () =>
+      void loadChapters(page.chapters).then((loaded) => {
+        chapters = loaded;
+        addJumps('chapters', loaded, (seconds) => {
+          seekTo(seconds);
+          video.play().catch(() => undefined);
+        });
+      }),
+    { once: true },
+  );
+};

@@ -1,0 +1,107 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { lastOf } from '../../api/validate/list-query.js';
+import type { AccessCheck } from '../../domain/playback/check-access.js';
+import type { Playable, PlayableFinder } from '../../domain/playback/find-playable.js';
+import { isKinoraError } from '../../lib/errors.js';
+import { escapeHtml } from '../../lib/escape-html.js';
+import { isId } from '../../lib/ids.js';
+import { element, textElement, xmlDocument } from '../../media/playlist/xml.js';
+import { parseQuery } from '../plugins/parse-query.js';
+import { DEFAULT_TITLE, type EmbedSize, findThumbnail, fitSize, videoSize } from './embed.js';
+import { accessRequest } from './open-playback.js';
+import { pageTokens } from './page-query.js';
+import type { Query } from './viewer-routes.js';
+
+export interface OembedDeps {
+  readonly playables: PlayableFinder;
+  readonly access: AccessCheck;
+  /** The origin of pages, as the viewer of this request sees it. */
+  originOf(request: FastifyRequest): string;
+  /** The base of image URLs, if it is another one. */
+  readonly imageUrl?: string;
+}
+
+type Request = FastifyRequest<{ Querystring: Query }>;
+
+const DEFAULT_WIDTH = 640;
+const DEFAULT_HEIGHT = 640;
+const PAGE_PATH = /^\/([^/]+?)(?:\.m3u8)?\/?$/;
+
+/** What the frame may do without asking its viewer. */
+const ALLOW = 'autoplay; encrypted-media; fullscreen; picture-in-picture';
+
+/** Answers consumers of oEmbed 1.0: how to embed the page of a playback ID. */
+export const createOembed = ({ playables, access, originOf, imageUrl }: OembedDeps) => {
+  const refuse = (reply: FastifyReply, status: number, text: string) =>
+    reply.code(status).type('text/plain; charset=utf-8').send(`${text}\n`);
+
+  /** The page that a URL names; its scheme does not matter, because a proxy may have changed it. */
+  const findPage = (text: string | undefined, origin: string) => {
+    if (!text || !URL.canParse(text) || !URL.canParse(origin)) return undefined;
+    const url = new URL(text);
+    const [, playbackId] = PAGE_PATH.exec(url.pathname) ?? [];
+    if (!/^https?:$/.test(url.protocol) || url.host !== new URL(origin).host) return undefined;
+    return playbackId !== undefined && isId(playbackId) ? { playbackId, search: url.search } : undefined;
+  };
+
+  /** 401 for what needs a token that the URL does not have. */
+  const refusalOf = async (playable: Playable, request: Request, query: Query): Promise<401 | undefined> => {
+    const token = pageTokens(query).playback;
+    try {
+      await access.check(playable, { ...accessRequest(request), query: token ? { token } : {} }, 'v');
+      return undefined;
+    } catch (error) {
+      if (isKinoraError(error, 'forbidden') || isKinoraError(error, 'invalid_parameters')) return 401;
+      throw error;
+    }
+  };
+
+  return async (request: Request, reply: FastifyReply): Promise<FastifyReply> => {
+    const format = lastOf(request.query.format) || 'json';
+    if (format !== 'json' && format !== 'xml') return refuse(reply, 501, 'The format is json or xml.');
+    const limits = ['maxwidth', 'maxheight'].map((name) => lastOf(request.query[name]) || undefined);
+    if (limits.some((limit) => limit !== undefined && !/^0*[1-9]\d{0,5}$/.test(limit)))
+      return refuse(reply, 400, 'maxwidth and maxheight are whole numbers of pixels.');
+    const origin = originOf(request);
+    const page = findPage(lastOf(request.query.url), origin);
+    const playable = page && (await playables.find(page.playbackId));
+    if (!page || !playable || playable.status === 'errored')
+      return refuse(reply, 404, 'There is no embedding for this URL.');
+    const query = parseQuery(page.search.slice(1)) as Query;
+    if (playable.policy !== 'public') reply.header('cache-control', 'private, no-cache');
+    if (await refusalOf(playable, request, query)) return refuse(reply, 401, 'This video is private.');
+
+    const [maxWidth, maxHeight] = limits.map((limit) => (limit === undefined ? undefined : Number(limit)));
+    const size = embedSize(videoSize(playable.plan), maxWidth, maxHeight);
+    const title = playable.meta.title || DEFAULT_TITLE;
+    const base = imageUrl ?? origin;
+    const thumbnail = await findThumbnail(access, playable, accessRequest(request), pageTokens(query).thumbnail, base);
+    const source = escapeHtml(`${origin}/${page.playbackId}${page.search}`);
+    const values: Record<string, string | number> = {
+      version: '1.0',
+      type: 'video',
+      provider_name: 'Kinora',
+      provider_url: `${origin}/`,
+      title,
+      ...(thumbnail && {
+        thumbnail_url: thumbnail.url,
+        thumbnail_width: thumbnail.width,
+        thumbnail_height: thumbnail.height,
+      }),
+      html: `<iframe src="${source}" width="${size.width}" height="${size.height}" title="${escapeHtml(title)}" frameborder="0" allow="${ALLOW}" allowfullscreen></iframe>`,
+      width: size.width,
+      height: size.height,
+    };
+    if (format === 'json') return reply.type('application/json; charset=utf-8').send(JSON.stringify(values));
+    const children = Object.entries(values).map(([name, value]) => textElement(name, {}, String(value)));
+    return reply.type('text/xml; charset=utf-8').send(xmlDocument(element('oembed', {}, ...children)));
+  };
+};
+
+/** A video without limits is 640 pixels wide, or high if it is upright. */
+const embedSize = (video: EmbedSize, maxWidth: number | undefined, maxHeight: number | undefined): EmbedSize => {
+  const isLimited = maxWidth !== undefined || maxHeight !== undefined;
+  const normal = fitSize(video, DEFAULT_WIDTH, DEFAULT_HEIGHT);
+  if (!isLimited) return normal;
+  return fitSize(normal, Math.min(maxWidth ?? normal.width, normal.width), maxHeight ?? normal.height);
+};
