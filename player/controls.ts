@@ -161,7 +161,7 @@ const addClicks = (video: HTMLVideoElement, togglePlay: () => void, toggleFullsc
 };
 
 const hideWhenIdle = (): void => {
-  let timer: number | undefined;
+  let timer: ReturnType<typeof setTimeout> | undefined;
   const show = (): void => {
     root.classList.remove('idle');
     clearTimeout(timer);

@@ -62,9 +62,10 @@ const words = [
   { word: /salient/i, instead: 'smart crop' },
   { word: /\bmend(s|ed|ing)?\b|[a-z]Mend/, instead: 'fix or repair' },
   { word: /sound/i, instead: 'audio' },
-  // FFmpeg's names of picture types, and the words of H.264 for its IDR pictures and picture parameter sets.
+  // FFmpeg's names of picture types, the words of H.264 for its IDR pictures and picture parameter sets, and the browsers'
+  // picture-in-picture.
   {
-    word: /(?<!AV_|AV|Idr)picture/i,
+    word: /(?<!AV_|AV|Idr)picture(?!InPicture)(?<!pictureInPicture)/i,
     instead: 'frame, image or video',
     allowed: /^src\/media\/mp4\/avc-slice-header\.ts$/,
   },

@@ -28,7 +28,9 @@ test.each([
 });
 
 test('what only the caller knows is checked too', async () => {
-  expect(await readAnswer(schema, '{"a":2}', ({ a }) => (a > 1 ? 'too much.' : undefined))).toEqual({ problem: 'too much.' });
+  expect(await readAnswer(schema, '{"a":2}', ({ a }) => (a > 1 ? 'too much.' : undefined))).toEqual({
+    problem: 'too much.',
+  });
 });
 
 test('text of others stays in its block', () => {
