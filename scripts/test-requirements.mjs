@@ -31,6 +31,11 @@ const needs = [
   { program: 'ffmpeg', packages: ['ffmpeg'], suites: 'recognition of real speech (its voices)' },
   { program: 'nginx', packages: ['nginx-light'], suites: 'the shipped nginx configuration' },
   { program: 'caddy', packages: ['caddy'], suites: 'the shipped Caddy configuration' },
+  {
+    program: 'swift-proxy-server',
+    packages: ['swift-proxy', 'swift-account', 'swift-container', 'swift-object', 'memcached'],
+    suites: 'storage in S3',
+  },
   { program: 'promtool', packages: ['prometheus'], suites: 'the shipped alert rules' },
   { program: 'systemd-analyze', packages: ['systemd'], suites: 'the shipped systemd unit' },
   { program: 'zsh', packages: ['zsh'], suites: 'completion of commands in zsh' },

@@ -3,17 +3,17 @@ import { AAC_FRAME_SAMPLES } from '../media/codecs/aac.js';
 import type { AudioPlan } from '../media/plan/plan.js';
 import { readResult } from '../pool/read-result.js';
 import type { BlobStore } from '../storage/blob-store.js';
-import type { EarlySources } from './early-sources.js';
 import type { Work } from './file-maker.js';
 import { readPart } from './open-frames.js';
 import { type PlayableAsset, playedKey } from './playable-asset.js';
 import { readSource } from './read-source.js';
 import { audioChunkJob } from './segment-jobs.js';
+import type { SourceRanges } from './source-ranges.js';
 import { MAX_SEGMENT_BYTES, verifyAudioSegment } from './verify-segment.js';
 
 interface AudioChunkDeps {
   readonly blobs: BlobStore;
-  readonly earlySources: Pick<EarlySources, 'rangesOf'>;
+  readonly sourceRanges: SourceRanges;
 }
 
 interface AudioChunk {
@@ -29,7 +29,7 @@ const AUDIO = { video: false, audio: true };
 
 /** Makes consecutive audio segments in one job and commits them; `keys` are theirs. */
 export const makeAudioChunk = async (
-  { blobs, earlySources }: AudioChunkDeps,
+  { blobs, sourceRanges }: AudioChunkDeps,
   { asset, audio, sourceKey, first }: AudioChunk,
   keys: readonly CacheKey[],
   work: Work,
@@ -39,7 +39,7 @@ export const makeAudioChunk = async (
   ) as [number, number];
   const needed = sourceKey
     ? undefined
-    : earlySources.rangesOf(asset.id, [{ streams: AUDIO, fromSeconds, untilSeconds }]);
+    : await sourceRanges.ofAudio(asset, [{ streams: AUDIO, fromSeconds, untilSeconds }]);
   await readSource(
     (ranges) => blobs.openLocal(sourceKey ?? playedKey(asset), ranges),
     needed,

@@ -4,17 +4,17 @@ import type { VideoPlan, VideoRendition } from '../media/plan/plan.js';
 import { readResult } from '../pool/read-result.js';
 import type { BlobStore } from '../storage/blob-store.js';
 import type { Logger } from '../telemetry/logger.js';
-import type { EarlySources } from './early-sources.js';
 import type { Work } from './file-maker.js';
 import { type OpenFrames, openFrames } from './open-frames.js';
 import type { PlayableAsset } from './playable-asset.js';
 import { readSource } from './read-source.js';
 import { tighterEncoder, videoSegmentJob } from './segment-jobs.js';
+import type { SourceRanges } from './source-ranges.js';
 import { MAX_SEGMENT_BYTES, verifyVideoSegment } from './verify-segment.js';
 
 interface VideoSegmentDeps {
   readonly blobs: BlobStore;
-  readonly earlySources: Pick<EarlySources, 'rangesOf'>;
+  readonly sourceRanges: SourceRanges;
   readonly logger: Logger;
 }
 
@@ -30,7 +30,7 @@ const FRAMES = { video: true, audio: false };
 
 /** Makes one segment of a video rendition and commits it. */
 export const makeVideoSegment = async (
-  { blobs, earlySources, logger }: VideoSegmentDeps,
+  { blobs, sourceRanges, logger }: VideoSegmentDeps,
   segment: VideoSegment,
   key: CacheKey,
   work: Work,
@@ -39,7 +39,7 @@ export const makeVideoSegment = async (
   const [fromSeconds, untilSeconds] = [number, number + 1].map(
     (boundary) => video.boundaries[boundary]! / video.timescale,
   ) as [number, number];
-  const needed = earlySources.rangesOf(asset.id, [{ streams: FRAMES, fromSeconds, untilSeconds }]);
+  const needed = await sourceRanges.ofVideo(asset, [{ streams: FRAMES, fromSeconds, untilSeconds }]);
   await readSource(
     (ranges) => openFrames(blobs, asset, ranges),
     needed,

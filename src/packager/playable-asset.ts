@@ -1,6 +1,13 @@
 import type { AdditionalRenditions } from '../media/plan/find-segment.js';
 import type { Plan } from '../media/plan/plan.js';
-import { concatenatedKey, mezzanineKey, sourceKey } from '../storage/keys.js';
+import {
+  concatenatedIndexKey,
+  concatenatedKey,
+  indexKey,
+  mezzanineIndexKey,
+  mezzanineKey,
+  sourceKey,
+} from '../storage/keys.js';
 
 /** What a segment is made from. */
 export interface PlayableAsset {
@@ -23,3 +30,22 @@ export const videoKey = (asset: PlayableAsset): string =>
 /** Its name: a source that kills media processes says nothing about the mezzanine made of it. */
 export const videoFileOf = (asset: PlayableAsset): string =>
   `${ownerOf(asset)} ${asset.plan.video?.access ?? 'source'}`;
+
+/** A file that segments are made from, and the index of its packets. */
+export interface FileKeys {
+  readonly key: string;
+  readonly indexKey: string;
+  /** Written by Kinora. */
+  readonly isMezzanine: boolean;
+}
+
+export const audioFileKeys = (asset: PlayableAsset): FileKeys => ({
+  key: playedKey(asset),
+  indexKey: (asset.plan.concatenated ? concatenatedIndexKey : indexKey)(ownerOf(asset)),
+  isMezzanine: false,
+});
+
+export const videoFileKeys = (asset: PlayableAsset): FileKeys =>
+  asset.plan.video?.access === 'mezzanine'
+    ? { key: videoKey(asset), indexKey: mezzanineIndexKey(ownerOf(asset)), isMezzanine: true }
+    : audioFileKeys(asset);

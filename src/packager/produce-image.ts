@@ -16,6 +16,7 @@ import { type PlayableAsset, videoFileOf } from './playable-asset.js';
 import type { SegmentRequest } from './produce-segment.js';
 import { readSource } from './read-source.js';
 import { MEDIA_THREADS } from './segment-jobs.js';
+import type { SourceRanges } from './source-ranges.js';
 
 export interface ImageProducer {
   /**
@@ -35,7 +36,8 @@ export interface ImageProducerDeps {
   readonly store: SegmentStore;
   readonly pool: MediaPool;
   readonly blobs: BlobStore;
-  readonly earlySources: Pick<EarlySources, 'rangesOf' | 'isWithdrawn'>;
+  readonly earlySources: Pick<EarlySources, 'isWithdrawn'>;
+  readonly sourceRanges: SourceRanges;
   readonly clock: Clock;
 }
 
@@ -44,7 +46,14 @@ const MAX_IMAGE_BYTES = 64 * 2 ** 20;
 /** These take seconds each. A request that finds this many waiting is refused immediately. */
 const MAX_WAITING_LONG = 64;
 
-export const createImageProducer = ({ store, pool, blobs, earlySources, clock }: ImageProducerDeps): ImageProducer => {
+export const createImageProducer = ({
+  store,
+  pool,
+  blobs,
+  earlySources,
+  sourceRanges,
+  clock,
+}: ImageProducerDeps): ImageProducer => {
   const maker = createFileMaker({ store, pool, clock });
   let waitingLong = 0;
 
@@ -67,7 +76,7 @@ export const createImageProducer = ({ store, pool, blobs, earlySources, clock }:
           ...(signal && { signal }),
           produce: async ({ run, production }) => {
             refuseWithdrawn(earlySources, asset.plan);
-            const needed = earlySources.rangesOf(asset.id, displayedSpans(image.job, video));
+            const needed = await sourceRanges.ofVideo(asset, displayedSpans(image.job, video));
             await readSource(
               (ranges) => openFrames(blobs, asset, ranges),
               needed,

@@ -16,6 +16,7 @@ import { makeVideoSegment } from './make-video-segment.js';
 import { type PlayableAsset, videoFileOf } from './playable-asset.js';
 import { createReadAhead } from './read-ahead.js';
 import { audioChunkRange } from './segment-jobs.js';
+import type { SourceRanges } from './source-ranges.js';
 
 export interface SegmentRequest {
   /** Ends this caller's wait. The work itself ends when nobody else waits for it. */
@@ -44,7 +45,8 @@ export interface SegmentProducerDeps {
   readonly store: SegmentStore;
   readonly pool: MediaPool;
   readonly blobs: BlobStore;
-  readonly earlySources: Pick<EarlySources, 'rangesOf' | 'isWithdrawn'>;
+  readonly earlySources: Pick<EarlySources, 'isWithdrawn'>;
+  readonly sourceRanges: SourceRanges;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly metrics?: Metrics;

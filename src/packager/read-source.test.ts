@@ -28,7 +28,7 @@ const missing = (start: number): KinoraError =>
 it('opens the source again with what a job found missing, and keeps nothing open', async () => {
   const file = source();
   const starts = [500, 900];
-  const result = await readSource(file.open, [{ start: 0, end: 100 }], async () => {
+  const result = await readSource(file.open, { ranges: [{ start: 0, end: 100 }], isStored: false }, async () => {
     const next = starts.shift();
     if (next !== undefined) throw missing(next);
     return 'made';
@@ -41,7 +41,7 @@ it('opens the source again with what a job found missing, and keeps nothing open
 it('gives up a job that always needs more', async () => {
   const file = source();
   let calls = 0;
-  const read = readSource(file.open, [], async () => {
+  const read = readSource(file.open, { ranges: [], isStored: false }, async () => {
     calls += 1;
     throw missing(calls * 1000);
   });

@@ -6,26 +6,42 @@ const AROUND_BYTES = 1024 * 1024;
 /** Each try adds at least one part. If parts are still missing after the last try, the read fails. */
 const MAX_TRIES = 16;
 
+const SHORT: ReadonlySet<string> = new Set(['range_missing', 'media_failed']);
+
 interface Released {
   release(): Promise<void>;
 }
 
+/** What a job reads of a source. */
+export interface SourceNeed {
+  /** The bytes that are known to be read. */
+  readonly ranges: ByteRanges;
+  /** Whether the whole file can be read if these bytes are not sufficient. */
+  readonly isStored: boolean;
+}
+
 /**
- * Calls `use` with what `open` opens. `needed` lists the bytes that are known to be read; undefined means the whole
- * file. If `use` finds other bytes missing, it runs again with those added.
+ * Calls `use` with what `open` opens: the bytes of `need`, or the whole file if it is undefined. If `use` finds other
+ * bytes missing, it runs again with those added. If it fails, or never has enough, it runs with the whole file.
  */
 export const readSource = async <S extends Released, T>(
   open: (needed: ByteRanges | undefined) => Promise<S>,
-  needed: ByteRanges | undefined,
+  need: SourceNeed | undefined,
   use: (source: S) => Promise<T>,
 ): Promise<T> => {
-  let ranges = needed;
+  let ranges = need?.ranges;
   for (let tries = 1; ; tries += 1) {
     const source = await open(ranges);
     try {
       return await use(source);
     } catch (error) {
-      if (!isKinoraError(error, 'range_missing') || tries >= MAX_TRIES) throw error;
+      const isMissing = isKinoraError(error, 'range_missing') && tries < MAX_TRIES;
+      // Where bytes are missing, a demuxer may also find the file damaged.
+      if (!isMissing && need?.isStored && ranges && isKinoraError(error) && SHORT.has(error.code)) {
+        ranges = undefined;
+        continue;
+      }
+      if (!isMissing) throw error;
       const missing = error.details?.missing as ByteRange;
       ranges = [...(ranges ?? []), { start: missing.start, end: missing.end + AROUND_BYTES }];
     } finally {

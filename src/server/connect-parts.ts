@@ -13,6 +13,7 @@ import { createEarlySources } from '../packager/early-sources.js';
 import { createTextParser } from '../packager/parse-text.js';
 import { createImageProducer } from '../packager/produce-image.js';
 import { createSegmentProducer } from '../packager/produce-segment.js';
+import { createSourceRanges } from '../packager/source-ranges.js';
 import { createTextTracks } from '../packager/text-tracks.js';
 import { createQueue } from '../queue/job-queue.js';
 import { createTranscriber } from '../speech/create-transcriber.js';
@@ -29,7 +30,8 @@ export const connectParts = async (
   const { store, pool, blobs } = media;
   const outside = { allowPrivate: config.allowPrivateSources, ...(base.resolve && { resolve: base.resolve }) };
   const earlySources = createEarlySources();
-  const producer = createSegmentProducer({ store, pool, blobs, earlySources, clock, logger, metrics });
+  const sourceRanges = createSourceRanges({ blobs, earlySources });
+  const producer = createSegmentProducer({ store, pool, blobs, earlySources, sourceRanges, clock, logger, metrics });
   phases.push({ name: 'segment producer', end: () => producer.stop() });
   const playables = createPlayableFinder(database, clock, earlySources);
   const installationSecret = await getInstallationSecret(database.queryable);
@@ -67,7 +69,7 @@ export const connectParts = async (
     context,
     producer,
     earlySources,
-    images: createImageProducer({ store, pool, blobs, earlySources, clock }),
+    images: createImageProducer({ store, pool, blobs, earlySources, sourceRanges, clock }),
     texts: createTextTracks(blobs, createTextParser()),
     playables,
     access,

@@ -6,6 +6,8 @@ import type { ByteRange, ByteRanges, PresentRanges } from '../lib/byte-ranges.js
  * `keys.ts`, never text from a user. One contract suite (`test/contract/blob-store.ts`) runs on every implementation.
  */
 export interface BlobStore {
+  /** Whether blobs are files of this machine, so that `openLocal` copies nothing. */
+  readonly isLocal: boolean;
   /**
    * Opens `key` for an append that survives interruption: bytes confirmed by an earlier suspended or killed write are
    * kept, and `offsetBytes` is their number. After a power failure it covers at least what was suspended, and never a
@@ -30,7 +32,7 @@ export interface BlobStore {
   sweepUnfinished(needed: ReadonlySet<string>): Promise<number>;
   /**
    * Returns a path that a media process can open while the lease is held: on disk the blob itself, elsewhere a local
-   * copy. `needed` lists the bytes that will be read, if known. For an incomplete blob, those bytes are fetched.
+   * copy. `needed` lists the bytes that will be read, if known; a copy or an incomplete blob then has at least those.
    * @throws KinoraError `not_found`; `unavailable` when `needed` can't be fetched
    */
   openLocal(key: string, needed?: ByteRanges): Promise<LocalBlob>;
@@ -55,6 +57,11 @@ export interface BlobWrite {
   write(chunk: Uint8Array): Promise<void>;
   /** Drops the stored bytes and starts at zero again (the remote file changed). */
   restart(): Promise<void>;
+  /**
+   * Does the part of a commit that takes time, if any. Called after the last write, while a staged file can still be
+   * read; without it, `commit` takes longer.
+   */
+  settle?(): Promise<void>;
   /** Makes the bytes durable and the blob visible under its key. */
   commit(): Promise<BlobInfo>;
   /** Makes the bytes durable and keeps them for a later `resumeWrite`. */

@@ -15,7 +15,11 @@ interface DiskBlobWriteOptions {
   readonly path: string;
   /** Absent for a write that can't be resumed. */
   readonly synced?: SyncedRecord | undefined;
-  /** Moves the complete and synced file to its final path. */
+  /** Called with the number of bytes in the file, whenever there are more or the write starts again. */
+  readonly onStored: (storedBytes: number) => void;
+  /** Does what takes time before `publish`, while the file can still be read. */
+  readonly settle: (() => Promise<void>) | undefined;
+  /** Makes the complete and synced file visible; it may be moved. */
   readonly publish: () => Promise<void>;
   /** Called once when the write ends in any way. */
   readonly onEnd: () => void;
@@ -25,7 +29,14 @@ interface DiskBlobWriteOptions {
  * A write to a file that keeps its bytes when the process dies; only buffered bytes are lost. When the machine fails,
  * the bytes up to the last sync are kept.
  */
-export const openDiskBlobWrite = async ({ path, synced, publish, onEnd }: DiskBlobWriteOptions): Promise<BlobWrite> => {
+export const openDiskBlobWrite = async ({
+  path,
+  synced,
+  onStored,
+  settle,
+  publish,
+  onEnd,
+}: DiskBlobWriteOptions): Promise<BlobWrite> => {
   // Not 'a': appending would ignore positions, and a write that failed halfway must be overwritten.
   const handle = await open(path, 'r+').catch(async (error: NodeJS.ErrnoException) => {
     if (error.code !== 'ENOENT') throw error;
@@ -40,6 +51,7 @@ export const openDiskBlobWrite = async ({ path, synced, publish, onEnd }: DiskBl
     await holes.remove();
   }
   let storedBytes = (await handle.stat()).size;
+  onStored(storedBytes);
   /** While staged: the value in the hole record. */
   let recordedBytes: number | undefined;
   let buffer: Buffer | undefined;
@@ -51,6 +63,7 @@ export const openDiskBlobWrite = async ({ path, synced, publish, onEnd }: DiskBl
     await writeFully(handle, buffer.subarray(0, bufferedBytes), storedBytes);
     storedBytes += bufferedBytes;
     bufferedBytes = 0;
+    onStored(storedBytes);
     await record(RECORD_EVERY_BYTES);
   };
   const record = async (leastBytes: number): Promise<void> => {
@@ -95,6 +108,7 @@ export const openDiskBlobWrite = async ({ path, synced, publish, onEnd }: DiskBl
       if (chunk.length >= BUFFER_BYTES) {
         await writeFully(handle, chunk, storedBytes);
         storedBytes += chunk.length;
+        onStored(storedBytes);
         await record(RECORD_EVERY_BYTES);
         return;
       }
@@ -105,10 +119,17 @@ export const openDiskBlobWrite = async ({ path, synced, publish, onEnd }: DiskBl
     restart: async () => {
       bufferedBytes = 0;
       storedBytes = 0;
+      onStored(0);
       if (synced && synced.bytes > 0) await synced.set(0);
       await unstage();
       await handle.truncate(0);
     },
+    ...(settle && {
+      settle: async () => {
+        await flush();
+        await settle();
+      },
+    }),
     commit: async (): Promise<BlobInfo> => {
       try {
         await flush();

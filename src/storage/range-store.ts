@@ -1,4 +1,3 @@
-import { throwIfAborted } from '../lib/abort.js';
 import { type ByteRange, type ByteRanges, mergeRanges } from '../lib/byte-ranges.js';
 import { isKinoraError, KinoraError } from '../lib/errors.js';
 import {
@@ -12,12 +11,7 @@ import {
   type RangeSource,
   type StagedFile,
 } from './blob-store.js';
-
-/** Blocks with a gap of at most this many blocks between them are fetched by one request, including the gap. */
-const MAX_GAP_BLOCKS = 2;
-/** Limits the size of a request, so that long ranges are fetched over several connections. */
-const MAX_REQUEST_BLOCKS = 16;
-const MAX_REQUESTS = 4;
+import { createBlockFetcher } from './block-fetcher.js';
 
 /** Extends `blobs` with sources that are still at their origin. */
 export const createRangeBlobStore = (blobs: BlobStore): RangeBlobStore => {
@@ -67,96 +61,23 @@ const createRangeSource = ({
   onDoubt,
   onClosed,
 }: RangeSourceParts): RangeSource & { open(needed: ByteRanges): Promise<LocalBlob | undefined> } => {
-  const blocks = new Map<number, 'present' | Promise<void>>();
   const stopped = new AbortController();
   const leases = new Set<Promise<void>>();
   let opening: ByteRange[] = [];
   let ended: Promise<unknown> | undefined;
-  let fetchedBytes = 0;
-  /** Those under way. */
-  let requests = 0;
-  let begunRequests = 0;
-  /** Waiting downloads and requests, woken whenever a request ends. */
-  let wake: (() => void)[] = [];
   /** The last write of the download. */
   let writing: Promise<void> = Promise.resolve();
-
-  const isPresent = (block: number): boolean =>
-    blocks.get(block) === 'present' || Math.min((block + 1) * BLOCK_BYTES, origin.sizeBytes) <= staged.readableBytes;
-
-  const untilRequestEnds = (): Promise<void> => new Promise((resolve) => wake.push(resolve));
-  const untilNoRequests = async (): Promise<void> => {
-    while (requests > 0) await untilRequestEnds();
-  };
-
-  const fetchBlocks = async (first: number, end: number): Promise<void> => {
-    while (requests >= MAX_REQUESTS) await untilRequestEnds();
-    throwIfAborted(stopped.signal);
-    requests += 1;
-    begunRequests += 1;
-    try {
+  const blocks = createBlockFetcher({
+    origin,
+    signal: stopped.signal,
+    readableBytes: () => staged.readableBytes,
+    begin: async () => {
       // From here on the download waits. What it has stored is never replaced.
       await writing.catch(() => undefined);
       await staged.flush();
-      let at = Math.max(first * BLOCK_BYTES, staged.readableBytes);
-      const range = { start: at, end: Math.min(end * BLOCK_BYTES, origin.sizeBytes) };
-      for await (const chunk of at < range.end ? origin.read(range, stopped.signal) : []) {
-        await staged.put(at, chunk);
-        at += chunk.length;
-        fetchedBytes += chunk.length;
-      }
-      for (let block = first; block < end; block += 1) blocks.set(block, 'present');
-    } finally {
-      requests -= 1;
-      const waiting = wake;
-      wake = [];
-      for (const resume of waiting) resume();
-    }
-  };
-
-  /** The blocks of `ranges` that are not yet requested, in runs of one request each. */
-  const missingRuns = (ranges: ByteRanges): [number, number][] => {
-    const runs: [number, number][] = [];
-    for (const { start, end } of ranges) {
-      for (let block = Math.floor(start / BLOCK_BYTES); block * BLOCK_BYTES < end; block += 1) {
-        if (blocks.has(block) || isPresent(block)) continue;
-        const last = runs.at(-1);
-        if (last && block < last[1]) continue;
-        const joins = last && block - last[1] <= MAX_GAP_BLOCKS && block - last[0] < MAX_REQUEST_BLOCKS;
-        const free =
-          joins && Array.from({ length: block - last[1] }, (_, at) => last[1] + at).every((at) => !blocks.has(at));
-        if (joins && free) last[1] = block + 1;
-        else runs.push([block, block + 1]);
-      }
-    }
-    return runs;
-  };
-
-  const bring = async (ranges: ByteRanges): Promise<void> => {
-    for (const [first, end] of missingRuns(ranges)) {
-      const fetching = fetchBlocks(first, end);
-      for (let block = first; block < end; block += 1) blocks.set(block, fetching);
-      fetching.catch(() => {
-        for (let block = first; block < end; block += 1) blocks.delete(block);
-      });
-    }
-    const awaited = new Set<Promise<void>>();
-    for (const { start, end } of ranges) {
-      for (let block = Math.floor(start / BLOCK_BYTES); block * BLOCK_BYTES < end; block += 1) {
-        const state = blocks.get(block);
-        if (state && state !== 'present') awaited.add(state);
-      }
-    }
-    await Promise.all(awaited);
-  };
-
-  const widen = (ranges: ByteRanges): ByteRange[] =>
-    mergeRanges(
-      ranges.map(({ start, end }) => ({
-        start: Math.max(Math.floor(start / BLOCK_BYTES), 0) * BLOCK_BYTES,
-        end: Math.min(Math.ceil(end / BLOCK_BYTES) * BLOCK_BYTES, origin.sizeBytes),
-      })),
-    );
+    },
+    put: (offset, chunk) => staged.put(offset, chunk),
+  });
 
   /** Undefined when the source has been closed; the blob may be stored by then. */
   const open = async (needed: ByteRanges): Promise<LocalBlob | undefined> => {
@@ -164,7 +85,7 @@ const createRangeSource = ({
       await ended.catch(() => undefined);
       return undefined;
     }
-    const ranges = widen([...opening, ...needed]);
+    const ranges = blocks.widen([...opening, ...needed]);
     let end!: () => void;
     const lease = new Promise<void>((resolve) => {
       end = resolve;
@@ -175,7 +96,7 @@ const createRangeSource = ({
       end();
     };
     try {
-      await bring(ranges);
+      await blocks.bring(ranges);
       return { path: staged.path, staged: { ranges, version }, release };
     } catch (error) {
       await release();
@@ -187,7 +108,9 @@ const createRangeSource = ({
   const endWith = <T>(finish: () => Promise<T>): Promise<T> => {
     if (ended) return ended.catch(() => undefined).then(finish);
     stopped.abort();
-    const ending = Promise.allSettled(leases).then(untilNoRequests).then(finish);
+    const ending = Promise.allSettled(leases)
+      .then(() => blocks.untilNoRequests())
+      .then(finish);
     ended = ending.finally(onClosed);
     ended.catch(() => undefined);
     return ending;
@@ -198,7 +121,7 @@ const createRangeSource = ({
     const start = write.offsetBytes;
     const end = start + chunk.length;
     for (let block = Math.floor(start / BLOCK_BYTES); block * BLOCK_BYTES < end; block += 1) {
-      if (blocks.get(block) !== 'present') continue;
+      if (!blocks.isFetched(block)) continue;
       const from = Math.max(start, block * BLOCK_BYTES);
       const until = Math.min(end, (block + 1) * BLOCK_BYTES);
       const part = await staged.read(from, until - from);
@@ -213,12 +136,12 @@ const createRangeSource = ({
     write: async (chunk) => {
       let comparedAfter: number;
       do {
-        await untilNoRequests();
-        comparedAfter = begunRequests;
+        await blocks.untilNoRequests();
+        comparedAfter = blocks.begunRequests;
         if (!ended && (await differs(chunk))) await onDoubt('differs');
         // Nobody may read other bytes in its place any more.
         await ended?.catch(() => undefined);
-      } while (requests > 0 || begunRequests > comparedAfter);
+      } while (blocks.requests > 0 || blocks.begunRequests > comparedAfter);
       // Nothing is awaited since the check: a part that is fetched in between would not be compared.
       writing = write.write(chunk);
       await writing;
@@ -230,7 +153,10 @@ const createRangeSource = ({
       if (!ended) await onDoubt('restarts');
       await endWith(() => write.restart());
     },
-    commit: () => endWith(() => write.commit()),
+    commit: () => {
+      const end = () => endWith(() => write.commit());
+      return write.settle ? write.settle().then(end) : end();
+    },
     suspend: () => endWith(() => write.suspend()),
     discard: () => endWith(() => write.discard()),
   };
@@ -238,7 +164,7 @@ const createRangeSource = ({
   return {
     sizeBytes: origin.sizeBytes,
     get fetchedBytes() {
-      return fetchedBytes;
+      return blocks.fetchedBytes;
     },
     keepOpening: (ranges) => {
       opening = mergeRanges([...opening, ...ranges]);

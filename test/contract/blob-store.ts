@@ -8,7 +8,7 @@ import type { BlobStore } from '#kinora/storage/blob-store.js';
 export interface OpenedBlobStore {
   readonly store: BlobStore;
   /** The same blobs through a new store, as after a restart. */
-  reopen(): BlobStore;
+  reopen(): BlobStore | Promise<BlobStore>;
   close(): Promise<void>;
 }
 
@@ -70,11 +70,11 @@ export const describeBlobStore = (title: string, open: () => Promise<OpenedBlobS
       await write.write(Buffer.from('abc'));
       await (await write.stage(100)).put(50, Buffer.from('xyz'));
       await write.suspend();
-      const again = await opened.reopen().resumeWrite('holes');
+      const again = await (await opened.reopen()).resumeWrite('holes');
       expect(again.offsetBytes).toBe(3);
       await (await again.stage(100)).put(50, Buffer.from('xyz'));
       // The process ends here, without a word.
-      const last = await opened.reopen().resumeWrite('holes');
+      const last = await (await opened.reopen()).resumeWrite('holes');
       expect(last.offsetBytes).toBe(3);
       await last.write(Buffer.from('def'));
       expect(await last.commit()).toEqual({ sizeBytes: 6 });
@@ -85,7 +85,7 @@ export const describeBlobStore = (title: string, open: () => Promise<OpenedBlobS
       const first = await store.resumeWrite('resumed');
       await first.write(Buffer.from('abc'));
       await first.suspend();
-      const second = await opened.reopen().resumeWrite('resumed');
+      const second = await (await opened.reopen()).resumeWrite('resumed');
       expect(second.offsetBytes).toBe(3);
       await second.write(Buffer.from('def'));
       await second.commit();

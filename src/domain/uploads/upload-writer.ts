@@ -65,7 +65,7 @@ export interface UploadWriter {
 }
 
 /** Where the bytes of one upload are written. */
-export interface UploadTarget extends Omit<BlobWrite, 'stage' | 'sync' | 'read'> {
+export interface UploadTarget extends Omit<BlobWrite, 'stage' | 'sync' | 'settle' | 'read'> {
   /** Undefined while the size of the file is unknown. */
   setTotal(totalBytes: number | undefined): void;
 }

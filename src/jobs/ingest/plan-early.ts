@@ -1,8 +1,5 @@
 import { open } from 'node:fs/promises';
-import type { ByteRanges } from '../../lib/byte-ranges.js';
-import { MAX_HEADER_BYTES } from '../../media/matroska/ebml.js';
-import { findMatroskaLayout, isMatroska } from '../../media/matroska/layout.js';
-import { findMoovRange, type ReadRange } from '../../media/mp4/sample-tables.js';
+import type { ReadRange } from '../../media/mp4/sample-tables.js';
 import { decideAccess } from '../../media/plan/mezzanine-decision.js';
 import type { Plan } from '../../media/plan/plan.js';
 import { type AssetSettings, draftPlan, finishPlan } from '../../media/plan/plan-asset.js';
@@ -12,6 +9,7 @@ import type { SourceFacts } from '../../media/source/source-facts.js';
 import type { SourceIndex } from '../../media/source/source-index.js';
 import { decodeSourceIndex } from '../../media/source/source-index-codec.js';
 import type { EarlySource } from '../../packager/early-sources.js';
+import { findOpening, NOT_INDEXED } from '../../packager/find-opening.js';
 import { readSource } from '../../packager/read-source.js';
 import type { LocalBlob, RangeSource } from '../../storage/blob-store.js';
 import { sourceKey } from '../../storage/keys.js';
@@ -23,12 +21,10 @@ import { readSettings, type SettingsContext } from './read-settings.js';
 import { checkPlan } from './save-plan.js';
 import type { StoredOverlay } from './store-overlays.js';
 
-/** More than the index of a twelve-hour file. */
-const MAX_MOOV_BYTES = 64 * 2 ** 20;
 /** Bytes at the start of a file that are read in addition to its index. */
 const HEAD_BYTES = 64 * 1024;
 
-const NOT_INDEXED = 'the file is not an MP4, MOV, Matroska or WebM';
+const NOTHING_YET = { ranges: [], isStored: false };
 
 type PlanContext = Pick<IngestContext, 'assetId' | 'blobs' | 'pool' | 'temporaryDir' | 'signal' | 'logger'> &
   SettingsContext;
@@ -47,7 +43,7 @@ export const planEarly = async (
   const opening = await findOpening(rangeReader(context), source.sizeBytes);
   if (typeof opening === 'string') return opening;
   source.keepOpening([{ start: 0, end: HEAD_BYTES }, ...opening]);
-  const read: ReadFile = (use) => readSource((needed) => blobs.openLocal(sourceKey(assetId), needed), [], use);
+  const read: ReadFile = (use) => readSource((needed) => blobs.openLocal(sourceKey(assetId), needed), NOTHING_YET, use);
 
   const facts = await read((file) => probeFile(context, file, { fresh: true, isPrefix }));
   checkLimits(facts);
@@ -76,17 +72,6 @@ export const planEarly = async (
 };
 
 type ReadFile = <T>(use: (file: LocalBlob) => Promise<T>) => Promise<T>;
-
-/** What a demuxer reads when it opens the file. */
-const findOpening = async (read: ReadRange, sizeBytes: number): Promise<ByteRanges | string> => {
-  if (isMatroska(await read(0, Math.min(MAX_HEADER_BYTES, sizeBytes)))) {
-    const layout = await findMatroskaLayout(read, sizeBytes);
-    return typeof layout === 'string' ? `Matroska: ${layout}` : layout.opening;
-  }
-  const moov = await findMoovRange(read, sizeBytes);
-  if (!moov) return NOT_INDEXED;
-  return moov.end - moov.start > MAX_MOOV_BYTES ? 'the index of the file is too large' : [moov];
-};
 
 /** All indexes that the file may have: for Matroska, whose frames are predicted, the one that is used and its opposite. */
 const readIndexes = async (

@@ -24,6 +24,7 @@ import { createEarlySources } from '#kinora/packager/early-sources.js';
 import { createTextParser } from '#kinora/packager/parse-text.js';
 import { createImageProducer } from '#kinora/packager/produce-image.js';
 import { createSegmentProducer } from '#kinora/packager/produce-segment.js';
+import { createSourceRanges } from '#kinora/packager/source-ranges.js';
 import { createTextTracks } from '#kinora/packager/text-tracks.js';
 import { createMediaPool } from '#kinora/pool/create-media-pool.js';
 import { createDiskBlobStore } from '#kinora/storage/disk-blob-store.js';
@@ -59,8 +60,9 @@ export const startPlayback = async ({
     clock: systemClock,
   });
   const earlySources = createEarlySources();
-  const segments = createSegmentProducer({ store, pool, blobs, earlySources, clock: systemClock, logger });
-  const images = createImageProducer({ store, pool, blobs, earlySources, clock: systemClock });
+  const sourceRanges = createSourceRanges({ blobs, earlySources });
+  const segments = createSegmentProducer({ store, pool, blobs, earlySources, sourceRanges, clock: systemClock, logger });
+  const images = createImageProducer({ store, pool, blobs, earlySources, sourceRanges, clock: systemClock });
   // The routes need these before the API has made the database.
   let access: AccessCheck | undefined;
   let finder: PlayableFinder | undefined;

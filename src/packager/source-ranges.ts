@@ -1,0 +1,124 @@
+import { buffer } from 'node:stream/consumers';
+import { LRUCache } from 'lru-cache';
+import { type ByteRange, type ByteRanges, mergeRanges } from '../lib/byte-ranges.js';
+import { listBoxes } from '../media/mp4/box-reader.js';
+import { findMoov } from '../media/mp4/sample-tables.js';
+import { neededRanges } from '../media/source/needed-ranges.js';
+import type { SourceIndex } from '../media/source/source-index.js';
+import { decodeSourceIndex } from '../media/source/source-index-codec.js';
+import type { BlobStore } from '../storage/blob-store.js';
+import type { EarlySources, Span } from './early-sources.js';
+import { findOpening } from './find-opening.js';
+import { audioFileKeys, type FileKeys, type PlayableAsset, videoFileKeys } from './playable-asset.js';
+import type { SourceNeed } from './read-source.js';
+
+/** Which bytes of its source a job reads. */
+export interface SourceRanges {
+  /** Of the file with the frames. Undefined where the job gets the whole file. */
+  ofVideo(asset: PlayableAsset, spans: readonly Span[]): Promise<SourceNeed | undefined>;
+  /** Of the file with the audio. */
+  ofAudio(asset: PlayableAsset, spans: readonly Span[]): Promise<SourceNeed | undefined>;
+}
+
+export interface SourceRangesDeps {
+  readonly blobs: Pick<BlobStore, 'isLocal' | 'read' | 'stat'>;
+  readonly earlySources: Pick<EarlySources, 'rangesOf'>;
+}
+
+/** A file whose packets can be found, and what opening it reads. */
+interface Located {
+  readonly index: SourceIndex;
+  readonly opening: ByteRanges;
+  /** The headers of a fragment are before its packets. */
+  readonly headerBytes: number;
+}
+
+/** Of all indexes in memory: two hours take about 5 MB. */
+const MAX_INDEX_BYTES = 64 * 2 ** 20;
+const BYTES_PER_PACKET = 21;
+/** What is read at the start of any file. */
+const HEAD_BYTES = 64 * 1024;
+/** More than the header of a fragment of two seconds. */
+const FRAGMENT_HEADER_BYTES = 16 * 1024;
+
+const sizeOf = ({ index }: { readonly index?: SourceIndex }): number =>
+  1 + ((index?.video?.pts.length ?? 0) + (index?.audio?.pts.length ?? 0)) * BYTES_PER_PACKET;
+
+/**
+ * For sources that play early, and for stored ones where reading them means a copy. Files without a usable index are
+ * copied as a whole: the others than MP4, MOV, Matroska and WebM, and fragmented MP4 from elsewhere.
+ */
+export const createSourceRanges = ({ blobs, earlySources }: SourceRangesDeps): SourceRanges => {
+  /** Without `index`: the file is read as a whole. */
+  const located = new LRUCache<string, Partial<Located>>({ maxSize: MAX_INDEX_BYTES, sizeCalculation: sizeOf });
+
+  const readBytes = async (key: string, offset: number, length: number): Promise<Buffer> => {
+    const stream = await blobs.read(key, { start: offset, end: offset + length });
+    return stream ? buffer(stream) : Buffer.alloc(0);
+  };
+  const locate = async ({ key, indexKey, isMezzanine }: FileKeys): Promise<Partial<Located>> => {
+    const known = located.get(key);
+    if (known) return known;
+    const [found, stream] = await Promise.all([blobs.stat(key), blobs.read(indexKey)]);
+    // Deleted meanwhile, or not indexed yet.
+    if (!found || !stream) return {};
+    const index = decodeSourceIndex(await buffer(stream));
+    const read = (offset: number, length: number) => readBytes(key, offset, length);
+    const opening = await findOpening(read, found.sizeBytes);
+    const isFragmented = typeof opening !== 'string' && hasFragments(await findMoov(read, found.sizeBytes));
+    const first = index.video?.position[0] ?? -1;
+    const isUsable =
+      typeof opening !== 'string' && (!isFragmented || (isMezzanine && first > 0 && hasIndex(await read(0, first))));
+    const result = isUsable
+      ? {
+          index,
+          opening: [{ start: 0, end: isFragmented ? first : HEAD_BYTES }, ...opening],
+          headerBytes: isFragmented ? FRAGMENT_HEADER_BYTES : 0,
+        }
+      : {};
+    located.set(key, result);
+    return result;
+  };
+  const need = async (
+    asset: PlayableAsset,
+    file: FileKeys,
+    spans: readonly Span[],
+    inSource: (file: Located, span: Span) => ByteRange[],
+  ): Promise<SourceNeed | undefined> => {
+    const early = earlySources.rangesOf(asset.id, spans);
+    if (early) return { ranges: early, isStored: false };
+    // Without spans, frames of all of the file are read.
+    if (blobs.isLocal || spans.length === 0) return undefined;
+    const { index, opening, headerBytes } = await locate(file);
+    if (!index || !opening || headerBytes === undefined) return undefined;
+    const needed = spans.flatMap((span) => inSource({ index, opening, headerBytes }, span));
+    const widened = needed.map(({ start, end }) => ({ start: Math.max(start - headerBytes, 0), end }));
+    return { ranges: mergeRanges([...opening, ...widened]), isStored: true };
+  };
+
+  return {
+    ofVideo: (asset, spans) =>
+      need(asset, videoFileKeys(asset), spans, ({ index }, { fromSeconds, untilSeconds }) => {
+        const { timeBase, originTicks, timescale } = asset.plan.video!;
+        const zero = originTicks / timescale;
+        return neededRanges({ index, videoTimeBase: timeBase }, zero + fromSeconds, zero + untilSeconds, VIDEO);
+      }),
+    ofAudio: (asset, spans) =>
+      need(asset, audioFileKeys(asset), spans, ({ index }, { fromSeconds, untilSeconds }) => {
+        const { sourceTimeBase, sourceOrigin } = asset.plan.audio!;
+        const zero = (sourceOrigin * sourceTimeBase.num) / sourceTimeBase.den;
+        return neededRanges({ index, audioTimeBase: sourceTimeBase }, zero + fromSeconds, zero + untilSeconds, AUDIO);
+      }),
+  };
+};
+
+const VIDEO = { video: true, audio: false };
+const AUDIO = { video: false, audio: true };
+
+const hasFragments = (moov: Uint8Array | undefined): boolean => {
+  const root = moov && listBoxes(moov)?.[0];
+  return !root || (listBoxes(moov, root.content, root.end)?.some(({ type }) => type === 'mvex') ?? true);
+};
+
+/** Whether the part of the file before the first packet says where every fragment is. */
+const hasIndex = (head: Uint8Array): boolean => Buffer.from(head).includes('sidx', 0, 'latin1');

@@ -1,0 +1,129 @@
+import { throwIfAborted } from '../lib/abort.js';
+import { type ByteRange, type ByteRanges, mergeRanges } from '../lib/byte-ranges.js';
+import { BLOCK_BYTES, type RangeOrigin } from './blob-store.js';
+
+/** Blocks with a gap of at most this many blocks between them are fetched by one request, including the gap. */
+const MAX_GAP_BLOCKS = 2;
+/** Limits the size of a request, so that long ranges are fetched over several connections. */
+const MAX_REQUEST_BLOCKS = 16;
+const MAX_REQUESTS = 4;
+
+export interface BlockFetcherOptions {
+  readonly origin: RangeOrigin;
+  readonly signal: AbortSignal;
+  /** The number of bytes from the start that are present already. */
+  readonly readableBytes: () => number;
+  /** Called before every request. */
+  readonly begin: () => Promise<void>;
+  readonly put: (offset: number, chunk: Uint8Array) => Promise<void>;
+}
+
+/** Fetches the missing blocks of a file with holes; each block is fetched once. */
+export interface BlockFetcher {
+  /** Resolves when all of `ranges` is present. */
+  bring(ranges: ByteRanges): Promise<void>;
+  /** `ranges`, widened to whole blocks. */
+  widen(ranges: ByteRanges): ByteRange[];
+  isFetched(block: number): boolean;
+  untilNoRequests(): Promise<void>;
+  /** Requests under way. */
+  readonly requests: number;
+  readonly begunRequests: number;
+  readonly fetchedBytes: number;
+}
+
+export const createBlockFetcher = (options: BlockFetcherOptions): BlockFetcher => {
+  const { origin, signal, readableBytes, begin, put } = options;
+  const blocks = new Map<number, 'present' | Promise<void>>();
+  let fetchedBytes = 0;
+  /** Those under way. */
+  let requests = 0;
+  let begunRequests = 0;
+  /** Waiting downloads and requests, woken whenever a request ends. */
+  let wake: (() => void)[] = [];
+
+  const endOf = (block: number): number => Math.min((block + 1) * BLOCK_BYTES, origin.sizeBytes);
+  const isPresent = (block: number): boolean => blocks.get(block) === 'present' || endOf(block) <= readableBytes();
+  const untilRequestEnds = (): Promise<void> => new Promise((resolve) => wake.push(resolve));
+
+  const fetchBlocks = async (first: number, end: number): Promise<void> => {
+    while (requests >= MAX_REQUESTS) await untilRequestEnds();
+    throwIfAborted(signal);
+    requests += 1;
+    begunRequests += 1;
+    try {
+      await begin();
+      let at = Math.max(first * BLOCK_BYTES, readableBytes());
+      const range = { start: at, end: Math.min(end * BLOCK_BYTES, origin.sizeBytes) };
+      for await (const chunk of at < range.end ? origin.read(range, signal) : []) {
+        await put(at, chunk);
+        at += chunk.length;
+        fetchedBytes += chunk.length;
+      }
+      for (let block = first; block < end; block += 1) blocks.set(block, 'present');
+    } finally {
+      requests -= 1;
+      const waiting = wake;
+      wake = [];
+      for (const resume of waiting) resume();
+    }
+  };
+
+  /** The blocks of `ranges` that are not yet requested, in runs of one request each. */
+  const missingRuns = (ranges: ByteRanges): [number, number][] => {
+    const runs: [number, number][] = [];
+    for (const { start, end } of ranges) {
+      for (let block = Math.floor(start / BLOCK_BYTES); block * BLOCK_BYTES < end; block += 1) {
+        if (blocks.has(block) || isPresent(block)) continue;
+        const last = runs.at(-1);
+        if (last && block < last[1]) continue;
+        const joins = last && block - last[1] <= MAX_GAP_BLOCKS && block - last[0] < MAX_REQUEST_BLOCKS;
+        const free =
+          joins && Array.from({ length: block - last[1] }, (_, at) => last[1] + at).every((at) => !blocks.has(at));
+        if (joins && free) last[1] = block + 1;
+        else runs.push([block, block + 1]);
+      }
+    }
+    return runs;
+  };
+
+  return {
+    bring: async (ranges) => {
+      for (const [first, end] of missingRuns(ranges)) {
+        const fetching = fetchBlocks(first, end);
+        for (let block = first; block < end; block += 1) blocks.set(block, fetching);
+        fetching.catch(() => {
+          for (let block = first; block < end; block += 1) blocks.delete(block);
+        });
+      }
+      const awaited = new Set<Promise<void>>();
+      for (const { start, end } of ranges) {
+        for (let block = Math.floor(start / BLOCK_BYTES); block * BLOCK_BYTES < end; block += 1) {
+          const state = blocks.get(block);
+          if (state && state !== 'present') awaited.add(state);
+        }
+      }
+      await Promise.all(awaited);
+    },
+    widen: (ranges) =>
+      mergeRanges(
+        ranges.map(({ start, end }) => ({
+          start: Math.max(Math.floor(start / BLOCK_BYTES), 0) * BLOCK_BYTES,
+          end: Math.min(Math.ceil(end / BLOCK_BYTES) * BLOCK_BYTES, origin.sizeBytes),
+        })),
+      ),
+    isFetched: (block) => blocks.get(block) === 'present',
+    untilNoRequests: async () => {
+      while (requests > 0) await untilRequestEnds();
+    },
+    get requests() {
+      return requests;
+    },
+    get begunRequests() {
+      return begunRequests;
+    },
+    get fetchedBytes() {
+      return fetchedBytes;
+    },
+  };
+};

@@ -1,0 +1,167 @@
+import { type FileHandle, mkdir, open as openFile, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { ByteRange, ByteRanges } from '../lib/byte-ranges.js';
+import { isKinoraError, KinoraError } from '../lib/errors.js';
+import type { LocalBlob } from './blob-store.js';
+import { type BlockFetcher, createBlockFetcher } from './block-fetcher.js';
+import type { ObjectClient, ObjectInfo } from './s3-client.js';
+import { writeFully } from './write-fully.js';
+
+export interface LocalCopiesOptions {
+  readonly objects: Pick<ObjectClient, 'stat' | 'open'>;
+  /** Emptied at the start: what its files lack is known in memory only. */
+  readonly dir: string;
+  /** Copies in use may exceed it. */
+  readonly maxBytes: number;
+}
+
+/** Parts of objects as files with holes, for media processes. The least recently used ones are removed. */
+export interface LocalCopies {
+  /** @throws KinoraError `not_found`, `unavailable` */
+  open(key: string, needed: ByteRanges | undefined): Promise<LocalBlob>;
+  /** Takes over a file with all bytes of the object. */
+  adopt(key: string, path: string, info: ObjectInfo): Promise<void>;
+  /** The objects whose keys match have changed or are deleted. */
+  forget(matches: (key: string) => boolean): Promise<void>;
+}
+
+interface Copy {
+  readonly path: string;
+  readonly version: number;
+  readonly sizeBytes: number;
+  /** Absent when the file is complete. */
+  readonly blocks?: BlockFetcher;
+  /** Open while there are leases. */
+  file?: Promise<FileHandle> | undefined;
+  readonly stopped: AbortController;
+  leases: number;
+  isForgotten: boolean;
+}
+
+export const createLocalCopies = async ({ objects, dir, maxBytes }: LocalCopiesOptions): Promise<LocalCopies> => {
+  await rm(dir, { recursive: true, force: true });
+  await mkdir(dir, { recursive: true });
+  /** In the order of their last use. */
+  const copies = new Map<string, Promise<Copy>>();
+  const sizes = new Map<Copy, number>();
+  let version = 0;
+
+  const create = async (key: string): Promise<Copy> => {
+    const info = await objects.stat(key);
+    if (!info) throw new KinoraError('not_found', { details: { stage: 'blob', key } });
+    version += 1;
+    const path = join(dir, String(version));
+    const file = await openFile(path, 'wx');
+    await file.truncate(info.sizeBytes);
+    await file.close();
+    const stopped = new AbortController();
+    const copy: Copy = { path, version, sizeBytes: info.sizeBytes, stopped, leases: 0, isForgotten: false };
+    const blocks = createBlockFetcher({
+      origin: { sizeBytes: info.sizeBytes, read: (range, signal) => readObject(key, info, range, signal) },
+      signal: stopped.signal,
+      readableBytes: () => 0,
+      begin: async () => {
+        copy.file ??= openFile(path, 'r+');
+        await copy.file;
+      },
+      put: async (offset, chunk) => writeFully((await copy.file)!, chunk, offset),
+    });
+    return Object.assign(copy, { blocks });
+  };
+
+  const readObject = async function* (key: string, { etag }: ObjectInfo, range: ByteRange, signal: AbortSignal) {
+    const object = await objects.open(key, range, { etag, signal });
+    if (!object) throw new KinoraError('not_found', { details: { stage: 'blob', key } });
+    yield* object.chunks;
+  };
+
+  /** Closes what nobody reads, and removes it if it is forgotten. */
+  const rest = async (copy: Copy): Promise<void> => {
+    if (copy.isForgotten && copy.leases === 0) copy.stopped.abort();
+    await copy.blocks?.untilNoRequests();
+    if (copy.leases > 0) return;
+    const { file } = copy;
+    copy.file = undefined;
+    await (await file)?.close();
+    if (!copy.isForgotten) return;
+    sizes.delete(copy);
+    await rm(copy.path, { force: true });
+  };
+  const forget = async (key: string, made: Promise<Copy>): Promise<void> => {
+    if (copies.get(key) === made) copies.delete(key);
+    const copy = await made.catch(() => undefined);
+    if (!copy || copy.isForgotten) return;
+    copy.isForgotten = true;
+    if (copy.leases === 0) await rest(copy);
+  };
+  const evict = async (): Promise<void> => {
+    let total = [...sizes.values()].reduce((sum, size) => sum + size, 0);
+    for (const [key, made] of [...copies]) {
+      if (total <= maxBytes) return;
+      const copy = await made.catch(() => undefined);
+      if (!copy || copy.leases > 0) continue;
+      total -= sizes.get(copy) ?? 0;
+      await forget(key, made);
+    }
+  };
+  /** The copy of `key`, leased; it is made if there is none. */
+  const lease = async (key: string): Promise<{ copy: Copy; made: Promise<Copy> }> => {
+    for (;;) {
+      const made = copies.get(key) ?? create(key);
+      copies.delete(key);
+      copies.set(key, made);
+      const copy = await made.catch((error: unknown) => {
+        if (copies.get(key) === made) copies.delete(key);
+        throw error;
+      });
+      // Otherwise it was removed while this waited.
+      if (copy.isForgotten) continue;
+      copy.leases += 1;
+      return { copy, made };
+    }
+  };
+
+  return {
+    open: async (key, needed) => {
+      const { copy, made } = await lease(key);
+      let isReleased = false;
+      const release = async (): Promise<void> => {
+        if (isReleased) return;
+        isReleased = true;
+        copy.leases -= 1;
+        if (copy.leases === 0) await rest(copy);
+        await evict();
+      };
+      const { blocks } = copy;
+      if (!blocks) return { path: copy.path, release };
+      try {
+        const ranges = blocks.widen(needed ?? [{ start: 0, end: copy.sizeBytes }]);
+        await blocks.bring(ranges);
+        sizes.set(copy, blocks.fetchedBytes);
+        await evict();
+        return { path: copy.path, ...(needed && { staged: { ranges, version: copy.version } }), release };
+      } catch (error) {
+        // The object was replaced or deleted: the next reader looks again.
+        if (isKinoraError(error) && (error.code === 'not_found' || error.details?.status === 412))
+          await forget(key, made);
+        await release();
+        throw error;
+      }
+    },
+    adopt: async (key, path, { sizeBytes }) => {
+      const old = copies.get(key);
+      version += 1;
+      const target = join(dir, String(version));
+      await rename(path, target);
+      const stopped = new AbortController();
+      const copy: Copy = { path: target, version, sizeBytes, stopped, leases: 0, isForgotten: false };
+      copies.set(key, Promise.resolve(copy));
+      sizes.set(copy, sizeBytes);
+      if (old) await forget(key, old);
+      await evict();
+    },
+    forget: async (matches) => {
+      await Promise.all([...copies].filter(([key]) => matches(key)).map(([key, made]) => forget(key, made)));
+    },
+  };
+};

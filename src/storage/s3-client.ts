@@ -1,0 +1,240 @@
+import { createHash } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { GetObjectCommandOutput, S3Client } from '@aws-sdk/client-s3';
+import { throwIfAborted } from '../lib/abort.js';
+import { backoffMs } from '../lib/backoff.js';
+import { isKinoraError, KinoraError } from '../lib/errors.js';
+import { describeFailure, nameOf, statusOf } from './s3-errors.js';
+import { withStallLimit } from './stall-limit.js';
+
+export interface S3Settings {
+  readonly bucket: string;
+  /** Before every key, without slashes at its ends; may be empty. */
+  readonly prefix: string;
+  readonly region: string;
+  /** The service of AWS when absent. */
+  readonly endpoint?: string;
+  readonly pathStyle: boolean;
+  /** The credentials of the environment or the machine when absent. */
+  readonly credentials?: { readonly accessKeyId: string; readonly secretAccessKey: string };
+}
+
+export interface ObjectInfo {
+  readonly sizeBytes: number;
+  readonly etag: string;
+}
+
+export interface OpenObject extends ObjectInfo {
+  /** Continues after a lost connection; fails when the object has been replaced. */
+  readonly chunks: AsyncIterable<Uint8Array>;
+}
+
+export interface UploadedPart {
+  readonly number: number;
+  readonly etag: string;
+}
+
+/** The objects of one bucket and prefix. Failures are `unavailable`: they may pass. */
+export interface ObjectClient {
+  put(key: string, bytes: Uint8Array): Promise<ObjectInfo>;
+  stat(key: string): Promise<ObjectInfo | undefined>;
+  /**
+   * `sizeBytes` is the size of the range. Undefined when the object does not exist.
+   * @throws KinoraError `unavailable`, also when the object no longer has `etag`
+   */
+  open(
+    key: string,
+    range: { readonly start: number; readonly end?: number },
+    options?: { readonly etag?: string; readonly signal?: AbortSignal },
+  ): Promise<OpenObject | undefined>;
+  delete(key: string): Promise<void>;
+  /** The keys that begin with `start`. */
+  list(start: string): AsyncIterable<{ readonly key: string; readonly sizeBytes: number }>;
+  beginParts(key: string): Promise<string>;
+  putPart(key: string, uploadId: string, number: number, bytes: Uint8Array): Promise<UploadedPart>;
+  completeParts(key: string, uploadId: string, parts: readonly UploadedPart[]): Promise<void>;
+  abortParts(key: string, uploadId: string): Promise<void>;
+  /** The unfinished multipart uploads whose keys begin with `start`. */
+  listParts(start: string): Promise<readonly { readonly key: string; readonly uploadId: string }[]>;
+  close(): void;
+}
+
+const CONNECT_MS = 5000;
+/** The longest time without a byte. */
+const STALL_MS = 30_000;
+/** For a whole request without the body of its response: a part over a slow line. */
+const REQUEST_MS = 5 * 60_000;
+const MAX_TRIES = 5;
+const RETRY = { baseMs: 100, maxMs: 2000 };
+const MAX_SOCKETS = 64;
+
+/** Loads the client library, which takes 0.2 s and 23 MB: only where S3 is configured. */
+export const createObjectClient = async (settings: S3Settings): Promise<ObjectClient> => {
+  const sdk = await import('@aws-sdk/client-s3');
+  const client: S3Client = new sdk.S3Client({
+    region: settings.region,
+    ...(settings.endpoint !== undefined && { endpoint: settings.endpoint }),
+    ...(settings.credentials && { credentials: settings.credentials }),
+    forcePathStyle: settings.pathStyle,
+    // Newer checksums are refused by many stores. A part's MD5 is checked by all of them.
+    requestChecksumCalculation: 'WHEN_REQUIRED',
+    responseChecksumValidation: 'WHEN_REQUIRED',
+    maxAttempts: MAX_TRIES,
+    requestHandler: {
+      connectionTimeout: CONNECT_MS,
+      socketTimeout: STALL_MS,
+      requestTimeout: REQUEST_MS,
+      httpAgent: { maxSockets: MAX_SOCKETS, keepAlive: true },
+      httpsAgent: { maxSockets: MAX_SOCKETS, keepAlive: true },
+    },
+  });
+  const { bucket: Bucket } = settings;
+  const head = settings.prefix === '' ? '' : `${settings.prefix}/`;
+  const at = (key: string) => ({ Bucket, Key: head + key });
+
+  const attempt = async <T>(operation: string, key: string, run: () => Promise<T>): Promise<T> => {
+    try {
+      return await run();
+    } catch (cause) {
+      throw unavailable(operation, key, cause);
+    }
+  };
+  /** Undefined when the object is missing. */
+  const orMissing = <T>(operation: string, key: string, run: () => Promise<T>): Promise<T | undefined> =>
+    attempt(operation, key, () =>
+      run().catch((error: unknown) => {
+        if (statusOf(error) === 404 && nameOf(error) !== 'NoSuchBucket') return undefined;
+        throw error;
+      }),
+    );
+
+  const stat = (key: string) =>
+    orMissing('HeadObject', key, async () => {
+      const { ContentLength = 0, ETag = '' } = await client.send(new sdk.HeadObjectCommand(at(key)));
+      return { sizeBytes: ContentLength, etag: ETag };
+    });
+
+  const get = (key: string, start: number, end: number | undefined, etag?: string, signal?: AbortSignal) =>
+    client.send(
+      new sdk.GetObjectCommand({
+        ...at(key),
+        ...((start > 0 || end !== undefined) && { Range: `bytes=${start}-${end === undefined ? '' : end - 1}` }),
+        ...(etag && { IfMatch: etag }),
+      }),
+      { ...(signal && { abortSignal: signal }) },
+    );
+
+  /** Yields all of [start, end): begins with `first` and requests the rest again when the connection is lost. */
+  const readOn = async function* (key: string, first: GetObjectCommandOutput, start: number, signal?: AbortSignal) {
+    const end = start + (first.ContentLength ?? 0);
+    let position = start;
+    let output: GetObjectCommandOutput | undefined = first;
+    for (let tries = 1; position < end; ) {
+      try {
+        output ??= await get(key, position, end, first.ETag, signal);
+        checkRange(output, position);
+        for await (const chunk of withStallLimit(output.Body as AsyncIterable<Uint8Array>, STALL_MS)) {
+          position += chunk.length;
+          tries = 1;
+          yield chunk;
+        }
+        if (position < end) throw new Error(`the response ended ${end - position} bytes early`);
+      } catch (error) {
+        throwIfAborted(signal);
+        if ([404, 412].includes(statusOf(error) ?? 0) || tries >= MAX_TRIES) throw unavailable('GetObject', key, error);
+        await pause(backoffMs(tries, RETRY));
+        tries += 1;
+      }
+      output = undefined;
+    }
+  };
+
+  return {
+    stat,
+    put: (key, bytes) =>
+      attempt('PutObject', key, async () => {
+        const { ETag = '' } = await client.send(
+          new sdk.PutObjectCommand({ ...at(key), Body: bytes, ContentLength: bytes.length, ContentMD5: md5(bytes) }),
+        );
+        return { sizeBytes: bytes.length, etag: ETag };
+      }),
+    open: async (key, { start, end }, { etag, signal } = {}) => {
+      if (end !== undefined && end <= start) return stat(key).then((info) => info && empty(info.etag));
+      const first = await orMissing('GetObject', key, () =>
+        get(key, start, end, etag, signal)
+          .catch((error: unknown) => {
+            // Nothing of the object is in the range.
+            if (statusOf(error) === 416) return undefined;
+            throw error;
+          })
+          .then((output) => ({ output })),
+      );
+      if (!first) return undefined;
+      if (!first.output) return empty('');
+      const { ContentLength: sizeBytes = 0, ETag = '' } = first.output;
+      return { sizeBytes, etag: ETag, chunks: readOn(key, first.output, start, signal) };
+    },
+    delete: async (key) => {
+      await orMissing('DeleteObject', key, () => client.send(new sdk.DeleteObjectCommand(at(key))));
+    },
+    list: async function* (start) {
+      let token: string | undefined;
+      do {
+        const input = { Bucket, Prefix: head + start, ...(token && { ContinuationToken: token }) };
+        const page = await attempt('ListObjectsV2', start, () => client.send(new sdk.ListObjectsV2Command(input)));
+        for (const { Key = '', Size = 0 } of page.Contents ?? [])
+          yield { key: Key.slice(head.length), sizeBytes: Size };
+        token = page.IsTruncated ? page.NextContinuationToken : undefined;
+      } while (token);
+    },
+    beginParts: (key) =>
+      attempt('CreateMultipartUpload', key, async () => {
+        const { UploadId } = await client.send(new sdk.CreateMultipartUploadCommand(at(key)));
+        if (!UploadId) throw new Error('the response has no UploadId');
+        return UploadId;
+      }),
+    putPart: (key, UploadId, PartNumber, bytes) =>
+      attempt('UploadPart', key, async () => {
+        const part = { ...at(key), UploadId, PartNumber, ContentLength: bytes.length, ContentMD5: md5(bytes) };
+        const { ETag = '' } = await client.send(new sdk.UploadPartCommand({ ...part, Body: bytes }));
+        return { number: PartNumber, etag: ETag };
+      }),
+    completeParts: (key, UploadId, parts) =>
+      attempt('CompleteMultipartUpload', key, async () => {
+        const Parts = parts.map(({ number, etag }) => ({ PartNumber: number, ETag: etag }));
+        await client.send(new sdk.CompleteMultipartUploadCommand({ ...at(key), UploadId, MultipartUpload: { Parts } }));
+      }),
+    abortParts: async (key, UploadId) => {
+      await orMissing('AbortMultipartUpload', key, () =>
+        client.send(new sdk.AbortMultipartUploadCommand({ ...at(key), UploadId })),
+      );
+    },
+    listParts: (start) =>
+      attempt('ListMultipartUploads', start, async () => {
+        const found = await client.send(new sdk.ListMultipartUploadsCommand({ Bucket, Prefix: head + start }));
+        return (found.Uploads ?? []).map(({ Key = '', UploadId = '' }) => ({
+          key: Key.slice(head.length),
+          uploadId: UploadId,
+        }));
+      }),
+    close: () => client.destroy(),
+  };
+};
+
+const empty = (etag: string): OpenObject => ({ sizeBytes: 0, etag, chunks: (async function* () {})() });
+
+const md5 = (bytes: Uint8Array): string => createHash('md5').update(bytes).digest('base64');
+
+/** @throws when the server has sent other bytes than [position, …) */
+const checkRange = ({ ContentRange }: GetObjectCommandOutput, position: number): void => {
+  const sent = ContentRange === undefined ? 0 : Number(/^bytes (\d+)-/.exec(ContentRange)?.[1]);
+  if (sent !== position) throw new Error(`the S3 server answered with byte ${sent} instead of ${position}`);
+};
+
+const unavailable = (operation: string, key: string, cause: unknown): KinoraError =>
+  isKinoraError(cause)
+    ? cause
+    : new KinoraError('unavailable', {
+        cause: new Error(describeFailure(cause)),
+        details: { stage: 's3', operation, key, status: statusOf(cause) },
+      });

@@ -1,0 +1,130 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { chownSync, existsSync, mkdirSync, mkdtempSync, openSync, writeFileSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { findTool } from '#kinora/lib/find-tool.js';
+import type { S3Settings } from '#kinora/storage/s3-client.js';
+import { freePort } from './nginx.js';
+import { until } from './server-process.js';
+
+export interface Swift {
+  readonly url: string;
+  readonly settings: (bucket: string, endpoint?: string) => S3Settings;
+  close(): Promise<void>;
+}
+
+export const swiftCredentials = { accessKeyId: 'test:tester', secretAccessKey: 'testing' };
+
+const PROXY_FILTERS = [
+  'catch_errors',
+  'gatekeeper',
+  'healthcheck',
+  'memcache:cache',
+  'listing_formats',
+  'bulk',
+  's3api',
+  'tempauth',
+  'copy',
+  'slo',
+  'dlo',
+  'symlink',
+  'versioned_writes',
+];
+const FILTER_SETTINGS: Record<string, string> = {
+  tempauth: 'user_test_tester = testing .admin',
+  s3api: 'location = us-east-1\ns3_acl = false\nallow_multipart_uploads = true',
+};
+
+const defaults = (port: number, dir: string): string =>
+  `[DEFAULT]\nbind_ip = 127.0.0.1\nbind_port = ${port}\nworkers = 1\nuser = swift\nswift_dir = ${dir}\n`;
+
+const proxyConfig = (port: number, dir: string, cachePort: number): string => {
+  const names = PROXY_FILTERS.map((filter) => filter.split(':').at(-1)!);
+  const filters = PROXY_FILTERS.map((filter) => {
+    const [program, name = program] = filter.split(':') as [string, string?];
+    const extra = name === 'cache' ? `memcache_servers = 127.0.0.1:${cachePort}` : (FILTER_SETTINGS[name] ?? '');
+    return `[filter:${name}]\nuse = egg:swift#${program}\n${extra}\n`;
+  });
+  return `${defaults(port, dir)}[pipeline:main]\npipeline = ${names.join(' ')} proxy-server
+[app:proxy-server]\nuse = egg:swift#proxy\naccount_autocreate = true\nallow_account_management = true\n${filters.join('')}`;
+};
+
+const storageConfig = (name: string, port: number, dir: string): string =>
+  `${defaults(port, dir)}devices = ${dir}/node\nmount_check = false\nfallocate_reserve = 0\ndisable_fallocate = true
+recon_cache_path = ${dir}/recon\n[pipeline:main]\npipeline = ${name}-server\n[app:${name}-server]\nuse = egg:swift#${name}\n`;
+
+const HASH_CONFIG = `[swift-hash]\nswift_hash_path_suffix = kinora\nswift_hash_path_prefix = test
+[storage-policy:0]\nname = Policy-0\ndefault = yes\n`;
+
+const accepts = (port: number): Promise<boolean> =>
+  new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1', () => resolve(true));
+    socket.on('error', () => resolve(false)).on('connect', () => socket.destroy());
+  });
+
+export const swiftPath = findTool('swift-proxy-server');
+
+/** OpenStack Swift with its S3 interface, on ports of this machine: one device and one replica. */
+export const startSwift = async (): Promise<Swift> => {
+  const dir = mkdtempSync(join(tmpdir(), 'kinora-swift-'));
+  const id = (what: string) => Number(execFileSync('id', [what, 'swift'], { encoding: 'utf8' }));
+  mkdirSync('/etc/swift', { recursive: true });
+  // The only file whose place Swift does not let choose.
+  if (!existsSync('/etc/swift/swift.conf')) writeFileSync('/etc/swift/swift.conf', HASH_CONFIG);
+  for (const folder of ['node/sdb1', 'recon']) mkdirSync(join(dir, folder), { recursive: true });
+  const cachePort = await freePort();
+  const children: ChildProcess[] = [];
+  const run = (program: string, args: string[]): void => {
+    const log = openSync(join(dir, `${program}.log`), 'a');
+    children.push(spawn(program, args, { stdio: ['ignore', log, log] }));
+  };
+  const ports: number[] = [cachePort];
+  for (const name of ['account', 'container', 'object']) {
+    const port = await freePort();
+    ports.push(port);
+    writeFileSync(join(dir, `${name}.conf`), storageConfig(name, port, dir));
+    const build = (...args: string[]) => execFileSync('swift-ring-builder', [`${name}.builder`, ...args], { cwd: dir });
+    build('create', '4', '1', '1');
+    build('add', `r1z1-127.0.0.1:${port}/sdb1`, '1');
+    build('rebalance');
+  }
+  const port = await freePort();
+  ports.push(port);
+  writeFileSync(join(dir, 'proxy.conf'), proxyConfig(port, dir, cachePort));
+  for (const path of ['', 'node', 'node/sdb1', 'recon']) chownSync(join(dir, path), id('-u'), id('-g'));
+  run('memcached', ['-u', 'swift', '-l', '127.0.0.1', '-p', String(cachePort), '-m', '32']);
+  for (const name of ['account', 'container', 'object', 'proxy'])
+    run(`swift-${name}-server`, [join(dir, `${name}.conf`), '--verbose']);
+  const url = `http://127.0.0.1:${port}`;
+  await until('Swift answers', async () => {
+    const isUp = await Promise.all(ports.map(accepts));
+    if (isUp.includes(false)) return false;
+    return (await fetch(`${url}/healthcheck`).catch(() => undefined))?.ok;
+  });
+  return {
+    url,
+    settings: (bucket, endpoint = url) => ({
+      bucket,
+      prefix: 'kinora',
+      region: 'us-east-1',
+      endpoint,
+      pathStyle: true,
+      credentials: swiftCredentials,
+    }),
+    close: async () => {
+      await Promise.all(
+        children.map(
+          (child) =>
+            new Promise<void>((resolve) => {
+              if (child.exitCode !== null || child.signalCode !== null) return resolve();
+              child.once('exit', () => resolve());
+              child.kill('SIGTERM');
+            }),
+        ),
+      );
+      await rm(dir, { recursive: true, force: true });
+    },
+  };
+};
