@@ -1,7 +1,7 @@
 // Who may import whom below src/: the same table as in docs/architecture.md. What is not named here is not allowed.
 
 const contracts = {
-  storage: 'storage/(blob-store|keys)',
+  storage: 'storage/(blob-download|blob-store|keys)',
   pool: 'pool/(media-pool|protocol|read-result)',
   net: 'net/(call-service|chat-model|fetch-source|send-webhook)',
   db: 'db/(database|schema|tables/[^/]+/[^/]+)',
@@ -65,6 +65,7 @@ const layers = {
     'control',
     'speech',
     'net/(source-fetcher|source-api|service-caller)',
+    'storage/(check-bucket|keys|s3-client)',
     'config',
     'telemetry',
     'domain',
@@ -77,6 +78,7 @@ const layers = {
 /** Packages that only one part of the house may touch. */
 const packages = {
   engine: ['node-av', 'sherpa-onnx-node'],
+  storage: ['@aws-sdk/client-s3'],
   db: ['pg', 'kysely', '@electric-sql/pglite'],
   http: ['fastify', '@fastify/static', '@fastify/swagger', '@fastify/swagger-ui'],
   telemetry: ['pino', 'pino-pretty', 'prom-client'],

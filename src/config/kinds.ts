@@ -232,21 +232,20 @@ export const accessToken: Kind<string> = {
   },
 };
 
-const s3Sentence =
-  'requires S3 storage, which this version of Kinora does not support; files are stored in the data directory';
+/** A bucket, and what every key in it begins with. */
+export interface BucketPlace {
+  readonly bucket: string;
+  /** May be empty. */
+  readonly prefix: string;
+}
 
-export const blobs: Kind<'file'> = {
-  form: '`file`',
+export const blobs: Kind<'file' | BucketPlace> = {
+  form: '`file` or `s3://bucket/prefix`',
   parse: (value) => {
     if (value === 'file') return value;
-    throw value.startsWith('s3://') ? new Error(s3Sentence) : wrong('file', value);
-  },
-};
-
-/** A known name that this version doesn't support. It is refused, so that nobody assumes it has an effect. */
-export const s3Setting: Kind<never> = {
-  form: 'not supported yet',
-  parse: () => {
-    throw new Error(s3Sentence);
+    const [, bucket, prefix = ''] = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:\/(.*?))?\/*$/.exec(value) ?? [];
+    const isClean = prefix === '' || prefix.split('/').every((part) => /^(?!\.)[A-Za-z0-9._-]+$/.test(part));
+    if (bucket !== undefined && isClean) return { bucket, prefix };
+    throw wrong('file or s3://bucket/prefix with letters, digits, ".", "_" and "-"', value);
   },
 };

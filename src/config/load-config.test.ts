@@ -175,6 +175,7 @@ describe('loadConfig', () => {
       { KINORA_TOKEN: 'hunter2' },
       { KINORA_DATABASE_URL: 'mysql://u:hunter2@h/d' },
       { KINORA_S3_SECRET_ACCESS_KEY: 'hunter2' },
+      { KINORA_S3_SECRET_ACCESS_KEY: 'hunter2 with a space' },
     ]) {
       const problems = problemsOf({ env });
       expect(problems).toHaveLength(1);
@@ -182,9 +183,34 @@ describe('loadConfig', () => {
     }
   });
 
-  it('refuses what this version cannot honor', () => {
-    expect(problemsOf({ env: { KINORA_BLOBS: 's3://bucket/prefix' } })[0]).toContain('does not support');
-    expect(problemsOf({ flags: { KINORA_S3_ENDPOINT: 'https://s3.example.org' } })[0]).toContain('does not support');
+  it('reads the place of blobs', () => {
     expect(load({ env: { KINORA_BLOBS: 'file' } }).config.blobs).toBe('file');
+    const places = {
+      's3://videos': '',
+      's3://videos/': '',
+      's3://videos/a/b.c': 'a/b.c',
+      's3://videos/a/b.c/': 'a/b.c',
+    };
+    for (const [value, prefix] of Object.entries(places))
+      expect(load({ env: { KINORA_BLOBS: value } }).config.blobs).toEqual({ bucket: 'videos', prefix });
+    for (const value of [
+      's3',
+      's3://',
+      's3:///a',
+      's3://Videos',
+      's3://videos/../a',
+      's3://videos//a',
+      's3://videos/a b',
+    ])
+      expect(problemsOf({ env: { KINORA_BLOBS: value } })[0]).toContain('must be file or s3://bucket/prefix');
+  });
+
+  it('refuses settings of S3 that would have no effect', () => {
+    const blobs = { KINORA_BLOBS: 's3://videos' };
+    const id = { KINORA_S3_ACCESS_KEY_ID: 'id' };
+    expect(problemsOf({ env: { ...blobs, ...id } })[0]).toContain('must be set together');
+    expect(problemsOf({ env: { ...blobs, ...id, KINORA_S3_SECRET_ACCESS_KEY: 'secret' } })).toEqual([]);
+    expect(problemsOf({ flags: { KINORA_S3_ENDPOINT: 'https://s3.example.org' } })[0]).toContain('have no effect');
+    expect(problemsOf({ env: { ...blobs, KINORA_S3_ENDPOINT: 's3.example.org' } })[0]).toContain('must be a URL');
   });
 });

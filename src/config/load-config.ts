@@ -42,6 +42,12 @@ export const loadConfig = (sources: ConfigSources): { readonly config: Config } 
   );
   if (problems.length === 0 && (config.webhookUrl === undefined) !== (config.webhookSecret === undefined))
     problems.push('KINORA_WEBHOOK_URL and KINORA_WEBHOOK_SECRET must be set together.');
+  if (problems.length === 0 && (config.s3AccessKeyId === undefined) !== (config.s3SecretAccessKey === undefined))
+    problems.push('KINORA_S3_ACCESS_KEY_ID and KINORA_S3_SECRET_ACCESS_KEY must be set together.');
+  if (problems.length === 0 && config.blobs === 'file' && (config.s3Endpoint ?? config.s3AccessKeyId) !== undefined)
+    problems.push(
+      'KINORA_S3_ENDPOINT and KINORA_S3_ACCESS_KEY_ID have no effect without KINORA_BLOBS=s3://bucket/prefix.',
+    );
   if (config.speechUrl !== undefined && config.speechCommand !== undefined)
     problems.push('KINORA_SPEECH_URL and KINORA_SPEECH_COMMAND cannot be combined: set only one of them.');
   if (config.speechCommand !== undefined && config.speechModel !== undefined)

@@ -34,7 +34,18 @@ export interface ServerStatus {
 }
 
 /** The settings that `doctor` checks; none of them is secret. */
-const publicSettings = ['host', 'port', 'publicUrl', 'allowPrivateSources', 'rangeSources', 'cacheSizeBytes'] as const;
+const publicSettings = [
+  'host',
+  'port',
+  'publicUrl',
+  'allowPrivateSources',
+  'rangeSources',
+  'cacheSizeBytes',
+  'blobs',
+  's3Endpoint',
+  's3Region',
+  's3PathStyle',
+] as const;
 
 interface ControlDeps extends FigureSources {
   readonly context: DomainContext;

@@ -1,11 +1,10 @@
-import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createSegmentStore } from '../cache/disk-segment-store.js';
 import { createMediaPool } from '../pool/create-media-pool.js';
 import { localModelPath } from '../speech/create-transcriber.js';
-import { createDiskBlobStore } from '../storage/disk-blob-store.js';
 import { watchDiskSpace } from '../storage/disk-space.js';
 import { createRangeBlobStore } from '../storage/range-store.js';
+import { openBlobs } from './open-blobs.js';
 import type { Base, MediaParts } from './parts.js';
 
 /** Opens the files and the cache, and starts the media processes. */
@@ -14,8 +13,7 @@ export const startMedia = async (base: Base): Promise<MediaParts> => {
   const blobDir = join(config.dataDir, 'blobs');
   const cacheDir = join(config.dataDir, 'cache');
   const temporaryDir = join(cacheDir, 'tmp');
-  const blobs = createRangeBlobStore(createDiskBlobStore(blobDir));
-  await mkdir(blobDir, { recursive: true });
+  const blobs = createRangeBlobStore(await openBlobs(base, blobDir));
   const diskSpace = watchDiskSpace({ dir: blobDir, logger });
   phases.push({ name: 'disk space', end: () => diskSpace.stop() });
   const store = await createSegmentStore({

@@ -1,3 +1,6 @@
+/** Everything is below it. */
+export const ASSETS_PREFIX = 'assets/';
+
 /** The names under which an asset's blobs are stored. */
 export const sourceKey = (assetId: string): string => `assets/${assetId}/source`;
 export const indexKey = (assetId: string): string => `assets/${assetId}/index.bin`;

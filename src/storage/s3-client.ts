@@ -236,5 +236,5 @@ const unavailable = (operation: string, key: string, cause: unknown): KinoraErro
     ? cause
     : new KinoraError('unavailable', {
         cause: new Error(describeFailure(cause)),
-        details: { stage: 's3', operation, key, status: statusOf(cause) },
+        details: { stage: 's3', operation, key, reason: nameOf(cause), status: statusOf(cause) },
       });

@@ -4,8 +4,12 @@ import { join, relative, resolve } from 'node:path';
 import { connectControl } from '../../control/control-client.js';
 import { isSnapshot } from '../../control/snapshot-name.js';
 import { systemClock } from '../../lib/clock.js';
+import { openBucket, s3SettingsOf } from '../../server/open-blobs.js';
+import { describeBucket } from '../../storage/check-bucket.js';
+import { ASSETS_PREFIX } from '../../storage/keys.js';
+import type { S3Settings } from '../../storage/s3-client.js';
 import { backupFiles, type Manifest } from '../support/backup-format.js';
-import { type Command, type CommandContext, dataSettings, usageError } from '../support/command.js';
+import { blobSettings, type Command, type CommandContext, dataSettings, usageError } from '../support/command.js';
 import { copyTree } from '../support/copy-tree.js';
 import { dumpDatabase } from '../support/pg-tools.js';
 import { print } from '../support/print.js';
@@ -18,11 +22,13 @@ const isTransient = (path: string): boolean => path === 'cache' || path === 'loc
  * again.
  */
 const UNFINISHED = join('blobs', '.partial');
+/** Copies of what is in S3. */
+const COPIES = join('blobs', '.copies');
 
 /** Sources are renamed once, when they are complete, so they can be copied while a server runs. */
 const copyBesideServer = (dataDir: string, target: string, skip: (path: string) => boolean): Promise<void> =>
   copyTree(dataDir, target, {
-    skip: (path) => isTransient(path) || path === UNFINISHED || skip(path),
+    skip: (path) => isTransient(path) || path === UNFINISHED || path === COPIES || skip(path),
     mayShrink: true,
   });
 
@@ -37,7 +43,10 @@ const copyInstallation = async (
     return copyBesideServer(dataDir, files.data, () => false);
   }
   const server = await connectControl(dataDir);
-  if (!server) return withDataDirLock(dataDir, () => copyTree(dataDir, files.data, { skip: isTransient }));
+  if (!server)
+    return withDataDirLock(dataDir, () =>
+      copyTree(dataDir, files.data, { skip: (path) => isTransient(path) || path === COPIES }),
+    );
   try {
     const { directory } = (await server.call('snapshot', {})) as { directory: string };
     await copyTree(directory, join(files.data, 'db'));
@@ -47,11 +56,24 @@ const copyInstallation = async (
   await copyBesideServer(dataDir, files.data, (path) => path === 'db');
 };
 
+/** Writes size and key of every object. */
+const listObjects = async (settings: S3Settings, path: string): Promise<void> => {
+  const objects = await openBucket(settings);
+  try {
+    const lines = async function* () {
+      for await (const { key, sizeBytes } of objects.list(ASSETS_PREFIX)) yield `${sizeBytes}\t${key}\n`;
+    };
+    await writeFile(path, lines(), { mode: 0o600 });
+  } finally {
+    objects.close();
+  }
+};
+
 /** Copies everything of an installation to plain files, whether a server runs or not. */
 export const backup: Command = {
   summary: 'copy the database, sources and secrets to a new directory',
   args: ['<dir>'],
-  settings: dataSettings,
+  settings: [...dataSettings, ...blobSettings],
   examples: ['kinora backup ./kinora-backup'],
   run: async ({ config, args }) => {
     const { dataDir, databaseUrl } = config;
@@ -61,13 +83,17 @@ export const backup: Command = {
     const isNew = !existsSync(target);
     if (!isNew && (await readdir(target)).length > 0) throw usageError(`${target} is not empty.`);
     const files = backupFiles(target);
+    const bucket = s3SettingsOf(config);
     const manifest: Manifest = {
       format: 1,
       database: databaseUrl === undefined ? 'pglite' : 'postgres',
       created_at: systemClock.now().toISOString(),
+      ...(bucket && { bucket: describeBucket(bucket) }),
     };
     try {
       await copyInstallation(config, files);
+      // After the database: every object that it refers to is listed.
+      if (bucket) await listObjects(bucket, files.objects);
       // Written last, so that an interrupted backup can't be mistaken for a complete one.
       await writeFile(files.manifest, `${JSON.stringify(manifest, null, 2)}\n`);
     } catch (error) {
@@ -75,6 +101,10 @@ export const backup: Command = {
       for (const path of isNew ? [target] : Object.values(files)) await rm(path, { recursive: true, force: true });
       throw error;
     }
+    if (bucket)
+      print(
+        `The backup lists the objects in ${describeBucket(bucket)} but does not contain them: keep versions or a copy of the bucket.`,
+      );
     print(`Saved to ${target}. The backup contains all secrets of this installation: keep it safe.`);
     return 0;
   },

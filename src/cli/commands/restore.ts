@@ -2,8 +2,12 @@ import { constants, existsSync } from 'node:fs';
 import { cp, mkdir, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { KinoraError } from '../../lib/errors.js';
+import { openBucket, s3SettingsOf } from '../../server/open-blobs.js';
+import { describeBucket } from '../../storage/check-bucket.js';
+import { ASSETS_PREFIX } from '../../storage/keys.js';
+import type { S3Settings } from '../../storage/s3-client.js';
 import { backupFiles, type Manifest } from '../support/backup-format.js';
-import { type Command, dataSettings, usageError } from '../support/command.js';
+import { blobSettings, type Command, dataSettings, usageError } from '../support/command.js';
 import { restoreDatabase } from '../support/pg-tools.js';
 import { print } from '../support/print.js';
 
@@ -15,22 +19,51 @@ const readManifest = async (directory: string): Promise<Manifest> => {
   }
 };
 
+const MAX_NAMED = 10;
+
+/** Says which objects of the backup are no longer in the bucket. */
+const reportMissing = async (settings: S3Settings, path: string): Promise<void> => {
+  const objects = await openBucket(settings);
+  try {
+    const sizes = new Map<string, number>();
+    for await (const { key, sizeBytes } of objects.list(ASSETS_PREFIX)) sizes.set(key, sizeBytes);
+    const lines = (await readFile(path, 'utf8')).split('\n').filter((line) => line !== '');
+    const missing = lines
+      .map((line) => line.split('\t') as [string, string])
+      .filter(([sizeBytes, key]) => sizes.get(key) !== Number(sizeBytes));
+    if (missing.length === 0) return print(`All ${lines.length} objects are in ${describeBucket(settings)}.`);
+    print(`${missing.length} of ${lines.length} objects are missing in ${describeBucket(settings)} or differ in size:`);
+    for (const [, key] of missing.slice(0, MAX_NAMED)) print(`  ${key}`);
+    if (missing.length > MAX_NAMED) print(`  and ${missing.length - MAX_NAMED} more of ${path}`);
+    print('Bring them back from the versions or the copy of the bucket; their assets do not play until then.');
+  } finally {
+    objects.close();
+  }
+};
+
 /** Copies a backup to an empty data directory, and its dump to an empty database. */
 export const restore: Command = {
   summary: 'restore a backup into a new data directory',
   args: ['<dir>'],
-  settings: dataSettings,
+  settings: [...dataSettings, ...blobSettings],
   examples: ['kinora restore ./kinora-backup --data-dir ./restored'],
   run: async ({ config, args }) => {
     const { dataDir, databaseUrl } = config;
     const source = resolve(args[0]!);
     const files = backupFiles(source);
-    const { database } = await readManifest(source);
+    const { database, bucket: place } = await readManifest(source);
+    const bucket = s3SettingsOf(config);
     if (database === 'postgres' && databaseUrl === undefined) {
       throw usageError('This backup contains a PostgreSQL dump: set KINORA_DATABASE_URL to an empty database.');
     }
     if (database === 'pglite' && databaseUrl !== undefined) {
       throw usageError('This backup contains the embedded database: restore it without KINORA_DATABASE_URL.');
+    }
+    if (place !== undefined && !bucket) {
+      throw usageError(`The blobs of this backup are in ${place}: set KINORA_BLOBS and the settings of S3.`);
+    }
+    if (place === undefined && bucket) {
+      throw usageError('This backup contains its blobs: restore it without KINORA_BLOBS.');
     }
     if (existsSync(dataDir) && (await readdir(dataDir)).length > 0) {
       throw usageError(`${dataDir} is not empty: set KINORA_DATA_DIR to a new directory.`);
@@ -47,6 +80,7 @@ export const restore: Command = {
       await rm(incoming, { recursive: true, force: true });
     }
     print(`Restored to ${dataDir}.`);
+    if (bucket) await reportMissing(bucket, files.objects);
     return 0;
   },
 };

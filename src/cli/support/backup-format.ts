@@ -5,6 +5,8 @@ export interface Manifest {
   readonly format: 1;
   readonly database: 'pglite' | 'postgres';
   readonly created_at: string;
+  /** Where the blobs are, if they are not in the backup. */
+  readonly bucket?: string;
 }
 
 export const backupFiles = (directory: string) => ({
@@ -13,4 +15,6 @@ export const backupFiles = (directory: string) => ({
   data: join(directory, 'data'),
   /** Only with an external PostgreSQL. */
   dump: join(directory, 'database.dump'),
+  /** Only with blobs in S3: a line with size and key for each. */
+  objects: join(directory, 'objects.tsv'),
 });

@@ -40,6 +40,15 @@ export type Setting = keyof Config & string;
 export const apiSettings = ['dataDir', 'host', 'port', 'publicUrl', 'streamUrl', 'token'] as const;
 /** Commands that use the database, through the running server or without one. */
 export const dataSettings = ['dataDir', 'databaseUrl'] as const;
+/** Where blobs are. */
+export const blobSettings = [
+  'blobs',
+  's3Endpoint',
+  's3Region',
+  's3AccessKeyId',
+  's3SecretAccessKey',
+  's3PathStyle',
+] as const;
 
 /** The flag of every command that prints data. */
 export const json = { '--json': 'print JSON' } as const;

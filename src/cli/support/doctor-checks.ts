@@ -9,9 +9,11 @@ import { isKinoraError } from '../../lib/errors.js';
 import { tryListen } from '../../lib/try-listen.js';
 import { kinoraVersion } from '../../lib/version.js';
 import { chooseSandbox } from '../../pool/sandbox.js';
+import { openBucket, s3SettingsOf } from '../../server/open-blobs.js';
 import { isProgram } from '../../speech/command-transcriber.js';
 import { describeTranscriber, localModelPath } from '../../speech/create-transcriber.js';
 import { readWhisperModel } from '../../speech/whisper-transcriber.js';
+import { describeBucket } from '../../storage/check-bucket.js';
 import { administer } from './administer.js';
 import type { CommandContext } from './command.js';
 import { withDataDirLock, withOpenDatabase } from './with-database.js';
@@ -94,6 +96,20 @@ const privacy: Check = async ({ config: { dataDir } }) => {
       `start the server, which repairs this, or run chmod -R go= ${dataDir}`,
     ),
   ];
+};
+
+const bucket: Check = async ({ config, server }) => {
+  const settings = s3SettingsOf(config);
+  if (!settings) return [];
+  const text = `Blobs: ${describeBucket(settings)}`;
+  // Its credentials may be in its environment alone.
+  if (server && !settings.credentials) return [ok(`${text}, tried at the start of the server`)];
+  try {
+    (await openBucket(settings)).close();
+    return [ok(`${text}, readable and writable`)];
+  } catch (error) {
+    return [fail(reasonOf(error), 'docs/operating.md describes what the bucket must allow')];
+  }
 };
 
 const portFixes: Readonly<Record<string, string>> = {
@@ -293,6 +309,7 @@ export const checks: readonly Check[] = [
   node,
   runningServer,
   dataDirectory,
+  bucket,
   privacy,
   lockAndPort,
   media,

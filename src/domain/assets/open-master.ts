@@ -1,17 +1,16 @@
 import { findAssetById } from '../../db/tables/assets/asset.js';
 import { KinoraError } from '../../lib/errors.js';
 import { isId } from '../../lib/ids.js';
+import { type DownloadContent, openDownload } from '../../storage/blob-download.js';
 import type { BlobStore } from '../../storage/blob-store.js';
 import { masterKey } from '../../storage/keys.js';
 import { masterArtifact } from '../asset-view/artifacts.js';
 import type { DomainContext } from '../context.js';
 
-export interface OpenedFile {
-  readonly path: string;
+export interface OpenedFile extends DownloadContent {
   readonly sizeBytes: number;
   /** A strong validator, including quotation marks. */
   readonly etag: string;
-  release(): Promise<void>;
 }
 
 export interface MasterDownload {
@@ -41,13 +40,10 @@ export const createMasterOpener =
     if (!artifact || artifact.file !== file) throw new KinoraError('forbidden', { messages: ['Signature is invalid'] });
     artifactUrls.check(artifact, expires, signature, clock.now());
     const key = masterKey(assetId, artifact.version);
-    const blob = await blobs.openLocal(key);
+    const content = await openDownload(blobs, key);
     const info = await blobs.stat(key);
-    if (info) {
-      // Written once under a unique ID.
-      const etag = `"${artifact.version}"`;
-      return { path: blob.path, sizeBytes: info.sizeBytes, etag, release: () => blob.release() };
-    }
-    await blob.release();
+    // Written once under a unique ID.
+    if (content && info) return { ...content, sizeBytes: info.sizeBytes, etag: `"${artifact.version}"` };
+    await content?.release();
     throw new KinoraError('not_found');
   };

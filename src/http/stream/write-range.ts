@@ -1,4 +1,5 @@
 import type { FileHandle } from 'node:fs/promises';
+import type { Readable } from 'node:stream';
 import type { FastifyReply } from 'fastify';
 import { whenClosed } from '../plugins/when-closed.js';
 import type { ByteRange } from './byte-range.js';
@@ -15,6 +16,12 @@ export const readRange = (file: FileHandle, { start, end }: ByteRange, buffers: 
     const { bytesRead } = await file.read(buffer, 0, wanted, start + given);
     return buffer.subarray(0, bytesRead);
   };
+};
+
+/** Parts as they arrive. */
+export const readStream = (stream: Readable): ReadPart => {
+  const iterator = stream[Symbol.asyncIterator]() as AsyncIterator<Uint8Array, undefined>;
+  return async () => (await iterator.next()).value ?? new Uint8Array(0);
 };
 
 /** The length of a part of content in memory: large, so that few writes are needed. */

@@ -36,7 +36,7 @@ describe('kinora', () => {
       'kinora: KINORA_DATADIR is not an option of Kinora; did you mean KINORA_DATA_DIR?',
     ],
     [['serve', '--port', 'x'], {}, 'kinora: --port must be a whole number from 0 to 65535, not "x".'],
-    [['serve'], { KINORA_BLOBS: 's3://b/p' }, 'does not support'],
+    [['serve'], { KINORA_BLOBS: 'gs://b/p' }, 'KINORA_BLOBS must be file or s3://bucket/prefix'],
     [['serv'], {}, 'kinora: kinora serv is not a command; did you mean kinora serve?'],
     [['asst', 'list'], {}, 'kinora: kinora asst is not a command; did you mean kinora asset?'],
     [['asset', 'shw', 'x'], {}, 'kinora: kinora asset shw is not a command; did you mean kinora asset show?'],

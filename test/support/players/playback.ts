@@ -61,7 +61,15 @@ export const startPlayback = async ({
   });
   const earlySources = createEarlySources();
   const sourceRanges = createSourceRanges({ blobs, earlySources });
-  const segments = createSegmentProducer({ store, pool, blobs, earlySources, sourceRanges, clock: systemClock, logger });
+  const segments = createSegmentProducer({
+    store,
+    pool,
+    blobs,
+    earlySources,
+    sourceRanges,
+    clock: systemClock,
+    logger,
+  });
   const images = createImageProducer({ store, pool, blobs, earlySources, sourceRanges, clock: systemClock });
   // The routes need these before the API has made the database.
   let access: AccessCheck | undefined;

@@ -16,6 +16,8 @@ export interface S3Faults {
 export interface StrictS3Proxy {
   readonly url: string;
   faults: S3Faults;
+  /** While true, every connection breaks. */
+  isAway: boolean;
   /** What happened, by kind of fault. */
   readonly injected: Record<keyof S3Faults, number>;
   /** Violations of the rules that some stores have for parts: none may be shorter than 5 MiB or differ in size. */
@@ -106,8 +108,9 @@ export const startStrictS3Proxy = async (target: string): Promise<StrictS3Proxy>
   };
 
   const origin = await startOrigin((request, response) => {
+    if (proxy.isAway) return void response.destroy();
     handle(request, response).catch(() => response.destroy());
   });
-  const proxy: StrictS3Proxy = { url: origin.url, faults: {}, injected, violations, gets, stop: origin.stop };
+  const proxy: StrictS3Proxy = { url: origin.url, faults: {}, isAway: false, injected, violations, gets, stop: origin.stop };
   return proxy;
 };

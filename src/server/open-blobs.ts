@@ -1,0 +1,80 @@
+import { existsSync } from 'node:fs';
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Config } from '../config/options.js';
+import { KinoraError } from '../lib/errors.js';
+import type { BlobStore } from '../storage/blob-store.js';
+import { checkBucket, describeBucket } from '../storage/check-bucket.js';
+import { createDiskBlobStore } from '../storage/disk-blob-store.js';
+import { createS3BlobStore } from '../storage/s3-blob-store.js';
+import { createObjectClient, type ObjectClient, type S3Settings } from '../storage/s3-client.js';
+import type { Base } from './parts.js';
+
+type S3Config = Pick<
+  Config,
+  'blobs' | 's3Endpoint' | 's3Region' | 's3AccessKeyId' | 's3SecretAccessKey' | 's3PathStyle'
+>;
+
+/** Undefined when blobs are in the data directory. */
+export const s3SettingsOf = (config: S3Config): S3Settings | undefined => {
+  const { blobs, s3Endpoint, s3Region, s3AccessKeyId, s3SecretAccessKey, s3PathStyle } = config;
+  if (blobs === 'file') return undefined;
+  return {
+    ...blobs,
+    region: s3Region,
+    pathStyle: s3PathStyle ?? s3Endpoint !== undefined,
+    ...(s3Endpoint !== undefined && { endpoint: s3Endpoint }),
+    ...(s3AccessKeyId !== undefined &&
+      s3SecretAccessKey !== undefined && {
+        credentials: { accessKeyId: s3AccessKeyId, secretAccessKey: s3SecretAccessKey },
+      }),
+  };
+};
+
+/** Connects to the bucket and tries it. @throws KinoraError `config_invalid` */
+export const openBucket = async (settings: S3Settings): Promise<ObjectClient> => {
+  const objects = await createObjectClient(settings);
+  try {
+    await checkBucket(objects, settings);
+    return objects;
+  } catch (error) {
+    objects.close();
+    throw error;
+  }
+};
+
+/** Says in the data directory which bucket has its blobs. */
+const STORE_FILE = 'store';
+
+/**
+ * A server with another place would not find what is stored.
+ * @throws KinoraError `config_invalid`
+ */
+const keepPlace = async (blobDir: string, settings: S3Settings | undefined): Promise<void> => {
+  const file = join(blobDir, STORE_FILE);
+  const place = settings && `s3://${settings.bucket}/${settings.prefix}`;
+  const known = existsSync(file) ? (await readFile(file, 'utf8')).trim() : undefined;
+  if (known === place) return;
+  if (known !== undefined) {
+    const message = `The blobs of this data directory are in ${known}: set KINORA_BLOBS to it. If they were copied to another place, delete ${file}.`;
+    throw new KinoraError('config_invalid', { messages: [message] });
+  }
+  const stored = join(blobDir, 'assets');
+  if (existsSync(stored) && (await readdir(stored)).length > 0) {
+    const message = `The blobs of this data directory are in ${stored}: copy this directory to ${place}/assets and rename it, or set KINORA_BLOBS=file.`;
+    throw new KinoraError('config_invalid', { messages: [message] });
+  }
+  await writeFile(file, `${place}\n`);
+};
+
+/** Opens the store of blobs; `blobDir` has them, or what is unfinished and copied of them. */
+export const openBlobs = async ({ config, logger, phases }: Base, blobDir: string): Promise<BlobStore> => {
+  await mkdir(blobDir, { recursive: true });
+  const settings = s3SettingsOf(config);
+  const objects = settings && (await openBucket(settings));
+  if (objects) phases.push({ name: 'S3', end: () => objects.close() });
+  await keepPlace(blobDir, settings);
+  if (!objects) return createDiskBlobStore(blobDir);
+  logger.info({ blobs: describeBucket(settings) }, 'blobs in S3');
+  return createS3BlobStore({ objects, localDir: blobDir, maxLocalBytes: config.copySizeBytes });
+};

@@ -1,0 +1,178 @@
+import { createHash } from 'node:crypto';
+import { readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createObjectClient, type ObjectClient } from '#kinora/storage/s3-client.js';
+import { type FixtureName, fixture } from '../../support/media/fixtures.js';
+import { fetchBytes, mediaPlaylists, playAll, segmentsOf } from '../../support/players/play.js';
+import { type Booted, boot } from '../../support/servers/boot.js';
+import { makeTestDataDir } from '../../support/servers/database.js';
+import type { Origin } from '../../support/servers/origin.js';
+import { makeBucket } from '../../support/servers/s3-bucket.js';
+import { filesBelow, until } from '../../support/servers/server-process.js';
+import { type StrictS3Proxy, startStrictS3Proxy } from '../../support/servers/strict-s3-proxy.js';
+import { type Swift, startSwift, swiftCredentials, swiftPath } from '../../support/servers/swift.js';
+import { api, createAsset, getAsset, serveFiles, settled, type WireAsset } from '../../support/wire/create-asset.js';
+import { filesOf, withFiles } from '../../support/wire/static-renditions.js';
+
+/** Read by ranges, and as a whole: MPEG-TS, a fragmented file, and one that is transcoded first. */
+const BY_RANGES = ['long-index-first.mp4', 'long-index-last.mov', 'long-h264-aac.mkv', 'one-key-frame.mp4'] as const;
+const AS_A_WHOLE = ['mpeg2-ac3.ts', 'h264-fragmented.mp4', 'ts-concatenated.ts'] as const;
+const SOURCES: readonly FixtureName[] = [...BY_RANGES, ...AS_A_WHOLE];
+
+describe.runIf(swiftPath)('the product with blobs in S3', () => {
+  let swift: Swift;
+  let proxy: StrictS3Proxy;
+  let origin: Origin;
+  let server: Booted;
+  let reference: Booted;
+  let dataDir: string;
+  let objects: ObjectClient;
+  let options: Record<string, string>;
+  const token = { id: '11111111-2222-4333-8444-555555555555', secret: 'secret-of-the-test' };
+
+  beforeAll(async () => {
+    swift = await startSwift();
+    proxy = await startStrictS3Proxy(swift.url);
+    await makeBucket(swift.settings('product'));
+    objects = await createObjectClient(swift.settings('product'));
+    const paths: string[] = [];
+    for (const name of SOURCES) paths.push(await fixture(name));
+    origin = await serveFiles(paths);
+    dataDir = await makeTestDataDir();
+    options = {
+      BLOBS: 's3://product/kinora',
+      S3_ENDPOINT: proxy.url,
+      S3_ACCESS_KEY_ID: swiftCredentials.accessKeyId,
+      S3_SECRET_ACCESS_KEY: swiftCredentials.secretAccessKey,
+    };
+    server = await boot({ dataDir, token, options });
+    reference = await boot({ token });
+  });
+  afterAll(async () => {
+    await Promise.all([server?.stop(), reference?.stop()]);
+    objects?.close();
+    await origin?.stop();
+    await proxy?.stop();
+    await swift?.close();
+    if (dataDir) await rm(dataDir, { recursive: true, force: true });
+  });
+
+  const idOf = (asset: WireAsset): string => asset.playback_ids![0]!.id;
+  const create = (on: Booted, name: FixtureName, fields: object = {}): Promise<WireAsset> =>
+    createAsset(on, {
+      inputs: [{ url: `${origin.url}/${SOURCES.indexOf(name)}` }],
+      playback_policies: ['public'],
+      ...fields,
+    });
+  /** Starts again with nothing that could be fetched. */
+  const startCold = async (): Promise<void> => {
+    await server.stop();
+    await rm(join(dataDir, 'cache'), { recursive: true });
+    server = await boot({ dataDir, token, options });
+  };
+  const keysOf = async (asset: WireAsset): Promise<string[]> => {
+    const keys: string[] = [];
+    for await (const { key } of objects.list(`assets/${asset.id}/`)) keys.push(key);
+    return keys;
+  };
+  const playPlain = async (on: Booted, asset: WireAsset): Promise<string[]> =>
+    Object.values(await playAll(on.url, idOf(asset)));
+  const imageOf = async (on: Booted, asset: WireAsset): Promise<string> =>
+    createHash('sha256').update(await fetchBytes(`${on.url}/${idOf(asset)}/thumbnail.png?time=1`)).digest('hex');
+
+  it.each(SOURCES)('plays %s from its ranges as from a disk', async (name) => {
+    const [made, expected] = await Promise.all([create(server, name), create(reference, name)]);
+    for (const [on, asset] of [[server, made], [reference, expected]] as const)
+      expect((await settled(on, asset.id)).status).toBe('ready');
+    expect(await keysOf(made)).toContain(`assets/${made.id}/source`);
+    expect(filesBelow(join(dataDir, 'blobs', '.partial'))).toEqual([]);
+    await startCold();
+    expect(await playPlain(server, made)).toEqual(await playPlain(reference, expected));
+    expect(await imageOf(server, made)).toBe(await imageOf(reference, expected));
+  });
+
+  it.each(BY_RANGES)('fetches few bytes of %s beside those of the segment', async (name) => {
+    const asset = await create(server, name);
+    await settled(server, asset.id);
+    await startCold();
+    const { length: sizeBytes } = await readFile(await fixture(name));
+    const [playlist] = await mediaPlaylists(server.url, idOf(asset));
+    const segments = await segmentsOf(playlist!);
+    const before = proxy.gets.bytes;
+    await fetchBytes(segments.at(Math.floor(segments.length / 2))!);
+    const fetched = proxy.gets.bytes - before;
+    expect(fetched).toBeGreaterThan(0);
+    console.log(name, { sizeBytes, fetched, segments: segments.length });
+  });
+
+  it('makes and sends static renditions and masters, whole and in ranges', async () => {
+    const fields = { static_renditions: [{ resolution: 'highest' }], master_access: 'temporary' };
+    const { id } = await create(server, 'long-index-first.mp4', fields);
+    const asset = await withFiles(server, id);
+    const { name, filesize } = filesOf(asset)[0]!;
+    let master: { status: string; url?: string } | undefined;
+    await until('the master is made', async () => {
+      master = (await getAsset(server, id)).master as typeof master;
+      return master?.status === 'ready';
+    });
+    await startCold();
+    const fileUrl = `${server.url}/${idOf(asset)}/${name}`;
+    const masterUrl = `${server.url}${new URL(master!.url!).pathname}${new URL(master!.url!).search}`;
+    for (const url of [fileUrl, masterUrl]) {
+      const whole = await fetchBytes(url);
+      if (url === fileUrl) expect(whole.length).toBe(Number(filesize));
+      const answer = await fetch(url, { headers: { range: 'bytes=1000-200999' } });
+      expect(answer.status).toBe(206);
+      expect(Buffer.from(await answer.arrayBuffer()).equals(whole.subarray(1000, 201_000))).toBe(true);
+    }
+    // Nothing was copied to be sent.
+    expect(filesBelow(join(dataDir, 'blobs', '.copies'))).toEqual([]);
+  });
+
+  it('stores an upload, and its text track', async () => {
+    const bytes = await readFile(await fixture('long-index-first.mp4'));
+    const answer = await api(server, 'POST', '/video/v1/uploads', {
+      new_asset_settings: { playback_policies: ['public'] },
+    });
+    const { data: upload } = (await answer.json()) as { data: { id: string; url: string } };
+    const sent = await fetch(upload.url, { method: 'PUT', body: new Uint8Array(bytes) });
+    expect(sent.status).toBe(200);
+    let assetId: string | undefined;
+    await until('the upload is an asset', async () => {
+      const found = await api(server, 'GET', `/video/v1/uploads/${upload.id}`);
+      assetId = ((await found.json()) as { data: { asset_id?: string } }).data.asset_id;
+      return assetId;
+    });
+    const asset = await settled(server, assetId!);
+    expect(asset.status).toBe('ready');
+    expect((await objects.stat(`assets/${asset.id}/source`))?.sizeBytes).toBe(bytes.length);
+  });
+
+  it('removes the objects of a deleted asset', async () => {
+    const asset = await create(server, 'long-index-first.mp4');
+    await settled(server, asset.id);
+    expect((await keysOf(asset)).length).toBeGreaterThan(1);
+    expect((await api(server, 'DELETE', `/video/v1/assets/${asset.id}`)).status).toBe(204);
+    await until('the objects are gone', async () => (await keysOf(asset)).length === 0);
+  });
+
+  it('plays on from the cache while S3 is away, answers 503 for the rest, and then plays it', async () => {
+    const asset = await create(server, 'long-index-first.mp4');
+    await settled(server, asset.id);
+    const [playlist] = await mediaPlaylists(server.url, idOf(asset));
+    const segments = await segmentsOf(playlist!);
+    const cached = await fetchBytes(segments[1]!);
+    await server.stop();
+    server = await boot({ dataDir, token, options });
+    const here = (url: string): string => `${server.url}${new URL(url).pathname}`;
+    proxy.isAway = true;
+    try {
+      expect((await fetchBytes(here(segments[1]!))).equals(cached)).toBe(true);
+      expect((await fetch(here(segments.at(-1)!))).status).toBe(503);
+    } finally {
+      proxy.isAway = false;
+    }
+    expect((await fetch(here(segments.at(-1)!))).status).toBe(200);
+  });
+});
