@@ -36,8 +36,8 @@ interface Located {
 /** Of all indexes in memory: two hours take about 5 MB. */
 const MAX_INDEX_BYTES = 64 * 2 ** 20;
 const BYTES_PER_PACKET = 21;
-/** What is read at the start of any file. */
-const HEAD_BYTES = 64 * 1024;
+/** What is read at the start of any file, which includes its first frames. */
+const HEAD_BYTES = 512 * 1024;
 /** More than the header of a fragment of two seconds. */
 const FRAGMENT_HEADER_BYTES = 16 * 1024;
 
@@ -65,7 +65,8 @@ export const createSourceRanges = ({ blobs, earlySources }: SourceRangesDeps): S
     const index = decodeSourceIndex(await buffer(stream));
     const read = (offset: number, length: number) => readBytes(key, offset, length);
     const opening = await findOpening(read, found.sizeBytes);
-    const isFragmented = typeof opening !== 'string' && hasFragments(await findMoov(read, found.sizeBytes));
+    const moov = await findMoov(read, found.sizeBytes);
+    const isFragmented = moov !== undefined && hasFragments(moov);
     const first = index.video?.position[0] ?? -1;
     const isUsable =
       typeof opening !== 'string' && (!isFragmented || (isMezzanine && first > 0 && hasIndex(await read(0, first))));
@@ -115,8 +116,8 @@ export const createSourceRanges = ({ blobs, earlySources }: SourceRangesDeps): S
 const VIDEO = { video: true, audio: false };
 const AUDIO = { video: false, audio: true };
 
-const hasFragments = (moov: Uint8Array | undefined): boolean => {
-  const root = moov && listBoxes(moov)?.[0];
+const hasFragments = (moov: Uint8Array): boolean => {
+  const root = listBoxes(moov)?.[0];
   return !root || (listBoxes(moov, root.content, root.end)?.some(({ type }) => type === 'mvex') ?? true);
 };
 
