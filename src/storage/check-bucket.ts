@@ -1,5 +1,5 @@
-import { randomBytes } from 'node:crypto';
 import { isKinoraError, KinoraError } from '../lib/errors.js';
+import { newId, newSecret } from '../lib/ids.js';
 import type { ObjectClient, S3Settings } from './s3-client.js';
 
 /** Outside of all prefixes that blobs have. */
@@ -11,8 +11,8 @@ const CHECK_KEY = 'kinora-check';
  */
 export const checkBucket = async (objects: ObjectClient, settings: S3Settings): Promise<void> => {
   try {
-    const key = `${CHECK_KEY}-${randomBytes(8).toString('hex')}`;
-    const sent = randomBytes(64);
+    const key = `${CHECK_KEY}-${newId()}`;
+    const sent = Buffer.from(newSecret());
     await objects.put(key, sent);
     const { chunks } = (await objects.open(key, { start: 0, end: sent.length })) ?? { chunks: [] };
     const got: Uint8Array[] = [];
