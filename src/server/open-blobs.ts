@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { silenceS3ClientNotice } from '../config/environment.js';
 import type { Config } from '../config/options.js';
 import { KinoraError } from '../lib/errors.js';
 import type { BlobStore } from '../storage/blob-store.js';
@@ -33,6 +34,7 @@ export const s3SettingsOf = (config: S3Config): S3Settings | undefined => {
 
 /** Connects to the bucket and tries it. @throws KinoraError `config_invalid` */
 export const openBucket = async (settings: S3Settings): Promise<ObjectClient> => {
+  silenceS3ClientNotice();
   const objects = await createObjectClient(settings);
   try {
     await checkBucket(objects, settings);
