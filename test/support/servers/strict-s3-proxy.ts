@@ -111,6 +111,14 @@ export const startStrictS3Proxy = async (target: string): Promise<StrictS3Proxy>
     if (proxy.isAway) return void response.destroy();
     handle(request, response).catch(() => response.destroy());
   });
-  const proxy: StrictS3Proxy = { url: origin.url, faults: {}, isAway: false, injected, violations, gets, stop: origin.stop };
+  const proxy: StrictS3Proxy = {
+    url: origin.url,
+    faults: {},
+    isAway: false,
+    injected,
+    violations,
+    gets,
+    stop: origin.stop,
+  };
   return proxy;
 };
