@@ -80,6 +80,10 @@ export const startSwift = async (): Promise<Swift> => {
     const log = openSync(join(dir, `${program}.log`), 'a');
     children.push(spawn(program, args, { stdio: ['ignore', log, log] }));
   };
+  // A test that fails or times out may not get to close it.
+  process.once('exit', () => {
+    for (const child of children) child.kill();
+  });
   const ports: number[] = [cachePort];
   for (const name of ['account', 'container', 'object']) {
     const port = await freePort();
