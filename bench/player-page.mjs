@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { createServer } from 'node:http';
+import { createServer, request } from 'node:http';
 import { createRequire } from 'node:module';
 import { chromium } from 'playwright-core';
 import { table } from './support/figures.mjs';
@@ -25,15 +25,21 @@ hls.loadSource(${JSON.stringify(playlist)});
 hls.attachMedia(video);
 </script>`;
 
-const serveLeastPage = async (playlist) => {
+/** One origin for both pages, which passes everything else to Kinora: a second origin would cost a connection and CORS. */
+const startSite = async (server, playlist) => {
   const script = await readFile(createRequire(import.meta.url).resolve('hls.js/dist/hls.min.js'));
-  const server = createServer((request, response) => {
-    const isScript = request.url === '/hls.js';
-    response.setHeader('content-type', isScript ? 'text/javascript' : 'text/html');
-    response.end(isScript ? script : leastPage(playlist));
+  const own = { '/least': ['text/html', leastPage(playlist)], '/hls.js': ['text/javascript', script] };
+  const site = createServer((incoming, response) => {
+    const answer = own[incoming.url];
+    if (answer) return response.setHeader('content-type', answer[0]).end(answer[1]);
+    const outgoing = request(new URL(incoming.url, server.url), { headers: incoming.headers }, (from) => {
+      response.writeHead(from.statusCode, from.headers);
+      from.pipe(response);
+    });
+    outgoing.on('error', () => response.destroy()).end();
   });
-  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return { url: `http://127.0.0.1:${server.address().port}`, stop: () => server.close() };
+  await new Promise((resolve) => site.listen(0, '127.0.0.1', resolve));
+  return { url: `http://127.0.0.1:${site.address().port}`, stop: () => site.close() };
 };
 
 /** Runs in the page before its own scripts. */
@@ -55,8 +61,8 @@ export const run = async () => {
   const args = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--autoplay-policy=no-user-gesture-required'];
   const browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args });
   const asset = await server.createAsset(origin.url);
-  const page = `${server.url}/${asset.playbackId}`;
-  const least = await serveLeastPage(`${page}.m3u8`);
+  const path = `/${asset.playbackId}`;
+  const site = await startSite(server, `${path}.m3u8`);
   try {
     await server.idle();
     /** In a context of its own: nothing is in the browser's cache. */
@@ -70,7 +76,7 @@ export const run = async () => {
       await context.close();
       return { seconds };
     };
-    const results = await measureInTurn(REPETITIONS, open, `${page}?muted`, least.url);
+    const results = await measureInTurn(REPETITIONS, open, `${site.url}${path}?muted`, `${site.url}/least`);
     console.log(
       `Median (min to max) of ${REPETITIONS}, alternating, each with an empty browser cache; segments are cached\n`,
     );
@@ -80,7 +86,7 @@ export const run = async () => {
     ]);
   } finally {
     await browser.close();
-    least.stop();
+    site.stop();
     await server.stop();
     await origin.stop();
   }
