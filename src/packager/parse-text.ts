@@ -1,5 +1,6 @@
 import { Worker } from 'node:worker_threads';
 import { KinoraError } from '../lib/errors.js';
+import { createInTurn } from '../lib/in-turn.js';
 import type { TextResponse } from './text-worker.js';
 
 /**
@@ -23,7 +24,7 @@ const invalid = (cause?: unknown): KinoraError =>
  * hundred files does not add up.
  */
 export const createTextParser = (timeMs = TIME_LIMIT_MS): ParseText => {
-  let last: Promise<unknown> = Promise.resolve();
+  const inTurn = createInTurn();
 
   const parse = (bytes: Uint8Array, signal?: AbortSignal): ReturnType<ParseText> =>
     new Promise((resolve, reject) => {
@@ -54,9 +55,5 @@ export const createTextParser = (timeMs = TIME_LIMIT_MS): ParseText => {
       });
     });
 
-  return (bytes, signal) => {
-    const result = last.then(() => parse(bytes, signal));
-    last = result.catch(() => undefined);
-    return result;
-  };
+  return (bytes, signal) => inTurn(() => parse(bytes, signal));
 };

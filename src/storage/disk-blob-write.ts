@@ -1,5 +1,6 @@
 import { open, rm } from 'node:fs/promises';
-import type { BlobInfo, BlobWrite } from './blob-store.js';
+import { createInTurn } from '../lib/in-turn.js';
+import type { BlobInfo, BlobWrite, StagedFile } from './blob-store.js';
 import { openHoleRecord } from './hole-record.js';
 import type { SyncedRecord } from './synced-record.js';
 import { writeFully } from './write-fully.js';
@@ -57,6 +58,8 @@ export const openDiskBlobWrite = async ({
   let buffer: Buffer | undefined;
   let bufferedBytes = 0;
   let ended = false;
+  // Readers of a staged file flush at any time: two flushes at once would count the buffered bytes twice.
+  const inTurn = createInTurn();
 
   const flush = async (): Promise<void> => {
     if (!buffer || bufferedBytes === 0) return;
@@ -93,6 +96,65 @@ export const openDiskBlobWrite = async ({
     }
   };
 
+  const write = async (chunk: Uint8Array): Promise<void> => {
+    await sync(SYNC_EVERY_BYTES);
+    if (bufferedBytes + chunk.length > BUFFER_BYTES) await flush();
+    if (chunk.length >= BUFFER_BYTES) {
+      await writeFully(handle, chunk, storedBytes);
+      storedBytes += chunk.length;
+      onStored(storedBytes);
+      await record(RECORD_EVERY_BYTES);
+      return;
+    }
+    buffer ??= Buffer.allocUnsafe(BUFFER_BYTES);
+    buffer.set(chunk, bufferedBytes);
+    bufferedBytes += chunk.length;
+  };
+  const restart = async (): Promise<void> => {
+    bufferedBytes = 0;
+    storedBytes = 0;
+    onStored(0);
+    if (synced && synced.bytes > 0) await synced.set(0);
+    await unstage();
+    await handle.truncate(0);
+  };
+  const commit = async (): Promise<BlobInfo> => {
+    try {
+      await flush();
+      await unstage();
+      await handle.sync();
+      await publish();
+      await synced?.remove();
+      return { sizeBytes: storedBytes };
+    } finally {
+      await end();
+    }
+  };
+  const suspend = async (): Promise<void> => {
+    if (ended) return;
+    try {
+      await flush();
+      await unstage();
+      await sync(1);
+    } finally {
+      await end();
+    }
+  };
+  const stage = async (sizeBytes: number): Promise<StagedFile> => {
+    await flush();
+    await holes.set(storedBytes);
+    recordedBytes = storedBytes;
+    await handle.truncate(sizeBytes);
+    return {
+      path,
+      get readableBytes() {
+        return storedBytes;
+      },
+      flush: () => inTurn(flush),
+      put: (offset, chunk) => writeFully(handle, chunk, offset),
+      read,
+    };
+  };
   const read = async (offset: number, length: number): Promise<Uint8Array> => {
     const { buffer: bytes, bytesRead } = await handle.read(Buffer.alloc(length), 0, length, offset);
     return bytes.subarray(0, bytesRead);
@@ -102,85 +164,33 @@ export const openDiskBlobWrite = async ({
     get offsetBytes() {
       return storedBytes + bufferedBytes;
     },
-    write: async (chunk) => {
-      await sync(SYNC_EVERY_BYTES);
-      if (bufferedBytes + chunk.length > BUFFER_BYTES) await flush();
-      if (chunk.length >= BUFFER_BYTES) {
-        await writeFully(handle, chunk, storedBytes);
-        storedBytes += chunk.length;
-        onStored(storedBytes);
-        await record(RECORD_EVERY_BYTES);
-        return;
-      }
-      buffer ??= Buffer.allocUnsafe(BUFFER_BYTES);
-      buffer.set(chunk, bufferedBytes);
-      bufferedBytes += chunk.length;
-    },
-    restart: async () => {
-      bufferedBytes = 0;
-      storedBytes = 0;
-      onStored(0);
-      if (synced && synced.bytes > 0) await synced.set(0);
-      await unstage();
-      await handle.truncate(0);
-    },
+    write: (chunk) => inTurn(() => write(chunk)),
+    restart: () => inTurn(restart),
     ...(settle && {
       settle: async () => {
-        await flush();
+        await inTurn(flush);
         await settle();
       },
     }),
-    commit: async (): Promise<BlobInfo> => {
-      try {
+    commit: () => inTurn(commit),
+    suspend: () => inTurn(suspend),
+    sync: () =>
+      inTurn(async () => {
         await flush();
-        await unstage();
-        await handle.sync();
-        await publish();
-        await synced?.remove();
-        return { sizeBytes: storedBytes };
-      } finally {
-        await end();
-      }
-    },
-    suspend: async () => {
-      if (ended) return;
-      try {
-        await flush();
-        await unstage();
+        await record(1);
         await sync(1);
-      } finally {
-        await end();
-      }
-    },
-    sync: async () => {
-      await flush();
-      await record(1);
-      await sync(1);
-    },
+      }),
     read: async (offset, length) => {
-      await flush();
+      await inTurn(flush);
       return read(offset, length);
     },
-    discard: async () => {
-      await end();
-      await rm(path, { force: true });
-      await holes.remove();
-      await synced?.remove();
-    },
-    stage: async (sizeBytes) => {
-      await flush();
-      await holes.set(storedBytes);
-      recordedBytes = storedBytes;
-      await handle.truncate(sizeBytes);
-      return {
-        path,
-        get readableBytes() {
-          return storedBytes;
-        },
-        flush,
-        put: (offset, chunk) => writeFully(handle, chunk, offset),
-        read,
-      };
-    },
+    discard: () =>
+      inTurn(async () => {
+        await end();
+        await rm(path, { force: true });
+        await holes.remove();
+        await synced?.remove();
+      }),
+    stage: (sizeBytes) => inTurn(() => stage(sizeBytes)),
   };
 };

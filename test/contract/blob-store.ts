@@ -65,6 +65,21 @@ export const describeBlobStore = (title: string, open: () => Promise<OpenedBlobS
       expect((await bytesOf('staged'))!.equals(whole)).toBe(true);
     });
 
+    it('writes every byte once, at its place, while readers ask for what was written', async () => {
+      const whole = randomBytes(12_000_000);
+      const write = await store.resumeWrite('flushed');
+      const staged = await write.stage(whole.length);
+      const waiting: Promise<unknown>[] = [];
+      for (let at = 0; at < whole.length; at += 65_536) {
+        const writing = write.write(whole.subarray(at, at + 65_536));
+        waiting.push(staged.flush(), write.sync(), write.read(0, 10), staged.flush());
+        await writing;
+      }
+      await Promise.all(waiting);
+      await write.commit();
+      expect((await bytesOf('flushed'))!.equals(whole)).toBe(true);
+    });
+
     it('forgets what was put beyond the written bytes, when the write is suspended and when it is not', async () => {
       const write = await store.resumeWrite('holes');
       await write.write(Buffer.from('abc'));
