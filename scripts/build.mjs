@@ -1,5 +1,5 @@
 // Compiles src/ to dist/, copies what is not TypeScript (SQL migrations, the weights of speech detection) beside it and bundles
-// the pages. `--no-check` compiles without looking at types: faster, and possible where the development packages, which hold
+// the server and the pages. `--no-check` compiles without looking at types: faster, and possible where the development packages, which hold
 // types, are not installed.
 import { execFileSync } from 'node:child_process';
 import { copyFileSync, mkdirSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
@@ -7,6 +7,7 @@ import { createRequire } from 'node:module';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { buildPages } from './build-pages.mjs';
+import { bundleServer } from './bundle-server.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const source = join(root, 'src');
@@ -30,6 +31,7 @@ for (const entry of readdirSync(source, { recursive: true, withFileTypes: true }
   mkdirSync(dirname(to), { recursive: true });
   copyFileSync(from, to);
 }
+await bundleServer();
 await buildPages();
 // When it is newer than every source, `npm start` has nothing to build.
 if (process.exitCode === undefined) {

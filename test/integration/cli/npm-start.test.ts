@@ -108,7 +108,14 @@ it('packs what runs, without sources and maps', { timeout: 240_000 }, () => {
     encoding: 'utf8',
   });
   const paths = JSON.parse(listed)[0].files.map(({ path }: { path: string }) => path) as string[];
-  expect(paths).toEqual(expect.arrayContaining(['dist/cli/main.js', 'dist/db/migrations/0001_initial.sql', 'LICENSE']));
+  expect(paths).toEqual(
+    expect.arrayContaining([
+      'dist/cli/main.js',
+      'dist/bundle/run.js',
+      'dist/db/migrations/0001_initial.sql',
+      'LICENSE',
+    ]),
+  );
   expect(
     paths.filter(
       (path) =>

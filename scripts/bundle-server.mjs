@@ -1,0 +1,62 @@
+// Bundles the command line and the server with the packages that they import: Node.js reads a few files at each start instead
+// of 1,500. Worker threads and media processes, which import little, start from the files beside it.
+import { statSync, utimesSync, writeFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { filesIn, newestMs } from './build-pages.mjs';
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const compiled = join(root, 'dist');
+const target = join(compiled, 'bundle');
+const stamp = join(compiled, '.bundle-built');
+
+/** They look for files beside their own code, have native code, or are rarely loaded and large. */
+const external = [
+  'node-av',
+  'sherpa-onnx-node',
+  '@electric-sql/pglite',
+  '@aws-sdk/client-s3',
+  '@fastify/swagger',
+  '@fastify/swagger-ui',
+];
+
+/** Modules look for files (migrations, workers, pages) beside where they are compiled to. */
+const keepLocations = {
+  name: 'keep-locations',
+  transform: (code, id) => {
+    if (!id.startsWith(`${compiled}/`) || !code.includes('import.meta.url')) return undefined;
+    const location = JSON.stringify(relative(target, id).replaceAll('\\', '/'));
+    return { code: code.replaceAll('import.meta.url', `new URL(${location}, import.meta.url).href`), map: null };
+  },
+};
+
+export const bundleServer = async () => {
+  const sources = [...filesIn('src'), 'package-lock.json', 'scripts/bundle-server.mjs'];
+  if ((statSync(stamp, { throwIfNoEntry: false })?.mtimeMs ?? 0) >= newestMs(sources)) return;
+  const startedAt = new Date();
+  // Loaded only when it is needed, as for the pages.
+  const { build } = await import('vite');
+  await build({
+    configFile: false,
+    root,
+    logLevel: 'error',
+    publicDir: false,
+    plugins: [keepLocations],
+    ssr: { noExternal: true, external },
+    build: {
+      ssr: true,
+      target: 'node20',
+      outDir: target,
+      emptyOutDir: true,
+      minify: false,
+      // What the licenses of the bundled packages ask for.
+      license: { fileName: 'licenses.md' },
+      rolldownOptions: {
+        input: join(compiled, 'cli/run.js'),
+        output: { chunkFileNames: '[name]-[hash].js' },
+      },
+    },
+  });
+  writeFileSync(stamp, '');
+  utimesSync(stamp, startedAt, startedAt);
+};
