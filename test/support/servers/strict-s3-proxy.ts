@@ -24,6 +24,8 @@ export interface StrictS3Proxy {
   readonly violations: string[];
   /** GET requests of objects, and the bytes of their answers. */
   readonly gets: { requests: number; bytes: number };
+  /** The bytes of the answers to GET requests of objects whose keys contain `part`. */
+  bytesOf(part: string): number;
   stop(): Promise<void>;
 }
 
@@ -36,6 +38,7 @@ const errorBody = (code: string): string =>
 export const startStrictS3Proxy = async (target: string): Promise<StrictS3Proxy> => {
   const injected = { slowDown: 0, cutBodies: 0, wrongEtag: 0, latencyMs: 0 };
   const gets = { requests: 0, bytes: 0 };
+  const bytesByPath = new Map<string, number>();
   const violations: string[] = [];
   const seen = new Set<string>();
   /** Whether this fault is due: once for each request. */
@@ -79,6 +82,7 @@ export const startStrictS3Proxy = async (target: string): Promise<StrictS3Proxy>
     if (isGet && answer.statusCode! < 300 && url.pathname.split('/').length > 2) {
       gets.requests += 1;
       gets.bytes += bytes.length;
+      bytesByPath.set(url.pathname, (bytesByPath.get(url.pathname) ?? 0) + bytes.length);
       if (bytes.length > 1 && isDue('cutBodies', request)) {
         response.write(bytes.subarray(0, bytes.length >> 1), () => response.destroy());
         return;
@@ -118,6 +122,7 @@ export const startStrictS3Proxy = async (target: string): Promise<StrictS3Proxy>
     injected,
     violations,
     gets,
+    bytesOf: (part) => [...bytesByPath].reduce((sum, [path, bytes]) => sum + (path.includes(part) ? bytes : 0), 0),
     stop: origin.stop,
   };
   return proxy;
