@@ -82,7 +82,6 @@ export const playAt = (page: Page, rate: number): Promise<void> =>
  */
 export const readFrames = (page: Page): Promise<void> =>
   page.locator('video').evaluate((video: HTMLVideoElement) => {
-    const canvas = document.createElement('canvas');
     window.playedFrames = [];
     window.stalls = 0;
     video.addEventListener('waiting', () => {
@@ -95,29 +94,27 @@ export const readFrames = (page: Page): Promise<void> =>
       const isMoreBehind = ranges.some(([start]) => start > currentTime);
       if (!video.seeking && !video.ended && !isInside && isMoreBehind) window.stalls++;
     });
-    const read = () => {
+    const read = async () => {
       // The callback may come late, when the next frame is already displayed: the frame itself tells its time.
       const frame = new VideoFrame(video);
-      const mediaSeconds = frame.timestamp / 1e6;
-      // Not the video's size: after a change of level it belongs to another frame for a moment.
-      canvas.width = frame.displayWidth;
-      canvas.height = frame.displayHeight;
-      const context = canvas.getContext('2d', { willReadFrequently: true })!;
-      context.drawImage(frame, 0, 0);
+      video.requestVideoFrameCallback(read);
+      const { timestamp, visibleRect, format } = frame;
+      if (format !== 'I420' && format !== 'NV12') throw new Error(`frames are ${format}`);
+      const { x, y, width, height } = visibleRect!;
+      const rowHeight = height / 24;
+      // Only the luma of both rows: a whole frame costs as much as its decoding.
+      const rect = { x, y, width: width & ~1, height: 2 * Math.ceil(rowHeight) };
+      const pixels = new Uint8Array(frame.allocationSize({ rect }));
+      const [luma] = await frame.copyTo(pixels, { rect });
       frame.close();
-      const rowHeight = canvas.height / 24;
-      const [upper, lower] = [0, 1].map(
-        (row) => context.getImageData(0, (row + 0.5) * rowHeight, canvas.width, 1).data,
-      ) as [Uint8ClampedArray, Uint8ClampedArray];
+      const [above, below] = [0, 1].map((row) => luma!.offset + luma!.stride * Math.floor((row + 0.5) * rowHeight));
       let counter = 0;
       for (let bar = 0; bar < 16; bar++) {
-        const green = 4 * Math.floor(((bar + 0.5) * canvas.width) / 16) + 1;
-        const above = upper[green]!;
-        const below = lower[green]!;
-        counter = Math.abs(above - below) < 60 || counter < 0 ? -1 : counter * 2 + (above > below ? 1 : 0);
+        const column = Math.floor(((bar + 0.5) * width) / 16);
+        const difference = pixels[above! + column]! - pixels[below! + column]!;
+        counter = Math.abs(difference) < 60 || counter < 0 ? -1 : counter * 2 + (difference > 0 ? 1 : 0);
       }
-      window.playedFrames.push({ mediaSeconds, counter });
-      video.requestVideoFrameCallback(read);
+      window.playedFrames.push({ mediaSeconds: timestamp / 1e6, counter });
     };
     video.requestVideoFrameCallback(read);
   });
