@@ -34,7 +34,7 @@ afterAll(async () => {
 
 const time = () => page.getByRole('region', { name: 'Frame' }).getByRole('status').first();
 const player = () => page.frameLocator('iframe.stage').locator('video');
-const frameAt = async (url: string): Promise<number> => {
+const frameAt = async (url: string): Promise<number | undefined> => {
   const answer = await fetch(new URL(url, server.url));
   expect(answer.status).toBe(200);
   return counterOf(readRgbFrames([Buffer.from(await answer.arrayBuffer())])[0]!);
