@@ -59,6 +59,8 @@ export interface Asset {
   readonly ingest_type?: string;
   readonly upload_id?: string;
   readonly source_asset_id?: string;
+  /** The time of the poster, in seconds; absent for the default. */
+  readonly thumbnail_time?: number;
   readonly passthrough?: string;
   readonly test?: boolean;
   readonly meta?: AssetMeta;
@@ -113,9 +115,34 @@ const pathOf = (id: string): string => `/video/v1/assets/${id}`;
 interface AssetChange {
   readonly meta?: { readonly [Name in keyof AssetMeta]?: string | null };
   readonly passthrough?: string;
+  readonly thumbnail_time?: number;
 }
 
 export const updateAsset = (id: string, change: AssetChange): Promise<unknown> => request('PATCH', pathOf(id), change);
+
+/** Goes back to the default poster. */
+export const deleteThumbnailTime = (id: string): Promise<undefined> =>
+  request('DELETE', `${pathOf(id)}/thumbnail-time`);
+
+interface NewClip {
+  readonly startSeconds: number;
+  readonly endSeconds: number;
+  readonly title: string;
+}
+
+/** Makes a new asset of a part of this one, which whoever may watch this one may watch too. */
+export const createClip = (asset: Asset, { startSeconds, endSeconds, title }: NewClip): Promise<Asset> => {
+  const { policy, drm_configuration_id } = asset.playback_ids?.[0] ?? { policy: 'public' };
+  return request<{ data: Asset }>('POST', '/video/v1/assets', {
+    inputs: [{ url: `mux://assets/${asset.id}`, start_time: startSeconds, end_time: endSeconds }],
+    ...(policy === 'drm'
+      ? { advanced_playback_policies: [{ policy, drm_configuration_id }] }
+      : { playback_policies: [policy] }),
+    ...(asset.video_quality && { video_quality: asset.video_quality }),
+    ...(asset.max_resolution_tier && { max_resolution_tier: asset.max_resolution_tier }),
+    ...(title !== '' && { meta: { title } }),
+  }).then(({ data }) => data);
+};
 
 export const addPlaybackId = (
   id: string,

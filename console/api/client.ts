@@ -37,7 +37,7 @@ export const onSignedOut = (listener: () => void): void => {
 };
 
 /** The path with the values that are set as its query. */
-const withQuery = (path: string, values: QueryValues): string => {
+export const withQuery = (path: string, values: QueryValues): string => {
   const set = Object.entries(values).filter(([, value]) => value !== undefined && value !== '');
   const query = new URLSearchParams(set.map(([name, value]) => [name, String(value)]));
   return set.length > 0 ? `${path}?${query}` : path;
@@ -46,6 +46,7 @@ const withQuery = (path: string, values: QueryValues): string => {
 /**
  * Sends one request.
  * @param path from the server's root, with its query
+ * @param body sent as JSON; a file as it is
  * @returns the parsed answer; undefined when it has no body
  * @throws ApiError, ServerAwayError
  */
@@ -56,10 +57,11 @@ export const request = async <T = undefined>(
   signal?: AbortSignal,
 ): Promise<T> => {
   const headers: Record<string, string> = { accept: 'application/json' };
-  if (body !== undefined) headers['content-type'] = 'application/json';
+  const isFile = body instanceof Blob;
+  if (body !== undefined) headers['content-type'] = isFile ? 'application/octet-stream' : 'application/json';
   if (method !== 'GET' && csrfToken !== undefined) headers['x-csrf-token'] = csrfToken;
   const init: RequestInit = { method, headers, credentials: 'same-origin', cache: 'no-store' };
-  if (body !== undefined) init.body = JSON.stringify(body);
+  if (body !== undefined) init.body = isFile ? body : JSON.stringify(body);
   if (signal) init.signal = signal;
   const answer = await fetch(path, init).catch((error: unknown) => {
     if (signal?.aborted) throw error;

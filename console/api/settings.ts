@@ -46,11 +46,38 @@ export const playbackRestrictions = collection<PlaybackRestriction, Omit<Playbac
   '/video/v1/playback-restrictions',
 );
 
-/** The server's administrator makes them on the command line. */
-export const drmConfigurationsQuery = listQuery<{ readonly id: string }>(
-  'drm-configuration',
+/** Without permission to administer the server, only the IDs of DRM configurations are known. */
+export const drmConfigurationIdsQuery = listQuery<{ readonly id: string }>(
+  'drm-configuration-id',
   '/video/v1/drm-configurations',
 );
+
+export interface DrmConfiguration {
+  readonly id: string;
+  readonly name: string;
+  readonly key_source: 'local' | 'static' | 'cpix';
+  /** ISO 8601. */
+  readonly created_at: string;
+  readonly clear_key: boolean;
+  /** License servers and the key service, by purpose. */
+  readonly urls: Readonly<Record<string, string>>;
+}
+
+/** They have the names of the flags of `kinora drm create`. */
+export interface NewDrmConfiguration {
+  readonly name: string;
+  readonly key_source: string;
+  readonly fairplay_certificate_base64?: string;
+  readonly [field: string]: string | readonly string[] | undefined;
+}
+
+const DRM_PATH = '/console/api/drm-configurations';
+
+export const drmConfigurationsQuery = listQuery<DrmConfiguration>('drm-configuration', DRM_PATH);
+
+export const createDrmConfiguration = (body: NewDrmConfiguration): Promise<unknown> => request('POST', DRM_PATH, body);
+
+export const deleteDrmConfiguration = (id: string): Promise<undefined> => request('DELETE', `${DRM_PATH}/${id}`);
 
 export interface Vocabulary {
   readonly id: string;

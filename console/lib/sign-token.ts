@@ -77,15 +77,30 @@ const signToken = async (
   playbackId: string,
   audience: Audience,
   expiresAt: number,
+  claims: Readonly<Record<string, string | number>> = {},
 ): Promise<string> => {
   if (!isSecureContext) {
     throw new Error('Browsers sign only on pages with HTTPS or on localhost. Open the console there.');
   }
   const { id, key } = await keyOf(environmentId);
   const part = (value: object): string => base64Url(new TextEncoder().encode(JSON.stringify(value)));
-  const text = `${part({ alg: 'RS256', typ: 'JWT', kid: id })}.${part({ sub: playbackId, aud: audience, exp: expiresAt })}`;
+  const text = `${part({ alg: 'RS256', typ: 'JWT', kid: id })}.${part({ ...claims, sub: playbackId, aud: audience, exp: expiresAt })}`;
   const signature = await crypto.subtle.sign(ALGORITHM, key, new TextEncoder().encode(text));
   return `${text}.${base64Url(new Uint8Array(signature))}`;
+};
+
+/** The URL of a frame of a playback ID; what the query says of a public one is signed for others. */
+export const signThumbnail = async (
+  base: string,
+  environmentId: string,
+  { id, policy }: { readonly id: string; readonly policy: string },
+  values: Readonly<Record<string, string | number>>,
+  expiresAt: number,
+): Promise<string> => {
+  const url = `${base}/${id}/thumbnail.webp`;
+  const text = Object.entries(values).map(([name, value]) => [name, String(value)]);
+  if (policy === 'public') return `${url}?${new URLSearchParams(text)}`;
+  return `${url}?token=${await signToken(environmentId, id, 't', expiresAt, values)}`;
 };
 
 /** The page that plays a playback ID, with the tokens that its policy asks for. */

@@ -1,7 +1,7 @@
 import { Button as BaseButton } from '@base-ui/react/button';
 import type { ComponentProps, ReactNode } from 'react';
 
-interface ButtonProps extends Omit<ComponentProps<typeof BaseButton>, 'className' | 'style'> {
+export interface ButtonProps extends Omit<ComponentProps<typeof BaseButton>, 'className' | 'style'> {
   /** `primary` for the one main action of a view, `danger` for what can't be undone, `quiet` inside rows. */
   readonly look?: 'normal' | 'primary' | 'danger' | 'quiet';
   /** While its action runs it can't be pressed again, and keeps the focus. */

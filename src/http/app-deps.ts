@@ -1,5 +1,6 @@
 import type { FastifyPluginAsync } from 'fastify';
 import type { DomainContext } from '../domain/context.js';
+import type { TextStore } from '../domain/tracks/stored-text.js';
 import type { WebhookSender } from '../net/send-webhook.js';
 import type { Logger } from '../telemetry/logger.js';
 import type { Metrics } from '../telemetry/metrics.js';
@@ -19,6 +20,8 @@ export interface AppDeps extends DomainContext {
   readonly readFigures: () => Promise<object>;
   readonly webhookSender: WebhookSender;
   readonly uploads: UploadDeps;
+  /** The text of text tracks, which the console edits. */
+  readonly texts: TextStore;
   /** The directory of the built console; the one of this build when absent. */
   readonly consoleDir?: string;
   /** Configured URLs that differ from the API's. */

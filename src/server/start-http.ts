@@ -37,6 +37,7 @@ export const startHttp = async (
     ...context,
     logger,
     webhookSender: parts.webhookSender,
+    texts: parts.texts,
     uploads: { writers: parts.writers, urls: createUploadUrls(parts.installationSecret, context.apiUrl) },
     metrics,
     trustedProxies: config.trustedProxies,

@@ -10,6 +10,7 @@ import { percentOf } from '../assets/asset-columns';
 import { useDeleteAssets } from '../assets/use-delete-assets';
 import { Facts } from './facts';
 import { assetParts } from './parts';
+import { PlayerProvider } from './player';
 import { Stage } from './stage';
 
 interface AssetProps {
@@ -35,44 +36,49 @@ const AssetPage = ({ asset, part }: AssetPageProps): ReactNode => {
   const { deleteAssets, progress } = useDeleteAssets(() => navigate('/assets'));
   const shown = assetParts.find(({ path }) => path === (part ?? '')) ?? assetParts[0]!;
   const Part = shown.component;
+  const Beside = shown.beside ?? Facts;
   return (
-    <Page
-      title={titleOf(asset)}
-      above={
-        <Link href="/assets" className="way-back">
-          <ArrowLeft aria-hidden />
-          Assets
-        </Link>
-      }
-      actions={
-        <>
-          <Status status={asset.status} percent={percentOf(asset)} />
-          {mayWrite && (
-            <Button isBusy={progress !== undefined} onClick={() => void deleteAssets([asset])}>
-              Delete
-            </Button>
-          )}
-        </>
-      }
-    >
-      <div className="asset-top">
-        <Stage asset={asset} />
-        <Facts asset={asset} />
-      </div>
-      <nav className="parts" aria-label="Parts of the asset">
-        {assetParts.map(({ path, title }) => (
-          <Link
-            key={path}
-            href={`/assets/${asset.id}${path && `/${path}`}`}
-            aria-current={path === shown.path ? 'page' : undefined}
-          >
-            {title}
+    <PlayerProvider>
+      <Page
+        title={titleOf(asset)}
+        above={
+          <Link href="/assets" className="way-back">
+            <ArrowLeft aria-hidden />
+            Assets
           </Link>
-        ))}
-      </nav>
-      <Suspense fallback={<Loading />}>
-        <Part asset={asset} />
-      </Suspense>
-    </Page>
+        }
+        actions={
+          <>
+            <Status status={asset.status} percent={percentOf(asset)} />
+            {mayWrite && (
+              <Button isBusy={progress !== undefined} onClick={() => void deleteAssets([asset])}>
+                Delete
+              </Button>
+            )}
+          </>
+        }
+      >
+        <div className="asset-top">
+          <Stage asset={asset} />
+          <Suspense fallback={<Loading />}>
+            <Beside asset={asset} />
+          </Suspense>
+        </div>
+        <nav className="parts" aria-label="Parts of the asset">
+          {assetParts.map(({ path, title }) => (
+            <Link
+              key={path}
+              href={`/assets/${asset.id}${path && `/${path}`}`}
+              aria-current={path === shown.path ? 'page' : undefined}
+            >
+              {title}
+            </Link>
+          ))}
+        </nav>
+        <Suspense fallback={<Loading />}>
+          <Part asset={asset} />
+        </Suspense>
+      </Page>
+    </PlayerProvider>
   );
 };

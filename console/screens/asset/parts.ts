@@ -1,17 +1,33 @@
 import { type ComponentType, type LazyExoticComponent, lazy } from 'react';
 import type { Asset } from '../../api/assets';
 
+type PartComponent = LazyExoticComponent<ComponentType<{ readonly asset: Asset }>>;
+
 interface AssetPart {
   /** Below /console/assets/:id; empty for the first one. */
   readonly path: string;
   readonly title: string;
-  readonly component: LazyExoticComponent<ComponentType<{ readonly asset: Asset }>>;
+  readonly component: PartComponent;
+  /** Beside the player; the facts when absent. */
+  readonly beside?: PartComponent;
 }
 
 /** The parts of the asset's screen. A new one is a component that gets the asset, and a line here. */
 export const assetParts: readonly AssetPart[] = [
   { path: '', title: 'Details', component: lazy(() => import('./overview/details')) },
   { path: 'playback', title: 'Playback', component: lazy(() => import('./playback/playback')) },
+  {
+    path: 'tracks',
+    title: 'Tracks',
+    component: lazy(() => import('./tracks/tracks')),
+    beside: lazy(() => import('./tracks/beside-tracks')),
+  },
+  {
+    path: 'frames',
+    title: 'Poster and clips',
+    component: lazy(() => import('./frames/frames')),
+    beside: lazy(() => import('./frames/frame-tool')),
+  },
   { path: 'files', title: 'Files', component: lazy(() => import('./files/files')) },
   { path: 'api', title: 'API', component: lazy(() => import('./api/api')) },
 ];

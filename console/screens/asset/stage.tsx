@@ -6,6 +6,7 @@ import { useSession } from '../../api/session';
 import { signPage } from '../../lib/sign-token';
 import { ErrorNotice, Loading } from '../../ui/page';
 import { ProgressBar } from '../../ui/status';
+import { PlayerFrame } from './player';
 import { ProblemPanel } from './problem-panel';
 
 /** Of the token with which the console itself plays. */
@@ -35,21 +36,11 @@ export const Stage = ({ asset }: { readonly asset: Asset }): ReactNode => {
     );
   }
   return playbackId.policy === 'public' ? (
-    <Player url={`/${playbackId.id}`} title={titleOf(asset)} />
+    <PlayerFrame url={`/${playbackId.id}`} title={titleOf(asset)} />
   ) : (
     <SignedPlayer playbackId={playbackId} title={titleOf(asset)} />
   );
 };
-
-/** The player page, from the console's own origin. */
-const Player = ({ url, title }: { readonly url: string; readonly title: string }): ReactNode => (
-  <iframe
-    className="stage"
-    src={url}
-    title={`Player of ${title}`}
-    allow="autoplay; fullscreen; picture-in-picture; encrypted-media"
-  />
-);
 
 const SignedPlayer = ({
   playbackId,
@@ -65,5 +56,5 @@ const SignedPlayer = ({
     staleTime: Number.POSITIVE_INFINITY,
   });
   if (error) return <ErrorNotice error={error} />;
-  return data === undefined ? <Loading /> : <Player url={data} title={title} />;
+  return data === undefined ? <Loading /> : <PlayerFrame url={data} title={title} />;
 };

@@ -7,13 +7,13 @@ import { useSession } from '../../api/session';
 export const Poster = ({ asset }: { readonly asset: ListedAsset }): ReactNode => {
   const { image_url: base } = useSession();
   const [failed, setFailed] = useState<string>();
-  const { poster_playback_id: playbackId, status, resolution_tier: tier } = asset;
+  const { poster_playback_id: playbackId, status, resolution_tier: tier, thumbnail_time: time } = asset;
   const hasImage = status === 'ready' && tier !== 'audio-only' && playbackId && failed !== playbackId;
   if (hasImage) {
     return (
       <img
         className="poster"
-        src={`${base}/${playbackId}/thumbnail.webp?width=192&height=108&fit_mode=pad`}
+        src={`${base}/${playbackId}/thumbnail.webp?width=192&height=108&fit_mode=pad${time === undefined ? '' : `&time=${time}`}`}
         alt=""
         width="96"
         height="54"

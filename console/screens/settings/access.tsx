@@ -11,11 +11,11 @@ import {
 } from '../../api/settings';
 import { formatAgo, formatDate } from '../../lib/format';
 import { CheckField, SelectField, TextField } from '../../ui/field';
+import { FormDialog } from '../../ui/form-dialog';
 import { Page } from '../../ui/page';
 import { NewSecret } from '../../ui/secret';
 import { Status } from '../../ui/status';
 import type { Column } from '../../ui/table';
-import { FormDialog } from './form-dialog';
 import { idColumn, ListSection } from './list-section';
 
 const PERMISSIONS = [

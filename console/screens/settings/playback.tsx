@@ -1,18 +1,13 @@
 import type { ReactNode } from 'react';
 import { usePermission } from '../../api/session';
-import {
-  drmConfigurationsQuery,
-  type PlaybackRestriction,
-  playbackRestrictions,
-  type SigningKey,
-  signingKeys,
-} from '../../api/settings';
+import { type PlaybackRestriction, playbackRestrictions, type SigningKey, signingKeys } from '../../api/settings';
 import { formatDate } from '../../lib/format';
 import { CheckField, TextArea } from '../../ui/field';
+import { FormDialog } from '../../ui/form-dialog';
 import { Page } from '../../ui/page';
 import { NewSecret } from '../../ui/secret';
 import type { Column } from '../../ui/table';
-import { FormDialog } from './form-dialog';
+import { DrmSection } from './drm';
 import { idColumn, ListSection } from './list-section';
 
 const created: Column<SigningKey | PlaybackRestriction> = {
@@ -67,16 +62,7 @@ const PlaybackSettings = (): ReactNode => {
           },
         })}
       />
-      <ListSection
-        title="DRM configurations"
-        query={drmConfigurationsQuery}
-        columns={[idColumn]}
-        empty={
-          <>
-            The server&apos;s administrator makes one with <code>kinora drm create</code>.
-          </>
-        }
-      />
+      <DrmSection />
     </Page>
   );
 };

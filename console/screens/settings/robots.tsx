@@ -3,9 +3,9 @@ import { usePermission } from '../../api/session';
 import { type Directive, directives, type Vocabulary, vocabularies } from '../../api/settings';
 import { countOf } from '../../lib/format';
 import { TextArea, TextField } from '../../ui/field';
+import { FormDialog } from '../../ui/form-dialog';
 import { Page } from '../../ui/page';
 import type { Column } from '../../ui/table';
-import { FormDialog } from './form-dialog';
 import { idColumn, ListSection } from './list-section';
 
 const vocabularyColumns: readonly Column<Vocabulary>[] = [

@@ -10,8 +10,11 @@ export interface NewText {
   readonly name: string;
   readonly languageCode: string;
   readonly closedCaptions: boolean;
+  readonly passthrough?: string | null;
   /** Present for text that was recognized in an audio track. */
-  readonly recognized?: { readonly audioTrackId: string; readonly confidence?: number | undefined };
+  readonly recognized?:
+    | { readonly audioTrackId: string | null; readonly confidence?: number | null | undefined }
+    | undefined;
 }
 
 /** Adds a text track whose text is already stored, in a transaction that has locked the asset. */
@@ -19,8 +22,8 @@ export const publishText = async (
   context: Pick<DomainContext, 'clock'>,
   tx: Transaction,
   asset: Row<'asset'>,
-  { id, name, languageCode, closedCaptions, recognized }: NewText,
-): Promise<void> => {
+  { id, name, languageCode, closedCaptions, passthrough, recognized }: NewText,
+): Promise<Row<'track'>> => {
   const [track] = await insertTracks(tx, [
     {
       id,
@@ -36,8 +39,10 @@ export const publishText = async (
         language_confidence: recognized.confidence ?? null,
       }),
       closed_captions: closedCaptions,
+      passthrough: passthrough ?? null,
     },
   ]);
   await recordTrackEvent(context, tx, asset.environment_id, 'created', { ...track!, status: 'preparing' });
   await recordTrackEvent(context, tx, asset.environment_id, 'ready', track!);
+  return track!;
 };

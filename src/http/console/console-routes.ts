@@ -6,9 +6,11 @@ import { accessRoutes } from './access-routes.js';
 import { consoleAssetRoutes } from './asset-routes.js';
 import type { ConsoleDeps } from './console-deps.js';
 import { consoleFiles } from './console-files.js';
+import { drmRoutes } from './drm-routes.js';
 import { operationsRoute } from './operations-route.js';
 import { sessionRoutes } from './session-routes.js';
 import { streamRoutes } from './stream-routes.js';
+import { textTrackRoutes } from './text-track-routes.js';
 
 /** The console: the files of its app, and what the app needs beyond the API. */
 export const consoleRoutes =
@@ -28,8 +30,10 @@ const consoleCalls =
     const streams = await streamRoutes(app, deps);
     sessionRoutes(app, deps, authenticate, streams);
     accessRoutes(app, deps);
+    drmRoutes(app, deps);
     operationsRoute(app, deps);
     consoleAssetRoutes(app, deps);
+    app.register(textTrackRoutes(deps));
     app.all('/*', () => {
       throw new KinoraError('not_found');
     });

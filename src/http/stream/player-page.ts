@@ -71,7 +71,9 @@ export const createPlayerPage = ({ access, template, originOf, imageUrl }: PageD
       asset_end_time: lastOf(query.asset_end_time),
     };
     const size = videoSize(playable.plan);
-    const poster = thumbnail && withQuery(`${path}/thumbnail.webp`, isPublic ? {} : { token: tokens.thumbnail });
+    // With its time in the URL, a poster that is replaced is not taken from the browser's cache.
+    const time = playable.thumbnailTime === undefined ? {} : { time: String(playable.thumbnailTime) };
+    const poster = thumbnail && withQuery(`${path}/thumbnail.webp`, isPublic ? time : { token: tokens.thumbnail });
     return {
       title,
       poster: ownPoster(lastOf(query.poster), origin) ?? poster ?? '',

@@ -154,6 +154,33 @@ it('keys, restrictions, vocabularies and directives are made and deleted', async
   await expectAccessible(page);
 });
 
+it('a DRM configuration is added with keys that are not displayed again, and deleted', async () => {
+  const { page } = app;
+  const dialog = page.getByRole('dialog');
+  await app.open('/playback', 'Playback access');
+  await page.getByRole('button', { name: 'Add DRM configuration' }).click();
+  await dialog.getByLabel('Name').fill('Films');
+  await dialog.getByLabel('Keys', { exact: true }).selectOption('static');
+  await dialog.getByLabel('Key', { exact: true }).fill('0a0a:5e5e');
+  await dialog.getByText('License servers', { exact: true }).click();
+  await dialog.getByLabel('Widevine URL').fill('https://license.example.org/wv');
+  await expectAccessible(page);
+  await dialog.getByRole('button', { name: 'Add' }).click();
+  await dialog.getByRole('alert').getByText('key must be <key id>:<key>').waitFor();
+  await dialog.getByLabel('Key', { exact: true }).fill(`${'0a'.repeat(16)}:${'5e'.repeat(16)}`);
+  await dialog.getByRole('button', { name: 'Add' }).click();
+  await page.getByRole('row', { name: /Films.*static.*Widevine/ }).waitFor();
+  await expectAccessible(page);
+  const [made] = await listed<{ id: string }>('/video/v1/drm-configurations');
+  await page.reload();
+  await page.getByRole('row', { name: /Films/ }).waitFor();
+  expect(await page.content()).not.toContain('5e5e');
+  await page.getByRole('button', { name: `Delete ${made!.id}` }).click();
+  await page.getByRole('alertdialog').getByRole('button', { name: 'Delete' }).click();
+  await page.getByText('A DRM configuration says').waitFor();
+  expect(await listed('/video/v1/drm-configurations')).toEqual([]);
+});
+
 it('a token is made while the server runs, shown once, used, and revoked', async () => {
   const { page } = app;
   const dialog = page.getByRole('dialog');

@@ -21,6 +21,8 @@ import { createUploadWorkers } from '#kinora/jobs/settle-uploads.js';
 import { systemClock } from '#kinora/lib/clock.js';
 import type { Resolve } from '#kinora/net/resolve-host.js';
 import { createWebhookSender } from '#kinora/net/webhook-sender.js';
+import { createTextParser } from '#kinora/packager/parse-text.js';
+import { createTextTracks } from '#kinora/packager/text-tracks.js';
 import { createQueue } from '#kinora/queue/job-queue.js';
 import { createDiskBlobStore } from '#kinora/storage/disk-blob-store.js';
 import { sourceKey } from '#kinora/storage/keys.js';
@@ -90,6 +92,7 @@ export const startApi = async ({
   const app = createApp({
     ...domain,
     logger,
+    texts: createTextTracks(blobs, createTextParser()),
     webhookSender: createWebhookSender({ allowPrivate, ...(resolve && { resolve }) }),
     checks: { database: () => database.ping() },
     readFigures: async () => ({ version: 'of the test' }),

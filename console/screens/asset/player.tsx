@@ -1,0 +1,66 @@
+import { createContext, type ReactNode, useCallback, useContext, useMemo, useRef, useState } from 'react';
+
+/** The player of the asset's screen, for what works beside it. */
+interface Player {
+  /** Undefined until the player has loaded, and while there is none. */
+  readonly video: HTMLVideoElement | undefined;
+  /** Loads the player again, at the same time of the video: the tracks of the asset are different ones. */
+  reload(): void;
+}
+
+interface PlayerPlace extends Player {
+  attach(frame: HTMLIFrameElement): void;
+}
+
+const PlayerContext = createContext<PlayerPlace | undefined>(undefined);
+
+const usePlace = (): PlayerPlace => {
+  const place = useContext(PlayerContext);
+  if (!place) throw new Error('There is no PlayerProvider.');
+  return place;
+};
+
+export const usePlayer = (): Player => usePlace();
+
+export const PlayerProvider = ({ children }: { readonly children: ReactNode }): ReactNode => {
+  const [video, setVideo] = useState<HTMLVideoElement>();
+  const frame = useRef<HTMLIFrameElement>(null);
+  const startSeconds = useRef(0);
+  const attach = useCallback((loaded: HTMLIFrameElement) => {
+    frame.current = loaded;
+    // The player page comes from this server, so its elements can be reached.
+    const found = loaded.contentDocument?.querySelector('video') ?? undefined;
+    const start = startSeconds.current;
+    startSeconds.current = 0;
+    if (found && start > 0) {
+      const seek = (): void => {
+        found.currentTime = start;
+      };
+      if (found.readyState > 0) seek();
+      else found.addEventListener('loadedmetadata', seek, { once: true });
+    }
+    setVideo(found);
+  }, []);
+  const reload = useCallback(() => {
+    if (!frame.current?.isConnected) return;
+    startSeconds.current = frame.current.contentDocument?.querySelector('video')?.currentTime ?? 0;
+    setVideo(undefined);
+    frame.current.contentWindow?.location.reload();
+  }, []);
+  const place = useMemo(() => ({ video, reload, attach }), [video, reload, attach]);
+  return <PlayerContext value={place}>{children}</PlayerContext>;
+};
+
+/** The player page, from the console's own origin. */
+export const PlayerFrame = ({ url, title }: { readonly url: string; readonly title: string }): ReactNode => {
+  const { attach } = usePlace();
+  return (
+    <iframe
+      className="stage"
+      src={url}
+      title={`Player of ${title}`}
+      allow="autoplay; fullscreen; picture-in-picture; encrypted-media"
+      onLoad={({ currentTarget }) => attach(currentTarget)}
+    />
+  );
+};
