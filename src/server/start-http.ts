@@ -50,6 +50,7 @@ export const startHttp = async (
         cacheBytes: () => parts.store.totalBytes,
         freeBytes: () => parts.diskSpace.freeBytes(),
       })),
+      disk_is_low: parts.diskSpace.isLow(),
       node_version: process.versions.node,
       database: database.engine,
       data_dir: config.dataDir,
