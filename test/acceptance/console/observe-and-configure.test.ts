@@ -224,7 +224,7 @@ it('operations show the jobs of an asset, checks and figures of the server', asy
   const { page } = app;
   await app.open('/operations', 'Operations');
   await page.getByRole('searchbox').fill(asset.id);
-  await page.getByRole('row', { name: /ingest.*Done/ }).waitFor();
+  await page.getByRole('row', { name: new RegExp(`ingest.*${asset.id}.*Done`) }).waitFor();
   await page.getByText('Background jobs').waitFor();
   await page.getByText(server.dataDir).waitFor();
   await expectAccessible(page);
