@@ -1,5 +1,6 @@
 import type { AddressInfo } from 'node:net';
 import { readServerFigures } from '../control/server-figures.js';
+import { sessionCookieName } from '../domain/access/sessions.js';
 import { createMasterOpener } from '../domain/assets/open-master.js';
 import { createRenditionOpener } from '../domain/renditions/open-rendition.js';
 import { createResultOpener } from '../domain/robots/open-result.js';
@@ -38,6 +39,7 @@ export const startHttp = async (
     logger,
     webhookSender: parts.webhookSender,
     uploads: { writers: parts.writers, urls: createUploadUrls(parts.installationSecret, context.apiUrl) },
+    sessionCookie: sessionCookieName(parts.installationSecret),
     metrics,
     trustedProxies: config.trustedProxies,
     ...(streamUrl && { streamUrl }),

@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyPluginAsync } from 'fastify';
 import type { Authenticate } from '../../domain/access/authenticate.js';
 import { KinoraError } from '../../lib/errors.js';
 import { errorHeaders, toKinoraError } from '../plugins/errors.js';
+import { createIdentifyCaller } from '../plugins/find-session.js';
 import { accessRoutes } from './access-routes.js';
 import { consoleAssetRoutes } from './asset-routes.js';
 import type { ConsoleDeps } from './console-deps.js';
@@ -29,7 +30,7 @@ const consoleCalls =
     sessionRoutes(app, deps, authenticate, streams);
     accessRoutes(app, deps);
     operationsRoute(app, deps);
-    consoleAssetRoutes(app, deps);
+    consoleAssetRoutes(app, deps, createIdentifyCaller(authenticate, deps.sessions));
     app.all('/*', () => {
       throw new KinoraError('not_found');
     });

@@ -77,6 +77,32 @@ it('a banner says that the server is away; when it is back, the page catches up 
   }
 });
 
+it('one browser is signed in to two servers of one host at the same time', async () => {
+  const [one, other] = await Promise.all([boot(), boot()]);
+  try {
+    await createAsset(one, { inputs, meta: { title: 'Of the first' } });
+    await createAsset(other, { inputs, meta: { title: 'Of the second' } });
+    const context = await browser.newContext();
+    const page = await context.newPage();
+    await page.goto(await one.consoleLink());
+    await page.getByRole('link', { name: 'Of the first' }).waitFor();
+    const second = await context.newPage();
+    await second.goto(await other.consoleLink());
+    await second.getByRole('link', { name: 'Of the second' }).waitFor();
+    expect((await context.cookies()).map(({ name }) => name.replace(/\w{12}$/, 'ID'))).toEqual(
+      Array(2).fill('kinora_session_ID'),
+    );
+    await page.reload();
+    await page.getByRole('link', { name: 'Of the first' }).waitFor();
+    await second.getByRole('button', { name: 'Sign out' }).click();
+    await second.getByRole('heading', { name: 'Sign in' }).waitFor();
+    await page.reload();
+    await page.getByRole('link', { name: 'Of the first' }).waitFor();
+  } finally {
+    await Promise.all([one.stop(), other.stop()]);
+  }
+});
+
 it('a screen whose file cannot be loaded leaves the others usable', async () => {
   const server = await boot();
   try {
