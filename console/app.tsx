@@ -1,7 +1,7 @@
 import { CSPProvider } from '@base-ui/react/csp-provider';
 import { QueryClientProvider, useQuery } from '@tanstack/react-query';
 import { type ReactNode, Suspense } from 'react';
-import { Redirect, Route, Router, Switch } from 'wouter';
+import { Redirect, Route, Router, Switch, useLocation } from 'wouter';
 import { queryClient } from './api/query-client';
 import { sessionQuery } from './api/session';
 import { Layout } from './layout/layout';
@@ -28,6 +28,7 @@ export const App = (): ReactNode => (
 
 const Gate = (): ReactNode => {
   const { data: session, error, refetch } = useQuery(sessionQuery);
+  const [path] = useLocation();
   if (session === undefined) {
     return (
       <main className="alone">
@@ -38,7 +39,7 @@ const Gate = (): ReactNode => {
   if (session === null) return <SignIn />;
   return (
     <Layout key={session.environment.id}>
-      <ScreenBoundary>
+      <ScreenBoundary path={path}>
         <Suspense fallback={<Loading />}>
           <Switch>
             {screens.map(({ path, component }) => (

@@ -14,7 +14,8 @@
  * format.ts has dates, durations and sizes. Values in `styles/base.css` are the only colors, in light and dark.
  */
 import { Activity, Bot, ChartColumn, Clapperboard, Gauge, KeyRound, LockKeyhole, Upload, Webhook } from 'lucide-react';
-import { type ComponentType, type LazyExoticComponent, lazy } from 'react';
+import type { ComponentType, LazyExoticComponent } from 'react';
+import { lazy } from './lib/lazy';
 
 // biome-ignore lint/suspicious/noExplicitAny: the parameters follow from the path.
 type ScreenComponent = ComponentType<any>;

@@ -32,6 +32,18 @@ export const useServerAway = (): boolean =>
     () => isAway,
   );
 
+/** Resolves when the server can be reached, as far as is known. */
+export const whenReachable = (): Promise<void> =>
+  new Promise((resolve) => {
+    const check = (): void => {
+      if (isAway) return;
+      listeners.delete(check);
+      resolve();
+    };
+    listeners.add(check);
+    check();
+  });
+
 const waiting = new Map<string, readonly string[]>();
 const refreshAll = (): void => {
   for (const queryKey of waiting.values()) void queryClient.invalidateQueries({ queryKey });
@@ -69,6 +81,7 @@ const openStream = (): (() => void) => {
       failures = 0;
       setAway(false);
     };
+    source.addEventListener('reset', () => void queryClient.invalidateQueries());
     for (const type of liveTypes) {
       source.addEventListener(type, ({ data }: MessageEvent<string>) => {
         const { id } = JSON.parse(data) as { id?: string };

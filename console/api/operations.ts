@@ -32,6 +32,7 @@ export interface ServerFigures {
   readonly cache_bytes: number;
   readonly cache_limit_bytes: number;
   readonly disk_free_bytes: number;
+  readonly disk_is_low: boolean;
 }
 
 export interface Operations {

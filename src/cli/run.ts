@@ -5,6 +5,7 @@ import { isKinoraError } from '../lib/errors.js';
 import { kinoraVersion } from '../lib/version.js';
 import { createLogger } from '../telemetry/logger.js';
 import { complete } from './complete.js';
+import { completeIds } from './complete-ids.js';
 import { createParser, parseCommandLine } from './parse-command-line.js';
 import { usageError } from './support/command.js';
 import { print } from './support/print.js';
@@ -32,10 +33,9 @@ const run = async (argv: readonly string[]): Promise<number> => {
   refuseFlagsTakenByNpm(environment.env);
   if (argv[0] === '__complete') {
     // For the shells, which begin the words with --.
-    const found = complete(
-      createParser(() => undefined),
-      argv.slice(2),
-    );
+    const parser = createParser(() => undefined);
+    const answer = complete(parser, argv.slice(2));
+    const found = typeof answer === 'object' && 'kind' in answer ? await completeIds(answer, environment) : answer;
     print(found === ':files' ? found : found.map((candidate) => candidate.join('\t')).join('\n'));
     return 0;
   }

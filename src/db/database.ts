@@ -16,8 +16,12 @@ export interface Database {
   readonly engine: 'pglite' | 'postgres';
   readonly queryable: Queryable;
   transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T>;
-  /** Calls `handler` for every NOTIFY on `channel`, delivered at commit. Returns a function that stops the calls. */
-  listen(channel: string, handler: (payload: string) => void): Promise<() => Promise<void>>;
+  /**
+   * Calls `handler` for every NOTIFY on `channel`, delivered at commit. The connection to an external server may be lost:
+   * `onMissed` is called once it is back, because notifications of the meantime are lost too. Returns a function that stops
+   * the calls.
+   */
+  listen(channel: string, handler: (payload: string) => void, onMissed?: () => void): Promise<() => Promise<void>>;
   /**
    * Copies the files of the embedded database to a directory that must not exist. Queries wait until the copy is complete,
    * so the copy is consistent. Absent when the database is external.

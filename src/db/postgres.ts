@@ -21,6 +21,7 @@ const checkVersion = async (pool: pg.Pool): Promise<void> => {
 /** Keeps a dedicated connection for LISTEN, because pooled connections are shared, and reconnects when it is lost. */
 const createListener = (url: string, logger: Logger) => {
   const handlers = new Map<string, Set<(payload: string) => void>>();
+  const whenMissed = new Set<() => void>();
   let connected: Promise<pg.Client> | undefined;
   let retry: NodeJS.Timeout | undefined;
   let closing = false;
@@ -55,22 +56,35 @@ const createListener = (url: string, logger: Logger) => {
     if (closing || retry) return;
     retry = setTimeout(() => {
       retry = undefined;
-      connection().catch((error) => {
-        logger.warn({ err: error }, 'notification connection failed');
-        reconnect();
-      });
+      connection().then(
+        () => {
+          for (const tell of whenMissed) tell();
+        },
+        (error) => {
+          logger.warn({ err: error }, 'notification connection failed');
+          reconnect();
+        },
+      );
     }, RECONNECT_MS);
   };
 
   return {
-    listen: async (channel: string, handler: (payload: string) => void): Promise<() => Promise<void>> => {
+    listen: async (
+      channel: string,
+      handler: (payload: string) => void,
+      onMissed: () => void = () => undefined,
+    ): Promise<() => Promise<void>> => {
+      whenMissed.add(onMissed);
       const known = handlers.get(channel);
       if (known) known.add(handler);
       else {
         handlers.set(channel, new Set([handler]));
         await (await connection()).query(`listen "${channel}"`);
       }
-      return async () => void handlers.get(channel)?.delete(handler);
+      return async () => {
+        handlers.get(channel)?.delete(handler);
+        whenMissed.delete(onMissed);
+      };
     },
     close: async (): Promise<void> => {
       closing = true;

@@ -18,6 +18,8 @@ export interface AppDeps extends DomainContext {
   readonly checks: Checks;
   /** Figures of the running server, for its administrators: versions, memory, cache, disk, media processes. */
   readonly readFigures: () => Promise<object>;
+  /** The name of the cookie of console sessions. */
+  readonly sessionCookie: string;
   readonly webhookSender: WebhookSender;
   readonly uploads: UploadDeps;
   /** The text of text tracks, which the console edits. */

@@ -137,7 +137,7 @@ export const createApp = (deps: AppDeps): FastifyInstance => {
 
   const limitRate = createRateLimit(deps.rateLimits ?? {}, deps.clock);
   const authenticate = createAuthenticate(deps.database, deps.clock);
-  const sessions = createSessions(deps.database, deps.clock);
+  const sessions = createSessions(deps.database, deps.clock, deps.sessionCookie);
   const route = operationRoutes(app, createIdentifyCaller(authenticate, sessions), limitRate);
   assetRoutes(route, deps);
   playbackIdRoutes(route, deps);

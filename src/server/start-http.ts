@@ -1,5 +1,6 @@
 import type { AddressInfo } from 'node:net';
 import { readServerFigures } from '../control/server-figures.js';
+import { sessionCookieName } from '../domain/access/sessions.js';
 import { createMasterOpener } from '../domain/assets/open-master.js';
 import { createRenditionOpener } from '../domain/renditions/open-rendition.js';
 import { createResultOpener } from '../domain/robots/open-result.js';
@@ -39,6 +40,7 @@ export const startHttp = async (
     webhookSender: parts.webhookSender,
     texts: parts.texts,
     uploads: { writers: parts.writers, urls: createUploadUrls(parts.installationSecret, context.apiUrl) },
+    sessionCookie: sessionCookieName(parts.installationSecret),
     metrics,
     trustedProxies: config.trustedProxies,
     ...(streamUrl && { streamUrl }),
@@ -51,6 +53,7 @@ export const startHttp = async (
         cacheBytes: () => parts.store.totalBytes,
         freeBytes: () => parts.diskSpace.freeBytes(),
       })),
+      disk_is_low: parts.diskSpace.isLow(),
       node_version: process.versions.node,
       database: database.engine,
       data_dir: config.dataDir,

@@ -10,6 +10,8 @@ export interface DiskSpace {
   check(): Promise<void>;
   /** The number of bytes that this user may still write. */
   freeBytes(): Promise<number>;
+  /** Whether the free space was low when it was last looked at. */
+  isLow(): boolean;
   stop(): void;
 }
 
@@ -81,6 +83,7 @@ export const watchDiskSpace = (options: DiskSpaceOptions): DiskSpace => {
       return running;
     },
     freeBytes,
+    isLow: () => isLow,
     stop: () => clearInterval(timer),
   };
 };

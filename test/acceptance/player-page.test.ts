@@ -174,6 +174,97 @@ test('buttons play, mute, fill the screen and show the picture in picture', { ti
   expectOwn();
 });
 
+test('the button and the key open the picture in picture and close it', { timeout: 240_000 }, async () => {
+  await openPaused();
+  // Without a screen the browser has no such window.
+  await page.evaluate(() => {
+    const calls: string[] = [];
+    Object.assign(window, { calls });
+    let shown: Element | null = null;
+    Object.defineProperty(document, 'pictureInPictureElement', { get: () => shown });
+    HTMLVideoElement.prototype.requestPictureInPicture = async function (this: HTMLVideoElement) {
+      calls.push(`open ${this.tagName}`);
+      shown = this;
+      return {} as PictureInPictureWindow;
+    };
+    document.exitPictureInPicture = async () => {
+      calls.push('close');
+      shown = null;
+    };
+  });
+  const calls = () => page.evaluate('window.calls');
+  await page.keyboard.press('i');
+  await expect.poll(calls).toEqual(['open VIDEO']);
+  await page.keyboard.press('i');
+  await expect.poll(calls).toEqual(['open VIDEO', 'close']);
+  // Hidden where the browser has none; what it does is the same.
+  await page.locator('#pip').evaluate((button) => {
+    button.hidden = false;
+  });
+  await page.getByRole('button', { name: 'Picture in picture' }).click();
+  await expect.poll(calls).toEqual(['open VIDEO', 'close', 'open VIDEO']);
+  expectOwn();
+});
+
+test('AirPlay appears while there is a device, and asks for it', { timeout: 240_000 }, async () => {
+  page = await (await browser.newContext()).newPage();
+  watched = watch(page);
+  // What Safari has; here before the page's own scripts.
+  await page.addInitScript(() => {
+    Object.assign(HTMLVideoElement.prototype, {
+      webkitShowPlaybackTargetPicker(this: HTMLVideoElement) {
+        Object.assign(window, { pickedFor: this.tagName });
+      },
+    });
+  });
+  await page.goto(`${server.url}/${publicId}?autoplay=false`);
+  await untilVideo((of) => of.readyState >= HTMLMediaElement.HAVE_FUTURE_DATA);
+  const button = page.getByRole('button', { name: 'AirPlay' });
+  const tell = (availability: string) =>
+    page.locator('video').evaluate((of, value) => {
+      of.dispatchEvent(Object.assign(new Event('webkitplaybacktargetavailabilitychanged'), { availability: value }));
+    }, availability);
+  expect(await button.isVisible()).toBe(false);
+  await tell('available');
+  await button.click();
+  expect(await page.evaluate('window.pickedFor')).toBe('VIDEO');
+  await tell('not-available');
+  await button.waitFor({ state: 'hidden' });
+  expectOwn();
+});
+
+test('with ?loop the video starts again, without it it stops', { timeout: 240_000 }, async () => {
+  for (const [query, endsAt] of [
+    ['?muted&loop&t=18', 'start'],
+    ['?muted&t=18', 'end'],
+  ] as const) {
+    await open(query);
+    await untilVideo((of) => of.currentTime >= 18);
+    if (endsAt === 'start') {
+      await untilVideo((of) => !of.paused && of.currentTime > 0.5 && of.currentTime < 15);
+      expect(await video((of) => of.ended)).toBe(false);
+    } else await untilVideo((of) => of.ended && of.paused && of.currentTime > 19);
+    expectOwn();
+    await page.context().close();
+  }
+});
+
+test('the policy of the page allows no inline script, and none is in it', async () => {
+  for (const path of [publicId, 'x'.repeat(40)]) {
+    const answer = await fetch(`${server.url}/${path}`, { headers: { accept: 'text/html' } });
+    const policy = answer.headers.get('content-security-policy')!;
+    const rules = Object.fromEntries(policy.split(/; */).map((rule) => [rule.split(' ')[0], rule.split(' ').slice(1)]));
+    const script = rules['script-src'] ?? rules['default-src'];
+    expect(script, path).toEqual(["'self'"]);
+    expect(rules['default-src'], path).toEqual(["'none'"]);
+    expect(policy, path).not.toMatch(/unsafe-(inline|eval|hashes)|nonce-/);
+    // JSON is data, which no policy runs.
+    for (const [, attributes, text] of (await answer.text()).matchAll(/<script([^>]*)>(.*?)<\/script>/gs))
+      if (!/type="application\//.test(attributes!))
+        expect([/src="\//.test(attributes!), text], path).toEqual([true, '']);
+  }
+});
+
 test('controls disappear while the video plays, and come back', { timeout: 240_000 }, async () => {
   await open('?muted&loop');
   const opacity = () => page.locator('#controls').evaluate((of) => getComputedStyle(of).opacity);

@@ -1,5 +1,7 @@
 import type { ReactNode } from 'react';
+import { Link } from 'wouter';
 import type { Asset } from '../../api/assets';
+import { useSession } from '../../api/session';
 import { formatDate, formatDuration } from '../../lib/format';
 import { CopyButton } from '../../ui/copy';
 
@@ -9,7 +11,7 @@ const origins: Readonly<Record<string, string>> = {
   on_demand_clip: 'Clip of another asset',
 };
 
-const factsOf = (asset: Asset): readonly (readonly [name: string, value: ReactNode])[] => {
+const factsOf = (asset: Asset, mayOperate: boolean): readonly (readonly [name: string, value: ReactNode])[] => {
   const video = asset.tracks?.find(({ type }) => type === 'video');
   const audio = asset.tracks?.filter(({ type }) => type === 'audio') ?? [];
   const text = asset.tracks?.filter(({ type }) => type === 'text') ?? [];
@@ -30,15 +32,15 @@ const factsOf = (asset: Asset): readonly (readonly [name: string, value: ReactNo
         <code>{asset.id}</code> <CopyButton text={asset.id} what="asset ID" />
       </span>,
     ],
+    ['Jobs', mayOperate && <Link href={`/operations?asset=${asset.id}`}>Jobs of this asset</Link>],
   ];
 };
 
 export const Facts = ({ asset }: { readonly asset: Asset }): ReactNode => (
   <dl className="facts">
-    {factsOf(asset).map(
+    {factsOf(asset, useSession().can_administer).map(
       ([name, value]) =>
-        value !== undefined &&
-        value !== '' && (
+        value && (
           <div key={name}>
             <dt>{name}</dt>
             <dd>{value}</dd>

@@ -1,5 +1,6 @@
-import { type ComponentType, type LazyExoticComponent, lazy } from 'react';
+import type { ComponentType, LazyExoticComponent } from 'react';
 import type { Asset } from '../../api/assets';
+import { lazy } from '../../lib/lazy';
 
 type PartComponent = LazyExoticComponent<ComponentType<{ readonly asset: Asset }>>;
 

@@ -59,6 +59,7 @@ const OperationsScreen = (): ReactNode => {
       <Loaded query={operationsQuery(assetId)}>
         {(operations) => (
           <>
+            {operations.server.disk_is_low && <LowDisk server={operations.server} />}
             <Section title="Jobs">
               <div className="toolbar">
                 <SearchField label="ID of an asset" value={assetId} onChange={search} />
@@ -78,6 +79,13 @@ const OperationsScreen = (): ReactNode => {
   );
 };
 export default OperationsScreen;
+
+const LowDisk = ({ server }: { readonly server: ServerFigures }): ReactNode => (
+  <p className="notice notice-warning" role="alert">
+    The disk is almost full: {formatBytes(server.disk_free_bytes)} are free. Delete assets or other files on it, or set
+    a smaller KINORA_CACHE_SIZE. When it is full, uploads and new assets fail.
+  </p>
+);
 
 const Checks = ({ checks }: Pick<Operations, 'checks'>): ReactNode => (
   <Section title="Checks">

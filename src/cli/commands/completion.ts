@@ -47,7 +47,7 @@ complete -c kinora -f -a '(__kinora_complete)'`,
 };
 
 export const completion: Command = {
-  summary: 'print a script that completes commands and flags in bash, zsh or fish',
+  summary: 'print a script that completes commands, flags and IDs in bash, zsh or fish',
   args: ['<shell>'],
   settings: [],
   examples: ['source <(kinora completion bash)', 'kinora completion fish > ~/.config/fish/completions/kinora.fish'],

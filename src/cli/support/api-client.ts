@@ -14,7 +14,7 @@ interface Body<T> {
 export type ApiCall = <T>(method: 'GET' | 'POST' | 'PUT' | 'DELETE', path: string, body?: object) => Promise<Body<T>>;
 
 /** The server's largest page. */
-const PAGE = 100;
+export const PAGE = 100;
 
 /** All items of a list with cursors, newest first; pages are requested as they are needed. */
 export async function* pagesOf<T>(api: ApiCall, path: string): AsyncGenerator<T> {

@@ -3,8 +3,8 @@ import type { Config } from '../../config/options.js';
 import { backoffMs } from '../../lib/backoff.js';
 import { isKinoraError, KinoraError } from '../../lib/errors.js';
 import { isId } from '../../lib/ids.js';
-import { type ApiCall, pagesOf, serverUrl } from './api-client.js';
-import { type Flag, type Flags, textOf } from './command.js';
+import { type ApiCall, PAGE, serverUrl } from './api-client.js';
+import { type Flag, type Flags, textOf, usageError } from './command.js';
 import type { Progress } from './progress.js';
 
 /** The fields of an asset that the command line reads. */
@@ -47,21 +47,25 @@ export const getAsset = async (api: ApiCall, id: string): Promise<ApiAsset> =>
 /** The flags that choose assets. */
 export const assetFilters: Readonly<Record<string, string | Flag>> = {
   '--status <status>': { doc: 'only assets with this status', choices: ['preparing', 'ready', 'errored'] },
-  '--title <text>': 'only assets whose title contains the text, in upper or lower case',
+  '--title <text>': 'only assets whose title contains the text, in upper or lower case, or whose ID it is',
 };
 
-/** Newest first. Stops after `limit`. */
+/** Those that the server finds, newest first, and no more than `limit`. */
 export const findAssets = async (api: ApiCall, flags: Flags, limit = Number.POSITIVE_INFINITY): Promise<ApiAsset[]> => {
-  const status = flags['--status'];
-  const title = textOf(flags, '--title')?.toLowerCase();
-  const found: ApiAsset[] = [];
-  for await (const asset of pagesOf<ApiAsset>(api, ASSETS)) {
-    if (found.length >= limit) break;
-    if (status !== undefined && asset.status !== status) continue;
-    if (title !== undefined && !asset.meta?.title?.toLowerCase().includes(title)) continue;
-    found.push(asset);
+  const title = textOf(flags, '--title');
+  if (title?.trim() === '') throw usageError('--title must not be empty.');
+  const pageSize = Math.min(limit, PAGE);
+  const query = new URLSearchParams({ limit: String(pageSize), ...(title !== undefined && { search: title }) });
+  const status = textOf(flags, '--status');
+  if (status !== undefined) query.set('status', status);
+  // An asset that is created meanwhile moves others to the next page.
+  const found = new Map<string, ApiAsset>();
+  for (let page = 1, length = pageSize; length === pageSize && found.size < limit; page++) {
+    const { data } = await api<ApiAsset[]>('GET', `/console/api/assets?${query}&page=${page}`);
+    for (const asset of data) found.set(asset.id, asset);
+    length = data.length;
   }
-  return found;
+  return [...found.values()].slice(0, limit);
 };
 
 export const describeState = (asset: ApiAsset): string => {

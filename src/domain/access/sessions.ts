@@ -47,6 +47,8 @@ export interface Session {
 }
 
 export interface Sessions {
+  /** Of the cookie that holds the secret of a session. */
+  readonly cookieName: string;
   /**
    * Takes the link and opens a session in the default environment. Returns the secret for the cookie.
    * @throws KinoraError `unauthorized` with the reason
@@ -89,7 +91,14 @@ export const isCsrfToken = ({ csrfToken }: Session, given: string | undefined): 
   return bytes.length === expected.length && timingSafeEqual(bytes, expected);
 };
 
-export const createSessions = (database: Database, clock: Clock): Sessions => {
+/**
+ * Browsers send the cookies of a host to all of its ports, so each installation has a name of its own: two on one host would
+ * sign each other's users out. Servers that share a database share it.
+ */
+export const sessionCookieName = (installationSecret: string): string =>
+  `kinora_session_${createHmac('sha256', installationSecret).update('session cookie').digest('hex').slice(0, 12)}`;
+
+export const createSessions = (database: Database, clock: Clock, cookieName: string): Sessions => {
   const db = database.queryable;
   const cache = new LRUCache<string, Session>({
     max: MAX_CACHED,
@@ -148,6 +157,7 @@ export const createSessions = (database: Database, clock: Clock): Sessions => {
   };
 
   return {
+    cookieName,
     openWithLink: async (code) => {
       const codeHash = hashSecret(code);
       const { now } = times();

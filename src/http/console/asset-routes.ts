@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import { serializeAsset } from '../../api/serialize/asset.js';
 import { getAssetProblem, retryAsset } from '../../domain/assets/asset-problem.js';
 import { searchAssets } from '../../domain/assets/search-assets.js';
-import { findSession } from '../plugins/find-session.js';
+import { findSession, type IdentifyCaller } from '../plugins/find-session.js';
 import type { ConsoleDeps } from './console-deps.js';
 import { readAssetSearch } from './read-asset-search.js';
 import { requirePermission } from './require-permission.js';
@@ -10,9 +10,10 @@ import { requirePermission } from './require-permission.js';
 type WithId = { Params: { id: string } };
 
 /** The list of assets with filters, orders and a total; failures and retries. */
-export const consoleAssetRoutes = (app: FastifyInstance, deps: ConsoleDeps): void => {
+export const consoleAssetRoutes = (app: FastifyInstance, deps: ConsoleDeps, identify: IdentifyCaller): void => {
+  // With an access token too, for `kinora asset list`.
   app.get('/assets', async (request) => {
-    const { caller } = await findSession(request, deps.sessions);
+    const caller = await identify(request);
     requirePermission(caller, 'video:read');
     const search = readAssetSearch(request.query as Record<string, unknown>);
     const { assets, total } = await searchAssets(deps, caller.environment.id, search);

@@ -96,6 +96,22 @@ describe('streams of changes', () => {
     streams.stop();
   });
 
+  it('are told when changes were missed, also those that come back later', () => {
+    const { streams, open, change } = start();
+    const [fast, slow] = [open(sessionOf('1', 'one')), open(sessionOf('1', 'one'))];
+    change('one');
+    const id = [...fast.written.join('').matchAll(/^id: (.+)$/gm)].at(-1)![1]!;
+    for (const tab of [fast, slow]) tab.take();
+    slow.writableNeedDrain = true;
+    streams.reset();
+    expect([fast.take(), slow.take()]).toEqual([['reset'], []]);
+    slow.writableNeedDrain = false;
+    slow.emit('drain');
+    expect(slow.take()).toEqual(['reset']);
+    expect(open(sessionOf('1', 'one'), id).take()).toEqual(['open', 'reset']);
+    streams.stop();
+  });
+
   it('end with their session, which one query finds out for all of them', async () => {
     const { streams, live, queries, open } = start();
     const tabs = [open(sessionOf('ended', 'one')), open(sessionOf('ended', 'one')), open(sessionOf('live', 'one'))];

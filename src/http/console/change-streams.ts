@@ -30,6 +30,8 @@ interface Stream {
 
 export interface ChangeStreams {
   announce(announcement: Announcement): void;
+  /** Says that changes were missed which nobody knows, to those that are connected and to those that come back. */
+  reset(): void;
   /** False when there are too many. `lastEventId` is what a reconnecting browser sends. */
   add(connection: Connection, session: Session, lastEventId: string | undefined): boolean;
   /** Ends the streams of a session; its browser connects again if the session still exists. */
@@ -86,8 +88,18 @@ export const createChangeStreams = (sessions: Pick<Sessions, 'listLive'>, logger
     for (const stream of streams) if (isFor(stream, announcement)) send(stream, text);
   };
 
+  const reset = (): void => {
+    last += 1;
+    kept.length = 0;
+    for (const stream of streams) {
+      if (stream.connection.writableNeedDrain) stream.isBehind = true;
+      else sendReset(stream);
+    }
+  };
+
   return {
     announce,
+    reset,
     add: (connection, session, lastEventId) => {
       if (streams.size >= MAX_STREAMS) return false;
       const stream: Stream = { connection, session, isBehind: false };

@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyPluginAsync } from 'fastify';
 import type { Authenticate } from '../../domain/access/authenticate.js';
 import { KinoraError } from '../../lib/errors.js';
 import { errorHeaders, toKinoraError } from '../plugins/errors.js';
+import { createIdentifyCaller } from '../plugins/find-session.js';
 import { accessRoutes } from './access-routes.js';
 import { consoleAssetRoutes } from './asset-routes.js';
 import type { ConsoleDeps } from './console-deps.js';
@@ -32,8 +33,8 @@ const consoleCalls =
     accessRoutes(app, deps);
     drmRoutes(app, deps);
     operationsRoute(app, deps);
-    consoleAssetRoutes(app, deps);
-    app.register(textTrackRoutes(deps));
+    consoleAssetRoutes(app, deps, createIdentifyCaller(authenticate, deps.sessions));
+      app.register(textTrackRoutes(deps));
     app.all('/*', () => {
       throw new KinoraError('not_found');
     });

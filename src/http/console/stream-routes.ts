@@ -9,11 +9,12 @@ import type { ConsoleDeps } from './console-deps.js';
 export const streamRoutes = async (app: FastifyInstance, deps: ConsoleDeps): Promise<ChangeStreams> => {
   const { sessions, database, logger } = deps;
   const streams = createChangeStreams(sessions, logger);
-  const stopListening = await database.listen(CHANGES, (payload) => {
+  const announce = (payload: string): void => {
     const { environmentId, kind, type, id, assetId } = readChange(payload);
     const data = { type, id, ...(assetId !== undefined && { asset_id: assetId }) };
     streams.announce({ environmentId, event: kind, data });
-  });
+  };
+  const stopListening = await database.listen(CHANGES, announce, streams.reset);
   // Before the server waits for its connections to close.
   app.addHook('preClose', async () => {
     streams.stop();

@@ -1,4 +1,4 @@
-import { writeFile } from 'node:fs/promises';
+import { copyFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -6,26 +6,29 @@ import { fixture } from '../../support/media/fixtures.js';
 import { startChromium } from '../../support/players/chromium.js';
 import { expectAccessible, openConsole } from '../../support/players/console-page.js';
 import { type Booted, boot } from '../../support/servers/boot.js';
-import type { Origin } from '../../support/servers/origin.js';
-import { api, createAsset, serveFiles, settled, type WireAsset } from '../../support/wire/create-asset.js';
+import { type Origin, startOrigin } from '../../support/servers/origin.js';
+import { api, createAsset, getAsset, serveFiles, settled, type WireAsset } from '../../support/wire/create-asset.js';
 
 let server: Booted;
 let browser: Browser;
 let origin: Origin;
 let asset: WireAsset;
 let broken: WireAsset;
+let bad: string;
+/** Of the request that created the broken asset. */
+let requestId: string;
 let page: Page;
 
 beforeAll(async () => {
   [server, browser] = await Promise.all([boot(), startChromium()]);
-  const bad = join(server.dataDir, 'no-video.mp4');
+  bad = join(server.dataDir, 'no-video.mp4');
   await writeFile(bad, 'This is no video.');
   origin = await serveFiles([await fixture('h264-aac.mp4'), bad]);
-  const [first, second] = await Promise.all([
-    createAsset(server, { inputs: [{ url: `${origin.url}/0.mp4` }], playback_policies: ['signed'] }),
-    createAsset(server, { inputs: [{ url: `${origin.url}/1.mp4` }], playback_policies: ['public'] }),
-  ]);
-  [asset, broken] = [await settled(server, first.id), await settled(server, second.id)];
+  const first = await createAsset(server, { inputs: [{ url: `${origin.url}/0.mp4` }], playback_policies: ['signed'] });
+  const body = { inputs: [{ url: `${origin.url}/1.mp4` }], playback_policies: ['public'] };
+  const second = await api(server, 'POST', '/video/v1/assets', body);
+  requestId = second.headers.get('x-request-id')!;
+  [asset, broken] = [await settled(server, first.id), await settled(server, (await second.json()).data.id)];
   ({ page } = await openConsole(browser, server, `/assets/${asset.id}`));
 });
 afterAll(async () => {
@@ -85,10 +88,51 @@ it('makes a file and the master; the buttons become links', async () => {
   await expectAccessible(page);
 });
 
-it('says in one click why a file failed', async () => {
+it('says in one click why a file failed, at which step and by which request, and tries again', async () => {
   await page.getByRole('link', { name: 'Assets', exact: true }).first().click();
   await page.getByRole('link', { name: broken.id }).click();
   const problem = page.getByRole('region', { name: 'Problem' });
   await problem.getByText(broken.errors!.messages[0]!).waitFor();
+  await problem.getByText('probe', { exact: true }).waitFor();
+  await problem.getByText(requestId, { exact: true }).waitFor();
+  await problem.getByRole('button', { name: 'Copy request ID' }).waitFor();
   await expectAccessible(page);
+
+  await copyFile(await fixture('h264-aac.mp4'), bad);
+  await problem.getByRole('button', { name: 'Try again' }).click();
+  const player = page.frameLocator('iframe.stage').locator('video');
+  await expect.poll(() => player.evaluate((video: HTMLVideoElement) => video.readyState)).toBeGreaterThan(0);
+  const again = new URL(page.url()).pathname.split('/').at(-1)!;
+  expect(again).not.toBe(broken.id);
+  expect((await getAsset(server, again)).status).toBe('ready');
+  expect((await getAsset(server, broken.id)).status).toBe('errored');
+});
+
+it('changes the title while the asset is being prepared', async () => {
+  let release = (): void => undefined;
+  const released = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  const stalled = await startOrigin(async (_, response) => {
+    await released;
+    response.writeHead(302, { location: `${origin.url}/0.mp4` }).end();
+  });
+  try {
+    const inputs = [{ url: `${stalled.url}/slow.mp4` }];
+    const { id } = await createAsset(server, { inputs, playback_policies: ['public'], meta: { title: 'Slow' } });
+    await page.goto(`${server.url}/console/assets/${id}`);
+    await page.getByText('Preparing …').waitFor();
+    await page.getByLabel('Title').fill('Still at work');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('heading', { name: 'Still at work', level: 1 }).waitFor();
+    expect(await getAsset(server, id)).toMatchObject({ status: 'preparing', meta: { title: 'Still at work' } });
+    await page.getByLabel('Creator ID').fill('typed while it becomes ready');
+    release();
+    await page.frameLocator('iframe.stage').locator('video').waitFor();
+    expect(await page.getByLabel('Creator ID').inputValue()).toBe('typed while it becomes ready');
+    expect((await getAsset(server, id)).meta).toEqual({ title: 'Still at work' });
+  } finally {
+    release();
+    await stalled.stop();
+  }
 });

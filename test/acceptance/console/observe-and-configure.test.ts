@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { fixture } from '../../support/media/fixtures.js';
 import { type AdministratorPage, expectAccessible, openAsAdministrator } from '../../support/players/console-page.js';
 import { type Booted, boot } from '../../support/servers/boot.js';
-import type { Origin } from '../../support/servers/origin.js';
+import { type Origin, startOrigin } from '../../support/servers/origin.js';
 import { until } from '../../support/servers/server-process.js';
 import { type Receiver, startReceiver } from '../../support/servers/webhook-receiver.js';
 import { api, createAsset, serveFiles, settled, type WireAsset } from '../../support/wire/create-asset.js';
@@ -103,6 +103,17 @@ it('the usage is that of the API, as charts and as CSV', async () => {
   const { delivered_seconds: seconds, delivered_seconds_by_resolution: tiers } = (await listed<Usage>(path))[0]!;
   await page.reload();
   await page.getByRole('link', { name: asset.id }).waitFor();
+  const time = `0:${String(Math.round(seconds)).padStart(2, '0')}`;
+  expect(await page.locator('.usage-total').textContent()).toMatch(new RegExp(`^${time} of 1 asset,`));
+  const bars = await page.locator('.bar').allTextContents();
+  expect(bars.sort()).toEqual(
+    Object.entries(tiers)
+      .map(
+        ([tier, ofTier]) =>
+          `${tier.replace('tier_', '').replace('_', ' ')}0:${String(Math.round(ofTier)).padStart(2, '0')}`,
+      )
+      .sort(),
+  );
   const [download] = await Promise.all([
     page.waitForEvent('download'),
     page.getByRole('button', { name: 'Download CSV' }).click(),
@@ -192,7 +203,14 @@ it('a token is made while the server runs, shown once, used, and revoked', async
     await dialog.getByRole('checkbox', { name: permission }).uncheck();
   await dialog.getByRole('button', { name: 'Create' }).click();
   const token = (await page.getByRole('region', { name: 'access token' }).textContent())!;
+  await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+  await page.getByRole('button', { name: 'Copy access token' }).click();
+  await until('it is copied', async () => (await page.evaluate(() => navigator.clipboard.readText())) === token);
   await dialog.getByRole('button', { name: 'Done' }).click();
+  await dialog.waitFor({ state: 'hidden' });
+  await page.reload();
+  await page.getByRole('row', { name: /website/ }).waitFor();
+  expect(await page.content()).not.toContain(token.split(':')[1]);
   const call = (method: string, path: string) =>
     fetch(`${server.url}${path}`, { method, headers: { authorization: `Basic ${btoa(token)}` } });
   expect((await call('GET', `/video/v1/assets/${asset.id}`)).status).toBe(200);
@@ -212,11 +230,28 @@ it('a token is made while the server runs, shown once, used, and revoked', async
   await expectAccessible(page);
 });
 
+it('the job of a slow asset is two clicks away from the list', async () => {
+  const { page } = app;
+  const slow = await startOrigin(() => undefined);
+  try {
+    const { id } = await createAsset(server, { inputs: [{ url: `${slow.url}/slow.mp4` }], meta: { title: 'Slow' } });
+    await until('it is being fetched', () => slow.requests.length > 0);
+    await app.open('/assets', 'Assets');
+    await page.getByRole('link', { name: 'Slow' }).click();
+    await page.getByRole('link', { name: 'Jobs of this asset' }).click();
+    await page.getByRole('row', { name: /ingest.*Active.*1 of/ }).waitFor();
+    expect(await page.getByRole('table', { name: 'Jobs' }).getByRole('link').allTextContents()).toEqual([id]);
+    expect((await api(server, 'DELETE', `/video/v1/assets/${id}`)).status).toBe(204);
+  } finally {
+    await slow.stop();
+  }
+});
+
 it('operations show the jobs of an asset, checks and figures of the server', async () => {
   const { page } = app;
   await app.open('/operations', 'Operations');
   await page.getByRole('searchbox').fill(asset.id);
-  await page.getByRole('row', { name: /ingest.*Done/ }).waitFor();
+  await page.getByRole('row', { name: new RegExp(`ingest.*${asset.id}.*Done`) }).waitFor();
   await page.getByText('Background jobs').waitFor();
   await page.getByText(server.dataDir).waitFor();
   await expectAccessible(page);

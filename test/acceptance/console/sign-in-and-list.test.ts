@@ -6,6 +6,7 @@ import { startChromium, watch } from '../../support/players/chromium.js';
 import { expectAccessible, openConsole, violationsOf } from '../../support/players/console-page.js';
 import { type Api, startApi } from '../../support/servers/api.js';
 import { fillAssets } from '../../support/servers/many-assets.js';
+import { statementsOf } from '../../support/statements.js';
 
 let api: Api;
 let server: { url: string; token: { id: string; secret: string } };
@@ -65,6 +66,28 @@ it('loads less than 150 kB, from this server only, under its strict policy', asy
   const policy = answer!.headers()['content-security-policy'];
   expect(policy).toContain("default-src 'none'");
   expect(policy).not.toContain('unsafe');
+});
+
+it('loads the first page of 10,000 assets with one request and few, limited queries', async () => {
+  const { page, watched } = await openConsole(browser, server);
+  const table = page.getByRole('table', { name: 'Assets' });
+  await table.waitFor();
+  watched.requested.length = 0;
+  const statements = await statementsOf(async () => {
+    await page.reload();
+    await table.waitFor();
+    await page.getByText('10,000 assets').waitFor();
+  });
+  const paths = watched.requested.map((url) => new URL(url).pathname);
+  expect(paths.filter((path) => path === '/console/api/assets')).toHaveLength(1);
+  expect(paths.filter((path) => path.startsWith('/video/'))).toEqual([]);
+  expect(await table.getByRole('row').count()).toBe(51);
+  // As many as for one asset: the page, its total, and the parts of its rows.
+  const ofAssets = statements.filter((statement) => /\bfrom "?asset"?\b/.test(statement));
+  expect(ofAssets.length).toBeGreaterThan(0);
+  expect(ofAssets.length).toBeLessThanOrEqual(2);
+  expect(ofAssets.filter((statement) => !/\blimit\b|count\(/.test(statement))).toEqual([]);
+  await page.context().close();
 });
 
 it('finds assets among 10,000 with the keyboard, by status in one click, and deletes 20 with one confirmation', async () => {

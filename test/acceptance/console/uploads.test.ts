@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
@@ -89,4 +89,41 @@ it('continues a file that a reload interrupted at 40 % when it is chosen again; 
   await limitUpload(-1);
   await page.getByRole('button', { name: 'Resume large.mp4' }).click();
   await trayOf(page).getByRole('heading', { name: '1 uploaded' }).waitFor();
+});
+
+it('takes folders that are dropped anywhere, and URLs', async () => {
+  const { page } = await openConsole(browser, server, '/webhooks');
+  const dropped = join(folder, 'holiday');
+  await mkdir(join(dropped, 'day 2'), { recursive: true });
+  for (const name of ['beach.mp4', 'day 2/boat.mov', 'notes.txt', '.hidden.mp4'])
+    await writeFile(join(dropped, name), `content of ${name}`);
+  const devtools = await page.context().newCDPSession(page);
+  const data = { items: [], files: [dropped], dragOperationsMask: 1 };
+  const drag = (type: 'dragEnter' | 'dragOver' | 'drop') =>
+    devtools.send('Input.dispatchDragEvent', { type, x: 600, y: 300, data });
+  await drag('dragEnter');
+  await drag('dragOver');
+  await page.getByText('Drop to upload').waitFor();
+  await drag('drop');
+  await trayOf(page).getByRole('heading', { name: '2 uploaded' }).waitFor();
+  await page.getByText('Drop to upload').waitFor({ state: 'hidden' });
+
+  await page.getByRole('link', { name: 'Upload', exact: true }).click();
+  await page.getByLabel('Who may watch').selectOption('signed');
+  await page.getByRole('textbox', { name: 'URLs' }).fill('https://example.com/pier.mp4 ftp://example.com/x.mp4');
+  await page.getByRole('button', { name: 'Create assets' }).click();
+  await page.getByText('“ftp://example.com/x.mp4” is no URL.').waitFor();
+  await page.getByRole('textbox', { name: 'URLs' }).fill('https://example.com/pier.mp4\nhttps://example.com/gulls.mp4');
+  await page.getByRole('button', { name: 'Create assets' }).click();
+  await trayOf(page).getByText('gulls').first().waitFor();
+  const listOf = async (path: string) => (await (await api.call('GET', `${path}?limit=100`)).json()).data;
+  const uploads = await listOf('/video/v1/uploads');
+  const names = uploads.map((upload: { new_asset_settings: { meta?: object } }) => upload.new_asset_settings.meta);
+  expect(names).toEqual(expect.arrayContaining([{ title: 'beach.mp4' }, { title: 'boat.mov' }]));
+  expect(JSON.stringify(names)).not.toMatch(/notes|hidden/);
+  const titlesOf = async () =>
+    (await listOf('/video/v1/assets')).map((asset: { meta?: { title?: string }; playback_ids: { policy: string }[] }) =>
+      [asset.meta?.title, asset.playback_ids[0]!.policy].join(),
+    );
+  await expect.poll(titlesOf).toEqual(expect.arrayContaining(['pier,signed', 'gulls,signed']));
 });

@@ -8,6 +8,7 @@ import type { Database } from '#kinora/db/database.js';
 import { getInstallationSecret } from '#kinora/db/tables/server/installation.js';
 import { bootstrap } from '#kinora/domain/access/bootstrap.js';
 import { createEnvironment } from '#kinora/domain/access/environments.js';
+import { sessionCookieName } from '#kinora/domain/access/sessions.js';
 import { createToken, type NewToken, revokeToken } from '#kinora/domain/access/tokens.js';
 import type { DomainContext } from '#kinora/domain/context.js';
 import { createArtifactUrls } from '#kinora/domain/signing/artifact-urls.js';
@@ -96,6 +97,7 @@ export const startApi = async ({
     webhookSender: createWebhookSender({ allowPrivate, ...(resolve && { resolve }) }),
     checks: { database: () => database.ping() },
     readFigures: async () => ({ version: 'of the test' }),
+    sessionCookie: sessionCookieName(await getInstallationSecret(database.queryable)),
     uploads: {
       writers,
       urls: createUploadUrls(await getInstallationSecret(database.queryable), () => origin),

@@ -1,0 +1,230 @@
+/** What holds for every screen: the keyboard, live status, dates, the empty list, narrow windows. */
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import type { Browser, Locator, Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { fixture } from '../../support/media/fixtures.js';
+import { startChromium } from '../../support/players/chromium.js';
+import { expectAccessible, openConsole } from '../../support/players/console-page.js';
+import { type Booted, boot } from '../../support/servers/boot.js';
+import { type Origin, startOrigin } from '../../support/servers/origin.js';
+import { serveNamed } from '../../support/servers/text-origin.js';
+import { api, createAsset, getAsset, settled } from '../../support/wire/create-asset.js';
+
+/** Far more than any screen has controls. */
+const MAX_PRESSES = 120;
+
+let server: Booted;
+let browser: Browser;
+let origin: Origin;
+/** Holds its answers back until it is told. */
+let stalled: Origin;
+let release = (): void => undefined;
+
+beforeAll(async () => {
+  const video = await fixture('h264-aac.mp4');
+  origin = await serveNamed({ 'waves.mp4': { path: video } });
+  const released = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  stalled = await startOrigin(async (_, response) => {
+    await released;
+    response.writeHead(302, { location: `${origin.url}/waves.mp4` }).end();
+  });
+  [server, browser] = await Promise.all([boot(), startChromium()]);
+});
+afterAll(async () => {
+  release();
+  await browser?.close();
+  await server?.stop();
+  await stalled?.stop();
+  await origin?.stop();
+});
+
+const isFocused = (locator: Locator): Promise<boolean> =>
+  locator.evaluate((element) => element === document.activeElement);
+
+/** Presses Tab until the element has the focus. */
+const tabTo = async (page: Page, target: Locator, key = 'Tab'): Promise<void> => {
+  await target.waitFor();
+  for (let presses = 0; presses < MAX_PRESSES; presses++) {
+    await page.keyboard.press(key);
+    if (await isFocused(target)) return;
+  }
+  throw new Error(`${key} does not reach ${target}`);
+};
+
+/** Everything in the page that can be operated and that Tab does not reach. */
+const unreachable = async (page: Page): Promise<string[]> => {
+  await page.evaluate(() => {
+    const controls = 'a[href], button, input, select, textarea, summary, iframe, [tabindex]';
+    for (const element of document.querySelectorAll<HTMLElement>(controls)) {
+      const isOff = element.matches(':disabled') || element.tabIndex < 0;
+      if (!isOff && element.checkVisibility({ visibilityProperty: true })) element.dataset.wanted = '';
+    }
+  });
+  for (let presses = 0; presses < MAX_PRESSES; presses++) {
+    await page.keyboard.press('Tab');
+    const left = await page.evaluate(() => {
+      delete (document.activeElement as HTMLElement).dataset.wanted;
+      return document.querySelectorAll('[data-wanted]').length;
+    });
+    if (left === 0) return [];
+  }
+  return page.evaluate(() => [...document.querySelectorAll('[data-wanted]')].map(({ outerHTML }) => outerHTML));
+};
+
+it('the command of the empty list creates an asset, which appears and becomes ready without a reload', async () => {
+  const { page } = await openConsole(browser, server);
+  await page.getByText('Drop video or audio files or folders here').waitFor();
+  const command = (await page.getByRole('region', { name: 'the command' }).textContent())!;
+  expect(command).toContain(`${server.url}/video/v1/assets`);
+  await page.evaluate(() => Object.assign(window, { isSamePage: true }));
+  const { stdout } = await promisify(execFile)(
+    'bash',
+    ['-c', command.replace('https://example.com/video.mp4', `${stalled.url}/waves.mp4`)],
+    { env: { ...process.env, TOKEN_ID: server.token.id, TOKEN_SECRET: server.token.secret } },
+  );
+  const { id } = JSON.parse(stdout).data;
+  const row = page.getByRole('row', { name: id });
+  await row.getByText('Preparing').waitFor();
+  release();
+  await row.getByText('Ready').waitFor();
+  await row.getByText(/^0:\d\d$/).waitFor();
+  expect(await page.evaluate('window.isSamePage')).toBe(true);
+  await page.context().close();
+});
+
+it('the keyboard alone signs in, opens an asset, changes its title and deletes it', async () => {
+  const body = {
+    inputs: [{ url: `${origin.url}/waves.mp4` }],
+    playback_policies: ['public'],
+    meta: { title: 'Waves' },
+  };
+  const { id } = await settled(server, (await createAsset(server, body)).id);
+  const page = await (await browser.newContext()).newPage();
+  await page.goto(`${server.url}/console`);
+  await tabTo(page, page.getByLabel('Token ID'));
+  await page.keyboard.type(server.token.id);
+  await tabTo(page, page.getByLabel('Token secret'));
+  await page.keyboard.type(server.token.secret);
+  await tabTo(page, page.getByRole('button', { name: 'Sign in' }));
+  await page.keyboard.press('Enter');
+
+  const asset = page.getByRole('link', { name: 'Waves' });
+  await asset.waitFor();
+  expect(await isFocused(page.getByRole('heading', { level: 1, name: 'Assets' }))).toBe(true);
+  expect(await unreachable(page)).toEqual([]);
+  await page.keyboard.press('/');
+  expect(await isFocused(page.getByRole('searchbox'))).toBe(true);
+  await page.keyboard.press('Escape');
+  expect(await isFocused(page.getByRole('searchbox'))).toBe(false);
+  await tabTo(page, page.getByRole('button', { name: 'All' }));
+  await page.keyboard.press('ArrowRight');
+  await page.keyboard.press('Enter');
+  await page.getByRole('button', { name: 'Ready', pressed: true }).waitFor();
+  await tabTo(page, asset);
+  await page.keyboard.press('Enter');
+
+  await page.getByRole('heading', { level: 1, name: 'Waves' }).waitFor();
+  await expect.poll(() => isFocused(page.getByRole('heading', { level: 1 }))).toBe(true);
+  await page.frameLocator('iframe.stage').locator('video').waitFor();
+  expect(await unreachable(page)).toEqual([]);
+  await tabTo(page, page.getByLabel('Title'));
+  await page.keyboard.press('Control+a');
+  await page.keyboard.type('Harbour');
+  await tabTo(page, page.getByRole('button', { name: 'Save' }));
+  await page.keyboard.press('Enter');
+  await page.getByRole('heading', { level: 1, name: 'Harbour' }).waitFor();
+
+  const button = page.getByRole('button', { name: 'Delete', exact: true }).first();
+  await tabTo(page, button, 'Shift+Tab');
+  const question = page.getByRole('alertdialog', { name: 'Delete “Harbour”?' });
+  await page.keyboard.press('Enter');
+  await question.waitFor();
+  await page.keyboard.press('Escape');
+  await question.waitFor({ state: 'hidden' });
+  await expect.poll(() => isFocused(button)).toBe(true);
+  expect((await getAsset(server, id)).status).toBe('ready');
+  await page.keyboard.press('Enter');
+  await tabTo(page, question.getByRole('button', { name: 'Delete' }));
+  await page.keyboard.press('Enter');
+  await page.getByRole('heading', { level: 1, name: 'Assets' }).waitFor();
+  await expect.poll(() => isFocused(page.getByRole('heading', { level: 1 }))).toBe(true);
+  expect(await getAsset(server, id)).toBeUndefined();
+  await page.context().close();
+});
+
+it('the menu of narrow windows and forms open with the keyboard, keep the focus, and give it back', async () => {
+  const { page } = await openConsole(browser, server, '/webhooks', { viewport: { width: 390, height: 844 } });
+  for (const [name, title] of [
+    ['Menu', 'Menu'],
+    ['Add webhook', 'Add webhook'],
+  ] as const) {
+    const button = page.getByRole('button', { name, exact: true }).first();
+    await tabTo(page, button);
+    await page.keyboard.press('Enter');
+    const dialog = page.getByRole('dialog', { name: title });
+    await dialog.waitFor();
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(390);
+    for (let presses = 0; presses < 30; presses++) {
+      await page.keyboard.press('Tab');
+      expect(await dialog.evaluate((element) => element.contains(document.activeElement))).toBe(true);
+    }
+    await page.keyboard.press('/');
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'hidden' });
+    await expect.poll(() => isFocused(button)).toBe(true);
+  }
+  await page.context().close();
+});
+
+it('dates and numbers are written as in the language and the time zone of the browser', async () => {
+  const [first] = (await (await api(server, 'GET', '/video/v1/assets')).json()).data;
+  const { page } = await openConsole(browser, server, '/assets', {
+    locale: 'de-DE',
+    timezoneId: 'America/New_York',
+  });
+  const time = page.getByRole('row', { name: first.id }).locator('time');
+  const format = new Intl.DateTimeFormat('de-DE', {
+    ...{ dateStyle: 'medium', timeStyle: 'short', timeZone: 'America/New_York' },
+  });
+  const expected = format.format(new Date(Number(first.created_at) * 1000));
+  expect(await time.getAttribute('title')).toBe(expected);
+  expect(await time.textContent()).toMatch(/^(vor \d+ (Sekunden?|Minuten?)|jetzt)$/);
+  await page.getByRole('link', { name: first.id }).click();
+  await page.getByText(expected).waitFor();
+  await page.context().close();
+});
+
+it('no screen scrolls sideways at 390 pixels, however long the words are', async () => {
+  const word = 'Donaudampfschifffahrtsgesellschaft'.repeat(12);
+  const inputs = [{ url: `${origin.url}/missing-${'x'.repeat(300)}.mp4` }];
+  const broken = await createAsset(server, { inputs, meta: { title: word, external_id: word.slice(0, 128) } });
+  await settled(server, broken.id);
+  const { page } = await openConsole(browser, server, '/assets', { viewport: { width: 390, height: 844 } });
+  const paths = ['/assets', `/assets/${broken.id}`, '/nothing-here'];
+  for (const part of ['playback', 'files', 'api']) paths.push(`/assets/${broken.id}/${part}`);
+  await page.getByRole('button', { name: 'Menu' }).click();
+  const links = page.getByRole('dialog').getByRole('link');
+  for (const link of await links.all()) {
+    const href = (await link.getAttribute('href'))!;
+    if (href.startsWith('/console/')) paths.push(href.slice('/console'.length));
+  }
+  expect(paths.length).toBeGreaterThan(12);
+  for (const path of paths) {
+    await page.goto(`${server.url}/console${path}`);
+    await page.locator('#screen h1').waitFor();
+    await page.getByText('Loading …').first().waitFor({ state: 'hidden' });
+    await expectAccessible(page).catch((error: Error) => {
+      throw new Error(`${path}: ${error.message}`);
+    });
+  }
+  await page.goto(`${server.url}/console/assets?search=${word}`);
+  await page.getByRole('link', { name: word }).waitFor();
+  await expectAccessible(page);
+  await page.context().clearCookies();
+  await page.goto(`${server.url}/console`);
+  await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+  await expectAccessible(page);
+});
