@@ -1,9 +1,15 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Duplex } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { afterAll, expect, it } from 'vitest';
 import { acquireDataDirLock } from '#kinora/db/data-dir-lock.js';
+import { systemClock } from '#kinora/lib/clock.js';
+import { chooseSandbox } from '#kinora/pool/sandbox.js';
+import { quietLogger } from '../../support/logger.js';
 import { runCli } from '../../support/processes/run-cli.js';
 
 const directory = mkdtempSync(join(tmpdir(), 'kinora-bundle-'));
@@ -29,6 +35,28 @@ it('starts the server from few files', async () => {
   expect(files.filter((path) => path.includes('/dist/bundle/')).length).toBeGreaterThan(2);
   expect(files.filter((path) => /node_modules\/(typebox|kysely|fastify|pino|pg|jose)\//.test(path))).toEqual([]);
   expect(files.length).toBeLessThan(60);
+});
+
+it('starts a media process from few files', async () => {
+  const { sandbox, child } = await chooseSandbox({
+    ...{ levels: ['none'], readDirs: [], writeDir: directory, memoryBytes: 2 ** 30 },
+    ...{ logger: quietLogger, clock: systemClock },
+  });
+  await child.kill();
+  const { file, args } = sandbox.command(false);
+  const coverage = join(directory, 'coverage-media');
+  const media = spawn(file, args, {
+    env: { ...process.env, NODE_V8_COVERAGE: coverage },
+    stdio: ['ignore', 'ignore', 'inherit', 'pipe'],
+  });
+  const channel = media.stdio[3] as Duplex;
+  expect(String((await once(channel, 'data'))[0])).toBe('{"type":"ready"}\n');
+  channel.end();
+  expect(await once(media, 'exit')).toEqual([0, null]);
+  const own = loadedFiles(coverage).filter((path) => !path.includes('/node_modules/'));
+  expect(own.filter((path) => !path.includes('/dist/bundle/'))).toEqual([]);
+  expect(own.length).toBeGreaterThan(0);
+  expect(own.length).toBeLessThan(15);
 });
 
 it('has the licenses of the packages that it contains', () => {
