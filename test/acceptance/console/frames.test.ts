@@ -108,3 +108,28 @@ it('a clip made with the keyboard alone has exactly the chosen frames', async ()
   expect(counters).toEqual(Array.from({ length: 50 }, (_, index) => 40 + index));
   expect(watched.problems.filter((line) => /Content Security Policy|Uncaught/.test(line))).toEqual([]);
 });
+
+it('works with a signed playback ID, and in browsers that tell no times of frames', async () => {
+  const inputs = [{ url: `mux://assets/${asset.id}`, end_time: 2 }];
+  const created = await createAsset(server, { inputs, playback_policies: ['signed'], meta: { title: 'Secret' } });
+  const signed = await settled(server, created.id);
+  await page.addInitScript(() => {
+    Reflect.deleteProperty(HTMLVideoElement.prototype, 'requestVideoFrameCallback');
+  });
+  await page.goto(`${server.url}/console/assets/${signed.id}/frames`);
+  await page.getByRole('button', { name: 'Next frame' }).and(page.locator(':enabled')).waitFor();
+  await page.getByRole('slider', { name: 'Time' }).fill('20');
+  await page.getByRole('button', { name: 'Previous frame' }).click();
+  await expect.poll(() => time().textContent(), { timeout: 30_000 }).toBe('0:00.633');
+  await page.getByRole('button', { name: 'Use as the poster' }).click();
+  await page.getByText('The frame at 0:00.650.').waitFor();
+  const image = page.getByRole('img', { name: 'Poster' });
+  await expect.poll(() => image.evaluate((element: HTMLImageElement) => element.naturalWidth)).toBeGreaterThan(0);
+  const url = new URL((await image.getAttribute('src'))!);
+  expect([...url.searchParams.keys()]).toEqual(['token']);
+  expect(await frameAt(url.href)).toBe(19);
+  await page.getByRole('button', { name: 'Make the clip' }).click();
+  const link = page.getByRole('list', { name: 'New clips' }).getByRole('link', { name: 'Clip of Secret' });
+  const clip = await getAsset(server, (await link.getAttribute('href'))!.split('/').at(-1)!);
+  expect(clip).toMatchObject({ source_asset_id: signed.id, playback_ids: [{ policy: 'signed' }] });
+});

@@ -21,6 +21,16 @@ export const timesOf = (startSeconds: number, frameSeconds: number) => ({
   clipEnd: round(startSeconds + frameSeconds - 2 * MICROSECOND, 6),
 });
 
+/** For browsers that don't tell the times of frames: as if all of them were equally long. */
+const followTime = (video: HTMLVideoElement, frameSeconds: number, set: (seconds: number) => void): (() => void) => {
+  const update = (): void => set(Math.floor(video.currentTime / frameSeconds + 0.01) * frameSeconds);
+  const events = ['seeked', 'timeupdate'];
+  for (const event of events) video.addEventListener(event, update);
+  return () => {
+    for (const event of events) video.removeEventListener(event, update);
+  };
+};
+
 /** The frame that the player displays, and ways to others. */
 export const useFrame = (video: HTMLVideoElement | undefined, frameSeconds: number) => {
   const [startSeconds, setStart] = useState(0);
@@ -34,6 +44,7 @@ export const useFrame = (video: HTMLVideoElement | undefined, frameSeconds: numb
   useEffect(() => {
     if (!video) return;
     set(video.currentTime);
+    if (typeof video.requestVideoFrameCallback !== 'function') return followTime(video, frameSeconds, set);
     const show = (_: number, { mediaTime }: VideoFrameCallbackMetadata): void => {
       request = video.requestVideoFrameCallback(show);
       const { seeking, paused, currentTime } = video;
