@@ -2,6 +2,7 @@ import { Compile } from 'typebox/compile';
 import { describe, expect, it } from 'vitest';
 import { type OpenApiDocument, openApiDocument, undocumented } from '#kinora/api/openapi/openapi-document.js';
 import { type Operation, operations } from '#kinora/api/operations.js';
+import { undocumentedAnswer } from '../support/wire/documented-answers.js';
 
 type Json = Record<string, unknown>;
 const document: OpenApiDocument = JSON.parse(JSON.stringify(openApiDocument()));
@@ -132,6 +133,18 @@ describe('the OpenAPI document', () => {
     for (const [at, { example, schema }] of contents) {
       const checker = Compile(written(schema) as never);
       expect(checker.Check(example), `${at} ${JSON.stringify(checker.Errors(example))}`).toBe(true);
+    }
+  });
+
+  it('has an example of every answer, with nothing in it that the schema does not name', () => {
+    for (const { operation } of documented) {
+      const { operationId } = operation;
+      const { success } = table[operationId]!;
+      if (success === 204) continue;
+      const content = operation.responses[success]!.content as { 'application/json': { example?: object } };
+      const { example } = content['application/json'];
+      expect(example, `${operationId} lacks an example: src/api/openapi/answer-examples.ts`).toBeTypeOf('object');
+      expect(undocumentedAnswer(operationId, success, JSON.stringify(example))).toBeUndefined();
     }
   });
 

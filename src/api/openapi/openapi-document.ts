@@ -2,6 +2,7 @@ import type { TSchema } from 'typebox';
 import { type ErrorCode, errorRegistry } from '../../lib/errors.js';
 import { type Operation, type OperationId, operations } from '../operations.js';
 import { EventAnswer } from '../schemas/system-answer.js';
+import { answerExample } from './answer-examples.js';
 import { assetOperations } from './asset-operations.js';
 import { type CodeSample, codeSamples } from './code-samples.js';
 import { type Description, pathParameters, tags } from './description.js';
@@ -252,7 +253,10 @@ export const openApiDocument = (): OpenApiDocument => {
         }),
       responses: {
         [operation.success]: answer
-          ? { description: 'Success', content: { 'application/json': { schema: write(answer as TSchema) } } }
+          ? {
+              description: 'Success',
+              content: { 'application/json': { schema: write(answer as TSchema), example: answerExample(id, answer) } },
+            }
           : { description: 'Success, without a body' },
         ...Object.fromEntries(
           failures.map((code) => [
