@@ -155,6 +155,7 @@ export const writeMediaPlaylist = (
   return mediaPlaylist({
     part,
     grid: gridOf(plan)!,
+    grows: plan.grows === true,
     ...(window && { window }),
     ...(tags && { keys: tags.ofTrack(isVideo ? 'video' : 'audio') }),
     initUri: `init.mp4${query}`,

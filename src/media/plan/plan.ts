@@ -13,6 +13,8 @@ export interface Plan {
   readonly concatenated?: true;
   /** For clips: the asset whose source, index and mezzanine are used. */
   readonly sourceOwner?: string;
+  /** The first segments of a file that is still arriving; `durationSeconds` is their length. Never stored. */
+  readonly grows?: true;
   readonly video?: VideoPlan;
   readonly audio?: AudioPlan;
 }
