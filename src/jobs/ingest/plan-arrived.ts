@@ -1,4 +1,5 @@
 import { growingPlan } from '../../media/plan/growing-plan.js';
+import { hasLimitedRungs } from '../../media/plan/ladder.js';
 import { decideAccess } from '../../media/plan/mezzanine-decision.js';
 import { draftPlan, finishPlan } from '../../media/plan/plan-asset.js';
 import { arrivedPart } from '../../media/source/arrived-part.js';
@@ -34,23 +35,27 @@ export const planArrived = async (
 ): Promise<Arrived | string | undefined> => {
   const { assetId, blobs } = context;
   const arrived = [{ start: 0, end: receivedBytes - (receivedBytes % BLOCK_BYTES) }];
-  const read = async <T>(use: (file: Pick<LocalBlob, 'path'>) => Promise<T>): Promise<T> => {
-    const { path, release } = await blobs.openLocal(sourceKey(assetId), arrived);
+  // More arrives while they are read: no bytes after the staged ones may be used.
+  const read = async <T>(use: (file: LocalBlob) => Promise<T>): Promise<T> => {
+    const file = await blobs.openLocal(sourceKey(assetId), arrived);
     try {
-      return await use({ path });
+      return await use(file);
     } finally {
-      await release();
+      await file.release();
     }
   };
-  const facts = known ?? (await read((file) => probeFile(context, file, { fresh: true })));
+  const facts = known ?? (await read((file) => probeFile(context, file, { fresh: true, isPrefix: true })));
   checkLimits(facts);
-  const whole = decodeSourceIndex(await read((file) => makeIndex(context, file, facts)));
+  const whole = decodeSourceIndex(await read((file) => makeIndex(context, file, facts, true)));
   const index = arrivedPart(whole, facts);
   if (!index) return undefined;
   const decision = decideAccess(facts, index);
   if (decision.access !== 'direct') return `the video is transcoded first: ${decision.reason}`;
   if (hasVariableRate(facts, index)) return 'the average frame rate of the video is known at its end';
-  const plan = growingPlan(finishPlan(draftPlan({ facts, index, settings: readSettings(context, []) }), {}));
+  const settings = readSettings(context, []);
+  const plan = growingPlan(finishPlan(draftPlan({ facts, index, settings }), {}));
+  if (plan?.video && hasLimitedRungs(plan.video.renditions, settings.quality))
+    return 'the bitrate of the copied video, which limits the rungs below it, is known at its end';
   return plan && { facts, early: { plan, index, arrived } };
 };
 

@@ -43,9 +43,10 @@ export interface UploadPlay {
   withdraw(): Promise<void>;
 }
 
-/** A file is planned again when this many times as many bytes have arrived: at first, and when it grows. */
+/** A file is planned again when this many times as many bytes have arrived … */
 const NEXT_TRY = 1.5;
-const NEXT_PART = 1.25;
+/** … and one that grows, which is read from its start each time, after this share of it at most: three files in all. */
+const NEXT_SHARE = 1 / 6;
 const OTHER_PLAN = 'the frames that arrived later need another plan';
 
 /**
@@ -128,7 +129,7 @@ export const playUpload = (
       return record({ status, reason });
     }
     facts = grown?.facts;
-    planAtBytes = receivedBytes * (grown ? NEXT_PART : NEXT_TRY);
+    planAtBytes = Math.min(receivedBytes * NEXT_TRY, receivedBytes + source.sizeBytes * NEXT_SHARE);
     if (grown) await publish(grown.early);
   };
 

@@ -1,10 +1,15 @@
 import { audioChunkRange } from './audio-chunks.js';
 import type { Plan } from './plan.js';
 import { makesSameFiles } from './same-files.js';
-import { gridOf, secondsPerUnit } from './segment-times.js';
+import { gridOf, longestSegmentSeconds, secondsPerUnit } from './segment-times.js';
 
 /** The boundaries before the end of what has arrived depend on what follows: the last one and the one before it. */
 const UNCERTAIN_SEGMENTS = 2;
+/** The target duration must not change (RFC 8216, 6.2.1), so it allows for the longest segment that may follow. */
+const TARGET_SECONDS = 8;
+
+/** The plan of the complete file, for players that have playlists of what had arrived of it. */
+export const afterGrowth = (plan: Plan): Plan => ({ ...plan, leastTargetSeconds: TARGET_SECONDS });
 
 /**
  * The plan of the segments that can be made from the start of a file, from the plan of that start as if the file ended
@@ -25,7 +30,11 @@ export const goesOn = (plan: Plan, later: Plan): boolean => {
   if (!plan.grows) return makesSameFiles(plan, later);
   const segments = gridOf(plan)!.boundaries.length - 1;
   const others = (gridOf(later)?.boundaries.length ?? 0) - 1;
-  return segments <= others && makesSameFiles(plan, firstSegments(later, segments));
+  return (
+    segments <= others &&
+    longestSegmentSeconds(gridOf(later)!) <= TARGET_SECONDS &&
+    makesSameFiles(plan, firstSegments(later, segments))
+  );
 };
 
 const firstSegments = (plan: Plan, count: number): Plan => {
@@ -34,7 +43,7 @@ const firstSegments = (plan: Plan, count: number): Plan => {
   const boundaries = grid.boundaries.slice(0, count + 1);
   const { frameCounts, seekPoints } = video ?? {};
   return {
-    ...plan,
+    ...afterGrowth(plan),
     grows: true,
     durationSeconds: boundaries.at(-1)! * secondsPerUnit(grid),
     ...(video && {

@@ -328,12 +328,17 @@ const tellOriginal = (original: CopyDecision | undefined): string => {
 const longestFrame = (frameTicks: Float64Array): number =>
   frameTicks.reduce((longest, ticks, index) => Math.max(longest, (frameTicks[index + 1] ?? ticks) - ticks), 0);
 
-/** Over all segments of a copy, whose GOPs are closed. */
+/**
+ * Over all segments of a copy, whose GOPs are closed. The last frame counts with its own duration, not with that of
+ * audio after it, which is only known at the end of a file.
+ */
 const findCopyReorder = (
   index: StreamIndex,
-  boundaries: readonly number[],
+  planned: readonly number[],
   toTimeline: (pts: number) => number,
 ): number => {
+  const lastPts = index.pts.reduce((latest, pts) => Math.max(latest, pts), Number.NEGATIVE_INFINITY);
+  const boundaries = [...planned.slice(0, -1), Math.min(planned.at(-1)!, toTimeline(lastPts + index.lastDuration))];
   const segments: number[][] = boundaries.slice(1).map(() => []);
   let segment = 0;
   for (const pts of index.pts) {

@@ -15,6 +15,8 @@ export interface Plan {
   readonly sourceOwner?: string;
   /** The first segments of a file that is still arriving; `durationSeconds` is their length. Never stored. */
   readonly grows?: true;
+  /** The target duration of the playlists is at least this: players of an upload that grew know it already. */
+  readonly leastTargetSeconds?: number;
   readonly video?: VideoPlan;
   readonly audio?: AudioPlan;
 }

@@ -203,6 +203,8 @@ export interface MediaPlaylistInput {
   readonly window?: SegmentWindow;
   /** More segments follow. */
   readonly grows?: boolean;
+  /** See `Plan`. */
+  readonly leastTargetSeconds?: number | undefined;
   /** Absent for text segments. */
   readonly initUri?: string;
   /** Attributes of each `EXT-X-KEY`. */
@@ -231,15 +233,13 @@ const longestSeconds = (part: VideoPlan | AudioPlan): number => {
 const targetSeconds = (part: VideoPlan | AudioPlan, grid: VideoPlan | AudioPlan, leastSeconds: number): number =>
   Math.max(leastSeconds, Math.ceil(longestSeconds(grid)), Math.round(longestSeconds(part)));
 
-/** The target duration must not change (6.2.1), so it allows for the longest segment that may follow. */
-const GROWING_TARGET_SECONDS = 8;
-
 /** A media playlist. Segment durations are differences of rounded times, so that their sum never drifts. */
 export const mediaPlaylist = ({
   part,
   grid,
   window,
   grows = false,
+  leastTargetSeconds = 1,
   initUri,
   keys = [],
   segmentUri,
@@ -254,7 +254,7 @@ export const mediaPlaylist = ({
   return [
     '#EXTM3U',
     '#EXT-X-VERSION:7',
-    `#EXT-X-TARGETDURATION:${targetSeconds(part, grid, grows ? GROWING_TARGET_SECONDS : 1)}`,
+    `#EXT-X-TARGETDURATION:${targetSeconds(part, grid, leastTargetSeconds)}`,
     '#EXT-X-MEDIA-SEQUENCE:0',
     // Players start at the end of a playlist that grows, unless it says otherwise.
     ...(grows ? ['#EXT-X-PLAYLIST-TYPE:EVENT', '#EXT-X-START:TIME-OFFSET=0'] : ['#EXT-X-PLAYLIST-TYPE:VOD']),
