@@ -121,8 +121,10 @@ export const playUpload = (
   const planGrown = async (receivedBytes: number): Promise<void> => {
     const grown = await planArrived(planContext, receivedBytes, facts);
     if (signal.aborted) return;
-    const playing = earlySources.planOf(assetId);
-    if (typeof grown === 'string' || (grown && published && playing && !goesOn(playing, grown.early.plan))) {
+    const playing = published ? earlySources.planOf(assetId) : undefined;
+    // Where the key frames are uneven, a longer part may have fewer certain segments.
+    const isShorter = typeof grown === 'object' && playing !== undefined && goesOn(grown.early.plan, playing);
+    if (typeof grown === 'string' || (grown && playing && !isShorter && !goesOn(playing, grown.early.plan))) {
       const reason = typeof grown === 'string' ? grown : OTHER_PLAN;
       const status = published ? 'ended' : 'stored_first';
       await remove();
@@ -130,7 +132,7 @@ export const playUpload = (
     }
     facts = grown?.facts;
     planAtBytes = Math.min(receivedBytes * NEXT_TRY, receivedBytes + source.sizeBytes * NEXT_SHARE);
-    if (grown) await publish(grown.early);
+    if (grown && !isShorter) await publish(grown.early);
   };
 
   const plan = async (): Promise<void> => {
