@@ -56,7 +56,7 @@ it('ends, and plays right once it is ready, if the rest needs another plan', asy
 
 it('is stored first with KINORA_RANGE_SOURCES=false', async () => {
   await server.stop();
-  server = await startServer({ dataDir, options: { KINORA_RANGE_SOURCES: 'false' } });
+  server = await startServer({ dataDir, options: { RANGE_SOURCES: 'false' } });
   const { id, url } = await create();
   expect((await sendChunk(url!, file, 0, file.length - 1000, file.length)).status).toBe(308);
   expect((await read(id)).early_playback_ids).toBeUndefined();
