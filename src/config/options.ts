@@ -160,7 +160,7 @@ export const options = {
     variable: 'KINORA_RANGE_SOURCES',
     section: 'Sources',
     default: 'true',
-    doc: 'Play imports and uploads before the whole file is stored, if it is an MP4 or MOV, or for imports also Matroska or WebM. The origin of an import must answer range requests.',
+    doc: 'Play imports and uploads before the whole file is stored, if it is an MP4, MOV, Matroska or WebM, or for uploads also MPEG-TS. The origin of an import must answer range requests.',
   },
   userAgent: {
     kind: text,

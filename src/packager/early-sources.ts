@@ -6,6 +6,8 @@ import { type IndexedSource, neededRanges } from '../media/source/needed-ranges.
 /** An asset that plays while its source is still being stored. */
 export interface EarlySource extends IndexedSource {
   readonly plan: Plan;
+  /** All that jobs may read, of a file that grows at its end; by the index if absent. */
+  readonly arrived?: ByteRanges;
   /** Present for a direct upload whose asset does not exist yet. */
   readonly upload?: { readonly id: string; readonly playbackIds: readonly string[] };
 }
@@ -28,6 +30,7 @@ export interface EarlySources {
   rangesOf(assetId: string, spans: readonly Span[]): ByteRanges | undefined;
   /** The upload that plays under a playback ID before its asset exists. */
   uploadOf(playbackId: string): string | undefined;
+  /** Replaces what the asset was published with before; what was made by that plan is used on. */
   publish(assetId: string, source: EarlySource): void;
   /** Ends early playback; what was made by its plan may be used on. */
   end(assetId: string): void;
@@ -39,17 +42,21 @@ export interface EarlySources {
 
 export const createEarlySources = (): EarlySources => {
   const sources = new Map<string, EarlySource>();
+  /** The plans under which each of `sources` has been published. */
+  const plans = new Map<string, Plan[]>();
   const uploads = new Map<string, string>();
   const withdrawn = new WeakSet<Plan>();
   const end = (assetId: string): void => {
     for (const playbackId of sources.get(assetId)?.upload?.playbackIds ?? []) uploads.delete(playbackId);
     sources.delete(assetId);
+    plans.delete(assetId);
   };
   return {
     planOf: (assetId) => sources.get(assetId)?.plan,
     rangesOf: (assetId, spans) => {
       const source = sources.get(assetId);
       if (!source) return undefined;
+      if (source.arrived) return source.arrived;
       const zeroSeconds = startOf(source.plan);
       return spans.flatMap(({ fromSeconds, untilSeconds, streams }) =>
         neededRanges(source, zeroSeconds + fromSeconds, zeroSeconds + untilSeconds, streams),
@@ -58,12 +65,12 @@ export const createEarlySources = (): EarlySources => {
     uploadOf: (playbackId) => uploads.get(playbackId),
     publish: (assetId, source) => {
       sources.set(assetId, source);
+      plans.set(assetId, [...(plans.get(assetId) ?? []), source.plan]);
       for (const playbackId of source.upload?.playbackIds ?? []) uploads.set(playbackId, source.upload!.id);
     },
     end,
     withdraw: (assetId) => {
-      const source = sources.get(assetId);
-      if (source) withdrawn.add(source.plan);
+      for (const plan of plans.get(assetId) ?? []) withdrawn.add(plan);
       end(assetId);
     },
     isWithdrawn: (plan) => withdrawn.has(plan),

@@ -2,6 +2,7 @@ import { availableParallelism } from 'node:os';
 import type { CachedFile, CacheKey, SegmentStore } from '../cache/segment-store.js';
 import type { Clock } from '../lib/clock.js';
 import { KinoraError } from '../lib/errors.js';
+import { audioChunkRange } from '../media/plan/audio-chunks.js';
 import { AUDIO_RENDITION, findSegment, type SegmentTarget } from '../media/plan/find-segment.js';
 import { GENERATION } from '../media/plan/generation.js';
 import { type MediaPool, type MediaPriority, mediaPriority } from '../pool/media-pool.js';
@@ -15,7 +16,6 @@ import { makeInit } from './make-init.js';
 import { makeVideoSegment } from './make-video-segment.js';
 import { type PlayableAsset, videoFileOf } from './playable-asset.js';
 import { createReadAhead } from './read-ahead.js';
-import { audioChunkRange } from './segment-jobs.js';
 import type { SourceRanges } from './source-ranges.js';
 
 export interface SegmentRequest {

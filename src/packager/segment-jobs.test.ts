@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
+import { audioChunkRange } from '../media/plan/audio-chunks.js';
 import type { AudioPlan } from '../media/plan/plan.js';
-import { audioChunkJob, audioChunkRange, tighterEncoder } from './segment-jobs.js';
+import { audioChunkJob, tighterEncoder } from './segment-jobs.js';
 
 const audio: AudioPlan = {
   streamIndex: 1,

@@ -41,7 +41,8 @@ export const videoSegmentJob = (
     startTicks: video.boundaries[number]!,
     endTicks: video.boundaries[number + 1]!,
     lastFrameTicks: video.lastFrameTicks,
-    isLast: number === video.boundaries.length - 2,
+    // A growing plan ends before its last frame.
+    isLast: number === video.boundaries.length - 2 && video.lastFrameTicks < video.boundaries.at(-1)!,
     ...(video.firstFrameTicks !== undefined && { firstFrameTicks: video.firstFrameTicks }),
     ...(seekPoint && { seekPoint }),
     sequence: number + 1,
@@ -73,16 +74,6 @@ export const videoConfigJob = (
   frameRate: { num: video.frameRate.num, den: video.frameRate.den * rendition.frameStep },
   encoder,
 });
-
-/** The segments that are made together with segment `number`: [first, end). */
-export const audioChunkRange = (audio: AudioPlan, number: number): { first: number; end: number } => {
-  const { chunkSegments, firstChunkSegments = chunkSegments, boundaries } = audio;
-  const isFirst = number < firstChunkSegments;
-  const chunk = isFirst ? 0 : Math.floor((number - firstChunkSegments) / chunkSegments);
-  const first = isFirst ? 0 : firstChunkSegments + chunk * chunkSegments;
-  const length = isFirst ? firstChunkSegments : chunkSegments;
-  return { first, end: Math.min(first + length, boundaries.length - 1) };
-};
 
 export const audioChunkJob = (
   plan: AudioPlan,

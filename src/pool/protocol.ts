@@ -39,11 +39,13 @@ export interface IndexJob {
   /** The first packet of the video is a key frame, whether it is marked or not. */
   readonly unmarkedStart?: boolean;
   readonly audioStreamIndex?: number;
+  /** Only the start of the file is present, and only what it contains is indexed. */
+  readonly isPrefix?: boolean;
   readonly outPath: string;
 }
 
 /** Predicts the index of a Matroska file of which only parts are stored. */
-export interface PredictIndexJob extends Omit<IndexJob, 'kind' | 'videoStreamIndex'> {
+export interface PredictIndexJob extends Omit<IndexJob, 'kind' | 'videoStreamIndex' | 'isPrefix'> {
   readonly kind: 'predict-index';
   readonly videoStreamIndex: number;
   /** Whether to assume the least or the most of what is not known exactly. */

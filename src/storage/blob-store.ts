@@ -99,6 +99,8 @@ export const BLOCK_BYTES = 256 * 1024;
 export interface RangeOrigin {
   /** The size of the whole file. */
   readonly sizeBytes: number;
+  /** Nothing is read beyond what the download has stored: readers see a file that ends there. */
+  readonly growsAtEnd?: true;
   /**
    * Reads the bytes of `range`, all from the same version of the file.
    * @throws KinoraError `source_changed` when the file has changed, `source_unreachable`

@@ -29,7 +29,7 @@ export const createRangeBlobStore = (blobs: BlobStore): RangeBlobStore => {
       });
     },
     openRanges: async (key, target, origin, onDoubt = async () => {}) => {
-      const staged = await target.stage(origin.sizeBytes);
+      const staged = await target.stage(origin.growsAtEnd ? target.offsetBytes : origin.sizeBytes);
       version += 1;
       const onClosed = () => sources.delete(key);
       const source = createRangeSource({ staged, version, write: target, origin, onDoubt, onClosed });

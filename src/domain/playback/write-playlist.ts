@@ -155,6 +155,8 @@ export const writeMediaPlaylist = (
   return mediaPlaylist({
     part,
     grid: gridOf(plan)!,
+    grows: plan.grows === true,
+    leastTargetSeconds: plan.leastTargetSeconds,
     ...(window && { window }),
     ...(tags && { keys: tags.ofTrack(isVideo ? 'video' : 'audio') }),
     initUri: `init.mp4${query}`,
@@ -181,6 +183,7 @@ export const writeTextPlaylist = (
   return mediaPlaylist({
     part: grid,
     grid,
+    leastTargetSeconds: plan.leastTargetSeconds,
     ...(window && { window }),
     segmentUri: (number) => `${number}.vtt${query}`,
   });

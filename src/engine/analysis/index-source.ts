@@ -1,6 +1,7 @@
 import { statSync, writeFileSync } from 'node:fs';
 import { AV_PKT_DATA_SKIP_SAMPLES, AV_PKT_FLAG_CORRUPT, AV_PKT_FLAG_DISCARD, AVERROR_EOF } from 'node-av/constants';
-import type { Packet, Stream } from 'node-av/lib';
+import type { FormatContext, Packet, Stream } from 'node-av/lib';
+import { isKinoraError } from '../../lib/errors.js';
 import { isMpegStreamFormat } from '../../media/source/frames.js';
 import { MAX_STEP_SECONDS, repairTimestamps } from '../../media/source/repair-timestamps.js';
 import type { SourceIndex, StreamIndex } from '../../media/source/source-index.js';
@@ -16,7 +17,7 @@ const PROGRESS_PACKETS = 2_000;
 
 /** Reads the packets of the chosen streams once, without decoding. */
 export const indexSource = (job: IndexJob, context: HandlerContext): MediaResults['index'] => {
-  if (job.source.staged) throw failMedia('index', 'a part of the file does not say where every packet is');
+  if (job.source.staged && !job.isPrefix) throw failMedia('index', 'a part of the file does not say where every packet is');
   const sizeBytes = Math.max(statSync(job.source.path).size, 1);
   const format = openSource(job.source);
   try {
@@ -30,9 +31,10 @@ export const indexSource = (job: IndexJob, context: HandlerContext): MediaResult
       format,
       [job.videoStreamIndex, job.audioStreamIndex].filter((index) => index !== undefined),
     );
+    const endBytes = job.isPrefix ? job.source.staged?.ranges.at(-1)?.end : undefined;
     let errors = 0;
     for (let packets = 1; ; packets += 1) {
-      const code = readPacket(format, packet);
+      const code = endBytes === undefined ? readPacket(format, packet) : readPresent(format, packet, endBytes);
       if (code === AVERROR_EOF) break;
       if (code < 0) {
         errors += 1;
@@ -56,6 +58,17 @@ export const indexSource = (job: IndexJob, context: HandlerContext): MediaResult
     return { packets: (index.video?.pts.length ?? 0) + (index.audio?.pts.length ?? 0) };
   } finally {
     format.closeInputSync();
+  }
+};
+
+/** Reads the next packet of the first `endBytes` bytes. Packets that the demuxer ends there may be cut off. */
+const readPresent = (format: FormatContext, packet: Packet, endBytes: number): number => {
+  try {
+    const code = readPacket(format, packet);
+    return Number(format.pbBytes) >= endBytes ? AVERROR_EOF : code;
+  } catch (error) {
+    if (isKinoraError(error, 'range_missing')) return AVERROR_EOF;
+    throw error;
   }
 };
 

@@ -123,6 +123,8 @@ export const streamRoutes = (deps: StreamDeps): FastifyPluginAsync => {
       playbackId: string,
     ): Promise<unknown> => {
       const { playable, access: granted } = await open(request, reply, playbackId, 'v');
+      // A manifest with a fixed duration would end before the file does.
+      if (playable.plan.grows) throw new KinoraError('asset_not_ready');
       const keys = await keysOf(playable);
       const base = baseOf(request, playbackId);
       const manifest = await writeManifest(playable, granted, playables, base, keys && manifestKeys(keys));

@@ -1,5 +1,5 @@
+import { goesOn } from '../../media/plan/growing-plan.js';
 import type { Plan } from '../../media/plan/plan.js';
-import { makesSameFiles } from '../../media/plan/same-files.js';
 import { mediaPriority } from '../../pool/media-pool.js';
 import type { IngestContext } from './context.js';
 import type { EarlyPlay } from './play-early.js';
@@ -48,7 +48,7 @@ export const createFirstSegments = (
     await remove(reason);
   };
   const removeAndWarm = async (plan: Plan): Promise<void> => {
-    if (!early || !makesSameFiles(early.plan, plan)) await remove(OTHER_PLAN);
+    if (!early || !goesOn(early.plan, plan)) await remove(OTHER_PLAN);
     await warm(plan, AbortSignal.any([signal, stopped.signal]));
   };
   return {
@@ -59,7 +59,7 @@ export const createFirstSegments = (
     },
     keepOnly: async (plan) => {
       const made = started ?? early;
-      if (!made || !makesSameFiles(made.plan, plan)) await discard(OTHER_PLAN);
+      if (!made || !goesOn(made.plan, plan)) await discard(OTHER_PLAN);
     },
     make: (plan) => started?.made ?? warm(plan, signal),
     stop,

@@ -8,11 +8,14 @@ import {
   type UploadSettings,
 } from '../../domain/uploads/early-playback.js';
 import { isKinoraError } from '../../lib/errors.js';
+import { goesOn } from '../../media/plan/growing-plan.js';
+import type { SourceFacts } from '../../media/source/source-facts.js';
 import type { EarlySource, EarlySources } from '../../packager/early-sources.js';
 import type { SegmentProducer } from '../../packager/produce-segment.js';
 import { type MediaPool, mediaPriority } from '../../pool/media-pool.js';
 import { BLOCK_BYTES, type RangeBlobStore, type RangeSource } from '../../storage/blob-store.js';
 import type { Logger } from '../../telemetry/logger.js';
+import { planArrived } from './plan-arrived.js';
 import { planEarly } from './plan-early.js';
 import { reasonOf } from './play-early.js';
 
@@ -40,18 +43,23 @@ export interface UploadPlay {
   withdraw(): Promise<void>;
 }
 
-/** The file is probed again when this many times as many bytes have arrived. */
+/** A file is planned again when this many times as many bytes have arrived … */
 const NEXT_TRY = 1.5;
+/** … and one that grows, which is read from its start each time, after this share of it at most: three files in all. */
+const NEXT_SHARE = 1 / 6;
+const OTHER_PLAN = 'the frames that arrived later need another plan';
 
 /**
- * Plans the asset of an upload from its index, then lets what has arrived play. The plan is not stored: it is made
- * again from the complete file before the asset is ready.
+ * Plans the asset of an upload from its index, then lets what has arrived play. A file that `grows` has no index at its
+ * start; it is planned again and again from what has arrived. The plan is not stored: it is made again from the complete
+ * file before the asset is ready.
  */
 export const playUpload = (
   deps: UploadPlayDeps,
   upload: Row<'upload'>,
   request: UploadSettings,
   source: RangeSource,
+  grows: boolean,
   /** Called with the reason when it can't be played, or not any more. */
   record: (way: EarlyPlayback) => Promise<void>,
 ): UploadPlay => {
@@ -64,6 +72,7 @@ export const playUpload = (
   let planAtBytes = 0;
   let readableBytes = 0;
   let published = false;
+  let playingAs: NonNullable<EarlySource['upload']>;
 
   const remove = async (): Promise<void> => {
     if (!published) return;
@@ -74,15 +83,14 @@ export const playUpload = (
   };
 
   const publish = async (early: EarlySource): Promise<void> => {
+    if (published) return earlySources.publish(assetId, { ...early, upload: playingAs });
     const playbackIds = upload.early_playback_ids ?? newPlaybackIds(request);
     // Of a server that was killed: the sender may send other bytes for those that were not acknowledged.
     await segments.removeAsset(assetId);
     if (signal.aborted) return;
     // First, because receivers of the event play at once.
-    earlySources.publish(assetId, {
-      ...early,
-      upload: { id: upload.id, playbackIds: playbackIds.map(({ id }) => id) },
-    });
+    playingAs = { id: upload.id, playbackIds: playbackIds.map(({ id }) => id) };
+    earlySources.publish(assetId, { ...early, upload: playingAs });
     published = true;
     if (!(await announceEarlyPlayback(context, upload.id, playbackIds))) return remove();
     logger.info({}, 'upload plays early');
@@ -95,29 +103,52 @@ export const playUpload = (
     });
   };
 
+  const { videoQuality, maxResolutionTier, test } = request;
+  const asset = {
+    video_quality: videoQuality,
+    max_resolution_tier: maxResolutionTier,
+    is_test: test || upload.is_test,
+  };
+  const planContext = { ...deps, assetId, logger, signal, row: { asset } };
+  let facts: SourceFacts | undefined;
+
+  const planIndexed = async (receivedBytes: number): Promise<void> => {
+    source.keepOpening([{ start: 0, end: receivedBytes - (receivedBytes % BLOCK_BYTES) }]);
+    const early = await planEarly(planContext, source, [], true);
+    if (typeof early === 'string') await record({ status: 'stored_first', reason: early });
+    else if (!signal.aborted) await publish(early);
+  };
+  const planGrown = async (receivedBytes: number): Promise<void> => {
+    const grown = await planArrived(planContext, receivedBytes, facts);
+    if (signal.aborted) return;
+    const playing = published ? earlySources.planOf(assetId) : undefined;
+    // Where the key frames are uneven, a longer part may have fewer certain segments.
+    const isShorter = typeof grown === 'object' && playing !== undefined && goesOn(grown.early.plan, playing);
+    if (typeof grown === 'string' || (grown && playing && !isShorter && !goesOn(playing, grown.early.plan))) {
+      const reason = typeof grown === 'string' ? grown : OTHER_PLAN;
+      const status = published ? 'ended' : 'stored_first';
+      await remove();
+      return record({ status, reason });
+    }
+    facts = grown?.facts;
+    planAtBytes = Math.min(receivedBytes * NEXT_TRY, receivedBytes + source.sizeBytes * NEXT_SHARE);
+    if (grown && !isShorter) await publish(grown.early);
+  };
+
   const plan = async (): Promise<void> => {
     const receivedBytes = readableBytes;
     planAtBytes = Number.POSITIVE_INFINITY;
-    source.keepOpening([{ start: 0, end: receivedBytes - (receivedBytes % BLOCK_BYTES) }]);
-    const { videoQuality, maxResolutionTier, test } = request;
-    const asset = {
-      video_quality: videoQuality,
-      max_resolution_tier: maxResolutionTier,
-      is_test: test || upload.is_test,
-    };
     try {
-      const early = await planEarly({ ...deps, assetId, logger, signal, row: { asset } }, source, [], true);
-      if (typeof early === 'string') await record({ status: 'stored_first', reason: early });
-      else if (!signal.aborted) await publish(early);
+      await (grows ? planGrown : planIndexed)(receivedBytes);
     } catch (error) {
       if (signal.aborted) return;
       logger.info({ err: error, received_bytes: receivedBytes }, 'upload not planned from its start');
       // The frames that a probe reads have not arrived.
-      if (isKinoraError(error, 'unavailable')) planAtBytes = receivedBytes * NEXT_TRY;
+      if (grows || isKinoraError(error, 'unavailable')) planAtBytes = receivedBytes * NEXT_TRY;
       else await record({ status: 'stored_first', reason: reasonOf(error) });
-      // They may have arrived in the meantime, in a request that has ended.
-      if (isWaiting(readableBytes)) await plan();
     }
+    // It may have arrived in the meantime, in a request that has ended.
+    if (isWaiting(readableBytes)) await plan();
   };
 
   const isWaiting = (bytes: number): boolean => bytes >= planAtBytes && !signal.aborted;

@@ -4,7 +4,9 @@ import { isKinoraError, KinoraError } from '../../lib/errors.js';
 import { describeReadyAsset } from '../../media/plan/asset-properties.js';
 import type { ClipSource } from '../../media/plan/clip.js';
 import { describeDropped } from '../../media/plan/dropped-streams.js';
+import { afterGrowth } from '../../media/plan/growing-plan.js';
 import type { Plan } from '../../media/plan/plan.js';
+import { isMovFormat } from '../../media/source/frames.js';
 import type { SourceFacts } from '../../media/source/source-facts.js';
 import type { LocalBlob } from '../../storage/blob-store.js';
 import { concatenatedKey, sourceKey } from '../../storage/keys.js';
@@ -116,9 +118,10 @@ const plan = async (context: IngestContext, file: SourceFile, first: FirstSegmen
   const { clip, plan: stored } = context.row.media;
   if (stored) return { plan: stored as unknown as Plan, facts: file.facts };
   try {
-    const planned = await (clip
+    const found = await (clip
       ? planClip(context, file, clip as unknown as ClipSource)
       : planSource(context, file, { onLikely: first.begin }));
+    const planned = hasGrown(context, file.facts) ? { ...found, plan: afterGrowth(found.plan) } : found;
     // Before the plan is stored: a run after a crash would not compare again.
     await first.keepOnly(planned.plan);
     await savePlan(context, planned.plan);
@@ -128,6 +131,10 @@ const plan = async (context: IngestContext, file: SourceFile, first: FirstSegmen
     throw error;
   }
 };
+
+/** Whether the asset is of an upload that played as a part of its frames, also before a restart. */
+const hasGrown = ({ row: { asset, mainInput } }: IngestContext, { formatName }: SourceFacts): boolean =>
+  asset.upload_id !== null && mainInput.early_playback?.status === 'played' && !isMovFormat(formatName);
 
 /** Makes the first segments, by a plan with a mezzanine if they can't be made otherwise. */
 const warm = async (

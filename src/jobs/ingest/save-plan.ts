@@ -1,4 +1,5 @@
 import type { Plan } from '../../media/plan/plan.js';
+import { longestSegmentSeconds } from '../../media/plan/segment-times.js';
 import { refusals } from '../../media/source/refusals.js';
 import type { IngestContext } from './context.js';
 import { checkDuration, refuse } from './file/probe-file.js';
@@ -13,7 +14,7 @@ const MAX_SEGMENT_SECONDS = 300;
 export const checkPlan = (plan: Plan): void => {
   if (plan.durationSeconds <= 0) refuse('The input file does not contain any playable duration.');
   checkDuration(plan.durationSeconds);
-  if (longestSegmentSeconds(plan) > MAX_SEGMENT_SECONDS)
+  if (plan.video && longestSegmentSeconds(plan.video) > MAX_SEGMENT_SECONDS)
     refuse(refusals.damagedBy('the timestamps of its video leave gaps that are too long'));
 };
 
@@ -23,9 +24,4 @@ export const savePlan = async ({ assetId, state, logger }: IngestContext, plan: 
   await state.savePlan(assetId, plan);
   const { access, renditions } = plan.video ?? {};
   logger.info({ access, renditions: renditions?.map(({ name, kind }) => `${name} ${kind}`) }, 'asset planned');
-};
-
-const longestSegmentSeconds = ({ video }: Plan): number => {
-  const { boundaries = [], timescale = 1 } = video ?? {};
-  return boundaries.slice(1).reduce((longest, end, k) => Math.max(longest, (end - boundaries[k]!) / timescale), 0);
 };

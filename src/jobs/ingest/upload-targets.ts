@@ -4,7 +4,9 @@ import { readUploadSettings } from '../../domain/uploads/complete-upload.js';
 import { retractEarlyPlayback, saveUploadWay, whySettingsStoreFirst } from '../../domain/uploads/early-playback.js';
 import type { UploadTarget, UploadTargets } from '../../domain/uploads/upload-writer.js';
 import { KinoraError } from '../../lib/errors.js';
+import { isMatroska } from '../../media/matroska/layout.js';
 import { findLeadingMoov } from '../../media/mp4/leading-moov.js';
+import { isTransportStream } from '../../media/source/transport-stream.js';
 import type { BlobWrite, RangeSource } from '../../storage/blob-store.js';
 import { sourceKey } from '../../storage/keys.js';
 import { playUpload, type UploadPlay, type UploadPlayDeps } from './play-upload.js';
@@ -22,9 +24,13 @@ interface Kept {
 
 /** Each keeps a file open and a plan in memory, until the upload ends. */
 const MAX_KEPT = 100;
+const NOT_IN_ORDER =
+  'the file is not an MP4 or MOV with an index of all frames at its start, a Matroska, a WebM or an MPEG-TS';
 const NOT_EARLY = 'upload does not play early';
 /** Media data that has arrived before the file is probed. */
 const FIRST_BYTES = 256 * 1024;
+/** Five packets of an MPEG transport stream of any kind. */
+const HEAD_BYTES = 1024;
 
 export const createUploadTargets = (deps: UploadTargetDeps): UploadTargets => {
   const kept = new Map<string, Kept>();
@@ -72,14 +78,18 @@ const openTarget = async (
     return record({ status: 'stored_first', reason });
   };
 
-  const begin = async (sizeBytes: number): Promise<void> => {
+  const begin = async (sizeBytes: number, grows: boolean): Promise<void> => {
     lookAtBytes = Number.POSITIVE_INFINITY;
     const request = await readUploadSettings(context.database.queryable, upload);
     if (request instanceof KinoraError) return;
     const refusal = kept.size < MAX_KEPT ? whySettingsStoreFirst(request, upload) : 'too many uploads play early';
     if (refusal !== undefined) return storeFirst(refusal);
-    const source = await blobs.openRanges(sourceKey(upload.target_asset_id), write, { sizeBytes, read: refuse });
-    playing = { source, play: playUpload(deps, upload, request, source, record) };
+    const source = await blobs.openRanges(sourceKey(upload.target_asset_id), write, {
+      sizeBytes,
+      read: refuse,
+      ...(grows && { growsAtEnd: true }),
+    });
+    playing = { source, play: playUpload(deps, upload, request, source, grows, record) };
     kept.set(upload.id, { target, stop });
   };
 
@@ -90,11 +100,16 @@ const openTarget = async (
     if (totalBytes === undefined) return;
     hasLooked = true;
     if (write.offsetBytes >= totalBytes) return;
+    if (write.offsetBytes < FIRST_BYTES) {
+      lookAtBytes = FIRST_BYTES;
+      return;
+    }
+    if (isPlayedInOrder(await write.read(0, HEAD_BYTES))) return begin(totalBytes, true);
     const found = await findLeadingMoov((at, length) => write.read(at, length), write.offsetBytes, totalBytes);
-    if (!found) await storeFirst('the file is not an MP4 or MOV with an index of all frames at its start');
+    if (!found) await storeFirst(NOT_IN_ORDER);
     else if ('atBytes' in found) lookAtBytes = found.atBytes;
     else if (write.offsetBytes < found.moov.end + FIRST_BYTES) lookAtBytes = found.moov.end + FIRST_BYTES;
-    else await begin(totalBytes);
+    else await begin(totalBytes, false);
   };
   const received = async (): Promise<void> => {
     if (!playing) {
@@ -160,6 +175,9 @@ const openTarget = async (
   await received();
   return target;
 };
+
+/** Whether a file that begins with `head` can be read without its end. */
+const isPlayedInOrder = (head: Uint8Array): boolean => isMatroska(head) || isTransportStream(head);
 
 /** Only the sender has the rest of the file. */
 const refuse = (): never => {

@@ -126,6 +126,14 @@ export const planLadder = ({ frame, frameRate, quality, maxResolutionTier }: Lad
 
 const isRung = (rendition: VideoRendition): rendition is Rung => rendition.encoder !== undefined;
 
+/** The rate in the table: below a copy, the rungs of the plan may promise less. */
+const tableRate = ({ name }: Rung, quality: VideoQuality): number =>
+  LABELS.find((label) => label.name === name)![quality] * 1000;
+
+/** Whether the bitrate of a copy limits the rungs below it. */
+export const hasLimitedRungs = (renditions: readonly VideoRendition[], quality: VideoQuality): boolean =>
+  renditions.some((rendition) => isRung(rendition) && rendition.encoder.maxRate < tableRate(rendition, quality));
+
 /**
  * The renditions of a plan for frames that only need a share of the table's rates, `bitrateScale` (0 to 1). A copy,
  * which is compared with the full rate of its rung, stays unchanged.
@@ -136,9 +144,7 @@ export const scaleRenditions = (
   bitrateScale: number,
 ): VideoRendition[] => {
   const scaled = renditions.filter(isRung).map((rung) => {
-    // The rate in the table: below a copy, the rungs of the plan may promise less.
-    const tableRate = LABELS.find(({ name }) => name === rung.name)![quality] * 1000;
-    const maxRate = Math.max(Math.round(tableRate * bitrateScale), MIN_RATE);
+    const maxRate = Math.max(Math.round(tableRate(rung, quality) * bitrateScale), MIN_RATE);
     return { ...rung, bandwidth: Math.round(maxRate * BANDWIDTH_MARGIN), encoder: { ...rung.encoder, maxRate } };
   });
   const copy = renditions.find(({ kind }) => kind === 'copy');

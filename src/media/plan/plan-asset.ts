@@ -259,7 +259,7 @@ const planVideo = (
     timescale,
   };
   const { copy, original, boundaries } = planCopies(copyInput, source.access, began);
-  const longestTicks = longestFrame(frameTicks, endTicks, timescale) * top.frameStep;
+  const longestTicks = longestFrame(frameTicks) * top.frameStep;
   const reorderTicks = Math.min(longestTicks, Math.ceil(MAX_REORDER_SECONDS * timescale));
   const encoded = (copy.copy ? limitRungs(ladder.slice(0, -1), copy.bandwidth) : ladder).map((rung) =>
     reordered(rung, reorderTicks),
@@ -322,22 +322,23 @@ const tellOriginal = (original: CopyDecision | undefined): string => {
 
 /**
  * The longest display duration of a frame in ticks, which is how much later B-frames are decoded: with two in a row,
- * at most one frame precedes a frame that is displayed before it. The last frame is encoded again each second.
+ * at most one frame precedes a frame that is displayed before it. A longer one, such as the last frame of a file whose
+ * audio is longer, is not reordered.
  */
-const longestFrame = (frameTicks: Float64Array, endTicks: number, timescale: number): number =>
-  frameTicks.length < 2
-    ? 0
-    : frameTicks.reduce(
-        (longest, ticks, index) => Math.max(longest, (frameTicks[index + 1] ?? ticks) - ticks),
-        Math.min(endTicks - frameTicks.at(-1)!, timescale),
-      );
+const longestFrame = (frameTicks: Float64Array): number =>
+  frameTicks.reduce((longest, ticks, index) => Math.max(longest, (frameTicks[index + 1] ?? ticks) - ticks), 0);
 
-/** Over all segments of a copy, whose GOPs are closed. */
+/**
+ * Over all segments of a copy, whose GOPs are closed. The last frame counts with its own duration, not with that of
+ * audio after it, which is only known at the end of a file.
+ */
 const findCopyReorder = (
   index: StreamIndex,
-  boundaries: readonly number[],
+  planned: readonly number[],
   toTimeline: (pts: number) => number,
 ): number => {
+  const lastPts = index.pts.reduce((latest, pts) => Math.max(latest, pts), Number.NEGATIVE_INFINITY);
+  const boundaries = [...planned.slice(0, -1), Math.min(planned.at(-1)!, toTimeline(lastPts + index.lastDuration))];
   const segments: number[][] = boundaries.slice(1).map(() => []);
   let segment = 0;
   for (const pts of index.pts) {

@@ -13,6 +13,10 @@ export interface Plan {
   readonly concatenated?: true;
   /** For clips: the asset whose source, index and mezzanine are used. */
   readonly sourceOwner?: string;
+  /** The first segments of a file that is still arriving; `durationSeconds` is their length. Never stored. */
+  readonly grows?: true;
+  /** The target duration of the playlists is at least this: players of an upload that grew know it already. */
+  readonly leastTargetSeconds?: number;
   readonly video?: VideoPlan;
   readonly audio?: AudioPlan;
 }

@@ -10,7 +10,7 @@ export const makesSameFiles = (one: Plan, other: Plan): boolean =>
 
 const NONE = { bandwidth: 0, averageBandwidth: 0 };
 
-const withoutCopiedRates = ({ video, audio, ...plan }: Plan): unknown => ({
+const withoutCopiedRates = ({ video, audio, leastTargetSeconds: _, ...plan }: Plan): unknown => ({
   ...plan,
   ...(video && {
     video: {

@@ -8,6 +8,12 @@ export const gridOf = ({ video, audio }: Plan): VideoPlan | AudioPlan | undefine
 export const secondsPerUnit = (part: VideoPlan | AudioPlan): number =>
   'timescale' in part ? 1 / part.timescale : AAC_FRAME_SAMPLES / part.sampleRate;
 
+/** The duration of the longest segment. */
+export const longestSegmentSeconds = (part: VideoPlan | AudioPlan): number => {
+  const { boundaries } = part;
+  return boundaries.slice(1).reduce((most, end, k) => Math.max(most, end - boundaries[k]!), 0) * secondsPerUnit(part);
+};
+
 /** Start and end of segment `number`, counted from 0; undefined when it does not exist. */
 export const segmentSeconds = (
   plan: Plan,

@@ -201,6 +201,10 @@ export interface MediaPlaylistInput {
   /** The part that the segments of every playlist of the asset follow: `gridOf` of its plan. */
   readonly grid: VideoPlan | AudioPlan;
   readonly window?: SegmentWindow;
+  /** More segments follow. */
+  readonly grows?: boolean;
+  /** See `Plan`. */
+  readonly leastTargetSeconds?: number | undefined;
   /** Absent for text segments. */
   readonly initUri?: string;
   /** Attributes of each `EXT-X-KEY`. */
@@ -226,11 +230,20 @@ const longestSeconds = (part: VideoPlan | AudioPlan): number => {
  * whole seconds (4.3.3.1). Audio segments end at an audio frame near the end of the video segment, so the target of the
  * video suits them. An alternate audio track can end later than the video.
  */
-const targetSeconds = (part: VideoPlan | AudioPlan, grid: VideoPlan | AudioPlan): number =>
-  Math.max(1, Math.ceil(longestSeconds(grid)), Math.round(longestSeconds(part)));
+const targetSeconds = (part: VideoPlan | AudioPlan, grid: VideoPlan | AudioPlan, leastSeconds: number): number =>
+  Math.max(leastSeconds, Math.ceil(longestSeconds(grid)), Math.round(longestSeconds(part)));
 
 /** A media playlist. Segment durations are differences of rounded times, so that their sum never drifts. */
-export const mediaPlaylist = ({ part, grid, window, initUri, keys = [], segmentUri }: MediaPlaylistInput): string => {
+export const mediaPlaylist = ({
+  part,
+  grid,
+  window,
+  grows = false,
+  leastTargetSeconds = 1,
+  initUri,
+  keys = [],
+  segmentUri,
+}: MediaPlaylistInput): string => {
   const times = boundaryMicroseconds(part);
   const first = window?.first ?? 0;
   const end = Math.min(window?.end ?? Number.POSITIVE_INFINITY, times.length - 1);
@@ -241,14 +254,15 @@ export const mediaPlaylist = ({ part, grid, window, initUri, keys = [], segmentU
   return [
     '#EXTM3U',
     '#EXT-X-VERSION:7',
-    `#EXT-X-TARGETDURATION:${targetSeconds(part, grid)}`,
+    `#EXT-X-TARGETDURATION:${targetSeconds(part, grid, leastTargetSeconds)}`,
     '#EXT-X-MEDIA-SEQUENCE:0',
-    '#EXT-X-PLAYLIST-TYPE:VOD',
+    // Players start at the end of a playlist that grows, unless it says otherwise.
+    ...(grows ? ['#EXT-X-PLAYLIST-TYPE:EVENT', '#EXT-X-START:TIME-OFFSET=0'] : ['#EXT-X-PLAYLIST-TYPE:VOD']),
     '#EXT-X-INDEPENDENT-SEGMENTS',
     ...keys.map((key) => `#EXT-X-KEY:${key}`),
     ...(initUri === undefined ? [] : [`#EXT-X-MAP:URI=${quote(initUri)}`]),
     ...segments.flatMap(({ uri, microseconds }) => [`#EXTINF:${(microseconds / MICROSECONDS).toFixed(6)},`, uri]),
-    '#EXT-X-ENDLIST',
+    ...(grows ? [] : ['#EXT-X-ENDLIST']),
     '',
   ].join('\n');
 };

@@ -144,7 +144,8 @@ it('is read by the official SDK as an upload that waits', async () => {
 const WITH_OVERLAY = { inputs: [{}, { url: 'http://127.0.0.1:9/logo.png', overlay_settings: { width: '10%' } }] };
 /** The content of test assets is not measured. */
 const ONLY_DRM = { playback_policies: [], drm: true, video_quality: 'plus', test: true };
-const NO_INDEX = 'the file is not an MP4 or MOV with an index of all frames at its start';
+const NO_INDEX =
+  'the file is not an MP4 or MOV with an index of all frames at its start, a Matroska, a WebM or an MPEG-TS';
 
 describe('does not play before it is complete', () => {
   const sendMost = async (bytes: Buffer, settings: object = {}): Promise<string> => {

@@ -108,6 +108,11 @@ const encoded = {
     video: { ...vp9, filter: NOISE },
     audio: opus,
   },
+  // Long enough that playlists grow: audio is made in chunks of about half a minute.
+  'growing.ts': { ...ts, seconds: 72, video: noisyH264, audio: aac },
+  'growing.mkv': { ...mkv, seconds: 72, video: noisyH264, audio: opus },
+  'growing-cues-first.mkv': { ...mkv, seconds: 72, muxerOptions: { cues_to_front: '1' }, video: noisyH264, audio: aac },
+  'growing-no-cues.mkv': { ...mkv, seconds: 72, muxerOptions: { live: '1' }, video: noisyH264, audio: aac },
   'long-index-last.mov': {
     muxer: 'mov',
     seconds: 24,

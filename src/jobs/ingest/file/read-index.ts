@@ -35,17 +35,22 @@ export const readIndex = async (
   return index;
 };
 
-/** Indexes a file. For an incomplete file this works only if its tables are sufficient. */
+/**
+ * Indexes a file. For an incomplete file this works only if its tables are sufficient, or for what its start contains,
+ * `isPrefix`.
+ */
 export const makeIndex = (
   { pool, temporaryDir, signal }: FileContext,
   file: MediaSource,
   source: IndexedStreams,
+  isPrefix = false,
 ): Promise<Buffer> =>
   withTemporaryFile(temporaryDir, async (outPath) => {
     const job = {
       kind: 'index',
       ...describe(file, source),
       ...(source.video && { videoStreamIndex: source.video.streamIndex }),
+      ...(isPrefix && { isPrefix }),
       outPath,
     } as const;
     await pool.run(job, { priority: mediaPriority.warmUp, signal });

@@ -1,0 +1,61 @@
+import { readFile } from 'node:fs/promises';
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { fixture } from '../support/media/fixtures.js';
+import { playAt, readFrames, startChromium, watch } from '../support/players/chromium.js';
+import { type Booted, boot } from '../support/servers/boot.js';
+import { settled } from '../support/wire/create-asset.js';
+import { earlyUploads } from '../support/wire/early-upload.js';
+import { sendChunk } from '../support/wire/uploading.js';
+
+const RATE = 10;
+const SECONDS = 72;
+
+let server: Booted;
+let browser: Browser;
+beforeAll(async () => {
+  server = await boot();
+  browser = await startChromium();
+});
+afterAll(async () => {
+  await browser?.close();
+  await server?.stop();
+});
+
+const { create, read, untilPlayable, sendRest } = earlyUploads(() => server);
+
+test.each(['growing.ts', 'growing-no-cues.mkv'] as const)(
+  '%s plays from its start while half has arrived, and to its end when the rest has',
+  { timeout: 300_000 },
+  async (name) => {
+    const file = await readFile(await fixture(name));
+    const { id, url } = await create();
+    expect((await sendChunk(url!, file, 0, Math.floor(file.length / 2), file.length)).status).toBe(308);
+    const playbackId = await untilPlayable(id);
+    const page = await (await browser.newContext()).newPage();
+    const watched = watch(page);
+    await page.goto(`${server.url}/${playbackId}`);
+    await readFrames(page);
+    await page.evaluate(() => document.querySelector('video')!.play());
+    await playAt(page, 2);
+    await page.waitForFunction(() => document.querySelector('video')!.currentTime > 4);
+    const paused = await page.evaluate(() => ({ frames: window.playedFrames, ended: document.querySelector('video')!.ended }));
+    expect(paused.ended).toBe(false);
+    expect(paused.frames[0]!.mediaSeconds).toBeLessThan(2);
+
+    await sendRest(id, file);
+    await settled(server, (await read(id)).asset_id!);
+    await page.waitForFunction(() => document.querySelector('video')!.ended, undefined, { timeout: 200_000 });
+    const end = await page.evaluate(() => {
+      const video = document.querySelector('video')!;
+      const { totalVideoFrames: total, corruptedVideoFrames: corrupted } = video.getVideoPlaybackQuality();
+      return { time: video.currentTime, total, corrupted, frames: window.playedFrames };
+    });
+    expect(end.time).toBeCloseTo(SECONDS, 0);
+    expect(end.corrupted).toBe(0);
+    expect(end.total).toBeGreaterThanOrEqual(SECONDS * RATE);
+    expect(end.frames.filter(({ mediaSeconds, counter }) => Math.abs(counter - mediaSeconds * RATE) > 0.5)).toEqual([]);
+    expect(watched.problems).toEqual([]);
+    await page.context().close();
+  },
+);
