@@ -39,7 +39,10 @@ test.each(['growing.ts', 'growing-no-cues.mkv'] as const)(
     await page.evaluate(() => document.querySelector('video')!.play());
     await playAt(page, 2);
     await page.waitForFunction(() => document.querySelector('video')!.currentTime > 4);
-    const paused = await page.evaluate(() => ({ frames: window.playedFrames, ended: document.querySelector('video')!.ended }));
+    const paused = await page.evaluate(() => ({
+      frames: window.playedFrames,
+      ended: document.querySelector('video')!.ended,
+    }));
     expect(paused.ended).toBe(false);
     expect(paused.frames[0]!.mediaSeconds).toBeLessThan(2);
 

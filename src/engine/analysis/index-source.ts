@@ -17,7 +17,8 @@ const PROGRESS_PACKETS = 2_000;
 
 /** Reads the packets of the chosen streams once, without decoding. */
 export const indexSource = (job: IndexJob, context: HandlerContext): MediaResults['index'] => {
-  if (job.source.staged && !job.isPrefix) throw failMedia('index', 'a part of the file does not say where every packet is');
+  if (job.source.staged && !job.isPrefix)
+    throw failMedia('index', 'a part of the file does not say where every packet is');
   const sizeBytes = Math.max(statSync(job.source.path).size, 1);
   const format = openSource(job.source);
   try {
