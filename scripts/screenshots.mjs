@@ -1,0 +1,178 @@
+// Takes the pictures of README.md and docs/: `npm run screenshots`. Starts a server on a directory of its own, makes assets of
+// footage that FFmpeg draws, and opens Chromium. Needs ffmpeg, and Chromium: CHROMIUM_PATH,
+// or the one of the system.
+import { execFile } from 'node:child_process';
+import { appendFile, mkdir, mkdtemp, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { chromium } from 'playwright-core';
+import { loadConfig } from '../dist/config/load-config.js';
+import { createKinora } from '../dist/server.js';
+import { createLogger } from '../dist/telemetry/logger.js';
+
+const images = fileURLToPath(new URL('../docs/images/', import.meta.url));
+/** Readers download them with the page. */
+const MAX_BYTES = 150_000;
+const PADDING_BYTES = 12_000_000;
+const TOKEN = { id: '6f0a2a3e-3b0e-4a8c-9b1d-2d5a6c7e8f90', secret: 'of-the-screenshots' };
+
+const box = (x, y, width, height, color) => `drawbox=x=${x}:y=${y}:w=${width}:h=${height}:color=${color}:t=fill`;
+/** Flat colors keep the pictures small. */
+const scene = (sky, sea, seconds, ...boxes) =>
+  [`color=c=${sky}:s=1280x720:r=5:d=${seconds}`, box(0, 470, 1280, 250, sea), ...boxes].join(',');
+const sun = (x, y, size, color) => [
+  box(x + size / 6, y, (2 * size) / 3, size, color),
+  box(x, y + size / 6, size, (2 * size) / 3, color),
+];
+const boat = (x, y, color) => [
+  box(x, y, 190, 34, color),
+  box(x + 26, y + 34, 138, 14, color),
+  box(x + 90, y - 120, 10, 120, color),
+  box(x + 100, y - 112, 62, 84, '0xfff4e0'),
+];
+/** File names and what they show. */
+const footage = {
+  'Harbor at dusk.mp4': scene(
+    ...['0xf2a65a', '0x27476e', 44, ...sun(820, 250, 180, '0xffe1a8'), ...boat(240, 490, '0x10233d')],
+    ...[...boat(900, 560, '0x16304f'), box(0, 440, 330, 30, '0x5b3a29')],
+  ),
+  'Morning ferry.mp4': scene(
+    '0xbfe3f0',
+    '0x2f7f86',
+    72,
+    ...sun(160, 120, 130, '0xfffbe0'),
+    ...boat(620, 500, '0xb03a2e'),
+  ),
+  'Lighthouse.mp4': scene(
+    ...['0x1d2746', '0x0f1730', 47, box(930, 150, 70, 330, '0xe8e6e1'), box(930, 230, 70, 60, '0xc0392b')],
+    ...[box(930, 350, 70, 60, '0xc0392b'), box(920, 110, 90, 40, '0xffd76a'), box(760, 440, 420, 40, '0x2b2f3a')],
+  ),
+  'Regatta, last lap.mp4': scene(
+    ...['0x9ad1f5', '0x1f6fb2', 118, ...boat(120, 480, '0x17324d'), ...boat(470, 520, '0x8e2f3c')],
+    ...boat(860, 500, '0x2f5d3a'),
+  ),
+};
+
+const draw = async (graph, path) => {
+  const encoding = ['-c:v', 'libx264', '-preset', 'ultrafast', '-crf', '20', '-g', '10', '-pix_fmt', 'yuv420p'];
+  await promisify(execFile)('ffmpeg', ['-v', 'error', '-f', 'lavfi', '-i', graph, ...encoding, path]);
+  // Flat colors make tiny files, which would be uploaded before anyone sees it: an empty box makes this one larger.
+  const padding = Buffer.alloc(PADDING_BYTES);
+  padding.writeUInt32BE(PADDING_BYTES, 0);
+  padding.write('free', 4);
+  await appendFile(path, padding);
+};
+
+const start = async (dataDir) => {
+  const env = {
+    KINORA_DATA_DIR: dataDir,
+    KINORA_PORT: '0',
+    KINORA_SAMPLE: 'false',
+    KINORA_TOKEN: `${TOKEN.id}:${TOKEN.secret}`,
+  };
+  const { config } = loadConfig({ env });
+  const kinora = await createKinora(config, { logger: createLogger('error', 'text') });
+  await kinora.start();
+  return kinora;
+};
+
+const listAssets = async (url) => {
+  const headers = { authorization: `Basic ${btoa(`${TOKEN.id}:${TOKEN.secret}`)}` };
+  return (await (await fetch(`${url}/video/v1/assets`, { headers })).json()).data;
+};
+
+const untilReady = async (url) => {
+  for (;;) {
+    const assets = await listAssets(url);
+    const errored = assets.find(({ status }) => status === 'errored');
+    if (errored) throw new Error(`${errored.meta.title}: ${errored.errors.messages.join(' ')}`);
+    if (assets.length === Object.keys(footage).length && assets.every(({ status }) => status === 'ready')) return;
+    await delay(200);
+  }
+};
+
+const shoot = async (page, name) => {
+  const path = join(images, name);
+  await page.screenshot({ path, animations: 'disabled' });
+  const { size } = await stat(path);
+  if (size > MAX_BYTES) throw new Error(`docs/images/${name} has ${size} bytes; at most ${MAX_BYTES} are allowed`);
+  console.log(`docs/images/${name}  ${size} bytes`);
+};
+
+/** The upload screen in the middle of its work, then the list, then the player. */
+const takePictures = async (kinora, files) => {
+  const browser = await chromium.launch({
+    executablePath: process.env.CHROMIUM_PATH ?? '/usr/bin/chromium',
+    args: ['--headless', '--no-sandbox', '--disable-gpu', '--autoplay-policy=no-user-gesture-required'],
+  });
+  try {
+    const context = await browser.newContext({ viewport: { width: 1120, height: 660 }, locale: 'en-US' });
+    // A busy machine takes its time.
+    context.setDefaultTimeout(180_000);
+    const page = await context.newPage();
+    await page.goto(await kinora.createConsoleLink());
+    await page.getByRole('link', { name: 'Upload', exact: true }).click();
+    const network = await context.newCDPSession(page);
+    const limitUpload = (uploadThroughput) =>
+      network.send('Network.emulateNetworkConditions', {
+        offline: false,
+        latency: 0,
+        downloadThroughput: -1,
+        uploadThroughput,
+      });
+    await network.send('Network.enable');
+    await limitUpload(1_500_000);
+    await page.getByTestId('upload-files').setInputFiles(files);
+    await page
+      .getByText(/^[3-9]\d % of/)
+      .first()
+      .waitFor();
+    await shoot(page, 'console-upload.png');
+    await limitUpload(-1);
+    await page.getByRole('heading', { name: `${files.length} uploaded` }).waitFor();
+    await page.getByRole('link', { name: 'Assets', exact: true }).first().click();
+    await untilReady(kinora.url);
+    await page
+      .getByRole('button', { name: /Close|Dismiss|Clear/ })
+      .first()
+      .click();
+    await page.waitForFunction(() =>
+      [...document.querySelectorAll('img.poster')].every((image) => image.naturalWidth > 0),
+    );
+    await shoot(page, 'console-assets.png');
+
+    const asset = (await listAssets(kinora.url)).find(({ meta }) => meta.title.startsWith('Harbor'));
+    await page.setViewportSize({ width: 960, height: 540 });
+    await page.goto(`${kinora.url}/${asset.playback_ids[0].id}?autoplay=false&muted&t=31`);
+    await page.waitForFunction(
+      () => document.querySelector('video').readyState > 2 && !document.querySelector('video').seeking,
+    );
+    await page.keyboard.press('k');
+    await page.waitForFunction(() => document.querySelector('video').currentTime > 31.2);
+    await page.keyboard.press('k');
+    await page.getByRole('button', { name: 'Settings' }).click();
+    await page.getByLabel('Speed').waitFor();
+    await shoot(page, 'player.png');
+  } finally {
+    await browser.close();
+  }
+};
+
+const directory = await mkdtemp(join(tmpdir(), 'kinora-screenshots-'));
+await mkdir(images, { recursive: true });
+const kinora = await start(join(directory, 'data'));
+try {
+  const files = [];
+  for (const [name, graph] of Object.entries(footage)) {
+    files.push(join(directory, name));
+    await draw(graph, files.at(-1));
+    console.log(`drawn: ${basename(name)}`);
+  }
+  await takePictures(kinora, files);
+} finally {
+  await kinora.stop();
+  await rm(directory, { recursive: true, force: true });
+}
