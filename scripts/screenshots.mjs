@@ -103,7 +103,7 @@ const shoot = async (page, name) => {
 };
 
 /** The upload screen in the middle of its work, then the list, then the player. */
-const takePictures = async (kinora, files) => {
+const takeScreenshots = async (kinora, files) => {
   const browser = await chromium.launch({
     executablePath: process.env.CHROMIUM_PATH ?? '/usr/bin/chromium',
     args: ['--headless', '--no-sandbox', '--disable-gpu', '--autoplay-policy=no-user-gesture-required'],
@@ -171,7 +171,7 @@ try {
     await draw(graph, files.at(-1));
     console.log(`drawn: ${basename(name)}`);
   }
-  await takePictures(kinora, files);
+  await takeScreenshots(kinora, files);
 } finally {
   await kinora.stop();
   await rm(directory, { recursive: true, force: true });
