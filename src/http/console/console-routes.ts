@@ -34,7 +34,7 @@ const consoleCalls =
     drmRoutes(app, deps);
     operationsRoute(app, deps);
     consoleAssetRoutes(app, deps, createIdentifyCaller(authenticate, deps.sessions));
-      app.register(textTrackRoutes(deps));
+    app.register(textTrackRoutes(deps));
     app.all('/*', () => {
       throw new KinoraError('not_found');
     });
