@@ -1,4 +1,4 @@
-// Takes the pictures of README.md and docs/: `npm run screenshots`. Starts a server on a directory of its own, makes assets of
+// Takes the screenshots of README.md and docs/: `npm run screenshots`. Starts a server on a directory of its own, makes assets of
 // footage that FFmpeg draws, and opens Chromium. Needs ffmpeg, and Chromium: CHROMIUM_PATH,
 // or the one of the system.
 import { execFile } from 'node:child_process';
@@ -20,7 +20,7 @@ const PADDING_BYTES = 12_000_000;
 const TOKEN = { id: '6f0a2a3e-3b0e-4a8c-9b1d-2d5a6c7e8f90', secret: 'of-the-screenshots' };
 
 const box = (x, y, width, height, color) => `drawbox=x=${x}:y=${y}:w=${width}:h=${height}:color=${color}:t=fill`;
-/** Flat colors keep the pictures small. */
+/** Flat colors keep the files small. */
 const scene = (sky, sea, seconds, ...boxes) =>
   [`color=c=${sky}:s=1280x720:r=5:d=${seconds}`, box(0, 470, 1280, 250, sea), ...boxes].join(',');
 const sun = (x, y, size, color) => [
@@ -126,19 +126,15 @@ const takeScreenshots = async (kinora, files) => {
     await network.send('Network.enable');
     await limitUpload(1_500_000);
     await page.getByTestId('upload-files').setInputFiles(files);
-    await page
-      .getByText(/^[3-9]\d % of/)
-      .first()
-      .waitFor();
+    await page.waitForFunction(() =>
+      [...document.querySelectorAll('.tray progress')].some(({ value }) => value > 30 && value < 80),
+    );
     await shoot(page, 'console-upload.png');
     await limitUpload(-1);
     await page.getByRole('heading', { name: `${files.length} uploaded` }).waitFor();
     await page.getByRole('link', { name: 'Assets', exact: true }).first().click();
     await untilReady(kinora.url);
-    await page
-      .getByRole('button', { name: /Close|Dismiss|Clear/ })
-      .first()
-      .click();
+    await page.getByRole('region', { name: 'Uploads' }).getByRole('button', { name: 'Close' }).click();
     await page.waitForFunction(() =>
       [...document.querySelectorAll('img.poster')].every((image) => image.naturalWidth > 0),
     );

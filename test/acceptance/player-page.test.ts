@@ -198,7 +198,9 @@ test('the button and the key open the picture in picture and close it', { timeou
   await page.keyboard.press('i');
   await expect.poll(calls).toEqual(['open VIDEO', 'close']);
   // Hidden where the browser has none; what it does is the same.
-  await page.locator('#pip').evaluate((button) => button.removeAttribute('hidden'));
+  await page.locator('#pip').evaluate((button) => {
+    (button as HTMLElement).hidden = false;
+  });
   await page.getByRole('button', { name: 'Picture in picture' }).click();
   await expect.poll(calls).toEqual(['open VIDEO', 'close', 'open VIDEO']);
   expectOwn();
