@@ -125,5 +125,5 @@ it('takes folders that are dropped anywhere, and URLs', async () => {
     (await listOf('/video/v1/assets')).map((asset: { meta?: { title?: string }; playback_ids: { policy: string }[] }) =>
       [asset.meta?.title, asset.playback_ids[0]!.policy].join(),
     );
-  await expect.poll(titlesOf).toEqual(expect.arrayContaining(['pier,signed', 'gulls,signed']));
+  await expect.poll(titlesOf).toEqual(expect.arrayContaining(['pier.mp4,signed', 'gulls.mp4,signed']));
 });
