@@ -80,8 +80,15 @@ const startNext = (): void => {
   }
 };
 
-const titleOfUrl = (url: string): string =>
-  URL.canParse(url) ? decodeURIComponent(new URL(url).pathname.split('/').at(-1) ?? '') : '';
+const titleOfUrl = (url: string): string => {
+  const name = URL.canParse(url) ? (new URL(url).pathname.split('/').at(-1) ?? '') : '';
+  try {
+    return decodeURIComponent(name);
+  } catch {
+    // A percent sign that encodes nothing.
+    return name;
+  }
+};
 
 const sendUrl = async (key: string, { url, settings }: Work): Promise<void> => {
   const asset = await createFromUrl(url!, titleOfUrl(url!), settings);

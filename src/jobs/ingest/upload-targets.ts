@@ -100,11 +100,12 @@ const openTarget = async (
     if (totalBytes === undefined) return;
     hasLooked = true;
     if (write.offsetBytes >= totalBytes) return;
-    if (write.offsetBytes < FIRST_BYTES) {
+    lookAtBytes = Math.max(lookAtBytes, HEAD_BYTES);
+    if (write.offsetBytes < lookAtBytes) return;
+    if (isPlayedInOrder(await write.read(0, HEAD_BYTES))) {
       lookAtBytes = FIRST_BYTES;
-      return;
+      return write.offsetBytes < FIRST_BYTES ? undefined : begin(totalBytes, true);
     }
-    if (isPlayedInOrder(await write.read(0, HEAD_BYTES))) return begin(totalBytes, true);
     const found = await findLeadingMoov((at, length) => write.read(at, length), write.offsetBytes, totalBytes);
     if (!found) await storeFirst(NOT_IN_ORDER);
     else if ('atBytes' in found) lookAtBytes = found.atBytes;
