@@ -269,8 +269,8 @@ const privateSources: Check = async ({ config: { allowPrivateSources } }) => {
 const earlyPlay: Check = async ({ config: { rangeSources } }) => [
   ok(
     rangeSources
-      ? 'Imports play before they are stored, if their origin and file allow it; the log gives the reason otherwise'
-      : 'Imports play when they are stored (KINORA_RANGE_SOURCES is false)',
+      ? 'Imports and uploads play before they are stored, if the origin and the file allow it; the log gives the reason otherwise'
+      : 'Imports and uploads play when they are stored (KINORA_RANGE_SOURCES is false)',
   ),
 ];
 

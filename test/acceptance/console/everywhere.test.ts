@@ -167,9 +167,12 @@ it('the menu of narrow windows and forms open with the keyboard, keep the focus,
     const dialog = page.getByRole('dialog', { name: title });
     await dialog.waitFor();
     expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(390);
+    const isInside = () => dialog.evaluate((element) => element.contains(document.activeElement));
+    // It gets the focus just after it is visible.
+    await expect.poll(isInside).toBe(true);
     for (let presses = 0; presses < 30; presses++) {
       await page.keyboard.press('Tab');
-      expect(await dialog.evaluate((element) => element.contains(document.activeElement))).toBe(true);
+      await expect.poll(isInside, { message: `after ${presses + 1} presses` }).toBe(true);
     }
     await page.keyboard.press('/');
     await page.keyboard.press('Escape');

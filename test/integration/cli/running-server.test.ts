@@ -121,7 +121,7 @@ describe('commands beside a running server', { timeout: 240_000 }, () => {
     const { sandbox } = server.log().find(({ msg }) => msg === 'server started') ?? {};
     expect(stdout).toContain(`Media processes of the server: ${sandbox}\n`);
     expect(stdout).toContain('warn  Imports may reach every private address');
-    expect(stdout).toContain('ok    Imports play when they are stored (KINORA_RANGE_SOURCES is false)');
+    expect(stdout).toContain('ok    Imports and uploads play when they are stored (KINORA_RANGE_SOURCES is false)');
     expect(stdout).toContain('Database: pglite, open in the server');
     expect(stdout).toContain(`${server.url}/readyz answers`);
     await server.stop();
