@@ -14,24 +14,29 @@ const job = {
 };
 const linkTo = (path: string) => ({ self: { href: `https://video.example.org${path}` } });
 
+/** What a directive is created with. */
+export const directiveExample = {
+  name: 'Caption and summarize',
+  subject: { type: 'video.asset' },
+  resources: [
+    {
+      reference_id: 'en_captions',
+      type: 'video.asset.track',
+      kind: 'caption',
+      language: 'en',
+      source: { via: 'mux_api', action: 'generate_subtitles', params: { language_code: 'en' } },
+    },
+  ],
+  workflows: [{ reference_id: 'sum', workflow: 'summarize', inputs: ['en_captions'], params: { tone: 'neutral' } }],
+};
+
 /** Resources of the Robots API by the title of their schema. */
 export const robotsExamples = {
   Directive: {
     id: DIRECTIVE_ID,
-    name: 'Caption and summarize',
+    ...directiveExample,
     created_at: CREATED_AT,
     updated_at: CREATED_AT,
-    subject: { type: 'video.asset' },
-    resources: [
-      {
-        reference_id: 'en_captions',
-        type: 'video.asset.track',
-        kind: 'caption',
-        language: 'en',
-        source: { via: 'mux_api', action: 'generate_subtitles', params: { language_code: 'en' } },
-      },
-    ],
-    workflows: [{ reference_id: 'sum', workflow: 'summarize', inputs: ['en_captions'], params: { tone: 'neutral' } }],
   },
   NewDirectiveRun: { run_id: RUN_ID, status: 'pending', subject_id: ASSET_ID },
   DirectiveRun: {

@@ -11,6 +11,7 @@ import {
 } from '../schemas/robots-answer.js';
 import { workflowNames } from '../schemas/workflows.js';
 import { type Description, paging } from './description.js';
+import { directiveExample } from './robots-answer-examples.js';
 
 const directives = { tag: 'Directives' } as const;
 const jobs = { tag: 'Robots jobs' } as const;
@@ -21,20 +22,7 @@ export const robotsOperations = {
     summary: 'Create a directive',
     details: 'Name it in `directives` when you create an asset, or run it on an existing asset.',
     body: DirectiveBody,
-    example: {
-      name: 'Caption and summarize',
-      subject: { type: 'video.asset' },
-      resources: [
-        {
-          reference_id: 'en_captions',
-          type: 'video.asset.track',
-          kind: 'caption',
-          language: 'en',
-          source: { via: 'mux_api', action: 'generate_subtitles', params: { language_code: 'en' } },
-        },
-      ],
-      workflows: [{ reference_id: 'sum', workflow: 'summarize', inputs: ['en_captions'], params: { tone: 'neutral' } }],
-    },
+    example: directiveExample,
     answer: one(DirectiveAnswer),
   },
   listDirectives: {

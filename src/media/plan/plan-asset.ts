@@ -18,7 +18,7 @@ import {
 } from './ladder.js';
 import { decideOriginal, isOriginalCodec, originalRendition } from './original-decision.js';
 import type { AudioPlan, Gain, OverlayPlacement, Plan, VideoFilters, VideoPlan, VideoRendition } from './plan.js';
-import { findReorderTicks } from './sample-times.js';
+import { findCopyReorder } from './sample-times.js';
 
 export interface AssetSettings {
   readonly quality: VideoQuality;
@@ -327,30 +327,6 @@ const tellOriginal = (original: CopyDecision | undefined): string => {
  */
 const longestFrame = (frameTicks: Float64Array): number =>
   frameTicks.reduce((longest, ticks, index) => Math.max(longest, (frameTicks[index + 1] ?? ticks) - ticks), 0);
-
-/**
- * Over all segments of a copy, whose GOPs are closed. The last frame counts with its own duration, not with that of
- * audio after it, which is only known at the end of a file.
- */
-const findCopyReorder = (
-  index: StreamIndex,
-  planned: readonly number[],
-  toTimeline: (pts: number) => number,
-): number => {
-  const lastPts = index.pts.reduce((latest, pts) => Math.max(latest, pts), Number.NEGATIVE_INFINITY);
-  const boundaries = [...planned.slice(0, -1), Math.min(planned.at(-1)!, toTimeline(lastPts + index.lastDuration))];
-  const segments: number[][] = boundaries.slice(1).map(() => []);
-  let segment = 0;
-  for (const pts of index.pts) {
-    const ticks = toTimeline(pts);
-    while (boundaries[segment + 1]! <= ticks) segment += 1;
-    if (ticks >= 0) segments[segment]?.push(ticks);
-  }
-  return segments.reduce(
-    (most, ticks, number) => Math.max(most, findReorderTicks(ticks, boundaries[number]!, boundaries[number + 1]!)),
-    0,
-  );
-};
 
 const copyRendition = (
   { name, width, height, frameStep }: VideoRendition,

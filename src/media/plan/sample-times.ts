@@ -1,4 +1,5 @@
 import assert from 'node:assert';
+import type { StreamIndex } from '../source/source-index.js';
 
 export interface SampleTimes {
   readonly durationTicks: number;
@@ -60,3 +61,27 @@ export const findReorderTicks = (presentationTicks: readonly number[], startTick
     (most, { compositionOffsetTicks }) => Math.max(most, -compositionOffsetTicks),
     0,
   );
+
+/**
+ * The most that any segment of a copy needs, in ticks; its GOPs are closed. The last frame counts with its own duration,
+ * not with that of audio after it, which is only known at the end of a file.
+ */
+export const findCopyReorder = (
+  index: StreamIndex,
+  planned: readonly number[],
+  toTimeline: (pts: number) => number,
+): number => {
+  const lastPts = index.pts.reduce((latest, pts) => Math.max(latest, pts), Number.NEGATIVE_INFINITY);
+  const boundaries = [...planned.slice(0, -1), Math.min(planned.at(-1)!, toTimeline(lastPts + index.lastDuration))];
+  const segments: number[][] = boundaries.slice(1).map(() => []);
+  let segment = 0;
+  for (const pts of index.pts) {
+    const ticks = toTimeline(pts);
+    while (boundaries[segment + 1]! <= ticks) segment += 1;
+    if (ticks >= 0) segments[segment]?.push(ticks);
+  }
+  return segments.reduce(
+    (most, ticks, number) => Math.max(most, findReorderTicks(ticks, boundaries[number]!, boundaries[number + 1]!)),
+    0,
+  );
+};

@@ -5,7 +5,7 @@ import { systemClock } from '#kinora/lib/clock.js';
 import { fixture } from '../../support/media/fixtures.js';
 import { type Booted, boot } from '../../support/servers/boot.js';
 import { until } from '../../support/servers/server-process.js';
-import { earlyPlaybackOf, settled } from '../../support/wire/create-asset.js';
+import { api, earlyPlaybackOf, settled } from '../../support/wire/create-asset.js';
 import { digest, earlyUploads } from '../../support/wire/early-upload.js';
 import { filesOf, sendChunk, storedIn } from '../../support/wire/uploading.js';
 
@@ -85,4 +85,23 @@ it('ends with the time of the upload, and leaves nothing', async () => {
   expect((await get(first!)).status).toBe(404);
   expect((await read(id)).early_playback_ids).toBeUndefined();
   expect((await sendChunk(url!, file, firstBytes, file.length)).status).toBe(410);
+});
+
+it('ends when the asset can not be created any more, and leaves nothing', async () => {
+  const others = partials();
+  const workflows = [{ reference_id: 'chapters', workflow: 'generate-chapters' }];
+  const body = { name: 'Chapters', subject: { type: 'video.asset' }, workflows };
+  const made = await (await api(server, 'POST', '/robots/v0/directives', body)).json();
+  const { id: directiveId } = (made as { data: { id: string } }).data;
+  const { id, url } = await create({ directives: [{ id: directiveId }] });
+  await sendChunk(url!, file, 0, firstBytes, file.length);
+  const playbackId = await untilPlayable(id);
+  const [first] = await segmentsOf(playbackId);
+  expect((await get(first!)).status).toBe(200);
+  const assetId = partials().find((each) => !others.includes(each));
+  expect((await api(server, 'DELETE', `/robots/v0/directives/${directiveId}`)).status).toBe(204);
+  expect((await sendChunk(url!, file, firstBytes, file.length)).status).toBe(410);
+  expect(await read(id)).toMatchObject({ status: 'errored', error: { type: 'invalid_parameters' } });
+  expect((await get(first!)).status).toBe(404);
+  await until('its files are gone', () => filesOf(server.dataDir, assetId!).length === 0);
 });

@@ -2,7 +2,13 @@ import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { fixture } from '../../support/media/fixtures.js';
 import { playAll } from '../../support/players/play.js';
-import { cleanUpServers, makeDataDir, type ServerProcess, startServer } from '../../support/servers/server-process.js';
+import {
+  cleanUpServers,
+  makeDataDir,
+  type ServerProcess,
+  startServer,
+  until,
+} from '../../support/servers/server-process.js';
 import { earlyPlaybackOf, settled } from '../../support/wire/create-asset.js';
 import { earlyUploads } from '../../support/wire/early-upload.js';
 import { sendChunk } from '../../support/wire/uploading.js';
@@ -52,6 +58,22 @@ it('ends, and plays right once it is ready, if the rest needs another plan', asy
   expect(await earlyPlaybackOf(server, asset.id)).toEqual(way);
   expect(asset.duration).toBeCloseTo(78, 0);
   await playAll(server.url, playbackId);
+});
+
+it('is stored first where the rest decides the frame rate', async () => {
+  const variable = await readFile(await fixture('growing-vfr.mkv'));
+  const { id, url } = await create();
+  expect((await sendChunk(url!, variable, 0, variable.length - 1000, variable.length)).status).toBe(308);
+  const reason = 'the average frame rate of the video is known at its end';
+  const told = () =>
+    server.log().find(({ msg, upload_id }) => msg === 'upload does not play early' && upload_id === id);
+  await until('the reason is logged', () => told() !== undefined);
+  expect(told()).toMatchObject({ reason });
+  expect((await read(id)).early_playback_ids).toBeUndefined();
+  await sendRest(id, variable);
+  const asset = await settled(server, (await read(id)).asset_id!);
+  expect(await earlyPlaybackOf(server, asset.id)).toEqual({ status: 'stored_first', reason });
+  await playAll(server.url, asset.playback_ids![0]!.id);
 });
 
 it('is stored first with KINORA_RANGE_SOURCES=false', async () => {

@@ -113,6 +113,12 @@ const encoded = {
   'growing.mkv': { ...mkv, seconds: 72, video: noisyH264, audio: opus },
   'growing-cues-first.mkv': { ...mkv, seconds: 72, muxerOptions: { cues_to_front: '1' }, video: noisyH264, audio: aac },
   'growing-no-cues.mkv': { ...mkv, seconds: 72, muxerOptions: { live: '1' }, video: noisyH264, audio: aac },
+  'growing-vfr.mkv': {
+    ...mkv,
+    seconds: 12,
+    video: { ...noisyH264, deltasMs: [20, 33, 50, 67, 17, 120, 40, 33] },
+    audio: opus,
+  },
   'long-index-last.mov': {
     muxer: 'mov',
     seconds: 24,
