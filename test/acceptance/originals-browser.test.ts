@@ -4,7 +4,7 @@ import { createRequire } from 'node:module';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { fixture } from '../support/media/fixtures.js';
-import { playAt, readFrames, startChromium, type Watched, watch } from '../support/players/chromium.js';
+import { readFrames, startChromium, type Watched, watch } from '../support/players/chromium.js';
 import { type Booted, boot } from '../support/servers/boot.js';
 import { type Origin, startOrigin } from '../support/servers/origin.js';
 import { serveNamed } from '../support/servers/text-origin.js';
@@ -19,6 +19,7 @@ const SCRIPTS: Readonly<Record<string, string>> = {
 const PAGE = `<!doctype html><link rel="icon" href="data:,"><video muted></video>
 <script src="/shaka.js"></script><script src="/hls.js"></script><script src="/dash.js"></script><script>
   const video = document.querySelector('video');
+  video.defaultPlaybackRate = video.playbackRate = 2;
   window.problems = [];
   window.playHls = async (url) => {
     const hls = new Hls();
@@ -111,6 +112,7 @@ type PlayerName = 'playHls' | 'playShaka' | 'playShakaAv1' | 'playDash';
 
 const play = async (player: PlayerName, codec: keyof typeof ids, ending: 'm3u8' | 'mpd'): Promise<string[]> => {
   await page.goto(site.url);
+  await readFrames(page);
   const url = `${server.url}/${ids[codec]}.${ending}`;
   await page.evaluate(([name, address]) => (window[name] as (of: string) => Promise<void>)(address), [
     player,
@@ -121,14 +123,6 @@ const play = async (player: PlayerName, codec: keyof typeof ids, ending: 'm3u8' 
 
 /** From the start to the end, each frame the one that belongs to its time. */
 const expectWholePlay = async (): Promise<void> => {
-  await readFrames(page);
-  await playAt(page, 2);
-  // On a busy machine the short video may have ended: then it is paused.
-  await page.evaluate(() => {
-    const video = document.querySelector('video')!;
-    video.currentTime = 0;
-    return video.play();
-  });
   await page.waitForFunction(() => document.querySelector('video')!.ended || window.problems.length > 0);
   expect(await page.evaluate(() => window.problems)).toEqual([]);
   expect(watched.problems).toEqual([]);
