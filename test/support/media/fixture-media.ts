@@ -66,9 +66,12 @@ const paintFrame = (width: number, height: number, counter: number, seconds: num
   const chromaHeight = (height + 1) >> 1;
   const image = Buffer.alloc(width * height + 2 * chromaWidth * chromaHeight, 128);
   const plane = { data: image.subarray(0, width * height), stride: width, width, height };
+  // Two rows are equal, and all repeat after 128: each is computed once.
   for (let y = 0; y < height; y++) {
     const row = y * width;
-    for (let x = 0; x < width; x++) plane.data[row + x] = 60 + ((((x + 3 * counter) >> 2) + (y >> 1)) & 63);
+    const equal = y >= 128 ? y - 128 : y & ~1;
+    if (equal < y) image.copyWithin(row, equal * width, (equal + 1) * width);
+    else for (let x = 0; x < width; x++) image[row + x] = 60 + ((((x + 3 * counter) >> 2) + (y >> 1)) & 63);
   }
   for (let y = 0; y < chromaHeight; y++) {
     const u = width * height + y * chromaWidth;

@@ -42,8 +42,15 @@ const vp9: VideoRecipe = {
 };
 const av1: VideoRecipe = { ...small, encoder: 'libsvtav1', options: { preset: '12', crf: '35' }, gop: 60 };
 const NOISE = 'noise=alls=25:allf=t,format=yuv420p';
-/** Many bytes for few frames. */
-const noisyH264: VideoRecipe = { ...h264, rate: [10, 1], gop: 20, filter: NOISE };
+/** Many bytes, which take little time to encode. */
+const noise = { filter: NOISE, options: { ...x264, preset: 'ultrafast', crf: '27' } };
+const noisyH264: VideoRecipe = {
+  ...h264,
+  rate: [10, 1],
+  gop: 20,
+  filter: NOISE,
+  options: { ...noise.options, crf: '29' },
+};
 const aac: AudioRecipe = { encoder: 'aac', sampleRate: 48000, channels: 2, bitRate: 128_000 };
 const mp3: AudioRecipe = { encoder: 'libmp3lame', sampleRate: 44100, channels: 2, bitRate: 128_000 };
 const opus: AudioRecipe = { encoder: 'libopus', sampleRate: 48000, channels: 2, bitRate: 96_000 };
@@ -91,7 +98,7 @@ const encoded = {
   'long-h264-aac.mkv': {
     ...mkv,
     seconds: 24,
-    video: { ...h264, filter: NOISE },
+    video: { ...h264, ...noise },
     audio: aac,
   },
   'long-29.97.mkv': { ...mkv, seconds: 44, video: { ...h264, rate: [30000, 1001] }, audio: mp3 },
@@ -105,7 +112,7 @@ const encoded = {
   'long-vp9-opus.webm': {
     muxer: 'webm',
     seconds: 24,
-    video: { ...vp9, filter: NOISE },
+    video: { ...vp9, rate: [10, 1], gop: 20, filter: NOISE, options: { ...vp9.options, crf: '22' } },
     audio: opus,
   },
   // Long enough that playlists grow: audio is made in chunks of about half a minute.
@@ -122,7 +129,7 @@ const encoded = {
   'long-index-last.mov': {
     muxer: 'mov',
     seconds: 24,
-    video: { ...h264, filter: NOISE },
+    video: { ...h264, ...noise },
     audio: aac,
   },
   'h264-aac.mp4': { ...mp4, muxerOptions: faststart, video: h264, audio: aac },
