@@ -56,7 +56,7 @@ export const errorRegistry = {
    * limited.
    */
   media_crashed: kind(500, 'internal_error', 'The media process crashed', 'defect'),
-  /** A job needs a part of a source that is not stored yet; `details.missing` is the `ByteRange`. */
+  /** A job needs a part of a source that is not stored yet; `details.missing` are its `ByteRanges`. */
   range_missing: kind(503, 'unavailable', 'A part of the source is missing', 'retry'),
   /** The file at a URL has changed. */
   source_changed: kind(502, 'invalid_input', 'The input file changed while it was read.', 'retry'),

@@ -22,8 +22,8 @@ const source = () => {
     },
   };
 };
-const missing = (start: number): KinoraError =>
-  new KinoraError('range_missing', { details: { missing: { start, end: start + 10 } } });
+const missing = (...starts: readonly number[]): KinoraError =>
+  new KinoraError('range_missing', { details: { missing: starts.map((start) => ({ start, end: start + 10 })) } });
 
 it('opens the source again with what a job found missing, and keeps nothing open', async () => {
   const file = source();
@@ -36,6 +36,21 @@ it('opens the source again with what a job found missing, and keeps nothing open
   expect(result).toBe('made');
   expect(file.opened.map((ranges) => ranges?.map(({ start }) => start))).toEqual([[0], [0, 500], [0, 500, 900]]);
   expect(file.isOpen).toBe(false);
+});
+
+it('shares what it fetches beyond the missing parts among them', async () => {
+  const fetchedFor = async (parts: number): Promise<number> => {
+    const file = source();
+    let tries = 0;
+    await readSource(file.open, { ranges: [], isStored: false }, async () => {
+      tries += 1;
+      const starts = Array.from({ length: parts }, (_, part) => part * 1e8);
+      if (tries === 1) throw missing(...starts);
+    });
+    expect(file.opened[1]).toHaveLength(parts);
+    return file.opened[1]!.reduce((sum, { start, end }) => sum + end - start, 0);
+  };
+  expect((await fetchedFor(4)) / (await fetchedFor(1))).toBeCloseTo(1, 3);
 });
 
 it('gives up a job that always needs more', async () => {

@@ -1,7 +1,7 @@
-import type { ByteRange, ByteRanges } from '../lib/byte-ranges.js';
+import type { ByteRanges } from '../lib/byte-ranges.js';
 import { isKinoraError } from '../lib/errors.js';
 
-/** Bytes fetched after a missing part, because they will probably be needed next. */
+/** Bytes fetched after the missing parts, because they will probably be needed next. */
 const AROUND_BYTES = 1024 * 1024;
 /** Each try adds at least one part. If parts are still missing after the last try, the read fails. */
 const MAX_TRIES = 16;
@@ -42,8 +42,9 @@ export const readSource = async <S extends Released, T>(
         continue;
       }
       if (!isMissing) throw error;
-      const missing = error.details?.missing as ByteRange;
-      ranges = [...(ranges ?? []), { start: missing.start, end: missing.end + AROUND_BYTES }];
+      const missing = error.details?.missing as ByteRanges;
+      const around = Math.ceil(AROUND_BYTES / missing.length);
+      ranges = [...(ranges ?? []), ...missing.map(({ start, end }) => ({ start, end: end + around }))];
     } finally {
       await source.release();
     }

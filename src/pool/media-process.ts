@@ -83,6 +83,10 @@ const isByteRange = (value: unknown): boolean => {
   return Number.isSafeInteger(start) && Number.isSafeInteger(end) && start! >= 0 && start! < end!;
 };
 
+const MAX_MISSING = 16;
+const areMissing = (value: unknown): boolean =>
+  Array.isArray(value) && value.length > 0 && value.length <= MAX_MISSING && value.every(isByteRange);
+
 /** Undefined for invalid messages: a malicious file may control the process. */
 const parseMessage = (line: string): FromChild | undefined => {
   try {
@@ -97,7 +101,7 @@ const parseMessage = (line: string): FromChild | undefined => {
       case 'done':
         return isRecord(message.result) ? (message as FromChild) : undefined;
       case 'failed':
-        if (message.code === 'range_missing' && !isByteRange(message.missing)) return undefined;
+        if (message.code === 'range_missing' && !areMissing(message.missing)) return undefined;
         return typeof message.message === 'string' ? (message as FromChild) : undefined;
       default:
         return undefined;

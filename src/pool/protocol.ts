@@ -1,4 +1,4 @@
-import type { ByteRange, PresentRanges } from '../lib/byte-ranges.js';
+import type { ByteRanges, PresentRanges } from '../lib/byte-ranges.js';
 import type { StillLayout } from '../media/image/geometry.js';
 import type { IndexedFragment } from '../media/mp4/segment-index.js';
 import type { RateSample, SamplePosition } from '../media/plan/bitrate-scale.js';
@@ -471,6 +471,6 @@ export type FromChild =
       readonly clean: boolean;
       readonly code?: 'invalid_input' | 'range_missing';
       /** Present with `range_missing`. */
-      readonly missing?: ByteRange;
+      readonly missing?: ByteRanges;
       readonly rssBytes: number;
     };

@@ -82,6 +82,10 @@ export interface BlobWrite {
 
 export interface StagedFile {
   readonly path: string;
+  /** Whether `path` can still be opened after the commit, until `release`. */
+  readonly outlivesCommit: boolean;
+  /** Called when nobody reads at `path` any more. */
+  release(): Promise<void>;
   /** The number of bytes from the start that can be read. */
   readonly readableBytes: number;
   /** Makes everything that was written readable. */
@@ -121,7 +125,7 @@ export interface RangeSource {
   keepOpening(ranges: ByteRanges): void;
   /**
    * The write for the download of the whole file; it pauses while single ranges are fetched. After the commit,
-   * readers get the blob; `restart`, `suspend` and `discard` wait for current readers.
+   * readers get the blob, and those that began before read on. `restart`, `suspend` and `discard` wait for them.
    */
   readonly target: BlobWrite;
   /** Ends reading before the file is stored: waits for existing leases and refuses new ones. */

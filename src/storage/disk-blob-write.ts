@@ -1,4 +1,4 @@
-import { open, rm } from 'node:fs/promises';
+import { link, open, rm } from 'node:fs/promises';
 import { createInTurn } from '../lib/in-turn.js';
 import type { BlobInfo, BlobWrite, StagedFile } from './blob-store.js';
 import { openHoleRecord } from './hole-record.js';
@@ -11,6 +11,9 @@ const BUFFER_BYTES = 1024 * 1024;
 const SYNC_EVERY_BYTES = 256 * 1024 * 1024;
 /** The most that a killed process loses of a staged write. */
 const RECORD_EVERY_BYTES = 8 * 1024 * 1024;
+
+/** The suffix of a second name of a staged file. Readers use it, so that a commit can move the file while they read. */
+export const STAGED_SUFFIX = '+staged';
 
 interface DiskBlobWriteOptions {
   readonly path: string;
@@ -145,8 +148,17 @@ export const openDiskBlobWrite = async ({
     await holes.set(storedBytes);
     recordedBytes = storedBytes;
     await handle.truncate(sizeBytes);
+    const linkPath = path + STAGED_SUFFIX;
+    await rm(linkPath, { force: true });
+    // Some file systems have no hard links.
+    const isLinked = await link(path, linkPath).then(
+      () => true,
+      () => false,
+    );
     return {
-      path,
+      path: isLinked ? linkPath : path,
+      outlivesCommit: isLinked,
+      release: () => rm(linkPath, { force: true }),
       get readableBytes() {
         return storedBytes;
       },

@@ -105,14 +105,15 @@ const createRangeSource = ({
   };
 
   /** Runs `finish` after all readers have finished. Readers that arrive in the meantime wait until it ends. */
-  const endWith = <T>(finish: () => Promise<T>): Promise<T> => {
+  const endWith = <T>(finish: () => Promise<T>, waitsForReaders = true): Promise<T> => {
     if (ended) return ended.catch(() => undefined).then(finish);
     stopped.abort();
-    const ending = Promise.allSettled(leases)
-      .then(() => blocks.untilNoRequests())
-      .then(finish);
+    const noReaders = Promise.allSettled(leases);
+    const ending = (waitsForReaders ? noReaders : Promise.resolve()).then(() => blocks.untilNoRequests()).then(finish);
     ended = ending.finally(onClosed);
-    ended.catch(() => undefined);
+    Promise.allSettled([ended, noReaders])
+      .then(() => staged.release())
+      .catch(() => undefined);
     return ending;
   };
 
@@ -154,7 +155,7 @@ const createRangeSource = ({
       await endWith(() => write.restart());
     },
     commit: () => {
-      const end = () => endWith(() => write.commit());
+      const end = () => endWith(() => write.commit(), !staged.outlivesCommit);
       return write.settle ? write.settle().then(end) : end();
     },
     suspend: () => endWith(() => write.suspend()),
@@ -171,6 +172,9 @@ const createRangeSource = ({
     },
     target,
     open,
-    close: () => endWith(async () => undefined),
+    close: () =>
+      endWith(async () => {
+        await Promise.allSettled(leases);
+      }),
   };
 };

@@ -2,7 +2,7 @@ import { mkdir, readdir, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { KinoraError } from '../lib/errors.js';
 import type { BlobWrite } from './blob-store.js';
-import { openDiskBlobWrite } from './disk-blob-write.js';
+import { openDiskBlobWrite, STAGED_SUFFIX } from './disk-blob-write.js';
 import { HOLES_SUFFIX } from './hole-record.js';
 import { ifPresent } from './if-present.js';
 import { safePath } from './safe-path.js';
@@ -49,7 +49,7 @@ export const createUnfinishedWrites = (
   const remove = async (isUnwanted: (name: string) => boolean): Promise<number> => {
     const names = ((await ifPresent(readdir(partialDir))) ?? []).filter(isUnwanted);
     for (const name of names) await rm(join(partialDir, name), { force: true });
-    return names.filter((name) => !RECORD_SUFFIXES.some((suffix) => name.endsWith(suffix))).length;
+    return names.filter((name) => ![...RECORD_SUFFIXES, STAGED_SUFFIX].some((suffix) => name.endsWith(suffix))).length;
   };
 
   return {

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
@@ -111,21 +111,29 @@ describe('a source that is read while it is stored', () => {
     expect(await isThere(path, { start: 0, end: 1 })).toBe(true);
   });
 
-  it('is committed when nobody reads it any more, and is a blob like others then', async () => {
-    const reader = await blobs.openLocal(KEY, [{ start: 0, end: 1 }]);
+  it('is a blob like others once it is committed, and those who read it before read on', async () => {
+    const needed = { start: 0, end: 1 };
+    const reader = await blobs.openLocal(KEY, [needed]);
     await source.target.write(bytes);
-    let committed = false;
-    const committing = source.target.commit().then(() => {
-      committed = true;
-    });
-    const late = blobs.openLocal(KEY, [{ start: 0, end: 1 }]);
-    await new Promise((resolve) => setImmediate(resolve));
-    expect(committed).toBe(false);
-    await reader.release();
+    const committing = source.target.commit();
+    const late = blobs.openLocal(KEY, [needed]);
     await committing;
     const { path, staged } = await late;
     expect(staged).toBeUndefined();
     expect((await readFile(path)).equals(bytes)).toBe(true);
+    expect(await isThere(reader.path, { start: 0, end: SIZE })).toBe(true);
+    let closed = false;
+    const closing = source.close().then(() => {
+      closed = true;
+    });
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(closed).toBe(false);
+    await reader.release();
+    await closing;
+    await until(
+      'nothing is left of the unfinished file',
+      async () => (await readdir(join(folder, '.partial'))).length === 0,
+    );
   });
 
   it('is not there for readers once it is closed, and the download goes on', async () => {

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { closeSync, openSync, readFileSync, statSync, truncateSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { probe } from '#kinora/engine/analysis/probe.js';
 import { makeVideoSegment } from '#kinora/engine/video/segment.js';
 import { type ByteRange, countBytes, mergeRanges } from '#kinora/lib/byte-ranges.js';
 import { isKinoraError } from '#kinora/lib/errors.js';
@@ -56,6 +57,10 @@ const makeStaged = (
   makeVideoSegment({ ...job, source: { ...job.source, path, staged: { ranges, version } } });
   return readFileSync(outPath);
 };
+const missingIn = (error: unknown): readonly ByteRange[] => {
+  if (!isKinoraError(error, 'range_missing')) throw error;
+  return (error.details as { missing: ByteRange[] }).missing;
+};
 const digest = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex');
 const thrownBy = (run: () => unknown): unknown => {
   try {
@@ -89,12 +94,35 @@ describe.each<FixtureName>(['long-index-first.mp4', 'long-index-last.mov'])('%s'
       const path = join(folder, 'staged');
       copyRanges(source.path, path, ranges);
       const error = thrownBy(() => makeStaged(source, path, 3, ranges));
-      if (!isKinoraError(error, 'range_missing')) throw error;
-      const missing = error.details?.missing as ByteRange;
+      const [missing] = missingIn(error) as [ByteRange];
       expect(ranges.every(({ start, end }) => missing.end <= start || missing.start >= end)).toBe(true);
     });
   });
 });
+
+// The key frames are at different places of the file. Each report costs another run, in a process of its own.
+test.each<FixtureName>(['long-index-first.mp4', 'long-index-last.mov'])(
+  'the probe of %s names the key frames that are missing together',
+  async (name) => {
+    const original = await fixture(name);
+    const firstFrames = { start: 0, end: Math.floor(statSync(original).size / 4) };
+    const ranges = mergeRanges([...openingRanges(original), firstFrames]);
+    await withFolder(async (folder) => {
+      const path = join(folder, 'staged');
+      copyRanges(original, path, ranges);
+      const limits = { maxPixels: 1e6, maxStreams: 10 };
+      const job = { kind: 'probe', source: { path, staged: { ranges, version: 1 } }, ...limits } as const;
+      const error = await probe(job).catch((thrown: unknown) => thrown);
+      const missing = missingIn(error).map(({ start, end }) => ({ start, end: end + 256 * 1024 }));
+      expect(missing).toHaveLength(3);
+      copyRanges(original, path, [...ranges, ...missing]);
+      const staged = { ranges: mergeRanges([...ranges, ...missing]), version: 2 };
+      expect(await probe({ ...job, source: { path, staged } })).toEqual(
+        await probe({ ...job, source: { path: original } }),
+      );
+    });
+  },
+);
 
 test('an open reader never reads what was put into the file after it was opened', async () => {
   const source = await planFile(await fixture('long-index-first.mp4'));
@@ -106,7 +134,7 @@ test('an open reader never reads what was put into the file after it was opened'
     // The same file now has all of its bytes, but the reader has kept some of the zeros that stood there before.
     writeFileSync(path, readFileSync(source.path));
     const error = thrownBy(() => makeStaged(source, path, 2, first));
-    expect(isKinoraError(error, 'range_missing')).toBe(true);
+    expect(missingIn(error)).not.toEqual([]);
     const second = mergeRanges([...first, ...rangesOf(source, 2)]);
     const whole = makeSegment(source, source.video.renditions[0]!, 2).bytes;
     expect(digest(makeStaged(source, path, 2, second))).toBe(digest(whole));

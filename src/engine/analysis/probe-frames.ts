@@ -16,6 +16,7 @@ import { isMpegStreamFormat } from '../../media/source/frames.js';
 import type { VideoFacts } from '../../media/source/source-facts.js';
 import { NO_PTS, newFrame, newPacket } from '../ffmpeg/av.js';
 import { openDecoder, readPacket } from '../ffmpeg/open-source.js';
+import { lookAtAll } from '../ffmpeg/staged-ranges.js';
 import { isIntra } from '../video/reader.js';
 
 /**
@@ -111,7 +112,9 @@ export const inspectKeyFrames = (
       throw error;
     }
   };
-  const places = KEY_FRAME_PLACES.map((share) => (jumpTo(format, share, sizeBytes) ? inspectIfPresent() : undefined));
+  const places = lookAtAll(KEY_FRAME_PLACES, (share) =>
+    jumpTo(format, share, sizeBytes) ? inspectIfPresent() : undefined,
+  );
   const reached = places.filter((place) => place !== undefined);
   const allGood = reached.every(({ isKeyFrame }) => isKeyFrame);
   // Without an index, FFmpeg stays at its current position. MPEG streams need none.
@@ -173,11 +176,13 @@ export const canStartAtKeyFrames = (
   sizeBytes: number,
 ): boolean => {
   const begins = { hevc: isIrapFrame, av1: hasSequenceHeader }[codec];
-  return KEY_FRAME_PLACES.every(
+  const reached = lookAtAll(
+    KEY_FRAME_PLACES,
     (share) =>
       !jumpTo(format, share, sizeBytes) ||
       readFromKeyFrame(format, stream, ({ data }) => data !== null && begins(data)).isKeyFrame,
   );
+  return reached.every((isGood) => isGood);
 };
 
 const inspectPackets = (format: FormatContext, stream: Stream): KeyPacket => {

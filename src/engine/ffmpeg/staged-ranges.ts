@@ -1,6 +1,6 @@
 import type { FileHandle } from 'node:fs/promises';
-import { coversRange } from '../../lib/byte-ranges.js';
-import { KinoraError } from '../../lib/errors.js';
+import { type ByteRange, type ByteRanges, coversRange } from '../../lib/byte-ranges.js';
+import { isKinoraError, KinoraError } from '../../lib/errors.js';
 import type { ReadRange } from '../../media/mp4/sample-tables.js';
 import type { MediaSource } from '../../pool/protocol.js';
 
@@ -10,8 +10,31 @@ import type { MediaSource } from '../../pool/protocol.js';
  */
 export const checkStaged = ({ staged }: MediaSource, position: number, sizeBytes: number): void => {
   if (!staged || coversRange(staged.ranges, position, position + sizeBytes)) return;
-  const missing = { start: Math.max(position, 0), end: Math.max(position, 0) + Math.max(sizeBytes, 1) };
-  throw new KinoraError('range_missing', { details: { missing } });
+  const start = Math.max(position, 0);
+  throw rangesMissing([{ start, end: start + Math.max(sizeBytes, 1) }]);
+};
+
+const rangesMissing = (missing: ByteRanges): KinoraError => new KinoraError('range_missing', { details: { missing } });
+
+/**
+ * Calls `look` with each place of a file. What is missing at any of them is reported together, because each report
+ * costs another run of the job.
+ * @throws KinoraError `range_missing`
+ */
+export const lookAtAll = <P, T>(places: readonly P[], look: (place: P) => T): T[] => {
+  const missing: ByteRange[] = [];
+  const found = places.flatMap((place) => {
+    try {
+      return [look(place)];
+    } catch (error) {
+      if (!isKinoraError(error, 'range_missing')) throw error;
+      const { missing: here } = error.details as { missing: ByteRanges };
+      missing.push(...here);
+      return [];
+    }
+  });
+  if (missing.length > 0) throw rangesMissing(missing);
+  return found;
 };
 
 /** Reads parts of a source's open file. */

@@ -1,5 +1,5 @@
 import { Socket } from 'node:net';
-import type { ByteRange } from '../../lib/byte-ranges.js';
+import type { ByteRanges } from '../../lib/byte-ranges.js';
 import { isKinoraError } from '../../lib/errors.js';
 import { createLineReader } from '../../lib/line-reader.js';
 import type { FromChild, MediaJob, MediaResults, ToChild } from '../../pool/protocol.js';
@@ -35,7 +35,7 @@ const failure = (id: number, thrown: unknown): FromChild => {
     ...(isKinoraError(error, 'invalid_input') && { code: 'invalid_input' }),
     ...(isKinoraError(error, 'range_missing') && {
       code: 'range_missing',
-      missing: error.details?.missing as ByteRange,
+      missing: error.details?.missing as ByteRanges,
     }),
   };
 };

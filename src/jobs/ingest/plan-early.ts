@@ -23,6 +23,8 @@ import type { StoredOverlay } from './store-overlays.js';
 
 /** Bytes at the start of a file that are read in addition to its index. */
 const HEAD_BYTES = 64 * 1024;
+/** Bytes of the first frames, which the probe decodes. */
+const FIRST_FRAMES_BYTES = 1024 * 1024;
 
 const NOTHING_YET = { ranges: [], isStored: false };
 
@@ -42,7 +44,10 @@ export const planEarly = async (
   const { assetId, blobs } = context;
   const opening = await findOpening(rangeReader(context), source.sizeBytes);
   if (typeof opening === 'string') return opening;
-  source.keepOpening([{ start: 0, end: HEAD_BYTES }, ...opening]);
+  const framesStart = opening[0] && opening[0].start < HEAD_BYTES ? opening[0].end : 0;
+  // Of a file that is still arriving, only the bytes that are really read are waited for.
+  const firstFrames = isPrefix ? [] : [{ start: framesStart, end: framesStart + FIRST_FRAMES_BYTES }];
+  source.keepOpening([{ start: 0, end: HEAD_BYTES }, ...opening, ...firstFrames]);
   const read: ReadFile = (use) => readSource((needed) => blobs.openLocal(sourceKey(assetId), needed), NOTHING_YET, use);
 
   const facts = await read((file) => probeFile(context, file, { fresh: true, isPrefix }));
