@@ -1,22 +1,34 @@
 import { EventEmitter, once } from 'node:events';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import type { CachedFile, Producer } from '../cache/segment-store.js';
-import { mediaPriority } from '../pool/media-pool.js';
+import { mediaPriority, type RunOptions } from '../pool/media-pool.js';
 import { createEarlySources } from './early-sources.js';
 import { createSegmentProducer } from './produce-segment.js';
 
-test('warming starts a second segment that nobody waits for after everything else', async () => {
+test('warming starts a second segment that nobody waits for after everything else, and less urgently', async () => {
   const started: string[] = [];
+  const priorities: number[] = [];
   const producer = createSegmentProducer({
+    earlySources: createEarlySources(),
+    sourceRanges: { ofVideo: async () => undefined },
+    blobs: { openLocal: async () => ({ path: '/source', release: async () => undefined }) },
+    pool: {
+      run: (_job: unknown, { priority }: RunOptions) => {
+        priorities.push(priority);
+        return new Promise(() => undefined);
+      },
+    },
     store: {
-      get: async ({ rendition, file }: { rendition: string; file: string }) => {
+      get: async ({ rendition, file }: { rendition: string; file: string }, produce: Producer) => {
         started.push(`${rendition}/${file}`);
-        return file === '1.m4s' && rendition === '480p' ? new Promise<CachedFile>(() => undefined) : {};
+        if (file !== '1.m4s' || rendition !== '480p') return {};
+        await produce({ signal: new AbortController().signal, temporaryPath: () => '/segment' } as never);
+        return new Promise<CachedFile>(() => undefined);
       },
     },
   } as never);
   const rendition = { name: '480p', kind: 'encode', encoder: {} };
-  const video = { boundaries: [0, 1, 4, 8], renditions: [rendition], startRendition: '480p' };
+  const video = { boundaries: [0, 1, 4, 8], filters: {}, renditions: [rendition], startRendition: '480p' };
   const audio = { boundaries: [0, 1, 4, 8], chunkSegments: 8 };
   await producer.warm({ id: 'a', plan: { video, audio } } as never, { priority: mediaPriority.warmUp });
   expect(started).toEqual([
@@ -27,6 +39,8 @@ test('warming starts a second segment that nobody waits for after everything els
     'audio/1.m4s',
     '480p/1.m4s',
   ]);
+  await vi.waitUntil(() => priorities.length > 0);
+  expect(priorities).toEqual([mediaPriority.nextSegment]);
 });
 
 test('nothing is made by a plan that was withdrawn after a request found it', async () => {

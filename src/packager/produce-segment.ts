@@ -129,10 +129,12 @@ export const createSegmentProducer = (deps: SegmentProducerDeps): SegmentProduce
           return target ? { name, target } : [];
         }),
       );
-      const start = ({ name, target }: (typeof files)[number]) => make(asset, name, target, request);
-      const awaited = files.filter(({ target }) => !isLateSegment(target)).map(start);
-      // Last, because what is waited for comes first. If one fails, a viewer's request makes it again.
-      for (const late of files.filter(({ target }) => isLateSegment(target))) start(late).catch(() => undefined);
+      const start = ({ name, target }: (typeof files)[number], each: SegmentRequest) => make(asset, name, target, each);
+      const awaited = files.filter(({ target }) => !isLateSegment(target)).map((file) => start(file, request));
+      // If one fails, a viewer's request makes it again.
+      for (const file of files.filter(({ target }) => isLateSegment(target))) {
+        start(file, { ...request, priority: mediaPriority.nextSegment }).catch(() => undefined);
+      }
       await Promise.all(awaited);
     },
     stop: () => readAhead.stop(),

@@ -1,7 +1,8 @@
 import type { MediaJob, MediaResults } from './protocol.js';
 
 /** Lower values run first. A segment that a viewer waits for always precedes background work. */
-export const mediaPriority = { viewer: 0, readAhead: 1, warmUp: 2, background: 3, speech: 4 } as const;
+/** `nextSegment`: what a player will request soon. It waits for what makes assets ready. */
+export const mediaPriority = { viewer: 0, readAhead: 1, warmUp: 2, nextSegment: 3, background: 4, speech: 5 } as const;
 export type MediaPriority = (typeof mediaPriority)[keyof typeof mediaPriority];
 
 export interface RunOptions {

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { mediaPriority } from './media-pool.js';
 import { type ScheduledJob, schedule } from './scheduler.js';
 
-const { viewer, readAhead, warmUp, background, speech } = mediaPriority;
+const { viewer, readAhead, warmUp, nextSegment, background, speech } = mediaPriority;
 type Named = ScheduledJob & { name: string };
 const jobs = (...list: [string, ScheduledJob['state'], ScheduledJob['priority']][]): Named[] =>
   list.map(([name, state, priority], sequence) => ({ name, state, priority, sequence }));
@@ -28,6 +28,8 @@ describe('schedule', () => {
   it('gives every place to what is needed in a moment', () => {
     expect(plan(2, ['a', 'running', warmUp], ['b', 'waiting', warmUp])).toEqual(['start b']);
     expect(plan(2, ['a', 'running', background], ['b', 'waiting', readAhead])).toEqual(['start b']);
+    expect(plan(2, ['a', 'running', background], ['b', 'waiting', nextSegment])).toEqual(['start b']);
+    expect(plan(1, ['a', 'running', nextSegment], ['b', 'waiting', warmUp])).toEqual(['pause a', 'start b']);
   });
 
   it('gives the only place to anybody', () => {
