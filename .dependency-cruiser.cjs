@@ -22,6 +22,7 @@ const layers = {
   db: ['telemetry', 'lib'],
   cache: ['telemetry', 'lib'],
   packager: ['cache', contracts.storage, contracts.db, 'pool', 'media', 'telemetry', 'lib'],
+  nodes: [contracts.db, 'net/get-from-node', 'packager/segment-peers', 'packager/playable-asset', contracts.pool, 'media', 'telemetry', 'lib'],
   speech: [
     contracts.pool,
     contracts.net,
@@ -58,7 +59,7 @@ const layers = {
     'telemetry',
     'lib',
   ],
-  http: ['api', 'domain', 'cache', 'packager', contracts.db, contracts.net, 'media', 'telemetry', 'lib'],
+  http: ['api', 'domain', 'cache', 'packager', 'nodes', contracts.db, contracts.net, 'media', 'telemetry', 'lib'],
   control: ['domain', 'config', contracts.db, contracts.pool, 'telemetry', 'lib'],
   cli: [
     'server',

@@ -5,6 +5,7 @@ import { startControlServer } from './control/control-server.js';
 import type { Database } from './db/database.js';
 import { consoleLinkUrl, createConsoleLink } from './domain/access/sessions.js';
 import { createSampleAsset, sampleUrl } from './http/ops/sample.js';
+import { sweepDeleted } from './jobs/sweep-deleted.js';
 import { sweepUnfinished } from './jobs/sweep-unfinished.js';
 import { type Clock, systemClock } from './lib/clock.js';
 import { connectParts } from './server/connect-parts.js';
@@ -58,6 +59,8 @@ export const createKinora = async (config: Config, overrides: Overrides = {}): P
     phases: [],
   };
   const { logger, phases } = base;
+  // The file is on the disk of one server, and its address that of any.
+  const hasSample = config.sample && config.blobs === 'file';
   let url = '';
   let metricsUrl: string | undefined;
   let stopping = false;
@@ -66,6 +69,7 @@ export const createKinora = async (config: Config, overrides: Overrides = {}): P
   let newToken: string | undefined;
   let samplePage: Promise<string | undefined> | undefined;
   let database: Database;
+  let drain: (() => Promise<void>) | undefined;
 
   const start = async (): Promise<void> => {
     const { isFresh } = await openDataDir(base);
@@ -74,7 +78,7 @@ export const createKinora = async (config: Config, overrides: Overrides = {}): P
     const media = await startMedia(base);
     const samplePath = join(config.dataDir, 'sample.mp4');
     // Begun before the database can tell that this is the first start, because both take seconds.
-    let sample = isFresh && config.sample ? makeSample(media, samplePath) : undefined;
+    let sample = isFresh && hasSample ? makeSample(media, samplePath) : undefined;
     // A failure is logged where the sample is used; until then it must not end the process.
     sample?.catch(() => undefined);
 
@@ -87,7 +91,14 @@ export const createKinora = async (config: Config, overrides: Overrides = {}): P
     const { localUrl } = listening;
     ({ metricsUrl } = listening);
     url = config.publicUrl ?? localUrl;
-    await startJobs(base, parts, localUrl);
+    const nodes = await parts.nodes?.start(localUrl);
+    if (nodes) {
+      phases.push({ name: 'announcement', end: () => nodes.stop() });
+      const stopSweep = await sweepDeleted({ ...parts, logger });
+      phases.push({ name: 'removal of deleted assets', end: stopSweep });
+      drain = () => nodes.drain();
+    }
+    if (config.roles.includes('jobs')) await startJobs(base, parts, localUrl, nodes);
     const speech = describeTranscriber(config);
     const handlers = createControlHandlers({
       ...{ database, config, speech },
@@ -112,7 +123,7 @@ export const createKinora = async (config: Config, overrides: Overrides = {}): P
       },
       'server started',
     );
-    if (!first.firstStart || !config.sample) return;
+    if (!first.firstStart || !hasSample) return;
     sample ??= makeSample(media, samplePath);
     samplePage = sample
       .then(() => createSampleAsset(parts.context, sampleUrl(localUrl)))
@@ -127,6 +138,7 @@ export const createKinora = async (config: Config, overrides: Overrides = {}): P
   const stop = async (): Promise<void> => {
     stopping = true;
     isWorking = false;
+    await drain?.();
     if (phases.length > 0) await endPhases(phases, { ...base, limitMs: config.shutdownLimitMs });
   };
 

@@ -6,6 +6,9 @@ export const keyPath = (key: CacheKey): string => `${assetPath(key.assetId)}/${k
 /** The directory of one asset. The first two characters spread assets over many directories. */
 export const assetPath = (assetId: string): string => `${assetId.slice(0, 2)}/${assetId}`;
 
+/** The asset of a path. */
+export const assetOf = (path: string): string => path.split('/')[1]!;
+
 /** Matches every version of the plan. */
 export const isOfRendition = (path: string, assetId: string, rendition: string): boolean => {
   const prefix = `${assetPath(assetId)}/`;

@@ -1,7 +1,7 @@
 import { mkdir, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { KinoraError } from '../lib/errors.js';
-import { assertSafeKey, assetPath, isOfRendition, keyPath } from './cache-path.js';
+import { assertSafeKey, assetOf, assetPath, isOfRendition, keyPath } from './cache-path.js';
 import { type CachedFilesOptions, openCachedFiles } from './cached-files.js';
 import { createProductions } from './productions.js';
 import type { GetOptions, SegmentStore } from './segment-store.js';
@@ -43,6 +43,7 @@ export const createSegmentStore = async (options: SegmentStoreOptions): Promise<
     get totalBytes() {
       return files.totalBytes;
     },
+    assetIds: () => new Set([...files.paths()].map(assetOf)),
     async removeAsset(assetId, error) {
       const prefix = `${assetPath(assetId)}/`;
       await productions.endRemoved((key) => key.assetId === assetId, error);

@@ -16,6 +16,8 @@ export interface SegmentStore {
   get(key: CacheKey, produce: Producer, options?: GetOptions): Promise<CachedFile>;
   has(key: CacheKey): boolean;
   readonly totalBytes: number;
+  /** The assets that something is stored of. */
+  assetIds(): ReadonlySet<string>;
   /**
    * Removes everything of an asset; productions that still run for it can no longer commit. Callers that wait for one get
    * `error`, by default `not_found`.

@@ -65,6 +65,20 @@ export const textList: Kind<readonly string[]> = {
   },
 };
 
+/** What a server can do. */
+const ROLES = ['api', 'stream', 'upload', 'jobs'] as const;
+export type Role = (typeof ROLES)[number];
+
+export const roleList: Kind<readonly Role[]> = {
+  form: `comma-separated list of ${ROLES.map((role) => `\`${role}\``).join(', ')}`,
+  parse: (value) => {
+    const names = new Set(value.split(',').map((part) => part.trim()));
+    const found = ROLES.filter((role) => names.delete(role));
+    if (found.length > 0 && names.size === 0) return found;
+    throw wrong(`a comma-separated list of ${ROLES.join(', ')}`, value);
+  },
+};
+
 export const host: Kind<string> = {
   form: 'host name or address',
   parse: (value) => {

@@ -3,7 +3,22 @@ import type { ErrorCode } from '../lib/errors.js';
 
 /** The tables as created by `migrations/*.sql`; the contract tests compare the two on every engine. */
 export interface Schema {
-  installation: { id: string; organization_name: string; only_row: Generated<boolean>; secret: Generated<string> };
+  installation: {
+    id: string;
+    organization_name: string;
+    only_row: Generated<boolean>;
+    secret: Generated<string>;
+    blobs: string | null;
+  };
+  node: {
+    id: string;
+    internal_url: string;
+    roles: string[];
+    draining: Generated<boolean>;
+    started_at: Generated<Date>;
+    seen_at: Generated<Date>;
+  };
+  node_lease: { name: string; node_id: string; until: Date };
   environment: {
     id: string;
     name: string;

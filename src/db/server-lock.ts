@@ -4,6 +4,9 @@ import { KinoraError } from '../lib/errors.js';
 import { newId } from '../lib/ids.js';
 import type { Logger } from '../telemetry/logger.js';
 
+/** `shared`: several servers use the database together, but none that wants it alone. */
+export type LockMode = 'alone' | 'shared';
+
 export interface ServerLock {
   release(): Promise<void>;
 }
@@ -25,7 +28,8 @@ const connect = async (url: string): Promise<pg.Client> => {
   return client;
 };
 
-const tryLock = async (client: pg.Client, name: string): Promise<boolean> => {
+const tryLock = async (client: pg.Client, name: string, mode: LockMode): Promise<boolean> => {
+  const call = mode === 'shared' ? 'pg_try_advisory_lock_shared' : 'pg_try_advisory_lock';
   await client.query(KEEPALIVE);
   // Not set as a connection option, because an option in the URL would override it.
   await client.query("select set_config('application_name', $1, false)", [name]);
@@ -35,7 +39,7 @@ const tryLock = async (client: pg.Client, name: string): Promise<boolean> => {
       'select pg_terminate_backend(pid) from pg_stat_activity where application_name = $1 and pid <> pg_backend_pid()',
       [name],
     );
-    const { rows } = await client.query<{ locked: boolean }>('select pg_try_advisory_lock($1) as locked', [LOCK]);
+    const { rows } = await client.query<{ locked: boolean }>(`select ${call}($1) as locked`, [LOCK]);
     if (rows[0]?.locked === true) return true;
     if (attempt === TRIES) return false;
     await delay(TRY_DELAY_MS);
@@ -43,12 +47,16 @@ const tryLock = async (client: pg.Client, name: string): Promise<boolean> => {
 };
 
 /**
- * Makes this process the only server on the database at `url`; other commands can still use the database. A dedicated
- * connection holds the lock and takes it again after a reconnect. `onLost` is called when another server has taken it
+ * Makes this process the only server on the database at `url`, or one of those that share it; other commands can still use
+ * the database. A dedicated connection holds the lock and takes it again after a reconnect. `onLost` is called when another server has taken it
  * first; the process must then stop immediately.
  * @throws KinoraError `data_dir_in_use`
  */
-export const acquireServerLock = async (url: string, logger: Logger, onLost: () => void): Promise<ServerLock> => {
+export const acquireServerLock = async (
+  { url, mode }: { readonly url: string; readonly mode: LockMode },
+  logger: Logger,
+  onLost: () => void,
+): Promise<ServerLock> => {
   const name = `kinora-${newId()}`;
   let released = false;
   let current: pg.Client | undefined;
@@ -61,7 +69,7 @@ export const acquireServerLock = async (url: string, logger: Logger, onLost: () 
       if (current === client) void takeAgain();
     });
     try {
-      const locked = await tryLock(client, name);
+      const locked = await tryLock(client, name, mode);
       if (lost) throw new Error('the connection was lost');
       if (locked && !released) current = client;
       else await client.end();
@@ -86,7 +94,9 @@ export const acquireServerLock = async (url: string, logger: Logger, onLost: () 
 
   if (!(await take())) {
     throw new KinoraError('data_dir_in_use', {
-      messages: ['The database is in use by another Kinora server; each server needs its own database.'],
+      messages: [
+        'The database is in use by another Kinora server. Servers share a database only if all of them keep their blobs in the same bucket: set KINORA_BLOBS=s3://bucket/prefix.',
+      ],
     });
   }
   return {

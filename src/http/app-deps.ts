@@ -29,6 +29,8 @@ export interface AppDeps extends DomainContext {
   /** Configured URLs that differ from the API's. */
   readonly streamUrl?: string;
   readonly imageUrl?: string;
+  /** What this server answers; everything when absent. */
+  readonly roles?: ReadonlySet<string>;
   /** Everything below `/:playbackId`. */
   readonly streamPlugin?: FastifyPluginAsync;
 }

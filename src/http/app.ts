@@ -58,6 +58,7 @@ const failureLevel = ({ code, cause }: KinoraError): 'error' | 'warn' =>
 
 /** Creates an app with every HTTP route; it does not listen itself. */
 export const createApp = (deps: AppDeps): FastifyInstance => {
+  const does = (role: string): boolean => deps.roles?.has(role) ?? true;
   const app = fastify({
     loggerInstance: frameworkLogger(deps.logger),
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'request_id' }),
@@ -121,7 +122,7 @@ export const createApp = (deps: AppDeps): FastifyInstance => {
     }
     if (request.is404 && !ofApi) throw new KinoraError('not_found');
     if (!ofApi || request.routeOptions.config.operation) return done();
-    const allowed = allowedMethods(request.url);
+    const allowed = does('api') ? allowedMethods(request.url) : [];
     if (allowed.length === 0) throw new KinoraError('not_found');
     reply.header('Allow', allowed.join(', '));
     throw new KinoraError('method_not_allowed');
@@ -135,6 +136,15 @@ export const createApp = (deps: AppDeps): FastifyInstance => {
   usePartBuffers(app);
   readJsonBody(app);
 
+  if (does('api')) apiRoutes(app, deps);
+  healthRoutes(app, deps);
+  if (does('upload')) app.register(uploadAddress({ ...deps.uploads, database: deps.database }));
+  if (does('stream') && deps.streamPlugin) app.register(deps.streamPlugin);
+  return app;
+};
+
+/** The API, its description, and the console. */
+const apiRoutes = (app: FastifyInstance, deps: AppDeps): void => {
   const limitRate = createRateLimit(deps.rateLimits ?? {}, deps.clock);
   const authenticate = createAuthenticate(deps.database, deps.clock);
   const sessions = createSessions(deps.database, deps.clock, deps.sessionCookie);
@@ -156,11 +166,7 @@ export const createApp = (deps: AppDeps): FastifyInstance => {
   whoamiRoutes(route);
   webhookRoutes(route, deps);
   eventRoutes(route, deps);
-  healthRoutes(app, deps);
   openApiRoutes(app);
   welcomeRoutes(app);
   app.register(consoleRoutes({ ...deps, sessions }, authenticate));
-  app.register(uploadAddress({ ...deps.uploads, database: deps.database }));
-  if (deps.streamPlugin) app.register(deps.streamPlugin);
-  return app;
 };

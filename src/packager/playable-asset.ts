@@ -14,6 +14,8 @@ export interface PlayableAsset {
   readonly id: string;
   readonly plan: Plan;
   readonly further?: AdditionalRenditions;
+  /** Only this server has its source: no other one is asked for its segments. */
+  readonly isLocal?: boolean;
 }
 
 /** Under whose name the source lies. */

@@ -16,6 +16,7 @@ import { makeInit } from './make-init.js';
 import { makeVideoSegment } from './make-video-segment.js';
 import { type PlayableAsset, videoFileOf } from './playable-asset.js';
 import { createReadAhead } from './read-ahead.js';
+import type { SegmentPeers } from './segment-peers.js';
 import type { SourceRanges } from './source-ranges.js';
 
 export interface SegmentRequest {
@@ -23,6 +24,8 @@ export interface SegmentRequest {
   readonly signal?: AbortSignal;
   /** The default is a viewer's priority. */
   readonly priority?: MediaPriority;
+  /** Another server asked for it: no third one is asked, and nothing is read ahead. */
+  readonly isForPeer?: boolean;
 }
 
 export interface SegmentProducer {
@@ -50,6 +53,8 @@ export interface SegmentProducerDeps {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly metrics?: Metrics;
+  /** Absent when this is the only server. */
+  readonly peers?: SegmentPeers;
 }
 
 const WARM_FILES = ['init.mp4', '0.m4s', '1.m4s'];
@@ -79,7 +84,12 @@ export const createSegmentProducer = (deps: SegmentProducerDeps): SegmentProduce
     const { number } = target;
     const key = keyOf(number);
     const chunk = target.kind === 'audio' && number !== 'init' ? audioChunkRange(target.audio, number) : undefined;
-    const keys = chunk ? Array.from({ length: chunk.end - chunk.first }, (_, i) => keyOf(chunk.first + i)) : [key];
+    const chunkKeys = chunk ? Array.from({ length: chunk.end - chunk.first }, (_, i) => keyOf(chunk.first + i)) : [key];
+    const placedBy = chunk?.first ?? (number === 'init' ? 0 : number);
+    const mayAsk = !asset.isLocal && !request.isForPeer;
+    const peers = mayAsk && deps.peers?.isElsewhere(asset.id, placedBy) ? deps.peers : undefined;
+    // Other servers send the segments of a chunk one at a time.
+    const keys = peers ? [key] : chunkKeys;
 
     return maker.make({
       key,
@@ -89,9 +99,13 @@ export const createSegmentProducer = (deps: SegmentProducerDeps): SegmentProduce
       ...(signal && { signal }),
       produce: async (work) => {
         refuseWithdrawn(deps.earlySources, asset.plan);
+        const { production, priority: urgency } = work;
+        const options = { signal: production.signal, priority: urgency };
+        const sent = await peers?.fetch({ asset, rendition: name, file: key.file }, placedBy, options);
+        if (sent) return production.commit(key, sent);
         if (number === 'init') await makeInit(target, key, work);
         else if (target.kind === 'video') await makeVideoSegment(deps, { asset, ...target, number }, key, work);
-        else await makeAudioChunk(deps, { asset, ...target, first: chunk!.first }, keys, work);
+        else await makeAudioChunk(deps, { asset, ...target, first: chunk!.first }, chunkKeys, work);
       },
     });
   };
@@ -109,7 +123,7 @@ export const createSegmentProducer = (deps: SegmentProducerDeps): SegmentProduce
     async segment(asset, rendition, file, request = {}) {
       const target = findSegment(asset, rendition, file);
       if (!target) throw new KinoraError('not_found');
-      const viewer = (request.priority ?? mediaPriority.viewer) === mediaPriority.viewer;
+      const viewer = !request.isForPeer && (request.priority ?? mediaPriority.viewer) === mediaPriority.viewer;
       if (viewer) {
         const isCached = store.has({ assetId: asset.id, plan: GENERATION, rendition, file });
         deps.metrics?.segmentRequested(isCached ? 'hit' : 'miss');

@@ -18,6 +18,7 @@ import { createTextTracks } from '../packager/text-tracks.js';
 import { createQueue } from '../queue/job-queue.js';
 import { createTranscriber } from '../speech/create-transcriber.js';
 import type { Base, MediaParts, Parts } from './parts.js';
+import { connectNodes } from './start-nodes.js';
 
 /** Creates what requests and jobs use. `apiUrl` is only called once the server listens. */
 export const connectParts = async (
@@ -31,10 +32,14 @@ export const connectParts = async (
   const outside = { allowPrivate: config.allowPrivateSources, ...(base.resolve && { resolve: base.resolve }) };
   const earlySources = createEarlySources();
   const sourceRanges = createSourceRanges({ blobs, earlySources });
-  const producer = createSegmentProducer({ store, pool, blobs, earlySources, sourceRanges, clock, logger, metrics });
+  const installationSecret = await getInstallationSecret(database.queryable);
+  const nodes = connectNodes(base, database, installationSecret);
+  const producer = createSegmentProducer({
+    ...{ store, pool, blobs, earlySources, sourceRanges, clock, logger, metrics },
+    ...(nodes && { peers: nodes.peers }),
+  });
   phases.push({ name: 'segment producer', end: () => producer.stop() });
   const playables = createPlayableFinder(database, clock, earlySources);
-  const installationSecret = await getInstallationSecret(database.queryable);
   const services = createServiceCaller(outside);
   const access = createAccessCheck({ database, clock, installationSecret, riskyUserAgents: config.riskyUserAgents });
   const transcriber = createTranscriber(config, pool);
@@ -79,5 +84,6 @@ export const connectParts = async (
     webhookSender: createWebhookSender(outside),
     writers: createUploadWriters({ ...context, blobs, targets, logger, maxBytes: config.maxSourceBytes }),
     installationSecret,
+    nodes,
   };
 };

@@ -1,9 +1,12 @@
+import type { Config } from '../config/options.js';
 import type { Database } from '../db/database.js';
 import { migrate } from '../db/migrate.js';
 import { openDatabase } from '../db/open-database.js';
 import { acquireServerLock } from '../db/server-lock.js';
+import { keepBlobPlace } from '../db/tables/server/installation.js';
 import { bootstrap } from '../domain/access/bootstrap.js';
 import { keepConfiguredWebhook } from '../domain/webhooks/configured-webhook.js';
+import { KinoraError } from '../lib/errors.js';
 import type { Base } from './parts.js';
 
 /**
@@ -21,13 +24,27 @@ export const beginDatabase = ({ config, logger, phases }: Base): Promise<Databas
   return opening;
 };
 
+/**
+ * Servers that share a database need the same bucket, or they would not find each other's files.
+ * @throws KinoraError `config_invalid`
+ */
+const keepBlobPlaceOf = async ({ blobs, databaseUrl }: Config, database: Database): Promise<void> => {
+  if (!databaseUrl || blobs === 'file') return;
+  const place = `s3://${blobs.bucket}/${blobs.prefix}`;
+  const kept = await keepBlobPlace(database.queryable, place);
+  if (kept === place) return;
+  const message = `The blobs of this database are in ${kept}, not in ${place}: set KINORA_BLOBS to it. If they were copied to another place, stop all servers and run: update installation set blobs = null`;
+  throw new KinoraError('config_invalid', { messages: [message] });
+};
+
 /** Updates the database to this version and adds what the configuration requires in it. */
 export const prepareDatabase = async (
   { config, logger, clock, phases }: Base,
   database: Database,
 ): ReturnType<typeof bootstrap> => {
   if (config.databaseUrl) {
-    const serverLock = await acquireServerLock(config.databaseUrl, logger, () => {
+    const mode = config.blobs === 'file' ? 'alone' : 'shared';
+    const serverLock = await acquireServerLock({ url: config.databaseUrl, mode }, logger, () => {
       logger.error({}, 'database in use by another server');
       process.kill(process.pid, 'SIGKILL');
     });
@@ -40,6 +57,7 @@ export const prepareDatabase = async (
     { dataDir: config.dataDir, videoQuality: config.defaultVideoQuality, ...(token && { token }) },
     clock,
   );
+  await keepBlobPlaceOf(config, database);
   await keepConfiguredWebhook(database, { url: config.webhookUrl, secret: config.webhookSecret }, clock);
   return first;
 };

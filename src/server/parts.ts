@@ -23,6 +23,7 @@ import type { DiskSpace } from '../storage/disk-space.js';
 import type { Logger } from '../telemetry/logger.js';
 import type { Metrics } from '../telemetry/metrics.js';
 import type { Phases } from './phases.js';
+import type { Nodes } from './start-nodes.js';
 
 /** What every step of the startup works with. */
 export interface Base {
@@ -61,4 +62,6 @@ export interface Parts extends MediaParts {
   readonly webhookSender: WebhookSender;
   readonly writers: UploadWriters;
   readonly installationSecret: string;
+  /** Undefined when this is the only server. */
+  readonly nodes: Nodes | undefined;
 }

@@ -9,6 +9,7 @@ import { createDeliveryCounter } from '../domain/usage/delivery-counter.js';
 import { createApp } from '../http/app.js';
 import { watchConnections } from '../http/close-http.js';
 import { imageRoutes } from '../http/image/image-routes.js';
+import { segmentRoute } from '../http/internal/segment-route.js';
 import { createMetricsApp } from '../http/ops/metrics.js';
 import { sampleRoute } from '../http/ops/sample.js';
 import { artifactRoutes } from '../http/stream/artifact-routes.js';
@@ -69,7 +70,10 @@ export const startHttp = async (
         if (!isWorking()) throw new Error('the server is starting or stopping');
       },
     },
+    roles: new Set(config.roles),
     streamPlugin: async (scope) => {
+      const { nodes } = parts;
+      if (nodes) await scope.register(segmentRoute({ segments: parts.producer, signature: nodes.signature }));
       await scope.register(sampleRoute(samplePath));
       await scope.register(
         artifactRoutes({

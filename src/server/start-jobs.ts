@@ -7,7 +7,7 @@ import { createRobotsJobState } from '../domain/robots/job-state.js';
 import { createRecognitionState } from '../domain/tracks/recognition-state.js';
 import { createTrackState } from '../domain/tracks/track-state.js';
 import { sampleUrl } from '../http/ops/sample.js';
-import { createWebhookDeliverer } from '../jobs/deliver-webhooks.js';
+import { createWebhookDeliverer, type WebhookDeliverer } from '../jobs/deliver-webhooks.js';
 import { createShotsWorker } from '../jobs/find-shots.js';
 import { createTrackWorkers } from '../jobs/ingest/tracks/worker.js';
 import { createIngestWorkers } from '../jobs/ingest/worker.js';
@@ -23,6 +23,7 @@ import { createUploadWorkers } from '../jobs/settle-uploads.js';
 import { newUuid } from '../lib/ids.js';
 import { createChatClient } from '../net/chat-client.js';
 import { createSourceFetcher } from '../net/source-fetcher.js';
+import type { LiveNodes } from '../nodes/live-nodes.js';
 import type { Job, QueueWorker } from '../queue/queue.js';
 import { createRunner } from '../queue/runner.js';
 import type { Base, Parts } from './parts.js';
@@ -105,8 +106,28 @@ const createWorkers = (base: Base, parts: Parts, localUrl: string): QueueWorker[
   ];
 };
 
+const WEBHOOK_LIMIT_MS = 2000;
+
+/** Of several servers one sends the webhooks, because what is being sent is kept in memory. */
+const startWebhooks = async ({ logger, clock, phases }: Base, parts: Parts, nodes?: LiveNodes): Promise<void> => {
+  const { database, webhookSender: sender } = parts;
+  let deliverer: WebhookDeliverer | undefined;
+  const begin = async (): Promise<void> => {
+    deliverer = createWebhookDeliverer({ database, sender, clock, logger });
+    await deliverer.start();
+  };
+  const end = async (limitMs = WEBHOOK_LIMIT_MS): Promise<void> => {
+    const ending = deliverer;
+    deliverer = undefined;
+    await ending?.stop(limitMs);
+  };
+  if (nodes) nodes.lead('webhooks', { begin, end });
+  else await begin();
+  phases.push({ name: 'webhooks', end });
+};
+
 /** Starts jobs, webhooks and the daily purges. */
-export const startJobs = async (base: Base, parts: Parts, localUrl: string): Promise<void> => {
+export const startJobs = async (base: Base, parts: Parts, localUrl: string, nodes?: LiveNodes): Promise<void> => {
   const { config, logger, clock, metrics, phases } = base;
   const { database, blobs, context } = parts;
   const runner = createRunner({
@@ -122,9 +143,7 @@ export const startJobs = async (base: Base, parts: Parts, localUrl: string): Pro
   await context.queue.enqueue(queues.settleUploads, {});
   await runner.start();
   phases.push({ name: 'jobs', end: (limitMs) => runner.stop(limitMs) });
-  const deliverer = createWebhookDeliverer({ database, sender: parts.webhookSender, clock, logger });
-  await deliverer.start();
-  phases.push({ name: 'webhooks', end: (limitMs) => deliverer.stop(limitMs) });
+  await startWebhooks(base, parts, nodes);
   const eventPurge = createEventPurge({ database, clock, logger, retentionMs: config.eventRetentionMs });
   eventPurge.start();
   phases.push({ name: 'purge of events', end: () => eventPurge.stop() });

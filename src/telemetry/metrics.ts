@@ -14,6 +14,8 @@ export interface Metrics {
   segmentRequested(found: 'hit' | 'miss'): void;
   /** `workMs` is the time that a media process worked on it, without waiting for a slot. */
   mediaMade(kind: 'encode' | 'copy' | 'audio', mediaSeconds: number, workMs: number): void;
+  /** Another server was asked for a segment: it sent it, refused, or could not be reached. */
+  nodeAsked(outcome: 'sent' | 'refused' | 'failed'): void;
   /** A media process exited before its job ended (or, as `idle`, without a job) and was replaced. */
   mediaProcessLost(job: string): void;
   /** A metric that is read whenever metrics are requested; `read` must not throw. */
@@ -77,6 +79,12 @@ export const createMetrics = (): Metrics => {
     buckets: REAL_TIME_FACTORS,
     registers,
   });
+  const asked = new Counter({
+    name: 'kinora_node_requests_total',
+    help: 'Segments that other servers were asked for: sent, refused, or failed when the server could not be reached',
+    labelNames: ['outcome'],
+    registers,
+  });
   const lost = new Counter({
     name: 'kinora_media_process_restarts_total',
     help: 'Media processes that ended before their job and were replaced, by kind of job',
@@ -94,6 +102,7 @@ export const createMetrics = (): Metrics => {
     mediaMade: (kind, mediaSeconds, workMs) => {
       if (workMs > 0) factors.observe({ kind }, (mediaSeconds * 1000) / workMs);
     },
+    nodeAsked: (outcome) => asked.inc({ outcome }),
     mediaProcessLost: (job) => lost.inc({ job }),
     watch: ({ name, help, labels = [] }, read) => {
       new Gauge({

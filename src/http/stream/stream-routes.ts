@@ -167,7 +167,7 @@ export const streamRoutes = (deps: StreamDeps): FastifyPluginAsync => {
         const track = isVideo ? 'video' : 'audio';
         const keys = await keysOf(playable);
         const left = abortWhenLeft(reply);
-        const asset = { id: assetId, plan, ...(further && { further }) };
+        const asset = { id: assetId, plan, isLocal: playable.early === true, ...(further && { further }) };
         const sent = await segments
           .segment(asset, rendition, file, { signal: left })
           .then((cached) => (keys ? encrypted.encrypt(asset, { rendition, file, track }, cached, keys) : cached))

@@ -75,7 +75,10 @@ export const playEarly = async (
       const { fetchedBytes } = source;
       const elapsedMs = Math.round(clock.monotonicMs() - startedMs);
       logger.info({ elapsed_ms: elapsedMs, fetched_bytes: fetchedBytes }, 'asset plays early');
-      const warm = producer.warm({ id: assetId, plan: early.plan }, { signal, priority: mediaPriority.warmUp });
+      const warm = producer.warm(
+        { id: assetId, plan: early.plan, isLocal: true },
+        { signal, priority: mediaPriority.warmUp },
+      );
       const warmed = warm.catch((error: unknown) => {
         if (signal.aborted || ended) return;
         logger.info({ err: error }, 'early playback failed');

@@ -94,7 +94,10 @@ export const playUpload = (
     published = true;
     if (!(await announceEarlyPlayback(context, upload.id, playbackIds))) return remove();
     logger.info({}, 'upload plays early');
-    const warm = producer.warm({ id: assetId, plan: early.plan }, { signal, priority: mediaPriority.warmUp });
+    const warm = producer.warm(
+      { id: assetId, plan: early.plan, isLocal: true },
+      { signal, priority: mediaPriority.warmUp },
+    );
     warm.catch((error: unknown) => {
       if (signal.aborted || isKinoraError(error, 'unavailable')) return;
       logger.info({ err: error }, 'early playback failed');

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { acquireServerLock, type ServerLock } from '#kinora/db/server-lock.js';
+import { acquireServerLock, type LockMode, type ServerLock } from '#kinora/db/server-lock.js';
 import { quietLogger } from '../../support/logger.js';
 import { runCli } from '../../support/processes/run-cli.js';
 import { boot } from '../../support/servers/boot.js';
@@ -22,8 +22,8 @@ describe.skipIf(!hasPostgres())('servers on one PostgreSQL database', () => {
   afterEach(async () => {
     for (const lock of locks.splice(0)) await lock.release();
   });
-  const acquire = async (url: string, onLost = unexpected): Promise<ServerLock> => {
-    const lock = await acquireServerLock(url, quietLogger, onLost);
+  const acquire = async (url: string, onLost = unexpected, mode: LockMode = 'alone'): Promise<ServerLock> => {
+    const lock = await acquireServerLock({ url, mode }, quietLogger, onLost);
     locks.push(lock);
     return lock;
   };

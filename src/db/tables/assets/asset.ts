@@ -19,6 +19,10 @@ export const findAsset = (db: Queryable, environmentId: string, id: string): Pro
 export const findAssetById = (db: Queryable, id: string): Promise<Row<'asset'> | undefined> =>
   db.selectFrom('asset').selectAll().where('id', '=', id).executeTakeFirst();
 
+/** Those of the IDs that assets have. */
+export const listExistingAssets = async (db: Queryable, ids: readonly string[]): Promise<string[]> =>
+  (await db.selectFrom('asset').select('id').where('id', 'in', ids).execute()).map(({ id }) => id);
+
 export const findEnvironmentOf = async (db: Queryable, id: string): Promise<string | undefined> => {
   const row = await db.selectFrom('asset').select('environment_id').where('id', '=', id).executeTakeFirst();
   return row?.environment_id;

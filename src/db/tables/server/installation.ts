@@ -5,6 +5,12 @@ import type { NewRow } from '../../schema.js';
 export const getInstallationSecret = async (db: Queryable): Promise<string> =>
   (await db.selectFrom('installation').select('secret').executeTakeFirstOrThrow()).secret;
 
+/** Where the blobs are: the place that a server recorded first, which becomes `place` if there is none. */
+export const keepBlobPlace = async (db: Queryable, place: string): Promise<string> => {
+  await db.updateTable('installation').set({ blobs: place }).where('blobs', 'is', null).execute();
+  return (await db.selectFrom('installation').select('blobs').executeTakeFirstOrThrow()).blobs!;
+};
+
 /** False when the database already belongs to an installation; only one caller ever gets true. */
 export const insertInstallation = async (db: Queryable, row: NewRow<'installation'>): Promise<boolean> => {
   const result = await db

@@ -1,0 +1,43 @@
+import { sql } from 'kysely';
+import type { Queryable } from '../../database.js';
+import type { Row } from '../../schema.js';
+
+export type NodeRow = Pick<Row<'node'>, 'id' | 'internal_url' | 'roles' | 'draining'>;
+
+/**
+ * Says that a server runs, removes those that have not been seen for an hour, and returns the others that were seen
+ * within `liveSeconds`. Only the clock of the database counts.
+ */
+export const beat = async (db: Queryable, node: NodeRow, liveSeconds: number): Promise<NodeRow[]> => {
+  const { rows } = await sql<NodeRow>`
+    with beat as (
+      insert into node (id, internal_url, roles, draining)
+      values (${node.id}, ${node.internal_url}, ${node.roles}, ${node.draining})
+      on conflict (id) do update set seen_at = now(), draining = excluded.draining
+    ), gone as (
+      delete from node where seen_at < now() - interval '1 hour'
+    )
+    select id, internal_url, roles, draining from node
+    where id <> ${node.id} and seen_at > now() - make_interval(secs => ${liveSeconds})
+    order by id`.execute(db);
+  return rows;
+};
+
+export const deleteNode = async (db: Queryable, id: string): Promise<void> => {
+  await db.deleteFrom('node').where('id', '=', id).execute();
+  await db.deleteFrom('node_lease').where('node_id', '=', id).execute();
+};
+
+/** Takes or renews a lease; false while another server holds it. */
+export const takeLease = async (
+  db: Queryable,
+  { name, nodeId, seconds }: { readonly name: string; readonly nodeId: string; readonly seconds: number },
+): Promise<boolean> => {
+  const { rows } = await sql`
+    insert into node_lease (name, node_id, until)
+    values (${name}, ${nodeId}, now() + make_interval(secs => ${seconds}))
+    on conflict (name) do update set node_id = excluded.node_id, until = excluded.until
+    where node_lease.node_id = excluded.node_id or node_lease.until < now()
+    returning name`.execute(db);
+  return rows.length > 0;
+};

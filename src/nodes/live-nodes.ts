@@ -1,0 +1,140 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Database } from '../db/database.js';
+import { beat, deleteNode, type NodeRow, takeLease } from '../db/tables/server/node.js';
+import type { Clock } from '../lib/clock.js';
+import type { Logger } from '../telemetry/logger.js';
+import { rendezvous } from './rendezvous.js';
+
+export interface LiveNode {
+  readonly id: string;
+  /** Base URL for requests of other servers. */
+  readonly internalUrl: string;
+  readonly roles: readonly string[];
+}
+
+/** The servers that share the database and the bucket. */
+export interface LiveNodes {
+  readonly self: LiveNode;
+  /** Those that were seen lately, without this one and those that are stopping. */
+  others(): readonly LiveNode[];
+  /** The servers that make segments, in the order in which they should be asked for this key. This one is among them. */
+  owners(key: string): readonly LiveNode[];
+  /** Leaves out a server that did not answer until it has had time to recover. */
+  avoid(id: string): void;
+  /**
+   * Does work that only one server may do at a time: `begin` is called when this one may, `end` when it may no longer.
+   */
+  lead(name: string, work: { begin(): Promise<void>; end(): Promise<void> }): void;
+  /** Tells the others that this server is stopping, and gives them time to notice; returns at once if there are none. */
+  drain(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+interface LiveNodesOptions {
+  readonly database: Database;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly self: LiveNode;
+  /** How long a server that is stopping still answers. */
+  readonly drainMs: number;
+}
+
+const BEAT_MS = 2000;
+/** Three missed beats, and time for a slow database. */
+const LIVE_SECONDS = 8;
+const AVOID_MS = 4000;
+/** A server that can't renew its lease stops the work before another one may begin. */
+const LEASE_SECONDS = 10;
+const LEASE_MARGIN_MS = 3000;
+
+interface Led {
+  readonly name: string;
+  readonly work: { begin(): Promise<void>; end(): Promise<void> };
+  /** Until when this server may do the work; undefined when it does not. */
+  untilMs?: number;
+}
+
+/** Announces this server and keeps the list of the others. The list stays as it is while the database is unavailable. */
+export const startLiveNodes = async (options: LiveNodesOptions): Promise<LiveNodes> => {
+  const { database, clock, logger, self, drainMs } = options;
+  const db = database.queryable;
+  let draining = false;
+  let stopped = false;
+  let known: readonly NodeRow[] = [];
+  let beating: Promise<void> | undefined;
+  const avoidedUntilMs = new Map<string, number>();
+  const led: Led[] = [];
+
+  const end = async (each: Led): Promise<void> => {
+    if (each.untilMs === undefined) return;
+    delete each.untilMs;
+    await each.work.end().catch((error: unknown) => logger.error({ err: error, lease: each.name }, 'work not ended'));
+  };
+
+  const renew = async (each: Led): Promise<void> => {
+    const askedMs = clock.monotonicMs();
+    const isMine = !draining && (await takeLease(db, { name: each.name, nodeId: self.id, seconds: LEASE_SECONDS }));
+    if (!isMine) return end(each);
+    const isNew = each.untilMs === undefined;
+    each.untilMs = askedMs + LEASE_SECONDS * 1000 - LEASE_MARGIN_MS;
+    if (isNew) await each.work.begin();
+  };
+
+  const beatOnce = async (): Promise<void> => {
+    try {
+      known = await beat(
+        db,
+        { id: self.id, internal_url: self.internalUrl, roles: [...self.roles], draining },
+        LIVE_SECONDS,
+      );
+      for (const each of led) await renew(each);
+    } catch (error) {
+      logger.warn({ err: error }, 'list of servers not refreshed');
+      for (const each of led) if (each.untilMs !== undefined && clock.monotonicMs() > each.untilMs) await end(each);
+    }
+  };
+  const beatNow = (): Promise<void> => {
+    beating ??= beatOnce().finally(() => {
+      beating = undefined;
+    });
+    return beating;
+  };
+
+  await beatOnce();
+  const timer = setInterval(() => void beatNow(), BEAT_MS);
+  const others = (): LiveNode[] =>
+    known
+      .filter(({ draining }) => !draining)
+      .map(({ id, internal_url: internalUrl, roles }) => ({ id, internalUrl, roles }));
+
+  return {
+    self,
+    others,
+    owners: (key) => {
+      const nowMs = clock.monotonicMs();
+      const isUsable = ({ id, roles }: LiveNode) =>
+        roles.includes('stream') && (avoidedUntilMs.get(id) ?? Number.NEGATIVE_INFINITY) <= nowMs;
+      const usable = others().filter(isUsable);
+      return rendezvous(draining && usable.length > 0 ? usable : [...usable, self], key);
+    },
+    avoid: (id) => void avoidedUntilMs.set(id, clock.monotonicMs() + AVOID_MS),
+    lead: (name, work) => {
+      led.push({ name, work });
+      void beatNow();
+    },
+    drain: async () => {
+      draining = true;
+      await beating;
+      await beatNow();
+      if (others().length > 0) await sleep(drainMs);
+    },
+    stop: async () => {
+      if (stopped) return;
+      stopped = true;
+      clearInterval(timer);
+      await beating;
+      for (const each of led) await end(each);
+      await deleteNode(db, self.id).catch(() => undefined);
+    },
+  };
+};

@@ -1,0 +1,49 @@
+import { throwIfAborted } from '../lib/abort.js';
+import { GENERATION } from '../media/plan/generation.js';
+import { getFromNode } from '../net/get-from-node.js';
+import type { SegmentPeers } from '../packager/segment-peers.js';
+import type { Logger } from '../telemetry/logger.js';
+import type { Metrics } from '../telemetry/metrics.js';
+import { type InternalSignature, SIGNATURE_HEADER } from './internal-signature.js';
+import type { LiveNodes } from './live-nodes.js';
+import { MESSAGE_TYPE, SEGMENT_PATH, writeSegmentMessage } from './segment-message.js';
+
+interface SegmentPeersOptions {
+  readonly nodes: Pick<LiveNodes, 'self' | 'owners' | 'avoid'>;
+  readonly signature: InternalSignature;
+  readonly logger: Logger;
+  readonly metrics: Pick<Metrics, 'nodeAsked'>;
+}
+
+/** All renditions and the audio of so many segments are made by one server, which fetches their part of the source once. */
+const WINDOW_SEGMENTS = 8;
+/** Longer than a segment takes on a busy server. */
+const ANSWER_LIMIT_MS = 15_000;
+
+const placeOf = (assetId: string, number: number): string => `${assetId} ${Math.floor(number / WINDOW_SEGMENTS)}`;
+
+/** Asks the server that owns a segment for it, so that each one is made once. */
+export const createSegmentPeers = ({ nodes, signature, logger, metrics }: SegmentPeersOptions): SegmentPeers => ({
+  isElsewhere: (assetId, placedBy) => nodes.owners(placeOf(assetId, placedBy))[0]!.id !== nodes.self.id,
+  fetch: async (segment, placedBy, { signal, priority }) => {
+    const body = writeSegmentMessage({ ...segment, priority, generation: GENERATION });
+    for (const { id, internalUrl } of nodes.owners(placeOf(segment.asset.id, placedBy))) {
+      // Those after this server would only be asked for what it can make itself.
+      if (id === nodes.self.id) break;
+      const headers = { [SIGNATURE_HEADER]: signature.sign(SEGMENT_PATH, body), 'content-type': MESSAGE_TYPE };
+      try {
+        const url = internalUrl + SEGMENT_PATH;
+        const { status, bytes } = await getFromNode({ url, headers, body }, { signal, limitMs: ANSWER_LIMIT_MS });
+        metrics.nodeAsked(bytes ? 'sent' : 'refused');
+        if (bytes) return bytes;
+        logger.info({ node: id, status, asset_id: segment.asset.id }, 'segment not sent by its server');
+      } catch (error) {
+        throwIfAborted(signal);
+        metrics.nodeAsked('failed');
+        nodes.avoid(id);
+        logger.warn({ err: error, node: id }, 'server not reached');
+      }
+    }
+    return undefined;
+  },
+});

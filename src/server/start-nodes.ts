@@ -1,0 +1,41 @@
+import type { Database } from '../db/database.js';
+import { newUuid } from '../lib/ids.js';
+import { createInternalSignature, type InternalSignature } from '../nodes/internal-signature.js';
+import { type LiveNodes, startLiveNodes } from '../nodes/live-nodes.js';
+import { createSegmentPeers } from '../nodes/segment-peers.js';
+import type { SegmentPeers } from '../packager/segment-peers.js';
+import type { Base } from './parts.js';
+
+/** How this server works with others on the same database and bucket. */
+export interface Nodes {
+  readonly signature: InternalSignature;
+  /** Asks other servers once `start` was called. */
+  readonly peers: SegmentPeers;
+  /** Announces this server at this URL, unless another one is configured. */
+  start(localUrl: string): Promise<LiveNodes>;
+}
+
+/** Undefined when files are on the disk of this server: then it is the only one. */
+export const connectNodes = (base: Base, database: Database, installationSecret: string): Nodes | undefined => {
+  const { config, clock, logger, metrics } = base;
+  if (config.blobs === 'file' || !config.databaseUrl) return undefined;
+  const signature = createInternalSignature(installationSecret, clock);
+  let live: LiveNodes | undefined;
+  const self = { id: newUuid(), internalUrl: '', roles: config.roles };
+  const nodes = {
+    self,
+    owners: (key: string) => live?.owners(key) ?? [self],
+    avoid: (id: string) => live?.avoid(id),
+  };
+  return {
+    signature,
+    peers: createSegmentPeers({ nodes, signature, logger, metrics }),
+    start: async (localUrl) => {
+      const internalUrl = config.internalUrl ?? localUrl;
+      const options = { database, clock, logger, drainMs: config.drainMs };
+      live = await startLiveNodes({ ...options, self: { ...self, internalUrl } });
+      logger.info({ node: self.id, internal_url: internalUrl, others: live.others().length }, 'server joined');
+      return live;
+    },
+  };
+};
