@@ -127,9 +127,10 @@ export const createSourceRanges = ({ blobs, earlySources }: SourceRangesDeps): S
   return {
     ofVideo: (asset, spans) =>
       need(asset, videoFileKeys(asset), spans, ({ index }, { fromSeconds, untilSeconds }) => {
-        const { timeBase, originTicks, timescale } = asset.plan.video!;
+        const { timeBase, originTicks, timescale, filters } = asset.plan.video!;
         const zero = originTicks / timescale;
-        return neededRanges({ index, videoTimeBase: timeBase }, zero + fromSeconds, zero + untilSeconds, VIDEO);
+        const streams = { ...VIDEO, startsAtKeyFrame: !filters.deinterlace };
+        return neededRanges({ index, videoTimeBase: timeBase }, zero + fromSeconds, zero + untilSeconds, streams);
       }),
     ofAudio: (asset, spans) =>
       need(asset, audioFileKeys(asset), spans, ({ index }, { fromSeconds, untilSeconds }) => {

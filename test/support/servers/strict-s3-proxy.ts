@@ -32,6 +32,8 @@ export interface StrictS3Proxy {
   readonly gets: { requests: number; bytes: number };
   /** The bytes of the answers to GET requests of objects whose keys contain `part`. */
   bytesOf(part: string): number;
+  /** The size of each of these answers, in their order. */
+  sizesOf(part: string): number[];
   stop(): Promise<void>;
 }
 
@@ -44,7 +46,7 @@ const errorBody = (code: string): string =>
 export const startStrictS3Proxy = async (target: string): Promise<StrictS3Proxy> => {
   const injected = { slowDown: 0, cutBodies: 0, wrongEtag: 0, latencyMs: 0 };
   const gets = { requests: 0, bytes: 0 };
-  const bytesByPath = new Map<string, number>();
+  const answers: { path: string; bytes: number }[] = [];
   let abandoned = 0;
   let requests = 0;
   const violations: string[] = [];
@@ -90,7 +92,7 @@ export const startStrictS3Proxy = async (target: string): Promise<StrictS3Proxy>
     if (isGet && answer.statusCode! < 300 && url.pathname.split('/').length > 2) {
       gets.requests += 1;
       gets.bytes += bytes.length;
-      bytesByPath.set(url.pathname, (bytesByPath.get(url.pathname) ?? 0) + bytes.length);
+      answers.push({ path: url.pathname, bytes: bytes.length });
       if (bytes.length > 1 && isDue('cutBodies', request)) {
         response.write(bytes.subarray(0, bytes.length >> 1), () => response.destroy());
         return;
@@ -124,6 +126,8 @@ export const startStrictS3Proxy = async (target: string): Promise<StrictS3Proxy>
     await forward(request, response, sent);
   };
 
+  const sizesOf = (part: string): number[] =>
+    answers.flatMap(({ path, bytes }) => (path.includes(part) ? [bytes] : []));
   const origin = await startOrigin((request, response) => {
     requests += 1;
     if (proxy.isAway) return void response.destroy();
@@ -143,7 +147,8 @@ export const startStrictS3Proxy = async (target: string): Promise<StrictS3Proxy>
     injected,
     violations,
     gets,
-    bytesOf: (part) => [...bytesByPath].reduce((sum, [path, bytes]) => sum + (path.includes(part) ? bytes : 0), 0),
+    bytesOf: (part) => sizesOf(part).reduce((sum, bytes) => sum + bytes, 0),
+    sizesOf,
     stop: origin.stop,
   };
   return proxy;
