@@ -132,7 +132,7 @@ describe('a source that is read while it is stored', () => {
     await closing;
     await until(
       'nothing is left of the unfinished file',
-      async () => (await readdir(join(folder, '.partial'))).length === 0,
+      async () => (await readdir(join(folder!, '.partial'))).length === 0,
     );
   });
 
