@@ -257,6 +257,13 @@ export const options = {
     default: '64MiB',
     doc: 'Maximum memory for copies of segments that are requested repeatedly, in addition to the disk cache. They are released a minute after their last use. 0 keeps none.',
   },
+  planSizeBytes: {
+    kind: sizeBytes,
+    variable: 'KINORA_PLAN_SIZE',
+    section: 'Storage',
+    default: '128MiB',
+    doc: 'Maximum memory for what playback IDs lead to. A two-hour asset takes about 100 kB, one of five minutes 5 kB; what is in memory needs no database query.',
+  },
   mediaProcesses: {
     kind: wholeNumber(1, 256),
     variable: 'KINORA_MEDIA_PROCESSES',

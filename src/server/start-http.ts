@@ -14,6 +14,7 @@ import { sampleRoute } from '../http/ops/sample.js';
 import { artifactRoutes } from '../http/stream/artifact-routes.js';
 import { licenseRoutes } from '../http/stream/license-routes.js';
 import { streamRoutes } from '../http/stream/stream-routes.js';
+import { HELD_MS } from '../lib/ttl-cache.js';
 import type { Base, Parts } from './parts.js';
 
 export interface HttpOptions {
@@ -69,6 +70,8 @@ export const startHttp = async (
         if (!isWorking()) throw new Error('the server is starting or stopping');
       },
     },
+    // What is known plays on, and every node would be taken out of the load balancer at the same time.
+    tolerances: { database: HELD_MS },
     streamPlugin: async (scope) => {
       await scope.register(sampleRoute(samplePath));
       await scope.register(
@@ -85,7 +88,7 @@ export const startHttp = async (
           access,
           segments: parts.producer,
           texts: parts.texts,
-          openRendition: createRenditionOpener({ database, blobs }),
+          openRendition: createRenditionOpener({ database, blobs, clock }),
           deliveries,
           contentKeys,
           ...(streamUrl && { streamUrl }),

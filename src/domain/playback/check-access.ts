@@ -2,7 +2,7 @@ import { createPublicKey } from 'node:crypto';
 import { lastOf } from '../../api/validate/list-query.js';
 import type { Database } from '../../db/database.js';
 import { findPlaybackRestrictionRules } from '../../db/tables/playback/playback-restriction.js';
-import { findVerificationKey } from '../../db/tables/playback/signing-key.js';
+import { findVerificationKeys } from '../../db/tables/playback/signing-key.js';
 import type { Clock } from '../../lib/clock.js';
 import { KinoraError } from '../../lib/errors.js';
 import { isId } from '../../lib/ids.js';
@@ -64,6 +64,8 @@ export interface AccessCheck {
   forgetSigningKey(id: string): void;
   /** Applies a changed or removed restriction immediately. */
   forgetPlaybackRestriction(id: string): void;
+  /** Makes keys and restrictions be read again before they are used, because changes may have been missed. */
+  expireAll(): void;
 }
 
 export interface AccessCheckDeps {
@@ -83,11 +85,20 @@ export const createAccessCheck = (deps: AccessCheckDeps): AccessCheck => {
   const { clock, riskyUserAgents } = deps;
   const db = deps.database.queryable;
   const signer = createChildSigner(deps.installationSecret);
-  const keys = createTtlCache(async (id): Promise<VerificationKey | undefined> => {
-    const row = await findVerificationKey(db, id);
-    return row && { environmentId: row.environment_id, publicKey: createPublicKey(row.public_key) };
-  }, clock);
-  const restrictions = createTtlCache((id) => findPlaybackRestrictionRules(db, id), clock);
+  const keys = createTtlCache<VerificationKey>({
+    load: async (ids) =>
+      new Map(
+        (await findVerificationKeys(db, ids)).map((row) => [
+          row.id,
+          { environmentId: row.environment_id, publicKey: createPublicKey(row.public_key) },
+        ]),
+      ),
+    clock,
+  });
+  const restrictions = createTtlCache({
+    load: async (ids) => new Map((await findPlaybackRestrictionRules(db, ids)).map((rules) => [rules.id, rules])),
+    clock,
+  });
   const findKey = async (id: string) => (isId(id) ? keys.find(id) : undefined);
 
   const checkRestriction = async (environmentId: string, id: string | undefined, viewer: ViewerHeaders) => {
@@ -141,6 +152,10 @@ export const createAccessCheck = (deps: AccessCheckDeps): AccessCheck => {
     },
     forgetSigningKey: (id) => keys.forget(id),
     forgetPlaybackRestriction: (id) => restrictions.forget(id),
+    expireAll: () => {
+      keys.expireAll();
+      restrictions.expireAll();
+    },
   };
 };
 

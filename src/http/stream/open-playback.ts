@@ -30,9 +30,6 @@ export interface OpenPlayback {
   openChild(request: FastifyRequest, reply: FastifyReply, playbackId: string, child: string): Promise<OpenedPlayback>;
 }
 
-/** Segments are requested every few seconds, and the parts of an asset that they need do not change. */
-const CHILD_MAX_AGE_MS = 30_000;
-
 const isPlayable = (playable: Playable): playable is ReadyPlayable => playable.plan !== undefined;
 
 /**
@@ -62,7 +59,7 @@ export const createOpenPlayback = (playables: PlayableFinder, access: AccessChec
         access.check(playable, accessRequest(request), audience, child),
       ),
     openChild: async (request, reply, playbackId, child) =>
-      finish(reply, await playables.find(playbackId, CHILD_MAX_AGE_MS), (playable) =>
+      finish(reply, await playables.find(playbackId), (playable) =>
         access.checkChild(playable, accessRequest(request), child),
       ),
   };

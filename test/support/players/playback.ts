@@ -86,12 +86,14 @@ export const startPlayback = async ({
     find: (...of) => finder!.find(...of),
     findAdditional: (...of) => finder!.findAdditional(...of),
     forget: (id) => finder!.forget(id),
+    expireAll: () => finder!.expireAll(),
   };
   const deferredAccess: AccessCheck = {
     check: (...of) => access!.check(...of),
     checkChild: (...of) => access!.checkChild(...of),
     forgetSigningKey: (id) => access!.forgetSigningKey(id),
     forgetPlaybackRestriction: (id) => access!.forgetPlaybackRestriction(id),
+    expireAll: () => access!.expireAll(),
   };
   const api = await startApi({
     ...options,
@@ -122,8 +124,11 @@ export const startPlayback = async ({
     riskyUserAgents: ['curl', 'lavf'],
   });
   contentKeys = createContentKeys({ database: api.database, installationSecret, services });
-  openRendition = createRenditionOpener({ database: api.database, blobs });
-  finder = createPlayableFinder(api.database, api.clock, earlySources);
+  openRendition = createRenditionOpener({ database: api.database, blobs, clock: api.clock });
+  finder = createPlayableFinder({
+    ...{ database: api.database, clock: api.clock, early: earlySources },
+    maxBytes: 2 ** 24,
+  });
   deliveries = createDeliveryCounter({ database: api.database, clock: systemClock, logger, writeMs: 100 });
   const db = api.database.queryable;
   const drmConfigurationId = await createDrmConfiguration(
