@@ -10,6 +10,7 @@ import {
   databaseUrl,
   directory,
   durationMs,
+  headerName,
   host,
   nameOrPath,
   oneOf,
@@ -74,6 +75,12 @@ export const options = {
     variable: 'KINORA_STREAM_URL',
     section: 'Server',
     doc: 'Base of playback URLs; the public URL if not set. Requests are accepted for any host name.',
+  },
+  cacheTag: {
+    kind: headerName,
+    variable: 'KINORA_CACHE_TAG',
+    section: 'Server',
+    doc: 'Name of a header, such as `Cache-Tag` or `Surrogate-Key`: playback responses then have it with the ID of their asset, so that a CDN can purge a deleted asset. Choose one that your CDN does not pass on to viewers.',
   },
   imageUrl: {
     kind: baseUrl,

@@ -93,10 +93,16 @@ export const startHttp = async (
           contentKeys,
           ...(streamUrl && { streamUrl }),
           ...(imageUrl && { imageUrl }),
+          ...(config.cacheTag && { cacheTag: config.cacheTag }),
         }),
       );
       await scope.register(licenseRoutes({ playables, access, contentKeys, services }));
-      await scope.register(imageRoutes({ playables, access, images, ...(imageUrl && { imageUrl }) }));
+      await scope.register(imageRoutes({
+          ...{ playables, access, images },
+          ...(imageUrl && { imageUrl }),
+          ...(config.cacheTag && { cacheTag: config.cacheTag }),
+        }),
+      );
     },
   });
   const closeApp = watchConnections(app);

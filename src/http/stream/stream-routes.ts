@@ -28,7 +28,7 @@ import { pathOf } from '../plugins/api-paths.js';
 import { createEncryptedSegments } from './encrypted-segments.js';
 import { keepPlaylists } from './kept-playlists.js';
 import { createOembed } from './oembed.js';
-import { createOpenPlayback, immutableFor, requireReady } from './open-playback.js';
+import { allowKeepingPlaylist, createOpenPlayback, immutableFor, requireReady } from './open-playback.js';
 import { pageTokens } from './page-query.js';
 import { playbackError } from './playback-error.js';
 import { loadPlayerFiles } from './player-files.js';
@@ -52,6 +52,8 @@ export interface StreamDeps {
   readonly streamUrl?: string;
   /** The base of image URLs, if it is another one. */
   readonly imageUrl?: string;
+  /** See `createOpenPlayback`. */
+  readonly cacheTag?: string;
 }
 
 const PLAYLIST = 'application/vnd.apple.mpegurl';
@@ -68,7 +70,7 @@ export const streamRoutes = (deps: StreamDeps): FastifyPluginAsync => {
   const encrypted = createEncryptedSegments(segments);
   return async (app) => {
     const route = acceptViewers(app);
-    const { open, openChild } = createOpenPlayback(playables, access);
+    const { open, openChild } = createOpenPlayback(playables, access, deps.cacheTag);
     const multivariantPlaylist = keepPlaylists();
     const player = await loadPlayerFiles();
     await app.register(player.routes);
@@ -160,6 +162,7 @@ export const streamRoutes = (deps: StreamDeps): FastifyPluginAsync => {
           const tags = await tagsOf(request, playable);
           const playlist = writeMediaPlaylist(plan, further, granted, rendition, clip, tags);
           if (playlist === undefined) throw new KinoraError('not_found');
+          allowKeepingPlaylist(reply, opened);
           return sendText(request, reply, PLAYLIST, playlist);
         }
         if (granted.signed && !isInClip(file, clip)) throw refusal('Token signature is invalid');
