@@ -97,7 +97,8 @@ export const startHttp = async (
         }),
       );
       await scope.register(licenseRoutes({ playables, access, contentKeys, services }));
-      await scope.register(imageRoutes({
+      await scope.register(
+        imageRoutes({
           ...{ playables, access, images },
           ...(imageUrl && { imageUrl }),
           ...(config.cacheTag && { cacheTag: config.cacheTag }),

@@ -42,11 +42,7 @@ export const requireReady = <T extends OpenedPlayback>(opened: T): T => {
 };
 
 /** @param cacheTag the name of a response header that gets the ID of the asset, so that a CDN can purge what it has of it */
-export const createOpenPlayback = (
-  playables: PlayableFinder,
-  access: AccessCheck,
-  cacheTag?: string,
-): OpenPlayback => {
+export const createOpenPlayback = (playables: PlayableFinder, access: AccessCheck, cacheTag?: string): OpenPlayback => {
   const finish = async (
     reply: FastifyReply,
     playable: Playable | undefined,
