@@ -76,6 +76,19 @@ export const options = {
     section: 'Server',
     doc: 'Base of playback URLs; the public URL if not set. Requests are accepted for any host name.',
   },
+  originUrl: {
+    kind: baseUrl,
+    variable: 'KINORA_ORIGIN_URL',
+    section: 'Server',
+    doc: 'Makes this server an edge: it has no database, caches what the server at this URL makes, and serves playback only. Needs `KINORA_EDGE_SECRET`.',
+  },
+  edgeSecret: {
+    kind: signingSecret,
+    variable: 'KINORA_EDGE_SECRET',
+    section: 'Server',
+    doc: 'What edges and their origin share: set the same value on all servers. URLs in signed playlists are then signed with it; those from before end. `openssl rand -hex 32` makes one.',
+    secret: true,
+  },
   cacheTag: {
     kind: headerName,
     variable: 'KINORA_CACHE_TAG',

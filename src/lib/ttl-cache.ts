@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { Clock } from './clock.js';
 import { isDatabaseUnavailable } from './database-unavailable.js';
+import { isKinoraError } from './errors.js';
 
 /** Database rows by ID, cached for a while. */
 export interface TtlCache<T> {
@@ -48,6 +49,9 @@ const QUERY_LIMIT_MS = 30_000;
 const MAX_ENTRIES = 1000;
 /** In one query. */
 const MAX_BATCH = 1000;
+
+const isUnavailable = (error: unknown): boolean =>
+  isDatabaseUnavailable(error) || isKinoraError(error, 'unavailable');
 
 interface Entry<T> {
   readonly value: T;
@@ -105,7 +109,7 @@ export const createTtlCache = <T extends object>(options: TtlCacheOptions<T>): T
       isAway = false;
       return { found, readAtMs };
     } catch (error) {
-      if (isDatabaseUnavailable(error)) isAway = true;
+      if (isUnavailable(error)) isAway = true;
       throw error;
     } finally {
       clearTimeout(patience);
@@ -160,7 +164,7 @@ export const createTtlCache = <T extends object>(options: TtlCacheOptions<T>): T
     const isWanted = () => loading.get(id) === promise;
     const reading = read(id, isWanted);
     const held = async (error: unknown): Promise<T | undefined> => {
-      if (known && isDatabaseUnavailable(error) && entries.peek(id) === known) return known.value;
+      if (known && isUnavailable(error) && entries.peek(id) === known) return known.value;
       throw error;
     };
     let patience: NodeJS.Timeout | undefined;

@@ -2,7 +2,7 @@ import type { Database } from '../db/database.js';
 import { getInstallationSecret } from '../db/tables/server/installation.js';
 import type { DomainContext } from '../domain/context.js';
 import { createContentKeys } from '../domain/drm/content-keys.js';
-import { createAccessCheck } from '../domain/playback/check-access.js';
+import { accessRowsOf, createAccessCheck } from '../domain/playback/check-access.js';
 import { createPlayableFinder } from '../domain/playback/find-playable.js';
 import { watchPlaybackChanges } from '../domain/playback/watch-changes.js';
 import { createArtifactUrls } from '../domain/signing/artifact-urls.js';
@@ -40,7 +40,12 @@ export const connectParts = async (
   });
   const installationSecret = await getInstallationSecret(database.queryable);
   const services = createServiceCaller(outside);
-  const access = createAccessCheck({ database, clock, installationSecret, riskyUserAgents: config.riskyUserAgents });
+  const access = createAccessCheck({
+    rows: accessRowsOf(database),
+    clock,
+    childSecret: config.edgeSecret ?? installationSecret,
+    riskyUserAgents: config.riskyUserAgents,
+  });
   const stopWatching = await watchPlaybackChanges(database, { playables, access });
   phases.push({ name: 'watch of changes', end: stopWatching });
   const transcriber = createTranscriber(config, pool);

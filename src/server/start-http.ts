@@ -2,12 +2,15 @@ import type { AddressInfo } from 'node:net';
 import { readServerFigures } from '../control/server-figures.js';
 import { sessionCookieName } from '../domain/access/sessions.js';
 import { createMasterOpener } from '../domain/assets/open-master.js';
+import { createIsEdge } from '../domain/edge/edge-token.js';
+import { accessRowsOf } from '../domain/playback/check-access.js';
 import { createRenditionOpener } from '../domain/renditions/open-rendition.js';
 import { createResultOpener } from '../domain/robots/open-result.js';
 import { createUploadUrls } from '../domain/uploads/upload-url.js';
 import { createDeliveryCounter } from '../domain/usage/delivery-counter.js';
 import { createApp } from '../http/app.js';
 import { watchConnections } from '../http/close-http.js';
+import { edgeOriginRoutes } from '../http/edge/origin-routes.js';
 import { imageRoutes } from '../http/image/image-routes.js';
 import { createMetricsApp } from '../http/ops/metrics.js';
 import { sampleRoute } from '../http/ops/sample.js';
@@ -35,6 +38,7 @@ export const startHttp = async (
   const streamUrl = config.streamUrl ?? config.publicUrl;
   const deliveries = createDeliveryCounter({ database, clock, logger });
   phases.push({ name: 'delivery counter', end: () => deliveries.stop() });
+  const isEdge = createIsEdge(config.edgeSecret);
   const app = createApp({
     ...context,
     logger,
@@ -82,6 +86,8 @@ export const startHttp = async (
           images,
         }),
       );
+      if (config.edgeSecret !== undefined)
+        await scope.register(edgeOriginRoutes({ isEdge, playables, rows: accessRowsOf(database), deliveries }));
       await scope.register(
         streamRoutes({
           playables,
@@ -91,6 +97,7 @@ export const startHttp = async (
           openRendition: createRenditionOpener({ database, blobs, clock }),
           deliveries,
           contentKeys,
+          isEdge,
           ...(streamUrl && { streamUrl }),
           ...(imageUrl && { imageUrl }),
           ...(config.cacheTag && { cacheTag: config.cacheTag }),
@@ -124,7 +131,7 @@ export const startHttp = async (
   return { localUrl, metricsUrl: `${urlOf(config.metricsHost, metricsApp.server.address() as AddressInfo)}/metrics` };
 };
 
-const urlOf = (host: string, { port }: AddressInfo): string => {
+export const urlOf = (host: string, { port }: AddressInfo): string => {
   const name = host === '0.0.0.0' || host === '::' ? 'localhost' : host;
   return `http://${name.includes(':') ? `[${name}]` : name}:${port}`;
 };

@@ -4,6 +4,7 @@ import type { AssetKeys, ContentKeys } from '../../domain/drm/content-keys.js';
 import { type KeyTags, keyTags } from '../../domain/drm/key-tags.js';
 import { keySystemsOf } from '../../domain/drm/license.js';
 import { manifestKeys } from '../../domain/drm/manifest-keys.js';
+import { EDGE_HEADER } from '../../domain/edge/edge-token.js';
 import type { AccessCheck } from '../../domain/playback/check-access.js';
 import type { Playable, PlayableFinder } from '../../domain/playback/find-playable.js';
 import { writeManifest } from '../../domain/playback/write-manifest.js';
@@ -54,6 +55,8 @@ export interface StreamDeps {
   readonly imageUrl?: string;
   /** See `createOpenPlayback`. */
   readonly cacheTag?: string;
+  /** Whether a header is that of an edge, which counts what it sends. */
+  readonly isEdge?: (header: unknown) => boolean;
 }
 
 const PLAYLIST = 'application/vnd.apple.mpegurl';
@@ -67,6 +70,7 @@ const baseOf = (request: FastifyRequest, playbackId: string): string =>
 /** Routes for viewers: playlists, segments, metadata, and the page for browsers. */
 export const streamRoutes = (deps: StreamDeps): FastifyPluginAsync => {
   const { playables, access, segments, texts, deliveries, contentKeys, streamUrl, imageUrl } = deps;
+  const { isEdge = () => false } = deps;
   const encrypted = createEncryptedSegments(segments);
   return async (app) => {
     const route = acceptViewers(app);
@@ -182,7 +186,7 @@ export const streamRoutes = (deps: StreamDeps): FastifyPluginAsync => {
         if (!sent) return reply.hijack();
         reply.header('cache-control', immutableFor(opened));
         return sendFile(request, reply, sent, isVideo ? 'video/mp4' : 'audio/mp4', (bytes, isWhole) => {
-          const isCounted = isWhole && bytes === sent.sizeBytes;
+          const isCounted = isWhole && bytes === sent.sizeBytes && !isEdge(request.headers[EDGE_HEADER]);
           const delivered = isCounted ? segmentDelivery(plan, rendition, file, further) : undefined;
           if (delivered) deliveries.count({ environmentId, assetId, ...delivered, bytes });
         });

@@ -9,7 +9,7 @@ import { getInstallationSecret } from '#kinora/db/tables/server/installation.js'
 import { createDrmConfiguration } from '#kinora/domain/drm/configurations.js';
 import { type ContentKeys, createContentKeys } from '#kinora/domain/drm/content-keys.js';
 import type { DrmSettings } from '#kinora/domain/drm/settings.js';
-import { type AccessCheck, createAccessCheck } from '#kinora/domain/playback/check-access.js';
+import { type AccessCheck, accessRowsOf, createAccessCheck } from '#kinora/domain/playback/check-access.js';
 import { createPlayableFinder, type PlayableFinder } from '#kinora/domain/playback/find-playable.js';
 import { createRenditionOpener, type OpenRendition } from '#kinora/domain/renditions/open-rendition.js';
 import { createDeliveryCounter, type DeliveryCounter } from '#kinora/domain/usage/delivery-counter.js';
@@ -118,8 +118,8 @@ export const startPlayback = async ({
   });
   const installationSecret = await getInstallationSecret(api.database.queryable);
   access = createAccessCheck({
-    installationSecret,
-    database: api.database,
+    childSecret: installationSecret,
+    rows: accessRowsOf(api.database),
     clock: api.clock,
     riskyUserAgents: ['curl', 'lavf'],
   });
