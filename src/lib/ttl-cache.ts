@@ -50,8 +50,7 @@ const MAX_ENTRIES = 1000;
 /** In one query. */
 const MAX_BATCH = 1000;
 
-const isUnavailable = (error: unknown): boolean =>
-  isDatabaseUnavailable(error) || isKinoraError(error, 'unavailable');
+const isUnavailable = (error: unknown): boolean => isDatabaseUnavailable(error) || isKinoraError(error, 'unavailable');
 
 interface Entry<T> {
   readonly value: T;

@@ -51,7 +51,7 @@ const returnedHeaders = ({ headers }: OriginAnswer): Record<string, string | str
   );
 
 /** How long an answer may be given to others; undefined if it may not be. */
-export const freshSeconds = (cacheControl: unknown): number | undefined => {
+const freshSeconds = (cacheControl: unknown): number | undefined => {
   if (typeof cacheControl !== 'string' || /\b(private|no-store)\b/.test(cacheControl)) return undefined;
   if (/\bno-cache\b/.test(cacheControl)) return VALIDATED_FRESH_SECONDS;
   const maxAge = /\bmax-age=(\d{1,9})\b/.exec(cacheControl)?.[1];

@@ -18,7 +18,13 @@ beforeAll(async () => {
   const [port, ownPort] = [await freePort(), await freePort()];
   const url = `http://127.0.0.1:${port}`;
   server = await boot({
-    options: { PORT: String(ownPort), PUBLIC_URL: url, TRUSTED_PROXIES: '127.0.0.1/32', METRICS_PORT: '0', CACHE_TAG: 'Cache-Tag' },
+    options: {
+      PORT: String(ownPort),
+      PUBLIC_URL: url,
+      TRUSTED_PROXIES: '127.0.0.1/32',
+      METRICS_PORT: '0',
+      CACHE_TAG: 'Cache-Tag',
+    },
   });
   if (nginxPath) nginx = await startNginx(port, `http://127.0.0.1:${ownPort}`);
   front = { url, token: server.token };
