@@ -12,7 +12,6 @@ const stamp = join(compiled, '.bundle-built');
 
 /** They look for files beside their own code, have native code, or are rarely loaded and large. */
 const external = [
-  'node-av',
   'sherpa-onnx-node',
   '@electric-sql/pglite',
   '@aws-sdk/client-s3',
@@ -20,11 +19,17 @@ const external = [
   '@fastify/swagger-ui',
 ];
 
-/** Modules look for files (migrations, workers, pages) beside where they are compiled to. */
+/**
+ * Modules look for files (migrations, workers, pages) beside where they are compiled to, and node-av for its native code
+ * beside itself, wherever it is installed.
+ */
 const keepLocations = {
   name: 'keep-locations',
   transform: (code, id) => {
-    if (!id.startsWith(`${compiled}/`) || !code.includes('import.meta.url')) return undefined;
+    if (!code.includes('import.meta.url')) return undefined;
+    if (id.endsWith('/node-av/dist/lib/binding.js'))
+      return { code: code.replaceAll('import.meta.url', "import.meta.resolve('node-av/lib')"), map: null };
+    if (!id.startsWith(`${compiled}/`)) return undefined;
     const location = JSON.stringify(relative(target, id).replaceAll('\\', '/'));
     return { code: code.replaceAll('import.meta.url', `new URL(${location}, import.meta.url).href`), map: null };
   },

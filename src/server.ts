@@ -14,6 +14,7 @@ import { openDataDir } from './server/open-data-dir.js';
 import { beginDatabase, prepareDatabase } from './server/open-database.js';
 import type { Base } from './server/parts.js';
 import { endPhases } from './server/phases.js';
+import { startEdge } from './server/start-edge.js';
 import { startHttp } from './server/start-http.js';
 import { startJobs } from './server/start-jobs.js';
 import { startMedia } from './server/start-media.js';
@@ -72,6 +73,10 @@ export const createKinora = async (config: Config, overrides: Overrides = {}): P
   let drain: (() => Promise<void>) | undefined;
 
   const start = async (): Promise<void> => {
+    if (config.originUrl !== undefined) {
+      url = await startEdge(base, config.originUrl);
+      return;
+    }
     const { isFresh } = await openDataDir(base);
     // Creating the embedded database takes seconds on a thread of its own: the media processes start meanwhile.
     const opening = beginDatabase(base);

@@ -6,6 +6,7 @@ import { doctor } from './commands/doctor.js';
 import { drmCommands } from './commands/drm.js';
 import { envCommands } from './commands/env.js';
 import { importCommands } from './commands/import.js';
+import { migrateCommand } from './commands/migrate.js';
 import { operationCommands } from './commands/operations.js';
 import { restore } from './commands/restore.js';
 import { serve } from './commands/serve.js';
@@ -38,6 +39,7 @@ export const commandGroups: readonly CommandGroup[] = [
       ...speechCommands,
       backup,
       restore,
+      migrate: migrateCommand,
     },
   },
   {

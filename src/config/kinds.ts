@@ -156,6 +156,15 @@ export const sizeBytesFrom = (smallest: string): Kind<number> => ({
 
 const durationUnits: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
 
+/** In lower case. */
+export const headerName: Kind<string> = {
+  form: 'name of a header',
+  parse: (text) => {
+    if (!/^[A-Za-z][A-Za-z0-9-]{0,63}$/.test(text)) throw wrong('the name of a header', text);
+    return text.toLowerCase();
+  },
+};
+
 /** In milliseconds; always with a unit. */
 export const durationMs: Kind<number> = {
   form: 'duration: `500ms`, `30s`, `5m`',

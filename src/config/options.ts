@@ -10,6 +10,7 @@ import {
   databaseUrl,
   directory,
   durationMs,
+  headerName,
   host,
   nameOrPath,
   oneOf,
@@ -75,6 +76,25 @@ export const options = {
     variable: 'KINORA_STREAM_URL',
     section: 'Server',
     doc: 'Base of playback URLs; the public URL if not set. Requests are accepted for any host name.',
+  },
+  originUrl: {
+    kind: baseUrl,
+    variable: 'KINORA_ORIGIN_URL',
+    section: 'Server',
+    doc: 'Makes this server an edge: it has no database, caches what the server at this URL makes, and serves playback only. Needs `KINORA_EDGE_SECRET`.',
+  },
+  edgeSecret: {
+    kind: signingSecret,
+    variable: 'KINORA_EDGE_SECRET',
+    section: 'Server',
+    doc: 'What edges and their origin share: set the same value on all servers. URLs in signed playlists are then signed with it; those from before end. `openssl rand -hex 32` makes one.',
+    secret: true,
+  },
+  cacheTag: {
+    kind: headerName,
+    variable: 'KINORA_CACHE_TAG',
+    section: 'Server',
+    doc: 'Name of a header, such as `Cache-Tag` or `Surrogate-Key`: playback responses then have it with the ID of their asset, so that a CDN can purge a deleted asset. Choose one that your CDN does not pass on to viewers.',
   },
   imageUrl: {
     kind: baseUrl,
@@ -277,6 +297,13 @@ export const options = {
     section: 'Storage',
     default: '64MiB',
     doc: 'Maximum memory for copies of segments that are requested repeatedly, in addition to the disk cache. They are released a minute after their last use. 0 keeps none.',
+  },
+  planSizeBytes: {
+    kind: sizeBytes,
+    variable: 'KINORA_PLAN_SIZE',
+    section: 'Storage',
+    default: '128MiB',
+    doc: 'Maximum memory for what playback IDs lead to. A two-hour asset takes about 100 kB, one of five minutes 5 kB; what is in memory needs no database query.',
   },
   mediaProcesses: {
     kind: wholeNumber(1, 256),

@@ -311,6 +311,7 @@ export interface Schema {
     tier: string;
     delivered_seconds: number;
     delivered_bytes: number;
+    minutes: Generated<number>;
   };
   import_asset: {
     asset_id: string;

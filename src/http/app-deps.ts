@@ -4,7 +4,7 @@ import type { TextStore } from '../domain/tracks/stored-text.js';
 import type { WebhookSender } from '../net/send-webhook.js';
 import type { Logger } from '../telemetry/logger.js';
 import type { Metrics } from '../telemetry/metrics.js';
-import type { Checks } from './ops/health.js';
+import type { Checks, Tolerances } from './ops/health.js';
 import type { RateLimits } from './plugins/rate-limit.js';
 import type { UploadDeps } from './video/uploads.js';
 
@@ -16,6 +16,8 @@ export interface AppDeps extends DomainContext {
   /** The proxies whose forwarded headers are trusted; none by default. */
   readonly trustedProxies?: boolean | readonly string[];
   readonly checks: Checks;
+  /** Checks that may fail for a while because playback goes on. */
+  readonly tolerances?: Tolerances;
   /** Figures of the running server, for its administrators: versions, memory, cache, disk, media processes. */
   readonly readFigures: () => Promise<object>;
   /** The name of the cookie of console sessions. */

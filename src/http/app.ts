@@ -1,34 +1,30 @@
-import { createServer } from 'node:http';
-import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest, LogController } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type Operation, operations } from '../api/operations.js';
 import { createAuthenticate } from '../domain/access/authenticate.js';
 import { createSessions } from '../domain/access/sessions.js';
 import { KinoraError } from '../lib/errors.js';
-import { newUuid } from '../lib/ids.js';
 import type { AppDeps } from './app-deps.js';
 import { consoleRoutes } from './console/console-routes.js';
 import { healthRoutes } from './ops/health.js';
 import { openApiRoutes } from './ops/openapi.js';
 import { welcomeRoutes } from './ops/welcome.js';
 import { allowedMethods, isApiPath } from './plugins/api-paths.js';
+import { createHttpApp } from './plugins/create-http-app.js';
 import { errorAnswer, robotsErrorAnswer, toKinoraError } from './plugins/errors.js';
 import { createIdentifyCaller } from './plugins/find-session.js';
-import { frameworkLogger } from './plugins/framework-logger.js';
 import { readJsonBody } from './plugins/json-body.js';
-import { answerMalformed, refuseHost } from './plugins/malformed-requests.js';
+import { refuseHost } from './plugins/malformed-requests.js';
 import { measureRequests } from './plugins/measure-requests.js';
 import { operationRoutes } from './plugins/operation-route.js';
 import { findPageCalls } from './plugins/page-calls.js';
-import { parseQuery } from './plugins/parse-query.js';
 import { createRateLimit } from './plugins/rate-limit.js';
 import { isReading } from './plugins/reading-methods.js';
 import { answerExpectations, limitReceiving, limitStall } from './plugins/receive-limit.js';
-import { logRequests, setCommonHeaders } from './plugins/request-log.js';
-import { takeTurns } from './plugins/take-turns.js';
+import { logRequests } from './plugins/request-log.js';
 import { directiveRoutes } from './robots/directives.js';
 import { robotsJobRoutes } from './robots/jobs.js';
 import { usePartBuffers } from './stream/part-buffers.js';
-import { playbackError } from './stream/playback-error.js';
+import { sendPlaybackError } from './stream/playback-error.js';
 import { eventRoutes } from './system/events.js';
 import { signingKeyRoutes } from './system/signing-keys.js';
 import { usageExportRoutes } from './system/usage-exports.js';
@@ -49,8 +45,6 @@ import { vocabularyRoutes } from './video/vocabularies.js';
 const BODY_LIMIT_BYTES = 1024 * 1024;
 /** For receiving a request, not for answering it. */
 const REQUEST_TIMEOUT_MS = 60_000;
-/** As long as a request line can be, so that an over-long ID is an unknown ID and not another kind of error. */
-const MAX_PARAM_LENGTH = 16 * 1024;
 
 /** `unavailable` without a cause is a state that passes: a part of an upload has not arrived, or many viewers wait. */
 const failureLevel = ({ code, cause }: KinoraError): 'error' | 'warn' =>
@@ -59,25 +53,9 @@ const failureLevel = ({ code, cause }: KinoraError): 'error' | 'warn' =>
 /** Creates an app with every HTTP route; it does not listen itself. */
 export const createApp = (deps: AppDeps): FastifyInstance => {
   const does = (role: string): boolean => deps.roles?.has(role) ?? true;
-  const app = fastify({
-    loggerInstance: frameworkLogger(deps.logger),
-    logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'request_id' }),
-    bodyLimit: BODY_LIMIT_BYTES,
-    genReqId: newUuid,
-    trustProxy: typeof deps.trustedProxies === 'object' ? [...deps.trustedProxies] : (deps.trustedProxies ?? false),
-    serverFactory: (handle, { keepAliveTimeout, requestTimeout }) =>
-      Object.assign(createServer({ requireHostHeader: false }, takeTurns(handle)), {
-        keepAliveTimeout,
-        requestTimeout,
-      }),
-    routerOptions: { ignoreTrailingSlash: true, maxParamLength: MAX_PARAM_LENGTH, querystringParser: parseQuery },
-    // Only paths with invalid percent-encoding get here.
-    frameworkErrors: (_, request, reply) => {
-      setCommonHeaders(request, reply);
-      return refuseHost(request, reply) ?? sendError(new KinoraError('not_found'), request, reply);
-    },
-    clientErrorHandler: answerMalformed,
-  });
+  const app = createHttpApp(deps, BODY_LIMIT_BYTES, (request, reply) =>
+    sendError(new KinoraError('not_found'), request, reply),
+  );
 
   const isPageCall = findPageCalls(app);
   const sendError = (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
@@ -97,14 +75,7 @@ export const createApp = (deps: AppDeps): FastifyInstance => {
         .headers({ ...answer.headers, 'Cache-Control': 'no-store' })
         .send(answer.body);
     }
-    const answer = playbackError(shown);
-    // The headers of the file that could not be sent would keep the failure in caches.
-    const wasPrivate = String(reply.getHeader('Cache-Control')).startsWith('private');
-    return reply
-      .code(answer.status)
-      .headers({ ...answer.headers, 'Access-Control-Allow-Origin': '*' })
-      .header('Cache-Control', wasPrivate ? 'private, no-cache' : 'no-cache')
-      .send(answer.body);
+    return sendPlaybackError(reply, shown);
   };
   app.setErrorHandler(sendError);
   app.setNotFoundHandler((request, reply) => sendError(new KinoraError('not_found'), request, reply));

@@ -14,7 +14,7 @@ import { createFileMaker } from './file-maker.js';
 import { makeAudioChunk } from './make-audio-chunk.js';
 import { makeInit } from './make-init.js';
 import { makeVideoSegment } from './make-video-segment.js';
-import { type PlayableAsset, videoFileOf } from './playable-asset.js';
+import { type PlayableAsset, videoFileOf, videoKey } from './playable-asset.js';
 import { createReadAhead } from './read-ahead.js';
 import type { SegmentPeers } from './segment-peers.js';
 import type { SourceRanges } from './source-ranges.js';
@@ -59,10 +59,31 @@ export interface SegmentProducerDeps {
 
 const WARM_FILES = ['init.mp4', '0.m4s', '1.m4s'];
 const READ_AHEAD_IDLE_MS = 15_000;
+const FRAMES = { video: true, audio: false };
 
 /** An encoded second segment: making it takes long, and a player that has the first one can start. */
 const isLateSegment = (target: SegmentTarget): boolean =>
   target.number === 1 && target.kind === 'video' && target.rendition.encoder !== undefined;
+
+/**
+ * Copies the part of a stored source that these segments are made from, also their audio where it lies between their
+ * frames. Whoever needs it and does not find it fetches it again.
+ */
+const fetchVideo = async (
+  { blobs, sourceRanges }: Pick<SegmentProducerDeps, 'blobs' | 'sourceRanges'>,
+  asset: PlayableAsset,
+  first: number,
+  end: number,
+): Promise<void> => {
+  const { video } = asset.plan;
+  if (!video || blobs.isLocal) return;
+  const [fromSeconds, untilSeconds] = [first, end].map((number) => video.boundaries[number]! / video.timescale) as [
+    number,
+    number,
+  ];
+  const need = await sourceRanges.ofVideo(asset, [{ streams: FRAMES, fromSeconds, untilSeconds }]);
+  if (need?.isStored) await (await blobs.openLocal(videoKey(asset), need.ranges)).release();
+};
 
 export const createSegmentProducer = (deps: SegmentProducerDeps): SegmentProducer => {
   const { store } = deps;
@@ -114,6 +135,9 @@ export const createSegmentProducer = (deps: SegmentProducerDeps): SegmentProduce
     make: async (asset, rendition, number, signal) => {
       const target = findSegment(asset, rendition, `${number}.m4s`);
       if (target) await make(asset, rendition, target, { signal, priority: mediaPriority.readAhead });
+    },
+    fetch: (asset, first, end) => {
+      fetchVideo(deps, asset, first, end).catch(() => undefined);
     },
     maxUnderWay: 4 * availableParallelism(),
     idleMs: READ_AHEAD_IDLE_MS,

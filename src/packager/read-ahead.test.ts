@@ -95,3 +95,26 @@ test('the number of unfinished segments is bounded', async () => {
   expect(made).toEqual(['720p/1', '720p/2']);
   ahead.stop();
 });
+
+test('what a playing viewer will need is fetched in windows, each part once', () => {
+  const fetched: [first: number, end: number][] = [];
+  const ahead = createReadAhead<{ id: string }>({
+    make: async () => undefined,
+    fetch: (_, first, end) => fetched.push([first, end]),
+    maxUnderWay: 100,
+    idleMs: 1000,
+  });
+  ahead.note(asset, '720p', 0, 30);
+  expect(fetched).toEqual([]);
+  for (let number = 1; number < 30; number += 1) ahead.note(asset, '720p', number, 30);
+  expect(fetched).toEqual([
+    [4, 12],
+    [12, 20],
+    [20, 28],
+    [28, 30],
+  ]);
+  // After a seek, from there on.
+  for (const number of [100, 101]) ahead.note({ id: 'b' }, '720p', number, 200);
+  expect(fetched.at(-1)).toEqual([104, 112]);
+  ahead.stop();
+});

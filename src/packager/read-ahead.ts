@@ -11,6 +11,8 @@ export interface ReadAhead<A extends { readonly id: string }> {
 export interface ReadAheadOptions<A> {
   /** Makes one segment and logs its own failures. */
   readonly make: (asset: A, rendition: string, number: number, signal: AbortSignal) => Promise<unknown>;
+  /** Brings what the segments from `first` to before `end` are made from. Nobody waits for it. */
+  readonly fetch?: (asset: A, first: number, end: number) => void;
   /** While this many segments are in progress, no more are started. */
   readonly maxUnderWay: number;
   /** A cursor that does not move for this long is dropped. */
@@ -23,11 +25,15 @@ interface Cursor {
   /** The cursor has advanced at least once: a viewer is playing and not seeking. */
   playing: boolean;
   readonly underWay: Map<string, AbortController>;
+  /** What the segments before this one are made from has been fetched. */
+  fetchedUntil: number;
   timer?: NodeJS.Timeout;
 }
 
 /** A player that buffers does not skip more segments than this. */
 const MAX_STEP = 3;
+/** Fetched at a time, so that a store far away is asked once in half a minute. */
+const WINDOW = 8;
 
 export const createReadAhead = <A extends { readonly id: string }>(options: ReadAheadOptions<A>): ReadAhead<A> => {
   const byAsset = new Map<string, Set<Cursor>>();
@@ -70,7 +76,7 @@ export const createReadAhead = <A extends { readonly id: string }>(options: Read
       if (!cursor) {
         // A viewer who requested only one position has probably sought on to this one.
         for (const other of [...cursors]) if (!other.playing) drop(asset.id, other);
-        cursor = { rendition, number, playing: false, underWay: new Map() };
+        cursor = { rendition, number, playing: false, underWay: new Map(), fetchedUntil: 0 };
         byAsset.set(asset.id, cursors.add(cursor));
       }
       cursor.playing ||= number > cursor.number;
@@ -83,6 +89,12 @@ export const createReadAhead = <A extends { readonly id: string }>(options: Read
         if (underWay < options.maxUnderWay && !cursor.underWay.has(`${rendition}/${next}`)) {
           void begin(asset, cursor, rendition, next);
         }
+      }
+      const first = Math.max(number + 3, cursor.fetchedUntil);
+      // Begun with half a window left, before the segments that need it.
+      if (cursor.playing && first < count && first <= number + WINDOW / 2) {
+        cursor.fetchedUntil = Math.min(first + WINDOW, count);
+        options.fetch?.(asset, first, cursor.fetchedUntil);
       }
       clearTimeout(cursor.timer);
       const idle = cursor;

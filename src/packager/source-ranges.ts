@@ -1,6 +1,8 @@
+import { open } from 'node:fs/promises';
 import { buffer } from 'node:stream/consumers';
 import { LRUCache } from 'lru-cache';
 import { type ByteRange, type ByteRanges, mergeRanges } from '../lib/byte-ranges.js';
+import { isKinoraError } from '../lib/errors.js';
 import { listBoxes } from '../media/mp4/box-reader.js';
 import { findMoov } from '../media/mp4/sample-tables.js';
 import { neededRanges } from '../media/source/needed-ranges.js';
@@ -21,7 +23,7 @@ export interface SourceRanges {
 }
 
 export interface SourceRangesDeps {
-  readonly blobs: Pick<BlobStore, 'isLocal' | 'read' | 'stat'>;
+  readonly blobs: Pick<BlobStore, 'isLocal' | 'openLocal' | 'read'>;
   readonly earlySources: Pick<EarlySources, 'rangesOf'>;
 }
 
@@ -52,20 +54,45 @@ export const createSourceRanges = ({ blobs, earlySources }: SourceRangesDeps): S
   /** Without `index`: the file is read as a whole. */
   const located = new LRUCache<string, Partial<Located>>({ maxSize: MAX_INDEX_BYTES, sizeCalculation: sizeOf });
 
-  const readBytes = async (key: string, offset: number, length: number): Promise<Buffer> => {
-    const stream = await blobs.read(key, { start: offset, end: offset + length });
-    return stream ? buffer(stream) : Buffer.alloc(0);
+  /** Through the copy that jobs read, so that nothing is fetched twice. */
+  const readPart = async (
+    key: string,
+    start: number,
+    length: number,
+  ): Promise<{ bytes: Buffer; sizeBytes: number }> => {
+    const blob = await blobs.openLocal(key, [{ start, end: start + length }]);
+    try {
+      const file = await open(blob.path);
+      try {
+        const { size: sizeBytes } = await file.stat();
+        const { bytesRead, buffer: bytes } = await file.read(Buffer.alloc(length), 0, length, start);
+        return { bytes: bytes.subarray(0, bytesRead), sizeBytes };
+      } finally {
+        await file.close();
+      }
+    } finally {
+      await blob.release();
+    }
   };
   const locate = async ({ key, indexKey, isMezzanine }: FileKeys): Promise<Partial<Located>> => {
     const known = located.get(key);
     if (known) return known;
-    const [found, stream] = await Promise.all([blobs.stat(key), blobs.read(indexKey)]);
+    const [head, stream] = await Promise.all([
+      readPart(key, 0, HEAD_BYTES).catch((error: unknown) => {
+        if (isKinoraError(error, 'not_found')) return undefined;
+        throw error;
+      }),
+      blobs.read(indexKey),
+    ]);
     // Deleted meanwhile, or not indexed yet.
-    if (!found || !stream) return {};
+    if (!head || !stream) return {};
     const index = decodeSourceIndex(await buffer(stream));
-    const read = (offset: number, length: number) => readBytes(key, offset, length);
-    const opening = await findOpening(read, found.sizeBytes);
-    const moov = await findMoov(read, found.sizeBytes);
+    const read = async (offset: number, length: number): Promise<Buffer> =>
+      offset + length <= head.bytes.length
+        ? head.bytes.subarray(offset, offset + length)
+        : (await readPart(key, offset, length)).bytes;
+    const opening = await findOpening(read, head.sizeBytes);
+    const moov = await findMoov(read, head.sizeBytes);
     const isFragmented = moov !== undefined && hasFragments(moov);
     const first = index.video?.position[0] ?? -1;
     const isUsable =
@@ -100,9 +127,10 @@ export const createSourceRanges = ({ blobs, earlySources }: SourceRangesDeps): S
   return {
     ofVideo: (asset, spans) =>
       need(asset, videoFileKeys(asset), spans, ({ index }, { fromSeconds, untilSeconds }) => {
-        const { timeBase, originTicks, timescale } = asset.plan.video!;
+        const { timeBase, originTicks, timescale, filters } = asset.plan.video!;
         const zero = originTicks / timescale;
-        return neededRanges({ index, videoTimeBase: timeBase }, zero + fromSeconds, zero + untilSeconds, VIDEO);
+        const streams = { ...VIDEO, startsAtKeyFrame: !filters.deinterlace };
+        return neededRanges({ index, videoTimeBase: timeBase }, zero + fromSeconds, zero + untilSeconds, streams);
       }),
     ofAudio: (asset, spans) =>
       need(asset, audioFileKeys(asset), spans, ({ index }, { fromSeconds, untilSeconds }) => {

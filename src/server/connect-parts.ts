@@ -2,8 +2,9 @@ import type { Database } from '../db/database.js';
 import { getInstallationSecret } from '../db/tables/server/installation.js';
 import type { DomainContext } from '../domain/context.js';
 import { createContentKeys } from '../domain/drm/content-keys.js';
-import { createAccessCheck } from '../domain/playback/check-access.js';
+import { accessRowsOf, createAccessCheck } from '../domain/playback/check-access.js';
 import { createPlayableFinder } from '../domain/playback/find-playable.js';
+import { watchPlaybackChanges } from '../domain/playback/watch-changes.js';
 import { createArtifactUrls } from '../domain/signing/artifact-urls.js';
 import { createUploadWriters } from '../domain/uploads/create-upload-writers.js';
 import { createUploadTargets } from '../jobs/ingest/upload-targets.js';
@@ -39,9 +40,19 @@ export const connectParts = async (
     ...(nodes && { peers: nodes.peers }),
   });
   phases.push({ name: 'segment producer', end: () => producer.stop() });
-  const playables = createPlayableFinder(database, clock, earlySources);
+  const playables = createPlayableFinder({
+    ...{ database, clock, early: earlySources },
+    maxBytes: config.planSizeBytes,
+  });
   const services = createServiceCaller(outside);
-  const access = createAccessCheck({ database, clock, installationSecret, riskyUserAgents: config.riskyUserAgents });
+  const access = createAccessCheck({
+    rows: accessRowsOf(database),
+    clock,
+    childSecret: config.edgeSecret ?? installationSecret,
+    riskyUserAgents: config.riskyUserAgents,
+  });
+  const stopWatching = await watchPlaybackChanges(database, { playables, access });
+  phases.push({ name: 'watch of changes', end: stopWatching });
   const transcriber = createTranscriber(config, pool);
   transcriber?.check('auto').catch((error: unknown) => {
     logger.warn({ err: error }, 'speech recognition unavailable');

@@ -2,12 +2,15 @@ import type { AddressInfo } from 'node:net';
 import { readServerFigures } from '../control/server-figures.js';
 import { sessionCookieName } from '../domain/access/sessions.js';
 import { createMasterOpener } from '../domain/assets/open-master.js';
+import { createIsEdge } from '../domain/edge/edge-token.js';
+import { accessRowsOf } from '../domain/playback/check-access.js';
 import { createRenditionOpener } from '../domain/renditions/open-rendition.js';
 import { createResultOpener } from '../domain/robots/open-result.js';
 import { createUploadUrls } from '../domain/uploads/upload-url.js';
 import { createDeliveryCounter } from '../domain/usage/delivery-counter.js';
 import { createApp } from '../http/app.js';
 import { watchConnections } from '../http/close-http.js';
+import { edgeOriginRoutes } from '../http/edge/origin-routes.js';
 import { imageRoutes } from '../http/image/image-routes.js';
 import { segmentRoute } from '../http/internal/segment-route.js';
 import { createMetricsApp } from '../http/ops/metrics.js';
@@ -15,6 +18,7 @@ import { sampleRoute } from '../http/ops/sample.js';
 import { artifactRoutes } from '../http/stream/artifact-routes.js';
 import { licenseRoutes } from '../http/stream/license-routes.js';
 import { streamRoutes } from '../http/stream/stream-routes.js';
+import { HELD_MS } from '../lib/ttl-cache.js';
 import type { Base, Parts } from './parts.js';
 
 export interface HttpOptions {
@@ -35,6 +39,7 @@ export const startHttp = async (
   const streamUrl = config.streamUrl ?? config.publicUrl;
   const deliveries = createDeliveryCounter({ database, clock, logger });
   phases.push({ name: 'delivery counter', end: () => deliveries.stop() });
+  const isEdge = createIsEdge(config.edgeSecret);
   const app = createApp({
     ...context,
     logger,
@@ -71,6 +76,8 @@ export const startHttp = async (
       },
     },
     roles: new Set(config.roles),
+    // What is known plays on, and every node would be taken out of the load balancer at the same time.
+    tolerances: { database: HELD_MS },
     streamPlugin: async (scope) => {
       const { nodes } = parts;
       if (nodes) await scope.register(segmentRoute({ segments: parts.producer, signature: nodes.signature }));
@@ -83,21 +90,31 @@ export const startHttp = async (
           images,
         }),
       );
+      if (config.edgeSecret !== undefined)
+        await scope.register(edgeOriginRoutes({ isEdge, playables, rows: accessRowsOf(database), deliveries }));
       await scope.register(
         streamRoutes({
           playables,
           access,
           segments: parts.producer,
           texts: parts.texts,
-          openRendition: createRenditionOpener({ database, blobs }),
+          openRendition: createRenditionOpener({ database, blobs, clock }),
           deliveries,
           contentKeys,
+          isEdge,
           ...(streamUrl && { streamUrl }),
           ...(imageUrl && { imageUrl }),
+          ...(config.cacheTag && { cacheTag: config.cacheTag }),
         }),
       );
       await scope.register(licenseRoutes({ playables, access, contentKeys, services }));
-      await scope.register(imageRoutes({ playables, access, images, ...(imageUrl && { imageUrl }) }));
+      await scope.register(
+        imageRoutes({
+          ...{ playables, access, images },
+          ...(imageUrl && { imageUrl }),
+          ...(config.cacheTag && { cacheTag: config.cacheTag }),
+        }),
+      );
     },
   });
   const closeApp = watchConnections(app);
@@ -118,7 +135,7 @@ export const startHttp = async (
   return { localUrl, metricsUrl: `${urlOf(config.metricsHost, metricsApp.server.address() as AddressInfo)}/metrics` };
 };
 
-const urlOf = (host: string, { port }: AddressInfo): string => {
+export const urlOf = (host: string, { port }: AddressInfo): string => {
   const name = host === '0.0.0.0' || host === '::' ? 'localhost' : host;
   return `http://${name.includes(':') ? `[${name}]` : name}:${port}`;
 };

@@ -3,9 +3,9 @@ import { type ByteRange, type ByteRanges, mergeRanges } from '../lib/byte-ranges
 import { BLOCK_BYTES, type RangeOrigin } from './blob-store.js';
 
 /** Blocks with a gap of at most this many blocks between them are fetched by one request, including the gap. */
-const MAX_GAP_BLOCKS = 2;
+const MAX_GAP_BLOCKS = 4;
 /** Limits the size of a request, so that long ranges are fetched over several connections. */
-const MAX_REQUEST_BLOCKS = 16;
+export const MAX_REQUEST_BLOCKS = 64;
 const MAX_REQUESTS = 4;
 
 export interface BlockFetcherOptions {

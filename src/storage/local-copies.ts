@@ -2,9 +2,9 @@ import { type FileHandle, mkdir, open as openFile, rename, rm } from 'node:fs/pr
 import { join } from 'node:path';
 import type { ByteRange, ByteRanges } from '../lib/byte-ranges.js';
 import { isKinoraError, KinoraError } from '../lib/errors.js';
-import type { LocalBlob } from './blob-store.js';
-import { type BlockFetcher, createBlockFetcher } from './block-fetcher.js';
-import type { ObjectClient, ObjectInfo } from './s3-client.js';
+import { BLOCK_BYTES, type LocalBlob } from './blob-store.js';
+import { type BlockFetcher, createBlockFetcher, MAX_REQUEST_BLOCKS } from './block-fetcher.js';
+import type { ObjectClient, ObjectInfo, OpenObject } from './s3-client.js';
 import { writeFully } from './write-fully.js';
 
 export interface LocalCopiesOptions {
@@ -38,6 +38,9 @@ interface Copy {
   isForgotten: boolean;
 }
 
+/** `first` is an answer whose bytes are not stored yet. */
+type Begun = ObjectInfo & { readonly first?: { readonly start: number; readonly object: OpenObject } };
+
 export const createLocalCopies = async ({ objects, dir, maxBytes }: LocalCopiesOptions): Promise<LocalCopies> => {
   await rm(dir, { recursive: true, force: true });
   await mkdir(dir, { recursive: true });
@@ -46,18 +49,37 @@ export const createLocalCopies = async ({ objects, dir, maxBytes }: LocalCopiesO
   const sizes = new Map<Copy, number>();
   let version = 0;
 
-  const create = async (key: string): Promise<Copy> => {
-    const info = await objects.stat(key);
+  /** Asks for the first bytes that are needed. The answer also says how large the object is. */
+  const begin = async (key: string, needed: ByteRanges | undefined, signal: AbortSignal) => {
+    const start = Math.floor((needed?.[0]?.start ?? 0) / BLOCK_BYTES) * BLOCK_BYTES;
+    const wanted = Math.ceil((needed ? (needed[0]?.end ?? 1) : Number.POSITIVE_INFINITY) / BLOCK_BYTES) * BLOCK_BYTES;
+    const range = { start, end: Math.min(wanted, start + MAX_REQUEST_BLOCKS * BLOCK_BYTES) };
+    const object = await objects.open(key, range, { signal });
+    if (object?.wholeBytes !== undefined)
+      return { sizeBytes: object.wholeBytes, etag: object.etag, first: { start, object } };
+    const info = object && (await objects.stat(key));
     if (!info) throw new KinoraError('not_found', { details: { stage: 'blob', key } });
+    return info;
+  };
+  const create = async (key: string, needed: ByteRanges | undefined): Promise<Copy> => {
+    const stopped = new AbortController();
+    const info: Begun = await begin(key, needed, stopped.signal);
     version += 1;
     const path = join(dir, String(version));
     const file = await openFile(path, 'wx');
     await file.truncate(info.sizeBytes);
     await file.close();
-    const stopped = new AbortController();
     const copy: Copy = { path, version, sizeBytes: info.sizeBytes, stopped, leases: 0, isForgotten: false };
+    let { first } = info;
     const blocks = createBlockFetcher({
-      origin: { sizeBytes: info.sizeBytes, read: (range, signal) => readObject(key, info, range, signal) },
+      origin: {
+        sizeBytes: info.sizeBytes,
+        read: (range, signal) => {
+          const begun = first?.start === range.start ? first : undefined;
+          if (begun) first = undefined;
+          return readObject(key, info, range, signal, begun?.object);
+        },
+      },
       signal: stopped.signal,
       readableBytes: () => 0,
       begin: async () => {
@@ -69,8 +91,21 @@ export const createLocalCopies = async ({ objects, dir, maxBytes }: LocalCopiesO
     return Object.assign(copy, { blocks });
   };
 
-  const readObject = async function* (key: string, { etag }: ObjectInfo, range: ByteRange, signal: AbortSignal) {
-    const object = await objects.open(key, range, { etag, signal });
+  /** Takes what `begun` has of the range. */
+  const readObject = async function* (
+    key: string,
+    { etag }: ObjectInfo,
+    range: ByteRange,
+    signal: AbortSignal,
+    begun?: OpenObject,
+  ) {
+    let at = range.start;
+    for await (const chunk of begun?.chunks ?? []) {
+      yield chunk.subarray(0, range.end - at);
+      at += chunk.length;
+      if (at >= range.end) return;
+    }
+    const object = await objects.open(key, { start: at, end: range.end }, { etag, signal });
     if (!object) throw new KinoraError('not_found', { details: { stage: 'blob', key } });
     yield* object.chunks;
   };
@@ -105,9 +140,9 @@ export const createLocalCopies = async ({ objects, dir, maxBytes }: LocalCopiesO
     }
   };
   /** The copy of `key`, leased; it is made if there is none. */
-  const lease = async (key: string): Promise<{ copy: Copy; made: Promise<Copy> }> => {
+  const lease = async (key: string, needed: ByteRanges | undefined): Promise<{ copy: Copy; made: Promise<Copy> }> => {
     for (;;) {
-      const made = copies.get(key) ?? create(key);
+      const made = copies.get(key) ?? create(key, needed);
       copies.delete(key);
       copies.set(key, made);
       const copy = await made.catch((error: unknown) => {
@@ -123,7 +158,7 @@ export const createLocalCopies = async ({ objects, dir, maxBytes }: LocalCopiesO
 
   return {
     open: async (key, needed) => {
-      const { copy, made } = await lease(key);
+      const { copy, made } = await lease(key, needed);
       let isReleased = false;
       const release = async (): Promise<void> => {
         if (isReleased) return;

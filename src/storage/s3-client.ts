@@ -4,6 +4,7 @@ import type { GetObjectCommandOutput, S3Client } from '@aws-sdk/client-s3';
 import { throwIfAborted } from '../lib/abort.js';
 import { backoffMs } from '../lib/backoff.js';
 import { isKinoraError, KinoraError } from '../lib/errors.js';
+import { createHedge } from './hedge.js';
 import { describeFailure, nameOf, statusOf } from './s3-errors.js';
 import { withStallLimit } from './stall-limit.js';
 
@@ -25,6 +26,8 @@ export interface ObjectInfo {
 }
 
 export interface OpenObject extends ObjectInfo {
+  /** Of the whole object. Undefined when the server doesn't say, or the range is empty. */
+  readonly wholeBytes?: number;
   /** Continues after a lost connection; fails when the object has been replaced. */
   readonly chunks: AsyncIterable<Uint8Array>;
 }
@@ -67,6 +70,8 @@ const REQUEST_MS = 5 * 60_000;
 const MAX_TRIES = 5;
 const RETRY = { baseMs: 100, maxMs: 2000 };
 const MAX_SOCKETS = 64;
+/** Of reads that are sent twice. */
+const MAX_HEDGED = 0.05;
 
 /** Loads the client library, which takes 0.2 s and 23 MB: only where S3 is configured. */
 export const createObjectClient = async (settings: S3Settings): Promise<ObjectClient> => {
@@ -114,15 +119,15 @@ export const createObjectClient = async (settings: S3Settings): Promise<ObjectCl
       return { sizeBytes: ContentLength, etag: ETag };
     });
 
-  const get = (key: string, start: number, end: number | undefined, etag?: string, signal?: AbortSignal) =>
-    client.send(
-      new sdk.GetObjectCommand({
-        ...at(key),
-        ...((start > 0 || end !== undefined) && { Range: `bytes=${start}-${end === undefined ? '' : end - 1}` }),
-        ...(etag && { IfMatch: etag }),
-      }),
-      { ...(signal && { abortSignal: signal }) },
-    );
+  const hedge = createHedge({ maxShare: MAX_HEDGED });
+  const get = (key: string, start: number, end: number | undefined, etag?: string, signal?: AbortSignal) => {
+    const input = {
+      ...at(key),
+      ...((start > 0 || end !== undefined) && { Range: `bytes=${start}-${end === undefined ? '' : end - 1}` }),
+      ...(etag && { IfMatch: etag }),
+    };
+    return hedge.run((abortSignal) => client.send(new sdk.GetObjectCommand(input), { abortSignal }), signal);
+  };
 
   /** Yields all of [start, end): begins with `first` and requests the rest again when the connection is lost. */
   const readOn = async function* (key: string, first: GetObjectCommandOutput, start: number, signal?: AbortSignal) {
@@ -171,8 +176,14 @@ export const createObjectClient = async (settings: S3Settings): Promise<ObjectCl
       );
       if (!first) return undefined;
       if (!first.output) return empty('');
-      const { ContentLength: sizeBytes = 0, ETag = '' } = first.output;
-      return { sizeBytes, etag: ETag, chunks: readOn(key, first.output, start, signal) };
+      const { ContentLength: sizeBytes = 0, ContentRange, ETag = '' } = first.output;
+      const wholeBytes = Number(/\/(\d+)$/.exec(ContentRange ?? '')?.[1] ?? Number.NaN);
+      return {
+        sizeBytes,
+        etag: ETag,
+        ...(wholeBytes >= 0 && { wholeBytes }),
+        chunks: readOn(key, first.output, start, signal),
+      };
     },
     delete: async (key) => {
       await orMissing('DeleteObject', key, () => client.send(new sdk.DeleteObjectCommand(at(key))));

@@ -1,11 +1,11 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { sql } from 'kysely';
 import ts from 'typescript';
-import { expect, it, vi } from 'vitest';
+import { afterAll, describe, expect, it, vi } from 'vitest';
 import type { Transaction } from '#kinora/db/database.js';
 import { migrate } from '#kinora/db/migrate.js';
 import { prepared as preparedMark } from '#kinora/db/prepared.js';
@@ -129,22 +129,57 @@ describeOnBothEngines('database', (database) => {
     await stop();
   });
 
-  it('migrates once, and refuses a changed or unknown migration', async () => {
-    const db = database();
-    const count = async () =>
-      (await sql<{ n: number }>`select count(*) as n from schema_migration`.execute(db.queryable)).rows[0]!.n;
-    const before = await count();
-    await Promise.all([migrate(db), migrate(db)]);
-    expect(await count()).toBe(before);
-    const dir = mkdtempSync(join(tmpdir(), 'kinora-migrations-'));
-    try {
-      await expect(migrate(db, pathToFileURL(`${dir}/`))).rejects.toMatchObject({ code: 'config_invalid' });
-      const { rows } = await sql<{ name: string }>`select name from schema_migration`.execute(db.queryable);
-      for (const { name } of rows) writeFileSync(join(dir, name), 'select 1;');
-      await expect(migrate(db, pathToFileURL(`${dir}/`))).rejects.toThrow('was changed after it had been applied');
-    } finally {
-      rmSync(dir, { recursive: true });
-    }
+  describe('migrations of several builds', () => {
+    const builds = mkdtempSync(join(tmpdir(), 'kinora-migrations-'));
+    afterAll(() => rmSync(builds, { recursive: true }));
+    const own = fileURLToPath(new URL('migrations', import.meta.resolve('#kinora/db/migrate.js')));
+    const last = Math.max(...readdirSync(own).map((name) => Number(name.slice(0, 4))));
+    /** The directory of a build that has `added` besides the migrations of this one. */
+    const build = (name: string, added: Readonly<Record<string, string>>): URL => {
+      const directory = join(builds, name);
+      cpSync(own, directory, { recursive: true });
+      for (const [file, text] of Object.entries(added)) writeFileSync(join(directory, file), text);
+      return pathToFileURL(`${directory}/`);
+    };
+    const expand = {
+      '9001_expand.sql': `-- Adds.\n-- needs ${String(last).padStart(4, '0')}\ncreate table added (n int);`,
+    };
+    const contract = { '9002_contract.sql': '-- Removes.\n-- needs 9001\ndrop table added;' };
+
+    it('applies each once', async () => {
+      const [one, other] = await Promise.all([migrate(database()), migrate(database())]);
+      expect([...one, ...other]).toEqual([]);
+    });
+
+    it('lets a build go on with the migrations of newer builds that allow it, and refuses the others', async () => {
+      const db = database();
+      expect(await migrate(db, build('expand', expand))).toEqual(['9001_expand.sql']);
+      expect(await migrate(db)).toEqual([]);
+      expect(await migrate(db, build('contract', { ...expand, ...contract }))).toEqual(['9002_contract.sql']);
+      await expect(migrate(db)).rejects.toMatchObject({
+        code: 'config_invalid',
+        message: expect.stringContaining('it has 9002_contract.sql, which needs 9001. Install that version'),
+      });
+      expect(await migrate(db, build('expand', expand))).toEqual([]);
+      // One whose file has no such line needs a build that has it.
+      const closed = { '9003_closed.sql': 'select 1;' };
+      await migrate(db, build('closed', { ...expand, ...contract, ...closed }));
+      await expect(migrate(db, build('expand', expand))).rejects.toThrow('it has 9003_closed.sql, which needs 9003.');
+      // Builds before this rule did not store what their migrations need.
+      await sql`update schema_migration set needs = null where name = '9003_closed.sql'`.execute(db.queryable);
+      await expect(migrate(db, build('expand', expand))).rejects.toThrow('it has 9003_closed.sql. Install');
+      await sql`delete from schema_migration where name > '9000'`.execute(db.queryable);
+    });
+
+    it('refuses a migration that was changed, and one that needs a later one', async () => {
+      const [name] = readdirSync(own);
+      await expect(migrate(database(), build('changed', { [name!]: 'select 1;' }))).rejects.toThrow(
+        'was changed after it had been applied',
+      );
+      await expect(migrate(database(), build('later', { '9001_wrong.sql': '-- needs 9002\n' }))).rejects.toThrow(
+        '9001_wrong.sql needs a later migration',
+      );
+    });
   });
 
   it('answers 100 callers at once', async () => {

@@ -134,6 +134,34 @@ describe.runIf(swiftPath)('on S3', () => {
     for (const lease of [local!, again!, whole]) await lease.release();
   });
 
+  it('asks again when an answer is late, and gives up the late one', async () => {
+    proxy.faults = {};
+    const { store } = await openStore(proxy.url, 'late');
+    await store.put('small', Buffer.from('0123456789'));
+    for (let n = 0; n < 20; n += 1) await buffer((await store.read('small'))!);
+    proxy.stallNext = 1;
+    expect(String(await buffer((await store.read('small', { start: 3 }))!))).toBe('3456789');
+    await expect.poll(() => proxy.abandoned).toBe(1);
+  });
+
+  it('learns the size of an object from the first bytes that are needed', async () => {
+    proxy.faults = {};
+    const bytes = randomBytes(6 * MIB + 100);
+    await (await openStore(proxy.url, 'sized')).store.put('assets/a/source', bytes);
+    const { store } = await openStore(proxy.url, 'sized');
+    const before = proxy.requests;
+    const end = await store.openLocal('assets/a/source', [{ start: 6 * MIB, end: 6 * MIB + 100 }]);
+    expect(proxy.requests - before).toBe(1);
+    expect((await readFile(end.path)).subarray(6 * MIB).equals(bytes.subarray(6 * MIB))).toBe(true);
+    const whole = await store.openLocal('assets/a/source');
+    expect((await readFile(whole.path)).equals(bytes)).toBe(true);
+    for (const lease of [end, whole]) await lease.release();
+    const { store: other } = await openStore(proxy.url, 'sized');
+    const first = await other.openLocal('assets/a/source');
+    expect((await readFile(first.path)).equals(bytes)).toBe(true);
+    await first.release();
+  });
+
   it('never shows parts of two versions, and sees the new one afterwards', async () => {
     proxy.faults = {};
     const { store } = await openStore(proxy.url, 'versions');

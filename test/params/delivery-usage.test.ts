@@ -25,16 +25,20 @@ const create = async (fields: object = {}): Promise<string> => {
   return id;
 };
 const deliver = (assetId: string, atSeconds: number, tier: string, seconds: number) =>
-  addDeliveries(api.database.queryable, [
-    {
-      environment_id: environmentId,
-      asset_id: assetId,
-      minute: new Date((atSeconds - (atSeconds % 60)) * 1000),
-      tier,
-      delivered_seconds: seconds,
-      delivered_bytes: 1000,
-    },
-  ]);
+  addDeliveries(
+    api.database.queryable,
+    [
+      {
+        environment_id: environmentId,
+        asset_id: assetId,
+        minute: new Date((atSeconds - (atSeconds % 60)) * 1000),
+        tier,
+        delivered_seconds: seconds,
+        delivered_bytes: 1000,
+      },
+    ],
+    [],
+  );
 
 describe('GET /video/v1/delivery-usage refuses', () => {
   const NOT_TWO = 'timeframe must be an array of two Unix timestamps';

@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { readEnvironment } from '../../config/environment.js';
 import { type Config, options } from '../../config/options.js';
 import { localTokenPath } from '../../domain/access/local-token.js';
+import type { Kinora } from '../../server.js';
 import { createLogTail } from '../../telemetry/log-tail.js';
 import { createLogger, createLogStream } from '../../telemetry/logger.js';
 import type { Command, Setting } from '../support/command.js';
@@ -73,6 +74,16 @@ const startBlock = (config: Config, { url, newToken, hasToken, consoleLink }: Ru
   ].join('\n');
 };
 
+const edgeBlock = ({ dataDir }: Config, url: string, originUrl: string): string =>
+  [
+    '',
+    `Kinora is running as an edge of ${originUrl}.`,
+    '',
+    `  Address         ${url}`,
+    `  Data directory  ${dataDir}`,
+    '',
+  ].join('\n');
+
 export const serve: Command = {
   summary: 'run the server',
   args: [],
@@ -90,15 +101,8 @@ export const serve: Command = {
     void stopSignal.then(() => isStarting && process.exit(0));
     await kinora.start();
     isStarting = false;
-    const newToken = kinora.firstStart?.token;
-    const hasToken = (await findToken(config)) !== undefined;
-    // A log that is kept, of a service or a container, contains a link only when nobody could have another one.
-    const isShown = process.stdout.isTTY || newToken !== undefined;
-    const consoleLink = isShown ? await kinora.createConsoleLink() : undefined;
-    print(startBlock(config, { url: kinora.url, newToken, hasToken, consoleLink }));
-    void kinora.samplePage?.then((page) =>
-      print(page ? `A sample video plays at  ${page}\n` : 'The sample video could not be created. See the log.\n'),
-    );
+    if (config.originUrl !== undefined) print(edgeBlock(config, kinora.url, config.originUrl));
+    else await printStart(config, kinora);
     await stopSignal;
     const stopped = kinora.stop().then(() => true);
     // The shutdown has its own limit; this slightly longer one only guards against a stop that hangs.
@@ -106,4 +110,16 @@ export const serve: Command = {
     if (!inTime) logger.error({ limit_ms: config.shutdownLimitMs }, 'shutdown timed out');
     return inTime ? 0 : 1;
   },
+};
+
+const printStart = async (config: Config, kinora: Kinora): Promise<void> => {
+  const newToken = kinora.firstStart?.token;
+  const hasToken = (await findToken(config)) !== undefined;
+  // A log that is kept, of a service or a container, contains a link only when nobody could have another one.
+  const isShown = process.stdout.isTTY || newToken !== undefined;
+  const consoleLink = isShown ? await kinora.createConsoleLink() : undefined;
+  print(startBlock(config, { url: kinora.url, newToken, hasToken, consoleLink }));
+  void kinora.samplePage?.then((page) =>
+    print(page ? `A sample video plays at  ${page}\n` : 'The sample video could not be created. See the log.\n'),
+  );
 };

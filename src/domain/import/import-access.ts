@@ -4,7 +4,7 @@ import {
   findPlaybackRestrictionRules,
   insertPlaybackRestriction,
 } from '../../db/tables/playback/playback-restriction.js';
-import { findVerificationKey, insertSigningKey } from '../../db/tables/playback/signing-key.js';
+import { findVerificationKeys, insertSigningKey } from '../../db/tables/playback/signing-key.js';
 import { KinoraError } from '../../lib/errors.js';
 import { isId } from '../../lib/ids.js';
 import type { DomainContext } from '../context.js';
@@ -30,7 +30,7 @@ export const importPlaybackRestriction = async (
   if (!isId(id)) refuse(`${JSON.stringify(id)} is not the ID of a playback restriction.`);
   const checked = validateCreatePlaybackRestriction(rules);
   const db = database.queryable;
-  const existing = await findPlaybackRestrictionRules(db, id);
+  const [existing] = await findPlaybackRestrictionRules(db, [id]);
   if (existing?.environment_id === environmentId) return false;
   if (existing)
     throw new KinoraError('conflict', { messages: [`The playback restriction ${id} is of another environment.`] });
@@ -53,7 +53,7 @@ export const importSigningKey = async (
   if (!isId(id)) refuse(`${JSON.stringify(id)} is not the ID of a signing key.`);
   const publicKey = readPublicKey(keyText);
   const db = database.queryable;
-  const existing = await findVerificationKey(db, id);
+  const existing = (await findVerificationKeys(db, [id]))[0];
   if (existing?.environment_id === environmentId && existing.public_key.trim() === publicKey.trim()) return false;
   if (existing) throw new KinoraError('conflict', { messages: [`Another signing key with the ID ${id} exists here.`] });
   await insertSigningKey(db, { id, environment_id: environmentId, created_at: clock.now(), public_key: publicKey });

@@ -2,7 +2,7 @@ import { createPublicKey } from 'node:crypto';
 import { lastOf } from '../../api/validate/list-query.js';
 import type { Database } from '../../db/database.js';
 import { findPlaybackRestrictionRules } from '../../db/tables/playback/playback-restriction.js';
-import { findVerificationKey } from '../../db/tables/playback/signing-key.js';
+import { findVerificationKeys } from '../../db/tables/playback/signing-key.js';
 import type { Clock } from '../../lib/clock.js';
 import { KinoraError } from '../../lib/errors.js';
 import { isId } from '../../lib/ids.js';
@@ -46,6 +46,9 @@ export interface Access {
   childQuery(child: string): string;
 }
 
+/** What the access to a child depends on. */
+export type OwnedPlaybackId = Pick<Playable, 'playbackId' | 'environmentId' | 'policy'>;
+
 export interface AccessCheck {
   /**
    * Decides whether a viewer may access what belongs to `audience`: `v` playlists, files, text; `t` thumbnail; `g`
@@ -59,18 +62,31 @@ export interface AccessCheck {
    * The same for resources that only playlists refer to. A token does not open them, because it may allow less than
    * the whole (a lower resolution, a clip). Needs no RSA and, for keys and restrictions in use, no database query.
    */
-  checkChild(playable: Playable, request: AccessRequest, child: string): Promise<Access>;
+  checkChild(playable: OwnedPlaybackId, request: AccessRequest, child: string): Promise<Access>;
   /** Makes a removed key invalid immediately. */
   forgetSigningKey(id: string): void;
   /** Applies a changed or removed restriction immediately. */
   forgetPlaybackRestriction(id: string): void;
+  /** Makes keys and restrictions be read again before they are used, because changes may have been missed. */
+  expireAll(): void;
 }
 
+/** Where keys and restrictions are read: the database, or the origin of an edge. */
+export interface AccessRows {
+  signingKeys(ids: readonly string[]): ReturnType<typeof findVerificationKeys>;
+  playbackRestrictions(ids: readonly string[]): ReturnType<typeof findPlaybackRestrictionRules>;
+}
+
+export const accessRowsOf = ({ queryable }: Pick<Database, 'queryable'>): AccessRows => ({
+  signingKeys: (ids) => findVerificationKeys(queryable, ids),
+  playbackRestrictions: (ids) => findPlaybackRestrictionRules(queryable, ids),
+});
+
 export interface AccessCheckDeps {
-  readonly database: Database;
+  readonly rows: AccessRows;
   readonly clock: Clock;
-  /** The secret in the database; the key of child URLs is derived from it. */
-  readonly installationSecret: string;
+  /** The key of child URLs is derived from it. */
+  readonly childSecret: string;
   /** Lower-case parts of names that restrictions may forbid. */
   readonly riskyUserAgents: readonly string[];
 }
@@ -80,14 +96,22 @@ export interface AccessCheckDeps {
  * immediately.
  */
 export const createAccessCheck = (deps: AccessCheckDeps): AccessCheck => {
-  const { clock, riskyUserAgents } = deps;
-  const db = deps.database.queryable;
-  const signer = createChildSigner(deps.installationSecret);
-  const keys = createTtlCache(async (id): Promise<VerificationKey | undefined> => {
-    const row = await findVerificationKey(db, id);
-    return row && { environmentId: row.environment_id, publicKey: createPublicKey(row.public_key) };
-  }, clock);
-  const restrictions = createTtlCache((id) => findPlaybackRestrictionRules(db, id), clock);
+  const { rows, clock, riskyUserAgents } = deps;
+  const signer = createChildSigner(deps.childSecret);
+  const keys = createTtlCache<VerificationKey>({
+    load: async (ids) =>
+      new Map(
+        (await rows.signingKeys(ids)).map((row) => [
+          row.id,
+          { environmentId: row.environment_id, publicKey: createPublicKey(row.public_key) },
+        ]),
+      ),
+    clock,
+  });
+  const restrictions = createTtlCache({
+    load: async (ids) => new Map((await rows.playbackRestrictions(ids)).map((rules) => [rules.id, rules])),
+    clock,
+  });
   const findKey = async (id: string) => (isId(id) ? keys.find(id) : undefined);
 
   const checkRestriction = async (environmentId: string, id: string | undefined, viewer: ViewerHeaders) => {
@@ -113,7 +137,7 @@ export const createAccessCheck = (deps: AccessCheckDeps): AccessCheck => {
   };
 
   const bySignature = async (
-    { playbackId, environmentId }: Playable,
+    { playbackId, environmentId }: OwnedPlaybackId,
     request: AccessRequest,
     signature: string,
     child: string,
@@ -141,6 +165,10 @@ export const createAccessCheck = (deps: AccessCheckDeps): AccessCheck => {
     },
     forgetSigningKey: (id) => keys.forget(id),
     forgetPlaybackRestriction: (id) => restrictions.forget(id),
+    expireAll: () => {
+      keys.expireAll();
+      restrictions.expireAll();
+    },
   };
 };
 

@@ -2,15 +2,14 @@ import { LRUCache } from 'lru-cache';
 import type { Database } from '../../db/database.js';
 import { findUploadById } from '../../db/tables/assets/upload.js';
 import {
+  type FoundPlayable,
   findAlternateAudio,
-  findPlan,
-  findPlayableRow,
-  findReadyTracks,
-  type PlayableRow,
+  findPlayables,
   type PlayableTrack,
 } from '../../db/tables/playback/playable.js';
 import type { Clock } from '../../lib/clock.js';
 import { isId } from '../../lib/ids.js';
+import { createTtlCache, LIFETIME_MS } from '../../lib/ttl-cache.js';
 import {
   type AdditionalRenditions,
   type AlternateAudio,
@@ -45,30 +44,24 @@ export interface Playable {
 
 export interface PlayableFinder {
   /**
-   * Undefined when the ID is unknown or deleted, or its asset is deleted. Results are up to a second old. For a ready
-   * asset they may be up to `readyMaxAgeMs` old, for callers that only need the plan, which no longer changes.
+   * Undefined when the ID is unknown or deleted, or its asset is deleted. For a ready asset the result is as old as a
+   * `TtlCache` allows unless `forget` is called, otherwise up to a second.
    */
-  find(playbackId: string, readyMaxAgeMs?: number): Promise<Playable | undefined>;
+  find(playbackId: string): Promise<Playable | undefined>;
   /** Finds a rendition that is not in the plan: that of an alternate audio track. Undefined for any other name. */
   findAdditional(playable: Playable, rendition: string): Promise<AdditionalRenditions | undefined>;
   /** Makes a deletion or change visible immediately; takes an asset ID or a playback ID. */
   forget(id: string): void;
+  /** Makes everything be read again before it is used, because changes may have been missed. */
+  expireAll(): void;
 }
 
-interface Entry {
-  readonly readAtMs: number;
-  readonly answer: Promise<Playable | undefined>;
-  ready: boolean;
-  /** Present when the asset plays early. */
-  early?: { readonly assetId: string; readonly plan: Plan };
-}
-
-const LIFETIME_MS = 1000;
-const MAX_PLAYABLES = 2000;
-/** The plan of a two-hour asset has about 100 kB and never changes once the asset is ready. */
-const MAX_PLANS = 100;
-/** These plans are about a tenth of that size. */
-const MAX_ALTERNATE_AUDIO = 200;
+/** The state of an asset that is not ready may change at any time. */
+const PREPARING_LIFETIME_MS = 1000;
+/** Of a row and its tracks, without the plan. */
+const ROW_BYTES = 2000;
+/** Further audio tracks get this part of the memory of plans. */
+const AUDIO_SHARE = 0.2;
 
 /** What plays before it is ready. */
 interface EarlyPlans {
@@ -77,34 +70,43 @@ interface EarlyPlans {
   uploadOf(playbackId: string): string | undefined;
 }
 
-/** Viewers request the same few IDs again and again, so results stay in memory for a moment and plans for longer. */
-export const createPlayableFinder = (database: Database, clock: Clock, early: EarlyPlans): PlayableFinder => {
-  const db = database.queryable;
-  const playables = new LRUCache<string, Entry>({ max: MAX_PLAYABLES });
-  const plans = new LRUCache<string, Plan>({ max: MAX_PLANS });
-  /** By track. */
-  const alternateAudio = new LRUCache<string, AlternateAudio & { readonly assetId: string }>({
-    max: MAX_ALTERNATE_AUDIO,
-  });
+export interface PlayableFinderDeps {
+  readonly database: Database;
+  readonly clock: Clock;
+  readonly early: EarlyPlans;
+  /** The memory for plans. */
+  readonly maxBytes: number;
+}
 
-  const loadPlan = async (assetId: string): Promise<Plan | undefined> => {
-    const known = plans.get(assetId);
-    if (known) return known;
-    const plan = (await findPlan(db, assetId)) as Plan | undefined;
-    plans.set(assetId, plan);
-    return plan;
+/** Plans are parsed JSON: their text is about as long as what they occupy. */
+const createSizeOf = () => {
+  const sizes = new WeakMap<object, number>();
+  return (plan: object): number => {
+    const size = sizes.get(plan) ?? JSON.stringify(plan).length;
+    sizes.set(plan, size);
+    return size;
   };
+};
+
+/**
+ * Viewers request the same IDs again and again, so what they lead to stays in memory: a plan of a two-hour asset has
+ * about 100 kB and does not change once the asset is ready.
+ */
+export const createPlayableFinder = ({ database, clock, early, maxBytes }: PlayableFinderDeps): PlayableFinder => {
+  const db = database.queryable;
+  const sizeOfPlan = createSizeOf();
 
   /** An upload that plays before its asset exists. */
-  const findUploadRow = async (playbackId: string): Promise<PlayableRow | undefined> => {
+  const findUpload = async (playbackId: string): Promise<FoundPlayable | undefined> => {
     const uploadId = early.uploadOf(playbackId);
     const upload = uploadId === undefined ? undefined : await findUploadById(db, uploadId);
     // The asset was created between the two queries.
-    if (upload?.status === 'asset_created') return findPlayableRow(db, playbackId);
+    if (upload?.status === 'asset_created') return (await findPlayables(db, [playbackId]))[0];
     const reserved = upload?.early_playback_ids?.find(({ id }) => id === playbackId);
     if (upload?.status !== 'waiting' || !reserved) return undefined;
     const { meta } = upload.new_asset_settings as { meta?: Record<string, string> };
     return {
+      playback_id: playbackId,
       policy: reserved.policy,
       asset_id: upload.target_asset_id,
       environment_id: upload.environment_id,
@@ -113,79 +115,95 @@ export const createPlayableFinder = (database: Database, clock: Clock, early: Ea
       meta: meta ?? null,
       thumbnail_time: null,
       chapters: null,
+      tracks: [],
+      plan: null,
     };
   };
 
-  const load = async (playbackId: string): Promise<Playable | undefined> => {
-    const row = (await findPlayableRow(db, playbackId)) ?? (await findUploadRow(playbackId));
-    if (!row) return undefined;
+  const playableOf = (row: FoundPlayable, known: Plan | undefined): Playable | undefined => {
     const ready = row.status === 'ready';
-    const [tracks, plan] = ready
-      ? await Promise.all([findReadyTracks(db, row.asset_id), loadPlan(row.asset_id)])
-      : [[], undefined];
-    // The asset can be deleted between the queries.
+    const plan = ready ? (known ?? (row.plan && playedPlan(row.plan as Plan, row.policy))) : undefined;
     if (ready && !plan) return undefined;
     // DRM keys are only made for ready assets.
     const earlyPlan = row.status === 'preparing' && row.policy !== 'drm' ? early.planOf(row.asset_id) : undefined;
-    const {
-      policy,
-      asset_id: assetId,
-      environment_id: environmentId,
-      drm_configuration_id: drmConfigurationId,
-      status,
-      meta,
-      thumbnail_time: thumbnailTime,
-      chapters,
-    } = row;
+    const { chapters, drm_configuration_id: drmConfigurationId, thumbnail_time: thumbnailTime } = row;
     return {
-      playbackId,
-      environmentId,
-      policy,
+      playbackId: row.playback_id,
+      environmentId: row.environment_id,
+      policy: row.policy,
       ...(drmConfigurationId !== null && { drmConfigurationId }),
-      assetId,
-      status,
-      meta: meta ?? {},
+      assetId: row.asset_id,
+      status: row.status,
+      meta: row.meta ?? {},
       chapters: chapters?.chapters ?? [],
       ...(thumbnailTime !== null && { thumbnailTime }),
-      tracks,
-      ...(plan && { plan: playedPlan(plan, policy) }),
+      tracks: row.tracks,
+      ...(plan && { plan }),
       ...(earlyPlan && { plan: earlyPlan, early: true }),
     };
   };
 
+  const load = async (ids: readonly string[]): Promise<Map<string, Playable>> => {
+    const known = new Map<string, { readonly assetId: string; readonly plan: Plan }>();
+    for (const id of ids) {
+      const { status, assetId, plan } = playables.peek(id) ?? {};
+      if (status === 'ready') known.set(id, { assetId: assetId!, plan: plan! });
+    }
+    const rows = await findPlayables(
+      db,
+      ids,
+      [...known.values()].map(({ assetId }) => assetId),
+    );
+    const found = new Set(rows.map(({ playback_id }) => playback_id));
+    for (const id of ids) {
+      const upload = found.has(id) || early.uploadOf(id) === undefined ? undefined : await findUpload(id);
+      if (upload) rows.push(upload);
+    }
+    return new Map(
+      rows.flatMap((row) => {
+        const playable = playableOf(row, known.get(row.playback_id)?.plan);
+        return playable ? [[row.playback_id, playable]] : [];
+      }),
+    );
+  };
+
+  const playables = createTtlCache<Playable>({
+    load,
+    clock,
+    lifetimeMs: ({ status }) => (status === 'ready' ? LIFETIME_MS : PREPARING_LIFETIME_MS),
+    limit: { maxBytes, sizeOf: ({ plan }) => ROW_BYTES + (plan ? sizeOfPlan(plan) : 0) },
+    groupOf: ({ assetId }) => assetId,
+  });
+  /** By asset and track. */
+  const alternateAudio = new LRUCache<string, AlternateAudio>({
+    maxSize: Math.ceil(maxBytes * AUDIO_SHARE),
+    sizeCalculation: ({ audio }) => sizeOfPlan(audio),
+  });
+
   const loadAlternateAudio = async (assetId: string, trackId: string): Promise<AlternateAudio | undefined> => {
-    const known = alternateAudio.get(trackId);
-    if (known) return known.assetId === assetId ? known : undefined;
+    const name = `${assetId} ${trackId}`;
+    const known = alternateAudio.get(name);
+    if (known) return known;
     const row = isId(trackId) ? await findAlternateAudio(db, assetId, trackId) : undefined;
     if (!row?.plan) return undefined;
     const keyOf = row.joined ? trackConcatenatedKey : trackSourceKey;
     const sourceKey = keyOf(row.source_asset_id, row.source_track_id);
-    const found = { assetId, audio: row.plan as AudioPlan, sourceKey };
-    alternateAudio.set(trackId, found);
+    const found = { audio: row.plan as AudioPlan, sourceKey };
+    alternateAudio.set(name, found);
     return found;
   };
 
   /** No more files may be made by a plan that was withdrawn. */
-  const isWithdrawn = ({ early: known }: Entry): boolean =>
-    known !== undefined && early.planOf(known.assetId) !== known.plan;
+  const isWithdrawn = (playable: Playable): boolean =>
+    playable.early === true && early.planOf(playable.assetId) !== playable.plan;
 
   return {
-    find(playbackId, readyMaxAgeMs = LIFETIME_MS) {
-      if (!isId(playbackId)) return Promise.resolve(undefined);
-      const nowMs = clock.monotonicMs();
-      const known = playables.get(playbackId);
-      const maxAgeMs = known?.ready ? readyMaxAgeMs : LIFETIME_MS;
-      if (known && nowMs < known.readAtMs + maxAgeMs && !isWithdrawn(known)) return known.answer;
-      const entry: Entry = { readAtMs: nowMs, answer: load(playbackId), ready: false };
-      playables.set(playbackId, entry);
-      const drop = () => playables.peek(playbackId) === entry && playables.delete(playbackId);
-      entry.answer.then((playable) => {
-        entry.ready = playable?.status === 'ready';
-        if (playable?.early) entry.early = { assetId: playable.assetId, plan: playable.plan! };
-        // An unknown ID is looked up again: it may be created soon, and unknown IDs must not fill the memory.
-        if (!playable) drop();
-      }, drop);
-      return entry.answer;
+    async find(playbackId) {
+      if (!isId(playbackId)) return undefined;
+      const found = await playables.find(playbackId);
+      if (!found || !isWithdrawn(found)) return found;
+      playables.forget(playbackId);
+      return playables.find(playbackId);
     },
     async findAdditional({ assetId }, rendition) {
       const trackId = alternateAudioTrack(rendition);
@@ -193,17 +211,11 @@ export const createPlayableFinder = (database: Database, clock: Clock, early: Ea
       return found && { audio: new Map([[rendition, found]]) };
     },
     forget(id) {
-      playables.delete(id);
-      plans.delete(id);
-      for (const [trackId, { assetId }] of alternateAudio) if (assetId === id) alternateAudio.delete(trackId);
-      for (const [playbackId, { answer }] of playables) {
-        answer.then(
-          (playable) => playable?.assetId === id && playables.delete(playbackId),
-          // The caller gets the error, and a failed result is not kept anyway.
-          () => undefined,
-        );
-      }
+      playables.forget(id);
+      playables.forgetGroup(id);
+      for (const name of alternateAudio.keys()) if (name.startsWith(`${id} `)) alternateAudio.delete(name);
     },
+    expireAll: () => playables.expireAll(),
   };
 };
 

@@ -1,10 +1,11 @@
 import type { Database } from '../../db/database.js';
 import type { Row } from '../../db/schema.js';
 import {
-  addDeliveredParts,
   addDeliveries,
+  type DeliveredMinute,
   deleteOldDeletedAssets,
   deleteOldUsage,
+  rollUpUsage,
 } from '../../db/tables/playback/usage.js';
 import type { Clock } from '../../lib/clock.js';
 import type { AssetProperties } from '../../media/plan/asset-properties.js';
@@ -26,8 +27,8 @@ export interface Delivery {
 
 export interface DeliveryCounter {
   /**
-   * Only adds in memory, so it takes no time and never fails. Counts are written within seconds; a killed process
-   * loses the rest.
+   * Only adds in memory, so it takes no time and never fails. Counts are written within seconds, under continuous load
+   * every half minute; a killed process loses the rest.
    */
   count(delivery: Delivery): void;
   /** Writes the counts in memory. Later counts are lost. */
@@ -38,11 +39,19 @@ interface DeliveryCounterOptions {
   readonly database: Database;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** The interval between writes; 5 s by default. */
+  /** The shortest time between writes; 5 s by default. */
   readonly writeMs?: number;
+  /** What is kept while nothing can be written; 100,000 sums by default. */
+  readonly maxWaiting?: number;
 }
 
 const WRITE_MS = 5000;
+/** Each write that follows another one waits twice as long, up to this multiple. */
+const MAX_WAIT_FACTOR = 6;
+/** About 30 MB. */
+const MAX_WAITING = 100_000;
+/** Rows in one statement. */
+const MAX_WRITTEN = 5000;
 const MINUTE_MS = 60_000;
 const PURGE_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * 60 * MINUTE_MS;
@@ -50,35 +59,57 @@ const DAY_MS = 24 * 60 * MINUTE_MS;
 const KEEP_USAGE_MS = 91 * DAY_MS;
 /** A day longer than the usage that refers to it. */
 const KEEP_DELETED_ASSET_MS = 92 * DAY_MS;
+/** Older minutes are summed up by the hour, older hours by the day (UTC). */
+const KEEP_MINUTES_MS = 2 * DAY_MS;
+const KEEP_HOURS_MS = 14 * DAY_MS;
+/** Rows that one statement sums up. */
+const ROLL_UP_ROWS = 5000;
 
-type Totals = Map<string, Row<'delivery_usage'>>;
+type Totals = Map<string, DeliveredMinute>;
 type Parts = Map<string, Row<'delivery_part'>>;
 
-/** Sums what viewers are sent by asset, minute and tier. Also removes what is too old for any report. */
+/** Sums what viewers are sent by asset, minute and tier. Also sums up what is old, and removes what is too old for any report. */
 export const createDeliveryCounter = (options: DeliveryCounterOptions): DeliveryCounter => {
-  const { database, clock, logger, writeMs = WRITE_MS } = options;
+  const { database, clock, logger, writeMs = WRITE_MS, maxWaiting = MAX_WAITING } = options;
   const db = database.queryable;
-  let counted: Totals = new Map();
-  let parts: Parts = new Map();
+  const counted: Totals = new Map();
+  const parts: Parts = new Map();
   let working: Promise<void> | undefined;
   let purgeAtMs = clock.monotonicMs();
+  let isDropping = false;
+  let waitFactor = 1;
+  /** Ticks of the timer until the next write. */
+  let ticksLeft = 1;
 
   const write = async (): Promise<void> => {
-    if (counted.size === 0) return;
-    const batch = counted;
-    const partBatch = parts;
-    counted = new Map();
-    parts = new Map();
-    try {
-      await database.transaction(async (tx) => {
-        await addDeliveries(tx, [...batch.values()]);
-        await addDeliveredParts(tx, [...partBatch.values()]);
-      });
-    } catch (error) {
-      for (const totals of batch.values()) add(counted, totals);
-      for (const totals of partBatch.values()) addPart(parts, totals);
-      throw error;
+    let isEmpty = counted.size === 0;
+    if (isEmpty) {
+      waitFactor = 1;
+      ticksLeft = 1;
     }
+    while (!isEmpty) {
+      const [batch, partBatch] = [takeSome(counted), takeSome(parts)];
+      try {
+        await addDeliveries(db, batch, partBatch);
+      } catch (error) {
+        for (const totals of batch) add(counted, totals);
+        for (const totals of partBatch) addPart(parts, totals);
+        throw error;
+      }
+      isEmpty = counted.size === 0 && parts.size === 0;
+    }
+    isDropping = false;
+  };
+
+  const rollUp = async (nowMs: number): Promise<void> => {
+    const minutes = {
+      minutes: 1,
+      before: new Date(nowMs - KEEP_MINUTES_MS),
+      into: 'hour',
+      limit: ROLL_UP_ROWS,
+    } as const;
+    const hours = { minutes: 60, before: new Date(nowMs - KEEP_HOURS_MS), into: 'day', limit: ROLL_UP_ROWS } as const;
+    for (const rows of [minutes, hours]) while ((await rollUpUsage(db, rows)) === ROLL_UP_ROWS && !isStopping);
   };
 
   const purge = async (): Promise<void> => {
@@ -87,9 +118,15 @@ export const createDeliveryCounter = (options: DeliveryCounterOptions): Delivery
     const nowMs = clock.now().getTime();
     await deleteOldUsage(db, new Date(nowMs - KEEP_USAGE_MS));
     await deleteOldDeletedAssets(db, new Date(nowMs - KEEP_DELETED_ASSET_MS));
+    await rollUp(nowMs);
   };
 
+  let isStopping = false;
   const timer = setInterval(() => {
+    ticksLeft -= 1;
+    if (ticksLeft > 0) return;
+    ticksLeft = waitFactor;
+    waitFactor = Math.min(waitFactor * 2, MAX_WAIT_FACTOR);
     working ??= write()
       .then(purge)
       .catch((error) => logger.warn({ err: error }, 'delivery usage not stored, retrying'))
@@ -98,22 +135,32 @@ export const createDeliveryCounter = (options: DeliveryCounterOptions): Delivery
       });
   }, writeMs);
 
+  /** While nothing can be written, what has no sum yet is not counted any more. */
+  const hasRoom = (): boolean => {
+    if (counted.size < maxWaiting) return true;
+    if (!isDropping) logger.error({ sums: counted.size }, 'delivery usage lost: too much waits for the database');
+    isDropping = true;
+    return false;
+  };
+
   return {
     count({ environmentId, assetId, tier, seconds, bytes, startSeconds }) {
       if (seconds <= 0) return;
-      if (startSeconds !== undefined)
+      if (startSeconds !== undefined && parts.size < maxWaiting)
         addPart(parts, { asset_id: assetId, part: Math.floor(startSeconds / PART_SECONDS), seconds });
       const nowMs = clock.now().getTime();
-      add(counted, {
+      const totals = {
         environment_id: environmentId,
         asset_id: assetId,
         minute: new Date(nowMs - (nowMs % MINUTE_MS)),
         tier,
         delivered_seconds: seconds,
         delivered_bytes: bytes,
-      });
+      };
+      if (counted.has(keyOf(totals)) || hasRoom()) add(counted, totals);
     },
     stop: async () => {
+      isStopping = true;
       clearInterval(timer);
       await working;
       await write();
@@ -121,8 +168,22 @@ export const createDeliveryCounter = (options: DeliveryCounterOptions): Delivery
   };
 };
 
-const add = (totals: Totals, row: Row<'delivery_usage'>): void => {
-  const key = `${row.environment_id} ${row.asset_id} ${row.minute.getTime()} ${row.tier}`;
+/** Removes what one statement can write. */
+const takeSome = <V>(rows: Map<string, V>): V[] => {
+  const taken: V[] = [];
+  for (const [key, row] of rows) {
+    if (taken.length === MAX_WRITTEN) break;
+    taken.push(row);
+    rows.delete(key);
+  }
+  return taken;
+};
+
+const keyOf = (row: DeliveredMinute): string =>
+  `${row.environment_id} ${row.asset_id} ${row.minute.getTime()} ${row.tier}`;
+
+const add = (totals: Totals, row: DeliveredMinute): void => {
+  const key = keyOf(row);
   const known = totals.get(key);
   if (known) {
     known.delivered_seconds += row.delivered_seconds;

@@ -18,6 +18,7 @@ import type { VideoPlan } from '../../media/plan/plan.js';
 import { type PlannedImage, planAnimated, planSpriteSheet, planThumbnail } from '../../packager/image-jobs.js';
 import type { ImageProducer } from '../../packager/produce-image.js';
 import {
+  allowKeepingPlaylist,
   cacheFor,
   createOpenPlayback,
   immutableFor,
@@ -35,6 +36,8 @@ export interface ImageDeps {
   readonly images: ImageProducer;
   /** The base of the URLs in storyboards; without it they are relative. */
   readonly imageUrl?: string;
+  /** See `createOpenPlayback`. */
+  readonly cacheTag?: string;
 }
 
 const THUMBNAILS = { jpg: 'jpg', jpeg: 'jpg', png: 'png', webp: 'webp' } as const;
@@ -51,10 +54,10 @@ interface Opened extends OpenedPlayback {
 }
 
 /** Thumbnails, animated previews and storyboards. */
-export const imageRoutes = ({ playables, access, images, imageUrl }: ImageDeps): FastifyPluginAsync => {
+export const imageRoutes = ({ playables, access, images, imageUrl, cacheTag }: ImageDeps): FastifyPluginAsync => {
   return async (app) => {
     const route = acceptViewers(app);
-    const { open, openChild } = createOpenPlayback(playables, access);
+    const { open, openChild } = createOpenPlayback(playables, access, cacheTag);
 
     const withVideo = (opened: OpenedPlayback): Opened => {
       const { video } = opened.playable.plan;
@@ -148,7 +151,8 @@ export const imageRoutes = ({ playables, access, images, imageUrl }: ImageDeps):
       return { opened, ...writeImagePlaylist(opened.video, opened.access, clip) };
     };
     route<Params>(`/:playbackId/:plan/${IMAGES_RENDITION}/playlist.m3u8`, async (request, reply) => {
-      const { playlist } = await openImages(request, reply);
+      const { opened, playlist } = await openImages(request, reply);
+      allowKeepingPlaylist(reply, opened);
       return sendText(request, reply, 'application/vnd.apple.mpegurl', playlist);
     });
     route<Params>(`/:playbackId/:plan/${IMAGES_RENDITION}/storyboard.jpg`, async (request, reply) => {

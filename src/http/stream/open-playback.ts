@@ -30,9 +30,6 @@ export interface OpenPlayback {
   openChild(request: FastifyRequest, reply: FastifyReply, playbackId: string, child: string): Promise<OpenedPlayback>;
 }
 
-/** Segments are requested every few seconds, and the parts of an asset that they need do not change. */
-const CHILD_MAX_AGE_MS = 30_000;
-
 const isPlayable = (playable: Playable): playable is ReadyPlayable => playable.plan !== undefined;
 
 /**
@@ -44,13 +41,15 @@ export const requireReady = <T extends OpenedPlayback>(opened: T): T => {
   return opened;
 };
 
-export const createOpenPlayback = (playables: PlayableFinder, access: AccessCheck): OpenPlayback => {
+/** @param cacheTag the name of a response header that gets the ID of the asset, so that a CDN can purge what it has of it */
+export const createOpenPlayback = (playables: PlayableFinder, access: AccessCheck, cacheTag?: string): OpenPlayback => {
   const finish = async (
     reply: FastifyReply,
     playable: Playable | undefined,
     judge: (playable: Playable) => Promise<Access>,
   ): Promise<OpenedPlayback> => {
     if (!playable) throw new KinoraError('not_found');
+    if (cacheTag !== undefined) reply.header(cacheTag, playable.assetId);
     if (playable.policy !== 'public') reply.header('cache-control', 'private, no-cache');
     const granted = await judge(playable);
     if (!isPlayable(playable)) throw new KinoraError('asset_not_ready');
@@ -62,7 +61,7 @@ export const createOpenPlayback = (playables: PlayableFinder, access: AccessChec
         access.check(playable, accessRequest(request), audience, child),
       ),
     openChild: async (request, reply, playbackId, child) =>
-      finish(reply, await playables.find(playbackId, CHILD_MAX_AGE_MS), (playable) =>
+      finish(reply, await playables.find(playbackId), (playable) =>
         access.checkChild(playable, accessRequest(request), child),
       ),
   };
@@ -81,6 +80,15 @@ const EARLY_MAX_AGE_SECONDS = 5;
 /** `Cache-Control` for responses that may be cached for `maxAgeSeconds` once the asset is ready. */
 export const cacheFor = ({ playable, access }: OpenedPlayback, maxAgeSeconds: number): string =>
   `${access.signed ? 'private' : 'public'}, max-age=${playable.early ? EARLY_MAX_AGE_SECONDS : maxAgeSeconds}`;
+
+/** The playlists of renditions never change once the asset is ready; what is deleted must disappear within a minute. */
+const PLAYLIST_MAX_AGE_SECONDS = 60;
+
+/** Lets shared caches keep the playlist of a rendition, if it is public and complete. */
+export const allowKeepingPlaylist = (reply: FastifyReply, opened: OpenedPlayback): void => {
+  const { access, playable } = opened;
+  if (!access.signed && !playable.early) reply.header('cache-control', cacheFor(opened, PLAYLIST_MAX_AGE_SECONDS));
+};
 
 /** `Cache-Control` for content that never changes under its URL. */
 export const immutableFor = (opened: OpenedPlayback): string => {

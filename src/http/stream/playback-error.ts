@@ -1,3 +1,4 @@
+import type { FastifyReply } from 'fastify';
 import type { ErrorCode } from '../../lib/errors.js';
 import { errorHeaders, toKinoraError } from '../plugins/errors.js';
 
@@ -28,4 +29,15 @@ export const playbackError = (error: unknown): PlaybackError => {
   if (code === undefined) return { status: 500, headers: {}, body: { code: 13, message: 'Internal error' } };
   const message = shown.code === 'not_found' ? 'Not Found' : shown.messages[0]!;
   return { status: shown.status, headers: errorHeaders(shown), body: { code, message } };
+};
+
+export const sendPlaybackError = (reply: FastifyReply, error: unknown): FastifyReply => {
+  const answer = playbackError(error);
+  // The headers of the file that could not be sent would keep the failure in caches.
+  const wasPrivate = String(reply.getHeader('Cache-Control')).startsWith('private');
+  return reply
+    .code(answer.status)
+    .headers({ ...answer.headers, 'Access-Control-Allow-Origin': '*' })
+    .header('Cache-Control', wasPrivate ? 'private, no-cache' : 'no-cache')
+    .send(answer.body);
 };

@@ -12,7 +12,7 @@ import { KinoraError } from '../../lib/errors.js';
 import { segmentSeconds } from '../../media/plan/segment-times.js';
 import { clipText, type IndexedText, textSegment, transcriptOf } from '../../media/text/text-index.js';
 import type { TextTracks } from '../../packager/text-tracks.js';
-import { immutableFor, type OpenedPlayback } from './open-playback.js';
+import { allowKeepingPlaylist, immutableFor, type OpenedPlayback } from './open-playback.js';
 import { sendText } from './send-text.js';
 
 const PLAYLIST = 'application/vnd.apple.mpegurl';
@@ -69,8 +69,10 @@ export const sendTextRendition = async (
   { trackId, file, clip }: { readonly trackId: string; readonly file: string; readonly clip: string | undefined },
 ): Promise<FastifyReply> => {
   const text = await findReadyText(texts, playable, trackId);
-  if (file === 'playlist.m3u8')
+  if (file === 'playlist.m3u8') {
+    allowKeepingPlaylist(reply, { playable, access });
     return sendText(request, reply, PLAYLIST, writeTextPlaylist(playable.plan, access, trackId, clip));
+  }
   if (file === 'text.vtt') {
     const shown = windowTimes(playable.plan, parseWindow(clip));
     reply.header('cache-control', immutableFor({ playable, access }));

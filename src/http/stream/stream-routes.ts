@@ -4,6 +4,7 @@ import type { AssetKeys, ContentKeys } from '../../domain/drm/content-keys.js';
 import { type KeyTags, keyTags } from '../../domain/drm/key-tags.js';
 import { keySystemsOf } from '../../domain/drm/license.js';
 import { manifestKeys } from '../../domain/drm/manifest-keys.js';
+import { EDGE_HEADER } from '../../domain/edge/edge-token.js';
 import type { AccessCheck } from '../../domain/playback/check-access.js';
 import type { Playable, PlayableFinder } from '../../domain/playback/find-playable.js';
 import { writeManifest } from '../../domain/playback/write-manifest.js';
@@ -28,7 +29,7 @@ import { pathOf } from '../plugins/api-paths.js';
 import { createEncryptedSegments } from './encrypted-segments.js';
 import { keepPlaylists } from './kept-playlists.js';
 import { createOembed } from './oembed.js';
-import { createOpenPlayback, immutableFor, requireReady } from './open-playback.js';
+import { allowKeepingPlaylist, createOpenPlayback, immutableFor, requireReady } from './open-playback.js';
 import { pageTokens } from './page-query.js';
 import { playbackError } from './playback-error.js';
 import { loadPlayerFiles } from './player-files.js';
@@ -52,6 +53,10 @@ export interface StreamDeps {
   readonly streamUrl?: string;
   /** The base of image URLs, if it is another one. */
   readonly imageUrl?: string;
+  /** See `createOpenPlayback`. */
+  readonly cacheTag?: string;
+  /** Whether a header is that of an edge, which counts what it sends. */
+  readonly isEdge?: (header: unknown) => boolean;
 }
 
 const PLAYLIST = 'application/vnd.apple.mpegurl';
@@ -65,10 +70,11 @@ const baseOf = (request: FastifyRequest, playbackId: string): string =>
 /** Routes for viewers: playlists, segments, metadata, and the page for browsers. */
 export const streamRoutes = (deps: StreamDeps): FastifyPluginAsync => {
   const { playables, access, segments, texts, deliveries, contentKeys, streamUrl, imageUrl } = deps;
+  const { isEdge = () => false } = deps;
   const encrypted = createEncryptedSegments(segments);
   return async (app) => {
     const route = acceptViewers(app);
-    const { open, openChild } = createOpenPlayback(playables, access);
+    const { open, openChild } = createOpenPlayback(playables, access, deps.cacheTag);
     const multivariantPlaylist = keepPlaylists();
     const player = await loadPlayerFiles();
     await app.register(player.routes);
@@ -160,6 +166,7 @@ export const streamRoutes = (deps: StreamDeps): FastifyPluginAsync => {
           const tags = await tagsOf(request, playable);
           const playlist = writeMediaPlaylist(plan, further, granted, rendition, clip, tags);
           if (playlist === undefined) throw new KinoraError('not_found');
+          allowKeepingPlaylist(reply, opened);
           return sendText(request, reply, PLAYLIST, playlist);
         }
         if (granted.signed && !isInClip(file, clip)) throw refusal('Token signature is invalid');
@@ -179,7 +186,7 @@ export const streamRoutes = (deps: StreamDeps): FastifyPluginAsync => {
         if (!sent) return reply.hijack();
         reply.header('cache-control', immutableFor(opened));
         return sendFile(request, reply, sent, isVideo ? 'video/mp4' : 'audio/mp4', (bytes, isWhole) => {
-          const isCounted = isWhole && bytes === sent.sizeBytes;
+          const isCounted = isWhole && bytes === sent.sizeBytes && !isEdge(request.headers[EDGE_HEADER]);
           const delivered = isCounted ? segmentDelivery(plan, rendition, file, further) : undefined;
           if (delivered) deliveries.count({ environmentId, assetId, ...delivered, bytes });
         });

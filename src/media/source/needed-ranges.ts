@@ -14,6 +14,15 @@ const AHEAD_SECONDS = 1;
 const AUDIO_PRE_ROLL_SECONDS = 1;
 /** Packets of other streams that lie in between are fetched too: one range instead of hundreds. */
 const MAX_GAP_BYTES = 64 * 1024;
+/** Times in seconds differ from the source's own by less than this. */
+const ROUNDING_TICKS = 0.5;
+
+export interface NeededStreams {
+  readonly video: boolean;
+  readonly audio: boolean;
+  /** The frame before the first one is not needed: decoding starts at a key frame that is displayed at `fromSeconds`. */
+  readonly startsAtKeyFrame?: boolean;
+}
 
 /**
  * The bytes needed to decode [fromSeconds, untilSeconds) in the source's own time: from the preceding key frame to one
@@ -24,7 +33,7 @@ export const neededRanges = (
   source: IndexedSource,
   fromSeconds: number,
   untilSeconds: number,
-  streams: { readonly video: boolean; readonly audio: boolean },
+  streams: NeededStreams,
 ): ByteRange[] => {
   const { index, videoTimeBase, audioTimeBase } = source;
   const ranges: ByteRange[] = [];
@@ -36,7 +45,9 @@ export const neededRanges = (
   };
   if (streams.video && index.video && videoTimeBase) {
     const ticks = videoTimeBase.den / videoTimeBase.num;
-    add(index.video, framesBetween(index.video, fromSeconds * ticks, (untilSeconds + AHEAD_SECONDS) * ticks));
+    const from = fromSeconds * ticks;
+    const latestKey = streams.startsAtKeyFrame ? from + ROUNDING_TICKS : from;
+    add(index.video, framesBetween(index.video, from, (untilSeconds + AHEAD_SECONDS) * ticks, latestKey));
   }
   if (streams.audio && index.audio && audioTimeBase) {
     const ticks = audioTimeBase.den / audioTimeBase.num;
@@ -54,13 +65,11 @@ const VIDEO_ONLY = { video: true, audio: false };
 /** The positions of most packets are unknown: audio is between the key frames of its time. */
 const isPredicted = ({ video }: SourceIndex): boolean => video?.position.includes(-1) === true;
 
-/**
- * Packets in file order, from the last key frame before `from` (strictly before it) to the last packet before `until`.
- */
-const framesBetween = ({ pts, key }: StreamIndex, from: number, until: number): [number, number] => {
+/** Packets in file order, from the last key frame before `latestKey` to the last packet before `until`. */
+const framesBetween = ({ pts, key }: StreamIndex, from: number, until: number, latestKey: number): [number, number] => {
   const [start, end] = packetsBetween(pts, from, until);
   let first = start;
-  while (first > 0 && !(key[first] === 1 && pts[first]! < from)) first -= 1;
+  while (first > 0 && !(key[first] === 1 && pts[first]! < latestKey)) first -= 1;
   return [first, end];
 };
 

@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { addDeliveries } from '#kinora/db/tables/playback/usage.js';
 import { bootstrap } from '#kinora/domain/access/bootstrap.js';
 import { createDeliveryCounter } from '#kinora/domain/usage/delivery-counter.js';
+import { listDeliveryUsage } from '#kinora/domain/usage/list-delivery-usage.js';
 import { systemClock } from '#kinora/lib/clock.js';
 import { newId } from '#kinora/lib/ids.js';
 import { memoryLogger } from '../../support/memory-logger.js';
@@ -19,9 +21,10 @@ beforeEach(async () => {
   await db().deleteFrom('delivery_usage').execute();
 });
 
-const start = (writeMs = 3_600_000, clock = systemClock) => {
+const start = (writeMs = 3_600_000, clock = systemClock, options = {}) => {
   const logger = memoryLogger();
-  return { logger, counter: createDeliveryCounter({ database: opened.database, clock, logger, writeMs }) };
+  const { database } = opened;
+  return { logger, counter: createDeliveryCounter({ database, clock, logger, writeMs, ...options }) };
 };
 const rows = () => db().selectFrom('delivery_usage').selectAll().orderBy('minute').orderBy('tier').execute();
 
@@ -42,7 +45,7 @@ test('sums by asset, minute and tier, on top of what is already written', async 
     nowMs -= 1;
     await counter.stop();
   }
-  const shared = { environment_id: environmentId, asset_id: assetId };
+  const shared = { environment_id: environmentId, asset_id: assetId, minutes: 1 };
   const noon = new Date(Date.UTC(2026, 0, 1, 12));
   expect(await rows()).toEqual([
     { ...shared, minute: noon, tier: '1080p', delivered_seconds: 4, delivered_bytes: 2 ** 34 },
@@ -110,4 +113,93 @@ test('removes what is too old for any report, and the names that only it refers 
   await expect.poll(names, { timeout: 120_000 }).toEqual([ids.young]);
   await counter.stop();
   expect((await rows()).map(({ asset_id: id }) => id)).toEqual([ids.young]);
+});
+
+test('sums up what is old by hours and days, without changing what reports say', async () => {
+  const nowMs = Date.UTC(2026, 5, 20, 12, 30);
+  const clock = { ...systemClock, now: () => new Date(nowMs) };
+  const [one, other] = [newId(), newId()];
+  const HOUR_MS = 3_600_000;
+  const minutes: { asset: string; atMs: number; tier: string }[] = [];
+  // Every 20 minutes of 4 days around each border.
+  for (const day of [13, 14, 15, 1, 2, 3])
+    for (let atMs = nowMs - day * 24 * HOUR_MS; atMs < nowMs - (day - 1) * 24 * HOUR_MS; atMs += HOUR_MS / 3)
+      for (const asset of [one, other])
+        for (const tier of ['720p', '1080p']) minutes.push({ asset, atMs: atMs - (atMs % 60_000), tier });
+  const rowsOf = (list: typeof minutes) =>
+    list.map(({ asset, atMs, tier }) => ({
+      ...{ environment_id: environmentId, asset_id: asset, tier, minute: new Date(atMs) },
+      ...{ delivered_seconds: 4, delivered_bytes: 2 ** 20 },
+    }));
+  await addDeliveries(db(), rowsOf(minutes), []);
+  await db()
+    .insertInto('deleted_asset')
+    .values(
+      [one, other].map((id) => ({
+        ...{ id, environment_id: environmentId, video_quality: 'basic' },
+        ...{ created_at: new Date(nowMs), deleted_at: new Date() },
+      })),
+    )
+    .execute();
+  const report = async (fromMs: number, untilMs: number) => {
+    const window = [fromMs / 1000, untilMs / 1000] as [number, number];
+    const query = { window, page: { page: 1, limit: 100, offset: 0 }, assetId: undefined, liveStreamId: undefined };
+    const { reports } = await listDeliveryUsage({ database: opened.database, clock }, environmentId, query);
+    return reports.map(({ asset, tiers }) => ({ id: asset.id, tiers }));
+  };
+  const daysAgo = (days: number) => Date.UTC(2026, 5, 20 - days);
+  const windows = [
+    [nowMs - 80 * 24 * HOUR_MS, nowMs],
+    [nowMs - 24 * HOUR_MS, nowMs - 23 * HOUR_MS + 60_000],
+    [daysAgo(2) - 10 * HOUR_MS, daysAgo(2) - 3 * HOUR_MS],
+    [daysAgo(15), daysAgo(14)],
+    [daysAgo(16), daysAgo(13) + 5 * HOUR_MS],
+  ] as const;
+  const reports = async () => Promise.all(windows.map(([from, until]) => report(from, until)));
+  const before = await reports();
+  expect(before.map((found) => found.length)).toEqual([2, 2, 2, 2, 2]);
+
+  const rollUpHere = async () => {
+    const { counter } = start(20, clock);
+    const ended = async () =>
+      (
+        await db()
+          .selectFrom('delivery_usage')
+          .select('minute')
+          .where(({ eb, or, and }) =>
+            or([
+              and([eb('minutes', '=', 1), eb('minute', '<', new Date(nowMs - 48 * HOUR_MS))]),
+              and([eb('minutes', '=', 60), eb('minute', '<', new Date(nowMs - 14 * 24 * HOUR_MS))]),
+            ]),
+          )
+          .execute()
+      ).length;
+    await expect.poll(ended, { timeout: 120_000 }).toBe(0);
+    await counter.stop();
+  };
+  await rollUpHere();
+  expect(await reports()).toEqual(before);
+  const spans = new Map<number, number>();
+  for (const { minutes: span } of await rows()) spans.set(span, (spans.get(span) ?? 0) + 1);
+  expect([...spans.keys()].sort((a, b) => a - b)).toEqual([1, 60, 1440]);
+  // Two whole days of minutes and parts of three days; each of the rest stands for three or more.
+  expect((await rows()).length).toBeLessThan(minutes.length * 0.65);
+
+  // What is written late is added to what was summed up.
+  await addDeliveries(db(), rowsOf(minutes.slice(0, 50)), []);
+  await rollUpHere();
+  const seconds = (await rows()).reduce((sum, row) => sum + row.delivered_seconds, 0);
+  expect(seconds).toBe((minutes.length + 50) * 4);
+});
+
+test('what waits for the database takes a limited memory', async () => {
+  const { counter, logger } = start(undefined, systemClock, { maxWaiting: 3 });
+  const deliver = (assetId: string) =>
+    counter.count({ environmentId, assetId, tier: '720p', seconds: 4, bytes: 10, startSeconds: 0 });
+  const ids = [newId(), newId(), newId(), newId(), newId()];
+  for (const id of ids) deliver(id);
+  for (const id of ids) deliver(id);
+  await counter.stop();
+  expect((await rows()).map((row) => row.delivered_seconds)).toEqual([8, 8, 8]);
+  expect(logger.lines.filter(({ message }) => message.startsWith('delivery usage lost'))).toHaveLength(1);
 });

@@ -98,6 +98,8 @@ const replacements: Readonly<Record<string, () => Promise<Readonly<Record<string
     '/var/lib/kinora': restoredDir,
     '--port 9000': '--port 0',
   }),
+  // The embedded database of a running server is in use.
+  migrate: async () => ({ 'kinora migrate': `KINORA_DATA_DIR='${restoredDir}' kinora migrate` }),
   'asset delete': async () => {
     const { id } = await createAsset(server, { inputs: [{ url: `${origin.url}/0` }] });
     return { uPSf3Kx9ePh5ZxzXPsdKK01ZFDgrCJKGqAbCdEfG: id };

@@ -108,10 +108,10 @@ const playbackIdOf = (asset: WireAsset): string => asset.playback_ids![0]!.id;
 const logged = (asset: WireAsset, message: string) =>
   server.log().find(({ asset_id, msg }) => asset_id === asset.id && msg === message);
 
-/** Paths of the segments of the first rendition. */
+/** Paths of the segments of the smallest rendition: all are made from the same bytes. */
 const segmentsOf = async (asset: WireAsset): Promise<string[]> => {
   const lines = (await (await get(`${playbackIdOf(asset)}.m3u8`)).text()).split('\n');
-  const listed = lines.find((line) => line.includes('/playlist.m3u8') && !line.startsWith('#'))!;
+  const listed = lines.findLast((line) => line.includes('/playlist.m3u8') && !line.startsWith('#'))!;
   const playlist = (await (await get(listed)).text()).split('\n').filter((line) => line.endsWith('.m4s'));
   return playlist.map((line) => `${listed.slice(0, listed.lastIndexOf('/'))}/${line}`);
 };

@@ -18,7 +18,13 @@ beforeAll(async () => {
   const [port, ownPort] = [await freePort(), await freePort()];
   const url = `http://127.0.0.1:${port}`;
   server = await boot({
-    options: { PORT: String(ownPort), PUBLIC_URL: url, TRUSTED_PROXIES: '127.0.0.1/32', METRICS_PORT: '0' },
+    options: {
+      PORT: String(ownPort),
+      PUBLIC_URL: url,
+      TRUSTED_PROXIES: '127.0.0.1/32',
+      METRICS_PORT: '0',
+      CACHE_TAG: 'Cache-Tag',
+    },
   });
   if (nginxPath) nginx = await startNginx(port, `http://127.0.0.1:${ownPort}`);
   front = { url, token: server.token };
@@ -47,28 +53,28 @@ const segmentRequests = async (): Promise<number> =>
     (sum, [, count]) => sum + Number(count),
     0,
   );
-/** URLs of the media segments of the first rendition. */
-const segmentsOf = async (multivariant: string): Promise<string[]> => {
-  const lines = async (url: string) => {
-    const answer = await fetch(url);
-    expect(answer.status).toBe(200);
-    expect(cacheOf(answer)).not.toBe('HIT');
-    return (await answer.text()).split('\n').flatMap((line) => {
-      return line === '' || line.startsWith('#') ? [] : [new URL(line, url).href];
-    });
-  };
-  return lines((await lines(multivariant))[0]!);
+const linesOf = async (playlist: string): Promise<string[]> => {
+  const answer = await fetch(playlist);
+  expect(answer.status).toBe(200);
+  return (await answer.text()).split('\n').flatMap((line) => {
+    return line === '' || line.startsWith('#') ? [] : [new URL(line, playlist).href];
+  });
 };
+/** URLs of the media segments of the first rendition. */
+const segmentsOf = async (multivariant: string): Promise<string[]> => linesOf((await linesOf(multivariant))[0]!);
 
 describe.skipIf(nginxPath === undefined)('behind nginx with the shipped configuration', () => {
   let publicId: string;
+  let assetId: string;
   let signedId: string;
 
   it('takes an upload in one request', async () => {
     const upload = await newUpload('public');
     expect(upload.url).toContain(`${front.url}/u/`);
     expect((await fetch(upload.url!, { method: 'PUT', body: new Uint8Array(file) })).status).toBe(200);
-    publicId = (await assetOf(upload)).playback_ids![0]!.id;
+    const asset = await assetOf(upload);
+    assetId = asset.id;
+    publicId = asset.playback_ids![0]!.id;
   });
 
   it('takes an upload over tus, in two parts', async () => {
@@ -111,10 +117,15 @@ describe.skipIf(nginxPath === undefined)('behind nginx with the shipped configur
     expect(await segmentRequests()).toBe(before + 1);
   });
 
-  it('keeps images, and no playlist and no answer of the API', async () => {
-    const thumbnail = `${front.url}/${publicId}/thumbnail.jpg?time=0`;
-    expect(cacheOf(await fetch(thumbnail))).toBe('MISS');
-    expect(cacheOf(await fetch(thumbnail))).toBe('HIT');
+  it('keeps images and playlists of renditions, but no multivariant playlist and no answer of the API', async () => {
+    const [rendition] = await linesOf(`${front.url}/${publicId}.m3u8`);
+    // Another host is another key.
+    for (const url of [`${front.url}/${publicId}/thumbnail.jpg?time=0`, rendition!.replace('127.0.0.1', 'localhost')]) {
+      const made = await fetch(url);
+      expect([made.status, cacheOf(made), made.headers.get('cache-tag')]).toEqual([200, 'MISS', assetId]);
+      const kept = await fetch(url);
+      expect([cacheOf(kept), kept.headers.get('cache-tag')]).toEqual(['HIT', assetId]);
+    }
     for (const url of [`${front.url}/${publicId}.m3u8`, `${front.url}/healthz`]) {
       await fetch(url);
       expect(cacheOf(await fetch(url))).not.toBe('HIT');
@@ -131,6 +142,9 @@ describe.skipIf(nginxPath === undefined)('behind nginx with the shipped configur
     );
     const playlist = `${front.url}/${signedId}.m3u8`;
     const segments = await segmentsOf(`${playlist}?token=${token}`);
+    expect(segments[0]).toMatch(/signature=/);
+    const [rendition] = await linesOf(`${playlist}?token=${token}`);
+    for (const _ of [1, 2]) expect(cacheOf(await fetch(rendition!))).toBe('MISS');
     const before = await segmentRequests();
     for (const _ of [1, 2]) {
       const answer = await fetch(segments[0]!);

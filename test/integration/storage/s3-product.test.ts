@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto';
 import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { buffer } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { decodeSourceIndex } from '#kinora/media/source/source-index-codec.js';
 import { createObjectClient, type ObjectClient } from '#kinora/storage/s3-client.js';
 import { type FixtureName, fixture } from '../../support/media/fixtures.js';
 import { fetchBytes, mediaPlaylists, playAll, segmentsOf } from '../../support/players/play.js';
@@ -110,6 +112,35 @@ describe.runIf(swiftPath)('the product with blobs in S3', () => {
       const fetched = proxy.bytesOf(asset.id) - before;
       expect(fetched).toBeGreaterThan(sizeBytes / 24);
       expect(fetched).toBeLessThan(sizeBytes / 3);
+    });
+  });
+
+  describe('after a start, for one segment', () => {
+    beforeAll(startCold);
+
+    it.each([
+      ['long-index-first.mp4', 2],
+      ['long-index-last.mov', 3],
+      ['long-h264-aac.mkv', 3],
+    ] as const)('asks for what opens %s and for what the segment is made from: %i requests', async (name, count) => {
+      const [asset] = assets.get(name)!;
+      const key = `assets/${asset.id}/source`;
+      const playlists = await mediaPlaylists(server.url, idOf(asset));
+      const [, ...segments] = await segmentsOf(playlists.find((url) => !url.includes('/audio/'))!);
+      const before = proxy.sizesOf(key).length;
+      await fetchBytes(segments[3]!);
+      // Those of the segment; what is made ahead comes later.
+      const sizes = proxy.sizesOf(key).slice(before, before + count);
+      expect(sizes).toHaveLength(count);
+      expect(sizes[0]).toBe(512 * 1024);
+      // The segment is 4 s long, between key frames.
+      const index = await objects.open(`assets/${asset.id}/index.bin`, { start: 0 });
+      const { pts, position, size, lastDuration } = decodeSourceIndex(await buffer(index!.chunks)).video!;
+      const ticks = (Math.max(...pts) + lastDuration) / 24;
+      const inside = [...pts.keys()].filter((at) => pts[at]! >= 10 * ticks && pts[at]! < 14 * ticks);
+      const spannedBytes =
+        Math.max(...inside.map((at) => position[at]! + size[at]!)) - Math.min(...inside.map((at) => position[at]!));
+      expect(sizes.at(-1)! / spannedBytes).toBeLessThan(1.5);
     });
   });
 

@@ -69,7 +69,7 @@ test('nothing signed may be kept by a shared cache; public answers are as they w
   expect(await walk(masterOf(token))).toEqual(['private, no-cache', 'private, no-cache', 'private, max-age=3600']);
   expect(await walk(`/${asset.publicId}.m3u8`)).toEqual([
     'no-cache',
-    'no-cache',
+    'public, max-age=60',
     'public, max-age=31536000, immutable',
   ]);
   const metadata = `/${asset.signedId}/metadata.json?token=${token}`;
@@ -295,9 +295,7 @@ test('segments of a signed id ask neither the database nor RSA', async () => {
     for (let i = 0; i < 20; i++) expect(await answer(segment!)).toBe('ok');
     expect(counts()).toEqual([0, 0]);
     await answer(masterOf(await sign()));
-    const [queried, verified] = counts();
-    expect(queried).toBeGreaterThan(0);
-    expect(verified).toBe(1);
+    expect(counts()).toEqual([0, 1]);
   } finally {
     queries.mockRestore();
     verifications.mockRestore();

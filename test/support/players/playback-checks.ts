@@ -8,6 +8,7 @@ import {
   probeFile,
   readAudio,
   readFrameCounters,
+  readFrameDigests,
 } from '../media/measure.js';
 import type { SourceTruth } from '../media/source-truth.js';
 import type { WireAsset } from '../wire/create-asset.js';
@@ -157,20 +158,10 @@ export const checkFrames = (
 
   let first = 0;
   for (const segment of segments) {
-    const alone = readFrameCounters([init, segment.bytes]);
+    // Equal frames have equal counters.
+    const alone = readFrameDigests([init, segment.bytes]);
     const joined = frames.slice(first, first + alone.length);
-    expect
-      .soft(
-        alone.map(({ counter }) => counter),
-        segment.url,
-      )
-      .toEqual(joined.map(({ counter }) => counter));
-    expect
-      .soft(
-        alone.every(({ digest }, index) => digest === joined[index]?.digest),
-        `${segment.url} alone`,
-      )
-      .toBe(true);
+    expect.soft(alone, `${segment.url} alone`).toEqual(joined.map(({ digest }) => digest));
     first += alone.length;
   }
   expect.soft(first, `${url}: frames of segments decoded alone`).toBe(frames.length);

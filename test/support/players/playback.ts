@@ -9,7 +9,7 @@ import { getInstallationSecret } from '#kinora/db/tables/server/installation.js'
 import { createDrmConfiguration } from '#kinora/domain/drm/configurations.js';
 import { type ContentKeys, createContentKeys } from '#kinora/domain/drm/content-keys.js';
 import type { DrmSettings } from '#kinora/domain/drm/settings.js';
-import { type AccessCheck, createAccessCheck } from '#kinora/domain/playback/check-access.js';
+import { type AccessCheck, accessRowsOf, createAccessCheck } from '#kinora/domain/playback/check-access.js';
 import { createPlayableFinder, type PlayableFinder } from '#kinora/domain/playback/find-playable.js';
 import { createRenditionOpener, type OpenRendition } from '#kinora/domain/renditions/open-rendition.js';
 import { createDeliveryCounter, type DeliveryCounter } from '#kinora/domain/usage/delivery-counter.js';
@@ -86,12 +86,14 @@ export const startPlayback = async ({
     find: (...of) => finder!.find(...of),
     findAdditional: (...of) => finder!.findAdditional(...of),
     forget: (id) => finder!.forget(id),
+    expireAll: () => finder!.expireAll(),
   };
   const deferredAccess: AccessCheck = {
     check: (...of) => access!.check(...of),
     checkChild: (...of) => access!.checkChild(...of),
     forgetSigningKey: (id) => access!.forgetSigningKey(id),
     forgetPlaybackRestriction: (id) => access!.forgetPlaybackRestriction(id),
+    expireAll: () => access!.expireAll(),
   };
   const api = await startApi({
     ...options,
@@ -116,14 +118,17 @@ export const startPlayback = async ({
   });
   const installationSecret = await getInstallationSecret(api.database.queryable);
   access = createAccessCheck({
-    installationSecret,
-    database: api.database,
+    childSecret: installationSecret,
+    rows: accessRowsOf(api.database),
     clock: api.clock,
     riskyUserAgents: ['curl', 'lavf'],
   });
   contentKeys = createContentKeys({ database: api.database, installationSecret, services });
-  openRendition = createRenditionOpener({ database: api.database, blobs });
-  finder = createPlayableFinder(api.database, api.clock, earlySources);
+  openRendition = createRenditionOpener({ database: api.database, blobs, clock: api.clock });
+  finder = createPlayableFinder({
+    ...{ database: api.database, clock: api.clock, early: earlySources },
+    maxBytes: 2 ** 24,
+  });
   deliveries = createDeliveryCounter({ database: api.database, clock: systemClock, logger, writeMs: 100 });
   const db = api.database.queryable;
   const drmConfigurationId = await createDrmConfiguration(

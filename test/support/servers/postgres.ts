@@ -39,6 +39,9 @@ const freePort = (): Promise<number> =>
 export interface TestPostgres {
   /** Makes an empty database. @returns its URL */
   createDatabase(name: string): Promise<string>;
+  /** Ends the server as a crash would; `resume` starts it again on the same port. */
+  halt(): Promise<void>;
+  resume(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -62,7 +65,13 @@ export const startPostgres = async (): Promise<TestPostgres> => {
   const port = await freePort();
   await program('initdb', ['-D', data, '-U', 'postgres', '--auth=trust', '--no-sync', '--encoding=UTF8']);
   const settings = `-p ${port} -k ${dir} -c listen_addresses=127.0.0.1 -c fsync=off -c full_page_writes=off`;
-  await program('pg_ctl', ['-D', data, '-w', '-o', settings, '-l', join(dir, 'log'), 'start']);
+  const start = async () => {
+    await program('pg_ctl', ['-D', data, '-w', '-o', settings, '-l', join(dir, 'log'), 'start']);
+  };
+  const halt = async () => {
+    await program('pg_ctl', ['-D', data, '-m', 'immediate', 'stop']);
+  };
+  await start();
   const url = (name: string): string => `postgres://postgres@127.0.0.1:${port}/${name}`;
   return {
     createDatabase: async (name) => {
@@ -72,8 +81,10 @@ export const startPostgres = async (): Promise<TestPostgres> => {
       await client.end();
       return url(name);
     },
+    halt,
+    resume: start,
     stop: async () => {
-      await program('pg_ctl', ['-D', data, '-m', 'immediate', 'stop']);
+      await halt();
       await rm(dir, { recursive: true, force: true });
     },
   };

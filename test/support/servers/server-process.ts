@@ -34,6 +34,8 @@ export interface ServerOptions {
   readonly isFirstStart?: true;
   /** Variables without the `KINORA_` prefix; undefined takes a default of this function away. */
   readonly options?: Readonly<Record<string, string | undefined>>;
+  /** The `kinora` of another build. */
+  readonly program?: string;
 }
 
 /** One token for all starts, so that a test can continue after a restart. */
@@ -56,7 +58,12 @@ export const cleanUpServers = async (): Promise<void> => {
 };
 
 /** Starts `kinora serve` as a process of its own on a free port; resolves when it printed its address. */
-export const startServer = async ({ dataDir, isFirstStart, options = {} }: ServerOptions): Promise<ServerProcess> => {
+export const startServer = async ({
+  dataDir,
+  isFirstStart,
+  options = {},
+  program = cliPath,
+}: ServerOptions): Promise<ServerProcess> => {
   if (!isFirstStart && options.DATABASE_URL === undefined && !existsSync(dataDir)) await fillDataDir(dataDir);
   const settings: Record<string, string | undefined> = {
     DATA_DIR: dataDir,
@@ -72,7 +79,7 @@ export const startServer = async ({ dataDir, isFirstStart, options = {} }: Serve
   );
   const startedMs = performance.now();
   // WebAssembly stays unoptimized, as in the test processes.
-  const child = spawn(process.execPath, ['--liftoff-only', cliPath, 'serve'], {
+  const child = spawn(process.execPath, ['--liftoff-only', program, 'serve'], {
     cwd: tmpdir(),
     env: { ...cleanEnvironment(), ...Object.fromEntries(env) },
   });

@@ -18,14 +18,22 @@ export interface StrictS3Proxy {
   faults: S3Faults;
   /** While true, every connection breaks. */
   isAway: boolean;
+  /** That many GET requests get no answer. */
+  stallNext: number;
+  /** Of those: how many the client has given up. */
+  readonly abandoned: number;
   /** What happened, by kind of fault. */
   readonly injected: Record<keyof S3Faults, number>;
   /** Violations of the rules that some stores have for parts: none may be shorter than 5 MiB or differ in size. */
   readonly violations: string[];
+  /** Of every kind. */
+  readonly requests: number;
   /** GET requests of objects, and the bytes of their answers. */
   readonly gets: { requests: number; bytes: number };
   /** The bytes of the answers to GET requests of objects whose keys contain `part`. */
   bytesOf(part: string): number;
+  /** The size of each of these answers, in their order. */
+  sizesOf(part: string): number[];
   stop(): Promise<void>;
 }
 
@@ -38,7 +46,9 @@ const errorBody = (code: string): string =>
 export const startStrictS3Proxy = async (target: string): Promise<StrictS3Proxy> => {
   const injected = { slowDown: 0, cutBodies: 0, wrongEtag: 0, latencyMs: 0 };
   const gets = { requests: 0, bytes: 0 };
-  const bytesByPath = new Map<string, number>();
+  const answers: { path: string; bytes: number }[] = [];
+  let abandoned = 0;
+  let requests = 0;
   const violations: string[] = [];
   const seen = new Set<string>();
   /** Whether this fault is due: once for each request. */
@@ -82,7 +92,7 @@ export const startStrictS3Proxy = async (target: string): Promise<StrictS3Proxy>
     if (isGet && answer.statusCode! < 300 && url.pathname.split('/').length > 2) {
       gets.requests += 1;
       gets.bytes += bytes.length;
-      bytesByPath.set(url.pathname, (bytesByPath.get(url.pathname) ?? 0) + bytes.length);
+      answers.push({ path: url.pathname, bytes: bytes.length });
       if (bytes.length > 1 && isDue('cutBodies', request)) {
         response.write(bytes.subarray(0, bytes.length >> 1), () => response.destroy());
         return;
@@ -94,6 +104,11 @@ export const startStrictS3Proxy = async (target: string): Promise<StrictS3Proxy>
   const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const sent = await buffer(request);
     const url = new URL(request.url!, target);
+    if (request.method === 'GET' && proxy.stallNext > 0) {
+      proxy.stallNext -= 1;
+      response.once('close', () => (abandoned += 1));
+      return;
+    }
     if (proxy.faults.latencyMs) await pause(proxy.faults.latencyMs);
     if (isDue('slowDown', request)) return refuse(response, 503, 'SlowDown');
     const uploadId = url.searchParams.get('uploadId');
@@ -111,7 +126,10 @@ export const startStrictS3Proxy = async (target: string): Promise<StrictS3Proxy>
     await forward(request, response, sent);
   };
 
+  const sizesOf = (part: string): number[] =>
+    answers.flatMap(({ path, bytes }) => (path.includes(part) ? [bytes] : []));
   const origin = await startOrigin((request, response) => {
+    requests += 1;
     if (proxy.isAway) return void response.destroy();
     handle(request, response).catch(() => response.destroy());
   });
@@ -119,10 +137,18 @@ export const startStrictS3Proxy = async (target: string): Promise<StrictS3Proxy>
     url: origin.url,
     faults: {},
     isAway: false,
+    stallNext: 0,
+    get requests() {
+      return requests;
+    },
+    get abandoned() {
+      return abandoned;
+    },
     injected,
     violations,
     gets,
-    bytesOf: (part) => [...bytesByPath].reduce((sum, [path, bytes]) => sum + (path.includes(part) ? bytes : 0), 0),
+    bytesOf: (part) => sizesOf(part).reduce((sum, bytes) => sum + bytes, 0),
+    sizesOf,
     stop: origin.stop,
   };
   return proxy;

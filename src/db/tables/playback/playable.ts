@@ -1,38 +1,59 @@
 import { sql } from 'kysely';
+import { jsonArrayFrom } from 'kysely/helpers/postgres';
 import type { Queryable } from '../../database.js';
 import { prepared } from '../../prepared.js';
 import type { Row } from '../../schema.js';
 
-/**
- * What a viewer's request needs to know about a playback id, read in one query. The plan is read separately because it is
- * large.
- */
+/** What a viewer's request needs to know about a playback ID. */
 export type PlayableRow = Pick<Row<'playback_id'>, 'policy' | 'asset_id' | 'environment_id' | 'drm_configuration_id'> &
   Pick<Row<'asset'>, 'status' | 'meta' | 'thumbnail_time' | 'chapters'>;
 
-export const findPlayableRow = (db: Queryable, playbackId: string): Promise<PlayableRow | undefined> =>
+const TRACK_COLUMNS = [
+  ...(['id', 'type', 'name', 'language_code', 'is_primary', 'closed_captions', 'text_source'] as const),
+] as const;
+
+/** `audio` is the plan of an alternate audio track without the boundaries, which take up most of the plan. */
+export type PlayableTrack = Pick<Row<'track'>, (typeof TRACK_COLUMNS)[number]> & { readonly audio: object | null };
+
+export interface FoundPlayable extends PlayableRow {
+  readonly playback_id: string;
+  /** Those that are ready, in order of creation; empty until the asset is ready. */
+  readonly tracks: readonly PlayableTrack[];
+  /** Null until the asset is ready, and for assets in `knownPlans`. */
+  readonly plan: object | null;
+}
+
+/** Finds all of these playback IDs in one query. The plans of `knownPlans` (assets) are left out, because plans are large. */
+export const findPlayables = (
+  db: Queryable,
+  playbackIds: readonly string[],
+  knownPlans: readonly string[] = [],
+): Promise<FoundPlayable[]> =>
   db
     .selectFrom('playback_id')
     .innerJoin('asset', 'asset.id', 'playback_id.asset_id')
-    .select(['playback_id.policy', 'playback_id.asset_id', 'playback_id.environment_id'])
-    .select('playback_id.drm_configuration_id')
-    .select(['asset.status', 'asset.meta', 'asset.thumbnail_time', 'asset.chapters'])
-    .where('playback_id.id', '=', playbackId)
-    .modifyEnd(prepared)
-    .executeTakeFirst();
-
-/** `audio` is the plan of an alternate audio track without the boundaries, which take up most of the plan. */
-export type PlayableTrack = Row<'track'> & { readonly audio: object | null };
-
-export const findReadyTracks = (db: Queryable, assetId: string): Promise<PlayableTrack[]> =>
-  db
-    .selectFrom('track')
-    .leftJoin('track_media', 'track_media.track_id', 'track.id')
-    .selectAll('track')
-    .select(sql<object | null>`track_media.plan - 'boundaries'`.as('audio'))
-    .where('asset_id', '=', assetId)
-    .where('status', '=', 'ready')
-    .orderBy('seq')
+    .leftJoin('asset_media', (join) =>
+      join
+        .onRef('asset_media.asset_id', '=', 'asset.id')
+        .on('asset.status', '=', 'ready')
+        .on(sql<boolean>`asset.id <> all(${sql.val(knownPlans)}::text[])`),
+    )
+    .select(['playback_id.id as playback_id', 'playback_id.policy', 'playback_id.asset_id'])
+    .select(['playback_id.environment_id', 'playback_id.drm_configuration_id'])
+    .select(['asset.status', 'asset.meta', 'asset.thumbnail_time', 'asset.chapters', 'asset_media.plan'])
+    .select(({ selectFrom }) =>
+      jsonArrayFrom(
+        selectFrom('track')
+          .leftJoin('track_media', 'track_media.track_id', 'track.id')
+          .select(TRACK_COLUMNS.map((column) => `track.${column}` as const))
+          .select(sql<object | null>`track_media.plan - 'boundaries'`.as('audio'))
+          .whereRef('track.asset_id', '=', 'asset.id')
+          .where('track.status', '=', 'ready')
+          .where(sql<boolean>`asset.status = 'ready'`)
+          .orderBy('track.seq'),
+      ).as('tracks'),
+    )
+    .where(sql<boolean>`playback_id.id = any(${sql.val(playbackIds)}::text[])`)
     .modifyEnd(prepared)
     .execute();
 

@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import type { Queryable } from '../../database.js';
 import type { Row } from '../../schema.js';
 
@@ -60,16 +61,16 @@ export const findPlaybackRestriction = (
     .where('environment_id', '=', environmentId)
     .executeTakeFirst();
 
-/** Finds the rules that apply to a viewer's request, in any environment. */
+/** Finds the rules that apply to viewers' requests, in any environment. */
 export const findPlaybackRestrictionRules = (
   db: Queryable,
-  id: string,
-): Promise<Pick<Restriction, 'environment_id' | 'referrer' | 'user_agent'> | undefined> =>
+  ids: readonly string[],
+): Promise<Pick<Restriction, 'id' | 'environment_id' | 'referrer' | 'user_agent'>[]> =>
   db
     .selectFrom('playback_restriction')
-    .select(['environment_id', 'referrer', 'user_agent'])
-    .where('id', '=', id)
-    .executeTakeFirst();
+    .select(['id', 'environment_id', 'referrer', 'user_agent'])
+    .where(sql<boolean>`id = any(${sql.val(ids)}::text[])`)
+    .execute();
 
 /** Replaces only the given parts. Undefined when the environment has no such restriction. */
 export const updatePlaybackRestriction = (

@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import type { Queryable } from '../../database.js';
 import type { NewRow, Row } from '../../schema.js';
 
@@ -32,11 +33,15 @@ export const findSigningKey = (
     .executeTakeFirst();
 
 /** Searches all environments: the claims of a token name the key that signed it. */
-export const findVerificationKey = (
+export const findVerificationKeys = (
   db: Queryable,
-  id: string,
-): Promise<Pick<Row<'signing_key'>, 'environment_id' | 'public_key'> | undefined> =>
-  db.selectFrom('signing_key').select(['environment_id', 'public_key']).where('id', '=', id).executeTakeFirst();
+  ids: readonly string[],
+): Promise<Pick<Row<'signing_key'>, 'id' | 'environment_id' | 'public_key'>[]> =>
+  db
+    .selectFrom('signing_key')
+    .select(['id', 'environment_id', 'public_key'])
+    .where(sql<boolean>`id = any(${sql.val(ids)}::text[])`)
+    .execute();
 
 /** False when the environment has no such key. */
 export const removeSigningKey = async (db: Queryable, environmentId: string, id: string): Promise<boolean> => {

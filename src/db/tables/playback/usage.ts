@@ -2,30 +2,68 @@ import { sql } from 'kysely';
 import type { Queryable, Transaction } from '../../database.js';
 import type { Row } from '../../schema.js';
 
-/** Adds to the delivered totals of each asset and minute, all in one statement. */
-export const addDeliveries = async (db: Queryable, rows: readonly Row<'delivery_usage'>[]): Promise<void> => {
-  // A row for a deleted environment would fail on every attempt, together with all other rows, so such rows are skipped.
-  await sql`
-    insert into delivery_usage (environment_id, asset_id, minute, tier, delivered_seconds, delivered_bytes)
-    select counted.* from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as counted (
-      environment_id text, asset_id text, minute timestamptz, tier text,
-      delivered_seconds double precision, delivered_bytes bigint
-    )
-    where exists (select from environment where id = counted.environment_id)
-    on conflict (environment_id, asset_id, minute, tier) do update set
-      delivered_seconds = delivery_usage.delivered_seconds + excluded.delivered_seconds,
-      delivered_bytes = delivery_usage.delivered_bytes + excluded.delivered_bytes`.execute(db);
-};
+export type DeliveredMinute = Omit<Row<'delivery_usage'>, 'minutes'>;
 
-/** Adds to the delivered totals of parts of assets. Rows for deleted assets are skipped. */
-export const addDeliveredParts = async (db: Queryable, rows: readonly Row<'delivery_part'>[]): Promise<void> => {
+/** Adds to the delivered totals of each asset and minute, and of parts of assets, all in one statement. */
+export const addDeliveries = async (
+  db: Queryable,
+  rows: readonly DeliveredMinute[],
+  parts: readonly Row<'delivery_part'>[],
+): Promise<void> => {
+  // A row for a deleted environment or asset would fail on every attempt, together with all other rows, so such rows
+  // are skipped.
   await sql`
+    with totals as (
+      insert into delivery_usage (environment_id, asset_id, minute, tier, delivered_seconds, delivered_bytes)
+      select counted.* from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as counted (
+        environment_id text, asset_id text, minute timestamptz, tier text,
+        delivered_seconds double precision, delivered_bytes bigint
+      )
+      where exists (select from environment where id = counted.environment_id)
+      on conflict (environment_id, asset_id, minute, tier) do update set
+        delivered_seconds = delivery_usage.delivered_seconds + excluded.delivered_seconds,
+        delivered_bytes = delivery_usage.delivered_bytes + excluded.delivered_bytes
+    )
     insert into delivery_part (asset_id, part, seconds)
-    select counted.* from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as counted (
+    select counted.* from jsonb_to_recordset(${JSON.stringify(parts)}::jsonb) as counted (
       asset_id text, part integer, seconds double precision
     )
     where exists (select from asset where id = counted.asset_id)
     on conflict (asset_id, part) do update set seconds = delivery_part.seconds + excluded.seconds`.execute(db);
+};
+
+interface RollUp {
+  /** The rows to sum up: what each covers, and the time before which they start. */
+  readonly minutes: number;
+  readonly before: Date;
+  /** What the sums cover. */
+  readonly into: 'hour' | 'day';
+  readonly limit: number;
+}
+
+/** Sums up at most `limit` rows, oldest first. Returns their number. */
+export const rollUpUsage = async (db: Queryable, { minutes, before, into, limit }: RollUp): Promise<number> => {
+  const span = into === 'hour' ? 60 : 1440;
+  const { rows } = await sql<{ taken: number }>`
+    with taken as (
+      delete from delivery_usage where ctid = any(array(
+        select ctid from delivery_usage
+        where minutes = ${minutes} and minute < ${before}::timestamptz
+        order by minute limit ${limit} for update skip locked
+      ))
+      returning *
+    ), summed as (
+      insert into delivery_usage (environment_id, asset_id, minute, tier, delivered_seconds, delivered_bytes, minutes)
+      select environment_id, asset_id, date_trunc(${sql.lit(into)}, minute, 'UTC') as start, tier,
+        sum(delivered_seconds), sum(delivered_bytes), ${sql.lit(span)}
+      from taken group by environment_id, asset_id, start, tier
+      on conflict (environment_id, asset_id, minute, tier) do update set
+        delivered_seconds = delivery_usage.delivered_seconds + excluded.delivered_seconds,
+        delivered_bytes = delivery_usage.delivered_bytes + excluded.delivered_bytes,
+        minutes = greatest(delivery_usage.minutes, excluded.minutes)
+    )
+    select count(*) as taken from taken`.execute(db);
+  return Number(rows[0]!.taken);
 };
 
 export const listDeliveredParts = (db: Queryable, assetId: string): Promise<Row<'delivery_part'>[]> =>
@@ -53,7 +91,9 @@ const selectUsage = (db: Queryable, { environmentId, from, before, assetId }: Us
   const select = db
     .selectFrom('delivery_usage')
     .where('environment_id', '=', environmentId)
-    .where('minute', '>=', from)
+    // The longest row covers a day.
+    .where('minute', '>', sql<Date>`${from}::timestamptz - interval '1 day'`)
+    .where(sql<boolean>`minute + make_interval(mins => minutes) > ${from}::timestamptz`)
     .where('minute', '<', before)
     .where(isReported);
   return assetId === undefined ? select : select.where('asset_id', '=', assetId);

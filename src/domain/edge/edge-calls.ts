@@ -1,0 +1,35 @@
+import type { findPlaybackRestrictionRules } from '../../db/tables/playback/playback-restriction.js';
+import type { findVerificationKeys } from '../../db/tables/playback/signing-key.js';
+import type { OwnedPlaybackId } from '../playback/check-access.js';
+
+/** What edges ask their origin, and where: the bodies are JSON. */
+export const LOOKUP_PATH = '/edge/v1/lookup';
+export const DELIVERIES_PATH = '/edge/v1/deliveries';
+
+export interface Lookup {
+  readonly playbackIds?: readonly string[];
+  readonly signingKeys?: readonly string[];
+  readonly playbackRestrictions?: readonly string[];
+}
+
+export type FoundPlaybackId = OwnedPlaybackId & { readonly assetId: string };
+
+export interface LookupAnswer {
+  readonly playbackIds: readonly FoundPlaybackId[];
+  readonly signingKeys: Awaited<ReturnType<typeof findVerificationKeys>>;
+  readonly playbackRestrictions: Awaited<ReturnType<typeof findPlaybackRestrictionRules>>;
+}
+
+/** How often an edge has sent a segment as a whole. */
+export interface EdgeDelivery {
+  readonly playbackId: string;
+  readonly rendition: string;
+  readonly file: string;
+  readonly count: number;
+  /** In all. */
+  readonly bytes: number;
+}
+
+/** In one call. */
+export const MAX_LOOKUP_IDS = 1000;
+export const MAX_EDGE_DELIVERIES = 2000;

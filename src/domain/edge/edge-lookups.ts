@@ -1,0 +1,63 @@
+import type { Clock } from '../../lib/clock.js';
+import { KinoraError } from '../../lib/errors.js';
+import { createTtlCache, type TtlCache } from '../../lib/ttl-cache.js';
+import type { Origin } from '../../net/fetch-origin.js';
+import type { AccessRows } from '../playback/check-access.js';
+import { type FoundPlaybackId, LOOKUP_PATH, type Lookup, type LookupAnswer } from './edge-calls.js';
+import { EDGE_HEADER } from './edge-token.js';
+
+/** What an edge knows from its origin. */
+export interface EdgeLookups {
+  readonly playbackIds: TtlCache<FoundPlaybackId>;
+  readonly rows: AccessRows;
+  /** @throws KinoraError `config_invalid` when the origin does not know this edge, `unavailable` */
+  check(): Promise<void>;
+}
+
+interface EdgeOrigin {
+  readonly origin: Origin;
+  readonly token: string;
+}
+
+/** Calls an internal route of the origin. @throws KinoraError `config_invalid`, `unavailable` */
+export const callOrigin = async ({ origin, token }: EdgeOrigin, path: string, body: unknown): Promise<Buffer> => {
+  const answer = await origin.fetch({
+    method: 'POST',
+    path,
+    headers: { [EDGE_HEADER]: token, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+  const chunks: Buffer[] = [];
+  try {
+    for await (const chunk of answer.body as AsyncIterable<Buffer>) chunks.push(chunk);
+  } catch (cause) {
+    throw new KinoraError('unavailable', { cause, details: { stage: path } });
+  }
+  if (answer.status === 404) {
+    const message = 'The origin does not accept this edge: set KINORA_EDGE_SECRET to the same value on both.';
+    throw new KinoraError('config_invalid', { messages: [message] });
+  }
+  if (answer.status >= 300) throw new KinoraError('unavailable', { details: { stage: path, status: answer.status } });
+  return Buffer.concat(chunks);
+};
+
+export const createEdgeLookups = (edge: EdgeOrigin, clock: Clock): EdgeLookups => {
+  const lookup = async (asked: Lookup): Promise<LookupAnswer> =>
+    JSON.parse((await callOrigin(edge, LOOKUP_PATH, asked)).toString()) as LookupAnswer;
+  return {
+    playbackIds: createTtlCache<FoundPlaybackId>({
+      load: async (ids) =>
+        new Map((await lookup({ playbackIds: ids })).playbackIds.map((found) => [found.playbackId, found])),
+      clock,
+      limit: { maxBytes: MAX_PLAYBACK_IDS, sizeOf: () => 1 },
+    }),
+    rows: {
+      signingKeys: async (ids) => [...(await lookup({ signingKeys: ids })).signingKeys],
+      playbackRestrictions: async (ids) => [...(await lookup({ playbackRestrictions: ids })).playbackRestrictions],
+    },
+    check: async () => void (await lookup({})),
+  };
+};
+
+/** Each takes about 300 bytes. */
+const MAX_PLAYBACK_IDS = 100_000;

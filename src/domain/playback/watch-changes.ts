@@ -1,0 +1,31 @@
+import type { Database } from '../../db/database.js';
+import { CHANGES, readChange } from '../../db/tables/server/change.js';
+import type { AccessCheck } from './check-access.js';
+import type { PlayableFinder } from './find-playable.js';
+
+interface Memories {
+  readonly playables: Pick<PlayableFinder, 'forget' | 'expireAll'>;
+  readonly access: Pick<AccessCheck, 'forgetSigningKey' | 'forgetPlaybackRestriction' | 'expireAll'>;
+}
+
+/**
+ * Makes changes by other servers visible as soon as they are committed. Returns a function that stops it. Without
+ * notifications, changes are seen when what is in memory expires.
+ */
+export const watchPlaybackChanges = (
+  database: Database,
+  { playables, access }: Memories,
+): Promise<() => Promise<void>> =>
+  database.listen(
+    CHANGES,
+    (payload) => {
+      const { kind, id } = readChange(payload);
+      if (kind === 'asset') playables.forget(id);
+      if (kind === 'signing_key') access.forgetSigningKey(id);
+      if (kind === 'playback_restriction') access.forgetPlaybackRestriction(id);
+    },
+    () => {
+      playables.expireAll();
+      access.expireAll();
+    },
+  );

@@ -1,0 +1,122 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { lastOf } from '../../api/validate/list-query.js';
+import type { Production, SegmentStore } from '../../cache/segment-store.js';
+import type { EdgeLookups } from '../../domain/edge/edge-lookups.js';
+import type { EdgeReports } from '../../domain/edge/edge-reports.js';
+import { EDGE_HEADER } from '../../domain/edge/edge-token.js';
+import type { AccessCheck } from '../../domain/playback/check-access.js';
+import { isInClip, renditionChild } from '../../domain/playback/write-playlist.js';
+import { refusal } from '../../domain/signing/verify-token.js';
+import { KinoraError } from '../../lib/errors.js';
+import { isId } from '../../lib/ids.js';
+import { AUDIO_RENDITION, alternateAudioTrack } from '../../media/plan/find-segment.js';
+import type { Origin } from '../../net/fetch-origin.js';
+import { accessRequest } from '../stream/open-playback.js';
+import { sendFile } from '../stream/send-file.js';
+import { abortWhenLeft, acceptViewers, type Query } from '../stream/viewer-routes.js';
+import { forwardedHeaders } from './forward.js';
+
+export interface EdgeSegmentDeps {
+  readonly origin: Origin;
+  readonly token: string;
+  readonly store: Pick<SegmentStore, 'get'>;
+  readonly lookups: Pick<EdgeLookups, 'playbackIds'>;
+  readonly access: Pick<AccessCheck, 'checkChild'>;
+  readonly reports: Pick<EdgeReports, 'count'>;
+  readonly cacheTag?: string;
+}
+
+interface Params {
+  readonly playbackId: string;
+  readonly plan: string;
+  readonly rendition: string;
+  readonly file: string;
+}
+type SegmentRequest = FastifyRequest<{ Params: Params; Querystring: Query }>;
+
+const PLAN = /^[1-9]\d{0,5}$/;
+const RENDITION = /^(?!text-|images$)[A-Za-z0-9][A-Za-z0-9-]{0,63}$/;
+const FILE = /^(init\.mp4|(0|[1-9]\d{0,6})\.m4s)$/;
+const SIGNED_CONTROL = 'private, max-age=3600';
+const PUBLIC_CONTROL = 'public, max-age=31536000, immutable';
+/** Segments take at most some tens of MiB. */
+const MAX_SEGMENT_BYTES = 256 * 1024 * 1024;
+
+/** The origin's answer is for this viewer only: an error, or a segment of an asset that plays early. */
+const NOT_KEPT = new Error('the answer of the origin is not kept');
+
+/**
+ * Segments, which are cached once for all viewers: the signature of each viewer is checked here and not part of the key.
+ * `forward` sends everything else.
+ */
+export const edgeSegments = (
+  app: FastifyInstance,
+  deps: EdgeSegmentDeps,
+  forward: (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>,
+): void => {
+  const { origin, token, store, lookups, access, reports, cacheTag } = deps;
+
+  const fetchSegment = async (request: FastifyRequest, { signal }: Production): Promise<Uint8Array> => {
+    const { range: _, 'if-range': _if, 'if-none-match': _none, ...headers } = forwardedHeaders(request);
+    const answer = await origin.fetch({
+      ...{ method: 'GET', path: request.url, signal },
+      headers: { ...headers, [EDGE_HEADER]: token },
+    });
+    const { 'cache-control': control, 'content-length': length } = answer.headers;
+    if (answer.status >= 500) {
+      answer.body.destroy();
+      throw new KinoraError('unavailable', { details: { stage: 'origin', status: answer.status } });
+    }
+    if (answer.status !== 200 || (control !== SIGNED_CONTROL && control !== PUBLIC_CONTROL)) {
+      answer.body.destroy();
+      throw NOT_KEPT;
+    }
+    const chunks: Buffer[] = [];
+    let sizeBytes = 0;
+    try {
+      for await (const chunk of answer.body as AsyncIterable<Buffer>) {
+        sizeBytes += chunk.length;
+        if (sizeBytes > MAX_SEGMENT_BYTES) throw new Error('the segment is too large');
+        chunks.push(chunk);
+      }
+    } catch (cause) {
+      throw new KinoraError(signal.aborted ? 'cancelled' : 'unavailable', { cause, details: { stage: 'origin' } });
+    }
+    if (sizeBytes !== Number(length))
+      throw new KinoraError('unavailable', { details: { stage: 'origin', length, received: sizeBytes } });
+    return Buffer.concat(chunks);
+  };
+
+  const sendSegment = async (request: SegmentRequest, reply: FastifyReply): Promise<unknown> => {
+    const { playbackId, plan, rendition, file } = request.params;
+    if (!PLAN.test(plan) || !RENDITION.test(rendition) || !FILE.test(file)) return forward(request, reply);
+    const found = isId(playbackId) ? await lookups.playbackIds.find(playbackId) : undefined;
+    if (!found) throw new KinoraError('not_found');
+    if (cacheTag !== undefined) reply.header(cacheTag, found.assetId);
+    if (found.policy !== 'public') reply.header('cache-control', 'private, no-cache');
+    const clip = lastOf(request.query.segments);
+    const { signed } = await access.checkChild(found, accessRequest(request), renditionChild(plan, rendition, clip));
+    if (signed && !isInClip(file, clip)) throw refusal('Token signature is invalid');
+
+    const key = { assetId: playbackId, plan: Number(plan), rendition, file };
+    const left = abortWhenLeft(reply);
+    const produce = async (production: Production) => production.commit(key, await fetchSegment(request, production));
+    const cached = await store.get(key, produce, { signal: left }).catch((error: unknown) => {
+      if (left.aborted) return undefined;
+      if (error === NOT_KEPT) return NOT_KEPT;
+      throw error;
+    });
+    // The client has disconnected.
+    if (!cached) return reply.hijack();
+    if (cached instanceof Error) return forward(request, reply);
+    reply.header('cache-control', signed ? SIGNED_CONTROL : PUBLIC_CONTROL);
+    const isAudio = rendition === AUDIO_RENDITION || alternateAudioTrack(rendition) !== undefined;
+    return sendFile(request, reply, cached, isAudio ? 'audio/mp4' : 'video/mp4', (bytes, isWhole) => {
+      if (isWhole && bytes === cached.sizeBytes && file !== 'init.mp4')
+        reports.count({ playbackId, rendition, file, bytes });
+    });
+  };
+
+  const route = acceptViewers(app);
+  route<Params>('/:playbackId/:plan/:rendition/:file', sendSegment);
+};

@@ -1,0 +1,151 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { LRUCache } from 'lru-cache';
+import { EDGE_HEADER } from '../../domain/edge/edge-token.js';
+import type { Clock } from '../../lib/clock.js';
+import { isKinoraError, KinoraError } from '../../lib/errors.js';
+import { HELD_MS } from '../../lib/ttl-cache.js';
+import type { Origin, OriginAnswer } from '../../net/fetch-origin.js';
+import { sendPrepared } from '../stream/send-text.js';
+
+/** Of one connection only (RFC 9110, 7.6.1), or set again. */
+const NOT_FORWARDED = new Set([
+  ...['connection', 'keep-alive', 'transfer-encoding', 'te', 'trailer', 'upgrade', 'proxy-authenticate'],
+  ...['proxy-authorization', 'proxy-connection', 'host', 'content-length', 'expect', 'accept-encoding', EDGE_HEADER],
+]);
+const NOT_RETURNED = new Set([
+  ...['connection', 'keep-alive', 'transfer-encoding', 'trailer', 'upgrade', 'x-request-id', 'date'],
+]);
+/** They would make the answer a part, or none. */
+const CONDITIONS = ['range', 'if-range', 'if-none-match', 'if-modified-since', 'if-match', 'if-unmodified-since'];
+
+/** Playlists and images; about what 10,000 of them take. */
+const KEPT_BYTES = 64 * 1024 * 1024;
+const MAX_KEPT_BYTES = 2 * 1024 * 1024;
+/** What is deleted must disappear within a minute. */
+const MAX_FRESH_SECONDS = 60;
+/** Answers that must be validated each time: many requests of one moment are one. */
+const VALIDATED_FRESH_SECONDS = 1;
+
+interface Kept {
+  readonly headers: Record<string, string | string[]>;
+  readonly type: string;
+  readonly etag: string;
+  readonly body: Buffer;
+  readonly storedAtMs: number;
+  readonly freshMs: number;
+}
+
+/** The headers of a viewer's request as the origin gets them. */
+export const forwardedHeaders = (request: FastifyRequest): Record<string, string | string[] | undefined> => ({
+  ...Object.fromEntries(Object.entries(request.headers).filter(([name]) => !NOT_FORWARDED.has(name))),
+  'x-forwarded-for': request.ip,
+  'x-forwarded-host': request.host,
+  'x-forwarded-proto': request.protocol,
+});
+
+const returnedHeaders = ({ headers }: OriginAnswer): Record<string, string | string[]> =>
+  Object.fromEntries(
+    Object.entries(headers).flatMap(([name, value]) =>
+      value === undefined || NOT_RETURNED.has(name) ? [] : [[name, value]],
+    ),
+  );
+
+/** How long an answer may be given to others; undefined if it may not be. */
+const freshSeconds = (cacheControl: unknown): number | undefined => {
+  if (typeof cacheControl !== 'string' || /\b(private|no-store)\b/.test(cacheControl)) return undefined;
+  if (/\bno-cache\b/.test(cacheControl)) return VALIDATED_FRESH_SECONDS;
+  const maxAge = /\bmax-age=(\d{1,9})\b/.exec(cacheControl)?.[1];
+  return maxAge === undefined ? undefined : Math.min(Number(maxAge), MAX_FRESH_SECONDS);
+};
+
+/** Sends the origin's answer; small public answers are kept for a moment, and for longer while the origin is away. */
+export const createForward = (origin: Origin, clock: Clock) => {
+  const kept = new LRUCache<string, Kept>({ maxSize: KEPT_BYTES, sizeCalculation: ({ body }) => body.length + 1000 });
+  const inFlight = new Map<string, Promise<Kept | undefined>>();
+
+  const isTooOld = ({ storedAtMs }: Kept): boolean => clock.monotonicMs() - storedAtMs >= HELD_MS;
+
+  const pass = async (request: FastifyRequest, reply: FastifyReply, answer?: OriginAnswer): Promise<FastifyReply> => {
+    const { status, headers, body } = answer
+      ? { ...answer, headers: returnedHeaders(answer) }
+      : await origin
+          .fetch({
+            method: request.method,
+            path: request.url,
+            headers: forwardedHeaders(request),
+            ...(Buffer.isBuffer(request.body) && { body: request.body }),
+          })
+          .then((own) => ({ ...own, headers: returnedHeaders(own) }));
+    reply.raw.once('close', () => body.destroy());
+    return reply.code(status).headers(headers).send(body);
+  };
+
+  const keep = async (answer: OriginAnswer): Promise<Kept | undefined> => {
+    const {
+      'cache-control': cacheControl,
+      vary,
+      etag,
+      'content-type': type,
+      'content-length': length,
+    } = answer.headers;
+    const seconds = freshSeconds(cacheControl);
+    const isKeepable =
+      answer.status === 200 && seconds !== undefined && vary === undefined && Number(length) <= MAX_KEPT_BYTES;
+    if (!isKeepable || typeof etag !== 'string' || typeof type !== 'string') return undefined;
+    const chunks: Buffer[] = [];
+    try {
+      for await (const chunk of answer.body as AsyncIterable<Buffer>) chunks.push(chunk);
+    } catch (cause) {
+      throw new KinoraError('unavailable', { cause, details: { stage: 'origin' } });
+    }
+    const { 'content-length': _, ...headers } = returnedHeaders(answer);
+    const storedAtMs = clock.monotonicMs();
+    return { headers, type, etag, body: Buffer.concat(chunks), storedAtMs, freshMs: seconds * 1000 };
+  };
+
+  const send = (request: FastifyRequest, reply: FastifyReply, { headers, type, etag, body }: Kept): FastifyReply =>
+    sendPrepared(request, reply.headers(headers), type, { body, etag, sizeBytes: body.length });
+
+  return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+    const isRead = request.method === 'GET' || request.method === 'HEAD';
+    if (!isRead) return pass(request, reply);
+    const key = `${request.protocol} ${request.host} ${request.url}`;
+    const known = kept.get(key);
+    if (known && clock.monotonicMs() < known.storedAtMs + known.freshMs) return send(request, reply, known);
+    const running = await inFlight.get(key);
+    if (running) return send(request, reply, running);
+    // The origin answers with what it is asked for: only a whole answer can be kept.
+    if (request.method === 'HEAD' || request.headers.range !== undefined) return pass(request, reply);
+
+    const headers = forwardedHeaders(request);
+    for (const name of CONDITIONS) delete headers[name];
+    let answer: OriginAnswer | undefined;
+    const fetching = (async () => {
+      answer = await origin.fetch({ method: 'GET', path: request.url, headers });
+      if (answer.status >= 500 && known) return undefined;
+      const made = await keep(answer);
+      if (made) kept.set(key, made);
+      else if (answer.status < 500) kept.delete(key);
+      return made;
+    })();
+    // Others that wait find nothing, and ask themselves.
+    inFlight.set(
+      key,
+      fetching.catch(() => undefined),
+    );
+    try {
+      const made = await fetching;
+      if (made) return await send(request, reply, made);
+    } catch (error) {
+      if (!known || !isKinoraError(error, 'unavailable') || isTooOld(known)) throw error;
+      return send(request, reply, known);
+    } finally {
+      inFlight.delete(key);
+    }
+    if (known && answer!.status >= 500 && !isTooOld(known)) {
+      answer!.body.destroy();
+      return send(request, reply, known);
+    }
+    return pass(request, reply, answer);
+  };
+};

@@ -1,0 +1,81 @@
+import type { FastifyPluginAsync } from 'fastify';
+import {
+  DELIVERIES_PATH,
+  type EdgeDelivery,
+  LOOKUP_PATH,
+  type Lookup,
+  type LookupAnswer,
+  MAX_EDGE_DELIVERIES,
+  MAX_LOOKUP_IDS,
+} from '../../domain/edge/edge-calls.js';
+import { EDGE_HEADER } from '../../domain/edge/edge-token.js';
+import type { AccessRows } from '../../domain/playback/check-access.js';
+import type { PlayableFinder } from '../../domain/playback/find-playable.js';
+import type { DeliveryCounter } from '../../domain/usage/delivery-counter.js';
+import { segmentDelivery } from '../../domain/usage/segment-delivery.js';
+import { invalidParameters, KinoraError } from '../../lib/errors.js';
+import { isId } from '../../lib/ids.js';
+
+export interface EdgeOriginDeps {
+  readonly isEdge: (header: unknown) => boolean;
+  readonly playables: PlayableFinder;
+  readonly rows: AccessRows;
+  readonly deliveries: Pick<DeliveryCounter, 'count'>;
+}
+
+const idsIn = (value: unknown): string[] => {
+  if (value === undefined) return [];
+  if (!Array.isArray(value) || value.length > MAX_LOOKUP_IDS || !value.every((id) => typeof id === 'string'))
+    throw invalidParameters('The IDs of a lookup are invalid');
+  return value.filter(isId);
+};
+
+const readDeliveries = (body: unknown): EdgeDelivery[] => {
+  const isDelivery = (value: unknown): value is EdgeDelivery => {
+    const { playbackId, rendition, file, count, bytes } = (value ?? {}) as Record<string, unknown>;
+    const areNames = [playbackId, rendition, file].every((name) => typeof name === 'string');
+    return areNames && [count, bytes].every((number) => Number.isSafeInteger(number) && (number as number) > 0);
+  };
+  if (!Array.isArray(body) || body.length > MAX_EDGE_DELIVERIES || !body.every(isDelivery))
+    throw invalidParameters('The deliveries are invalid');
+  return body;
+};
+
+/** What edges ask this server. Others are told that there is nothing. */
+export const edgeOriginRoutes = ({ isEdge, playables, rows, deliveries }: EdgeOriginDeps): FastifyPluginAsync => {
+  return async (app) => {
+    app.addHook('onRequest', async (request, reply) => {
+      reply.header('cache-control', 'no-store');
+      if (!isEdge(request.headers[EDGE_HEADER])) throw new KinoraError('not_found');
+    });
+
+    app.post(LOOKUP_PATH, async (request): Promise<LookupAnswer> => {
+      const asked = (request.body ?? {}) as Lookup;
+      const playbackIds = await Promise.all(idsIn(asked.playbackIds).map((id) => playables.find(id)));
+      const [keyIds, restrictionIds] = [idsIn(asked.signingKeys), idsIn(asked.playbackRestrictions)];
+      return {
+        playbackIds: playbackIds.flatMap((playable) => {
+          if (!playable) return [];
+          const { playbackId, environmentId, policy, assetId } = playable;
+          return { playbackId, environmentId, policy, assetId };
+        }),
+        signingKeys: keyIds.length > 0 ? await rows.signingKeys(keyIds) : [],
+        playbackRestrictions: restrictionIds.length > 0 ? await rows.playbackRestrictions(restrictionIds) : [],
+      };
+    });
+
+    app.post(DELIVERIES_PATH, async (request, reply) => {
+      for (const { playbackId, rendition, file, count, bytes } of readDeliveries(request.body)) {
+        const playable = await playables.find(playbackId);
+        // Deleted in the meantime.
+        if (!playable?.plan) continue;
+        const further = await playables.findAdditional(playable, rendition);
+        const delivered = segmentDelivery(playable.plan, rendition, file, further);
+        const { environmentId, assetId } = playable;
+        if (delivered)
+          deliveries.count({ environmentId, assetId, ...delivered, seconds: delivered.seconds * count, bytes });
+      }
+      return reply.code(204).send();
+    });
+  };
+};

@@ -1,0 +1,23 @@
+import type { Readable } from 'node:stream';
+
+export interface OriginRequest {
+  readonly method: string;
+  /** With the query. */
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
+  readonly body?: Uint8Array | string;
+  readonly signal?: AbortSignal;
+}
+
+export interface OriginAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly body: Readable;
+}
+
+/** Requests of an edge to its origin. */
+export interface Origin {
+  /** @throws KinoraError `unavailable` when there is no answer */
+  fetch(request: OriginRequest): Promise<OriginAnswer>;
+  stop(): void;
+}

@@ -1,0 +1,53 @@
+import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http';
+import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import { KinoraError } from '../lib/errors.js';
+import type { Origin } from './fetch-origin.js';
+
+/** The first viewer of a segment waits until it is encoded. */
+const ANSWER_LIMIT_MS = 120_000;
+/** A connection that the origin closes at the same moment is tried again. */
+const TRIES = 2;
+
+/** Keeps connections to one origin open. */
+export const createOriginClient = (baseUrl: string): Origin => {
+  const base = new URL(baseUrl);
+  const prefix = base.pathname.replace(/\/$/, '');
+  const isSecure = base.protocol === 'https:';
+  const agent = new (isSecure ? HttpsAgent : HttpAgent)({ keepAlive: true });
+
+  const send = (request: Parameters<Origin['fetch']>[0]): Promise<{ answer: IncomingMessage }> =>
+    new Promise((resolve, reject) => {
+      const { method, path, headers, body, signal } = request;
+      const given = Object.fromEntries(Object.entries(headers).filter(([, value]) => value !== undefined));
+      const sizes = body === undefined ? {} : { 'content-length': Buffer.byteLength(body) };
+      const sent = (isSecure ? httpsRequest : httpRequest)({
+        ...{ agent, method, host: base.hostname.replace(/^\[|\]$/g, ''), path: prefix + path },
+        ...(base.port && { port: base.port }),
+        ...(signal && { signal }),
+        headers: { ...given, ...sizes, host: base.host } as Record<string, string>,
+      });
+      sent.setTimeout(ANSWER_LIMIT_MS, () => sent.destroy(new Error('the origin did not answer in time')));
+      sent.once('response', (answer) => resolve({ answer }));
+      sent.on('error', (error) => reject(Object.assign(error, { wasReused: sent.reusedSocket })));
+      sent.end(body);
+    });
+
+  return {
+    async fetch(request) {
+      for (let tries = 1; ; tries++) {
+        try {
+          const { answer } = await send(request);
+          // Closing early makes the body fail after its reader has left.
+          answer.on('error', () => undefined);
+          return { status: answer.statusCode!, headers: answer.headers, body: answer };
+        } catch (cause) {
+          if (request.signal?.aborted) throw new KinoraError('cancelled', { cause });
+          const { code, wasReused } = cause as NodeJS.ErrnoException & { wasReused?: boolean };
+          if (wasReused && code === 'ECONNRESET' && tries < TRIES) continue;
+          throw new KinoraError('unavailable', { cause, details: { stage: 'origin' } });
+        }
+      }
+    },
+    stop: () => agent.destroy(),
+  };
+};

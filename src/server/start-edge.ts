@@ -1,0 +1,64 @@
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { createSegmentStore } from '../cache/disk-segment-store.js';
+import { callOrigin, createEdgeLookups } from '../domain/edge/edge-lookups.js';
+import { createEdgeReports } from '../domain/edge/edge-reports.js';
+import { edgeToken } from '../domain/edge/edge-token.js';
+import { createAccessCheck } from '../domain/playback/check-access.js';
+import { watchConnections } from '../http/close-http.js';
+import { createEdgeApp } from '../http/edge/edge-app.js';
+import { isKinoraError, KinoraError } from '../lib/errors.js';
+import { HELD_MS } from '../lib/ttl-cache.js';
+import { createOriginClient } from '../net/origin-client.js';
+import { openDataDir } from './open-data-dir.js';
+import type { Base } from './parts.js';
+import { urlOf } from './start-http.js';
+
+/**
+ * Starts an edge: a cache of the server at `KINORA_ORIGIN_URL`, without database and media processes. Resolves to its
+ * URL.
+ * @throws KinoraError `config_invalid`, `data_dir_in_use`
+ */
+export const startEdge = async (base: Base, originUrl: string): Promise<string> => {
+  const { config, logger, clock, metrics, phases } = base;
+  const { edgeSecret } = config;
+  if (edgeSecret === undefined) {
+    const message =
+      'KINORA_ORIGIN_URL needs KINORA_EDGE_SECRET: set it to the same value on this server and its origin.';
+    throw new KinoraError('config_invalid', { messages: [message] });
+  }
+  await openDataDir(base);
+  const store = await createSegmentStore({
+    dir: join(config.dataDir, 'cache'),
+    maxBytes: config.cacheSizeBytes,
+    hotBytes: config.hotSizeBytes,
+    logger,
+    clock,
+  });
+  phases.push({ name: 'segment store', end: () => store.stop() });
+  const origin = createOriginClient(originUrl);
+  phases.push({ name: 'origin', end: () => origin.stop() });
+  const token = edgeToken(edgeSecret);
+  const lookups = createEdgeLookups({ origin, token }, clock);
+  await lookups.check().catch((error: unknown) => {
+    if (isKinoraError(error, 'config_invalid')) throw error;
+    logger.warn({ err: error, origin: originUrl }, 'origin unavailable at the start');
+  });
+  const reports = createEdgeReports((path, body) => callOrigin({ origin, token }, path, body), logger);
+  phases.push({ name: 'delivery reports', end: () => reports.stop() });
+  const { riskyUserAgents, trustedProxies, cacheTag } = config;
+  const app = createEdgeApp({
+    ...{ logger, clock, metrics, origin, token, store, lookups, reports, trustedProxies },
+    access: createAccessCheck({ rows: lookups.rows, clock, childSecret: edgeSecret, riskyUserAgents }),
+    ...(cacheTag !== undefined && { cacheTag }),
+    checks: { origin: () => lookups.check() },
+    // What is known plays on.
+    tolerances: { origin: HELD_MS },
+  });
+  const closeApp = watchConnections(app);
+  await app.listen({ host: config.host, port: config.port });
+  phases.push({ name: 'http', end: closeApp });
+  const url = urlOf(config.host, app.server.address() as AddressInfo);
+  logger.info({ url, origin: originUrl, data_dir: config.dataDir }, 'edge started');
+  return url;
+};

@@ -1,0 +1,202 @@
+import { readFile } from 'node:fs/promises';
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { systemClock } from '#kinora/lib/clock.js';
+import { fixture } from '../../support/media/fixtures.js';
+import { inSeconds, signToken } from '../../support/players/playback-token.js';
+import { type Booted, boot } from '../../support/servers/boot.js';
+import type { Origin } from '../../support/servers/origin.js';
+import { hasPostgres, startPostgres, type TestPostgres } from '../../support/servers/postgres.js';
+import { until } from '../../support/servers/server-process.js';
+import { statementsOf } from '../../support/statements.js';
+import { api, createAsset, serveFiles, settled } from '../../support/wire/create-asset.js';
+import { expectError } from '../../support/wire/expect-error.js';
+import type { WireUpload } from '../../support/wire/uploading.js';
+
+const MINUTE_MS = 60_000;
+
+describe.skipIf(!hasPostgres())('a server whose PostgreSQL is away', () => {
+  let postgres: TestPostgres;
+  let databaseUrl: string;
+  let server: Booted;
+  let origin: Origin;
+  let file: Buffer;
+  let publicId: string;
+  let signedId: string;
+  let otherId: string;
+  let keyId: string;
+  let query: string;
+  let upload: WireUpload;
+  let aheadMs = 0;
+  const clock = { now: systemClock.now, monotonicMs: () => systemClock.monotonicMs() + aheadMs };
+  /** Of video segments that were served whole. */
+  let servedSeconds = 0;
+  const secondsOf = new Map<string, number>();
+
+  beforeAll(async () => {
+    postgres = await startPostgres();
+    databaseUrl = await postgres.createDatabase('away');
+    server = await boot({ options: { DATABASE_URL: databaseUrl }, clock });
+    const path = await fixture('marks-30.mp4');
+    file = await readFile(path);
+    origin = await serveFiles([path]);
+    const create = async (policies: string[]) => {
+      const body = { inputs: [{ url: `${origin.url}/0` }], playback_policies: policies };
+      const { id } = await createAsset(server, body);
+      const asset = await settled(server, id);
+      expect(asset.status).toBe('ready');
+      return Object.fromEntries(asset.playback_ids!.map((playback) => [playback.policy, playback.id]));
+    };
+    const ids = await create(['public', 'signed']);
+    publicId = ids.public!;
+    signedId = ids.signed!;
+    otherId = (await create(['public'])).public!;
+    const key = (await (await api(server, 'POST', '/system/v1/signing-keys')).json()) as {
+      data: { id: string; private_key: string };
+    };
+    keyId = key.data.id;
+    const claims = { sub: signedId, aud: 'v', exp: inSeconds(7200), kid: keyId };
+    query = `?token=${signToken({ keyId, keySecret: key.data.private_key }, claims)}`;
+    upload = ((await (await api(server, 'POST', '/video/v1/uploads', {})).json()) as { data: WireUpload }).data;
+  });
+  afterAll(async () => {
+    await server?.stop();
+    await origin?.stop();
+    await postgres?.stop();
+  });
+
+  const get = async (path: string): Promise<string> => {
+    const answer = await fetch(new URL(path, server.url));
+    const body = await answer.text();
+    expect([answer.status, path, answer.ok ? '' : body]).toEqual([200, path, '']);
+    return body;
+  };
+  const linesOf = (playlist: string, base: string): string[] =>
+    playlist
+      .split('\n')
+      .filter((line) => line !== '' && !line.startsWith('#'))
+      .map((line) => new URL(line, new URL(base, server.url)).href);
+  /** URLs of the segments of the first rendition. */
+  const openPlayback = async (path: string): Promise<string[]> => {
+    const [rendition] = linesOf(await get(path), path);
+    const playlist = await get(rendition!);
+    const urls = linesOf(playlist, rendition!);
+    const durations = [...playlist.matchAll(/#EXTINF:([\d.]+)/g)].map(([, seconds]) => Number(seconds));
+    for (const [at, url] of urls.entries()) secondsOf.set(url, durations[at]!);
+    return urls;
+  };
+  const playSegment = async (url: string): Promise<void> => {
+    await get(url);
+    servedSeconds += secondsOf.get(url)!;
+  };
+  const putChunk = (start: number, end: number): Promise<Response> =>
+    fetch(upload.url!, {
+      method: 'PUT',
+      headers: { 'content-range': `bytes ${start}-${end - 1}/${file.length}` },
+      body: new Uint8Array(file.subarray(start, end)),
+    });
+  const readiness = async (): Promise<[number, unknown]> => {
+    const answer = await fetch(`${server.url}/readyz`);
+    return [answer.status, await answer.json()];
+  };
+  const run = async (sql: string, values: unknown[]): Promise<pg.QueryResult> => {
+    const client = new pg.Client({ connectionString: databaseUrl });
+    await client.connect();
+    try {
+      return await client.query(sql, values);
+    } finally {
+      await client.end();
+    }
+  };
+
+  it('sends at most one statement for 1,000 segments, and two every half a minute', async () => {
+    const [segment] = await openPlayback(`/${publicId}.m3u8`);
+    const [signedSegment] = await openPlayback(`/${signedId}.m3u8${query}`);
+    await Promise.all([playSegment(segment!), playSegment(signedSegment!)]);
+    /** What playback sends while 50 viewers request `rounds` segments each; jobs, webhooks and leases work beside it. */
+    const play = async (rounds: number, stepMs: number): Promise<number> => {
+      const statements = await statementsOf(async () => {
+        for (let round = 0; round < rounds; round++) {
+          aheadMs += stepMs;
+          await Promise.all(Array.from({ length: 25 }, () => [segment!, signedSegment!].map(playSegment)).flat());
+        }
+      });
+      return statements.filter((text) => /playback_id|asset_media|signing_key|restriction/.test(text)).length;
+    };
+    const startedMs = performance.now();
+    const sent = await play(40, 0);
+    const halfMinutes = (performance.now() - startedMs) / 30_000;
+    expect(sent).toBeLessThanOrEqual(2 + 2 * Math.floor(halfMinutes));
+    // Six minutes.
+    expect(await play(24, 15_000)).toBeLessThanOrEqual(26 + 2 * Math.ceil(halfMinutes));
+  });
+
+  it('plays what it knows, and answers 503 to everything that needs the database', async () => {
+    const segments = await openPlayback(`/${publicId}.m3u8`);
+    const signedSegments = await openPlayback(`/${signedId}.m3u8${query}`);
+    await playSegment(segments[0]!);
+    await playSegment(signedSegments[0]!);
+    await get(`/${publicId}/thumbnail.jpg?time=1`);
+    const chunk = 256 * 1024;
+    expect((await putChunk(0, chunk)).status).toBe(308);
+
+    await postgres.halt();
+    expect(await readiness()).toEqual([200, { status: 'degraded', failed: ['database'] }]);
+    for (const minute of [1, 5, 9, 13]) {
+      aheadMs += 4 * MINUTE_MS - (minute === 1 ? 3 * MINUTE_MS : 0);
+      await openPlayback(`/${publicId}.m3u8`);
+      await openPlayback(`/${signedId}.m3u8${query}`);
+      // In the cache, and made now.
+      for (const url of [segments[0]!, signedSegments[0]!, segments[minute % segments.length]!]) await playSegment(url);
+      await get(`/${publicId}/thumbnail.jpg?time=1`);
+      await get(`/${publicId}/thumbnail.jpg?time=${minute / 2}`);
+      await get(`/${publicId}.mpd`);
+    }
+    expect(await readiness()).toEqual([200, { status: 'degraded', failed: ['database'] }]);
+
+    const answer = await api(server, 'GET', '/video/v1/assets');
+    expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0);
+    await expectError(answer, 503, 'unavailable', ['Service temporarily unavailable']);
+    const refused = await putChunk(chunk, 2 * chunk);
+    expect([refused.status, Number(refused.headers.get('retry-after')) > 0]).toEqual([503, true]);
+    // An ID that nobody has requested here.
+    const unknown = await fetch(`${server.url}/${otherId}.m3u8`);
+    expect([unknown.status, Number(unknown.headers.get('retry-after')) > 0]).toEqual([503, true]);
+
+    aheadMs += 3 * MINUTE_MS;
+    expect((await fetch(segments[0]!)).status).toBe(503);
+    expect(await readiness()).toEqual([503, { status: 'unavailable', failed: ['database'] }]);
+  });
+
+  it('goes on when it is back, and writes what was delivered', async () => {
+    await postgres.resume();
+    await until('it plays again', async () => (await fetch(`${server.url}/${publicId}.m3u8`)).status === 200);
+    await openPlayback(`/${otherId}.m3u8`);
+    expect((await readiness())[0]).toBe(200);
+    const held = await fetch(upload.url!, { method: 'PUT', headers: { 'content-range': `bytes */${file.length}` } });
+    expect(held.status).toBe(308);
+    const start = Number(/-(\d+)/.exec(held.headers.get('range')!)![1]) + 1;
+    expect((await putChunk(start, file.length)).status).toBe(200);
+
+    const usage = async () =>
+      Number((await run('select coalesce(sum(delivered_seconds), 0) as sum from delivery_usage', [])).rows[0].sum);
+    await until('all segments are counted', async () => (await usage()) > servedSeconds - 0.1);
+    expect(await usage()).toBeCloseTo(servedSeconds, 1);
+  });
+
+  it('sees at once what another server has changed, also while it was away', async () => {
+    const [segment] = await openPlayback(`/${signedId}.m3u8${query}`);
+    expect((await fetch(segment!)).status).toBe(200);
+    // The clock does not move: only the announcement can tell.
+    await run('delete from playback_id where id = $1', [otherId]);
+    await until('the playback ID is gone', async () => (await fetch(`${server.url}/${otherId}.m3u8`)).status === 404);
+
+    await postgres.halt();
+    expect((await fetch(segment!)).status).toBe(200);
+    // A definite answer is not overruled.
+    expect((await fetch(`${server.url}/${otherId}.m3u8`)).status).toBe(503);
+    await postgres.resume();
+    await run('delete from signing_key where id = $1', [keyId]);
+    await until('the signature is refused', async () => (await fetch(segment!)).status === 403);
+  });
+});

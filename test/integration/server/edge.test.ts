@@ -1,0 +1,246 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { systemClock } from '#kinora/lib/clock.js';
+import { fixture } from '../../support/media/fixtures.js';
+import { inSeconds, type OwnedKey, signToken } from '../../support/players/playback-token.js';
+import { type Booted, boot } from '../../support/servers/boot.js';
+import type { Origin } from '../../support/servers/origin.js';
+import { until } from '../../support/servers/server-process.js';
+import { api, createAsset, serveFiles, settled } from '../../support/wire/create-asset.js';
+
+const EDGE_SECRET = 'a-secret-that-both-of-them-know';
+const MINUTE_MS = 60_000;
+
+let origin: Booted;
+let edge: Booted;
+let files: Origin;
+let assetId: string;
+let publicId: string;
+let signedId: string;
+let key: OwnedKey;
+let aheadMs = 0;
+let isOriginStopped = false;
+/** Of segments, by path. */
+const secondsOf = new Map<string, number>();
+/** Of segments that were sent whole. */
+let sentSeconds = 0;
+
+beforeAll(async () => {
+  origin = await boot({ options: { EDGE_SECRET, METRICS_PORT: '0', CACHE_TAG: 'Cache-Tag' } });
+  edge = await boot({
+    options: { EDGE_SECRET, ORIGIN_URL: origin.url, CACHE_TAG: 'Cache-Tag' },
+    clock: { now: systemClock.now, monotonicMs: () => systemClock.monotonicMs() + aheadMs },
+  });
+  files = await serveFiles([await fixture('marks-30.mp4')]);
+  const inputs = [{ url: `${files.url}/0` }];
+  const { id } = await createAsset(origin, { inputs, playback_policies: ['public', 'signed'] });
+  const asset = await settled(origin, id);
+  expect(asset.status).toBe('ready');
+  assetId = id;
+  [publicId, signedId] = ['public', 'signed'].map(
+    (policy) => asset.playback_ids!.find((playback) => playback.policy === policy)!.id,
+  ) as [string, string];
+  key = await newKey();
+});
+afterAll(async () => {
+  await edge?.stop();
+  if (!isOriginStopped) await origin?.stop();
+  await files?.stop();
+});
+
+const newKey = async (): Promise<OwnedKey> => {
+  const answer = await api(origin, 'POST', '/system/v1/signing-keys');
+  const { data } = (await answer.json()) as { data: { id: string; private_key: string } };
+  return { keyId: data.id, keySecret: data.private_key };
+};
+const tokenOf = (seconds: number, claims: object = {}): string =>
+  signToken(key, { sub: signedId, aud: 'v', exp: inSeconds(seconds), kid: key.keyId, ...claims });
+
+const linesOf = async (playlist: string, headers = {}): Promise<string[]> => {
+  const answer = await fetch(playlist, { headers });
+  const text = await answer.text();
+  expect([answer.status, playlist, answer.ok ? '' : text]).toEqual([200, playlist, '']);
+  const urls = text.split('\n').flatMap((line) => {
+    return line === '' || line.startsWith('#') ? [] : [new URL(line, playlist)];
+  });
+  const durations = [...text.matchAll(/#EXTINF:([\d.]+)/g)].map(([, seconds]) => Number(seconds));
+  for (const [number, seconds] of durations.entries()) secondsOf.set(urls[number]!.pathname, seconds);
+  return urls.map(({ href }) => href);
+};
+/** URLs of the segments of the first rendition. */
+const segmentsOf = async (multivariant: string, headers = {}): Promise<string[]> => {
+  const [rendition] = await linesOf(multivariant, headers);
+  return linesOf(rendition!, headers);
+};
+const signedSegments = (server: Booted, seconds: number, claims = {}, headers = {}): Promise<string[]> =>
+  segmentsOf(`${server.url}/${signedId}.m3u8?token=${tokenOf(seconds, claims)}`, headers);
+const at = (server: Booted, url: string): string => url.replace(/^http:\/\/[^/]+/, server.url);
+
+const originRequests = async (): Promise<number> => {
+  const text = await (await fetch(origin.metricsUrl!)).text();
+  return [...text.matchAll(/^kinora_segment_requests_total\{.*\} (\d+)$/gm)].reduce(
+    (sum, [, count]) => sum + Number(count),
+    0,
+  );
+};
+const play = async (url: string, headers = {}): Promise<Buffer> => {
+  const answer = await fetch(url, { headers });
+  const bytes = Buffer.from(await answer.arrayBuffer());
+  expect([answer.status, url]).toEqual([200, url]);
+  sentSeconds += secondsOf.get(new URL(url).pathname) ?? 0;
+  return bytes;
+};
+/** What a viewer gets who may not have it. */
+const refusalOf = async (url: string, init: RequestInit = {}): Promise<unknown> => {
+  const answer = await fetch(url, init);
+  const names = ['cache-control', 'access-control-allow-origin', 'content-type', 'retry-after'];
+  return [answer.status, await answer.text(), names.map((name) => answer.headers.get(name))];
+};
+
+it('asks the origin once for each segment of signed playback, whoever the viewers are', async () => {
+  const first = await signedSegments(edge, 600);
+  const second = await signedSegments(edge, 700);
+  expect(first.map((url) => url.replace(/\?.*/, ''))).toEqual(second.map((url) => url.replace(/\?.*/, '')));
+  expect(first[0]).not.toBe(second[0]);
+  const before = await originRequests();
+  const together = await Promise.all([...first, ...second, ...first].map((url) => play(url)));
+  expect(await originRequests()).toBe(before + first.length);
+  for (const [number, url] of second.entries()) expect((await play(url)).equals(together[number]!)).toBe(true);
+  expect(await originRequests()).toBe(before + first.length);
+  for (const [number, url] of first.entries())
+    expect((await play(at(origin, url))).equals(together[number]!)).toBe(true);
+
+  const [segment] = first;
+  const answer = await fetch(segment!);
+  const direct = await fetch(at(origin, segment!), { method: 'HEAD' });
+  for (const name of ['cache-control', 'content-type', 'etag', 'content-length', 'accept-ranges', 'cache-tag'])
+    expect([name, answer.headers.get(name)]).toEqual([name, direct.headers.get(name)]);
+  expect(answer.headers.get('cache-tag')).toBe(assetId);
+  const whole = Buffer.from(await answer.arrayBuffer());
+  sentSeconds += secondsOf.get(new URL(segment!).pathname)!;
+  const part = await fetch(segment!, { headers: { range: 'bytes=10-19' } });
+  expect([part.status, Buffer.from(await part.arrayBuffer())]).toEqual([206, whole.subarray(10, 20)]);
+  expect((await fetch(segment!, { headers: { 'if-none-match': answer.headers.get('etag')! } })).status).toBe(304);
+});
+
+it('caches public segments, playlists and images, and sends the player page', async () => {
+  const before = await originRequests();
+  const segments = await segmentsOf(`${edge.url}/${publicId}.m3u8`);
+  await Promise.all([1, 2, 3, 4].map(() => play(segments[0]!)));
+  expect(await originRequests()).toBe(before + 1);
+  const thumbnail = `/${publicId}/thumbnail.jpg?time=2`;
+  expect((await play(edge.url + thumbnail)).equals(await play(origin.url + thumbnail))).toBe(true);
+  const page = await fetch(`${edge.url}/${publicId}`, { headers: { accept: 'text/html' } });
+  expect(page.headers.get('content-type')).toMatch(/^text\/html/);
+  expect(await page.text()).toContain(`/${publicId}.m3u8`);
+});
+
+it('refuses what the origin refuses, in the same words, also when it is cached', async () => {
+  const [segment] = await signedSegments(edge, 600);
+  await play(segment!);
+  const [path, query] = segment!.split('?') as [string, string];
+  const clipped = await signedSegments(edge, 600, { asset_start_time: 0, asset_end_time: 3 });
+  const [brief] = await signedSegments(edge, 2);
+  await until('it has expired', async () => (await fetch(at(origin, brief!), { method: 'HEAD' })).status === 403);
+  const urls = [
+    path,
+    `${path}?signature=`,
+    `${path}?${query.slice(0, -1)}${query.endsWith('A') ? 'B' : 'A'}`,
+    `${path}?${query}&segments=0-1`,
+    `${path.replace(signedId, publicId).replace(publicId, 'a'.repeat(40))}?${query}`,
+    brief!,
+    clipped[0]!.replace(/\d+\.m4s/, '2.m4s'),
+    segment!.replace(/\/\d+\.m4s/, '/9999.m4s'),
+    segment!.replace(/\/\d+\.m4s/, '/x.m4s'),
+    segment!.replace(/\/(\d+)\/([^/]+)\/\d+\.m4s/, '/99/$2/0.m4s'),
+  ];
+  for (const url of urls) {
+    const refused = await refusalOf(url);
+    expect([url, refused]).toEqual([url, await refusalOf(at(origin, url))]);
+    expect((refused as [number])[0]).toBeGreaterThanOrEqual(400);
+  }
+
+  const created = await api(origin, 'POST', '/video/v1/playback-restrictions', {
+    referrer: { allowed_domains: ['www.example.com'] },
+  });
+  const { data } = (await created.json()) as { data: { id: string } };
+  const page = { referer: 'https://www.example.com/watch', 'user-agent': 'Mozilla/5.0' };
+  const [restricted] = await signedSegments(edge, 600, { playback_restriction_id: data.id }, page);
+  await play(restricted!, page);
+  expect(await refusalOf(restricted!)).toEqual(await refusalOf(at(origin, restricted!)));
+  expect((await fetch(restricted!)).status).toBe(403);
+});
+
+it('has no API and takes no uploads, and passes license requests on', async () => {
+  const message = 'This server delivers playback only. Send requests to the API and uploads to the server behind it.';
+  const error = { error: { type: 'not_found', messages: [message] } };
+  for (const [method, path] of [
+    ['GET', '/video/v1/assets'],
+    ['POST', '/video/v1/assets'],
+    ['PUT', '/u/abc'],
+    ['GET', '/console'],
+    ['POST', '/edge/v1/lookup'],
+    ['POST', `/${publicId}.m3u8`],
+  ] as const) {
+    const answer = await fetch(edge.url + path, { method });
+    expect([path, answer.status, await answer.json()]).toEqual([path, 404, error]);
+  }
+  // Nobody else may ask the origin what edges ask.
+  expect((await fetch(`${origin.url}/edge/v1/lookup`, { method: 'POST' })).status).toBe(404);
+  const license = `/license/clearkey/${signedId}?token=x`;
+  const challenge = { method: 'POST', body: '{}' };
+  expect(await refusalOf(edge.url + license, challenge)).toEqual(await refusalOf(origin.url + license, challenge));
+});
+
+it('is refused with another secret than that of its origin', async () => {
+  const options = { ORIGIN_URL: origin.url, EDGE_SECRET: 'this-is-some-other-secret' };
+  await expect(boot({ options })).rejects.toThrow('set KINORA_EDGE_SECRET to the same value on both');
+  await expect(boot({ options: { ORIGIN_URL: origin.url } })).rejects.toThrow(
+    'KINORA_ORIGIN_URL needs KINORA_EDGE_SECRET',
+  );
+});
+
+it('reports to the origin what it has sent', async () => {
+  const delivered = async (): Promise<number> => {
+    const timeframe = `timeframe[]=${inSeconds(-3600)}&timeframe[]=${inSeconds(60)}`;
+    const answer = await api(origin, 'GET', `/video/v1/delivery-usage?asset_id=${assetId}&${timeframe}`);
+    const { data } = (await answer.json()) as { data: { delivered_seconds: number }[] };
+    return data[0]?.delivered_seconds ?? 0;
+  };
+  await until('everything is counted', async () => (await delivered()) > sentSeconds - 0.1);
+  expect(await delivered()).toBeCloseTo(sentSeconds, 1);
+});
+
+it('ends playback within a minute when a key is removed', async () => {
+  const former = key;
+  const [segment] = await signedSegments(edge, 600);
+  await play(segment!);
+  key = await newKey();
+  expect((await api(origin, 'DELETE', `/system/v1/signing-keys/${former.keyId}`)).status).toBe(204);
+  aheadMs += MINUTE_MS;
+  expect(await refusalOf(segment!)).toEqual(await refusalOf(at(origin, segment!)));
+});
+
+it('plays what is cached while the origin is away', async () => {
+  const signed = await signedSegments(edge, 7200);
+  for (const url of signed.slice(0, 2)) await play(url);
+  const segments = await segmentsOf(`${edge.url}/${publicId}.m3u8`);
+  await play(segments[0]!);
+  await origin.stop();
+  isOriginStopped = true;
+  for (const minutes of [1, 6, 6]) {
+    aheadMs += minutes * MINUTE_MS;
+    await segmentsOf(`${edge.url}/${publicId}.m3u8`);
+    for (const url of [...signed.slice(0, 2), segments[0]!]) await play(url);
+  }
+  const [path] = signed[0]!.split('?');
+  expect((await fetch(path!)).status).toBe(403);
+  const ready = await fetch(`${edge.url}/readyz`);
+  expect([ready.status, await ready.json()]).toEqual([200, { status: 'degraded', failed: ['origin'] }]);
+  for (const url of [
+    `${edge.url}/${publicId}/thumbnail.jpg?time=3`,
+    `${edge.url}/${signedId}.m3u8?token=${tokenOf(60)}`,
+  ]) {
+    const missing = await fetch(url);
+    expect([missing.status, Number(missing.headers.get('retry-after')) > 0]).toEqual([503, true]);
+  }
+});
