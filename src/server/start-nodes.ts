@@ -6,6 +6,8 @@ import { createSegmentPeers } from '../nodes/segment-peers.js';
 import type { SegmentPeers } from '../packager/segment-peers.js';
 import type { Base } from './parts.js';
 
+const NODES = { name: 'kinora_nodes', help: 'Servers on this database that this one sees, itself included' } as const;
+
 /** How this server works with others on the same database and bucket. */
 export interface Nodes {
   readonly signature: InternalSignature;
@@ -34,6 +36,8 @@ export const connectNodes = (base: Base, database: Database, installationSecret:
       const internalUrl = config.internalUrl ?? localUrl;
       const options = { database, clock, logger, drainMs: config.drainMs };
       live = await startLiveNodes({ ...options, self: { ...self, internalUrl } });
+      const { others } = live;
+      metrics.watch(NODES, async () => [{ value: others().length + 1 }]);
       logger.info({ node: self.id, internal_url: internalUrl, others: live.others().length }, 'server joined');
       return live;
     },

@@ -1,0 +1,179 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { fixture } from '../../support/media/fixtures.js';
+import { playAll } from '../../support/players/play.js';
+import type { Origin } from '../../support/servers/origin.js';
+import { hasPostgres, startPostgres, type TestPostgres } from '../../support/servers/postgres.js';
+import { makeBucket } from '../../support/servers/s3-bucket.js';
+import {
+  cleanUpServers,
+  filesBelow,
+  makeDataDir,
+  type ServerProcess,
+  startServer,
+  until,
+} from '../../support/servers/server-process.js';
+import { type Swift, startSwift, swiftCredentials, swiftPath } from '../../support/servers/swift.js';
+import { startReceiver } from '../../support/servers/webhook-receiver.js';
+import { api, createAsset, serveFiles, settled, type WireAsset } from '../../support/wire/create-asset.js';
+
+interface Node extends ServerProcess {
+  readonly dataDir: string;
+}
+
+describe.runIf(swiftPath !== undefined && hasPostgres())('several servers on one database and one bucket', () => {
+  let swift: Swift;
+  let postgres: TestPostgres;
+  let origin: Origin;
+  let shared: Record<string, string>;
+  let nodes: Node[];
+  const assets: WireAsset[] = [];
+
+  const start = async (options: Record<string, string | undefined> = {}): Promise<Node> => {
+    const dataDir = makeDataDir();
+    const server = await startServer({ dataDir, options: { ...shared, ...options } });
+    await until('it has started', () => server.log().some(({ msg }) => msg === 'server started'));
+    return { ...server, dataDir };
+  };
+  beforeAll(async () => {
+    [swift, postgres] = await Promise.all([startSwift(), startPostgres()]);
+    await makeBucket(swift.settings('nodes'));
+    // Rotated, so that its segments have to be encoded, and longer than the segments that one server makes in a row.
+    origin = await serveFiles([await fixture('longer.mp4')]);
+    shared = {
+      DATABASE_URL: await postgres.createDatabase('nodes'),
+      BLOBS: 's3://nodes/kinora',
+      S3_ENDPOINT: swift.url,
+      S3_ACCESS_KEY_ID: swiftCredentials.accessKeyId,
+      S3_SECRET_ACCESS_KEY: swiftCredentials.secretAccessKey,
+      METRICS_PORT: '0',
+      MEDIA_PROCESSES: '1',
+      DRAIN: '1s',
+    };
+    // At the same time, on an empty database: only one of them sets it up.
+    nodes = await Promise.all([start(), start(), start()]);
+  });
+  afterAll(async () => {
+    await cleanUpServers();
+    await origin?.stop();
+    await postgres?.stop();
+    await swift?.close();
+  });
+
+  const idOf = (asset: WireAsset): string => asset.playback_ids![0]!.id;
+  const create = async (on: Node): Promise<WireAsset> => {
+    const created = await createAsset(on, { inputs: [{ url: `${origin.url}/0` }], playback_policies: ['public'] });
+    return settled(on, created.id);
+  };
+  const metric = async (node: Node, name: string): Promise<number> => {
+    const { metrics_url: url } = node.log().find(({ msg }) => msg === 'server started')!;
+    const text = await (await fetch(String(url))).text();
+    const lines = text.split('\n').filter((line) => line.startsWith(name));
+    return lines.reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0);
+  };
+  const sumOf = async (name: string): Promise<number> =>
+    (await Promise.all(nodes.map((node) => metric(node, name)))).reduce((sum, value) => sum + value, 0);
+  const ENCODES = 'kinora_media_real_time_factor_count{kind="encode"}';
+  const knowsOthers = (node: Node, count: number) =>
+    until('the servers know each other', async () => (await metric(node, 'kinora_nodes')) === count);
+
+  test('each segment is made once, whichever servers are asked for it', async () => {
+    await Promise.all(nodes.map((node) => knowsOthers(node, 3)));
+    for (const node of nodes) assets.push(await create(node));
+    expect(assets.map(({ status }) => status)).toEqual(assets.map(() => 'ready'));
+    let segments = 0;
+    for (const asset of assets) {
+      const played = await Promise.all(nodes.map((node) => playAll(node.url, idOf(asset))));
+      expect(played[1]).toEqual(played[0]);
+      expect(played[2]).toEqual(played[0]);
+      segments += Object.keys(played[0]!).filter((path) => /\/\d+p\/\d+\.m4s$/.test(path)).length;
+    }
+    expect(segments).toBeGreaterThan(assets.length * 4);
+    expect(await sumOf(ENCODES)).toBe(segments);
+    expect(await sumOf('kinora_node_requests_total{outcome="sent"}')).toBeGreaterThan(segments);
+    expect(await sumOf('kinora_node_requests_total{outcome="failed"}')).toBe(0);
+  });
+
+  test('a request without a valid signature is answered like an unknown path', async () => {
+    const url = `${nodes[0]!.url}/internal/segment`;
+    const headers = { 'content-type': 'application/vnd.kinora.message' };
+    for (const signature of [undefined, `${Math.floor(Date.now() / 1000)}.${randomBytes(32).toString('hex')}`]) {
+      const answer = await fetch(url, {
+        method: 'POST',
+        body: JSON.stringify({ asset: { id: assets[0]!.id }, rendition: 'audio', file: '0.m4s' }),
+        headers: { ...headers, ...(signature && { 'x-kinora-signature': signature }) },
+      });
+      expect(answer.status).toBe(404);
+    }
+  });
+
+  test('every event is delivered once', async () => {
+    const receiver = await startReceiver();
+    const answer = await api(nodes[0]!, 'POST', '/system/v1/webhooks', { address: receiver.url });
+    expect(answer.status).toBe(201);
+    const created = await create(nodes[1]!);
+    const ofAsset = () => receiver.received.map(({ event }) => event).filter(({ object }) => object.id === created.id);
+    await until('the asset is announced', () => ofAsset().some(({ type }) => type === 'video.asset.ready'));
+    const ids = ofAsset().map(({ id }) => id);
+    expect(new Set(ids).size).toBe(ids.length);
+    await receiver.stop();
+  });
+
+  test('what a server has cached of an asset that another one deletes is removed', async () => {
+    const asset = assets.pop()!;
+    const cached = (node: Node) => filesBelow(join(node.dataDir, 'cache')).filter((path) => path.includes(asset.id));
+    expect(nodes.every((node) => cached(node).length > 0)).toBe(true);
+    expect((await api(nodes[0]!, 'DELETE', `/video/v1/assets/${asset.id}`)).status).toBe(204);
+    await until('all copies are gone', () => nodes.every((node) => cached(node).length === 0));
+    for (const node of nodes)
+      await until('no server plays it', async () => (await fetch(`${node.url}/${idOf(asset)}.m3u8`)).status === 404);
+  });
+
+  test('a server with another bucket, or with files on its disk, does not start', async () => {
+    await makeBucket(swift.settings('another'));
+    await expect(start({ BLOBS: 's3://another/kinora' })).rejects.toThrow(
+      /The blobs of this database are in s3:\/\/nodes\/kinora/,
+    );
+    await expect(
+      start({ BLOBS: undefined, S3_ENDPOINT: undefined, S3_ACCESS_KEY_ID: undefined, S3_SECRET_ACCESS_KEY: undefined }),
+    ).rejects.toThrow(/Servers share a database only if/);
+  });
+
+  test('a server that does only a part answers nothing else, and takes no segments of others', async () => {
+    const node = await start({ ROLES: 'api' });
+    expect((await api(node, 'GET', '/video/v1/assets')).status).toBe(200);
+    expect((await fetch(`${node.url}/${idOf(assets[0]!)}.m3u8`)).status).toBe(404);
+    await node.stop();
+    const jobs = await start({ ROLES: 'jobs' });
+    expect((await api(jobs, 'GET', '/video/v1/assets')).status).toBe(404);
+    expect((await fetch(`${jobs.url}/readyz`)).status).toBe(200);
+    await jobs.stop();
+  });
+
+  const digests = (played: Record<string, string>) => createHash('sha256').update(JSON.stringify(played)).digest('hex');
+
+  test('when servers are killed, the others make their segments', async () => {
+    const asset = await create(nodes[0]!);
+    const expected = digests(await playAll(nodes[0]!.url, idOf(assets[0]!)));
+    const playing = playAll(nodes[0]!.url, idOf(asset));
+    await Promise.all([nodes[1]!.kill(), nodes[2]!.kill()]);
+    const played = await playing;
+    expect(Object.keys(played).length).toBeGreaterThan(10);
+    expect(digests(await playAll(nodes[0]!.url, idOf(assets[0]!)))).toBe(expected);
+    await knowsOthers(nodes[0]!, 1);
+  });
+
+  test('a server that stops tells the others, and still answers until load balancers have noticed', async () => {
+    const joined = await start({ DRAIN: '1h' });
+    nodes = [nodes[0]!, joined];
+    await Promise.all(nodes.map((node) => knowsOthers(node, 2)));
+    joined.signal('SIGTERM');
+    await until('it is not ready any more', async () => (await fetch(`${joined.url}/readyz`)).status === 503);
+    await knowsOthers(nodes[0]!, 1);
+    expect(Object.keys(await playAll(joined.url, idOf(assets[0]!))).length).toBeGreaterThan(10);
+    await joined.kill();
+    // Nobody is left who has to notice.
+    expect(await nodes[0]!.stop()).toBe(0);
+  });
+});
