@@ -22,7 +22,16 @@ const layers = {
   db: ['telemetry', 'lib'],
   cache: ['telemetry', 'lib'],
   packager: ['cache', contracts.storage, contracts.db, 'pool', 'media', 'telemetry', 'lib'],
-  nodes: [contracts.db, 'net/get-from-node', 'packager/segment-peers', 'packager/playable-asset', contracts.pool, 'media', 'telemetry', 'lib'],
+  nodes: [
+    contracts.db,
+    'net/get-from-node',
+    'packager/segment-peers',
+    'packager/playable-asset',
+    contracts.pool,
+    'media',
+    'telemetry',
+    'lib',
+  ],
   speech: [
     contracts.pool,
     contracts.net,

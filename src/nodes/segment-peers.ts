@@ -25,7 +25,7 @@ const placeOf = (assetId: string, number: number): string => `${assetId} ${Math.
 /** Asks the server that owns a segment for it, so that each one is made once. */
 export const createSegmentPeers = ({ nodes, signature, logger, metrics }: SegmentPeersOptions): SegmentPeers => ({
   isElsewhere: (assetId, placedBy) => nodes.owners(placeOf(assetId, placedBy))[0]!.id !== nodes.self.id,
-  fetch: async (segment, placedBy, { signal, priority }) => {
+  get: async (segment, placedBy, { signal, priority }) => {
     const body = writeSegmentMessage({ ...segment, priority, generation: GENERATION });
     for (const { id, internalUrl } of nodes.owners(placeOf(segment.asset.id, placedBy))) {
       // Those after this server would only be asked for what it can make itself.

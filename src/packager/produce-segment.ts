@@ -122,7 +122,7 @@ export const createSegmentProducer = (deps: SegmentProducerDeps): SegmentProduce
         refuseWithdrawn(deps.earlySources, asset.plan);
         const { production, priority: urgency } = work;
         const options = { signal: production.signal, priority: urgency };
-        const sent = await peers?.fetch({ asset, rendition: name, file: key.file }, placedBy, options);
+        const sent = await peers?.get({ asset, rendition: name, file: key.file }, placedBy, options);
         if (sent) return production.commit(key, sent);
         if (number === 'init') await makeInit(target, key, work);
         else if (target.kind === 'video') await makeVideoSegment(deps, { asset, ...target, number }, key, work);

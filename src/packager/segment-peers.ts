@@ -17,7 +17,7 @@ export interface SegmentPeers {
    */
   isElsewhere(assetId: string, placedBy: number): boolean;
   /** The segment from another server; undefined when this one has to make it. Throws only when aborted. */
-  fetch(
+  get(
     segment: PeerSegment,
     placedBy: number,
     options: { readonly signal: AbortSignal; readonly priority: MediaPriority },

@@ -11,9 +11,12 @@ import type { ServiceCaller } from '../net/call-service.js';
 import type { ChatClientOptions } from '../net/chat-client.js';
 import type { WebhookSender } from '../net/send-webhook.js';
 import type { SourceFetcherOptions } from '../net/source-fetcher.js';
+import type { InternalSignature } from '../nodes/internal-signature.js';
+import type { LiveNodes } from '../nodes/live-nodes.js';
 import type { EarlySources } from '../packager/early-sources.js';
 import type { ImageProducer } from '../packager/produce-image.js';
 import type { SegmentProducer } from '../packager/produce-segment.js';
+import type { SegmentPeers } from '../packager/segment-peers.js';
 import type { TextTracks } from '../packager/text-tracks.js';
 import type { MediaPoolOptions } from '../pool/create-media-pool.js';
 import type { MediaPool } from '../pool/media-pool.js';
@@ -23,7 +26,6 @@ import type { DiskSpace } from '../storage/disk-space.js';
 import type { Logger } from '../telemetry/logger.js';
 import type { Metrics } from '../telemetry/metrics.js';
 import type { Phases } from './phases.js';
-import type { Nodes } from './start-nodes.js';
 
 /** What every step of the startup works with. */
 export interface Base {
@@ -44,6 +46,15 @@ export interface MediaParts {
   readonly store: SegmentStore;
   readonly pool: MediaPool;
   readonly temporaryDir: string;
+}
+
+/** How this server works with others on the same database and bucket. */
+export interface Nodes {
+  readonly signature: InternalSignature;
+  /** Asks other servers once `start` was called. */
+  readonly peers: SegmentPeers;
+  /** Announces this server at this URL, unless another one is configured. */
+  start(localUrl: string): Promise<LiveNodes>;
 }
 
 /** Everything that requests and jobs use. */

@@ -1,21 +1,11 @@
 import type { Database } from '../db/database.js';
 import { newUuid } from '../lib/ids.js';
-import { createInternalSignature, type InternalSignature } from '../nodes/internal-signature.js';
+import { createInternalSignature } from '../nodes/internal-signature.js';
 import { type LiveNodes, startLiveNodes } from '../nodes/live-nodes.js';
 import { createSegmentPeers } from '../nodes/segment-peers.js';
-import type { SegmentPeers } from '../packager/segment-peers.js';
-import type { Base } from './parts.js';
+import type { Base, Nodes } from './parts.js';
 
 const NODES = { name: 'kinora_nodes', help: 'Servers on this database that this one sees, itself included' } as const;
-
-/** How this server works with others on the same database and bucket. */
-export interface Nodes {
-  readonly signature: InternalSignature;
-  /** Asks other servers once `start` was called. */
-  readonly peers: SegmentPeers;
-  /** Announces this server at this URL, unless another one is configured. */
-  start(localUrl: string): Promise<LiveNodes>;
-}
 
 /** Undefined when files are on the disk of this server: then it is the only one. */
 export const connectNodes = (base: Base, database: Database, installationSecret: string): Nodes | undefined => {
