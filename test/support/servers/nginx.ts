@@ -25,12 +25,22 @@ export const freePort = async (): Promise<number> => {
   return port;
 };
 
+/**
+ * Requests of one address go to one server, or to the next one while that one does not answer. None is left out for long, because
+ * during an update each of them stops for a moment.
+ */
+const serversOf = (urls: readonly string[]): string =>
+  [
+    ...(urls.length > 1 ? ['hash $uri consistent;'] : []),
+    ...urls.map((url) => `server ${new URL(url).host} max_fails=0;`),
+  ].join(' ');
+
 /** nginx with deploy/nginx/kinora.conf. Only ports, paths and TLS, which needs a certificate, are replaced. */
-export const startNginx = async (port: number, upstream: string): Promise<Nginx> => {
+export const startNginx = async (port: number, upstreams: string | readonly string[]): Promise<Nginx> => {
   const root = mkdtempSync(join(tmpdir(), 'kinora-nginx-'));
   mkdirSync(join(root, 'tmp'));
   const replaced: [RegExp, string][] = [
-    [/server 127\.0\.0\.1:8080;/, `server ${new URL(upstream).host};`],
+    [/server 127\.0\.0\.1:8080;/, serversOf([upstreams].flat())],
     [/listen 443 ssl http2;/, `listen 127.0.0.1:${port};`],
     [/listen 80;/, 'listen 127.0.0.1:0;'],
     [/ssl_certificate .*;/, ''],

@@ -1,0 +1,138 @@
+/** `npm run cluster`: three servers behind nginx, with viewers who keep playing. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readdirSync, readFileSync } from 'node:fs';
+import { createInterface } from 'node:readline';
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { fixture } from '../support/media/fixtures.js';
+import { fetchBytes, mediaPlaylists, segmentsOf } from '../support/players/play.js';
+import { nginxPath } from '../support/servers/nginx.js';
+import type { Origin } from '../support/servers/origin.js';
+import { hasPostgres } from '../support/servers/postgres.js';
+import { until } from '../support/servers/server-process.js';
+import { swiftPath } from '../support/servers/swift.js';
+import { createAsset, serveFiles, settled } from '../support/wire/create-asset.js';
+
+interface Printed {
+  readonly url: string;
+  readonly token: string;
+  readonly nodes: readonly { readonly url: string; readonly pid: number; readonly metricsUrl: string }[];
+}
+
+const VIEWERS = 50;
+
+describe.runIf(swiftPath !== undefined && nginxPath !== undefined && hasPostgres())('a cluster', () => {
+  let script: ChildProcess;
+  let printed: Printed;
+  let origin: Origin;
+  let addresses: string[];
+
+  beforeAll(async () => {
+    origin = await serveFiles([await fixture('longer.mp4')]);
+    script = spawn(process.execPath, ['scripts/cluster.mjs'], { stdio: ['ignore', 'pipe', 'inherit'] });
+    const [line] = await once(createInterface({ input: script.stdout! }), 'line');
+    printed = JSON.parse(line) as Printed;
+    const [id, secret] = printed.token.split(':') as [string, string];
+    const server = { url: printed.url, token: { id, secret } };
+    const made = await createAsset(server, { inputs: [{ url: `${origin.url}/0` }], playback_policies: ['public'] });
+    const asset = await settled(server, made.id);
+    expect(asset.status).toBe('ready');
+    const playlists = await mediaPlaylists(printed.url, asset.playback_ids![0]!.id);
+    addresses = (await Promise.all(playlists.map(segmentsOf))).flat();
+  });
+  afterAll(async () => {
+    if (script && script.exitCode === null) {
+      script.kill('SIGTERM');
+      await once(script, 'exit');
+    }
+    await origin?.stop();
+  });
+
+  const encodes = async (): Promise<number> => {
+    const texts = await Promise.all(
+      printed.nodes.map(async ({ metricsUrl }) => (await fetchBytes(metricsUrl)).toString()),
+    );
+    return texts.reduce((sum, text) => sum + Number(/_factor_count\{kind="encode"\} (\d+)/.exec(text)?.[1] ?? 0), 0);
+  };
+  /** Each viewer begins at another place. `query` makes the addresses new to nginx. */
+  const watch = async (query: string, tries: number): Promise<string[]> => {
+    const failed: string[] = [];
+    const viewer = async (_: unknown, number: number): Promise<void> => {
+      for (let at = 0; at < addresses.length; at += 1) {
+        const url = `${addresses[(at + number) % addresses.length]}${query}`;
+        for (let tried = 1; ; tried += 1) {
+          const error = await fetchBytes(url).then(
+            () => undefined,
+            (reason: Error) => reason,
+          );
+          if (!error) break;
+          if (tried === tries) {
+            failed.push(`${url}: ${error.message}`);
+            break;
+          }
+        }
+      }
+    };
+    await Promise.all(Array.from({ length: VIEWERS }, viewer));
+    return failed;
+  };
+  /** The process that listens on the port of a node: it may have been started again. */
+  const pidOf = (url: string): number => {
+    const setting = `KINORA_PORT=${new URL(url).port}`;
+    const environmentOf = (pid: string): string[] => {
+      try {
+        return readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0');
+      } catch {
+        // It has ended.
+        return [];
+      }
+    };
+    return Number(readdirSync('/proc').find((name) => /^\d+$/.test(name) && environmentOf(name).includes(setting)));
+  };
+  const isReady = (url: string) =>
+    fetch(`${url}/readyz`)
+      .then(({ ok }) => ok)
+      .catch(() => false);
+
+  test('50 viewers: no request fails, and each segment is encoded once', async () => {
+    const segments = addresses.filter((address) => /\/\d+p\/\d+\.m4s/.test(address)).length;
+    expect(segments).toBeGreaterThan(10);
+    expect(await watch('', 1)).toEqual([]);
+    expect((await encodes()) / segments).toBeLessThanOrEqual(1.01);
+  });
+
+  test('all servers are restarted one after the other: no request fails', async () => {
+    let isOver = false;
+    const failed: string[] = [];
+    const watching = (async () => {
+      for (let round = 0; !isOver; round += 1) failed.push(...(await watch(`?round=${round}`, 1)));
+    })();
+    for (const { url, pid } of printed.nodes) {
+      process.kill(pid, 'SIGTERM');
+      await until('it has stopped', () => pidOf(url) !== pid);
+      await until('it is ready again', () => isReady(url));
+    }
+    isOver = true;
+    await watching;
+    expect(failed).toEqual([]);
+  });
+
+  test('a server is killed: no viewer misses a segment after one more try', async () => {
+    const { url } = printed.nodes[1]!;
+    const watching = watch('?killed', 2);
+    await delay(100);
+    process.kill(pidOf(url), 'SIGKILL');
+    expect(await watching).toEqual([]);
+    await until('it runs again', () => isReady(url));
+  });
+
+  test('SIGTERM ends everything', async () => {
+    const pids = printed.nodes.map(({ url }) => pidOf(url));
+    script.kill('SIGTERM');
+    const [status] = await once(script, 'exit');
+    expect(status).toBe(0);
+    expect(pids.filter((pid) => readdirSync('/proc').includes(String(pid)))).toEqual([]);
+    await expect(fetch(printed.url)).rejects.toThrow();
+  });
+});
