@@ -106,7 +106,7 @@ const openTarget = async (
     if (write.offsetBytes < lookAtBytes) return;
     if (!deps.playsEarly) return storeFirst('KINORA_RANGE_SOURCES is false');
     if (totalBytes === undefined) return;
-    if (shared?.isPartial) return storeFirst(MOVED);
+    if (shared?.isPartial) return upload.early_playback?.status === 'ended' ? undefined : storeFirst(MOVED);
     hasLooked = true;
     if (write.offsetBytes >= totalBytes) return;
     lookAtBytes = Math.max(lookAtBytes, HEAD_BYTES);
@@ -178,8 +178,10 @@ const openTarget = async (
       playing.play.received(write.offsetBytes);
     },
     discard: async () => {
+      const wasPlaying = playing?.play.isPublished() ?? false;
       await playing?.play.withdraw();
       await end().discard();
+      if (shared && wasPlaying) await record({ status: 'ended', reason: MOVED });
     },
   };
   if (shared?.isPartial && upload.early_playback_ids) {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { mkdtempSync } from 'node:fs';
-import { rm } from 'node:fs/promises';
+import { readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -12,13 +12,14 @@ import { migrate } from '#kinora/db/migrate.js';
 import { openDatabase } from '#kinora/db/open-database.js';
 import type { Row } from '#kinora/db/schema.js';
 import { findUploadById } from '#kinora/db/tables/assets/upload.js';
+import { getInstallationSecret } from '#kinora/db/tables/server/installation.js';
 import { bootstrap } from '#kinora/domain/access/bootstrap.js';
 import type { DomainContext } from '#kinora/domain/context.js';
 import { cancelUpload } from '#kinora/domain/uploads/cancel-upload.js';
 import { createUpload } from '#kinora/domain/uploads/create-upload.js';
 import { createUploadWriters } from '#kinora/domain/uploads/create-upload-writers.js';
 import { createUploadLeases } from '#kinora/domain/uploads/upload-leases.js';
-import { createUploadUrls } from '#kinora/domain/uploads/upload-url.js';
+import { createUploadUrls, type UploadUrls } from '#kinora/domain/uploads/upload-url.js';
 import type { UploadWriters } from '#kinora/domain/uploads/upload-writer.js';
 import { sweepUnfinished } from '#kinora/jobs/sweep-unfinished.js';
 import { systemClock } from '#kinora/lib/clock.js';
@@ -26,41 +27,31 @@ import { createQueue } from '#kinora/queue/job-queue.js';
 import { createS3BlobStore } from '#kinora/storage/s3-blob-store.js';
 import { createObjectClient, type ObjectClient } from '#kinora/storage/s3-client.js';
 import { quietLogger } from '../../support/logger.js';
+import { fixture } from '../../support/media/fixtures.js';
+import { boot } from '../../support/servers/boot.js';
 import { freePort } from '../../support/servers/nginx.js';
 import { hasPostgres, startPostgres, type TestPostgres } from '../../support/servers/postgres.js';
 import { makeBucket } from '../../support/servers/s3-bucket.js';
 import { until } from '../../support/servers/server-process.js';
 import { type StrictS3Proxy, startStrictS3Proxy } from '../../support/servers/strict-s3-proxy.js';
-import { type Swift, startSwift, swiftPath } from '../../support/servers/swift.js';
+import { type Swift, startSwift, swiftCredentials, swiftPath } from '../../support/servers/swift.js';
 import { startUploadNode, type UploadNode } from '../../support/servers/upload-node.js';
-import { type OpenRequest, openRequest, sendBytes } from '../../support/wire/uploading.js';
+import { earlyPlaybackOf, settled } from '../../support/wire/create-asset.js';
+import { earlyUploads } from '../../support/wire/early-upload.js';
+import { createBelow, putClient, rangeEnd, TUS, TUS_PATCH, tusClient } from '../../support/wire/upload-clients.js';
+import { type OpenRequest, openRequest, sendBytes, sendChunk } from '../../support/wire/uploading.js';
 
 const MIB = 2 ** 20;
 const PART_BYTES = 5 * MIB;
 const SEED = Number(process.env.KINORA_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
-const TUS = { 'tus-resumable': '1.0.0' };
 const NODES = 3;
 const KILLS = 4;
-
-/** Numbers in [0, 1), always the same ones for a seed. */
-const createRandom = (seed: number) => {
-  let state = seed;
-  return (): number => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-};
-const createBelow = (seed: number) => {
-  const random = createRandom(seed);
-  return (limit: number): number => Math.floor(random() * limit);
-};
 
 const hashOf = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
 
 describe.runIf(swiftPath && hasPostgres())('uploads that any server continues', () => {
   let postgres: TestPostgres;
+  let url: string;
   let swift: Swift;
   let proxy: StrictS3Proxy;
   let database: Database;
@@ -70,11 +61,11 @@ describe.runIf(swiftPath && hasPostgres())('uploads that any server continues', 
   let environmentId: string;
   const nodes: UploadNode[] = [];
   const directory = mkdtempSync(join(tmpdir(), 'kinora-nodes-'));
-  const urls = createUploadUrls('secret', () => '');
+  let urls: UploadUrls;
 
   beforeAll(async () => {
     [postgres, swift] = await Promise.all([startPostgres(), startSwift()]);
-    const url = await postgres.createDatabase('kinora');
+    url = await postgres.createDatabase('kinora');
     database = await openDatabase({ url, dataDir: directory, logger: quietLogger });
     await migrate(database);
     await bootstrap(database, { dataDir: directory }, systemClock);
@@ -92,9 +83,12 @@ describe.runIf(swiftPath && hasPostgres())('uploads that any server continues', 
     const leases = createUploadLeases({ database });
     writers = createUploadWriters({ ...context, blobs, targets, leases, logger: quietLogger, maxBytes: 2 ** 30 });
     const settings = swift.settings('uploads', proxy.url);
+    const secret = await getInstallationSecret(database.queryable);
+    urls = createUploadUrls(secret, () => '');
     for (let index = 0; index < NODES; index += 1) {
       const localDir = join(directory, String(index));
-      nodes.push(await startUploadNode({ url, settings, localDir, partBytes: PART_BYTES, port: await freePort() }));
+      const port = await freePort();
+      nodes.push(await startUploadNode({ url, settings, secret, localDir, partBytes: PART_BYTES, port }));
     }
   });
   afterAll(async () => {
@@ -129,58 +123,6 @@ describe.runIf(swiftPath && hasPostgres())('uploads that any server continues', 
     return keys;
   };
 
-  /** How a client speaks; each function returns undefined when it must ask again. */
-  interface Protocol {
-    ask(node: number): Promise<number | 'complete' | undefined>;
-    send(node: number, start: number, end: number): Promise<number | 'complete' | undefined>;
-  }
-  const isLater = ({ status }: Response): boolean => status === 503 || status === 423;
-  const rangeEnd = (answer: Response): number => {
-    const range = answer.headers.get('range');
-    return range === null ? 0 : Number(/^bytes=0-(\d+)$/.exec(range)![1]) + 1;
-  };
-  const putProtocol = (upload: Row<'upload'>, file: Buffer): Protocol => {
-    const read = (answer: Response) => {
-      if (isLater(answer)) return undefined;
-      expect([200, 308]).toContain(answer.status);
-      return answer.status === 200 ? ('complete' as const) : rangeEnd(answer);
-    };
-    const range = (text: string) => ({ 'content-range': `bytes ${text}/${file.length}` });
-    return {
-      ask: async (node) => read(await sendBytes(putUrl(node, upload), undefined, range('*'))),
-      send: async (node, start, end) =>
-        read(await sendBytes(putUrl(node, upload), file.subarray(start, end), range(`${start}-${end - 1}`))),
-    };
-  };
-  const tusProtocol = (upload: Row<'upload'>, file: Buffer, below: (limit: number) => number): Protocol => {
-    let isDeferred = true;
-    const read = (answer: Response) => {
-      if (isLater(answer) || answer.status === 409) return undefined;
-      expect([200, 204]).toContain(answer.status);
-      const offset = Number(answer.headers.get('upload-offset'));
-      return offset === file.length ? ('complete' as const) : offset;
-    };
-    return {
-      ask: async (node) => {
-        const answer = await sendBytes(tusUrl(node, upload), undefined, TUS, 'HEAD');
-        isDeferred = answer.headers.has('upload-defer-length');
-        return read(answer);
-      },
-      send: async (node, start, end) => {
-        // The size is declared with the last chunk or earlier.
-        const length =
-          isDeferred && (end === file.length || below(10) < 3) ? { 'upload-length': `${file.length}` } : {};
-        const type = { 'content-type': 'application/offset+octet-stream', 'upload-offset': `${start}` };
-        const answer = await sendBytes(
-          tusUrl(node, upload),
-          file.subarray(start, end),
-          { ...TUS, ...type, ...length },
-          'PATCH',
-        );
-        return read(answer);
-      },
-    };
-  };
   /** What a broken connection leaves unknown is asked again. */
   const orUnknown = <T>(answer: Promise<T>): Promise<T | undefined> =>
     answer.catch((error: unknown) => {
@@ -215,7 +157,10 @@ describe.runIf(swiftPath && hasPostgres())('uploads that any server continues', 
           return answer?.status === 201;
         });
       }
-      const client = (isTus ? tusProtocol : putProtocol)(row, file, below);
+      const declares = () => below(10) < 3;
+      const path = urls.urlOf(row);
+      const client = isTus ? tusClient(path.replace('/u/', '/tus/'), file, declares) : putClient(path, file);
+      const anyNode = () => nodes[below(NODES)]!.url;
       let acknowledged = 0;
       const know = (answer: number | 'complete' | undefined): void => {
         if (answer === undefined) return;
@@ -225,7 +170,7 @@ describe.runIf(swiftPath && hasPostgres())('uploads that any server continues', 
       };
       for (let tries = 0; (await statusOf(row)) !== 'asset_created'; tries += 1) {
         expect(tries).toBeLessThan(500);
-        const offset = await orUnknown(client.ask(below(NODES)));
+        const offset = await orUnknown(client.ask(anyNode()));
         know(offset);
         if (typeof offset !== 'number') {
           await pause(100);
@@ -234,7 +179,7 @@ describe.runIf(swiftPath && hasPostgres())('uploads that any server continues', 
         const most = below(2) === 0 ? MIB : 2 * PART_BYTES;
         const end = Math.min(sizeBytes, offset + 1 + below(most));
         requests += 1;
-        const answer = await orUnknown(client.send(below(NODES), offset, end));
+        const answer = await orUnknown(client.send(anyNode(), offset, end));
         if (typeof answer === 'number') expect(answer).toBe(end);
         know(answer);
       }
@@ -356,13 +301,32 @@ describe.runIf(swiftPath && hasPostgres())('uploads that any server continues', 
   it('stores a tiny file whose length is declared with its last bytes', async () => {
     const upload = await newUpload();
     await sendBytes(tusUrl(0, upload), undefined, { ...TUS, 'upload-defer-length': '1' }, 'POST');
-    const type = { ...TUS, 'content-type': 'application/offset+octet-stream' };
-    const first = await sendBytes(tusUrl(1, upload), Buffer.from('ab'), { ...type, 'upload-offset': '0' }, 'PATCH');
+    const first = await sendBytes(
+      tusUrl(1, upload),
+      Buffer.from('ab'),
+      { ...TUS_PATCH, 'upload-offset': '0' },
+      'PATCH',
+    );
     expect([first.status, first.headers.get('upload-offset')]).toEqual([204, '2']);
-    const last = { ...type, 'upload-offset': '2', 'upload-length': '3' };
+    const last = { ...TUS_PATCH, 'upload-offset': '2', 'upload-length': '3' };
     expect((await sendBytes(tusUrl(2, upload), Buffer.from('c'), last, 'PATCH')).status).toBe(204);
     expect(await statusOf(upload)).toBe('asset_created');
     expect(await sourceOf(upload)).toBe(hashOf(Buffer.from('abc')));
+  });
+
+  it('completes a file whose last request could not, when a tus client asks', async () => {
+    const upload = await newUpload();
+    const file = Buffer.from('abc');
+    await sendBytes(tusUrl(0, upload), undefined, { ...TUS, 'upload-length': '3' }, 'POST');
+    // The node has stored everything, and could not complete the object.
+    proxy.refuses = /^POST .*uploadId=/;
+    const headers = { ...TUS_PATCH, 'upload-offset': '0' };
+    expect((await sendBytes(tusUrl(1, upload), file, headers, 'PATCH')).status).toBe(503);
+    proxy.refuses = undefined;
+    const asked = await sendBytes(tusUrl(2, upload), undefined, TUS, 'HEAD');
+    expect([asked.status, asked.headers.get('upload-offset')]).toEqual([200, '3']);
+    expect(await statusOf(upload)).toBe('asset_created');
+    expect(await sourceOf(upload)).toBe(hashOf(file));
   });
 
   it('merges the rests of many small requests', async () => {
@@ -391,5 +355,41 @@ describe.runIf(swiftPath && hasPostgres())('uploads that any server continues', 
     expect((await sendBytes(putUrl(1, upload), file)).status).toBe(200);
     expect(await sourceOf(upload)).toBe(hashOf(file));
     expect(await restOf(upload)).toEqual([]);
+  });
+
+  it('ends early playback at the server that an upload leaves, and goes on there without it', async () => {
+    const options = {
+      ...{ DATABASE_URL: url, BLOBS: 's3://uploads/kinora', S3_ENDPOINT: proxy.url },
+      S3_ACCESS_KEY_ID: swiftCredentials.accessKeyId,
+      S3_SECRET_ACCESS_KEY: swiftCredentials.secretAccessKey,
+    };
+    const server = await boot({ options });
+    try {
+      const { create, read, untilPlayable, get } = earlyUploads(() => server);
+      const video = await readFile(await fixture('long-index-first.mp4'));
+      // More than a part of a server.
+      const padding = Buffer.alloc(20 * MIB);
+      padding.writeUInt32BE(padding.length);
+      padding.write('free', 4);
+      const file = Buffer.concat([video, padding]);
+      const { id, url: address } = await create();
+      const sent = Math.floor(video.length * 0.6);
+      expect((await sendChunk(address!, file, 0, sent)).status).toBe(308);
+      const playbackId = await untilPlayable(id);
+      const upload = (await findUploadById(database.queryable, id))!;
+      const moved = 17 * MIB;
+      const answer = await sendChunk(putUrl(1, upload), file, sent, moved);
+      expect([answer.status, rangeEnd(answer)]).toEqual([308, moved]);
+      await until('it does not play', async () => (await read(id)).early_playback_ids === undefined);
+      await until('its playlist is gone', async () => (await get(`${playbackId}.m3u8`)).status === 404);
+      expect((await sendChunk(address!, file, moved, file.length)).status).toBe(200);
+      const asset = await settled(server, (await read(id)).asset_id!);
+      expect(asset.status).toBe('ready');
+      const reason = 'the beginning of the file was received by another server, or before a restart';
+      expect(await earlyPlaybackOf(server, asset.id)).toEqual({ status: 'ended', reason });
+      expect(await sourceOf(upload)).toBe(hashOf(file));
+    } finally {
+      await server.stop();
+    }
   });
 });

@@ -13,7 +13,7 @@ const SCRIPT = `
   const { createUploadWriters } = await kinora('domain/uploads/create-upload-writers.js');
   const { createUploadUrls } = await kinora('domain/uploads/upload-url.js');
   const { uploadAddress } = await kinora('http/upload/upload-address.js');
-  const { url, settings, localDir, partBytes, port } = JSON.parse(process.argv[1]);
+  const { url, settings, secret, localDir, partBytes, port } = JSON.parse(process.argv[1]);
   const logger = { debug() {}, info() {}, warn() {}, error: (...all) => console.error(...all), child: () => logger };
   const database = await openDatabase({ url, dataDir: '/nowhere', logger });
   const objects = await createObjectClient(settings);
@@ -29,7 +29,7 @@ const SCRIPT = `
   const writers = createUploadWriters({ ...context, maxBytes: 2 ** 30 });
   await leases.start((id) => void writers.letGo(id));
   const app = fastify();
-  const urls = createUploadUrls('secret', () => \`http://127.0.0.1:\${port}\`);
+  const urls = createUploadUrls(secret, () => \`http://127.0.0.1:\${port}\`);
   await app.register(uploadAddress({ database, writers, urls }));
   await app.listen({ host: '127.0.0.1', port });
   console.log('ready');`;
@@ -45,12 +45,14 @@ export interface UploadNodeOptions {
   /** Of a migrated database. */
   readonly url: string;
   readonly settings: S3Settings;
+  /** Of the installation. */
+  readonly secret: string;
   readonly localDir: string;
   readonly partBytes: number;
   readonly port: number;
 }
 
-/** Only the upload URLs of a server, whose secret is `secret`, with blobs in S3: as many as needed on one database. */
+/** Only the upload URLs of a server with blobs in S3: as many as needed on one database. */
 export const startUploadNode = async (options: UploadNodeOptions): Promise<UploadNode> => {
   const start = async () => {
     const child = runScript(SCRIPT, [JSON.stringify(options)]);
