@@ -18,7 +18,7 @@ export interface StrictS3Proxy {
   faults: S3Faults;
   /** While true, every connection breaks. */
   isAway: boolean;
-  /** Requests whose method and path match are answered 503. */
+  /** Requests whose method and path match are refused. */
   refuses: RegExp | undefined;
   /** That many GET requests get no answer. */
   stallNext: number;
@@ -135,7 +135,7 @@ export const startStrictS3Proxy = async (target: string): Promise<StrictS3Proxy>
     if (proxy.isAway) return void response.destroy();
     if (proxy.refuses?.test(`${request.method} ${request.url}`)) {
       request.resume();
-      return refuse(response, 503, 'SlowDown');
+      return refuse(response, 403, 'AccessDenied');
     }
     handle(request, response).catch(() => response.destroy());
   });
