@@ -235,6 +235,20 @@ export interface Schema {
     early_playback: JSONColumnType<EarlyPlayback> | null;
     request_id: string | null;
   };
+  upload_transfer: {
+    upload_id: string;
+    lease_holder: string | null;
+    lease_token: string | null;
+    lease_until: Date | null;
+    renewed_at: Date | null;
+    multipart_id: string | null;
+    part_bytes: number | null;
+    parts: JSONColumnType<TransferPart[]>;
+    reserved_parts: Generated<number>;
+    tails: JSONColumnType<TransferTail[]>;
+    received_bytes: Generated<number>;
+    saved_by: string | null;
+  };
   event: {
     id: string;
     seq: GeneratedAlways<number>;
@@ -438,6 +452,18 @@ export interface RobotsJobError {
   readonly type: string;
   readonly message: string;
   readonly retryable: boolean;
+}
+
+/** A stored part of an upload. */
+export interface TransferPart {
+  readonly number: number;
+  readonly etag: string;
+}
+
+/** An object with bytes of an upload that don't fill a part. */
+export interface TransferTail {
+  readonly key: string;
+  readonly bytes: number;
 }
 
 /** A playback ID of an upload that plays before it is complete. */

@@ -26,7 +26,7 @@ export const createUploadWorkers = ({ database, clock, writers }: SettleDeps): Q
       await writers.settle(uploadId);
       const upload = await findUploadById(database.queryable, uploadId);
       // While a request is sending bytes, its end decides. Otherwise the database's clock is ahead.
-      if (upload?.status === 'waiting' && !writers.isOpen(uploadId))
+      if (upload?.status === 'waiting' && !(await writers.isOpen(uploadId)))
         throw new KinoraError('unavailable', { details: { stage: 'the time of an upload is not over yet' } });
     },
   },

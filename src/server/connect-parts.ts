@@ -7,6 +7,7 @@ import { createPlayableFinder } from '../domain/playback/find-playable.js';
 import { watchPlaybackChanges } from '../domain/playback/watch-changes.js';
 import { createArtifactUrls } from '../domain/signing/artifact-urls.js';
 import { createUploadWriters } from '../domain/uploads/create-upload-writers.js';
+import { createUploadLeases } from '../domain/uploads/upload-leases.js';
 import { createUploadTargets } from '../jobs/ingest/upload-targets.js';
 import { createServiceCaller } from '../net/service-caller.js';
 import { createWebhookSender } from '../net/webhook-sender.js';
@@ -79,6 +80,19 @@ export const connectParts = async (
     playsEarly: config.rangeSources,
   });
   phases.push({ name: 'uploads', end: () => targets.stop() });
+  const leases = blobs.resumeShared && createUploadLeases(context);
+  const writers = createUploadWriters({
+    ...{ ...context, blobs, targets, logger, maxBytes: config.maxSourceBytes },
+    ...(leases && { leases }),
+  });
+  if (leases) {
+    await leases.start((uploadId) => {
+      writers.letGo(uploadId).catch((error: unknown) => {
+        logger.warn({ err: error, upload_id: uploadId }, 'early playback of upload not ended');
+      });
+    });
+    phases.push({ name: 'upload leases', end: () => leases.stop() });
+  }
   return {
     ...media,
     database,
@@ -93,7 +107,7 @@ export const connectParts = async (
     services,
     transcriber,
     webhookSender: createWebhookSender(outside),
-    writers: createUploadWriters({ ...context, blobs, targets, logger, maxBytes: config.maxSourceBytes }),
+    writers,
     installationSecret,
     nodes,
   };

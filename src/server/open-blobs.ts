@@ -7,6 +7,7 @@ import { KinoraError } from '../lib/errors.js';
 import type { BlobStore } from '../storage/blob-store.js';
 import { checkBucket, describeBucket } from '../storage/check-bucket.js';
 import { createDiskBlobStore } from '../storage/disk-blob-store.js';
+import { PART_BYTES } from '../storage/part-upload.js';
 import { createS3BlobStore } from '../storage/s3-blob-store.js';
 import { createObjectClient, type ObjectClient, type S3Settings } from '../storage/s3-client.js';
 import type { Base } from './parts.js';
@@ -31,6 +32,9 @@ export const s3SettingsOf = (config: S3Config): S3Settings | undefined => {
       }),
   };
 };
+
+/** S3 has 10,000 part numbers. An upload whose server is killed leaves some of them out. */
+const MAX_UPLOAD_PARTS = 9000;
 
 /** Connects to the bucket and tries it. @throws KinoraError `config_invalid` */
 export const openBucket = async (settings: S3Settings): Promise<ObjectClient> => {
@@ -78,5 +82,8 @@ export const openBlobs = async ({ config, logger, phases }: Base, blobDir: strin
   await keepPlace(blobDir, settings);
   if (!objects) return createDiskBlobStore(blobDir);
   logger.info({ blobs: describeBucket(settings) }, 'blobs in S3');
-  return createS3BlobStore({ objects, localDir: blobDir, maxLocalBytes: config.copySizeBytes });
+  return createS3BlobStore({
+    ...{ objects, localDir: blobDir, maxLocalBytes: config.copySizeBytes },
+    partBytes: Math.max(PART_BYTES, Math.ceil(config.maxSourceBytes / MAX_UPLOAD_PARTS)),
+  });
 };

@@ -31,6 +31,13 @@ export interface BlobStore {
    */
   sweepUnfinished(needed: ReadonlySet<string>): Promise<number>;
   /**
+   * Continues a write that any server with these blobs can continue, where the last one recorded it. Absent when blobs
+   * are files of this machine.
+   */
+  resumeShared?(key: string, journal: WriteJournal): Promise<SharedWrite>;
+  /** Removes what a shared write that has ended left in the store, but not the blob. */
+  discardShared?(key: string): Promise<void>;
+  /**
    * Returns a path that a media process can open while the lease is held: on disk the blob itself, elsewhere a local
    * copy. `needed` lists the bytes that will be read, if known; a copy or an incomplete blob then has at least those.
    * @throws KinoraError `not_found`; `unavailable` when `needed` can't be fetched
@@ -78,6 +85,40 @@ export interface BlobWrite {
    * `commit`, `suspend` or `discard`.
    */
   stage(sizeBytes: number): Promise<StagedFile>;
+}
+
+/** What the store has of an unfinished write: whole parts, then tails. */
+export interface SharedState {
+  readonly multipartId: string | null;
+  /** All parts have this size; null before the first one. */
+  readonly partBytes: number | null;
+  readonly parts: readonly { readonly number: number; readonly etag: string }[];
+  /** Higher part numbers have never been used. */
+  readonly reservedParts: number;
+  /** Objects with the bytes after the last part, in order. */
+  readonly tails: readonly { readonly key: string; readonly bytes: number }[];
+  readonly receivedBytes: number;
+}
+
+/** Records a shared write in the database, as long as this server has its lease. */
+export interface WriteJournal {
+  /** What `save` names when it succeeds. */
+  readonly token: string;
+  readonly state: SharedState & { readonly savedBy: string | null };
+  /** @throws KinoraError `upload_busy` when another server has the lease; `unavailable` */
+  save(state: SharedState): Promise<void>;
+}
+
+/** Only what is recorded is acknowledged: it survives this machine. */
+export interface SharedWrite extends BlobWrite {
+  /** A part of the stored bytes is not on this machine: `stage` and `read` can't be used. */
+  readonly isPartial: boolean;
+  /** Stores and records every byte, as `suspend` does, and keeps the write open. */
+  record(): Promise<void>;
+  /** Goes on with another lease; returns false when another server has continued, and then only `discard` is left. */
+  continueWith(journal: WriteJournal): boolean;
+  /** Removes what is on this machine. Another server may go on. */
+  discard(): Promise<void>;
 }
 
 export interface StagedFile {

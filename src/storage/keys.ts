@@ -77,3 +77,5 @@ export const robotsStepKey = (assetId: string, jobId: string, step: string): str
   `${robotsStepsPrefix(assetId, jobId)}/${step}.json`;
 /** Everything of one asset, for deletion. */
 export const assetPrefix = (assetId: string): string => `assets/${assetId}`;
+/** Objects with the last bytes of an unfinished write of `key`. */
+export const tailsPrefix = (key: string): string => `${key}-tails`;

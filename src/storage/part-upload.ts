@@ -1,6 +1,6 @@
-import { open as openFile } from 'node:fs/promises';
 import type { LimitFunction } from 'p-limit';
 import { KinoraError } from '../lib/errors.js';
+import { readFileRange } from './read-file-range.js';
 import type { ObjectClient, ObjectInfo, UploadedPart } from './s3-client.js';
 
 /** Parts of equal size, which some stores demand; they all demand at least 5 MiB. */
@@ -47,7 +47,7 @@ export const createPartUpload = ({ objects, key, path, limit }: PartUploadOption
 
   const sendPart = async ({ id }: Session, number: number): Promise<UploadedPart | undefined> => {
     const start = (number - 1) * partBytes;
-    const bytes = await readFully(path, start, Math.min(partBytes, storedBytes - start));
+    const bytes = await readFileRange(path, start, Math.min(partBytes, storedBytes - start));
     return objects.putPart(key, await id, number, bytes);
   };
   const open = (): Session => {
@@ -95,7 +95,7 @@ export const createPartUpload = ({ objects, key, path, limit }: PartUploadOption
   const complete = async (): Promise<void> => {
     const current = await settle();
     if (!current) {
-      await objects.put(key, await readFully(path, 0, storedBytes));
+      await objects.put(key, await readFileRange(path, 0, storedBytes));
       return;
     }
     const parts = (await Promise.all(current.parts.values())).filter((part) => part !== undefined);
@@ -147,18 +147,3 @@ const isLost = (id: Promise<string>): Promise<boolean> =>
     () => false,
     () => true,
   );
-
-const readFully = async (path: string, start: number, length: number): Promise<Uint8Array> => {
-  const file = await openFile(path, 'r');
-  try {
-    const bytes = Buffer.allocUnsafe(length);
-    for (let done = 0; done < length; ) {
-      const { bytesRead } = await file.read(bytes, done, length - done, start + done);
-      if (bytesRead === 0) throw new Error(`${path} is shorter than ${start + length} bytes`);
-      done += bytesRead;
-    }
-    return bytes;
-  } finally {
-    await file.close();
-  }
-};

@@ -3,9 +3,10 @@ import { Readable } from 'node:stream';
 import pLimit from 'p-limit';
 import type { BlobStore } from './blob-store.js';
 import { createLocalCopies } from './local-copies.js';
-import { createPartUpload } from './part-upload.js';
+import { createPartUpload, PART_BYTES } from './part-upload.js';
 import type { ObjectClient } from './s3-client.js';
 import { safePath } from './safe-path.js';
+import { createSharedWrites } from './shared-writes.js';
 import { createUnfinishedWrites } from './unfinished-writes.js';
 
 export interface S3BlobStoreOptions {
@@ -14,6 +15,8 @@ export interface S3BlobStoreOptions {
   readonly localDir: string;
   /** The most that copies take on the disk. */
   readonly maxLocalBytes: number;
+  /** The size of the parts of shared writes, at least 5 MiB. */
+  readonly partBytes?: number;
 }
 
 /** 16 MiB of memory each. */
@@ -28,10 +31,12 @@ export const createS3BlobStore = async ({
   objects,
   localDir,
   maxLocalBytes,
+  partBytes = PART_BYTES,
 }: S3BlobStoreOptions): Promise<BlobStore> => {
   const copies = await createLocalCopies({ objects, dir: join(localDir, '.copies'), maxBytes: maxLocalBytes });
   const limit = pLimit(PARTS_IN_FLIGHT);
   const deletes = pLimit(DELETES_IN_FLIGHT);
+  const shared = await createSharedWrites({ objects, copies, dir: join(localDir, '.shared'), partBytes, limit });
   const unfinished = createUnfinishedWrites(localDir, (key, path) => {
     const upload = createPartUpload({ objects, key, path, limit });
     return {
@@ -69,6 +74,7 @@ export const createS3BlobStore = async ({
     deletePrefix: async (prefix) => {
       const start = `${checked(prefix)}/`;
       await unfinished.discard(prefix);
+      await shared.forget(start);
       for (const { key, uploadId } of await objects.listParts(start)) await objects.abortParts(key, uploadId);
       const keys: string[] = [];
       for await (const { key } of objects.list(start)) keys.push(key);
@@ -76,6 +82,8 @@ export const createS3BlobStore = async ({
       await copies.forget((key) => key.startsWith(start));
     },
     discardUnfinished: (prefix) => unfinished.discard(prefix),
+    resumeShared: async (key, journal) => shared.resume(checked(key), journal),
+    discardShared: async (key) => shared.discard(checked(key)),
     sweepUnfinished: (needed) => unfinished.sweep(needed),
     openLocal: async (key, needed) => copies.open(checked(key), needed),
   };

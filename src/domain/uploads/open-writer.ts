@@ -5,6 +5,7 @@ import { throwIfAborted } from '../../lib/abort.js';
 import { invalidParameters, isKinoraError, KinoraError } from '../../lib/errors.js';
 import { completeUpload } from './complete-upload.js';
 import { failUpload } from './end-upload.js';
+import type { UploadLease } from './upload-leases.js';
 import type { UploadContext, UploadTarget, UploadWriter } from './upload-writer.js';
 import type { Place } from './writer-places.js';
 
@@ -13,6 +14,7 @@ interface WriterOptions {
   readonly upload: Row<'upload'>;
   readonly place: Place;
   readonly target: UploadTarget;
+  readonly lease?: UploadLease;
   /** Runs when a writer ends without completing the upload. */
   readonly afterwards: () => Promise<void>;
 }
@@ -41,21 +43,22 @@ export const completeWriter = (context: UploadContext, totalBytes: number, place
 });
 
 /** The writer of an upload that waits for bytes. */
-export const openWriter = ({ context, upload, place, target, afterwards }: WriterOptions): UploadWriter => {
+export const openWriter = ({ context, upload, place, target, lease, afterwards }: WriterOptions): UploadWriter => {
   const { database, logger, clock, maxBytes } = context;
   let totalBytes = upload.total_bytes ?? undefined;
   let isComplete = false;
   let failed = false;
 
   const saveTotal = async (value: number | undefined): Promise<void> => {
-    await saveUploadTotal(database.queryable, upload.id, value ?? null);
+    if (!(await saveUploadTotal(database.queryable, upload.id, value ?? null, lease?.token)))
+      throw new KinoraError('upload_busy');
     totalBytes = value;
     target.setTotal(value);
   };
   /** A permanent storage failure ends the upload; lack of space does not. */
   const store = async (work: () => Promise<unknown>): Promise<void> => {
     try {
-      await work();
+      await (lease ? lease.during(work) : work());
     } catch (cause) {
       if (isKinoraError(cause)) throw cause;
       failed = true;
@@ -73,6 +76,7 @@ export const openWriter = ({ context, upload, place, target, afterwards }: Write
     let skipBytes = target.offsetBytes - offsetBytes;
     for await (const chunk of body.iterator({ destroyOnReturn: false })) {
       place.lastByteMs = clock.monotonicMs();
+      lease?.touch();
       const bytes = chunk as Uint8Array;
       const fresh = bytes.subarray(Math.min(skipBytes, bytes.length));
       skipBytes -= bytes.length - fresh.length;
@@ -128,6 +132,8 @@ export const openWriter = ({ context, upload, place, target, afterwards }: Write
       const { status } = await completeUpload(context, upload.id);
       if (status !== 'asset_created') throw new KinoraError('gone');
       isComplete = true;
+      // What fails is left to the sweep.
+      await lease?.forget().catch(() => undefined);
     },
     close: async () => {
       place.ending = true;
@@ -136,6 +142,8 @@ export const openWriter = ({ context, upload, place, target, afterwards }: Write
         if (!isComplete) await afterwards();
       } finally {
         place.leave();
+        // Without it, the next request waits until this lease is silent.
+        await lease?.release().catch(() => undefined);
       }
     },
   };

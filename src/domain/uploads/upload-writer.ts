@@ -3,6 +3,7 @@ import type { Row } from '../../db/schema.js';
 import type { BlobStore, BlobWrite } from '../../storage/blob-store.js';
 import type { Logger } from '../../telemetry/logger.js';
 import type { DomainContext } from '../context.js';
+import type { UploadLease, UploadLeases } from './upload-leases.js';
 
 /**
  * The way for the bytes of direct uploads, whatever protocol carries them:
@@ -27,9 +28,12 @@ export interface UploadWriters {
    * writes
    */
   open(uploadId: string): Promise<UploadWriter>;
-  isOpen(uploadId: string): boolean;
-  /** Ends the current writer, if any, and removes the bytes that it stored: the upload was cancelled. */
+  /** Whether this server or another one has a writer. */
+  isOpen(uploadId: string): Promise<boolean>;
+  /** Ends the current writer, if any, on whatever server; this one's bytes are removed: the upload was cancelled. */
   abort(uploadId: string): Promise<void>;
+  /** Another server goes on, or the upload has ended there: removes what this one keeps of it. */
+  letGo(uploadId: string): Promise<void>;
   /** Finishes what the expiry, or a crash after the last byte, left undone. Does nothing while a writer is open. */
   settle(uploadId: string): Promise<void>;
 }
@@ -72,7 +76,8 @@ export interface UploadTarget extends Omit<BlobWrite, 'stage' | 'sync' | 'settle
 
 /** Opens the targets of uploads. An upload that plays before it is complete keeps its target between requests. */
 export interface UploadTargets {
-  open(upload: Row<'upload'>): Promise<UploadTarget>;
+  /** `lease` is present where uploads have leases. */
+  open(upload: Row<'upload'>, lease?: UploadLease): Promise<UploadTarget>;
   /** The upload has ended without an asset: nothing of it can be played any more. Removes what a kept target stored. */
   drop(uploadId: string): Promise<void>;
   /** Suspends the kept targets: the server stops. */
@@ -82,6 +87,8 @@ export interface UploadTargets {
 export interface UploadContext extends DomainContext {
   readonly blobs: BlobStore;
   readonly targets: UploadTargets;
+  /** Absent where only this server can receive uploads. */
+  readonly leases?: UploadLeases;
   readonly logger: Logger;
   /** The largest file that is accepted. */
   readonly maxBytes: number;

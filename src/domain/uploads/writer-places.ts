@@ -2,7 +2,7 @@ import type { Clock } from '../../lib/clock.js';
 import { KinoraError } from '../../lib/errors.js';
 
 /** A writer that gets no bytes for this long is replaced by the next one. */
-const SILENT_MS = 3000;
+export const SILENT_MS = 3000;
 
 /** An upload's only slot for a writer. */
 export interface Place {

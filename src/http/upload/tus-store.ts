@@ -29,6 +29,8 @@ export class TusStore extends DataStore {
   }
 
   override async getUpload(): Promise<Upload> {
+    // An earlier request could not finish it, and a client that has sent everything only asks.
+    await this.finishIfComplete();
     const { receivedBytes, totalBytes } = this.writer;
     return new Upload({ id: this.id, offset: receivedBytes, ...(totalBytes !== undefined && { size: totalBytes }) });
   }
@@ -39,8 +41,13 @@ export class TusStore extends DataStore {
 
   override async write(body: Readable, _id: string, offsetBytes: number): Promise<number> {
     await this.writer.write(body, { offsetBytes });
-    if (this.writer.receivedBytes === this.writer.totalBytes) await this.writer.finish();
+    await this.finishIfComplete();
     return this.writer.receivedBytes;
+  }
+
+  private async finishIfComplete(): Promise<void> {
+    const { receivedBytes, totalBytes, isComplete } = this.writer;
+    if (receivedBytes === totalBytes && !isComplete) await this.writer.finish();
   }
 }
 

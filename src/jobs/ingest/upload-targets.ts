@@ -2,12 +2,13 @@ import { isDeepStrictEqual } from 'node:util';
 import type { EarlyPlayback, Row } from '../../db/schema.js';
 import { readUploadSettings } from '../../domain/uploads/complete-upload.js';
 import { retractEarlyPlayback, saveUploadWay, whySettingsStoreFirst } from '../../domain/uploads/early-playback.js';
+import type { UploadLease } from '../../domain/uploads/upload-leases.js';
 import type { UploadTarget, UploadTargets } from '../../domain/uploads/upload-writer.js';
 import { KinoraError } from '../../lib/errors.js';
 import { isMatroska } from '../../media/matroska/layout.js';
 import { findLeadingMoov } from '../../media/mp4/leading-moov.js';
 import { isTransportStream } from '../../media/source/transport-stream.js';
-import type { BlobWrite, RangeSource } from '../../storage/blob-store.js';
+import type { BlobWrite, RangeSource, SharedWrite } from '../../storage/blob-store.js';
 import { sourceKey } from '../../storage/keys.js';
 import { playUpload, type UploadPlay, type UploadPlayDeps } from './play-upload.js';
 
@@ -19,6 +20,8 @@ interface UploadTargetDeps extends UploadPlayDeps {
 /** An upload with a target that stays open between requests. */
 interface Kept {
   readonly target: UploadTarget;
+  /** Returns false when another server has received bytes in the meantime. */
+  continueWith(lease: UploadLease): boolean;
   stop(): Promise<void>;
 }
 
@@ -26,6 +29,7 @@ interface Kept {
 const MAX_KEPT = 100;
 const NOT_IN_ORDER =
   'the file is not an MP4 or MOV with an index of all frames at its start, a Matroska, a WebM or an MPEG-TS';
+const MOVED = 'the beginning of the file was received by another server, or before a restart';
 const NOT_EARLY = 'upload does not play early';
 /** Media data that has arrived before the file is probed. */
 const FIRST_BYTES = 256 * 1024;
@@ -35,11 +39,13 @@ const HEAD_BYTES = 1024;
 export const createUploadTargets = (deps: UploadTargetDeps): UploadTargets => {
   const kept = new Map<string, Kept>();
   return {
-    open: async (upload) => {
+    open: async (upload, lease) => {
       const playing = kept.get(upload.id);
-      if (playing) return playing.target;
-      const write = await deps.blobs.resumeWrite(sourceKey(upload.target_asset_id));
-      return openTarget(deps, upload, write, kept);
+      if (playing && (!lease || playing.continueWith(lease))) return playing.target;
+      await playing?.target.discard();
+      const key = sourceKey(upload.target_asset_id);
+      const shared = lease && (await deps.blobs.resumeShared?.(key, lease));
+      return openTarget(deps, upload, shared ?? (await deps.blobs.resumeWrite(key)), kept, shared);
     },
     drop: async (uploadId) => kept.get(uploadId)?.target.discard(),
     stop: async () => {
@@ -53,6 +59,8 @@ const openTarget = async (
   row: Row<'upload'>,
   write: BlobWrite,
   kept: Map<string, Kept>,
+  /** `write`, if other servers can continue it. */
+  shared: SharedWrite | undefined,
 ): Promise<UploadTarget> => {
   const { context, blobs, logger } = deps;
   let upload = row;
@@ -90,7 +98,7 @@ const openTarget = async (
       ...(grows && { growsAtEnd: true }),
     });
     playing = { source, play: playUpload(deps, upload, request, source, grows, record) };
-    kept.set(upload.id, { target, stop });
+    kept.set(upload.id, { target, stop, continueWith: (lease) => shared?.continueWith(lease) ?? true });
   };
 
   /** Looks for the index in what has arrived. */
@@ -98,6 +106,7 @@ const openTarget = async (
     if (write.offsetBytes < lookAtBytes) return;
     if (!deps.playsEarly) return storeFirst('KINORA_RANGE_SOURCES is false');
     if (totalBytes === undefined) return;
+    if (shared?.isPartial) return upload.early_playback?.status === 'ended' ? undefined : storeFirst(MOVED);
     hasLooked = true;
     if (write.offsetBytes >= totalBytes) return;
     lookAtBytes = Math.max(lookAtBytes, HEAD_BYTES);
@@ -165,14 +174,21 @@ const openTarget = async (
     },
     suspend: async () => {
       if (!playing) return write.suspend();
-      await write.sync();
+      await (shared ? shared.record() : write.sync());
       playing.play.received(write.offsetBytes);
     },
     discard: async () => {
+      const wasPlaying = playing?.play.isPublished() ?? false;
       await playing?.play.withdraw();
       await end().discard();
+      if (shared && wasPlaying) await record({ status: 'ended', reason: MOVED });
     },
   };
+  if (shared?.isPartial && upload.early_playback_ids) {
+    await retractEarlyPlayback(context, upload.id);
+    lookAtBytes = Number.POSITIVE_INFINITY;
+    await record({ status: 'ended', reason: MOVED });
+  }
   await received();
   return target;
 };

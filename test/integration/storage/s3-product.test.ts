@@ -14,8 +14,18 @@ import { makeBucket } from '../../support/servers/s3-bucket.js';
 import { filesBelow, until } from '../../support/servers/server-process.js';
 import { type StrictS3Proxy, startStrictS3Proxy } from '../../support/servers/strict-s3-proxy.js';
 import { type Swift, startSwift, swiftCredentials, swiftPath } from '../../support/servers/swift.js';
-import { api, createAsset, getAsset, serveFiles, settled, type WireAsset } from '../../support/wire/create-asset.js';
+import {
+  api,
+  createAsset,
+  earlyPlaybackOf,
+  getAsset,
+  serveFiles,
+  settled,
+  type WireAsset,
+} from '../../support/wire/create-asset.js';
+import { earlyUploads } from '../../support/wire/early-upload.js';
 import { filesOf, withFiles } from '../../support/wire/static-renditions.js';
+import { sendChunk } from '../../support/wire/uploading.js';
 
 /** Read by ranges, and as a whole: MPEG-TS, a fragmented file, and one whose recordings are joined. */
 const BY_RANGES = ['long-index-first.mp4', 'long-index-last.mov', 'long-h264-aac.mkv', 'one-key-frame.mp4'] as const;
@@ -204,6 +214,36 @@ describe.runIf(swiftPath)('the product with blobs in S3', () => {
     expect((await keysOf(asset)).length).toBeGreaterThan(1);
     expect((await api(server, 'DELETE', `/video/v1/assets/${asset.id}`)).status).toBe(204);
     await until('the objects are gone', async () => (await keysOf(asset)).length === 0);
+  });
+
+  it('plays an upload before it is complete, also after a start, and never reads the file back', async () => {
+    const bytes = await readFile(await fixture('long-index-first.mp4'));
+    const uploads = earlyUploads(() => server);
+    const { id, url } = await uploads.create();
+    const [third, most] = [Math.floor(bytes.length * 0.3), Math.floor(bytes.length * 0.6)];
+    const tailsBefore = proxy.bytesOf('/source-tails/');
+    expect((await sendChunk(url!, bytes, 0, third)).status).toBe(308);
+    expect((await sendChunk(url!, bytes, third, most)).status).toBe(308);
+    const playbackId = await uploads.untilPlayable(id);
+    const [first] = await uploads.segmentsOf(playbackId);
+    const early = await uploads.digestOf(first!);
+    // Requests continue with the file of the request before.
+    expect(proxy.bytesOf('/source-tails/') - tailsBefore).toBe(0);
+
+    await server.stop();
+    server = await boot({ dataDir, token, options });
+    expect(await uploads.untilPlayable(id)).toBe(playbackId);
+    expect(await uploads.digestOf(first!)).toBe(early);
+    expect(proxy.bytesOf('/source-tails/') - tailsBefore).toBe(most);
+    await uploads.sendRest(id, bytes);
+    const asset = await settled(server, (await uploads.read(id)).asset_id!);
+    expect(asset).toMatchObject({ status: 'ready', playback_ids: [{ id: playbackId }] });
+    expect(await earlyPlaybackOf(server, asset.id)).toEqual({ status: 'played' });
+    expect(await uploads.digestOf(first!)).toBe(early);
+    const gets = (blob: string) => proxy.sizesOf(`assets/${asset.id}/${blob}`).length;
+    expect(gets('source')).toBe(gets('source-tails/'));
+    expect((await keysOf(asset)).filter((key) => key.includes('-tails/'))).toEqual([]);
+    expect(await objects.listParts(`assets/${asset.id}/`)).toEqual([]);
   });
 
   it('plays on from the cache while S3 is away, answers 503 for the rest, and then plays it', async () => {

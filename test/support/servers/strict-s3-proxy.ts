@@ -18,6 +18,8 @@ export interface StrictS3Proxy {
   faults: S3Faults;
   /** While true, every connection breaks. */
   isAway: boolean;
+  /** Requests whose method and path match are refused. */
+  refuses: RegExp | undefined;
   /** That many GET requests get no answer. */
   stallNext: number;
   /** Of those: how many the client has given up. */
@@ -131,12 +133,17 @@ export const startStrictS3Proxy = async (target: string): Promise<StrictS3Proxy>
   const origin = await startOrigin((request, response) => {
     requests += 1;
     if (proxy.isAway) return void response.destroy();
+    if (proxy.refuses?.test(`${request.method} ${request.url}`)) {
+      request.resume();
+      return refuse(response, 403, 'AccessDenied');
+    }
     handle(request, response).catch(() => response.destroy());
   });
   const proxy: StrictS3Proxy = {
     url: origin.url,
     faults: {},
     isAway: false,
+    refuses: undefined,
     stallNext: 0,
     get requests() {
       return requests;

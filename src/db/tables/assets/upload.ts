@@ -32,9 +32,29 @@ export const updateUpload = (
     .returningAll()
     .executeTakeFirstOrThrow();
 
-/** `totalBytes` is null while the size is unknown. */
-export const saveUploadTotal = async (db: Queryable, id: string, totalBytes: number | null): Promise<void> => {
-  await db.updateTable('upload').set({ total_bytes: totalBytes }).where('id', '=', id).execute();
+/**
+ * `totalBytes` is null while the size is unknown. With `leaseToken`, returns false and changes nothing when another
+ * server receives the upload.
+ */
+export const saveUploadTotal = async (
+  db: Queryable,
+  id: string,
+  totalBytes: number | null,
+  leaseToken?: string,
+): Promise<boolean> => {
+  let update = db.updateTable('upload').set({ total_bytes: totalBytes }).where('id', '=', id);
+  if (leaseToken !== undefined)
+    update = update.where((where) =>
+      where.exists(
+        where
+          .selectFrom('upload_transfer')
+          .select('upload_id')
+          .whereRef('upload_transfer.upload_id', '=', 'upload.id')
+          .where('lease_token', '=', leaseToken),
+      ),
+    );
+  const { numUpdatedRows } = await update.executeTakeFirst();
+  return numUpdatedRows > 0n;
 };
 
 /** `playbackIds` is null for an upload that does not play before it is complete. */

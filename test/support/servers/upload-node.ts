@@ -1,0 +1,75 @@
+import type { S3Settings } from '#kinora/storage/s3-client.js';
+import { runScript } from '../processes/child.js';
+
+const SCRIPT = `
+  const { default: fastify } = await import(${JSON.stringify(import.meta.resolve('fastify'))});
+  const { openDatabase } = await kinora('db/open-database.js');
+  const { createQueue } = await kinora('queue/job-queue.js');
+  const { systemClock } = await kinora('lib/clock.js');
+  const { createObjectClient } = await kinora('storage/s3-client.js');
+  const { createS3BlobStore } = await kinora('storage/s3-blob-store.js');
+  const { sourceKey } = await kinora('storage/keys.js');
+  const { createUploadLeases } = await kinora('domain/uploads/upload-leases.js');
+  const { createUploadWriters } = await kinora('domain/uploads/create-upload-writers.js');
+  const { createUploadUrls } = await kinora('domain/uploads/upload-url.js');
+  const { uploadAddress } = await kinora('http/upload/upload-address.js');
+  const { url, settings, secret, localDir, partBytes, port } = JSON.parse(process.argv[1]);
+  const logger = { debug() {}, info() {}, warn() {}, error: (...all) => console.error(...all), child: () => logger };
+  const database = await openDatabase({ url, dataDir: '/nowhere', logger });
+  const objects = await createObjectClient(settings);
+  const blobs = await createS3BlobStore({ objects, localDir, maxLocalBytes: 2 ** 20, partBytes });
+  const targets = {
+    open: async (upload, lease) =>
+      Object.assign(await blobs.resumeShared(sourceKey(upload.target_asset_id), lease), { setTotal() {} }),
+    drop: async () => {},
+    stop: async () => {},
+  };
+  const leases = createUploadLeases({ database });
+  const context = { database, queue: createQueue(database), clock: systemClock, blobs, targets, leases, logger };
+  const writers = createUploadWriters({ ...context, maxBytes: 2 ** 30 });
+  await leases.start((id) => void writers.letGo(id));
+  const app = fastify();
+  const urls = createUploadUrls(secret, () => \`http://127.0.0.1:\${port}\`);
+  await app.register(uploadAddress({ database, writers, urls }));
+  await app.listen({ host: '127.0.0.1', port });
+  console.log('ready');`;
+
+export interface UploadNode {
+  readonly url: string;
+  /** Ends the process as a power cut would, and starts another one at the same address with an empty disk. */
+  killAndRestart(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export interface UploadNodeOptions {
+  /** Of a migrated database. */
+  readonly url: string;
+  readonly settings: S3Settings;
+  /** Of the installation. */
+  readonly secret: string;
+  readonly localDir: string;
+  readonly partBytes: number;
+  readonly port: number;
+}
+
+/** Only the upload URLs of a server with blobs in S3: as many as needed on one database. */
+export const startUploadNode = async (options: UploadNodeOptions): Promise<UploadNode> => {
+  const start = async () => {
+    const child = runScript(SCRIPT, [JSON.stringify(options)]);
+    await child.waitForLine('ready');
+    return child;
+  };
+  let child = await start();
+  const kill = async (): Promise<void> => {
+    child.process.kill('SIGKILL');
+    await child.closed;
+  };
+  return {
+    url: `http://127.0.0.1:${options.port}`,
+    killAndRestart: async () => {
+      await kill();
+      child = await start();
+    },
+    stop: kill,
+  };
+};
