@@ -2,10 +2,8 @@ import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { mkdtemp, rm, statfs } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { sql } from 'kysely';
 import type { ServerStatus } from '../../control/control-handlers.js';
 import { findLooseModes } from '../../db/data-dir.js';
-import type { Database } from '../../db/database.js';
 import { systemClock } from '../../lib/clock.js';
 import { isKinoraError } from '../../lib/errors.js';
 import { tryListen } from '../../lib/try-listen.js';
@@ -174,17 +172,6 @@ const media: Check = async ({ config, logger, server }) => {
 /** Signed URLs and tokens differ from server to server by as much. */
 const MAX_CLOCK_DIFFERENCE_MS = 2000;
 
-/** How far the clock of this machine is ahead of that of the database; the time of the query does not count. */
-const clockDifferenceMs = async (database: Database): Promise<number> => {
-  const beforeMs = systemClock.now().getTime();
-  const { rows } = await sql<{ ms: number }>`select extract(epoch from clock_timestamp())::float8 * 1000 as ms`.execute(
-    database.queryable,
-  );
-  const afterMs = systemClock.now().getTime();
-  const ms = rows[0]!.ms;
-  return ms < beforeMs ? beforeMs - ms : Math.min(afterMs - ms, 0);
-};
-
 const database: Check = async (context) => {
   const { dataDir, databaseUrl } = context.config;
   if (context.server && databaseUrl === undefined)
@@ -194,7 +181,10 @@ const database: Check = async (context) => {
   try {
     const { engine, differenceMs } = await withOpenDatabase(context, async (opened) => ({
       engine: opened.engine,
-      differenceMs: databaseUrl === undefined ? 0 : await clockDifferenceMs(opened),
+      differenceMs:
+        databaseUrl === undefined
+          ? 0
+          : await (await import('../../db/clock-difference.js')).clockDifferenceMs(opened, systemClock),
     }));
     const found = ok(`Database: ${engine}, reachable`);
     if (Math.abs(differenceMs) <= MAX_CLOCK_DIFFERENCE_MS) return [found];
