@@ -8,6 +8,7 @@ const names = [
   'early-play',
   'feature-cost',
   'segment-latency',
+  's3-cold',
   'play-through',
   'quality',
   'several-viewers',

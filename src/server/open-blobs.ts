@@ -1,15 +1,18 @@
 import { existsSync } from 'node:fs';
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { silenceS3ClientNotice } from '../config/environment.js';
 import type { Config } from '../config/options.js';
-import { KinoraError } from '../lib/errors.js';
+import { backoffMs } from '../lib/backoff.js';
+import { isKinoraError, KinoraError } from '../lib/errors.js';
 import type { BlobStore } from '../storage/blob-store.js';
 import { checkBucket, describeBucket } from '../storage/check-bucket.js';
 import { createDiskBlobStore } from '../storage/disk-blob-store.js';
 import { PART_BYTES } from '../storage/part-upload.js';
 import { createS3BlobStore } from '../storage/s3-blob-store.js';
 import { createObjectClient, type ObjectClient, type S3Settings } from '../storage/s3-client.js';
+import type { Logger } from '../telemetry/logger.js';
 import type { Base } from './parts.js';
 
 type S3Config = Pick<
@@ -36,7 +39,7 @@ export const s3SettingsOf = (config: S3Config): S3Settings | undefined => {
 /** S3 has 10,000 part numbers. An upload whose server is killed leaves some of them out. */
 const MAX_UPLOAD_PARTS = 9000;
 
-/** Connects to the bucket and tries it. @throws KinoraError `config_invalid` */
+/** Connects to the bucket and tries it. @throws KinoraError `config_invalid`, `unavailable` */
 export const openBucket = async (settings: S3Settings): Promise<ObjectClient> => {
   silenceS3ClientNotice();
   const objects = await createObjectClient(settings);
@@ -46,6 +49,23 @@ export const openBucket = async (settings: S3Settings): Promise<ObjectClient> =>
   } catch (error) {
     objects.close();
     throw error;
+  }
+};
+
+/** About a minute: machines that start together are ready after each other. */
+const START_TRIES = 12;
+const START_RETRY = { baseMs: 250, maxMs: 10_000 };
+
+/** The same at the start of a server, which waits for a service that is away. */
+const openBucketWhenThere = async (settings: S3Settings, logger: Logger): Promise<ObjectClient> => {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await openBucket(settings);
+    } catch (error) {
+      if (!isKinoraError(error, 'unavailable') || tries === START_TRIES) throw error;
+      logger.warn({ reason: error.messages[0], tries, of: START_TRIES }, 'S3 is away, trying again');
+      await pause(backoffMs(tries, START_RETRY));
+    }
   }
 };
 
@@ -77,7 +97,7 @@ const keepPlace = async (blobDir: string, settings: S3Settings | undefined): Pro
 export const openBlobs = async ({ config, logger, phases }: Base, blobDir: string): Promise<BlobStore> => {
   await mkdir(blobDir, { recursive: true });
   const settings = s3SettingsOf(config);
-  const objects = settings && (await openBucket(settings));
+  const objects = settings && (await openBucketWhenThere(settings, logger));
   if (objects) phases.push({ name: 'S3', end: () => objects.close() });
   await keepPlace(blobDir, settings);
   if (!objects) return createDiskBlobStore(blobDir);

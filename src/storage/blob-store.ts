@@ -139,7 +139,7 @@ export interface StagedFile {
 /**
  * Unit in which data is fetched and tracked. Small compared with a segment, large compared with the cost of a request.
  */
-export const BLOCK_BYTES = 64 * 1024;
+export const BLOCK_BYTES = 256 * 1024;
 /** The origin of a file that is not stored yet. */
 export interface RangeOrigin {
   /** The size of the whole file. */

@@ -1,15 +1,16 @@
 import { throwIfAborted } from '../lib/abort.js';
 import { type ByteRange, type ByteRanges, mergeRanges } from '../lib/byte-ranges.js';
-import { BLOCK_BYTES, type RangeOrigin } from './blob-store.js';
+import type { RangeOrigin } from './blob-store.js';
 
-/** Blocks with a gap of at most this many blocks between them are fetched by one request, including the gap. */
-const MAX_GAP_BLOCKS = 4;
+/** Blocks with a gap of at most this many bytes between them are fetched by one request, including the gap. */
+const MAX_GAP_BYTES = 512 * 1024;
 /** Limits the size of a request, so that long ranges are fetched over several connections. */
-export const MAX_REQUEST_BLOCKS = 64;
+export const MAX_REQUEST_BYTES = 4 * 2 ** 20;
 const MAX_REQUESTS = 4;
 
 export interface BlockFetcherOptions {
   readonly origin: RangeOrigin;
+  readonly blockBytes: number;
   readonly signal: AbortSignal;
   /** The number of bytes from the start that are present already. */
   readonly readableBytes: () => number;
@@ -33,7 +34,9 @@ export interface BlockFetcher {
 }
 
 export const createBlockFetcher = (options: BlockFetcherOptions): BlockFetcher => {
-  const { origin, signal, readableBytes, begin, put } = options;
+  const { origin, blockBytes, signal, readableBytes, begin, put } = options;
+  const maxGapBlocks = MAX_GAP_BYTES / blockBytes;
+  const maxRequestBlocks = MAX_REQUEST_BYTES / blockBytes;
   const blocks = new Map<number, 'present' | Promise<void>>();
   let fetchedBytes = 0;
   /** Those under way. */
@@ -42,7 +45,7 @@ export const createBlockFetcher = (options: BlockFetcherOptions): BlockFetcher =
   /** Waiting downloads and requests, woken whenever a request ends. */
   let wake: (() => void)[] = [];
 
-  const endOf = (block: number): number => Math.min((block + 1) * BLOCK_BYTES, origin.sizeBytes);
+  const endOf = (block: number): number => Math.min((block + 1) * blockBytes, origin.sizeBytes);
   const isPresent = (block: number): boolean => blocks.get(block) === 'present' || endOf(block) <= readableBytes();
   const untilRequestEnds = (): Promise<void> => new Promise((resolve) => wake.push(resolve));
 
@@ -53,8 +56,8 @@ export const createBlockFetcher = (options: BlockFetcherOptions): BlockFetcher =
     begunRequests += 1;
     try {
       await begin();
-      let at = Math.max(first * BLOCK_BYTES, readableBytes());
-      const range = { start: at, end: Math.min(end * BLOCK_BYTES, origin.sizeBytes) };
+      let at = Math.max(first * blockBytes, readableBytes());
+      const range = { start: at, end: Math.min(end * blockBytes, origin.sizeBytes) };
       for await (const chunk of at < range.end ? origin.read(range, signal) : []) {
         await put(at, chunk);
         at += chunk.length;
@@ -73,11 +76,11 @@ export const createBlockFetcher = (options: BlockFetcherOptions): BlockFetcher =
   const missingRuns = (ranges: ByteRanges): [number, number][] => {
     const runs: [number, number][] = [];
     for (const { start, end } of ranges) {
-      for (let block = Math.floor(start / BLOCK_BYTES); block * BLOCK_BYTES < end; block += 1) {
+      for (let block = Math.floor(start / blockBytes); block * blockBytes < end; block += 1) {
         if (blocks.has(block) || isPresent(block)) continue;
         const last = runs.at(-1);
         if (last && block < last[1]) continue;
-        const joins = last && block - last[1] <= MAX_GAP_BLOCKS && block - last[0] < MAX_REQUEST_BLOCKS;
+        const joins = last && block - last[1] <= maxGapBlocks && block - last[0] < maxRequestBlocks;
         const free =
           joins && Array.from({ length: block - last[1] }, (_, at) => last[1] + at).every((at) => !blocks.has(at));
         if (joins && free) last[1] = block + 1;
@@ -98,7 +101,7 @@ export const createBlockFetcher = (options: BlockFetcherOptions): BlockFetcher =
       }
       const awaited = new Set<Promise<void>>();
       for (const { start, end } of ranges) {
-        for (let block = Math.floor(start / BLOCK_BYTES); block * BLOCK_BYTES < end; block += 1) {
+        for (let block = Math.floor(start / blockBytes); block * blockBytes < end; block += 1) {
           const state = blocks.get(block);
           if (state && state !== 'present') awaited.add(state);
         }
@@ -108,8 +111,8 @@ export const createBlockFetcher = (options: BlockFetcherOptions): BlockFetcher =
     widen: (ranges) =>
       mergeRanges(
         ranges.map(({ start, end }) => ({
-          start: Math.max(Math.floor(start / BLOCK_BYTES), 0) * BLOCK_BYTES,
-          end: Math.min(Math.ceil(end / BLOCK_BYTES) * BLOCK_BYTES, origin.sizeBytes),
+          start: Math.max(Math.floor(start / blockBytes), 0) * blockBytes,
+          end: Math.min(Math.ceil(end / blockBytes) * blockBytes, origin.sizeBytes),
         })),
       ),
     isFetched: (block) => blocks.get(block) === 'present',

@@ -7,7 +7,7 @@ const CHECK_KEY = 'kinora-check';
 
 /**
  * Writes, reads, lists and deletes an object.
- * @throws KinoraError `config_invalid` whose message says what to change
+ * @throws KinoraError `config_invalid` whose message says what to change; `unavailable` while the service is away
  */
 export const checkBucket = async (objects: ObjectClient, settings: S3Settings): Promise<void> => {
   try {
@@ -24,11 +24,23 @@ export const checkBucket = async (objects: ObjectClient, settings: S3Settings): 
     if (Buffer.concat(got).equals(sent) && listed.includes(key)) return;
   } catch (error) {
     if (!isKinoraError(error, 'unavailable')) throw error;
-    throw new KinoraError('config_invalid', { messages: [explain(error, settings)], cause: error });
+    const code = isAway(error) ? 'unavailable' : 'config_invalid';
+    throw new KinoraError(code, { messages: [explain(error, settings)], cause: error });
   }
   const message = `${describeBucket(settings)} does not return what was written to it: it is not an S3 service that Kinora can use.`;
   throw new KinoraError('config_invalid', { messages: [message] });
 };
+
+/** No connection, or an answer that the service can't work now: it may be starting. */
+const AWAY: ReadonlySet<unknown> = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EHOSTUNREACH',
+  'ETIMEDOUT',
+  'EAI_AGAIN',
+  'TimeoutError',
+]);
+const isAway = ({ details }: KinoraError): boolean => AWAY.has(details?.reason) || Number(details?.status) >= 500;
 
 export const describeBucket = ({ bucket, prefix, endpoint }: S3Settings): string =>
   `s3://${bucket}${prefix && `/${prefix}`}${endpoint === undefined ? '' : ` at ${endpoint}`}`;

@@ -2,8 +2,8 @@ import { type FileHandle, mkdir, open as openFile, rename, rm } from 'node:fs/pr
 import { join } from 'node:path';
 import type { ByteRange, ByteRanges } from '../lib/byte-ranges.js';
 import { isKinoraError, KinoraError } from '../lib/errors.js';
-import { BLOCK_BYTES, type LocalBlob } from './blob-store.js';
-import { type BlockFetcher, createBlockFetcher, MAX_REQUEST_BLOCKS } from './block-fetcher.js';
+import type { LocalBlob } from './blob-store.js';
+import { type BlockFetcher, createBlockFetcher, MAX_REQUEST_BYTES } from './block-fetcher.js';
 import type { ObjectClient, ObjectInfo, OpenObject } from './s3-client.js';
 import { writeFully } from './write-fully.js';
 
@@ -14,6 +14,9 @@ export interface LocalCopiesOptions {
   /** Copies in use may exceed it. */
   readonly maxBytes: number;
 }
+
+/** Small compared with a segment: what is fetched beside it is never read. */
+const BLOCK_BYTES = 64 * 1024;
 
 /** Parts of objects as files with holes, for media processes. The least recently used ones are removed. */
 export interface LocalCopies {
@@ -53,7 +56,7 @@ export const createLocalCopies = async ({ objects, dir, maxBytes }: LocalCopiesO
   const begin = async (key: string, needed: ByteRanges | undefined, signal: AbortSignal) => {
     const start = Math.floor((needed?.[0]?.start ?? 0) / BLOCK_BYTES) * BLOCK_BYTES;
     const wanted = Math.ceil((needed ? (needed[0]?.end ?? 1) : Number.POSITIVE_INFINITY) / BLOCK_BYTES) * BLOCK_BYTES;
-    const range = { start, end: Math.min(wanted, start + MAX_REQUEST_BLOCKS * BLOCK_BYTES) };
+    const range = { start, end: Math.min(wanted, start + MAX_REQUEST_BYTES) };
     const object = await objects.open(key, range, { signal });
     if (object?.wholeBytes !== undefined)
       return { sizeBytes: object.wholeBytes, etag: object.etag, first: { start, object } };
@@ -72,6 +75,7 @@ export const createLocalCopies = async ({ objects, dir, maxBytes }: LocalCopiesO
     const copy: Copy = { path, version, sizeBytes: info.sizeBytes, stopped, leases: 0, isForgotten: false };
     let { first } = info;
     const blocks = createBlockFetcher({
+      blockBytes: BLOCK_BYTES,
       origin: {
         sizeBytes: info.sizeBytes,
         read: (range, signal) => {

@@ -68,6 +68,7 @@ const createRangeSource = ({
   /** The last write of the download. */
   let writing: Promise<void> = Promise.resolve();
   const blocks = createBlockFetcher({
+    blockBytes: BLOCK_BYTES,
     origin,
     signal: stopped.signal,
     readableBytes: () => staged.readableBytes,

@@ -6,9 +6,11 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { sql } from 'kysely';
 import ts from 'typescript';
 import { afterAll, describe, expect, it, vi } from 'vitest';
+import { clockDifferenceMs } from '#kinora/db/clock-difference.js';
 import type { Transaction } from '#kinora/db/database.js';
 import { migrate } from '#kinora/db/migrate.js';
 import { prepared as preparedMark } from '#kinora/db/prepared.js';
+import { systemClock } from '#kinora/lib/clock.js';
 import { describeOnBothEngines } from './engines.js';
 
 /** Table, column and whether it may be null, as `schema.ts` says. */
@@ -180,6 +182,15 @@ describeOnBothEngines('database', (database) => {
         '9001_wrong.sql needs a later migration',
       );
     });
+  });
+
+  it('tells how far a clock is ahead of its own', async () => {
+    const clockAhead = (ms: number) => ({ ...systemClock, now: () => new Date(Date.now() + ms) });
+    expect(Math.abs(await clockDifferenceMs(database(), systemClock))).toBeLessThan(50);
+    const ahead = await clockDifferenceMs(database(), clockAhead(3_600_000));
+    expect(Math.round(ahead / 60_000)).toBe(60);
+    const behind = await clockDifferenceMs(database(), clockAhead(-3_600_000));
+    expect(Math.round(behind / 60_000)).toBe(-60);
   });
 
   it('answers 100 callers at once', async () => {

@@ -218,7 +218,7 @@ describe.runIf(swiftPath)('on S3', () => {
     const away = await startStrictS3Proxy(swift.url);
     const { store } = await openStore(away.url, 'away');
     await store.put('assets/a/source', randomBytes(2 * BLOCK_BYTES));
-    await (await store.openLocal('assets/a/source', [{ start: 0, end: 1 }])).release();
+    await (await store.openLocal('assets/a/source', [{ start: 0, end: BLOCK_BYTES }])).release();
     await away.stop();
     await expect(store.stat('assets/a/source')).rejects.toMatchObject({ code: 'unavailable', failure: 'retry' });
     const held = await store.openLocal('assets/a/source', [{ start: 0, end: BLOCK_BYTES }]);

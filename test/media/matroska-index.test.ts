@@ -207,7 +207,7 @@ const openingOf = async (path: string): Promise<readonly ByteRange[]> => {
   const bytes = readFileSync(path);
   const layout = await findMatroskaLayout(async (at, length) => bytes.subarray(at, at + length), bytes.length);
   if (typeof layout === 'string') throw new Error(layout);
-  return [{ start: 0, end: 256 * 1024 }, ...layout.opening];
+  return [{ start: 0, end: 64 * 1024 }, ...layout.opening];
 };
 
 /** The ranges that are fetched for a segment, by the predicted index. */

@@ -169,17 +169,33 @@ const media: Check = async ({ config, logger, server }) => {
   }
 };
 
+/** Signed URLs and tokens differ from server to server by as much. */
+const MAX_CLOCK_DIFFERENCE_MS = 2000;
+
 const database: Check = async (context) => {
   const { dataDir, databaseUrl } = context.config;
-  if (context.server) return [ok(`Database: ${context.server.database}, open in the server`)];
+  if (context.server && databaseUrl === undefined)
+    return [ok(`Database: ${context.server.database}, open in the server`)];
   if (databaseUrl === undefined && !existsSync(join(dataDir, 'db')))
     return [ok('Database: created at the first start')];
   try {
-    const engine = await withOpenDatabase(context, async (opened) => {
-      await opened.ping();
-      return opened.engine;
-    });
-    return [ok(`Database: ${engine}, reachable`)];
+    const { engine, differenceMs } = await withOpenDatabase(context, async (opened) => ({
+      engine: opened.engine,
+      differenceMs:
+        databaseUrl === undefined
+          ? 0
+          : await (await import('../../db/clock-difference.js')).clockDifferenceMs(opened, systemClock),
+    }));
+    const found = ok(`Database: ${engine}, reachable`);
+    if (Math.abs(differenceMs) <= MAX_CLOCK_DIFFERENCE_MS) return [found];
+    const seconds = Math.round(Math.abs(differenceMs) / 1000);
+    return [
+      found,
+      warn(
+        `Clock: ${seconds} s ${differenceMs > 0 ? 'ahead of' : 'behind'} that of the database`,
+        'set both clocks; use NTP. Leases of jobs have the time of the database, signatures that of this machine',
+      ),
+    ];
   } catch (error) {
     if (isKinoraError(error, 'data_dir_in_use')) return [ok('Database: not checked while the server uses it')];
     const fix =

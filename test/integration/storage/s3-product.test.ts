@@ -255,13 +255,27 @@ describe.runIf(swiftPath)('the product with blobs in S3', () => {
     await server.stop();
     server = await boot({ dataDir, token, options });
     const here = (url: string): string => `${server.url}${new URL(url).pathname}`;
+    const bytes = await readFile(await fixture('one-key-frame.mp4'));
+    const created = await api(server, 'POST', '/video/v1/uploads', { new_asset_settings: {} });
+    const { data: upload } = (await created.json()) as { data: { url: string } };
+    let imported = '';
     proxy.isAway = true;
     try {
       expect((await fetchBytes(here(segments[1]!))).equals(cached)).toBe(true);
-      expect((await fetch(here(segments.at(-1)!))).status).toBe(503);
+      const refused = await fetch(here(segments.at(-1)!));
+      expect([refused.status, Number(refused.headers.get('retry-after'))]).toEqual([503, expect.any(Number)]);
+      expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
+      // A server that plays from its cache must not be taken out by its load balancer.
+      expect((await fetch(`${server.url}/readyz`)).status).toBe(200);
+      expect((await fetch(upload.url, { method: 'PUT', body: new Uint8Array(bytes) })).status).toBe(503);
+      const before = proxy.requests;
+      imported = (await create(server, 'one-key-frame.mp4')).id;
+      await until('the import needs S3', () => proxy.requests > before);
     } finally {
       proxy.isAway = false;
     }
     expect((await fetch(here(segments.at(-1)!))).status).toBe(200);
+    expect((await settled(server, imported)).status).toBe('ready');
+    expect((await fetch(upload.url, { method: 'PUT', body: new Uint8Array(bytes) })).status).toBe(200);
   });
 });

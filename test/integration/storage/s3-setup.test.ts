@@ -4,12 +4,14 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createObjectClient, type ObjectClient } from '#kinora/storage/s3-client.js';
 import { fixture } from '../../support/media/fixtures.js';
+import { memoryLogger } from '../../support/memory-logger.js';
 import { runCli } from '../../support/processes/run-cli.js';
 import { boot } from '../../support/servers/boot.js';
 import { makeTestDataDir } from '../../support/servers/database.js';
-import { freePort } from '../../support/servers/nginx.js';
 import type { Origin } from '../../support/servers/origin.js';
 import { makeBucket } from '../../support/servers/s3-bucket.js';
+import { until } from '../../support/servers/server-process.js';
+import { startStrictS3Proxy } from '../../support/servers/strict-s3-proxy.js';
 import { type Swift, startSwift, swiftCredentials, swiftPath } from '../../support/servers/swift.js';
 import { createAsset, serveFiles, settled } from '../../support/wire/create-asset.js';
 
@@ -62,11 +64,6 @@ describe.runIf(swiftPath)('the setup of blobs in S3', () => {
       /not in the region eu-west-1. Correct KINORA_S3_REGION/,
     ],
     [
-      'no server',
-      async () => ({ S3_ENDPOINT: `http://127.0.0.1:${await freePort()}` }),
-      /does not answer \(ECONNREFUSED\). Start the service or correct KINORA_S3_ENDPOINT/,
-    ],
-    [
       'an unknown name',
       async () => ({ S3_ENDPOINT: 'http://nowhere.invalid' }),
       /does not resolve. Correct KINORA_S3_ENDPOINT/,
@@ -74,6 +71,25 @@ describe.runIf(swiftPath)('the setup of blobs in S3', () => {
   ])('does not start with %s, and says what to change', async (_title, changes, message) => {
     const start = boot({ options: { ...options, ...(await changes()) } });
     await expect(start).rejects.toMatchObject({ code: 'config_invalid', message: expect.stringMatching(message) });
+  });
+
+  it('waits at its start for a service that is away, and names it in the log and in doctor', async () => {
+    const proxy = await startStrictS3Proxy(swift.url);
+    proxy.isAway = true;
+    const logger = memoryLogger();
+    const starting = boot({ options: { ...options, S3_ENDPOINT: proxy.url }, logger });
+    const isTold = () => logger.lines.find(({ message }) => message === 'S3 is away, trying again');
+    await until('the log says so', isTold);
+    expect(isTold()?.fields.reason).toMatch(
+      /does not answer \(ECONNRESET\). Start the service or correct KINORA_S3_ENDPOINT/,
+    );
+    const checked = await runCli(['doctor'], variables({ ...options, DATA_DIR: dataDir, S3_ENDPOINT: proxy.url }));
+    expect(checked.stdout).toMatch(/fail {2}s3:\/\/setup\/kinora at .* does not answer \(ECONNRESET\)/);
+    proxy.isAway = false;
+    const server = await starting;
+    expect((await fetch(`${server.url}/readyz`)).status).toBe(200);
+    await server.stop();
+    await proxy.stop();
   });
 
   it('remembers the bucket, and refuses other places', async () => {
