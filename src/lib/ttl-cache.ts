@@ -108,7 +108,7 @@ export const createTtlCache = <T extends object>(options: TtlCacheOptions<T>): T
       isAway = false;
       return { found, readAtMs };
     } catch (error) {
-      if (isUnavailable(error)) isAway = true;
+      isAway = isUnavailable(error);
       throw error;
     } finally {
       clearTimeout(patience);

@@ -27,7 +27,7 @@ let sentSeconds = 0;
 beforeAll(async () => {
   origin = await boot({ options: { EDGE_SECRET, METRICS_PORT: '0', CACHE_TAG: 'Cache-Tag' } });
   edge = await boot({
-    options: { EDGE_SECRET, ORIGIN_URL: origin.url, CACHE_TAG: 'Cache-Tag' },
+    options: { EDGE_SECRET, ORIGIN_URL: origin.url, CACHE_TAG: 'Cache-Tag', METRICS_PORT: '0' },
     clock: { now: systemClock.now, monotonicMs: () => systemClock.monotonicMs() + aheadMs },
   });
   files = await serveFiles([await fixture('marks-30.mp4')]);
@@ -120,6 +120,8 @@ it('asks the origin once for each segment of signed playback, whoever the viewer
   const part = await fetch(segment!, { headers: { range: 'bytes=10-19' } });
   expect([part.status, Buffer.from(await part.arrayBuffer())]).toEqual([206, whole.subarray(10, 20)]);
   expect((await fetch(segment!, { headers: { 'if-none-match': answer.headers.get('etag')! } })).status).toBe(304);
+  const metrics = await (await fetch(edge.metricsUrl!)).text();
+  expect(Number(/^kinora_segment_cache_bytes (\d+)$/m.exec(metrics)![1])).toBeGreaterThan(whole.length);
 });
 
 it('caches public segments, playlists and images, and sends the player page', async () => {
