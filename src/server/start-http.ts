@@ -76,7 +76,7 @@ export const startHttp = async (
     },
     roles: new Set(config.roles),
     // What is known plays on, and every node would be taken out of the load balancer at the same time.
-    tolerances: { database: HELD_MS },
+    tolerances: config.roles.includes('stream') ? { database: HELD_MS } : {},
     streamPlugin: async (scope) => {
       const { nodes } = parts;
       if (nodes) await scope.register(segmentRoute({ segments: parts.producer, signature: nodes.signature }));
