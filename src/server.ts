@@ -74,7 +74,7 @@ export const createKinora = async (config: Config, overrides: Overrides = {}): P
 
   const start = async (): Promise<void> => {
     if (config.originUrl !== undefined) {
-      url = await startEdge(base, config.originUrl);
+      ({ url, metricsUrl } = await startEdge(base, config.originUrl));
       return;
     }
     const { isFresh } = await openDataDir(base);

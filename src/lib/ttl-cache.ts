@@ -108,7 +108,7 @@ export const createTtlCache = <T extends object>(options: TtlCacheOptions<T>): T
       isAway = false;
       return { found, readAtMs };
     } catch (error) {
-      if (isUnavailable(error)) isAway = true;
+      isAway = isUnavailable(error);
       throw error;
     } finally {
       clearTimeout(patience);
@@ -124,7 +124,9 @@ export const createTtlCache = <T extends object>(options: TtlCacheOptions<T>): T
     const used: [string, Entry<T>][] = [];
     for (const [id, entry] of entries.entries()) {
       const isDue = nowMs - entry.readAtMs >= REFRESH_TOGETHER_MS || isExpired(entry, nowMs);
-      if (entry.isUsed && isDue) used.push([id, entry]);
+      if (!entry.isUsed || !isDue) continue;
+      used.push([id, entry]);
+      entry.isUsed = false;
     }
     for (let at = 0; at < used.length; at += MAX_BATCH) {
       const batch = used.slice(at, at + MAX_BATCH);
@@ -133,7 +135,7 @@ export const createTtlCache = <T extends object>(options: TtlCacheOptions<T>): T
         // Forgotten or read again in the meantime.
         if (entries.peek(id) !== entry) continue;
         const value = found.get(id);
-        if (value) store(id, { value, readAtMs, isUsed: false });
+        if (value) store(id, { value, readAtMs, isUsed: entry.isUsed });
         else entries.delete(id);
       }
     }

@@ -5,6 +5,7 @@ import { createContentKeys } from '../domain/drm/content-keys.js';
 import { accessRowsOf, createAccessCheck } from '../domain/playback/check-access.js';
 import { createPlayableFinder } from '../domain/playback/find-playable.js';
 import { watchPlaybackChanges } from '../domain/playback/watch-changes.js';
+import { createRenditionOpener } from '../domain/renditions/open-rendition.js';
 import { createArtifactUrls } from '../domain/signing/artifact-urls.js';
 import { createUploadWriters } from '../domain/uploads/create-upload-writers.js';
 import { createUploadLeases } from '../domain/uploads/upload-leases.js';
@@ -52,7 +53,8 @@ export const connectParts = async (
     childSecret: config.edgeSecret ?? installationSecret,
     riskyUserAgents: config.riskyUserAgents,
   });
-  const stopWatching = await watchPlaybackChanges(database, { playables, access });
+  const renditions = createRenditionOpener({ database, blobs, clock });
+  const stopWatching = await watchPlaybackChanges(database, { playables, access, renditions });
   phases.push({ name: 'watch of changes', end: stopWatching });
   const transcriber = createTranscriber(config, pool);
   transcriber?.check('auto').catch((error: unknown) => {
@@ -102,6 +104,7 @@ export const connectParts = async (
     images: createImageProducer({ store, pool, blobs, earlySources, sourceRanges, clock }),
     texts: createTextTracks(blobs, createTextParser()),
     playables,
+    renditions,
     access,
     contentKeys: createContentKeys({ database, installationSecret, services }),
     services,

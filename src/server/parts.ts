@@ -5,6 +5,7 @@ import type { DomainContext } from '../domain/context.js';
 import type { ContentKeys } from '../domain/drm/content-keys.js';
 import type { AccessCheck } from '../domain/playback/check-access.js';
 import type { PlayableFinder } from '../domain/playback/find-playable.js';
+import type { RenditionOpener } from '../domain/renditions/open-rendition.js';
 import type { UploadWriters } from '../domain/uploads/upload-writer.js';
 import type { Clock } from '../lib/clock.js';
 import type { ServiceCaller } from '../net/call-service.js';
@@ -66,6 +67,7 @@ export interface Parts extends MediaParts {
   readonly earlySources: EarlySources;
   readonly texts: TextTracks;
   readonly playables: PlayableFinder;
+  readonly renditions: RenditionOpener;
   readonly access: AccessCheck;
   readonly contentKeys: ContentKeys;
   readonly services: ServiceCaller;

@@ -10,16 +10,20 @@ import { createEdgeApp } from '../http/edge/edge-app.js';
 import { isKinoraError, KinoraError } from '../lib/errors.js';
 import { HELD_MS } from '../lib/ttl-cache.js';
 import { createOriginClient } from '../net/origin-client.js';
+import { watchDiskSpace } from '../storage/disk-space.js';
 import { openDataDir } from './open-data-dir.js';
 import type { Base } from './parts.js';
-import { urlOf } from './start-http.js';
+import { startMetrics, urlOf } from './start-http.js';
 
 /**
  * Starts an edge: a cache of the server at `KINORA_ORIGIN_URL`, without database and media processes. Resolves to its
- * URL.
+ * URLs.
  * @throws KinoraError `config_invalid`, `data_dir_in_use`
  */
-export const startEdge = async (base: Base, originUrl: string): Promise<string> => {
+export const startEdge = async (
+  base: Base,
+  originUrl: string,
+): Promise<{ readonly url: string; readonly metricsUrl?: string }> => {
   const { config, logger, clock, metrics, phases } = base;
   const { edgeSecret } = config;
   if (edgeSecret === undefined) {
@@ -28,6 +32,8 @@ export const startEdge = async (base: Base, originUrl: string): Promise<string> 
     throw new KinoraError('config_invalid', { messages: [message] });
   }
   await openDataDir(base);
+  const diskSpace = watchDiskSpace({ dir: config.dataDir, logger });
+  phases.push({ name: 'disk space', end: () => diskSpace.stop() });
   const store = await createSegmentStore({
     dir: join(config.dataDir, 'cache'),
     maxBytes: config.cacheSizeBytes,
@@ -51,7 +57,7 @@ export const startEdge = async (base: Base, originUrl: string): Promise<string> 
     ...{ logger, clock, metrics, origin, token, store, lookups, reports, trustedProxies },
     access: createAccessCheck({ rows: lookups.rows, clock, childSecret: edgeSecret, riskyUserAgents }),
     ...(cacheTag !== undefined && { cacheTag }),
-    checks: { origin: () => lookups.check() },
+    checks: { origin: () => lookups.check(), storage: () => diskSpace.check() },
     // What is known plays on.
     tolerances: { origin: HELD_MS },
   });
@@ -60,5 +66,9 @@ export const startEdge = async (base: Base, originUrl: string): Promise<string> 
   phases.push({ name: 'http', end: closeApp });
   const url = urlOf(config.host, app.server.address() as AddressInfo);
   logger.info({ url, origin: originUrl, data_dir: config.dataDir }, 'edge started');
-  return url;
+  const metricsUrl = await startMetrics(base, {
+    cacheBytes: () => store.totalBytes,
+    freeBytes: () => diskSpace.freeBytes(),
+  });
+  return { url, ...(metricsUrl && { metricsUrl }) };
 };

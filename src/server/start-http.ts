@@ -4,7 +4,6 @@ import { sessionCookieName } from '../domain/access/sessions.js';
 import { createMasterOpener } from '../domain/assets/open-master.js';
 import { createIsEdge } from '../domain/edge/edge-token.js';
 import { accessRowsOf } from '../domain/playback/check-access.js';
-import { createRenditionOpener } from '../domain/renditions/open-rendition.js';
 import { createResultOpener } from '../domain/robots/open-result.js';
 import { createUploadUrls } from '../domain/uploads/upload-url.js';
 import { createDeliveryCounter } from '../domain/usage/delivery-counter.js';
@@ -13,7 +12,7 @@ import { watchConnections } from '../http/close-http.js';
 import { edgeOriginRoutes } from '../http/edge/origin-routes.js';
 import { imageRoutes } from '../http/image/image-routes.js';
 import { segmentRoute } from '../http/internal/segment-route.js';
-import { createMetricsApp } from '../http/ops/metrics.js';
+import { createMetricsApp, type MetricsDeps } from '../http/ops/metrics.js';
 import { sampleRoute } from '../http/ops/sample.js';
 import { artifactRoutes } from '../http/stream/artifact-routes.js';
 import { licenseRoutes } from '../http/stream/license-routes.js';
@@ -77,7 +76,7 @@ export const startHttp = async (
     },
     roles: new Set(config.roles),
     // What is known plays on, and every node would be taken out of the load balancer at the same time.
-    tolerances: { database: HELD_MS },
+    tolerances: config.roles.includes('stream') ? { database: HELD_MS } : {},
     streamPlugin: async (scope) => {
       const { nodes } = parts;
       if (nodes) await scope.register(segmentRoute({ segments: parts.producer, signature: nodes.signature }));
@@ -98,7 +97,7 @@ export const startHttp = async (
           access,
           segments: parts.producer,
           texts: parts.texts,
-          openRendition: createRenditionOpener({ database, blobs, clock }),
+          openRendition: parts.renditions.open,
           deliveries,
           contentKeys,
           isEdge,
@@ -121,18 +120,25 @@ export const startHttp = async (
   await app.listen({ host: config.host, port: config.port });
   phases.push({ name: 'http', end: closeApp });
   const localUrl = urlOf(config.host, app.server.address() as AddressInfo);
-  if (config.metricsPort === undefined) return { localUrl };
-  const metricsApp = createMetricsApp({
-    metrics,
+  const metricsUrl = await startMetrics(base, {
     database,
     cacheBytes: () => parts.store.totalBytes,
     freeBytes: () => parts.diskSpace.freeBytes(),
-    logger,
   });
-  const closeMetrics = watchConnections(metricsApp);
-  await metricsApp.listen({ host: config.metricsHost, port: config.metricsPort });
-  phases.push({ name: 'metrics', end: closeMetrics });
-  return { localUrl, metricsUrl: `${urlOf(config.metricsHost, metricsApp.server.address() as AddressInfo)}/metrics` };
+  return { localUrl, ...(metricsUrl && { metricsUrl }) };
+};
+
+/** Resolves to the URL of the metrics if they are served. */
+export const startMetrics = async (
+  { config, logger, metrics, phases }: Base,
+  figures: Omit<MetricsDeps, 'metrics' | 'logger'>,
+): Promise<string | undefined> => {
+  if (config.metricsPort === undefined) return undefined;
+  const app = createMetricsApp({ ...figures, metrics, logger });
+  const close = watchConnections(app);
+  await app.listen({ host: config.metricsHost, port: config.metricsPort });
+  phases.push({ name: 'metrics', end: close });
+  return `${urlOf(config.metricsHost, app.server.address() as AddressInfo)}/metrics`;
 };
 
 export const urlOf = (host: string, { port }: AddressInfo): string => {

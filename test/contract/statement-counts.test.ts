@@ -1,6 +1,8 @@
+import { sql } from 'kysely';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { insertTracks } from '#kinora/db/tables/assets/track.js';
 import { recordAssetEvent } from '#kinora/domain/asset-view/record-asset-event.js';
+import { createPlayableFinder } from '#kinora/domain/playback/find-playable.js';
 import { createArtifactUrls } from '#kinora/domain/signing/artifact-urls.js';
 import { systemClock } from '#kinora/lib/clock.js';
 import { newId } from '#kinora/lib/ids.js';
@@ -63,6 +65,35 @@ describeOnBothEngines('the number of statements', (database) => {
     });
     expect(answer!.data).toMatchObject(ids.slice(0, limit).map((id) => ({ id, ...complete })));
     expect(statements).toHaveLength(1);
+  });
+
+  it('is one every half minute for all playback IDs in use', async () => {
+    const { queryable } = database();
+    await queryable
+      .insertInto('asset_media')
+      .values(ids.map((asset_id) => ({ asset_id, plan: JSON.stringify({ durationSeconds: 60 }) })))
+      .onConflict((conflict) => conflict.column('asset_id').doUpdateSet({ plan: sql`excluded.plan` }))
+      .execute();
+    const playbackIds = (await queryable.selectFrom('playback_id').select('id').execute()).map(({ id }) => id);
+    expect(playbackIds).toHaveLength(202);
+    let nowMs = 0;
+    const clock = { ...systemClock, monotonicMs: () => nowMs };
+    const early = { planOf: () => undefined, uploadOf: () => undefined };
+    const finder = createPlayableFinder({ database: database(), clock, early, maxBytes: 2 ** 20 });
+    const findAll = () => Promise.all(playbackIds.map((id) => finder.find(id)));
+    const before = await findAll();
+    const statements = await statementsOf(async () => {
+      for (let round = 0; round < 10; round++) {
+        await findAll();
+        nowMs += 31_000;
+        const [known] = await findAll();
+        // Beside these requests, all are read again.
+        await vi.waitFor(async () => expect(await finder.find(playbackIds[0]!)).not.toBe(known), 60_000);
+      }
+    });
+    expect(statements.filter((text) => text.includes('playback_id'))).toHaveLength(10);
+    expect(await findAll()).toEqual(before);
+    expect(before.every((playable) => playable?.plan?.durationSeconds === 60)).toBe(true);
   });
 
   it('is one to read what an event shows and one to write it', async () => {

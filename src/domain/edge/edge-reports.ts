@@ -36,7 +36,8 @@ export const createEdgeReports = (
   };
 
   const send = async (): Promise<void> => {
-    while (counted.size > 0) {
+    // What is counted meanwhile is reported the next time.
+    for (let left = counted.size; left > 0; left -= MAX_EDGE_DELIVERIES) {
       const batch = [...counted].slice(0, MAX_EDGE_DELIVERIES);
       for (const [key] of batch) counted.delete(key);
       try {

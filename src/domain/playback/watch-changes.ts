@@ -1,10 +1,12 @@
 import type { Database } from '../../db/database.js';
 import { CHANGES, readChange } from '../../db/tables/server/change.js';
+import type { RenditionOpener } from '../renditions/open-rendition.js';
 import type { AccessCheck } from './check-access.js';
 import type { PlayableFinder } from './find-playable.js';
 
 interface Memories {
   readonly playables: Pick<PlayableFinder, 'forget' | 'expireAll'>;
+  readonly renditions: Pick<RenditionOpener, 'forget'>;
   readonly access: Pick<AccessCheck, 'forgetSigningKey' | 'forgetPlaybackRestriction' | 'expireAll'>;
 }
 
@@ -14,13 +16,16 @@ interface Memories {
  */
 export const watchPlaybackChanges = (
   database: Database,
-  { playables, access }: Memories,
+  { playables, renditions, access }: Memories,
 ): Promise<() => Promise<void>> =>
   database.listen(
     CHANGES,
     (payload) => {
       const { kind, id } = readChange(payload);
-      if (kind === 'asset') playables.forget(id);
+      if (kind === 'asset') {
+        playables.forget(id);
+        renditions.forget(id);
+      }
       if (kind === 'signing_key') access.forgetSigningKey(id);
       if (kind === 'playback_restriction') access.forgetPlaybackRestriction(id);
     },

@@ -15,8 +15,14 @@ export interface OpenedRendition extends DownloadContent {
   readonly rendition: Row<'static_rendition'>;
 }
 
-/** Undefined when the asset does not have the file, or not yet. */
-export type OpenRendition = (assetId: string, name: string) => Promise<OpenedRendition | undefined>;
+export interface RenditionOpener {
+  /** Undefined when the asset does not have the file, or not yet. */
+  open(assetId: string, name: string): Promise<OpenedRendition | undefined>;
+  /** Files of this asset may have been deleted. */
+  forget(assetId: string): void;
+}
+
+export type OpenRendition = RenditionOpener['open'];
 
 /**
  * Queries the database each time: a file is requested a few times per hour, and a deleted one must disappear
@@ -26,7 +32,7 @@ export const createRenditionOpener = (deps: {
   readonly database: Database;
   readonly blobs: BlobStore;
   readonly clock: Clock;
-}): OpenRendition => {
+}): RenditionOpener => {
   const { database, blobs, clock } = deps;
   const renditions = createTtlCache<Row<'static_rendition'>>({
     load: async (ids) => {
@@ -40,13 +46,17 @@ export const createRenditionOpener = (deps: {
     },
     clock,
     lifetimeMs: () => 0,
+    groupOf: ({ asset_id }) => asset_id,
   });
-  return async (assetId, name) => {
-    const rendition = await renditions.find(JSON.stringify([assetId, name]));
-    if (!rendition) return undefined;
-    // Undefined when it was deleted since the query.
-    const content = await openDownload(blobs, renditionKey(assetId, rendition.id));
-    // A file is written once under a unique ID.
-    return content && { ...content, sizeBytes: rendition.size_bytes!, etag: `"${rendition.id}"`, rendition };
+  return {
+    async open(assetId, name) {
+      const rendition = await renditions.find(JSON.stringify([assetId, name]));
+      if (!rendition) return undefined;
+      // Undefined when it was deleted since the query.
+      const content = await openDownload(blobs, renditionKey(assetId, rendition.id));
+      // A file is written once under a unique ID.
+      return content && { ...content, sizeBytes: rendition.size_bytes!, etag: `"${rendition.id}"`, rendition };
+    },
+    forget: (assetId) => renditions.forgetGroup(assetId),
   };
 };

@@ -82,12 +82,13 @@ export const createDeliveryCounter = (options: DeliveryCounterOptions): Delivery
   let ticksLeft = 1;
 
   const write = async (): Promise<void> => {
-    let isEmpty = counted.size === 0;
-    if (isEmpty) {
+    // What is counted meanwhile is written the next time.
+    const waiting = Math.max(counted.size, parts.size);
+    if (waiting === 0) {
       waitFactor = 1;
       ticksLeft = 1;
     }
-    while (!isEmpty) {
+    for (let written = 0; written < waiting; written += MAX_WRITTEN) {
       const [batch, partBatch] = [takeSome(counted), takeSome(parts)];
       try {
         await addDeliveries(db, batch, partBatch);
@@ -96,7 +97,6 @@ export const createDeliveryCounter = (options: DeliveryCounterOptions): Delivery
         for (const totals of partBatch) addPart(parts, totals);
         throw error;
       }
-      isEmpty = counted.size === 0 && parts.size === 0;
     }
     isDropping = false;
   };

@@ -6,7 +6,8 @@ import type { Metrics, Sample } from '../../telemetry/metrics.js';
 
 export interface MetricsDeps {
   readonly metrics: Metrics;
-  readonly database: Database;
+  /** Absent on an edge. */
+  readonly database?: Database;
   readonly cacheBytes: () => number;
   /** The free space on the disk of the data directory. */
   readonly freeBytes: () => Promise<number>;
@@ -24,7 +25,6 @@ export const createMetricsApp = ({
   freeBytes,
   logger,
 }: MetricsDeps): FastifyInstance => {
-  const db = database.queryable;
   /** An unavailable database must not hide the other metrics. */
   const orNothing =
     (read: () => Promise<readonly Sample[]>): (() => Promise<readonly Sample[]>) =>
@@ -34,6 +34,30 @@ export const createMetricsApp = ({
         return [];
       });
   metrics.watchProcess();
+  if (database) watchDatabase(metrics, database, orNothing);
+  metrics.watch({ name: 'kinora_segment_cache_bytes', help: 'Size of the segment cache' }, async () => [
+    { value: cacheBytes() },
+  ]);
+  metrics.watch(
+    { name: 'kinora_data_free_bytes', help: 'Free space on the disk of the data directory' },
+    orNothing(async () => [{ value: await freeBytes() }]),
+  );
+
+  const app = fastify({ logController: new LogController({ disableRequestLogging: true }) });
+  app.get('/metrics', async (_, reply) =>
+    reply
+      .header('Cache-Control', 'no-store')
+      .type(metrics.contentType)
+      .send(await metrics.read()),
+  );
+  return app;
+};
+
+const watchDatabase = (
+  metrics: Metrics,
+  { queryable: db }: Database,
+  orNothing: (read: () => Promise<readonly Sample[]>) => () => Promise<readonly Sample[]>,
+): void => {
   metrics.watch(
     { name: 'kinora_jobs', help: 'Background jobs that wait or run', labels: ['queue', 'state'] },
     orNothing(async () =>
@@ -52,20 +76,4 @@ export const createMetricsApp = ({
     { name: 'kinora_webhook_lag_seconds', help: 'Age of the oldest event that waits for its delivery' },
     orNothing(async () => [{ value: await webhookLagSeconds(db) }]),
   );
-  metrics.watch({ name: 'kinora_segment_cache_bytes', help: 'Size of the segment cache' }, async () => [
-    { value: cacheBytes() },
-  ]);
-  metrics.watch(
-    { name: 'kinora_data_free_bytes', help: 'Free space on the disk of the data directory' },
-    orNothing(async () => [{ value: await freeBytes() }]),
-  );
-
-  const app = fastify({ logController: new LogController({ disableRequestLogging: true }) });
-  app.get('/metrics', async (_, reply) =>
-    reply
-      .header('Cache-Control', 'no-store')
-      .type(metrics.contentType)
-      .send(await metrics.read()),
-  );
-  return app;
 };

@@ -10,6 +10,8 @@ import type { WireUpload } from '../../support/wire/uploading.js';
 let server: Booted;
 let nginx: Nginx;
 let file: Buffer;
+let publicId: string;
+let isStopped = false;
 /** The server as clients see it. */
 let front: { url: string; token: Booted['token'] };
 
@@ -31,7 +33,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await nginx?.stop();
-  await server?.stop();
+  if (!isStopped) await server?.stop();
 });
 
 const dataOf = async <T>(answer: Response): Promise<T> => {
@@ -64,7 +66,6 @@ const linesOf = async (playlist: string): Promise<string[]> => {
 const segmentsOf = async (multivariant: string): Promise<string[]> => linesOf((await linesOf(multivariant))[0]!);
 
 describe.skipIf(nginxPath === undefined)('behind nginx with the shipped configuration', () => {
-  let publicId: string;
   let assetId: string;
   let signedId: string;
 
@@ -192,4 +193,17 @@ describe('monitoring', () => {
     // No queue has waiting jobs now, so their labels are not listed.
     expect(grouped.filter((name) => !expected.has(name) && !['queue', 'state'].includes(name))).toEqual([]);
   });
+});
+
+it.skipIf(nginxPath === undefined)('what nginx has cached plays on while the server is away', async () => {
+  const [rendition] = await linesOf(`${front.url}/${publicId}.m3u8`);
+  const segments = await linesOf(rendition!);
+  await (await fetch(segments[0]!)).arrayBuffer();
+  await server.stop();
+  isStopped = true;
+  expect(await linesOf(rendition!)).toEqual(segments);
+  const answer = await fetch(segments[0]!);
+  expect([answer.status, cacheOf(answer)]).toEqual([200, 'HIT']);
+  await answer.arrayBuffer();
+  expect((await fetch(segments[1]!)).status).toBe(502);
 });

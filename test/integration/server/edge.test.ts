@@ -1,11 +1,14 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { renditionChild } from '#kinora/domain/playback/write-playlist.js';
+import { type ChildSigner, createChildSigner, type Grant } from '#kinora/domain/signing/child-signature.js';
 import { systemClock } from '#kinora/lib/clock.js';
 import { fixture } from '../../support/media/fixtures.js';
 import { inSeconds, type OwnedKey, signToken } from '../../support/players/playback-token.js';
 import { type Booted, boot } from '../../support/servers/boot.js';
 import type { Origin } from '../../support/servers/origin.js';
-import { until } from '../../support/servers/server-process.js';
+import { cleanUpServers, makeDataDir, startServer, until } from '../../support/servers/server-process.js';
 import { api, createAsset, serveFiles, settled } from '../../support/wire/create-asset.js';
+import { createDrmConfiguration, createSigningKey } from '../../support/wire/drm.js';
 
 const EDGE_SECRET = 'a-secret-that-both-of-them-know';
 const MINUTE_MS = 60_000;
@@ -16,6 +19,7 @@ let files: Origin;
 let assetId: string;
 let publicId: string;
 let signedId: string;
+let drmId: string;
 let key: OwnedKey;
 let aheadMs = 0;
 let isOriginStopped = false;
@@ -27,31 +31,30 @@ let sentSeconds = 0;
 beforeAll(async () => {
   origin = await boot({ options: { EDGE_SECRET, METRICS_PORT: '0', CACHE_TAG: 'Cache-Tag' } });
   edge = await boot({
-    options: { EDGE_SECRET, ORIGIN_URL: origin.url, CACHE_TAG: 'Cache-Tag' },
+    options: { EDGE_SECRET, ORIGIN_URL: origin.url, CACHE_TAG: 'Cache-Tag', METRICS_PORT: '0' },
     clock: { now: systemClock.now, monotonicMs: () => systemClock.monotonicMs() + aheadMs },
   });
   files = await serveFiles([await fixture('marks-30.mp4')]);
   const inputs = [{ url: `${files.url}/0` }];
-  const { id } = await createAsset(origin, { inputs, playback_policies: ['public', 'signed'] });
+  const configuration = await createDrmConfiguration(origin, ['--key-source', 'local']);
+  const drm = { policy: 'drm', drm_configuration_id: configuration };
+  const policies = [{ policy: 'public' }, { policy: 'signed' }, drm];
+  const { id } = await createAsset(origin, { inputs, video_quality: 'plus', advanced_playback_policies: policies });
   const asset = await settled(origin, id);
   expect(asset.status).toBe('ready');
   assetId = id;
-  [publicId, signedId] = ['public', 'signed'].map(
+  [publicId, signedId, drmId] = ['public', 'signed', 'drm'].map(
     (policy) => asset.playback_ids!.find((playback) => playback.policy === policy)!.id,
-  ) as [string, string];
-  key = await newKey();
+  ) as [string, string, string];
+  key = await createSigningKey(origin);
 });
 afterAll(async () => {
   await edge?.stop();
   if (!isOriginStopped) await origin?.stop();
   await files?.stop();
+  await cleanUpServers();
 });
 
-const newKey = async (): Promise<OwnedKey> => {
-  const answer = await api(origin, 'POST', '/system/v1/signing-keys');
-  const { data } = (await answer.json()) as { data: { id: string; private_key: string } };
-  return { keyId: data.id, keySecret: data.private_key };
-};
 const tokenOf = (seconds: number, claims: object = {}): string =>
   signToken(key, { sub: signedId, aud: 'v', exp: inSeconds(seconds), kid: key.keyId, ...claims });
 
@@ -120,6 +123,27 @@ it('asks the origin once for each segment of signed playback, whoever the viewer
   const part = await fetch(segment!, { headers: { range: 'bytes=10-19' } });
   expect([part.status, Buffer.from(await part.arrayBuffer())]).toEqual([206, whole.subarray(10, 20)]);
   expect((await fetch(segment!, { headers: { 'if-none-match': answer.headers.get('etag')! } })).status).toBe(304);
+  const metrics = await (await fetch(edge.metricsUrl!)).text();
+  expect(Number(/^kinora_segment_cache_bytes (\d+)$/m.exec(metrics)![1])).toBeGreaterThan(whole.length);
+});
+
+it('caches encrypted segments, and passes requests for licenses on', async () => {
+  const [first, second] = await Promise.all(
+    [600, 700].map((seconds) => segmentsOf(`${edge.url}/${drmId}.m3u8?token=${tokenOf(seconds, { sub: drmId })}`)),
+  );
+  const before = await originRequests();
+  const [one, other] = await Promise.all([first![1]!, second![1]!].map((url) => play(url)));
+  expect(one!.equals(other!)).toBe(true);
+  const requests = (await originRequests()) - before;
+  expect((await play(second![1]!)).equals(await play(at(origin, first![1]!)))).toBe(true);
+  // The origin asks its cache for the segment and, when it is encrypted for the first time, for its init segment.
+  expect(requests).toBeLessThanOrEqual(2);
+  const clear = await segmentsOf(`${edge.url}/${publicId}.m3u8`);
+  expect((await play(clear[1]!)).equals(one!)).toBe(false);
+
+  const license = `/license/clearkey/${drmId}?token=${tokenOf(600, { sub: drmId, aud: 'd' })}`;
+  const challenge = { method: 'POST', body: JSON.stringify({ kids: [], type: 'temporary' }) };
+  expect(await refusalOf(edge.url + license, challenge)).toEqual(await refusalOf(origin.url + license, challenge));
 });
 
 it('caches public segments, playlists and images, and sends the player page', async () => {
@@ -139,15 +163,23 @@ it('refuses what the origin refuses, in the same words, also when it is cached',
   await play(segment!);
   const [path, query] = segment!.split('?') as [string, string];
   const clipped = await signedSegments(edge, 600, { asset_start_time: 0, asset_end_time: 3 });
-  const [brief] = await signedSegments(edge, 2);
-  await until('it has expired', async () => (await fetch(at(origin, brief!), { method: 'HEAD' })).status === 403);
+  const [, playbackId, plan, rendition] = new URL(segment!).pathname.split('/') as [string, string, string, string];
+  const signer = createChildSigner(EDGE_SECRET);
+  const ofNow = { expiresAtSeconds: inSeconds(600), keyId: key.keyId };
+  const signedAs = (signed: ChildSigner, grant: Grant) =>
+    `${path}?signature=${signed.sign(playbackId, renditionChild(plan, rendition, undefined), grant)}`;
+  // What the others differ from.
+  await play(signedAs(signer, ofNow));
   const urls = [
     path,
     `${path}?signature=`,
     `${path}?${query.slice(0, -1)}${query.endsWith('A') ? 'B' : 'A'}`,
     `${path}?${query}&segments=0-1`,
     `${path.replace(signedId, publicId).replace(publicId, 'a'.repeat(40))}?${query}`,
-    brief!,
+    signedAs(signer, { ...ofNow, expiresAtSeconds: inSeconds(-1) }),
+    signedAs(signer, { ...ofNow, keyId: 'K'.repeat(40) }),
+    signedAs(signer, { ...ofNow, restrictionId: 'R'.repeat(40) }),
+    signedAs(createChildSigner('another-secret-of-32-characters'), ofNow),
     clipped[0]!.replace(/\d+\.m4s/, '2.m4s'),
     segment!.replace(/\/\d+\.m4s/, '/9999.m4s'),
     segment!.replace(/\/\d+\.m4s/, '/x.m4s'),
@@ -170,7 +202,7 @@ it('refuses what the origin refuses, in the same words, also when it is cached',
   expect((await fetch(restricted!)).status).toBe(403);
 });
 
-it('has no API and takes no uploads, and passes license requests on', async () => {
+it('has no API and takes no uploads', async () => {
   const message = 'This server delivers playback only. Send requests to the API and uploads to the server behind it.';
   const error = { error: { type: 'not_found', messages: [message] } };
   for (const [method, path] of [
@@ -186,12 +218,14 @@ it('has no API and takes no uploads, and passes license requests on', async () =
   }
   // Nobody else may ask the origin what edges ask.
   expect((await fetch(`${origin.url}/edge/v1/lookup`, { method: 'POST' })).status).toBe(404);
-  const license = `/license/clearkey/${signedId}?token=x`;
-  const challenge = { method: 'POST', body: '{}' };
-  expect(await refusalOf(edge.url + license, challenge)).toEqual(await refusalOf(origin.url + license, challenge));
 });
 
-it('is refused with another secret than that of its origin', async () => {
+it('starts from the command line, and not with another secret than that of its origin', async () => {
+  const started = await startServer({ dataDir: makeDataDir(), options: { EDGE_SECRET, ORIGIN_URL: origin.url } });
+  expect(started.output()).toContain(`Kinora is running as an edge of ${origin.url}.`);
+  await segmentsOf(`${started.url}/${publicId}.m3u8`);
+  expect(await started.stop()).toBe(0);
+
   const options = { ORIGIN_URL: origin.url, EDGE_SECRET: 'this-is-some-other-secret' };
   await expect(boot({ options })).rejects.toThrow('set KINORA_EDGE_SECRET to the same value on both');
   await expect(boot({ options: { ORIGIN_URL: origin.url } })).rejects.toThrow(
@@ -214,7 +248,7 @@ it('ends playback within a minute when a key is removed', async () => {
   const former = key;
   const [segment] = await signedSegments(edge, 600);
   await play(segment!);
-  key = await newKey();
+  key = await createSigningKey(origin);
   expect((await api(origin, 'DELETE', `/system/v1/signing-keys/${former.keyId}`)).status).toBe(204);
   aheadMs += MINUTE_MS;
   expect(await refusalOf(segment!)).toEqual(await refusalOf(at(origin, segment!)));
@@ -227,7 +261,7 @@ it('plays what is cached while the origin is away', async () => {
   await play(segments[0]!);
   await origin.stop();
   isOriginStopped = true;
-  for (const minutes of [1, 6, 6]) {
+  for (const minutes of [1, 4, 5]) {
     aheadMs += minutes * MINUTE_MS;
     await segmentsOf(`${edge.url}/${publicId}.m3u8`);
     for (const url of [...signed.slice(0, 2), segments[0]!]) await play(url);

@@ -124,7 +124,7 @@ export const startPlayback = async ({
     riskyUserAgents: ['curl', 'lavf'],
   });
   contentKeys = createContentKeys({ database: api.database, installationSecret, services });
-  openRendition = createRenditionOpener({ database: api.database, blobs, clock: api.clock });
+  openRendition = createRenditionOpener({ database: api.database, blobs, clock: api.clock }).open;
   finder = createPlayableFinder({
     ...{ database: api.database, clock: api.clock, early: earlySources },
     maxBytes: 2 ** 24,
