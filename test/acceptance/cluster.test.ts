@@ -7,6 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { fixture } from '../support/media/fixtures.js';
 import { fetchBytes, mediaPlaylists, segmentsOf } from '../support/players/play.js';
+import type { Cluster } from '../support/servers/cluster.js';
 import { nginxPath } from '../support/servers/nginx.js';
 import type { Origin } from '../support/servers/origin.js';
 import { hasPostgres } from '../support/servers/postgres.js';
@@ -14,11 +15,7 @@ import { until } from '../support/servers/server-process.js';
 import { swiftPath } from '../support/servers/swift.js';
 import { createAsset, serveFiles, settled } from '../support/wire/create-asset.js';
 
-interface Printed {
-  readonly url: string;
-  readonly token: string;
-  readonly nodes: readonly { readonly url: string; readonly pid: number; readonly metricsUrl: string }[];
-}
+type Printed = Omit<Cluster, 'stop'>;
 
 const VIEWERS = 50;
 
