@@ -173,9 +173,6 @@ const createRangeSource = ({
     },
     target,
     open,
-    close: () =>
-      endWith(async () => {
-        await Promise.allSettled(leases);
-      }),
+    close: () => endWith(async () => undefined),
   };
 };

@@ -122,14 +122,9 @@ describe('a source that is read while it is stored', () => {
     expect(staged).toBeUndefined();
     expect((await readFile(path)).equals(bytes)).toBe(true);
     expect(await isThere(reader.path, { start: 0, end: SIZE })).toBe(true);
-    let closed = false;
-    const closing = source.close().then(() => {
-      closed = true;
-    });
-    await new Promise((resolve) => setImmediate(resolve));
-    expect(closed).toBe(false);
+    await source.close();
+    expect(await isThere(reader.path, { start: 0, end: SIZE })).toBe(true);
     await reader.release();
-    await closing;
     await until(
       'nothing is left of the unfinished file',
       async () => (await readdir(join(folder!, '.partial'))).length === 0,
