@@ -127,7 +127,7 @@ export const options = {
     kind: baseUrl,
     variable: 'KINORA_INTERNAL_URL',
     section: 'Server',
-    doc: 'URL at which other servers of the installation reach this one; `http://<host>:<port>` if not set.',
+    doc: 'URL at which other servers of the installation reach this one; `http://<host>:<port>` if not set, with the first address of the machine where the host is `0.0.0.0`.',
   },
   drainMs: {
     kind: durationMs,

@@ -1,3 +1,4 @@
+import { networkInterfaces } from 'node:os';
 import type { Database } from '../db/database.js';
 import { newUuid } from '../lib/ids.js';
 import { createInternalSignature } from '../nodes/internal-signature.js';
@@ -6,6 +7,15 @@ import { createSegmentPeers } from '../nodes/segment-peers.js';
 import type { Base, Nodes } from './parts.js';
 
 const NODES = { name: 'kinora_nodes', help: 'Servers on this database that this one sees, itself included' } as const;
+
+/** A server that listens on every interface is reached at the first address of its machine. */
+const reachableUrl = (localUrl: string, host: string): string => {
+  if (host !== '0.0.0.0' && host !== '::') return localUrl;
+  const outside = Object.values(networkInterfaces())
+    .flat()
+    .find((found) => found?.family === 'IPv4' && !found.internal);
+  return outside ? localUrl.replace('localhost', outside.address) : localUrl;
+};
 
 /** Undefined when files are on the disk of this server: then it is the only one. */
 export const connectNodes = (base: Base, database: Database, installationSecret: string): Nodes | undefined => {
@@ -23,7 +33,7 @@ export const connectNodes = (base: Base, database: Database, installationSecret:
     signature,
     peers: createSegmentPeers({ nodes, signature, logger, metrics }),
     start: async (localUrl) => {
-      const internalUrl = config.internalUrl ?? localUrl;
+      const internalUrl = config.internalUrl ?? reachableUrl(localUrl, config.host);
       const options = { database, clock, logger, drainMs: config.drainMs };
       live = await startLiveNodes({ ...options, self: { ...self, internalUrl } });
       const { others } = live;
