@@ -7,8 +7,8 @@ create table upload_transfer (
   -- The server that receives bytes. Times are those of the database.
   lease_holder text,
   lease_token text,
-  lease_until timestamptz,
-  renewed_at timestamptz,
+  lease_until timestamptz(3),
+  renewed_at timestamptz(3),
   multipart_id text,
   -- All parts have this size, except the last one of the object.
   part_bytes bigint,
