@@ -5,7 +5,7 @@ import { newSecret, newUuid } from '#kinora/lib/ids.js';
 import { freePort, startNginx } from './nginx.js';
 import { startPostgres } from './postgres.js';
 import { makeBucket } from './s3-bucket.js';
-import { type ServerProcess, startServer } from './server-process.js';
+import { type ServerProcess, startServer, until } from './server-process.js';
 import { startSwift, swiftCredentials } from './swift.js';
 
 export interface Cluster {
@@ -88,6 +88,10 @@ export const startCluster = async (): Promise<Cluster> => {
       }),
     );
     ends.push(() => Promise.all(nodes.map((node) => node.stop())));
+    // Until then, two servers can take themselves for the owner of a segment.
+    const seenBy = async ({ metricsUrl }: { readonly metricsUrl: string }) =>
+      /^kinora_nodes (\d+)$/m.exec(await (await fetch(metricsUrl)).text())?.[1];
+    for (const node of nodes) await until('a server sees all others', async () => (await seenBy(node)) === `${NODES}`);
     const nginx = await startNginx(
       port,
       nodes.map(({ url }) => url),
