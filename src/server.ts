@@ -73,8 +73,9 @@ export const createKinora = async (config: Config, overrides: Overrides = {}): P
   let drain: (() => Promise<void>) | undefined;
 
   const start = async (): Promise<void> => {
-    if (config.originUrl !== undefined) {
-      ({ url, metricsUrl } = await startEdge(base, config.originUrl));
+    const { edgeOrigin: originUrl, edgeSecret } = config;
+    if (originUrl !== undefined && edgeSecret !== undefined && config.roles.includes('edge')) {
+      ({ url, metricsUrl } = await startEdge(base, { originUrl, edgeSecret }));
       return;
     }
     const { isFresh } = await openDataDir(base);

@@ -66,7 +66,7 @@ export const textList: Kind<readonly string[]> = {
 };
 
 /** What a server can do. */
-const ROLES = ['api', 'stream', 'upload', 'jobs'] as const;
+const ROLES = ['api', 'stream', 'upload', 'jobs', 'edge'] as const;
 export type Role = (typeof ROLES)[number];
 
 export const roleList: Kind<readonly Role[]> = {

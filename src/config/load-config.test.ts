@@ -57,6 +57,18 @@ describe('loadConfig', () => {
     ]);
   });
 
+  it.each([
+    [{ KINORA_EDGE_ORIGIN: 'https://a.example' }, 'KINORA_EDGE_ORIGIN has no effect without KINORA_ROLES=edge.'],
+    [{ KINORA_ROLES: 'edge,api' }, 'KINORA_ROLES: an edge has no other role, because it has no database.'],
+    [{ KINORA_ROLES: 'edge' }, 'KINORA_ROLES=edge needs KINORA_EDGE_ORIGIN, the URL of the server to cache.'],
+    [
+      { KINORA_ROLES: 'edge', KINORA_EDGE_ORIGIN: 'https://a.example' },
+      'KINORA_ROLES=edge needs KINORA_EDGE_SECRET: set it to the same value on this server and its origin.',
+    ],
+  ])('tells what an edge lacks: %j', (env, problem) => {
+    expect(problemsOf({ env })).toEqual([problem]);
+  });
+
   it('takes a program call apart without a shell', () => {
     const callOf = (value: string) => load({ env: { KINORA_SPEECH_COMMAND: value } }).config.speechCommand;
     expect(callOf(`whisper -m "/my models/a.bin" --prompt='{phrases}'  {audio}`)).toEqual([

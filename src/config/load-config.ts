@@ -57,8 +57,18 @@ export const loadConfig = (sources: ConfigSources): { readonly config: Config } 
   const hasModel = config.aiModel !== undefined || config.aiVisionModel !== undefined;
   if (problems.length === 0 && (config.aiUrl !== undefined) !== hasModel)
     problems.push('KINORA_AI_URL and KINORA_AI_MODEL or KINORA_AI_VISION_MODEL must be set together.');
+  if (problems.length === 0) problems.push(...findEdgeProblems(config as unknown as Config));
   if (problems.length > 0) throw new KinoraError('config_invalid', { messages: problems });
   return { config: config as unknown as Config };
+};
+
+const findEdgeProblems = ({ roles, edgeOrigin, edgeSecret }: Config): string[] => {
+  if (!roles.includes('edge'))
+    return edgeOrigin === undefined ? [] : ['KINORA_EDGE_ORIGIN has no effect without KINORA_ROLES=edge.'];
+  if (roles.length > 1) return ['KINORA_ROLES: an edge has no other role, because it has no database.'];
+  if (edgeOrigin === undefined) return ['KINORA_ROLES=edge needs KINORA_EDGE_ORIGIN, the URL of the server to cache.'];
+  if (edgeSecret !== undefined) return [];
+  return ['KINORA_ROLES=edge needs KINORA_EDGE_SECRET: set it to the same value on this server and its origin.'];
 };
 
 /** Finds the invalid lines of `.env`. Never repeats a line, because it may contain a secret. */

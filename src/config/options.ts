@@ -77,11 +77,11 @@ export const options = {
     section: 'Server',
     doc: 'Base of playback URLs; the public URL if not set. Requests are accepted for any host name.',
   },
-  originUrl: {
+  edgeOrigin: {
     kind: baseUrl,
-    variable: 'KINORA_ORIGIN_URL',
+    variable: 'KINORA_EDGE_ORIGIN',
     section: 'Server',
-    doc: 'Makes this server an edge: it has no database, caches what the server at this URL makes, and serves playback only. Needs `KINORA_EDGE_SECRET`.',
+    doc: 'The server whose playback an edge caches. Needs `KINORA_ROLES=edge` and `KINORA_EDGE_SECRET`.',
   },
   edgeSecret: {
     kind: signingSecret,
@@ -121,7 +121,7 @@ export const options = {
     variable: 'KINORA_ROLES',
     section: 'Server',
     default: 'api,stream,upload,jobs',
-    doc: 'What this server does, of several that share a database and a bucket: answers the API, serves playback, receives uploads, runs background jobs.',
+    doc: 'What this server does, of several that share a database and a bucket: answers the API, serves playback, receives uploads, runs background jobs. `edge` alone makes it an edge, which has no database and caches the playback of `KINORA_EDGE_ORIGIN`.',
   },
   internalUrl: {
     kind: baseUrl,

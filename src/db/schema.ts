@@ -14,6 +14,7 @@ export interface Schema {
     id: string;
     internal_url: string;
     roles: string[];
+    generation: number;
     draining: Generated<boolean>;
     started_at: Generated<Date>;
     seen_at: Generated<Date>;

@@ -10,6 +10,8 @@ export interface LiveNode {
   /** Base URL for requests of other servers. */
   readonly internalUrl: string;
   readonly roles: readonly string[];
+  /** See `GENERATION`. */
+  readonly generation: number;
 }
 
 /** The servers that share the database and the bucket. */
@@ -17,8 +19,11 @@ export interface LiveNodes {
   readonly self: LiveNode;
   /** Those that were seen lately, without this one and those that are stopping. */
   others(): readonly LiveNode[];
-  /** The servers that make segments, in the order in which they should be asked for this key. This one is among them. */
-  owners(key: string): readonly LiveNode[];
+  /**
+   * The servers that make segments of this generation, in the order in which they should be asked for this key. This one
+   * is among them if it does.
+   */
+  owners(key: string, generation: number): readonly LiveNode[];
   /** Leaves out a server that did not answer until it has had time to recover. */
   avoid(id: string): void;
   /**
@@ -84,7 +89,10 @@ export const startLiveNodes = async (options: LiveNodesOptions): Promise<LiveNod
     try {
       known = await beat(
         db,
-        { id: self.id, internal_url: self.internalUrl, roles: [...self.roles], draining },
+        {
+          ...{ id: self.id, internal_url: self.internalUrl, draining },
+          ...{ roles: [...self.roles], generation: self.generation },
+        },
         LIVE_SECONDS,
       );
       for (const each of led) await renew(each);
@@ -105,17 +113,20 @@ export const startLiveNodes = async (options: LiveNodesOptions): Promise<LiveNod
   const others = (): LiveNode[] =>
     known
       .filter(({ draining }) => !draining)
-      .map(({ id, internal_url: internalUrl, roles }) => ({ id, internalUrl, roles }));
+      .map(({ internal_url: internalUrl, ...rest }) => ({ ...rest, internalUrl }));
 
   return {
     self,
     others,
-    owners: (key) => {
+    owners: (key, generation) => {
       const nowMs = clock.monotonicMs();
-      const isUsable = ({ id, roles }: LiveNode) =>
-        roles.includes('stream') && (avoidedUntilMs.get(id) ?? Number.NEGATIVE_INFINITY) <= nowMs;
+      const isUsable = (node: LiveNode) =>
+        node.generation === generation &&
+        node.roles.includes('stream') &&
+        (avoidedUntilMs.get(node.id) ?? Number.NEGATIVE_INFINITY) <= nowMs;
       const usable = others().filter(isUsable);
-      return rendezvous(draining && usable.length > 0 ? usable : [...usable, self], key);
+      const isLeft = generation !== self.generation || (draining && usable.length > 0);
+      return rendezvous(isLeft ? usable : [...usable, self], key);
     },
     avoid: (id) => void avoidedUntilMs.set(id, clock.monotonicMs() + AVOID_MS),
     lead: (name, work) => {

@@ -24,10 +24,10 @@ const placeOf = (assetId: string, number: number): string => `${assetId} ${Math.
 
 /** Asks the server that owns a segment for it, so that each one is made once. */
 export const createSegmentPeers = ({ nodes, signature, logger, metrics }: SegmentPeersOptions): SegmentPeers => ({
-  isElsewhere: (assetId, placedBy) => nodes.owners(placeOf(assetId, placedBy))[0]!.id !== nodes.self.id,
+  isElsewhere: (assetId, placedBy) => nodes.owners(placeOf(assetId, placedBy), GENERATION)[0]!.id !== nodes.self.id,
   get: async (segment, placedBy, { signal, priority }) => {
     const body = writeSegmentMessage({ ...segment, priority, generation: GENERATION });
-    for (const { id, internalUrl } of nodes.owners(placeOf(segment.asset.id, placedBy))) {
+    for (const { id, internalUrl } of nodes.owners(placeOf(segment.asset.id, placedBy), GENERATION)) {
       // Those after this server would only be asked for what it can make itself.
       if (id === nodes.self.id) break;
       const headers = { [SIGNATURE_HEADER]: signature.sign(SEGMENT_PATH, body), 'content-type': MESSAGE_TYPE };

@@ -7,6 +7,7 @@ import type { AccessCheck } from '../domain/playback/check-access.js';
 import type { PlayableFinder } from '../domain/playback/find-playable.js';
 import type { RenditionOpener } from '../domain/renditions/open-rendition.js';
 import type { UploadWriters } from '../domain/uploads/upload-writer.js';
+import type { FindGeneration } from '../http/internal/other-generations.js';
 import type { Clock } from '../lib/clock.js';
 import type { ServiceCaller } from '../net/call-service.js';
 import type { ChatClientOptions } from '../net/chat-client.js';
@@ -54,6 +55,7 @@ export interface Nodes {
   readonly signature: InternalSignature;
   /** Asks other servers once `start` was called. */
   readonly peers: SegmentPeers;
+  readonly findGeneration: FindGeneration;
   /** Announces this server at this URL, unless another one is configured. */
   start(localUrl: string): Promise<LiveNodes>;
 }

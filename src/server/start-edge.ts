@@ -7,7 +7,7 @@ import { edgeToken } from '../domain/edge/edge-token.js';
 import { createAccessCheck } from '../domain/playback/check-access.js';
 import { watchConnections } from '../http/close-http.js';
 import { createEdgeApp } from '../http/edge/edge-app.js';
-import { isKinoraError, KinoraError } from '../lib/errors.js';
+import { isKinoraError } from '../lib/errors.js';
 import { HELD_MS } from '../lib/ttl-cache.js';
 import { createOriginClient } from '../net/origin-client.js';
 import { watchDiskSpace } from '../storage/disk-space.js';
@@ -16,21 +16,15 @@ import type { Base } from './parts.js';
 import { startMetrics, urlOf } from './start-http.js';
 
 /**
- * Starts an edge: a cache of the server at `KINORA_ORIGIN_URL`, without database and media processes. Resolves to its
+ * Starts an edge: a cache of the server at `KINORA_EDGE_ORIGIN`, without database and media processes. Resolves to its
  * URLs.
  * @throws KinoraError `config_invalid`, `data_dir_in_use`
  */
 export const startEdge = async (
   base: Base,
-  originUrl: string,
+  { originUrl, edgeSecret }: { readonly originUrl: string; readonly edgeSecret: string },
 ): Promise<{ readonly url: string; readonly metricsUrl?: string }> => {
   const { config, logger, clock, metrics, phases } = base;
-  const { edgeSecret } = config;
-  if (edgeSecret === undefined) {
-    const message =
-      'KINORA_ORIGIN_URL needs KINORA_EDGE_SECRET: set it to the same value on this server and its origin.';
-    throw new KinoraError('config_invalid', { messages: [message] });
-  }
   await openDataDir(base);
   const diskSpace = watchDiskSpace({ dir: config.dataDir, logger });
   phases.push({ name: 'disk space', end: () => diskSpace.stop() });

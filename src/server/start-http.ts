@@ -11,6 +11,7 @@ import { createApp } from '../http/app.js';
 import { watchConnections } from '../http/close-http.js';
 import { edgeOriginRoutes } from '../http/edge/origin-routes.js';
 import { imageRoutes } from '../http/image/image-routes.js';
+import { passOtherGenerations } from '../http/internal/other-generations.js';
 import { segmentRoute } from '../http/internal/segment-route.js';
 import { createMetricsApp, type MetricsDeps } from '../http/ops/metrics.js';
 import { sampleRoute } from '../http/ops/sample.js';
@@ -79,7 +80,10 @@ export const startHttp = async (
     tolerances: config.roles.includes('stream') ? { database: HELD_MS } : {},
     streamPlugin: async (scope) => {
       const { nodes } = parts;
-      if (nodes) await scope.register(segmentRoute({ segments: parts.producer, signature: nodes.signature }));
+      if (nodes) {
+        scope.addHook('preHandler', passOtherGenerations(nodes.findGeneration));
+        await scope.register(segmentRoute({ segments: parts.producer, signature: nodes.signature }));
+      }
       await scope.register(sampleRoute(samplePath));
       await scope.register(
         artifactRoutes({

@@ -1,11 +1,17 @@
 import { networkInterfaces } from 'node:os';
+import { LRUCache } from 'lru-cache';
 import type { Database } from '../db/database.js';
 import { newUuid } from '../lib/ids.js';
+import { GENERATION } from '../media/plan/generation.js';
+import type { Origin } from '../net/fetch-origin.js';
+import { createOriginClient } from '../net/origin-client.js';
 import { createInternalSignature } from '../nodes/internal-signature.js';
 import { type LiveNodes, startLiveNodes } from '../nodes/live-nodes.js';
 import { createSegmentPeers } from '../nodes/segment-peers.js';
 import type { Base, Nodes } from './parts.js';
 
+/** To servers of another release; each keeps its connections open. */
+const MAX_CLIENTS = 16;
 const NODES = { name: 'kinora_nodes', help: 'Servers on this database that this one sees, itself included' } as const;
 
 /** A server that listens on every interface is reached at the first address of its machine. */
@@ -23,15 +29,26 @@ export const connectNodes = (base: Base, database: Database, installationSecret:
   if (config.blobs === 'file' || !config.databaseUrl) return undefined;
   const signature = createInternalSignature(installationSecret, clock);
   let live: LiveNodes | undefined;
-  const self = { id: newUuid(), internalUrl: '', roles: config.roles };
+  const clients = new LRUCache<string, Origin>({ max: MAX_CLIENTS, dispose: (client) => client.stop() });
+  const clientOf = (url: string): Origin => {
+    const client = clients.get(url) ?? createOriginClient(url);
+    clients.set(url, client);
+    return client;
+  };
+  base.phases.push({ name: 'connections to other servers', end: async () => clients.clear() });
+  const self = { id: newUuid(), internalUrl: '', roles: config.roles, generation: GENERATION };
   const nodes = {
     self,
-    owners: (key: string) => live?.owners(key) ?? [self],
+    owners: (key: string, generation: number) => live?.owners(key, generation) ?? [self],
     avoid: (id: string) => live?.avoid(id),
   };
   return {
     signature,
     peers: createSegmentPeers({ nodes, signature, logger, metrics }),
+    findGeneration: (generation, key) => {
+      const server = live?.owners(key, generation)[0];
+      return server && clientOf(server.internalUrl);
+    },
     start: async (localUrl) => {
       const internalUrl = config.internalUrl ?? reachableUrl(localUrl, config.host);
       const options = { database, clock, logger, drainMs: config.drainMs };

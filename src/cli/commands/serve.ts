@@ -101,7 +101,7 @@ export const serve: Command = {
     void stopSignal.then(() => isStarting && process.exit(0));
     await kinora.start();
     isStarting = false;
-    if (config.originUrl !== undefined) print(edgeBlock(config, kinora.url, config.originUrl));
+    if (config.edgeOrigin !== undefined) print(edgeBlock(config, kinora.url, config.edgeOrigin));
     else await printStart(config, kinora);
     await stopSignal;
     const stopped = kinora.stop().then(() => true);

@@ -6,6 +6,8 @@ create table node (
   -- Where the other servers reach it.
   internal_url text not null,
   roles text[] not null,
+  -- The generation of segments that it makes.
+  generation integer not null,
   -- It is stopping: it still answers, but should get nothing new.
   draining boolean not null default false,
   started_at timestamptz(3) not null default now(),

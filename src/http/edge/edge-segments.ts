@@ -11,10 +11,10 @@ import { KinoraError } from '../../lib/errors.js';
 import { isId } from '../../lib/ids.js';
 import { AUDIO_RENDITION, alternateAudioTrack } from '../../media/plan/find-segment.js';
 import type { Origin } from '../../net/fetch-origin.js';
+import { forwardedHeaders } from '../pass-through.js';
 import { accessRequest } from '../stream/open-playback.js';
 import { sendFile } from '../stream/send-file.js';
 import { abortWhenLeft, acceptViewers, type Query } from '../stream/viewer-routes.js';
-import { forwardedHeaders } from './forward.js';
 
 export interface EdgeSegmentDeps {
   readonly origin: Origin;

@@ -1,20 +1,12 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { LRUCache } from 'lru-cache';
-import { EDGE_HEADER } from '../../domain/edge/edge-token.js';
 import type { Clock } from '../../lib/clock.js';
 import { isKinoraError, KinoraError } from '../../lib/errors.js';
 import { HELD_MS } from '../../lib/ttl-cache.js';
 import type { Origin, OriginAnswer } from '../../net/fetch-origin.js';
+import { forwardedHeaders, passThrough, returnedHeaders } from '../pass-through.js';
 import { sendPrepared } from '../stream/send-text.js';
 
-/** Of one connection only (RFC 9110, 7.6.1), or set again. */
-const NOT_FORWARDED = new Set([
-  ...['connection', 'keep-alive', 'transfer-encoding', 'te', 'trailer', 'upgrade', 'proxy-authenticate'],
-  ...['proxy-authorization', 'proxy-connection', 'host', 'content-length', 'expect', 'accept-encoding', EDGE_HEADER],
-]);
-const NOT_RETURNED = new Set([
-  ...['connection', 'keep-alive', 'transfer-encoding', 'trailer', 'upgrade', 'x-request-id', 'date'],
-]);
 /** They would make the answer a part, or none. */
 const CONDITIONS = ['range', 'if-range', 'if-none-match', 'if-modified-since', 'if-match', 'if-unmodified-since'];
 
@@ -35,21 +27,6 @@ interface Kept {
   readonly freshMs: number;
 }
 
-/** The headers of a viewer's request as the origin gets them. */
-export const forwardedHeaders = (request: FastifyRequest): Record<string, string | string[] | undefined> => ({
-  ...Object.fromEntries(Object.entries(request.headers).filter(([name]) => !NOT_FORWARDED.has(name))),
-  'x-forwarded-for': request.ip,
-  'x-forwarded-host': request.host,
-  'x-forwarded-proto': request.protocol,
-});
-
-const returnedHeaders = ({ headers }: OriginAnswer): Record<string, string | string[]> =>
-  Object.fromEntries(
-    Object.entries(headers).flatMap(([name, value]) =>
-      value === undefined || NOT_RETURNED.has(name) ? [] : [[name, value]],
-    ),
-  );
-
 /** How long an answer may be given to others; undefined if it may not be. */
 const freshSeconds = (cacheControl: unknown): number | undefined => {
   if (typeof cacheControl !== 'string' || /\b(private|no-store)\b/.test(cacheControl)) return undefined;
@@ -64,21 +41,6 @@ export const createForward = (origin: Origin, clock: Clock) => {
   const inFlight = new Map<string, Promise<Kept | undefined>>();
 
   const isTooOld = ({ storedAtMs }: Kept): boolean => clock.monotonicMs() - storedAtMs >= HELD_MS;
-
-  const pass = async (request: FastifyRequest, reply: FastifyReply, answer?: OriginAnswer): Promise<FastifyReply> => {
-    const { status, headers, body } = answer
-      ? { ...answer, headers: returnedHeaders(answer) }
-      : await origin
-          .fetch({
-            method: request.method,
-            path: request.url,
-            headers: forwardedHeaders(request),
-            ...(Buffer.isBuffer(request.body) && { body: request.body }),
-          })
-          .then((own) => ({ ...own, headers: returnedHeaders(own) }));
-    reply.raw.once('close', () => body.destroy());
-    return reply.code(status).headers(headers).send(body);
-  };
 
   const keep = async (answer: OriginAnswer): Promise<Kept | undefined> => {
     const {
@@ -108,14 +70,14 @@ export const createForward = (origin: Origin, clock: Clock) => {
 
   return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     const isRead = request.method === 'GET' || request.method === 'HEAD';
-    if (!isRead) return pass(request, reply);
+    if (!isRead) return passThrough(origin, request, reply);
     const key = `${request.protocol} ${request.host} ${request.url}`;
     const known = kept.get(key);
     if (known && clock.monotonicMs() < known.storedAtMs + known.freshMs) return send(request, reply, known);
     const running = await inFlight.get(key);
     if (running) return send(request, reply, running);
     // The origin answers with what it is asked for: only a whole answer can be kept.
-    if (request.method === 'HEAD' || request.headers.range !== undefined) return pass(request, reply);
+    if (request.method === 'HEAD' || request.headers.range !== undefined) return passThrough(origin, request, reply);
 
     const headers = forwardedHeaders(request);
     for (const name of CONDITIONS) delete headers[name];
@@ -146,6 +108,6 @@ export const createForward = (origin: Origin, clock: Clock) => {
       answer!.body.destroy();
       return send(request, reply, known);
     }
-    return pass(request, reply, answer);
+    return passThrough(origin, request, reply, answer);
   };
 };

@@ -31,7 +31,7 @@ let sentSeconds = 0;
 beforeAll(async () => {
   origin = await boot({ options: { EDGE_SECRET, METRICS_PORT: '0', CACHE_TAG: 'Cache-Tag' } });
   edge = await boot({
-    options: { EDGE_SECRET, ORIGIN_URL: origin.url, CACHE_TAG: 'Cache-Tag', METRICS_PORT: '0' },
+    options: { ROLES: 'edge', EDGE_SECRET, EDGE_ORIGIN: origin.url, CACHE_TAG: 'Cache-Tag', METRICS_PORT: '0' },
     clock: { now: systemClock.now, monotonicMs: () => systemClock.monotonicMs() + aheadMs },
   });
   files = await serveFiles([await fixture('marks-30.mp4')]);
@@ -221,15 +221,14 @@ it('has no API and takes no uploads', async () => {
 });
 
 it('starts from the command line, and not with another secret than that of its origin', async () => {
-  const started = await startServer({ dataDir: makeDataDir(), options: { EDGE_SECRET, ORIGIN_URL: origin.url } });
+  const options = { ROLES: 'edge', EDGE_SECRET, EDGE_ORIGIN: origin.url };
+  const started = await startServer({ dataDir: makeDataDir(), options });
   expect(started.output()).toContain(`Kinora is running as an edge of ${origin.url}.`);
   await segmentsOf(`${started.url}/${publicId}.m3u8`);
   expect(await started.stop()).toBe(0);
 
-  const options = { ORIGIN_URL: origin.url, EDGE_SECRET: 'this-is-some-other-secret' };
-  await expect(boot({ options })).rejects.toThrow('set KINORA_EDGE_SECRET to the same value on both');
-  await expect(boot({ options: { ORIGIN_URL: origin.url } })).rejects.toThrow(
-    'KINORA_ORIGIN_URL needs KINORA_EDGE_SECRET',
+  await expect(boot({ options: { ...options, EDGE_SECRET: 'this-is-some-other-secret' } })).rejects.toThrow(
+    'set KINORA_EDGE_SECRET to the same value on both',
   );
 });
 

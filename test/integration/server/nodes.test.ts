@@ -1,9 +1,11 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { GENERATION } from '#kinora/media/plan/generation.js';
 import { fixture } from '../../support/media/fixtures.js';
-import { playAll } from '../../support/players/play.js';
+import { mediaPlaylists, playAll, segmentsOf } from '../../support/players/play.js';
 import type { Origin } from '../../support/servers/origin.js';
+import { copyBuild } from '../../support/servers/other-build.js';
 import { hasPostgres, startPostgres, type TestPostgres } from '../../support/servers/postgres.js';
 import { makeBucket } from '../../support/servers/s3-bucket.js';
 import {
@@ -30,9 +32,9 @@ describe.runIf(swiftPath !== undefined && hasPostgres())('several servers on one
   let nodes: Node[];
   const assets: WireAsset[] = [];
 
-  const start = async (options: Record<string, string | undefined> = {}): Promise<Node> => {
+  const start = async (options: Record<string, string | undefined> = {}, program?: string): Promise<Node> => {
     const dataDir = makeDataDir();
-    const server = await startServer({ dataDir, options: { ...shared, ...options } });
+    const server = await startServer({ dataDir, options: { ...shared, ...options }, ...(program && { program }) });
     await until('it has started', () => server.log().some(({ msg }) => msg === 'server started'));
     return { ...server, dataDir };
   };
@@ -106,6 +108,48 @@ describe.runIf(swiftPath !== undefined && hasPostgres())('several servers on one
       });
       expect(answer.status).toBe(404);
     }
+  });
+
+  test('while a release that makes other segments is rolled out, both kinds of URLs play at every server', async () => {
+    const next = copyBuild();
+    next.edit('media/plan/generation.js', `GENERATION = ${GENERATION}`, `GENERATION = ${GENERATION + 1}`);
+    const newer = await start({}, next.program);
+    const asset = assets[0]!;
+    await Promise.all([...nodes, newer].map((node) => knowsOthers(node, 4)));
+    const pathsOf = async (node: Node): Promise<string[]> => {
+      const playlists = await mediaPlaylists(node.url, idOf(asset));
+      const urls = [...playlists, ...(await Promise.all(playlists.map(segmentsOf))).flat()];
+      return urls.map((url) => new URL(url).pathname);
+    };
+    const of = async (node: Node, path: string): Promise<[number, string]> => {
+      const answer = await fetch(node.url + path);
+      return [
+        answer.status,
+        createHash('sha256')
+          .update(Buffer.from(await answer.arrayBuffer()))
+          .digest('hex'),
+      ];
+    };
+    for (const [from, at] of [
+      [nodes[0]!, newer],
+      [newer, nodes[0]!],
+    ] as const) {
+      const paths = await pathsOf(from);
+      expect(paths.length).toBeGreaterThan(10);
+      for (const path of paths) {
+        const own = await of(from, path);
+        expect([path, ...own]).toEqual([path, 200, own[1]]);
+        expect([path, ...(await of(at, path))]).toEqual([path, ...own]);
+      }
+    }
+    // No server asks one of the other release for its own segments.
+    expect(await sumOf('kinora_node_requests_total{outcome="refused"}')).toBe(0);
+    expect(await metric(newer, 'kinora_node_requests_total')).toBe(0);
+    const [path] = await pathsOf(newer);
+    expect(await newer.stop()).toBe(0);
+    await Promise.all(nodes.map((node) => knowsOthers(node, 3)));
+    expect((await of(nodes[0]!, path!))[0]).toBe(404);
+    next.remove();
   });
 
   test('every event is delivered once', async () => {

@@ -1,31 +1,25 @@
 // Two builds on one database: this one, and a next one, which is a copy with further migrations.
 import { execFile } from 'node:child_process';
-import { cpSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { cleanEnvironment, cliPath } from '../../support/processes/run-cli.js';
+import { copyBuild, type OtherBuild } from '../../support/servers/other-build.js';
 import { hasPostgres, startPostgres, type TestPostgres } from '../../support/servers/postgres.js';
 import { cleanUpServers, makeDataDir, startServer } from '../../support/servers/server-process.js';
 import { api } from '../../support/wire/create-asset.js';
 
-const dist = dirname(dirname(cliPath));
-const next = mkdtempSync(join(tmpdir(), 'kinora-next-'));
-const nextProgram = join(next, 'dist', 'cli', 'main.js');
-const addMigration = (name: string, text: string): void =>
-  writeFileSync(join(next, 'dist', 'db', 'migrations', name), text);
-
+let next: OtherBuild;
 let postgres: TestPostgres;
 beforeAll(async () => {
   if (hasPostgres()) postgres = await startPostgres();
-  cpSync(dist, join(next, 'dist'), { recursive: true });
-  for (const name of ['package.json', 'node_modules']) symlinkSync(join(dirname(dist), name), join(next, name));
+  next = copyBuild();
 });
 afterAll(async () => {
   await cleanUpServers();
   await postgres?.stop();
-  rmSync(next, { recursive: true, force: true });
+  next?.remove();
 });
 
 it.skipIf(!hasPostgres())('runs beside and after a next build until that removes what this one needs', async () => {
@@ -33,8 +27,9 @@ it.skipIf(!hasPostgres())('runs beside and after a next build until that removes
   const options = { DATABASE_URL: await postgres.createDatabase('builds') };
   const env = { ...cleanEnvironment(), KINORA_DATA_DIR: dataDir, KINORA_DATABASE_URL: options.DATABASE_URL };
   const migrate = async (...args: string[]): Promise<string> =>
-    (await promisify(execFile)(process.execPath, [nextProgram, 'migrate', ...args], { env })).stdout;
-  const names = readdirSync(join(dist, 'db', 'migrations'));
+    (await promisify(execFile)(process.execPath, [next.program, 'migrate', ...args], { env })).stdout;
+  const addMigration = (name: string, text: string): void => next.write(`db/migrations/${name}`, text);
+  const names = readdirSync(join(dirname(dirname(cliPath)), 'db/migrations'));
   const level = names.sort().at(-1)!.slice(0, 4);
 
   const first = await startServer({ dataDir, options });
@@ -52,7 +47,7 @@ it.skipIf(!hasPostgres())('runs beside and after a next build until that removes
   expect(await uploads(again)).toBe(1);
   expect(await again.stop()).toBe(0);
 
-  const newer = await startServer({ dataDir, options, program: nextProgram });
+  const newer = await startServer({ dataDir, options, program: next.program });
   expect((await api(newer, 'POST', '/video/v1/uploads', { ...body, new_asset_settings: {} })).status).toBe(201);
   expect(await newer.stop()).toBe(0);
 

@@ -1,0 +1,44 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { EDGE_HEADER } from '../domain/edge/edge-token.js';
+import type { Origin, OriginAnswer } from '../net/fetch-origin.js';
+
+/** Of one connection only (RFC 9110, 7.6.1), or set again. */
+const NOT_FORWARDED = new Set([
+  ...['connection', 'keep-alive', 'transfer-encoding', 'te', 'trailer', 'upgrade', 'proxy-authenticate'],
+  ...['proxy-authorization', 'proxy-connection', 'host', 'content-length', 'expect', 'accept-encoding', EDGE_HEADER],
+]);
+const NOT_RETURNED = new Set([
+  ...['connection', 'keep-alive', 'transfer-encoding', 'trailer', 'upgrade', 'x-request-id', 'date'],
+]);
+/** The headers of a viewer's request as the origin gets them. */
+export const forwardedHeaders = (request: FastifyRequest): Record<string, string | string[] | undefined> => ({
+  ...Object.fromEntries(Object.entries(request.headers).filter(([name]) => !NOT_FORWARDED.has(name))),
+  'x-forwarded-for': request.ip,
+  'x-forwarded-host': request.host,
+  'x-forwarded-proto': request.protocol,
+});
+
+/** The headers of an answer as viewers get them. */
+export const returnedHeaders = ({ headers }: OriginAnswer): Record<string, string | string[]> =>
+  Object.fromEntries(
+    Object.entries(headers).flatMap(([name, value]) =>
+      value === undefined || NOT_RETURNED.has(name) ? [] : [[name, value]],
+    ),
+  );
+
+/**
+ * Sends what another server answers to this request, or has answered.
+ * @throws KinoraError `unavailable` when there is no answer
+ */
+export const passThrough = async (
+  server: Origin,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  given?: OriginAnswer,
+): Promise<FastifyReply> => {
+  const { method, url: path, body: sent } = request;
+  const headers = forwardedHeaders(request);
+  const answer = given ?? (await server.fetch({ method, path, headers, ...(Buffer.isBuffer(sent) && { body: sent }) }));
+  reply.raw.once('close', () => answer.body.destroy());
+  return reply.code(answer.status).headers(returnedHeaders(answer)).send(answer.body);
+};
