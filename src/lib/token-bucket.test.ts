@@ -1,9 +1,10 @@
 import { expect, it } from 'vitest';
 import { createTokenBuckets } from './token-bucket.js';
 
-const setUp = (perSecond: number, burst: number) => {
+const setUp = (perSecond: number, burst: number, servers = () => 1) => {
   let nowMs = 5000;
-  const take = createTokenBuckets({ perSecond, burst }, { now: () => new Date(0), monotonicMs: () => nowMs });
+  const clock = { now: () => new Date(0), monotonicMs: () => nowMs };
+  const take = createTokenBuckets({ perSecond, burst }, clock, servers);
   const count = (key: string, tries: number) => Array.from({ length: tries }, () => take(key)).filter(Boolean).length;
   return { count, wait: (ms: number) => (nowMs += ms) };
 };
@@ -17,6 +18,20 @@ it('lets a burst pass and then the rate', () => {
   expect(count('a', 2)).toBe(1);
   wait(2000);
   expect(count('a', 20)).toBe(4);
+});
+
+it('shares both with other servers, and passes at least one at a time', () => {
+  let servers = 3;
+  const { count, wait } = setUp(6, 9, () => servers);
+  expect(count('a', 20)).toBe(3);
+  wait(1000);
+  expect(count('a', 20)).toBe(2);
+  servers = 1;
+  wait(60_000);
+  expect(count('a', 20)).toBe(9);
+  servers = 20;
+  wait(60_000);
+  expect(count('a', 20)).toBe(1);
 });
 
 it('never holds more than a burst', () => {

@@ -46,7 +46,7 @@ interface LiveNodesOptions {
 
 const BEAT_MS = 2000;
 /** Three missed beats, and time for a slow database. */
-const LIVE_SECONDS = 8;
+export const LIVE_SECONDS = 8;
 const AVOID_MS = 4000;
 /** A server that can't renew its lease stops the work before another one may begin. */
 const LEASE_SECONDS = 10;

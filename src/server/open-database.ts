@@ -4,9 +4,11 @@ import { migrate } from '../db/migrate.js';
 import { openDatabase } from '../db/open-database.js';
 import { acquireServerLock } from '../db/server-lock.js';
 import { keepBlobPlace } from '../db/tables/server/installation.js';
+import { hasLiveNode } from '../db/tables/server/node.js';
 import { bootstrap } from '../domain/access/bootstrap.js';
 import { keepConfiguredWebhook } from '../domain/webhooks/configured-webhook.js';
 import { KinoraError } from '../lib/errors.js';
+import { LIVE_SECONDS } from '../nodes/live-nodes.js';
 import type { Base } from './parts.js';
 
 /**
@@ -58,6 +60,9 @@ export const prepareDatabase = async (
     clock,
   );
   await keepBlobPlaceOf(config, database);
-  await keepConfiguredWebhook(database, { url: config.webhookUrl, secret: config.webhookSecret }, clock);
+  const hasOthers = await hasLiveNode(database.queryable, LIVE_SECONDS);
+  const webhook = { url: config.webhookUrl, secret: config.webhookSecret, hasOthers };
+  if (!(await keepConfiguredWebhook(database, webhook, clock)))
+    logger.warn({}, 'KINORA_WEBHOOK_URL is not set here, but other servers run and one had it: its webhook stays');
   return first;
 };

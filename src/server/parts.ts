@@ -1,4 +1,5 @@
 import type { SegmentStore } from '../cache/segment-store.js';
+import type { Role } from '../config/kinds.js';
 import type { Config } from '../config/options.js';
 import type { Database } from '../db/database.js';
 import type { DomainContext } from '../domain/context.js';
@@ -56,6 +57,8 @@ export interface Nodes {
   /** Asks other servers once `start` was called. */
   readonly peers: SegmentPeers;
   readonly findGeneration: FindGeneration;
+  /** How many servers do this, this one included. */
+  count(role: Role): number;
   /** Announces this server at this URL, unless another one is configured. */
   start(localUrl: string): Promise<LiveNodes>;
 }

@@ -51,7 +51,10 @@ export const startHttp = async (
     trustedProxies: config.trustedProxies,
     ...(streamUrl && { streamUrl }),
     ...(imageUrl && { imageUrl }),
-    rateLimits: { post: config.rateLimitPost, other: config.rateLimitOther },
+    rateLimits: {
+      ...{ post: config.rateLimitPost, other: config.rateLimitOther },
+      servers: () => parts.nodes?.count('api') ?? 1,
+    },
     readFigures: async () => ({
       ...(await readServerFigures({
         database,

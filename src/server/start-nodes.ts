@@ -49,6 +49,9 @@ export const connectNodes = (base: Base, database: Database, installationSecret:
       const server = live?.owners(key, generation)[0];
       return server && clientOf(server.internalUrl);
     },
+    count: (role) =>
+      [self, ...(live?.others() ?? [])].filter(({ roles }: { roles: readonly string[] }) => roles.includes(role))
+        .length,
     start: async (localUrl) => {
       const internalUrl = config.internalUrl ?? reachableUrl(localUrl, config.host);
       const options = { database, clock, logger, drainMs: config.drainMs };

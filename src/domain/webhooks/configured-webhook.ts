@@ -17,22 +17,25 @@ export interface ConfiguredWebhook {
 
 /**
  * Ensures that the default environment has the configured webhook, enabled and with its secret, and removes the one
- * from an earlier configuration. A webhook with the same URL that was created through the API is adopted.
+ * from an earlier configuration. A webhook with the same URL that was created through the API is adopted. Without a
+ * URL, a webhook that another running server may have configured stays.
+ * @returns false if it stays
  */
 export const keepConfiguredWebhook = async (
   database: Database,
-  { url, secret }: ConfiguredWebhook,
+  { url, secret, hasOthers }: ConfiguredWebhook & { readonly hasOthers: boolean },
   clock: Clock,
-): Promise<void> => {
-  await database.transaction(async (tx) => {
+): Promise<boolean> =>
+  database.transaction(async (tx) => {
     const [environment] = await listEnvironments(tx);
     const environmentId = environment!.id;
     const before = await findConfiguredWebhook(tx);
+    if (before && url === undefined && hasOthers) return false;
     const same = url === undefined ? undefined : await findWebhookByAddress(tx, environmentId, url);
     if (before && (url === undefined || (same && same.id !== before.id))) {
       await removeWebhook(tx, before.environment_id, before.id);
     }
-    if (url === undefined || secret === undefined) return;
+    if (url === undefined || secret === undefined) return true;
     const wanted = { address: url, signing_secret: secret, enabled: true, configured: true };
     const existing = same ?? before;
     if (existing) await updateWebhook(tx, existing.id, wanted);
@@ -43,5 +46,5 @@ export const keepConfiguredWebhook = async (
         environment_id: environmentId,
         created_at: clock.now(),
       });
+    return true;
   });
-};

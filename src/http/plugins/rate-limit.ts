@@ -7,14 +7,16 @@ export interface RateLimits {
   readonly post?: Rate | undefined;
   /** For every other method. */
   readonly other?: Rate | undefined;
+  /** How many servers answer the API: requests are spread over them. One when absent. */
+  readonly servers?: () => number;
 }
 
 /** Counts a request of an environment. @throws KinoraError `too_many_requests` */
 export type LimitRate = (environmentId: string, method: string) => void;
 
-export const createRateLimit = ({ post, other }: RateLimits, clock: Clock): LimitRate => {
-  const takePost = post && createTokenBuckets(post, clock);
-  const takeOther = other && createTokenBuckets(other, clock);
+export const createRateLimit = ({ post, other, servers }: RateLimits, clock: Clock): LimitRate => {
+  const takePost = post && createTokenBuckets(post, clock, servers);
+  const takeOther = other && createTokenBuckets(other, clock, servers);
   return (environmentId, method) => {
     const take = method === 'POST' ? takePost : takeOther;
     if (take && !take(environmentId)) throw new KinoraError('too_many_requests');

@@ -185,8 +185,13 @@ describe.runIf(swiftPath !== undefined && hasPostgres())('several servers on one
   });
 
   test('a server that does only a part answers nothing else, and takes no segments of others', async () => {
-    const node = await start({ ROLES: 'api' });
+    const node = await start({ ROLES: 'api', RATE_LIMIT_OTHER: '1:8' });
     expect((await api(node, 'GET', '/video/v1/assets')).status).toBe(200);
+    // A part of the limit: others answer the API as well.
+    await knowsOthers(node, nodes.length + 1);
+    const statuses: number[] = [];
+    for (let asked = 0; asked < 7; asked += 1) statuses.push((await api(node, 'GET', '/video/v1/assets')).status);
+    expect(statuses).toContain(429);
     expect((await fetch(`${node.url}/${idOf(assets[0]!)}.m3u8`)).status).toBe(404);
     await node.stop();
     const jobs = await start({ ROLES: 'jobs' });

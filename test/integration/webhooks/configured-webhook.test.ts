@@ -8,7 +8,8 @@ beforeAll(async () => {
 });
 afterAll(() => api?.stop());
 
-const keep = (url?: string, secret?: string) => keepConfiguredWebhook(api.database, { url, secret }, api.clock);
+const keep = (url?: string, secret?: string, hasOthers = false) =>
+  keepConfiguredWebhook(api.database, { url, secret, hasOthers }, api.clock);
 const list = async () =>
   (await api.database.queryable.selectFrom('webhook').selectAll().orderBy('seq').execute()).map(
     ({ id, address, enabled, signing_secret, configured }) => ({ id, address, enabled, signing_secret, configured }),
@@ -39,6 +40,8 @@ it('keeps one webhook as the configuration says', async () => {
   expect(await list()).toEqual([{ id: made.id, address: A, enabled: true, signing_secret: SECRET, configured: true }]);
 
   const other = (await (await api.call('POST', '/system/v1/webhooks', { address: B })).json()).data;
-  await keep();
+  expect(await keep(undefined, undefined, true)).toBe(false);
+  expect((await list()).map(({ id }) => id)).toEqual([made.id, other.id]);
+  expect(await keep()).toBe(true);
   expect((await list()).map(({ id }) => id)).toEqual([other.id]);
 });

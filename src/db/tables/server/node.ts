@@ -23,6 +23,13 @@ export const beat = async (db: Queryable, node: NodeRow, liveSeconds: number): P
   return rows;
 };
 
+/** Whether a server was seen within `liveSeconds`. */
+export const hasLiveNode = async (db: Queryable, liveSeconds: number): Promise<boolean> => {
+  const { rows } = await sql`
+    select from node where seen_at > now() - make_interval(secs => ${liveSeconds}) limit 1`.execute(db);
+  return rows.length > 0;
+};
+
 export const deleteNode = async (db: Queryable, id: string): Promise<void> => {
   await db.deleteFrom('node').where('id', '=', id).execute();
   await db.deleteFrom('node_lease').where('node_id', '=', id).execute();
