@@ -4,10 +4,13 @@ import type { Logger } from '../telemetry/logger.js';
 import { createPool } from './create-pool.js';
 import type { Database } from './database.js';
 import { createDatabase } from './kysely-database.js';
+import { endSilentConnections } from './silent-connections.js';
 
 const MINIMUM_VERSION = 15;
 const POOL_SIZE = 10;
 const RECONNECT_MS = 1_000;
+/** Also for waiting until a connection of the pool is free. */
+const CONNECT_TIMEOUT_MS = 15_000;
 
 const checkVersion = async (pool: pg.Pool): Promise<void> => {
   const { rows } = await pool.query<{ version: string }>("select current_setting('server_version_num') as version");
@@ -27,7 +30,11 @@ const createListener = (url: string, logger: Logger) => {
   let closing = false;
 
   const connect = async (): Promise<pg.Client> => {
-    const client = new pg.Client({ connectionString: url, keepAlive: true });
+    const client = new pg.Client({
+      connectionString: url,
+      keepAlive: true,
+      connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    });
     client.on('notification', ({ channel, payload }) => {
       for (const handler of handlers.get(channel) ?? []) handler(payload ?? '');
     });
@@ -86,6 +93,13 @@ const createListener = (url: string, logger: Logger) => {
         whenMissed.delete(onMissed);
       };
     },
+    /** Connects again, because the connection may be dead. */
+    renew: (): void => {
+      connected?.then(
+        (client) => client.end(),
+        () => undefined,
+      );
+    },
     close: async (): Promise<void> => {
       closing = true;
       clearTimeout(retry);
@@ -100,7 +114,10 @@ const createListener = (url: string, logger: Logger) => {
 
 /** An external PostgreSQL server. */
 export const openPostgres = async (url: string, logger: Logger): Promise<Database> => {
-  const pool = createPool({ connectionString: url, max: POOL_SIZE }, logger);
+  const pool = createPool(
+    { connectionString: url, max: POOL_SIZE, connectionTimeoutMillis: CONNECT_TIMEOUT_MS },
+    logger,
+  );
   try {
     await checkVersion(pool);
   } catch (error) {
@@ -108,11 +125,15 @@ export const openPostgres = async (url: string, logger: Logger): Promise<Databas
     throw error;
   }
   const listener = createListener(url, logger);
+  const endWatch = endSilentConnections(pool, { url, logger, onSilent: listener.renew });
   return createDatabase({
     engine: 'postgres',
     pool,
     listen: listener.listen,
-    beforeClose: listener.close,
+    beforeClose: async () => {
+      endWatch();
+      await listener.close();
+    },
     afterClose: async () => {},
   });
 };

@@ -39,8 +39,7 @@ describe.skipIf(!hasPostgres())('a server whose PostgreSQL is away', () => {
     postgres = await startPostgres();
     databaseUrl = await postgres.createDatabase('away');
     network = await startCutProxy(Number(new URL(databaseUrl).port));
-    const behindNetwork = databaseUrl.replace(/:\d+\//, `:${new URL(network.url).port}/`);
-    server = await boot({ options: { DATABASE_URL: behindNetwork }, clock });
+    server = await boot({ options: { DATABASE_URL: behindNetwork(databaseUrl) }, clock });
     const path = await fixture('marks-30.mp4');
     file = await readFile(path);
     origin = await serveFiles([path]);
@@ -70,6 +69,7 @@ describe.skipIf(!hasPostgres())('a server whose PostgreSQL is away', () => {
     await postgres?.stop();
   });
 
+  const behindNetwork = (url: string) => url.replace(/:\d+\//, `:${new URL(network.url).port}/`);
   const get = async (path: string): Promise<string> => {
     const answer = await fetch(new URL(path, server.url));
     const body = await answer.text();
@@ -199,6 +199,22 @@ describe.skipIf(!hasPostgres())('a server whose PostgreSQL is away', () => {
     }
     network.restore();
     await until('the database is back', async () => (await fetch(`${server.url}/readyz`)).json().then(isOk));
+  });
+
+  it('answers 503 instead of waiting for a database whose connections are open but silent, and stops', async () => {
+    const segments = await openPlayback(`/${publicId}.m3u8`);
+    const url = behindNetwork(await postgres.createDatabase('other'));
+    const other = await boot({ options: { DATABASE_URL: url, SHUTDOWN_LIMIT: '2s' } });
+    network.freeze();
+    const asked = api(server, 'GET', '/video/v1/assets');
+    aheadMs += MINUTE_MS;
+    await openPlayback(`/${publicId}.m3u8`);
+    for (const segment of segments) await playSegment(segment);
+    await expectError(await asked, 503, 'unavailable', ['Service temporarily unavailable']);
+    await other.stop();
+    network.restore();
+    await until('the database is back', async () => (await fetch(`${server.url}/readyz`)).json().then(isOk));
+    await until('the API answers', async () => (await api(server, 'GET', '/video/v1/assets')).status === 200);
   });
 
   it('sees at once what another server has changed, also while it was away', async () => {

@@ -10,6 +10,8 @@ export interface CutProxy {
    * @returns when it is cut
    */
   breakAfter(bytes: number): Promise<void>;
+  /** From now on nothing is passed on in either direction, and connections stay open. */
+  freeze(): void;
   /** Passes held and new connections on. */
   restore(): void;
   stop(): Promise<void>;
@@ -77,8 +79,13 @@ export const startCutProxy = async (serverPort?: number): Promise<CutProxy> => {
         onBroken = resolve;
       });
     },
+    freeze: () => {
+      isBroken = true;
+      for (const socket of sockets) socket.pause();
+    },
     restore: () => {
       isBroken = false;
+      for (const socket of sockets) socket.resume();
       for (const pass of held) pass();
     },
     stop: () => {
