@@ -1,5 +1,6 @@
 import { isIP, isIPv6 } from 'node:net';
 import { resolve } from 'node:path';
+import type { BucketPlace } from '../lib/bucket-url.js';
 
 /** Converts the text of an option to a value. */
 export interface Kind<T> {
@@ -256,12 +257,6 @@ export const accessToken: Kind<string> = {
 };
 
 /** A bucket, and what every key in it begins with. */
-export interface BucketPlace {
-  readonly bucket: string;
-  /** May be empty. */
-  readonly prefix: string;
-}
-
 export const blobs: Kind<'file' | BucketPlace> = {
   form: '`file` or `s3://bucket/prefix`',
   parse: (value) => {
@@ -271,4 +266,14 @@ export const blobs: Kind<'file' | BucketPlace> = {
     if (bucket !== undefined && isClean) return { bucket, prefix };
     throw wrong('file or s3://bucket/prefix with letters, digits, ".", "_" and "-"', value);
   },
+};
+
+export const bucketPlaces: Kind<readonly BucketPlace[]> = {
+  form: 'comma-separated list of `s3://bucket/prefix`',
+  parse: (value) =>
+    value.split(',').map((part) => {
+      const place = blobs.parse(part.trim());
+      if (place === 'file') throw wrong('a comma-separated list of s3://bucket/prefix', value);
+      return place;
+    }),
 };

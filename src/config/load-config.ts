@@ -44,9 +44,10 @@ export const loadConfig = (sources: ConfigSources): { readonly config: Config } 
     problems.push('KINORA_WEBHOOK_URL and KINORA_WEBHOOK_SECRET must be set together.');
   if (problems.length === 0 && (config.s3AccessKeyId === undefined) !== (config.s3SecretAccessKey === undefined))
     problems.push('KINORA_S3_ACCESS_KEY_ID and KINORA_S3_SECRET_ACCESS_KEY must be set together.');
-  if (problems.length === 0 && config.blobs === 'file' && (config.s3Endpoint ?? config.s3AccessKeyId) !== undefined)
+  const usesS3 = config.blobs !== 'file' || config.sourceBuckets !== undefined;
+  if (problems.length === 0 && !usesS3 && (config.s3Endpoint ?? config.s3AccessKeyId) !== undefined)
     problems.push(
-      'KINORA_S3_ENDPOINT and KINORA_S3_ACCESS_KEY_ID have no effect without KINORA_BLOBS=s3://bucket/prefix.',
+      'KINORA_S3_ENDPOINT and KINORA_S3_ACCESS_KEY_ID have no effect without KINORA_BLOBS=s3://bucket/prefix or KINORA_SOURCE_BUCKETS.',
     );
   if (config.speechUrl !== undefined && config.speechCommand !== undefined)
     problems.push('KINORA_SPEECH_URL and KINORA_SPEECH_COMMAND cannot be combined: set only one of them.');

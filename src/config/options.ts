@@ -7,6 +7,7 @@ import {
   bearerToken,
   blobs,
   boolean,
+  bucketPlaces,
   databaseUrl,
   directory,
   durationMs,
@@ -244,6 +245,12 @@ export const options = {
     section: 'Storage',
     default: 'file',
     doc: 'Where sources and everything else that must not be lost are stored: `file` is the data directory, `s3://bucket/prefix` a bucket with the S3 protocol.',
+  },
+  sourceBuckets: {
+    kind: bucketPlaces,
+    variable: 'KINORA_SOURCE_BUCKETS',
+    section: 'Storage',
+    doc: 'Buckets whose objects inputs may name as `s3://bucket/key`. They are played in place, without a copy. The options of S3 below apply to them as well.',
   },
   s3Endpoint: {
     kind: baseUrl,

@@ -1,4 +1,5 @@
 import type { Database } from '../db/database.js';
+import type { BucketPlace } from '../lib/bucket-url.js';
 import type { Clock } from '../lib/clock.js';
 import type { Queue } from '../queue/queue.js';
 
@@ -30,6 +31,8 @@ export interface DomainContext {
   readonly queue: Queue;
   readonly clock: Clock;
   readonly artifactUrls: ArtifactUrls;
+  /** What inputs may name in place. */
+  readonly sourceBuckets: readonly BucketPlace[];
   /** Speech recognition is configured. */
   readonly recognizesSpeech: boolean;
   /** The URL of this API without a trailing slash; known once the server listens. */

@@ -1,7 +1,7 @@
 import type { Clock } from '../lib/clock.js';
 import { KinoraError } from '../lib/errors.js';
 import type { BlobWrite } from '../storage/blob-store.js';
-import type { FetchOptions, RemoteFile } from './fetch-source.js';
+import { checkSize, type FetchOptions, type RemoteFile } from './fetch-source.js';
 import type { GuardedResponse } from './guarded-get.js';
 import { createRateCheck } from './rate-check.js';
 import { strongValidator } from './strong-validator.js';
@@ -38,12 +38,6 @@ const badStatus = (status: number): KinoraError =>
 
 const unreachable = (reason: string): KinoraError => new KinoraError('source_unreachable', { details: { reason } });
 
-const readableSize = (bytes: number): string => {
-  const units = ['bytes', 'KiB', 'MiB', 'GiB', 'TiB'];
-  const power = Math.min(units.length - 1, Math.floor(Math.log2(bytes) / 10));
-  return `${Number((bytes / 1024 ** power).toFixed(1))} ${units[power]}`;
-};
-
 const numberOrUndefined = (text: string | undefined): number | undefined =>
   text !== undefined && /^\d+$/.test(text) ? Number(text) : undefined;
 
@@ -77,7 +71,7 @@ export const createDownloadTry =
       const checkRate = createRateCheck(clock, rateWindowMs);
       for await (const chunk of response.body) {
         checkRate(chunk.byteLength);
-        checkSize(download, download.target.offsetBytes + chunk.byteLength);
+        checkSize(download.limitBytes, download.target.offsetBytes + chunk.byteLength);
         await download.target.write(chunk);
         report(download.target.offsetBytes, totalBytes);
       }
@@ -99,11 +93,6 @@ const whyNoRanges = (
   return validator === undefined ? 'the origin does not send a strong validator' : undefined;
 };
 
-const checkSize = ({ limitBytes }: Download, bytes: number): void => {
-  if (bytes > limitBytes)
-    throw invalidInput(`The input file is larger than the maximum size of ${readableSize(limitBytes)}.`);
-};
-
 const startAgain = async (download: Download, validator: string | undefined): Promise<void> => {
   // In this order: old bytes must never stand beside the validator of a new file.
   if (download.target.offsetBytes > 0) await download.target.restart();
@@ -116,7 +105,7 @@ const accept = async (download: Download, response: GuardedResponse): Promise<nu
   const { offsetBytes } = download.target;
   if (response.status === 200) {
     const totalBytes = numberOrUndefined(response.header('content-length'));
-    checkSize(download, totalBytes ?? 0);
+    checkSize(download.limitBytes, totalBytes ?? 0);
     await startAgain(download, strongValidator(response));
     return totalBytes;
   }
@@ -124,7 +113,7 @@ const accept = async (download: Download, response: GuardedResponse): Promise<nu
     const [, first, total] = /^bytes (\d+)-\d+\/(\d+|\*)$/.exec(response.header('content-range') ?? '') ?? [];
     const current = strongValidator(response);
     if (Number(first) === offsetBytes && (current === undefined || current === download.validator)) {
-      checkSize(download, numberOrUndefined(total) ?? 0);
+      checkSize(download.limitBytes, numberOrUndefined(total) ?? 0);
       return numberOrUndefined(total);
     }
     await startAgain(download, undefined);

@@ -1,3 +1,4 @@
+import { KinoraError } from '../lib/errors.js';
 import type { BlobInfo, BlobWrite, RangeOrigin } from '../storage/blob-store.js';
 
 /** A restricted, resumable download of a source file. */
@@ -43,3 +44,16 @@ export interface FetchOptions {
   /** `totalBytes` is absent when the origin does not declare it. Called at most a few times per second. */
   readonly onProgress?: (receivedBytes: number, totalBytes: number | undefined) => void;
 }
+
+const readableSize = (bytes: number): string => {
+  const units = ['bytes', 'KiB', 'MiB', 'GiB', 'TiB'];
+  const power = Math.min(units.length - 1, Math.floor(Math.log2(bytes) / 10));
+  return `${Number((bytes / 1024 ** power).toFixed(1))} ${units[power]}`;
+};
+
+/** @throws KinoraError `invalid_input` when a source is larger than the limit */
+export const checkSize = (limitBytes: number, bytes: number): void => {
+  if (bytes <= limitBytes) return;
+  const messages = [`The input file is larger than the maximum size of ${readableSize(limitBytes)}.`];
+  throw new KinoraError('invalid_input', { messages });
+};

@@ -1,5 +1,5 @@
 import type { ByteRanges } from '../lib/byte-ranges.js';
-import { isKinoraError } from '../lib/errors.js';
+import { isKinoraError, KinoraError } from '../lib/errors.js';
 
 /** Bytes fetched after the missing parts, because they will probably be needed next. */
 const AROUND_BYTES = 1024 * 1024;
@@ -7,6 +7,10 @@ const AROUND_BYTES = 1024 * 1024;
 const MAX_TRIES = 16;
 
 const SHORT: ReadonlySet<string> = new Set(['range_missing', 'media_failed']);
+
+/** What `use` throws to get the whole file instead of parts. */
+export const needsWholeFile = (): KinoraError =>
+  new KinoraError('range_missing', { messages: ['The whole file is needed'], details: { isWhole: true } });
 
 interface Released {
   release(): Promise<void>;
@@ -35,7 +39,8 @@ export const readSource = async <S extends Released, T>(
     try {
       return await use(source);
     } catch (error) {
-      const isMissing = isKinoraError(error, 'range_missing') && tries < MAX_TRIES;
+      const isWhole = isKinoraError(error, 'range_missing') && error.details?.isWhole === true;
+      const isMissing = isKinoraError(error, 'range_missing') && !isWhole && tries < MAX_TRIES;
       // Where bytes are missing, a demuxer may also find the file damaged.
       if (!isMissing && need?.isStored && ranges && isKinoraError(error) && SHORT.has(error.code)) {
         ranges = undefined;

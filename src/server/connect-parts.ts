@@ -65,6 +65,7 @@ export const connectParts = async (
     queue: createQueue(database),
     clock,
     artifactUrls: createArtifactUrls(installationSecret, () => config.streamUrl ?? apiUrl()),
+    sourceBuckets: config.sourceBuckets ?? [],
     recognizesSpeech: transcriber !== undefined,
     apiUrl,
     onAssetDeleted: (assetId, playbackIds) => {

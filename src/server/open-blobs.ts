@@ -6,9 +6,10 @@ import { silenceS3ClientNotice } from '../config/environment.js';
 import type { Config } from '../config/options.js';
 import { backoffMs } from '../lib/backoff.js';
 import { isKinoraError, KinoraError } from '../lib/errors.js';
-import type { BlobStore } from '../storage/blob-store.js';
-import { checkBucket, describeBucket } from '../storage/check-bucket.js';
+import type { BlobStore, LinkedSources } from '../storage/blob-store.js';
+import { checkBucket, checkReadable, describeBucket } from '../storage/check-bucket.js';
 import { createDiskBlobStore } from '../storage/disk-blob-store.js';
+import { withLinkedSources } from '../storage/linked-sources.js';
 import { PART_BYTES } from '../storage/part-upload.js';
 import { createS3BlobStore } from '../storage/s3-blob-store.js';
 import { createObjectClient, type ObjectClient, type S3Settings } from '../storage/s3-client.js';
@@ -20,12 +21,10 @@ type S3Config = Pick<
   'blobs' | 's3Endpoint' | 's3Region' | 's3AccessKeyId' | 's3SecretAccessKey' | 's3PathStyle'
 >;
 
-/** Undefined when blobs are in the data directory. */
-export const s3SettingsOf = (config: S3Config): S3Settings | undefined => {
-  const { blobs, s3Endpoint, s3Region, s3AccessKeyId, s3SecretAccessKey, s3PathStyle } = config;
-  if (blobs === 'file') return undefined;
+/** How the service is reached. */
+export const s3ServiceOf = (config: Omit<S3Config, 'blobs'>): Omit<S3Settings, 'bucket' | 'prefix'> => {
+  const { s3Endpoint, s3Region, s3AccessKeyId, s3SecretAccessKey, s3PathStyle } = config;
   return {
-    ...blobs,
     region: s3Region,
     pathStyle: s3PathStyle ?? s3Endpoint !== undefined,
     ...(s3Endpoint !== undefined && { endpoint: s3Endpoint }),
@@ -35,6 +34,10 @@ export const s3SettingsOf = (config: S3Config): S3Settings | undefined => {
       }),
   };
 };
+
+/** Undefined when blobs are in the data directory. */
+export const s3SettingsOf = (config: S3Config): S3Settings | undefined =>
+  config.blobs === 'file' ? undefined : { ...config.blobs, ...s3ServiceOf(config) };
 
 /** S3 has 10,000 part numbers. An upload whose server is killed leaves some of them out. */
 const MAX_UPLOAD_PARTS = 9000;
@@ -49,6 +52,17 @@ export const openBucket = async (settings: S3Settings): Promise<ObjectClient> =>
   } catch (error) {
     objects.close();
     throw error;
+  }
+};
+
+/** Tries to read a bucket. @throws KinoraError `config_invalid`, `unavailable` */
+export const readBucket = async (settings: S3Settings): Promise<void> => {
+  silenceS3ClientNotice();
+  const objects = await createObjectClient(settings);
+  try {
+    await checkReadable(objects, settings);
+  } finally {
+    objects.close();
   }
 };
 
@@ -93,8 +107,8 @@ const keepPlace = async (blobDir: string, settings: S3Settings | undefined): Pro
   await writeFile(file, `${place}\n`);
 };
 
-/** Opens the store of blobs; `blobDir` has them, or what is unfinished and copied of them. */
-export const openBlobs = async ({ config, logger, phases }: Base, blobDir: string): Promise<BlobStore> => {
+/** `blobDir` has the blobs, or what is unfinished and copied of them. */
+const openOwnBlobs = async ({ config, logger, phases }: Base, blobDir: string): Promise<BlobStore> => {
   await mkdir(blobDir, { recursive: true });
   const settings = s3SettingsOf(config);
   const objects = settings && (await openBucketWhenThere(settings, logger));
@@ -105,5 +119,33 @@ export const openBlobs = async ({ config, logger, phases }: Base, blobDir: strin
   return createS3BlobStore({
     ...{ objects, localDir: blobDir, maxLocalBytes: config.copySizeBytes },
     partBytes: Math.max(PART_BYTES, Math.ceil(config.maxSourceBytes / MAX_UPLOAD_PARTS)),
+  });
+};
+
+/** Opens the store of blobs, with the sources that stay in other buckets if there are any. */
+export const openBlobs = async (
+  base: Base,
+  blobDir: string,
+): Promise<{ readonly blobs: BlobStore; readonly linked?: LinkedSources }> => {
+  const blobs = await openOwnBlobs(base, blobDir);
+  const { config, logger, phases } = base;
+  if (!config.sourceBuckets) return { blobs };
+  silenceS3ClientNotice();
+  const clients = new Map<string, Promise<ObjectClient>>();
+  const clientOf = (bucket: string): Promise<ObjectClient> => {
+    const client = clients.get(bucket) ?? createObjectClient({ bucket, prefix: '', ...s3ServiceOf(config) });
+    clients.set(bucket, client);
+    return client;
+  };
+  phases.push({
+    name: 'source buckets',
+    end: async () => {
+      for (const client of clients.values()) (await client).close();
+    },
+  });
+  return withLinkedSources({
+    ...{ blobs, clientOf, logger },
+    dir: join(blobDir, '.linked'),
+    maxLocalBytes: config.copySizeBytes,
   });
 };

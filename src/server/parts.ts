@@ -24,7 +24,7 @@ import type { TextTracks } from '../packager/text-tracks.js';
 import type { MediaPoolOptions } from '../pool/create-media-pool.js';
 import type { MediaPool } from '../pool/media-pool.js';
 import type { Transcriber } from '../speech/transcriber.js';
-import type { RangeBlobStore } from '../storage/blob-store.js';
+import type { LinkedSources, RangeBlobStore } from '../storage/blob-store.js';
 import type { DiskSpace } from '../storage/disk-space.js';
 import type { Logger } from '../telemetry/logger.js';
 import type { Metrics } from '../telemetry/metrics.js';
@@ -45,6 +45,8 @@ export interface Base {
 /** Files, the cache and the media processes. */
 export interface MediaParts {
   readonly blobs: RangeBlobStore;
+  /** Present when `KINORA_SOURCE_BUCKETS` is set. */
+  readonly linked?: LinkedSources;
   readonly diskSpace: DiskSpace;
   readonly store: SegmentStore;
   readonly pool: MediaPool;

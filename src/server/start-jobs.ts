@@ -65,6 +65,8 @@ const createWorkers = (base: Base, parts: Parts, localUrl: string): QueueWorker[
       images,
       earlySources,
       playsEarly: config.rangeSources,
+      maxSourceBytes: config.maxSourceBytes,
+      ...(parts.linked && { linked: parts.linked }),
       parallel: config.mediaProcesses,
       clock,
     },

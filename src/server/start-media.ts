@@ -13,7 +13,8 @@ export const startMedia = async (base: Base): Promise<MediaParts> => {
   const blobDir = join(config.dataDir, 'blobs');
   const cacheDir = join(config.dataDir, 'cache');
   const temporaryDir = join(cacheDir, 'tmp');
-  const blobs = createRangeBlobStore(await openBlobs(base, blobDir));
+  const opened = await openBlobs(base, blobDir);
+  const blobs = createRangeBlobStore(opened.blobs);
   const diskSpace = watchDiskSpace({ dir: blobDir, logger });
   phases.push({ name: 'disk space', end: () => diskSpace.stop() });
   const store = await createSegmentStore({
@@ -37,5 +38,6 @@ export const startMedia = async (base: Base): Promise<MediaParts> => {
     ...base.mediaProcesses,
   });
   phases.push({ name: 'media processes', end: () => pool.stop() });
-  return { blobs, diskSpace, store, pool, temporaryDir };
+  const { linked } = opened;
+  return { blobs, ...(linked && { linked }), diskSpace, store, pool, temporaryDir };
 };

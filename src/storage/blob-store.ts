@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream';
+import type { BucketObject } from '../lib/bucket-url.js';
 import type { ByteRange, ByteRanges, PresentRanges } from '../lib/byte-ranges.js';
 
 /**
@@ -190,6 +191,22 @@ export interface RangeBlobStore extends BlobStore {
     onDoubt?: (doubt: Doubt) => Promise<void>,
   ): Promise<RangeSource>;
 }
+
+/** What is stored of a source that stays in its bucket. */
+export interface SourceLink extends BucketObject, BlobInfo {
+  readonly etag: string;
+}
+
+/** Sources that are read in place, from buckets that belong to somebody else. */
+export interface LinkedSources {
+  /** Undefined when the object does not exist. @throws KinoraError `unavailable` */
+  find(object: BucketObject): Promise<Omit<SourceLink, keyof BucketObject> | undefined>;
+  /** Makes the object, in this version only, the blob with `key`, a key of `sourceKey`. */
+  link(key: string, link: SourceLink): Promise<void>;
+}
+
+/** The stage that errors of a changed or deleted source name. */
+export const LINKED_SOURCE = 'linked source';
 
 /** Reads a small blob as a whole; undefined when it does not exist. */
 export const readBlob = async (blobs: Pick<BlobStore, 'read'>, key: string): Promise<Buffer | undefined> => {

@@ -23,12 +23,28 @@ export const checkBucket = async (objects: ObjectClient, settings: S3Settings): 
     await objects.listParts(key);
     if (Buffer.concat(got).equals(sent) && listed.includes(key)) return;
   } catch (error) {
-    if (!isKinoraError(error, 'unavailable')) throw error;
-    const code = isAway(error) ? 'unavailable' : 'config_invalid';
-    throw new KinoraError(code, { messages: [explain(error, settings)], cause: error });
+    throw explained(error, settings);
   }
   const message = `${describeBucket(settings)} does not return what was written to it: it is not an S3 service that Kinora can use.`;
   throw new KinoraError('config_invalid', { messages: [message] });
+};
+
+/**
+ * Lists an object.
+ * @throws KinoraError as `checkBucket`
+ */
+export const checkReadable = async (objects: ObjectClient, settings: S3Settings): Promise<void> => {
+  try {
+    for await (const _ of objects.list('')) return;
+  } catch (error) {
+    throw explained(error, settings);
+  }
+};
+
+const explained = (error: unknown, settings: S3Settings): unknown => {
+  if (!isKinoraError(error, 'unavailable')) return error;
+  const code = isAway(error) ? 'unavailable' : 'config_invalid';
+  return new KinoraError(code, { messages: [explain(error, settings)], cause: error });
 };
 
 /** No connection, or an answer that the service can't work now: it may be starting. */

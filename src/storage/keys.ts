@@ -3,6 +3,9 @@ export const ASSETS_PREFIX = 'assets/';
 
 /** The names under which an asset's blobs are stored. */
 export const sourceKey = (assetId: string): string => `assets/${assetId}/source`;
+export const isSourceKey = (key: string): boolean => /^assets\/[^/]+\/source$/.test(key);
+/** Where the source with this key is, if it stays in its bucket. */
+export const sourceLinkKey = (key: string): string => `${key}-link.json`;
 export const indexKey = (assetId: string): string => `assets/${assetId}/index.bin`;
 export const mezzanineKey = (assetId: string): string => `assets/${assetId}/mezzanine.mp4`;
 export const mezzanineIndexKey = (assetId: string): string => `assets/${assetId}/mezzanine-index.bin`;

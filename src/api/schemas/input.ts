@@ -59,9 +59,9 @@ export const GeneratedSubtitles = Type.Object({
 
 export const Input = Type.Object({
   url: Type.String({
-    format: 'source-url',
+    format: 'input-url',
     description:
-      'URL of the file to download: HTTP or HTTPS. The first input is the main file; `mux://assets/{id}` there makes a clip of an asset. Others are subtitles (SubRip, WebVTT), alternate audio, or an overlay image of at most 4096x4096 pixels',
+      'URL of the file to download: HTTP or HTTPS. The first input is the main file; `mux://assets/{id}` there makes a clip of an asset, and `s3://bucket/key` plays an object of a bucket of `KINORA_SOURCE_BUCKETS` in place, without a copy. Others are subtitles (SubRip, WebVTT), alternate audio, or an overlay image of at most 4096x4096 pixels',
   }),
   type: Type.Optional(
     Type.Enum(['video', 'audio', 'text'], {

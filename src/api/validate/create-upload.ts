@@ -1,7 +1,7 @@
 import type { CreateAssetBody, VideoQuality } from '../schemas/asset.js';
 import { CreateUploadBody } from '../schemas/upload.js';
 import { type AssetInput, type AssetRequest, toRequest, validateTogether, writeOut } from './create-asset.js';
-import { assetIdOfUrl, isWebUrl } from './formats.js';
+import { formats } from './formats.js';
 import { impliesMainInput } from './inputs.js';
 import { isObject, Problems } from './problems.js';
 import { requireJsonObject, validate } from './validate.js';
@@ -67,7 +67,7 @@ const withMainUrl = (settings: Record<string, unknown>, problems: Problems): Rec
     if (!Array.isArray(inputs) || !isObject(inputs[0])) continue;
     const { url } = inputs[0];
     if (url != null) problems.add(['inputs', 0, 'url'], 'must be omitted for direct uploads');
-    const isUrl = typeof url === 'string' && (isWebUrl(url) || assetIdOfUrl(url) !== undefined);
+    const isUrl = typeof url === 'string' && formats['input-url']!(url) === undefined;
     full[name] = [{ ...inputs[0], url: isUrl ? url : UPLOADED_FILE }, ...inputs.slice(1)];
   }
   return full;

@@ -1,3 +1,4 @@
+import { bucketObjectOf } from '../../lib/bucket-url.js';
 import { isLanguageCode } from './language-code.js';
 
 const ASSET_URL = /^(?:mux|kinora):\/\/assets\/([^/?#]+)$/;
@@ -41,6 +42,8 @@ const overlaySize = (text: string): string | undefined =>
 
 /** The `format` names of the schemas. Each function returns what is wrong with a string, or undefined if it is valid. */
 export const formats: Readonly<Record<string, (text: string) => string | undefined>> = {
+  'input-url': (text) =>
+    isWebUrl(text) || assetIdOfUrl(text) || bucketObjectOf(text) ? undefined : 'must be a valid URL',
   'source-url': (text) => (isWebUrl(text) || assetIdOfUrl(text) ? undefined : 'must be a valid URL'),
   'webhook-address': (text) =>
     isWebUrl(text) && [...text].length <= MAX_ADDRESS_CHARACTERS ? undefined : 'must be a valid URL',

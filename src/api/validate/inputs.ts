@@ -1,3 +1,4 @@
+import { bucketObjectOf } from '../../lib/bucket-url.js';
 import { type Input, OverlaySettings } from '../schemas/input.js';
 import { assetIdOfUrl, isWebUrl } from './formats.js';
 import { isObject, type Path, type Problems } from './problems.js';
@@ -99,7 +100,9 @@ const MIN_CLIP_SECONDS = 0.5;
 const validateClip = (input: Input, position: number, at: Path, problems: Problems): void => {
   const { url, start_time: start, end_time: end } = input;
   if (typeof url !== 'string') return;
-  if (isWebUrl(url)) {
+  const isInBucket = bucketObjectOf(url) !== undefined;
+  if (isInBucket && position > 0) problems.add([...at, 'url'], 'cannot refer to a bucket');
+  if (isWebUrl(url) || isInBucket) {
     for (const name of ['start_time', 'end_time'] as const) {
       if (input[name] !== undefined) problems.add([...at, name], 'is only allowed when url refers to an asset');
     }

@@ -23,12 +23,12 @@ const isTransient = (path: string): boolean => path === 'cache' || path === 'loc
  */
 const UNFINISHED = join('blobs', '.partial');
 /** Copies of what is in S3. */
-const COPIES = join('blobs', '.copies');
+const COPIES: ReadonlySet<string> = new Set([join('blobs', '.copies'), join('blobs', '.linked')]);
 
 /** Sources are renamed once, when they are complete, so they can be copied while a server runs. */
 const copyBesideServer = (dataDir: string, target: string, skip: (path: string) => boolean): Promise<void> =>
   copyTree(dataDir, target, {
-    skip: (path) => isTransient(path) || path === UNFINISHED || path === COPIES || skip(path),
+    skip: (path) => isTransient(path) || path === UNFINISHED || COPIES.has(path) || skip(path),
     mayShrink: true,
   });
 
@@ -45,7 +45,7 @@ const copyInstallation = async (
   const server = await connectControl(dataDir);
   if (!server)
     return withDataDirLock(dataDir, () =>
-      copyTree(dataDir, files.data, { skip: (path) => isTransient(path) || path === COPIES }),
+      copyTree(dataDir, files.data, { skip: (path) => isTransient(path) || COPIES.has(path) }),
     );
   try {
     const { directory } = (await server.call('snapshot', {})) as { directory: string };

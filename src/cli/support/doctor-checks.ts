@@ -9,7 +9,7 @@ import { isKinoraError } from '../../lib/errors.js';
 import { tryListen } from '../../lib/try-listen.js';
 import { kinoraVersion } from '../../lib/version.js';
 import { chooseSandbox } from '../../pool/sandbox.js';
-import { openBucket, s3SettingsOf } from '../../server/open-blobs.js';
+import { openBucket, readBucket, s3ServiceOf, s3SettingsOf } from '../../server/open-blobs.js';
 import { isProgram } from '../../speech/command-transcriber.js';
 import { describeTranscriber, localModelPath } from '../../speech/create-transcriber.js';
 import { readWhisperModel } from '../../speech/whisper-transcriber.js';
@@ -110,6 +110,24 @@ const bucket: Check = async ({ config, server }) => {
   } catch (error) {
     return [fail(reasonOf(error), 'docs/operating.md describes what the bucket must allow')];
   }
+};
+
+const sourceBuckets: Check = async ({ config, server }) => {
+  const findings: Finding[] = [];
+  for (const place of config.sourceBuckets ?? []) {
+    const settings = { ...place, ...s3ServiceOf(config) };
+    const text = `Source bucket: ${describeBucket(settings)}`;
+    // Its credentials may be in its environment alone.
+    if (server && !settings.credentials) findings.push(ok(`${text}, not tried without the credentials of the server`));
+    else
+      findings.push(
+        await readBucket(settings).then(
+          () => ok(`${text}, readable`),
+          (error) => fail(reasonOf(error), 'allow listing and reading it, or remove it from KINORA_SOURCE_BUCKETS'),
+        ),
+      );
+  }
+  return findings;
 };
 
 const portFixes: Readonly<Record<string, string>> = {
@@ -326,6 +344,7 @@ export const checks: readonly Check[] = [
   runningServer,
   dataDirectory,
   bucket,
+  sourceBuckets,
   privacy,
   lockAndPort,
   media,

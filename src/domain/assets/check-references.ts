@@ -5,6 +5,7 @@ import { type Path, Problems } from '../../api/validate/problems.js';
 import type { Queryable } from '../../db/database.js';
 import { findAsset } from '../../db/tables/assets/asset.js';
 import { findDirectiveIds } from '../../db/tables/robots/directive.js';
+import { type BucketPlace, bucketObjectOf, isInPlace } from '../../lib/bucket-url.js';
 import { isId } from '../../lib/ids.js';
 import { checkDrmConfiguration } from '../drm/configurations.js';
 
@@ -23,6 +24,15 @@ export const checkReferences = async (db: Queryable, environmentId: string, requ
   ids.forEach((id, index) => {
     if (!known.has(id)) problems.add(['directives', index, 'id'], 'does not refer to an existing directive');
   });
+  problems.throwIfAny(request.body);
+};
+
+/** @throws KinoraError `invalid_parameters` when the main input is in a bucket that inputs may not name */
+export const checkBucket = (places: readonly BucketPlace[], request: AssetRequest): void => {
+  const object = bucketObjectOf(request.inputs[0]?.url ?? '');
+  if (!object || places.some((place) => isInPlace(object, place))) return;
+  const problems = new Problems(request.base);
+  problems.add([request.inputsField, 0, 'url'], 'is not in a bucket that KINORA_SOURCE_BUCKETS names');
   problems.throwIfAny(request.body);
 };
 

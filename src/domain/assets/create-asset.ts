@@ -12,7 +12,7 @@ import { makePlaybackIds } from '../playback/playback-ids.js';
 import { queues } from '../queues.js';
 import { insertRequestedRenditions, recordRenditionEvent } from '../renditions/static-renditions.js';
 import { insertSideCars } from '../tracks/side-cars.js';
-import { checkReferences } from './check-references.js';
+import { checkBucket, checkReferences } from './check-references.js';
 import { attachClip, clippedAssetId } from './clip-source.js';
 import { copyTracks } from './copy-tracks.js';
 
@@ -28,6 +28,7 @@ export const createAsset = async (
   request: AssetRequest,
   requestId?: string,
 ): Promise<AssetView> => {
+  checkBucket(context.sourceBuckets, request);
   return context.database.transaction(async (tx) => {
     await checkNewAsset(tx, environmentId, request);
     return insertNewAsset(context, tx, { id: newId(), environmentId, uploadId: null, request, requestId });

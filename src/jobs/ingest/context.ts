@@ -14,7 +14,7 @@ import type { ImageProducer } from '../../packager/produce-image.js';
 import type { SegmentProducer } from '../../packager/produce-segment.js';
 import type { TextTracks } from '../../packager/text-tracks.js';
 import type { MediaPool } from '../../pool/media-pool.js';
-import type { RangeBlobStore } from '../../storage/blob-store.js';
+import type { LinkedSources, RangeBlobStore } from '../../storage/blob-store.js';
 import type { Logger } from '../../telemetry/logger.js';
 import type { FileContext } from './file/context.js';
 
@@ -25,6 +25,10 @@ export interface IngestDeps {
   readonly texts: TextTracks;
   readonly segments: SegmentStore;
   readonly fetcher: SourceFetcher;
+  /** Absent when inputs may not name objects of buckets. */
+  readonly linked?: LinkedSources;
+  /** For sources that are not downloaded. */
+  readonly maxSourceBytes: number;
   readonly earlySources: EarlySources;
   /** Whether assets play before their source is stored, where that is possible. */
   readonly playsEarly: boolean;

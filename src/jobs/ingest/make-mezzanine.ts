@@ -41,7 +41,7 @@ export const makeMezzanine = async (context: IngestContext, input: MezzanineInpu
   if (!(await blobs.stat(mezzanineKey(assetId)))) await encode(context, input, plan);
   const stored = await blobs.openLocal(mezzanineKey(assetId));
   try {
-    const index = await readIndex(context, mezzanineIndexKey(assetId), stored.path, {
+    const index = await readIndex(context, mezzanineIndexKey(assetId), stored, {
       formatName: 'mov,mp4,m4a,3gp,3g2,mj2',
       video: { streamIndex: 0 },
       audio: [],

@@ -1,5 +1,6 @@
 import type { ClipSource } from '../../media/plan/clip.js';
 import { type AssetSettings, draftPlan, finishPlan } from '../../media/plan/plan-asset.js';
+import { needsWholeFile } from '../../packager/read-source.js';
 import { concatenatedIndexKey, indexKey } from '../../storage/keys.js';
 import type { IngestContext, SourceFile } from './context.js';
 import { readIndex } from './file/read-index.js';
@@ -15,9 +16,10 @@ export const planClip = async (context: IngestContext, file: SourceFile, clip: C
   const index = await readIndex(
     context,
     clip.concatenated ? concatenatedIndexKey(owner) : indexKey(owner),
-    path,
+    file,
     facts,
   );
+  if (clip.mezzanineTier && file.staged) throw needsWholeFile();
   const mezzanine =
     clip.mezzanineTier &&
     (await makeMezzanine(context, {

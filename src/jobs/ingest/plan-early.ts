@@ -1,5 +1,3 @@
-import { open } from 'node:fs/promises';
-import type { ReadRange } from '../../media/mp4/sample-tables.js';
 import { decideAccess } from '../../media/plan/mezzanine-decision.js';
 import type { Plan } from '../../media/plan/plan.js';
 import { type AssetSettings, draftPlan, finishPlan } from '../../media/plan/plan-asset.js';
@@ -9,7 +7,7 @@ import type { SourceFacts } from '../../media/source/source-facts.js';
 import type { SourceIndex } from '../../media/source/source-index.js';
 import { decodeSourceIndex } from '../../media/source/source-index-codec.js';
 import type { EarlySource } from '../../packager/early-sources.js';
-import { findOpening, NOT_INDEXED } from '../../packager/find-opening.js';
+import { NOT_INDEXED } from '../../packager/find-opening.js';
 import { readSource } from '../../packager/read-source.js';
 import type { LocalBlob, RangeSource } from '../../storage/blob-store.js';
 import { sourceKey } from '../../storage/keys.js';
@@ -17,14 +15,10 @@ import type { IngestContext } from './context.js';
 import { checkLimits, probeFile } from './file/probe-file.js';
 import { makeIndex, predictIndexes } from './file/read-index.js';
 import { measureBitrateScale } from './measure-bitrate-scale.js';
+import { openingRanges } from './opening-ranges.js';
 import { readSettings, type SettingsContext } from './read-settings.js';
 import { checkPlan } from './save-plan.js';
 import type { StoredOverlay } from './store-overlays.js';
-
-/** Bytes at the start of a file that are read in addition to its index. */
-const HEAD_BYTES = 64 * 1024;
-/** Bytes of the first frames, which the probe decodes. */
-const FIRST_FRAMES_BYTES = 1024 * 1024;
 
 const NOTHING_YET = { ranges: [], isStored: false };
 
@@ -42,12 +36,9 @@ export const planEarly = async (
   isPrefix = false,
 ): Promise<EarlySource | string> => {
   const { assetId, blobs } = context;
-  const opening = await findOpening(rangeReader(context), source.sizeBytes);
+  const opening = await openingRanges(context, source.sizeBytes, isPrefix);
   if (typeof opening === 'string') return opening;
-  const framesStart = opening[0] && opening[0].start < HEAD_BYTES ? opening[0].end : 0;
-  // Of a file that is still arriving, only the bytes that are really read are waited for.
-  const firstFrames = isPrefix ? [] : [{ start: framesStart, end: framesStart + FIRST_FRAMES_BYTES }];
-  source.keepOpening([{ start: 0, end: HEAD_BYTES }, ...opening, ...firstFrames]);
+  source.keepOpening(opening);
   const read: ReadFile = (use) => readSource((needed) => blobs.openLocal(sourceKey(assetId), needed), NOTHING_YET, use);
 
   const facts = await read((file) => probeFile(context, file, { fresh: true, isPrefix }));
@@ -91,21 +82,3 @@ const readIndexes = async (
   const indexes = await read((file) => predictIndexes(context, file, facts));
   return typeof indexes === 'string' ? `Matroska: ${indexes}` : [indexes[1], indexes[0]];
 };
-
-/** Reads small ranges, such as box headers. */
-const rangeReader =
-  ({ assetId, blobs }: PlanContext): ReadRange =>
-  async (offset, length) => {
-    const blob = await blobs.openLocal(sourceKey(assetId), [{ start: offset, end: offset + length }]);
-    try {
-      const file = await open(blob.path);
-      try {
-        const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, offset);
-        return buffer.subarray(0, bytesRead);
-      } finally {
-        await file.close();
-      }
-    } finally {
-      await blob.release();
-    }
-  };

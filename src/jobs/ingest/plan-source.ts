@@ -5,6 +5,7 @@ import { judgeInput } from '../../media/plan/standard-input.js';
 import { isMpegStreamFormat } from '../../media/source/frames.js';
 import type { SourceFacts } from '../../media/source/source-facts.js';
 import type { SourceIndex } from '../../media/source/source-index.js';
+import { needsWholeFile } from '../../packager/read-source.js';
 import type { SanityResult } from '../../pool/protocol.js';
 import { concatenatedIndexKey, concatenatedKey, indexKey } from '../../storage/keys.js';
 import type { IngestContext, SourceFile } from './context.js';
@@ -47,7 +48,7 @@ export const planSource = async (
   if (options.knownProblem || isMpegStreamFormat(file.facts.formatName)) return planIndexed(context, file, options);
   const stop = new AbortController();
   const signal = AbortSignal.any([context.signal, stop.signal]);
-  const sanity = checkSanity({ ...context, signal }, file.path, file.facts);
+  const sanity = checkSanity({ ...context, signal }, file, file.facts);
   // If reading the index fails first, nobody waits for it.
   sanity.catch(() => undefined);
   try {
@@ -60,7 +61,7 @@ export const planSource = async (
 const planIndexed = async (context: IngestContext, file: SourceFile, options: CheckedOptions): Promise<Planned> => {
   const { assetId, state } = context;
   const { path, facts, settings } = file;
-  const index = await readIndex(context, indexKey(assetId), path, facts);
+  const index = await readIndex(context, indexKey(assetId), file, facts);
   const reasons = judgeInput(facts, index, settings.maxResolutionTier);
   if (reasons) await state.saveReasons(assetId, reasons);
   const planAsItIs = async () => ({ plan: await planFile(context, file, index, options), facts });
@@ -85,10 +86,10 @@ const planFile = async (
   index: SourceIndex,
   { knownProblem, sanity, onLikely }: CheckedOptions,
 ): Promise<Plan> => {
-  const { path, facts, settings } = file;
+  const { facts, settings } = file;
   const isDirect = !knownProblem && decideAccess(facts, index).access === 'direct';
   const direct = isDirect ? draftPlan({ facts, index, settings }) : undefined;
-  const find = async () => findProblem(facts, index, await (sanity ?? checkSanity(context, path, facts)));
+  const find = async () => findProblem(facts, index, await (sanity ?? checkSanity(context, file, facts)));
   const measure = async (draft: DraftPlan) => {
     const bitrateScale = await measureBitrateScale(context, file, draft, index.video);
     // Measuring the loudness takes longer than the sanity check.
@@ -96,15 +97,16 @@ const planFile = async (
     return bitrateScale;
   };
   const [problem, directScale] = await Promise.all([knownProblem ?? find(), direct && measure(direct)]);
-  if (direct && !problem) return finish(context, path, direct, directScale);
+  if (direct && !problem) return finish(context, file, direct, directScale);
+  if (file.staged) throw needsWholeFile();
   const mezzanine = problem && (await transcode(context, file, index, problem));
   const draft = draftPlan({ facts, index, settings, ...(mezzanine && { mezzanine }) });
-  return finish(context, path, draft, await measureBitrateScale(context, file, draft, mezzanine?.index));
+  return finish(context, file, draft, await measureBitrateScale(context, file, draft, mezzanine?.index));
 };
 
 const finish = async (
   context: IngestContext,
-  path: string,
+  { path }: SourceFile,
   draft: DraftPlan,
   bitrateScale: number | undefined,
 ): Promise<Plan> => finishPlan(draft, { bitrateScale, gain: await measureAssetGain(context, path, draft) });

@@ -1,5 +1,7 @@
 import { overlayInputs } from '../../domain/assets/overlay-inputs.js';
 import { throwIfAborted } from '../../lib/abort.js';
+import { bucketObjectOf } from '../../lib/bucket-url.js';
+import type { ByteRanges } from '../../lib/byte-ranges.js';
 import { isKinoraError, KinoraError } from '../../lib/errors.js';
 import { describeReadyAsset } from '../../media/plan/asset-properties.js';
 import type { ClipSource } from '../../media/plan/clip.js';
@@ -8,14 +10,17 @@ import { afterGrowth } from '../../media/plan/growing-plan.js';
 import type { Plan } from '../../media/plan/plan.js';
 import { isMovFormat } from '../../media/source/frames.js';
 import type { SourceFacts } from '../../media/source/source-facts.js';
-import type { LocalBlob } from '../../storage/blob-store.js';
+import { needsWholeFile, readSource, type SourceNeed } from '../../packager/read-source.js';
+import type { MediaSource } from '../../pool/protocol.js';
+import { LINKED_SOURCE, type LocalBlob } from '../../storage/blob-store.js';
 import { concatenatedKey, sourceKey } from '../../storage/keys.js';
 import type { IngestContext, SourceFile } from './context.js';
 import type { Problem } from './file/find-problem.js';
 import { describeInputFile } from './file/input-file.js';
-import { checkLimits, probeFile, refuse } from './file/probe-file.js';
+import { checkLimits, probeFile, refuse, sourceOf } from './file/probe-file.js';
 import { createFirstSegments, type EarlyPlan, type FirstSegments } from './first-segments.js';
 import { LongWorkAhead, refuseLongReading } from './long-work.js';
+import { openingRanges } from './opening-ranges.js';
 import { planClip } from './plan-clip.js';
 import { type Planned, planSource } from './plan-source.js';
 import { readSettings } from './read-settings.js';
@@ -78,35 +83,71 @@ const prepare = async (
 ): Promise<void> => {
   const { clock, signal } = context;
   const startedMs = clock.monotonicMs();
-  const source = await openSource(context);
-  try {
-    const facts = (context.row.media.facts as SourceFacts | null) ?? (await probeSource(context, source.path));
-    checkLimits(facts);
-    refuseLongReading(context, facts);
-    const overlays = facts.video ? await storingOverlays : [];
-    const file = { path: source.path, facts, settings: readSettings(context, overlays) };
-    const first = createFirstSegments(context, early);
-    const planned = await warm(context, file, await plan(context, file, first), first);
-    sideCars.planned(planned.plan);
-    await sideCars.settle();
-    throwIfAborted(signal);
-    await publish(context, planned, startedMs);
-  } finally {
-    await source.release();
-  }
+  const first = createFirstSegments(context, early);
+  const planned = await readSource(
+    (needed) => openSource(context, needed),
+    await partsOf(context),
+    (source) =>
+      planAndWarm(context, source, storingOverlays, first).catch((error: unknown) => {
+        // Parts can look like a damaged file.
+        throw source.staged && isKinoraError(error, 'invalid_input') ? needsWholeFile() : error;
+      }),
+  );
+  sideCars.planned(planned.plan);
+  await sideCars.settle();
+  throwIfAborted(signal);
+  await publish(context, planned, startedMs);
 };
 
-const openSource = ({ blobs, assetId, row: { media } }: IngestContext): Promise<LocalBlob> => {
+const planAndWarm = async (
+  context: IngestContext,
+  source: LocalBlob,
+  storingOverlays: Promise<readonly StoredOverlay[]>,
+  first: FirstSegments,
+): Promise<Planned> => {
+  const facts = (context.row.media.facts as SourceFacts | null) ?? (await probeSource(context, source));
+  // Other containers are read from the start to the end: once, instead of again for each missing part.
+  if (source.staged && !isMovFormat(facts.formatName) && !context.row.media.clip) throw needsWholeFile();
+  checkLimits(facts);
+  refuseLongReading(context, facts);
+  const overlays = facts.video ? await storingOverlays : [];
+  const file = { ...sourceOf(source), facts, settings: readSettings(context, overlays) };
+  return warm(context, file, await plan(context, file, first), first);
+};
+
+/**
+ * A source that was not downloaded for this asset is read by parts, as they are found missing. Loudness is measured over
+ * all of the audio.
+ */
+const partsOf = async (context: IngestContext): Promise<SourceNeed | undefined> => {
+  const { assetId, blobs, row } = context;
+  if (blobs.isLocal || row.asset.normalize_audio) return undefined;
+  // The facts and the index of its source are stored.
+  if (row.media.clip) return { ranges: [], isStored: true };
+  if (!bucketObjectOf(String(row.mainInput.settings.url))) return undefined;
+  const source = await blobs.stat(sourceKey(assetId));
+  const ranges = source && (await openingRanges(context, source.sizeBytes));
+  return Array.isArray(ranges) ? { ranges, isStored: true } : undefined;
+};
+
+const openSource = (
+  { blobs, assetId, row: { media } }: IngestContext,
+  needed: ByteRanges | undefined,
+): Promise<LocalBlob> => {
   const clip = media.clip as ClipSource | null;
   const owner = media.source_owner ?? assetId;
-  return blobs.openLocal(clip?.concatenated ? concatenatedKey(owner) : sourceKey(owner)).catch((error: unknown) => {
-    if (clip && isKinoraError(error, 'not_found')) return refuse('The source asset is no longer available.');
+  const key = clip?.concatenated ? concatenatedKey(owner) : sourceKey(owner);
+  return blobs.openLocal(key, needed).catch((error: unknown) => {
+    if (!isKinoraError(error, 'not_found')) throw error;
+    if (clip) return refuse('The source asset is no longer available.');
+    if (error.details?.stage === LINKED_SOURCE)
+      return refuse('The input file was replaced or deleted in its bucket while it was read.');
     throw error;
   });
 };
 
-const probeSource = async (context: IngestContext, path: string): Promise<SourceFacts> => {
-  const facts = await probeFile(context, { path }, { fresh: true });
+const probeSource = async (context: IngestContext, source: MediaSource): Promise<SourceFacts> => {
+  const facts = await probeFile(context, source, { fresh: true });
   await context.state.saveFacts(context.assetId, facts, describeInputFile(facts));
   const { formatName: format, durationSeconds: duration_s } = facts;
   context.logger.info({ format, duration_s, video: facts.video?.codec, audio: facts.audio[0]?.codec }, 'source probed');

@@ -2,6 +2,7 @@ import { KinoraError } from '../../lib/errors.js';
 import type { RemoteFile } from '../../net/fetch-source.js';
 import { sourceKey } from '../../storage/keys.js';
 import type { IngestContext } from './context.js';
+import { linkSource } from './link-source.js';
 import { type EarlyPlay, playEarly } from './play-early.js';
 import { recordWay } from './record-way.js';
 import type { StoredOverlay } from './store-overlays.js';
@@ -31,6 +32,10 @@ const download = async (
   const validator = row.media.source_validator;
   // A direct upload stores its source before the asset is created.
   if (typeof url !== 'string') throw new KinoraError('internal_error', { details: { stage: 'the uploaded source' } });
+  if (await linkSource(context, url)) {
+    await recordWay(context, { status: 'stored_first', reason: 'the source stays in its bucket and is read there' });
+    return undefined;
+  }
   const target = await blobs.resumeWrite(sourceKey(assetId));
   const refusal = whyNotEarly(context);
   if (refusal !== undefined) await recordWay(context, { status: 'stored_first', reason: refusal });

@@ -73,6 +73,7 @@ export const startApi = async ({
     database,
     queue: createQueue(database),
     clock,
+    sourceBuckets: [],
     recognizesSpeech: false,
     artifactUrls: createArtifactUrls(await getInstallationSecret(database.queryable), () => origin),
     apiUrl: () => origin,

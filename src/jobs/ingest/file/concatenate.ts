@@ -36,7 +36,7 @@ export const withConcatenatedRecordings = async <T>(
   const blob = await context.blobs.openLocal(key);
   try {
     const facts = await probeFile(context, blob);
-    const index = await readIndex(context, indexKey, blob.path, facts);
+    const index = await readIndex(context, indexKey, blob, facts);
     return await use({ path: blob.path, facts, index });
   } finally {
     await blob.release();
@@ -59,7 +59,7 @@ const concatenate = (
       { priority: mediaPriority.warmUp, signal: context.signal },
     );
     if (recordings < 2 && wrongTimes === 0) return false;
-    const index = await readIndex(context, indexKey, outPath, await probeFile(context, { path: outPath }));
+    const index = await readIndex(context, indexKey, { path: outPath }, await probeFile(context, { path: outPath }));
     // If times were wrong, frames may be too, so they are read once in order.
     if (wrongTimes > 0) await context.blobs.put(indexKey, encodeSourceIndex({ ...index, discontinuous: true }));
     const target = await context.blobs.resumeWrite(key);

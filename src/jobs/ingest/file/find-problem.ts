@@ -5,8 +5,9 @@ import type { SourceFacts } from '../../../media/source/source-facts.js';
 import type { SourceIndex } from '../../../media/source/source-index.js';
 import { MEDIA_THREADS } from '../../../packager/segment-jobs.js';
 import { mediaPriority } from '../../../pool/media-pool.js';
-import type { SanityResult } from '../../../pool/protocol.js';
+import type { MediaSource, SanityResult } from '../../../pool/protocol.js';
 import type { FileContext } from './context.js';
+import { sourceOf } from './probe-file.js';
 
 /** Why frames are transcoded before the asset is ready. */
 export interface Problem {
@@ -21,13 +22,13 @@ export interface Problem {
  */
 export const checkSanity = async (
   { pool, signal }: Pick<FileContext, 'pool' | 'signal'>,
-  path: string,
+  file: MediaSource,
   facts: SourceFacts,
 ): Promise<SanityResult> => {
   const sanity = await pool.run(
     {
       kind: 'sanity',
-      source: { path, formatName: facts.formatName },
+      source: sourceOf(file, facts.formatName),
       ...(facts.video && { video: { streamIndex: facts.video.streamIndex, threads: MEDIA_THREADS } }),
       ...(facts.audio[0] && { audio: { streamIndex: facts.audio[0].streamIndex } }),
       durationSeconds: facts.durationSeconds,

@@ -19,16 +19,16 @@ export interface IndexedStreams {
   readonly audio: readonly { readonly streamIndex: number }[];
 }
 
-/** Reads the index stored under `key`, or has a media process index the file at `path` and stores the result. */
+/** Reads the index stored under `key`, or has a media process index the file and stores the result. */
 export const readIndex = async (
   context: FileContext,
   key: string,
-  path: string,
+  file: MediaSource,
   source: IndexedStreams,
 ): Promise<SourceIndex> => {
   const stored = await context.blobs.read(key);
   if (stored) return decodeSourceIndex(await buffer(stored));
-  const bytes = await makeIndex(context, { path }, source);
+  const bytes = await makeIndex(context, file, source);
   // Checked before it is stored: an unreadable index would fail every later run too.
   const index = decodeSourceIndex(bytes);
   await context.blobs.put(key, bytes);

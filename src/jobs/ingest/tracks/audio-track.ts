@@ -76,7 +76,7 @@ const withAudio = async (
       const reasons = facts.unplayable?.filter(({ type }) => type === 'audio').map(({ reason }) => reason) ?? [];
       refuse(...(reasons.length > 0 ? reasons : ['The input file does not contain any audio.']));
     }
-    const index = await readIndex(context, trackIndexKey(sourceAssetId, sourceTrackId), path, facts);
+    const index = await readIndex(context, trackIndexKey(sourceAssetId, sourceTrackId), { path }, facts);
     const asItIs = { key, path, facts, index, concatenated: false };
     if (!index.discontinuous || !isMpegStreamFormat(facts.formatName)) return await use(asItIs);
     const concatenated = {
@@ -107,7 +107,7 @@ const planAudio = async (
   { copied, normalize }: TrackMedia,
   { path, facts, index }: OpenAudio,
 ): Promise<{ asset: Plan; audio: AudioPlan }> => {
-  await checkSanity(context, path, withoutVideo(facts));
+  await checkSanity(context, { path }, withoutVideo(facts));
   const asset = await context.plan();
   const zero = copied && { zeroSeconds: copied.zeroSeconds + clipStartSeconds(asset, copied.clip) };
   const cut = (gain?: Gain): AudioPlan =>
