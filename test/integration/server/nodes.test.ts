@@ -1,4 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { GENERATION } from '#kinora/media/plan/generation.js';
@@ -16,8 +17,9 @@ import {
   startServer,
   until,
 } from '../../support/servers/server-process.js';
+import { startSlowOrigin } from '../../support/servers/slow-origin.js';
 import { type Swift, startSwift, swiftCredentials, swiftPath } from '../../support/servers/swift.js';
-import { startReceiver } from '../../support/servers/webhook-receiver.js';
+import { type Receiver, startReceiver } from '../../support/servers/webhook-receiver.js';
 import { api, createAsset, serveFiles, settled, type WireAsset } from '../../support/wire/create-asset.js';
 
 interface Node extends ServerProcess {
@@ -152,15 +154,30 @@ describe.runIf(swiftPath !== undefined && hasPostgres())('several servers on one
     next.remove();
   });
 
-  test('every event is delivered once', async () => {
+  /** Its events, each delivered once. */
+  const announced = async (receiver: Receiver, id: string): Promise<string[]> => {
+    const events = () => receiver.received.map(({ event }) => event).filter(({ object }) => object.id === id);
+    await until('the asset is announced', () => events().some(({ type }) => type === 'video.asset.ready'));
+    expect(new Set(events().map((event) => event.id)).size).toBe(events().length);
+    return events().map(({ type }) => type);
+  };
+
+  test('every event is delivered once, also when PostgreSQL was restarted, and what is known plays on meanwhile', async () => {
     const receiver = await startReceiver();
     const answer = await api(nodes[0]!, 'POST', '/system/v1/webhooks', { address: receiver.url });
     expect(answer.status).toBe(201);
-    const created = await create(nodes[1]!);
-    const ofAsset = () => receiver.received.map(({ event }) => event).filter(({ object }) => object.id === created.id);
-    await until('the asset is announced', () => ofAsset().some(({ type }) => type === 'video.asset.ready'));
-    const ids = ofAsset().map(({ id }) => id);
-    expect(new Set(ids).size).toBe(ids.length);
+    await announced(receiver, (await create(nodes[1]!)).id);
+
+    const id = idOf(assets[0]!);
+    const before = await playAll(nodes[0]!.url, id);
+    await postgres.halt();
+    for (const node of nodes) expect(await playAll(node.url, id)).toEqual(before);
+    expect((await api(nodes[0]!, 'GET', '/video/v1/assets')).status).toBe(503);
+    await postgres.resume();
+    for (const node of nodes)
+      await until('it answers again', async () => (await api(node, 'GET', '/video/v1/assets')).status === 200);
+    await Promise.all(nodes.map((node) => knowsOthers(node, 3)));
+    await announced(receiver, (await create(nodes[2]!)).id);
     await receiver.stop();
   });
 
@@ -198,6 +215,31 @@ describe.runIf(swiftPath !== undefined && hasPostgres())('several servers on one
     expect((await api(jobs, 'GET', '/video/v1/assets')).status).toBe(404);
     expect((await fetch(`${jobs.url}/readyz`)).status).toBe(200);
     await jobs.stop();
+  });
+
+  test('when the server that imports is killed, another one finishes', async () => {
+    const receiver = await startReceiver();
+    await api(nodes[0]!, 'POST', '/system/v1/webhooks', { address: receiver.url });
+    const slow = await startSlowOrigin();
+    const bytes = await readFile(await fixture('longer.mp4'));
+    const url = slow.add('longer.mp4', bytes, Math.floor(bytes.length / 2));
+    const { id } = await createAsset(nodes[0]!, { inputs: [{ url }], playback_policies: ['public'] });
+    const importer = () =>
+      nodes.findIndex((node) => node.log().some((line) => line.asset_id === id && line.msg === 'ingest started'));
+    await until('the import has begun', () => importer() >= 0 && slow.requestsOf('longer.mp4').length > 0);
+    const killed = importer();
+    await nodes[killed]!.kill();
+    slow.release();
+    const other = nodes[(killed + 1) % nodes.length]!;
+    const asset = await settled(other, id);
+    expect(asset.status).toBe('ready');
+    expect(Object.keys(await playAll(other.url, idOf(asset))).length).toBeGreaterThan(10);
+    const types = await announced(receiver, id);
+    expect(types.filter((type) => type === 'video.asset.ready')).toHaveLength(1);
+    nodes[killed] = await start();
+    await Promise.all(nodes.map((node) => knowsOthers(node, 3)));
+    await receiver.stop();
+    await slow.stop();
   });
 
   const digests = (played: Record<string, string>) => createHash('sha256').update(JSON.stringify(played)).digest('hex');
