@@ -10,6 +10,7 @@ import { parse, parseAllDocuments } from 'yaml';
 import { operations } from '#kinora/api/operations.js';
 import { options } from '#kinora/config/options.js';
 import { findTool } from '#kinora/lib/find-tool.js';
+import { nginxPath } from '../support/servers/nginx.js';
 
 const read = (path: string): string => readFileSync(join('deploy', path), 'utf8');
 const yaml = (path: string) => parse(read(path), { merge: true });
@@ -108,7 +109,7 @@ describe('Compose', () => {
     expect([kinora.profiles, withPostgres.profiles, postgres.profiles]).toEqual([
       ['single'],
       ['postgres'],
-      ['postgres'],
+      ['postgres', 'scale'],
     ]);
     for (const service of [kinora, withPostgres]) {
       expect(service).toMatchObject({ read_only: true, cap_drop: ['ALL'], security_opt: ['no-new-privileges:true'] });
@@ -117,6 +118,34 @@ describe('Compose', () => {
       expect(Object.keys(file.volumes)).toContain(service.volumes[0].split(':')[0]);
     }
     expect(Object.keys(yaml('compose/compose.sandbox.yaml').services)).toEqual(['kinora', 'kinora-postgres']);
+  });
+
+  it('starts three servers behind nginx in the profile scale, none of which shares its data or is reached directly', () => {
+    const { 'kinora-node': node, nginx } = file.services;
+    expect([node.profiles, nginx.profiles, node.deploy.replicas, node.ports]).toEqual([['scale'], ['scale'], 3, []]);
+    expect(node).toMatchObject({ read_only: true, cap_drop: ['ALL'], volumes: ['/data'] });
+    const [site] = nginx.volumes[0].split(':');
+    const config = read(join('compose', site));
+    expect(config).toContain('server kinora-node:8080 max_fails=0;');
+    const behindProxy = (text: string) => text.slice(text.indexOf('    proxy_http_version'));
+    expect(behindProxy(config)).toBe(behindProxy(read('nginx/kinora.conf')));
+  });
+
+  it.skipIf(nginxPath === undefined)('has a configuration that nginx accepts', () => {
+    const root = mkdtempSync(join(tmpdir(), 'kinora-nginx-'));
+    try {
+      // The names exist in the network of the containers only.
+      const site = read('compose/nginx.conf')
+        .replace('kinora-node:8080', '127.0.0.1:8080')
+        .replace('/var/cache/nginx/kinora', join(root, 'cache'))
+        .replace('/dev/stdout', join(root, 'access.log'));
+      writeFileSync(join(root, 'nginx.conf'), `pid ${root}/pid; events {} http { ${site} }`);
+      execFileSync(nginxPath!, ['-t', '-p', root, '-c', join(root, 'nginx.conf'), '-e', join(root, 'log')], {
+        stdio: 'pipe',
+      });
+    } finally {
+      rmSync(root, { recursive: true });
+    }
   });
 
   it('documents each setting in .env.example', () => {
