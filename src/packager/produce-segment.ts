@@ -148,11 +148,11 @@ export const createSegmentProducer = (deps: SegmentProducerDeps): SegmentProduce
       const target = findSegment(asset, rendition, file);
       if (!target) throw new KinoraError('not_found');
       const viewer = !request.isForPeer && (request.priority ?? mediaPriority.viewer) === mediaPriority.viewer;
-      if (viewer) {
-        const isCached = store.has({ assetId: asset.id, plan: GENERATION, rendition, file });
-        deps.metrics?.segmentRequested(isCached ? 'hit' : 'miss');
-      }
+      const isCached = viewer && store.has({ assetId: asset.id, plan: GENERATION, rendition, file });
+      const startedMs = deps.clock.monotonicMs();
+      if (viewer) deps.metrics?.segmentRequested(isCached ? 'hit' : 'miss');
       const cached = await make(asset, rendition, target, request);
+      if (viewer && !isCached) deps.metrics?.viewerWaited(deps.clock.monotonicMs() - startedMs);
       if (viewer && target.kind === 'video' && target.number !== 'init') {
         readAhead.note(asset, rendition, target.number, target.video.boundaries.length - 1);
       }

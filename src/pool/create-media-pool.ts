@@ -39,6 +39,12 @@ const IDLE_LIMIT_MS = 30_000;
 /** The probe of an ingest is followed by two jobs at a time: the sanity check, and the index and the first segments. */
 const INGEST_PROCESSES = 2;
 
+const WAITING = {
+  name: 'kinora_media_waiting_seconds',
+  help: 'Seconds of media that wait for a media process',
+  labels: ['priority'],
+} as const;
+
 const isClean = (outcome: Outcome): outcome is Exclude<Outcome, { type: 'crashed' }> =>
   outcome.type === 'done' || (outcome.type === 'failed' && outcome.clean);
 
@@ -70,6 +76,14 @@ export const createMediaPool = async (options: MediaPoolOptions): Promise<MediaP
 
   const isRunning = (entry: PoolEntry): boolean => entry.state === 'running';
   const runningCount = (): number => [...entries].filter(isRunning).length;
+
+  metrics?.watch(WAITING, async () =>
+    Object.entries(mediaPriority).map(([name, priority]) => {
+      const waiting = [...entries].filter((entry) => !isRunning(entry) && entry.priority === priority);
+      const value = waiting.reduce((sum, { job }) => sum + (mediaSeconds(job)?.seconds ?? 0), 0);
+      return { labels: { priority: name }, value };
+    }),
+  );
 
   const isFull = (): boolean => {
     const waiting = [...entries].filter((entry) => !isRunning(entry) && entry.priority === mediaPriority.viewer);

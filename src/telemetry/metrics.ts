@@ -12,6 +12,8 @@ export interface Metrics {
   jobEnded(queue: string, end: 'done' | 'failed' | 'cancelled' | 'retried'): void;
   /** A viewer requested a segment, which was or was not in the cache. */
   segmentRequested(found: 'hit' | 'miss'): void;
+  /** How long a viewer waited for a segment that was not in the cache. */
+  viewerWaited(waitMs: number): void;
   /** `workMs` is the time that a media process worked on it, without waiting for a slot. */
   mediaMade(kind: 'encode' | 'copy' | 'audio', mediaSeconds: number, workMs: number): void;
   /** Another server was asked for a segment: it sent it, refused, or could not be reached. */
@@ -72,6 +74,12 @@ export const createMetrics = (): Metrics => {
   });
   // Created at startup, so that the share of hits can be calculated before the first miss.
   for (const cache of ['hit', 'miss'] as const) segments.inc({ cache }, 0);
+  const waits = new Histogram({
+    name: 'kinora_segment_wait_seconds',
+    help: 'Time that viewers waited for segments that were not in the cache',
+    buckets: REQUEST_SECONDS,
+    registers,
+  });
   const factors = new Histogram({
     name: 'kinora_media_real_time_factor',
     help: 'Seconds of media made in a second of work, for each segment of video and each chunk of audio',
@@ -99,6 +107,7 @@ export const createMetrics = (): Metrics => {
     uploadsInFlight: (change) => uploads.inc(change),
     jobEnded: (queue, end) => jobs.inc({ queue, end }),
     segmentRequested: (found) => segments.inc({ cache: found }),
+    viewerWaited: (waitMs) => waits.observe(waitMs / 1000),
     mediaMade: (kind, mediaSeconds, workMs) => {
       if (workMs > 0) factors.observe({ kind }, (mediaSeconds * 1000) / workMs);
     },

@@ -2,6 +2,8 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Database } from '#kinora/db/database.js';
 import { createMetricsApp } from '#kinora/http/ops/metrics.js';
 import { newUuid } from '#kinora/lib/ids.js';
+import { mediaPriority } from '#kinora/pool/media-pool.js';
+import type { AudioChunkJob } from '#kinora/pool/protocol.js';
 import { createMetrics } from '#kinora/telemetry/metrics.js';
 import { quietLogger } from '../../support/logger.js';
 import { fixture } from '../../support/media/fixtures.js';
@@ -96,16 +98,24 @@ it('tells of requests, jobs, the cache and the speed of media work', async () =>
   const address = new URL(segment!, `${server.url}/${playlist}`).href;
   for (let i = 0; i < 3; i++) await (await fetch(address)).arrayBuffer();
 
+  // Of the same rendition, far from the start: nobody has made it yet.
+  const last = (await lines(`/${playlist}`)).at(-1)!;
+  expect(last).not.toBe(segment);
+  await (await fetch(new URL(last, address))).arrayBuffer();
+
   const segmentRoute = requests('GET', '/:playbackId/:plan/:rendition/:file', 200);
-  const series = await scrapeUntil((seen) => (seen[segmentRoute] ?? 0) >= 4);
+  const series = await scrapeUntil((seen) => (seen[segmentRoute] ?? 0) >= 6);
   expect(series[requests('POST', '/video/v1/assets', 201)]).toBe(1);
   expect(series[requests('GET', '/video/v1/assets/:assetId', 404)]).toBe(1);
   expect(series[requests('GET', '/:name', 200)]).toBe(1);
-  expect(series[segmentRoute]).toBe(4);
+  expect(series[segmentRoute]).toBe(6);
   expect(Object.keys(series).filter((name) => name.includes(asset.id) || name.includes(playbackId))).toEqual([]);
 
   // Made at ingest, so that the first viewer's first segment is there.
   expect(series['kinora_segment_requests_total{cache="hit"}']).toBe(3);
+  expect(series['kinora_segment_requests_total{cache="miss"}']).toBe(1);
+  expect(series.kinora_segment_wait_seconds_count).toBe(1);
+  expect(series.kinora_segment_wait_seconds_sum).toBeGreaterThan(0.005);
   expect(series.kinora_segment_cache_bytes).toBeGreaterThan(1000);
   expect(series.kinora_data_free_bytes).toBeGreaterThan(1e6);
   expect(series['kinora_jobs_ended_total{queue="ingest",end="done"}']).toBe(1);
@@ -209,6 +219,29 @@ it('still tells the rest when the database is unavailable', async () => {
   expect(figures.kinora_segment_cache_bytes).toBe(7);
   expect(figures.process_resident_memory_bytes).toBeGreaterThan(1e6);
   expect(figures).not.toHaveProperty('kinora_webhook_lag_seconds');
+});
+
+it('tells how much media waits for a process', async () => {
+  const metrics = createMetrics();
+  const { pool, run, stop } = await startHostilePool({ metrics, size: 1 });
+  const ends = new AbortController();
+  const { signal } = ends;
+  const spinning = run('spin:600000', { signal });
+  const chunk = {
+    kind: 'audio-chunk',
+    boundaries: [10, 475],
+    audio: { sampleRate: 48_000 },
+  } as unknown as AudioChunkJob;
+  const waitingFor = pool.run(chunk, { priority: mediaPriority.readAhead, signal });
+  try {
+    const series = readSeries(await metrics.read());
+    expect(series['kinora_media_waiting_seconds{priority="viewer"}']).toBe(0);
+    expect(series['kinora_media_waiting_seconds{priority="readAhead"}']).toBeCloseTo((465 * 1024) / 48_000);
+  } finally {
+    ends.abort();
+    await Promise.allSettled([spinning, waitingFor]);
+    await stop();
+  }
 });
 
 it('counts lost media processes, and is ready as long as another one comes', async () => {
