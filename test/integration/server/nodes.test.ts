@@ -65,6 +65,7 @@ describe.runIf(swiftPath !== undefined && hasPostgres())('several servers on one
     await swift?.close();
   });
 
+  const idOfNode = (node: Node) => node.log().find(({ msg }) => msg === 'server joined')!.node;
   const idOf = (asset: WireAsset): string => asset.playback_ids![0]!.id;
   const create = async (on: Node): Promise<WireAsset> => {
     const created = await createAsset(on, { inputs: [{ url: `${origin.url}/0` }], playback_policies: ['public'] });
@@ -244,12 +245,17 @@ describe.runIf(swiftPath !== undefined && hasPostgres())('several servers on one
 
   const digests = (played: Record<string, string>) => createHash('sha256').update(JSON.stringify(played)).digest('hex');
 
-  test('when servers are killed, the others make their segments', async () => {
+  test('when servers are killed or suspended, the others make their segments', async () => {
     const asset = await create(nodes[0]!);
     const expected = digests(await playAll(nodes[0]!.url, idOf(assets[0]!)));
     const playing = playAll(nodes[0]!.url, idOf(asset));
-    await Promise.all([nodes[1]!.kill(), nodes[2]!.kill()]);
+    nodes[1]!.signal('SIGSTOP');
+    await nodes[2]!.kill();
     const played = await playing;
+    const failures = nodes[0]!.log().filter(({ msg }) => msg === 'server not reached');
+    expect(failures.some(({ node }) => node === idOfNode(nodes[1]!))).toBe(true);
+    expect(JSON.stringify(failures)).not.toContain('no answer within 15000 ms');
+    await nodes[1]!.kill();
     expect(Object.keys(played).length).toBeGreaterThan(10);
     expect(digests(await playAll(nodes[0]!.url, idOf(assets[0]!)))).toBe(expected);
     await knowsOthers(nodes[0]!, 1);
