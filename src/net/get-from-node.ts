@@ -27,7 +27,7 @@ export const getFromNode = async (
   const late = new AbortController();
   const timer = setTimeout(() => late.abort(new Error(`no answer within ${limitMs} ms`)), limitMs);
   const suspect = setTimeout(() => {
-    isAlive(url).then((alive) => alive || late.abort(new Error('the server answers nothing')));
+    void isAlive(url).then((alive) => alive || late.abort(new Error('the server answers nothing')));
   }, SUSPECT_MS);
   const until = AbortSignal.any([signal, late.signal]);
   try {
