@@ -2,6 +2,7 @@ import { EventEmitter, once } from 'node:events';
 import { expect, test, vi } from 'vitest';
 import type { CachedFile, Producer } from '../cache/segment-store.js';
 import { mediaPriority, type RunOptions } from '../pool/media-pool.js';
+import { systemClock } from '../lib/clock.js';
 import { createEarlySources } from './early-sources.js';
 import { createSegmentProducer } from './produce-segment.js';
 
@@ -9,6 +10,7 @@ test('warming starts a second segment that nobody waits for after everything els
   const started: string[] = [];
   const priorities: number[] = [];
   const producer = createSegmentProducer({
+    clock: systemClock,
     earlySources: createEarlySources(),
     sourceRanges: { ofVideo: async () => undefined },
     blobs: { openLocal: async () => ({ path: '/source', release: async () => undefined }) },
@@ -49,6 +51,7 @@ test('nothing is made by a plan that was withdrawn after a request found it', as
   const plan = { video: { boundaries: [0, 1, 4, 8], renditions: [rendition], startRendition: '480p' } } as never;
   const begun = new EventEmitter();
   const producer = createSegmentProducer({
+    clock: systemClock,
     earlySources,
     store: {
       has: () => false,
