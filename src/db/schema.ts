@@ -15,6 +15,7 @@ export interface Schema {
     internal_url: string;
     roles: string[];
     generation: number;
+    early: string[];
     draining: Generated<boolean>;
     started_at: Generated<Date>;
     seen_at: Generated<Date>;

@@ -7,19 +7,20 @@ const signature = createInternalSignature('secret', clock);
 
 test('a signature is valid for its request and for a minute, on every server of the installation', () => {
   const header = signature.sign('/internal/a', 'body');
-  expect(createInternalSignature('secret', clock).isValid('/internal/a', 'body', header)).toBe(true);
-  expect(signature.isValid('/internal/b', 'body', header)).toBe(false);
-  expect(signature.isValid('/internal/a', 'bodY', header)).toBe(false);
-  expect(createInternalSignature('another', clock).isValid('/internal/a', 'body', header)).toBe(false);
+  expect(createInternalSignature('secret', clock).judge('/internal/a', 'body', header)).toBe('valid');
+  expect(signature.judge('/internal/b', 'body', header)).toBe('wrong');
+  expect(signature.judge('/internal/a', 'bodY', header)).toBe('wrong');
+  expect(createInternalSignature('another', clock).judge('/internal/a', 'body', header)).toBe('wrong');
   seconds += 60;
-  expect(signature.isValid('/internal/a', 'body', header)).toBe(true);
+  expect(signature.judge('/internal/a', 'body', header)).toBe('valid');
   seconds += 1;
-  expect(signature.isValid('/internal/a', 'body', header)).toBe(false);
+  expect(signature.judge('/internal/a', 'body', header)).toBe('late');
+  expect(signature.judge('/internal/a', 'bodY', header)).toBe('wrong');
 });
 
 test.each([undefined, '', '1', '1000000.', ['1000000.aa'], `1000061.${'0'.repeat(64)}`, `x.${'0'.repeat(64)}`])(
   'a header of %j is refused',
   (header) => {
-    expect(signature.isValid('/', '', header)).toBe(false);
+    expect(signature.judge('/', '', header)).toBe('wrong');
   },
 );

@@ -9,7 +9,8 @@ const VALID_SECONDS = 60;
 export interface InternalSignature {
   /** The header of a request with this path and body. */
   sign(path: string, body: string): string;
-  isValid(path: string, body: string, header: unknown): boolean;
+  /** `late` when the clocks differ by too much, or the request is an old one. */
+  judge(path: string, body: string, header: unknown): 'valid' | 'late' | 'wrong';
 }
 
 export const createInternalSignature = (installationSecret: string, clock: Clock): InternalSignature => {
@@ -22,10 +23,11 @@ export const createInternalSignature = (installationSecret: string, clock: Clock
       const seconds = nowSeconds();
       return `${seconds}.${mac(seconds, path, body)}`;
     },
-    isValid: (path, body, header) => {
+    judge: (path, body, header) => {
       const [, digits, sent] = /^(\d{1,12})\.([0-9a-f]{64})$/.exec(String(header)) ?? [];
-      if (digits === undefined || Math.abs(nowSeconds() - Number(digits)) > VALID_SECONDS) return false;
-      return timingSafeEqual(Buffer.from(mac(Number(digits), path, body)), Buffer.from(sent!));
+      if (digits === undefined) return 'wrong';
+      if (!timingSafeEqual(Buffer.from(mac(Number(digits), path, body)), Buffer.from(sent!))) return 'wrong';
+      return Math.abs(nowSeconds() - Number(digits)) > VALID_SECONDS ? 'late' : 'valid';
     },
   };
 };

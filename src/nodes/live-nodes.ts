@@ -14,16 +14,24 @@ export interface LiveNode {
   readonly generation: number;
 }
 
+/** Another server, as it was seen last. */
+export interface OtherNode extends LiveNode {
+  /** The assets that play there before they are ready, and the playback IDs of such uploads. */
+  readonly early: readonly string[];
+}
+
 /** The servers that share the database and the bucket. */
 export interface LiveNodes {
   readonly self: LiveNode;
   /** Those that were seen lately, without this one and those that are stopping. */
-  others(): readonly LiveNode[];
+  others(): readonly OtherNode[];
   /**
    * The servers that make segments of this generation, in the order in which they should be asked for this key. This one
    * is among them if it does.
    */
   owners(key: string, generation: number): readonly LiveNode[];
+  /** Tells the others of a change without waiting for the next heartbeat. */
+  announce(): void;
   /** Leaves out a server that did not answer until it has had time to recover. */
   avoid(id: string): void;
   /**
@@ -40,6 +48,8 @@ interface LiveNodesOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly self: LiveNode;
+  /** See `OtherNode`. */
+  readonly early: () => readonly string[];
   /** How long a server that is stopping still answers. */
   readonly drainMs: number;
 }
@@ -61,7 +71,7 @@ interface Led {
 
 /** Announces this server and keeps the list of the others. The list stays as it is while the database is unavailable. */
 export const startLiveNodes = async (options: LiveNodesOptions): Promise<LiveNodes> => {
-  const { database, clock, logger, self, drainMs } = options;
+  const { database, clock, logger, self, early, drainMs } = options;
   const db = database.queryable;
   let draining = false;
   let stopped = false;
@@ -91,7 +101,7 @@ export const startLiveNodes = async (options: LiveNodesOptions): Promise<LiveNod
         db,
         {
           ...{ id: self.id, internal_url: self.internalUrl, draining },
-          ...{ roles: [...self.roles], generation: self.generation },
+          ...{ roles: [...self.roles], generation: self.generation, early: [...early()] },
         },
         LIVE_SECONDS,
       );
@@ -110,7 +120,7 @@ export const startLiveNodes = async (options: LiveNodesOptions): Promise<LiveNod
 
   await beatOnce();
   const timer = setInterval(() => void beatNow(), BEAT_MS);
-  const others = (): LiveNode[] =>
+  const others = (): OtherNode[] =>
     known
       .filter(({ draining }) => !draining)
       .map(({ internal_url: internalUrl, ...rest }) => ({ ...rest, internalUrl }));
@@ -128,6 +138,7 @@ export const startLiveNodes = async (options: LiveNodesOptions): Promise<LiveNod
       const isLeft = generation !== self.generation || (draining && usable.length > 0);
       return rendezvous(isLeft ? usable : [...usable, self], key);
     },
+    announce: () => void beatNow(),
     avoid: (id) => void avoidedUntilMs.set(id, clock.monotonicMs() + AVOID_MS),
     lead: (name, work) => {
       led.push({ name, work });

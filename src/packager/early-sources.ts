@@ -36,11 +36,14 @@ export interface EarlySources {
   end(assetId: string): void;
   /** Ends early playback; what was made by its plan is removed. */
   withdraw(assetId: string): void;
+  /** The assets that play, and the playback IDs of uploads that do. */
+  ids(): readonly string[];
   /** Whether the plan was withdrawn: a request that found it before must not make anything by it any more. */
   isWithdrawn(plan: Plan): boolean;
 }
 
-export const createEarlySources = (): EarlySources => {
+/** `onChange` is called when an asset begins or ends to play early. */
+export const createEarlySources = (onChange: () => void = () => undefined): EarlySources => {
   const sources = new Map<string, EarlySource>();
   /** The plans under which each of `sources` has been published. */
   const plans = new Map<string, Plan[]>();
@@ -48,8 +51,8 @@ export const createEarlySources = (): EarlySources => {
   const withdrawn = new WeakSet<Plan>();
   const end = (assetId: string): void => {
     for (const playbackId of sources.get(assetId)?.upload?.playbackIds ?? []) uploads.delete(playbackId);
-    sources.delete(assetId);
     plans.delete(assetId);
+    if (sources.delete(assetId)) onChange();
   };
   return {
     planOf: (assetId) => sources.get(assetId)?.plan,
@@ -63,10 +66,13 @@ export const createEarlySources = (): EarlySources => {
       );
     },
     uploadOf: (playbackId) => uploads.get(playbackId),
+    ids: () => [...sources.keys(), ...uploads.keys()],
     publish: (assetId, source) => {
+      const isNew = !sources.has(assetId);
       sources.set(assetId, source);
       plans.set(assetId, [...(plans.get(assetId) ?? []), source.plan]);
       for (const playbackId of source.upload?.playbackIds ?? []) uploads.set(playbackId, source.upload!.id);
+      if (isNew) onChange();
     },
     end,
     withdraw: (assetId) => {

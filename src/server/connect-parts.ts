@@ -33,10 +33,10 @@ export const connectParts = async (
   const { config, logger, clock, metrics, phases } = base;
   const { store, pool, blobs } = media;
   const outside = { allowPrivate: config.allowPrivateSources, ...(base.resolve && { resolve: base.resolve }) };
-  const earlySources = createEarlySources();
+  const earlySources = createEarlySources(() => nodes?.announce());
   const sourceRanges = createSourceRanges({ blobs, earlySources });
   const installationSecret = await getInstallationSecret(database.queryable);
-  const nodes = connectNodes(base, database, installationSecret);
+  const nodes = connectNodes(base, database, { installationSecret, early: () => earlySources.ids() });
   const producer = createSegmentProducer({
     ...{ store, pool, blobs, earlySources, sourceRanges, clock, logger, metrics },
     ...(nodes && { peers: nodes.peers }),

@@ -8,7 +8,7 @@ import type { AccessCheck } from '../domain/playback/check-access.js';
 import type { PlayableFinder } from '../domain/playback/find-playable.js';
 import type { RenditionOpener } from '../domain/renditions/open-rendition.js';
 import type { UploadWriters } from '../domain/uploads/upload-writer.js';
-import type { FindGeneration } from '../http/internal/other-generations.js';
+import type { Elsewhere } from '../http/internal/play-elsewhere.js';
 import type { Clock } from '../lib/clock.js';
 import type { ServiceCaller } from '../net/call-service.js';
 import type { ChatClientOptions } from '../net/chat-client.js';
@@ -58,7 +58,10 @@ export interface Nodes {
   readonly signature: InternalSignature;
   /** Asks other servers once `start` was called. */
   readonly peers: SegmentPeers;
-  readonly findGeneration: FindGeneration;
+  /** Finds the servers that play what this one can't. */
+  readonly elsewhere: Elsewhere;
+  /** Tells the others what plays early here. */
+  announce(): void;
   /** How many servers do this, this one included. */
   count(role: Role): number;
   /** Announces this server at this URL, unless another one is configured. */

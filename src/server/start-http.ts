@@ -11,7 +11,7 @@ import { createApp } from '../http/app.js';
 import { watchConnections } from '../http/close-http.js';
 import { edgeOriginRoutes } from '../http/edge/origin-routes.js';
 import { imageRoutes } from '../http/image/image-routes.js';
-import { passOtherGenerations } from '../http/internal/other-generations.js';
+import { playElsewhere } from '../http/internal/play-elsewhere.js';
 import { segmentRoute } from '../http/internal/segment-route.js';
 import { createMetricsApp, type MetricsDeps } from '../http/ops/metrics.js';
 import { sampleRoute } from '../http/ops/sample.js';
@@ -84,7 +84,7 @@ export const startHttp = async (
     streamPlugin: async (scope) => {
       const { nodes } = parts;
       if (nodes) {
-        scope.addHook('preHandler', passOtherGenerations(nodes.findGeneration));
+        scope.addHook('preHandler', playElsewhere(nodes.elsewhere, playables));
         await scope.register(segmentRoute({ segments: parts.producer, signature: nodes.signature }));
       }
       await scope.register(sampleRoute(samplePath));

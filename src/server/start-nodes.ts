@@ -10,7 +10,7 @@ import { type LiveNodes, startLiveNodes } from '../nodes/live-nodes.js';
 import { createSegmentPeers } from '../nodes/segment-peers.js';
 import type { Base, Nodes } from './parts.js';
 
-/** To servers of another release; each keeps its connections open. */
+/** To servers that play what this one can't; each keeps its connections open. */
 const MAX_CLIENTS = 16;
 const NODES = { name: 'kinora_nodes', help: 'Servers on this database that this one sees, itself included' } as const;
 
@@ -24,7 +24,11 @@ const reachableUrl = (localUrl: string, host: string): string => {
 };
 
 /** Undefined when files are on the disk of this server: then it is the only one. */
-export const connectNodes = (base: Base, database: Database, installationSecret: string): Nodes | undefined => {
+export const connectNodes = (
+  base: Base,
+  database: Database,
+  { installationSecret, early }: { readonly installationSecret: string; readonly early: () => readonly string[] },
+): Nodes | undefined => {
   const { config, clock, logger, metrics } = base;
   if (config.blobs === 'file' || !config.databaseUrl) return undefined;
   const signature = createInternalSignature(installationSecret, clock);
@@ -45,16 +49,24 @@ export const connectNodes = (base: Base, database: Database, installationSecret:
   return {
     signature,
     peers: createSegmentPeers({ nodes, signature, logger, metrics }),
-    findGeneration: (generation, key) => {
-      const server = live?.owners(key, generation)[0];
-      return server && clientOf(server.internalUrl);
+    announce: () => live?.announce(),
+    elsewhere: {
+      generation: (generation, key) => {
+        const server = live?.owners(key, generation)[0];
+        return server && clientOf(server.internalUrl);
+      },
+      hasEarly: () => live?.others().some((other) => other.early.length > 0) ?? false,
+      early: (id) => {
+        const server = live?.others().find((other) => other.early.includes(id));
+        return server && clientOf(server.internalUrl);
+      },
     },
     count: (role) =>
       [self, ...(live?.others() ?? [])].filter(({ roles }: { roles: readonly string[] }) => roles.includes(role))
         .length,
     start: async (localUrl) => {
       const internalUrl = config.internalUrl ?? reachableUrl(localUrl, config.host);
-      const options = { database, clock, logger, drainMs: config.drainMs };
+      const options = { database, clock, logger, early, drainMs: config.drainMs };
       live = await startLiveNodes({ ...options, self: { ...self, internalUrl } });
       const { others } = live;
       metrics.watch(NODES, async () => [{ value: others().length + 1 }]);

@@ -63,8 +63,10 @@ export interface ObjectClient {
 }
 
 const CONNECT_MS = 5000;
-/** The longest time without a byte. */
+/** The longest time without a byte, until an answer begins … */
 const STALL_MS = 30_000;
+/** … and in its body: a viewer may wait for it. The rest is asked for again. */
+const BODY_STALL_MS = 10_000;
 /** For a whole request without the body of its response: a part over a slow line. */
 const REQUEST_MS = 5 * 60_000;
 const MAX_TRIES = 5;
@@ -138,7 +140,7 @@ export const createObjectClient = async (settings: S3Settings): Promise<ObjectCl
       try {
         output ??= await get(key, position, end, first.ETag, signal);
         checkRange(output, position);
-        for await (const chunk of withStallLimit(output.Body as AsyncIterable<Uint8Array>, STALL_MS)) {
+        for await (const chunk of withStallLimit(output.Body as AsyncIterable<Uint8Array>, BODY_STALL_MS)) {
           position += chunk.length;
           tries = 1;
           yield chunk;

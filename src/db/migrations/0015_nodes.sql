@@ -8,6 +8,8 @@ create table node (
   roles text[] not null,
   -- The generation of segments that it makes.
   generation integer not null,
+  -- The assets that play there before they are ready, and the playback IDs of such uploads.
+  early text[] not null default '{}',
   -- It is stopping: it still answers, but should get nothing new.
   draining boolean not null default false,
   started_at timestamptz(3) not null default now(),

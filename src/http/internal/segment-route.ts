@@ -24,8 +24,14 @@ export const segmentRoute =
     app.post<{ Body: string }>(SEGMENT_PATH, async (request, reply) => {
       const { body, headers } = request;
       reply.header('cache-control', 'no-store');
-      if (typeof body !== 'string' || !signature.isValid(SEGMENT_PATH, body, headers[SIGNATURE_HEADER]))
-        throw new KinoraError('not_found');
+      const judged =
+        typeof body === 'string' ? signature.judge(SEGMENT_PATH, body, headers[SIGNATURE_HEADER]) : 'wrong';
+      if (judged === 'late')
+        request.log.warn(
+          { remote: request.ip },
+          'request of another server refused: their clocks differ by over a minute',
+        );
+      if (judged !== 'valid') throw new KinoraError('not_found');
       const { asset, rendition, file, priority, generation } = readSegmentMessage(body);
       // Of another release, which makes other bytes.
       if (generation !== GENERATION) throw new KinoraError('not_found');

@@ -2,9 +2,11 @@ import { createHash, randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { systemClock } from '#kinora/lib/clock.js';
 import { GENERATION } from '#kinora/media/plan/generation.js';
 import { fixture } from '../../support/media/fixtures.js';
-import { mediaPlaylists, playAll, segmentsOf } from '../../support/players/play.js';
+import { fetchBytes, mediaPlaylists, playAll, segmentsOf } from '../../support/players/play.js';
+import { boot } from '../../support/servers/boot.js';
 import type { Origin } from '../../support/servers/origin.js';
 import { copyBuild } from '../../support/servers/other-build.js';
 import { hasPostgres, startPostgres, type TestPostgres } from '../../support/servers/postgres.js';
@@ -20,7 +22,7 @@ import {
 import { startSlowOrigin } from '../../support/servers/slow-origin.js';
 import { type Swift, startSwift, swiftCredentials, swiftPath } from '../../support/servers/swift.js';
 import { type Receiver, startReceiver } from '../../support/servers/webhook-receiver.js';
-import { api, createAsset, serveFiles, settled, type WireAsset } from '../../support/wire/create-asset.js';
+import { api, createAsset, getAsset, serveFiles, settled, type WireAsset } from '../../support/wire/create-asset.js';
 
 interface Node extends ServerProcess {
   readonly dataDir: string;
@@ -111,6 +113,17 @@ describe.runIf(swiftPath !== undefined && hasPostgres())('several servers on one
       });
       expect(answer.status).toBe(404);
     }
+  });
+
+  test('a server whose clock is five minutes fast plays the same, and the others say so', async () => {
+    const clock = { ...systemClock, now: () => new Date(Date.now() + 300_000) };
+    const skewed = await boot({ options: shared, clock });
+    const id = idOf(assets[0]!);
+    expect(await playAll(skewed.url, id)).toEqual(await playAll(nodes[0]!.url, id));
+    const isTold = (node: Node) => node.log().some(({ msg }) => String(msg).includes('clocks differ'));
+    expect(nodes.some(isTold)).toBe(true);
+    await skewed.stop();
+    await Promise.all(nodes.map((node) => knowsOthers(node, 3)));
   });
 
   test('while a release that makes other segments is rolled out, both kinds of URLs play at every server', async () => {
@@ -218,17 +231,32 @@ describe.runIf(swiftPath !== undefined && hasPostgres())('several servers on one
     await jobs.stop();
   });
 
-  test('when the server that imports is killed, another one finishes', async () => {
+  test('an asset plays early at every server; when the one that imports is killed, another one finishes', async () => {
     const receiver = await startReceiver();
     await api(nodes[0]!, 'POST', '/system/v1/webhooks', { address: receiver.url });
     const slow = await startSlowOrigin();
-    const bytes = await readFile(await fixture('longer.mp4'));
-    const url = slow.add('longer.mp4', bytes, Math.floor(bytes.length / 2));
-    const { id } = await createAsset(nodes[0]!, { inputs: [{ url }], playback_policies: ['public'] });
+    const bytes = await readFile(await fixture('long-index-first.mp4'));
+    const url = slow.add('early.mp4', bytes, Math.floor(bytes.length / 2), { sendsParts: true });
+    const created = await createAsset(nodes[0]!, { inputs: [{ url }], playback_policies: ['public'] });
+    const { id } = created;
     const importer = () =>
       nodes.findIndex((node) => node.log().some((line) => line.asset_id === id && line.msg === 'ingest started'));
-    await until('the import has begun', () => importer() >= 0 && slow.requestsOf('longer.mp4').length > 0);
+    await until('the import has begun', () => importer() >= 0);
     const killed = importer();
+    for (const node of nodes) {
+      const plays = async () => (await fetch(`${node.url}/${idOf(created)}.m3u8`)).status === 200;
+      await until('it plays early', plays);
+    }
+    const heard = await Promise.all(
+      nodes.map(async (node) => {
+        const [first] = await mediaPlaylists(node.url, idOf(created));
+        const image = await fetchBytes(`${node.url}/${idOf(created)}/thumbnail.png?time=3`);
+        return [await fetchBytes((await segmentsOf(first!))[2]!), image];
+      }),
+    );
+    expect(heard[1]).toEqual(heard[0]);
+    expect(heard[2]).toEqual(heard[0]);
+    expect((await getAsset(nodes[0]!, id)).status).toBe('preparing');
     await nodes[killed]!.kill();
     slow.release();
     const other = nodes[(killed + 1) % nodes.length]!;

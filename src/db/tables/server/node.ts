@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { Queryable } from '../../database.js';
 import type { Row } from '../../schema.js';
 
-export type NodeRow = Pick<Row<'node'>, 'id' | 'internal_url' | 'roles' | 'generation' | 'draining'>;
+export type NodeRow = Pick<Row<'node'>, 'id' | 'internal_url' | 'roles' | 'generation' | 'early' | 'draining'>;
 
 /**
  * Says that a server runs, removes those that have not been seen for an hour, and returns the others that were seen
@@ -11,13 +11,13 @@ export type NodeRow = Pick<Row<'node'>, 'id' | 'internal_url' | 'roles' | 'gener
 export const beat = async (db: Queryable, node: NodeRow, liveSeconds: number): Promise<NodeRow[]> => {
   const { rows } = await sql<NodeRow>`
     with beat as (
-      insert into node (id, internal_url, roles, generation, draining)
-      values (${node.id}, ${node.internal_url}, ${node.roles}, ${node.generation}, ${node.draining})
-      on conflict (id) do update set seen_at = now(), draining = excluded.draining
+      insert into node (id, internal_url, roles, generation, early, draining)
+      values (${node.id}, ${node.internal_url}, ${node.roles}, ${node.generation}, ${node.early}, ${node.draining})
+      on conflict (id) do update set seen_at = now(), early = excluded.early, draining = excluded.draining
     ), gone as (
       delete from node where seen_at < now() - interval '1 hour'
     )
-    select id, internal_url, roles, generation, draining from node
+    select id, internal_url, roles, generation, early, draining from node
     where id <> ${node.id} and seen_at > now() - make_interval(secs => ${liveSeconds})
     order by id`.execute(db);
   return rows;
