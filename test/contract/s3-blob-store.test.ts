@@ -144,6 +144,19 @@ describe.runIf(swiftPath)('on S3', () => {
     await expect.poll(() => proxy.abandoned).toBe(1);
   });
 
+  it('asks for the rest of a body that stalls', async () => {
+    proxy.faults = {};
+    const { store } = await openStore(proxy.url, 'stalled');
+    const bytes = randomBytes(MIB);
+    await store.put('small', bytes);
+    const before = { ...proxy.gets };
+    proxy.stallBodies = 1;
+    expect((await buffer((await store.read('small'))!)).equals(bytes)).toBe(true);
+    expect(proxy.gets.requests - before.requests).toBe(2);
+    // The second answer has only what the first one lacked.
+    expect(proxy.gets.bytes - before.bytes).toBeLessThan(1.6 * MIB);
+  });
+
   it('learns the size of an object from the first bytes that are needed', async () => {
     proxy.faults = {};
     const bytes = randomBytes(6 * MIB + 100);

@@ -22,7 +22,9 @@ export interface StrictS3Proxy {
   refuses: RegExp | undefined;
   /** That many GET requests get no answer. */
   stallNext: number;
-  /** Of those: how many the client has given up. */
+  /** The bodies of that many answers stop in their middle, on a connection that stays open. */
+  stallBodies: number;
+  /** Of those that get no answer: how many the client has given up. */
   readonly abandoned: number;
   /** What happened, by kind of fault. */
   readonly injected: Record<keyof S3Faults, number>;
@@ -95,6 +97,11 @@ export const startStrictS3Proxy = async (target: string): Promise<StrictS3Proxy>
       gets.requests += 1;
       gets.bytes += bytes.length;
       answers.push({ path: url.pathname, bytes: bytes.length });
+      if (bytes.length > 1 && proxy.stallBodies > 0) {
+        proxy.stallBodies -= 1;
+        response.write(bytes.subarray(0, bytes.length >> 1));
+        return;
+      }
       if (bytes.length > 1 && isDue('cutBodies', request)) {
         response.write(bytes.subarray(0, bytes.length >> 1), () => response.destroy());
         return;
@@ -145,6 +152,7 @@ export const startStrictS3Proxy = async (target: string): Promise<StrictS3Proxy>
     isAway: false,
     refuses: undefined,
     stallNext: 0,
+    stallBodies: 0,
     get requests() {
       return requests;
     },
