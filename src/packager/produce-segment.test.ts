@@ -1,8 +1,8 @@
 import { EventEmitter, once } from 'node:events';
 import { expect, test, vi } from 'vitest';
 import type { CachedFile, Producer } from '../cache/segment-store.js';
-import { mediaPriority, type RunOptions } from '../pool/media-pool.js';
 import { systemClock } from '../lib/clock.js';
+import { mediaPriority, type RunOptions } from '../pool/media-pool.js';
 import { createEarlySources } from './early-sources.js';
 import { createSegmentProducer } from './produce-segment.js';
 
