@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { systemClock } from '#kinora/lib/clock.js';
 import { GENERATION } from '#kinora/media/plan/generation.js';
+import { rendezvous } from '#kinora/nodes/rendezvous.js';
 import { fixture } from '../../support/media/fixtures.js';
 import { fetchBytes, mediaPlaylists, playAll, segmentsOf } from '../../support/players/play.js';
 import { boot } from '../../support/servers/boot.js';
@@ -118,8 +119,8 @@ describe.runIf(swiftPath !== undefined && hasPostgres())('several servers on one
   test('a server whose clock is five minutes fast plays the same, and the others say so', async () => {
     const clock = { ...systemClock, now: () => new Date(Date.now() + 300_000) };
     const skewed = await boot({ options: shared, clock });
-    const id = idOf(assets[0]!);
-    expect(await playAll(skewed.url, id)).toEqual(await playAll(nodes[0]!.url, id));
+    // All of them, so that the others own some of the segments.
+    for (const id of assets.map(idOf)) expect(await playAll(skewed.url, id)).toEqual(await playAll(nodes[0]!.url, id));
     const isTold = (node: Node) => node.log().some(({ msg }) => String(msg).includes('clocks differ'));
     expect(nodes.some(isTold)).toBe(true);
     await skewed.stop();
@@ -274,7 +275,11 @@ describe.runIf(swiftPath !== undefined && hasPostgres())('several servers on one
   const digests = (played: Record<string, string>) => createHash('sha256').update(JSON.stringify(played)).digest('hex');
 
   test('when servers are killed or suspended, the others make their segments', async () => {
-    const asset = await create(nodes[0]!);
+    const [first, second] = nodes.map((node) => ({ id: String(idOfNode(node)) }));
+    let asset: WireAsset;
+    // Its second window is one that the first server asks the second one for.
+    do asset = await create(nodes[0]!);
+    while (rendezvous([first!, second!], `${asset.id} 1`)[0] !== second);
     const expected = digests(await playAll(nodes[0]!.url, idOf(assets[0]!)));
     const playing = playAll(nodes[0]!.url, idOf(asset));
     nodes[1]!.signal('SIGSTOP');
