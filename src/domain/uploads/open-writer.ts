@@ -130,7 +130,10 @@ export const openWriter = ({ context, upload, place, target, lease, afterwards }
       if (totalBytes === undefined) await saveTotal(target.offsetBytes);
       await store(() => target.commit());
       const { status } = await completeUpload(context, upload.id);
-      if (status !== 'asset_created') throw new KinoraError('gone');
+      if (status !== 'asset_created') {
+        await target.withdraw();
+        throw new KinoraError('gone');
+      }
       isComplete = true;
       // What fails is left to the sweep.
       await lease?.forget().catch(() => undefined);

@@ -72,6 +72,8 @@ export interface UploadWriter {
 export interface UploadTarget extends Omit<BlobWrite, 'stage' | 'sync' | 'settle' | 'read'> {
   /** Undefined while the size of the file is unknown. */
   setTotal(totalBytes: number | undefined): void;
+  /** Ends early playback after `commit`: the asset can't be created. */
+  withdraw(): Promise<void>;
 }
 
 /** Opens the targets of uploads. An upload that plays before it is complete keeps its target between requests. */

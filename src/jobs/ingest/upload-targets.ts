@@ -68,6 +68,7 @@ const openTarget = async (
   let lookAtBytes = 0;
   let hasLooked = false;
   let playing: { readonly play: UploadPlay; readonly source: RangeSource } | undefined;
+  let committedPlay: UploadPlay | undefined;
 
   /** Remembers the way that the file takes, for the asset to come. */
   const record = async (early: EarlyPlayback | null): Promise<void> => {
@@ -170,8 +171,10 @@ const openTarget = async (
         ? 'the file was complete before it could be played'
         : 'the size of the file was not known';
       if (!upload.early_playback && !playing?.play.isPublished()) await storeFirst(reason);
+      committedPlay = playing?.play;
       return end().commit();
     },
+    withdraw: async () => committedPlay?.withdraw(),
     suspend: async () => {
       if (!playing) return write.suspend();
       await (shared ? shared.record() : write.sync());
