@@ -197,7 +197,9 @@ const seek = (seconds: number): Promise<void> =>
   );
 const untilEnded = async (timeout = 120_000) => {
   const isOver = () => document.querySelector('video')!.ended || window.problems.length > 0;
-  await page.waitForFunction(isOver, undefined, { timeout });
+  await page.waitForFunction(isOver, undefined, { timeout }).catch(async (cause: unknown) => {
+    throw new Error(`not played to its end: ${await describePlayback()}`, { cause });
+  });
   await expectNoProblems();
 };
 const describePlayback = (): Promise<string> =>

@@ -49,7 +49,6 @@ const TILES = 'http://dashif.org/guidelines/thumbnail_tile';
 /** bit/s of text, required by the format. An upper bound: people read less. */
 const TEXT_BANDWIDTH = 1000;
 const NUMBER = '$Number$';
-const MICROSECONDS = 1_000_000;
 const MILLISECONDS = 1000;
 
 export const dashManifest = (input: DashInput): string => {
@@ -79,7 +78,13 @@ export const dashManifest = (input: DashInput): string => {
         'xmlns:cenc': input.keys && 'urn:mpeg:cenc:2013',
         profiles: PROFILES,
         type: 'static',
-        mediaPresentationDuration: duration((boundaries[end]! * ticksPerUnit - startTicks) / timescale),
+        mediaPresentationDuration: duration(
+          Math.max(
+            (boundaries[end]! * ticksPerUnit - startTicks) / timescale,
+            // The last AAC frame ends up to a frame after the video.
+            ...audioTracks.map(({ audio }) => endOf(audio, window) - context.startSeconds),
+          ),
+        ),
         minBufferTime: MIN_BUFFER,
       },
       title === undefined ? undefined : element('ProgramInformation', {}, textElement('Title', {}, title)),
@@ -116,8 +121,19 @@ const clampWindow = (boundaries: readonly number[], window: SegmentWindow | unde
   return { first, end: Math.max(first, Math.min(window?.end ?? count, count)) };
 };
 
-/** Rounded up, because players drop a frame that ends after the presentation. */
-const duration = (seconds: number): string => `PT${(Math.ceil(seconds * MICROSECONDS) / MICROSECONDS).toFixed(6)}S`;
+const endOf = (part: AudioPlan, window: SegmentWindow | undefined): number => {
+  const { boundaries, ticksPerUnit, timescale } = ticksOf(part);
+  return (boundaries[clampWindow(boundaries, window).end]! * ticksPerUnit) / timescale;
+};
+
+/**
+ * The next whole millisecond: dash.js pauses half a second before the end if it finds the playhead where the presentation
+ * ends before the browser has reported its end (decision 99), and players drop a frame that ends later.
+ */
+const duration = (endSeconds: number): string => {
+  const endMicroseconds = Math.round(endSeconds * 1_000_000);
+  return `PT${((Math.floor(endMicroseconds / MILLISECONDS) + 1) / MILLISECONDS).toFixed(3)}S`;
+};
 
 /** Attributes and times that the representations of a set share. `addresses` are the URLs of one representation. */
 const segmentTimes = (

@@ -86,7 +86,10 @@ export const startApi = async ({
   const blobs = createDiskBlobStore(blobDir);
   const targets: UploadTargets = {
     open: async ({ target_asset_id: assetId }) =>
-      Object.assign(await blobs.resumeWrite(sourceKey(assetId)), { setTotal: () => undefined }),
+      Object.assign(await blobs.resumeWrite(sourceKey(assetId)), {
+        setTotal: () => undefined,
+        withdraw: async () => {},
+      }),
     drop: async () => {},
     stop: async () => {},
   };
