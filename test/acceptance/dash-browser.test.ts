@@ -173,8 +173,10 @@ afterEach(() => page.context().close());
 const players = ['playShaka', 'playDash'] as const;
 type PlayerName = (typeof players)[number];
 
+/** Reads all frames from the first one on: a seek while dash.js still fills its first buffers can leave them empty. */
 const play = async (player: PlayerName, url: string, licenseUrl?: string): Promise<void> => {
   await page.goto(site.url);
+  if (licenseUrl === undefined) await readFrames(page);
   const problem = await page.evaluate(
     ([name, ...args]) =>
       Promise.race([
@@ -242,8 +244,6 @@ const expectTone = (tones: readonly number[]) =>
 describe.each(players)('%s', (player) => {
   test('plays from start to end', async () => {
     await play(player, `${server.url}/${longId}.mpd`);
-    await seek(0);
-    await readFrames(page);
     await playAt(page, 2);
     await untilEnded();
     const end = await page.evaluate(() => {
@@ -263,7 +263,7 @@ describe.each(players)('%s', (player) => {
     await page.evaluate(() => document.querySelector('video')!.pause());
     expect(await page.evaluate(() => window.texts())).toEqual(['en <English> subtitle']);
     await page.evaluate(() => window.chooseText('en'));
-    await readFrames(page);
+    await page.waitForFunction(() => window.isFilled());
     for (const seconds of [17.21, 4.2, 11.99, 0.01, 19.4, 8.02, 4.0, 15.98, 3.5, 12.34]) {
       await seek(seconds);
       await page.waitForFunction(
@@ -316,7 +316,6 @@ describe.each(players)('%s', (player) => {
     await play(player, `${server.url}/${levelsId}.mpd`);
     const levels = await page.evaluate(() => window.levels());
     expect(levels.length).toBeGreaterThan(3);
-    await readFrames(page);
     // Slowly, so that the short video lasts for all of them.
     await playAt(page, 0.5);
     const choose = (height: number) => page.evaluate((wanted) => window.chooseLevel(wanted), height);
@@ -352,7 +351,6 @@ describe.each(players)('%s', (player) => {
       console.warn(player, 'stopped after it went through all levels:', await describePlayback());
       await expectRightFrames();
       await play(player, `${server.url}/${levelsId}.mpd`);
-      await readFrames(page);
       await choose(levels.at(-1)!);
       await playAt(page, 2);
       await untilEnded();
@@ -366,11 +364,10 @@ describe.each(players)('%s', (player) => {
     const clip = `${server.url}/${longId}.mpd?asset_start_time=5&asset_end_time=11`;
     await play(player, clip);
     await page.evaluate(() => window.chooseText('en'));
-    await playAt(page, 0.5);
     // dash.js displays cues only while it plays. The part with the cue is played again until the subtitles have arrived.
     const cue = await page.waitForFunction(() => {
       const video = document.querySelector('video')!;
-      if (!video.seeking && (video.currentTime < 3.8 || video.currentTime > 4.5)) video.currentTime = 3.8;
+      if (!video.seeking && video.currentTime > 4.5) video.currentTime = 3.8;
       const displayed = [...video.textTracks].flatMap(({ activeCues }) => [...(activeCues ?? [])] as VTTCue[]);
       const found = displayed.find(({ text }) => text === 'from a border');
       return found && [found.startTime, found.endTime];
@@ -378,8 +375,6 @@ describe.each(players)('%s', (player) => {
     expect(await cue.jsonValue()).toEqual([4, 4.5]);
     // In a new page: after many quick seeks dash.js sometimes loads nothing more.
     await play(player, clip);
-    await seek(0);
-    await readFrames(page);
     await playAt(page, 2);
     await untilEnded();
     expect(await page.evaluate(() => document.querySelector('video')!.duration)).toBeCloseTo(8, 1);
