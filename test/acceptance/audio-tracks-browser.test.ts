@@ -1,7 +1,7 @@
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { fixture } from '../support/media/fixtures.js';
-import { startChromium, watch } from '../support/players/chromium.js';
+import { countStalls, startChromium, watch } from '../support/players/chromium.js';
 import { servePage } from '../support/players/page-site.js';
 import { type Booted, boot } from '../support/servers/boot.js';
 import type { Origin } from '../support/servers/origin.js';
@@ -36,7 +36,6 @@ declare global {
     heard(): number;
     /** Position of the video at each of its time updates. */
     positions: number[];
-    waits: number;
     /** Jumps, of the player too. */
     seeks: number;
   }
@@ -52,7 +51,6 @@ const start = (page: Page, source: string): Promise<void> =>
   page.evaluate(async (address) => {
     const video = document.querySelector('video')!;
     window.positions = [];
-    window.waits = 0;
     window.seeks = 0;
     const hls = new window.Hls();
     window.hls = hls;
@@ -71,9 +69,6 @@ const start = (page: Page, source: string): Promise<void> =>
     video.addEventListener('timeupdate', () => window.positions.push(video.currentTime));
     await context.resume();
     await video.play();
-    video.addEventListener('waiting', () => {
-      window.waits++;
-    });
     video.addEventListener('seeking', () => {
       window.seeks++;
     });
@@ -93,6 +88,7 @@ test('another language is chosen while the video plays on', { timeout: 240_000 }
   await page.goto(site.url);
   const watched = watch(page);
   await start(page, `${server.url}/${asset.playback_ids![0]!.id}.m3u8`);
+  await countStalls(page);
   await page.waitForFunction(() => document.querySelector('video')!.currentTime > 1);
   const tracks = await page.evaluate(() =>
     window.hls.audioTracks.map(({ name, lang, default: isDefault }) => [name, lang, isDefault]),
@@ -111,12 +107,12 @@ test('another language is chosen while the video plays on', { timeout: 240_000 }
   });
   await waitForTone(page, [400, 600]);
   await page.waitForFunction(() => document.querySelector('video')!.ended, undefined, { timeout: 120_000 });
-  const { positions, waits, seeks } = await page.evaluate(() => ({
+  const { positions, stalls, seeks } = await page.evaluate(() => ({
     positions: window.positions,
-    waits: window.waits,
+    stalls: window.stalls,
     seeks: window.seeks,
   }));
   expect(positions).toEqual(positions.toSorted((a, b) => a - b));
-  expect({ waits, seeks }).toEqual({ waits: 0, seeks: 0 });
+  expect({ stalls, seeks }).toEqual({ stalls: 0, seeks: 0 });
   expect(watched.problems).toEqual([]);
 });

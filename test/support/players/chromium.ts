@@ -76,13 +76,9 @@ export const playAt = (page: Page, rate: number): Promise<void> =>
     video.playbackRate = to;
   }, rate);
 
-/**
- * Reads the painted counter of every frame that the page's video shows from now on, and counts stalls: halts before a gap
- * in the media. That a busy machine delivers or decodes late is none.
- */
-export const readFrames = (page: Page): Promise<void> =>
+/** Counts stalls in `window.stalls`: halts before a gap in the media. That a busy machine delivers or decodes late is none. */
+export const countStalls = (page: Page): Promise<void> =>
   page.locator('video').evaluate((video: HTMLVideoElement) => {
-    window.playedFrames = [];
     window.stalls = 0;
     video.addEventListener('waiting', () => {
       const { buffered, currentTime } = video;
@@ -94,6 +90,13 @@ export const readFrames = (page: Page): Promise<void> =>
       const isMoreBehind = ranges.some(([start]) => start > currentTime);
       if (!video.seeking && !video.ended && !isInside && isMoreBehind) window.stalls++;
     });
+  });
+
+/** Reads the painted counter of every frame that the page's video shows from now on, and counts stalls. */
+export const readFrames = async (page: Page): Promise<void> => {
+  await countStalls(page);
+  await page.locator('video').evaluate((video: HTMLVideoElement) => {
+    window.playedFrames = [];
     const read = async () => {
       // The callback may come late, when the next frame is already displayed: the frame itself tells its time.
       const frame = new VideoFrame(video);
@@ -118,3 +121,4 @@ export const readFrames = (page: Page): Promise<void> =>
     };
     video.requestVideoFrameCallback(read);
   });
+};
