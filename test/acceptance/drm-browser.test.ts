@@ -2,7 +2,7 @@
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { fixture } from '../support/media/fixtures.js';
-import { playAt, startChromium, type Watched, watch } from '../support/players/chromium.js';
+import { countStalls, playAt, startChromium, type Watched, watch } from '../support/players/chromium.js';
 import { servePage } from '../support/players/page-site.js';
 import type { OwnedKey } from '../support/players/playback-token.js';
 import { type Booted, boot } from '../support/servers/boot.js';
@@ -153,18 +153,6 @@ const play = async (
   await page.evaluate(([name, ...args]) => window[name](...args), [player, url, licenseUrl, bufferSeconds] as const);
 };
 
-/** Counts halts before a gap in the media. Pages can't read the frames of encrypted media, so that their counters tell nothing. */
-const countStalls = (): Promise<void> =>
-  page.evaluate(() => {
-    const video = document.querySelector('video')!;
-    window.stalls = 0;
-    video.addEventListener('waiting', () => {
-      const { buffered, currentTime } = video;
-      const starts = Array.from({ length: buffered.length }, (_, at) => buffered.start(at));
-      if (!video.seeking && !video.ended && starts.some((start) => start > currentTime)) window.stalls++;
-    });
-  });
-
 const expectNoProblems = async (): Promise<void> => {
   expect(await page.evaluate(() => window.problems)).toEqual([]);
   expect(watched.problems).toEqual([]);
@@ -186,7 +174,8 @@ const expectWholePlay = async (): Promise<void> => {
 
 test.each(players)('%s plays an encrypted asset from start to end', async (player) => {
   await play(player, longId);
-  await countStalls();
+  // Pages can't read the frames of encrypted media.
+  await countStalls(page);
   await playAt(page, 4);
   await untilEnded();
   await expectWholePlay();
@@ -301,7 +290,7 @@ describe('the player page', () => {
   test.each(['token', 'playback-token'])('plays a DRM id with `%s` and `drm-token`', async (name) => {
     const license = playbackToken(key, longId, 'd');
     await open(`${name}=${playbackToken(key, longId, 'v')}&drm-token=${license}`);
-    await countStalls();
+    await countStalls(page);
     await untilPlaying();
     await playAt(page, 4);
     await untilEnded();
