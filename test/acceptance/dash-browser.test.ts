@@ -173,7 +173,7 @@ afterEach(() => page.context().close());
 const players = ['playShaka', 'playDash'] as const;
 type PlayerName = (typeof players)[number];
 
-/** Reads all frames from the first one on: a seek while dash.js still fills its first buffers can leave them empty. */
+/** Reads frames from the first one on. Seeking back to it while dash.js fills its first buffers can leave them empty. */
 const play = async (player: PlayerName, url: string, licenseUrl?: string): Promise<void> => {
   await page.goto(site.url);
   if (licenseUrl === undefined) await readFrames(page);

@@ -174,7 +174,7 @@ const expectWholePlay = async (): Promise<void> => {
 
 test.each(players)('%s plays an encrypted asset from start to end', async (player) => {
   await play(player, longId);
-  // Pages can't read the frames of encrypted media.
+  // Pages can't read the frames of encrypted media, so only the stalls are counted.
   await countStalls(page);
   await playAt(page, 4);
   await untilEnded();

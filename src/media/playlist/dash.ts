@@ -121,14 +121,15 @@ const clampWindow = (boundaries: readonly number[], window: SegmentWindow | unde
   return { first, end: Math.max(first, Math.min(window?.end ?? count, count)) };
 };
 
+/** The end of the window's last segment, in seconds on the asset's timeline. */
 const endOf = (part: AudioPlan, window: SegmentWindow | undefined): number => {
   const { boundaries, ticksPerUnit, timescale } = ticksOf(part);
   return (boundaries[clampWindow(boundaries, window).end]! * ticksPerUnit) / timescale;
 };
 
 /**
- * The next whole millisecond: dash.js pauses half a second before the end if it finds the playhead where the presentation
- * ends before the browser has reported its end (decision 99), and players drop a frame that ends later.
+ * The next whole millisecond. Players drop a frame that ends after the presentation, and dash.js pauses half a second before
+ * the end if the playhead reaches it before the browser reports it (decision 99).
  */
 const duration = (endSeconds: number): string => {
   const endMicroseconds = Math.round(endSeconds * 1_000_000);
