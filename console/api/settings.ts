@@ -1,5 +1,6 @@
 import { queryOptions } from '@tanstack/react-query';
 import { get, request } from './client';
+import type { Environment } from './environments';
 
 /** What an environment is configured with: the same few operations for each kind. */
 interface Collection<Item, Body, Created = Item> {
@@ -126,5 +127,10 @@ export const createAccessToken = (body: {
 
 export const revokeAccessToken = (id: string): Promise<undefined> => request('DELETE', `/console/api/tokens/${id}`);
 
-export const createEnvironment = (name: string): Promise<unknown> =>
-  request('POST', '/console/api/environments', { name });
+const ENVIRONMENTS_PATH = '/console/api/environments';
+
+export const createEnvironment = (body: Omit<Environment, 'id'>): Promise<unknown> =>
+  request('POST', ENVIRONMENTS_PATH, body);
+
+export const updateEnvironment = (id: string, body: Pick<Environment, 'default_video_quality'>): Promise<unknown> =>
+  request('PATCH', `${ENVIRONMENTS_PATH}/${id}`, body);

@@ -1,11 +1,13 @@
 import { queryOptions } from '@tanstack/react-query';
+import type { VideoQuality } from '../lib/video-quality';
 import type { Asset } from './assets';
 import { get, request } from './client';
 
 /** How assets are made of what is uploaded. */
 export interface NewAssetSettings {
   readonly policy: 'public' | 'signed';
-  readonly quality: 'basic' | 'plus' | 'premium';
+  /** Empty: the default of the environment. */
+  readonly quality: VideoQuality | '';
 }
 
 export interface Upload {
@@ -19,7 +21,7 @@ export interface Upload {
 
 const settingsOf = ({ policy, quality }: NewAssetSettings, title: string): object => ({
   playback_policies: [policy],
-  video_quality: quality,
+  ...(quality !== '' && { video_quality: quality }),
   ...(title !== '' && { meta: { title } }),
 });
 

@@ -193,7 +193,7 @@ export const recallInterrupted = (environmentId: string): void => {
     if (uploads.get().some((item) => item.uploadId === uploadId)) continue;
     add(
       { name, size, sent, uploadId, state: 'interrupted' },
-      { environmentId, settings: { policy: 'public', quality: 'basic' } },
+      { environmentId, settings: { policy: 'public', quality: '' } },
     );
   }
 };

@@ -4,7 +4,7 @@ import { createStore } from '../ui/store';
 import { addFiles, addUrls } from './queue';
 
 /** How the next assets are made; for this window. */
-export const uploadSettings = createStore<NewAssetSettings>({ policy: 'public', quality: 'basic' });
+export const uploadSettings = createStore<NewAssetSettings>({ policy: 'public', quality: '' });
 
 interface AddUploads {
   readonly files: (files: readonly File[]) => void;

@@ -8,8 +8,10 @@ import {
   createAccessToken,
   createEnvironment,
   revokeAccessToken,
+  updateEnvironment,
 } from '../../api/settings';
 import { formatAgo, formatDate } from '../../lib/format';
+import { type VideoQuality, videoQualities } from '../../lib/video-quality';
 import { CheckField, SelectField, TextField } from '../../ui/field';
 import { FormDialog } from '../../ui/form-dialog';
 import { Page } from '../../ui/page';
@@ -41,6 +43,23 @@ const statusOf = ({ revoked_at: revokedAt, expires_at: expiresAt }: AccessToken)
   if (revokedAt !== null) return 'revoked';
   return expiresAt !== null && Date.parse(expiresAt) <= Date.now() ? 'expired' : 'active';
 };
+
+const environmentColumns: readonly Column<Environment>[] = [
+  { key: 'name', title: 'Name', cell: ({ name }) => name },
+  { ...idColumn, isWide: true },
+  {
+    key: 'quality',
+    title: 'Default quality',
+    cell: ({ default_video_quality: quality }) => videoQualities.find(([value]) => value === quality)?.[1],
+  },
+  {
+    key: 'actions',
+    title: 'Actions',
+    isTitleHidden: true,
+    isEnd: true,
+    cell: (environment) => <ChangeQuality environment={environment} />,
+  },
+];
 
 /** For administrators: environments, and the tokens of programs. */
 const Access = (): ReactNode => {
@@ -88,7 +107,7 @@ const Access = (): ReactNode => {
       <ListSection
         title="Environments"
         query={environmentsQuery}
-        columns={[{ key: 'name', title: 'Name', cell: ({ name }: Environment) => name }, idColumn]}
+        columns={environmentColumns}
         empty="An environment keeps the assets of one purpose apart from others."
         action={<AddEnvironment />}
       />
@@ -141,9 +160,34 @@ const AddEnvironment = (): ReactNode => (
   <FormDialog
     title="Add environment"
     verb="Add"
-    send={(values) => createEnvironment(String(values.get('name')))}
+    send={(values) => createEnvironment({ name: String(values.get('name')), ...readQuality(values) })}
     refresh={[environmentsQuery.queryKey]}
   >
     <TextField name="name" label="Name" required />
+    <QualityField />
   </FormDialog>
 );
+
+const ChangeQuality = ({ environment }: { readonly environment: Environment }): ReactNode => (
+  <FormDialog
+    title={`Change default quality of ${environment.name}`}
+    button={{ look: 'quiet', children: 'Change' }}
+    verb="Save"
+    send={(values) => updateEnvironment(environment.id, readQuality(values))}
+    refresh={[environmentsQuery.queryKey]}
+  >
+    <QualityField value={environment.default_video_quality} />
+  </FormDialog>
+);
+
+const QualityField = ({ value }: { readonly value?: VideoQuality }): ReactNode => (
+  <SelectField
+    name="quality"
+    label="Default quality"
+    hint="For new assets that set no video quality."
+    options={videoQualities}
+    defaultValue={value}
+  />
+);
+
+const readQuality = (values: FormData) => ({ default_video_quality: values.get('quality') as VideoQuality });

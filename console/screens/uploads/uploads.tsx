@@ -1,5 +1,6 @@
 import { type FormEvent, type ReactNode, useState, useSyncExternalStore } from 'react';
 import type { NewAssetSettings } from '../../api/uploads';
+import { videoQualities } from '../../lib/video-quality';
 import { Button } from '../../ui/button';
 import { SelectField, TextArea } from '../../ui/field';
 import { Page, Section } from '../../ui/page';
@@ -11,11 +12,7 @@ const policies = [
   ['signed', 'Only with a signed link'],
 ] as const;
 
-const qualities = [
-  ['basic', 'Basic'],
-  ['plus', 'Plus'],
-  ['premium', 'Premium'],
-] as const;
+const qualities = [['', 'Default of the environment'], ...videoQualities] as const;
 
 /** One URL a line; what is none is named. */
 const readUrls = (text: string): { readonly urls: readonly string[]; readonly problem?: string } => {

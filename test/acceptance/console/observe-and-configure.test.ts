@@ -223,11 +223,31 @@ it('a token is made while the server runs, shown once, used, and revoked', async
     .waitFor();
   // Tokens are remembered for a moment.
   await until('it is refused', async () => (await call('GET', `/video/v1/assets/${asset.id}`)).status === 401);
+});
+
+it('an environment is added with a default quality, which the keyboard changes', async () => {
+  const { page } = app;
+  const dialog = page.getByRole('dialog');
+  const defaultQuality = async (): Promise<string | undefined> => {
+    const { data } = await (await page.request.get(`${server.url}/console/api/environments`)).json();
+    return data.find(({ name }: { name: string }) => name === 'Staging')?.default_video_quality;
+  };
+  await app.open('/access', 'Tokens and environments');
   await page.getByRole('button', { name: 'Add environment' }).click();
   await dialog.getByLabel('Name').fill('Staging');
-  await dialog.getByRole('button', { name: 'Add' }).click();
-  await page.getByRole('cell', { name: 'Staging' }).waitFor();
+  await dialog.getByLabel('Default quality').selectOption('plus');
   await expectAccessible(page);
+  await dialog.getByRole('button', { name: 'Add' }).click();
+  await page.getByRole('row', { name: /Staging.*Plus/ }).waitFor();
+  await expectAccessible(page);
+  expect(await defaultQuality()).toBe('plus');
+
+  await page.getByRole('button', { name: 'Change default quality of Staging' }).press('Enter');
+  await dialog.getByLabel('Default quality').press('ArrowDown');
+  await expectAccessible(page);
+  await dialog.getByRole('button', { name: 'Save' }).press('Enter');
+  await page.getByRole('row', { name: /Staging.*Premium/ }).waitFor();
+  expect(await defaultQuality()).toBe('premium');
 });
 
 it('the job of a slow asset is two clicks away from the list', async () => {

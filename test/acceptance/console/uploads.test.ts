@@ -35,6 +35,19 @@ const percentIn = async (page: Page): Promise<number> => {
   const text = await trayOf(page).innerText();
   return Number(/(\d+) % of/.exec(text)?.[1] ?? 0);
 };
+/** Drops a file or folder onto the screen that is open. */
+const drop = async (page: Page, path: string): Promise<void> => {
+  const devtools = await page.context().newCDPSession(page);
+  const data = { items: [], files: [path], dragOperationsMask: 1 };
+  const drag = (type: 'dragEnter' | 'dragOver' | 'drop') =>
+    devtools.send('Input.dispatchDragEvent', { type, x: 600, y: 300, data });
+  await drag('dragEnter');
+  await drag('dragOver');
+  await page.getByText('Drop to upload').waitFor();
+  // Chromium drops only where its last dragover was accepted, and the cover lies there now.
+  await drag('dragOver');
+  await drag('drop');
+};
 const choose = (page: Page, files: string | string[]) => page.getByTestId('upload-files').setInputFiles(files);
 
 it('an empty list shows where to drop files and the command; 50 files are uploaded while other screens are open', async () => {
@@ -97,16 +110,7 @@ it('takes folders that are dropped anywhere, and URLs', async () => {
   await mkdir(join(dropped, 'day 2'), { recursive: true });
   for (const name of ['beach.mp4', 'day 2/boat.mov', 'notes.txt', '.hidden.mp4'])
     await writeFile(join(dropped, name), `content of ${name}`);
-  const devtools = await page.context().newCDPSession(page);
-  const data = { items: [], files: [dropped], dragOperationsMask: 1 };
-  const drag = (type: 'dragEnter' | 'dragOver' | 'drop') =>
-    devtools.send('Input.dispatchDragEvent', { type, x: 600, y: 300, data });
-  await drag('dragEnter');
-  await drag('dragOver');
-  await page.getByText('Drop to upload').waitFor();
-  // Chromium drops only where its last dragover was accepted, and the cover lies there now.
-  await drag('dragOver');
-  await drag('drop');
+  await drop(page, dropped);
   await trayOf(page).getByRole('heading', { name: '2 uploaded' }).waitFor();
   await page.getByText('Drop to upload').waitFor({ state: 'hidden' });
 
@@ -128,4 +132,27 @@ it('takes folders that are dropped anywhere, and URLs', async () => {
       [asset.meta?.title, asset.playback_ids[0]!.policy].join(),
     );
   await expect.poll(titlesOf).toEqual(expect.arrayContaining(['pier.mp4,signed', 'gulls.mp4,signed']));
+});
+
+it('makes assets of the default quality of the environment, or of the chosen one', async () => {
+  const { id: environmentId } = await api.newEnvironment('Archive', 'plus');
+  const token = await api.newToken({ name: 'archive', environmentId });
+  const [id, secret] = token.split(':') as [string, string];
+  const { page } = await openConsole(browser, { ...server, token: { id, secret } }, '/uploads');
+  const path = join(folder, 'reef.mp4');
+  await writeFile(path, 'content of the reef');
+  await drop(page, path);
+  await trayOf(page).getByRole('heading', { name: '1 uploaded' }).waitFor();
+  const quality = page.getByLabel('Video quality');
+  expect(await quality.locator('option:checked').textContent()).toBe('Default of the environment');
+  await quality.selectOption('Premium');
+  await page.getByRole('textbox', { name: 'URLs' }).fill('https://example.com/shoal.mp4');
+  await page.getByRole('button', { name: 'Create assets' }).click();
+  await trayOf(page).getByRole('heading', { name: '2 uploaded' }).waitFor();
+  const { data } = await (await api.callAs(token, 'GET', '/video/v1/assets')).json();
+  const qualities = data.map((asset: { meta: { title: string }; video_quality: string }) => [
+    asset.meta.title,
+    asset.video_quality,
+  ]);
+  expect(Object.fromEntries(qualities)).toEqual({ 'reef.mp4': 'plus', 'shoal.mp4': 'premium' });
 });

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Mux from '@mux/mux-node';
 import type { FastifyPluginAsync } from 'fastify';
+import type { VideoQuality } from '#kinora/api/schemas/asset.js';
 import type { Database } from '#kinora/db/database.js';
 import { getInstallationSecret } from '#kinora/db/tables/server/installation.js';
 import { bootstrap } from '#kinora/domain/access/bootstrap.js';
@@ -147,7 +148,8 @@ export const startApi = async ({
       return new Mux({ baseURL: origin, tokenId: tokenId!, tokenSecret: tokenSecret!, maxRetries: 0 });
     },
     newToken: (token: NewToken) => createToken(database, token, clock),
-    newEnvironment: (name: string) => createEnvironment(database, { name, type: 'development' }, clock),
+    newEnvironment: (name: string, videoQuality: VideoQuality = 'basic') =>
+      createEnvironment(database, { name, type: 'development', videoQuality }, clock),
     revoke: (tokenId: string) => revokeToken(database, tokenId, clock),
     /** Makes an asset ready as the ingest would, as far as its answer is concerned. */
     makeReady: async (assetId: string, durationSeconds: number) => {
