@@ -4,7 +4,16 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { filesIn, newestMs, pages } from './build-pages.mjs';
+
+// As in src/cli/main.ts, which isn't built yet. Only modules of Node.js are imported statically: an old version might fail
+// in other ones before this line runs, and the build certainly does.
+const [major, minor] = process.versions.node.split('.').map(Number);
+if (major < 20 || (major === 20 && minor < 19)) {
+  console.error(`kinora: Node.js 20.19 or newer is required; this is ${process.versions.node}.`);
+  process.exit(1);
+}
+
+const { filesIn, newestMs, pages } = await import('./build-pages.mjs');
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const modifiedMs = (path) => statSync(join(root, path), { throwIfNoEntry: false })?.mtimeMs ?? 0;

@@ -1,11 +1,11 @@
-import { execFileSync, spawn } from 'node:child_process';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, utimesSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { cleanEnvironment, runCli } from '../../support/processes/run-cli.js';
+import { cleanEnvironment, oldNode, runCli } from '../../support/processes/run-cli.js';
 import { makeTestDataDir } from '../../support/servers/database.js';
 import { processesNaming, until } from '../../support/servers/server-process.js';
 
@@ -71,6 +71,21 @@ const isGone = async (url: string): Promise<boolean> =>
     () => false,
     () => true,
   )) && processesNaming(dataDir).length === 0;
+
+/** `npm start` that ends by itself. */
+const failingNpmStart = (args: readonly string[], env: NodeJS.ProcessEnv = {}) =>
+  spawnSync('npm', ['start', '--script-shell=sh', ...args], {
+    cwd: clone,
+    env: { ...environment(), ...env },
+    encoding: 'utf8',
+  });
+
+it('refuses an old Node.js in one sentence, before it builds', { timeout: 200_000 }, () => {
+  const { status, stderr } = failingNpmStart([], oldNode);
+  expect(stderr).not.toContain('Building Kinora');
+  expect(stderr).toContain('kinora: Node.js 20.19 or newer is required; this is 18.20.8.\n');
+  expect(status).toBe(1);
+});
 
 it('builds without development packages, once, and ends with npm', { timeout: 400_000 }, async () => {
   const first = await npmStart();

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { acquireDataDirLock } from '#kinora/db/data-dir-lock.js';
-import { asOrdinaryUser, cliPath, runCli } from '../../support/processes/run-cli.js';
+import { asOrdinaryUser, cliPath, oldNode, runCli } from '../../support/processes/run-cli.js';
 
 const directory = mkdtempSync(join(tmpdir(), 'kinora-cli-'));
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
@@ -115,11 +115,7 @@ describe('kinora', () => {
 
   it('refuses an old Node.js in one sentence, before it loads anything', async () => {
     expect(readFileSync(cliPath, 'utf8')).not.toMatch(/^import[ {]/m);
-    const old = "Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '18.20.8' } });";
-    const result = await runCli(['--version'], {
-      NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(old)}`,
-    });
-    expect(result).toEqual({
+    expect(await runCli(['--version'], oldNode)).toEqual({
       status: 1,
       stdout: '',
       stderr: 'kinora: Node.js 20.19 or newer is required; this is 18.20.8.\n',

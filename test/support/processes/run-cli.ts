@@ -16,6 +16,11 @@ interface CliResult {
 
 type Options = Readonly<Record<string, string>>;
 
+const claimOldVersion =
+  "Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '18.20.8' } });";
+/** Makes processes believe that they run in Node.js 18.20.8. */
+export const oldNode = { NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(claimOldVersion)}` };
+
 /** Put before a command, it takes from root what root may do with every file. */
 export const asOrdinaryUser: readonly string[] =
   process.getuid?.() === 0 ? ['setpriv', '--bounding-set=-dac_override,-dac_read_search', '--'] : [];
