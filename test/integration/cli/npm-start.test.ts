@@ -115,6 +115,14 @@ it('builds without development packages, once, and ends with npm', { timeout: 40
   expect(await isGone(third.url)).toBe(true);
 });
 
+it('says that npm took a flag that has no -- before it', () => {
+  const { status, stderr } = failingNpmStart(['--allow-private-sources', '10.0.0.0/8']);
+  expect(stderr).toContain(
+    'kinora: npm did not pass --allow-private-sources to Kinora. Add -- before the flags: npm start -- --allow-private-sources ...\n',
+  );
+  expect(status).toBe(2);
+});
+
 it('packs what runs, without sources and maps', { timeout: 240_000 }, () => {
   const listed = execFileSync('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], {
     cwd: root,
