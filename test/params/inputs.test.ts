@@ -16,6 +16,11 @@ const audio = { url: 'https://media.example.org/a.m4a', type: 'audio', language_
 const image = { url: 'https://media.example.org/a.png' };
 const overlay = (settings: object) => [main, { ...image, overlay_settings: settings }];
 const LANGUAGES = 'en, es, it, pt, de, fr, pl, ru, nl, ca, tr, sv, uk, no, fi, sk, el, cs, hr, da, ro, bg, auto';
+const emptyOverlay = Object.fromEntries(
+  'vertical_align vertical_margin horizontal_align horizontal_margin width height opacity'
+    .split(' ')
+    .map((name) => [name, '']),
+);
 const ZEROS = 'A'.repeat(40);
 
 const refused: [string, unknown, string[]][] = [
@@ -253,6 +258,8 @@ describe('inputs are accepted with', () => {
       [main, { ...audio, type: undefined, generated_subtitles: [{}], overlay_settings: { foo: 'x' } }],
     ],
     ['empty values in overlay settings', [{ ...main, overlay_settings: { width: '', opacity: '', height: null } }]],
+    ['nothing but empty values in overlay settings of text', [main, { ...text, overlay_settings: emptyOverlay }]],
+    ['nothing but empty values in overlay settings of audio', [main, { ...audio, overlay_settings: emptyOverlay }]],
     ['no generated subtitles', [{ ...main, generated_subtitles: [] }]],
     ['subtitles, alternate audio and subtitles to be generated', [{ ...main, generated_subtitles: [{}] }, text, audio]],
   ])('%s', async (_, inputs) => {
