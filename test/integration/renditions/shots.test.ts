@@ -196,7 +196,7 @@ test('audio alone has none', async () => {
 });
 
 test('what fails is told', async () => {
-  const { id } = await create('cuts');
+  const { id } = await create('cuts', KNOWN);
   rmSync(`${server.dataDir}/blobs/assets/${id}/source`);
   await api(server, 'POST', shotsPath(id));
   await until('an error', async () => (await getShots(id)).status === 'errored', LIMIT_MS);
@@ -204,5 +204,6 @@ test('what fails is told', async () => {
     errors: { type: 'internal_error', messages: ['The shots could not be detected.'] },
   });
   expect((await eventTypes(server, id)).slice(2)).toEqual(['shots.created', 'shots.errored']);
+  expect((await eventsOf(server, id))[3]!.data).toMatchObject({ status: 'errored', ...KNOWN });
   expect((await getAsset(server, id)).status).toBe('ready');
 });
