@@ -38,3 +38,9 @@ it('has every command of package.json that the README names', () => {
   expect(named).not.toHaveLength(0);
   expect(scripts).toEqual(expect.arrayContaining(named));
 });
+
+it('names the version of the Mux command line that the tests use', () => {
+  const [, named] = /^.*MUX_BASE_URL=.* npx @mux\/cli@(\d+)\b/m.exec(readFileSync('README.md', 'utf8')) ?? [];
+  const tested: string = JSON.parse(readFileSync('package.json', 'utf8')).devDependencies['@mux/cli'];
+  expect(named).toBe(tested.split('.')[0]);
+});
