@@ -1,5 +1,5 @@
 import type { Queryable } from '../db/database.js';
-import { claimJob, type JobRow } from '../db/tables/server/job.js';
+import { claimJob, type JobRow, listDueQueues } from '../db/tables/server/job.js';
 import type { Clock } from '../lib/clock.js';
 import type { Logger } from '../telemetry/logger.js';
 import type { Run } from './execute-job.js';
@@ -24,7 +24,8 @@ export interface Claims {
    * more.
    */
   claim(queue: string): Promise<void>;
-  claimAll(): Promise<void>;
+  /** Fills the free slots of every queue that has a due job. */
+  claimDue(): Promise<void>;
   /** Waits until no claim is in progress. */
   settled(): Promise<void>;
   /** Claims no further jobs. */
@@ -97,8 +98,11 @@ export const createClaims = (options: ClaimOptions): Claims => {
       const slot = slots.get(queue);
       if (slot) await fill(slot);
     },
-    claimAll: async () => {
-      await Promise.all([...slots.values()].map(fill));
+    claimDue: async () => {
+      const free = [...slots].filter(([, { worker, active }]) => active < worker.concurrency).map(([queue]) => queue);
+      if (stopping || free.length === 0) return;
+      const due = await listDueQueues(db, free, clock.now());
+      await Promise.all(due.map((queue) => fill(slots.get(queue)!)));
     },
     settled: async () => {
       await Promise.all([...slots.values()].map(({ claiming }) => claiming));

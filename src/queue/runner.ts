@@ -71,13 +71,13 @@ export const createRunner = (options: RunnerOptions): Runner => {
         await renewRuns(leases, runs);
         await reapLost(leases);
       });
-      every(POLL_MS, async () => void claims.claimAll());
+      every(POLL_MS, () => claims.claimDue());
       every(DELETE_FINISHED_MS, () => deleteFinishedJobs(db));
     },
     drain: async () => {
       const queues = workers.map(({ queue }) => queue.name);
       for (;;) {
-        await claims.claimAll();
+        await claims.claimDue();
         if (runs.size > 0) await Promise.all([...runs].map(({ settled }) => settled));
         else if (await hasLiveJobs(db, queues, clock.now()))
           await delay(20); // another runner's job

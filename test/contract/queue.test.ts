@@ -11,6 +11,7 @@ import type { Job, JobContext, QueueWorker } from '#kinora/queue/queue.js';
 import { createRunner, type Runner } from '#kinora/queue/runner.js';
 import { quietLogger } from '../support/logger.js';
 import { until } from '../support/servers/server-process.js';
+import { statementsOf } from '../support/statements.js';
 import { describeOnBothEngines } from './engines.js';
 
 const WAIT = { timeout: 120_000 };
@@ -82,6 +83,17 @@ describeOnBothEngines('queue', (database) => {
     await runner.drain();
     expect(ran).toEqual(['a', 'b1', 'b2']);
     expect((await jobs('order')).map(({ state }) => state)).toEqual(['done', 'done', 'done', 'queued']);
+  });
+
+  it('looks with one statement whether any of its queues has a due job', async () => {
+    const handler = async (): Promise<void> => undefined;
+    const workers = Array.from({ length: 20 }, (_, n) => ({ queue: { name: `idle-${n}` }, concurrency: 1, handler }));
+    const runner = createRunner({
+      ...{ database: database(), workers, logger: quietLogger, clock: systemClock, workerId: newShortId() },
+    });
+    const statements = await statementsOf(() => runner.drain());
+    expect(statements.filter((text) => text.includes('from job'))).toHaveLength(2);
+    expect(statements).toHaveLength(2);
   });
 
   it('starts a job at once when its transaction commits, and never one that was rolled back', async () => {

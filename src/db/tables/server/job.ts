@@ -53,6 +53,17 @@ export const cancelJob = async (db: Queryable, queue: string, key: string): Prom
     returning pg_notify(${JOB_CANCEL}, id::text)`.execute(db);
 };
 
+/** Returns the queues of the list that have a due job. One statement for all of them, because most are usually empty. */
+export const listDueQueues = async (db: Queryable, queues: readonly string[], now: Date): Promise<string[]> => {
+  const { rows } = await sql<{ queue: string }>`
+    select queue from unnest(${queues}::text[]) as listed (queue)
+    where exists (
+      select from job
+      where job.queue = listed.queue and state = 'queued' and run_at <= greatest(now(), ${now}::timestamptz)
+    )`.execute(db);
+  return rows.map(({ queue }) => queue);
+};
+
 /**
  * Takes the next job of a queue. If `now` is ahead of the server's clock, as in tests, delayed jobs become due earlier; if
  * it is behind, it has no effect. The row lock is in a materialized step because a plain subquery may be evaluated twice.
