@@ -139,11 +139,13 @@ describe('a query', () => {
     'of $name is never a failure of the server',
     async (one) => {
       const documented = (one.operation.parameters ?? []).filter((parameter) => parameter.in === 'query');
-      const names = [...documented.map(({ name }) => name), ...inherited, '%00', 'unknown'];
-      for (const name of names)
+      // Names that mean nothing go together; a documented one goes alone, because the first wrong value is refused.
+      const groups = [...documented.map(({ name }) => [name]), [...inherited, '%00', 'unknown']];
+      for (const names of groups)
         for (const value of ['%00', 'a%00b', '%ED%A0%80', '%FF', '%C0%80', '', ...inherited]) {
-          const answer = await api.call('GET', `${address(one.path)}?${name}=${value}&${name}[]=${value}`);
-          expect(answer.status, `${name}=${value}: ${await answer.text()}`).toBeLessThan(500);
+          const query = names.map((name) => `${name}=${value}&${name}[]=${value}`).join('&');
+          const answer = await api.call('GET', `${address(one.path)}?${query}`);
+          expect(answer.status, `${query}: ${await answer.text()}`).toBeLessThan(500);
         }
     },
   );

@@ -90,7 +90,8 @@ describe('the states of an upload and what is told of them', () => {
     await sending.send(file.subarray(0, 1000));
     const row = api.database.queryable.selectFrom('upload').select('target_asset_id').where('id', '=', upload.id);
     const { target_asset_id: assetId } = await row.executeTakeFirstOrThrow();
-    await until('the request has begun', () => filesOf(api.blobDir, assetId).length > 0);
+    // Before its first bytes are stored, a cancelled request gets an answer.
+    await until('bytes are stored', async () => (await storedIn(api.blobDir, assetId)).partial?.length === 1000);
     expect((await cancel(upload.id)).status).toBe(200);
     await expect(sending.answer()).rejects.toThrow();
     expect(filesOf(api.blobDir, assetId)).toEqual([]);
