@@ -38,6 +38,7 @@ export default defineConfig({
     maxConcurrency: 11,
     reporters: ['default', new SlowestReporter()],
     sequence: { sequencer: SlowestFirst },
+    globalSetup: ['test/support/temp-dir.ts'],
     projects: [
       {
         test: {

@@ -27,6 +27,8 @@ export const createHttpApp = (
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'request_id' }),
     bodyLimit,
     genReqId: newUuid,
+    // Our plugins wait for nothing. On a busy machine the default of 10 s would fail the start.
+    pluginTimeout: 0,
     trustProxy: typeof trustedProxies === 'object' ? [...trustedProxies] : (trustedProxies ?? false),
     serverFactory: (handle, { keepAliveTimeout, requestTimeout }) =>
       Object.assign(createServer({ requireHostHeader: false }, takeTurns(handle)), {

@@ -1,0 +1,42 @@
+import { mkdirSync, readdirSync, rmSync, statfsSync } from 'node:fs';
+import { join } from 'node:path';
+
+const MEMORY = '/dev/shm';
+const PREFIX = 'kinora-tests-';
+/** Four times what a whole run has been seen to use at once. */
+const NEEDED_BYTES = 8 * 2 ** 30;
+
+const isRunning = (pid: number): boolean => {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+const hasRoom = (): boolean => {
+  try {
+    const { bavail, bsize } = statfsSync(MEMORY);
+    return bavail * bsize >= NEEDED_BYTES;
+  } catch {
+    return false;
+  }
+};
+
+/**
+ * Puts the temporary files of the run into memory where there is room, unless TMPDIR says otherwise. The tests copy
+ * hundreds of databases, and a disk makes each of thousands of commits wait.
+ */
+export default (): (() => void) | undefined => {
+  if (process.env.TMPDIR !== undefined || !hasRoom()) return undefined;
+  // A run that was killed could not remove its files.
+  for (const name of readdirSync(MEMORY)) {
+    if (name.startsWith(PREFIX) && !isRunning(Number(name.slice(PREFIX.length))))
+      rmSync(join(MEMORY, name), { recursive: true, force: true });
+  }
+  const directory = join(MEMORY, `${PREFIX}${process.pid}`);
+  mkdirSync(directory);
+  process.env.TMPDIR = directory;
+  return () => rmSync(directory, { recursive: true, force: true });
+};
