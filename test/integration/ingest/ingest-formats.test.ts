@@ -56,11 +56,13 @@ describe('a file of which nothing can be played', () => {
 });
 
 describe('a file of which a part can be played', () => {
-  it('is played, and a warning tells what is left out and why', async () => {
-    const asset = await ingest('unknown-audio-codec.mov');
+  it.each([
+    ['unknown-audio-codec.mov', ['video'], 'The audio stream 1 was left out. The audio codec zzzz is not supported.'],
+    ['unknown-video-codec.mp4', ['audio'], 'The video stream 0 was left out. The video codec zzzz is not supported.'],
+  ] as const)('%s is played, and a warning tells what is left out and why', async (name, types, message) => {
+    const asset = await ingest(name);
     expect(asset.status).toBe('ready');
-    expect(asset.tracks!.map(({ type }) => type)).toEqual(['video']);
-    const message = 'The audio stream 1 was left out. The audio codec zzzz is not supported.';
+    expect(asset.tracks!.map(({ type }) => type)).toEqual(types);
     expect(await dataOf(asset.id, 'video.asset.warning')).toMatchObject([
       { id: asset.id, status: 'ready', passthrough: 'mine', warning: { type: 'stream_dropped', message } },
     ]);

@@ -433,6 +433,7 @@ const derived = {
     ]),
   'subtitles.srt': async (): Promise<Buffer> => Buffer.from('1\n00:00:01,000 --> 00:00:02,000\nHello\n\n'.repeat(3)),
   'unknown-codec.mp4': async (): Promise<Buffer> => withUnknownCodec(await bytesOf('video-only.mp4'), 'avc1'),
+  'unknown-video-codec.mp4': async (): Promise<Buffer> => withUnknownCodec(await bytesOf('h264-aac.mp4'), 'avc1'),
   'unknown-audio-codec.mov': async (): Promise<Buffer> => withUnknownCodec(await bytesOf('h264-pcm-mono.mov'), 'sowt'),
   'audio-only.amr': async (): Promise<Buffer> => amrFile('nb', 12),
   'h264-amr.3gp': (): Promise<Buffer> => amr3gp('nb'),
