@@ -59,6 +59,7 @@ describe('a file of which a part can be played', () => {
   it.each([
     ['unknown-audio-codec.mov', ['video'], 'The audio stream 1 was left out. The audio codec zzzz is not supported.'],
     ['unknown-video-codec.mp4', ['audio'], 'The video stream 0 was left out. The video codec zzzz is not supported.'],
+    ['two-videos.mp4', ['video'], 'The video stream 1 was left out. Only one video stream of a file is used.'],
   ] as const)('%s is played, and a warning tells what is left out and why', async (name, types, message) => {
     const asset = await ingest(name);
     expect(asset.status).toBe('ready');
