@@ -53,6 +53,14 @@ describe('a file of which nothing can be played', () => {
     });
     expect(await inputFile(asset.id)).toEqual({ container_format: 'png_pipe', tracks: [] });
   });
+
+  it('is refused with the damage that was found in it', async () => {
+    const asset = await ingest('truncated-without-index.mov');
+    const messages = ['The file is damaged: its index (the moov box) is missing or cut off.'];
+    const errors = { type: 'invalid_input', messages };
+    expect(asset).toMatchObject({ status: 'errored', errors });
+    expect(await dataOf(asset.id, 'video.asset.errored')).toMatchObject([{ errors }]);
+  });
 });
 
 describe('a file of which a part can be played', () => {
