@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { attack } from './support/attack.mjs';
@@ -22,11 +23,12 @@ const cases = [
   { name: '200 connections, 200 requests each', waves: [[200, 200]] },
   { name: '20 connections, 500 requests each', waves: [[20, 500]] },
   {
-    name: 'both',
+    name: 'both, limit of 4,096 open files',
     waves: [
       [200, 200],
       [20, 500],
     ],
+    maxFiles: 4096,
   },
 ];
 
@@ -60,7 +62,8 @@ const msUntilBack = async (pid, before) => {
   }
 };
 
-const measure = async (server, segment, { name, waves }) => {
+const measure = async (server, segment, { name, waves, maxFiles }) => {
+  if (maxFiles) execFileSync('prlimit', ['--pid', String(server.pid), `--nofile=${maxFiles}`]);
   const idleMs = await healthMs(server.url);
   const before = { handles: handlesOf(server.pid), megabytes: residentMegabytesOf(server.pid) };
   const attacks = [];

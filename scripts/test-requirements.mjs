@@ -28,7 +28,7 @@ const needs = [
     packages: ['pocketsphinx', 'pocketsphinx-en-us'],
     suites: 'recognition of real speech',
   },
-  { program: 'ffmpeg', packages: ['ffmpeg'], suites: 'recognition of real speech (its voices)' },
+  { program: 'ffmpeg', packages: ['ffmpeg'], suites: 'voices of real speech, playback with ffmpeg' },
   { program: 'nginx', packages: ['nginx-light'], suites: 'the shipped nginx configuration' },
   { program: 'caddy', packages: ['caddy'], suites: 'the shipped Caddy configuration' },
   {

@@ -1,6 +1,10 @@
+import { execFileSync } from 'node:child_process';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { findTool } from '#kinora/lib/find-tool.js';
 import { fixture } from '../support/media/fixtures.js';
 import { type MediaInput, probeFile, readAudio, readFrameCounters, readPackets } from '../support/media/measure.js';
+import { withFolder } from '../support/media/video-run.js';
 import { fetchBytes, mediaPlaylists, segmentsOf } from '../support/players/play.js';
 import { beepTimesOf, flashTimes } from '../support/players/playback-checks.js';
 import type { Origin } from '../support/servers/origin.js';
@@ -26,6 +30,8 @@ afterAll(async () => {
 
 /** Half a frame at 30 frames a second. */
 const LIMIT_SECONDS = 1 / 60;
+/** Debian's, which is older than the library of the tests. */
+const ffmpeg = findTool('ffmpeg');
 
 /** Each flash, and how late it is against the beep next to it. */
 const distances = (input: MediaInput): { flash: number; late: number }[] => {
@@ -73,5 +79,19 @@ describe.each(names)('%s', (name) => {
     const expected = flashes[name].filter((second) => seekSeconds === 0 || second > 8);
     expect(measured.map(({ flash }) => Math.round(flash))).toEqual(expected);
     for (const { flash, late } of measured) expect.soft(Math.abs(late), `${flash} s`).toBeLessThan(LIMIT_SECONDS);
+  });
+
+  test.skipIf(!ffmpeg)('flash and beep come together in the ffmpeg program of the system', () => {
+    const measured = withFolder((folder) => {
+      const decoded = join(folder, 'decoded.nut');
+      const toFile = ['-fps_mode', 'passthrough', '-c:v', 'rawvideo', '-pix_fmt', 'gray', '-c:a', 'pcm_s16le', decoded];
+      execFileSync(ffmpeg!, ['-v', 'error', '-i', url, '-map', '0:v:0', '-map', '0:a:0', ...toFile]);
+      return distances(decoded);
+    });
+    expect(measured.map(({ flash }) => Math.round(flash))).toEqual(flashes[name]);
+    for (const { flash, late } of measured) {
+      expect.soft(Math.abs(late), `${flash} s`).toBeLessThan(LIMIT_SECONDS);
+      expect.soft(Math.abs(flash - Math.round(flash)), `${flash} s`).toBeLessThan(LIMIT_SECONDS);
+    }
   });
 });

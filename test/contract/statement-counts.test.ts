@@ -2,16 +2,26 @@ import { sql } from 'kysely';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { insertTracks } from '#kinora/db/tables/assets/track.js';
 import { recordAssetEvent } from '#kinora/domain/asset-view/record-asset-event.js';
+import { createIngestState, type IngestState } from '#kinora/domain/assets/ingest-state.js';
 import { createPlayableFinder } from '#kinora/domain/playback/find-playable.js';
 import { createArtifactUrls } from '#kinora/domain/signing/artifact-urls.js';
 import { systemClock } from '#kinora/lib/clock.js';
 import { newId } from '#kinora/lib/ids.js';
+import { createQueue } from '#kinora/queue/job-queue.js';
 import { type Api, startApi } from '../support/servers/api.js';
 import { statementsOf } from '../support/statements.js';
 import { describeOnBothEngines } from './engines.js';
 
 // Without the embedded engine's maintenance, which sends statements of its own.
 vi.useFakeTimers({ toFake: ['setInterval'] });
+
+const videoTrack = { duration: 60, maxWidth: 320, maxHeight: 180, maxFrameRate: 30 };
+const READY: Parameters<IngestState['complete']>[1] = {
+  properties: { duration: 60, resolutionTier: '720p', maxStoredResolution: 'SD', videoTrack },
+  facts: { formatName: 'mp4', sizeBytes: 1, durationSeconds: 60, audio: [] },
+  inputSettings: {},
+  dropped: [],
+};
 
 describeOnBothEngines('the number of statements', (database) => {
   let api: Api;
@@ -104,5 +114,37 @@ describeOnBothEngines('the number of statements', (database) => {
     expect(statements.map((statement) => /\w+/.exec(statement)?.[0])).toEqual(['begin', 'select', 'with', 'commit']);
     const { data } = await get(`/system/v1/events?object_id=${ids[1]}&type=video.asset.updated`);
     expect(data).toMatchObject([{ data: { id: ids[1], ...complete } }]);
+  });
+
+  it.each([
+    ['complete', 18, { status: 'ready', tracks: [{ type: 'video' }, { name: 'English' }] }],
+    ['fail', 13, { status: 'errored', errors: { type: 'internal_error' } }],
+  ] as const)('to %s an ingest is %i, two of them for its event', async (change, count, told) => {
+    const { playback_ids: playbackIds } = complete;
+    const inputs = [{ url: 'https://media.example.org/walk.mp4' }];
+    const fields = { inputs, playback_policies: playbackIds.map(({ policy }) => policy) };
+    const { id } = (await (await api.call('POST', '/video/v1/assets', fields)).json()).data;
+    const track = { asset_id: id, type: 'text', status: 'ready', text_type: 'subtitles', error: null } as const;
+    await insertTracks(database().queryable, [{ ...track, id: newId(), name: 'English', language_code: 'en' }]);
+    const state = createIngestState({
+      database: database(),
+      clock: systemClock,
+      queue: createQueue(database()),
+      artifactUrls: createArtifactUrls('secret', () => api.origin),
+      recognizesSpeech: false,
+      onPlayableChanged: () => undefined,
+    });
+    const changes = {
+      complete: () => state.complete(id, READY),
+      fail: () => state.fail(id, new Error('damaged'), { jobId: newId(), hasSource: true, detail: 'damaged' }),
+    };
+    const statements = await statementsOf(changes[change]);
+    expect(statements).toHaveLength(count);
+    const positionsOf = (pattern: RegExp) => statements.flatMap((text, at) => (pattern.test(text) ? [at] : []));
+    const reads = positionsOf(/^select "asset"\.\*, /);
+    expect(reads).toHaveLength(1);
+    expect(positionsOf(/insert into "?event"? /)).toEqual([reads[0]! + 1]);
+    const { data } = await get(`/system/v1/events?object_id=${id}&type=video.asset.${told.status}`);
+    expect(data).toMatchObject([{ data: { id, playback_ids: playbackIds, ...told } }]);
   });
 });

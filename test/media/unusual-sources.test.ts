@@ -10,7 +10,7 @@ import { ONE_FRAME_PACKETS, planAsset } from '#kinora/media/plan/plan-asset.js';
 import { type FixtureName, fixture } from '../support/media/fixtures.js';
 import { lumaErrors, psnr } from '../support/media/frame-error.js';
 import { makeThumbnail } from '../support/media/image-run.js';
-import { measureTone, readFrameCounters, readLuma, readRgbFrames } from '../support/media/measure.js';
+import { measureTone, readFrameCounters, readLuma, readPackets, readRgbFrames } from '../support/media/measure.js';
 import { withMezzanine } from '../support/media/mezzanine-run.js';
 import {
   indexFile,
@@ -150,6 +150,14 @@ describe('formats and codecs that few files have', () => {
     },
     60_000,
   );
+
+  test('below-zero.mkv begins a second below zero', async () => {
+    const packets = readPackets(await fixture('below-zero.mkv'));
+    for (const stream of [0, 1]) {
+      const times = packets.flatMap(({ streamIndex, ptsSeconds }) => (streamIndex === stream ? [ptsSeconds] : []));
+      expect(Math.min(...times)).toBeCloseTo(-1, 1);
+    }
+  });
 
   test('vp6.flv: every frame is played once', async () => {
     const source = await planFile(await fixture('vp6.flv'));

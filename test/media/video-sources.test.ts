@@ -13,7 +13,7 @@ import type { SourceFacts } from '#kinora/media/source/source-facts.js';
 import type { SourceIndex } from '#kinora/media/source/source-index.js';
 import type { SanityResult } from '#kinora/pool/protocol.js';
 import { type EncodedName, type FixtureName, fixture } from '../support/media/fixtures.js';
-import { readFrameCounters } from '../support/media/measure.js';
+import { probeFile as measureFile, readFrameCounters } from '../support/media/measure.js';
 import { withMezzanine } from '../support/media/mezzanine-run.js';
 import {
   indexFile,
@@ -95,6 +95,14 @@ describe('facts', () => {
     ['fps-29.97.mp4', { frameRate: { num: 30000, den: 1001 } }],
   ] as const)('%s', async (name, expected) => {
     expect(await videoFacts(name)).toMatchObject(expected);
+  });
+
+  test('video besides the main stream, but no cover art', async () => {
+    const path = await fixture('two-videos.mp4');
+    expect(measureFile(path).streams.map(({ codec }) => codec)).toEqual(['h264', 'h264', 'png']);
+    const { video, otherVideo } = await probeFile(path);
+    expect(video!.streamIndex).toBe(0);
+    expect(otherVideo).toEqual([{ type: 'video', streamIndex: 1, codec: 'h264', durationSeconds: 6 }]);
   });
 
   test.each([

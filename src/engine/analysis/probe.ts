@@ -30,6 +30,7 @@ import type {
   Rational,
   SourceFacts,
   UnplayableStream,
+  UnusedStream,
   VideoFacts,
 } from '../../media/source/source-facts.js';
 import type { ProbeJob } from '../../pool/protocol.js';
@@ -75,7 +76,9 @@ export const probe = async (job: ProbeJob): Promise<SourceFacts> => {
     const media = format.streams.filter(isMedia);
     const unplayable = media.flatMap((stream) => findObstacle(stream) ?? []);
     const usable = media.filter(({ index }) => !unplayable.some(({ streamIndex }) => streamIndex === index));
-    const video = chooseFirst(usable.filter(isMovingVideo));
+    const movingVideo = usable.filter(isMovingVideo);
+    const video = chooseFirst(movingVideo);
+    const otherVideo = movingVideo.filter((stream) => stream !== video).map(describeUnused);
     checkPixels(job, video ? [video] : []);
     const sample = video && sampleFrames(format, video);
     if (ANIMATED_IMAGES.has(formatName) && (sample?.count ?? 0) < 2) throw invalidInput(refusals.notMedia);
@@ -90,6 +93,7 @@ export const probe = async (job: ProbeJob): Promise<SourceFacts> => {
         .toSorted((a, b) => Number(b === mainAudio) - Number(a === mainAudio))
         .map((stream) => describeAudio(stream, isSimple(stream))),
       ...(unplayable.length > 0 && { unplayable }),
+      ...(otherVideo.length > 0 && { otherVideo }),
       ...(usable.length === 0 && {
         refusal: media.length === 0 ? [refusals.noMedia] : unplayable.map(({ reason }) => reason),
       }),
@@ -128,18 +132,19 @@ const checkPixels = (job: ProbeJob, streams: readonly Stream[]): void => {
   }
 };
 
+const describeUnused = (stream: Stream): UnusedStream => ({
+  type: stream.codecpar.codecType === AVMEDIA_TYPE_AUDIO ? 'audio' : 'video',
+  streamIndex: stream.index,
+  codec: codecNameOf(stream),
+  durationSeconds: secondsOf(stream),
+});
+
 /** Why a stream can't be played. */
 const findObstacle = (stream: Stream): UnplayableStream | undefined => {
-  const { codecType, sampleRate, channels } = stream.codecpar;
-  const type = codecType === AVMEDIA_TYPE_AUDIO ? 'audio' : 'video';
-  const codec = codecNameOf(stream);
-  const describe = (reason: string): UnplayableStream => ({
-    type,
-    streamIndex: stream.index,
-    codec,
-    durationSeconds: secondsOf(stream),
-    reason,
-  });
+  const { sampleRate, channels } = stream.codecpar;
+  const unused = describeUnused(stream);
+  const { type, codec } = unused;
+  const describe = (reason: string): UnplayableStream => ({ ...unused, reason });
   if (!findDecoder(stream)) return describe(refusals.codec(type, codec));
   if (type === 'video') return undefined;
   if (sampleRate <= 0) return describe(refusals.damagedBy('the sample rate of the audio is missing'));

@@ -69,8 +69,8 @@ const planIndexed = async (context: IngestContext, file: SourceFile, options: Ch
   const keys = { key: concatenatedKey(assetId), indexKey: concatenatedIndexKey(assetId) };
   return withConcatenatedRecordings(context, { path, facts, concatenated: keys }, async (copy) => {
     if (!copy) return planAsItIs();
-    const { formatName, unplayable } = facts;
-    const copyFacts = { ...copy.facts, ...(unplayable && { unplayable }) };
+    const { formatName, unplayable, otherVideo } = facts;
+    const copyFacts = { ...copy.facts, ...(unplayable && { unplayable }), ...(otherVideo && { otherVideo }) };
     await state.saveFacts(assetId, copyFacts, describeInputFile({ ...copyFacts, formatName }));
     const copyFile = { path: copy.path, facts: copyFacts, settings };
     const { knownProblem } = options;

@@ -23,3 +23,10 @@ test('streams without content and streams that nothing decodes are', () => {
   const unplayable = [{ type: 'audio', streamIndex: 3, codec: 'x', durationSeconds: 1, reason: 'Why.' }] as const;
   expect(describeDropped({ ...facts, unplayable }, planned)).toEqual(['The audio stream 3 was left out. Why.']);
 });
+
+test('video besides the main stream is', () => {
+  const otherVideo = [{ type: 'video', streamIndex: 4, codec: 'h264', durationSeconds: 1 }] as const;
+  expect(describeDropped({ ...facts, otherVideo }, planned)).toEqual([
+    'The video stream 4 was left out. Only one video stream of a file is used.',
+  ]);
+});

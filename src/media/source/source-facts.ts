@@ -17,15 +17,20 @@ export interface SourceFacts {
   readonly audio: readonly AudioFacts[];
   /** Video and audio of the file that can't be played. */
   readonly unplayable?: readonly UnplayableStream[];
+  /** Video that could be played besides `video`. Cover art is not included. */
+  readonly otherVideo?: readonly UnusedStream[];
   /** Why nothing in the file can be played, as sentences for its owner. */
   readonly refusal?: readonly string[];
 }
 
-export interface UnplayableStream {
+export interface UnusedStream {
   readonly type: 'video' | 'audio';
   readonly streamIndex: number;
   readonly codec: string;
   readonly durationSeconds: number;
+}
+
+export interface UnplayableStream extends UnusedStream {
   /** A sentence for the owner of the file. */
   readonly reason: string;
 }

@@ -53,14 +53,25 @@ describe('a file of which nothing can be played', () => {
     });
     expect(await inputFile(asset.id)).toEqual({ container_format: 'png_pipe', tracks: [] });
   });
+
+  it('is refused with the damage that was found in it', async () => {
+    const asset = await ingest('truncated-without-index.mov');
+    const messages = ['The file is damaged: its index (the moov box) is missing or cut off.'];
+    const errors = { type: 'invalid_input', messages };
+    expect(asset).toMatchObject({ status: 'errored', errors });
+    expect(await dataOf(asset.id, 'video.asset.errored')).toMatchObject([{ errors }]);
+  });
 });
 
 describe('a file of which a part can be played', () => {
-  it('is played, and a warning tells what is left out and why', async () => {
-    const asset = await ingest('unknown-audio-codec.mov');
+  it.each([
+    ['unknown-audio-codec.mov', ['video'], 'The audio stream 1 was left out. The audio codec zzzz is not supported.'],
+    ['unknown-video-codec.mp4', ['audio'], 'The video stream 0 was left out. The video codec zzzz is not supported.'],
+    ['two-videos.mp4', ['video'], 'The video stream 1 was left out. Only one video stream of a file is used.'],
+  ] as const)('%s is played, and a warning tells what is left out and why', async (name, types, message) => {
+    const asset = await ingest(name);
     expect(asset.status).toBe('ready');
-    expect(asset.tracks!.map(({ type }) => type)).toEqual(['video']);
-    const message = 'The audio stream 1 was left out. The audio codec zzzz is not supported.';
+    expect(asset.tracks!.map(({ type }) => type)).toEqual(types);
     expect(await dataOf(asset.id, 'video.asset.warning')).toMatchObject([
       { id: asset.id, status: 'ready', passthrough: 'mine', warning: { type: 'stream_dropped', message } },
     ]);

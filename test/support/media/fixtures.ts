@@ -19,6 +19,7 @@ import {
   withUnknownCodec,
   withUnmarkedStart,
   writeAmr3gp,
+  writeTwoVideos,
 } from './unusual-files.js';
 import { unusual } from './unusual-recipes.js';
 import { withLateFrame, withWrongTimes } from './wrong-times.js';
@@ -364,14 +365,19 @@ const flip = (bytes: Buffer, from: number, until: number, flips: number): Buffer
   return damaged;
 };
 
-const amr3gp = async (kind: 'nb' | 'wb'): Promise<Buffer> => {
+const written = async (write: (path: string) => void): Promise<Buffer> => {
   const path = join(directory, `${randomBytes(6).toString('hex')}.part`);
   try {
-    writeAmr3gp(await fixture('video-only.mp4'), kind, SECONDS, path);
+    write(path);
     return await readFile(path);
   } finally {
     await rm(path, { force: true });
   }
+};
+
+const amr3gp = async (kind: 'nb' | 'wb'): Promise<Buffer> => {
+  const video = await fixture('video-only.mp4');
+  return written((path) => writeAmr3gp(video, kind, SECONDS, path));
 };
 
 /** Byte range of a top-level box. */
@@ -433,7 +439,12 @@ const derived = {
     ]),
   'subtitles.srt': async (): Promise<Buffer> => Buffer.from('1\n00:00:01,000 --> 00:00:02,000\nHello\n\n'.repeat(3)),
   'unknown-codec.mp4': async (): Promise<Buffer> => withUnknownCodec(await bytesOf('video-only.mp4'), 'avc1'),
+  'unknown-video-codec.mp4': async (): Promise<Buffer> => withUnknownCodec(await bytesOf('h264-aac.mp4'), 'avc1'),
   'unknown-audio-codec.mov': async (): Promise<Buffer> => withUnknownCodec(await bytesOf('h264-pcm-mono.mov'), 'sowt'),
+  'two-videos.mp4': async (): Promise<Buffer> => {
+    const [video, cover] = [await fixture('video-only.mp4'), await bytesOf('image.png')];
+    return written((path) => writeTwoVideos(video, cover, path));
+  },
   'audio-only.amr': async (): Promise<Buffer> => amrFile('nb', 12),
   'h264-amr.3gp': (): Promise<Buffer> => amr3gp('nb'),
   'h264-amr-wb.3gp': (): Promise<Buffer> => amr3gp('wb'),

@@ -1,5 +1,11 @@
 /** Files that no encoder of the build writes: what old phones and careless programs leave behind. */
-import { AV_CODEC_ID_AMR_WB, AVMEDIA_TYPE_AUDIO } from 'node-av/constants';
+import {
+  AV_CODEC_ID_AMR_WB,
+  AV_CODEC_ID_PNG,
+  AV_DISPOSITION_ATTACHED_PIC,
+  AVMEDIA_TYPE_AUDIO,
+  AVMEDIA_TYPE_VIDEO,
+} from 'node-av/constants';
 import { avChannelLayoutDefault, Codec, FFmpegError, FormatContext, Packet } from 'node-av/lib';
 
 /** Speech of random content, 50 frames a second (3GPP TS 26.101 and 26.201; RFC 4867 for the files). */
@@ -102,6 +108,52 @@ export const writeAmr3gp = (videoPath: string, kind: AmrKind, seconds: number, p
     packet.dts = packet.pts;
     packet.duration = BigInt(audio.codecpar.frameSize);
     check(output.interleavedWriteFrameSync(packet), 'write audio');
+    packet.unref();
+  }
+  output.writeTrailerSync();
+  output.closeOutputSync();
+  output.freeContext();
+  input.closeInputSync();
+  packet.free();
+};
+
+/** Writes an MP4 with the video of another file twice, and a PNG file as its cover. */
+export const writeTwoVideos = (videoPath: string, cover: Buffer, path: string): void => {
+  const input = new FormatContext();
+  const output = new FormatContext();
+  const packet = new Packet();
+  packet.alloc();
+  check(input.openInputSync(videoPath), 'open');
+  check(input.findStreamInfoSync(), 'find streams');
+  check(output.allocOutputContext2(null, 'mp4', path), 'muxer');
+  const source = input.streams[0]!;
+  const videos = [0, 1].map(() => {
+    const video = output.newStream(null);
+    source.codecpar.copy(video.codecpar);
+    return video;
+  });
+  const coverStream = output.newStream(null);
+  Object.assign(coverStream.codecpar, {
+    codecType: AVMEDIA_TYPE_VIDEO,
+    codecId: AV_CODEC_ID_PNG,
+    width: 320,
+    height: 180,
+  });
+  coverStream.disposition = AV_DISPOSITION_ATTACHED_PIC;
+  check(output.openOutputSync(), 'open output');
+  check(output.writeHeaderSync(), 'header');
+  packet.data = cover;
+  packet.streamIndex = coverStream.index;
+  check(output.interleavedWriteFrameSync(packet), 'write cover');
+  packet.unref();
+  while (input.readFrameSync(packet) >= 0) {
+    for (const video of packet.streamIndex === 0 ? videos : []) {
+      const copy = packet.clone()!;
+      copy.rescaleTs(source.timeBase, video.timeBase);
+      copy.streamIndex = video.index;
+      check(output.interleavedWriteFrameSync(copy), 'write video');
+      copy.free();
+    }
     packet.unref();
   }
   output.writeTrailerSync();

@@ -26,7 +26,7 @@ export const describeInputFile = (facts: SourceFacts): object => ({
       sample_rate: audio.sampleRate,
       ...(audio.sampleSizeBits !== undefined && { sample_size: audio.sampleSizeBits }),
     })),
-    ...(facts.unplayable ?? []).map(({ type, durationSeconds, codec }) => ({
+    ...[...(facts.unplayable ?? []), ...(facts.otherVideo ?? [])].map(({ type, durationSeconds, codec }) => ({
       type,
       duration: durationSeconds,
       encoding: codec,
