@@ -58,7 +58,10 @@ export const bundleServer = async () => {
       license: { fileName: 'licenses.md' },
       rolldownOptions: {
         input: { run: join(compiled, 'cli/run.js'), engine: join(compiled, 'engine/main.js') },
-        output: { chunkFileNames: '[name]-[hash].js' },
+        output: {
+          chunkFileNames: '[name]-[hash].js',
+          minify: { compress: false, mangle: false, codegen: { removeWhitespace: true } },
+        },
       },
     },
   });

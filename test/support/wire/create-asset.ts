@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
-import { setTimeout as delay } from 'node:timers/promises';
 import { type Origin, startOrigin } from '../servers/origin.js';
+import { until } from '../servers/server-process.js';
 
 /** What a test looks at of an asset on the wire. */
 export interface WireAsset {
@@ -68,11 +68,11 @@ export const getAsset = async (server: Server, id: string): Promise<WireAsset> =
 
 /** The asset once it is `ready` or `errored`. */
 export const settled = async (server: Server, id: string, limitMs = 240_000): Promise<WireAsset> => {
-  const until = performance.now() + limitMs;
-  for (;;) {
-    const asset = await getAsset(server, id);
-    if (asset.status !== 'preparing') return asset;
-    if (performance.now() > until) throw new Error(`still preparing after ${limitMs} ms: ${JSON.stringify(asset)}`);
-    await delay(100);
-  }
+  let asset!: WireAsset;
+  const isSettled = async () => {
+    asset = await getAsset(server, id);
+    return asset.status !== 'preparing';
+  };
+  await until(`asset ${id} is settled`, isSettled, limitMs);
+  return asset;
 };

@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { until } from '../servers/server-process.js';
 import { getAsset, type WireAsset } from './create-asset.js';
 
 /** The asset once none of its tracks is preparing. */
@@ -7,11 +7,11 @@ export const withTracks = async (
   { id }: Pick<WireAsset, 'id'>,
   limitMs = 120_000,
 ): Promise<WireAsset> => {
-  const until = performance.now() + limitMs;
-  for (;;) {
-    const asset = await getAsset(server, id);
-    if (asset.tracks!.every(({ status }) => status !== 'preparing')) return asset;
-    if (performance.now() > until) throw new Error(`still preparing: ${JSON.stringify(asset.tracks)}`);
-    await delay(100);
-  }
+  let asset!: WireAsset;
+  const areMade = async () => {
+    asset = await getAsset(server, id);
+    return asset.tracks!.every(({ status }) => status !== 'preparing');
+  };
+  await until(`the tracks of asset ${id} are made`, areMade, limitMs);
+  return asset;
 };
