@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 const MEMORY = '/dev/shm';
 const PREFIX = 'kinora-tests-';
-/** Four times what a whole run has been seen to use at once. */
+/** Seven times what a whole run uses at once. */
 const NEEDED_BYTES = 8 * 2 ** 30;
 
 const isRunning = (pid: number): boolean => {
