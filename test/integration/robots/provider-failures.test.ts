@@ -24,7 +24,8 @@ beforeAll(async () => {
   provider = await startChatProvider(() => script);
   server = await boot({
     options: { AI_URL: provider.url, AI_MODEL: 'reader' },
-    chat: { limitMs: 500, retryDelayMs: 1 },
+    // Long enough for a busy machine to receive an answer that is too large.
+    chat: { limitMs: 2000, retryDelayMs: 1 },
   });
   const { id: tokenId, secret: tokenSecret } = server.token;
   mux = new Mux({ baseURL: server.url, tokenId, tokenSecret, maxRetries: 0 });
