@@ -22,6 +22,11 @@ const needs = [
     suites: 'everything on an external PostgreSQL',
   },
   { program: 'chromium', packages: ['chromium'], suites: 'playback in a real browser' },
+  {
+    program: 'chromium-headless-shell',
+    packages: ['chromium-headless-shell'],
+    suites: 'no suite; all browser tests use the full browser, which is slower',
+  },
   { program: 'bwrap', packages: ['bubblewrap'], suites: 'the strongest sandbox of the media processes' },
   {
     program: 'pocketsphinx_continuous',

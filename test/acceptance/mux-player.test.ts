@@ -79,10 +79,8 @@ beforeAll(async () => {
       );
     },
   });
-  browser = await startChromium([
-    '--ignore-certificate-errors',
-    `--host-resolver-rules=MAP *.${DOMAIN} 127.0.0.1:${proxy.port}`,
-  ]);
+  const rules = `--host-resolver-rules=MAP *.${DOMAIN} 127.0.0.1:${proxy.port}`;
+  browser = await startChromium(['--ignore-certificate-errors', rules], 'full');
 }, LIMIT_MS);
 afterAll(async () => {
   await browser?.close();

@@ -13,7 +13,7 @@ let server: { url: string; token: { id: string; secret: string } };
 let browser: Browser;
 
 beforeAll(async () => {
-  [api, browser] = await Promise.all([startApi(), startChromium()]);
+  [api, browser] = await Promise.all([startApi(), startChromium([], 'full')]);
   const [id, secret] = api.token.split(':') as [string, string];
   server = { url: api.origin, token: { id, secret } };
   await fillAssets(api.database);
