@@ -85,6 +85,7 @@ describeOnBothEngines('a page of assets that was read before', (database) => {
   it.each(changes)('shows %s', async (_, change) => {
     const before = await page();
     expect(before).toHaveLength(ids.length);
+    expect(await callOk('GET', '/video/v1/assets?limit=25')).toHaveLength(ids.length);
     await change();
     const after = await page();
     const single = await Promise.all(ids.map((id) => findAssetView(database().queryable, id)));
@@ -99,6 +100,8 @@ describeOnBothEngines('a page of assets that was read before', (database) => {
         shots: single[index]!.shots,
       });
     }
+    const answers = await Promise.all(ids.map((id) => callOk('GET', `/video/v1/assets/${id}`)));
+    expect(await callOk('GET', '/video/v1/assets?limit=25')).toEqual(answers);
   });
 
   it('is made of what was read before, as far as it did not change', async () => {

@@ -102,6 +102,20 @@ export const serializeAsset = ({ asset, playbackIds, tracks, renditions, master,
     }),
   });
 
+const listed = new WeakMap<AssetRecord, Wire>();
+
+/**
+ * Like `serializeAsset`, for lists: an asset that has not changed is the same object at the next read of its page, and so
+ * is the result, unless it contains a signed URL, which expires. Callers must not change it.
+ */
+export const serializeListedAsset = (view: AssetView): Wire => {
+  const isLasting = view.master?.url === undefined && view.shots?.manifestUrl === undefined;
+  const known = isLasting ? listed.get(view.asset) : undefined;
+  const wire = known ?? serializeAsset(view);
+  if (isLasting) listed.set(view.asset, wire);
+  return wire;
+};
+
 export const serializePlaybackId = ({ id, policy, drm_configuration_id }: PlaybackIdRecord): Wire =>
   withoutNulls({ id, policy, drm_configuration_id });
 

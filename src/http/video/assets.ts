@@ -1,4 +1,4 @@
-import { serializeAsset, serializeInput } from '../../api/serialize/asset.js';
+import { serializeAsset, serializeInput, serializeListedAsset } from '../../api/serialize/asset.js';
 import { validateCreateAsset } from '../../api/validate/create-asset.js';
 import { lastOf, readListQuery } from '../../api/validate/list-query.js';
 import { validateUpdateAsset } from '../../api/validate/update-asset.js';
@@ -19,7 +19,7 @@ export const assetRoutes = (route: Route, context: DomainContext): void => {
   route('listAssets', async ({ caller, query }) => {
     const filter = { uploadId: lastOf(query.upload_id), liveStreamId: lastOf(query.live_stream_id) };
     const page = await listAssets(context, caller.environment.id, readListQuery(query), filter);
-    return { data: page.assets.map(serializeAsset), next_cursor: page.nextCursor };
+    return { data: page.assets.map(serializeListedAsset), next_cursor: page.nextCursor };
   });
 
   route('getAsset', async ({ caller, params }) => ({
