@@ -12,7 +12,10 @@ const directory = mkdtempSync(join(tmpdir(), 'kinora-package-'));
 const packed = join(directory, 'source');
 const empty = join(directory, 'empty');
 const run = promisify(execFile);
-const npm = (cwd: string, ...args: string[]) => run('npm', args, { cwd, env: cleanEnvironment() });
+/** The registry may need certificates that the other tests leave out. */
+const certificates = process.env.KINORA_TEST_CA_CERTS;
+const npm = (cwd: string, ...args: string[]) =>
+  run('npm', args, { cwd, env: { ...cleanEnvironment(), ...(certificates && { NODE_EXTRA_CA_CERTS: certificates }) } });
 
 let tarball: string;
 let server: ReturnType<typeof spawn> | undefined;
