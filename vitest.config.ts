@@ -21,7 +21,7 @@ const alone = [
 
 // Node.js would read these certificates at each start, 70 ms of CPU time. Only the test that installs from npm needs them.
 const { NODE_EXTRA_CA_CERTS: certificates } = process.env;
-if (certificates !== undefined) process.env.KINORA_TEST_CA_CERTS = certificates;
+if (certificates !== undefined) process.env.NPM_CA_CERTS = certificates;
 delete process.env.NODE_EXTRA_CA_CERTS;
 
 const product: TestProjectInlineConfiguration['test'] = {

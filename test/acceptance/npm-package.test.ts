@@ -13,7 +13,7 @@ const packed = join(directory, 'source');
 const empty = join(directory, 'empty');
 const run = promisify(execFile);
 /** The registry may need certificates that the other tests leave out. */
-const certificates = process.env.KINORA_TEST_CA_CERTS;
+const certificates = process.env.NPM_CA_CERTS;
 const npm = (cwd: string, ...args: string[]) =>
   run('npm', args, { cwd, env: { ...cleanEnvironment(), ...(certificates && { NODE_EXTRA_CA_CERTS: certificates }) } });
 

@@ -126,6 +126,16 @@ it('a cue is moved by 500 ms with the keyboard alone; the player shows it at its
   await page.keyboard.press('ArrowDown');
   await editor.getByRole('button', { name: '0:03.400 – 0:04.500' }).waitFor();
   await page.keyboard.press('ArrowUp');
+  // The editor can be closed as soon as it says that it has saved.
+  let letLoad = () => {};
+  const closed = new Promise<void>((resolve) => {
+    letLoad = resolve;
+  });
+  const assetUrl = `${server.url}/video/v1/assets/${asset.id}`;
+  await page.route(assetUrl, async (route) => {
+    await closed;
+    await route.continue();
+  });
   await page.keyboard.press('Control+s');
   await page.getByText('Saved the cues.').waitFor();
   const [after] = await texts();
@@ -134,6 +144,7 @@ it('a cue is moved by 500 ms with the keyboard alone; the player shows it at its
 
   await page.keyboard.press('Escape');
   await editor.waitFor({ state: 'detached' });
+  letLoad();
   const frame = page.frameLocator('iframe.stage');
   await frame.locator('video').waitFor();
   await frame.getByRole('button', { name: 'Captions' }).waitFor();

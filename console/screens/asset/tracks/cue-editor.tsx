@@ -64,6 +64,8 @@ const Editor = ({ asset, trackId, name, stored }: EditorProps): ReactNode => {
   const save = useAction((edited: readonly EditedCue[]) => replaceCues(asset.id, trackId, edited.map(toCue)), {
     done: 'Saved the cues.',
     refresh: [['asset', asset.id]],
+    // At once: who reads that it is saved may close the editor before the asset is loaded again.
+    onDone: (_, edited) => markSaved(edited),
   });
   const submit = (): void => {
     const wrong = cues.find(problemOf);
@@ -72,7 +74,6 @@ const Editor = ({ asset, trackId, name, stored }: EditorProps): ReactNode => {
     save.mutate(cues, {
       onSuccess: ({ id }) => {
         queryClient.setQueryData(cuesQuery(asset.id, id).queryKey, cues.map(toCue));
-        markSaved(cues);
         setParams({ cues: id }, { replace: true });
         reload();
       },
