@@ -239,7 +239,10 @@ test.each(players)('%s seeks in an encrypted asset and changes its language', as
 test.each(players)('%s goes through all levels of an encrypted asset', async (player) => {
   await play(player, levelsId, { bufferSeconds: 4 });
   await untilPlaying();
-  // All levels are shown before the end.
+  // On a busy machine, the short video ends before all levels are shown.
+  await page.locator('video').evaluate((video: HTMLVideoElement) => {
+    video.loop = true;
+  });
   await playAt(page, 0.5);
   const levels = await page.evaluate(() => window.levels());
   expect(levels.length).toBeGreaterThan(3);
@@ -254,7 +257,8 @@ test.each(players)('%s goes through all levels of an encrypted asset', async (pl
       ([expected, { frames, time }]) => {
         const video = document.querySelector('video')!;
         const { totalVideoFrames } = video.getVideoPlaybackQuality();
-        return video.videoHeight === expected && video.currentTime > time + 0.1 && totalVideoFrames > frames + 3;
+        const goesOn = video.currentTime > time + 0.1 || video.currentTime < time;
+        return video.videoHeight === expected && goesOn && totalVideoFrames > frames + 3;
       },
       [height, before] as const,
     );
