@@ -2,6 +2,7 @@ import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { setTimeout as delay } from 'node:timers/promises';
 import { KinoraError } from '../lib/errors.js';
+import { createLinkedAbort } from '../lib/linked-abort.js';
 import { createAddressPolicy } from './address.js';
 import type { ChatMessage, ChatModel, ChatRequest } from './chat-model.js';
 import { pinnedLookup, type Resolve, resolveHost } from './resolve-host.js';
@@ -76,14 +77,14 @@ export const createChatClient = (options: ChatClientOptions): ChatModel => {
   };
 
   const askOnce = async (target: URL, body: string, signal: AbortSignal): Promise<HttpAnswer | KinoraError> => {
-    const limit = AbortSignal.timeout(limitMs);
+    using limited = createLinkedAbort(signal, limitMs);
     try {
-      return await post(target, body, AbortSignal.any([signal, limit]));
+      return await post(target, body, limited.signal);
     } catch (error) {
       signal.throwIfAborted();
       if (error instanceof KinoraError) throw error;
       return failed(
-        limit.aborted ? 'The provider did not answer in time.' : 'The provider could not be reached.',
+        limited.isLate ? 'The provider did not answer in time.' : 'The provider could not be reached.',
         error,
       );
     }

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { createLinkedAbort } from '../lib/linked-abort.js';
 
 /** A file that another server of the installation sends. */
 export interface NodeFile {
@@ -24,14 +25,13 @@ export const getFromNode = async (
   }: { readonly url: string; readonly headers: Readonly<Record<string, string>>; readonly body: string },
   { signal, limitMs }: { readonly signal: AbortSignal; readonly limitMs: number },
 ): Promise<NodeFile> => {
-  const late = new AbortController();
+  using late = createLinkedAbort(signal);
   const timer = setTimeout(() => late.abort(new Error(`no answer within ${limitMs} ms`)), limitMs);
   const suspect = setTimeout(() => {
     void isAlive(url).then((alive) => alive || late.abort(new Error('the server answers nothing')));
   }, SUSPECT_MS);
-  const until = AbortSignal.any([signal, late.signal]);
   try {
-    const response = await fetch(url, { method: 'POST', ...request, signal: until, redirect: 'error' });
+    const response = await fetch(url, { method: 'POST', ...request, signal: late.signal, redirect: 'error' });
     clearTimeout(timer);
     clearTimeout(suspect);
     if (response.status !== 200) {

@@ -3,6 +3,7 @@ import { request as httpsRequest } from 'node:https';
 import type { LookupFunction } from 'node:net';
 import type { Clock } from '../lib/clock.js';
 import { isKinoraError, KinoraError } from '../lib/errors.js';
+import { createLinkedAbort } from '../lib/linked-abort.js';
 import { pinnedLookup, type Resolve, type ResolvedAddress, resolveHost } from './resolve-host.js';
 
 export interface GuardedGetOptions {
@@ -101,8 +102,8 @@ export const createGuardedGet = (options: GuardedGetOptions) => {
   const { idleLimitMs = 30_000 } = options;
 
   const addressesOf = async (url: URL, signal: AbortSignal): Promise<readonly ResolvedAddress[]> => {
-    const limit = AbortSignal.any([signal, AbortSignal.timeout(CONNECT_LIMIT_MS)]);
-    const addresses = await resolveHost(url, limit, options.resolve);
+    using limited = createLinkedAbort(signal, CONNECT_LIMIT_MS);
+    const addresses = await resolveHost(url, limited.signal, options.resolve);
     if (!options.allowedUrls.has(url.href) && !addresses.every(({ address }) => options.isAllowedAddress(address))) {
       throw notAllowed('address');
     }

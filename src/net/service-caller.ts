@@ -2,6 +2,7 @@ import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import type { LookupFunction } from 'node:net';
 import { KinoraError } from '../lib/errors.js';
+import { createLinkedAbort } from '../lib/linked-abort.js';
 import { createAddressPolicy } from './address.js';
 import type { ServiceCall, ServiceCaller } from './call-service.js';
 import { pinnedLookup, type Resolve, resolveHost } from './resolve-host.js';
@@ -26,16 +27,15 @@ export const createServiceCaller = ({
   const isAllowedToAll = createAddressPolicy(allowPrivate);
   return {
     async call(call, signal) {
-      const limit = AbortSignal.timeout(limitMs);
-      const end = signal ? AbortSignal.any([signal, limit]) : limit;
+      using limited = createLinkedAbort(signal, limitMs);
       try {
         const url = new URL(call.url);
         const isAllowedToCall = createAddressPolicy(call.allowPrivate);
-        const found = await resolveHost(url, end, resolve);
+        const found = await resolveHost(url, limited.signal, resolve);
         if (!found.every(({ address }) => isAllowedToAll(address) || isAllowedToCall(address))) {
           throw new Error('The address is not allowed');
         }
-        const response = await send(url, call, pinnedLookup(found), end);
+        const response = await send(url, call, pinnedLookup(found), limited.signal);
         // Closing early makes the body fail after its reader has left.
         response.on('error', () => undefined);
         const body = await readBody(response);
@@ -44,7 +44,7 @@ export const createServiceCaller = ({
       } catch (cause) {
         // The message of a URL error repeats the text, which may contain a password.
         const reason = cause instanceof TypeError ? 'not a URL' : String(cause);
-        throw new KinoraError('unavailable', { details: { reason: limit.aborted ? 'No answer in time' : reason } });
+        throw new KinoraError('unavailable', { details: { reason: limited.isLate ? 'No answer in time' : reason } });
       }
     },
   };

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isKinoraError, KinoraError } from '../lib/errors.js';
+import { createLinkedAbort } from '../lib/linked-abort.js';
 import type { Logger } from '../telemetry/logger.js';
 import { createAddressPolicy } from './address.js';
 import { createDownloadTry, type Download, invalidInput } from './download-try.js';
@@ -87,11 +88,11 @@ export const createSourceFetcher = (options: SourceFetcherOptions): SourceFetche
   return {
     fetch: async (url, target, fetchOptions) => {
       const { validator, onRanges, onNoRanges, onValidator } = fetchOptions;
-      const limit = AbortSignal.timeout(TOTAL_LIMIT_MS);
+      using limited = createLinkedAbort(fetchOptions.signal, TOTAL_LIMIT_MS);
       const download: Download = {
         ...{ url, target, validator, onRanges, onNoRanges, onValidator },
         limitBytes: Math.min(maxBytes, fetchOptions.maxBytes ?? maxBytes),
-        signal: fetchOptions.signal === undefined ? limit : AbortSignal.any([fetchOptions.signal, limit]),
+        signal: limited.signal,
         report: createReport(fetchOptions.onProgress),
       };
       try {
@@ -101,7 +102,7 @@ export const createSourceFetcher = (options: SourceFetcherOptions): SourceFetche
       } catch (error) {
         const failure = fetchOptions.signal?.aborted
           ? new KinoraError('cancelled', { cause: fetchOptions.signal.reason })
-          : limit.aborted
+          : limited.isLate
             ? new KinoraError('source_unreachable', { cause: error })
             : error;
         // If the caller does not store the validator, the bytes could never be continued.

@@ -1,6 +1,7 @@
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import type { LookupFunction } from 'node:net';
+import { createLinkedAbort } from '../lib/linked-abort.js';
 import { createAddressPolicy } from './address.js';
 import { pinnedLookup, type Resolve, resolveHost, shareLookups } from './resolve-host.js';
 import type { WebhookAnswer, WebhookMessage, WebhookSender } from './send-webhook.js';
@@ -110,14 +111,13 @@ export const createWebhookSender = (options: WebhookSenderOptions): WebhookSende
       }
     },
     send: async (address, message, signal) => {
-      const limit = AbortSignal.timeout(LIMIT_MS);
-      const end = signal ? AbortSignal.any([signal, limit]) : limit;
+      using limited = createLinkedAbort(signal, LIMIT_MS);
       let answer: WebhookAnswer;
       try {
         const url = new URL(address);
-        const found = await resolveHost(url, end, resolve);
+        const found = await resolveHost(url, limited.signal, resolve);
         if (!found.every(({ address }) => isAllowed(address))) return { error: 'The address is not allowed' };
-        const response = await post(url, pinnedLookup(found), message, end);
+        const response = await post(url, pinnedLookup(found), message, limited.signal);
         // Closing early makes the body fail after its reader has left.
         response.on('error', () => undefined);
         answer = {
@@ -126,7 +126,7 @@ export const createWebhookSender = (options: WebhookSenderOptions): WebhookSende
           body: await readStart(response),
         };
       } catch (error) {
-        answer = { error: limit.aborted ? 'No answer within 5 s' : describe(error) };
+        answer = { error: limited.isLate ? 'No answer within 5 s' : describe(error) };
       }
       return answer;
     },

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { KinoraError } from '../lib/errors.js';
+import { createLinkedAbort } from '../lib/linked-abort.js';
 import { parseTranscript } from '../media/speech/parse-transcript.js';
 import type { Transcript } from '../media/speech/word.js';
 import { postRecording, type RecordingAnswer } from '../net/post-recording.js';
@@ -39,7 +40,7 @@ export const createServiceTranscriber = (options: ServiceOptions): Transcriber =
     { bytes }: WindowAudio,
     { language, phrases, signal }: TranscribeOptions,
   ): Promise<RecordingAnswer> => {
-    const limit = AbortSignal.timeout(options.timeoutMs);
+    using limited = createLinkedAbort(signal, options.timeoutMs);
     const prompt = joinPhrases(phrases);
     const fields: [string, string][] = [
       ['model', options.model],
@@ -57,11 +58,11 @@ export const createServiceTranscriber = (options: ServiceOptions): Transcriber =
         fields,
         file: { name: 'window.wav', type: 'audio/wav', bytes },
         maxAnswerBytes: MAX_ANSWER_BYTES,
-        signal: AbortSignal.any([signal, limit]),
+        signal: limited.signal,
       });
     } catch (error) {
       if (signal.aborted) throw new KinoraError('cancelled', { cause: signal.reason });
-      if (limit.aborted)
+      if (limited.isLate)
         throw speechFailure('The speech recognition service did not answer in time.', 'defect', {}, error);
       throw speechFailure('The speech recognition service could not be reached.', 'retry', {}, error);
     }

@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { createLinkedAbort } from '../lib/linked-abort.js';
 
 export interface HedgeOptions {
   /** At most this share of requests is sent twice, so that a slow store does not get twice the load. */
@@ -36,9 +37,10 @@ export const createHedge = ({
     return Math.max(sorted[Math.floor(sorted.length * QUANTILE)]!, MIN_WAIT_MS);
   };
   const begin = <T>(send: (signal: AbortSignal) => Promise<T>, signal: AbortSignal | undefined) => {
-    const own = new AbortController();
+    // Linked as long as the answer is read, so it is never disposed of: it goes with the signal of the caller.
+    const own = createLinkedAbort(signal);
     const startedMs = nowMs();
-    const answer = send(signal ? AbortSignal.any([signal, own.signal]) : own.signal).then((result) => {
+    const answer = send(own.signal).then((result) => {
       samplesMs.push(nowMs() - startedMs);
       if (samplesMs.length > MAX_SAMPLES) samplesMs.shift();
       return result;

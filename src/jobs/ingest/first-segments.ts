@@ -1,3 +1,4 @@
+import { createLinkedAbort } from '../../lib/linked-abort.js';
 import { goesOn } from '../../media/plan/growing-plan.js';
 import type { Plan } from '../../media/plan/plan.js';
 import { mediaPriority } from '../../pool/media-pool.js';
@@ -27,7 +28,7 @@ export const createFirstSegments = (
   { assetId, producer, segments, signal }: Pick<IngestContext, 'assetId' | 'producer' | 'segments' | 'signal'>,
   early: EarlyPlan | undefined,
 ): FirstSegments => {
-  const stopped = new AbortController();
+  const stopped = createLinkedAbort(signal);
   let started: { readonly plan: Plan; readonly made: Promise<void> } | undefined;
 
   const warm = (plan: Plan, until: AbortSignal): Promise<void> =>
@@ -40,6 +41,7 @@ export const createFirstSegments = (
   };
   const stop = async (): Promise<void> => {
     stopped.abort();
+    stopped[Symbol.dispose]();
     await started?.made.catch(() => undefined);
     started = undefined;
   };
@@ -49,7 +51,7 @@ export const createFirstSegments = (
   };
   const removeAndWarm = async (plan: Plan): Promise<void> => {
     if (!early || !goesOn(early.plan, plan)) await remove(OTHER_PLAN);
-    await warm(plan, AbortSignal.any([signal, stopped.signal]));
+    await warm(plan, stopped.signal);
   };
   return {
     begin: (plan) => {

@@ -1,4 +1,5 @@
 import { KinoraError } from '../../lib/errors.js';
+import { createLinkedAbort } from '../../lib/linked-abort.js';
 import { withTemporaryFile } from '../../lib/temporary-file.js';
 import { writeIndexedHead } from '../../media/mp4/segment-index.js';
 import type { ResolutionTier } from '../../media/plan/ladder.js';
@@ -73,7 +74,7 @@ const encode = async (
   try {
     await target.restart();
     await withTemporaryFiles(temporaryDir, chunks.length, async (paths) => {
-      const failed = new AbortController();
+      using failed = createLinkedAbort(signal);
       const running = chunks.map(({ weight: _weight, ...chunk }, number) =>
         pool.run(
           {
@@ -87,7 +88,7 @@ const encode = async (
           },
           {
             priority: mediaPriority.background,
-            signal: AbortSignal.any([signal, failed.signal]),
+            signal: failed.signal,
             deadlineMs: CHUNK_DEADLINE_MS,
             onProgress: (fraction) => {
               fractions[number] = fraction;

@@ -1,3 +1,4 @@
+import { createLinkedAbort } from '../../lib/linked-abort.js';
 import { decideAccess } from '../../media/plan/mezzanine-decision.js';
 import type { Plan } from '../../media/plan/plan.js';
 import { type DraftPlan, draftPlan, finishPlan } from '../../media/plan/plan-asset.js';
@@ -46,9 +47,8 @@ export const planSource = async (
 ): Promise<Planned> => {
   // The index of an MPEG stream decides which file is checked.
   if (options.knownProblem || isMpegStreamFormat(file.facts.formatName)) return planIndexed(context, file, options);
-  const stop = new AbortController();
-  const signal = AbortSignal.any([context.signal, stop.signal]);
-  const sanity = checkSanity({ ...context, signal }, file, file.facts);
+  using stop = createLinkedAbort(context.signal);
+  const sanity = checkSanity({ ...context, signal: stop.signal }, file, file.facts);
   // If reading the index fails first, nobody waits for it.
   sanity.catch(() => undefined);
   try {

@@ -3,6 +3,7 @@ import { throwIfAborted } from '../../lib/abort.js';
 import { bucketObjectOf } from '../../lib/bucket-url.js';
 import type { ByteRanges } from '../../lib/byte-ranges.js';
 import { isKinoraError, KinoraError } from '../../lib/errors.js';
+import { createLinkedAbort } from '../../lib/linked-abort.js';
 import { describeReadyAsset } from '../../media/plan/asset-properties.js';
 import type { ClipSource } from '../../media/plan/clip.js';
 import { describeDropped } from '../../media/plan/dropped-streams.js';
@@ -38,11 +39,8 @@ export const runIngest = async (context: IngestContext): Promise<void> => {
   const { assetId, row, signal } = context;
   context.logger.info({}, 'ingest started');
   if (!row.media.facts) context.pool.prepare();
-  const stopOverlays = new AbortController();
-  const storingOverlays = storeOverlays(
-    { ...context, signal: AbortSignal.any([signal, stopOverlays.signal]) },
-    overlayInputs(row.otherInputs),
-  );
+  using stopOverlays = createLinkedAbort(signal);
+  const storingOverlays = storeOverlays({ ...context, signal: stopOverlays.signal }, overlayInputs(row.otherInputs));
   // A failure is thrown where the overlays are needed: without video they are ignored.
   storingOverlays.catch(() => undefined);
   const sideCars = startSideCars({ ...context, state: context.tracks }, assetId);

@@ -1,7 +1,7 @@
-import { setMaxListeners } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Row } from '../../../db/schema.js';
 import { isKinoraError, KinoraError } from '../../../lib/errors.js';
+import { createLinkedAbort } from '../../../lib/linked-abort.js';
 import type { Plan } from '../../../media/plan/plan.js';
 import { trackPrefix } from '../../../storage/keys.js';
 import { ingestTrack } from './ingest-track.js';
@@ -23,10 +23,8 @@ const LANES = 4;
 const GRACE_MS = 2000;
 
 export const startSideCars = (deps: TrackIngestDeps & { readonly signal: AbortSignal }, assetId: string): SideCars => {
-  const ending = new AbortController();
-  const anyEnd = AbortSignal.any([deps.signal, ending.signal]);
-  // Each lane waits for several results of media processes at the same time.
-  setMaxListeners(LANES * 8, anyEnd);
+  const ending = createLinkedAbort(deps.signal);
+  const anyEnd = ending.signal;
   let tellPlan: (plan: Plan) => void = () => undefined;
   const plan = new Promise<Plan>((resolve, reject) => {
     tellPlan = resolve;
@@ -62,6 +60,7 @@ export const startSideCars = (deps: TrackIngestDeps & { readonly signal: AbortSi
 
   const stop = async (): Promise<void> => {
     ending.abort();
+    ending[Symbol.dispose]();
     await done;
   };
   return {
