@@ -34,6 +34,11 @@ const rules = [
     pattern: /(?<![.\w])fetch\(/,
     allowed: /^src\/(net\/|cli\/)/,
   },
+  {
+    name: 'createLinkedAbort instead of AbortSignal.any, which Node.js 20 does not free',
+    pattern: /\bAbortSignal\.any\(/,
+    allowed: /^$/,
+  },
   { name: 'nothing left open', pattern: /\b(TODO|FIXME|XXX)\b/, allowed: /^$/ },
 ];
 const testRule = {

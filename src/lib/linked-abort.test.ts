@@ -38,16 +38,19 @@ describe('a linked abort', () => {
     }
   });
 
-  it('leaves nothing behind when it is disposed of', () => {
+  it('ends what is left of its work when it is disposed of, and leaves nothing behind', () => {
     vi.useFakeTimers();
     try {
       const parent = new AbortController();
+      let signal: AbortSignal;
       {
         using linked = createLinkedAbort(parent.signal, 5000);
-        expect(linked.signal.aborted).toBe(false);
+        signal = linked.signal;
+        expect(signal.aborted).toBe(false);
         expect(getEventListeners(parent.signal, 'abort')).toHaveLength(1);
         expect(vi.getTimerCount()).toBe(1);
       }
+      expect([signal.aborted, parent.signal.aborted]).toEqual([true, false]);
       expect(getEventListeners(parent.signal, 'abort')).toHaveLength(0);
       expect(vi.getTimerCount()).toBe(0);
     } finally {

@@ -1,16 +1,21 @@
 import { setMaxListeners } from 'node:events';
 
-/** An AbortController that also aborts when another signal does, or after a time limit, until it is disposed of. */
+/** An AbortController that also aborts when another signal does, or after a time limit. */
 export interface LinkedAbort extends Disposable {
   readonly signal: AbortSignal;
   /** The time limit has passed. */
   readonly isLate: boolean;
   abort(reason?: unknown): void;
+  /** Aborts what is left of the work, such as an answered request whose body is not sent yet, and removes the link. */
+  [Symbol.dispose](): void;
 }
 
+/** More than the requests that one job or one copy of a file makes at the same time. */
+const MAX_LINKS = 100;
+
 /**
- * Dispose of it when the work has ended. It replaces `AbortSignal.any`: Node.js 20 never frees a signal of that kind once
- * something has listened to it, nor what its listeners refer to, unless every listener is removed.
+ * Dispose of it when the work has ended. It replaces `AbortSignal.any`: once something listens to such a signal, Node.js 20
+ * keeps it, and what its listeners refer to, until it aborts or all listeners are removed.
  */
 export const createLinkedAbort = (parent: AbortSignal | undefined, limitMs?: number): LinkedAbort => {
   const own = new AbortController();
@@ -21,9 +26,9 @@ export const createLinkedAbort = (parent: AbortSignal | undefined, limitMs?: num
   };
   const timer = limitMs === undefined ? undefined : setTimeout(expire, limitMs).unref();
   const follow = (): void => own.abort(parent?.reason);
-  // Otherwise Node.js warns of more than ten listeners, which many requests of one job are.
+  // By default, Node.js warns of more than ten listeners.
   setMaxListeners(0, own.signal);
-  if (parent) setMaxListeners(0, parent);
+  if (parent) setMaxListeners(MAX_LINKS, parent);
   if (parent?.aborted) follow();
   else parent?.addEventListener('abort', follow, { once: true });
   return {
@@ -35,6 +40,7 @@ export const createLinkedAbort = (parent: AbortSignal | undefined, limitMs?: num
     [Symbol.dispose]: () => {
       clearTimeout(timer);
       parent?.removeEventListener('abort', follow);
+      own.abort();
     },
   };
 };

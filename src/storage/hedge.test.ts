@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events';
 import { describe, expect, it } from 'vitest';
 import { createHedge } from './hedge.js';
 
@@ -49,7 +50,7 @@ describe('a request whose answer is late', () => {
     await settle();
     expect(sent).toHaveLength(22);
     sent[21]!.answer('second');
-    expect(await result).toBe('second');
+    expect((await result).answer).toBe('second');
     expect(sent[20]!.signal.aborted).toBe(true);
     expect(sent[21]!.signal.aborted).toBe(false);
   });
@@ -58,7 +59,7 @@ describe('a request whose answer is late', () => {
     const { hedge, send, sent, waits, take, settle } = setUp();
     for (let n = 0; n < 40; n += 1) await take(50);
     const both = async (): Promise<Promise<string>[]> => {
-      const result = hedge.run(send);
+      const result = hedge.run(send).then(({ answer }) => answer);
       waits.at(-1)!.elapse();
       await settle();
       return [result];
@@ -94,5 +95,25 @@ describe('a request whose answer is late', () => {
     void hedge.run(send, stopped.signal);
     stopped.abort();
     expect(sent[0]!.signal.aborted).toBe(true);
+  });
+
+  it('follows its caller until the answer was read, and leaves nothing behind', async () => {
+    const { hedge, send, sent, waits, take, settle } = setUp();
+    for (let n = 0; n < 40; n += 1) await take(50);
+    const { signal } = new AbortController();
+    const links = () => getEventListeners(signal, 'abort').length;
+    const late = hedge.run(send, signal);
+    waits.at(-1)!.elapse();
+    await settle();
+    expect(links()).toBe(2);
+    sent.at(-1)!.answer('second');
+    const taken = await late;
+    expect(links()).toBe(1);
+    taken[Symbol.dispose]();
+    expect(links()).toBe(0);
+    const failing = hedge.run(send, signal);
+    sent.at(-1)!.fail(new Error('failed'));
+    await expect(failing).rejects.toThrow('failed');
+    expect(links()).toBe(0);
   });
 });

@@ -8,10 +8,15 @@ export interface HedgeOptions {
   readonly wait?: (ms: number, signal: AbortSignal) => Promise<unknown>;
 }
 
+/** Dispose of it when the answer was read: until then, it follows the signal of the caller. */
+export interface Hedged<T> extends Disposable {
+  readonly answer: T;
+}
+
 /** Sends a request again when its answer takes longer than usual, and takes the answer that comes first. */
 export interface Hedge {
   /** `send` must be safe to call twice. Aborting `signal` ends the request and what is read of its answer. */
-  run<T>(send: (signal: AbortSignal) => Promise<T>, signal?: AbortSignal): Promise<T>;
+  run<T>(send: (signal: AbortSignal) => Promise<T>, signal?: AbortSignal): Promise<Hedged<T>>;
 }
 
 /** Of the last ones. Until then, no request is sent twice. */
@@ -37,15 +42,21 @@ export const createHedge = ({
     return Math.max(sorted[Math.floor(sorted.length * QUANTILE)]!, MIN_WAIT_MS);
   };
   const begin = <T>(send: (signal: AbortSignal) => Promise<T>, signal: AbortSignal | undefined) => {
-    // Linked as long as the answer is read, so it is never disposed of: it goes with the signal of the caller.
-    const own = createLinkedAbort(signal);
+    const link = createLinkedAbort(signal);
+    const end = (): void => link[Symbol.dispose]();
     const startedMs = nowMs();
-    const answer = send(own.signal).then((result) => {
-      samplesMs.push(nowMs() - startedMs);
-      if (samplesMs.length > MAX_SAMPLES) samplesMs.shift();
-      return result;
-    });
-    return { answer, cancel: () => own.abort() };
+    const answered = send(link.signal).then(
+      (answer): Hedged<T> => {
+        samplesMs.push(nowMs() - startedMs);
+        if (samplesMs.length > MAX_SAMPLES) samplesMs.shift();
+        return { answer, [Symbol.dispose]: end };
+      },
+      (error: unknown) => {
+        end();
+        throw error;
+      },
+    );
+    return { answered, end };
   };
 
   return {
@@ -53,29 +64,29 @@ export const createHedge = ({
       credit = Math.min(credit + maxShare, MAX_BURST);
       const usual = usualMs();
       const first = begin(send, signal);
-      if (usual === undefined) return first.answer;
+      if (usual === undefined) return first.answered;
       const waiting = new AbortController();
       const isLate = wait(usual, waiting.signal).then(
         () => true,
         () => false,
       );
-      const answered = first.answer.then(
+      const isAnswered = first.answered.then(
         () => false,
         () => false,
       );
-      const sendsAgain = (await Promise.race([answered, isLate])) && credit >= 1 && !signal?.aborted;
+      const sendsAgain = (await Promise.race([isAnswered, isLate])) && credit >= 1 && !signal?.aborted;
       waiting.abort();
-      if (!sendsAgain) return first.answer;
+      if (!sendsAgain) return first.answered;
       credit -= 1;
       const second = begin(send, signal);
       const taken = await Promise.any(
-        [first, second].map((request) => request.answer.then((answer) => ({ request, answer }))),
+        [first, second].map((request) => request.answered.then((hedged) => ({ request, hedged }))),
       ).catch(() => undefined);
-      if (!taken) return first.answer;
+      if (!taken) return first.answered;
       const other = taken.request === first ? second : first;
-      other.answer.catch(() => undefined);
-      other.cancel();
-      return taken.answer;
+      other.answered.catch(() => undefined);
+      other.end();
+      return taken.hedged;
     },
   };
 };

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { finished, type Readable } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { GetObjectCommandOutput, S3Client } from '@aws-sdk/client-s3';
 import { throwIfAborted } from '../lib/abort.js';
@@ -122,13 +123,18 @@ export const createObjectClient = async (settings: S3Settings): Promise<ObjectCl
     });
 
   const hedge = createHedge({ maxShare: MAX_HEDGED });
-  const get = (key: string, start: number, end: number | undefined, etag?: string, signal?: AbortSignal) => {
+  const get = async (key: string, start: number, end: number | undefined, etag?: string, signal?: AbortSignal) => {
     const input = {
       ...at(key),
       ...((start > 0 || end !== undefined) && { Range: `bytes=${start}-${end === undefined ? '' : end - 1}` }),
       ...(etag && { IfMatch: etag }),
     };
-    return hedge.run((abortSignal) => client.send(new sdk.GetObjectCommand(input), { abortSignal }), signal);
+    const hedged = await hedge.run(
+      (abortSignal) => client.send(new sdk.GetObjectCommand(input), { abortSignal }),
+      signal,
+    );
+    finished(hedged.answer.Body as Readable, () => hedged[Symbol.dispose]());
+    return hedged.answer;
   };
 
   /** Yields all of [start, end): begins with `first` and requests the rest again when the connection is lost. */

@@ -66,6 +66,17 @@ describe('segments that were started before the plan was certain', () => {
     await first.stop();
     expect(signals[0]!.aborted).toBe(true);
   });
+
+  test('can be started again, when the source is read again', async () => {
+    const { first, calls, signals } = setUp();
+    first.begin(planOf(1));
+    await first.stop();
+    first.begin(planOf(1));
+    await first.keepOnly(planOf(1));
+    await first.make(planOf(1));
+    expect(calls).toEqual(['remove', 'warm 1', 'remove', 'warm 1']);
+    expect(signals.map(({ aborted }) => aborted)).toEqual([true, false]);
+  });
 });
 
 test('a plan that was not likely before is compared with what played early', async () => {

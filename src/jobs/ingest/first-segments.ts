@@ -1,4 +1,4 @@
-import { createLinkedAbort } from '../../lib/linked-abort.js';
+import { createLinkedAbort, type LinkedAbort } from '../../lib/linked-abort.js';
 import { goesOn } from '../../media/plan/growing-plan.js';
 import type { Plan } from '../../media/plan/plan.js';
 import { mediaPriority } from '../../pool/media-pool.js';
@@ -28,8 +28,7 @@ export const createFirstSegments = (
   { assetId, producer, segments, signal }: Pick<IngestContext, 'assetId' | 'producer' | 'segments' | 'signal'>,
   early: EarlyPlan | undefined,
 ): FirstSegments => {
-  const stopped = createLinkedAbort(signal);
-  let started: { readonly plan: Plan; readonly made: Promise<void> } | undefined;
+  let started: { readonly plan: Plan; readonly made: Promise<void>; readonly end: LinkedAbort } | undefined;
 
   const warm = (plan: Plan, until: AbortSignal): Promise<void> =>
     producer.warm({ id: assetId, plan }, { signal: until, priority: mediaPriority.warmUp });
@@ -40,8 +39,7 @@ export const createFirstSegments = (
     await segments.removeAsset(assetId);
   };
   const stop = async (): Promise<void> => {
-    stopped.abort();
-    stopped[Symbol.dispose]();
+    started?.end[Symbol.dispose]();
     await started?.made.catch(() => undefined);
     started = undefined;
   };
@@ -49,13 +47,14 @@ export const createFirstSegments = (
     await stop();
     await remove(reason);
   };
-  const removeAndWarm = async (plan: Plan): Promise<void> => {
+  const removeAndWarm = async (plan: Plan, until: AbortSignal): Promise<void> => {
     if (!early || !goesOn(early.plan, plan)) await remove(OTHER_PLAN);
-    await warm(plan, stopped.signal);
+    await warm(plan, until);
   };
   return {
     begin: (plan) => {
-      started = { plan, made: removeAndWarm(plan) };
+      const end = createLinkedAbort(signal);
+      started = { plan, made: removeAndWarm(plan, end.signal), end };
       // Unless it is waited for, its failure means nothing: the plan may be the wrong one.
       started.made.catch(() => undefined);
     },

@@ -126,7 +126,7 @@ it('a cue is moved by 500 ms with the keyboard alone; the player shows it at its
   await page.keyboard.press('ArrowDown');
   await editor.getByRole('button', { name: '0:03.400 – 0:04.500' }).waitFor();
   await page.keyboard.press('ArrowUp');
-  // The editor can be closed as soon as it says that it has saved.
+  // The editor waits for nothing more when it says that it has saved.
   let letLoad = () => {};
   const closed = new Promise<void>((resolve) => {
     letLoad = resolve;
@@ -138,9 +138,19 @@ it('a cue is moved by 500 ms with the keyboard alone; the player shows it at its
   });
   await page.keyboard.press('Control+s');
   await page.getByText('Saved the cues.').waitFor();
-  const [after] = await texts();
+  const savedAgain = async (key: string) => {
+    const [known] = await texts();
+    await page.keyboard.press(key);
+    await page.keyboard.press('Control+s');
+    await expect.poll(async () => (await texts())[0]!.id, { timeout: 60_000 }).not.toBe(known!.id);
+    return (await texts())[0]!;
+  };
+  // More can be saved at once, too.
+  await savedAgain('ArrowDown');
+  await editor.getByRole('button', { name: '0:03.400 – 0:04.500' }).waitFor();
+  const after = await savedAgain('ArrowUp');
   expect(after).toEqual({ ...before, id: expect.any(String) });
-  expect(after!.id).not.toBe(before!.id);
+  expect(after.id).not.toBe(before!.id);
 
   await page.keyboard.press('Escape');
   await editor.waitFor({ state: 'detached' });

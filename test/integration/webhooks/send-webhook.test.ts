@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { createServer as createTlsServer } from 'node:https';
-import { type AddressInfo, createServer } from 'node:net';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createWebhookSender, type WebhookSenderOptions } from '#kinora/net/webhook-sender.js';
 import { startOrigin } from '../../support/servers/origin.js';
@@ -52,6 +52,23 @@ describe('a webhook request', () => {
         },
       },
     ]);
+  });
+
+  it('ends when it was answered, even if the receiver does not read the rest of it', async () => {
+    const large = { ...message, body: 'x'.repeat(16_000_000) };
+    let socket!: Socket;
+    const url = await startRaw((connection) => {
+      socket = connection;
+      connection.once('data', () => {
+        connection.pause();
+        connection.write('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n');
+      });
+    });
+    expect(await sender().send(url, large)).toMatchObject({ status: 200 });
+    const closed = once(socket, 'close');
+    socket.resume();
+    await closed;
+    expect(socket.bytesRead).toBeLessThan(large.body.length);
   });
 
   it('carries the credentials of its address', async () => {

@@ -1,7 +1,7 @@
 import { Captions, X } from 'lucide-react';
 import { type ReactNode, useEffect, useRef, useState } from 'react';
 import { useSearchParams } from 'wouter';
-import type { Asset } from '../../../api/assets';
+import { type Asset, assetQuery } from '../../../api/assets';
 import { queryClient } from '../../../api/query-client';
 import { type Cue, cuesQuery, replaceCues } from '../../../api/tracks';
 import { moveCue, problemOf } from '../../../lib/cues';
@@ -64,20 +64,22 @@ const Editor = ({ asset, trackId, name, stored }: EditorProps): ReactNode => {
   const save = useAction((edited: readonly EditedCue[]) => replaceCues(asset.id, trackId, edited.map(toCue)), {
     done: 'Saved the cues.',
     refresh: [['asset', asset.id]],
-    // At once: who reads that it is saved may close the editor before the asset is loaded again.
-    onDone: (_, edited) => markSaved(edited),
+    // All at once: before the asset is loaded again, the editor may be closed, or more may be saved.
+    onDone: (track, edited) => {
+      queryClient.setQueryData(cuesQuery(asset.id, track.id).queryKey, edited.map(toCue));
+      queryClient.setQueryData(assetQuery(asset.id).queryKey, (known) =>
+        known?.tracks ? { ...known, tracks: known.tracks.map((each) => (each.id === trackId ? track : each)) } : known,
+      );
+      markSaved(edited);
+      if (root.current) setParams({ cues: track.id }, { replace: true });
+      reload();
+    },
   });
   const submit = (): void => {
     const wrong = cues.find(problemOf);
     if (wrong) select(wrong);
     if (wrong || !isChanged || cues.length === 0) return;
-    save.mutate(cues, {
-      onSuccess: ({ id }) => {
-        queryClient.setQueryData(cuesQuery(asset.id, id).queryKey, cues.map(toCue));
-        setParams({ cues: id }, { replace: true });
-        reload();
-      },
-    });
+    save.mutate(cues);
   };
   const close = async (): Promise<void> => {
     const question = {

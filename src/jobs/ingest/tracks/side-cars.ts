@@ -59,7 +59,6 @@ export const startSideCars = (deps: TrackIngestDeps & { readonly signal: AbortSi
   });
 
   const stop = async (): Promise<void> => {
-    ending.abort();
     ending[Symbol.dispose]();
     await done;
   };
