@@ -177,6 +177,16 @@ export const durationMs: Kind<number> = {
   },
 };
 
+/** A duration of at most a day. Timers of Node.js can't take 25 days. */
+export const timeLimitMs: Kind<number> = {
+  form: `${durationMs.form}; at most \`24h\``,
+  parse: (value) => {
+    const milliseconds = durationMs.parse(value);
+    if (milliseconds <= 24 * 3_600_000) return milliseconds;
+    throw wrong('at most 24h', value);
+  },
+};
+
 /** A rate per second and a burst size: by default ten seconds' worth, and at least one. */
 export const rate: Kind<{ readonly perSecond: number; readonly burst: number }> = {
   form: '`<per second>` or `<per second>:<burst>`',

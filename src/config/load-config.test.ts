@@ -128,6 +128,7 @@ describe('loadConfig', () => {
       'KINORA_HOST must be a host name or an IP address without scheme and port, not "http://x".',
     ],
     [{ KINORA_LOG_FORMAT: 'xml' }, 'KINORA_LOG_FORMAT must be one of pretty, json, not "xml".'],
+    [{ KINORA_SHUTDOWN_LIMIT: '25h' }, 'KINORA_SHUTDOWN_LIMIT must be at most 24h, not "25h".'],
     [{ KINORA_SHUTDOWN_LIMIT: '30' }, 'KINORA_SHUTDOWN_LIMIT must be a duration such as 500ms, 30s or 5m, not "30".'],
     [{ KINORA_MEDIA_PROCESSES: '0' }, 'KINORA_MEDIA_PROCESSES must be a whole number from 1 to 256, not "0".'],
     [{ KINORA_USER_AGENT: 'a\r\nb: c' }, 'KINORA_USER_AGENT must be printable ASCII text, not "a\\r\\nb: c".'],

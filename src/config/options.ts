@@ -24,6 +24,7 @@ import {
   sizeBytesOrZero,
   text,
   textList,
+  timeLimitMs,
   webhookUrl,
   wholeNumber,
 } from './kinds.js';
@@ -111,7 +112,7 @@ export const options = {
     doc: 'Proxies whose `X-Forwarded-For`, `-Host` and `-Proto` headers are trusted: all, or a comma-separated list of CIDR blocks.',
   },
   shutdownLimitMs: {
-    kind: durationMs,
+    kind: timeLimitMs,
     variable: 'KINORA_SHUTDOWN_LIMIT',
     section: 'Server',
     default: '30s',
@@ -131,7 +132,7 @@ export const options = {
     doc: 'URL at which other servers of the installation reach this one; `http://<host>:<port>` if not set, with the first address of the machine where the host is `0.0.0.0`.',
   },
   drainMs: {
-    kind: durationMs,
+    kind: timeLimitMs,
     variable: 'KINORA_DRAIN',
     section: 'Server',
     default: '5s',
@@ -367,7 +368,7 @@ export const options = {
     doc: 'Program for speech recognition. It writes SRT, WebVTT or JSON to standard output or to `{output}`. Kinora replaces `{audio}` (a WAV file of at most 30 seconds), `{language}` (a code or `auto`), `{phrases}` and `{output}`. The program runs without a shell.',
   },
   speechTimeoutMs: {
-    kind: durationMs,
+    kind: timeLimitMs,
     variable: 'KINORA_SPEECH_TIMEOUT',
     section: 'Speech',
     default: '10m',
