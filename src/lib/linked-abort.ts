@@ -14,8 +14,10 @@ export interface LinkedAbort extends Disposable {
 const MAX_LINKS = 100;
 
 /**
- * Dispose of it when the work has ended. `limitMs` is at most 2^31 - 1, as for all timers. It replaces `AbortSignal.any`: once something listens to such a signal, Node.js 20
- * keeps it, and what its listeners refer to, until it aborts or all listeners are removed.
+ * Dispose of it when the work has ended. `limitMs` is at most 2^31 - 1, as for all timers.
+ *
+ * It replaces `AbortSignal.any`: once something listens to such a signal, Node.js 20 keeps it, and what its listeners refer to,
+ * until it aborts or all listeners are removed.
  */
 export const createLinkedAbort = (parent: AbortSignal | undefined, limitMs?: number): LinkedAbort => {
   const own = new AbortController();
