@@ -87,11 +87,15 @@ export const createObjectClient = async (settings: S3Settings): Promise<ObjectCl
     // Newer checksums are refused by many stores. A part's MD5 is checked by all of them.
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
+    // Each part would need a connection of its own, and a store that ignores `Expect` would never get its body.
+    expectContinueHeader: false,
     maxAttempts: MAX_TRIES,
     requestHandler: {
       connectionTimeout: CONNECT_MS,
       socketTimeout: STALL_MS,
       requestTimeout: REQUEST_MS,
+      // Otherwise a slow request is only logged.
+      throwOnRequestTimeout: true,
       httpAgent: { maxSockets: MAX_SOCKETS, keepAlive: true },
       httpsAgent: { maxSockets: MAX_SOCKETS, keepAlive: true },
     },

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFailed } from 'vitest';
 import { validateCreateUpload } from '#kinora/api/validate/create-upload.js';
 import type { Database } from '#kinora/db/database.js';
 import { migrate } from '#kinora/db/migrate.js';
@@ -144,6 +144,8 @@ describe.runIf(swiftPath && hasPostgres())('uploads that any server continues', 
     let requests = 0;
     let kills = 0;
     let isDone = false;
+    const doing: string[] = [];
+    onTestFailed(() => console.error({ requests, kills, doing }));
     const upload = async (sizeBytes: number, index: number): Promise<void> => {
       const below = createBelow(SEED + index + 1);
       const isTus = index % 2 === 0;
@@ -170,6 +172,7 @@ describe.runIf(swiftPath && hasPostgres())('uploads that any server continues', 
       };
       for (let tries = 0; (await statusOf(row)) !== 'asset_created'; tries += 1) {
         expect(tries).toBeLessThan(500);
+        doing[index] = `${sizeBytes} bytes, asks for the ${tries + 1}th time`;
         const offset = await orUnknown(client.ask(anyNode()));
         know(offset);
         if (typeof offset !== 'number') {
@@ -179,16 +182,20 @@ describe.runIf(swiftPath && hasPostgres())('uploads that any server continues', 
         const most = below(2) === 0 ? MIB : 2 * PART_BYTES;
         const end = Math.min(sizeBytes, offset + 1 + below(most));
         requests += 1;
+        doing[index] = `${sizeBytes} bytes, sends ${offset} to ${end}`;
         const answer = await orUnknown(client.send(anyNode(), offset, end));
         if (typeof answer === 'number') expect(answer).toBe(end);
         know(answer);
       }
+      doing[index] = `${sizeBytes} bytes, is checked`;
       expect(await sourceOf(row)).toBe(hashOf(file));
       await until('nothing is left of it', async () => (await restOf(row)).length === 0 || (await sweep()));
+      doing[index] = `${sizeBytes} bytes, done`;
     };
     const killer = async (): Promise<void> => {
       for (let at = 3; kills < KILLS && !isDone; at = requests + 2 + choose(6)) {
-        await until('there are more requests', () => requests >= at || isDone);
+        // The uploads have limits of their own.
+        await until('there are more requests', () => requests >= at || isDone, Number.POSITIVE_INFINITY);
         await pause(choose(60));
         if (isDone) return;
         await nodes[choose(NODES)]!.killAndRestart();

@@ -28,7 +28,10 @@ export interface StrictS3Proxy {
   readonly abandoned: number;
   /** What happened, by kind of fault. */
   readonly injected: Record<keyof S3Faults, number>;
-  /** Violations of the rules that some stores have for parts: none may be shorter than 5 MiB or differ in size. */
+  /**
+   * Violations of the rules that some stores have: no part may be shorter than 5 MiB or differ in size, and no request
+   * may wait for `100 Continue`.
+   */
   readonly violations: string[];
   /** Of every kind. */
   readonly requests: number;
@@ -139,6 +142,7 @@ export const startStrictS3Proxy = async (target: string): Promise<StrictS3Proxy>
     answers.flatMap(({ path, bytes }) => (path.includes(part) ? [bytes] : []));
   const origin = await startOrigin((request, response) => {
     requests += 1;
+    if (request.headers.expect !== undefined) violations.push(`Expect ${request.url}`);
     if (proxy.isAway) return void response.destroy();
     if (proxy.refuses?.test(`${request.method} ${request.url}`)) {
       request.resume();

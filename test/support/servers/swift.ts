@@ -36,8 +36,11 @@ const FILTER_SETTINGS: Record<string, string> = {
   s3api: 'location = us-east-1\ns3_acl = false\nallow_multipart_uploads = true',
 };
 
+/** By default, Swift takes a device for broken, for a minute, if a busy machine makes it late. */
+const LIMITS = `conn_timeout = 30\nnode_timeout = 60\ncontainer_update_timeout = 60\nerror_suppression_limit = 1000000\n`;
+
 const defaults = (port: number, dir: string): string =>
-  `[DEFAULT]\nbind_ip = 127.0.0.1\nbind_port = ${port}\nworkers = 1\nuser = swift\nswift_dir = ${dir}\n`;
+  `[DEFAULT]\nbind_ip = 127.0.0.1\nbind_port = ${port}\nworkers = 1\nuser = swift\nswift_dir = ${dir}\n${LIMITS}`;
 
 const proxyConfig = (port: number, dir: string, cachePort: number): string => {
   const names = PROXY_FILTERS.map((filter) => filter.split(':').at(-1)!);
