@@ -33,6 +33,8 @@ afterAll(async () => {
 });
 
 const row = (name: string) => page.getByRole('row', { name: new RegExp(name) });
+/** The text track whose cues are edited. */
+const editedTrack = () => new URL(page.url()).searchParams.get('cues');
 const texts = async () => (await getAsset(server, asset.id)).tracks!.filter(({ type }) => type === 'text');
 
 /** Presses Tab until an element has the focus. */
@@ -142,7 +144,7 @@ it('a cue is moved by 500 ms with the keyboard alone; the player shows it at its
     const [known] = await texts();
     await page.keyboard.press(key);
     await page.keyboard.press('Control+s');
-    await expect.poll(async () => (await texts())[0]!.id, { timeout: 60_000 }).not.toBe(known!.id);
+    await expect.poll(editedTrack, { timeout: 60_000 }).not.toBe(known!.id);
     return (await texts())[0]!;
   };
   // More can be saved at once, too.
@@ -189,14 +191,51 @@ it('texts are edited, cues added and deleted; what is wrong is said, and what is
   await editor.getByRole('button', { name: 'Delete the cue' }).click();
   const [before] = await texts();
   await editor.getByRole('button', { name: 'Save' }).click();
-  const address = () => new URL(page.url()).searchParams.get('cues');
-  await expect.poll(address, { timeout: 30_000 }).not.toBe(before!.id);
-  expect(address()).toBe((await texts())[0]!.id);
+  await expect.poll(editedTrack, { timeout: 30_000 }).not.toBe(before!.id);
+  expect(editedTrack()).toBe((await texts())[0]!.id);
   const stored = await fetch(`${server.url}/${asset.playback_ids![0]!.id}/text/${(await texts())[0]!.id}.vtt`);
   expect(await stored.text()).toBe(
     'WEBVTT\n\n00:00:01.000 --> 00:00:02.250\nTom &amp; <i>Jerry</i>\n\n00:00:05.000 --> 00:00:06.000\nThird\n',
   );
   await editor.getByRole('button', { name: 'Close the editor' }).click();
+});
+
+it('the editor closes without a question while it saves, and a failure keeps the changes', async () => {
+  const editor = page.getByRole('region', { name: 'Cues of English' });
+  const link = page.getByRole('link', { name: 'Edit cues of English' });
+  const [before] = await texts();
+  const answers: ((fail: boolean) => void)[] = [];
+  const path = `${server.url}/console/api/assets/${asset.id}/tracks/*/cues`;
+  await page.route(path, async (route) => {
+    if (route.request().method() !== 'PUT') return route.continue();
+    const fail = await new Promise<boolean>((resolve) => answers.push(resolve));
+    await (fail ? route.abort() : route.continue());
+  });
+  const saveAndClose = async (): Promise<void> => {
+    await editor.getByRole('button', { name: 'Save' }).click();
+    await expect.poll(() => answers.length).toBe(1);
+    await editor.getByRole('button', { name: 'Close the editor' }).click();
+    await editor.waitFor({ state: 'detached' });
+  };
+  await link.click();
+  await editor.getByRole('button', { name: '0:05.000 – 0:06.000' }).click();
+  await editor.getByLabel('Text').fill('Last');
+  await saveAndClose();
+  answers.pop()!(true);
+  const notices = page.getByRole('region', { name: 'Notifications' });
+  await notices.getByText("The server didn't answer").waitFor();
+  expect((await texts())[0]!.id).toBe(before!.id);
+  await link.click();
+  await editor.getByText('Last', { exact: true }).waitFor();
+  await saveAndClose();
+  answers.pop()!(false);
+  await expect.poll(() => link.getAttribute('href'), { timeout: 60_000 }).not.toContain(before!.id);
+  expect(await link.getAttribute('href')).toContain((await texts())[0]!.id);
+  await link.click();
+  await editor.getByText('Last', { exact: true }).waitFor();
+  expect(await editor.getByRole('button', { name: 'Discard changes' }).count()).toBe(0);
+  await editor.getByRole('button', { name: 'Close the editor' }).click();
+  await page.unroute(path);
 });
 
 it('renames, asks for generated subtitles and deletes', async () => {

@@ -3,7 +3,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { fixture } from '../../support/media/fixtures.js';
 import { inSeconds, signToken } from '../../support/players/playback-token.js';
 import { type Booted, boot } from '../../support/servers/boot.js';
-import { freePort, type Nginx, nginxPath, startNginx } from '../../support/servers/nginx.js';
+import { freePort } from '../../support/servers/free-port.js';
+import { type Nginx, nginxPath, startNginx } from '../../support/servers/nginx.js';
 import { api, settled, type WireAsset } from '../../support/wire/create-asset.js';
 import type { WireUpload } from '../../support/wire/uploading.js';
 

@@ -29,7 +29,7 @@ import { createObjectClient, type ObjectClient } from '#kinora/storage/s3-client
 import { quietLogger } from '../../support/logger.js';
 import { fixture } from '../../support/media/fixtures.js';
 import { boot } from '../../support/servers/boot.js';
-import { freePort } from '../../support/servers/nginx.js';
+import { freePort } from '../../support/servers/free-port.js';
 import { hasPostgres, startPostgres, type TestPostgres } from '../../support/servers/postgres.js';
 import { makeBucket } from '../../support/servers/s3-bucket.js';
 import { until } from '../../support/servers/server-process.js';

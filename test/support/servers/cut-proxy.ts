@@ -1,4 +1,5 @@
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+import { freePort } from './free-port.js';
 
 /** A network that breaks on demand: passes TCP connections on to a server. */
 export interface CutProxy {
@@ -20,13 +21,6 @@ export interface CutProxy {
 const listen = async (server: Server): Promise<number> => {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return (server.address() as AddressInfo).port;
-};
-
-const freePort = async (): Promise<number> => {
-  const server = createServer();
-  const port = await listen(server);
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 };
 
 /** @param serverPort of a server that has another such network; a free port when absent */

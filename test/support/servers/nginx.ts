@@ -1,7 +1,6 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { findTool } from '#kinora/lib/find-tool.js';
@@ -15,15 +14,6 @@ export interface Nginx {
 
 /** Its path; undefined where nginx is not installed. */
 export const nginxPath = findTool('nginx');
-
-export const freePort = async (): Promise<number> => {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as { port: number };
-  server.close();
-  await once(server, 'close');
-  return port;
-};
 
 /**
  * Requests of one address go to one server, or to the next one while that one does not answer. None is left out for long, because

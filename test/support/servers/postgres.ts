@@ -1,11 +1,11 @@
 import { execFile } from 'node:child_process';
 import { chmodSync, chownSync, existsSync, readdirSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import pg from 'pg';
+import { freePort } from './free-port.js';
 
 const run = promisify(execFile);
 const DEBIAN_DIR = '/usr/lib/postgresql';
@@ -25,16 +25,6 @@ export const hasPostgres = (): boolean => {
   console.warn(`SKIPPED: ${text}`);
   return false;
 };
-
-const freePort = (): Promise<number> =>
-  new Promise((resolve, reject) => {
-    const server = createServer();
-    server.on('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as { port: number };
-      server.close(() => resolve(port));
-    });
-  });
 
 export interface TestPostgres {
   /** Makes an empty database. @returns its URL */

@@ -1,11 +1,20 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
-import { chownSync, existsSync, mkdirSync, mkdtempSync, openSync, readFileSync, writeFileSync } from 'node:fs';
+import {
+  chownSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  writeFileSync,
+} from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { findTool } from '#kinora/lib/find-tool.js';
 import type { S3Settings } from '#kinora/storage/s3-client.js';
-import { freePort } from './nginx.js';
+import { freePort } from './free-port.js';
 import { until } from './server-process.js';
 
 export interface Swift {
@@ -77,6 +86,16 @@ const accepts = (port: number): Promise<boolean> =>
     socket.on('error', () => resolve(false)).on('connect', () => socket.destroy());
   });
 
+/** Whether all servers work together: the account is made with the first container. */
+const makesContainers = async (url: string): Promise<boolean> => {
+  const { accessKeyId: user, secretAccessKey: key } = swiftCredentials;
+  const { headers: granted } = await fetch(`${url}/auth/v1.0`, { headers: { 'x-auth-user': user, 'x-auth-key': key } });
+  const headers = { 'x-auth-token': granted.get('x-auth-token')! };
+  const container = `${granted.get('x-storage-url')}/first`;
+  const made = await fetch(container, { method: 'PUT', headers });
+  return made.ok && (await fetch(container, { method: 'DELETE', headers })).ok;
+};
+
 export const swiftPath = findTool('swift-proxy-server');
 
 /** OpenStack Swift with its S3 interface, on ports of this machine: one device and one replica. */
@@ -117,10 +136,14 @@ export const startSwift = async (): Promise<Swift> => {
   for (const name of ['account', 'container', 'object', 'proxy'])
     run(`swift-${name}-server`, [join(dir, `${name}.conf`), '--verbose']);
   const url = `http://127.0.0.1:${port}`;
-  await until('Swift answers', async () => {
+  const isReady = async (): Promise<boolean> => {
     const isUp = await Promise.all(ports.map(accepts));
-    if (isUp.includes(false)) return false;
-    return (await fetch(`${url}/healthcheck`).catch(() => undefined))?.ok;
+    return !isUp.includes(false) && (await makesContainers(url).catch(() => false));
+  };
+  await until('Swift makes containers', isReady).catch((error: Error) => {
+    const logs = readdirSync(dir).filter((name) => name.endsWith('.log'));
+    for (const name of logs) error.message += `\n${name}: ${readFileSync(join(dir, name), 'utf8').slice(-2000)}`;
+    throw error;
   });
   return {
     url,

@@ -82,13 +82,15 @@ const Editor = ({ asset, trackId, name, stored }: EditorProps): ReactNode => {
     save.mutate(cues);
   };
   const close = async (): Promise<void> => {
+    // If saving fails, they are still there when the editor is opened again.
+    const isBeingSaved = save.isPending && save.variables === cues;
     const question = {
       title: 'Discard the changes?',
       text: `The cues of ${name} stay as they were.`,
       action: 'Discard',
     };
-    if (isChanged && !(await confirm(question))) return;
-    discard();
+    if (isChanged && !isBeingSaved && !(await confirm(question))) return;
+    if (!isBeingSaved) discard();
     setParams({});
     // It shows the stored text tracks again.
     reload();
