@@ -10,7 +10,7 @@ describeOnBothEngines('a page of assets that was read before', (database) => {
   let api: Api;
   const ids: string[] = [];
   let environmentId: string;
-  const page = () => listAssetViews(database().queryable, environmentId, { limit: 25, offset: 0 });
+  const page = () => listAssetViews(database(), environmentId, { limit: 25, offset: 0 });
   beforeAll(async () => {
     api = await startApi({ database: database() });
     for (let n = 0; n < 5; n++) {

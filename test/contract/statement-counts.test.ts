@@ -77,6 +77,20 @@ describeOnBothEngines('the number of statements', (database) => {
     expect(statements).toHaveLength(1);
   });
 
+  it('is at most one for each request, and on the embedded engine less for requests at the same time', async () => {
+    const wanted = [...ids.slice(0, 50), newId()];
+    let answers: Awaited<ReturnType<typeof get>>[];
+    const statements = await statementsOf(async () => {
+      const pages = Array.from({ length: 10 }, () => get('/video/v1/assets?limit=25'));
+      answers = await Promise.all([...wanted.map((id) => get(`/video/v1/assets/${id}`)), ...pages]);
+    });
+    for (const [at, id] of wanted.slice(0, -1).entries()) expect(answers![at].data).toMatchObject({ id, ...complete });
+    expect(answers![50].error.type).toBe('not_found');
+    const first = ids.slice(0, 25).map((id) => ({ id }));
+    for (const page of answers!.slice(51)) expect(page.data).toMatchObject(first);
+    expect(statements.length).toBeLessThanOrEqual(database().engine === 'pglite' ? 30 : 61);
+  });
+
   it('is one every half minute for all playback IDs in use', async () => {
     const { queryable } = database();
     await queryable

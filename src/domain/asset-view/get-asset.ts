@@ -2,7 +2,7 @@ import type { AssetView, InputRecord } from '../../api/serialize/asset.js';
 import type { Transaction } from '../../db/database.js';
 import { findAsset } from '../../db/tables/assets/asset.js';
 import { listAssetInputs } from '../../db/tables/assets/asset-input.js';
-import { type AssetViewRow, findAssetView } from '../../db/tables/assets/asset-view.js';
+import { type AssetViewRow, findAssetView, readAssetView } from '../../db/tables/assets/asset-view.js';
 import { KinoraError } from '../../lib/errors.js';
 import { isId } from '../../lib/ids.js';
 import type { DomainContext } from '../context.js';
@@ -30,7 +30,7 @@ export const viewAsset = async (
 
 /** @throws KinoraError `not_found` for unknown and malformed IDs and for those of other environments */
 export const getAsset = async (context: DomainContext, environmentId: string, assetId: string): Promise<AssetView> => {
-  const row = isId(assetId) ? await findAssetView(context.database.queryable, assetId, environmentId) : undefined;
+  const row = isId(assetId) ? await readAssetView(context.database, environmentId, assetId) : undefined;
   if (!row) throw new KinoraError('not_found');
   return toAssetView(context, row);
 };

@@ -2,7 +2,7 @@ import type { AssetView } from '../../api/serialize/asset.js';
 import type { AssetRequest } from '../../api/validate/create-asset.js';
 import { findAssetFailure } from '../../db/tables/assets/asset-failure.js';
 import { listAssetInputs } from '../../db/tables/assets/asset-input.js';
-import { findAssetView } from '../../db/tables/assets/asset-view.js';
+import { readAssetView } from '../../db/tables/assets/asset-view.js';
 import { KinoraError } from '../../lib/errors.js';
 import { isId } from '../../lib/ids.js';
 import type { DomainContext } from '../context.js';
@@ -24,7 +24,7 @@ export interface AssetProblem {
 }
 
 const findErrored = async ({ database }: DomainContext, environmentId: string, assetId: string) => {
-  const view = isId(assetId) ? await findAssetView(database.queryable, assetId, environmentId) : undefined;
+  const view = isId(assetId) ? await readAssetView(database, environmentId, assetId) : undefined;
   if (!view) throw new KinoraError('not_found');
   if (view.asset.status === 'errored') return view;
   const messages = [`The asset is ${view.asset.status}, not errored.`];

@@ -28,7 +28,7 @@ export const listAssets = async (
   if (matchesNothing) return { assets: [], nextCursor: null };
   // One more than requested, to find out whether there is a next page.
   const wanted = { ...query, limit: query.limit + 1, ...(uploadId !== undefined && { uploadId }) };
-  const rows = await listAssetViews(context.database.queryable, environmentId, wanted);
+  const rows = await listAssetViews(context.database, environmentId, wanted);
   const page = rows.slice(0, query.limit);
   const last = page.at(-1)?.asset;
   const more = last !== undefined && rows.length > page.length;

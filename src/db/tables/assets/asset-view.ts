@@ -1,7 +1,8 @@
 import { type RawBuilder, type SelectQueryBuilder, sql } from 'kysely';
 import { jsonArrayFrom, jsonObjectFrom } from 'kysely/helpers/postgres';
 import { compileOnce } from '../../compile-once.js';
-import type { Queryable } from '../../database.js';
+import type { Database, Queryable } from '../../database.js';
+import { joinReads } from '../../join-reads.js';
 import { prepared } from '../../prepared.js';
 import type { Row, Schema } from '../../schema.js';
 import { type ListAssetsQuery, selectAssetPage } from './asset.js';
@@ -30,30 +31,62 @@ export interface AssetViewRow {
   readonly shots: Pick<Row<'shots'>, (typeof SHOTS_COLUMNS)[number]> | undefined;
 }
 
-/**
- * Undefined when there is no such asset. Without `environmentId` it searches all environments, for the server's own work.
- */
-export const findAssetView = async (
-  db: Queryable,
-  id: string,
-  environmentId?: string,
-): Promise<AssetViewRow | undefined> => {
-  const [row] = await (environmentId === undefined ? selectAny(db, id) : selectOwn(db, id, environmentId));
+/** Searches all environments, for the server's own work. Undefined when there is no such asset. */
+export const findAssetView = async (db: Queryable, id: string): Promise<AssetViewRow | undefined> => {
+  const [row] = await selectAny(db, id);
   return row && toView(row);
+};
+
+/** Undefined when the environment has no such asset. Callers must not change the row objects, which others may get too. */
+export const readAssetView = async (
+  database: Database,
+  environmentId: string,
+  id: string,
+): Promise<AssetViewRow | undefined> => {
+  const view = await readersOf(database).view(id);
+  return view?.environment.id === environmentId ? view : undefined;
 };
 
 /** Newest first. Repeated requests for a page may return the same row objects, so callers must not change them. */
 export const listAssetViews = async (
-  db: Queryable,
+  database: Database,
   environmentId: string,
   query: ListAssetsQuery,
 ): Promise<readonly AssetViewRow[]> => {
   const { limit, offset, after, uploadId } = query;
   // The most common form of the list. Other forms use different queries.
   const isPlain = after === undefined && uploadId === undefined;
-  if (isPlain) return readPage(db, environmentId, limit, offset);
+  if (isPlain) return (await readersOf(database).page(JSON.stringify([environmentId, limit, offset])))!;
+  const db = database.queryable;
   const rows = await selectViews(db, selectAssetPage(db, environmentId, query)).execute();
   return rows.map(toView);
+};
+
+interface Readers {
+  readonly view: (id: string) => Promise<AssetViewRow | undefined>;
+  readonly page: (key: string) => Promise<readonly AssetViewRow[] | undefined>;
+}
+const readers = new WeakMap<Database, Readers>();
+
+/** Reads of the embedded engine are joined, because its only connection handles one query after the other. */
+const readersOf = (database: Database): Readers => {
+  const known = readers.get(database);
+  if (known) return known;
+  const { engine, queryable: db } = database;
+  const pages = new Map<string, Page>();
+  const readOne = (id: string): Promise<AssetViewRow | undefined> => findAssetView(db, id);
+  const readKey = (key: string): Promise<readonly AssetViewRow[]> =>
+    readPage(db, pages, key, ...(JSON.parse(key) as [string, number, number]));
+  const readMany = async (ids: readonly string[]) => {
+    const rows = await selectMany(db, [...ids]);
+    return new Map(rows.map((row) => [row.id, toView(row)]));
+  };
+  const readKeys = async (keys: readonly string[]) =>
+    new Map(await Promise.all(keys.map(async (key) => [key, await readKey(key)] as const)));
+  const made: Readers =
+    engine === 'pglite' ? { view: joinReads(readMany), page: joinReads(readKeys) } : { view: readOne, page: readKey };
+  readers.set(database, made);
+  return made;
 };
 
 /** The assets that a query selects, in `order`, an expression over columns of `asset`. */
@@ -71,22 +104,19 @@ type Page = ReadonlyMap<string, AssetViewRow>;
 
 /** A page of 100 assets takes about 500 kB. */
 const MAX_PAGES = 16;
-/** The most recently read pages by their parameters; the last entry is the most recent. */
-const pagesOf = new WeakMap<Queryable, Map<string, Page>>();
-
 /**
  * Reads the versions of all assets of a page, but the contents only of those that have changed since the last read:
- * building the contents takes the embedded engine four times as long as comparing versions.
+ * building the contents takes the embedded engine four times as long as comparing versions. `pages` are the most recently
+ * read ones, of which the last is the most recent.
  */
 const readPage = async (
   db: Queryable,
+  pages: Map<string, Page>,
+  key: string,
   environmentId: string,
   limit: number,
   offset: number,
 ): Promise<readonly AssetViewRow[]> => {
-  const pages = pagesOf.get(db) ?? new Map<string, Page>();
-  pagesOf.set(db, pages);
-  const key = `${environmentId} ${limit} ${offset}`;
   const before = pages.get(key);
   const rows = await selectChanged(db, environmentId, limit, offset, [...(before?.keys() ?? [])]);
   const page = new Map(rows.map(({ version, view }) => [version, view ? fromJson(view) : before!.get(version)!]));
@@ -108,10 +138,11 @@ const selectViews = (db: Queryable, assets: AssetQuery) =>
     .orderBy('asset.seq', 'desc')
     .modifyEnd(prepared);
 
-const selectById = (db: Queryable, id: string) => db.selectFrom('asset').selectAll().where('id', '=', id);
-const selectAny = compileOnce((db, id: string) => selectViews(db, selectById(db, id)));
-const selectOwn = compileOnce((db, id: string, environmentId: string) =>
-  selectViews(db, selectById(db, id).where('environment_id', '=', environmentId)),
+const selectAny = compileOnce((db, id: string) =>
+  selectViews(db, db.selectFrom('asset').selectAll().where('id', '=', id)),
+);
+const selectMany = compileOnce((db, ids: string[]) =>
+  selectViews(db, db.selectFrom('asset').selectAll().where('id', '=', sql<string>`any(${ids}::text[])`)),
 );
 
 /**

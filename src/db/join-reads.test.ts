@@ -1,0 +1,60 @@
+import { expect, it } from 'vitest';
+import { joinReads } from './join-reads.js';
+
+/** Reads that end when the test says so. */
+const heldReads = () => {
+  const batches: { readonly keys: readonly number[]; end(error?: Error): void }[] = [];
+  const read = joinReads<number, string>(
+    (keys) =>
+      new Promise((resolve, reject) => {
+        const end = (error?: Error) => (error ? reject(error) : resolve(new Map(keys.map((key) => [key, `${key}`]))));
+        batches.push({ keys, end });
+      }),
+  );
+  const begun = async (count: number) => {
+    await expect.poll(() => batches.length).toBe(count);
+    return batches[count - 1]!;
+  };
+  return { read, begun, count: () => batches.length };
+};
+
+it('reads at once, and what is requested meanwhile together', async () => {
+  const { read, begun, count } = heldReads();
+  const first = read(1);
+  const batch = await begun(1);
+  expect(batch.keys).toEqual([1]);
+  const others = [read(2), read(1), read(2), read(3)];
+  expect(count()).toBe(1);
+  batch.end();
+  expect(await first).toBe('1');
+  const next = await begun(2);
+  expect(next.keys).toEqual([2, 1, 3]);
+  next.end();
+  expect(await Promise.all(others)).toEqual(['2', '1', '2', '3']);
+});
+
+it('goes on after a failure, which only its own callers get', async () => {
+  const { read, begun } = heldReads();
+  const failed = expect(read(1)).rejects.toThrow('away');
+  const batch = await begun(1);
+  const later = read(1);
+  batch.end(new Error('away'));
+  await failed;
+  (await begun(2)).end();
+  expect(await later).toBe('1');
+});
+
+it('splits what is too long for one batch', async () => {
+  const { read, begun } = heldReads();
+  const all = Array.from({ length: 250 }, (_, key) => read(key));
+  for (const [index, size] of [100, 100, 50].entries()) {
+    const batch = await begun(index + 1);
+    expect(batch.keys).toHaveLength(size);
+    batch.end();
+  }
+  expect(await Promise.all(all)).toEqual(Array.from({ length: 250 }, (_, key) => `${key}`));
+});
+
+it('finds nothing for a key without a row', async () => {
+  expect(await joinReads(async () => new Map<number, string>())(7)).toBeUndefined();
+});
