@@ -1,4 +1,4 @@
-import { type FileHandle, readFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import type { CachedFile } from '../../cache/segment-store.js';
 import type { AssetKeys } from '../../domain/drm/content-keys.js';
 import type { KeyTrack } from '../../domain/drm/key-source.js';
@@ -15,9 +15,9 @@ import {
 import type { PlayableAsset } from '../../packager/playable-asset.js';
 import type { SegmentProducer } from '../../packager/produce-segment.js';
 import type { ByteRange } from './byte-range.js';
-import { PART_BYTES } from './part-buffers.js';
+import type { BufferPair } from './part-buffers.js';
 import type { SentFile } from './send-file.js';
-import type { ReadPart } from './write-range.js';
+import type { ReadContent, ReadPart } from './write-range.js';
 
 /** Sends encrypted segments to DRM playback IDs. The cache stores segments unencrypted. */
 export interface EncryptedSegments {
@@ -60,7 +60,7 @@ export const createEncryptedSegments = (segments: Pick<SegmentProducer, 'segment
         const { kid, iv } = key;
         const bytes = encryptInit(await readFile(cached.path), { kid, iv, pssh: psshBoxesOf(keys, track) });
         const read =
-          (_: FileHandle, { start, end }: ByteRange) =>
+          (_: ReadContent, { start, end }: ByteRange) =>
           async () =>
             bytes.subarray(start, end + 1);
         return { path: cached.path, sizeBytes: bytes.length, etag, read };
@@ -70,36 +70,36 @@ export const createEncryptedSegments = (segments: Pick<SegmentProducer, 'segment
         path: cached.path,
         sizeBytes: plan.sizeBytes,
         etag,
-        read: (handle, range) => readEncrypted(handle, range, plan, new CbcsCipher(key)),
+        ...(cached.lend && { lend: cached.lend }),
+        read: (content, range, buffers) => readEncrypted(content, range, buffers, plan, new CbcsCipher(key)),
       };
     },
   };
 };
 
-/**
- * Reads a part of the encrypted segment: reads the clear segment alternately into two buffers and encrypts it in
- * place.
- */
-const readEncrypted = (handle: FileHandle, asked: ByteRange, plan: EncryptionPlan, cipher: CbcsCipher): ReadPart => {
+/** Reads a part of the encrypted segment: reads the clear segment alternately into two buffers and encrypts it in place. */
+const readEncrypted = (
+  readContent: ReadContent,
+  asked: ByteRange,
+  buffers: BufferPair,
+  plan: EncryptionPlan,
+  cipher: CbcsCipher,
+): ReadPart => {
   const { head, bodyStart } = plan;
   const toClear = bodyStart - head.length;
-  const buffers: [Buffer?, Buffer?] = [];
-  let turn: 0 | 1 = 0;
+  const until = asked.end + 1 + toClear;
   return async (given) => {
     const first = asked.start + given;
     if (first < head.length) return head.subarray(first, Math.min(head.length, asked.end + 1));
     const start = startOfWhole(plan, first + toClear);
-    const wanted = Math.min(start + PART_BYTES, asked.end + 1 + toClear);
-    const length = endOfWhole(plan, wanted) - start;
-    turn = turn === 0 ? 1 : 0;
-    if ((buffers[turn]?.length ?? 0) < length) buffers[turn] = Buffer.allocUnsafeSlow(Math.max(length, PART_BYTES));
-    const part = buffers[turn]!.subarray(0, length);
-    for (let done = 0; done < length; ) {
-      const { bytesRead } = await handle.read(part, done, length - done, start + done);
-      if (bytesRead === 0) throw new Error('the file is shorter than it was');
-      done += bytesRead;
-    }
+    const buffer = buffers.next();
+    const fitting =
+      endOfWhole(plan, until) - start <= buffer.length ? until : startOfWhole(plan, start + buffer.length);
+    // A slice that is larger than the buffer needs one of its own.
+    const end = endOfWhole(plan, fitting > first + toClear ? fitting : first + toClear + 1);
+    const part = end - start <= buffer.length ? buffer.subarray(0, end - start) : Buffer.allocUnsafeSlow(end - start);
+    await readContent(part, start);
     encryptPart(plan, cipher, part, start);
-    return part.subarray(first + toClear - start, Math.min(length, asked.end + 1 + toClear - start));
+    return part.subarray(first + toClear - start, Math.min(end, until) - start);
   };
 };

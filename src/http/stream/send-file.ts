@@ -1,4 +1,4 @@
-import { type FileHandle, open } from 'node:fs/promises';
+import { open } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { CachedFile } from '../../cache/segment-store.js';
@@ -7,15 +7,24 @@ import { limitStall } from '../plugins/receive-limit.js';
 import { type ByteRange, matchesEtag } from './byte-range.js';
 import type { BufferPair } from './part-buffers.js';
 import { requestedRange } from './requested-range.js';
-import { type ReadPart, readBytes, readRange, readStream, writeParts } from './write-range.js';
+import {
+  contentIn,
+  contentOf,
+  type ReadContent,
+  type ReadPart,
+  readBytes,
+  readRange,
+  readStream,
+  writeParts,
+} from './write-range.js';
 
 /** A file, or a file that is sent in another form than it is stored; size and validator are those of the sent form. */
 export interface SentFile extends Omit<CachedFile, 'path'> {
   readonly path?: string;
   /** Instead of a path; `end` is exclusive. Undefined when the file was deleted. */
   readonly stream?: (range: { readonly start: number; readonly end: number }) => Promise<Readable | undefined>;
-  /** Reads a part in the sent form. */
-  readonly read?: (handle: FileHandle, range: ByteRange, buffers: BufferPair) => ReadPart;
+  /** Reads a part in the sent form, from the stored one. */
+  readonly read?: (content: ReadContent, range: ByteRange, buffers: BufferPair) => ReadPart;
 }
 
 /**
@@ -58,20 +67,23 @@ interface OpenedContent {
   close(): Promise<void>;
 }
 
-/** From elsewhere, from memory, if it is there in the form that is sent, or from the disk. */
+/** From elsewhere, from memory, if it is there, or from the disk. */
 const openContent = async (reply: FastifyReply, file: SentFile, range: ByteRange): Promise<OpenedContent> => {
   if (file.stream) {
     const stream = await file.stream({ start: range.start, end: range.end + 1 });
     if (!stream) throw new KinoraError('not_found');
     return { readPart: readStream(stream), close: async () => void stream.destroy() };
   }
-  const lent = file.read ? undefined : await file.lend?.();
-  if (lent) return { readPart: readBytes(lent.bytes, range), close: async () => lent.release() };
-  const handle = await open(file.path!);
+  const { read } = file;
+  const lent = await file.lend?.();
+  if (lent && !read) return { readPart: readBytes(lent.bytes, range), close: async () => lent.release() };
+  const handle = lent ? undefined : await open(file.path!);
   const buffers = reply.server.partBuffers.lend();
   const close = async () => {
     buffers.giveBack();
-    await handle.close();
+    lent?.release();
+    await handle?.close();
   };
-  return { readPart: (file.read ?? readRange)(handle, range, buffers), close };
+  if (!read) return { readPart: readRange(handle!, range, buffers), close };
+  return { readPart: read(lent ? contentIn(lent.bytes) : contentOf(handle!), range, buffers), close };
 };

@@ -18,6 +18,25 @@ export const readRange = (file: FileHandle, { start, end }: ByteRange, buffers: 
   };
 };
 
+/** Fills the target with stored content from `position` on. */
+export type ReadContent = (target: Uint8Array, position: number) => Promise<void>;
+
+export const contentIn =
+  (bytes: Uint8Array): ReadContent =>
+  async (target, position) =>
+    target.set(bytes.subarray(position, position + target.length));
+
+/** @throws Error when the file is shorter than it was */
+export const contentOf =
+  (file: FileHandle): ReadContent =>
+  async (target, position) => {
+    for (let done = 0; done < target.length; ) {
+      const { bytesRead } = await file.read(target, done, target.length - done, position + done);
+      if (bytesRead === 0) throw new Error('the file is shorter than it was');
+      done += bytesRead;
+    }
+  };
+
 /** Parts as they arrive. */
 export const readStream = (stream: Readable): ReadPart => {
   const iterator = stream[Symbol.asyncIterator]() as AsyncIterator<Uint8Array, undefined>;

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import fastify from 'fastify';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createPartBuffers, PART_BYTES, usePartBuffers } from '#kinora/http/stream/part-buffers.js';
-import { sendFile } from '#kinora/http/stream/send-file.js';
+import { type SentFile, sendFile } from '#kinora/http/stream/send-file.js';
 
 /** More than all buffers between two processes hold. */
 const SIZE_BYTES = 64 * 2 ** 20;
@@ -19,6 +19,7 @@ const numbers = Buffer.from(Uint32Array.from({ length: 2 ** 21 }, (_, index) => 
 const sent: { bytes: number; isWhole: boolean }[] = [];
 let left = 0;
 let released = 0;
+let given = 0;
 let dir: string;
 let port: number;
 
@@ -64,9 +65,16 @@ beforeAll(async () => {
     },
   });
   app.get('/changed', (incoming, reply) => {
-    const lend = () => Promise.reject(new Error('the stored form must not be sent'));
-    const read = () => async () => Buffer.from('changed');
-    return sendFile(incoming, reply, { path, sizeBytes: 7, etag: '"d"', lend, read }, 'video/mp4');
+    const release = () => {
+      given += 1;
+    };
+    const lend = async () => ({ bytes: Buffer.from('in memory'), release });
+    const read: SentFile['read'] = (content, _, buffers) => async () => {
+      const part = buffers.next().subarray(0, 6);
+      await content(part, 3);
+      return Buffer.from(String(part).toUpperCase());
+    };
+    return sendFile(incoming, reply, { path, sizeBytes: 6, etag: '"d"', lend, read }, 'video/mp4');
   });
   await app.listen({ host: '127.0.0.1', port: 0 });
   port = (app.server.address() as AddressInfo).port;
@@ -204,7 +212,8 @@ test('gives content in memory back when its reader leaves', async () => {
   expect(bytes).toBeLessThan(numbers.length);
 });
 
-test('a file that is sent in another form is never sent from memory', async () => {
+test('a file that is sent in another form is read from memory, which is given back', async () => {
   const answer = await fetch(`http://127.0.0.1:${port}/changed`);
-  expect(await answer.text()).toBe('changed');
+  expect(await answer.text()).toBe('MEMORY');
+  await expect.poll(() => given).toBe(1);
 });
