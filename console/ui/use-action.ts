@@ -9,6 +9,7 @@ interface ActionOptions<T, Input> {
   readonly refresh?: readonly (readonly unknown[])[];
   /** Called before the queries are loaded again, and before `done` is shown. */
   readonly onDone?: (result: T, input: Input) => void;
+  readonly onFailed?: (input: Input) => void;
   /** Failures are shown elsewhere, such as in the form. */
   readonly isSilent?: boolean;
 }
@@ -22,7 +23,8 @@ export const useAction = <Input, T>(change: (input: Input) => Promise<T>, option
       onDone?.(result, input);
       if (done !== undefined) notify(typeof done === 'function' ? done(result) : done);
     },
-    onError: (error) => {
+    onError: (error, input) => {
+      options.onFailed?.(input);
       if (!options.isSilent) notifyError(error);
     },
     onSettled: () =>

@@ -228,14 +228,51 @@ it('the editor closes without a question while it saves, and a failure keeps the
   await link.click();
   await editor.getByText('Last', { exact: true }).waitFor();
   await saveAndClose();
-  answers.pop()!(false);
-  await expect.poll(() => link.getAttribute('href'), { timeout: 60_000 }).not.toContain(before!.id);
-  expect(await link.getAttribute('href')).toContain((await texts())[0]!.id);
+  // Opened again while it is being saved, and changed: the second key saves nothing, and the change is not lost.
   await link.click();
-  await editor.getByText('Last', { exact: true }).waitFor();
+  await editor.getByLabel('Text').first().fill('First again');
+  await page.keyboard.press('Control+s');
+  answers.pop()!(false);
+  await expect.poll(editedTrack, { timeout: 60_000 }).not.toBe(before!.id);
+  const [between] = await texts();
+  expect(editedTrack()).toBe(between!.id);
+  expect(answers).toEqual([]);
+  expect(await editor.getByLabel('Text').first().inputValue()).toBe('First again');
+  await page.unroute(path);
+  await editor.getByRole('button', { name: 'Save' }).click();
+  await expect.poll(editedTrack, { timeout: 60_000 }).not.toBe(between!.id);
+  const stored = await fetch(`${server.url}/${asset.playback_ids![0]!.id}/text/${editedTrack()}.vtt`);
+  expect(await stored.text()).toMatch(/First again\n\n.*\nLast/);
   expect(await editor.getByRole('button', { name: 'Discard changes' }).count()).toBe(0);
   await editor.getByRole('button', { name: 'Close the editor' }).click();
-  await page.unroute(path);
+  await editor.waitFor({ state: 'detached' });
+});
+
+it('each track keeps its own changes when another one is opened beside it', async () => {
+  const dialog = page.getByRole('dialog');
+  await page.getByRole('button', { name: 'Add text track' }).click();
+  await dialog.getByLabel('Language').fill('it');
+  await dialog.getByLabel('File').setInputFiles(join(server.dataDir, 'waves.vtt'));
+  await dialog.getByRole('button', { name: 'Add' }).click();
+  await row('Italian.*Ready').waitFor();
+  const editorOf = (name: string) => page.getByRole('region', { name: `Cues of ${name}` });
+  const open = (name: string) => page.getByRole('link', { name: `Edit cues of ${name}` }).click();
+  await open('Italian');
+  await editorOf('Italian').getByText('Second & last').waitFor();
+  await editorOf('Italian').getByRole('button', { name: 'Close the editor' }).click();
+  await open('English');
+  await editorOf('English').getByLabel('Text').first().fill('Only English');
+  await open('Italian');
+  await editorOf('Italian').getByText('Second & last').waitFor();
+  expect(await page.getByText('Only English').count()).toBe(0);
+  expect(await editorOf('Italian').getByRole('button', { name: 'Discard changes' }).count()).toBe(0);
+  await page.goBack();
+  await expect.poll(() => editorOf('English').getByLabel('Text').first().inputValue()).toBe('Only English');
+  await editorOf('English').getByRole('button', { name: 'Discard changes' }).click();
+  await editorOf('English').getByRole('button', { name: 'Close the editor' }).click();
+  await page.getByRole('button', { name: 'Delete Italian' }).click();
+  await page.getByRole('alertdialog').getByRole('button', { name: 'Delete' }).click();
+  await row('Italian').waitFor({ state: 'detached' });
 });
 
 it('renames, asks for generated subtitles and deletes', async () => {

@@ -13,7 +13,7 @@ import { usePlayer } from '../player';
 import { stepOf } from './cue-fields';
 import { CueList } from './cue-list';
 import { useCuePreview } from './use-cue-preview';
-import { type EditedCue, useCues } from './use-cues';
+import { type EditedCue, keepUnsaved, moveSaved, useCues } from './use-cues';
 
 /** A seek to exactly the start of a cue may end just before it. */
 const INSIDE_SECONDS = 0.001;
@@ -44,8 +44,10 @@ interface EditorProps extends CueEditorProps {
 const Editor = ({ asset, trackId, name, stored }: EditorProps): ReactNode => {
   const { video, reload } = usePlayer();
   const [, setParams] = useSearchParams();
-  const { cues, isChanged, change, add, remove, discard, markSaved } = useCues(trackId, stored);
-  const [selected, setSelected] = useState(cues[0]?.key);
+  const { cues, isChanged, isSaving, isAllSent, change, add, remove, discard, send } = useCues(trackId, stored);
+  const [chosen, setChosen] = useState(cues[0]?.key);
+  // The editor stays when the address names another track.
+  const selected = cues.some(({ key }) => key === chosen) ? chosen : cues[0]?.key;
   const root = useRef<HTMLDivElement>(null);
   const duration = asset.duration ?? Number.POSITIVE_INFINITY;
   useCuePreview(video, cues);
@@ -54,43 +56,48 @@ const Editor = ({ asset, trackId, name, stored }: EditorProps): ReactNode => {
     if (video) video.currentTime = start + INSIDE_SECONDS;
   };
   const select = (cue: EditedCue): void => {
-    setSelected(cue.key);
+    setChosen(cue.key);
     seek(cue);
   };
   const edit = (cue: EditedCue, values: Partial<Cue>): void => {
     change(cue.key, values);
     if (values.start_time !== undefined) seek({ ...cue, ...values });
   };
-  const save = useAction((edited: readonly EditedCue[]) => replaceCues(asset.id, trackId, edited.map(toCue)), {
+  const save = useAction(({ from, edited }: Saving) => replaceCues(asset.id, from, edited.map(toCue)), {
     done: 'Saved the cues.',
     refresh: [['asset', asset.id]],
     // All at once: before the asset is loaded again, the editor may be closed, or more may be saved.
-    onDone: (track, edited) => {
+    onDone: (track, { from, edited }) => {
       queryClient.setQueryData(cuesQuery(asset.id, track.id).queryKey, edited.map(toCue));
       queryClient.setQueryData(assetQuery(asset.id).queryKey, (known) =>
-        known?.tracks ? { ...known, tracks: known.tracks.map((each) => (each.id === trackId ? track : each)) } : known,
+        known?.tracks ? { ...known, tracks: known.tracks.map((each) => (each.id === from ? track : each)) } : known,
       );
-      markSaved(edited);
-      if (root.current) setParams({ cues: track.id }, { replace: true });
+      moveSaved(from, track.id, edited);
+      // Its editor may have been closed, and opened again.
+      const isOpen = new URLSearchParams(window.location.search).get('cues') === from;
+      if (isOpen) setParams({ cues: track.id }, { replace: true });
       reload();
     },
+    onFailed: ({ from }) => keepUnsaved(from),
   });
   const submit = (): void => {
     const wrong = cues.find(problemOf);
     if (wrong) select(wrong);
-    if (wrong || !isChanged || cues.length === 0) return;
-    save.mutate(cues);
+    if (wrong || isSaving || !isChanged || cues.length === 0) return;
+    send();
+    save.mutate({ from: trackId, edited: cues });
   };
   const close = async (): Promise<void> => {
-    // If saving fails, they are still there when the editor is opened again.
-    const isBeingSaved = save.isPending && save.variables === cues;
     const question = {
       title: 'Discard the changes?',
       text: `The cues of ${name} stay as they were.`,
       action: 'Discard',
     };
-    if (isChanged && !isBeingSaved && !(await confirm(question))) return;
-    if (!isBeingSaved) discard();
+    // If saving fails, the changes are there when the editor is opened again.
+    if (isChanged && !isAllSent) {
+      if (!(await confirm(question))) return;
+      discard();
+    }
     setParams({});
     // It shows the stored text tracks again.
     reload();
@@ -132,7 +139,7 @@ const Editor = ({ asset, trackId, name, stored }: EditorProps): ReactNode => {
         onDelete={(cue) => remove(cue.key)}
       />
       <div className="form-actions">
-        <Button look="primary" disabled={!isChanged || cues.length === 0} isBusy={save.isPending} onClick={submit}>
+        <Button look="primary" disabled={!isChanged || cues.length === 0} isBusy={isSaving} onClick={submit}>
           Save
         </Button>
         {isChanged && <Button onClick={discard}>Discard changes</Button>}
@@ -147,6 +154,12 @@ const Editor = ({ asset, trackId, name, stored }: EditorProps): ReactNode => {
     </div>
   );
 };
+
+interface Saving {
+  /** The track that is replaced. */
+  readonly from: string;
+  readonly edited: readonly EditedCue[];
+}
 
 const toCue = ({ key: _, ...cue }: EditedCue): Cue => cue;
 
