@@ -66,12 +66,13 @@ export const createEncryptedSegments = (segments: Pick<SegmentProducer, 'segment
         return { path: cached.path, sizeBytes: bytes.length, etag, read };
       }
       const plan = await planOf(asset, rendition, cached);
+      const cipher = new CbcsCipher(key);
       return {
         path: cached.path,
         sizeBytes: plan.sizeBytes,
         etag,
         ...(cached.lend && { lend: cached.lend }),
-        read: (content, range, buffers) => readEncrypted(content, range, buffers, plan, new CbcsCipher(key)),
+        read: (content, range, buffers) => readEncrypted(content, range, buffers, plan, cipher),
       };
     },
   };
