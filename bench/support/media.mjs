@@ -1,6 +1,6 @@
 // The source files of the benchmarks, made once by ffmpeg: 1080p30 H.264 with a key frame every 2 s and AAC, about 34
-// MB per minute. Longer files repeat the same frames, so that only the length differs. Their audio is encoded as a whole:
-// a minute is no whole number of AAC frames, and audio with gaps can't be copied.
+// MB per minute. Longer files repeat the same frames, so that only the length differs. Their audio is encoded in one
+// piece: a minute is not a whole number of AAC frames, so repeating it leaves gaps, and audio with gaps can't be copied.
 import { existsSync } from 'node:fs';
 import { mkdir, rename, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

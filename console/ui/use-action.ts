@@ -9,6 +9,7 @@ interface ActionOptions<T, Input> {
   readonly refresh?: readonly (readonly unknown[])[];
   /** Called before the queries are loaded again, and before `done` is shown. */
   readonly onDone?: (result: T, input: Input) => void;
+  /** Called when it failed, before that is shown. */
   readonly onFailed?: (input: Input) => void;
   /** Failures are shown elsewhere, such as in the form. */
   readonly isSilent?: boolean;

@@ -1,5 +1,6 @@
 import { open } from 'node:fs/promises';
 import type { Clock } from '../lib/clock.js';
+import { readFully } from '../lib/read-fully.js';
 import type { LentContent } from './segment-store.js';
 
 export interface HotFilesOptions {
@@ -126,11 +127,7 @@ const readContent = async (path: string, sizeBytes: number): Promise<Buffer> => 
   const file = await open(path);
   try {
     const bytes = Buffer.allocUnsafeSlow(sizeBytes);
-    for (let done = 0; done < sizeBytes; ) {
-      const { bytesRead } = await file.read(bytes, done, sizeBytes - done, done);
-      if (bytesRead === 0) throw new Error('the file is shorter than it was');
-      done += bytesRead;
-    }
+    await readFully(file, bytes, 0);
     return bytes;
   } finally {
     await file.close();

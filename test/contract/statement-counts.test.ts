@@ -77,7 +77,7 @@ describeOnBothEngines('the number of statements', (database) => {
     expect(statements).toHaveLength(1);
   });
 
-  it('is at most one for each request, and on the embedded engine less for requests at the same time', async () => {
+  it('is at most one for each request, and on the embedded engine fewer for requests at the same time', async () => {
     const wanted = [...ids.slice(0, 50), newId()];
     let answers: Awaited<ReturnType<typeof get>>[];
     const statements = await statementsOf(async () => {
@@ -88,6 +88,7 @@ describeOnBothEngines('the number of statements', (database) => {
     expect(answers![50].error.type).toBe('not_found');
     const first = ids.slice(0, 25).map((id) => ({ id }));
     for (const page of answers!.slice(51)) expect(page.data).toMatchObject(first);
+    // 51 assets and 10 pages.
     expect(statements.length).toBeLessThanOrEqual(database().engine === 'pglite' ? 30 : 61);
   });
 

@@ -92,15 +92,16 @@ const readEncrypted = (
   return async (given) => {
     const first = asked.start + given;
     if (first < head.length) return head.subarray(first, Math.min(head.length, asked.end + 1));
-    const start = startOfWhole(plan, first + toClear);
+    const from = first + toClear;
+    const start = startOfWhole(plan, from);
     const buffer = buffers.next();
     const fitting =
       endOfWhole(plan, until) - start <= buffer.length ? until : startOfWhole(plan, start + buffer.length);
     // A slice that is larger than the buffer needs one of its own.
-    const end = endOfWhole(plan, fitting > first + toClear ? fitting : first + toClear + 1);
+    const end = endOfWhole(plan, fitting > from ? fitting : from + 1);
     const part = end - start <= buffer.length ? buffer.subarray(0, end - start) : Buffer.allocUnsafeSlow(end - start);
     await readContent(part, start);
     encryptPart(plan, cipher, part, start);
-    return part.subarray(first + toClear - start, Math.min(end, until) - start);
+    return part.subarray(from - start, Math.min(end, until) - start);
   };
 };

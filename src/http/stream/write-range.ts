@@ -1,6 +1,7 @@
 import type { FileHandle } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import type { FastifyReply } from 'fastify';
+import { readFully } from '../../lib/read-fully.js';
 import { whenClosed } from '../plugins/when-closed.js';
 import type { ByteRange } from './byte-range.js';
 import type { BufferPair } from './part-buffers.js';
@@ -18,24 +19,24 @@ export const readRange = (file: FileHandle, { start, end }: ByteRange, buffers: 
   };
 };
 
-/** Fills the target with stored content from `position` on. */
+/**
+ * Fills `target` with stored content from `position` on.
+ * @throws Error when the content ends before
+ */
 export type ReadContent = (target: Uint8Array, position: number) => Promise<void>;
 
 export const contentIn =
   (bytes: Uint8Array): ReadContent =>
-  async (target, position) =>
-    target.set(bytes.subarray(position, position + target.length));
+  async (target, position) => {
+    const end = position + target.length;
+    if (end > bytes.length) throw new Error('the content is shorter than it was');
+    target.set(bytes.subarray(position, end));
+  };
 
-/** @throws Error when the file is shorter than it was */
 export const contentOf =
   (file: FileHandle): ReadContent =>
-  async (target, position) => {
-    for (let done = 0; done < target.length; ) {
-      const { bytesRead } = await file.read(target, done, target.length - done, position + done);
-      if (bytesRead === 0) throw new Error('the file is shorter than it was');
-      done += bytesRead;
-    }
-  };
+  (target, position) =>
+    readFully(file, target, position);
 
 /** Parts as they arrive. */
 export const readStream = (stream: Readable): ReadPart => {

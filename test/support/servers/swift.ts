@@ -28,7 +28,6 @@ export const swiftCredentials = { accessKeyId: 'test:tester', secretAccessKey: '
 const PROXY_FILTERS = [
   'catch_errors',
   'gatekeeper',
-  'healthcheck',
   'memcache:cache',
   'listing_formats',
   'bulk',

@@ -40,8 +40,8 @@ const firstDraft = (stored: readonly Cue[]): Draft => {
 
 /** Call it when saving failed: the changes stay. */
 export const keepUnsaved = (trackId: string): void => {
-  const draft = drafts.get(trackId);
-  if (draft) set(trackId, { cues: draft.cues, saved: draft.saved });
+  const { cues, saved } = drafts.get(trackId)!;
+  set(trackId, { cues, saved });
 };
 
 /** Moves the cues to the track that replaces theirs. Some may have been changed since `saved` was sent. */

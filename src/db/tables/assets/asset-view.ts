@@ -64,8 +64,10 @@ export const listAssetViews = async (
 
 interface Readers {
   readonly view: (id: string) => Promise<AssetViewRow | undefined>;
+  /** `key` is the JSON of the environment's ID, the limit and the offset. */
   readonly page: (key: string) => Promise<readonly AssetViewRow[] | undefined>;
 }
+
 const readers = new WeakMap<Database, Readers>();
 
 /** Reads of the embedded engine are joined, because its only connection handles one query after the other. */
@@ -74,17 +76,17 @@ const readersOf = (database: Database): Readers => {
   if (known) return known;
   const { engine, queryable: db } = database;
   const pages = new Map<string, Page>();
-  const readOne = (id: string): Promise<AssetViewRow | undefined> => findAssetView(db, id);
-  const readKey = (key: string): Promise<readonly AssetViewRow[]> =>
-    readPage(db, pages, key, ...(JSON.parse(key) as [string, number, number]));
+  const page = (key: string): Promise<readonly AssetViewRow[]> => readPage(db, pages, key);
   const readMany = async (ids: readonly string[]) => {
     const rows = await selectMany(db, [...ids]);
     return new Map(rows.map((row) => [row.id, toView(row)]));
   };
-  const readKeys = async (keys: readonly string[]) =>
-    new Map(await Promise.all(keys.map(async (key) => [key, await readKey(key)] as const)));
+  const readPages = async (keys: readonly string[]) =>
+    new Map(await Promise.all(keys.map(async (key) => [key, await page(key)] as const)));
   const made: Readers =
-    engine === 'pglite' ? { view: joinReads(readMany), page: joinReads(readKeys) } : { view: readOne, page: readKey };
+    engine === 'pglite'
+      ? { view: joinReads(readMany), page: joinReads(readPages) }
+      : { view: (id) => findAssetView(db, id), page };
   readers.set(database, made);
   return made;
 };
@@ -104,19 +106,14 @@ type Page = ReadonlyMap<string, AssetViewRow>;
 
 /** A page of 100 assets takes about 500 kB. */
 const MAX_PAGES = 16;
+
 /**
  * Reads the versions of all assets of a page, but the contents only of those that have changed since the last read:
- * building the contents takes the embedded engine four times as long as comparing versions. `pages` are the most recently
- * read ones, of which the last is the most recent.
+ * building the contents takes the embedded engine four times as long as comparing versions. `pages` holds the
+ * most recently read ones, the latest last.
  */
-const readPage = async (
-  db: Queryable,
-  pages: Map<string, Page>,
-  key: string,
-  environmentId: string,
-  limit: number,
-  offset: number,
-): Promise<readonly AssetViewRow[]> => {
+const readPage = async (db: Queryable, pages: Map<string, Page>, key: string): Promise<readonly AssetViewRow[]> => {
+  const [environmentId, limit, offset] = JSON.parse(key) as [string, number, number];
   const before = pages.get(key);
   const rows = await selectChanged(db, environmentId, limit, offset, [...(before?.keys() ?? [])]);
   const page = new Map(rows.map(({ version, view }) => [version, view ? fromJson(view) : before!.get(version)!]));
