@@ -4,10 +4,16 @@ import { type Operation, operations, pathWith } from '../../api/operations.js';
  * Everything below these paths belongs to the API, whether it exists or not; the rest belongs to playback. A path
  * with an extra slash or dot segment, an encoded slash or different case is not found, but still gets API responses.
  */
-const API_PATH = /^(?:\/\.{0,2})*\/(?:video|system|robots|data)(?:\/|$)/i;
+const API_PATH = /^(?:\/\.{0,2})*\/(?:video|system|robots|data)(?:[/?]|$)/i;
 
 /** The path of a request target, without the query. */
-export const pathOf = (url: string): string => url.split('?', 1)[0]!;
+export const pathOf = (url: string): string => {
+  const end = url.indexOf('?');
+  return end < 0 ? url : url.slice(0, end);
+};
+
+/** Neither absolute nor percent-encoded, like almost all request targets. */
+const isPlain = (url: string): boolean => url.startsWith('/') && !url.includes('%');
 
 /**
  * The path as the router sees it; the router also accepts the absolute form (RFC 9112, 3.2.2) and decodes
@@ -15,7 +21,7 @@ export const pathOf = (url: string): string => url.split('?', 1)[0]!;
  */
 export const routedPath = (url: string): string => {
   const given = pathOf(url);
-  if (given.startsWith('/') && !given.includes('%')) return given;
+  if (isPlain(given)) return given;
   const path = given.replace(/^https?:\/\/[^/]*/i, '');
   try {
     return decodeURI(path);
@@ -25,7 +31,8 @@ export const routedPath = (url: string): string => {
   }
 };
 
-export const isApiPath = (url: string): boolean => API_PATH.test(routedPath(url).replaceAll(/%2f/gi, '/'));
+export const isApiPath = (url: string): boolean =>
+  API_PATH.test(isPlain(url) ? url : routedPath(url).replaceAll(/%2f/gi, '/'));
 
 const patterns = Object.values<Operation>(operations).map((operation) => ({
   method: operation.method,

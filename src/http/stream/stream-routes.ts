@@ -83,12 +83,10 @@ export const streamRoutes = (deps: StreamDeps): FastifyPluginAsync => {
     const sendPage = createPlayerPage({ ...embedding, template: player.template });
     route('/oembed', createOembed({ ...embedding, playables }));
 
-    const keysOf = async ({ policy, drmConfigurationId, assetId }: Playable): Promise<AssetKeys | undefined> =>
+    const keysOf = ({ policy, drmConfigurationId, assetId }: Playable): Promise<AssetKeys> | undefined =>
       policy === 'drm' ? contentKeys.get(drmConfigurationId!, assetId) : undefined;
-    const tagsOf = async (request: FastifyRequest, playable: Playable): Promise<KeyTags | undefined> => {
-      const keys = await keysOf(playable);
-      return keys && keyTags(keys, `${originOf(request)}/license/clearkey/${playable.playbackId}`);
-    };
+    const tagsOf = (request: FastifyRequest, playable: Playable): Promise<KeyTags> | undefined =>
+      keysOf(playable)?.then((keys) => keyTags(keys, `${originOf(request)}/license/clearkey/${playable.playbackId}`));
 
     const sendPlayback = async (
       request: FastifyRequest<{ Querystring: Query }>,

@@ -10,15 +10,18 @@ const METHODS = READING_METHODS.join(', ');
 
 type Handler<P> = (request: FastifyRequest<{ Params: P; Querystring: Query }>, reply: FastifyReply) => Promise<unknown>;
 
+const namesNothing = (params: unknown): boolean => {
+  const { name, playbackId = name } = params as { name?: string; playbackId?: string };
+  return playbackId !== undefined && !isId(playbackId.replace(/\.(m3u8|mpd)$/, ''));
+};
+
 /**
  * Lets pages of any origin read the responses of `app`'s routes, and refuses all methods but reading. A name that
  * can't be a playback ID is not found, so that a request to a non-existent path is not treated as a viewer's.
  */
 export const acceptViewers = (app: FastifyInstance) => {
   app.addHook('onRequest', (request, reply, done) => {
-    const { name, playbackId = name } = request.params as { name?: string; playbackId?: string };
-    const namesNothing = playbackId !== undefined && !isId(playbackId.replace(/\.(m3u8|mpd)$/, ''));
-    if (namesNothing && !isReading(request.method)) throw new KinoraError('not_found');
+    if (!isReading(request.method) && namesNothing(request.params)) throw new KinoraError('not_found');
     reply.headers({
       'access-control-allow-origin': '*',
       'access-control-expose-headers': 'Content-Length, Content-Range, Accept-Ranges',
