@@ -1,5 +1,5 @@
 import type { LimitFunction } from 'p-limit';
-import { KinoraError } from '../lib/errors.js';
+import { isKinoraError, KinoraError } from '../lib/errors.js';
 import { newId } from '../lib/ids.js';
 import { createInTurn } from '../lib/in-turn.js';
 import type { SharedState, WriteJournal } from './blob-store.js';
@@ -27,7 +27,7 @@ export interface SharedParts {
   available(bytes: number): void;
   /** @throws KinoraError `unavailable`, `upload_busy`; what could be stored is recorded */
   record(): Promise<void>;
-  /** Makes the object of all available bytes. @throws KinoraError as `record` */
+  /** Makes the object of all available bytes. @throws KinoraError as `record`; `lacksParts` tells a lasting failure */
   complete(): Promise<ObjectInfo>;
   /** Forgets everything: another file follows. */
   restart(): Promise<void>;
@@ -40,6 +40,18 @@ export interface SharedParts {
 const MAX_TAILS = 8;
 /** One change of the database reserves several part numbers. */
 const RESERVED_AT_ONCE = 8;
+
+const OTHER_SIZE = 'stored with another size';
+/** Of clients that may not write now: the store still has the parts. */
+const PASSING = [401, 403, 408, 429];
+
+/** Whether `complete` failed because the store no longer has the parts as they were sent. */
+export const lacksParts = (error: unknown): boolean => {
+  if (!isKinoraError(error, 'unavailable')) return false;
+  const { status, reason } = error.details ?? {};
+  if (reason === OTHER_SIZE) return true;
+  return typeof status === 'number' && status >= 400 && status < 500 && !PASSING.includes(status);
+};
 
 const receivedBytesOf = ({ parts, tails, partBytes }: Omit<SharedState, 'receivedBytes'>): number =>
   parts.length * (partBytes ?? 0) + tails.reduce((sum, { bytes }) => sum + bytes, 0);
@@ -184,9 +196,8 @@ export const createSharedParts = (options: SharedPartsOptions): SharedParts => {
     }
     const info = await objects.stat(key);
     if (info?.sizeBytes === availableBytes) return info;
-    const reason = 'stored with another size';
     throw new KinoraError('unavailable', {
-      details: { stage: 's3', key, reason, stored: info?.sizeBytes, availableBytes },
+      details: { stage: 's3', key, reason: OTHER_SIZE, stored: info?.sizeBytes, availableBytes },
     });
   };
 

@@ -9,7 +9,7 @@ import { ifPresent } from './if-present.js';
 import { tailsPrefix } from './keys.js';
 import type { LocalCopies } from './local-copies.js';
 import type { ObjectClient, ObjectInfo } from './s3-client.js';
-import { createSharedParts, type SharedParts } from './shared-parts.js';
+import { createSharedParts, lacksParts, type SharedParts } from './shared-parts.js';
 import { writeFully } from './write-fully.js';
 
 export interface SharedWritesOptions {
@@ -151,7 +151,7 @@ const openSharedWrite = async (
       try {
         return await parts.complete();
       } catch (error) {
-        if (fromBytes > 0 || tries >= MAX_TRIES) throw error;
+        if (fromBytes > 0 || tries >= MAX_TRIES || !lacksParts(error)) throw error;
         await parts.restart();
         parts.available(local.offsetBytes);
       }

@@ -20,6 +20,10 @@ export interface StrictS3Proxy {
   isAway: boolean;
   /** Requests whose method and path match are refused. */
   refuses: RegExp | undefined;
+  /** Requests whose method and path match get no answer. */
+  stalls: RegExp | undefined;
+  /** How many of them have come. */
+  readonly stalled: number;
   /** That many GET requests get no answer. */
   stallNext: number;
   /** The bodies of that many answers stop in their middle, on a connection that stays open. */
@@ -55,6 +59,7 @@ export const startStrictS3Proxy = async (target: string): Promise<StrictS3Proxy>
   const gets = { requests: 0, bytes: 0 };
   const answers: { path: string; bytes: number }[] = [];
   let abandoned = 0;
+  let stalled = 0;
   let requests = 0;
   const violations: string[] = [];
   const seen = new Set<string>();
@@ -75,9 +80,10 @@ export const startStrictS3Proxy = async (target: string): Promise<StrictS3Proxy>
   const refuse = (response: ServerResponse, status: number, code: string): void => {
     response.writeHead(status, { 'content-type': 'application/xml' }).end(errorBody(code));
   };
-  /** The code of the error with which a strict store refuses these parts. */
-  const findViolation = (parts: ReadonlyMap<number, number>): string | undefined => {
-    const sizes = [...parts].sort(([one], [other]) => one - other).map(([, size]) => size);
+  /** The code of the error with which a strict store refuses to complete an upload; only the parts it names count. */
+  const findViolation = (parts: ReadonlyMap<number, number>, complete: Buffer): string | undefined => {
+    const numbers = [...complete.toString().matchAll(/<PartNumber>(\d+)</g)].map(([, number]) => Number(number));
+    const sizes = numbers.map((number) => parts.get(number) ?? 0);
     const last = sizes.pop() ?? 0;
     if (sizes.some((size) => size < MIN_PART_BYTES)) return 'EntityTooSmall';
     return sizes.some((size) => size !== sizes[0]) || last > (sizes[0] ?? last) ? 'InvalidPart' : undefined;
@@ -116,6 +122,10 @@ export const startStrictS3Proxy = async (target: string): Promise<StrictS3Proxy>
   const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const sent = await buffer(request);
     const url = new URL(request.url!, target);
+    if (proxy.stalls?.test(`${request.method} ${request.url}`)) {
+      stalled += 1;
+      return;
+    }
     if (request.method === 'GET' && proxy.stallNext > 0) {
       proxy.stallNext -= 1;
       response.once('close', () => (abandoned += 1));
@@ -129,7 +139,7 @@ export const startStrictS3Proxy = async (target: string): Promise<StrictS3Proxy>
       const parts = uploads.get(uploadId) ?? new Map<number, number>();
       uploads.set(uploadId, parts.set(Number(partNumber), sent.length));
     } else if (uploadId && request.method === 'POST') {
-      const violation = findViolation(uploads.get(uploadId) ?? new Map());
+      const violation = findViolation(uploads.get(uploadId) ?? new Map(), sent);
       if (violation) {
         violations.push(`${violation} ${request.url}`);
         return refuse(response, 400, violation);
@@ -155,6 +165,10 @@ export const startStrictS3Proxy = async (target: string): Promise<StrictS3Proxy>
     faults: {},
     isAway: false,
     refuses: undefined,
+    stalls: undefined,
+    get stalled() {
+      return stalled;
+    },
     stallNext: 0,
     stallBodies: 0,
     get requests() {
