@@ -4,7 +4,8 @@ import { newId } from '../lib/ids.js';
 import { mediaPriority } from '../pool/media-pool.js';
 import type { MediaParts } from './parts.js';
 
-const SAMPLE_SECONDS = 20;
+/** Three segments: the first start waits for all of it. */
+const SAMPLE_SECONDS = 12;
 
 /** Makes the sample video of a first start at `path`. */
 export const makeSample = async ({ pool, temporaryDir }: MediaParts, path: string): Promise<void> => {

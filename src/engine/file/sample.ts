@@ -110,9 +110,9 @@ const addTrack = (output: FormatContext, encoder: CodecContext): Stream => {
   return stream;
 };
 
-/** The moving background, at an eighth of the size, which is enough for soft colors. */
+/** The moving background and the panel, made at an eighth of the size, which is enough for soft colors and edges. */
 const openFrames = ({ width, height }: SampleJob): MediaFilter => {
-  const panel = panelOf(width, height);
+  const panel = panelOf(even(width / 8), even(height / 8));
   const box = `x=${panel.left}:y=${panel.top}:w=${panel.width}:h=${panel.height}`;
   const chain = [
     `gradients=size=${even(width / 8)}x${even(height / 8)}:rate=${FRAME_RATE}:seed=7:speed=0.012:nb_colors=5`,
@@ -120,9 +120,10 @@ const openFrames = ({ width, height }: SampleJob): MediaFilter => {
   ].join(':');
   const filters = [
     chain,
-    `scale=${width}:${height}:flags=bilinear:out_color_matrix=bt709:out_range=tv`,
-    'format=yuv420p,setparams=color_primaries=bt709:color_trc=bt709:colorspace=bt709:range=tv',
+    'scale=out_color_matrix=bt709:out_range=tv,format=yuv420p',
     `drawbox=${box}:color=black@0.55:t=fill`,
+    `scale=${width}:${height}:flags=bilinear`,
+    'setparams=color_primaries=bt709:color_trc=bt709:colorspace=bt709:range=tv',
     // The counter bars are painted in luma only, so the area must have no color.
     `drawbox=x=0:y=0:w=${width}:h=${even(height / 12)}:color=black:t=fill`,
     'buffersink@out',
