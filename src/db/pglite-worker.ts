@@ -6,6 +6,7 @@ import { NodeFS } from '@electric-sql/pglite/nodefs';
 /** Start data of the thread: the directory to open (`initdb` fills it if it is empty). */
 export interface PgliteWorkerData {
   readonly directory: string;
+  readonly module: WebAssembly.Module;
 }
 
 /** Message to the thread: a batch of protocol messages, or a request to close. */
@@ -70,8 +71,8 @@ const startParams = [
 
 const port = parentPort;
 if (!port) throw new Error('pglite-worker must run as a worker thread');
-const { directory } = workerData as PgliteWorkerData;
-const database = await PGlite.create({ fs: new DurableNodeFS(directory), startParams });
+const { directory, module } = workerData as PgliteWorkerData;
+const database = await PGlite.create({ fs: new DurableNodeFS(directory), startParams, pgliteWasmModule: module });
 
 /** The size of the buffer that collects answers; a buffer that grew for a large answer is replaced. */
 const MAX_KEPT_BYTES = 256 * 1024;
