@@ -10,11 +10,12 @@ const needsModel = {
 const leftOut = Object.entries(needsModel).filter(([, variable]) => process.env[variable] === undefined);
 for (const [file, variable] of leftOut) console.error(`LEFT OUT ${file}: set ${variable} to run it with a real model.`);
 
-// Each file of these opens servers and databases of its own and leaves nothing behind.
-const sharing = ['test/{params,integration,acceptance,media,drift}/**/*.test.ts'];
-// These measure the memory and the open files of their process, or replace its timers or its environment.
+// These measure the memory and the open files of their process, or replace its functions, its timers or its environment.
 const alone = [
-  'test/integration/server/**/*.test.ts',
+  'test/contract/{disk-blob-store,queue,statement-counts}.test.ts',
+  'test/security/{hostile-connections,media-process}.test.ts',
+  'test/integration/server/{abort-signals,crash-data-dir-lock,database-unavailable,metrics,pool,shutdown}.test.ts',
+  'test/integration/server/{idle-memory,pglite-durability,pglite-memory}.test.ts',
   'test/integration/webhooks/webhook-backlog.test.ts',
   'test/acceptance/examples-react.test.ts',
 ];
@@ -43,7 +44,7 @@ export default defineConfig({
     maxConcurrency: 11,
     reporters: ['default', new SlowestReporter()],
     sequence: { sequencer: SlowestFirst },
-    globalSetup: ['test/support/temp-dir.ts'],
+    globalSetup: ['test/support/temp-dir.ts', 'test/support/run-dir.ts'],
     projects: [
       {
         test: {
@@ -59,15 +60,16 @@ export default defineConfig({
           // They run the built product (`#kinora/…` is dist/), because worker threads and media processes are started from files.
           ...product,
           name: 'product',
-          include: ['test/{contract,security,support}/**/*.test.ts', ...alone],
+          include: alone,
         },
       },
       {
         test: {
-          // One process runs many files: it starts and loads the product once, about a second of processor time less for each file.
+          // Each file opens servers and databases of its own and leaves nothing behind, so one process runs many files: it starts
+          // and loads the product once, about a second of processor time less for each file.
           ...product,
           name: 'shared',
-          include: sharing,
+          include: ['test/**/*.test.ts'],
           exclude: [...alone, ...leftOut.map(([file]) => file)],
           isolate: false,
         },

@@ -6,7 +6,7 @@ const PREFIX = 'kinora-tests-';
 /** Seven times what a whole run uses at once. */
 const NEEDED_BYTES = 8 * 2 ** 30;
 
-const isRunning = (pid: number): boolean => {
+export const isRunning = (pid: number): boolean => {
   try {
     process.kill(pid, 0);
     return true;

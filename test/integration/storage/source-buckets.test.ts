@@ -168,9 +168,9 @@ describe.runIf(swiftPath)('sources in buckets of KINORA_SOURCE_BUCKETS', () => {
   });
 
   it('also beside blobs in S3, which have no copy either', async () => {
-    await makeBucket(swift.settings('product'));
-    const objects = await createObjectClient({ ...swift.settings('product'), prefix: '' });
-    const other = await boot({ token, options: { ...options, BLOBS: 's3://product/kinora' } });
+    await makeBucket(swift.settings('blobs'));
+    const objects = await createObjectClient({ ...swift.settings('blobs'), prefix: '' });
+    const other = await boot({ token, options: { ...options, BLOBS: 's3://blobs/kinora' } });
     const made = await settled(other, (await create(other, inBucket('long-index-last.mov'))).id);
     expect(made.status).toBe('ready');
     const expected = await settled(reference, (await create(reference, `${origin.url}/1`)).id);

@@ -7,13 +7,16 @@ import {
   openSync,
   readdirSync,
   readFileSync,
+  renameSync,
   writeFileSync,
 } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { findTool } from '#kinora/lib/find-tool.js';
 import type { S3Settings } from '#kinora/storage/s3-client.js';
+import { SHARED_SWIFT, type SharedSwift } from '../run-dir.js';
 import { freePort } from './free-port.js';
 import { until } from './server-process.js';
 
@@ -97,8 +100,14 @@ const makesContainers = async (url: string): Promise<boolean> => {
 
 export const swiftPath = findTool('swift-proxy-server');
 
+interface Launched {
+  readonly url: string;
+  readonly dir: string;
+  readonly children: readonly ChildProcess[];
+}
+
 /** OpenStack Swift with its S3 interface, on ports of this machine: one device and one replica. */
-export const startSwift = async (): Promise<Swift> => {
+const launch = async (): Promise<Launched> => {
   // Not in memory: Swift needs extended attributes, which tmpfs has since Linux 6.6.
   const dir = mkdtempSync('/var/tmp/kinora-swift-');
   const id = (what: string) => Number(execFileSync('id', [what, 'swift'], { encoding: 'utf8' }));
@@ -112,10 +121,6 @@ export const startSwift = async (): Promise<Swift> => {
     const log = openSync(join(dir, `${program}.log`), 'a');
     children.push(spawn(program, args, { stdio: ['ignore', log, log] }));
   };
-  // A test that fails or times out may not get to close it.
-  process.once('exit', () => {
-    for (const child of children) child.kill();
-  });
   const ports: number[] = [cachePort];
   const servers: [name: string, port: number][] = [];
   for (const name of ['account', 'container', 'object']) {
@@ -140,32 +145,74 @@ export const startSwift = async (): Promise<Swift> => {
     return !isUp.includes(false) && (await makesContainers(url).catch(() => false));
   };
   await until('Swift makes containers', isReady).catch((error: Error) => {
+    for (const child of children) child.kill();
     const logs = readdirSync(dir).filter((name) => name.endsWith('.log'));
     for (const name of logs) error.message += `\n${name}: ${readFileSync(join(dir, name), 'utf8').slice(-2000)}`;
     throw error;
   });
-  return {
-    url,
-    settings: (bucket, endpoint = url) => ({
-      bucket,
-      prefix: 'kinora',
-      region: 'us-east-1',
-      endpoint,
-      pathStyle: true,
-      credentials: swiftCredentials,
-    }),
-    close: async () => {
-      await Promise.all(
-        children.map(
-          (child) =>
-            new Promise<void>((resolve) => {
-              if (child.exitCode !== null || child.signalCode !== null) return resolve();
-              child.once('exit', () => resolve());
-              child.kill('SIGTERM');
-            }),
-        ),
-      );
-      await rm(dir, { recursive: true, force: true });
-    },
+  return { url, dir, children };
+};
+
+const swiftAt = (url: string, close: () => Promise<void>): Swift => ({
+  url,
+  settings: (bucket, endpoint = url) => ({
+    bucket,
+    prefix: 'kinora',
+    region: 'us-east-1',
+    endpoint,
+    pathStyle: true,
+    credentials: swiftCredentials,
+  }),
+  close,
+});
+
+const startOwn = async (): Promise<Swift> => {
+  const { url, dir, children } = await launch();
+  // A program that fails may not get to close it.
+  process.once('exit', () => {
+    for (const child of children) child.kill();
+  });
+  return swiftAt(url, async () => {
+    const ended = children.map((child) => new Promise((resolve) => child.once('exit', resolve)));
+    for (const child of children) child.kill();
+    await Promise.all(ended);
+    await rm(dir, { recursive: true, force: true });
+  });
+};
+
+/**
+ * Swift takes six seconds of processor time to start: the first file of a test run that needs it starts it for all of them, and
+ * it runs until the run ends. Each file uses buckets of its own.
+ */
+const share = async (runDir: string): Promise<Swift> => {
+  const file = join(runDir, SHARED_SWIFT);
+  const tell = (told: SharedSwift): void => {
+    writeFileSync(`${file}.new`, JSON.stringify(told));
+    renameSync(`${file}.new`, file);
   };
+  let isFirst = true;
+  try {
+    mkdirSync(join(runDir, 'swift'));
+  } catch {
+    isFirst = false;
+  }
+  if (isFirst) {
+    try {
+      const { url, dir, children } = await launch();
+      for (const child of children) child.unref();
+      tell({ url, dir, pids: children.map(({ pid }) => pid!) });
+    } catch (error) {
+      tell({ error: String(error) });
+    }
+  }
+  while (!existsSync(file)) await pause(100);
+  const told = JSON.parse(readFileSync(file, 'utf8')) as SharedSwift;
+  if ('error' in told) throw new Error(told.error);
+  return swiftAt(told.url, async () => {});
+};
+
+/** A Swift without the buckets that the caller will make; `close` must follow. */
+export const startSwift = (): Promise<Swift> => {
+  const runDir = process.env.KINORA_TEST_RUN;
+  return runDir === undefined ? startOwn() : share(runDir);
 };
