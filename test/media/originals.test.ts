@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { verifyFragment } from '#kinora/media/mp4/fragment-verifier.js';
 import { verifyVideoInit } from '#kinora/packager/verify-segment.js';
 import { type EncodedName, fixture } from '../support/media/fixtures.js';
-import { probeFile as measureFile, readFrameCounters } from '../support/media/measure.js';
+import { probeFile as measureFile, readExactFrames } from '../support/media/measure.js';
 import { initOf, makeSegment, planFile, segmentNumbers } from '../support/media/video-run.js';
 
 const copied: readonly [EncodedName, RegExp, string][] = [
@@ -41,16 +41,16 @@ describe('an original has every frame once, in any order of segments', () => {
       expect((bytes.length * 8 * video.timescale) / durationTicks).toBeLessThanOrEqual(original!.bandwidth);
       made[number] = bytes;
     }
-    const shown = readFrameCounters([init, ...made]);
+    const shown = readExactFrames([init, ...made]);
     expect(shown.map(({ counter }) => counter)).toEqual(shown.map((_, index) => index));
     // Bit for bit those of the source.
-    const expected = readFrameCounters([readFileSync(source.path)]);
+    const expected = readExactFrames([readFileSync(source.path)]);
     expect(shown.map(({ digest }) => digest)).toEqual(expected.map(({ digest }) => digest));
     const { timeBase, originTicks, timescale } = video;
     const times = [...source.index.video!.pts].map((pts) => (pts * timeBase.num - originTicks) / timescale);
     times.sort((a, b) => a - b);
     for (const [frame, { ptsSeconds }] of shown.entries()) expect(ptsSeconds).toBeCloseTo(times[frame]!, 3);
-    const alone = made.flatMap((bytes) => readFrameCounters([init, bytes]));
+    const alone = made.flatMap((bytes) => readExactFrames([init, bytes]));
     expect(alone.map(({ digest }) => digest)).toEqual(shown.map(({ digest }) => digest));
     const measured = measureFile([init, ...made]).streams[0]!;
     expect([measured.width, measured.height]).toEqual([original!.width, original!.height]);

@@ -14,7 +14,7 @@ export type SharedSwift =
 /** A directory for what the processes of a run share; at the end of the run, their Swift ends. */
 export default (): (() => Promise<void>) => {
   const runDir = mkdtempSync(join(tmpdir(), 'kinora-run-'));
-  process.env.KINORA_TEST_RUN = runDir;
+  process.env.TEST_RUN_DIR = runDir;
   return async () => {
     const file = join(runDir, SHARED_SWIFT);
     const shared = existsSync(file) && (JSON.parse(readFileSync(file, 'utf8')) as SharedSwift);

@@ -51,6 +51,9 @@ export interface MeasuredFrame {
   readonly flash: number;
   /** Mean luma (0 to 255) of the whole frame. */
   readonly luma: number;
+}
+
+export interface ExactFrame extends MeasuredFrame {
   /** Hash of the samples as they are decoded. */
   readonly digest: string;
 }
@@ -266,14 +269,12 @@ const rotationOf = (stream: Stream): 0 | 90 | 180 | 270 => {
 
 const digestOf = (frame: Frame): string => createHash('sha1').update(frame.toBuffer()).digest('hex');
 
-/** Every frame in presentation order, rotated as a player displays it. */
-export const readFrameCounters = (input: MediaInput): MeasuredFrame[] =>
+const readMeasuredFrames = (input: MediaInput, onDecoded: (frame: Frame) => void): MeasuredFrame[] =>
   withInput(input, (context) => {
     const stream = getStream(context, AVMEDIA_TYPE_VIDEO);
     const { num, den } = stream.timeBase;
     const rotation = ROTATIONS[rotationOf(stream)];
     const frames: MeasuredFrame[] = [];
-    const digests: string[] = [];
     const filter = filterFrames(
       (frame) =>
         `buffer@in=video_size=${frame.width}x${frame.height}:pix_fmt=${frame.format}:time_base=${num}/${den},` +
@@ -285,21 +286,30 @@ export const readFrameCounters = (input: MediaInput): MeasuredFrame[] =>
           ptsSeconds: (Number(frame.pts) * num) / den,
           flash: patch(luma, frame.width, frame.height, 0.5, 0.6),
           luma: meanOf(luma),
-          digest: digests[frames.length] as string,
         });
       },
     );
     decodeStream(context, stream, (frame) => {
       // Streams of AVI carry no presentation times; what FFmpeg works out is in.
       if (frame.pts === AV_NOPTS_VALUE) frame.pts = frame.bestEffortTimestamp;
-      digests.push(digestOf(frame));
+      onDecoded(frame);
       filter.push(frame);
     });
     filter.push(null);
     return frames;
   });
 
-/** Only the digests of `readFrameCounters`. */
+/** Every frame in presentation order, rotated as a player displays it. */
+export const readFrameCounters = (input: MediaInput): MeasuredFrame[] => readMeasuredFrames(input, () => undefined);
+
+/** `readFrameCounters` with digests, which cost as much as the decoding of small frames. */
+export const readExactFrames = (input: MediaInput): ExactFrame[] => {
+  const digests: string[] = [];
+  const frames = readMeasuredFrames(input, (frame) => void digests.push(digestOf(frame)));
+  return frames.map((frame, index) => ({ ...frame, digest: digests[index]! }));
+};
+
+/** Only the digests of `readExactFrames`. */
 export const readFrameDigests = (input: MediaInput): string[] =>
   withInput(input, (context) => {
     const digests: string[] = [];

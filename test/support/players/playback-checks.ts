@@ -2,12 +2,13 @@
 import { expect } from 'vitest';
 import { CHANNEL_TONES } from '../media/fixture-media.js';
 import {
+  type ExactFrame,
   type MeasuredAudio,
   type MeasuredFrame,
   measureTone,
   probeFile,
   readAudio,
-  readFrameCounters,
+  readExactFrames,
   readFrameDigests,
 } from '../media/measure.js';
 import type { SourceTruth } from '../media/source-truth.js';
@@ -93,13 +94,13 @@ export const checkPlaylists = (played: Played, asset: WireAsset): void => {
   }
 };
 
-type PresentedFrame = MeasuredFrame & { readonly ticks: number };
+type PresentedFrame = ExactFrame & { readonly ticks: number };
 /** Two checks of a rendition read its frames: it is decoded once. */
 const framesOf = new WeakMap<PlayedRendition, readonly PresentedFrame[]>();
 
 const decodeFrames = (rendition: PlayedRendition): readonly PresentedFrame[] => {
   const { init, segments, timescale } = rendition;
-  const frames = readFrameCounters([init, ...segments.map(({ bytes }) => bytes)]);
+  const frames = readExactFrames([init, ...segments.map(({ bytes }) => bytes)]);
   const ticks = segments.flatMap(({ samples }) => samples.map(({ presentationTicks }) => presentationTicks));
   ticks.sort((a, b) => a - b);
   expect.soft(frames.length, `${rendition.url}: decoded frames`).toBe(ticks.length);

@@ -213,6 +213,6 @@ const share = async (runDir: string): Promise<Swift> => {
 
 /** A Swift without the buckets that the caller will make; `close` must follow. */
 export const startSwift = (): Promise<Swift> => {
-  const runDir = process.env.KINORA_TEST_RUN;
+  const runDir = process.env.TEST_RUN_DIR;
   return runDir === undefined ? startOwn() : share(runDir);
 };
