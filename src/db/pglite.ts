@@ -32,7 +32,7 @@ interface Engine extends PgliteTransport {
 }
 
 let compiled: Promise<WebAssembly.Module> | undefined;
-/** The engine's code. Threads share it with what has been compiled of it: an engine that opens again needs a third less CPU time. */
+/** The compiled engine. Its threads share the code, so that opening it again takes a third less CPU time. */
 const engineModule = (): Promise<WebAssembly.Module> => {
   const path = new URL('./pglite.wasm', import.meta.resolve('@electric-sql/pglite'));
   compiled ??= readFile(path)

@@ -42,15 +42,15 @@ const MAX_TAILS = 8;
 const RESERVED_AT_ONCE = 8;
 
 const OTHER_SIZE = 'stored with another size';
-/** Of clients that may not write now: the store still has the parts. */
-const PASSING = [401, 403, 408, 429];
+/** Statuses of refusals that say nothing about the parts: credentials, time limits, load. */
+const UNRELATED = [401, 403, 408, 429];
 
 /** Whether `complete` failed because the store no longer has the parts as they were sent. */
 export const lacksParts = (error: unknown): boolean => {
   if (!isKinoraError(error, 'unavailable')) return false;
   const { status, reason } = error.details ?? {};
   if (reason === OTHER_SIZE) return true;
-  return typeof status === 'number' && status >= 400 && status < 500 && !PASSING.includes(status);
+  return typeof status === 'number' && status >= 400 && status < 500 && !UNRELATED.includes(status);
 };
 
 const receivedBytesOf = ({ parts, tails, partBytes }: Omit<SharedState, 'receivedBytes'>): number =>

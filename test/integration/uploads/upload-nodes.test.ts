@@ -325,6 +325,20 @@ describe.runIf(swiftPath && hasPostgres())('uploads that any server continues', 
     expect(await sourceOf(upload)).toBe(hashOf(file));
   });
 
+  it('sends a file again whose parts S3 refuses', async () => {
+    const upload = await newUpload();
+    const file = Buffer.alloc(PART_BYTES + 1000, 'defghij');
+    const before = proxy.injected.wrongEtag;
+    proxy.faults = { wrongEtag: true };
+    const { status } = await sendBytes(putUrl(1, upload), file).finally(() => {
+      proxy.faults = {};
+    });
+    expect(status).toBe(200);
+    expect(proxy.injected.wrongEtag - before).toBe(2);
+    expect(await sourceOf(upload)).toBe(hashOf(file));
+    expect(await restOf(upload)).toEqual([]);
+  });
+
   it('stores a tiny file whose length is declared with its last bytes', async () => {
     const upload = await newUpload();
     await sendBytes(tusUrl(0, upload), undefined, { ...TUS, 'upload-defer-length': '1' }, 'POST');

@@ -13,7 +13,6 @@ import {
 import { rm } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { join } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
 import { findTool } from '#kinora/lib/find-tool.js';
 import type { S3Settings } from '#kinora/storage/s3-client.js';
 import { SHARED_SWIFT, type SharedSwift } from '../run-dir.js';
@@ -173,16 +172,18 @@ const startOwn = async (): Promise<Swift> => {
     for (const child of children) child.kill();
   });
   return swiftAt(url, async () => {
-    const ended = children.map((child) => new Promise((resolve) => child.once('exit', resolve)));
-    for (const child of children) child.kill();
+    // One that has ended emits no further event.
+    const running = children.filter(({ exitCode, signalCode }) => exitCode === null && signalCode === null);
+    const ended = running.map((child) => new Promise((resolve) => child.once('exit', resolve)));
+    for (const child of running) child.kill();
     await Promise.all(ended);
     await rm(dir, { recursive: true, force: true });
   });
 };
 
 /**
- * Swift takes six seconds of processor time to start: the first file of a test run that needs it starts it for all of them, and
- * it runs until the run ends. Each file uses buckets of its own.
+ * The Swift of a test run. A start takes six seconds of processor time, so the first file that needs it starts it for all, and it
+ * runs until the run ends.
  */
 const share = async (runDir: string): Promise<Swift> => {
   const file = join(runDir, SHARED_SWIFT);
@@ -190,13 +191,8 @@ const share = async (runDir: string): Promise<Swift> => {
     writeFileSync(`${file}.new`, JSON.stringify(told));
     renameSync(`${file}.new`, file);
   };
-  let isFirst = true;
-  try {
-    mkdirSync(join(runDir, 'swift'));
-  } catch {
-    isFirst = false;
-  }
-  if (isFirst) {
+  // Undefined when another process has made it.
+  if (mkdirSync(join(runDir, 'swift'), { recursive: true }) !== undefined) {
     try {
       const { url, dir, children } = await launch();
       for (const child of children) child.unref();
@@ -205,13 +201,16 @@ const share = async (runDir: string): Promise<Swift> => {
       tell({ error: String(error) });
     }
   }
-  while (!existsSync(file)) await pause(100);
+  await until('the process that starts Swift is done', () => existsSync(file), 240_000);
   const told = JSON.parse(readFileSync(file, 'utf8')) as SharedSwift;
   if ('error' in told) throw new Error(told.error);
   return swiftAt(told.url, async () => {});
 };
 
-/** A Swift without the buckets that the caller will make; `close` must follow. */
+/**
+ * Starts Swift, or returns the one of the test run: then each file needs buckets with names of its own. `close` must always
+ * follow.
+ */
 export const startSwift = (): Promise<Swift> => {
   const runDir = process.env.TEST_RUN_DIR;
   return runDir === undefined ? startOwn() : share(runDir);
