@@ -302,7 +302,7 @@ const readMeasuredFrames = (input: MediaInput, onDecoded: (frame: Frame) => void
 /** Every frame in presentation order, rotated as a player displays it. */
 export const readFrameCounters = (input: MediaInput): MeasuredFrame[] => readMeasuredFrames(input, () => undefined);
 
-/** `readFrameCounters` with digests, which cost as much as the decoding of small frames. */
+/** `readFrameCounters` with digests; hashing every frame takes time. */
 export const readExactFrames = (input: MediaInput): ExactFrame[] => {
   const digests: string[] = [];
   const frames = readMeasuredFrames(input, (frame) => void digests.push(digestOf(frame)));
