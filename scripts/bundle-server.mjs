@@ -35,6 +35,19 @@ const keepLocations = {
   },
 };
 
+/** V8 reads a file faster and in half the memory if all of its characters fit in one byte. */
+const asciiOnly = {
+  name: 'ascii-only',
+  generateBundle: (_options, bundle) => {
+    for (const chunk of Object.values(bundle))
+      if (chunk.type === 'chunk')
+        chunk.code = chunk.code.replace(
+          /[^\0-\x7f]/g,
+          (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
+        );
+  },
+};
+
 export const bundleServer = async () => {
   const sources = [...filesIn('src'), 'package-lock.json', 'scripts/bundle-server.mjs'];
   if ((statSync(stamp, { throwIfNoEntry: false })?.mtimeMs ?? 0) >= newestMs(sources)) return;
@@ -46,7 +59,7 @@ export const bundleServer = async () => {
     root,
     logLevel: 'error',
     publicDir: false,
-    plugins: [keepLocations],
+    plugins: [keepLocations, asciiOnly],
     ssr: { noExternal: true, external },
     build: {
       ssr: true,

@@ -1,12 +1,12 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { createRequestTimes, type EndedRequest, REQUEST_SECONDS } from './request-times.js';
 
 /**
  * Metrics for operators in the Prometheus text format. Labels have few values that are known in advance (a route's
  * pattern, never a URL; no IDs), so that callers can't increase the number of series.
  */
 export interface Metrics {
-  /** `route` is the pattern that matched. */
-  requestEnded(request: { method: string; route: string; status: number; durationMs: number }): void;
+  requestEnded(request: EndedRequest): void;
   /** A request that sends the file of a direct upload begins (1) or ends (-1). */
   uploadsInFlight(change: 1 | -1): void;
   jobEnded(queue: string, end: 'done' | 'failed' | 'cancelled' | 'retried'): void;
@@ -39,8 +39,6 @@ export interface Sample {
   readonly value: number;
 }
 
-/** From a response out of memory to one that waited for a whole segment to be made. */
-const REQUEST_SECONDS = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 /** Below 1 a viewer waits. */
 const REAL_TIME_FACTORS = [0.25, 0.5, 1, 2, 4, 8, 16, 32, 64, 128];
 
@@ -48,13 +46,10 @@ const REAL_TIME_FACTORS = [0.25, 0.5, 1, 2, 4, 8, 16, 32, 64, 128];
 export const createMetrics = (): Metrics => {
   const registry = new Registry();
   const registers = [registry];
-  const requests = new Histogram({
-    name: 'kinora_http_request_duration_seconds',
-    help: 'Time from the arrival of a request to the end of its answer',
-    labelNames: ['method', 'route', 'status'],
-    buckets: REQUEST_SECONDS,
-    registers,
-  });
+  const requests = createRequestTimes(
+    'kinora_http_request_duration_seconds',
+    'Time from the arrival of a request to the end of its answer',
+  );
   const uploads = new Gauge({
     name: 'kinora_uploads_in_flight',
     help: 'Requests that send the file of a direct upload',
@@ -77,7 +72,7 @@ export const createMetrics = (): Metrics => {
   const waits = new Histogram({
     name: 'kinora_segment_wait_seconds',
     help: 'Time that viewers waited for segments that were not in the cache',
-    buckets: REQUEST_SECONDS,
+    buckets: [...REQUEST_SECONDS],
     registers,
   });
   const factors = new Histogram({
@@ -101,9 +96,7 @@ export const createMetrics = (): Metrics => {
   });
 
   return {
-    requestEnded: ({ method, route, status, durationMs }) => {
-      requests.observe({ method, route, status: String(status) }, durationMs / 1000);
-    },
+    requestEnded: requests.ended,
     uploadsInFlight: (change) => uploads.inc(change),
     jobEnded: (queue, end) => jobs.inc({ queue, end }),
     segmentRequested: (found) => segments.inc({ cache: found }),
@@ -131,6 +124,6 @@ export const createMetrics = (): Metrics => {
     },
     watchProcess: () => collectDefaultMetrics({ register: registry }),
     contentType: registry.contentType,
-    read: () => registry.metrics(),
+    read: async () => `${requests.read()}\n${await registry.metrics()}`,
   };
 };
