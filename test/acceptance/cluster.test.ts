@@ -52,24 +52,23 @@ describe.runIf(swiftPath !== undefined && nginxPath !== undefined && hasPostgres
     );
     return texts.reduce((sum, text) => sum + Number(/_factor_count\{kind="encode"\} (\d+)/.exec(text)?.[1] ?? 0), 0);
   };
+  /** What went wrong, if every try did. */
+  const ask = async (url: string, tries: number): Promise<string[]> => {
+    for (let tried = 1; ; tried += 1) {
+      const error = await fetchBytes(url).then(
+        () => undefined,
+        (reason: Error) => reason,
+      );
+      if (!error) return [];
+      if (tried === tries) return [`${url}: ${error.message}`];
+    }
+  };
   /** Each viewer begins at another place. `query` makes the addresses new to nginx. */
   const watch = async (query: string, tries: number): Promise<string[]> => {
     const failed: string[] = [];
     const viewer = async (_: unknown, number: number): Promise<void> => {
-      for (let at = 0; at < addresses.length; at += 1) {
-        const url = `${addresses[(at + number) % addresses.length]}${query}`;
-        for (let tried = 1; ; tried += 1) {
-          const error = await fetchBytes(url).then(
-            () => undefined,
-            (reason: Error) => reason,
-          );
-          if (!error) break;
-          if (tried === tries) {
-            failed.push(`${url}: ${error.message}`);
-            break;
-          }
-        }
-      }
+      for (let at = 0; at < addresses.length; at += 1)
+        failed.push(...(await ask(`${addresses[(at + number) % addresses.length]}${query}`, tries)));
     };
     await Promise.all(Array.from({ length: VIEWERS }, viewer));
     return failed;
@@ -102,16 +101,25 @@ describe.runIf(swiftPath !== undefined && nginxPath !== undefined && hasPostgres
   test('all servers are restarted one after the other: no request fails', async () => {
     let isOver = false;
     const failed: string[] = [];
-    const watching = (async () => {
-      for (let round = 0; !isOver; round += 1) failed.push(...(await watch(`?round=${round}`, 1)));
-    })();
-    for (const { url, pid } of printed.nodes) {
-      process.kill(pid, 'SIGTERM');
-      await until('it has stopped', () => pidOf(url) !== pid);
-      await until('it is ready again', () => isReady(url));
+    // A request every 20 ms, and each address is new to nginx: all of them reach the servers.
+    const viewer = async (_: unknown, number: number): Promise<void> => {
+      await delay(number * 20);
+      for (let at = number; !isOver; at += 1) {
+        failed.push(...(await ask(`${addresses[at % addresses.length]}?viewer=${number}&at=${at}`, 1)));
+        await delay(VIEWERS * 20);
+      }
+    };
+    const watching = Promise.all(Array.from({ length: VIEWERS }, viewer));
+    try {
+      for (const { url, pid } of printed.nodes) {
+        process.kill(pid, 'SIGTERM');
+        await until('it has stopped', () => pidOf(url) !== pid);
+        await until('it is ready again', () => isReady(url));
+      }
+    } finally {
+      isOver = true;
+      await watching;
     }
-    isOver = true;
-    await watching;
     expect(failed).toEqual([]);
   });
 

@@ -112,7 +112,7 @@ let levelsId: string;
 beforeAll(async () => {
   files = await serveNamed({
     'long.mp4': { path: await fixture('long.mp4') },
-    'levels.mp4': { path: await fixture('copy-1080p.mp4') },
+    'levels.mp4': { path: await fixture('copy-720p.mp4') },
     // A tone of 1,000 Hz; those of the video are 400 and 600 Hz.
     'french.wav': { path: await fixture('loudness.wav') },
   });
@@ -207,7 +207,13 @@ test.each(players)('%s seeks in an encrypted asset and changes its language', as
       (time) =>
         new Promise<number>((resolve) => {
           const video = document.querySelector('video')!;
-          video.requestVideoFrameCallback((_, { mediaTime }) => resolve(mediaTime));
+          const look = () =>
+            video.requestVideoFrameCallback((_, { mediaTime }) => {
+              // The last frame from before the seek may come now.
+              if (video.seeking && Math.abs(mediaTime - time) > 1) look();
+              else resolve(mediaTime);
+            });
+          look();
           video.currentTime = time;
         }),
       seconds,
@@ -261,7 +267,7 @@ test.each(players)('%s goes through all levels of an encrypted asset', async (pl
   });
   await playAt(page, 0.5);
   const levels = await page.evaluate(() => window.levels());
-  expect(levels.length).toBeGreaterThan(3);
+  expect(levels.length).toBeGreaterThan(2);
   expect(new Set(levels).size).toBe(levels.length);
   for (const [index, height] of levels.entries()) {
     // After a choice during loading, hls.js sometimes requests the same video segment again and again, and appends no audio.

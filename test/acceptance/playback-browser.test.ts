@@ -18,7 +18,7 @@ let watched: Watched;
 beforeAll(async () => {
   const names = [
     'long.mp4',
-    'copy-1080p.mp4',
+    'copy-720p.mp4',
     'audio-longer.mp4',
     'vfr.mp4',
     'one-frame.mp4',

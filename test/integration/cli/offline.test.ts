@@ -6,18 +6,20 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { runCli } from '../../support/processes/run-cli.js';
 import { fillDataDir } from '../../support/servers/database.js';
-import { cleanUpServers, startServer } from '../../support/servers/server-process.js';
 
 const directory = mkdtempSync(join(tmpdir(), 'kinora-cli-'));
-afterAll(async () => {
-  await cleanUpServers();
-  rmSync(directory, { recursive: true, force: true });
-});
+afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
 const succeed = async (args: readonly string[], env: Readonly<Record<string, string>>): Promise<string> => {
   const { status, stdout, stderr } = await runCli(args, env);
   expect(status, stderr).toBe(0);
   return stdout.trim();
+};
+
+const takePort = async (): Promise<{ port: string; close: () => void }> => {
+  const other = createServer().listen(0, '127.0.0.1');
+  await new Promise((resolve) => other.once('listening', resolve));
+  return { port: String((other.address() as AddressInfo).port), close: () => void other.close() };
 };
 
 describe('commands on a data directory without a server', () => {
@@ -93,8 +95,12 @@ describe('kinora doctor', () => {
   it('warns of a data directory that others can look into, and Kinora makes none', async () => {
     const env = { KINORA_DATA_DIR: join(directory, 'rights', 'data') };
     expect(await runCli(['env', 'list'], env)).toMatchObject({ status: 1 });
-    await (await startServer({ dataDir: env.KINORA_DATA_DIR, isFirstStart: true })).stop();
+    // The directory is the first that a start makes.
+    const { port, close } = await takePort();
+    expect(await runCli(['serve', '--port', port], env)).toMatchObject({ status: 1 });
+    close();
     expect(statSync(env.KINORA_DATA_DIR).mode & 0o777).toBe(0o700);
+    await fillDataDir(env.KINORA_DATA_DIR);
     const backup = join(directory, 'rights', 'backup');
     chmodSync(env.KINORA_DATA_DIR, 0o755);
     expect(await runCli(['backup', backup], env)).toMatchObject({ status: 0 });
@@ -108,14 +114,12 @@ describe('kinora doctor', () => {
   });
 
   it('says which program setting to change when the port is taken', async () => {
-    const other = createServer().listen(0, '127.0.0.1');
-    await new Promise((resolve) => other.once('listening', resolve));
-    const port = String((other.address() as AddressInfo).port);
+    const { port, close } = await takePort();
     const { status, stdout } = await runCli(['doctor'], {
       KINORA_DATA_DIR: join(directory, 'fresh'),
       KINORA_PORT: port,
     });
-    other.close();
+    close();
     expect(status).toBe(1);
     expect(stdout).toMatch(
       new RegExp(`^fail  127.0.0.1:${port} is not available \\(EADDRINUSE\\)\n {6}-> .*KINORA_PORT`, 'm'),

@@ -7,7 +7,7 @@ afterAll(cleanUpServers);
 it('makes one sample asset on the first start, also with a given token, and none on the second', async () => {
   const dataDir = makeDataDir();
   const options = { SAMPLE: 'true', ALLOW_PRIVATE_SOURCES: 'false' };
-  const first = await startServer({ dataDir, isFirstStart: true, options });
+  const first = await startServer({ dataDir, options });
   await until('the sample is announced', () => first.output().includes('A sample video plays at'), 120_000);
   const page = /A sample video plays at +(\S+)/.exec(first.output())![1]!;
   const list = async (server: typeof first) =>
@@ -29,7 +29,6 @@ it('says once in the log that the sample could not be made, and works on', async
   // Too little memory for a frame of that size.
   const server = await startServer({
     dataDir: makeDataDir(),
-    isFirstStart: true,
     options: { SAMPLE: 'true', MEDIA_MEMORY: '160MiB' },
   });
   await until('the failure is logged', () => server.logText().includes('sample video failed'), 120_000);

@@ -56,7 +56,8 @@ test('plus promises no more than the table where the frames are hard', { timeout
 });
 
 test('plus measures what has to be read from a mezzanine there', { timeout: 240_000 }, async () => {
-  const audio = (await promiseOf('one-key-frame.mp4', { video_quality: 'basic' })) - BASIC;
+  // Their audio is coded alike, and this one needs no mezzanine.
+  const audio = (await promiseOf('open-gop.mp4', { video_quality: 'basic' })) - BASIC;
   const promised = (await promiseOf('one-key-frame.mp4', { video_quality: 'plus' })) - audio;
   expect(promised).toBeGreaterThanOrEqual(0.35 * PLUS);
   expect(promised).toBeLessThanOrEqual(0.9 * PLUS);

@@ -6,6 +6,7 @@ import { type FixtureName, fixture } from '../../support/media/fixtures.js';
 import {
   type MeasuredFrame,
   type MediaInput,
+  measureTone,
   probeFile,
   readAudio,
   readExactFrames,
@@ -108,18 +109,13 @@ const beepsOf = (input: MediaInput): number[] => {
   const { channels, sampleRate, startSeconds } = readAudio(input);
   const step = sampleRate / 1000;
   // Periods of 1 ms: a tone of 1,000 Hz adds up in them, the lower ones do not.
-  const strength = Array.from({ length: Math.floor(channels[0]!.length / step) }, (_, at) => {
-    let [sine, cosine] = [0, 0];
-    for (let sample = Math.round(at * step); sample < Math.round((at + 10) * step); sample += 1) {
-      const angle = (2 * Math.PI * 1000 * sample) / sampleRate;
-      sine += (channels[0]![sample] ?? 0) * Math.sin(angle);
-      cosine += (channels[0]![sample] ?? 0) * Math.cos(angle);
-    }
-    return Math.hypot(sine, cosine) / (10 * step);
+  const count = Math.round(10 * step);
+  const strength = Array.from({ length: Math.floor((channels[0]!.length - count) / step) }, (_, at) => {
+    return measureTone(channels[0]!, sampleRate, 1000, Math.round(at * step), count).amplitude;
   });
   const beeps: number[] = [];
   strength.forEach((value, at) => {
-    if (value > 0.07 && at / 1000 + startSeconds - (beeps.at(-1) ?? -1) > 0.5) beeps.push(at / 1000 + startSeconds);
+    if (value > 0.14 && at / 1000 + startSeconds - (beeps.at(-1) ?? -1) > 0.5) beeps.push(at / 1000 + startSeconds);
   });
   return beeps;
 };
@@ -239,7 +235,7 @@ describe('a master that is encoded', () => {
     const overlay = { url: `${origin.url}/${SOURCES.length}`, overlay_settings: settings };
     const { url } = await create([{ url: sourceUrl('h264-aac.mp4') }, overlay]);
     for (const { luma, width, height } of readLuma(await download(url)))
-      expect(Math.min(...luma.subarray(Math.ceil(height * 0.52) * width))).toBeGreaterThan(225);
+      expect(luma.subarray(Math.ceil(height * 0.52) * width).every((value) => value > 225)).toBe(true);
   });
 });
 

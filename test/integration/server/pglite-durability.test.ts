@@ -62,7 +62,7 @@ it('loses no acknowledged commit when the process is killed', async () => {
   );
   await setup.close();
   const acknowledged: number[] = [];
-  for (let round = 0; round < 5; round++) {
+  for (let round = 0; round < 3; round++) {
     const child = runScript(
       `${OPEN}
       for (let n = 1; ; n++) {
@@ -76,7 +76,7 @@ it('loses no acknowledged commit when the process is killed', async () => {
       }`,
       [dataDir],
     );
-    await vi.waitFor(() => expect(child.lines.length).toBeGreaterThan(20 + round * 45), {
+    await vi.waitFor(() => expect(child.lines.length).toBeGreaterThan(20 + round * 90), {
       timeout: 120_000,
       interval: 3,
     });
@@ -91,7 +91,7 @@ it('loses no acknowledged commit when the process is killed', async () => {
     expect(sums.rows).toEqual([{ sum: 0 }]);
     await database.close();
   }
-  expect(acknowledged.length).toBeGreaterThan(400);
+  expect(acknowledged.length).toBeGreaterThan(300);
 }, 240_000);
 
 it('is created anew after a kill during the first start', async () => {

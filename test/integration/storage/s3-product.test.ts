@@ -27,10 +27,10 @@ import { earlyUploads } from '../../support/wire/early-upload.js';
 import { filesOf, withFiles } from '../../support/wire/static-renditions.js';
 import { sendChunk } from '../../support/wire/uploading.js';
 
-/** Read by ranges, and as a whole: MPEG-TS, a fragmented file, and one whose recordings are joined. */
+/** Read by ranges, and as a whole: a fragmented file, and one whose recordings are joined. */
 const BY_RANGES = ['long-index-first.mp4', 'long-index-last.mov', 'long-h264-aac.mkv', 'one-key-frame.mp4'] as const;
 const LONG = BY_RANGES.slice(0, 3);
-const AS_A_WHOLE = ['mpeg2-ac3.ts', 'h264-fragmented.mp4', 'ts-concatenated.ts'] as const;
+const AS_A_WHOLE = ['h264-fragmented.mp4', 'ts-concatenated.ts'] as const;
 const SOURCES: readonly FixtureName[] = [...BY_RANGES, ...AS_A_WHOLE];
 
 describe.runIf(swiftPath)('the product with blobs in S3', () => {
@@ -195,7 +195,7 @@ describe.runIf(swiftPath)('the product with blobs in S3', () => {
   });
 
   it('stores an upload, and removes the objects of its asset when it is deleted', async () => {
-    const bytes = await readFile(await fixture('long-index-first.mp4'));
+    const bytes = await readFile(await fixture('h264-fragmented.mp4'));
     const answer = await api(server, 'POST', '/video/v1/uploads', {
       new_asset_settings: { playback_policies: ['public'] },
     });
@@ -255,7 +255,7 @@ describe.runIf(swiftPath)('the product with blobs in S3', () => {
     await server.stop();
     server = await boot({ dataDir, token, options });
     const here = (url: string): string => `${server.url}${new URL(url).pathname}`;
-    const bytes = await readFile(await fixture('one-key-frame.mp4'));
+    const bytes = await readFile(await fixture('h264-fragmented.mp4'));
     const created = await api(server, 'POST', '/video/v1/uploads', { new_asset_settings: {} });
     const { data: upload } = (await created.json()) as { data: { url: string } };
     let imported = '';
@@ -269,7 +269,7 @@ describe.runIf(swiftPath)('the product with blobs in S3', () => {
       expect((await fetch(`${server.url}/readyz`)).status).toBe(200);
       expect((await fetch(upload.url, { method: 'PUT', body: new Uint8Array(bytes) })).status).toBe(503);
       const before = proxy.requests;
-      imported = (await create(server, 'one-key-frame.mp4')).id;
+      imported = (await create(server, 'h264-fragmented.mp4')).id;
       await until('the import needs S3', () => proxy.requests > before);
     } finally {
       proxy.isAway = false;

@@ -1,6 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Worker } from 'node:worker_threads';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { startSideCars } from '#kinora/jobs/ingest/tracks/side-cars.js';
@@ -44,14 +45,14 @@ it.for(hostile)('does something else meanwhile: %s', async ([, bytes]) => {
       isDone = true;
     });
   while (!isDone) {
-    await new Promise((resolve) => setImmediate(resolve));
+    await delay(1);
     turns++;
   }
   const result = await parsing;
   if (typeof result === 'number') expect(result).toBeLessThan(SIZE);
   else expect(result).toBe('invalid_input');
   // A parser on this thread would leave one turn at most.
-  expect(turns).toBeGreaterThan(20);
+  expect(turns).toBeGreaterThan(5);
 });
 
 /** The worst of these needs about half of it. V8 ends a process that needs more. */
@@ -121,10 +122,10 @@ it('a stored track is never parsed again, one without an index once', async () =
   for (const id of [trackId, oldId, emptyId]) expect(await blobs.stat(trackTextIndexKey(assetId, id))).toBeDefined();
 });
 
-it('has four of a hundred files of an asset in memory at most, and one thread', async () => {
+it('has four of twenty files of an asset in memory at most, and one thread', async () => {
   const file = Buffer.from(`WEBVTT\n\nNOTE ${'x'.repeat(2 ** 16)}\n\n00:01.000 --> 00:02.000\nx\n`);
   const assetId = newId();
-  const tracks = Array.from({ length: 100 }, (_, at) => ({
+  const tracks = Array.from({ length: 20 }, (_, at) => ({
     ...{ id: newId(), asset_id: assetId, type: 'text', status: 'preparing', source_validator: null },
     ...{ input_position: at + 1, url: 'http://example.com/text.vtt' },
   }));

@@ -28,8 +28,10 @@ let folder: string;
 let origin: Origin;
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'kinora-speech-restart-'));
-  writeFileSync(join(folder, 'talk.wav'), makeSpeech(95, SPOKEN));
-  origin = await serveFiles([join(folder, 'talk.wav')]);
+  const [long, short] = [join(folder, 'talk.wav'), join(folder, 'short.wav')];
+  writeFileSync(long, makeSpeech(95, SPOKEN));
+  writeFileSync(short, makeSpeech(45, SPOKEN.slice(0, 2)));
+  origin = await serveFiles([long, short]);
 });
 afterAll(async () => {
   await cleanUpServers();
@@ -45,8 +47,8 @@ const start = (dataDir: string, log: string): Promise<ServerProcess> =>
   });
 /** The file exists a moment before its first line. */
 const countCalls = (log: string): number => (existsSync(log) ? readFileSync(log, 'utf8').split('\n').length - 1 : 0);
-const order = async (server: ServerProcess): Promise<string> => {
-  const inputs = [{ url: `${origin.url}/0`, generated_subtitles: [{ language_code: 'auto' }] }];
+const order = async (server: ServerProcess, file = 0): Promise<string> => {
+  const inputs = [{ url: `${origin.url}/${file}`, generated_subtitles: [{ language_code: 'auto' }] }];
   return (await createAsset(server, { inputs, playback_policies: ['public'] })).id;
 };
 const speechFiles = (dataDir: string): string[] => filesBelow(dataDir).filter((path) => path.includes('/speech/'));
@@ -104,7 +106,7 @@ test('a track that is deleted takes its program and its files along', async () =
   const log = join(folder, 'deleted');
   writeFileSync(`${log}.hold`, '2');
   const server = await start(dataDir, log);
-  const id = await order(server);
+  const id = await order(server, 1);
   await until('the second window is begun', () => countCalls(log) === 2);
   const { pid, priority } = JSON.parse(readFileSync(log, 'utf8').trim().split('\n')[1]!);
   expect(priority).toBe(19);
@@ -118,7 +120,7 @@ test('a track that is deleted takes its program and its files along', async () =
 
   // The next one is worked on at once, and goes with its asset.
   writeFileSync(`${log}.hold`, '3');
-  const next = await order(server);
+  const next = await order(server, 1);
   await until('the next is begun', () => countCalls(log) === 3);
   await settled(server, next);
   expect((await api(server, 'DELETE', `/video/v1/assets/${next}`)).status).toBe(204);

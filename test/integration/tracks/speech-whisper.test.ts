@@ -65,27 +65,25 @@ test('without speech nothing is recognized, whatever the model says', async () =
 
 test('a model that is damaged, missing or knows another language only ends the track with a reason', async () => {
   const unreadable = { type: 'internal_error', messages: ['The speech model cannot be read.'] };
-  const expectError = (model: string, language: string, error: object) =>
-    withServer(model, async (server) => {
+  const model = join(folder, 'useless.bin');
+  await withServer(model, async (server) => {
+    const expectError = async (language: string, error: object) => {
       const asset = await createRecognized(server, `${origin.url}/0`, [{ language_code: language }]);
       expect(await errorOf(server, asset)).toEqual(error);
-    });
+    };
 
-  await expectError(join(folder, 'nowhere.bin'), 'en', unreadable);
+    await expectError('en', unreadable);
 
-  const nonsense = join(folder, 'nonsense.bin');
-  writeFileSync(nonsense, Buffer.alloc(5000, 7));
-  await expectError(nonsense, 'en', unreadable);
+    writeFileSync(model, Buffer.alloc(5000, 7));
+    await expectError('en', unreadable);
 
-  const cut = join(folder, 'cut.bin');
-  writeWhisperModel(cut);
-  truncateSync(cut, 4_000_000);
-  await expectError(cut, 'en', unreadable);
+    writeWhisperModel(model);
+    truncateSync(model, 4_000_000);
+    await expectError('en', unreadable);
 
-  const english = join(folder, 'english.bin');
-  const bytes = readFileSync(cut);
-  bytes.writeInt32LE(51_864, 4);
-  writeFileSync(english, bytes);
-  const error = { type: 'internal_error', messages: ['The speech model knows English only.'] };
-  await expectError(english, 'fr', error);
+    const bytes = readFileSync(model);
+    bytes.writeInt32LE(51_864, 4);
+    writeFileSync(model, bytes);
+    await expectError('fr', { type: 'internal_error', messages: ['The speech model knows English only.'] });
+  });
 });

@@ -344,6 +344,14 @@ const encoded = {
     video: { ...h264, width: 1920, height: 1080, options: { ...x264, preset: 'ultrafast', crf: '28' } },
     audio: aac,
   },
+  // The same with a ladder that costs servers and players half as much.
+  'copy-720p.mp4': {
+    ...mp4,
+    seconds: 10,
+    muxerOptions: faststart,
+    video: { ...h264, width: 1280, height: 720, options: { ...x264, preset: 'ultrafast', crf: '28' } },
+    audio: aac,
+  },
   'long-audio.mkv': { ...mkv, seconds: 80, audio: { ...flac, sampleRate: 44100 } },
   ...unusual,
 } satisfies Record<string, MediaRecipe>;

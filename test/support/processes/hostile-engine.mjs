@@ -19,6 +19,8 @@ const deeds = {
   hang: () => {
     for (;;);
   },
+  // As a hang, without the processor time.
+  wait: () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0),
   memory: () => {
     const kept = [];
     for (;;) kept.push(Buffer.alloc(64 * 2 ** 20, 1));
