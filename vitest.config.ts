@@ -33,6 +33,8 @@ const product: TestProjectInlineConfiguration['test'] = {
   // Long: conditions are awaited, and other programs may keep the cores busy.
   testTimeout: 240_000,
   hookTimeout: 400_000,
+  // The default is one second.
+  expect: { poll: { timeout: 120_000 } },
 };
 
 export default defineConfig({
@@ -53,6 +55,7 @@ export default defineConfig({
           include: ['src/**/*.test.ts', 'player/**/*.test.ts'],
           isolate: false,
           testTimeout: 60_000,
+          expect: { poll: { timeout: 30_000 } },
         },
       },
       {
