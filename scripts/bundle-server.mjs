@@ -39,12 +39,14 @@ const keepLocations = {
 const asciiOnly = {
   name: 'ascii-only',
   generateBundle: (_options, bundle) => {
-    for (const chunk of Object.values(bundle))
-      if (chunk.type === 'chunk')
-        chunk.code = chunk.code.replace(
-          /[^\0-\x7f]/g,
-          (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
-        );
+    for (const chunk of Object.values(bundle)) {
+      if (chunk.type !== 'chunk') continue;
+      // The backslash would escape that of the escape sequence.
+      if (/\\[^\0-\x7f]/.test(chunk.code))
+        throw new Error(`${chunk.fileName}: a backslash before a non-ASCII character`);
+      const escapeUnit = (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
+      chunk.code = chunk.code.replace(/[^\0-\x7f]/g, escapeUnit);
+    }
   },
 };
 

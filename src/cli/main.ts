@@ -13,7 +13,7 @@ process.umask(0o077);
 // The reader of the output may have exited (`kinora asset list | head`); that must not end the server.
 process.stdout.on('error', () => {});
 
-// Bundled: as files of their own, the modules of the server cost three times the processor time of a start.
+// Bundled: as files of their own, the modules of the server cost three times the CPU time of a start.
 const bundled = new URL('../bundle/run.js', import.meta.url).href;
 const { runCommandLine }: typeof import('./run.js') = await import(bundled);
 process.exit(await runCommandLine(process.argv.slice(2)));

@@ -16,9 +16,12 @@ import { createAsset, serveFiles, settled, type WireAsset } from '../support/wir
 import { filesOf, withFiles } from '../support/wire/static-renditions.js';
 import { withTracks } from '../support/wire/tracks.js';
 
-/** Times, shapes and streams of each kind: overlays and clips work on these. Codecs are in `playback-matrix-codecs.test.ts`. */
+/** Timestamps, shapes and streams of each kind, and some codecs. All of them play in `playback-matrix-codecs.test.ts`. */
 const SOURCES: readonly EncodedName[] = [
   'h264-mp3.avi',
+  'hevc-ac3.mkv',
+  'av1-aac.mp4',
+  'mpeg2-ac3.ts',
   'audio-longer.mp4',
   'video-only.mp4',
   'audio-only.mp3',

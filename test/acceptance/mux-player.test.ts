@@ -21,7 +21,7 @@ import { recognized, textsOf } from '../support/wire/recognized.js';
 const DOMAIN = 'kinora.example';
 const PAGES = `www.${DOMAIN}`;
 const LIMIT_MS = 120_000;
-// A screenshot, which some of them take, is no cheap look.
+// Some of these checks take a screenshot, which is expensive.
 const PATIENTLY = { timeout: 120_000, interval: 250 };
 
 let folder: string;

@@ -55,7 +55,7 @@ const digestOf = (job: Job): string => {
 const resultsOf = async (job: Job, folder: string, before: readonly Job[] = []): Promise<Set<string>> => {
   const digests = new Set<string>();
   for (const earlier of before) await make(earlier);
-  // Of these two, each bit of a byte is set in one.
+  // 85 and 170 together set each bit of a byte once.
   for (const rubbish of [0, 85, 170]) {
     if (rubbish === 0) await make(job);
     else makeElsewhere(job, folder, rubbish);

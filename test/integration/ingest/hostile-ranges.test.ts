@@ -128,7 +128,7 @@ const digestsOf = (paths: readonly string[]): Promise<string[]> => Promise.all(p
 const untilPlaylist = (asset: WireAsset, status: number): Promise<void> =>
   until(`the playlist answers ${status}`, async () => (await get(`${playbackIdOf(asset)}.m3u8`)).status === status);
 
-/** `choose` leaves the segments, or their digests, that are compared. */
+/** `choose` picks which segments, or their digests, are compared. */
 const settlesAsReference = async (
   asset: WireAsset,
   name: string,

@@ -49,7 +49,7 @@ const crashesOf = (assetId: string, message: string): number =>
 describe('a file that takes the media process down', () => {
   it('ends its asset after a bounded number of tries while another one is made and played', async () => {
     const hostile = await Promise.all(
-      ['probe:crash', 'probe:wait', 'index:memory', 'sanity:wait'].map((deed) => create(`hostile:${deed}`)),
+      ['probe:crash', 'probe:hang', 'index:memory', 'sanity:wait'].map((deed) => create(`hostile:${deed}`)),
     );
     const good = await create('good');
     const { status, playback_ids: ids } = await settled(server, good.id);

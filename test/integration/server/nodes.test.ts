@@ -273,7 +273,7 @@ describe.runIf(swiftPath !== undefined && hasPostgres())('several servers on one
     await nodes[killed]!.kill();
     slow.release();
     const other = nodes[(killed + 1) % nodes.length]!;
-    // Its lease has to end: nothing is asked of the servers meanwhile.
+    // The lease of the killed server has to end first. Waiting for the event sends no requests.
     await announced(receiver, id);
     const asset = await getAsset(other, id);
     expect(asset.status).toBe('ready');

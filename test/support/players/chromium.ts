@@ -6,12 +6,12 @@ const full = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google
 /** The build of Chromium without windows: a page costs less than half (decision 100). */
 const shell = '/usr/bin/chromium-headless-shell';
 
-/** Lets a page be asked ten times a second for what a test waits for: asked in every frame, it draws all the time. */
-const askRarely = (page: Page): void => {
+/** Makes `waitForFunction` check ten times a second. By default it checks in every frame, which keeps an idle page drawing. */
+const pollSlowly = (page: Page): void => {
   const waitForFunction = page.waitForFunction.bind(page) as (...args: unknown[]) => unknown;
-  const rarely = (check: unknown, arg?: unknown, options?: object) =>
+  const slowly = (check: unknown, arg?: unknown, options?: object) =>
     waitForFunction(check, arg, { polling: 100, ...options });
-  page.waitForFunction = rarely as Page['waitForFunction'];
+  page.waitForFunction = slowly as Page['waitForFunction'];
 };
 
 /**
@@ -45,7 +45,7 @@ export const startChromium = async (
   browser.newContext = async (options) => {
     const context = await newContext(options);
     context.setDefaultTimeout(120_000);
-    context.on('page', askRarely);
+    context.on('page', pollSlowly);
     return context;
   };
   return browser;

@@ -19,7 +19,7 @@ const deeds = {
   hang: () => {
     for (;;);
   },
-  // As a hang, without the processor time.
+  // Hangs without using CPU time.
   wait: () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0),
   memory: () => {
     const kept = [];

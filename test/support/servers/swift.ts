@@ -182,7 +182,7 @@ const startOwn = async (): Promise<Swift> => {
 };
 
 /**
- * The Swift of a test run. A start takes six seconds of processor time, so the first file that needs it starts it for all, and it
+ * The Swift of a test run. A start takes six seconds of CPU time, so the first file that needs it starts it for all, and it
  * runs until the run ends.
  */
 const share = async (runDir: string): Promise<Swift> => {
