@@ -18,7 +18,7 @@ import {
 } from '../support/servers/server-process.js';
 import { api, settled, type WireAsset } from '../support/wire/create-asset.js';
 
-const SIZE_BYTES = 100 * 1024 * 1024;
+const SIZE_BYTES = 200 * 1024 * 1024;
 
 /** What browsers load of an uploader: a file beside the entry that Node.js would take. */
 const browserFile = (entry: string, file: string): string => fileURLToPath(new URL(file, import.meta.resolve(entry)));
