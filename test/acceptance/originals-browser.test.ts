@@ -21,18 +21,22 @@ const PAGE = `<!doctype html><link rel="icon" href="data:,"><video muted></video
   const video = document.querySelector('video');
   video.defaultPlaybackRate = video.playbackRate = 2;
   window.problems = [];
-  window.playHls = async (url) => {
-    const hls = new Hls();
+  const playWithHls = async (url, codec) => {
+    const hls = new Hls({ autoStartLoad: false });
     hls.on(Hls.Events.ERROR, (_, { fatal, details }) => fatal && problems.push(details));
     const parsed = new Promise((resolve) => hls.on(Hls.Events.MANIFEST_PARSED, resolve));
     hls.loadSource(url);
     hls.attachMedia(video);
     await parsed;
     window.variants = () => hls.levels.map(({ videoCodec, height }) => height + ' ' + videoCodec.split('.')[0]);
-    window.choose = (codec) => { hls.currentLevel = hls.levels.findIndex(({ videoCodec }) => videoCodec.startsWith(codec)); };
     window.chosen = () => hls.levels[hls.currentLevel]?.videoCodec ?? '';
+    // Before the start: when hls.js replaces a level that plays, Chromium sometimes shows no frame afterwards.
+    if (codec) hls.loadLevel = hls.levels.findIndex(({ videoCodec }) => videoCodec.startsWith(codec));
+    hls.startLoad();
     await video.play();
   };
+  window.playHls = (url) => playWithHls(url);
+  window.playHlsAv1 = (url) => playWithHls(url, 'av01');
   const playWithShaka = async (url, preferredVideoCodecs) => {
     const player = new shaka.Player();
     player.addEventListener('error', ({ detail }) => problems.push('shaka ' + detail.code));
@@ -62,7 +66,6 @@ declare global {
   interface Window {
     playShakaAv1(url: string): Promise<void>;
     variants(): string[];
-    choose(codec: string): void;
     chosen(): string;
   }
 }
@@ -108,7 +111,7 @@ beforeEach(async () => {
 });
 afterEach(() => page.context().close());
 
-type PlayerName = 'playHls' | 'playShaka' | 'playShakaAv1' | 'playDash';
+type PlayerName = 'playHls' | 'playHlsAv1' | 'playShaka' | 'playShakaAv1' | 'playDash';
 
 const play = async (player: PlayerName, codec: keyof typeof ids, ending: 'm3u8' | 'mpd'): Promise<string[]> => {
   await page.goto(site.url);
@@ -161,11 +164,10 @@ test.each([
 test.each([
   ['playShakaAv1', 'm3u8'],
   ['playShakaAv1', 'mpd'],
-  ['playHls', 'm3u8'],
+  ['playHlsAv1', 'm3u8'],
 ] as const)('%s plays AV1 of the %s when it is chosen', async (player, ending) => {
   const variants = await play(player, 'av1', ending);
   expect(variants.filter((variant) => variant.endsWith('av01'))).toHaveLength(1);
-  if (player === 'playHls') await page.evaluate(() => window.choose('av01'));
   await page.waitForFunction(() => window.chosen().startsWith('av01'));
   await expectWholePlay();
   expect(askedFor('-av1/0.m4s').length).toBeGreaterThan(0);
