@@ -40,8 +40,8 @@ const product: TestProjectInlineConfiguration['test'] = {
 export default defineConfig({
   test: {
     pool: 'forks',
-    // One more than the two cores of CI: browsers that play, restarts and retries wait for much of their time.
-    maxWorkers: 3,
+    // Two more than the cores of CI: browsers that play, restarts and retries wait for much of their time.
+    maxWorkers: 4,
     // Of the tests in one file that run at the same time: they wait between retries.
     maxConcurrency: 11,
     reporters: ['default', new SlowestReporter()],
