@@ -64,6 +64,7 @@ const PAGE = `<!doctype html><link rel="icon" href="data:,"><video muted></video
 
 declare global {
   interface Window {
+    playHlsAv1(url: string): Promise<void>;
     playShakaAv1(url: string): Promise<void>;
     variants(): string[];
     chosen(): string;
