@@ -3,7 +3,6 @@ import { loadConfig } from '../config/load-config.js';
 import { flagOf, options } from '../config/options.js';
 import { isKinoraError } from '../lib/errors.js';
 import { kinoraVersion } from '../lib/version.js';
-import { createLogger } from '../telemetry/logger.js';
 import { complete } from './complete.js';
 import { completeIds } from './complete-ids.js';
 import { createParser, parseCommandLine } from './parse-command-line.js';
@@ -43,7 +42,7 @@ const run = async (argv: readonly string[]): Promise<number> => {
   if (!invocation) return 0;
   const { command, args, flags, settings } = invocation;
   const { config } = loadConfig({ flags: settings, ...environment });
-  return command.run({ config, args, flags, logger: createLogger(config.logLevel, config.logFormat) });
+  return command.run({ config, args, flags });
 };
 
 /** One sentence for expected failures and system errors; the whole stack for everything else. */

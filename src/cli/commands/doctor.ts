@@ -1,7 +1,6 @@
-import { options } from '../../config/options.js';
+import { type Config, options } from '../../config/options.js';
 import { connectControl } from '../../control/control-client.js';
 import type { ServerStatus } from '../../control/control-handlers.js';
-import { createLogger } from '../../telemetry/logger.js';
 import { type Command, json, type Setting } from '../support/command.js';
 import { type CheckContext, checks, type Finding } from '../support/doctor-checks.js';
 import { print, printJson } from '../support/print.js';
@@ -26,14 +25,12 @@ export const doctor: Command = {
   flags: json,
   settings: Object.keys(options) as Setting[],
   examples: ['kinora doctor', 'kinora doctor --json'],
-  run: async ({ config, flags }) => {
+  run: async ({ config: own, flags }) => {
+    const server = await askServer(own.dataDir);
     // The findings are sufficient; the startup log of the parts is left out.
-    const logger = createLogger('error', config.logFormat);
-    const server = await askServer(config.dataDir);
+    const config: Config = { ...own, logLevel: 'error' };
     // The settings of the running server matter, not the flags of this command.
-    const context: CheckContext = server
-      ? { config: { ...config, ...server.settings }, logger, server }
-      : { config, logger };
+    const context: CheckContext = server ? { config: { ...config, ...server.settings }, server } : { config };
     const findings: Finding[] = [];
     for (const check of checks) {
       for (const finding of await check(context)) {

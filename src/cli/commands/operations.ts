@@ -2,7 +2,6 @@ import type { LogLines } from '../../control/control-handlers.js';
 import type { ServerFigures } from '../../control/server-figures.js';
 import { isKinoraError, KinoraError } from '../../lib/errors.js';
 import { isId } from '../../lib/ids.js';
-import { createLineFormatter } from '../../telemetry/logger.js';
 import { administer } from '../support/administer.js';
 import { askServer } from '../support/ask-server.js';
 import { type Command, dataSettings, json, textOf, wholeNumberOf } from '../support/command.js';
@@ -97,6 +96,7 @@ const logs: Command = {
   examples: ['kinora logs', 'kinora logs --follow', 'kinora logs --lines 200 --json'],
   run: async ({ config, flags }) => {
     const limit = wholeNumberOf(flags, '--lines', 0, MAX_LINES) ?? DEFAULT_LINES;
+    const { createLineFormatter } = await import('../../telemetry/logger.js');
     const format = createLineFormatter(process.stdout.isTTY === true);
     const write = (line: string): void => print(flags['--json'] ? line : format(line).trimEnd());
     const latest = await askServer<LogLines>(config.dataDir, 'logs', { after: 0, wait: false });

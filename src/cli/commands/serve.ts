@@ -4,7 +4,6 @@ import { type Config, options } from '../../config/options.js';
 import { localTokenPath } from '../../domain/access/local-token.js';
 import type { Kinora } from '../../server.js';
 import { createLogTail } from '../../telemetry/log-tail.js';
-import { createLogger, createLogStream } from '../../telemetry/logger.js';
 import type { Command, Setting } from '../support/command.js';
 import { findToken } from '../support/local-token.js';
 import { print } from '../support/print.js';
@@ -90,6 +89,7 @@ export const serve: Command = {
   settings: Object.keys(options) as Setting[],
   examples: ['kinora serve', 'kinora serve --port 9000 --data-dir /var/lib/kinora'],
   run: async ({ config }) => {
+    const { createLogger, createLogStream } = await import('../../telemetry/logger.js');
     const logTail = createLogTail();
     const logger = createLogger(config.logLevel, config.logFormat, logTail.tee(createLogStream(config.logFormat)));
     const stopSignal = nextStopSignal();

@@ -2,7 +2,6 @@ import { systemClock } from '../../lib/clock.js';
 import { createSourceFetcher } from '../../net/source-fetcher.js';
 import { installModel, listModels, removeModel } from '../../speech/install-model.js';
 import { type KnownModel, knownModels } from '../../speech/models.js';
-import { createLogger } from '../../telemetry/logger.js';
 import { type Command, json, textOf, usageError } from '../support/command.js';
 import { print, printRows } from '../support/print.js';
 import { createProgress } from '../support/progress.js';
@@ -26,6 +25,7 @@ const install: Command = {
     const model = findModel(args[0]!);
     const from = textOf(flags, '--from');
     const progress = createProgress();
+    const { createLogger } = await import('../../telemetry/logger.js');
     const fetcher = createSourceFetcher({
       allowPrivate: config.allowPrivateSources,
       maxBytes: model.sizeBytes,

@@ -9,7 +9,7 @@ import { withDatabase } from './with-database.js';
  * @throws KinoraError as the operation; `data_dir_in_use` while a server starts or stops
  */
 export const administer = async <O extends AdminOperation>(
-  context: Pick<CommandContext, 'config' | 'logger'>,
+  context: Pick<CommandContext, 'config'>,
   operation: O,
   params: AdminParams<O>,
 ): Promise<AdminResult<O>> => {

@@ -1,6 +1,5 @@
 import type { Config } from '../../config/options.js';
 import { KinoraError } from '../../lib/errors.js';
-import type { Logger } from '../../telemetry/logger.js';
 
 export interface CommandContext {
   readonly config: Config;
@@ -8,7 +7,6 @@ export interface CommandContext {
   readonly args: readonly string[];
   /** The command's own flags that were given, by long name; `true` for those without a value. */
   readonly flags: Flags;
-  readonly logger: Logger;
 }
 
 export type Flags = Readonly<Record<string, string | true>>;

@@ -25,7 +25,7 @@ export interface Finding {
   readonly fix?: string;
 }
 
-export interface CheckContext extends Pick<CommandContext, 'config' | 'logger'> {
+export interface CheckContext extends Pick<CommandContext, 'config'> {
   /**
    * The status of the server on the data directory; absent when none runs. With a server, `config` has its settings.
    */
@@ -157,18 +157,19 @@ const lockAndPort: Check = async ({ config: { dataDir, host, port }, server }) =
 };
 
 /** Without a server, starts a media process that encodes a frame, which also shows that the FFmpeg addon loads. */
-const media: Check = async ({ config, logger, server }) => {
+const media: Check = async ({ config, server }) => {
   if (server) {
     const text = `Media processes of the server: ${server.sandbox}`;
     return [server.sandboxAdvice === undefined ? ok(text) : warn(text, `${server.sandboxAdvice} Then restart it.`)];
   }
+  const { createLogger } = await import('../../telemetry/logger.js');
   const directory = await mkdtemp(join(tmpdir(), 'kinora-doctor-'));
   try {
     const { sandbox, child } = await chooseSandbox({
       readDirs: [],
       writeDir: directory,
       memoryBytes: config.mediaMemoryBytes,
-      logger,
+      logger: createLogger(config.logLevel, config.logFormat),
       clock: systemClock,
     });
     await child.kill();

@@ -29,13 +29,15 @@ export const withDataDirLock = async <T>(dataDir: string, work: () => Promise<T>
  * @throws KinoraError `data_dir_in_use`
  */
 export const withOpenDatabase = <T>(
-  { config, logger }: Pick<CommandContext, 'config' | 'logger'>,
+  { config }: Pick<CommandContext, 'config'>,
   work: (database: Database) => Promise<T>,
 ): Promise<T> => {
   const { dataDir, databaseUrl } = config;
   const run = async (): Promise<T> => {
     // Loaded on demand, so that other commands start quickly.
     const { openDatabase } = await import('../../db/open-database.js');
+    const { createLogger } = await import('../../telemetry/logger.js');
+    const logger = createLogger(config.logLevel, config.logFormat);
     const database = await openDatabase({ dataDir, logger, ...(databaseUrl !== undefined && { url: databaseUrl }) });
     try {
       return await work(database);
@@ -48,7 +50,7 @@ export const withOpenDatabase = <T>(
 
 /** The same after applying migrations. */
 export const withDatabase = <T>(
-  context: Pick<CommandContext, 'config' | 'logger'>,
+  context: Pick<CommandContext, 'config'>,
   work: (database: Database) => Promise<T>,
 ): Promise<T> =>
   withOpenDatabase(context, async (database) => {
