@@ -1,3 +1,4 @@
+// Commands import this file only when they log: loading pino takes a sixth of the CPU time of a short command.
 import { type DestinationStream, destination, type LoggerOptions, pino, stdSerializers, stdTimeFunctions } from 'pino';
 import { PinoPretty, type PrettyOptions, prettyFactory } from 'pino-pretty';
 

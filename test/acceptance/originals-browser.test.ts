@@ -30,7 +30,7 @@ const PAGE = `<!doctype html><link rel="icon" href="data:,"><video muted></video
     await parsed;
     window.variants = () => hls.levels.map(({ videoCodec, height }) => height + ' ' + videoCodec.split('.')[0]);
     window.chosen = () => hls.levels[hls.currentLevel]?.videoCodec ?? '';
-    // Before the start: when hls.js replaces a level that plays, Chromium sometimes shows no frame afterwards.
+    // Chosen before the start: when hls.js replaces a level during playback, Chromium sometimes stops showing frames.
     if (codec) hls.loadLevel = hls.levels.findIndex(({ videoCodec }) => videoCodec.startsWith(codec));
     hls.startLoad();
     await video.play();
