@@ -26,7 +26,7 @@ let segment: URL;
 const sockets: Socket[] = [];
 
 beforeAll(async () => {
-  server = await startServer({ dataDir });
+  server = await startServer({ dataDir, nodeFlags: ['--liftoff-only'] });
   const origin = await serveFiles([await fixture('copy-1080p.mp4')]);
   const { id } = await createAsset(server, { inputs: [{ url: `${origin.url}/0` }], playback_policies: ['public'] });
   const { playback_ids: ids } = await settled(server, id);

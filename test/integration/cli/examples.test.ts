@@ -9,6 +9,7 @@ import { commandGroups } from '#kinora/cli/commands.js';
 import { createLogTail } from '#kinora/telemetry/log-tail.js';
 import { createLogger } from '#kinora/telemetry/logger.js';
 import { fixture } from '../../support/media/fixtures.js';
+import { shortLived } from '../../support/processes/node-flags.js';
 import { cleanEnvironment, cliPath } from '../../support/processes/run-cli.js';
 import { type Booted, boot } from '../../support/servers/boot.js';
 import { makeTestDataDir } from '../../support/servers/database.js';
@@ -72,7 +73,7 @@ beforeAll(async () => {
   for (const folder of ['bin', 'videos', '.config/fish/completions']) mkdirSync(join(cwd, folder), { recursive: true });
   for (const name of ['holiday.mp4', 'intro.mp4', 'videos/a.mp4']) copyFileSync(video, join(cwd, name));
   writeFileSync(join(cwd, 'drm.json'), JSON.stringify({ name: 'From a file', 'key-source': 'local' }));
-  const program = `#!/bin/sh\nexec '${process.execPath}' --liftoff-only '${cliPath}' "$@"\n`;
+  const program = `#!/bin/sh\nexec '${process.execPath}' ${shortLived.join(' ')} '${cliPath}' "$@"\n`;
   writeFileSync(join(cwd, 'bin', 'kinora'), program, { mode: 0o755 });
   writeFileSync(join(cwd, 'bin', 'xdg-open'), '#!/bin/sh\n', { mode: 0o755 });
   restoredDir = await makeTestDataDir();

@@ -22,7 +22,7 @@ let path: string;
 beforeAll(async () => {
   path = await fixture('copy-1080p.mp4');
   origin = await serveFiles([path]);
-  server = await startServer({ dataDir: makeDataDir(), isFirstStart: true });
+  server = await startServer({ dataDir: makeDataDir(), isFirstStart: true, nodeFlags: ['--liftoff-only'] });
 });
 afterAll(async () => {
   await cleanUpServers();

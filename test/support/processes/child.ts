@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
+import { shortLived } from './node-flags.js';
 
 const RUN_SCRIPT = fileURLToPath(new URL('./run-script.mjs', import.meta.url));
 
@@ -15,8 +16,7 @@ export interface ScriptChild {
 
 /** Runs a module script in a process of its own, which a test may kill; `kinora(path)` imports from the built product. */
 export const runScript = (script: string, args: string[], execArgv: string[] = []): ScriptChild => {
-  // WebAssembly stays unoptimized, as in the test processes.
-  const child = spawn(process.execPath, ['--liftoff-only', ...execArgv, RUN_SCRIPT, script, ...args], {
+  const child = spawn(process.execPath, [...shortLived, ...execArgv, RUN_SCRIPT, script, ...args], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const lines: string[] = [];

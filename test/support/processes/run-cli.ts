@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { tmpdir } from 'node:os';
 import { fileURLToPath } from 'node:url';
+import { shortLived } from './node-flags.js';
 
 export const cliPath = fileURLToPath(import.meta.resolve('#kinora/cli/main.js'));
 
@@ -25,9 +26,8 @@ export const oldNode = { NODE_OPTIONS: `--import data:text/javascript,${encodeUR
 export const asOrdinaryUser: readonly string[] =
   process.getuid?.() === 0 ? ['setpriv', '--bounding-set=-dac_override,-dac_read_search', '--'] : [];
 
-/** WebAssembly stays unoptimized, as in the test processes. */
 const spawnCli = (args: readonly string[], env: Options, cwd: string, prefix: readonly string[] = []) => {
-  const [command, ...rest] = [...prefix, process.execPath, '--liftoff-only', cliPath, ...args];
+  const [command, ...rest] = [...prefix, process.execPath, ...shortLived, cliPath, ...args];
   return spawn(command!, rest, { cwd, env: { ...cleanEnvironment(), ...env } });
 };
 

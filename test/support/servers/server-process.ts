@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { newSecret, newUuid } from '#kinora/lib/ids.js';
+import { shortLived } from '../processes/node-flags.js';
 import { cleanEnvironment, cliPath } from '../processes/run-cli.js';
 import { fillDataDir } from './database.js';
 
@@ -36,6 +37,8 @@ export interface ServerOptions {
   readonly options?: Readonly<Record<string, string | undefined>>;
   /** The `kinora` of another build. */
   readonly program?: string;
+  /** Of Node.js; tests of memory use those of a process that lives long. */
+  readonly nodeFlags?: readonly string[];
 }
 
 /** One token for all starts, so that a test can continue after a restart. */
@@ -63,6 +66,7 @@ export const startServer = async ({
   isFirstStart,
   options = {},
   program = cliPath,
+  nodeFlags = shortLived,
 }: ServerOptions): Promise<ServerProcess> => {
   if (!isFirstStart && options.DATABASE_URL === undefined && !existsSync(dataDir)) await fillDataDir(dataDir);
   const settings: Record<string, string | undefined> = {
@@ -78,8 +82,7 @@ export const startServer = async ({
     value === undefined ? [] : [[`KINORA_${name}`, value] as const],
   );
   const startedMs = performance.now();
-  // WebAssembly stays unoptimized, as in the test processes.
-  const child = spawn(process.execPath, ['--liftoff-only', program, 'serve'], {
+  const child = spawn(process.execPath, [...nodeFlags, program, 'serve'], {
     cwd: tmpdir(),
     env: { ...cleanEnvironment(), ...Object.fromEntries(env) },
   });
