@@ -1,7 +1,7 @@
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { fixture } from '../support/media/fixtures.js';
-import { countStalls, startChromium, watch } from '../support/players/chromium.js';
+import { countStalls, smallWindow, startChromium, watch } from '../support/players/chromium.js';
 import { servePage } from '../support/players/page-site.js';
 import { type Booted, boot } from '../support/servers/boot.js';
 import type { Origin } from '../support/servers/origin.js';
@@ -84,7 +84,7 @@ test('another language is chosen while the video plays on', { timeout: 240_000 }
   ];
   const { id } = await createAsset(server, { inputs, playback_policies: ['public'] });
   const asset = await withTracks(server, await settled(server, id));
-  const page = await (await browser.newContext()).newPage();
+  const page = await (await browser.newContext(smallWindow)).newPage();
   await page.goto(site.url);
   const watched = watch(page);
   await start(page, `${server.url}/${asset.playback_ids![0]!.id}.m3u8`);

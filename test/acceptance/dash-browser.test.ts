@@ -4,7 +4,7 @@ import { createRequire } from 'node:module';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { fixture } from '../support/media/fixtures.js';
-import { playAt, readFrames, startChromium, type Watched, watch } from '../support/players/chromium.js';
+import { playAt, readFrames, smallWindow, startChromium, type Watched, watch } from '../support/players/chromium.js';
 import type { OwnedKey } from '../support/players/playback-token.js';
 import { type Booted, boot } from '../support/servers/boot.js';
 import { type Origin, startOrigin } from '../support/servers/origin.js';
@@ -165,7 +165,7 @@ afterAll(async () => {
   await files?.stop();
 });
 beforeEach(async () => {
-  page = await (await browser.newContext()).newPage();
+  page = await (await browser.newContext(smallWindow)).newPage();
   watched = watch(page);
 });
 afterEach(() => page.context().close());

@@ -70,7 +70,7 @@ it('Next.js: makes an upload for the browser, and a page with the player', async
   const answer: Response = await POST(new Request('http://localhost:3000/api/uploads', { method: 'POST' }));
   expect(answer.status).toBe(201);
   const { id, url } = (await answer.json()) as { id: string; url: string };
-  const file = new Uint8Array(readFileSync(await fixture('copy-1080p.mp4')));
+  const file = new Uint8Array(readFileSync(await fixture('copy-720p.mp4')));
   expect((await fetch(url, { method: 'PUT', body: file })).status).toBe(200);
   const { kinora } = await vite.ssrLoadModule('/app/kinora.js');
   const { asset_id: assetId } = await kinora().video.uploads.retrieve(id);

@@ -31,7 +31,7 @@ const environment = () => ({
 });
 
 beforeAll(async () => {
-  path = await fixture('copy-1080p.mp4');
+  path = await fixture('copy-720p.mp4');
   origin = await serveFiles([path]);
   server = await startServer({ dataDir: makeDataDir() });
 });

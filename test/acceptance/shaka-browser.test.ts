@@ -1,7 +1,7 @@
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { fixture } from '../support/media/fixtures.js';
-import { playAt, readFrames, startChromium, type Watched, watch } from '../support/players/chromium.js';
+import { playAt, readFrames, smallWindow, startChromium, type Watched, watch } from '../support/players/chromium.js';
 import { servePage } from '../support/players/page-site.js';
 import { type Booted, boot } from '../support/servers/boot.js';
 import type { Origin } from '../support/servers/origin.js';
@@ -81,7 +81,7 @@ afterAll(async () => {
   await files?.stop();
 });
 beforeEach(async () => {
-  page = await (await browser.newContext()).newPage();
+  page = await (await browser.newContext(smallWindow)).newPage();
   watched = watch(page);
 });
 afterEach(() => page.context().close());

@@ -27,7 +27,7 @@ const sockets: Socket[] = [];
 
 beforeAll(async () => {
   server = await startServer({ dataDir, nodeFlags: ['--liftoff-only'] });
-  const origin = await serveFiles([await fixture('copy-1080p.mp4')]);
+  const origin = await serveFiles([await fixture('copy-720p.mp4')]);
   const { id } = await createAsset(server, { inputs: [{ url: `${origin.url}/0` }], playback_policies: ['public'] });
   const { playback_ids: ids } = await settled(server, id);
   await origin.stop();

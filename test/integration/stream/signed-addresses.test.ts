@@ -22,7 +22,7 @@ const get = (path: string, method?: string, headers?: Record<string, string>) =>
 
 beforeAll(async () => {
   server = await startPlayback();
-  const source = await planFile(await fixture('copy-1080p.mp4'));
+  const source = await planFile(await fixture('copy-720p.mp4'));
   [asset, other] = [await server.addAsset(source), await server.addAsset(source)];
   const { id, private_key } = await server.sdk().system.signingKeys.create();
   key = { keyId: id, keySecret: private_key! };

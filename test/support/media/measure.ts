@@ -10,7 +10,9 @@ import {
   AV_BUFFERSRC_FLAG_KEEP_REF,
   AV_LOG_QUIET,
   AV_NOPTS_VALUE,
+  AV_PIX_FMT_YUV420P,
   AV_PKT_DATA_DISPLAYMATRIX,
+  AVCOL_RANGE_JPEG,
   AVERROR_EAGAIN,
   AVERROR_EOF,
   AVMEDIA_TYPE_AUDIO,
@@ -186,10 +188,10 @@ const filterFrames = (
   let source: FilterContext | undefined;
   let sink: FilterContext | undefined;
   const out = new Frame();
-  out.alloc();
   return {
     push: (frame) => {
       if (source === undefined && frame !== null) {
+        out.alloc();
         graph.alloc();
         graph.nbThreads = 1;
         check(graph.parsePtr(describe(frame)), 'filter');
@@ -267,45 +269,53 @@ const rotationOf = (stream: Stream): 0 | 90 | 180 | 270 => {
   return ((Math.round((Math.atan2(b, a) * 180) / Math.PI) + 360) % 360) as 0 | 90 | 180 | 270;
 };
 
-const digestOf = (frame: Frame): string => createHash('sha1').update(frame.toBuffer()).digest('hex');
+const digestOf = (samples: Buffer): string => createHash('sha1').update(samples).digest('hex');
 
-const readMeasuredFrames = (input: MediaInput, onDecoded: (frame: Frame) => void): MeasuredFrame[] =>
+/** FFmpeg's `gray` has the full range. */
+const toFullRange = (luma: number): number => ((luma - 16) * 255) / 219;
+
+const readMeasuredFrames = (input: MediaInput, onDecoded?: (samples: Buffer) => void): MeasuredFrame[] =>
   withInput(input, (context) => {
     const stream = getStream(context, AVMEDIA_TYPE_VIDEO);
     const { num, den } = stream.timeBase;
     const rotation = ROTATIONS[rotationOf(stream)];
     const frames: MeasuredFrame[] = [];
+    const measure = (luma: Buffer, { width, height, pts }: Frame, range = (value: number) => value): void => {
+      frames.push({
+        counter: readCounter(luma, width, height),
+        ptsSeconds: (Number(pts) * num) / den,
+        flash: range(patch(luma, width, height, 0.5, 0.6)),
+        luma: range(meanOf(luma)),
+      });
+    };
     const filter = filterFrames(
       (frame) =>
         `buffer@in=video_size=${frame.width}x${frame.height}:pix_fmt=${frame.format}:time_base=${num}/${den},` +
         `${rotation},format=gray,buffersink@out`,
-      (frame) => {
-        const luma = frame.toBuffer();
-        frames.push({
-          counter: readCounter(luma, frame.width, frame.height),
-          ptsSeconds: (Number(frame.pts) * num) / den,
-          flash: patch(luma, frame.width, frame.height, 0.5, 0.6),
-          luma: meanOf(luma),
-        });
-      },
+      (frame) => measure(frame.toBuffer(), frame),
     );
     decodeStream(context, stream, (frame) => {
       // Streams of AVI carry no presentation times; what FFmpeg works out is in.
       if (frame.pts === AV_NOPTS_VALUE) frame.pts = frame.bestEffortTimestamp;
-      onDecoded(frame);
-      filter.push(frame);
+      // The usual frame begins with its luma; the filter takes as long as the decoder.
+      const isUsual =
+        frame.format === AV_PIX_FMT_YUV420P && frame.colorRange !== AVCOL_RANGE_JPEG && rotation === 'null';
+      const samples = isUsual || onDecoded ? frame.toBuffer() : undefined;
+      if (samples) onDecoded?.(samples);
+      if (samples && isUsual) measure(samples.subarray(0, frame.width * frame.height), frame, toFullRange);
+      else filter.push(frame);
     });
     filter.push(null);
     return frames;
   });
 
 /** Every frame in presentation order, rotated as a player displays it. */
-export const readFrameCounters = (input: MediaInput): MeasuredFrame[] => readMeasuredFrames(input, () => undefined);
+export const readFrameCounters = (input: MediaInput): MeasuredFrame[] => readMeasuredFrames(input);
 
 /** `readFrameCounters` with digests; hashing every frame takes time. */
 export const readExactFrames = (input: MediaInput): ExactFrame[] => {
   const digests: string[] = [];
-  const frames = readMeasuredFrames(input, (frame) => void digests.push(digestOf(frame)));
+  const frames = readMeasuredFrames(input, (samples) => void digests.push(digestOf(samples)));
   return frames.map((frame, index) => ({ ...frame, digest: digests[index]! }));
 };
 
@@ -313,7 +323,11 @@ export const readExactFrames = (input: MediaInput): ExactFrame[] => {
 export const readFrameDigests = (input: MediaInput): string[] =>
   withInput(input, (context) => {
     const digests: string[] = [];
-    decodeStream(context, getStream(context, AVMEDIA_TYPE_VIDEO), (frame) => void digests.push(digestOf(frame)));
+    decodeStream(
+      context,
+      getStream(context, AVMEDIA_TYPE_VIDEO),
+      (frame) => void digests.push(digestOf(frame.toBuffer())),
+    );
     return digests;
   });
 

@@ -71,7 +71,7 @@ export const drmPlayback = (origin: string, key: OwnedKey, { drmId, publicId }: 
 
 /** A server with two assets of one source, and what a player sees of the first. */
 export const startDrmPlayback = async () => {
-  const source = await planFile(await fixture('copy-1080p.mp4'), { quality: 'plus' });
+  const source = await planFile(await fixture('copy-720p.mp4'), { quality: 'plus' });
   const server = await startPlayback();
   const [asset, other] = [await server.addAsset(source), await server.addAsset(source)];
   const { id, private_key } = await server.sdk().system.signingKeys.create();
