@@ -130,12 +130,17 @@ export const startServer = async ({
   };
 };
 
-const MAX_PAUSE_MS = 250;
+const MAX_PAUSE_MS = 400;
 
 /** Waits for a condition that no event tells of. Asks less and less often: tests that wait must not keep the server busy. */
-export const until = async (what: string, holds: () => unknown, limitMs = 120_000): Promise<void> => {
+export const until = async (
+  what: string,
+  holds: () => unknown,
+  limitMs = 120_000,
+  firstPauseMs = 10,
+): Promise<void> => {
   const endMs = performance.now() + limitMs;
-  for (let pauseMs = 10; !(await holds()); pauseMs = Math.min(pauseMs * 1.3, MAX_PAUSE_MS)) {
+  for (let pauseMs = firstPauseMs; !(await holds()); pauseMs = Math.min(pauseMs * 1.3, MAX_PAUSE_MS)) {
     if (performance.now() > endMs) throw new Error(`not within ${limitMs} ms: ${what}`);
     await delay(pauseMs);
   }

@@ -73,6 +73,7 @@ export const settled = async (server: Server, id: string, limitMs = 240_000): Pr
     asset = await getAsset(server, id);
     return asset.status !== 'preparing';
   };
-  await until(`asset ${id} is settled`, isSettled, limitMs);
+  // A request and its query take milliseconds of CPU time, and an ingest takes a second.
+  await until(`asset ${id} is settled`, isSettled, limitMs, 100);
   return asset;
 };
