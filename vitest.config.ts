@@ -1,4 +1,5 @@
 import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config';
+import { unoptimizedWasm } from './test/support/processes/node-flags.js';
 import { SlowestFirst } from './test/support/slowest-first.js';
 import SlowestReporter from './test/support/slowest-reporter.js';
 
@@ -25,13 +26,10 @@ const { NODE_EXTRA_CA_CERTS: certificates } = process.env;
 if (certificates !== undefined) process.env.NPM_CA_CERTS = certificates;
 delete process.env.NODE_EXTRA_CA_CERTS;
 
-// WebAssembly, which is the embedded database: optimizing it costs a second of each test file and pays after minutes.
-const withoutOptimizing = ['--liftoff-only'];
-
 const product: TestProjectInlineConfiguration['test'] = {
   // Node loads the product itself, as it does for users: through Vite each of its files costs time in each test file.
   server: { deps: { external: [/\/dist\//] } },
-  execArgv: withoutOptimizing,
+  execArgv: [...unoptimizedWasm],
   // Long: conditions are awaited, and other programs may keep the cores busy.
   testTimeout: 240_000,
   hookTimeout: 400_000,
@@ -75,8 +73,8 @@ export default defineConfig({
           ...product,
           name: 'shared',
           include: ['test/**/*.test.ts'],
-          // Collecting small heaps took a sixth of the CPU time of these processes.
-          execArgv: [...withoutOptimizing, '--heap-growing-percent=400'],
+          // V8 collects a small heap often, which took a sixth of the CPU time of these processes.
+          execArgv: [...unoptimizedWasm, '--heap-growing-percent=400'],
           exclude: [...alone, ...leftOut.map(([file]) => file)],
           isolate: false,
         },

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { fixture } from '../support/media/fixtures.js';
-import { smallWindow, startChromium, watch } from '../support/players/chromium.js';
+import { startChromium, watch } from '../support/players/chromium.js';
 import { type Booted, boot } from '../support/servers/boot.js';
 import { startChatProvider } from '../support/servers/chat-provider.js';
 import { until } from '../support/servers/server-process.js';
@@ -47,7 +47,7 @@ test('a viewer jumps to a chapter on the player page', async () => {
   };
   await until('the chapters', async () => (await status()) === 'completed');
 
-  const page = await (await browser.newContext(smallWindow)).newPage();
+  const page = await (await browser.newContext()).newPage();
   const watched = watch(page);
   await page.goto(`${server.url}/${asset.playback_ids![0]!.id}`);
   await page.getByRole('button', { name: 'Settings' }).click();

@@ -2,7 +2,7 @@
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { fixture } from '../support/media/fixtures.js';
-import { countStalls, playAt, smallWindow, startChromium, type Watched, watch } from '../support/players/chromium.js';
+import { countStalls, playAt, startChromium, type Watched, watch } from '../support/players/chromium.js';
 import { servePage } from '../support/players/page-site.js';
 import type { OwnedKey } from '../support/players/playback-token.js';
 import { type Booted, boot } from '../support/servers/boot.js';
@@ -142,7 +142,7 @@ afterAll(async () => {
   await files?.stop();
 });
 beforeEach(async () => {
-  page = await (await browser.newContext(smallWindow)).newPage();
+  page = await (await browser.newContext()).newPage();
   watched = watch(page);
 });
 afterEach(() => page.context().close());

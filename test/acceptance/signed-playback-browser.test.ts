@@ -2,7 +2,7 @@ import Mux from '@mux/mux-node';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { fixture } from '../support/media/fixtures.js';
-import { playAt, readFrames, smallWindow, startChromium, type Watched, watch } from '../support/players/chromium.js';
+import { playAt, readFrames, startChromium, type Watched, watch } from '../support/players/chromium.js';
 import { type Booted, boot } from '../support/servers/boot.js';
 import type { Origin } from '../support/servers/origin.js';
 import { createAsset, serveFiles, settled } from '../support/wire/create-asset.js';
@@ -32,7 +32,7 @@ afterAll(async () => {
   await files?.stop();
 });
 beforeEach(async () => {
-  page = await (await browser.newContext(smallWindow)).newPage();
+  page = await (await browser.newContext()).newPage();
   watched = watch(page);
 });
 afterEach(() => page.context().close());

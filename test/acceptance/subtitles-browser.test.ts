@@ -2,7 +2,7 @@ import Mux from '@mux/mux-node';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { fixture } from '../support/media/fixtures.js';
-import { smallWindow, startChromium, type Watched, watch } from '../support/players/chromium.js';
+import { startChromium, type Watched, watch } from '../support/players/chromium.js';
 import { type Booted, boot } from '../support/servers/boot.js';
 import type { Origin } from '../support/servers/origin.js';
 import { readCues, serveNamed } from '../support/servers/text-origin.js';
@@ -58,7 +58,7 @@ afterAll(async () => {
   await files?.stop();
 });
 beforeEach(async () => {
-  page = await (await browser.newContext(smallWindow)).newPage();
+  page = await (await browser.newContext()).newPage();
   watched = watch(page);
 });
 afterEach(() => page.context().close());

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { fixture } from '../support/media/fixtures.js';
-import { playAt, readFrames, smallWindow, startChromium, watch } from '../support/players/chromium.js';
+import { playAt, readFrames, startChromium, watch } from '../support/players/chromium.js';
 import { type Booted, boot } from '../support/servers/boot.js';
 import { settled } from '../support/wire/create-asset.js';
 import { earlyUploads } from '../support/wire/early-upload.js';
@@ -32,7 +32,7 @@ test.each(['growing.ts', 'growing-no-cues.mkv'] as const)(
     const { id, url } = await create();
     expect((await sendChunk(url!, file, 0, Math.floor(file.length / 2), file.length)).status).toBe(308);
     const playbackId = await untilPlayable(id);
-    const page = await (await browser.newContext(smallWindow)).newPage();
+    const page = await (await browser.newContext()).newPage();
     const watched = watch(page);
     await page.goto(`${server.url}/${playbackId}`);
     await readFrames(page);

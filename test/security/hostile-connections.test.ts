@@ -5,6 +5,7 @@ import { connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { fixture } from '../support/media/fixtures.js';
 import { fetchBytes, mediaPlaylists, segmentsOf } from '../support/players/play.js';
+import { unoptimizedWasm } from '../support/processes/node-flags.js';
 import {
   cleanUpServers,
   makeDataDir,
@@ -26,8 +27,8 @@ let segment: URL;
 const sockets: Socket[] = [];
 
 beforeAll(async () => {
-  server = await startServer({ dataDir, nodeFlags: ['--liftoff-only'] });
-  const origin = await serveFiles([await fixture('copy-720p.mp4')]);
+  server = await startServer({ dataDir, nodeFlags: unoptimizedWasm });
+  const origin = await serveFiles([await fixture('copy-1080p.mp4')]);
   const { id } = await createAsset(server, { inputs: [{ url: `${origin.url}/0` }], playback_policies: ['public'] });
   const { playback_ids: ids } = await settled(server, id);
   await origin.stop();

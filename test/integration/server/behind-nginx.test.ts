@@ -17,7 +17,8 @@ let isStopped = false;
 let front: { url: string; token: Booted['token'] };
 
 beforeAll(async () => {
-  file = readFileSync(await fixture('copy-720p.mp4'));
+  // Larger than what nginx takes by default.
+  file = readFileSync(await fixture('copy-1080p.mp4'));
   const [port, ownPort] = [await freePort(), await freePort()];
   const url = `http://127.0.0.1:${port}`;
   server = await boot({

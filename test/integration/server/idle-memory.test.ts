@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { fixture } from '../../support/media/fixtures.js';
 import { playAll } from '../../support/players/play.js';
+import { unoptimizedWasm } from '../../support/processes/node-flags.js';
 import type { Origin } from '../../support/servers/origin.js';
 import {
   cleanUpServers,
@@ -22,7 +23,7 @@ let path: string;
 beforeAll(async () => {
   path = await fixture('copy-1080p.mp4');
   origin = await serveFiles([path]);
-  server = await startServer({ dataDir: makeDataDir(), isFirstStart: true, nodeFlags: ['--liftoff-only'] });
+  server = await startServer({ dataDir: makeDataDir(), isFirstStart: true, nodeFlags: unoptimizedWasm });
 });
 afterAll(async () => {
   await cleanUpServers();

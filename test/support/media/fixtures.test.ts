@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { encodedNames, fixture, recipeOf } from './fixtures.js';
-import { measureTone, probeFile, readAudio, readFrameCounters } from './measure.js';
+import { measureTone, probeFile, readAudio, readFrameCounters, readRgbFrames } from './measure.js';
 
 // The measuring instrument itself: what the recipes promise is in the files.
 const withoutCounter = ['copy-1080p.mp4', 'copy-720p.mp4', 'texture.mp4'];
@@ -45,6 +45,17 @@ describe('fixtures', () => {
       const { amplitude } = measureTone(channels[0] as Float32Array, sampleRate, 1000, from, 3840);
       expect(amplitude > 0.1, `audio at ${tenth / 10} s`).toBe(tenth % 10 === 0);
     }
+  });
+
+  test('the brightness of a frame is that of its conversion to gray by FFmpeg', async () => {
+    const path = await fixture('h264-aac.mp4');
+    const gray = readRgbFrames(path, 'format=gray').map(
+      ({ rgb }) => rgb.reduce((sum, value) => sum + value) / rgb.length,
+    );
+    const measured = readFrameCounters(path).map(({ luma }) => luma);
+    expect(measured.length).toBe(gray.length);
+    for (const [index, luma] of measured.entries())
+      expect(Math.abs(luma - gray[index]!), `frame ${index}`).toBeLessThan(1.5);
   });
 
   test('shapes and tags are what the recipes ask for', async () => {

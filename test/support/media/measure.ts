@@ -271,7 +271,7 @@ const rotationOf = (stream: Stream): 0 | 90 | 180 | 270 => {
 
 const digestOf = (samples: Buffer): string => createHash('sha1').update(samples).digest('hex');
 
-/** FFmpeg's `gray` has the full range. */
+/** FFmpeg's `gray` has the full range. It is lower by up to 1.3, because FFmpeg rounds down. */
 const toFullRange = (luma: number): number => ((luma - 16) * 255) / 219;
 
 const readMeasuredFrames = (input: MediaInput, onDecoded?: (samples: Buffer) => void): MeasuredFrame[] =>
@@ -297,12 +297,12 @@ const readMeasuredFrames = (input: MediaInput, onDecoded?: (samples: Buffer) => 
     decodeStream(context, stream, (frame) => {
       // Streams of AVI carry no presentation times; what FFmpeg works out is in.
       if (frame.pts === AV_NOPTS_VALUE) frame.pts = frame.bestEffortTimestamp;
-      // The usual frame begins with its luma; the filter takes as long as the decoder.
-      const isUsual =
+      // Such a frame starts with its luma plane. The filter takes as long as the decoder, so it is left out.
+      const hasPlainLuma =
         frame.format === AV_PIX_FMT_YUV420P && frame.colorRange !== AVCOL_RANGE_JPEG && rotation === 'null';
-      const samples = isUsual || onDecoded ? frame.toBuffer() : undefined;
+      const samples = hasPlainLuma || onDecoded ? frame.toBuffer() : undefined;
       if (samples) onDecoded?.(samples);
-      if (samples && isUsual) measure(samples.subarray(0, frame.width * frame.height), frame, toFullRange);
+      if (samples && hasPlainLuma) measure(samples.subarray(0, frame.width * frame.height), frame, toFullRange);
       else filter.push(frame);
     });
     filter.push(null);

@@ -37,7 +37,7 @@ export interface ServerOptions {
   readonly options?: Readonly<Record<string, string | undefined>>;
   /** The `kinora` of another build. */
   readonly program?: string;
-  /** Of Node.js; tests of memory use those of a process that lives long. */
+  /** Flags of Node.js. Tests of memory pass `unoptimizedWasm`, which leaves the heap as users have it. */
   readonly nodeFlags?: readonly string[];
 }
 
@@ -132,7 +132,10 @@ export const startServer = async ({
 
 const MAX_PAUSE_MS = 400;
 
-/** Waits for a condition that no event tells of. Asks less and less often: tests that wait must not keep the server busy. */
+/**
+ * Waits for a condition that no event tells of. Asks less and less often: tests that wait must not keep the server busy. The first
+ * pause is for conditions that take long and cost a request.
+ */
 export const until = async (
   what: string,
   holds: () => unknown,
