@@ -1,5 +1,6 @@
 // Bundles the command line with the server, and the media process, with the packages that they import: Node.js reads a few
 // files at each start instead of 1,500. Worker threads, which import little, start from the files beside it.
+import { execFileSync } from 'node:child_process';
 import { statSync, utimesSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -21,17 +22,18 @@ const external = [
 
 /**
  * Modules look for files (migrations, workers, pages) beside where they are compiled to, and node-av for its native code
- * beside itself, wherever it is installed.
+ * beside itself, wherever it is installed. `urlOfPackage` is a parameter that src/lib/load-bundle.ts gives each chunk.
  */
 const keepLocations = {
   name: 'keep-locations',
   transform: (code, id) => {
     if (!code.includes('import.meta.url')) return undefined;
     if (id.endsWith('/node-av/dist/lib/binding.js'))
-      return { code: code.replaceAll('import.meta.url', "import.meta.resolve('node-av/lib')"), map: null };
+      return { code: code.replaceAll('import.meta.url', "urlOfPackage('node-av/lib')"), map: null };
     if (!id.startsWith(`${compiled}/`)) return undefined;
     const location = JSON.stringify(relative(target, id).replaceAll('\\', '/'));
-    return { code: code.replaceAll('import.meta.url', `new URL(${location}, import.meta.url).href`), map: null };
+    const moved = code.replaceAll('import.meta.url', `new URL(${location}, import.meta.url).href`);
+    return { code: moved.replaceAll('import.meta.resolve(', 'urlOfPackage('), map: null };
   },
 };
 
@@ -50,6 +52,16 @@ const asciiOnly = {
   },
 };
 
+/** Which chunk is an entry. The names of chunks have a hash of their contents, to which compiled code that is stored belongs. */
+const listEntries = {
+  name: 'list-entries',
+  generateBundle(_options, bundle) {
+    const entries = Object.values(bundle).filter(({ isEntry }) => isEntry);
+    const source = JSON.stringify(Object.fromEntries(entries.map(({ name, fileName }) => [name, fileName])));
+    this.emitFile({ type: 'asset', fileName: 'entries.json', source });
+  },
+};
+
 export const bundleServer = async () => {
   const sources = [...filesIn('src'), 'package-lock.json', 'scripts/bundle-server.mjs'];
   if ((statSync(stamp, { throwIfNoEntry: false })?.mtimeMs ?? 0) >= newestMs(sources)) return;
@@ -61,7 +73,7 @@ export const bundleServer = async () => {
     root,
     logLevel: 'error',
     publicDir: false,
-    plugins: [keepLocations, asciiOnly],
+    plugins: [keepLocations, asciiOnly, listEntries],
     ssr: { noExternal: true, external },
     build: {
       ssr: true,
@@ -74,12 +86,16 @@ export const bundleServer = async () => {
       rolldownOptions: {
         input: { run: join(compiled, 'cli/run.js'), engine: join(compiled, 'engine/main.js') },
         output: {
-          chunkFileNames: '[name]-[hash].js',
+          // Stored compiled code needs CommonJS: Node.js 20 has none for modules.
+          format: 'cjs',
+          entryFileNames: '[name]-[hash].cjs',
+          chunkFileNames: '[name]-[hash].cjs',
           minify: { compress: false, mangle: false, codegen: { removeWhitespace: true } },
         },
       },
     },
   });
+  execFileSync(process.execPath, [join(compiled, 'engine/start.js'), 'compile'], { env: {}, stdio: 'inherit' });
   writeFileSync(stamp, '');
   utimesSync(stamp, startedAt, startedAt);
 };

@@ -10,7 +10,7 @@ const saved = '.package.source.json';
 if (existsSync(saved)) renameSync(saved, 'package.json');
 if (!process.argv.includes('--restore')) {
   const code = readdirSync('dist', { recursive: true })
-    .filter((name) => name.endsWith('.js'))
+    .filter((name) => /\.c?js$/.test(name))
     .map((name) => readFileSync(join('dist', name), 'utf8'))
     .join('\n');
   // What only builds need is a dependency too, because a clone that was installed without devDependencies builds.

@@ -14,8 +14,8 @@ process.umask(0o077);
 process.stdout.on('error', () => {});
 
 // Bundled: as files of their own, the modules of the server cost three times the CPU time of a start.
-const bundled = new URL('../bundle/run.js', import.meta.url).href;
-const { runCommandLine }: typeof import('./run.js') = await import(bundled);
+const { loadBundle } = await import('../lib/load-bundle.js');
+const { runCommandLine } = loadBundle('run', { keepsCompiled: true }) as typeof import('./run.js');
 process.exit(await runCommandLine(process.argv.slice(2)));
 
 export {};

@@ -138,7 +138,7 @@ const ceilings = (memoryBytes: number): string[] => {
 };
 
 const buildSandbox = (level: SandboxLevel, options: SandboxOptions): Sandbox | undefined => {
-  const entry = fileURLToPath(options.entryUrl ?? new URL('../bundle/engine.js', import.meta.url));
+  const entry = fileURLToPath(options.entryUrl ?? new URL('../engine/start.js', import.meta.url));
   const wrapped = wrapper(level, options, entry);
   if (wrapped === undefined) return undefined;
   const limits = ceilings(options.memoryBytes);

@@ -136,7 +136,7 @@ it('packs what runs, without sources and maps', { timeout: 240_000 }, () => {
   expect(paths).toEqual(
     expect.arrayContaining([
       'dist/cli/main.js',
-      'dist/bundle/run.js',
+      'dist/bundle/entries.json',
       'dist/db/migrations/0001_initial.sql',
       'LICENSE',
     ]),
@@ -144,7 +144,7 @@ it('packs what runs, without sources and maps', { timeout: 240_000 }, () => {
   expect(
     paths.filter(
       (path) =>
-        !/^(dist\/.*\.(js|sql|html|css|svg|onnx|LICENSE)|dist\/.*\/licenses\.md|deploy\/.*|(CHANGELOG|README)\.md|LICENSE|NOTICE|package\.json)$/.test(
+        !/^(dist\/.*\.(c?js|sql|html|css|svg|onnx|LICENSE)|dist\/bundle\/(entries\.json|licenses\.md)|deploy\/.*|(CHANGELOG|README)\.md|LICENSE|NOTICE|package\.json)$/.test(
           path,
         ),
     ),

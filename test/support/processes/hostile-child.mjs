@@ -44,7 +44,7 @@ const orders = {
   },
   spin: (text) => {
     spin(Number(text));
-    return {};
+    return { pid: process.pid };
   },
   invalid: () => {
     throw new KinoraError('invalid_input', { messages: ['The input file is not a valid video file.'] });

@@ -5,6 +5,8 @@ import { cliPath } from '../processes/run-cli.js';
 
 const dist = dirname(dirname(cliPath));
 
+const FROM_BUNDLE = "loadBundle('run', { keepsCompiled: true })";
+
 export interface OtherBuild {
   /** Its `kinora`. */
   readonly program: string;
@@ -30,8 +32,8 @@ export const copyBuild = (): OtherBuild => {
     write: (path, text) => writeFileSync(placeOf(path), text),
     edit: (path, from, to) => {
       replace(path, from, to);
-      if (readFileSync(placeOf('cli/main.js'), 'utf8').includes('../bundle/'))
-        replace('cli/main.js', '../bundle/', './');
+      if (readFileSync(placeOf('cli/main.js'), 'utf8').includes(FROM_BUNDLE))
+        replace('cli/main.js', FROM_BUNDLE, "await import('./run.js')");
     },
     remove: () => rmSync(dir, { recursive: true, force: true }),
   };

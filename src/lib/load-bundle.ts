@@ -1,0 +1,82 @@
+import { chmodSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { cachedDataVersionTag } from 'node:v8';
+import { constants, Script } from 'node:vm';
+
+const DIRECTORY = fileURLToPath(new URL('../bundle/', import.meta.url));
+
+/** Compiled code is accepted by one version of V8, with the same flags, on processors with the same features. */
+const SUFFIX = `.${process.version}-${cachedDataVersionTag().toString(36)}.cache`;
+
+/** Twice in a row: V8 runs damaged code until it crashes, and comparing takes less time than a checksum. */
+const write = (path: string, code: Buffer): void => {
+  const part = `${path}.${process.pid}`;
+  try {
+    writeFileSync(part, Buffer.concat([code, code]));
+    // Everybody may read it, like the code beside it, whatever the umask is.
+    chmodSync(part, 0o644);
+    renameSync(part, path);
+  } catch {
+    // The installation belongs to somebody else, or the disk is full: the next process compiles as well.
+    rmSync(part, { force: true });
+  }
+};
+
+const read = (path: string): Buffer | undefined => {
+  try {
+    const stored = readFileSync(path);
+    const code = stored.subarray(0, stored.length / 2);
+    return code.equals(stored.subarray(code.length)) ? code : undefined;
+  } catch {
+    return undefined;
+  }
+};
+
+interface LoadOptions {
+  /** Stores, when the process exits, what had to be compiled. Not for a process that reads files of others. */
+  readonly keepsCompiled: boolean;
+}
+
+/**
+ * Runs an entry of the bundle, `run` or `engine`, with code that an earlier process compiled and stored beside it. Without that
+ * code, or where it doesn't fit, V8 compiles as usual. The names of the chunks contain a hash of what they contain, so stored code
+ * always belongs to its chunk.
+ * @returns its exports
+ */
+export const loadBundle = (entry: 'run' | 'engine', { keepsCompiled }: LoadOptions): unknown => {
+  const chunks = new Map<string, { exports: unknown }>();
+  const compiled = new Map<string, Script>();
+
+  const compile = (name: string): Script => {
+    const path = `${DIRECTORY}${name}`;
+    const cached = read(`${path}${SUFFIX}`);
+    // The bundle is ASCII.
+    const source = readFileSync(path, 'latin1');
+    const script = new Script(`(function (exports, require, module, __filename, urlOfPackage) {${source}\n})`, {
+      filename: pathToFileURL(path).href,
+      ...(cached && { cachedData: cached }),
+      importModuleDynamically: constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
+    });
+    if (!cached || script.cachedDataRejected) compiled.set(path, script);
+    return script;
+  };
+
+  const load = (name: string): unknown => {
+    const known = chunks.get(name);
+    if (known) return known.exports;
+    const chunk = { exports: {} };
+    chunks.set(name, chunk);
+    compile(name).runInThisContext()(chunk.exports, requireFrom, chunk, `${DIRECTORY}${name}`, urlOfPackage);
+    return chunk.exports;
+  };
+  const requireOther = createRequire(`${DIRECTORY}${entry}.cjs`);
+  const requireFrom = (id: string): unknown => (id.startsWith('./') ? load(id.slice(2)) : requireOther(id));
+  const urlOfPackage = (name: string): string => pathToFileURL(requireOther.resolve(name)).href;
+  if (keepsCompiled)
+    process.once('exit', () => {
+      for (const [path, script] of compiled) write(`${path}${SUFFIX}`, script.createCachedData());
+    });
+  const entries = JSON.parse(readFileSync(`${DIRECTORY}entries.json`, 'utf8')) as Record<string, string>;
+  return load(entries[entry]!);
+};
