@@ -88,6 +88,8 @@ export const bundleServer = async () => {
         output: {
           // Stored compiled code needs CommonJS: Node.js 20 has none for modules.
           format: 'cjs',
+          // `import()` does not work in stored code.
+          dynamicImportInCjs: false,
           entryFileNames: '[name]-[hash].cjs',
           chunkFileNames: '[name]-[hash].cjs',
           minify: { compress: false, mangle: false, codegen: { removeWhitespace: true } },

@@ -2,7 +2,7 @@ import { chmodSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node
 import { createRequire } from 'node:module';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { cachedDataVersionTag } from 'node:v8';
-import { constants, Script } from 'node:vm';
+import { Script } from 'node:vm';
 
 const DIRECTORY = fileURLToPath(new URL('../bundle/', import.meta.url));
 
@@ -56,7 +56,6 @@ export const loadBundle = (entry: 'run' | 'engine', { keepsCompiled }: LoadOptio
     const script = new Script(`(function (exports, require, module, __filename, urlOfPackage) {${source}\n})`, {
       filename: pathToFileURL(path).href,
       ...(cached && { cachedData: cached }),
-      importModuleDynamically: constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
     });
     if (!cached || script.cachedDataRejected) compiled.set(path, script);
     return script;

@@ -144,7 +144,7 @@ it('packs what runs, without sources and maps', { timeout: 240_000 }, () => {
   expect(
     paths.filter(
       (path) =>
-        !/^(dist\/.*\.(c?js|sql|html|css|svg|onnx|LICENSE)|dist\/bundle\/(entries\.json|licenses\.md)|deploy\/.*|(CHANGELOG|README)\.md|LICENSE|NOTICE|package\.json)$/.test(
+        !/^(dist\/.*\.(c?js|sql|html|css|svg|onnx|LICENSE)|dist\/bundle\/entries\.json|dist\/.*\/licenses\.md|deploy\/.*|(CHANGELOG|README)\.md|LICENSE|NOTICE|package\.json)$/.test(
           path,
         ),
     ),
