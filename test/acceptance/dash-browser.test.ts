@@ -70,7 +70,11 @@ const PAGE = `<!doctype html><link rel="icon" href="data:,"><video></video>
     window.texts = () => player.getTracksFor('text').map(describe);
     window.chooseText = async (code) => {
       await textsReady;
+      // dash.js loses a text that arrives after a seek.
+      const loaded = new Promise((resolve) =>
+        player.on(dashjs.MediaPlayer.events.FRAGMENT_LOADING_COMPLETED, ({ request }) => request.mediaType === 'text' && setTimeout(resolve)));
       player.setTextTrack(player.getTracksFor('text').findIndex(({ lang }) => lang === code));
+      await loaded;
     };
     window.preview = (time) => new Promise((resolve) => player.provideThumbnail(time, resolve));
     await video.play();
@@ -95,7 +99,7 @@ declare global {
     isFilled(): boolean;
     chooseLanguage(code: string): void;
     languages(): string[];
-    chooseText(code: string): void;
+    chooseText(code: string): void | Promise<void>;
     texts(): string[];
     preview(time: number): Promise<Preview>;
     /** Frequency of the loudest tone that is heard now. */
