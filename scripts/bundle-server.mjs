@@ -1,6 +1,6 @@
 // Bundles the command line with the server, and the media process, with the packages that they import: Node.js reads a few
 // files at each start instead of 1,500. Worker threads, which import little, start from the files beside it.
-import { execFileSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { statSync, utimesSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -27,7 +27,7 @@ const external = [
 const keepLocations = {
   name: 'keep-locations',
   transform: (code, id) => {
-    if (!code.includes('import.meta.url')) return undefined;
+    if (!code.includes('import.meta.')) return undefined;
     if (id.endsWith('/node-av/dist/lib/binding.js'))
       return { code: code.replaceAll('import.meta.url', "urlOfPackage('node-av/lib')"), map: null };
     if (!id.startsWith(`${compiled}/`)) return undefined;
@@ -52,7 +52,7 @@ const asciiOnly = {
   },
 };
 
-/** Which chunk is an entry. The names of chunks have a hash of their contents, to which compiled code that is stored belongs. */
+/** Which chunk is an entry. The names of chunks have a hash of their contents, so stored code always fits its chunk. */
 const listEntries = {
   name: 'list-entries',
   generateBundle(_options, bundle) {
@@ -86,7 +86,7 @@ export const bundleServer = async () => {
       rolldownOptions: {
         input: { run: join(compiled, 'cli/run.js'), engine: join(compiled, 'engine/main.js') },
         output: {
-          // Stored compiled code needs CommonJS: Node.js 20 has none for modules.
+          // Node.js 20 can store compiled code of scripts only, not of modules.
           format: 'cjs',
           // `import()` does not work in stored code.
           dynamicImportInCjs: false,
@@ -97,7 +97,8 @@ export const bundleServer = async () => {
       },
     },
   });
-  execFileSync(process.execPath, [join(compiled, 'engine/start.js'), 'compile'], { env: {}, stdio: 'inherit' });
+  // Where it fails, FFmpeg cannot be loaded, and the server says so.
+  spawnSync(process.execPath, [join(compiled, 'engine/start.js'), 'compile'], { env: {}, stdio: 'ignore' });
   writeFileSync(stamp, '');
   utimesSync(stamp, startedAt, startedAt);
 };

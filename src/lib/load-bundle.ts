@@ -1,4 +1,4 @@
-import { chmodSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { accessSync, chmodSync, constants, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { cachedDataVersionTag } from 'node:v8';
@@ -6,21 +6,36 @@ import { Script } from 'node:vm';
 
 const DIRECTORY = fileURLToPath(new URL('../bundle/', import.meta.url));
 
-/** Compiled code is accepted by one version of V8, with the same flags, on processors with the same features. */
-const SUFFIX = `.${process.version}-${cachedDataVersionTag().toString(36)}.cache`;
+/** Compiled code fits one build of Node.js, with the same flags, on processors with the same features. */
+const BUILD = [process.version, process.platform, process.arch, cachedDataVersionTag().toString(36)].join('-');
+const SUFFIX = `.${BUILD}.cache`;
+
+/** A server has run what its start needs. Much later, V8 would have dropped the code of functions that ran only then. */
+const STORE_AFTER_MS = 10_000;
 
 /** Twice in a row: V8 runs damaged code until it crashes, and comparing takes less time than a checksum. */
 const write = (path: string, code: Buffer): void => {
   const part = `${path}.${process.pid}`;
   try {
-    writeFileSync(part, Buffer.concat([code, code]));
+    writeFileSync(part, Buffer.concat([code, code]), { flag: 'wx' });
     // Everybody may read it, like the code beside it, whatever the umask is.
     chmodSync(part, 0o644);
     renameSync(part, path);
+  } catch (error) {
+    rmSync(part, { force: true });
+    throw error;
+  }
+};
+
+const store = (compiled: Map<string, Script>): void => {
+  try {
+    // Compiled code of an installation that cannot be written is not worth the time.
+    if (compiled.size > 0) accessSync(DIRECTORY, constants.W_OK);
+    for (const [path, script] of compiled) write(`${path}${SUFFIX}`, script.createCachedData());
   } catch {
     // The installation belongs to somebody else, or the disk is full: the next process compiles as well.
-    rmSync(part, { force: true });
   }
+  compiled.clear();
 };
 
 const read = (path: string): Buffer | undefined => {
@@ -34,7 +49,7 @@ const read = (path: string): Buffer | undefined => {
 };
 
 interface LoadOptions {
-  /** Stores, when the process exits, what had to be compiled. Not for a process that reads files of others. */
+  /** Stores what had to be compiled, after ten seconds and at the exit. Not for a media process, which reads untrusted files. */
   readonly keepsCompiled: boolean;
 }
 
@@ -66,16 +81,21 @@ export const loadBundle = (entry: 'run' | 'engine', { keepsCompiled }: LoadOptio
     if (known) return known.exports;
     const chunk = { exports: {} };
     chunks.set(name, chunk);
-    compile(name).runInThisContext()(chunk.exports, requireFrom, chunk, `${DIRECTORY}${name}`, urlOfPackage);
+    try {
+      compile(name).runInThisContext()(chunk.exports, requireFrom, chunk, `${DIRECTORY}${name}`, urlOfPackage);
+    } catch (error) {
+      chunks.delete(name);
+      throw error;
+    }
     return chunk.exports;
   };
   const requireOther = createRequire(`${DIRECTORY}${entry}.cjs`);
   const requireFrom = (id: string): unknown => (id.startsWith('./') ? load(id.slice(2)) : requireOther(id));
   const urlOfPackage = (name: string): string => pathToFileURL(requireOther.resolve(name)).href;
-  if (keepsCompiled)
-    process.once('exit', () => {
-      for (const [path, script] of compiled) write(`${path}${SUFFIX}`, script.createCachedData());
-    });
+  if (keepsCompiled) {
+    setTimeout(store, STORE_AFTER_MS, compiled).unref();
+    process.once('exit', () => store(compiled));
+  }
   const entries = JSON.parse(readFileSync(`${DIRECTORY}entries.json`, 'utf8')) as Record<string, string>;
   return load(entries[entry]!);
 };

@@ -7,6 +7,8 @@ import fastify, {
 } from 'fastify';
 import type { OpenApiDocument } from '../../api/openapi/openapi-document.js';
 import { KinoraError } from '../../lib/errors.js';
+import { limitStall } from '../plugins/receive-limit.js';
+import { sendPlaybackError } from '../stream/playback-error.js';
 
 declare global {
   /** Set by docs/docs.js in the browser: a plugin of Swagger UI. */
@@ -29,16 +31,15 @@ const POLICY = {
 
 const VIEWPORT = '<meta name="viewport" content="width=device-width, initial-scale=1">';
 
-/** What the app that sends the response sets itself. */
-const OF_CONNECTION = new Set(['connection', 'date', 'keep-alive', 'transfer-encoding']);
-
-/** An app that does not listen, with Swagger UI below `/docs`. */
+/** Swagger UI below `/docs`, in an app that does not listen. Failures have the bodies of other pages. */
 const startPage = async (document: OpenApiDocument): Promise<FastifyInstance> => {
   const [{ default: swagger }, { default: swaggerUi }] = await Promise.all([
     import('@fastify/swagger'),
     import('@fastify/swagger-ui'),
   ]);
   const app = fastify({ routerOptions: { ignoreTrailingSlash: true } });
+  app.setNotFoundHandler((_, reply) => sendPlaybackError(reply, new KinoraError('not_found')));
+  app.setErrorHandler((error, _, reply) => sendPlaybackError(reply, error));
   app.addHook('onSend', async (_, reply, payload) => {
     reply.headers({ 'referrer-policy': 'no-referrer', 'x-content-type-options': 'nosniff' });
     // The template of @fastify/swagger-ui has no viewport, so telephones would zoom out.
@@ -64,6 +65,7 @@ const startPage = async (document: OpenApiDocument): Promise<FastifyInstance> =>
       plugins: [((system: unknown) => (globalThis.kinoraDocs as (system: unknown) => unknown)(system)) as never],
     },
   });
+  await app.ready();
   return app;
 };
 
@@ -72,14 +74,18 @@ export const docsPage =
   (document: OpenApiDocument): FastifyPluginAsync =>
   async (app) => {
     let starting: Promise<FastifyInstance> | undefined;
-    const forward = async ({ method, url, headers }: FastifyRequest, reply: FastifyReply) => {
+    const forward = async (request: FastifyRequest, reply: FastifyReply) => {
       starting ??= startPage(document);
-      const page = await starting;
-      const answer = await page.inject({ method: method as 'GET' | 'HEAD', url, headers });
-      if (answer.statusCode === 404) throw new KinoraError('not_found');
-      const own = Object.entries(answer.headers).filter(([name]) => !OF_CONNECTION.has(name));
-      return reply.code(answer.statusCode).headers(Object.fromEntries(own)).send(answer.rawPayload);
+      const page = await starting.catch((error: unknown) => {
+        starting = undefined;
+        throw error;
+      });
+      reply.hijack();
+      limitStall(reply.raw);
+      for (const [name, value] of Object.entries(reply.getHeaders())) reply.raw.setHeader(name, value!);
+      page.routing(request.raw, reply.raw);
+      return reply;
     };
     for (const path of ['/docs', '/docs/json', '/docs/yaml', '/docs/*']) app.get(path, forward);
-    app.addHook('onClose', async () => (await starting)?.close());
+    app.addHook('onClose', async () => (await starting?.catch(() => undefined))?.close());
   };

@@ -5,6 +5,7 @@ import { type Origin, startOrigin } from '../../support/servers/origin.js';
 import { until } from '../../support/servers/server-process.js';
 import { api, createAsset, serveFiles, settled } from '../../support/wire/create-asset.js';
 import { undocumentedAnswer } from '../../support/wire/documented-answers.js';
+import { sendRaw } from '../../support/wire/raw-get.js';
 
 let server: Booted;
 let origin: Origin;
@@ -42,8 +43,19 @@ it('serves the document and the page without credentials', async () => {
   expect(page.headers.get('content-security-policy')).toContain("default-src 'none'");
   expect(await page.text()).toContain('<title>Kinora API</title>');
   expect(await (await fetch(`${server.url}/docs/json`)).json()).toEqual(document);
-  for (const lost of ['/docs/nothing', '/docs/static/nothing'])
-    expect((await fetch(`${server.url}${lost}`)).status).toBe(404);
+  const style = await fetch(`${server.url}/docs/static/swagger-ui.css`);
+  const sizeBytes = (await style.arrayBuffer()).byteLength;
+  const head = await fetch(`${server.url}/docs/static/swagger-ui.css`, { method: 'HEAD' });
+  expect(head.headers.get('content-length')).toBe(String(sizeBytes));
+  // fetch adds headers that ask for a new copy.
+  const known = { 'if-none-match': style.headers.get('etag')! };
+  const unchanged = await sendRaw(server.url, '/docs/static/swagger-ui.css', 'GET', known);
+  expect([unchanged.status, unchanged.headers['content-type'], unchanged.body.length]).toEqual([304, undefined, 0]);
+  for (const lost of ['/docs/nothing', '/docs/static/nothing']) {
+    const answer = await fetch(`${server.url}${lost}`);
+    expect([answer.status, await answer.json()]).toEqual([404, { code: 5, message: 'Not Found' }]);
+    expect(answer.headers.get('x-request-id')).toMatch(/^[\w-]{36}$/);
+  }
 });
 
 it('describes assets in every state as a real server answers them', async () => {

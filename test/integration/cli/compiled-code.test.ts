@@ -4,9 +4,13 @@ import { dirname, join } from 'node:path';
 import { afterAll, beforeEach, expect, it } from 'vitest';
 import { kinoraVersion } from '#kinora/lib/version.js';
 import { copyBuild } from '../../support/servers/other-build.js';
+import { cleanUpServers, makeDataDir, startServer, until } from '../../support/servers/server-process.js';
 
 const build = copyBuild();
-afterAll(build.remove);
+afterAll(async () => {
+  await cleanUpServers();
+  build.remove();
+});
 const dist = dirname(dirname(build.program));
 const bundle = join(dist, 'bundle');
 
@@ -70,6 +74,12 @@ it('is not needed where it cannot be stored', () => {
   for (const name of names) mkdirSync(join(bundle, name));
   expect(version()).toBe(kinoraVersion());
   expect([...stored().keys()]).toEqual(names);
+});
+
+it('of a server is stored while it runs', async () => {
+  const server = await startServer({ dataDir: makeDataDir(), program: build.program });
+  await until('it is stored', () => [...stored().keys()].some((name) => /^server-.*\.cache$/.test(name)));
+  await server.kill();
 });
 
 it('of media processes is stored by the build alone', () => {
