@@ -37,8 +37,14 @@ const origin: RangeOrigin = {
   },
 };
 
+const removeLast = async (): Promise<void> => {
+  if (!folder) return;
+  // Closes its file.
+  await write.suspend();
+  await rm(folder, { recursive: true });
+};
 beforeEach(async () => {
-  if (folder) await rm(folder, { recursive: true });
+  await removeLast();
   folder = await mkdtemp(join(tmpdir(), 'kinora-ranges-'));
   blobs = createRangeBlobStore(createDiskBlobStore(folder));
   write = await blobs.resumeWrite(KEY);
@@ -52,9 +58,7 @@ beforeEach(async () => {
     await source.close();
   });
 });
-afterAll(async () => {
-  if (folder) await rm(folder, { recursive: true });
-});
+afterAll(removeLast);
 
 const isThere = async (path: string, { start, end }: ByteRange): Promise<boolean> =>
   (await readFile(path)).subarray(start, end).equals(bytes.subarray(start, end));
