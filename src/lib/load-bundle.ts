@@ -29,7 +29,7 @@ const write = (path: string, code: Buffer): void => {
 
 const store = (compiled: Map<string, Script>): void => {
   try {
-    // Compiled code of an installation that cannot be written is not worth the time.
+    // Making what cannot be stored would only delay the exit.
     if (compiled.size > 0) accessSync(DIRECTORY, constants.W_OK);
     for (const [path, script] of compiled) write(`${path}${SUFFIX}`, script.createCachedData());
   } catch {

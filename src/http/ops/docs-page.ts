@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import fastify, {
+  type FastifyBaseLogger,
   type FastifyInstance,
   type FastifyPluginAsync,
   type FastifyReply,
@@ -7,6 +8,7 @@ import fastify, {
 } from 'fastify';
 import type { OpenApiDocument } from '../../api/openapi/openapi-document.js';
 import { KinoraError } from '../../lib/errors.js';
+import { toKinoraError } from '../plugins/errors.js';
 import { limitStall } from '../plugins/receive-limit.js';
 import { sendPlaybackError } from '../stream/playback-error.js';
 
@@ -32,14 +34,17 @@ const POLICY = {
 const VIEWPORT = '<meta name="viewport" content="width=device-width, initial-scale=1">';
 
 /** Swagger UI below `/docs`, in an app that does not listen. Failures have the bodies of other pages. */
-const startPage = async (document: OpenApiDocument): Promise<FastifyInstance> => {
+const startPage = async (document: OpenApiDocument, log: FastifyBaseLogger): Promise<FastifyInstance> => {
   const [{ default: swagger }, { default: swaggerUi }] = await Promise.all([
     import('@fastify/swagger'),
     import('@fastify/swagger-ui'),
   ]);
   const app = fastify({ routerOptions: { ignoreTrailingSlash: true } });
   app.setNotFoundHandler((_, reply) => sendPlaybackError(reply, new KinoraError('not_found')));
-  app.setErrorHandler((error, _, reply) => sendPlaybackError(reply, error));
+  app.setErrorHandler((error, _, reply) => {
+    if (toKinoraError(error).status >= 500) log.error({ error }, 'request failed');
+    return sendPlaybackError(reply, error);
+  });
   app.addHook('onSend', async (_, reply, payload) => {
     reply.headers({ 'referrer-policy': 'no-referrer', 'x-content-type-options': 'nosniff' });
     // The template of @fastify/swagger-ui has no viewport, so telephones would zoom out.
@@ -75,7 +80,7 @@ export const docsPage =
   async (app) => {
     let starting: Promise<FastifyInstance> | undefined;
     const forward = async (request: FastifyRequest, reply: FastifyReply) => {
-      starting ??= startPage(document);
+      starting ??= startPage(document, app.log);
       const page = await starting.catch((error: unknown) => {
         starting = undefined;
         throw error;

@@ -1,8 +1,11 @@
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { fixture } from '../../support/media/fixtures.js';
 import { type Booted, boot } from '../../support/servers/boot.js';
 import { type Origin, startOrigin } from '../../support/servers/origin.js';
-import { until } from '../../support/servers/server-process.js';
+import { copyBuild } from '../../support/servers/other-build.js';
+import { cleanUpServers, makeDataDir, startServer, until } from '../../support/servers/server-process.js';
 import { api, createAsset, serveFiles, settled } from '../../support/wire/create-asset.js';
 import { undocumentedAnswer } from '../../support/wire/documented-answers.js';
 import { sendRaw } from '../../support/wire/raw-get.js';
@@ -17,6 +20,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await server?.stop();
   await origin?.stop();
+  await cleanUpServers();
 });
 
 /** The whole answer of a real server, compared with the document; its `data`. */
@@ -56,6 +60,21 @@ it('serves the document and the page without credentials', async () => {
     expect([answer.status, await answer.json()]).toEqual([404, { code: 5, message: 'Not Found' }]);
     expect(answer.headers.get('x-request-id')).toMatch(/^[\w-]{36}$/);
   }
+});
+
+it('loads the page again when it could not be loaded', async () => {
+  const build = copyBuild();
+  const style = join(dirname(dirname(build.program)), 'http/ops/docs/docs.css');
+  const text = readFileSync(style, 'utf8');
+  rmSync(style);
+  const other = await startServer({ dataDir: makeDataDir(), program: build.program });
+  const failed = await fetch(`${other.url}/docs`);
+  expect([failed.status, await failed.json()]).toEqual([500, { code: 13, message: 'Internal error' }]);
+  await until('the failure is in the log', () => /"request failed"/.test(other.logText()));
+  writeFileSync(style, text);
+  expect((await fetch(`${other.url}/docs`)).status).toBe(200);
+  expect(await other.stop()).toBe(0);
+  build.remove();
 });
 
 it('describes assets in every state as a real server answers them', async () => {
