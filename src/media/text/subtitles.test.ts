@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { type Cue, parseSubtitles } from './subtitles.js';
 import { indexCues } from './text-index.js';
 
@@ -142,4 +142,44 @@ test('SubRip reads the same with any line ends, marks and gaps', () => {
     }),
     { numRuns: 300 },
   );
+});
+
+describe('a SubRip cue ends where the next one begins', () => {
+  const texts = (file: string): string[] => parseSubtitles(file)!.cues.map(({ text }) => text);
+  const first = '00:00:01,000 --> 00:00:02,000';
+  const second = '00:00:03,000 --> 00:00:04,000';
+
+  test.each([
+    ['an empty line inside of the text', `1\n${first}\nOne\n\nmore\n\n2\n${second}\nTwo\n`, ['One\nmore', 'Two']],
+    ['an empty line before the text', `1\n${first}\n\nOne\n\n2\n${second}\n\n\nTwo`, ['One', 'Two']],
+    ['an empty line after every line', `1\n\n${first}\n\nOne\n\n2\n\n${second}\n\nTwo\n\n`, ['One', 'Two']],
+    [
+      'line ends that were converted twice',
+      `1\r\r\n${first}\r\r\nOne\r\r\nmore\r\r\n\r\r\n2\r\r\n${second}\r\r\nTwo`,
+      ['One\nmore', 'Two'],
+    ],
+    ['a number as text', `1\n${first}\n1984\n\n2\n${second}\nTwo\n\n1985\n`, ['1984', 'Two\n1985']],
+    ['no numbers', `${first}\n1984\n\n${second}\nTwo\n`, ['1984', 'Two']],
+    ['no number of the first cue', `${first}\nOne\n\n2\n${second}\nTwo\n`, ['One', 'Two']],
+    ['no text', `1\n${first}\n\n2\n${second}\nTwo\n`, ['Two']],
+  ])('with %s', (_, file, expected) => {
+    expect(texts(file)).toEqual(expected);
+  });
+
+  test('an empty line ends a cue of WebVTT', () => {
+    expect(texts('WEBVTT\n\n00:01.000 --> 00:02.000\nOne\n\nmore\n\n00:03.000 --> 00:04.000\nTwo\n')).toEqual([
+      'One',
+      'Two',
+    ]);
+  });
+});
+
+test('a cue that begins below zero begins at zero', () => {
+  const parsed = parseSubtitles(
+    '1\n-00:00:01,500 --> 00:00:02,000\nOne\n\n2\n-00:00:01,500 --> -00:00:01,000\nbefore the start\n\n3\n00:00:03,000 --> 00:00:04,000\nTwo\n',
+  )!;
+  expect(parsed.cues.map(({ startSeconds, endSeconds, text }) => [startSeconds, endSeconds, text])).toEqual([
+    [0, 2, 'One'],
+    [3, 4, 'Two'],
+  ]);
 });

@@ -19,9 +19,10 @@ const MAX_CUES = 50_000;
 const MAX_CUE_CHARACTERS = 4_000;
 /** Limit for all cues together: many times the text of the longest film. */
 const MAX_CHARACTERS = 4 * 2 ** 20;
-/** Hours may be missing and the fraction may be short. Real files have both. */
+/** Hours may be missing, the fraction may be short and a shifted file may begin below zero. Real files have all three. */
 const TIMING =
-  /^\s*(?:(\d{1,4}):)?(\d{1,2}):(\d{1,2})[.,](\d{1,3})\s*-->\s*(?:(\d{1,4}):)?(\d{1,2}):(\d{1,2})[.,](\d{1,3})(?:[ \t]+(.*))?$/;
+  /^\s*(-)?(?:(\d{1,4}):)?(\d{1,2}):(\d{1,2})[.,](\d{1,3})\s*-->\s*(-)?(?:(\d{1,4}):)?(\d{1,2}):(\d{1,2})[.,](\d{1,3})(?:[ \t]+(.*))?$/;
+const CUE_NUMBER = /^\s*\d+\s*$/;
 const KEPT_TAGS: ReadonlySet<string> = new Set(['b', 'i', 'u']);
 const WEBVTT_TAGS: ReadonlySet<string> = new Set(['b', 'i', 'u', 'c', 'v', 'lang', 'ruby', 'rt']);
 /** The settings that are kept. `region` is not one of them, because everything before the cues is dropped. */
@@ -38,29 +39,53 @@ export const parseSubtitles = (text: string): Subtitles | undefined => {
   const format = /^WEBVTT(?:[ \t]|$)/.test(line ?? '') ? 'webvtt' : 'srt';
   const cues: Cue[] = [];
   let characters = 0;
+  let isNumbered = false;
   while (line !== undefined && cues.length < MAX_CUES && characters < MAX_CHARACTERS) {
     const timing = TIMING.exec(line);
-    line = next();
-    if (!timing) continue;
-    const payload: string[] = [];
-    let last = '';
-    for (let length = 0; line !== undefined && line.trim() !== '' && !TIMING.test(line); line = next()) {
-      last = line;
-      if (length >= MAX_CUE_CHARACTERS) continue;
-      payload.push(line.slice(0, MAX_CUE_CHARACTERS));
-      length += line.length + 1;
+    if (!timing) {
+      // Text before the first cue decides: the line before its timing is its number.
+      if (line.trim() !== '') isNumbered = CUE_NUMBER.test(line);
+      line = next();
+      continue;
     }
-    // Without an empty line in between, the number of the next SubRip cue is read as text of this one.
-    if (format === 'srt' && TIMING.test(line ?? '') && last === payload.at(-1) && /^\s*\d+\s*$/.test(last))
-      payload.pop();
-    const shown = payload.join('\n').slice(0, MAX_CUE_CHARACTERS).replaceAll('\0', '\uFFFD');
-    const cue = toCue(timing, shown, format);
+    const payload = readPayload(next, format, isNumbered);
+    line = payload.next;
+    const cue = toCue(timing, payload.text, format);
     if (!cue) continue;
     cues.push(cue);
     characters += cue.text.length + cue.settings.length;
   }
   if (cues.length === 0) return undefined;
   return { format, cues: cues.sort((a, b) => a.startSeconds - b.startSeconds || a.endSeconds - b.endSeconds) };
+};
+
+/**
+ * Reads the text of a cue, up to its end. In WebVTT that is an empty line. SubRip files also have empty lines inside of
+ * cues, so there a cue ends where the number and the timing of the next one begin. Returns the line after the text.
+ */
+const readPayload = (
+  next: () => string | undefined,
+  format: Subtitles['format'],
+  isNumbered: boolean,
+): { readonly text: string; readonly next: string | undefined } => {
+  const payload: string[] = [];
+  let length = 0;
+  let last = '';
+  let isLastEmpty = true;
+  let line = next();
+  for (; line !== undefined && !TIMING.test(line); line = next()) {
+    isLastEmpty = line.trim() === '';
+    if (isLastEmpty && format === 'webvtt') break;
+    if (isLastEmpty) continue;
+    last = line;
+    if (length >= MAX_CUE_CHARACTERS) continue;
+    payload.push(line.slice(0, MAX_CUE_CHARACTERS));
+    length += line.length + 1;
+  }
+  const isNumberOfNext =
+    format === 'srt' && line !== undefined && CUE_NUMBER.test(last) && (isNumbered || !isLastEmpty);
+  if (isNumberOfNext && last === payload.at(-1)) payload.pop();
+  return { text: payload.join('\n').slice(0, MAX_CUE_CHARACTERS).replaceAll('\0', '\uFFFD'), next: line };
 };
 
 /** Yields one line at a time: a list of ten million empty lines would take many times the memory of the text. */
@@ -76,13 +101,13 @@ function* linesOf(text: string): Generator<string, undefined> {
 }
 
 const toCue = (timing: RegExpExecArray, payload: string, format: Subtitles['format']): Cue | undefined => {
-  const startSeconds = secondsOf(timing.slice(1, 5));
-  const endSeconds = secondsOf(timing.slice(5, 9));
+  const startSeconds = timing[1] ? 0 : secondsOf(timing.slice(2, 6));
+  const endSeconds = timing[6] ? 0 : secondsOf(timing.slice(7, 11));
   const text = cleanText(payload, format);
   if (endSeconds <= startSeconds || text === '') return undefined;
   const settings =
     format === 'webvtt'
-      ? (timing[9] ?? '')
+      ? (timing[11] ?? '')
           .slice(0, MAX_CUE_CHARACTERS)
           .split(/[ \t]+/)
           .filter((part) => CUE_SETTING.test(part))
