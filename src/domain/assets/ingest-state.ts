@@ -18,6 +18,7 @@ import { isKinoraError, type KinoraError } from '../../lib/errors.js';
 import { newId } from '../../lib/ids.js';
 import type { AssetProperties } from '../../media/plan/asset-properties.js';
 import type { Plan } from '../../media/plan/plan.js';
+import type { SourceWarning } from '../../media/plan/source-warnings.js';
 import type { SourceFacts } from '../../media/source/source-facts.js';
 import { recordAssetEvent, recordAssetWarning } from '../asset-view/record-asset-event.js';
 import type { DomainContext } from '../context.js';
@@ -33,8 +34,8 @@ export interface ReadyAsset {
   readonly facts: SourceFacts;
   /** Settings of the main input, which may name its audio. */
   readonly inputSettings: Record<string, unknown>;
-  /** Warnings about what the asset lacks, one sentence each. */
-  readonly dropped: readonly string[];
+  /** What the asset does not show as it is in the file. */
+  readonly warnings: readonly SourceWarning[];
 }
 
 /** Where and why an ingest failed, for the console. */
@@ -119,9 +120,9 @@ export const createIngestState = (
         await insertGeneratedSubtitles(tx, assetId);
         await announceSideCars(context, tx, assetId);
         await recordAssetEvent(context, tx, 'video.asset.ready', assetId);
-        const asset = ready.dropped.length > 0 && (await findAssetById(tx, assetId));
-        for (const message of asset ? ready.dropped : [])
-          await recordAssetWarning(context, tx, asset as Row<'asset'>, { type: 'stream_dropped', message });
+        const asset = ready.warnings.length > 0 && (await findAssetById(tx, assetId));
+        for (const warning of asset ? ready.warnings : [])
+          await recordAssetWarning(context, tx, asset as Row<'asset'>, warning);
         await startPostReadyWork(context, tx, assetId);
         return true;
       });

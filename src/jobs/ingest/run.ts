@@ -6,9 +6,9 @@ import { isKinoraError, KinoraError } from '../../lib/errors.js';
 import { createLinkedAbort } from '../../lib/linked-abort.js';
 import { describeReadyAsset } from '../../media/plan/asset-properties.js';
 import type { ClipSource } from '../../media/plan/clip.js';
-import { describeDropped } from '../../media/plan/dropped-streams.js';
 import { afterGrowth } from '../../media/plan/growing-plan.js';
 import type { Plan } from '../../media/plan/plan.js';
+import { describeWarnings } from '../../media/plan/source-warnings.js';
 import { isMovFormat } from '../../media/source/frames.js';
 import type { SourceFacts } from '../../media/source/source-facts.js';
 import { needsWholeFile, readSource, type SourceNeed } from '../../packager/read-source.js';
@@ -210,7 +210,7 @@ const publish = async (context: IngestContext, { plan, facts }: Planned, started
     facts,
     inputSettings: mainInput.settings,
     // A clip's source has already reported its own.
-    dropped: media.clip ? [] : describeDropped(facts, plan),
+    warnings: media.clip ? [] : describeWarnings(facts, plan),
   });
   if (!completed) throw new KinoraError('not_found');
   const elapsedMs = Math.round(clock.monotonicMs() - startedMs);

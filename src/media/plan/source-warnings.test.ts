@@ -1,32 +1,31 @@
 import { expect, test } from 'vitest';
 import type { AudioFacts, SourceFacts, VideoFacts } from '../source/source-facts.js';
-import { describeDropped } from './dropped-streams.js';
+import type { Plan } from './plan.js';
+import { describeWarnings } from './source-warnings.js';
 
 const video = { streamIndex: 0 } as VideoFacts;
 const audio = [{ streamIndex: 1 }, { streamIndex: 2 }] as unknown as readonly AudioFacts[];
 const facts: SourceFacts = { formatName: 'avi', sizeBytes: 1, durationSeconds: 1, video, audio };
 const plan = { version: 1, durationSeconds: 1 } as const;
 const planned = { ...plan, video: {} as never, audio: {} as never };
+const messages = (of: SourceFacts, planOf: Plan): string[] =>
+  describeWarnings(of, planOf).map(({ message }) => message);
 const EMPTY = 'It contains nothing that can be played.';
 
 test('what is played is not told of, nor audio besides the first', () => {
-  expect(describeDropped(facts, planned)).toEqual([]);
+  expect(messages(facts, planned)).toEqual([]);
 });
 
 test('streams without content and streams that nothing decodes are', () => {
-  expect(describeDropped(facts, { ...plan, video: {} as never })).toEqual([
-    `The audio stream 1 was left out. ${EMPTY}`,
-  ]);
-  expect(describeDropped(facts, { ...plan, audio: {} as never })).toEqual([
-    `The video stream 0 was left out. ${EMPTY}`,
-  ]);
+  expect(messages(facts, { ...plan, video: {} as never })).toEqual([`The audio stream 1 was left out. ${EMPTY}`]);
+  expect(messages(facts, { ...plan, audio: {} as never })).toEqual([`The video stream 0 was left out. ${EMPTY}`]);
   const unplayable = [{ type: 'audio', streamIndex: 3, codec: 'x', durationSeconds: 1, reason: 'Why.' }] as const;
-  expect(describeDropped({ ...facts, unplayable }, planned)).toEqual(['The audio stream 3 was left out. Why.']);
+  expect(messages({ ...facts, unplayable }, planned)).toEqual(['The audio stream 3 was left out. Why.']);
 });
 
 test('video besides the main stream is', () => {
   const otherVideo = [{ type: 'video', streamIndex: 4, codec: 'h264', durationSeconds: 1 }] as const;
-  expect(describeDropped({ ...facts, otherVideo }, planned)).toEqual([
+  expect(messages({ ...facts, otherVideo }, planned)).toEqual([
     'The video stream 4 was left out. Only one video stream of a file is used.',
   ]);
 });

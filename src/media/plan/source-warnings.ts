@@ -1,0 +1,28 @@
+import type { SourceFacts } from '../source/source-facts.js';
+import type { Plan } from './plan.js';
+
+/** What is told with `video.asset.warning` about a source. */
+export interface SourceWarning {
+  readonly type: 'stream_dropped';
+  /** A sentence for the owner of the file. */
+  readonly message: string;
+}
+
+/** Everything about a source that an asset does not show as it is in the file. */
+export const describeWarnings = (facts: SourceFacts, plan: Plan): SourceWarning[] => describeDropped(facts, plan);
+
+/** The video and audio streams that an asset does not use. Audio streams besides the main one are not reported. */
+const describeDropped = (facts: SourceFacts, plan: Plan): SourceWarning[] => {
+  const tell = (type: string, index: number, reason: string): SourceWarning => ({
+    type: 'stream_dropped',
+    message: `The ${type} stream ${index} was left out. ${reason}`,
+  });
+  const empty = 'It contains nothing that can be played.';
+  const { video, audio, unplayable = [], otherVideo = [] } = facts;
+  return [
+    ...unplayable.map(({ type, streamIndex, reason }) => tell(type, streamIndex, reason)),
+    ...otherVideo.map(({ type, streamIndex }) => tell(type, streamIndex, 'Only one video stream of a file is used.')),
+    ...(video && !plan.video ? [tell('video', video.streamIndex, empty)] : []),
+    ...(audio[0] && !plan.audio ? [tell('audio', audio[0].streamIndex, empty)] : []),
+  ];
+};
