@@ -108,7 +108,7 @@ const bucket: Check = async ({ config, server }) => {
     (await openBucket(settings)).close();
     return [ok(`${text}, readable and writable`)];
   } catch (error) {
-    return [fail(reasonOf(error), 'docs/operating.md describes what the bucket must allow')];
+    return [fail(reasonOf(error), 'docs/operating/storage.md describes what the bucket must allow')];
   }
 };
 
