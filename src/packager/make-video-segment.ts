@@ -26,6 +26,8 @@ interface VideoSegment {
 }
 
 const MAX_SIZE_TRIES = 4;
+/** Only a whole video is shorter. The bits of its few frames make no rate that a network could feel. */
+const MIN_LAST_PEAK_SECONDS = 1;
 const FRAMES = { video: true, audio: false };
 
 /** Makes one segment of a video rendition and commits it. */
@@ -60,7 +62,7 @@ const encodeWithinBandwidth = async (
 ): Promise<Uint8Array> => {
   let encoder = rendition.encoder;
   const isLast = number + 2 === video.boundaries.length;
-  const peakSeconds = isLast ? seconds : Math.max(seconds, MIN_PEAK_SECONDS);
+  const peakSeconds = Math.max(seconds, isLast ? MIN_LAST_PEAK_SECONDS : MIN_PEAK_SECONDS);
   for (let attempt = 1; ; attempt++) {
     const outPath = work.production.temporaryPath();
     const target = { source, overlayPaths, outPath, ...(encoder && { encoder }) };

@@ -144,6 +144,7 @@ const resources: Readonly<Record<string, Json>> = {
       ],
     },
     early_playback: { status: 'played' },
+    copy_decision: 'copied: the source fits the rung',
   },
   Upload: upload,
   SigningKey: signingKey,

@@ -314,6 +314,12 @@ export const InputInfoAnswer = Fields(
         },
       ),
     ),
+    copy_decision: Optional(
+      Text({
+        description:
+          'Only in Kinora, for the main input with video: whether the rendition with the highest resolution is the video of the file itself (`copied`) or was encoded, and why',
+      }),
+    ),
   },
   { title: 'InputInfo', description: 'An input of an asset, and what its file holds' },
 );

@@ -61,6 +61,8 @@ export interface InputRecord {
   readonly settings: object;
   readonly file: object | null;
   readonly early_playback: object | null;
+  /** Of the main input. */
+  readonly copy_decision: string | null;
 }
 
 export const ENCODING_TIER = { basic: 'baseline', plus: 'smart', premium: 'premium' } as const;
@@ -124,8 +126,8 @@ export const serializePlaybackIdOwner = (playbackId: PlaybackIdRecord): Wire => 
   object: { type: 'asset', id: playbackId.asset_id },
 });
 
-export const serializeInput = ({ settings, file, early_playback }: InputRecord): Wire =>
-  withoutNulls({ settings: hideCredentials(settings), file, early_playback });
+export const serializeInput = ({ settings, file, early_playback, copy_decision }: InputRecord): Wire =>
+  withoutNulls({ settings: hideCredentials(settings), file, early_playback, copy_decision });
 
 /** Returns the URL as given but without `user:password@`, which is used for fetching and never shown. */
 const hideCredentials = (settings: object): object =>

@@ -39,7 +39,7 @@ describe('urls', () => {
     ['https://a.b?c@d', 'https://a.b?c@d'],
     ['mux://assets/x', 'mux://assets/x'],
   ])('%s is shown as %s', (url, shown) => {
-    expect(serializeInput({ settings: { url }, file: null, early_playback: null })).toEqual({
+    expect(serializeInput({ settings: { url }, file: null, early_playback: null, copy_decision: null })).toEqual({
       settings: { url: shown },
     });
   });

@@ -2,7 +2,7 @@ import { statSync, writeFileSync } from 'node:fs';
 import { AV_PKT_DATA_SKIP_SAMPLES, AV_PKT_FLAG_CORRUPT, AV_PKT_FLAG_DISCARD, AVERROR_EOF } from 'node-av/constants';
 import type { FormatContext, Packet, Stream } from 'node-av/lib';
 import { isKinoraError } from '../../lib/errors.js';
-import { isMpegStreamFormat } from '../../media/source/frames.js';
+import { isMovFormat, isMpegStreamFormat } from '../../media/source/frames.js';
 import { MAX_STEP_SECONDS, repairTimestamps } from '../../media/source/repair-timestamps.js';
 import type { SourceIndex, StreamIndex } from '../../media/source/source-index.js';
 import { encodeSourceIndex } from '../../media/source/source-index-codec.js';
@@ -86,15 +86,19 @@ export class StreamColumns {
   private readonly ticksPerSecond: number;
   /** The times of MPEG streams are often wrong, so every packet gets an entry here. */
   private readonly mpegTimes: { pts: number[]; dts: number[] } | undefined;
-  /** Ticks per audio sample; 0 for frames and for MP4, where edit lists skip by time. */
+  /** Ticks per audio sample; 0 for frames. */
   private readonly sampleTicks: number;
+  /** Priming that the next packets contain, in ticks. */
+  private primingTicks = 0;
+  private readonly isMov: boolean;
   /** Times go back or jump, or packets are damaged. */
   broken = false;
 
   constructor(stream: Stream, formatName: string) {
     const { num, den } = stream.timeBase;
     const { sampleRate } = stream.codecpar;
-    this.sampleTicks = sampleRate > 0 && !formatName.startsWith('mov') ? den / (num * sampleRate) : 0;
+    this.sampleTicks = sampleRate > 0 ? den / (num * sampleRate) : 0;
+    this.isMov = isMovFormat(formatName);
     this.isAvi = formatName === 'avi';
     this.ticksPerSecond = den / num;
     if (isMpegStreamFormat(formatName)) this.mpegTimes = { pts: [], dts: [] };
@@ -114,8 +118,8 @@ export class StreamColumns {
     const time = this.isAvi ? packet.dts : packet.pts;
     // The second field of a frame has no time of its own.
     if (time === NO_PTS) return;
-    const skipped = this.skippedTicks(packet);
     const duration = Number(packet.duration);
+    const skipped = this.skippedTicks(packet, Number(time), duration);
     // A packet that contains only priming or padding is not presented.
     if (skipped.start + skipped.end > 0 && skipped.start + skipped.end >= duration) return;
     const pts = Number(time) + Math.round(skipped.start);
@@ -132,10 +136,14 @@ export class StreamColumns {
   }
 
   /** What decoders drop from an audio packet: priming and padding, which only the container declares. */
-  private skippedTicks(packet: Packet): { start: number; end: number } {
+  private skippedTicks(packet: Packet, time: number, durationTicks: number): { start: number; end: number } {
     const skip = this.sampleTicks > 0 ? packet.getSideData(AV_PKT_DATA_SKIP_SAMPLES) : null;
-    if (skip === null || skip.length < 8) return { start: 0, end: 0 };
-    return { start: skip.readUInt32LE(0) * this.sampleTicks, end: skip.readUInt32LE(4) * this.sampleTicks };
+    const [priming, padding] = skip && skip.length >= 8 ? [skip.readUInt32LE(0), skip.readUInt32LE(4)] : [0, 0];
+    // An edit list of MP4 already moves the priming below zero, and cuts the padding by time.
+    if (!this.isMov || time >= 0) this.primingTicks += priming * this.sampleTicks;
+    const start = durationTicks > 0 ? Math.min(this.primingTicks, durationTicks) : this.primingTicks;
+    this.primingTicks -= start;
+    return { start, end: this.isMov ? 0 : padding * this.sampleTicks };
   }
 
   hasWrongTimes(): boolean {

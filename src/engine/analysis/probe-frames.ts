@@ -15,7 +15,7 @@ import { MAX_GOP_SECONDS } from '../../media/plan/mezzanine-decision.js';
 import { isMpegStreamFormat } from '../../media/source/frames.js';
 import type { VideoFacts } from '../../media/source/source-facts.js';
 import { NO_PTS, newFrame, newPacket } from '../ffmpeg/av.js';
-import { openDecoder, readPacket } from '../ffmpeg/open-source.js';
+import { openDecoder, openSource, readPacket } from '../ffmpeg/open-source.js';
 import { lookAtAll } from '../ffmpeg/staged-ranges.js';
 import { isIntra } from '../video/reader.js';
 
@@ -47,6 +47,22 @@ const describeFrame = (frame: Frame) => ({
   matrix: frame.colorSpace as number,
   range: frame.colorRange as number,
 });
+
+/** How many of the first packets of a file belong to each stream. */
+export const countPackets = (source: Parameters<typeof openSource>[0]): ReadonlyMap<number, number> => {
+  const counts = new Map<number, number>();
+  const format = openSource(source);
+  try {
+    using packet = newPacket();
+    for (let read = 0; read < SAMPLE_PACKETS && readPacket(format, packet) >= 0; read++) {
+      counts.set(packet.streamIndex, (counts.get(packet.streamIndex) ?? 0) + 1);
+      packet.unref();
+    }
+    return counts;
+  } finally {
+    format.closeInputSync();
+  }
+};
 
 /** Decodes the first frames: what streams declare about fields and colors is often wrong. */
 export const sampleFrames = (format: FormatContext, stream: Stream): FrameSample => {

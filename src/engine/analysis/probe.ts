@@ -1,4 +1,5 @@
 import { statSync } from 'node:fs';
+import { open } from 'node:fs/promises';
 import {
   AV_DISPOSITION_ATTACHED_PIC,
   AV_DISPOSITION_DEFAULT,
@@ -23,6 +24,7 @@ import { readAv1c } from '../../media/codecs/av1.js';
 import { avccFromAnnexB } from '../../media/codecs/avc.js';
 import { MATRICES, PRIMARIES, RANGES, TRANSFERS } from '../../media/codecs/color-names.js';
 import { readHvcc } from '../../media/codecs/hevc.js';
+import { findBzip2Streams } from '../../media/matroska/compression.js';
 import { isOriginalCodec } from '../../media/plan/original-decision.js';
 import { refusals } from '../../media/source/refusals.js';
 import type {
@@ -37,20 +39,26 @@ import type { ProbeJob } from '../../pool/protocol.js';
 import { NO_PTS } from '../ffmpeg/av.js';
 import { openSource } from '../ffmpeg/open-source.js';
 import { orientationOf } from '../ffmpeg/orientation.js';
+import { rangeReader } from '../ffmpeg/staged-ranges.js';
 import { codecNameOf, findDecoder, isRefusedFormat, recognizeFormat } from '../ffmpeg/supported-media.js';
 import { cropOf } from '../video/reader.js';
-import { readEditLists } from './edit-lists.js';
 import { explainFailure } from './explain-failure.js';
 import {
   canStartAtKeyFrames,
+  countPackets,
   type FrameSample,
   type InspectedFile,
   inspectKeyFrames,
   sampleFrames,
 } from './probe-frames.js';
+import { readMoov } from './read-moov.js';
+import { readTracks, type TrackFacts } from './read-tracks.js';
 
 const invalidInput = (message: string, cause?: unknown): KinoraError =>
   new KinoraError('invalid_input', { messages: [message], cause });
+
+/** More than the headers of Matroska files need before their first frame. */
+const MAX_HEADER_BYTES = 2 ** 16;
 
 /** Formats that can contain either a still image or a video. */
 const ANIMATED_IMAGES = new Set(['gif', 'apng', 'webp_anim', 'jpegxl_anim']);
@@ -71,12 +79,18 @@ export const probe = async (job: ProbeJob): Promise<SourceFacts> => {
   const format = await openForProbe(job, formatName);
   try {
     const durationSeconds = format.duration > 0n ? Number(format.duration) / 1e6 : 0;
-    const simpleEdits = formatName.startsWith('mov') ? await readEditLists(job.source) : undefined;
-    const isSimple = (stream: Stream): boolean => simpleEdits?.get(stream.id) ?? true;
+    const moov = formatName.startsWith('mov') ? await readMoov(job.source) : undefined;
+    const tracks = moov && readTracks(moov);
+    const isSimple = (stream: Stream): boolean => tracks?.get(stream.id)?.hasSimpleEdits ?? true;
     const media = format.streams.filter(isMedia);
-    const unplayable = media.flatMap((stream) => findObstacle(stream) ?? []);
+    const bzip2 = formatName.startsWith('matroska') ? await readBzip2Streams(job) : undefined;
+    const unplayable = media.flatMap(
+      (stream) => findObstacle(stream, tracks?.get(stream.id), bzip2?.has(stream.index)) ?? [],
+    );
     const usable = media.filter(({ index }) => !unplayable.some(({ streamIndex }) => streamIndex === index));
-    const movingVideo = usable.filter(isMovingVideo);
+    const allVideo = usable.filter(isMovingVideo);
+    const stills = allVideo.length > 1 ? findStillImages(job, formatName, allVideo) : undefined;
+    const movingVideo = allVideo.filter(({ index }) => !stills?.has(index));
     const video = chooseFirst(movingVideo);
     const otherVideo = movingVideo.filter((stream) => stream !== video).map(describeUnused);
     checkPixels(job, video ? [video] : []);
@@ -132,6 +146,28 @@ const checkPixels = (job: ProbeJob, streams: readonly Stream[]): void => {
   }
 };
 
+const readBzip2Streams = async ({ source }: ProbeJob): Promise<ReadonlySet<number>> => {
+  const file = await open(source.path);
+  try {
+    const present = source.staged ? (source.staged.ranges[0]?.end ?? 0) : (await file.stat()).size;
+    const length = Math.min(present, MAX_HEADER_BYTES);
+    return findBzip2Streams(await rangeReader(file, source)(0, length));
+  } finally {
+    await file.close();
+  }
+};
+
+/** The streams with a single frame beside one that moves: cover art that the file does not mark as such. */
+const findStillImages = (
+  { source }: ProbeJob,
+  formatName: string,
+  streams: readonly Stream[],
+): ReadonlySet<number> | undefined => {
+  const packets = countPackets({ ...source, formatName });
+  const stills = streams.filter(({ index }) => (packets.get(index) ?? 0) === 1).map(({ index }) => index);
+  return stills.length < streams.length ? new Set(stills) : undefined;
+};
+
 const describeUnused = (stream: Stream): UnusedStream => ({
   type: stream.codecpar.codecType === AVMEDIA_TYPE_AUDIO ? 'audio' : 'video',
   streamIndex: stream.index,
@@ -140,11 +176,18 @@ const describeUnused = (stream: Stream): UnusedStream => ({
 });
 
 /** Why a stream can't be played. */
-const findObstacle = (stream: Stream): UnplayableStream | undefined => {
+const findObstacle = (
+  stream: Stream,
+  track: TrackFacts | undefined,
+  isBzip2: boolean | undefined,
+): UnplayableStream | undefined => {
   const { sampleRate, channels } = stream.codecpar;
   const unused = describeUnused(stream);
   const { type, codec } = unused;
   const describe = (reason: string): UnplayableStream => ({ ...unused, reason });
+  // FFmpeg names the key of an encrypted Matroska track.
+  if (track?.isEncrypted || stream.metadata?.get('enc_key_id')) return describe(refusals.encrypted(type));
+  if (isBzip2) return describe(refusals.compression(type));
   if (!findDecoder(stream)) return describe(refusals.codec(type, codec));
   if (type === 'video') return undefined;
   if (sampleRate <= 0) return describe(refusals.damagedBy('the sample rate of the audio is missing'));

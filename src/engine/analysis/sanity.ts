@@ -12,6 +12,7 @@ const CHECKED_SECONDS = 1;
  * earlier ones.
  */
 const ALLOWED_AUDIO_ERRORS = 2;
+/** Unless the whole audio is shorter. */
 const MIN_SAMPLES = 1024;
 
 interface Place {
@@ -104,6 +105,7 @@ const seekTo = (format: FormatContext, streamIndex: number, seconds: number): bo
 const readAudio = (format: FormatContext, streamIndex: number, seconds: number): Place => {
   let samples = 0;
   let errors = 0;
+  let isComplete = false;
   using packet = newPacket();
   using frame = newFrame();
   const stream = streamAt(format, streamIndex);
@@ -117,7 +119,8 @@ const readAudio = (format: FormatContext, streamIndex: number, seconds: number):
   };
   while (samples < wanted) {
     const code = readPacket(format, packet);
-    if (code === AVERROR_EOF) break;
+    isComplete = code === AVERROR_EOF;
+    if (isComplete) break;
     if (code < 0) throw failMedia('read packet', 'damaged');
     if (packet.streamIndex === streamIndex && decoder.sendPacketSync(packet) < 0) errors += 1;
     packet.unref();
@@ -125,7 +128,7 @@ const readAudio = (format: FormatContext, streamIndex: number, seconds: number):
   }
   decoder.sendPacketSync(null);
   receive();
-  const decoded = samples >= MIN_SAMPLES;
+  const decoded = samples >= MIN_SAMPLES || (isComplete && errors === 0 && samples > 0);
   // Audio may be shorter than the video, so finding none at a later position is not damage.
   if (!decoded && seconds === 0) return { decoded, problem: 'nothing could be decoded' };
   return errors > ALLOWED_AUDIO_ERRORS ? { decoded, problem: `${errors} damaged packets` } : { decoded };

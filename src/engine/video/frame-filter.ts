@@ -1,5 +1,5 @@
 import { avGetPixFmtName, type Frame } from 'node-av/lib';
-import { MATRICES, PRIMARIES, RANGES, TRANSFERS } from '../../media/codecs/color-names.js';
+import { matrixSupport, PRIMARIES, RANGES, TRANSFERS } from '../../media/codecs/color-names.js';
 import { overlayPixels } from '../../media/overlay/geometry.js';
 import type { OverlayPlacement, VideoFilters } from '../../media/plan/plan.js';
 import type { Rational } from '../../media/source/source-facts.js';
@@ -37,21 +37,29 @@ const known = (names: Readonly<Record<number, string>>, name: string): string | 
   Object.values(names).includes(name) ? name : undefined;
 
 /**
- * Describes the colors of frames that don't do so themselves: wrong or missing tags must not reach the conversion.
+ * Describes the colors of frames that don't do so themselves: wrong or missing tags must not reach the conversion. A
+ * matrix that `scale` doesn't know is converted first.
  */
-const describeColor = ({ color, toneMap }: VideoFilters, frame: Frame): string => {
+const describeColor = ({ color, toneMap }: VideoFilters, frame: Frame): string[] => {
   const isRgb = /rgb|bgr|gbr|pal8/.test(avGetPixFmtName(frame.format as number as never) ?? '');
-  // The usual rule for untagged video: BT.709 for high definition, BT.601 for the rest.
-  const matrix = known(MATRICES, color.matrix) ?? (toneMap ? 'bt2020nc' : frame.height >= 720 ? 'bt709' : 'smpte170m');
-  const transfer = toneMap && { pq: 'smpte2084', hlg: 'arib-std-b67' }[toneMap];
-  const fields = {
-    color_primaries: known(PRIMARIES, color.primaries) ?? (toneMap && 'bt2020'),
-    color_trc: transfer ?? known(TRANSFERS, color.transfer),
-    colorspace: isRgb ? 'gbr' : matrix,
-    range: isRgb ? 'pc' : (known(RANGES, color.range) ?? 'tv'),
+  const support = isRgb ? 'scale' : matrixSupport(color);
+  // `zscale` needs all of them for some matrices.
+  const usual = support === 'zscale' ? 'bt709' : undefined;
+  const primaries = known(PRIMARIES, color.primaries) ?? (toneMap ? 'bt2020' : usual);
+  const transfer = toneMap
+    ? { pq: 'smpte2084', hlg: 'arib-std-b67' }[toneMap]
+    : (known(TRANSFERS, color.transfer) ?? usual);
+  const setParams = (matrix: string): string => {
+    const range = isRgb ? 'pc' : (known(RANGES, color.range) ?? 'tv');
+    const fields = Object.entries({ color_primaries: primaries, color_trc: transfer, colorspace: matrix, range });
+    return `setparams=${fields.flatMap(([name, value]) => (value ? [`${name}=${value}`] : [])).join(':')}`;
   };
-  const settings = Object.entries(fields).flatMap(([name, value]) => (value ? [`${name}=${value}`] : []));
-  return `setparams=${settings.join(':')}`;
+  if (isRgb) return [setParams('gbr')];
+  if (support === 'zscale')
+    return [setParams(color.matrix), `zscale=matrix=${primaries === 'bt2020' ? '2020_ncl' : '709'}`];
+  if (support === 'scale' && color.matrix !== 'unknown') return [setParams(color.matrix)];
+  // The usual rule for untagged video: BT.709 for high definition, BT.601 for the rest.
+  return [setParams(toneMap ? 'bt2020nc' : frame.height >= 720 ? 'bt709' : 'smpte170m')];
 };
 
 /** `tonemapx` does not write the columns after the last whole block of this width, nor an odd last row. */
@@ -67,7 +75,7 @@ const describeChain = ({ filters, crop, width, height }: FrameFilterSettings, fr
   return [
     ...(filters.deinterlace ? ['bwdif=mode=send_frame:parity=auto:deint=all'] : []),
     ...(crop ? [`crop=iw-${crop.left + crop.right}:ih-${crop.top + crop.bottom}:${crop.left}:${crop.top}`] : []),
-    describeColor(filters, frame),
+    ...describeColor(filters, frame),
     ...(filters.toneMap
       ? [
           // `pad` drops an odd last row or column, so the frame is padded to even sizes and cropped afterwards.

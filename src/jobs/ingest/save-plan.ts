@@ -22,6 +22,7 @@ export const checkPlan = (plan: Plan): void => {
 export const savePlan = async ({ assetId, state, logger }: IngestContext, plan: Plan): Promise<void> => {
   checkPlan(plan);
   await state.savePlan(assetId, plan);
-  const { access, renditions } = plan.video ?? {};
-  logger.info({ access, renditions: renditions?.map(({ name, kind }) => `${name} ${kind}`) }, 'asset planned');
+  const { access, renditions, copyDecision: copy_decision } = plan.video ?? {};
+  const names = renditions?.map(({ name, kind }) => `${name} ${kind}`);
+  logger.info({ access, renditions: names, copy_decision }, 'asset planned');
 };

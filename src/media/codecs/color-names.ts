@@ -46,6 +46,30 @@ export const MATRICES: Readonly<Record<number, string>> = {
   12: 'chroma-derived-nc',
   13: 'chroma-derived-c',
   14: 'ictcp',
+  15: 'ipt-c2',
+  16: 'ycgco-re',
+  17: 'ycgco-ro',
+};
+
+/** The matrices that FFmpeg's filter `scale` converts. */
+const SCALED_MATRICES: ReadonlySet<string> = new Set([
+  ...['gbr', 'bt709', 'fcc', 'bt470bg', 'smpte170m', 'smpte240m', 'bt2020nc'],
+]);
+/** Those that only `zscale` converts. */
+const OTHER_MATRICES: ReadonlySet<string> = new Set([
+  ...['ycgco', 'bt2020c', 'chroma-derived-nc', 'chroma-derived-c', 'ictcp'],
+]);
+
+/** `scale`: the filter `scale` converts the matrix. `zscale`: only that filter does. `none`: neither does. */
+export const matrixSupport = (color: {
+  readonly matrix: string;
+  readonly transfer: string;
+}): 'scale' | 'zscale' | 'none' => {
+  const { matrix, transfer } = color;
+  if (SCALED_MATRICES.has(matrix) || matrix === 'unknown') return 'scale';
+  // ICtCp is only defined for HDR.
+  if (matrix === 'ictcp' && transfer !== 'smpte2084' && transfer !== 'arib-std-b67') return 'none';
+  return OTHER_MATRICES.has(matrix) ? 'zscale' : 'none';
 };
 
 export const RANGES: Readonly<Record<number, string>> = { 1: 'tv', 2: 'pc' };

@@ -114,7 +114,11 @@ const readTrack = (
   // Several descriptions: the coding parameters change within the track.
   if (readTable(moov, table('stsd'), 8)?.count !== 1) return undefined;
 
-  const edits = readEdits(moov, below('edts', 'elst'), movieTimescale, timescale);
+  const elst = below('edts', 'elst');
+  // Only iTunes states the priming in a tag. FFmpeg skips it by samples if there is no edit list.
+  if (handler === 'soun' && !elst && Buffer.from(moov.buffer, moov.byteOffset, moov.length).includes('iTunSMPB'))
+    return undefined;
+  const edits = readEdits(moov, elst, movieTimescale, timescale);
   const stts = readTable(moov, table('stts'), 8);
   if (!edits || !stts) return undefined;
   const chunks = readChunks(moov, table);

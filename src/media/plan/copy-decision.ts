@@ -1,4 +1,5 @@
 import { readAvcc } from '../codecs/avc.js';
+import { matrixSupport } from '../codecs/color-names.js';
 import { fragmentOverheadBytes } from '../mp4/cmaf.js';
 import { hasOpenGops } from '../source/frames.js';
 import type { SourceFacts, VideoFacts } from '../source/source-facts.js';
@@ -118,6 +119,7 @@ export const findFrameObstacle = (input: CopyInput): string | undefined => {
   const { num, den } = video.sampleAspect;
   if (video.interlaced) return 'interlaced';
   if (num !== den) return 'pixels are not square';
+  if (matrixSupport(video.color) !== 'scale') return `the color matrix is ${video.color.matrix}`;
   if (filters.rotation !== 0 || filters.flipHorizontal) return 'the frames have to be rotated';
   if (filters.testMark) return 'the frame gets the test mark';
   if (filters.overlays) return 'an image is laid over the video';

@@ -83,6 +83,8 @@ export interface LadderInput {
   readonly frame: Size;
   /** 0/1 when unknown. */
   readonly frameRate: Rational;
+  /** See `VideoPlan`. */
+  readonly peakFrameRate?: number;
   readonly quality: VideoQuality;
   readonly maxResolutionTier: ResolutionTier;
 }
@@ -94,13 +96,14 @@ export type Rung = VideoRendition & { readonly kind: 'encode'; readonly encoder:
  * The rungs, lowest first: every label of the quality whose frame is smaller than the stored one, and a rung at the
  * stored size, named after the smallest box that contains it.
  */
-export const planLadder = ({ frame, frameRate, quality, maxResolutionTier }: LadderInput): Rung[] => {
+export const planLadder = (input: LadderInput): Rung[] => {
+  const { frame, frameRate, quality, maxResolutionTier } = input;
   const stored = fitInto(frame, tierBox(maxResolutionTier));
   const sourceRate = rateOf(frameRate);
   // Measured averages are slightly off: 60.01 is 60.
   const frameStep = Math.max(1, Math.ceil(sourceRate / (MAX_FRAME_RATE + 0.5)));
   const rung = (label: (typeof LABELS)[number], size: Size): Rung => {
-    const level = avcLevel(size, Math.ceil(sourceRate / frameStep - 0.01));
+    const level = avcLevel(size, levelRate(input, frameStep));
     const maxRate = label[quality] * 1000;
     return {
       name: label.name,
@@ -181,7 +184,7 @@ export const limitRungs = (rungs: readonly Rung[], bandwidth: number): Rung[] =>
  * the number of pixels.
  */
 export const planRung = (
-  { renditions, frameRate }: Pick<VideoPlan, 'renditions' | 'frameRate'>,
+  { renditions, ...rates }: Pick<VideoPlan, 'renditions' | 'frameRate' | 'peakFrameRate'>,
   size: Size,
   quality: VideoQuality,
 ): Rung => {
@@ -194,7 +197,7 @@ export const planRung = (
   const { preset, crf } = above.encoder ?? below?.encoder ?? ENCODERS[quality];
   const { frameStep } = above;
   const reorderTicks = renditions.find(({ kind }) => kind === 'encode')?.reorderTicks;
-  const level = avcLevel(size, Math.ceil(rateOf(frameRate) / frameStep - 0.01));
+  const level = avcLevel(size, levelRate(rates, frameStep));
   return {
     name: `${size.width}x${size.height}`,
     kind: 'encode',
@@ -208,3 +211,18 @@ export const planRung = (
 };
 
 const rateOf = ({ num, den }: Rational): number => (num > 0 ? num / den : 30);
+
+/** The frames per second that the level of a rendition has to allow. Measured averages are slightly off. */
+export const levelRate = (
+  { frameRate, peakFrameRate = 0 }: Pick<VideoPlan, 'frameRate' | 'peakFrameRate'>,
+  frameStep: number,
+): number => Math.ceil(Math.max(rateOf(frameRate), peakFrameRate) / frameStep - 0.01);
+
+/** The most frames that begin within any second of a video: the limit of a level holds at every moment. */
+export const findPeakRate = (frameTicks: Float64Array, timescale: number): number => {
+  let first = 0;
+  return frameTicks.reduce((peak, ticks, frame) => {
+    while (ticks - frameTicks[first]! > timescale) first += 1;
+    return Math.max(peak, frame - first);
+  }, 0);
+};

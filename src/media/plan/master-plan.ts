@@ -2,8 +2,8 @@ import { avcCodecs } from '../codecs/avc.js';
 import type { Rational, SourceFacts } from '../source/source-facts.js';
 import { originOf } from './clip.js';
 import type { AdditionalRenditions } from './find-segment.js';
-import { avcLevel } from './ladder.js';
-import type { AudioPlan, EncoderSettings, Plan, VideoRendition } from './plan.js';
+import { avcLevel, levelRate } from './ladder.js';
+import type { AudioPlan, EncoderSettings, Plan, VideoPlan, VideoRendition } from './plan.js';
 
 /** Where the packets of a stream are copied from. */
 export interface CopiedStream {
@@ -69,15 +69,16 @@ const planVideo = ({ plan, facts, isCut }: MasterInput): MasterPlan['video'] => 
     (access === 'mezzanine' || (COPIED_VIDEO.has(codec) && COPIED_FORMATS.test(formatName) && simpleEditList))
   )
     return { copy: { from: access, formatName, streamIndex, zero: shown } };
-  return { encode: masterRendition(video.renditions.at(-1)!, video.frameRate) };
+  return { encode: masterRendition(video.renditions.at(-1)!, video) };
 };
 
 /** The largest frame of the asset. */
-const masterRendition = (top: VideoRendition, frameRate: Rational): VideoRendition => {
+const masterRendition = (top: VideoRendition, video: VideoPlan): VideoRendition => {
   const { width, height, frameStep } = top;
+  const { frameRate } = video;
   const framesPerSecond = frameRate.num > 0 ? frameRate.num / frameRate.den / frameStep : 30;
   const maxRate = Math.ceil(width * height * framesPerSecond * MAX_BITS_PER_PIXEL) + MIN_RATE;
-  const level = avcLevel(top, Math.ceil(framesPerSecond - 0.01));
+  const level = avcLevel(top, levelRate(video, frameStep));
   const encoder: EncoderSettings = { preset: 'veryfast', crf: CRF, maxRate, level };
   const codecs = avcCodecs(HIGH_PROFILE, 0, level);
   return { name: MASTER_VIDEO, kind: 'encode', width, height, frameStep, codecs, bandwidth: maxRate * 2, encoder };

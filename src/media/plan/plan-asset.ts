@@ -9,6 +9,7 @@ import { type CopyDecision, type CopyInput, decideCopy } from './copy-decision.j
 import { countFrames, planGrid } from './grid.js';
 import {
   displaySize,
+  findPeakRate,
   limitRungs,
   planLadder,
   type ResolutionTier,
@@ -244,7 +245,9 @@ const planVideo = (
   frameTicks[0] = 0;
   const frameRate = findFrameRate(source, facts);
   const filters = planFilters(input, facts, source.display);
-  const ladder = planLadder({ frame: source.display, frameRate, ...settings });
+  const peakFrameRate = findPeakRate(frameTicks, timescale);
+  const isVariable = peakFrameRate * frameRate.den > frameRate.num;
+  const ladder = planLadder({ frame: source.display, frameRate, peakFrameRate, ...settings });
   const top = ladder.at(-1)!;
   const copyInput: CopyInput = {
     facts: input.facts,
@@ -286,6 +289,7 @@ const planVideo = (
     lastFrameTicks: frameTicks.at(-1)!,
     ...(began !== undefined && { firstFrameTicks: began }),
     frameRate,
+    ...(isVariable && { peakFrameRate }),
     filters,
     renditions,
     ...(original?.copy && {

@@ -45,6 +45,8 @@ export interface VideoPlan {
   readonly firstFrameTicks?: number;
   /** Average frame rate of the source. */
   readonly frameRate: Rational;
+  /** Frames in the busiest second, of a source whose rate varies. */
+  readonly peakFrameRate?: number;
   readonly filters: VideoFilters;
   /** Lowest rung first. */
   readonly renditions: readonly VideoRendition[];

@@ -3,7 +3,8 @@ import type { AudioFacts, SourceFacts, VideoFacts } from '../source/source-facts
 import type { Plan } from './plan.js';
 import { describeWarnings } from './source-warnings.js';
 
-const video = { streamIndex: 0 } as VideoFacts;
+const color = { primaries: 'bt709', transfer: 'bt709', matrix: 'bt709', range: 'tv' };
+const video = { streamIndex: 0, color } as VideoFacts;
 const audio = [{ streamIndex: 1 }, { streamIndex: 2 }] as unknown as readonly AudioFacts[];
 const facts: SourceFacts = { formatName: 'avi', sizeBytes: 1, durationSeconds: 1, video, audio };
 const plan = { version: 1, durationSeconds: 1 } as const;

@@ -1,15 +1,19 @@
+import { matrixSupport } from '../codecs/color-names.js';
 import type { SourceFacts } from '../source/source-facts.js';
 import type { Plan } from './plan.js';
 
 /** What is told with `video.asset.warning` about a source. */
 export interface SourceWarning {
-  readonly type: 'stream_dropped';
+  readonly type: 'stream_dropped' | 'colors_changed';
   /** A sentence for the owner of the file. */
   readonly message: string;
 }
 
 /** Everything about a source that an asset does not show as it is in the file. */
-export const describeWarnings = (facts: SourceFacts, plan: Plan): SourceWarning[] => describeDropped(facts, plan);
+export const describeWarnings = (facts: SourceFacts, plan: Plan): SourceWarning[] => [
+  ...describeDropped(facts, plan),
+  ...describeColors(facts, plan),
+];
 
 /** The video and audio streams that an asset does not use. Audio streams besides the main one are not reported. */
 const describeDropped = (facts: SourceFacts, plan: Plan): SourceWarning[] => {
@@ -25,4 +29,12 @@ const describeDropped = (facts: SourceFacts, plan: Plan): SourceWarning[] => {
     ...(video && !plan.video ? [tell('video', video.streamIndex, empty)] : []),
     ...(audio[0] && !plan.audio ? [tell('audio', audio[0].streamIndex, empty)] : []),
   ];
+};
+
+const describeColors = ({ video }: SourceFacts, plan: Plan): SourceWarning[] => {
+  if (!video || !plan.video || matrixSupport(video.color) !== 'none') return [];
+  const message =
+    `The color matrix ${video.color.matrix} of the video is not supported, so its colors are not exact. ` +
+    'Convert the video to BT.709 or BT.2020 before you upload it.';
+  return [{ type: 'colors_changed', message }];
 };

@@ -179,17 +179,18 @@ const uniqueNames = () => {
 };
 
 const videoVariant = (
-  { frameRate }: VideoPlan,
+  { frameRate, peakFrameRate = 0 }: VideoPlan,
   audio: Omit<AudioFigures, 'channels'> | undefined,
   rendition: VideoRendition & Partial<OriginalRendition>,
 ): [string, string | undefined][] => {
   const average = rendition.averageBandwidth;
+  const framesPerSecond = Math.max(frameRate.num / frameRate.den, peakFrameRate) / rendition.frameStep;
   return [
     ['BANDWIDTH', String(rendition.bandwidth + (audio?.bandwidth ?? 0))],
     ['AVERAGE-BANDWIDTH', average === undefined ? undefined : String(average + (audio?.bitRate ?? 0))],
     ['RESOLUTION', `${rendition.width}x${rendition.height}`],
-    // A source with a single frame has no frame rate.
-    ['FRAME-RATE', frameRate.num > 0 ? (frameRate.num / (frameRate.den * rendition.frameStep)).toFixed(3) : undefined],
+    // The maximum. A source with a single frame has no frame rate.
+    ['FRAME-RATE', frameRate.num > 0 ? framesPerSecond.toFixed(3) : undefined],
     ['CODECS', quote(audio ? `${rendition.codecs},${audio.codecs}` : rendition.codecs)],
     ['VIDEO-RANGE', rendition.original?.videoRange],
   ];

@@ -14,11 +14,13 @@ import type { AudioRecipe, MediaRecipe, VideoRecipe } from './fixture-recipe.js'
 import {
   amrFile,
   vp6Flv,
+  withItunesPriming,
   withoutAviIndex,
   withoutSyncTable,
   withUnknownCodec,
   withUnmarkedStart,
   writeAmr3gp,
+  writeImageFirst,
   writeTwoVideos,
 } from './unusual-files.js';
 import { unusual } from './unusual-recipes.js';
@@ -453,6 +455,11 @@ const derived = {
     const [video, cover] = [await fixture('video-only.mp4'), await bytesOf('image.png')];
     return written((path) => writeTwoVideos(video, cover, path));
   },
+  'image-first.mkv': async (): Promise<Buffer> => {
+    const [video, image] = [await fixture('video-only.mp4'), await bytesOf('image.png')];
+    return written((path) => writeImageFirst(video, image, path));
+  },
+  'itunes-priming.m4a': async (): Promise<Buffer> => withItunesPriming(await bytesOf('audio-only.m4a'), 2112),
   'audio-only.amr': async (): Promise<Buffer> => amrFile('nb', 12),
   'h264-amr.3gp': (): Promise<Buffer> => amr3gp('nb'),
   'h264-amr-wb.3gp': (): Promise<Buffer> => amr3gp('wb'),

@@ -3,6 +3,8 @@ import {
   AV_CODEC_ID_AMR_WB,
   AV_CODEC_ID_PNG,
   AV_DISPOSITION_ATTACHED_PIC,
+  AV_DISPOSITION_DEFAULT,
+  AV_PKT_FLAG_KEY,
   AVMEDIA_TYPE_AUDIO,
   AVMEDIA_TYPE_VIDEO,
 } from 'node-av/constants';
@@ -207,4 +209,68 @@ export const withUnmarkedStart = (bytes: Buffer, count: number): Buffer => {
     at += 4;
   }
   return changed;
+};
+
+/** An M4A whose priming of `samples` is stated by the tag of iTunes instead of an edit list. Its `moov` is the last box. */
+export const withItunesPriming = (bytes: Buffer, samples: number): Buffer => {
+  const moovAt = bytes.indexOf('moov', 0, 'latin1') - 4;
+  const moov = renameFirst(bytes.subarray(moovAt), 'edts', 'free');
+  const hex = (value: number): string => value.toString(16).padStart(8, '0');
+  const text = Buffer.from(` 00000000 ${hex(samples)} 00000000 ${hex(0)}${hex(0)}${' 00000000'.repeat(8)}`);
+  const box = (type: string, ...parts: Buffer[]): Buffer => {
+    const content = Buffer.concat(parts);
+    const head = Buffer.alloc(8);
+    head.writeUInt32BE(content.length + 8);
+    head.write(type, 4, 'latin1');
+    return Buffer.concat([head, content]);
+  };
+  const full = (type: string, ...parts: Buffer[]): Buffer => box(type, Buffer.alloc(4), ...parts);
+  const handler = full('hdlr', Buffer.alloc(4), Buffer.from('mdirappl'), Buffer.alloc(9));
+  const tag = box(
+    '----',
+    full('mean', Buffer.from('com.apple.iTunes')),
+    full('name', Buffer.from('iTunSMPB')),
+    box('data', Buffer.from([0, 0, 0, 1, 0, 0, 0, 0]), text),
+  );
+  const tags = full('meta', handler, box('ilst', tag));
+  return Buffer.concat([bytes.subarray(0, moovAt), box('moov', moov.subarray(8), box('udta', tags))]);
+};
+
+/** Writes a Matroska file with an image as its first video, marked as default like the real one. */
+export const writeImageFirst = (videoPath: string, image: Buffer, path: string): void => {
+  const input = new FormatContext();
+  const output = new FormatContext();
+  const packet = new Packet();
+  packet.alloc();
+  check(input.openInputSync(videoPath), 'open');
+  check(input.findStreamInfoSync(), 'find streams');
+  check(output.allocOutputContext2(null, 'matroska', path), 'muxer');
+  const source = input.streams[0]!;
+  const imageStream = output.newStream(null);
+  const size = { width: 320, height: 180 };
+  Object.assign(imageStream.codecpar, { codecType: AVMEDIA_TYPE_VIDEO, codecId: AV_CODEC_ID_PNG, ...size });
+  const video = output.newStream(null);
+  source.codecpar.copy(video.codecpar);
+  imageStream.disposition = AV_DISPOSITION_DEFAULT;
+  video.disposition = AV_DISPOSITION_DEFAULT;
+  check(output.openOutputSync(), 'open output');
+  check(output.writeHeaderSync(), 'header');
+  packet.data = image;
+  packet.pts = 0n;
+  packet.dts = 0n;
+  packet.streamIndex = imageStream.index;
+  packet.flags = AV_PKT_FLAG_KEY;
+  check(output.interleavedWriteFrameSync(packet), 'write image');
+  packet.unref();
+  while (input.readFrameSync(packet) >= 0) {
+    packet.rescaleTs(source.timeBase, video.timeBase);
+    packet.streamIndex = video.index;
+    check(output.interleavedWriteFrameSync(packet), 'write video');
+    packet.unref();
+  }
+  output.writeTrailerSync();
+  output.closeOutputSync();
+  output.freeContext();
+  input.closeInputSync();
+  packet.free();
 };

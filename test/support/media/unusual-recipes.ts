@@ -14,8 +14,63 @@ const video = (muxer: string, encoder: string, filter: string, audio?: AudioReci
 });
 const audio = (muxer: string, audio: AudioRecipe): MediaRecipe => ({ muxer, seconds: 12, audio });
 
+const MATRIX_SIZE = { width: 640, height: 360 } as const;
+/** Areas of pure colors, encoded with a color matrix by its names in `zscale` and in x264. */
+const matrix = (filter: string, x264: string, { primaries = 'bt709', transfer = 'bt709' } = {}): MediaRecipe => ({
+  muxer: 'mp4',
+  seconds: 1,
+  video: {
+    ...small,
+    ...MATRIX_SIZE,
+    encoder: 'libx264',
+    filter:
+      `drawbox=0:40:200:200:red:fill,drawbox=220:40:200:200:green:fill,drawbox=440:40:200:200:blue:fill,format=gbrp,` +
+      `setparams=colorspace=gbr:range=pc:color_primaries=${primaries}:color_trc=${transfer},` +
+      `zscale=matrix=${filter}:range=limited,format=yuv420p`,
+    options: {
+      preset: 'ultrafast',
+      crf: '12',
+      'x264-params': `colormatrix=${x264}:colorprim=${primaries}:transfer=${transfer}:range=tv:threads=1`,
+    },
+  },
+});
+const noise = {
+  encoder: 'libx264',
+  filter: 'noise=alls=12,format=yuv420p',
+  options: { preset: 'veryfast', crf: '18' },
+};
+
 /** Formats and codecs that few recordings use today; the extension is what a user's file would have. */
 export const unusual = {
+  'matrix-bt709.mp4': matrix('709', 'bt709'),
+  'matrix-ycgco.mp4': matrix('ycgco', 'YCgCo'),
+  'matrix-bt2020c.mp4': matrix('2020_cl', 'bt2020c', { primaries: 'bt2020', transfer: 'bt2020-10' }),
+  'matrix-bt2020nc.mp4': matrix('2020_ncl', 'bt2020nc', { primaries: 'bt2020', transfer: 'bt2020-10' }),
+  'matrix-derived.mp4': matrix('chroma-derived-nc', 'chroma-derived-nc'),
+  // ICtCp without HDR is not defined, and the filter does not write SMPTE ST 2085.
+  'matrix-ictcp.mp4': matrix('709', 'ICtCp'),
+  'matrix-smpte2085.mp4': matrix('709', 'smpte2085'),
+  'noisy-frame.mp4': { muxer: 'mp4', seconds: 0.03, video: { ...noise, ...MATRIX_SIZE, rate: [30, 1] } },
+  'noisy-frames.mp4': { muxer: 'mp4', seconds: 0.023, video: { ...noise, ...MATRIX_SIZE, rate: [86, 1] } },
+  'short.aiff': { muxer: 'aiff', seconds: 101 / 48_000, audio: { ...pcm, encoder: 'pcm_s16be' } },
+  'short.mp3': { muxer: 'mp3', seconds: 0.01, audio: mp3 },
+  /** 120 frames in a second, then one a second. */
+  'bursts.mp4': {
+    muxer: 'mp4',
+    seconds: 8,
+    video: { ...small, ...MATRIX_SIZE, encoder: 'libx264', deltasMs: [...Array(125).fill(8), 1000, 1000, 1000] },
+  },
+  'encrypted.mp4': {
+    muxer: 'mp4',
+    muxerOptions: {
+      encryption_scheme: 'cenc-aes-ctr',
+      encryption_key: '76a6c65c5ea762046bd749a2e632ccbb',
+      encryption_kid: 'a7e61c373e219033c21091fa607bf3b8',
+    },
+    seconds: SECONDS,
+    video: { ...small, encoder: 'libx264' },
+    audio: { ...mp3, encoder: 'aac' },
+  },
   'animation.gif': video('gif', 'gif', 'format=gray'),
   'animation.png': video('apng', 'apng', rgb),
   'animation.webp': video('webp', 'libwebp_anim', 'format=yuv420p'),

@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import type { Queryable } from '../../database.js';
 import type { Row } from '../../schema.js';
 
@@ -18,5 +19,17 @@ export const insertAssetInputs = async (
 };
 
 /** In request order. */
-export const listAssetInputs = (db: Queryable, assetId: string): Promise<Row<'asset_input'>[]> =>
-  db.selectFrom('asset_input').selectAll().where('asset_id', '=', assetId).orderBy('position').execute();
+export const listAssetInputs = (
+  db: Queryable,
+  assetId: string,
+): Promise<(Row<'asset_input'> & { readonly copy_decision: string | null })[]> =>
+  db
+    .selectFrom('asset_input')
+    .leftJoin('asset_media', (join) =>
+      join.onRef('asset_media.asset_id', '=', 'asset_input.asset_id').on('asset_input.position', '=', 0),
+    )
+    .selectAll('asset_input')
+    .select(sql<string | null>`asset_media.plan -> 'video' ->> 'copyDecision'`.as('copy_decision'))
+    .where('asset_input.asset_id', '=', assetId)
+    .orderBy('position')
+    .execute();

@@ -41,3 +41,16 @@ it.each(['invalid_input', 'unavailable', 'cancelled'] as const)('keeps every oth
   expect(result).toBe(error);
   expect(counted).toBe(0);
 });
+
+it.each([
+  ['a feature that FFmpeg lacks', { operation: 'decode', code: -0x45574150 }, 'uses a feature of its format or codec'],
+  [
+    'frames that no filter takes',
+    { operation: 'filter scale=2:2', code: -22 },
+    'the pixels or the colors of its video',
+  ],
+  ['anything else', { operation: 'decode', code: -22 }, 'is damaged'],
+])('names %s', async (_, details, text) => {
+  const { result } = await bounded('media_failed', { details });
+  expect(result).toMatchObject({ code: 'invalid_input', messages: [expect.stringContaining(text)] });
+});

@@ -16,6 +16,17 @@ export const boundFailure = async (error: unknown, countCrash: () => Promise<num
     return new KinoraError('source_unreachable', { messages: error.messages, cause: error, failure: 'fail' });
   // FFmpeg read the file and reported an error, which another try would repeat.
   if (isKinoraError(error, 'media_failed') && error.failure === 'fail')
-    return new KinoraError('invalid_input', { messages: [refusals.damaged], cause: error });
+    return new KinoraError('invalid_input', { messages: [explain(error.details)], cause: error });
   return error;
+};
+
+/** FFmpeg's AVERROR_PATCHWELCOME. */
+const NOT_IMPLEMENTED = -0x45574150;
+
+const explain = (details: KinoraError['details']): string => {
+  if (details?.code === NOT_IMPLEMENTED) return refusals.unsupported;
+  // Building a filter graph reads nothing of the file.
+  return String(details?.operation).startsWith('filter ') && details?.code !== undefined
+    ? refusals.unsupportedFrames
+    : refusals.damaged;
 };
