@@ -1,5 +1,7 @@
-// `npm start`: builds when there is no build or a source is newer, then runs the command line in this very process, so that
-// it gets the signals that npm passes on.
+#!/usr/bin/env node
+// `kinora` in a clone, for `npm start` and `npx kinora`: builds when there is no build or a source is newer, then runs the
+// command line in this very process, so that it gets the signals that npm passes on. The published package has no sources:
+// its `kinora` is dist/cli/main.js.
 import { execFileSync } from 'node:child_process';
 import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -25,7 +27,7 @@ if (newestMs(sources) > modifiedMs('dist/.built')) {
     console.error('The packages are missing: run npm ci first.');
     process.exit(1);
   }
-  console.error('Building Kinora (once, and again after a source changes) ...');
+  console.error('Building Kinora: about 20 seconds on two cores, only now and after a source changes ...');
   try {
     execFileSync(process.execPath, [join(root, 'scripts/build.mjs'), '--no-check'], { stdio: 'inherit' });
   } catch {
