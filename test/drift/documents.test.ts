@@ -40,6 +40,10 @@ it('has every command of package.json that the README names', () => {
   expect(scripts).toEqual(expect.arrayContaining(named));
 });
 
+it('has a README that is read to its end', () => {
+  expect(readFileSync('README.md', 'utf8').split('\n').length).toBeLessThanOrEqual(161);
+});
+
 it('names the version of the Mux command line that the tests use', () => {
   const [, named] = /^.*MUX_BASE_URL=.* npx @mux\/cli@(\d+)\b/m.exec(readFileSync('README.md', 'utf8')) ?? [];
   const tested: string = JSON.parse(readFileSync('package.json', 'utf8')).devDependencies['@mux/cli'];

@@ -5,6 +5,7 @@
 export const slowFiles: Readonly<Record<string, readonly [seconds: number, cpuSeconds: number]>> = {
   'test/acceptance/dash-browser.test.ts': [124, 58],
   'test/integration/server/nodes.test.ts': [113, 56],
+  'test/acceptance/documents.test.ts': [80, 44],
   'test/acceptance/upload-growing-browser.test.ts': [78, 34],
   'test/integration/server/idle-memory.test.ts': [67, 24],
   'test/contract/s3-blob-store.test.ts': [65, 35],
