@@ -17,12 +17,16 @@ export interface ChatClientOptions {
   readonly resolve?: Resolve;
   /** The time limit for one answer. */
   readonly limitMs?: number;
+  /** The longest time without a byte, once an answer has begun. */
+  readonly bodyStallMs?: number;
   /** The delay before the second try; longer before the third. */
   readonly retryDelayMs?: number;
 }
 
 /** Without a GPU, a small model needs minutes for a long answer. */
 const LIMIT_MS = 10 * 60_000;
+/** Some providers answer at once and send blank lines while the model works. */
+const BODY_STALL_MS = 2 * 60_000;
 const MAX_TRIES = 3;
 const RETRY_DELAY_MS = 2000;
 const MAX_RETRY_AFTER_MS = 60_000;
@@ -47,6 +51,7 @@ const contentOf = ({ text, images = [] }: ChatMessage): unknown =>
 /** Asks over HTTP. The operator configured the URL, so it may be internal; metadata services are still refused. */
 export const createChatClient = (options: ChatClientOptions): ChatModel => {
   const { url, key, model, visionModel, limitMs = LIMIT_MS, retryDelayMs = RETRY_DELAY_MS } = options;
+  const { bodyStallMs = BODY_STALL_MS } = options;
   const isAllowed = createAddressPolicy(true);
   const endpoint = url === undefined ? undefined : new URL(`${url.replace(/\/v1$/, '')}/v1/chat/completions`);
   const modelFor = (kind: 'text' | 'vision') => (kind === 'vision' ? visionModel : model);
@@ -58,6 +63,7 @@ export const createChatClient = (options: ChatClientOptions): ChatModel => {
     const response = await send(target, body, {
       lookup: pinnedLookup(addresses),
       signal,
+      bodyStallMs,
       headers: {
         'content-type': 'application/json',
         'content-length': Buffer.byteLength(body),
@@ -123,17 +129,21 @@ const pauseMs = (answer: HttpAnswer | KinoraError, defaultMs: number): number =>
 interface Sending {
   readonly lookup: ReturnType<typeof pinnedLookup>;
   readonly signal: AbortSignal;
+  readonly bodyStallMs: number;
   readonly headers: Record<string, string | number>;
 }
 
-const send = (target: URL, body: string, sending: Sending): Promise<IncomingMessage> =>
+const send = (target: URL, body: string, { bodyStallMs, ...sending }: Sending): Promise<IncomingMessage> =>
   new Promise((resolve, reject) => {
     const request = (target.protocol === 'https:' ? httpsRequest : httpRequest)(target, {
       method: 'POST',
       agent: false,
       ...sending,
     });
-    request.once('response', resolve);
+    request.once('response', (response) => {
+      request.setTimeout(bodyStallMs, () => request.destroy(new Error('The answer stalled')));
+      resolve(response);
+    });
     request.once('upgrade', (_, socket) => {
       socket.destroy();
       reject(new Error('The provider switched protocols'));

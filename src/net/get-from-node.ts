@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { createLinkedAbort } from '../lib/linked-abort.js';
+import { withStallLimit } from '../lib/stall-limit.js';
 
 /** A file that another server of the installation sends. */
 export interface NodeFile {
@@ -12,10 +13,13 @@ export interface NodeFile {
 const SUSPECT_MS = 2000;
 /** … within this time. */
 const ALIVE_MS = 5000;
+/** The longest time without a byte of the body, which the server has in full before it answers. */
+const BODY_STALL_MS = 5000;
 
 /**
  * Asks another server for a file of its cache. The answer must begin within `limitMs`, and within a few seconds if the
- * server answers nothing else either: one that was suspended keeps its connections.
+ * server answers nothing else either: one that was suspended keeps its connections. The body may not pause for longer than
+ * `bodyStallMs`, five seconds by default.
  * @throws Error when there is no answer, or an incomplete one
  */
 export const getFromNode = async (
@@ -23,7 +27,11 @@ export const getFromNode = async (
     url,
     ...request
   }: { readonly url: string; readonly headers: Readonly<Record<string, string>>; readonly body: string },
-  { signal, limitMs }: { readonly signal: AbortSignal; readonly limitMs: number },
+  {
+    signal,
+    limitMs,
+    bodyStallMs = BODY_STALL_MS,
+  }: { readonly signal: AbortSignal; readonly limitMs: number; readonly bodyStallMs?: number },
 ): Promise<NodeFile> => {
   using late = createLinkedAbort(signal);
   const timer = setTimeout(() => late.abort(new Error(`no answer within ${limitMs} ms`)), limitMs);
@@ -38,7 +46,9 @@ export const getFromNode = async (
       await response.body?.cancel();
       return { status: response.status };
     }
-    const bytes = new Uint8Array(await response.arrayBuffer());
+    const chunks: Uint8Array[] = [];
+    for await (const chunk of withStallLimit(response.body!, bodyStallMs)) chunks.push(chunk);
+    const bytes = Buffer.concat(chunks);
     // The validator of a cached file is a digest of its content.
     const digest = createHash('sha256').update(bytes).digest('hex').slice(0, 32);
     if (response.headers.get('etag') !== `"${digest}"`) throw new Error('the file differs from its digest');

@@ -1,15 +1,19 @@
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import { Readable } from 'node:stream';
 import { KinoraError } from '../lib/errors.js';
+import { withStallLimit } from '../lib/stall-limit.js';
 import type { Origin } from './fetch-origin.js';
 
 /** The first viewer of a segment waits until it is encoded. */
 const ANSWER_LIMIT_MS = 120_000;
+/** The longest time without a byte of a body, while its reader waits: the origin may read it from a store that is slow. */
+const BODY_STALL_MS = 20_000;
 /** A connection that the origin closes at the same moment is tried again. */
 const TRIES = 2;
 
-/** Keeps connections to one origin open. */
-export const createOriginClient = (baseUrl: string): Origin => {
+/** Keeps connections to one origin open. The body of an answer fails when it stalls, for 20 s by default. */
+export const createOriginClient = (baseUrl: string, { bodyStallMs = BODY_STALL_MS } = {}): Origin => {
   const base = new URL(baseUrl);
   const prefix = base.pathname.replace(/\/$/, '');
   const isSecure = base.protocol === 'https:';
@@ -37,9 +41,7 @@ export const createOriginClient = (baseUrl: string): Origin => {
       for (let tries = 1; ; tries++) {
         try {
           const { answer } = await send(request);
-          // Closing early makes the body fail after its reader has left.
-          answer.on('error', () => undefined);
-          return { status: answer.statusCode!, headers: answer.headers, body: answer };
+          return { status: answer.statusCode!, headers: answer.headers, body: limitBody(answer, bodyStallMs) };
         } catch (cause) {
           if (request.signal?.aborted) throw new KinoraError('cancelled', { cause });
           const { code, wasReused } = cause as NodeJS.ErrnoException & { wasReused?: boolean };
@@ -50,4 +52,13 @@ export const createOriginClient = (baseUrl: string): Origin => {
     },
     stop: () => agent.destroy(),
   };
+};
+
+const limitBody = (answer: IncomingMessage, stallMs: number): Readable => {
+  const body = Readable.from(withStallLimit(answer as AsyncIterable<Buffer>, stallMs), { objectMode: false });
+  // Closing early makes both fail after their reader has left.
+  for (const each of [answer, body]) each.on('error', () => undefined);
+  // At once, and not when the next bytes arrive.
+  body.once('close', () => answer.destroy());
+  return body;
 };

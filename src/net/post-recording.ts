@@ -11,7 +11,11 @@ export interface RecordingPost {
   readonly file: { readonly name: string; readonly type: string; readonly bytes: Uint8Array };
   readonly maxAnswerBytes: number;
   readonly signal: AbortSignal;
+  /** The longest time without a byte, once the answer has begun; two minutes by default. */
+  readonly bodyStallMs?: number;
 }
+
+const BODY_STALL_MS = 2 * 60_000;
 
 export interface RecordingAnswer {
   readonly status: number;
@@ -26,7 +30,7 @@ export interface RecordingAnswer {
  */
 export const postRecording = (post: RecordingPost): Promise<RecordingAnswer> =>
   new Promise((resolve, reject) => {
-    const { url, key, fields, file, signal } = post;
+    const { url, key, fields, file, signal, bodyStallMs = BODY_STALL_MS } = post;
     const boundary = `kinora-${newId()}`;
     const head = (name: string, more = ''): string =>
       `--${boundary}\r\nContent-Disposition: form-data; name="${name}"${more}\r\n`;
@@ -54,6 +58,7 @@ export const postRecording = (post: RecordingPost): Promise<RecordingAnswer> =>
       reject(new Error('The service switched protocols'));
     });
     request.once('response', (response) => {
+      request.setTimeout(bodyStallMs, () => request.destroy(new Error('The answer stalled')));
       const chunks: Buffer[] = [];
       let length = 0;
       response.on('error', reject);

@@ -7,7 +7,7 @@ import { backoffMs } from '../lib/backoff.js';
 import { isKinoraError, KinoraError } from '../lib/errors.js';
 import { createHedge } from './hedge.js';
 import { describeFailure, nameOf, statusOf } from './s3-errors.js';
-import { withStallLimit } from './stall-limit.js';
+import { withStallLimit } from '../lib/stall-limit.js';
 
 export interface S3Settings {
   readonly bucket: string;

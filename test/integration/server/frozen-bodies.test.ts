@@ -1,0 +1,78 @@
+import { createHash, randomBytes } from 'node:crypto';
+import type { ServerResponse } from 'node:http';
+import { buffer } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createChatClient } from '#kinora/net/chat-client.js';
+import { getFromNode } from '#kinora/net/get-from-node.js';
+import { createOriginClient } from '#kinora/net/origin-client.js';
+import { postRecording } from '#kinora/net/post-recording.js';
+import { createServiceCaller } from '#kinora/net/service-caller.js';
+import { createWebhookSender } from '#kinora/net/webhook-sender.js';
+import { type Origin, startOrigin } from '../../support/servers/origin.js';
+
+const BYTES = randomBytes(200_000);
+const ETAG = `"${createHash('sha256').update(BYTES).digest('hex').slice(0, 32)}"`;
+const STALL_MS = 300;
+
+/** Sends the first half, and then nothing, as a suspended process does: the connection stays open. */
+const freeze = (response: ServerResponse): void => {
+  response.writeHead(200, { 'content-length': BYTES.length, etag: ETAG });
+  response.write(BYTES.subarray(0, BYTES.length / 2));
+};
+
+describe('a server that freezes in the middle of a body', () => {
+  let server: Origin;
+  beforeAll(async () => {
+    server = await startOrigin((request, response) => {
+      if (request.url === '/slow') {
+        response.writeHead(200, { 'content-length': BYTES.length, etag: ETAG });
+        // Longer than the limit in all, but never silent for as long.
+        let at = 0;
+        const timer = setInterval(() => {
+          response.write(BYTES.subarray(at, at + BYTES.length / 10));
+          at += BYTES.length / 10;
+          if (at === BYTES.length) clearInterval(timer);
+        }, STALL_MS / 5);
+      } else if (request.url === '/whole') response.end(BYTES);
+      else freeze(response);
+    });
+  });
+  afterAll(() => server.stop());
+  const { signal } = new AbortController();
+  const fromNode = (path: string) =>
+    getFromNode({ url: server.url + path, headers: {}, body: '' }, { signal, limitMs: 60_000, bodyStallMs: STALL_MS });
+
+  it('is given up as a peer, so that the segment is made here', async () => {
+    await expect(fromNode('/frozen')).rejects.toThrow('no data for 0.3 s');
+    expect((await fromNode('/slow')).bytes).toEqual(BYTES);
+  });
+
+  it('is given up as the origin of an edge; time that a viewer takes does not count', async () => {
+    const origin = createOriginClient(server.url, { bodyStallMs: STALL_MS });
+    const { body } = await origin.fetch({ method: 'GET', path: '/frozen', headers: {} });
+    await expect(buffer(body)).rejects.toThrow('no data for 0.3 s');
+    const answer = await origin.fetch({ method: 'GET', path: '/whole', headers: {} });
+    await sleep(2 * STALL_MS);
+    expect(await buffer(answer.body)).toEqual(BYTES);
+    origin.stop();
+  });
+
+  it('is given up as a provider of models or of speech recognition, or as another service', async () => {
+    const chat = createChatClient({ url: server.url, model: 'm', bodyStallMs: STALL_MS, retryDelayMs: 1 });
+    const asked = chat.ask({ messages: [{ role: 'user', text: '?' }], schema: {}, schemaName: 's', signal });
+    await expect(asked).rejects.toMatchObject({ code: 'provider_failed' });
+    const file = { name: 'window.wav', type: 'audio/wav', bytes: new Uint8Array(10) };
+    const recording = { url: server.url, fields: [], file, maxAnswerBytes: 2 ** 20, signal, bodyStallMs: STALL_MS };
+    await expect(postRecording(recording)).rejects.toThrow('The answer stalled');
+    const services = createServiceCaller({ allowPrivate: true, limitMs: STALL_MS });
+    const called = services.call({ method: 'GET', url: server.url, headers: {}, allowPrivate: true });
+    await expect(called).rejects.toMatchObject({ code: 'unavailable' });
+  });
+
+  it('counts as a delivered webhook: its status has arrived', async () => {
+    const sender = createWebhookSender({ allowPrivate: true });
+    const answer = await sender.send(server.url, { body: '{}', signature: 's' }, signal);
+    expect(answer).toMatchObject({ status: 200 });
+  });
+});
