@@ -19,7 +19,7 @@ import { operationRoutes } from './plugins/operation-route.js';
 import { findPageCalls } from './plugins/page-calls.js';
 import { createRateLimit } from './plugins/rate-limit.js';
 import { isReading } from './plugins/reading-methods.js';
-import { answerExpectations, limitReceiving, limitStall } from './plugins/receive-limit.js';
+import { answerExpectations, discardUnread, limitReceiving, limitStall } from './plugins/receive-limit.js';
 import { logRequests } from './plugins/request-log.js';
 import { directiveRoutes } from './robots/directives.js';
 import { robotsJobRoutes } from './robots/jobs.js';
@@ -99,6 +99,7 @@ export const createApp = (deps: AppDeps): FastifyInstance => {
     throw new KinoraError('method_not_allowed');
   });
   limitReceiving(app, REQUEST_TIMEOUT_MS);
+  discardUnread(app);
   app.addHook('onSend', (_, reply, _payload, done) => {
     limitStall(reply.raw);
     done();

@@ -10,7 +10,7 @@ import { errorAnswer, toKinoraError } from '../plugins/errors.js';
 import { refuseHost } from '../plugins/malformed-requests.js';
 import { measureRequests } from '../plugins/measure-requests.js';
 import { isReading } from '../plugins/reading-methods.js';
-import { limitReceiving, limitStall } from '../plugins/receive-limit.js';
+import { discardUnread, limitReceiving, limitStall } from '../plugins/receive-limit.js';
 import { logRequests } from '../plugins/request-log.js';
 import { usePartBuffers } from '../stream/part-buffers.js';
 import { sendPlaybackError } from '../stream/playback-error.js';
@@ -65,6 +65,7 @@ export const createEdgeApp = (deps: EdgeDeps): FastifyInstance => {
     done();
   });
   limitReceiving(app, REQUEST_TIMEOUT_MS);
+  discardUnread(app);
   app.addHook('onSend', (_, reply, _payload, done) => {
     limitStall(reply.raw);
     done();

@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyReply } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -13,10 +13,35 @@ declare module 'fastify' {
  */
 export const limitReceiving = (app: FastifyInstance, limitMs: number): void => {
   app.addHook('onRequest', ({ raw, routeOptions }, _, done) => {
-    const hasBody = raw.headers['transfer-encoding'] !== undefined || Number(raw.headers['content-length'] ?? 0) > 0;
-    if (hasBody && !routeOptions.config.receivesFiles) {
+    if (hasBody(raw) && !routeOptions.config.receivesFiles) {
       const limit = setTimeout(() => raw.destroy(), limitMs);
       raw.once('close', () => clearTimeout(limit));
+    }
+    done();
+  });
+};
+
+const hasBody = ({ headers }: FastifyRequest['raw']): boolean =>
+  headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
+
+/** Several times the largest body of a request. */
+const MAX_UNREAD_BYTES = 64 * 2 ** 20;
+
+/**
+ * Reads and discards the rest of a body that was not read before the response, up to 64 MiB: many clients read the
+ * response only when they have sent everything, and one that was closed while it sends would lose the response. Routes
+ * that receive files do this themselves.
+ */
+export const discardUnread = (app: FastifyInstance): void => {
+  app.addHook('onSend', ({ raw, routeOptions }, reply, _payload, done) => {
+    if (hasBody(raw) && !raw.complete && !routeOptions.config.receivesFiles) {
+      // The framework closes the connection after a body that it can't use.
+      reply.removeHeader('connection');
+      let unreadBytes = 0;
+      raw.on('data', (chunk: Buffer) => {
+        unreadBytes += chunk.length;
+        if (unreadBytes > MAX_UNREAD_BYTES) raw.destroy();
+      });
     }
     done();
   });

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { connect } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -240,6 +241,49 @@ describe('bodies', () => {
       duplex: 'half',
     } as RequestInit);
     await expectError(response, 413, 'payload_too_large', ['Request body is too large']);
+  });
+
+  /** A connection of a client that reads when it has sent everything. */
+  const openWriter = () => {
+    const socket = connect(Number(new URL(api.origin).port), '127.0.0.1').pause();
+    const failed = once(socket, 'error').then(([error]) => Promise.reject(error));
+    failed.catch(() => undefined);
+    const send = (bytes: Buffer | string) =>
+      Promise.race([failed, new Promise<unknown>((resolve) => socket.write(bytes, resolve))]);
+    return { socket, send };
+  };
+  it.each(['content-length', 'chunked'])(
+    'over 1 MiB get 413 from a client that reads only when it has sent everything: %s',
+    async (kind) => {
+      const part = Buffer.alloc(2 ** 20, 'x');
+      const parts = 16;
+      const framing = kind === 'chunked' ? 'Transfer-Encoding: chunked' : `Content-Length: ${parts * part.length}`;
+      const credentials = `Authorization: Basic ${btoa(api.token)}`;
+      for (let round = 0; round < 20; round += 1) {
+        const { socket, send } = openWriter();
+        await send(`POST ${path} HTTP/1.1\r\nHost: a\r\n${credentials}\r\n${framing}\r\n\r\n`);
+        for (let count = 0; count < parts; count += 1) {
+          if (kind === 'chunked') await send(`${part.length.toString(16)}\r\n`);
+          await send(part);
+          if (kind === 'chunked') await send('\r\n');
+        }
+        if (kind === 'chunked') await send('0\r\n\r\n');
+        // On the same connection, which goes on.
+        await send('GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n');
+        const answer = (await socket.toArray()).join('');
+        expect(answer).toMatch(/^HTTP\/1\.1 413 .*Request body is too large.*HTTP\/1\.1 200 /s);
+      }
+    },
+  );
+
+  it('that do not end are not read for ever', async () => {
+    const { send } = openWriter();
+    await send(`POST ${path} HTTP/1.1\r\nHost: a\r\nContent-Length: 999999999999\r\n\r\n`);
+    const part = Buffer.alloc(2 ** 20);
+    const sendMuch = async () => {
+      for (let count = 0; count < 200; count += 1) await send(part);
+    };
+    await expect(sendMuch()).rejects.toMatchObject({ code: expect.stringMatching(/EPIPE|ECONNRESET/) });
   });
 
   it.each(['text/plain', 'application/x-www-form-urlencoded', 'application/jsonx', 'nonsense'])(
