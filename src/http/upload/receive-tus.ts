@@ -6,9 +6,11 @@ import { isKinoraError } from '../../lib/errors.js';
 import { receiveBody } from './receive-upload.js';
 import { noLocker, TUS_EXTENSIONS, TusStore } from './tus-store.js';
 
+/** In every response, whoever answers (tus 1.0, "Tus-Resumable"). */
+export const TUS_VERSION = { 'tus-resumable': '1.0.0' } as const;
+
 /** The server's features in the response to `OPTIONS` (tus 1.0, "OPTIONS"). */
 export const TUS_OPTIONS = {
-  'tus-resumable': '1.0.0',
   'tus-version': '1.0.0',
   'tus-extension': TUS_EXTENSIONS.join(','),
 } as const;

@@ -8,7 +8,7 @@ import { isKinoraError, KinoraError } from '../../lib/errors.js';
 import { isId } from '../../lib/ids.js';
 import { errorAnswer } from '../plugins/errors.js';
 import { corsHeaders, preflightHeaders } from './cors.js';
-import { receiveTus, TUS_OPTIONS } from './receive-tus.js';
+import { receiveTus, TUS_OPTIONS, TUS_VERSION } from './receive-tus.js';
 import { receiveUpload } from './receive-upload.js';
 
 export interface UploadAddressDeps {
@@ -39,7 +39,9 @@ interface Protocol {
   readonly methods: string;
   /** The response headers that a page from another origin can read. */
   readonly exposedHeaders: string;
-  /** The protocol's headers in a response to `OPTIONS`. */
+  /** The protocol's headers in every response … */
+  readonly always: Readonly<Record<string, string>>;
+  /** … and in a response to `OPTIONS`. */
   readonly options: Readonly<Record<string, string>>;
   answer(upload: Row<'upload'>, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply>;
 }
@@ -51,6 +53,7 @@ export const uploadAddress = (deps: UploadAddressDeps): FastifyPluginAsync => {
     prefix: UPLOAD_PREFIX,
     methods: 'PUT, POST, PATCH, OPTIONS',
     exposedHeaders: 'Range',
+    always: {},
     options: {},
     answer: async (upload, request, reply) => {
       const { isComplete, receivedBytes } = await receiveUpload(writers, upload.id, request, reply);
@@ -62,6 +65,7 @@ export const uploadAddress = (deps: UploadAddressDeps): FastifyPluginAsync => {
     prefix: TUS_PREFIX,
     methods: 'POST, HEAD, PATCH, OPTIONS',
     exposedHeaders: 'Location, Upload-Offset, Upload-Length, Upload-Defer-Length, Tus-Resumable',
+    always: TUS_VERSION,
     options: TUS_OPTIONS,
     answer: async (upload, request, reply) => {
       const url = urls.urlOf(upload).replace(UPLOAD_PREFIX, TUS_PREFIX);
@@ -76,7 +80,7 @@ export const uploadAddress = (deps: UploadAddressDeps): FastifyPluginAsync => {
 };
 
 const addressOf = (protocol: Protocol, { database, urls }: UploadAddressDeps): FastifyPluginAsync => {
-  const { methods, exposedHeaders } = protocol;
+  const { methods, exposedHeaders, always } = protocol;
   return async (scope) => {
     // The body is a file whatever its content type, even an invalid one.
     scope.removeAllContentTypeParsers();
@@ -84,7 +88,7 @@ const addressOf = (protocol: Protocol, { database, urls }: UploadAddressDeps): F
     scope.addHook('onRequest', async (request, reply) => {
       request.raw.headers['content-type'] = 'application/octet-stream';
       // Until the upload is known, so that every page can read the refusal.
-      reply.headers({ 'cache-control': 'no-store', ...corsHeaders('*', undefined, exposedHeaders) });
+      reply.headers({ 'cache-control': 'no-store', ...always, ...corsHeaders('*', undefined, exposedHeaders) });
     });
     scope.setErrorHandler((error, request, reply) => {
       const answer = errorAnswer(error);

@@ -255,8 +255,10 @@ describe('tus', { timeout: 240_000 }, () => {
       const { status: given, ...rest } = await answer.then(async (response) => ({
         status: response.status,
         body: await response.text(),
+        version: response.headers.get('tus-resumable'),
       }));
       expect([given, rest.body]).toEqual([status, expect.stringContaining(type ?? '')]);
+      expect(rest.version, rest.body).toBe('1.0.0');
     };
     await refused(fetch(tusUrl, { method: 'POST', headers: { 'upload-length': '10' } }), 412);
     await refused(fetch(tusUrl, { method: 'POST', headers: VERSION }), 400);
