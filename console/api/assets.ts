@@ -167,6 +167,7 @@ export interface Problem {
   readonly request_id?: string | null;
   readonly occurred_at?: string | null;
   readonly details?: unknown;
+  readonly input_url?: string | null;
   readonly can_retry: boolean;
 }
 

@@ -1,10 +1,12 @@
 import type { Clock } from '../lib/clock.js';
 import { KinoraError } from '../lib/errors.js';
 import type { BlobWrite } from '../storage/blob-store.js';
-import { checkSize, type FetchOptions, type RemoteFile } from './fetch-source.js';
+import { codingOf, decodeBody } from './decode-body.js';
+import { checkSize, type FetchOptions, type RemoteFile, WEB_PAGE } from './fetch-source.js';
 import type { GuardedResponse } from './guarded-get.js';
 import { createRateCheck } from './rate-check.js';
 import { strongValidator } from './strong-validator.js';
+import { unreachable } from './unreachable.js';
 
 /** One file on its way; each try goes on where the last one ended. */
 export interface Download {
@@ -36,7 +38,18 @@ export const invalidInput = (message: string, details: Record<string, unknown> =
 const badStatus = (status: number): KinoraError =>
   invalidInput(`The input file could not be downloaded: HTTP status ${status}.`, { http_status: status });
 
-const unreachable = (reason: string): KinoraError => new KinoraError('source_unreachable', { details: { reason } });
+const brokenOff = (reason: string): KinoraError => unreachable(undefined, { reason });
+
+/**
+ * Servers send web pages in place of files: to sign in, or as their error.
+ * @throws KinoraError `invalid_input` when a body that begins with `chunk` is one
+ */
+const refuseWebPage = (response: GuardedResponse, chunk: Uint8Array): void => {
+  if (!/^\s*(text\/html|application\/xhtml\+xml)\b/i.test(response.header('content-type') ?? '')) return;
+  const start = Buffer.from(chunk.subarray(0, 1024)).toString('latin1');
+  if (/^(\xef\xbb\xbf)?\s*</.test(start))
+    throw invalidInput('The server sent a web page (text/html).', { reason: WEB_PAGE });
+};
 
 const numberOrUndefined = (text: string | undefined): number | undefined =>
   text !== undefined && /^\d+$/.test(text) ? Number(text) : undefined;
@@ -55,7 +68,7 @@ export const createDownloadTry =
         if (response.header('content-range') === `bytes */${offsetBytes}`)
           return report(offsetBytes, offsetBytes, true);
         await startAgain(download, undefined);
-        throw unreachable('range refused');
+        throw brokenOff('range refused');
       }
       const totalBytes = await accept(download, response);
       const { validator, onRanges } = download;
@@ -69,13 +82,14 @@ export const createDownloadTry =
         download.target = other ?? download.target;
       }
       const checkRate = createRateCheck(clock, rateWindowMs);
-      for await (const chunk of response.body) {
+      for await (const chunk of decodeBody(response)) {
         checkRate(chunk.byteLength);
+        if (download.target.offsetBytes === 0) refuseWebPage(response, chunk);
         checkSize(download.limitBytes, download.target.offsetBytes + chunk.byteLength);
         await download.target.write(chunk);
         report(download.target.offsetBytes, totalBytes);
       }
-      if (totalBytes !== undefined && download.target.offsetBytes !== totalBytes) throw unreachable('body ended early');
+      if (totalBytes !== undefined && download.target.offsetBytes !== totalBytes) throw brokenOff('body ended early');
       report(download.target.offsetBytes, totalBytes, true);
     } finally {
       await response.close();
@@ -87,6 +101,7 @@ const whyNoRanges = (
   totalBytes: number | undefined,
   validator: string | undefined,
 ): string | undefined => {
+  if (codingOf(response) !== undefined) return 'the origin compresses the file';
   if (response.status !== 206 && response.header('accept-ranges') !== 'bytes')
     return 'the origin does not send Accept-Ranges: bytes';
   if (totalBytes === undefined) return 'the origin does not send the size';
@@ -103,21 +118,25 @@ const startAgain = async (download: Download, validator: string | undefined): Pr
 /** Readies the target for the body of `response`; returns the size of the whole file. */
 const accept = async (download: Download, response: GuardedResponse): Promise<number | undefined> => {
   const { offsetBytes } = download.target;
-  if (response.status === 200) {
-    const totalBytes = numberOrUndefined(response.header('content-length'));
-    checkSize(download.limitBytes, totalBytes ?? 0);
-    await startAgain(download, strongValidator(response));
-    return totalBytes;
+  const [, first, last, total] = /^bytes (\d+)-(\d+)\/(\d+|\*)$/.exec(response.header('content-range') ?? '') ?? [];
+  const isWhole = response.status === 206 && Number(first) === 0 && Number(last) + 1 === Number(total);
+  if (response.status === 200 || (isWhole && offsetBytes === 0)) {
+    const sentBytes = numberOrUndefined(isWhole ? total : response.header('content-length'));
+    checkSize(download.limitBytes, sentBytes ?? 0);
+    const isCoded = codingOf(response) !== undefined;
+    // Neither the size nor ranges of the coded form are those of the file.
+    await startAgain(download, isCoded ? undefined : strongValidator(response));
+    return isCoded ? undefined : sentBytes;
   }
   if (response.status === 206 && offsetBytes > 0) {
-    const [, first, total] = /^bytes (\d+)-\d+\/(\d+|\*)$/.exec(response.header('content-range') ?? '') ?? [];
-    const current = strongValidator(response);
+    // The coding matches no validator.
+    const current = codingOf(response) ?? strongValidator(response);
     if (Number(first) === offsetBytes && (current === undefined || current === download.validator)) {
       checkSize(download.limitBytes, numberOrUndefined(total) ?? 0);
       return numberOrUndefined(total);
     }
     await startAgain(download, undefined);
-    throw unreachable('another range or file than asked for');
+    throw brokenOff('another range or file than asked for');
   }
   throw badStatus(response.status);
 };

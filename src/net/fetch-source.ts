@@ -7,8 +7,8 @@ export interface SourceFetcher {
    * Streams `url` into `target` and commits it; continues after `target.offsetBytes` when the origin allows it. On
    * failure `target` is suspended, or discarded when the input is refused. Credentials in the URL are used, never
    * logged.
-   * @throws KinoraError `invalid_input` with the exact message of the reference (HTTP status, refused address, empty,
-   * too large), `source_unreachable` after retries, `cancelled`
+   * @throws KinoraError `invalid_input` with the exact message of the reference (HTTP status, refused address, web page,
+   * damaged compression, empty, too large), `source_unreachable` after retries, `cancelled`
    */
   fetch(url: string, target: BlobWrite, options: FetchOptions): Promise<BlobInfo>;
 }
@@ -44,6 +44,9 @@ export interface FetchOptions {
   /** `totalBytes` is absent when the origin does not declare it. Called at most a few times per second. */
   readonly onProgress?: (receivedBytes: number, totalBytes: number | undefined) => void;
 }
+
+/** `details.reason` of the error for a web page in place of a file. */
+export const WEB_PAGE = 'web page';
 
 const readableSize = (bytes: number): string => {
   const units = ['bytes', 'KiB', 'MiB', 'GiB', 'TiB'];

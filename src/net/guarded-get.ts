@@ -2,9 +2,10 @@ import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import type { LookupFunction } from 'node:net';
 import type { Clock } from '../lib/clock.js';
-import { isKinoraError, KinoraError } from '../lib/errors.js';
+import { KinoraError } from '../lib/errors.js';
 import { createLinkedAbort } from '../lib/linked-abort.js';
 import { pinnedLookup, type Resolve, type ResolvedAddress, resolveHost } from './resolve-host.js';
+import { timedOut, unreachable } from './unreachable.js';
 
 export interface GuardedGetOptions {
   readonly isAllowedAddress: (address: string) => boolean;
@@ -30,9 +31,6 @@ export interface GuardedResponse {
 
 const MAX_REDIRECTS = 5;
 const CONNECT_LIMIT_MS = 10_000;
-
-const unreachable = (cause: unknown): KinoraError =>
-  isKinoraError(cause) ? cause : new KinoraError('source_unreachable', { cause });
 
 const notAllowed = (reason: string): KinoraError =>
   new KinoraError('invalid_input', { messages: ['The input URL is not allowed.'], details: { reason } });
@@ -71,17 +69,22 @@ const openResponse = (url: URL, { connectLimitMs, idleLimitMs, ...options }: Ope
   new Promise((resolve, reject) => {
     const secure = url.protocol === 'https:';
     const request = (secure ? httpsRequest : httpRequest)(url, { ...options, agent: false });
-    const tooSlow = setTimeout(() => request.destroy(new Error('No connection in time')), connectLimitMs);
+    const tooSlow = setTimeout(() => request.destroy(timedOut('No connection in time')), connectLimitMs);
     request.once('socket', (socket) => socket.once(secure ? 'secureConnect' : 'connect', () => clearTimeout(tooSlow)));
     // Every byte resets the idle limit, so headers that arrive byte by byte need a separate limit.
-    const tooLate = setTimeout(() => request.destroy(new Error('No answer in time')), 2 * idleLimitMs);
+    const tooLate = setTimeout(() => request.destroy(timedOut('No answer in time')), 2 * idleLimitMs);
     request.once('response', () => clearTimeout(tooLate));
     request.once('close', () => {
       clearTimeout(tooSlow);
       clearTimeout(tooLate);
     });
-    request.setTimeout(idleLimitMs, () => request.destroy(new Error('The origin fell silent')));
-    request.once('response', resolve);
+    // After the headers, the reader of the body is told the cause.
+    let reading: { destroy(error: Error): unknown } = request;
+    request.setTimeout(idleLimitMs, () => reading.destroy(timedOut('The origin fell silent')));
+    request.once('response', (response) => {
+      reading = response;
+      resolve(response);
+    });
     // The connection no longer speaks HTTP: without a listener, the request would never settle.
     request.once('upgrade', (_, socket) => {
       socket.destroy();

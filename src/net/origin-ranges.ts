@@ -1,9 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ByteRange } from '../lib/byte-ranges.js';
 import { isKinoraError, KinoraError } from '../lib/errors.js';
+import { codingOf } from './decode-body.js';
 import type { RemoteFile } from './fetch-source.js';
 import type { GuardedResponse } from './guarded-get.js';
 import { strongValidator } from './strong-validator.js';
+import { unreachable } from './unreachable.js';
 
 interface OriginRangesOptions {
   readonly get: (url: string, headers: Record<string, string>, signal: AbortSignal) => Promise<GuardedResponse>;
@@ -21,7 +23,7 @@ const parseContentRange = (
 
 const changed = (status: number): KinoraError =>
   new KinoraError('source_changed', { details: { http_status: status, reason: 'another file or no ranges' } });
-const unreachable = (reason: string): KinoraError => new KinoraError('source_unreachable', { details: { reason } });
+const brokenOff = (reason: string): KinoraError => unreachable(undefined, { reason });
 
 /** Reads parts of one version of a remote file; see `RangeOrigin`. */
 export const createOriginRanges = ({ get, retryDelayMs }: OriginRangesOptions) => {
@@ -36,8 +38,14 @@ export const createOriginRanges = ({ get, retryDelayMs }: OriginRangesOptions) =
     try {
       const got = parseContentRange(response);
       const { status } = response;
-      if (status === 408 || status === 429 || status >= 500) throw unreachable(`HTTP status ${status}`);
-      if (status !== 206 || got?.start !== range.start || got.sizeBytes !== file.sizeBytes) throw changed(status);
+      if (status === 408 || status === 429 || status >= 500) throw brokenOff(`HTTP status ${status}`);
+      if (
+        status !== 206 ||
+        codingOf(response) !== undefined ||
+        got?.start !== range.start ||
+        got.sizeBytes !== file.sizeBytes
+      )
+        throw changed(status);
       if ((strongValidator(response) ?? file.validator) !== file.validator) throw changed(status);
       let left = range.end - range.start;
       for await (const chunk of response.body) {
@@ -45,7 +53,7 @@ export const createOriginRanges = ({ get, retryDelayMs }: OriginRangesOptions) =
         if (left < 0) throw changed(status);
         yield chunk;
       }
-      if (left > 0) throw unreachable('body ended early');
+      if (left > 0) throw brokenOff('body ended early');
     } finally {
       await response.close();
     }

@@ -38,7 +38,7 @@ export const resolveHost = async (
     signal.addEventListener('abort', () => failed(signal.reason), { once: true });
     resolve(host).then(found, failed);
   });
-  if (addresses.length === 0) throw new Error('The name has no address');
+  if (addresses.length === 0) throw Object.assign(new Error('The name has no address'), { code: 'ENOTFOUND' });
   return addresses;
 };
 

@@ -7,6 +7,7 @@ import { createDownloadTry, type Download, invalidInput } from './download-try.j
 import type { FetchOptions, SourceFetcher } from './fetch-source.js';
 import { createGuardedGet, type GuardedGetOptions } from './guarded-get.js';
 import { createOriginRanges } from './origin-ranges.js';
+import { timedOut, unreachable } from './unreachable.js';
 
 export interface SourceFetcherOptions extends Omit<GuardedGetOptions, 'isAllowedAddress' | 'allowedUrls'> {
   /** `true` allows all internal addresses, a list of CIDR networks only those. */
@@ -103,7 +104,7 @@ export const createSourceFetcher = (options: SourceFetcherOptions): SourceFetche
         const failure = fetchOptions.signal?.aborted
           ? new KinoraError('cancelled', { cause: fetchOptions.signal.reason })
           : limited.isLate
-            ? new KinoraError('source_unreachable', { cause: error })
+            ? unreachable(timedOut('The whole file did not arrive in time'))
             : error;
         // If the caller does not store the validator, the bytes could never be continued.
         const close =

@@ -21,6 +21,7 @@ export const ProblemPanel = ({ asset }: { readonly asset: Asset }): ReactNode =>
   // What the asset itself says is known at once, also when the rest can't be loaded.
   const { data: problem } = useQuery(problemQuery(asset.id));
   const facts = [
+    ['Input', problem?.input_url],
     ['Stage', problem?.stage],
     ['Time', problem?.occurred_at && formatDate(problem.occurred_at)],
   ] as const;

@@ -130,7 +130,7 @@ export const serializeInput = ({ settings, file, early_playback, copy_decision }
   withoutNulls({ settings: hideCredentials(settings), file, early_playback, copy_decision });
 
 /** Returns the URL as given but without `user:password@`, which is used for fetching and never shown. */
-const hideCredentials = (settings: object): object =>
+export const hideCredentials = (settings: object): { readonly url?: string } =>
   'url' in settings ? { ...settings, url: String(settings.url).replace(/^(https?:\/\/)[^/?#]*@/i, '$1') } : settings;
 
 export interface CallerRecord {

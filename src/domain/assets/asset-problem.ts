@@ -1,4 +1,4 @@
-import type { AssetView } from '../../api/serialize/asset.js';
+import { type AssetView, hideCredentials } from '../../api/serialize/asset.js';
 import type { AssetRequest } from '../../api/validate/create-asset.js';
 import { findAssetFailure } from '../../db/tables/assets/asset-failure.js';
 import { listAssetInputs } from '../../db/tables/assets/asset-input.js';
@@ -19,6 +19,8 @@ export interface AssetProblem {
   readonly operator: { readonly detail: string; readonly jobId: string } | undefined;
   /** The request that created the asset or its upload. */
   readonly requestId: string | undefined;
+  /** Of the first input, without credentials; undefined for uploads. */
+  readonly inputUrl: string | undefined;
   /** A retry would read the same input with the same settings. */
   readonly canRetry: boolean;
 }
@@ -39,12 +41,14 @@ export const getAssetProblem = async (
 ): Promise<AssetProblem> => {
   const { asset } = await findErrored(context, environmentId, assetId);
   const failure = await findAssetFailure(context.database.queryable, assetId);
+  const [input] = await listAssetInputs(context.database.queryable, assetId);
   return {
     sentence: asset.error?.messages.join(' ') ?? 'The asset could not be processed.',
     stage: failure?.stage,
     occurredAt: failure?.occurred_at,
     operator: failure && { detail: failure.detail, jobId: failure.job_id },
     requestId: asset.request_id ?? undefined,
+    inputUrl: input && hideCredentials(input.settings).url,
     canRetry: asset.ingest_type === 'on_demand_url',
   };
 };

@@ -39,6 +39,7 @@ export const consoleAssetRoutes = (app: FastifyInstance, deps: ConsoleDeps, iden
       job_id: problem.operator?.jobId ?? null,
       // It may name files and addresses of the server.
       details: (canAdminister && problem.operator?.detail) || null,
+      input_url: problem.inputUrl ?? null,
       can_retry: problem.canRetry,
     };
   });

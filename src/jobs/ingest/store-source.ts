@@ -1,5 +1,5 @@
-import { KinoraError } from '../../lib/errors.js';
-import type { RemoteFile } from '../../net/fetch-source.js';
+import { errorRegistry, isKinoraError, KinoraError } from '../../lib/errors.js';
+import { type RemoteFile, WEB_PAGE } from '../../net/fetch-source.js';
 import { sourceKey } from '../../storage/keys.js';
 import type { IngestContext } from './context.js';
 import { linkSource } from './link-source.js';
@@ -40,7 +40,7 @@ const download = async (
   const refusal = whyNotEarly(context);
   if (refusal !== undefined) await recordWay(context, { status: 'stored_first', reason: refusal });
   let early: EarlyPlay | undefined;
-  await fetcher.fetch(url, target, {
+  const fetching = fetcher.fetch(url, target, {
     signal,
     onReceived: () => pool.prepare(),
     ...(validator !== null && { validator }),
@@ -56,8 +56,15 @@ const download = async (
       },
     }),
   });
+  await fetching.catch((error: unknown) => {
+    throw isKinoraError(error) && error.details?.reason === WEB_PAGE ? notVideo(error) : error;
+  });
   return early;
 };
+
+/** With the message that every file gets that is no video, and then the reason. */
+const notVideo = (cause: KinoraError): KinoraError =>
+  new KinoraError('invalid_input', { messages: [errorRegistry.invalid_input.message, ...cause.messages], cause });
 
 /** Why the asset can't play early, whatever its origin and its file. */
 const whyNotEarly = ({ playsEarly, row: { asset, media } }: IngestContext): string | undefined => {

@@ -74,6 +74,7 @@ it('an errored asset says what failed, where and in which request, and can be re
     occurred_at: expect.stringMatching(/Z$/),
     job_id: expect.stringMatching(/^[0-9a-f-]{36}$/),
     details: expect.stringMatching(/./),
+    input_url: `${files.url}/0.mp4`,
     can_retry: true,
   });
 
@@ -99,10 +100,11 @@ it('an errored asset says what failed, where and in which request, and can be re
 });
 
 it('a failed download is its own stage', async () => {
-  const { id } = await create({ inputs: [{ url: `${files.url}/1.mp4` }] });
+  const { id } = await create({ inputs: [{ url: `${files.url.replace('://', '://user:hidden@')}/1.mp4` }] });
   await errored(id);
   expect(await (await call('GET', `/console/api/assets/${id}/problem`)).json()).toMatchObject({
     stage: 'download',
+    input_url: `${files.url}/1.mp4`,
     can_retry: true,
   });
 });
@@ -117,6 +119,7 @@ it('an uploaded file is to be uploaded again', async () => {
   await errored(id);
   expect(await (await call('GET', `/console/api/assets/${id}/problem`)).json()).toMatchObject({
     can_retry: false,
+    input_url: null,
     request_id: created.headers.get('x-request-id'),
   });
   const refused = await call('POST', `/console/api/assets/${id}/retry`);

@@ -1,11 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createServer as createHttpsServer } from 'node:https';
 import { createServer } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
+import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { SourceFetcherOptions } from '#kinora/net/source-fetcher.js';
 import { KEY, startFetching } from '../../support/fetching.js';
 import { type Origin, serveFile, startOrigin } from '../../support/servers/origin.js';
+import { selfSigned } from '../../support/servers/self-signed.js';
 
 const cleanUps: (() => unknown)[] = [];
 afterEach(async () => {
@@ -122,7 +125,7 @@ describe('source fetcher', () => {
     await write.discard();
   });
 
-  it('says that the connection failed for a closed port, an unknown name, a peer that does not speak HTTP', async () => {
+  it('says why a server was not reached, and names no address', async () => {
     const { origin, fetch } = await start((_request, response) => response.end(), {
       resolve: async (hostname) => {
         if (hostname === 'nowhere.example')
@@ -137,20 +140,133 @@ describe('source fetcher', () => {
     await new Promise<void>((resolve) => rude.listen(0, '127.0.0.1', resolve));
     const rudePort = (rude.address() as { port: number }).port;
     await origin.stop();
-    for (const url of [
-      `${origin.url}/`,
-      'http://nowhere.example/',
-      'http://empty.example/',
-      `http://127.0.0.1:${rudePort}/`,
-      `https://127.0.0.1:${rudePort}/`,
-    ]) {
+    const untrusted = createHttpsServer(selfSigned, (_request, response) => response.end('x')).listen(0, '127.0.0.1');
+    await new Promise((resolve) => untrusted.once('listening', resolve));
+    const tlsPort = (untrusted.address() as { port: number }).port;
+    for (const [url, reason] of [
+      [`${origin.url}/`, 'connection refused'],
+      [`http://somewhere.example:${origin.port}/`, 'connection refused'],
+      ['http://nowhere.example/', 'host not found'],
+      ['http://empty.example/', 'host not found'],
+      [`http://127.0.0.1:${rudePort}/`, 'the server does not speak HTTP'],
+      [`https://127.0.0.1:${rudePort}/`, 'TLS handshake failed'],
+      [`https://127.0.0.1:${tlsPort}/`, 'TLS certificate problem (it is self-signed)'],
+    ] as const) {
       await expect(fetch(url), url).rejects.toMatchObject({
         code: 'source_unreachable',
         failure: 'retry',
-        messages: ['The input file could not be downloaded: connection failed.'],
+        messages: [`The input file could not be downloaded: ${reason}.`],
       });
     }
-    await new Promise((resolve) => rude.close(resolve));
+    for (const server of [rude, untrusted]) await new Promise((resolve) => server.close(resolve));
+  });
+
+  it('decodes what the server compresses although it was asked not to, and cannot resume it', async () => {
+    const bytes = Buffer.concat([randomBytes(MIB), Buffer.alloc(MIB)]);
+    const coded = {
+      gzip: gzipSync(bytes),
+      'x-gzip': gzipSync(bytes),
+      br: brotliCompressSync(bytes),
+      Deflate: deflateSync(bytes),
+    };
+    for (const [coding, body] of Object.entries(coded)) {
+      const headers = { 'content-encoding': coding, etag: '"1"', 'accept-ranges': 'bytes' };
+      const { origin, fetch, stored } = await start((_request, response, count) => {
+        if (count === 1) breakOff(response, body, body.length - 10, headers);
+        else response.writeHead(200, { ...headers, 'content-length': body.length }).end(body);
+      });
+      const refusals: string[] = [];
+      const onNoRanges = async (reason: string) => void refusals.push(reason);
+      expect(await fetch(`${origin.url}/v.mp4`, { onNoRanges, onRanges: () => expect.unreachable() })).toEqual({
+        sizeBytes: bytes.length,
+      });
+      expect(bytes.equals((await stored()) ?? Buffer.alloc(0)), coding).toBe(true);
+      expect(refusals).toEqual(['the origin compresses the file']);
+      expect(origin.requests.map(({ headers }) => headers.range)).toEqual([undefined, undefined]);
+    }
+  });
+
+  it('refuses a decompression bomb, data that is damaged, and another compression', async () => {
+    const small = { maxBytes: MIB };
+    const identity = await start((_request, response) =>
+      response.writeHead(200, { 'content-encoding': 'identity' }).end('x'),
+    );
+    expect(await identity.fetch(identity.origin.url)).toEqual({ sizeBytes: 1 });
+    for (const [coding, body, reason, overrides] of [
+      ['gzip', gzipSync(Buffer.alloc(32 * MIB)), 'could not be downloaded: its compressed data expands too much.', {}],
+      ['gzip', gzipSync(randomBytes(2 * MIB)), 'is larger than the maximum size of 1 MiB.', small],
+      ['gzip', randomBytes(MIB), 'could not be downloaded: its compressed data is damaged.', {}],
+      [
+        'zstd',
+        randomBytes(MIB),
+        'could not be downloaded: the server compressed it in a way that is not supported (Content-Encoding).',
+        {},
+      ],
+    ] as const) {
+      const { origin, fetch, stored } = await start(
+        (_request, response) => response.writeHead(200, { 'content-encoding': coding }).end(body),
+        overrides,
+      );
+      await expect(fetch(origin.url), reason).rejects.toMatchObject({
+        code: 'invalid_input',
+        messages: [`The input file ${reason}`],
+      });
+      expect(await stored()).toBeUndefined();
+    }
+  });
+
+  it('takes a partial answer to a request for the file if it has all of it', async () => {
+    const bytes = randomBytes(MIB);
+    const whole = `bytes 0-${MIB - 1}/${MIB}`;
+    const { origin, fetch, stored } = await start((request, response, count) => {
+      const first = Number(/^bytes=(\d+)-$/.exec(request.headers.range ?? '')?.[1] ?? 0);
+      const headers = {
+        etag: '"1"',
+        'content-range': `bytes ${first}-${MIB - 1}/${MIB}`,
+        'content-length': MIB - first,
+      };
+      response.writeHead(206, headers);
+      if (count === 1) response.write(bytes.subarray(0, 600_000), () => setTimeout(() => response.destroy(), 20));
+      else response.end(bytes.subarray(first));
+    });
+    expect(await fetch(`${origin.url}/v.mp4`)).toEqual({ sizeBytes: MIB });
+    expect(bytes.equals((await stored()) ?? Buffer.alloc(0))).toBe(true);
+    expect(origin.requests.map(({ headers }) => headers.range)).toEqual([undefined, 'bytes=600000-']);
+
+    for (const range of [`bytes 0-${MIB - 2}/${MIB}`, `bytes 1-${MIB - 1}/${MIB}`, `bytes 0-${MIB - 1}/*`, undefined]) {
+      const part = await start((_request, response) =>
+        response.writeHead(206, { etag: '"1"', ...(range && { 'content-range': range }) }).end(bytes),
+      );
+      await expect(part.fetch(part.origin.url), range).rejects.toMatchObject({
+        messages: ['The input file could not be downloaded: HTTP status 206.'],
+      });
+    }
+    const short = await start((_request, response) =>
+      response.writeHead(206, { 'content-range': whole }).end(bytes.subarray(1)),
+    );
+    await expect(short.fetch(short.origin.url)).rejects.toMatchObject({ code: 'source_unreachable' });
+  });
+
+  it('says that the server sent a web page, but believes no type that the bytes contradict', async () => {
+    const page = '\ufeff\n<!DOCTYPE html><title>Sign in</title>';
+    for (const [type, body] of [
+      ['text/html; charset=utf-8', page],
+      ['Text/HTML', '<html></html>'],
+      ['application/xhtml+xml', '<?xml version="1.0"?>'],
+    ]) {
+      const { origin, fetch, stored } = await start((_request, response) =>
+        response.writeHead(200, { 'content-type': type }).end(body),
+      );
+      await expect(fetch(origin.url)).rejects.toMatchObject({
+        code: 'invalid_input',
+        messages: ['The server sent a web page (text/html).'],
+      });
+      expect([origin.requests.length, await stored()]).toEqual([1, undefined]);
+    }
+    const video = await start((_request, response) =>
+      response.writeHead(200, { 'content-type': 'text/html' }).end(Buffer.from('0000ftyp')),
+    );
+    expect(await video.fetch(video.origin.url)).toEqual({ sizeBytes: 8 });
   });
 
   it('continues after broken connections, as many as it takes while each brings something', async () => {
@@ -308,7 +424,10 @@ describe('source fetcher', () => {
       { idleLimitMs: 500 },
     );
     for (const path of ['/headers', '/body']) {
-      await expect(silent.fetch(silent.origin.url + path)).rejects.toMatchObject({ code: 'source_unreachable' });
+      await expect(silent.fetch(silent.origin.url + path)).rejects.toMatchObject({
+        code: 'source_unreachable',
+        messages: ['The input file could not be downloaded: timed out.'],
+      });
     }
     expect(silent.origin.requests).toHaveLength(6);
   });

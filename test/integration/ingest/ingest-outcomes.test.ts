@@ -20,7 +20,11 @@ beforeAll(async () => {
   statuses = await startOrigin((request, response) => {
     const status = Number(request.url?.slice(1));
     // 302: to an address that is refused.
-    response.writeHead(status, { ...(status === 302 && { location: 'http://169.254.169.254/latest' }) }).end();
+    const headers = {
+      'content-type': 'text/html',
+      ...(status === 302 && { location: 'http://169.254.169.254/latest' }),
+    };
+    response.writeHead(status, headers).end('<!doctype html><title>Sign in</title>');
   });
   server = await startServer({
     dataDir: makeDataDir(),
@@ -50,8 +54,8 @@ const NOT_VIDEO = 'The input file is not a valid video file.';
 describe('an input that cannot be used', () => {
   it('ends the asset with the exact reason, in bounded time', async () => {
     const expected: Record<string, string> = {
-      'http://127.0.0.1:1/nobody.mp4': `${NOT_DOWNLOADED}: connection failed.`,
-      'http://no-such-host.invalid/a.mp4': `${NOT_DOWNLOADED}: connection failed.`,
+      'http://127.0.0.1:1/nobody.mp4': `${NOT_DOWNLOADED}: connection refused.`,
+      'http://no-such-host.invalid/a.mp4': `${NOT_DOWNLOADED}: host not found.`,
       [`${statuses.url}/404`]: `${NOT_DOWNLOADED}: HTTP status 404.`,
       [`${statuses.url}/403`]: `${NOT_DOWNLOADED}: HTTP status 403.`,
       [`${statuses.url}/500`]: `${NOT_DOWNLOADED}: HTTP status 500.`,
@@ -87,6 +91,11 @@ describe('an input that cannot be used', () => {
       const playback = await fetch(`${server.url}/${asset.playback_ids![0]!.id}.m3u8`);
       expect(playback.status).toBe(412);
     }
+    const page = await create(`${statuses.url}/200`);
+    expect((await settled(server, page.id)).errors).toEqual({
+      type: 'invalid_input',
+      messages: [NOT_VIDEO, 'The server sent a web page (text/html).'],
+    });
     // A refusal is asked for once, what may pass three times.
     const asked = (path: string) => statuses.requests.filter(({ url }) => url === path).length;
     expect([asked('/404'), asked('/403'), asked('/302'), asked('/500')]).toEqual([1, 1, 1, 3]);
