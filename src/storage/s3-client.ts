@@ -5,9 +5,9 @@ import type { GetObjectCommandOutput, S3Client } from '@aws-sdk/client-s3';
 import { throwIfAborted } from '../lib/abort.js';
 import { backoffMs } from '../lib/backoff.js';
 import { isKinoraError, KinoraError } from '../lib/errors.js';
+import { withStallLimit } from '../lib/stall-limit.js';
 import { createHedge } from './hedge.js';
 import { describeFailure, nameOf, statusOf } from './s3-errors.js';
-import { withStallLimit } from '../lib/stall-limit.js';
 
 export interface S3Settings {
   readonly bucket: string;
