@@ -1,4 +1,6 @@
 import { createHash } from 'node:crypto';
+import { Readable } from 'node:stream';
+import type { ReadableStream } from 'node:stream/web';
 import { createLinkedAbort } from '../lib/linked-abort.js';
 import { withStallLimit } from '../lib/stall-limit.js';
 
@@ -47,7 +49,8 @@ export const getFromNode = async (
       return { status: response.status };
     }
     const chunks: Uint8Array[] = [];
-    for await (const chunk of withStallLimit(response.body!, bodyStallMs)) chunks.push(chunk);
+    const body = Readable.fromWeb(response.body as ReadableStream);
+    for await (const chunk of withStallLimit<Buffer>(body, bodyStallMs)) chunks.push(chunk);
     const bytes = Buffer.concat(chunks);
     // The validator of a cached file is a digest of its content.
     const digest = createHash('sha256').update(bytes).digest('hex').slice(0, 32);
