@@ -231,15 +231,18 @@ export const openPglite = async (directory: string, logger: Logger): Promise<Dat
     engine: 'pglite',
     pool,
     listen: async (channel, handler) => {
-      const known = handlers.get(channel);
-      if (known) known.add(handler);
-      else {
-        handlers.set(channel, new Set([handler]));
-        engine.channels.add(channel);
+      const known = handlers.get(channel) ?? new Set();
+      handlers.set(channel, known.add(handler));
+      try {
+        // Also for a channel with a handler: its own LISTEN may fail yet.
         await pool.query(`listen "${channel}"`);
+      } catch (error) {
+        known.delete(handler);
+        throw error;
       }
+      engine.channels.add(channel);
       // The session keeps listening: a channel without a handler costs nothing.
-      return async () => void handlers.get(channel)?.delete(handler);
+      return async () => void known.delete(handler);
     },
     snapshot: async (target) => {
       // This is the pool's only connection. The engine works only on request, so its files do not change while the

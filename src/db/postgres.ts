@@ -81,17 +81,22 @@ const createListener = (url: string, logger: Logger) => {
       handler: (payload: string) => void,
       onMissed: () => void = () => undefined,
     ): Promise<() => Promise<void>> => {
+      const known = handlers.get(channel) ?? new Set();
+      handlers.set(channel, known.add(handler));
       whenMissed.add(onMissed);
-      const known = handlers.get(channel);
-      if (known) known.add(handler);
-      else {
-        handlers.set(channel, new Set([handler]));
-        await (await connection()).query(`listen "${channel}"`);
-      }
-      return async () => {
-        handlers.get(channel)?.delete(handler);
+      const stop = (): void => {
+        known.delete(handler);
+        if (known.size === 0 && handlers.get(channel) === known) handlers.delete(channel);
         whenMissed.delete(onMissed);
       };
+      try {
+        // Also for a channel with a handler: its own LISTEN may fail yet.
+        await (await connection()).query(`listen "${channel}"`);
+      } catch (error) {
+        stop();
+        throw error;
+      }
+      return async () => stop();
     },
     /** Connects again, because the connection may be dead. */
     renew: (): void => {

@@ -21,6 +21,7 @@ const POLL_MS = 1000;
 const ORDERED_MS = 60_000;
 
 export interface WebhookDeliverer {
+  /** What it throws leaves nothing behind; the deliverer is not to be used then. */
   start(): Promise<void>;
   /** Sends nothing new and waits at most `limitMs` for running requests; those cut off are sent again later. */
   stop(limitMs: number): Promise<void>;
@@ -31,6 +32,8 @@ interface WebhookDelivererOptions {
   readonly sender: WebhookSender;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** False when another server may send: then nothing new is sent. */
+  readonly mayWork: () => boolean;
 }
 
 /** One webhook while it has something to send. */
@@ -49,11 +52,11 @@ const logOutcome = (logger: Logger, due: DueDelivery, result: AttemptResult): vo
 };
 
 /**
- * Sends what `recordEvent` wrote. The table is the queue, and only this process reads it (there is one server per
- * database), so running deliveries are kept in memory: after a crash they are still due.
+ * Sends what `recordEvent` wrote. The table is the queue, and only this process reads it (of several servers, the one
+ * that has the lease), so running deliveries are kept in memory: after a crash they are still due.
  */
 export const createWebhookDeliverer = (options: WebhookDelivererOptions): WebhookDeliverer => {
-  const { database, clock, logger } = options;
+  const { database, clock, logger, mayWork } = options;
   const receivers = new Map<string, Receiver>();
   /** The webhooks to look at. */
   const ready = new Set<string>();
@@ -107,7 +110,7 @@ export const createWebhookDeliverer = (options: WebhookDelivererOptions): Webhoo
       orderedSince: new Date(now.getTime() - ORDERED_MS),
       except: [...active],
     });
-    if (stopping) return;
+    if (stopping || !mayWork()) return;
     for (const [id, room] of places) {
       const found = due.filter(({ webhook_id }) => webhook_id === id);
       const receiver = receiverOf(id);

@@ -23,11 +23,20 @@ export const createWebhookResultSaver = (
 ): ((result: AttemptResult) => Promise<void>) => {
   let unsaved: { readonly result: AttemptResult; readonly saved: () => void }[] = [];
   let isSaving = false;
+  let onCut = (): void => undefined;
+  cut.addEventListener('abort', () => onCut(), { once: true });
+
+  /** Does not wait for a database that does not answer once `cut` has aborted. */
+  const untilCut = (saving: Promise<void>): Promise<void> =>
+    new Promise((resolve, reject) => {
+      onCut = resolve;
+      saving.then(resolve, reject);
+    });
 
   const saveBatch = async (results: readonly AttemptResult[]): Promise<void> => {
     for (let attempt = 1; !cut.aborted; attempt++) {
       try {
-        return await saveAttempts(database.queryable, results, clock.now());
+        return await untilCut(saveAttempts(database.queryable, results, clock.now()));
       } catch (error) {
         // Sending again instead would bring a receiver twice what it has taken.
         logger.warn({ err: error }, 'webhook delivery results not stored, retrying');

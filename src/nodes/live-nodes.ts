@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database } from '../db/database.js';
-import { beat, deleteNode, type NodeRow, takeLease } from '../db/tables/server/node.js';
+import { beat, deleteNode, type NodeRow, releaseLease, takeLease } from '../db/tables/server/node.js';
 import type { Clock } from '../lib/clock.js';
 import type { Logger } from '../telemetry/logger.js';
+import { LEASE_SECONDS, Leadership, type LedWork } from './leadership.js';
 import { rendezvous } from './rendezvous.js';
 
 export interface LiveNode {
@@ -34,10 +35,8 @@ export interface LiveNodes {
   announce(): void;
   /** Leaves out a server that did not answer until it has had time to recover. */
   avoid(id: string): void;
-  /**
-   * Does work that only one server may do at a time: `begin` is called when this one may, `end` when it may no longer.
-   */
-  lead(name: string, work: { begin(): Promise<void>; end(): Promise<void> }): void;
+  /** Does the work whenever no other server does it, until it is stopped or this server is. */
+  lead(name: string, work: LedWork): Pick<Leadership, 'stop'>;
   /** Tells the others that this server is stopping, and gives them time to notice; returns at once if there are none. */
   drain(): Promise<void>;
   stop(): Promise<void>;
@@ -58,16 +57,6 @@ const BEAT_MS = 2000;
 /** Three missed beats, and time for a slow database. */
 export const LIVE_SECONDS = 8;
 const AVOID_MS = 4000;
-/** A server that can't renew its lease stops the work before another one may begin. */
-const LEASE_SECONDS = 10;
-const LEASE_MARGIN_MS = 3000;
-
-interface Led {
-  readonly name: string;
-  readonly work: { begin(): Promise<void>; end(): Promise<void> };
-  /** Until when this server may do the work; undefined when it does not. */
-  untilMs?: number;
-}
 
 /** Announces this server and keeps the list of the others. The list stays as it is while the database is unavailable. */
 export const startLiveNodes = async (options: LiveNodesOptions): Promise<LiveNodes> => {
@@ -78,22 +67,7 @@ export const startLiveNodes = async (options: LiveNodesOptions): Promise<LiveNod
   let known: readonly NodeRow[] = [];
   let beating: Promise<void> | undefined;
   const avoidedUntilMs = new Map<string, number>();
-  const led: Led[] = [];
-
-  const end = async (each: Led): Promise<void> => {
-    if (each.untilMs === undefined) return;
-    delete each.untilMs;
-    await each.work.end().catch((error: unknown) => logger.error({ err: error, lease: each.name }, 'work not ended'));
-  };
-
-  const renew = async (each: Led): Promise<void> => {
-    const askedMs = clock.monotonicMs();
-    const isMine = !draining && (await takeLease(db, { name: each.name, nodeId: self.id, seconds: LEASE_SECONDS }));
-    if (!isMine) return end(each);
-    const isNew = each.untilMs === undefined;
-    each.untilMs = askedMs + LEASE_SECONDS * 1000 - LEASE_MARGIN_MS;
-    if (isNew) await each.work.begin();
-  };
+  const led: Leadership[] = [];
 
   const beatOnce = async (): Promise<void> => {
     try {
@@ -105,10 +79,8 @@ export const startLiveNodes = async (options: LiveNodesOptions): Promise<LiveNod
         },
         LIVE_SECONDS,
       );
-      for (const each of led) await renew(each);
     } catch (error) {
       logger.warn({ err: error }, 'list of servers not refreshed');
-      for (const each of led) if (each.untilMs !== undefined && clock.monotonicMs() > each.untilMs) await end(each);
     }
   };
   const beatNow = (): Promise<void> => {
@@ -141,11 +113,18 @@ export const startLiveNodes = async (options: LiveNodesOptions): Promise<LiveNod
     announce: () => void beatNow(),
     avoid: (id) => void avoidedUntilMs.set(id, clock.monotonicMs() + AVOID_MS),
     lead: (name, work) => {
-      led.push({ name, work });
-      void beatNow();
+      const leadership = new Leadership({
+        ...{ name, work, clock, logger },
+        take: (holder) => takeLease(db, { name, holder: `${self.id}.${holder}`, seconds: LEASE_SECONDS }),
+        release: (holder) => releaseLease(db, { name, holder: `${self.id}.${holder}` }),
+      });
+      led.push(leadership);
+      return leadership;
     },
     drain: async () => {
       draining = true;
+      // Another server takes the work over while this one still answers.
+      for (const leadership of led) void leadership.stop();
       await beating;
       await beatNow();
       if (others().length > 0) await sleep(drainMs);
@@ -155,7 +134,7 @@ export const startLiveNodes = async (options: LiveNodesOptions): Promise<LiveNod
       stopped = true;
       clearInterval(timer);
       await beating;
-      for (const each of led) await end(each);
+      await Promise.all(led.map((leadership) => leadership.stop()));
       await deleteNode(db, self.id).catch(() => undefined);
     },
   };

@@ -113,18 +113,18 @@ const WEBHOOK_LIMIT_MS = 2000;
 /** Of several servers one sends the webhooks, because what is being sent is kept in memory. */
 const startWebhooks = async ({ logger, clock, phases }: Base, parts: Parts, nodes?: LiveNodes): Promise<void> => {
   const { database, webhookSender: sender } = parts;
-  let deliverer: WebhookDeliverer | undefined;
-  const begin = async (): Promise<void> => {
-    deliverer = createWebhookDeliverer({ database, sender, clock, logger });
+  let deliverer: WebhookDeliverer;
+  const begin = async (mayWork: () => boolean): Promise<void> => {
+    deliverer = createWebhookDeliverer({ database, sender, clock, logger, mayWork });
     await deliverer.start();
   };
-  const end = async (limitMs = WEBHOOK_LIMIT_MS): Promise<void> => {
-    const ending = deliverer;
-    deliverer = undefined;
-    await ending?.stop(limitMs);
-  };
-  if (nodes) nodes.lead('webhooks', { begin, end });
-  else await begin();
+  const end = (limitMs = WEBHOOK_LIMIT_MS): Promise<void> => deliverer.stop(limitMs);
+  if (nodes) {
+    const leadership = nodes.lead('webhooks', { begin, end });
+    phases.push({ name: 'webhooks', end: () => leadership.stop() });
+    return;
+  }
+  await begin(() => true);
   phases.push({ name: 'webhooks', end });
 };
 

@@ -10,6 +10,7 @@ import { clockDifferenceMs } from '#kinora/db/clock-difference.js';
 import type { Transaction } from '#kinora/db/database.js';
 import { migrate } from '#kinora/db/migrate.js';
 import { prepared as preparedMark } from '#kinora/db/prepared.js';
+import { releaseLease, takeLease } from '#kinora/db/tables/server/node.js';
 import { systemClock } from '#kinora/lib/clock.js';
 import { describeOnBothEngines } from './engines.js';
 
@@ -129,6 +130,25 @@ describeOnBothEngines('database', (database) => {
     await sql`select pg_notify('contract', 'second')`.execute(db.queryable);
     await vi.waitFor(() => expect(heard).toEqual(['first', 'second']), { timeout: 120_000 });
     await stop();
+  });
+
+  it('listens again to a channel after a failure', async () => {
+    const listen = (channel: string) => database().listen(channel, () => undefined);
+    await expect(listen('no"channel')).rejects.toThrow();
+    // Not taken for one that is listened to.
+    await expect(listen('no"channel')).rejects.toThrow();
+  });
+
+  it('gives a lease to one holder at a time, until it ends or is given back', async () => {
+    const db = database().queryable;
+    const take = (holder: string) => takeLease(db, { name: 'work', holder, seconds: 600 });
+    expect([await take('a'), await take('b'), await take('a')]).toEqual([true, false, true]);
+    await releaseLease(db, { name: 'work', holder: 'b' });
+    expect(await take('b')).toBe(false);
+    await releaseLease(db, { name: 'work', holder: 'a' });
+    expect([await take('b'), await take('a')]).toEqual([true, false]);
+    await sql`update node_lease set until = now() - interval '1 second'`.execute(db);
+    expect([await take('a'), await take('b')]).toEqual([true, false]);
   });
 
   describe('migrations of several builds', () => {

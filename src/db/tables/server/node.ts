@@ -32,19 +32,26 @@ export const hasLiveNode = async (db: Queryable, liveSeconds: number): Promise<b
 
 export const deleteNode = async (db: Queryable, id: string): Promise<void> => {
   await db.deleteFrom('node').where('id', '=', id).execute();
-  await db.deleteFrom('node_lease').where('node_id', '=', id).execute();
 };
 
-/** Takes or renews a lease; false while another server holds it. */
+/** Takes a lease, or renews that of the same holder; false while another one has it. Only the clock of the database counts. */
 export const takeLease = async (
   db: Queryable,
-  { name, nodeId, seconds }: { readonly name: string; readonly nodeId: string; readonly seconds: number },
+  { name, holder, seconds }: { readonly name: string; readonly holder: string; readonly seconds: number },
 ): Promise<boolean> => {
   const { rows } = await sql`
     insert into node_lease (name, node_id, until)
-    values (${name}, ${nodeId}, now() + make_interval(secs => ${seconds}))
+    values (${name}, ${holder}, now() + make_interval(secs => ${seconds}))
     on conflict (name) do update set node_id = excluded.node_id, until = excluded.until
     where node_lease.node_id = excluded.node_id or node_lease.until < now()
     returning name`.execute(db);
   return rows.length > 0;
+};
+
+/** Gives a lease back, unless another holder has it. */
+export const releaseLease = async (
+  db: Queryable,
+  { name, holder }: { readonly name: string; readonly holder: string },
+): Promise<void> => {
+  await db.deleteFrom('node_lease').where('name', '=', name).where('node_id', '=', holder).execute();
 };
