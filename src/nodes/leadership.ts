@@ -1,8 +1,8 @@
 import { backoffMs } from '../lib/backoff.js';
 import type { Clock } from '../lib/clock.js';
 import { newId } from '../lib/ids.js';
-import { LeaseEnd } from '../lib/lease-end.js';
 import type { Logger } from '../telemetry/logger.js';
+import { LeaseEnd } from './lease-end.js';
 
 /** Work that only one server may do at a time. */
 export interface LedWork {

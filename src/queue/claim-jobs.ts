@@ -3,6 +3,7 @@ import { claimJob, type JobRow, listDueQueues } from '../db/tables/server/job.js
 import type { Clock } from '../lib/clock.js';
 import type { Logger } from '../telemetry/logger.js';
 import type { Run } from './execute-job.js';
+import { leaseEndMs } from './leases.js';
 import type { QueueWorker } from './queue.js';
 
 export interface ClaimOptions {
@@ -35,15 +36,19 @@ export interface Claims {
 interface Slot {
   readonly worker: QueueWorker;
   active: number;
-  /** The running claim loop. */
-  claiming: Promise<void> | undefined;
+  /** A claim is in progress; `claimed` is its end, or that of the last one. */
+  isClaiming: boolean;
+  claimed: Promise<void>;
   claimAgain: boolean;
 }
 
 export const createClaims = (options: ClaimOptions): Claims => {
   const { db, clock, logger, workerId, leaseMs, execute } = options;
   const slots = new Map<string, Slot>(
-    options.workers.map((worker) => [worker.queue.name, { worker, active: 0, claiming: undefined, claimAgain: false }]),
+    options.workers.map((worker) => [
+      worker.queue.name,
+      { worker, active: 0, isClaiming: false, claimed: Promise.resolve(), claimAgain: false },
+    ]),
   );
   const runs = new Set<Run>();
   let stopping = false;
@@ -56,7 +61,7 @@ export const createClaims = (options: ClaimOptions): Claims => {
       leaseId,
       controller: new AbortController(),
       logger: logger.child({ job_id: row.id, queue: row.queue, attempt: row.attempt }),
-      leaseEndsMs: claimedAtMs + leaseMs,
+      leaseEndsMs: leaseEndMs(claimedAtMs, leaseMs),
       settled: Promise.resolve(),
     };
     slot.active++;
@@ -71,25 +76,31 @@ export const createClaims = (options: ClaimOptions): Claims => {
   };
 
   const claimLoop = async (slot: Slot): Promise<void> => {
-    do {
-      slot.claimAgain = false;
-      while (!stopping && slot.active < slot.worker.concurrency) {
-        const claimedAtMs = clock.monotonicMs();
-        const row = await claimJob(db, slot.worker.queue.name, { worker: workerId, leaseMs, now: clock.now() });
-        if (!row) break;
-        startRun(slot, row, claimedAtMs);
+    try {
+      while (slot.claimAgain && !stopping) {
+        slot.claimAgain = false;
+        while (!stopping && slot.active < slot.worker.concurrency) {
+          const claimedAtMs = clock.monotonicMs();
+          const row = await claimJob(db, slot.worker.queue.name, { worker: workerId, leaseMs, now: clock.now() });
+          if (!row) break;
+          startRun(slot, row, claimedAtMs);
+        }
       }
-    } while (slot.claimAgain && !stopping);
+    } catch (error) {
+      logger.warn({ err: error, queue: slot.worker.queue.name }, 'job claim failed');
+    } finally {
+      // At once after the last look: whoever asks from now on starts another loop.
+      slot.isClaiming = false;
+    }
   };
 
   const fill = (slot: Slot): Promise<void> => {
     slot.claimAgain = true;
-    slot.claiming ??= claimLoop(slot)
-      .catch((error) => logger.warn({ err: error, queue: slot.worker.queue.name }, 'job claim failed'))
-      .finally(() => {
-        slot.claiming = undefined;
-      });
-    return slot.claiming;
+    if (!slot.isClaiming) {
+      slot.isClaiming = true;
+      slot.claimed = claimLoop(slot);
+    }
+    return slot.claimed;
   };
 
   return {
@@ -105,7 +116,7 @@ export const createClaims = (options: ClaimOptions): Claims => {
       await Promise.all(due.map((queue) => fill(slots.get(queue)!)));
     },
     settled: async () => {
-      await Promise.all([...slots.values()].map(({ claiming }) => claiming));
+      await Promise.all([...slots.values()].map(({ claimed }) => claimed));
     },
     stop: () => {
       stopping = true;

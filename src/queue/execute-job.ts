@@ -25,7 +25,7 @@ export interface Run {
   readonly leaseId: string;
   readonly controller: AbortController;
   readonly logger: Logger;
-  /** The monotonic time until which no other worker can have taken the job. */
+  /** The monotonic time until which no other worker can have taken the job: the run ends then. */
   leaseEndsMs: number;
   settled: Promise<void>;
 }

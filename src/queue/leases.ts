@@ -17,9 +17,10 @@ interface LeaseOptions {
   readonly leaseMs: number;
 }
 
-/**
- * Renews the leases of this process's jobs, and aborts jobs that are cancelled or that another worker may have taken.
- */
+/** Counted from before the query was sent, and some time before the database ends the lease. */
+export const leaseEndMs = (askedAtMs: number, leaseMs: number): number => askedAtMs + 0.9 * leaseMs;
+
+/** Renews the leases of this process's jobs, and aborts jobs that are cancelled or that another worker has taken. */
 export const renewRuns = async ({ db, clock, logger, leaseMs }: LeaseOptions, runs: Iterable<Run>): Promise<void> => {
   const held = [...runs].filter(({ controller }) => controller.signal.reason !== LEASE_LOST);
   if (held.length === 0) return;
@@ -30,13 +31,31 @@ export const renewRuns = async ({ db, clock, logger, leaseMs }: LeaseOptions, ru
     for (const run of held) {
       const cancel = renewed.get(run.leaseId);
       if (cancel === undefined) run.controller.abort(LEASE_LOST);
-      else run.leaseEndsMs = askedAtMs + leaseMs;
+      else run.leaseEndsMs = leaseEndMs(askedAtMs, leaseMs);
       if (cancel) run.controller.abort(CANCELLED);
     }
   } catch (error) {
     logger.warn({ err: error }, 'job lease renewal failed');
-    for (const run of held) if (clock.monotonicMs() > run.leaseEndsMs) run.controller.abort(LEASE_LOST);
   }
+};
+
+/**
+ * Aborts the jobs whose leases were not renewed in time, whatever the database does; call it every `everyMs`. After a pause of the
+ * whole process, a renewal has that much time to be answered.
+ */
+export const createLeaseCheck = (
+  { clock }: Pick<LeaseOptions, 'clock'>,
+  runs: Iterable<Run>,
+  everyMs: number,
+): (() => void) => {
+  let checkedMs = clock.monotonicMs();
+  return () => {
+    const nowMs = clock.monotonicMs();
+    const wasPaused = nowMs - checkedMs > 3 * everyMs;
+    checkedMs = nowMs;
+    if (wasPaused) return;
+    for (const run of runs) if (nowMs >= run.leaseEndsMs) run.controller.abort(LEASE_LOST);
+  };
 };
 
 /** Takes back the jobs of workers whose lease has expired; `all` takes back the jobs of every worker. */

@@ -7,10 +7,12 @@ import type { Logger } from '../telemetry/logger.js';
 import type { Metrics } from '../telemetry/metrics.js';
 import { type Claims, createClaims } from './claim-jobs.js';
 import { createExecutor } from './execute-job.js';
-import { reapLost, renewRuns } from './leases.js';
+import { createLeaseCheck, reapLost, renewRuns } from './leases.js';
 import type { QueueWorker } from './queue.js';
 
 const DEFAULT_LEASE_MS = 30_000;
+/** In the time of a lease. */
+const LEASE_CHECKS = 30;
 /** Finds jobs that no notification announced: due retries, and jobs enqueued while the connection was down. */
 const POLL_MS = 2_000;
 const DELETE_FINISHED_MS = 60 * 60_000;
@@ -71,6 +73,8 @@ export const createRunner = (options: RunnerOptions): Runner => {
         await renewRuns(leases, runs);
         await reapLost(leases);
       });
+      const checkMs = leaseMs / LEASE_CHECKS;
+      timers.push(setInterval(createLeaseCheck(leases, runs, checkMs), checkMs));
       every(POLL_MS, () => claims.claimDue());
       every(DELETE_FINISHED_MS, () => deleteFinishedJobs(db));
     },

@@ -106,6 +106,12 @@ export const createSessions = (database: Database, clock: Clock, cookieName: str
     ttlResolution: 0,
     perf: { now: () => clock.monotonicMs() },
   });
+  /** Of sessions, by this process. */
+  let changes = 0;
+  const changed = (key: string): void => {
+    changes += 1;
+    cache.delete(key);
+  };
   const times = (): SessionTimes => {
     const now = clock.now();
     return { now, idleSince: new Date(now.getTime() - IDLE_MS) };
@@ -128,6 +134,7 @@ export const createSessions = (database: Database, clock: Clock, cookieName: str
 
   const find = async (key: string, secret: string): Promise<Session | undefined> => {
     const start = clock.monotonicMs();
+    const before = changes;
     const { now, idleSince } = times();
     const row = await findConsoleSession(db, key, { now, idleSince });
     cache.delete(key);
@@ -152,7 +159,8 @@ export const createSessions = (database: Database, clock: Clock, cookieName: str
       expiresAt: new Date(Math.min(now.getTime() + IDLE_MS, row.ends_at.getTime())),
       canAdminister: row.token_id === null,
     };
-    cache.set(key, session, { start });
+    // What was read before a change may be out of date.
+    if (changes === before) cache.set(key, session, { start });
     return session;
   };
 
@@ -179,11 +187,11 @@ export const createSessions = (database: Database, clock: Clock, cookieName: str
         throw new KinoraError('forbidden', { messages });
       }
       await updateConsoleSession(db, key, { environment_id: await getEnvironmentId(db, environmentId) });
-      cache.delete(key);
+      changed(key);
     },
     end: async ({ key }) => {
       await deleteConsoleSession(db, key);
-      cache.delete(key);
+      changed(key);
     },
     listLive: async (keys) => new Set(await listLiveSessions(db, keys, times())),
   };

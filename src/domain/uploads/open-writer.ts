@@ -135,8 +135,7 @@ export const openWriter = ({ context, upload, place, target, lease, afterwards }
         throw new KinoraError('gone');
       }
       isComplete = true;
-      // What fails is left to the sweep.
-      await lease?.forget().catch(() => undefined);
+      await lease?.forget();
     },
     close: async () => {
       place.ending = true;
@@ -146,7 +145,7 @@ export const openWriter = ({ context, upload, place, target, lease, afterwards }
       } finally {
         place.leave();
         // Without it, the next request waits until this lease is silent.
-        await lease?.release().catch(() => undefined);
+        await lease?.release();
       }
     },
   };

@@ -26,8 +26,9 @@ export interface UploadLease extends WriteJournal {
   touch(): void;
   /** Renews the lease while `work` runs. */
   during<T>(work: () => Promise<T>): Promise<T>;
-  /** Removes the record of an upload that has ended. */
+  /** Removes the record of an upload that has ended. What fails is left to the sweep. */
   forget(): Promise<void>;
+  /** Never fails: a lease that the database does not take back ends by itself. */
   release(): Promise<void>;
 }
 
@@ -67,11 +68,18 @@ export const createUploadLeases = ({ database }: { readonly database: Database }
     if (!row) return undefined;
     const controller = new AbortController();
     held.set(uploadId, controller);
-    // What that server still has of it, for viewers, is not continued.
-    if (row.saved_by && !row.saved_by.startsWith(`${holder}.`)) await callTransfers(db, { uploadId, takenBy: holder });
-    return openLease(database, row, controller, () => {
+    const lease = openLease(database, row, controller, () => {
       if (held.get(uploadId) === controller) held.delete(uploadId);
     });
+    try {
+      // What that server still has of it, for viewers, is not continued.
+      if (row.saved_by && !row.saved_by.startsWith(`${holder}.`))
+        await callTransfers(db, { uploadId, takenBy: holder });
+    } catch (error) {
+      await lease.release();
+      throw error;
+    }
+    return lease;
   };
 
   return {
@@ -175,11 +183,11 @@ const openLease = (
     },
     forget: async () => {
       end();
-      await deleteTransfer(db, uploadId);
+      await deleteTransfer(db, uploadId).catch(() => undefined);
     },
     release: async () => {
       end();
-      await releaseTransfer(db, uploadId, token);
+      await releaseTransfer(db, uploadId, token).catch(() => undefined);
     },
   };
 };

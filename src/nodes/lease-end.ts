@@ -1,4 +1,4 @@
-import type { Clock } from './clock.js';
+import type { Clock } from '../lib/clock.js';
 
 /**
  * The end of a lease by the clock of this process, whatever the database does: a renewal that gets no answer must not
