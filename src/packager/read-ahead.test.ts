@@ -75,6 +75,23 @@ test('a change of rendition goes on where the viewer was and drops the old one',
   ahead.stop();
 });
 
+test('what was dropped is begun again for a viewer who comes back before it has ended', async () => {
+  const ahead = readAhead();
+  for (const number of [0, 1]) ahead.note(asset, '480p', number, 100);
+  ahead.note(asset, '720p', 1, 100);
+  expect(aborted).toEqual(['480p/1', '480p/2', '480p/3']);
+  const finishDropped = [...finish.values()];
+  made = [];
+  ahead.note(asset, '480p', 1, 100);
+  expect(made).toEqual(['480p/2', '480p/3']);
+  // The end of what was dropped does not hide what is under way now.
+  for (const end of finishDropped) end();
+  await vi.advanceTimersByTimeAsync(0);
+  ahead.note(asset, '480p', 1, 100);
+  expect(made).toEqual(['480p/2', '480p/3']);
+  ahead.stop();
+});
+
 test('a viewer who stays away loses the work begun for him', () => {
   const ahead = readAhead();
   ahead.note(asset, '720p', 0, 10);

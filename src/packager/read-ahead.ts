@@ -84,7 +84,12 @@ export const createReadAhead = <A extends { readonly id: string }>(options: Read
       cursor.number = number;
       const wanted = [number + 1, ...(cursor.playing ? [number + 2] : [])].filter((next) => next < count);
       const names = new Set(wanted.map((next) => `${rendition}/${next}`));
-      for (const [name, controller] of cursor.underWay) if (!names.has(name)) controller.abort();
+      for (const [name, controller] of cursor.underWay) {
+        if (names.has(name)) continue;
+        controller.abort();
+        // It may take a moment to end, and be wanted again before.
+        cursor.underWay.delete(name);
+      }
       for (const next of wanted) {
         if (underWay < options.maxUnderWay && !cursor.underWay.has(`${rendition}/${next}`)) {
           void begin(asset, cursor, rendition, next);

@@ -1,5 +1,6 @@
 import { throwIfAborted } from '../lib/abort.js';
 import { type ByteRange, type ByteRanges, mergeRanges } from '../lib/byte-ranges.js';
+import { KinoraError } from '../lib/errors.js';
 import type { RangeOrigin } from './blob-store.js';
 
 /** Blocks with a gap of at most this many bytes between them are fetched by one request, including the gap. */
@@ -33,6 +34,13 @@ export interface BlockFetcher {
   readonly fetchedBytes: number;
 }
 
+const wrongLength = ({ start, end }: ByteRange, received: number): KinoraError => {
+  const reason = 'a range of another length than asked for';
+  return new KinoraError('unavailable', {
+    details: { stage: 'ranges', reason, start, end, received: received - start },
+  });
+};
+
 export const createBlockFetcher = (options: BlockFetcherOptions): BlockFetcher => {
   const { origin, blockBytes, signal, readableBytes, begin, put } = options;
   const maxGapBlocks = MAX_GAP_BYTES / blockBytes;
@@ -59,10 +67,13 @@ export const createBlockFetcher = (options: BlockFetcherOptions): BlockFetcher =
       let at = Math.max(first * blockBytes, readableBytes());
       const range = { start: at, end: Math.min(end * blockBytes, origin.sizeBytes) };
       for await (const chunk of at < range.end ? origin.read(range, signal) : []) {
+        if (at + chunk.length > range.end) throw wrongLength(range, at + chunk.length);
         await put(at, chunk);
         at += chunk.length;
         fetchedBytes += chunk.length;
       }
+      // What is missing would be read as zeros.
+      if (at < range.end) throw wrongLength(range, at);
       for (let block = first; block < end; block += 1) blocks.set(block, 'present');
     } finally {
       requests -= 1;

@@ -49,6 +49,8 @@ export const createLocalCopies = async ({ objects, dir, maxBytes }: LocalCopiesO
   await mkdir(dir, { recursive: true });
   /** In the order of their last use. */
   const copies = new Map<string, Promise<Copy>>();
+  /** Those of `copies` that exist. */
+  const made = new WeakMap<Promise<Copy>, Copy>();
   const sizes = new Map<Copy, number>();
   let version = 0;
 
@@ -126,43 +128,48 @@ export const createLocalCopies = async ({ objects, dir, maxBytes }: LocalCopiesO
     sizes.delete(copy);
     await rm(copy.path, { force: true });
   };
-  const forget = async (key: string, made: Promise<Copy>): Promise<void> => {
-    if (copies.get(key) === made) copies.delete(key);
-    const copy = await made.catch(() => undefined);
+  const forget = async (key: string, making: Promise<Copy>): Promise<void> => {
+    if (copies.get(key) === making) copies.delete(key);
+    const copy = await making.catch(() => undefined);
     if (!copy || copy.isForgotten) return;
     copy.isForgotten = true;
     if (copy.leases === 0) await rest(copy);
   };
+  /** A viewer waits for it, so it waits for no request. */
   const evict = async (): Promise<void> => {
     let total = [...sizes.values()].reduce((sum, size) => sum + size, 0);
-    for (const [key, made] of [...copies]) {
+    for (const [key, making] of [...copies]) {
       if (total <= maxBytes) return;
-      const copy = await made.catch(() => undefined);
+      const copy = made.get(making);
       if (!copy || copy.leases > 0) continue;
       total -= sizes.get(copy) ?? 0;
-      await forget(key, made);
+      const isBusy = (copy.blocks?.requests ?? 0) > 0;
+      const forgotten = forget(key, making);
+      if (isBusy) forgotten.catch(() => undefined);
+      else await forgotten;
     }
   };
   /** The copy of `key`, leased; it is made if there is none. */
-  const lease = async (key: string, needed: ByteRanges | undefined): Promise<{ copy: Copy; made: Promise<Copy> }> => {
+  const lease = async (key: string, needed: ByteRanges | undefined): Promise<{ copy: Copy; making: Promise<Copy> }> => {
     for (;;) {
-      const made = copies.get(key) ?? create(key, needed);
+      const making = copies.get(key) ?? create(key, needed);
       copies.delete(key);
-      copies.set(key, made);
-      const copy = await made.catch((error: unknown) => {
-        if (copies.get(key) === made) copies.delete(key);
+      copies.set(key, making);
+      const copy = await making.catch((error: unknown) => {
+        if (copies.get(key) === making) copies.delete(key);
         throw error;
       });
+      made.set(making, copy);
       // Otherwise it was removed while this waited.
       if (copy.isForgotten) continue;
       copy.leases += 1;
-      return { copy, made };
+      return { copy, making };
     }
   };
 
   return {
     open: async (key, needed) => {
-      const { copy, made } = await lease(key, needed);
+      const { copy, making } = await lease(key, needed);
       let isReleased = false;
       const release = async (): Promise<void> => {
         if (isReleased) return;
@@ -182,7 +189,7 @@ export const createLocalCopies = async ({ objects, dir, maxBytes }: LocalCopiesO
       } catch (error) {
         // The object was replaced or deleted: the next reader looks again.
         if (isKinoraError(error) && (error.code === 'not_found' || error.details?.status === 412))
-          await forget(key, made);
+          await forget(key, making);
         await release();
         throw error;
       }
@@ -194,13 +201,15 @@ export const createLocalCopies = async ({ objects, dir, maxBytes }: LocalCopiesO
       await rename(path, target);
       const stopped = new AbortController();
       const copy: Copy = { path: target, version, sizeBytes, stopped, leases: 0, isForgotten: false };
-      copies.set(key, Promise.resolve(copy));
+      const making = Promise.resolve(copy);
+      made.set(making, copy);
+      copies.set(key, making);
       sizes.set(copy, sizeBytes);
       if (old) await forget(key, old);
       await evict();
     },
     forget: async (matches) => {
-      await Promise.all([...copies].filter(([key]) => matches(key)).map(([key, made]) => forget(key, made)));
+      await Promise.all([...copies].filter(([key]) => matches(key)).map(([key, making]) => forget(key, making)));
     },
   };
 };

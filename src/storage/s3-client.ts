@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { finished, type Readable } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { GetObjectCommandOutput, S3Client } from '@aws-sdk/client-s3';
+import type { GetObjectCommandOutput, ListMultipartUploadsCommandOutput, S3Client } from '@aws-sdk/client-s3';
 import { throwIfAborted } from '../lib/abort.js';
 import { backoffMs } from '../lib/backoff.js';
 import { isKinoraError, KinoraError } from '../lib/errors.js';
@@ -232,14 +232,20 @@ export const createObjectClient = async (settings: S3Settings): Promise<ObjectCl
         client.send(new sdk.AbortMultipartUploadCommand({ ...at(key), UploadId })),
       );
     },
-    listParts: (start) =>
-      attempt('ListMultipartUploads', start, async () => {
-        const found = await client.send(new sdk.ListMultipartUploadsCommand({ Bucket, Prefix: head + start }));
-        return (found.Uploads ?? []).map(({ Key = '', UploadId = '' }) => ({
-          key: Key.slice(head.length),
-          uploadId: UploadId,
-        }));
-      }),
+    listParts: async (start) => {
+      const uploads: { key: string; uploadId: string }[] = [];
+      let page: ListMultipartUploadsCommandOutput | undefined;
+      do {
+        const { NextKeyMarker: KeyMarker, NextUploadIdMarker: UploadIdMarker } = page ?? {};
+        const input = { Bucket, Prefix: head + start, KeyMarker, UploadIdMarker };
+        page = await attempt('ListMultipartUploads', start, () =>
+          client.send(new sdk.ListMultipartUploadsCommand(input)),
+        );
+        for (const { Key = '', UploadId = '' } of page.Uploads ?? [])
+          uploads.push({ key: Key.slice(head.length), uploadId: UploadId });
+      } while (page.IsTruncated && page.NextKeyMarker);
+      return uploads;
+    },
     close: () => client.destroy(),
   };
 };
