@@ -21,6 +21,7 @@ export const createEdgeReports = (
 ): EdgeReports => {
   const counted = new Map<string, EdgeDelivery>();
   let isDropping = false;
+  let isStopping = false;
   let working: Promise<void> | undefined;
 
   const add = (sent: EdgeDelivery): void => {
@@ -55,7 +56,9 @@ export const createEdgeReports = (
   const sendOrWarn = (): Promise<void> =>
     send().catch((error: unknown) => {
       const reason = isKinoraError(error, 'config_invalid') ? error.message : undefined;
-      logger.warn({ err: error, reason, segments: counted.size }, 'delivery usage not reported, retrying');
+      const fields = { err: error, reason, segments: counted.size };
+      if (isStopping) logger.error(fields, 'delivery usage lost: not reported before the stop');
+      else logger.warn(fields, 'delivery usage not reported, retrying');
     });
   const timer = setInterval(() => {
     working ??= sendOrWarn().finally(() => {
@@ -68,6 +71,7 @@ export const createEdgeReports = (
     stop: async () => {
       clearInterval(timer);
       await working;
+      isStopping = true;
       await sendOrWarn();
     },
   };

@@ -31,7 +31,7 @@ export interface DeliveryCounter {
    * every half minute; a killed process loses the rest.
    */
   count(delivery: Delivery): void;
-  /** Writes the counts in memory. Later counts are lost. */
+  /** Writes the counts in memory; logs what can't be written. Later counts are lost. */
   stop(): Promise<void>;
 }
 
@@ -136,9 +136,9 @@ export const createDeliveryCounter = (options: DeliveryCounterOptions): Delivery
   }, writeMs);
 
   /** While nothing can be written, what has no sum yet is not counted any more. */
-  const hasRoom = (): boolean => {
-    if (counted.size < maxWaiting) return true;
-    if (!isDropping) logger.error({ sums: counted.size }, 'delivery usage lost: too much waits for the database');
+  const hasRoom = (sums: Totals | Parts, key: string): boolean => {
+    if (sums.has(key) || sums.size < maxWaiting) return true;
+    if (!isDropping) logger.error({ sums: sums.size }, 'delivery usage lost: too much waits for the database');
     isDropping = true;
     return false;
   };
@@ -146,8 +146,10 @@ export const createDeliveryCounter = (options: DeliveryCounterOptions): Delivery
   return {
     count({ environmentId, assetId, tier, seconds, bytes, startSeconds }) {
       if (seconds <= 0) return;
-      if (startSeconds !== undefined && parts.size < maxWaiting)
-        addPart(parts, { asset_id: assetId, part: Math.floor(startSeconds / PART_SECONDS), seconds });
+      if (startSeconds !== undefined) {
+        const part = { asset_id: assetId, part: Math.floor(startSeconds / PART_SECONDS), seconds };
+        if (hasRoom(parts, keyOfPart(part))) addPart(parts, part);
+      }
       const nowMs = clock.now().getTime();
       const totals = {
         environment_id: environmentId,
@@ -157,13 +159,16 @@ export const createDeliveryCounter = (options: DeliveryCounterOptions): Delivery
         delivered_seconds: seconds,
         delivered_bytes: bytes,
       };
-      if (counted.has(keyOf(totals)) || hasRoom()) add(counted, totals);
+      if (hasRoom(counted, keyOf(totals))) add(counted, totals);
     },
     stop: async () => {
       isStopping = true;
       clearInterval(timer);
       await working;
-      await write();
+      await write().catch((error: unknown) => {
+        const sums = Math.max(counted.size, parts.size);
+        logger.error({ err: error, sums }, 'delivery usage lost: not stored before the stop');
+      });
     },
   };
 };
@@ -191,8 +196,10 @@ const add = (totals: Totals, row: DeliveredMinute): void => {
   } else totals.set(key, row);
 };
 
+const keyOfPart = (row: Row<'delivery_part'>): string => `${row.asset_id} ${row.part}`;
+
 const addPart = (parts: Parts, row: Row<'delivery_part'>): void => {
-  const key = `${row.asset_id} ${row.part}`;
+  const key = keyOfPart(row);
   const known = parts.get(key);
   if (known) known.seconds += row.seconds;
   else parts.set(key, { ...row });

@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { addDeliveries } from '#kinora/db/tables/playback/usage.js';
 import { bootstrap } from '#kinora/domain/access/bootstrap.js';
@@ -73,6 +74,41 @@ test('keeps what could not be written, and writes it once', async () => {
   await expect.poll(rows, { timeout: 120_000 }).toHaveLength(1);
   await counter.stop();
   expect(await rows()).toMatchObject([{ delivered_seconds: 8, delivered_bytes: 20 }]);
+});
+
+test('at its limit, counts what it knows, and says once what it loses', async () => {
+  const { counter, logger } = start(undefined, systemClock, { maxWaiting: 2 });
+  const assetId = newId();
+  // Positions are stored for assets that exist.
+  await sql`
+    insert into asset (id, environment_id, created_at, status, ingest_type, video_quality, max_resolution_tier, mp4_support,
+      master_access, normalize_audio, is_test)
+    values (${assetId}, ${environmentId}, now(), 'ready', 'on_demand_url', 'basic', '1080p', 'none', 'none', false,
+      false)`.execute(db());
+  const delivery = { environmentId, assetId, tier: '720p', seconds: 4, bytes: 10 } as const;
+  for (const startSeconds of [0, 1000, 2000, 3000, 0, 1000]) counter.count({ ...delivery, startSeconds });
+  await counter.stop();
+  const parts = await db().selectFrom('delivery_part').select('seconds').where('asset_id', '=', assetId).execute();
+  expect(parts).toEqual([{ seconds: 8 }, { seconds: 8 }]);
+  expect(await rows()).toMatchObject([{ delivered_seconds: 24 }]);
+  expect(logger.lines.filter(({ level }) => level === 'error').map(({ message }) => message)).toEqual([
+    'delivery usage lost: too much waits for the database',
+  ]);
+});
+
+test('says at the stop what it could not write', async () => {
+  const { counter, logger } = start();
+  await db().schema.alterTable('delivery_usage').renameTo('away').execute();
+  try {
+    const delivery = { environmentId, tier: '720p', seconds: 4, bytes: 10 } as const;
+    for (let count = 0; count < 3; count += 1) counter.count({ ...delivery, assetId: newId() });
+    await counter.stop();
+  } finally {
+    await db().schema.alterTable('away').renameTo('delivery_usage').execute();
+  }
+  expect(logger.lines).toMatchObject([
+    { level: 'error', fields: { sums: 3 }, message: 'delivery usage lost: not stored before the stop' },
+  ]);
 });
 
 test('what was sent for an environment that is gone does not hold up the rest', async () => {
