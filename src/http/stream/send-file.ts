@@ -49,12 +49,14 @@ export const sendFile = async (
 
   // Opened before the status line is written, so that an unreadable file still results in a proper 500.
   const opened = await openContent(reply, file, { start, end });
-  reply.hijack();
-  limitStall(reply.raw);
-  reply.raw.writeHead(reply.statusCode, reply.getHeaders() as Record<string, string | number | string[]>);
   try {
+    // Before `hijack`, so that an error response can still follow if it throws.
+    reply.raw.writeHead(reply.statusCode, reply.getHeaders() as Record<string, string | number | string[]>);
+    reply.hijack();
+    limitStall(reply.raw);
     onSent(await writeParts(opened.readPart, end - start + 1, reply.raw), reply.raw.writableFinished);
   } catch (error) {
+    if (!reply.sent) throw error;
     request.log.warn({ err: error }, 'file response aborted');
   } finally {
     await opened.close();

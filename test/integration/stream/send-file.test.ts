@@ -20,6 +20,7 @@ const sent: { bytes: number; isWhole: boolean }[] = [];
 let left = 0;
 let released = 0;
 let given = 0;
+let returned = 0;
 let dir: string;
 let port: number;
 
@@ -63,6 +64,17 @@ beforeAll(async () => {
       const cached = { path: join(dir, 'none'), sizeBytes: numbers.length, etag: '"c"', lend };
       return sendFile(incoming, reply, cached, 'video/mp4', (bytes, isWhole) => sent.push({ bytes, isWhole }));
     },
+  });
+  app.get('/refused', (incoming, reply) => {
+    const release = () => {
+      returned += 1;
+    };
+    const cached = { path, sizeBytes: 6, etag: '"e"', lend: async () => ({ bytes: Buffer.from('memory'), release }) };
+    reply.header('x-title', 'two\nlines');
+    return sendFile(incoming, reply, cached, 'video/mp4').catch((error) => {
+      reply.removeHeader('x-title');
+      throw error;
+    });
   });
   app.get('/changed', (incoming, reply) => {
     const release = () => {
@@ -119,6 +131,15 @@ test('gives up a viewer who left before the file was opened', async () => {
   await once(app.server, 'request');
   outgoing.destroy();
   await expect.poll(() => sent.slice(before), { timeout: 120_000 }).toEqual([{ bytes: 0, isWhole: false }]);
+});
+
+test('answers 500 and closes the file when a header is refused', async () => {
+  const answer = await fetch(`http://127.0.0.1:${port}/refused`);
+  expect([answer.status, await answer.json(), returned]).toEqual([
+    500,
+    expect.objectContaining({ code: 'ERR_INVALID_CHAR' }),
+    1,
+  ]);
 });
 
 test('closes a connection whose reader takes nothing for a minute', async () => {
