@@ -1,8 +1,9 @@
 // node examples/create-asset.mjs <url>
-import { baseURL, mux, whenReady } from './kinora.mjs';
+import { argument, baseURL, mux, whenReady } from './kinora.mjs';
 
+const url = argument('node examples/create-asset.mjs <url>');
 const { id } = await mux.video.assets.create({
-  inputs: [{ url: process.argv[2] ?? 'https://muxed.s3.amazonaws.com/leds.mp4' }],
+  inputs: [{ url }],
   playback_policies: ['public'],
   meta: { title: 'My first asset' },
 });

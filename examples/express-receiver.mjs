@@ -1,7 +1,8 @@
 // KINORA_WEBHOOK_SECRET=<secret> node examples/express-receiver.mjs (needs: npm install express @mux/mux-node)
 import express from 'express';
-import { mux } from './kinora.mjs';
+import { mux, variable } from './kinora.mjs';
 
+const secret = variable('KINORA_WEBHOOK_SECRET', 'KINORA_WEBHOOK_SECRET=<secret> node examples/express-receiver.mjs');
 const app = express();
 /** Deliveries can arrive twice: remember in your database which events you have handled. */
 const handled = new Set();
@@ -10,7 +11,7 @@ const handled = new Set();
 app.post('/hooks', express.text({ type: 'application/json', limit: '1mb' }), async (request, response) => {
   let event;
   try {
-    event = await mux.webhooks.unwrap(request.body, request.headers, process.env.KINORA_WEBHOOK_SECRET);
+    event = await mux.webhooks.unwrap(request.body, request.headers, secret);
   } catch {
     response.status(400).send('The signature is wrong or too old.');
     return;

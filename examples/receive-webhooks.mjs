@@ -2,9 +2,9 @@
 // KINORA_WEBHOOK_SECRET=<secret> node examples/receive-webhooks.mjs
 import { createServer } from 'node:http';
 import { text } from 'node:stream/consumers';
-import { mux } from './kinora.mjs';
+import { mux, variable } from './kinora.mjs';
 
-const secret = process.env.KINORA_WEBHOOK_SECRET;
+const secret = variable('KINORA_WEBHOOK_SECRET', 'KINORA_WEBHOOK_SECRET=<secret> node examples/receive-webhooks.mjs');
 const server = createServer(async (request, response) => {
   try {
     // Throws when the signature is wrong or too old.

@@ -1,8 +1,9 @@
 // node examples/signed-playback.mjs <url>
-import { baseURL, mux, whenReady } from './kinora.mjs';
+import { argument, baseURL, mux, whenReady } from './kinora.mjs';
 
+const url = argument('node examples/signed-playback.mjs <url>');
 const { id } = await mux.video.assets.create({
-  inputs: [{ url: process.argv[2] ?? 'https://muxed.s3.amazonaws.com/leds.mp4' }],
+  inputs: [{ url }],
   playback_policies: ['signed'],
 });
 const asset = await whenReady(id);

@@ -1,13 +1,14 @@
 // node examples/upload-file.mjs <file>
 import { openAsBlob } from 'node:fs';
-import { baseURL, mux, whenReady } from './kinora.mjs';
+import { argument, baseURL, mux, whenReady } from './kinora.mjs';
 
+const file = argument('node examples/upload-file.mjs <file>');
 const upload = await mux.video.uploads.create({
   cors_origin: '*',
   new_asset_settings: { playback_policies: ['public'] },
 });
 // The URL needs no token: give it to a browser, an app or a tus client.
-const response = await fetch(upload.url, { method: 'PUT', body: await openAsBlob(process.argv[2]) });
+const response = await fetch(upload.url, { method: 'PUT', body: await openAsBlob(file) });
 if (!response.ok) throw new Error(`The upload failed: ${response.status} ${await response.text()}`);
 
 let assetId;

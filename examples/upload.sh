@@ -1,7 +1,16 @@
 #!/bin/sh
 # sh examples/upload.sh <file>: uploads a file with curl alone and prints its playback URL.
 set -eu
-url=${KINORA_URL:-http://127.0.0.1:8080}
+if [ $# -ne 1 ]; then
+  echo 'Usage: sh examples/upload.sh <file>' >&2
+  exit 2
+fi
+# setting <name>: its line in .env, which the server reads too.
+setting() {
+  if [ -f .env ]; then sed -n "s/^$1=//p" .env | tail -n 1; fi
+}
+port=${KINORA_PORT:-$(setting KINORA_PORT)}
+url=${KINORA_URL:-http://127.0.0.1:${port:-8080}}
 token=${KINORA_TOKEN:-$(cat kinora-data/token)}
 
 # The token goes in through a file descriptor, because arguments are visible in the list of processes.

@@ -1,10 +1,13 @@
-import { execFile, spawn } from 'node:child_process';
+import { execFile, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { readdirSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { fixture } from '../support/media/fixtures.js';
+import { cleanEnvironment } from '../support/processes/run-cli.js';
 import type { Origin } from '../support/servers/origin.js';
 import {
   cleanUpServers,
@@ -23,7 +26,7 @@ let origin: Origin;
 const receivers: ReturnType<typeof spawn>[] = [];
 let path: string;
 const environment = () => ({
-  ...process.env,
+  ...cleanEnvironment(),
   KINORA_URL: server.url,
   KINORA_TOKEN: `${server.token.id}:${server.token.secret}`,
   KINORA_WEBHOOK_SECRET: SECRET,
@@ -110,6 +113,42 @@ it.each([
   receiver.kill();
   await once(receiver, 'exit');
 });
+
+it.each([
+  ['create-asset.mjs', 'Usage: node examples/create-asset.mjs <url>\n'],
+  ['signed-playback.mjs', 'Usage: node examples/signed-playback.mjs <url>\n'],
+  ['upload-file.mjs', 'Usage: node examples/upload-file.mjs <file>\n'],
+  ['receive-webhooks.mjs', 'Usage: KINORA_WEBHOOK_SECRET=<secret> node examples/receive-webhooks.mjs\n'],
+  ['express-receiver.mjs', 'Usage: KINORA_WEBHOOK_SECRET=<secret> node examples/express-receiver.mjs\n'],
+  ['upload.sh', 'Usage: sh examples/upload.sh <file>\n'],
+])('%s says how it is used when something is missing', (name, usage) => {
+  const { KINORA_WEBHOOK_SECRET: _, ...env } = environment() as Record<string, string>;
+  const interpreter = name.endsWith('.sh') ? 'sh' : process.execPath;
+  const { status, stderr } = spawnSync(interpreter, [`${examples}${name}`], { env, encoding: 'utf8', timeout: 60_000 });
+  expect({ status, stderr }).toEqual({ status: 2, stderr: usage });
+});
+
+it.each(['upload-file.mjs', 'upload.sh'])(
+  '%s uses the port of .env and the token of the data directory',
+  async (name) => {
+    const directory = mkdtempSync(join(tmpdir(), 'kinora-example-'));
+    const { KINORA_URL: _, KINORA_TOKEN: token, ...env } = environment() as Record<string, string>;
+    const run = () =>
+      promisify(execFile)(name.endsWith('.sh') ? 'sh' : process.execPath, [`${examples}${name}`, path], {
+        cwd: directory,
+        env,
+      });
+    try {
+      await expect(run()).rejects.toThrow('kinora-data/token');
+      mkdirSync(join(directory, 'kinora-data'));
+      writeFileSync(join(directory, 'kinora-data/token'), `${token}\n`);
+      writeFileSync(join(directory, '.env'), `KINORA_PORT=${new URL(server.url).port}\n`);
+      expect((await run()).stdout).toContain(server.url);
+    } finally {
+      rmSync(directory, { recursive: true });
+    }
+  },
+);
 
 // examples-react.test.ts runs next-player and react-player.
 it('covers every example', () => {

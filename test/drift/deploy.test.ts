@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Ajv } from 'ajv';
@@ -10,6 +10,8 @@ import { parse, parseAllDocuments } from 'yaml';
 import { operations } from '#kinora/api/operations.js';
 import { options } from '#kinora/config/options.js';
 import { findTool } from '#kinora/lib/find-tool.js';
+import { cleanEnvironment, cliPath } from '../support/processes/run-cli.js';
+import { fillDataDir } from '../support/servers/database.js';
 import { nginxPath } from '../support/servers/nginx.js';
 
 const read = (path: string): string => readFileSync(join('deploy', path), 'utf8');
@@ -229,6 +231,72 @@ describe('systemd', () => {
       expect(run('verify', path)).toBe('');
       const exposure = /exposure level for kinora\.service: ([\d.]+)/.exec(run('security', '--offline=true', path))![1];
       expect(Number(exposure)).toBeLessThanOrEqual(3.2);
+    } finally {
+      rmSync(directory, { recursive: true });
+    }
+  });
+});
+
+describe('the nightly backup', () => {
+  const unit = read('systemd/kinora-backup.service');
+  const commandOf = (name: string) => new RegExp(`^${name}=(.*)$`, 'm').exec(unit)![1]!;
+
+  it('uses the settings and the user of the server', () => {
+    const server = read('systemd/kinora.service');
+    for (const name of ['User', 'Group', 'Environment', 'EnvironmentFile', 'WorkingDirectory'])
+      expect(commandOf(name)).toBe(new RegExp(`^${name}=(.*)$`, 'm').exec(server)![1]);
+  });
+
+  it.skipIf(findTool('systemd-analyze') === undefined)('is accepted by systemd-analyze, with its timer', () => {
+    const directory = mkdtempSync(join(tmpdir(), 'kinora-unit-'));
+    try {
+      for (const name of ['kinora-backup.service', 'kinora-backup.timer'])
+        writeFileSync(join(directory, name), read(join('systemd', name)));
+      const timer = join(directory, 'kinora-backup.timer');
+      expect(execFileSync('systemd-analyze', ['verify', timer], { encoding: 'utf8', stdio: 'pipe' })).toBe('');
+      const [, calendar] = /^OnCalendar=(.*)$/m.exec(read('systemd/kinora-backup.timer'))!;
+      execFileSync('systemd-analyze', ['calendar', calendar!], { stdio: 'pipe' });
+    } finally {
+      rmSync(directory, { recursive: true });
+    }
+  });
+
+  it('saves the database, and removes only what is older than 14 days', async () => {
+    const directory = mkdtempSync(join(tmpdir(), 'kinora-nightly-'));
+    try {
+      const [dataDir, backups] = [join(directory, 'data'), join(directory, 'backups')];
+      await fillDataDir(dataDir);
+      for (const [name, days] of [
+        ['old', 16],
+        ['recent', 13],
+      ] as const) {
+        mkdirSync(join(backups, name), { recursive: true });
+        const then = Date.now() / 1000 - days * 86_400;
+        utimesSync(join(backups, name), then, then);
+      }
+      // As systemd does: paths of this machine apart.
+      const run = (command: string) =>
+        execFileSync(
+          'sh',
+          [
+            '-ec',
+            command
+              .replace(
+                '/usr/bin/node /opt/kinora/node_modules/kinora/dist/cli/main.js',
+                `${process.execPath} ${cliPath}`,
+              )
+              .replaceAll('/var/lib/kinora-backups', backups)
+              .replaceAll('$$', '$')
+              .replaceAll('%%', '%'),
+          ],
+          { env: { ...cleanEnvironment(), KINORA_DATA_DIR: dataDir }, encoding: 'utf8', stdio: 'pipe' },
+        );
+      run(commandOf('ExecStart'));
+      run(commandOf('ExecStartPost'));
+      const [saved, ...others] = readdirSync(backups).sort();
+      expect(others).toEqual(['recent']);
+      expect(saved).toMatch(/^\d{4}-\d\d-\d\dT\d{6}$/);
+      expect(readFileSync(join(backups, saved!, 'kinora-backup.json'), 'utf8')).toContain('"database_only": true');
     } finally {
       rmSync(directory, { recursive: true });
     }

@@ -32,20 +32,23 @@ const copyBesideServer = (dataDir: string, target: string, skip: (path: string) 
     mayShrink: true,
   });
 
+const isDatabaseOrToken = (path: string): boolean => /^(db|token)($|\/)/.test(path);
+
 /** The database comes first, so that every file that it refers to exists when the files are copied. */
 const copyInstallation = async (
   { dataDir, databaseUrl }: CommandContext['config'],
   files: ReturnType<typeof backupFiles>,
+  isLeftOut: (path: string) => boolean,
 ): Promise<void> => {
   if (databaseUrl !== undefined) {
     await mkdir(files.data, { recursive: true, mode: 0o700 });
     await dumpDatabase(databaseUrl, files.dump);
-    return copyBesideServer(dataDir, files.data, () => false);
+    return copyBesideServer(dataDir, files.data, isLeftOut);
   }
   const server = await connectControl(dataDir);
   if (!server)
     return withDataDirLock(dataDir, () =>
-      copyTree(dataDir, files.data, { skip: (path) => isTransient(path) || COPIES.has(path) }),
+      copyTree(dataDir, files.data, { skip: (path) => isTransient(path) || COPIES.has(path) || isLeftOut(path) }),
     );
   try {
     const { directory } = (await server.call('snapshot', {})) as { directory: string };
@@ -53,7 +56,7 @@ const copyInstallation = async (
   } finally {
     server.close();
   }
-  await copyBesideServer(dataDir, files.data, (path) => path === 'db');
+  await copyBesideServer(dataDir, files.data, (path) => path === 'db' || isLeftOut(path));
 };
 
 /** Writes size and key of every object. */
@@ -73,9 +76,10 @@ const listObjects = async (settings: S3Settings, path: string): Promise<void> =>
 export const backup: Command = {
   summary: 'copy the database, sources and secrets to a new directory',
   args: ['<dir>'],
+  flags: { '--database-only': 'leave out videos and everything else but the database and the token file' },
   settings: [...dataSettings, ...blobSettings],
-  examples: ['kinora backup ./kinora-backup'],
-  run: async ({ config, args }) => {
+  examples: ['kinora backup ./kinora-backup', 'kinora backup ./kinora-database --database-only'],
+  run: async ({ config, args, flags }) => {
     const { dataDir, databaseUrl } = config;
     const target = resolve(args[0]!);
     if (!relative(dataDir, target).startsWith('..'))
@@ -89,9 +93,10 @@ export const backup: Command = {
       database: databaseUrl === undefined ? 'pglite' : 'postgres',
       created_at: systemClock.now().toISOString(),
       ...(bucket && { bucket: describeBucket(bucket) }),
+      ...(flags['--database-only'] && { database_only: true }),
     };
     try {
-      await copyInstallation(config, files);
+      await copyInstallation(config, files, (path) => flags['--database-only'] === true && !isDatabaseOrToken(path));
       // After the database: every object that it refers to is listed.
       if (bucket) await listObjects(bucket, files.objects);
       // Written last, so that an interrupted backup can't be mistaken for a complete one.

@@ -4,8 +4,9 @@ import { isKinoraError, KinoraError } from '../../lib/errors.js';
 import { isId } from '../../lib/ids.js';
 import { administer } from '../support/administer.js';
 import { askServer } from '../support/ask-server.js';
-import { type Command, dataSettings, json, textOf, wholeNumberOf } from '../support/command.js';
+import { blobSettings, type Command, dataSettings, json, textOf, wholeNumberOf } from '../support/command.js';
 import { print, printFields, printRows } from '../support/print.js';
+import { storedSize } from '../support/stored-size.js';
 
 const DEFAULT_JOBS = 100;
 const DEFAULT_LINES = 20;
@@ -56,13 +57,17 @@ const jobs: Command = {
 const gigabytes = (bytes: number): string => `${(bytes / 1e9).toFixed(2)} GB`;
 
 const stats: Command = {
-  summary: 'print figures of the running server: assets, jobs, cache, disk and memory',
+  summary: 'print figures of the running server: assets, their size, jobs, cache, disk and memory',
   args: [],
   flags: json,
-  settings: ['dataDir'],
+  settings: ['dataDir', ...blobSettings],
   examples: ['kinora stats', 'kinora stats --json'],
   run: async ({ config, flags }) => {
-    const figures = await askServer<ServerFigures>(config.dataDir, 'stats');
+    const figures = {
+      ...(await askServer<ServerFigures>(config.dataDir, 'stats')),
+      // The server may have the bucket's credentials in its environment alone.
+      ...(await storedSize(config).catch(() => ({ stored_bytes: null, source_bytes: null }))),
+    };
     const counts = (state: string): string =>
       figures.jobs
         .filter((job) => job.state === state)
@@ -74,6 +79,10 @@ const stats: Command = {
       'running for': `${figures.uptime_seconds} s`,
       memory: gigabytes(figures.memory_bytes),
       assets: `${figures.assets.ready} ready, ${figures.assets.preparing} preparing, ${figures.assets.errored} errored`,
+      'stored files':
+        figures.stored_bytes === null
+          ? 'unknown: the bucket cannot be listed with these settings'
+          : `${gigabytes(figures.stored_bytes)}, of which ${gigabytes(figures.source_bytes)} are sources`,
       'active jobs': counts('active'),
       'queued jobs': counts('queued'),
       'webhook lag': `${Math.floor(figures.webhook_lag_seconds)} s`,

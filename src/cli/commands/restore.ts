@@ -1,6 +1,6 @@
 import { constants, existsSync } from 'node:fs';
 import { cp, mkdir, readdir, readFile, rename, rm } from 'node:fs/promises';
-import { dirname, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { KinoraError } from '../../lib/errors.js';
 import { openBucket, s3SettingsOf } from '../../server/open-blobs.js';
 import { describeBucket } from '../../storage/check-bucket.js';
@@ -10,6 +10,7 @@ import { backupFiles, type Manifest } from '../support/backup-format.js';
 import { blobSettings, type Command, dataSettings, usageError } from '../support/command.js';
 import { restoreDatabase } from '../support/pg-tools.js';
 import { print } from '../support/print.js';
+import { withDataDirLock } from '../support/with-database.js';
 
 const readManifest = async (directory: string): Promise<Manifest> => {
   try {
@@ -18,6 +19,14 @@ const readManifest = async (directory: string): Promise<Manifest> => {
     throw new KinoraError('unavailable', { messages: [`${directory} is not a complete backup.`], cause });
   }
 };
+
+/** Moves database and token beside the blobs that are there. After an interruption, the database is still missing. */
+const moveInto = (incoming: string, dataDir: string): Promise<void> =>
+  withDataDirLock(dataDir, async () => {
+    const names = await readdir(incoming);
+    for (const name of [...names.filter((other) => other !== 'db'), ...names.filter((other) => other === 'db')])
+      await rename(join(incoming, name), join(dataDir, name));
+  });
 
 const MAX_NAMED = 10;
 
@@ -35,7 +44,7 @@ const reportMissing = async (settings: S3Settings, path: string): Promise<void> 
     print(`${missing.length} of ${lines.length} objects are missing in ${describeBucket(settings)} or differ in size:`);
     for (const [, key] of missing.slice(0, MAX_NAMED)) print(`  ${key}`);
     if (missing.length > MAX_NAMED) print(`  and ${missing.length - MAX_NAMED} more of ${path}`);
-    print('Bring them back from the versions or the copy of the bucket; their assets do not play until then.');
+    print('Restore them from the versions or the copy of the bucket; their assets do not play until then.');
   } finally {
     objects.close();
   }
@@ -43,7 +52,7 @@ const reportMissing = async (settings: S3Settings, path: string): Promise<void> 
 
 /** Copies a backup to an empty data directory, and its dump to an empty database. */
 export const restore: Command = {
-  summary: 'restore a backup into a new data directory',
+  summary: 'restore a backup into a new data directory, or a database beside the videos that are there',
   args: ['<dir>'],
   settings: [...dataSettings, ...blobSettings],
   examples: ['kinora restore ./kinora-backup --data-dir ./restored'],
@@ -51,7 +60,7 @@ export const restore: Command = {
     const { dataDir, databaseUrl } = config;
     const source = resolve(args[0]!);
     const files = backupFiles(source);
-    const { database, bucket: place } = await readManifest(source);
+    const { database, bucket: place, database_only: isDatabaseOnly } = await readManifest(source);
     const bucket = s3SettingsOf(config);
     if (database === 'postgres' && databaseUrl === undefined) {
       throw usageError('This backup contains a PostgreSQL dump: set KINORA_DATABASE_URL to an empty database.');
@@ -65,7 +74,10 @@ export const restore: Command = {
     if (place === undefined && bucket) {
       throw usageError('This backup contains its blobs: restore it without KINORA_BLOBS.');
     }
-    if (existsSync(dataDir) && (await readdir(dataDir)).length > 0) {
+    if (isDatabaseOnly && existsSync(join(dataDir, 'db'))) {
+      throw usageError(`${dataDir} has a database: move ${join(dataDir, 'db')} away, or set KINORA_DATA_DIR.`);
+    }
+    if (!isDatabaseOnly && existsSync(dataDir) && (await readdir(dataDir)).length > 0) {
       throw usageError(`${dataDir} is not empty: set KINORA_DATA_DIR to a new directory.`);
     }
     const incoming = `${dataDir}.restore-${process.pid}`;
@@ -74,8 +86,9 @@ export const restore: Command = {
       await mkdir(incoming, { mode: 0o700 });
       await cp(files.data, incoming, { recursive: true, mode: constants.COPYFILE_FICLONE });
       if (databaseUrl !== undefined) await restoreDatabase(databaseUrl, files.dump);
+      if (isDatabaseOnly && existsSync(dataDir)) await moveInto(incoming, dataDir);
       // In one step, so that a server never finds a partial copy.
-      await rename(incoming, dataDir);
+      else await rename(incoming, dataDir);
     } finally {
       await rm(incoming, { recursive: true, force: true });
     }

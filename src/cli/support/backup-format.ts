@@ -7,6 +7,8 @@ export interface Manifest {
   readonly created_at: string;
   /** Where the blobs are, if they are not in the backup. */
   readonly bucket?: string;
+  /** It has the database and the token file alone. */
+  readonly database_only?: true;
 }
 
 export const backupFiles = (directory: string) => ({

@@ -1,4 +1,4 @@
-import { existsSync, lstatSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { cpSync, existsSync, lstatSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
@@ -109,6 +109,36 @@ describe('commands beside a running server', { timeout: 240_000 }, () => {
     expect(statuses).toEqual([...statuses].sort());
     await playAll(again.url, asset.playback_ids![0]!.id);
     await again.stop();
+    await origin.stop();
+  });
+
+  it('save the database alone, which is restored beside a copy of the videos', async () => {
+    const path = await fixture('h264-aac.mp4');
+    const origin = await serveFiles([path]);
+    const dataDir = join(directory, 'filled');
+    const server = await startServer({ dataDir });
+    const { id } = await createAsset(server, { inputs: [{ url: `${origin.url}/0` }], playback_policies: ['public'] });
+    const asset = await settled(server, id);
+    const figures = JSON.parse(await succeed(['stats', '--json'], dataDir));
+    expect(figures.source_bytes).toBe(statSync(path).size);
+    expect(figures.stored_bytes).toBeGreaterThan(figures.source_bytes);
+    expect(await succeed(['stats'], dataDir)).toMatch(/^stored files +0\.00 GB, of which 0\.00 GB are sources$/m);
+
+    const saved = join(directory, 'database');
+    await succeed(['backup', saved, '--database-only'], dataDir);
+    expect(readdirSync(join(saved, 'data'))).toEqual(['db']);
+    await server.stop();
+
+    const copy = join(directory, 'copy');
+    cpSync(join(dataDir, 'blobs'), join(copy, 'blobs'), { recursive: true });
+    await succeed(['restore', saved], copy);
+    const again = await startServer({ dataDir: copy });
+    await playAll(again.url, asset.playback_ids![0]!.id);
+    await again.stop();
+    expect(await runCli(['restore', saved], { KINORA_DATA_DIR: copy })).toMatchObject({
+      status: 2,
+      stderr: expect.stringContaining(`${copy} has a database`),
+    });
     await origin.stop();
   });
 

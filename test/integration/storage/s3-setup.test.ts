@@ -122,6 +122,9 @@ describe.runIf(swiftPath)('the setup of blobs in S3', () => {
     const env = variables({ ...options, DATA_DIR: dataDir });
     const checked = await runCli(['doctor'], env);
     expect(checked.stdout).toContain(`ok    Blobs: s3://setup/kinora at ${swift.url}, readable and writable`);
+    const figures = JSON.parse((await runCli(['stats', '--json'], env)).stdout);
+    expect(figures.source_bytes).toBe((await objects.stat(`assets/${asset.id}/source`))!.sizeBytes);
+    expect(figures.stored_bytes).toBeGreaterThan(figures.source_bytes);
     const backup = join(folder, 'backup');
     const saved = await runCli(['backup', backup], env);
     expect([saved.status, saved.stderr]).toEqual([0, '']);
