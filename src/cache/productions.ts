@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { throwIfAborted } from '../lib/abort.js';
 import { isKinoraError, KinoraError } from '../lib/errors.js';
 import { newUuid } from '../lib/ids.js';
+import { isNoSpace } from '../lib/no-space.js';
 import type { Logger } from '../telemetry/logger.js';
 import { assertSafeKey, keyPath } from './cache-path.js';
 import type { CachedFiles } from './cached-files.js';
@@ -124,12 +125,4 @@ export const createProductions = ({ files, dir, temporaryDir, logger }: Producti
       await Promise.all([...running].map(({ done }) => done));
     },
   };
-};
-
-const isNoSpace = (error: unknown): boolean => {
-  for (let cause: unknown = error; cause instanceof Error; cause = cause.cause) {
-    if ((cause as NodeJS.ErrnoException).code === 'ENOSPC' || /No space left on device/.test(cause.message))
-      return true;
-  }
-  return false;
 };

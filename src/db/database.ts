@@ -27,7 +27,10 @@ export interface Database {
    * so the copy is consistent. Absent when the database is external.
    */
   snapshot?(directory: string): Promise<void>;
-  /** @throws KinoraError `unavailable` */
+  /**
+   * Also writes if the last write failed for want of space.
+   * @throws KinoraError `unavailable`
+   */
   ping(): Promise<void>;
   close(): Promise<void>;
 }

@@ -3,6 +3,7 @@ import type pg from 'pg';
 import { KinoraError } from '../lib/errors.js';
 import type { Database } from './database.js';
 import type { Schema } from './schema.js';
+import { checkWrite, watchWrites } from './write-state.js';
 
 interface DatabaseParts {
   readonly engine: Database['engine'];
@@ -24,6 +25,11 @@ export const createDatabase = ({
 }: DatabaseParts): Database => {
   const queryable = new Kysely<Schema>({ dialect: new PostgresDialect({ pool }) });
   let closed: Promise<void> | undefined;
+  /** A write failed for want of space, and none has succeeded since. */
+  let writesFail = false;
+  watchWrites(pool, () => {
+    writesFail = true;
+  });
   const close = async (): Promise<void> => {
     try {
       await beforeClose();
@@ -42,7 +48,9 @@ export const createDatabase = ({
     transaction: (work) => queryable.transaction().execute(work),
     ping: async () => {
       try {
-        await sql`select 1`.execute(queryable);
+        if (!writesFail) return void (await sql`select 1`.execute(queryable));
+        await checkWrite(queryable);
+        writesFail = false;
       } catch (cause) {
         throw new KinoraError('unavailable', { cause, details: { stage: 'database ping' } });
       }

@@ -18,23 +18,37 @@ export type PgliteResponse =
   | { readonly closed: true };
 
 interface EmscriptenModule {
+  FS: { lookupNode: (parent: unknown, name: string) => unknown; destroyNode: (node: unknown) => void };
   NODEFS: {
     stream_ops: { fsync?: (stream: { nfd: number }) => number };
-    node_ops: { setattr: (node: unknown, change: { mode?: number }) => void };
+    node_ops: {
+      setattr: (node: unknown, change: { mode?: number }) => void;
+      mknod: (parent: unknown, name: string, mode: number, dev: number) => unknown;
+    };
   };
 }
 
 /**
  * PGlite's file system never calls fsync (Emscripten's version reports success without doing anything), so a power failure
  * could lose committed transactions. This class calls it. PGlite's file system also ignores the umask and gives files the
- * mode that the engine requests, usually 0666; this class restricts access to the owner.
+ * mode that the engine requests, usually 0666; this class restricts access to the owner. And it remembers files that could
+ * not be created, for want of space, as existing; this class makes it forget them.
  */
 class DurableNodeFS extends NodeFS {
   override async init(...args: Parameters<NodeFS['init']>): ReturnType<NodeFS['init']> {
     const result = await super.init(...args);
     const patch = (module: unknown): void => {
-      const { stream_ops, node_ops } = (module as EmscriptenModule).NODEFS;
-      const { setattr } = node_ops;
+      const { FS, NODEFS } = module as EmscriptenModule;
+      const { stream_ops, node_ops } = NODEFS;
+      const { setattr, mknod } = node_ops;
+      node_ops.mknod = (parent, name, ...rest) => {
+        try {
+          return mknod(parent, name, ...rest);
+        } catch (error) {
+          FS.destroyNode(FS.lookupNode(parent, name));
+          throw error;
+        }
+      };
       node_ops.setattr = (node, change) =>
         setattr(node, change.mode === undefined ? change : { ...change, mode: change.mode & ~0o077 });
       stream_ops.fsync = (stream) => {

@@ -13,6 +13,7 @@ import type { Database } from './database.js';
 import { createDatabase } from './kysely-database.js';
 import { PgliteStream, type PgliteTransport } from './pglite-stream.js';
 import type { PgliteRequest, PgliteResponse, PgliteWorkerData } from './pglite-worker.js';
+import { watchWrites } from './write-state.js';
 
 /** The major version of PostgreSQL in the pinned PGlite; it cannot open the directory of another major version. */
 const PG_MAJOR = '18';
@@ -23,11 +24,21 @@ const MAINTENANCE_CHECK_MS = 15_000;
  */
 const MAINTENANCE_WAL_BYTES = 32 * 1024 * 1024;
 const MAINTENANCE_MAX_AGE_MS = 10 * 60_000;
+/** The engine is not opened again more often than this while its disk is full, because reads work meanwhile. */
+const REOPEN_EVERY_MS = 5000;
+/** An engine that could not be opened is tried again after this time. */
+const RETRY_MS = 1000;
 
 /** The engine's thread; it handles the requests of its single connection in order. */
 interface Engine extends PgliteTransport {
   /** Channels that the engine listens on; each new thread subscribes to them again. */
   readonly channels: Set<string>;
+  /**
+   * Ends the thread as a crash would; the next query opens the engine again. Does nothing if this was seconds ago and it
+   * is not dead.
+   * @returns whether the thread ends
+   */
+  reopen(isDead: boolean): boolean;
   close(): Promise<void>;
 }
 
@@ -54,6 +65,9 @@ export const startWorker = async (directory: string, onStarting?: (worker: Worke
     worker.once('message', () => resolve());
     worker.once('error', reject);
     worker.once('exit', (code) => reject(new Error(`the database engine ended with code ${code} while it opened`)));
+  }).catch(async (error) => {
+    await worker.terminate();
+    throw error;
   });
   // Not `removeAllListeners()` without an event: the worker's own listeners keep its port started.
   for (const event of ['message', 'error', 'exit']) worker.removeAllListeners(event);
@@ -80,6 +94,11 @@ const createEngine = (directory: string, logger: Logger): Engine => {
   const waiting = new Map<number, { resolve: (bytes: Uint8Array) => void; reject: (error: Error) => void }>();
   let nextId = 1;
   let started: Promise<Worker> | undefined;
+  /** The thread that has opened the directory. */
+  let current: Worker | undefined;
+  let reopenedAtMs = Number.NEGATIVE_INFINITY;
+  /** The end of the thread before: two in one directory would damage the database. */
+  let ended: Promise<unknown> | undefined;
   let closing = false;
 
   const exchangeWith = (worker: Worker, bytes: Uint8Array): Promise<Uint8Array> =>
@@ -92,7 +111,9 @@ const createEngine = (directory: string, logger: Logger): Engine => {
     });
 
   const start = async (): Promise<Worker> => {
+    await ended;
     const worker = await startWorker(directory);
+    current = worker;
     worker.on('message', (response: PgliteResponse) => {
       if (!('id' in response)) return;
       waiting.get(response.id)?.resolve(response.bytes);
@@ -100,11 +121,14 @@ const createEngine = (directory: string, logger: Logger): Engine => {
     });
     worker.on('error', (error) => logger.error({ err: error }, 'database engine failed'));
     worker.on('exit', (code) => {
-      started = undefined;
+      if (current === worker) {
+        current = undefined;
+        started = undefined;
+        if (!closing) logger.error({ exit_code: code }, 'database engine exited, reopening on the next query');
+      }
       const error = new KinoraError('unavailable', { details: { stage: 'database engine', exit_code: code } });
       for (const { reject } of waiting.values()) reject(error);
       waiting.clear();
-      if (!closing) logger.error({ exit_code: code }, 'database engine exited, reopening on the next query');
     });
     for (const channel of channels) await exchangeWith(worker, listenCommand(channel));
     return worker;
@@ -112,9 +136,11 @@ const createEngine = (directory: string, logger: Logger): Engine => {
 
   const running = (): Promise<Worker> => {
     if (closing) return Promise.reject(new KinoraError('unavailable', { details: { stage: 'database closed' } }));
-    started ??= start().catch((error) => {
-      started = undefined;
-      throw error;
+    started ??= start().catch((cause) => {
+      setTimeout(() => {
+        started = undefined;
+      }, RETRY_MS).unref();
+      throw new KinoraError('unavailable', { cause, details: { stage: 'database engine' } });
     });
     return started;
   };
@@ -126,9 +152,19 @@ const createEngine = (directory: string, logger: Logger): Engine => {
       if (!started || closing) throw new KinoraError('unavailable', { details: { stage: 'database engine' } });
       return exchangeWith(await started, bytes);
     },
+    reopen: (isDead) => {
+      const worker = current;
+      const nowMs = systemClock.monotonicMs();
+      if (!worker || closing || (!isDead && nowMs - reopenedAtMs < REOPEN_EVERY_MS)) return false;
+      reopenedAtMs = nowMs;
+      current = undefined;
+      started = undefined;
+      ended = worker.terminate();
+      return true;
+    },
     close: async () => {
       closing = true;
-      if (started) await closeWorker(await started);
+      if (current) await closeWorker(current);
     },
   };
 };
@@ -196,6 +232,13 @@ export const openPglite = async (directory: string, logger: Logger): Promise<Dat
     { stream: () => new PgliteStream(engine) as never, max: 1, idleTimeoutMillis: 0 },
     logger,
   );
+
+  // What the engine knows of its files may be wrong now.
+  watchWrites(pool, (error, connection) => {
+    if (!engine.reopen(error.severity === 'PANIC')) return;
+    logger.error({ err: error }, 'database could not write, opening it again');
+    connection.stream.destroy();
+  });
 
   const handlers = new Map<string, Set<(payload: string) => void>>();
   pool.on('connect', (client) => {

@@ -1,7 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { Clock } from './clock.js';
-import { isDatabaseUnavailable } from './database-unavailable.js';
-import { isKinoraError } from './errors.js';
+import { isUnavailable } from './unavailable.js';
 
 /** Database rows by ID, cached for a while. */
 export interface TtlCache<T> {
@@ -49,8 +48,6 @@ const QUERY_LIMIT_MS = 30_000;
 const MAX_ENTRIES = 1000;
 /** In one query. */
 const MAX_BATCH = 1000;
-
-const isUnavailable = (error: unknown): boolean => isDatabaseUnavailable(error) || isKinoraError(error, 'unavailable');
 
 interface Entry<T> {
   readonly value: T;

@@ -4,8 +4,8 @@ import { finishJob, type JobRow, markJobFailing, releaseJob, retryJob } from '..
 import { CANCELLED, SHUTDOWN } from '../lib/abort.js';
 import { backoffMs } from '../lib/backoff.js';
 import type { Clock } from '../lib/clock.js';
-import { isDatabaseUnavailable } from '../lib/database-unavailable.js';
 import { type FailureClass, isKinoraError } from '../lib/errors.js';
+import { isUnavailable } from '../lib/unavailable.js';
 import type { Logger } from '../telemetry/logger.js';
 import type { Metrics } from '../telemetry/metrics.js';
 import { fromJobError, toJobError } from './job-error.js';
@@ -40,7 +40,7 @@ export interface ExecutorOptions {
 
 const failureOf = (error: unknown): FailureClass => {
   if (isKinoraError(error)) return error.failure;
-  return isDatabaseUnavailable(error) ? 'retry' : 'defect';
+  return isUnavailable(error) ? 'retry' : 'defect';
 };
 
 /** Runs the handler of a job and stores its outcome. */

@@ -79,8 +79,9 @@ export const startHttp = async (
       },
     },
     roles: new Set(config.roles),
-    // What is known plays on, and every node would be taken out of the load balancer at the same time.
-    tolerances: config.roles.includes('stream') ? { database: HELD_MS } : {},
+    // What is known plays on, and every node would be taken out of the load balancer at the same time. An embedded database
+    // is away for longer than a second only if this server's disk is full or broken.
+    tolerances: config.databaseUrl && config.roles.includes('stream') ? { database: HELD_MS } : {},
     streamPlugin: async (scope) => {
       const { nodes } = parts;
       if (nodes) {

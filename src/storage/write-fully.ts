@@ -1,7 +1,6 @@
 import type { FileHandle } from 'node:fs/promises';
 import { KinoraError } from '../lib/errors.js';
-
-const FULL = new Set(['ENOSPC', 'EDQUOT']);
+import { isNoSpace } from '../lib/no-space.js';
 
 /** @throws KinoraError `unavailable` when the disk is full */
 export const writeFully = async (handle: FileHandle, bytes: Uint8Array, position: number): Promise<void> => {
@@ -11,9 +10,7 @@ export const writeFully = async (handle: FileHandle, bytes: Uint8Array, position
     }
   } catch (cause) {
     // Space can be freed while the job waits for its next try.
-    if (FULL.has((cause as NodeJS.ErrnoException).code ?? '')) {
-      throw new KinoraError('unavailable', { cause, details: { stage: 'storage full' } });
-    }
+    if (isNoSpace(cause)) throw new KinoraError('unavailable', { cause, details: { stage: 'storage full' } });
     throw cause;
   }
 };

@@ -3,6 +3,7 @@ import type { Row } from '../../db/schema.js';
 import { saveUploadTotal } from '../../db/tables/assets/upload.js';
 import { throwIfAborted } from '../../lib/abort.js';
 import { invalidParameters, isKinoraError, KinoraError } from '../../lib/errors.js';
+import { isUnavailable } from '../../lib/unavailable.js';
 import { completeUpload } from './complete-upload.js';
 import { failUpload } from './end-upload.js';
 import type { UploadLease } from './upload-leases.js';
@@ -55,12 +56,13 @@ export const openWriter = ({ context, upload, place, target, lease, afterwards }
     totalBytes = value;
     target.setTotal(value);
   };
-  /** A permanent storage failure ends the upload; lack of space does not. */
+  /** A permanent storage failure ends the upload; lack of space, or of the database, does not. */
   const store = async (work: () => Promise<unknown>): Promise<void> => {
     try {
       await (lease ? lease.during(work) : work());
     } catch (cause) {
       if (isKinoraError(cause)) throw cause;
+      if (isUnavailable(cause)) throw new KinoraError('unavailable', { cause });
       failed = true;
       logger.error({ err: cause, upload_id: upload.id }, 'upload data not stored');
       await failUpload(context, upload.id, {

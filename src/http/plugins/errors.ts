@@ -1,5 +1,5 @@
-import { isDatabaseUnavailable } from '../../lib/database-unavailable.js';
 import { type ErrorCode, isKinoraError, KinoraError } from '../../lib/errors.js';
+import { isUnavailable } from '../../lib/unavailable.js';
 
 export interface ErrorAnswer {
   readonly status: number;
@@ -62,7 +62,7 @@ const FRAMEWORK_ERRORS: Readonly<Record<string, () => KinoraError>> = {
 /** An error whose status, type and messages may be shown; anything unknown is a defect of Kinora. */
 export const toKinoraError = (error: unknown): KinoraError => {
   if (isKinoraError(error)) return error.status === 499 ? new KinoraError('unavailable', { cause: error }) : error;
-  if (isDatabaseUnavailable(error)) return new KinoraError('unavailable', { cause: error });
+  if (isUnavailable(error)) return new KinoraError('unavailable', { cause: error });
   const known = FRAMEWORK_ERRORS[errorCode(error) ?? ''];
   return known ? known() : new KinoraError('internal_error', { cause: error });
 };

@@ -35,11 +35,14 @@ export interface TestPostgres {
   stop(): Promise<void>;
 }
 
-/** A disposable server of the oldest installed version, on a port of its own. The programs refuse to run as root. */
-export const startPostgres = async (): Promise<TestPostgres> => {
+/**
+ * A disposable server of the oldest installed version, on a port of its own, with its data below `parent`. The programs refuse
+ * to run as root.
+ */
+export const startPostgres = async (parent = tmpdir()): Promise<TestPostgres> => {
   const bin = programs();
   if (!bin) throw new Error('PostgreSQL is not installed');
-  const dir = await mkdtemp(join(tmpdir(), 'kinora-postgres-'));
+  const dir = await mkdtemp(join(parent, 'kinora-postgres-'));
   const data = join(dir, 'data');
   const asRoot = process.getuid?.() === 0;
   if (asRoot) {
