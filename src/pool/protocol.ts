@@ -188,6 +188,10 @@ export interface MezzanineJob {
   readonly kind: 'mezzanine';
   readonly source: MediaSource;
   readonly streamIndex: number;
+  /** See `VideoFacts.decodeTimesOnly`; the job reads from the start. */
+  readonly reorderTimes?: boolean;
+  /** How long the last frame of the stream is displayed, in stream ticks; by default as long as the one before. */
+  readonly lastDuration?: number;
   readonly timeBase: Rational;
   /** The stream ticks of a key frame; absent means from the start. */
   readonly fromPts?: number;

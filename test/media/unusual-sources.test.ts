@@ -7,6 +7,7 @@ import { allowedDecoders, REFUSED_DECODERS, REFUSED_FORMATS } from '#kinora/engi
 import { DIRECT_FORMATS, decideAccess } from '#kinora/media/plan/mezzanine-decision.js';
 import type { Plan } from '#kinora/media/plan/plan.js';
 import { ONE_FRAME_PACKETS, planAsset } from '#kinora/media/plan/plan-asset.js';
+import { describeWarnings } from '#kinora/media/plan/source-warnings.js';
 import { type FixtureName, fixture } from '../support/media/fixtures.js';
 import { lumaErrors, psnr } from '../support/media/frame-error.js';
 import { makeThumbnail } from '../support/media/image-run.js';
@@ -234,4 +235,13 @@ describe('files that say wrong things of their key frames', () => {
     expect(access).toBe('the file has no index to seek by');
     expect(counters).toEqual(numbers(1200));
   }, 120_000);
+});
+
+test('a raw stream that states no frame rate keeps every frame, at 25 a second, and a warning says so', async () => {
+  const { counters, plan, access } = await play('no-rate.hevc');
+  expect(access).toMatch(/no exact seeking/);
+  expect(counters).toEqual(numbers(200));
+  expect(plan.durationSeconds).toBeCloseTo(8, 3);
+  const facts = await probeFile(await fixture('no-rate.hevc'));
+  expect(describeWarnings(facts, plan)).toMatchObject([{ type: 'frame_rate_assumed' }]);
 });

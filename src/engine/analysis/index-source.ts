@@ -91,6 +91,9 @@ export class StreamColumns {
   /** Priming that the next packets contain, in ticks. */
   private primingTicks = 0;
   private readonly isMov: boolean;
+  /** A packet was left out because the edit list ends before it. */
+  private hidden = false;
+  private hidesReferences = false;
   /** Times go back or jump, or packets are damaged. */
   broken = false;
 
@@ -125,7 +128,11 @@ export class StreamColumns {
     const pts = Number(time) + Math.round(skipped.start);
     // What the edit list cuts at the end is never displayed; what it cuts at the start is needed for decoding the
     // rest.
-    if ((packet.flags & AV_PKT_FLAG_DISCARD) !== 0 && pts >= 0) return;
+    if ((packet.flags & AV_PKT_FLAG_DISCARD) !== 0 && pts >= 0) {
+      this.hidden = true;
+      return;
+    }
+    this.hidesReferences ||= this.hidden;
     this.pts.push(pts);
     this.key.push(packet.isKeyframe ? 1 : 0);
     this.size.push(packet.size);
@@ -159,6 +166,7 @@ export class StreamColumns {
       size: Uint32Array.from(this.size),
       position: Float64Array.from(this.position),
       lastDuration: Math.max(this.lastDuration > 0 ? this.lastDuration : lastStep, 1),
+      ...(this.hidesReferences && { hidesReferences: true }),
     };
   }
 }

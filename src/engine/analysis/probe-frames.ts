@@ -35,6 +35,8 @@ export interface FrameSample {
   readonly closedCaptions: boolean;
   /** See `VideoFacts`. */
   readonly unmarkedStart: boolean;
+  /** See `VideoFacts`. */
+  readonly decodeTimesOnly: boolean;
 }
 
 const describeFrame = (frame: Frame) => ({
@@ -76,6 +78,9 @@ export const sampleFrames = (format: FormatContext, stream: Stream): FrameSample
   /** The time of the first packet, when that packet is not marked as a key frame. */
   let unmarkedPts: bigint | undefined;
   let unmarkedStart = false;
+  let hasOneTime = true;
+  let goesBack = false;
+  let latestPts = NO_PTS;
   const receive = (): void => {
     while (decoder.receiveFrameSync(frame) >= 0) {
       count += 1;
@@ -83,6 +88,8 @@ export const sampleFrames = (format: FormatContext, stream: Stream): FrameSample
       interlaced ||= (frame.flags & AV_FRAME_FLAG_INTERLACED) !== 0;
       closedCaptions ||= frame.getSideData(AV_FRAME_DATA_A53_CC) !== null;
       unmarkedStart ||= frame.pts === unmarkedPts && isIntra(frame);
+      goesBack ||= frame.pts < latestPts;
+      latestPts = frame.pts;
       frame.unref();
     }
   };
@@ -91,6 +98,7 @@ export const sampleFrames = (format: FormatContext, stream: Stream): FrameSample
     if (readPacket(format, packet) < 0) break;
     if (packet.streamIndex === stream.index) {
       packets += 1;
+      hasOneTime &&= packet.pts !== NO_PTS && packet.pts === packet.dts;
       if (packets === 1 && !packet.isKeyframe && packet.pts !== NO_PTS) unmarkedPts = packet.pts;
       // A packet that fails here fails again in the sanity check, which judges it.
       decoder.sendPacketSync(packet);
@@ -100,7 +108,8 @@ export const sampleFrames = (format: FormatContext, stream: Stream): FrameSample
   }
   decoder.sendPacketSync(null);
   receive();
-  return { ...(first && { first }), count, interlaced, closedCaptions, unmarkedStart };
+  const decodeTimesOnly = hasOneTime && goesBack;
+  return { ...(first && { first }), count, interlaced, closedCaptions, unmarkedStart, decodeTimesOnly };
 };
 
 export interface InspectedFile {

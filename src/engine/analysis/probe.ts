@@ -60,6 +60,8 @@ const invalidInput = (message: string, cause?: unknown): KinoraError =>
 /** More than the headers of Matroska files need before their first frame. */
 const MAX_HEADER_BYTES = 2 ** 16;
 
+const MAX_FRAME_RATE = 1000;
+
 /** Formats that can contain either a still image or a video. */
 const ANIMATED_IMAGES = new Set(['gif', 'apng', 'webp_anim', 'jpegxl_anim']);
 
@@ -251,6 +253,9 @@ const describeVideo = (
     ...(avcc && { avcc: Buffer.from(avcc).toString('base64') }),
     ...(!crop && describeDecoder(format, stream, file)),
     ...(sample.unmarkedStart && { unmarkedStart: true }),
+    ...(sample.decodeTimesOnly && { decodeTimesOnly: true }),
+    // What FFmpeg reports for raw streams that have no rate.
+    ...(stream.rFrameRate.num > MAX_FRAME_RATE * stream.rFrameRate.den && { frameRateAssumed: true }),
     ...inspectKeyFrames(format, stream, avcc !== undefined, file),
     bitRate: Number(codecpar.bitRate),
     closedCaptions: sample.closedCaptions,

@@ -20,6 +20,8 @@ const MAX_DECODED_PIXELS = 16_384 * 8_704;
 export interface OpenOptions {
   /** Checks the streams that the header declares before anything is decoded; throws to refuse the source. */
   readonly inspectHeader?: (streams: readonly Stream[]) => void;
+  /** Shows every frame of an MP4 or MOV. */
+  readonly ignoreEditList?: boolean;
 }
 
 /** The first of several aliases for one demuxer ("mov,mp4,m4a…") matches all of them. */
@@ -43,6 +45,7 @@ export const openSource = (source: MediaSource, options: OpenOptions = {}): Form
     codec_whitelist: allowedDecoders,
     probesize: PROBE_BYTES,
     analyzeduration: ANALYZE_MICROSECONDS,
+    ...(options.ignoreEditList && { ignore_editlist: '1' }),
   });
   try {
     check(format.openInputSync(`file:${source.path}`, inputFormat, dictionary), 'open');

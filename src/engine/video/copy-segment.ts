@@ -1,5 +1,5 @@
 import { writeFileSync } from 'node:fs';
-import { AVERROR_EOF, AVSEEK_FLAG_BACKWARD, AVSEEK_FLAG_BYTE } from 'node-av/constants';
+import { AV_PKT_FLAG_DISCARD, AVERROR_EOF, AVSEEK_FLAG_BACKWARD, AVSEEK_FLAG_BYTE } from 'node-av/constants';
 import type { FormatContext, Packet } from 'node-av/lib';
 import { hasSequenceHeader, withoutTemporalDelimiters } from '../../media/codecs/av1.js';
 import { annexBToLengthPrefixed, withoutAccessUnitDelimiters } from '../../media/codecs/avc.js';
@@ -110,10 +110,15 @@ const readSamples = (job: VideoSegmentJob, reader: PacketReader): Sample[] => {
   reader.seek(firstPts, seekPoint?.position);
   const samples: Sample[] = [];
   while (reader.next()) {
-    const { pts, data, isKeyframe } = reader.packet;
+    const { pts, data, isKeyframe, flags } = reader.packet;
     if (pts === NO_PTS || data === null) throw failMedia('copy segment', 'a packet without time or data');
     const ticks = Number(pts) * timeBase.num - originTicks;
     if (isKeyframe && ticks >= endTicks) break;
+    // The edit list ends before this frame.
+    if ((flags & AV_PKT_FLAG_DISCARD) !== 0 && ticks >= endTicks) {
+      reader.drop();
+      continue;
+    }
     if (ticks < startTicks || ticks >= endTicks) throw failMedia('copy segment', 'a frame lies outside');
     samples.push({
       ticks,

@@ -9,6 +9,11 @@ export interface FrameRange {
   /** Also pass one frame before and one after to the filter: deinterlacing needs neighbors on both sides. */
   readonly neighbours: boolean;
   readonly seekPoint?: SeekPoint | undefined;
+  /**
+   * The time, in stream ticks, from which a frame has to be displayed. If the first frame of the range comes later,
+   * because packets before it decode to nothing, the frame before the range is passed with this time.
+   */
+  readonly displayFromPts?: number | undefined;
 }
 
 /**
@@ -20,12 +25,14 @@ export interface FrameRange {
 export const filterRange = (
   reader: VideoReader,
   filter: FrameFilter,
-  { fromPts, untilPts, neighbours, seekPoint }: FrameRange,
+  { fromPts, untilPts, neighbours, seekPoint, displayFromPts = Number.POSITIVE_INFINITY }: FrameRange,
   timeOf: (pts: number, following: number | undefined) => number = (pts) => pts,
 ): number => {
   if (fromPts !== undefined) reader.seek(fromPts, { wantPrevious: neighbours, seekPoint });
-  const before = neighbours && fromPts !== undefined ? reader.previous : undefined;
-  if (before) filter.push(before.frame, timeOf(before.pts, reader.peek()?.pts));
+  const isLate = (reader.peek()?.pts ?? Number.POSITIVE_INFINITY) > displayFromPts;
+  if (isLate && fromPts !== undefined) reader.seek(fromPts, { wantPrevious: true, seekPoint });
+  const before = (neighbours || isLate) && fromPts !== undefined ? reader.previous : undefined;
+  if (before) filter.push(before.frame, timeOf(isLate ? displayFromPts : before.pts, reader.peek()?.pts));
   let frames = 0;
   for (let next = reader.peek(); next !== undefined && next.pts < untilPts; next = reader.peek()) {
     reader.take();

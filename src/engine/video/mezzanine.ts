@@ -21,7 +21,7 @@ const PROGRESS_FRAMES = 50;
 
 /** Writes one chunk of a mezzanine; see `MezzanineJob`. Damaged frames are left out and counted. */
 export const makeMezzanine = (job: MezzanineJob, context: HandlerContext): MezzanineResult => {
-  const reader = new VideoReader(job.source, job.streamIndex, job.threads, Number.POSITIVE_INFINITY);
+  const reader = new VideoReader(job.source, job.streamIndex, job.threads, Number.POSITIVE_INFINITY, job.reorderTimes);
   try {
     const file = openSync(job.outPath, 'w');
     try {
@@ -62,7 +62,7 @@ const encodeChunk = (
       if (read % PROGRESS_FRAMES === 0) progress(pts);
       return clock.advance(pts, following);
     });
-    writer.finish(job.untilPts === undefined ? undefined : job.untilPts * timeBase.num);
+    writer.finish(job);
   } finally {
     filter.close();
     writer.close();
@@ -151,9 +151,9 @@ class ChunkWriter {
     this.lastTicks = ticks;
   }
 
-  /** @param endTicks end of the last frame; by default it lasts as long as the previous one. */
-  finish(endTicks: number | undefined): void {
-    this.endFragment(endTicks ?? this.lastTicks + this.step);
+  finish({ untilPts, lastDuration, timeBase: { num } }: MezzanineJob): void {
+    const lastTicks = lastDuration === undefined ? this.step : lastDuration * num;
+    this.endFragment(untilPts === undefined ? this.lastTicks + lastTicks : untilPts * num);
   }
 
   close(): void {

@@ -43,6 +43,8 @@ const MAX_SKIPPED_PACKETS = 1_000;
  * from its start.
  */
 const BACK_SECONDS = [0, 2, 6, 18, 54];
+/** A shorter duration, which is no frame's, is not believed. */
+const MAX_FRAME_RATE = 1000;
 /** Halving stops at this distance: reading is then faster than seeking. */
 const POSITION_BYTES = 1 << 18;
 const BACK_BYTES = [0, 1 << 21, 1 << 23, 1 << 25];
@@ -73,6 +75,8 @@ export class VideoReader {
   /** A key frame has been decoded. */
   private started = false;
   private lastDelta = 1;
+  /** Times of the packets that were decoded but not returned, ascending; see `reorderTimes`. */
+  private packetTimes: number[] = [];
   /** Packets and frames found damaged since the last seek. */
   errors = 0;
   /** Byte position of the last packet that was read. */
@@ -83,6 +87,12 @@ export class VideoReader {
     private readonly streamIndex: number,
     private readonly threads: number,
     private readonly maxErrors = MAX_ERRORS,
+    /**
+     * The times of the packets are those of decoding. Frames are returned in the order in which they are displayed, so
+     * each gets the earliest time that is left. An edit list would only make up for the presentation times that are
+     * missing. Only for reading from the start, without `seek`.
+     */
+    private readonly reorderTimes = false,
   ) {
     this.open();
   }
@@ -158,7 +168,7 @@ export class VideoReader {
   }
 
   private open(): void {
-    this.format = openSource(this.source);
+    this.format = openSource(this.source, { ignoreEditList: this.reorderTimes });
     try {
       this.stream = streamAt(this.format, this.streamIndex);
       readOnly(this.format, [this.streamIndex]);
@@ -311,6 +321,10 @@ export class VideoReader {
         this.keyPts = time === NO_PTS ? Number.POSITIVE_INFINITY : Number(time);
       }
       if (this.decoder.sendPacketSync(packet) < 0) this.countError('packet cannot be decoded');
+      else if (this.reorderTimes && packet.pts !== NO_PTS) {
+        this.packetTimes.push(Number(packet.pts));
+        this.packetTimes.sort((a, b) => a - b);
+      }
     }
     packet.unref();
   }
@@ -330,9 +344,14 @@ export class VideoReader {
   }
 
   private timeOf(frame: Frame): number {
+    const reordered = this.packetTimes.shift();
+    if (reordered !== undefined) return reordered;
     // AVI stores no presentation times: the decoder returns a frame `hasBFrames` packets after its position.
     const time = this.isAvi ? frame.pktDts : frame.bestEffortTimestamp;
-    const step = Number(frame.duration) || this.lastDelta;
+    const duration = Number(frame.duration);
+    const { num, den } = this.stream.timeBase;
+    // Without a rate in a raw stream, FFmpeg reports a tick after the frames that it has probed.
+    const step = duration * num * MAX_FRAME_RATE >= den ? duration : this.lastDelta;
     // The only frame after a seek, returned at the end of the file: learning its time requires a seek further back.
     if (time === NO_PTS && this.lastPts === undefined && !this.fromStart) return Number.POSITIVE_INFINITY;
     const pts =

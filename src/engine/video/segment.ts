@@ -35,8 +35,9 @@ const heldTicks = (job: VideoSegmentJob): number[] => {
   const ticks: number[] = startTicks > lastFrameTicks ? [startTicks] : [];
   const first = Math.max(1, Math.floor((startTicks - lastFrameTicks) / timeBase.den) + 1);
   for (let at = lastFrameTicks + first * timeBase.den; at < endTicks; at += timeBase.den) ticks.push(at);
-  for (let left = isLast ? LAST_REPEATS : 0; left > 0; left -= 1)
-    ticks.push(Math.round(endTicks - (left * timeBase.den) / LAST_REPEATS_PER_SECOND));
+  // In a coarse time base, the repeats are a tick apart.
+  const step = Math.max(timeBase.den / LAST_REPEATS_PER_SECOND, 1);
+  for (let left = isLast ? LAST_REPEATS : 0; left > 0; left -= 1) ticks.push(Math.round(endTicks - left * step));
   return ticks.sort((a, b) => a - b);
 };
 
@@ -100,6 +101,7 @@ const encodeSegment = (job: VideoSegmentJob, reader: VideoReader): VideoSegmentR
           untilPts: toPts(endTicks),
           neighbours: filters.deinterlace,
           seekPoint: job.seekPoint,
+          ...(startTicks > 0 && { displayFromPts: toPts(startTicks) }),
         })
       : filterLast(reader, filter, toPts(began(job.lastFrameTicks)), job.seekPoint);
     for (const ticks of held ? heldTicks(job) : []) {

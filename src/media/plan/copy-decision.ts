@@ -126,6 +126,7 @@ export const findFrameObstacle = (input: CopyInput): string | undefined => {
   if (top.width !== video.width || top.height !== video.height) return 'the frame has to be scaled';
   if (top.frameStep !== 1) return 'more than 60 frames a second';
   if (!video.simpleEditList) return 'the edit list is not simple';
+  if (index.hidesReferences) return 'the edit list hides frames that others need';
   if (frameTicks.length !== index.pts.length || index.key[0] !== 1) return 'not every frame is shown';
   if (hasOpenGops(index)) return 'open GOPs';
   if (endTicks - frameTicks.at(-1)! > timescale) return 'the last frame is held';

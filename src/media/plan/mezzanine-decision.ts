@@ -32,6 +32,7 @@ export const decideAccess = (facts: SourceFacts, index: SourceIndex): AccessDeci
   if (index.discontinuous) return mezzanine('times jump or go back', true);
   if (!index.video || index.video.pts.length === 0) return mezzanine('the frames could not be indexed', true);
   if (!index.video.key.includes(1)) return mezzanine('no key frames', true);
+  if (video.decodeTimesOnly) return mezzanine('B-frames have no presentation times', true);
   if (hasRepeatedTimes(index.video)) return mezzanine('frames share a time', true);
   if (isMpegStreamFormat(facts.formatName) && index.video.position.some((position) => position < 0))
     return mezzanine('byte positions are unknown', true);

@@ -1,3 +1,4 @@
+import { isMatroskaFormat, isMovFormat } from '../source/frames.js';
 import type { Rational, SourceFacts } from '../source/source-facts.js';
 import type { SourceIndex, StreamIndex } from '../source/source-index.js';
 import { displaySize, fitInto, type ResolutionTier, tierBox } from './ladder.js';
@@ -11,6 +12,10 @@ export interface MezzaninePlan {
   readonly height: number;
   readonly frameRate: Rational;
   readonly filters: VideoFilters;
+  /** See `VideoFacts.decodeTimesOnly`. */
+  readonly reorderTimes?: boolean;
+  /** How long the last frame is displayed, in stream ticks; absent where the file does not say. */
+  readonly lastDuration?: number;
   readonly chunks: readonly MezzanineChunk[];
 }
 
@@ -49,7 +54,17 @@ export const planMezzanine = (
     };
   });
   const { timeBase, frameRate } = video;
-  return { timeBase, width, height, frameRate, filters: sourceFilters(video), chunks };
+  const isExact = !index.discontinuous && (isMovFormat(facts.formatName) || isMatroskaFormat(facts.formatName));
+  return {
+    timeBase,
+    width,
+    height,
+    frameRate,
+    filters: sourceFilters(video),
+    ...(video.decodeTimesOnly && { reorderTimes: true }),
+    ...(isExact && index.video && { lastDuration: index.video.lastDuration }),
+    chunks,
+  };
 };
 
 /** For each of the `maxChunks - 1` evenly spaced marks, the first key frame at or after it. */

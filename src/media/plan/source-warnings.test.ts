@@ -30,3 +30,10 @@ test('video besides the main stream is', () => {
     'The video stream 4 was left out. Only one video stream of a file is used.',
   ]);
 });
+
+test('a frame rate that is assumed is told of', () => {
+  const assumed = { ...video, frameRate: { num: 25, den: 1 }, frameRateAssumed: true } as VideoFacts;
+  expect(describeWarnings({ ...facts, video: assumed }, planned)).toMatchObject([
+    { type: 'frame_rate_assumed', message: expect.stringContaining('25 frames a second are assumed') },
+  ]);
+});

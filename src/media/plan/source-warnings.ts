@@ -4,7 +4,7 @@ import type { Plan } from './plan.js';
 
 /** What is told with `video.asset.warning` about a source. */
 export interface SourceWarning {
-  readonly type: 'stream_dropped' | 'colors_changed';
+  readonly type: 'stream_dropped' | 'colors_changed' | 'frame_rate_assumed';
   /** A sentence for the owner of the file. */
   readonly message: string;
 }
@@ -13,6 +13,7 @@ export interface SourceWarning {
 export const describeWarnings = (facts: SourceFacts, plan: Plan): SourceWarning[] => [
   ...describeDropped(facts, plan),
   ...describeColors(facts, plan),
+  ...describeFrameRate(facts, plan),
 ];
 
 /** The video and audio streams that an asset does not use. Audio streams besides the main one are not reported. */
@@ -37,4 +38,13 @@ const describeColors = ({ video }: SourceFacts, plan: Plan): SourceWarning[] => 
     `The color matrix ${video.color.matrix} of the video is not supported, so its colors are not exact. ` +
     'Convert the video to BT.709 or BT.2020 before you upload it.';
   return [{ type: 'colors_changed', message }];
+};
+
+const describeFrameRate = ({ video }: SourceFacts, plan: Plan): SourceWarning[] => {
+  if (!video?.frameRateAssumed || !plan.video) return [];
+  const { num, den } = video.frameRate;
+  const message =
+    `The file does not state the frame rate of its video, so ${Math.round((num / den) * 1000) / 1000} frames a second are assumed. ` +
+    'If that is wrong, put the video into a file that has times, such as MP4 or Matroska.';
+  return [{ type: 'frame_rate_assumed', message }];
 };

@@ -78,6 +78,10 @@ export interface VideoFacts {
   readonly idrKeyFrames?: boolean;
   /** Other codecs: a packet is marked as a key frame but does not contain one. */
   readonly falseKeyFrames?: true;
+  /** Packets have decode times alone, but frames are displayed in another order. */
+  readonly decodeTimesOnly?: true;
+  /** The file does not state a frame rate, nor times from which it follows. */
+  readonly frameRateAssumed?: true;
   /** FFmpeg can't seek in the file. */
   readonly unseekable?: true;
   /** The first packet contains a key frame but is not marked as one. */

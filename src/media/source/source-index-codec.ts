@@ -11,6 +11,7 @@ const VERSION = 1;
 const HAS_VIDEO = 1;
 const HAS_AUDIO = 2;
 const DISCONTINUOUS = 4;
+const HIDES_REFERENCES = 8;
 /** More packets than 12 hours at 240 frames a second. */
 const MAX_PACKETS = 12_000_000;
 
@@ -139,7 +140,10 @@ export const encodeSourceIndex = (index: SourceIndex): Uint8Array => {
   for (const byte of MAGIC) writer.byte(byte);
   writer.byte(VERSION);
   writer.byte(
-    (index.video ? HAS_VIDEO : 0) | (index.audio ? HAS_AUDIO : 0) | (index.discontinuous ? DISCONTINUOUS : 0),
+    (index.video ? HAS_VIDEO : 0) |
+      (index.audio ? HAS_AUDIO : 0) |
+      (index.discontinuous ? DISCONTINUOUS : 0) |
+      (index.video?.hidesReferences ? HIDES_REFERENCES : 0),
   );
   if (index.video) writeStream(writer, index.video);
   if (index.audio) writeStream(writer, index.audio);
@@ -153,8 +157,9 @@ export const decodeSourceIndex = (bytes: Uint8Array): SourceIndex => {
   const version = reader.byte();
   if (version !== VERSION) throw broken(`version ${version} is unknown`);
   const flags = reader.byte();
-  const video = flags & HAS_VIDEO ? readStream(reader) : undefined;
+  const packets = flags & HAS_VIDEO ? readStream(reader) : undefined;
+  const video = packets && (flags & HIDES_REFERENCES ? { ...packets, hidesReferences: true as const } : packets);
   const audio = flags & HAS_AUDIO ? readStream(reader) : undefined;
-  if (flags > 7 || !reader.atEnd) throw broken('it is longer than it should be');
+  if (flags > 15 || !reader.atEnd) throw broken('it is longer than it should be');
   return { ...(video && { video }), ...(audio && { audio }), discontinuous: (flags & DISCONTINUOUS) !== 0 };
 };

@@ -14,6 +14,8 @@ export interface StreamIndex {
   readonly position: Float64Array;
   /** Duration of the last packet in presentation order, in ticks; at least 1. */
   readonly lastDuration: number;
+  /** The edit list hides a frame at the end that others need, so packets can't be copied. */
+  readonly hidesReferences?: true;
 }
 
 export interface SourceIndex {

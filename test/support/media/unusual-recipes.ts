@@ -60,6 +60,16 @@ export const unusual = {
     seconds: 8,
     video: { ...small, ...MATRIX_SIZE, encoder: 'libx264', deltasMs: [...Array(125).fill(8), 1000, 1000, 1000] },
   },
+  /** A raw stream that states no frame rate, longer than what FFmpeg probes. */
+  'no-rate.hevc': {
+    muxer: 'hevc',
+    seconds: 8,
+    video: {
+      ...small,
+      encoder: 'libx265',
+      options: { preset: 'ultrafast', 'x265-params': 'log-level=none:pools=none:frame-threads=1:vui-timing-info=0' },
+    },
+  },
   'encrypted.mp4': {
     muxer: 'mp4',
     muxerOptions: {
