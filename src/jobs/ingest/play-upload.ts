@@ -1,5 +1,6 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import type { SegmentStore } from '../../cache/segment-store.js';
-import type { EarlyPlayback, Row } from '../../db/schema.js';
+import type { EarlyPlayback, EarlyPlaybackId, Row } from '../../db/schema.js';
 import type { DomainContext } from '../../domain/context.js';
 import {
   announceEarlyPlayback,
@@ -7,6 +8,7 @@ import {
   retractEarlyPlayback,
   type UploadSettings,
 } from '../../domain/uploads/early-playback.js';
+import { isDatabaseUnavailable } from '../../lib/database-unavailable.js';
 import { isKinoraError } from '../../lib/errors.js';
 import { goesOn } from '../../media/plan/growing-plan.js';
 import type { SourceFacts } from '../../media/source/source-facts.js';
@@ -47,6 +49,7 @@ export interface UploadPlay {
 const NEXT_TRY = 1.5;
 /** … and one that grows, which is read from its start each time, after this share of it at most: three files in all. */
 const NEXT_SHARE = 1 / 6;
+const ANNOUNCE_AGAIN_MS = 1000;
 const OTHER_PLAN = 'the frames that arrived later need another plan';
 
 /**
@@ -82,6 +85,18 @@ export const playUpload = (
     await retractEarlyPlayback(context, upload.id);
   };
 
+  /** Repeated until the database answers: what plays is published only once. Returns false when the upload has ended. */
+  const announce = async (playbackIds: readonly EarlyPlaybackId[]): Promise<boolean> => {
+    for (;;) {
+      try {
+        return await announceEarlyPlayback(context, upload.id, playbackIds);
+      } catch (error) {
+        if (!isDatabaseUnavailable(error)) throw error;
+        logger.warn({ err: error }, 'upload not announced as playable, retrying');
+        await pause(ANNOUNCE_AGAIN_MS, undefined, { signal });
+      }
+    }
+  };
   const publish = async (early: EarlySource): Promise<void> => {
     if (published) return earlySources.publish(assetId, { ...early, upload: playingAs });
     const playbackIds = upload.early_playback_ids ?? newPlaybackIds(request);
@@ -92,7 +107,11 @@ export const playUpload = (
     playingAs = { id: upload.id, playbackIds: playbackIds.map(({ id }) => id) };
     earlySources.publish(assetId, { ...early, upload: playingAs });
     published = true;
-    if (!(await announceEarlyPlayback(context, upload.id, playbackIds))) return remove();
+    const isAnnounced = await announce(playbackIds).catch(async (error: unknown) => {
+      if (!signal.aborted) await remove();
+      throw error;
+    });
+    if (!isAnnounced) return remove();
     logger.info({}, 'upload plays early');
     const warm = producer.warm(
       { id: assetId, plan: early.plan, isLocal: true },
