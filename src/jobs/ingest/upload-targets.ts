@@ -38,16 +38,28 @@ const HEAD_BYTES = 1024;
 
 export const createUploadTargets = (deps: UploadTargetDeps): UploadTargets => {
   const kept = new Map<string, Kept>();
+  const discarding = new Map<string, Promise<void>>();
+  /** From now on, nobody returns to the kept target. Its readers have to end before it is removed. */
+  const discard = (uploadId: string): Promise<void> => {
+    const playing = kept.get(uploadId);
+    if (!playing) return discarding.get(uploadId) ?? Promise.resolve();
+    kept.delete(uploadId);
+    const discarded = playing.target.discard().finally(() => discarding.delete(uploadId));
+    discarding.set(uploadId, discarded);
+    return discarded;
+  };
   return {
     open: async (upload, lease) => {
+      // Otherwise it would remove the file of the new target.
+      await discarding.get(upload.id)?.catch(() => undefined);
       const playing = kept.get(upload.id);
       if (playing && (!lease || playing.continueWith(lease))) return playing.target;
-      await playing?.target.discard();
+      await discard(upload.id);
       const key = sourceKey(upload.target_asset_id);
       const shared = lease && (await deps.blobs.resumeShared?.(key, lease));
       return openTarget(deps, upload, shared ?? (await deps.blobs.resumeWrite(key)), kept, shared);
     },
-    drop: async (uploadId) => kept.get(uploadId)?.target.discard(),
+    drop: discard,
     stop: async () => {
       await Promise.all([...kept.values()].map((each) => each.stop()));
     },
