@@ -2,6 +2,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { afterEach, expect, it, vi } from 'vitest';
 import type { Database } from '#kinora/db/database.js';
+import { claimJob, reapJobs } from '#kinora/db/tables/server/job.js';
+import { listJobs } from '#kinora/db/tables/server/list-jobs.js';
 import { CANCELLED, LEASE_LOST, SHUTDOWN } from '#kinora/lib/abort.js';
 import { systemClock } from '#kinora/lib/clock.js';
 import { KinoraError } from '#kinora/lib/errors.js';
@@ -306,6 +308,20 @@ describeOnBothEngines('queue', (database) => {
       .where('id', '=', id)
       .executeTakeFirst();
     expect(row).toEqual({ losses: 19, retries: 31 });
+  });
+
+  it('lists a job whose workers were killed without counting them among its attempts', async () => {
+    const db = database().queryable;
+    await createQueue(database()).enqueue({ name: 'killed' }, 'x');
+    const lease = { worker: 'killed', leaseMs: -1000, now: new Date() };
+    for (let killed = 0; killed < 6; killed += 1) {
+      expect(await claimJob(db, 'killed', lease)).toBeDefined();
+      await reapJobs(db, { code: 'internal_error', messages: [] }, 20);
+    }
+    await claimJob(db, 'killed', { ...lease, leaseMs: 30_000 });
+    const listed = await listJobs(db, { state: 'active', limit: 100 });
+    expect(listed.find(({ queue }) => queue === 'killed')).toMatchObject({ attempt: 1, max_attempts: 5 });
+    await sql`delete from job where queue = 'killed'`.execute(db);
   });
 
   it('does what belongs to a failure when the last worker was lost, and again until it succeeds', async () => {

@@ -8,6 +8,7 @@ export interface ListedJob {
   readonly state: Row<'job'>['state'];
   /** The asset that the job works for; null if it works for none. */
   readonly asset_id: string | null;
+  /** Of `max_attempts`: runs that were lost with their server, or only waited for something, do not count. */
   readonly attempt: number;
   readonly max_attempts: number;
   readonly created_at: Date;
@@ -23,7 +24,8 @@ export const listJobs = async (
   { assetId, state, limit }: { assetId?: string | undefined; state?: string | undefined; limit: number },
 ): Promise<ListedJob[]> => {
   const { rows } = await sql<ListedJob>`
-    select id, queue, state, asset_id, attempt, max_attempts, created_at, run_at, finished_at, error
+    select id, queue, state, asset_id, attempt - losses - retries as attempt, max_attempts, created_at, run_at,
+      finished_at, error
     from (
       select job.*, coalesce(payload->>'assetId', track.asset_id, robots_job.asset_id) as asset_id
       from job
