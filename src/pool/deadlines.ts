@@ -1,6 +1,6 @@
 import type { MediaJob } from './protocol.js';
 
-/** Generous for the slowest machine: they end work that would never end. */
+/** Generous for the slowest machine: they end work that would never end. Background work has ten times as long. */
 export const defaultDeadlineMs: Record<MediaJob['kind'], number> = {
   probe: 30_000,
   index: 15 * 60_000,

@@ -9,7 +9,7 @@ export interface RunOptions {
   readonly priority: MediaPriority;
   /** Abort ends the wait immediately; the process is killed if it already works on the job. */
   readonly signal?: AbortSignal;
-  /** Wall-clock limit from the start of the job, without the time it is paused; the default depends on the kind. */
+  /** Wall-clock limit from the start of the job, without the time it is paused; the default depends on the kind and the priority. */
   readonly deadlineMs?: number;
   /**
    * Use a separate process that has never seen another source and is not reused, for probing and for second tries.

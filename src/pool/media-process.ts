@@ -29,7 +29,7 @@ export interface JobLimits {
 }
 
 export interface MediaProcess {
-  /** Runs at nice 19 for its whole life: raising a priority again requires privileges. */
+  /** Runs at nice 10 for its whole life: raising a priority again requires privileges. */
   readonly background: boolean;
   /** The number of jobs, without those that read no file: the configuration of an encoder. */
   readonly jobsStarted: number;

@@ -1,6 +1,6 @@
 import type { KinoraError } from '../lib/errors.js';
 import { defaultDeadlineMs } from './deadlines.js';
-import type { MediaPriority, RunOptions } from './media-pool.js';
+import { type MediaPriority, mediaPriority, type RunOptions } from './media-pool.js';
 import type { MediaProcess } from './media-process.js';
 import type { MediaJob, MediaResults } from './protocol.js';
 
@@ -21,11 +21,17 @@ export interface PoolEntry {
   process?: MediaProcess;
 }
 
+/** Beside viewers, background work gets a tenth of a processor. */
+const BACKGROUND_FACTOR = 10;
+
+const deadlineOf = ({ kind }: MediaJob, priority: MediaPriority): number =>
+  defaultDeadlineMs[kind] * (priority >= mediaPriority.background ? BACKGROUND_FACTOR : 1);
+
 /** An entry that waits for a process, and what its caller waits for. */
 export const createPoolEntry = <J extends MediaJob>(
   job: J,
   sequence: number,
-  { priority, deadlineMs = defaultDeadlineMs[job.kind], fresh = false, onProgress = () => undefined }: RunOptions,
+  { priority, deadlineMs = deadlineOf(job, priority), fresh = false, onProgress = () => undefined }: RunOptions,
 ): { entry: PoolEntry; result: Promise<MediaResults[J['kind']]> } => {
   let settle: Pick<PoolEntry, 'resolve' | 'reject'>;
   const result = new Promise<MediaResults[J['kind']]>((resolve, reject) => {

@@ -49,14 +49,45 @@ describe('schedule', () => {
     expect(plan(1, ['a', 'running', readAhead], ['b', 'waiting', viewer])).toEqual(['pause a', 'start b']);
   });
 
-  it('pauses background work for read-ahead, but never equals', () => {
-    expect(plan(1, ['a', 'running', background], ['b', 'waiting', readAhead])).toEqual(['pause a', 'start b']);
+  it('pauses what a player will request for read-ahead, but never equals', () => {
+    expect(plan(1, ['a', 'running', nextSegment], ['b', 'waiting', readAhead])).toEqual(['pause a', 'start b']);
     expect(plan(2, ['a', 'running', viewer], ['b', 'running', viewer], ['c', 'waiting', viewer])).toEqual([]);
   });
 
-  it('does not pause a viewer for read-ahead, nor read-ahead for background work', () => {
+  it('does not pause a viewer for read-ahead', () => {
     expect(plan(2, ['a', 'running', viewer], ['b', 'running', viewer], ['c', 'waiting', readAhead])).toEqual([]);
-    expect(plan(2, ['a', 'running', readAhead], ['b', 'waiting', background])).toEqual([]);
+  });
+
+  it('always runs the most urgent job of an ingest, beside the places if viewers have them all', () => {
+    const viewers: [string, 'running', typeof viewer][] = [
+      ['v', 'running', viewer],
+      ['w', 'running', viewer],
+    ];
+    for (const priority of [warmUp, background]) {
+      expect(plan(2, ...viewers, ['a', 'waiting', priority], ['b', 'waiting', priority])).toEqual(['start a']);
+      expect(plan(2, ...viewers, ['a', 'waiting', priority], ['b', 'paused', priority])).toEqual(['resume b']);
+      expect(plan(2, ...viewers, ['a', 'running', priority], ['b', 'waiting', priority])).toEqual([]);
+      expect(plan(1, ['a', 'running', priority], ['v', 'waiting', viewer])).toEqual(['start v']);
+      // A job beside the places keeps nobody out of them.
+      expect(plan(2, ['v', 'running', viewer], ['w', 'waiting', viewer], ['a', 'running', priority])).toEqual([
+        'start w',
+      ]);
+    }
+    expect(plan(2, ...viewers, ['a', 'running', background], ['b', 'waiting', warmUp])).toEqual(['pause a', 'start b']);
+    expect(plan(2, ...viewers, ['a', 'waiting', nextSegment], ['b', 'waiting', speech])).toEqual([]);
+  });
+
+  it('lets nothing run beside the places while an ingest has one', () => {
+    const jobs: [string, ScheduledJob['state'], ScheduledJob['priority']][] = [
+      ['v', 'running', viewer],
+      ['a', 'running', warmUp],
+      ['b', 'running', background],
+    ];
+    expect(plan(2, ...jobs)).toEqual(['pause b']);
+    expect(plan(2, ['v', 'running', viewer], ['b', 'running', background], ['a', 'waiting', warmUp])).toEqual([
+      'pause b',
+      'start a',
+    ]);
   });
 
   it('resumes a paused job before it starts another of the same priority', () => {
@@ -73,6 +104,6 @@ describe('schedule', () => {
   });
 
   it('resumes a promoted job at once', () => {
-    expect(plan(1, ['a', 'running', background], ['b', 'paused', viewer])).toEqual(['pause a', 'resume b']);
+    expect(plan(1, ['a', 'running', nextSegment], ['b', 'paused', viewer])).toEqual(['pause a', 'resume b']);
   });
 });

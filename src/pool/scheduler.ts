@@ -13,12 +13,19 @@ export type Step<J> = { readonly action: 'start' | 'resume' | 'pause'; readonly 
 const moreUrgentFirst = (a: ScheduledJob, b: ScheduledJob): number =>
   a.priority - b.priority || Number(b.state === 'paused') - Number(a.state === 'paused') || a.sequence - b.sequence;
 
+/** What makes assets and their files ready, in contrast to what viewers wait for. */
+const isIngest = ({ priority }: ScheduledJob): boolean =>
+  priority === mediaPriority.warmUp || priority === mediaPriority.background;
+
 /**
  * Decides which jobs to start, resume or pause so that the most urgent ones run in `slots` slots. Background work
  * leaves the last slot free (when there is more than one), so that a viewer finds a warm process; work that will soon
  * be needed may take every slot. A job without a slot pauses the least urgent running job that is less urgent than
  * itself. Pausing keeps the work done so far, whereas killing could starve a long job forever. Speech recognition
  * also pauses while anything is made for a viewer, because viewers' work needs the processor.
+ *
+ * One job of an ingest always runs, the most urgent one, beside the slots when viewers fill them: they could fill them for
+ * hours.
  */
 export const schedule = <J extends ScheduledJob>(jobs: Iterable<J>, slots: number): Step<J>[] => {
   const present = [...jobs];
@@ -26,6 +33,8 @@ export const schedule = <J extends ScheduledJob>(jobs: Iterable<J>, slots: numbe
   const mayRun = ({ priority }: J): boolean => !isWatched || priority < mediaPriority.speech;
   const all = present.filter(mayRun).sort(moreUrgentFirst);
   const running = all.filter((job) => job.state === 'running');
+  const beside = running.length > slots ? running.findLast(isIngest) : undefined;
+  if (beside) running.splice(running.indexOf(beside), 1);
   const steps: Step<J>[] = present
     .filter((job) => job.state === 'running' && !mayRun(job))
     .map((job) => ({ action: 'pause', job }));
@@ -43,5 +52,11 @@ export const schedule = <J extends ScheduledJob>(jobs: Iterable<J>, slots: numbe
     running.push(job);
     running.sort(moreUrgentFirst);
   }
-  return steps;
+  const ofIngest = beside ?? steps.findLast(({ action, job }) => action === 'pause' && isIngest(job))?.job;
+  const others = steps.filter(({ job }) => job !== ofIngest);
+  const next = all.find((job) => job.state !== 'running' && isIngest(job));
+  const pause: Step<J>[] = ofIngest ? [{ action: 'pause', job: ofIngest }] : [];
+  if (running.some(isIngest)) return [...pause, ...others];
+  if (ofIngest && (next === undefined || next.priority >= ofIngest.priority)) return others;
+  return next ? [...pause, ...others, { action: next.state === 'paused' ? 'resume' : 'start', job: next }] : others;
 };

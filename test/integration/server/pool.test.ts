@@ -119,9 +119,9 @@ describe('media pool', () => {
     expect(processes().filter(({ parent }) => parent === process.pid).length).toBeLessThanOrEqual(4);
   });
 
-  it('runs background work at the lowest priority of the system', async () => {
+  it('runs background work at a lower priority of the system', async () => {
     const { run } = await start();
-    expect((await run('hello', { priority: mediaPriority.background })).nice).toBe(19);
+    expect((await run('hello', { priority: mediaPriority.background })).nice).toBe(10);
     expect((await run('hello')).nice).toBe(0);
   });
 
@@ -153,10 +153,34 @@ describe('media pool', () => {
     await Promise.all(background);
   });
 
-  it('pauses background work for a viewer when there is one place, and finishes both', async () => {
+  it.each([1, 2])('starts the work of ingests while viewers want more than %i places all the time', async (size) => {
+    const { run } = await start({ size });
+    let viewers = 0;
+    let isOver = false;
+    const watch = async (): Promise<void> => {
+      while (!isOver) {
+        viewers += 1;
+        await run('spin:30');
+      }
+    };
+    const watching = Array.from({ length: 2 * size }, watch);
+    try {
+      for (const priority of [mediaPriority.background, mediaPriority.warmUp, mediaPriority.background]) {
+        const before = viewers;
+        const done = run('hello', { priority }).then(() => 'done');
+        await Promise.race([done, until(() => viewers > before + 400)]);
+        expect(await Promise.race([done, sleep(0, 'waits')])).toBe('done');
+      }
+    } finally {
+      isOver = true;
+      await Promise.all(watching);
+    }
+  });
+
+  it('pauses what a player will want for a viewer when there is one place, and finishes both', async () => {
     const { run, root } = await start({ size: 1 });
     const ended: string[] = [];
-    const background = run('spin:800', { priority: mediaPriority.background }).then(() => ended.push('background'));
+    const background = run('spin:800', { priority: mediaPriority.nextSegment }).then(() => ended.push('background'));
     await sleep(200);
     const viewer = run('spin:1500').then(() => ended.push('viewer'));
     await until(() => processesWith(root).some(({ state }) => state === 'T'));
@@ -180,7 +204,7 @@ describe('media pool', () => {
     const ended: string[] = [];
     const first = run('hello', { priority: mediaPriority.readAhead }).then(() => ended.push('first'));
     const job = order('hello');
-    const second = pool.run(job, { priority: mediaPriority.warmUp }).then(() => ended.push('second'));
+    const second = pool.run(job, { priority: mediaPriority.nextSegment }).then(() => ended.push('second'));
     pool.promote(job, mediaPriority.viewer);
     await Promise.all([busy, first, second]);
     expect(ended).toEqual(['second', 'first']);

@@ -6,7 +6,7 @@ import { constants, getPriority, networkInterfaces, setPriority } from 'node:os'
 import { serveJobs } from '#kinora/engine/ipc/serve-jobs.js';
 import { KinoraError } from '#kinora/lib/errors.js';
 
-if (process.argv[2] === 'background') setPriority(constants.priority.PRIORITY_LOW);
+if (process.argv[2] === 'background') setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
 
 const spin = (milliseconds) => {
   const end = performance.now() + milliseconds;

@@ -4,7 +4,7 @@ import { constants, setPriority } from 'node:os';
 import { handlers } from '#kinora/engine/handlers.js';
 import { serveJobs } from '#kinora/engine/ipc/serve-jobs.js';
 
-if (process.argv[2] === 'background') setPriority(constants.priority.PRIORITY_LOW);
+if (process.argv[2] === 'background') setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
 
 const tailOf = (path) => {
   const file = openSync(path, 'r');
