@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { fixture } from '../support/media/fixtures.js';
 import { fetchBytes, mediaPlaylists, segmentsOf } from '../support/players/play.js';
 import type { Cluster } from '../support/servers/cluster.js';
+import { keepRunning } from '../support/servers/keep-running.js';
 import { nginxPath } from '../support/servers/nginx.js';
 import type { Origin } from '../support/servers/origin.js';
 import { hasPostgres } from '../support/servers/postgres.js';
@@ -140,4 +141,23 @@ describe.runIf(swiftPath !== undefined && nginxPath !== undefined && hasPostgres
     expect(pids.filter((pid) => readdirSync('/proc').includes(String(pid)))).toEqual([]);
     await expect(fetch(printed.url)).rejects.toThrow();
   });
+});
+
+test('a server that can not be started again is tried until it can', async () => {
+  let starts = 0;
+  let end!: () => void;
+  const start = async () => {
+    starts += 1;
+    if (starts === 2 || starts === 3) throw new Error('the port is taken');
+    const exited = new Promise<void>((resolve) => {
+      end = resolve;
+    });
+    return { exited, number: starts, stop: async () => end() };
+  };
+  const kept = await keepRunning('A server', start, 1);
+  end();
+  await until('it runs again', () => kept.current.number === 4);
+  await kept.stop();
+  expect(starts).toBe(4);
+  await expect(keepRunning('A server', () => Promise.reject(new Error('no')), 1)).rejects.toThrow('no');
 });

@@ -3,10 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { newSecret, newUuid } from '#kinora/lib/ids.js';
 import { freePort } from './free-port.js';
+import { keepRunning } from './keep-running.js';
 import { startNginx } from './nginx.js';
 import { startPostgres } from './postgres.js';
 import { makeBucket } from './s3-bucket.js';
-import { type ServerProcess, startServer, until } from './server-process.js';
+import { startServer, until } from './server-process.js';
 import { startSwift, swiftCredentials } from './swift.js';
 
 export interface Cluster {
@@ -22,34 +23,6 @@ export interface Cluster {
 const NODES = 3;
 const BUCKET = 'cluster';
 
-/** A node that starts again when its process ends. */
-const keepRunning = async (
-  { url, metricsUrl }: { readonly url: string; readonly metricsUrl: string },
-  start: () => Promise<ServerProcess>,
-) => {
-  let stopping = false;
-  let server = await start();
-  const watch = (): void => {
-    void server.exited.then(async () => {
-      if (stopping) return;
-      server = await start();
-      watch();
-    });
-  };
-  watch();
-  return {
-    get pid() {
-      return server.process.pid!;
-    },
-    url,
-    metricsUrl,
-    stop: async () => {
-      stopping = true;
-      await server.stop();
-    },
-  };
-};
-
 /**
  * Starts three servers on one PostgreSQL and one Swift, with nginx in front of them, all on ports of this machine. What
  * was started before a failure is stopped.
@@ -58,7 +31,9 @@ export const startCluster = async (): Promise<Cluster> => {
   const dir = await mkdtemp(join(tmpdir(), 'kinora-cluster-'));
   const ends: (() => Promise<unknown>)[] = [() => rm(dir, { recursive: true, force: true })];
   const stop = async (): Promise<void> => {
-    for (const end of ends.splice(0).reverse()) await end();
+    const failed: unknown[] = [];
+    for (const end of ends.splice(0).reverse()) await end().catch((error: unknown) => failed.push(error));
+    if (failed.length > 0) throw failed[0];
   };
   try {
     const swift = await startSwift();
@@ -80,15 +55,25 @@ export const startCluster = async (): Promise<Cluster> => {
       DRAIN: '2s',
     };
     const ports = await Promise.all(Array.from({ length: NODES }, async () => [await freePort(), await freePort()]));
-    const nodes = await Promise.all(
-      ports.map(([own, metrics], at) => {
-        const urls = { url: `http://127.0.0.1:${own}`, metricsUrl: `http://127.0.0.1:${metrics}/metrics` };
-        const dataDir = join(dir, `node-${at}`);
-        const places = { PORT: String(own), METRICS_PORT: String(metrics) };
-        return keepRunning(urls, () => startServer({ dataDir, options: { ...options, ...places } }));
-      }),
-    );
-    ends.push(() => Promise.all(nodes.map((node) => node.stop())));
+    const starting = ports.map(async ([own, metrics], at) => {
+      const urls = { url: `http://127.0.0.1:${own}`, metricsUrl: `http://127.0.0.1:${metrics}/metrics` };
+      const dataDir = join(dir, `node-${at}`);
+      const places = { PORT: String(own), METRICS_PORT: String(metrics) };
+      const start = () => startServer({ dataDir, options: { ...options, ...places } });
+      const server = await keepRunning(`The server at ${urls.url}`, start);
+      const node = {
+        ...urls,
+        get pid() {
+          return server.current.process.pid!;
+        },
+      };
+      return { node, stop: server.stop };
+    });
+    ends.push(async () => {
+      const started = await Promise.allSettled(starting);
+      await Promise.all(started.map((each) => each.status === 'fulfilled' && each.value.stop()));
+    });
+    const nodes = (await Promise.all(starting)).map(({ node }) => node);
     // Until then, two servers can take themselves for the owner of a segment.
     const seenBy = async ({ metricsUrl }: { readonly metricsUrl: string }) =>
       /^kinora_nodes (\d+)$/m.exec(await (await fetch(metricsUrl)).text())?.[1];
@@ -100,7 +85,7 @@ export const startCluster = async (): Promise<Cluster> => {
     ends.push(() => nginx.stop());
     return { url: nginx.url, token, nodes, stop };
   } catch (error) {
-    await stop();
+    await stop().catch(() => undefined);
     throw error;
   }
 };
