@@ -316,7 +316,7 @@ describeOnBothEngines('queue', (database) => {
     const lease = { worker: 'killed', leaseMs: -1000, now: new Date() };
     for (let killed = 0; killed < 6; killed += 1) {
       expect(await claimJob(db, 'killed', lease)).toBeDefined();
-      await reapJobs(db, { code: 'internal_error', messages: [] }, 20);
+      await reapJobs(db, { code: 'internal_error', messages: [], detail: '' }, 20);
     }
     await claimJob(db, 'killed', { ...lease, leaseMs: 30_000 });
     const listed = await listJobs(db, { state: 'active', limit: 100 });
