@@ -31,7 +31,10 @@ export const createRangeBlobStore = (blobs: BlobStore): RangeBlobStore => {
     openRanges: async (key, target, origin, onDoubt = async () => {}) => {
       const staged = await target.stage(origin.growsAtEnd ? target.offsetBytes : origin.sizeBytes);
       version += 1;
-      const onClosed = () => sources.delete(key);
+      const onClosed = () => {
+        // Another one may have taken its place.
+        if (sources.get(key) === source) sources.delete(key);
+      };
       const source = createRangeSource({ staged, version, write: target, origin, onDoubt, onClosed });
       sources.set(key, source);
       return source;

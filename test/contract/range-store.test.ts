@@ -64,6 +64,20 @@ const isThere = async (path: string, { start, end }: ByteRange): Promise<boolean
   (await readFile(path)).subarray(start, end).equals(bytes.subarray(start, end));
 
 describe('a source that is read while it is stored', () => {
+  it('does not end the one that follows it', async () => {
+    const needed = [{ start: 0, end: 10 }];
+    const reader = await blobs.openLocal(KEY, needed);
+    const closed = source.close();
+    const next = await blobs.openRanges(KEY, write, origin);
+    await reader.release();
+    await closed;
+    const { staged, release } = await blobs.openLocal(KEY, needed);
+    expect(staged?.ranges).toEqual([{ start: 0, end: BLOCK_BYTES }]);
+    await release();
+    await next.close();
+    await expect(blobs.openLocal(KEY, needed)).rejects.toMatchObject({ code: 'not_found' });
+  });
+
   it('brings what is needed, in whole blocks, and each block once', async () => {
     const needed = [{ start: 5 * BLOCK_BYTES + 10, end: 6 * BLOCK_BYTES + 10 }];
     const [first, second] = await Promise.all([blobs.openLocal(KEY, needed), blobs.openLocal(KEY, needed)]);
