@@ -205,6 +205,13 @@ export const options = {
     default: 'true',
     doc: 'Play imports and uploads before the whole file is stored, if it is an MP4, MOV, Matroska or WebM, or for uploads also MPEG-TS. The origin of an import must answer range requests.',
   },
+  embeddedTracks: {
+    kind: boolean,
+    variable: 'KINORA_EMBEDDED_TRACKS',
+    section: 'Sources',
+    default: 'false',
+    doc: 'Make tracks of the subtitle and further audio streams that main files contain, when a request does not set `embedded_tracks`.',
+  },
   userAgent: {
     kind: text,
     variable: 'KINORA_USER_AGENT',

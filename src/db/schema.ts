@@ -157,6 +157,7 @@ export interface Schema {
     url: string | null;
     source_validator: string | null;
     input_position: number | null;
+    stream_index: number | null;
     audio_track_id: string | null;
     language_confidence: number | null;
     progress: number | null;

@@ -35,6 +35,8 @@ export const queues = {
    */
   transcode: queue<AssetPayload>('transcode', ({ assetId }) => assetId),
   ingestTrack: queue<TrackPayload>('ingest-track', ({ trackId }) => trackId),
+  /** Reads the text streams of an asset's file. */
+  readEmbeddedText: queue<AssetPayload>('embedded-text', ({ assetId }) => assetId),
   /** Turns speech into text. */
   recognizeSpeech: queue<RecognitionPayload>('recognize-speech', (payload) =>
     'trackId' in payload ? payload.trackId : payload.robotsJobId,

@@ -9,6 +9,7 @@ import { checkSanity } from './analysis/sanity.js';
 import { scoreShots } from './analysis/shot-scores.js';
 import { makeAudioChunk } from './audio/chunk.js';
 import { concatenateRecordings } from './file/concatenate.js';
+import { readEmbeddedText } from './file/embedded-text.js';
 import { remux } from './file/remux.js';
 import { makeSample } from './file/sample.js';
 import { makeAnimated } from './image/animation.js';
@@ -37,6 +38,7 @@ export const handlers: MediaHandlers = {
   mezzanine: makeMezzanine,
   concatenate: concatenateRecordings,
   remux,
+  'embedded-text': readEmbeddedText,
   sample: makeSample,
   'overlay-image': readOverlayImage,
   still: makeStill,

@@ -14,6 +14,7 @@ export const defaultDeadlineMs: Record<MediaJob['kind'], number> = {
   mezzanine: 30 * 60_000,
   concatenate: 30 * 60_000,
   remux: 3 * 3600_000,
+  'embedded-text': 3 * 3600_000,
   sample: 5 * 60_000,
   'overlay-image': 30_000,
   still: 60_000,

@@ -248,6 +248,22 @@ export interface RemuxTrack {
   readonly zero: Rational;
 }
 
+/**
+ * Reads text streams of a file once and writes the cues of each to `outPath`, one after the other, as SubRip or WebVTT.
+ */
+export interface EmbeddedTextJob {
+  readonly kind: 'embedded-text';
+  readonly source: MediaSource;
+  readonly streamIndexes: readonly number[];
+  /** The time in the file, in seconds, that becomes zero. */
+  readonly zeroSeconds: number;
+  readonly outPath: string;
+}
+export interface EmbeddedTextResult {
+  /** For each of `streamIndexes`; 0 for a stream without cues. */
+  readonly sizesBytes: readonly number[];
+}
+
 /** A video with a frame counter, a clock and a beep each second, H.264 + AAC in MP4. */
 export interface SampleJob {
   readonly kind: 'sample';
@@ -413,6 +429,7 @@ export type MediaJob =
   | MezzanineJob
   | ConcatenateJob
   | RemuxJob
+  | EmbeddedTextJob
   | SampleJob
   | OverlayImageJob
   | StillJob
@@ -437,6 +454,7 @@ export interface MediaResults {
   mezzanine: MezzanineResult;
   concatenate: ConcatenateResult;
   remux: { readonly sizeBytes: number };
+  'embedded-text': EmbeddedTextResult;
   sample: { readonly sizeBytes: number };
   'overlay-image': OverlayImageResult;
   still: ImageResult;

@@ -65,6 +65,7 @@ const createWorkers = (base: Base, parts: Parts, localUrl: string): QueueWorker[
       images,
       earlySources,
       playsEarly: config.rangeSources,
+      usesEmbeddedTracks: config.embeddedTracks,
       maxSourceBytes: config.maxSourceBytes,
       ...(parts.linked && { linked: parts.linked }),
       parallel: config.mediaProcesses,

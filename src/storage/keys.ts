@@ -27,6 +27,14 @@ export const trackConcatenatedKey = (assetId: string, trackId: string): string =
   `assets/${assetId}/tracks/${trackId}/joined.ts`;
 export const trackConcatenatedIndexKey = (assetId: string, trackId: string): string =>
   `assets/${assetId}/tracks/${trackId}/joined-index.bin`;
+/**
+ * The file that an alternate audio track plays; `joined` for the copy with joined recordings. A track that is a stream of
+ * an asset's main file has the ID of the asset.
+ */
+export const alternateAudioKey = (assetId: string, trackId: string, joined: boolean): string => {
+  if (trackId === assetId) return sourceKey(assetId);
+  return (joined ? trackConcatenatedKey : trackSourceKey)(assetId, trackId);
+};
 /** Everything of one track, for deletion. */
 export const trackPrefix = (assetId: string, trackId: string): string => `assets/${assetId}/tracks/${trackId}`;
 /** A text track as viewers get it, in WebVTT. */

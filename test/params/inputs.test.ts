@@ -43,6 +43,21 @@ const refused: [string, unknown, string[]][] = [
     ['inputs[0].generated_subtitles must contain at most 100 entries'],
   ],
   ['a text that is no url', 'nonsense', ['inputs[0].url must be a valid URL']],
+  [
+    'embedded tracks of another input',
+    [main, { ...audio, embedded_tracks: true }],
+    ['inputs[1].embedded_tracks is only allowed on the first input'],
+  ],
+  [
+    'embedded tracks of a clip',
+    [{ url: `mux://assets/${ZEROS}`, embedded_tracks: true }],
+    ['inputs[0].embedded_tracks is not allowed when url refers to an asset'],
+  ],
+  [
+    'embedded tracks of a wrong type',
+    [{ ...main, embedded_tracks: 'yes' }],
+    ['inputs[0].embedded_tracks must be a boolean'],
+  ],
   ['type not known', [main, { ...image, type: 'image' }], ['inputs[1].type must be one of: video, audio, text']],
   [
     'text_type not known',

@@ -281,6 +281,12 @@ const InputTrack = Fields({
   channels: Optional(Integer({ description: 'Number of audio channels. Audio tracks only' })),
   sample_rate: Optional(Integer({ description: 'Audio samples per second, in Hz. Audio tracks only' })),
   sample_size: Optional(Integer({ description: 'Bits per audio sample. Absent if the codec has none' })),
+  language_code: Optional(
+    Text({ description: 'Only in Kinora: the language that the file declares. Audio and text tracks only' }),
+  ),
+  name: Optional(
+    Text({ description: 'Only in Kinora: the title of the track in the file. Audio and text tracks only' }),
+  ),
 });
 
 export const InputInfoAnswer = Fields(

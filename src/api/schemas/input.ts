@@ -100,6 +100,12 @@ export const Input = Type.Object({
         'End of a clip in seconds of the source asset, at least 0.5 after `start_time`. Only for clips. Defaults to the end of the source',
     }),
   ),
+  embedded_tracks: Type.Optional(
+    Type.Boolean({
+      description:
+        'Only in Kinora: whether the subtitle streams of the file (SubRip, ASS, WebVTT, MP4 timed text) become text tracks, and its further audio streams alternate audio tracks. First input only. Streams that are left out are named in `video.asset.warning`. Defaults to `KINORA_EMBEDDED_TRACKS`',
+    }),
+  ),
   overlay_settings: Type.Optional(
     Type.Object(OverlaySettings.properties, {
       description: 'Position, size and opacity of an overlay image, such as a logo. Not allowed on the first input',

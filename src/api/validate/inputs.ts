@@ -68,12 +68,21 @@ export const validateInputs = (
     const position = index + firstPosition;
     validateRole(input, position, at, problems);
     validateClip(input, position, at, problems);
+    validateEmbedded(input, position, at, problems);
     const overlayAt = [...at, 'overlay_settings'];
     if (position === 0 && input.overlay_settings && !problems.has(overlayAt)) {
       problems.add(overlayAt, 'is not allowed on the main input');
     }
   });
   validateNames(inputs, firstPosition, path, problems);
+};
+
+const validateEmbedded = ({ embedded_tracks, url }: Input, position: number, at: Path, problems: Problems): void => {
+  if (embedded_tracks === undefined) return;
+  const name = [...at, 'embedded_tracks'];
+  if (position > 0) problems.add(name, 'is only allowed on the first input');
+  else if (typeof url === 'string' && assetIdOfUrl(url))
+    problems.add(name, 'is not allowed when url refers to an asset');
 };
 
 const validateRole = (input: Input, position: number, at: Path, problems: Problems): void => {

@@ -24,10 +24,14 @@ const settingsOf = (flags: Flags, source: Source): object => {
   };
 };
 
+/** Settings of the main input. */
+const inputOf = (flags: Flags): object => (flags['--embedded-tracks'] ? { embedded_tracks: true } : {});
+
 const startAsset = async (api: ApiCall, source: Source, flags: Flags, progress: Progress): Promise<string> => {
   const settings = settingsOf(flags, source);
-  if (source.kind !== 'url') return uploadSource(api, source, settings, progress).finally(progress.end);
-  const body = { inputs: [{ url: source.url }], ...settings };
+  if (source.kind !== 'url')
+    return uploadSource(api, source, { inputs: [inputOf(flags)], ...settings }, progress).finally(progress.end);
+  const body = { inputs: [{ url: source.url, ...inputOf(flags) }], ...settings };
   return (await api<ApiAsset>('POST', '/video/v1/assets', body)).data.id;
 };
 
@@ -48,6 +52,7 @@ export const createAssets: Command = {
       choices: ['basic', 'plus', 'premium'],
     },
     '--passthrough <text>': 'your own text, stored with the asset',
+    '--embedded-tracks': 'make tracks of the subtitle and further audio streams of the files',
     '--wait': 'wait until the assets are ready (default)',
     '--no-wait': 'print the IDs of the assets as soon as the files are stored',
     ...json,

@@ -3,10 +3,8 @@ import { insertTracks } from '../../db/tables/assets/track.js';
 import { holdReadyTracks, insertTrackMedia } from '../../db/tables/assets/track-media.js';
 import { newId } from '../../lib/ids.js';
 import type { AudioPlan } from '../../media/plan/plan.js';
+import { COPIED_POSITION } from '../tracks/copied-position.js';
 import { claimName } from '../tracks/track-name.js';
-
-/** Tracks that a clip has from its source belong to the first input. */
-export const COPIED_POSITION = 0;
 
 /**
  * Gives a clip the text and alternate audio tracks that are ready on its source. Until the ingest has cut them, they

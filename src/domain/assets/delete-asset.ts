@@ -36,7 +36,8 @@ export const deleteAsset = async (context: DomainContext, environmentId: string,
     if (shots) await context.queue.cancel(queues.findShots, shots.order_id, tx);
     await failJobsOfAsset(context, tx, assetId);
     await removeAsset(tx, assetId);
-    for (const queue of [queues.ingest, queues.transcode]) await context.queue.cancel(queue, assetId, tx);
+    for (const queue of [queues.ingest, queues.transcode, queues.readEmbeddedText])
+      await context.queue.cancel(queue, assetId, tx);
     for (const { id, status } of tracks) if (status === 'preparing') await cancelTrackWork(context, tx, id);
     for (const { id, status } of renditions)
       if (status === 'preparing') await context.queue.cancel(queues.makeRendition, id, tx);

@@ -1,6 +1,5 @@
-import { isLanguageCode } from '../../api/validate/language-code.js';
-import type { EarlyPlayback, MainTrackIds, NewRow, Row } from '../../db/schema.js';
-import { findAssetById } from '../../db/tables/assets/asset.js';
+import type { EarlyPlayback, MainTrackIds, NewRow, Row, StoredChapters } from '../../db/schema.js';
+import { findAssetById, saveChapters } from '../../db/tables/assets/asset.js';
 import { insertAssetFailure } from '../../db/tables/assets/asset-failure.js';
 import {
   countCrash,
@@ -24,6 +23,7 @@ import { recordAssetEvent, recordAssetWarning } from '../asset-view/record-asset
 import type { DomainContext } from '../context.js';
 import { failRenditions } from '../renditions/rendition-state.js';
 import { wakeRuns } from '../robots/wake-runs.js';
+import { type EmbeddedStreams, insertEmbeddedTracks, labelName, languageOf } from '../tracks/embedded-tracks.js';
 import { insertGeneratedSubtitles } from '../tracks/generate-subtitles.js';
 import { announceSideCars, MAIN_AUDIO_NAME } from '../tracks/side-cars.js';
 import { claimName, takenNames } from '../tracks/track-name.js';
@@ -34,6 +34,10 @@ export interface ReadyAsset {
   readonly facts: SourceFacts;
   /** Settings of the main input, which may name its audio. */
   readonly inputSettings: Record<string, unknown>;
+  /** Streams of the file that become tracks. */
+  readonly embedded: EmbeddedStreams;
+  /** Ordered by time, the first one at 0; empty when the file has none. */
+  readonly chapters: StoredChapters['chapters'];
   /** What the asset does not show as it is in the file. */
   readonly warnings: readonly SourceWarning[];
 }
@@ -119,6 +123,9 @@ export const createIngestState = (
         await insertTracks(tx, trackRows(assetId, ready, await listTracks(tx, [assetId]), ids));
         await insertGeneratedSubtitles(tx, assetId);
         await announceSideCars(context, tx, assetId);
+        await insertEmbeddedTracks(context, tx, assetId, ready.facts, ready.embedded);
+        const { chapters } = ready;
+        if (chapters.length > 0) await saveChapters(tx, assetId, { id: newId(), chapters });
         await recordAssetEvent(context, tx, 'video.asset.ready', assetId);
         const asset = ready.warnings.length > 0 && (await findAssetById(tx, assetId));
         for (const warning of asset ? ready.warnings : [])
@@ -167,7 +174,7 @@ const assetColumns = (properties: AssetProperties) => ({
 /** The tracks of the main input; those of `sideCars` already have their names. */
 const trackRows = (
   assetId: string,
-  { properties, facts, inputSettings }: ReadyAsset,
+  { properties, facts, inputSettings, embedded }: ReadyAsset,
   sideCars: readonly Row<'track'>[],
   ids: MainTrackIds = {},
 ): NewRow<'track'>[] => {
@@ -187,13 +194,15 @@ const trackRows = (
   }
   if (audioTrack) {
     const { name, language_code: languageCode } = inputSettings;
+    // Among several languages of a file, the main one has its own name too.
+    const usual = embedded.audio.length > 0 ? labelName(facts.audio[0]!, MAIN_AUDIO_NAME) : MAIN_AUDIO_NAME;
     rows.push({
       id: ids.audio ?? newId(),
       asset_id: assetId,
       type: 'audio',
       status: 'ready',
       is_primary: true,
-      name: typeof name === 'string' && name ? name : claimName(MAIN_AUDIO_NAME, takenNames(sideCars, 'audio')),
+      name: typeof name === 'string' && name ? name : claimName(usual, takenNames(sideCars, 'audio')),
       language_code: typeof languageCode === 'string' ? languageCode : languageOf(facts.audio[0]?.language),
       duration_seconds: audioTrack.duration,
       max_channels: audioTrack.maxChannels,
@@ -201,12 +210,6 @@ const trackRows = (
     });
   }
   return rows;
-};
-
-/** Files use three-letter language codes (ISO 639-2) or none; the API requires BCP 47: `eng` becomes `en`. */
-const languageOf = (fileLanguage: string | undefined): string => {
-  if (fileLanguage === undefined || !isLanguageCode(fileLanguage)) return 'und';
-  return Intl.getCanonicalLocales(fileLanguage)[0] ?? 'und';
 };
 
 /** The `errors` object of an asset whose ingest failed. The messages are part of the API contract. */

@@ -18,7 +18,7 @@ import {
 } from '../../media/plan/find-segment.js';
 import type { AudioPlan, Plan } from '../../media/plan/plan.js';
 import type { Chapter } from '../../media/robots/chapters.js';
-import { trackConcatenatedKey, trackSourceKey } from '../../storage/keys.js';
+import { alternateAudioKey } from '../../storage/keys.js';
 
 /** What a playback id leads to. */
 export interface Playable {
@@ -186,8 +186,7 @@ export const createPlayableFinder = ({ database, clock, early, maxBytes }: Playa
     if (known) return known;
     const row = isId(trackId) ? await findAlternateAudio(db, assetId, trackId) : undefined;
     if (!row?.plan) return undefined;
-    const keyOf = row.joined ? trackConcatenatedKey : trackSourceKey;
-    const sourceKey = keyOf(row.source_asset_id, row.source_track_id);
+    const sourceKey = alternateAudioKey(row.source_asset_id, row.source_track_id, row.joined);
     const found = { audio: row.plan as AudioPlan, sourceKey };
     alternateAudio.set(name, found);
     return found;

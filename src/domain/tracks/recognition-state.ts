@@ -5,7 +5,7 @@ import { listPhrases } from '../../db/tables/assets/vocabulary.js';
 import { findPlan } from '../../db/tables/playback/playable.js';
 import { KinoraError } from '../../lib/errors.js';
 import type { AudioPlan, Plan } from '../../media/plan/plan.js';
-import { concatenatedKey, sourceKey, trackConcatenatedKey, trackSourceKey } from '../../storage/keys.js';
+import { alternateAudioKey, concatenatedKey, sourceKey } from '../../storage/keys.js';
 import type { DomainContext } from '../context.js';
 
 /** The audio that the text of a track is made from. */
@@ -59,8 +59,8 @@ const audioOf = async (
 ): Promise<Pick<TrackAudio, 'audio' | 'key'> | undefined> => {
   const further = await findTrackAudio(db, track.id);
   if (further) {
-    const keyOf = further.joined ? trackConcatenatedKey : trackSourceKey;
-    return { audio: further.plan as AudioPlan, key: keyOf(further.source_asset_id, further.source_track_id) };
+    const { source_asset_id: assetId, source_track_id: trackId, joined } = further;
+    return { audio: further.plan as AudioPlan, key: alternateAudioKey(assetId, trackId, joined) };
   }
   const owner = plan.sourceOwner ?? track.asset_id;
   return plan.audio && { audio: plan.audio, key: (plan.concatenated ? concatenatedKey : sourceKey)(owner) };

@@ -23,6 +23,7 @@ import type { AudioPlan, Plan } from '../../media/plan/plan.js';
 import type { SourceFacts } from '../../media/source/source-facts.js';
 import type { DomainContext } from '../context.js';
 import { wakeRuns } from '../robots/wake-runs.js';
+import { COPIED_POSITION } from './copied-position.js';
 import { recordTrackEvent } from './record-track-event.js';
 
 /** What a ready alternate audio track shows, and how it is cut. */
@@ -39,7 +40,10 @@ export interface ReadyAudio {
 
 /** What is known about the file of a track. */
 export interface TrackMedia {
-  /** The asset and track under which the file and its index are stored. */
+  /**
+   * The asset and track under which the file and its index are stored. For a stream of the main file of an asset, both
+   * are the ID of that asset.
+   */
   readonly sourceAssetId: string;
   readonly sourceTrackId: string;
   readonly facts?: SourceFacts;
@@ -62,6 +66,8 @@ export interface TrackState {
   find(trackId: string): Promise<Row<'track'> | undefined>;
   /** The unfinished tracks of an asset's additional inputs. */
   listPreparing(assetId: string): Promise<Row<'track'>[]>;
+  /** The unfinished text tracks that are streams of the asset's file. */
+  listEmbeddedText(assetId: string): Promise<Row<'track'>[]>;
   /** Undefined while the asset has none. */
   findPlan(assetId: string): Promise<Plan | undefined>;
   /** The version of the remote file that is being downloaded. */
@@ -117,6 +123,10 @@ export const createTrackState = (context: DomainContext): TrackState => {
       (await listTracks(db, [assetId])).filter(
         ({ status, input_position }) => status === 'preparing' && input_position !== null,
       ),
+    listEmbeddedText: async (assetId) =>
+      (await listTracks(db, [assetId])).filter(
+        ({ type, status, stream_index }) => type === 'text' && status === 'preparing' && stream_index !== null,
+      ),
     findPlan: async (assetId) => (await findPlan(db, assetId)) as Plan | undefined,
     saveValidator: (trackId, validator) => saveTrackValidator(db, trackId, validator ?? null),
     findMedia: (track) =>
@@ -128,10 +138,10 @@ export const createTrackState = (context: DomainContext): TrackState => {
             sourceAssetId: media.source_asset_id,
             sourceTrackId: media.source_track_id,
             ...(media.facts && { facts: media.facts as SourceFacts }),
-            ...(media.source_track_id !== track.id && {
+            ...(track.input_position === COPIED_POSITION && {
               copied: { clip: await findClip(tx, track.asset_id), zeroSeconds: media.zero_seconds ?? 0 },
             }),
-            normalize: asset.normalize_audio && track.input_position !== null,
+            normalize: asset.normalize_audio && (track.input_position !== null || track.stream_index !== null),
           }
         );
       }),

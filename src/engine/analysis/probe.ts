@@ -51,8 +51,10 @@ import {
   inspectKeyFrames,
   sampleFrames,
 } from './probe-frames.js';
+import { readChapters } from './read-chapters.js';
 import { readMoov } from './read-moov.js';
 import { readTracks, type TrackFacts } from './read-tracks.js';
+import { describeText, labelOf } from './text-streams.js';
 
 const invalidInput = (message: string, cause?: unknown): KinoraError =>
   new KinoraError('invalid_input', { messages: [message], cause });
@@ -100,6 +102,8 @@ export const probe = async (job: ProbeJob): Promise<SourceFacts> => {
     if (ANIMATED_IMAGES.has(formatName) && (sample?.count ?? 0) < 2) throw invalidInput(refusals.notMedia);
     const audio = usable.filter((stream) => !isMovingVideo(stream));
     const mainAudio = chooseFirst(audio);
+    const text = format.streams.flatMap((stream) => describeText(stream) ?? []);
+    const chapters = await readChapters(format);
     return {
       formatName,
       sizeBytes,
@@ -108,6 +112,8 @@ export const probe = async (job: ProbeJob): Promise<SourceFacts> => {
       audio: audio
         .toSorted((a, b) => Number(b === mainAudio) - Number(a === mainAudio))
         .map((stream) => describeAudio(stream, isSimple(stream))),
+      ...(text.length > 0 && { text }),
+      ...(chapters.length > 0 && { chapters }),
       ...(unplayable.length > 0 && { unplayable }),
       ...(otherVideo.length > 0 && { otherVideo }),
       ...(usable.length === 0 && {
@@ -296,7 +302,6 @@ const describeAudio = (stream: Stream, simpleEditList: boolean): AudioFacts => {
   const { codecpar } = stream;
   const codec = codecNameOf(stream);
   const bits = codecpar.bitsPerRawSample || (codec.startsWith('pcm_') ? codecpar.bitsPerCodedSample : 0);
-  const language = stream.metadata?.get('language');
   const config = codec === 'aac' ? audioConfigOf(stream) : undefined;
   return {
     streamIndex: stream.index,
@@ -308,7 +313,7 @@ const describeAudio = (stream: Stream, simpleEditList: boolean): AudioFacts => {
     ...(bits > 0 && { sampleSizeBits: bits }),
     timeBase: { num: stream.timeBase.num, den: stream.timeBase.den },
     durationSeconds: secondsOf(stream),
-    ...(language && language !== 'und' && { language }),
+    ...labelOf(stream),
     isDefault: isDefault(stream),
     ...(config && { audioSpecificConfig: Buffer.from(config).toString('base64') }),
     simpleEditList,

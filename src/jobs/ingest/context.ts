@@ -32,6 +32,8 @@ export interface IngestDeps {
   readonly earlySources: EarlySources;
   /** Whether assets play before their source is stored, where that is possible. */
   readonly playsEarly: boolean;
+  /** Whether streams of main files become tracks when the request does not say. */
+  readonly usesEmbeddedTracks: boolean;
   readonly pool: MediaPool;
   readonly producer: SegmentProducer;
   readonly images: Pick<ImageProducer, 'warmPoster'>;

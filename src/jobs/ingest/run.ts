@@ -1,4 +1,5 @@
 import { overlayInputs } from '../../domain/assets/overlay-inputs.js';
+import { chooseEmbedded, NOTHING_EMBEDDED } from '../../domain/tracks/embedded-tracks.js';
 import { throwIfAborted } from '../../lib/abort.js';
 import { bucketObjectOf } from '../../lib/bucket-url.js';
 import type { ByteRanges } from '../../lib/byte-ranges.js';
@@ -8,6 +9,7 @@ import { describeReadyAsset } from '../../media/plan/asset-properties.js';
 import type { ClipSource } from '../../media/plan/clip.js';
 import { afterGrowth } from '../../media/plan/growing-plan.js';
 import type { Plan } from '../../media/plan/plan.js';
+import { planChapters } from '../../media/plan/plan-chapters.js';
 import { describeWarnings } from '../../media/plan/source-warnings.js';
 import { isMovFormat } from '../../media/source/frames.js';
 import type { SourceFacts } from '../../media/source/source-facts.js';
@@ -205,12 +207,16 @@ const isVideoFailure = (error: unknown): boolean =>
 const publish = async (context: IngestContext, { plan, facts }: Planned, startedMs: number): Promise<void> => {
   const { assetId, state, clock, logger, images } = context;
   const { asset, media, mainInput } = context.row;
+  const wanted = mainInput.settings.embedded_tracks ?? context.usesEmbeddedTracks;
+  // A clip has the tracks of its source, which has also reported what is left out.
+  const embedded = media.clip ? NOTHING_EMBEDDED : chooseEmbedded(facts, plan, wanted === true);
   const completed = await state.complete(assetId, {
     properties: describeReadyAsset(plan, facts),
     facts,
     inputSettings: mainInput.settings,
-    // A clip's source has already reported its own.
-    warnings: media.clip ? [] : describeWarnings(facts, plan),
+    embedded,
+    chapters: planChapters(facts.chapters ?? [], plan),
+    warnings: media.clip ? [] : [...describeWarnings(facts, plan), ...embedded.warnings],
   });
   if (!completed) throw new KinoraError('not_found');
   const elapsedMs = Math.round(clock.monotonicMs() - startedMs);

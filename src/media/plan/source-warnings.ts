@@ -16,7 +16,7 @@ export const describeWarnings = (facts: SourceFacts, plan: Plan): SourceWarning[
   ...describeFrameRate(facts, plan),
 ];
 
-/** The video and audio streams that an asset does not use. Audio streams besides the main one are not reported. */
+/** The video and audio streams that an asset can't use. */
 const describeDropped = (facts: SourceFacts, plan: Plan): SourceWarning[] => {
   const tell = (type: string, index: number, reason: string): SourceWarning => ({
     type: 'stream_dropped',

@@ -15,12 +15,42 @@ export interface SourceFacts {
   readonly video?: VideoFacts;
   /** All audio streams. The default stream comes first, or else the first stream of the file. */
   readonly audio: readonly AudioFacts[];
+  /** The subtitle streams of the file; absent when it has none. */
+  readonly text?: readonly TextFacts[];
+  /** In the order of their times; absent when the file has none. */
+  readonly chapters?: readonly ChapterFacts[];
   /** Video and audio of the file that can't be played. */
   readonly unplayable?: readonly UnplayableStream[];
   /** Video that could be played besides `video`. Cover art is not included. */
   readonly otherVideo?: readonly UnusedStream[];
   /** Why nothing in the file can be played, as sentences for its owner. */
   readonly refusal?: readonly string[];
+}
+
+/** What a file says about a stream for people who choose between several. */
+export interface StreamLabel {
+  /** BCP 47 or ISO 639 code from the file's metadata. */
+  readonly language?: string;
+  readonly title?: string;
+}
+
+export interface TextFacts extends StreamLabel {
+  readonly streamIndex: number;
+  /** FFmpeg codec name: `subrip`, `ass`, `mov_text`, `webvtt`, `hdmv_pgs_subtitle` … */
+  readonly codec: string;
+  /** The subtitles are pictures. */
+  readonly isPicture: boolean;
+  /** Only for what is foreign in the film: signs, other languages. */
+  readonly isForced: boolean;
+  /** Also describes noises and music. */
+  readonly isForHearingImpaired: boolean;
+}
+
+export interface ChapterFacts {
+  /** Time in the file, in seconds. */
+  readonly startSeconds: number;
+  /** Absent when the chapter has no title. */
+  readonly title?: string;
 }
 
 export interface UnusedStream {
@@ -95,7 +125,7 @@ export interface VideoFacts {
   readonly simpleEditList: boolean;
 }
 
-export interface AudioFacts {
+export interface AudioFacts extends StreamLabel {
   readonly streamIndex: number;
   readonly codec: string;
   readonly profile: number;
@@ -107,8 +137,6 @@ export interface AudioFacts {
   readonly sampleSizeBits?: number;
   readonly timeBase: Rational;
   readonly durationSeconds: number;
-  /** BCP 47 or ISO 639 code from the file's metadata. */
-  readonly language?: string;
   readonly isDefault: boolean;
   /** AAC only: AudioSpecificConfig, base64. */
   readonly audioSpecificConfig?: string;

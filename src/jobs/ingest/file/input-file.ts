@@ -1,4 +1,5 @@
-import type { SourceFacts } from '../../../media/source/source-facts.js';
+import { languageOf } from '../../../domain/tracks/embedded-tracks.js';
+import type { SourceFacts, StreamLabel } from '../../../media/source/source-facts.js';
 
 /** The `file` object of input-info (in API form): what the probe found in the main input. */
 export const describeInputFile = (facts: SourceFacts): object => ({
@@ -25,13 +26,20 @@ export const describeInputFile = (facts: SourceFacts): object => ({
       channels: audio.channels,
       sample_rate: audio.sampleRate,
       ...(audio.sampleSizeBits !== undefined && { sample_size: audio.sampleSizeBits }),
+      ...describeLabel(audio),
     })),
+    ...(facts.text ?? []).map((text) => ({ type: 'text', encoding: text.codec, ...describeLabel(text) })),
     ...[...(facts.unplayable ?? []), ...(facts.otherVideo ?? [])].map(({ type, durationSeconds, codec }) => ({
       type,
       duration: durationSeconds,
       encoding: codec,
     })),
   ],
+});
+
+const describeLabel = ({ language, title }: StreamLabel): object => ({
+  ...(language !== undefined && { language_code: languageOf(language) }),
+  ...(title !== undefined && { name: title }),
 });
 
 const round3 = (value: number): number => Math.round(value * 1000) / 1000;

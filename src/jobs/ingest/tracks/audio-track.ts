@@ -1,6 +1,6 @@
 import type { TrackMedia } from '../../../domain/tracks/track-state.js';
 import { planAlternateAudio } from '../../../media/plan/alternate-audio.js';
-import { clipStartSeconds } from '../../../media/plan/clip.js';
+import { clipStartSeconds, originOf } from '../../../media/plan/clip.js';
 import { alternateAudioRendition } from '../../../media/plan/find-segment.js';
 import type { AudioPlan, Gain, Plan } from '../../../media/plan/plan.js';
 import { isMpegStreamFormat } from '../../../media/source/frames.js';
@@ -8,10 +8,10 @@ import type { SourceFacts } from '../../../media/source/source-facts.js';
 import type { SourceIndex } from '../../../media/source/source-index.js';
 import { mediaPriority } from '../../../pool/media-pool.js';
 import {
+  alternateAudioKey,
   trackConcatenatedIndexKey,
   trackConcatenatedKey,
   trackIndexKey,
-  trackSourceKey,
 } from '../../../storage/keys.js';
 import { withConcatenatedRecordings } from '../file/concatenate.js';
 import { checkSanity } from '../file/find-problem.js';
@@ -19,10 +19,10 @@ import { describeInputFile } from '../file/input-file.js';
 import { measureGain } from '../file/measure-gain.js';
 import { checkLimits, probeFile, refuse } from '../file/probe-file.js';
 import { readIndex } from '../file/read-index.js';
-import { fetchTrackSource, type TrackContext } from './track-source.js';
+import { fetchTrackSource, isStreamOfAsset, type TrackContext } from './track-source.js';
 
 /**
- * From the URL of a file to an alternate audio track: the first audio stream of the file, with the asset's segments
+ * From the URL of a file, or a stream of the asset's own file, to an alternate audio track: its first audio stream, with the asset's segments
  * and length.
  * @throws KinoraError what the fetcher throws; `invalid_input` for a file without usable audio
  */
@@ -30,7 +30,7 @@ export const ingestAudioTrack = async (context: TrackContext): Promise<void> => 
   const { track, state, signal } = context;
   const media = await state.findMedia(track);
   if (!media) return;
-  if (!media.copied) await fetchTrackSource(context);
+  if (!media.copied && !isStreamOfAsset(media)) await fetchTrackSource(context);
   await withAudio(context, media, async (opened) => {
     const { asset, audio } = await planAudio(context, media, opened);
     const rendition = alternateAudioRendition(track.id);
@@ -63,10 +63,11 @@ interface OpenAudio {
 
 const withAudio = async (
   context: TrackContext,
-  { sourceAssetId, sourceTrackId, facts: known }: TrackMedia,
+  media: TrackMedia,
   use: (opened: OpenAudio) => Promise<void>,
 ): Promise<void> => {
-  const key = trackSourceKey(sourceAssetId, sourceTrackId);
+  const { sourceAssetId, sourceTrackId, facts: known } = media;
+  const key = alternateAudioKey(sourceAssetId, sourceTrackId, false);
   const source = await context.blobs.openLocal(key);
   try {
     const { path } = source;
@@ -76,9 +77,13 @@ const withAudio = async (
       const reasons = facts.unplayable?.filter(({ type }) => type === 'audio').map(({ reason }) => reason) ?? [];
       refuse(...(reasons.length > 0 ? reasons : ['The input file does not contain any audio.']));
     }
-    const index = await readIndex(context, trackIndexKey(sourceAssetId, sourceTrackId), { path }, facts);
+    const { track } = context;
+    const isStream = isStreamOfAsset(media);
+    // Streams of one file have an index each.
+    const indexKey = isStream ? trackIndexKey(track.asset_id, track.id) : trackIndexKey(sourceAssetId, sourceTrackId);
+    const index = await readIndex(context, indexKey, { path }, facts);
     const asItIs = { key, path, facts, index, concatenated: false };
-    if (!index.discontinuous || !isMpegStreamFormat(facts.formatName)) return await use(asItIs);
+    if (isStream || !index.discontinuous || !isMpegStreamFormat(facts.formatName)) return await use(asItIs);
     const concatenated = {
       key: trackConcatenatedKey(sourceAssetId, sourceTrackId),
       indexKey: trackConcatenatedIndexKey(sourceAssetId, sourceTrackId),
@@ -104,12 +109,16 @@ const probe = async (context: TrackContext, path: string): Promise<SourceFacts> 
 
 const planAudio = async (
   context: TrackContext,
-  { copied, normalize }: TrackMedia,
+  media: TrackMedia,
   { path, facts, index }: OpenAudio,
 ): Promise<{ asset: Plan; audio: AudioPlan }> => {
   await checkSanity(context, { path }, withoutVideo(facts));
   const asset = await context.plan();
-  const zero = copied && { zeroSeconds: copied.zeroSeconds + clipStartSeconds(asset, copied.clip) };
+  const { copied, normalize } = media;
+  const { num, den } = originOf(asset);
+  const zero = isStreamOfAsset(media)
+    ? { zeroSeconds: num / den }
+    : copied && { zeroSeconds: copied.zeroSeconds + clipStartSeconds(asset, copied.clip) };
   const cut = (gain?: Gain): AudioPlan =>
     planAlternateAudio({ facts, index, plan: asset, ...zero, ...(gain && { gain }) }) ??
     refuse('The input file does not contain any playable duration.');

@@ -1,8 +1,8 @@
 import type { SegmentStore } from '../../../cache/segment-store.js';
 import type { Row } from '../../../db/schema.js';
-import { COPIED_POSITION } from '../../../domain/assets/copy-tracks.js';
 import { mediaPlaylistOf } from '../../../domain/import/playlist-url.js';
-import type { TrackState } from '../../../domain/tracks/track-state.js';
+import { COPIED_POSITION } from '../../../domain/tracks/copied-position.js';
+import type { TrackMedia, TrackState } from '../../../domain/tracks/track-state.js';
 import { KinoraError } from '../../../lib/errors.js';
 import type { Plan } from '../../../media/plan/plan.js';
 import type { SourceFetcher } from '../../../net/fetch-source.js';
@@ -37,6 +37,10 @@ export interface TrackContext extends TrackIngestDeps {
 
 /** Whether a clip has the track from its source asset, which is its first input. */
 export const isCopied = (track: Row<'track'>): boolean => track.input_position === COPIED_POSITION;
+
+/** Whether an audio track is a stream of the main file of an asset, which has no other file. */
+export const isStreamOfAsset = ({ sourceAssetId, sourceTrackId }: TrackMedia): boolean =>
+  sourceTrackId === sourceAssetId;
 
 /** Stores the file of a track as `trackSourceKey` unless an earlier run has done so. */
 export const fetchTrackSource = async (

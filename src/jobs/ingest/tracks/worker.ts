@@ -4,6 +4,7 @@ import { alternateAudioRendition } from '../../../media/plan/find-segment.js';
 import type { Job, JobContext, QueueWorker } from '../../../queue/queue.js';
 import { trackPrefix } from '../../../storage/keys.js';
 import { boundFailure } from '../file/bound-failure.js';
+import { ingestEmbeddedText } from './embedded-text.js';
 import { ingestTrack, removeUnusedFiles } from './ingest-track.js';
 import type { TrackIngestDeps } from './track-source.js';
 
@@ -36,6 +37,27 @@ export const createTrackWorkers = (deps: TrackIngestDeps): QueueWorker[] => [
       const track = await deps.state.find(job.payload.trackId);
       await deps.state.fail(job.payload.trackId, error);
       if (track) await deps.blobs.discardUnfinished(trackPrefix(track.asset_id, track.id));
+    },
+  },
+  {
+    queue: queues.readEmbeddedText,
+    concurrency: 1,
+    handler: async ({ id, payload: { assetId } }: Job<{ readonly assetId: string }>, { signal }: JobContext) => {
+      const tracks = await deps.state.listEmbeddedText(assetId);
+      const [first] = tracks;
+      if (!first) return;
+      // Crashes are counted there.
+      await deps.state.findMedia(first);
+      const logger = deps.logger.child({ asset_id: assetId, job_id: id });
+      try {
+        await ingestEmbeddedText({ ...deps, logger }, { assetId, tracks, signal });
+      } catch (error) {
+        throw await boundFailure(error, () => deps.state.countCrash(first.id));
+      }
+    },
+    onFailed: async ({ id, payload: { assetId } }: Job<{ readonly assetId: string }>, error) => {
+      deps.logger.warn({ asset_id: assetId, job_id: id, err: error }, 'text streams failed');
+      for (const track of await deps.state.listEmbeddedText(assetId)) await deps.state.fail(track.id, error);
     },
   },
   {
