@@ -21,6 +21,8 @@ const READY: Parameters<IngestState['complete']>[1] = {
   properties: { duration: 60, resolutionTier: '720p', maxStoredResolution: 'SD', videoTrack },
   facts: { formatName: 'mp4', sizeBytes: 1, durationSeconds: 60, audio: [] },
   inputSettings: {},
+  embedded: { text: [], audio: [], warnings: [] },
+  chapters: [],
   warnings: [],
 };
 

@@ -15,8 +15,8 @@ import { recordTrackEvent } from './record-track-event.js';
 import { claimName, languageName, takenNames } from './track-name.js';
 
 /** Streams of a file that become tracks; further ones are left out with a warning. */
-export const MAX_EMBEDDED_TEXTS = 50;
-export const MAX_EMBEDDED_AUDIO = 16;
+const MAX_EMBEDDED_TEXTS = 50;
+const MAX_EMBEDDED_AUDIO = 16;
 
 /** The streams of a main file besides its video and its main audio. */
 export interface EmbeddedStreams {
@@ -31,7 +31,7 @@ export const NOTHING_EMBEDDED: EmbeddedStreams = { text: [], audio: [], warnings
 /** Chooses the streams that become tracks; `wanted` as the caller or the operator says. */
 export const chooseEmbedded = (facts: SourceFacts, plan: Plan, wanted: boolean): EmbeddedStreams => {
   const { text = [], audio } = facts;
-  const readable = text.filter((stream) => !stream.isPicture && isReadableText(stream.codec));
+  const readable = text.filter((stream) => !stream.isImage && isReadableText(stream.codec));
   const further = audio.slice(1);
   // The copy with joined recordings contains the main audio only.
   const playable = plan.concatenated || !plan.audio ? [] : further;
@@ -53,12 +53,12 @@ export const chooseEmbedded = (facts: SourceFacts, plan: Plan, wanted: boolean):
       ...tell('subtitle', rest(readable, used.text), remedy('text', MAX_EMBEDDED_TEXTS)),
       ...tell(
         'subtitle',
-        text.filter((stream) => stream.isPicture),
+        text.filter((stream) => stream.isImage),
         'Subtitles that are pictures cannot become text tracks. Add SubRip or WebVTT files instead.',
       ),
       ...tell(
         'subtitle',
-        text.filter((stream) => !stream.isPicture && !isReadableText(stream.codec)),
+        text.filter((stream) => !stream.isImage && !isReadableText(stream.codec)),
         'This format is not supported. Add SubRip or WebVTT files instead.',
       ),
     ],
@@ -96,8 +96,9 @@ export const insertEmbeddedTracks = async (
   facts: SourceFacts,
   { text, audio }: EmbeddedStreams,
 ): Promise<void> => {
+  if (text.length + audio.length === 0) return;
   const environmentId = await findEnvironmentOf(tx, assetId);
-  if (environmentId === undefined || text.length + audio.length === 0) return;
+  if (environmentId === undefined) return;
   const tracks = await listTracks(tx, [assetId]);
   const names = { text: takenNames(tracks, 'text'), audio: takenNames(tracks, 'audio') };
   const insert = async (row: Omit<NewRow<'track'>, 'id' | 'asset_id' | 'status'>): Promise<Row<'track'>> => {

@@ -19,7 +19,7 @@ export const describeText = (stream: Stream): TextFacts | undefined => {
   return {
     streamIndex: stream.index,
     codec: codecNameOf(stream),
-    isPicture: codecpar.hasProperties(AV_CODEC_PROP_BITMAP_SUB),
+    isImage: codecpar.hasProperties(AV_CODEC_PROP_BITMAP_SUB),
     isForced: (disposition & AV_DISPOSITION_FORCED) !== 0,
     isForHearingImpaired: (disposition & (AV_DISPOSITION_HEARING_IMPAIRED | AV_DISPOSITION_CAPTIONS)) !== 0,
     ...labelOf(stream),

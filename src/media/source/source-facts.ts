@@ -39,7 +39,7 @@ export interface TextFacts extends StreamLabel {
   /** FFmpeg codec name: `subrip`, `ass`, `mov_text`, `webvtt`, `hdmv_pgs_subtitle` … */
   readonly codec: string;
   /** The subtitles are pictures. */
-  readonly isPicture: boolean;
+  readonly isImage: boolean;
   /** Only for what is foreign in the film: signs, other languages. */
   readonly isForced: boolean;
   /** Also describes noises and music. */

@@ -20,7 +20,7 @@ let folder: string;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'kinora-embedded-'));
   const matroska = makeEmbeddedFile(folder, 'a.mkv', {
-    audio,
+    audio: audio.map((stream) => ({ ...stream, codec: 'flac' })),
     text: [
       { codec: 'subrip', language: 'fre', disposition: 'forced' },
       { codec: 'ass', language: 'ger', disposition: 'hearing_impaired' },
@@ -96,7 +96,7 @@ test('without a request, warnings name the streams', { timeout: LIMIT_MS }, asyn
     ['audio', 'Default'],
   ]);
   expect((await warningsOf(asset)).toSorted()).toEqual([
-    expect.stringContaining('The audio stream 2 (French, aac) was left out. Set embedded_tracks on the main input'),
+    expect.stringContaining('The audio stream 2 (French, flac) was left out. Set embedded_tracks on the main input'),
     expect.stringContaining('The subtitle stream 7 (Spanish, hdmv_pgs_subtitle) was left out.'),
     expect.stringContaining(
       'The subtitle streams 3 (French, subrip), 4 (German, ass), 5 (unknown language, webvtt), 6 (French, subrip) were left out. Set embedded_tracks',

@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 
-export const SUBRIP = `1
+const SUBRIP = `1
 00:00:01,000 --> 00:00:02,500
 <i>Bonjour</i> & salut
 
@@ -29,7 +29,7 @@ title=The rest
 `;
 
 /** Segments of a picture-based stream (PGS): a composition without pictures, and its end, at 1 and at 2 seconds. */
-const makePictures = (): Buffer =>
+const makeImages = (): Buffer =>
   Buffer.concat(
     [90_000, 180_000].flatMap((time) =>
       [[0x16, Buffer.from([1, 64, 0, 180, 0x10, 0, 0, 0x80, 0, 0, 0])] as const, [0x80, Buffer.alloc(0)] as const].map(
@@ -66,8 +66,8 @@ export const makeEmbeddedFile = async (
   const [subrip, chapters, path] = [join(folder, 'text.srt'), join(folder, 'chapters.txt'), join(folder, name)];
   await writeFile(subrip, SUBRIP);
   await writeFile(chapters, CHAPTERS);
-  const pictures = join(folder, 'pictures.sup');
-  await writeFile(pictures, makePictures());
+  const images = join(folder, 'pictures.sup');
+  await writeFile(images, makeImages());
   const lavfi = (source: string): string[] => ['-f', 'lavfi', '-i', source];
   const describe = (kind: 'a' | 's', streams: readonly EmbeddedStream[]): string[] =>
     streams.flatMap(({ codec, language, title, disposition = '0' }, at) => [
@@ -79,7 +79,7 @@ export const makeEmbeddedFile = async (
   await run('ffmpeg', [
     ...['-v', 'error', '-y', ...lavfi('testsrc=s=320x180:r=25:d=8')],
     ...audio.flatMap((_, at) => lavfi(`sine=f=${400 + 200 * at}:r=48000:d=8`)),
-    ...['-i', subrip, '-f', 'ffmetadata', '-i', chapters, '-f', 'sup', '-i', pictures, '-map', '0:v'],
+    ...['-i', subrip, '-f', 'ffmetadata', '-i', chapters, '-f', 'sup', '-i', images, '-map', '0:v'],
     ...audio.flatMap((_, at) => ['-map', `${at + 1}:a`]),
     ...text.flatMap(({ codec }) => ['-map', `${codec === 'copy' ? textAt + 2 : textAt}:s`]),
     ...[
