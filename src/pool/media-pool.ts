@@ -21,7 +21,7 @@ export interface RunOptions {
 
 /**
  * The parent's side of the media processes. When more urgent work needs a slot, less urgent work is paused and
- * continues later.
+ * continues later; one job of an ingest always goes on.
  */
 export interface MediaPool {
   /**
