@@ -9,6 +9,8 @@ import { createOriginClient } from '#kinora/net/origin-client.js';
 import { postRecording } from '#kinora/net/post-recording.js';
 import { createServiceCaller } from '#kinora/net/service-caller.js';
 import { createWebhookSender } from '#kinora/net/webhook-sender.js';
+import { createSegmentPeers } from '#kinora/nodes/segment-peers.js';
+import { memoryLogger } from '../../support/memory-logger.js';
 import { type Origin, startOrigin } from '../../support/servers/origin.js';
 
 const BYTES = randomBytes(200_000);
@@ -46,6 +48,21 @@ describe('a server that freezes in the middle of a body', () => {
   it('is given up as a peer, so that the segment is made here', async () => {
     await expect(fromNode('/frozen')).rejects.toThrow('no data for 0.3 s');
     expect((await fromNode('/slow')).bytes).toEqual(BYTES);
+  });
+
+  it('is avoided, and the segment is made by the server that was asked', async () => {
+    const [peer, self] = ['peer', 'self'].map((id) => ({ id, internalUrl: server.url }) as never) as [never, never];
+    const avoided: string[] = [];
+    const outcomes: string[] = [];
+    const peers = createSegmentPeers({
+      nodes: { self, owners: () => [peer, self], avoid: (id) => void avoided.push(id) },
+      signature: { sign: () => 'signed' } as never,
+      logger: memoryLogger(),
+      metrics: { nodeAsked: (outcome) => void outcomes.push(outcome) },
+    });
+    const segment = { asset: { id: 'a' } as never, rendition: '720p', file: '0.m4s' };
+    expect(await peers.get(segment, 0, { signal, priority: 0 as never })).toBeUndefined();
+    expect([avoided, outcomes]).toEqual([['peer'], ['failed']]);
   });
 
   it('is given up as the origin of an edge; time that a viewer takes does not count', async () => {
