@@ -7,7 +7,7 @@ import { complete } from './complete.js';
 import { completeIds } from './complete-ids.js';
 import { createParser, parseCommandLine } from './parse-command-line.js';
 import { usageError } from './support/command.js';
-import { print } from './support/print.js';
+import { print, printError } from './support/print.js';
 
 const exitStatusOf = (error: unknown): number => {
   if (isKinoraError(error, 'config_invalid')) return 2;
@@ -70,7 +70,7 @@ export const runCommandLine = async (argv: readonly string[]): Promise<number> =
     // `npx kinora` is how a new user starts the server.
     return await run(argv.length === 0 ? ['serve'] : argv);
   } catch (error) {
-    process.stderr.write(`${explain(error)}\n`);
+    printError(explain(error));
     return exitStatusOf(error);
   }
 };

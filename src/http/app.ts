@@ -13,6 +13,7 @@ import { createHttpApp } from './plugins/create-http-app.js';
 import { errorAnswer, robotsErrorAnswer, toKinoraError } from './plugins/errors.js';
 import { createIdentifyCaller } from './plugins/find-session.js';
 import { readJsonBody } from './plugins/json-body.js';
+import { logFailure } from './plugins/log-failure.js';
 import { refuseHost } from './plugins/malformed-requests.js';
 import { measureRequests } from './plugins/measure-requests.js';
 import { operationRoutes } from './plugins/operation-route.js';
@@ -24,7 +25,7 @@ import { logRequests } from './plugins/request-log.js';
 import { directiveRoutes } from './robots/directives.js';
 import { robotsJobRoutes } from './robots/jobs.js';
 import { usePartBuffers } from './stream/part-buffers.js';
-import { sendPlaybackError } from './stream/playback-error.js';
+import { playbackError, sendPlaybackError } from './stream/playback-error.js';
 import { eventRoutes } from './system/events.js';
 import { signingKeyRoutes } from './system/signing-keys.js';
 import { usageExportRoutes } from './system/usage-exports.js';
@@ -46,10 +47,6 @@ const BODY_LIMIT_BYTES = 1024 * 1024;
 /** For receiving a request, not for answering it. */
 const REQUEST_TIMEOUT_MS = 60_000;
 
-/** `unavailable` without a cause is a state that passes: a part of an upload has not arrived, or many viewers wait. */
-const failureLevel = ({ code, cause }: KinoraError): 'error' | 'warn' =>
-  code === 'unavailable' && cause === undefined ? 'warn' : 'error';
-
 /** Creates an app with every HTTP route; it does not listen itself. */
 export const createApp = (deps: AppDeps): FastifyInstance => {
   const does = (role: string): boolean => deps.roles?.has(role) ?? true;
@@ -61,8 +58,10 @@ export const createApp = (deps: AppDeps): FastifyInstance => {
   const sendError = (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
     const shown = toKinoraError(error);
     const brokenOff = request.raw.destroyed && !request.raw.complete;
-    if (brokenOff) request.log.debug({ error }, 'client disconnected before its request was complete');
-    else if (shown.status >= 500) request.log[failureLevel(shown)]({ error, ...shown.details }, 'request failed');
+    const logStatus = (status: number): void => {
+      if (brokenOff) request.log.debug({ error }, 'client disconnected before its request was complete');
+      else logFailure(request.log, error, status);
+    };
     // A client that tries to change something non-existent meant the API, because viewers only read.
     const isViewer = isReading(request.method) || request.routeOptions.config.takesChallenges === true;
     const isLostCall = shown.code === 'not_found' && !isViewer;
@@ -70,11 +69,13 @@ export const createApp = (deps: AppDeps): FastifyInstance => {
       const { operation } = request.routeOptions.config;
       const isRobots = operation !== undefined && (operations[operation] as Operation).isRobots === true;
       const answer = isRobots ? robotsErrorAnswer(shown) : errorAnswer(shown);
+      logStatus(answer.status);
       return reply
         .code(answer.status)
         .headers({ ...answer.headers, 'Cache-Control': 'no-store' })
         .send(answer.body);
     }
+    logStatus(playbackError(shown).status);
     return sendPlaybackError(reply, shown);
   };
   app.setErrorHandler(sendError);

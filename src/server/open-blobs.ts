@@ -144,7 +144,7 @@ export const openBlobs = async (
     },
   });
   return withLinkedSources({
-    ...{ blobs, clientOf, logger },
+    ...{ blobs, clientOf, logger, places: config.sourceBuckets },
     dir: join(blobDir, '.linked'),
     maxLocalBytes: config.copySizeBytes,
   });

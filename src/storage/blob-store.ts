@@ -199,7 +199,10 @@ export interface SourceLink extends BucketObject, BlobInfo {
 
 /** Sources that are read in place, from buckets that belong to somebody else. */
 export interface LinkedSources {
-  /** Undefined when the object does not exist. @throws KinoraError `unavailable` */
+  /**
+   * Undefined when the object does not exist.
+   * @throws KinoraError `invalid_input` outside the configured buckets, `unavailable`
+   */
   find(object: BucketObject): Promise<Omit<SourceLink, keyof BucketObject> | undefined>;
   /** Makes the object, in this version only, the blob with `key`, a key of `sourceKey`. */
   link(key: string, link: SourceLink): Promise<void>;

@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream';
 import { LRUCache } from 'lru-cache';
+import { type BucketObject, type BucketPlace, isInPlace } from '../lib/bucket-url.js';
 import { isKinoraError, KinoraError } from '../lib/errors.js';
 import type { Logger } from '../telemetry/logger.js';
 import { type BlobStore, LINKED_SOURCE, type LinkedSources, readBlob, type SourceLink } from './blob-store.js';
@@ -9,6 +10,8 @@ import type { ObjectClient } from './s3-client.js';
 
 interface LinkedSourcesOptions {
   readonly blobs: BlobStore;
+  /** The only places whose objects are opened, whatever asks for them. */
+  readonly places: readonly BucketPlace[];
   readonly clientOf: (bucket: string) => Promise<Pick<ObjectClient, 'stat' | 'open'>>;
   /** For parts of linked sources. */
   readonly dir: string;
@@ -25,7 +28,8 @@ const MAX_LINKS = 10_000;
 export const withLinkedSources = async (
   options: LinkedSourcesOptions,
 ): Promise<{ readonly blobs: BlobStore; readonly linked: LinkedSources }> => {
-  const { blobs, clientOf, dir, maxLocalBytes, logger } = options;
+  const { blobs, places, clientOf, dir, maxLocalBytes, logger } = options;
+  const isAllowed = (object: BucketObject): boolean => places.some((place) => isInPlace(object, place));
   const links = new LRUCache<string, SourceLink>({ max: MAX_LINKS });
 
   const linkOf = async (key: string): Promise<SourceLink | undefined> => {
@@ -34,7 +38,12 @@ export const withLinkedSources = async (
     if (known) return known;
     const text = await readBlob(blobs, sourceLinkKey(key));
     const link = text && (JSON.parse(text.toString()) as SourceLink);
-    if (link) links.set(key, link);
+    if (!link) return undefined;
+    if (!isAllowed(link)) {
+      logger.warn({ bucket: link.bucket, key: link.key }, 'linked source is outside KINORA_SOURCE_BUCKETS');
+      return undefined;
+    }
+    links.set(key, link);
     return link;
   };
   /** Reads of the linked version only. @throws KinoraError `not_found` when there is another one, or none */
@@ -90,7 +99,12 @@ export const withLinkedSources = async (
   return {
     blobs: linkedBlobs,
     linked: {
-      find: async ({ bucket, key }) => (await clientOf(bucket)).stat(key),
+      find: async (object) => {
+        if (isAllowed(object)) return (await clientOf(object.bucket)).stat(object.key);
+        throw new KinoraError('invalid_input', {
+          messages: ['The input file is not in a bucket that KINORA_SOURCE_BUCKETS names.'],
+        });
+      },
       link: async (key, link) => {
         await blobs.put(sourceLinkKey(key), Buffer.from(JSON.stringify(link)));
         links.set(key, link);

@@ -1,6 +1,7 @@
 // Commands import this file only when they log: loading pino takes a sixth of the CPU time of a short command.
 import { type DestinationStream, destination, type LoggerOptions, pino, stdSerializers, stdTimeFunctions } from 'pino';
 import { PinoPretty, type PrettyOptions, prettyFactory } from 'pino-pretty';
+import { plainJson } from '../lib/terminal-text.js';
 
 /** Structured log of Kinora; `bindings` such as `request_id`, `asset_id`, `job_id` identify what a line is about. */
 export interface Logger {
@@ -47,9 +48,18 @@ export const createLogStream = (format: 'pretty' | 'json'): DestinationStream =>
 
 const prettyOptions: PrettyOptions = { translateTime: 'SYS:HH:MM:ss.l' };
 
-const prettyStream = (): DestinationStream =>
-  PinoPretty({ ...prettyOptions, destination: 2, sync: true, colorize: process.stderr.isTTY === true });
+const prettyStream = (): DestinationStream => {
+  const stream = PinoPretty({
+    ...prettyOptions,
+    destination: 2,
+    sync: true,
+    colorize: process.stderr.isTTY === true,
+  });
+  return { write: (line) => void stream.write(plainJson(line)) };
+};
 
 /** Turns a line of JSON into the text that the format `pretty` writes, with its line break. */
-export const createLineFormatter = (colorize: boolean): ((line: string) => string) =>
-  prettyFactory({ ...prettyOptions, colorize });
+export const createLineFormatter = (colorize: boolean): ((line: string) => string) => {
+  const format = prettyFactory({ ...prettyOptions, colorize });
+  return (line) => format(plainJson(line));
+};

@@ -2,7 +2,7 @@ import { isKinoraError } from '../../lib/errors.js';
 import { type ApiCall, connectApi } from '../support/api-client.js';
 import { type ApiAsset, playerUrl, problemsOf, publicPlaybackId, watchAssets } from '../support/assets.js';
 import { apiSettings, type Command, type Flags, json, textOf, usageError } from '../support/command.js';
-import { print, printJson } from '../support/print.js';
+import { print, printError, printJson } from '../support/print.js';
 import { createProgress, type Progress } from '../support/progress.js';
 import { listSources, type Source } from '../support/sources.js';
 import { uploadSource } from '../support/upload-source.js';
@@ -38,7 +38,7 @@ const startAsset = async (api: ApiCall, source: Source, flags: Flags, progress: 
 /** A failure of one of several sources, which are labeled; the others are not affected. */
 const report = (label: string | undefined, messages: readonly string[]): void => {
   for (const message of messages)
-    process.stderr.write(`kinora: ${label === undefined ? '' : `${label}: `}${message}\n`);
+    printError(`kinora: ${label === undefined ? '' : `${label}: `}${message}`);
 };
 
 export const createAssets: Command = {
@@ -66,9 +66,10 @@ export const createAssets: Command = {
   ],
   run: async ({ config, args, flags }) => {
     const api = await connectApi(config);
-    const sources = await listSources(args, (folder, count) =>
-      process.stderr.write(`${folder}: ${count} files without a known extension of video or audio are left out.\n`),
-    );
+    const sources = await listSources(args, (folder, count) => {
+      const files = count === 1 ? '1 file is' : `${count} files are`;
+      printError(`${folder}: ${files} left out, without a known extension of video or audio.`);
+    });
     if (flags['--title'] !== undefined && sources.length > 1) throw usageError('--title needs exactly one source.');
     const isSingle = sources.length === 1;
     const progress = createProgress();

@@ -3,7 +3,7 @@ import { KinoraError } from '../../lib/errors.js';
 import { connectApi } from '../support/api-client.js';
 import { getAsset, playerUrl, publicPlaybackId } from '../support/assets.js';
 import { apiSettings, type Command, json } from '../support/command.js';
-import { print, printJson } from '../support/print.js';
+import { print, printError, printJson } from '../support/print.js';
 import { signFlags, signToken } from '../support/sign-token.js';
 
 /** Resolves to whether a browser was started. */
@@ -42,7 +42,7 @@ export const openAsset: Command = {
     else print(url);
     // A script that reads the URL wants no browser.
     if (!process.stdout.isTTY || flags['--print'] || flags['--json']) return 0;
-    if (!(await openBrowser(url))) process.stderr.write('No browser could be started; open the URL yourself.\n');
+    if (!(await openBrowser(url))) printError('No browser could be started; open the URL yourself.');
     return 0;
   },
 };

@@ -1,5 +1,6 @@
 import { createInterface } from 'node:readline/promises';
 import { isKinoraError } from '../../lib/errors.js';
+import { terminalLine } from '../../lib/terminal-text.js';
 import { type ApiCall, connectApi } from '../support/api-client.js';
 import {
   type ApiAsset,
@@ -22,7 +23,7 @@ import {
   usageError,
   wholeNumberOf,
 } from '../support/command.js';
-import { print, printFields, printJson, printRows } from '../support/print.js';
+import { print, printError, printFields, printJson, printRows } from '../support/print.js';
 import { createProgress } from '../support/progress.js';
 import { createAssets, playsAt } from './asset-create.js';
 import { openAsset } from './asset-open.js';
@@ -96,7 +97,7 @@ const watch: Command = {
         continue;
       }
       failed = true;
-      for (const message of problemsOf(asset)) process.stderr.write(`kinora: ${asset.id}: ${message}\n`);
+      for (const message of problemsOf(asset)) printError(`kinora: ${asset.id}: ${message}`);
     }
     return failed ? 1 : 0;
   },
@@ -117,7 +118,7 @@ const chooseAssets = async (api: ApiCall, { args, flags }: Pick<CommandContext, 
 const confirm = async (assets: readonly ApiAsset[], flags: Flags): Promise<boolean> => {
   if (flags['--yes']) return true;
   if (!process.stdin.isTTY) throw usageError('Nobody can confirm this without a terminal: add --yes.');
-  for (const { id, status, meta } of assets) process.stderr.write(`${id}  ${status}  ${meta?.title ?? ''}\n`);
+  for (const { id, status, meta } of assets) printError(terminalLine(`${id}  ${status}  ${meta?.title ?? ''}`));
   const question = createInterface({ input: process.stdin, output: process.stderr });
   const answer = await question.question(
     `Delete ${assets.length === 1 ? 'this asset' : `these ${assets.length} assets`} and the files? [y/N] `,
@@ -136,7 +137,7 @@ const remove: Command = {
     const api = await connectApi(config);
     const assets = await chooseAssets(api, { args, flags });
     if (assets.length > 0 && !(await confirm(assets, flags))) {
-      process.stderr.write('Nothing is deleted.\n');
+      printError('Nothing is deleted.');
       return 1;
     }
     const deleted: string[] = [];
@@ -147,7 +148,7 @@ const remove: Command = {
         if (!flags['--json']) print(`${id} is deleted.`);
       } catch (error) {
         if (assets.length === 1 || !isKinoraError(error, 'not_found')) throw error;
-        process.stderr.write(`kinora: ${id} was already deleted.\n`);
+        printError(`kinora: ${id} was already deleted.`);
       }
     }
     if (flags['--json']) printJson(deleted.map((id) => ({ id })));

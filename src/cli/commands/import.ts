@@ -1,12 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { readEnvironment } from '../../config/environment.js';
 import { readSourceToken } from '../../config/source-token.js';
+import { terminalLine } from '../../lib/terminal-text.js';
 import { openImport } from '../import/open-import.js';
 import { jsonOf, lineOf, summaryOf } from '../import/report.js';
 import type { ImportOptions } from '../import/run-import.js';
 import { createServerCalls } from '../import/server-calls.js';
 import { type Command, type Flags, json, textOf, usageError, wholeNumberOf } from '../support/command.js';
-import { print, printable, printJson, printTable } from '../support/print.js';
+import { print, printError, printJson, printTable } from '../support/print.js';
 
 const files = ['master', 'static-renditions'] as const;
 
@@ -37,7 +38,7 @@ const mux: Command = {
     const options = readFlags(flags);
     const token = readSourceToken(readEnvironment());
     const { signal, stopping } = stopOnSignals();
-    const say = (text: string): void => void process.stderr.write(`${printable(text)}\n`);
+    const say = (text: string): void => printError(terminalLine(text));
     const opened = await openImport({ ...options, ...token, dataDir: config.dataDir, signal, onWait: say });
     const { api, sourceUrl, environmentName } = opened;
     say(`${options.isDryRun ? 'Looking at' : 'Importing from'} ${sourceUrl} for the environment ${environmentName}.`);
@@ -97,7 +98,7 @@ const stopOnSignals = (): { readonly signal: AbortSignal; readonly stopping: Abo
   const stop = new AbortController();
   const onSignal = (): void => {
     if (stop.signal.aborted) end.abort();
-    else process.stderr.write('Stopping after the assets in progress. Press Ctrl+C again to stop now.\n');
+    else printError('Stopping after the assets in progress. Press Ctrl+C again to stop now.');
     stop.abort();
   };
   process.on('SIGINT', onSignal);

@@ -5,7 +5,7 @@ import { isId } from '../../lib/ids.js';
 import { administer } from '../support/administer.js';
 import { askServer } from '../support/ask-server.js';
 import { blobSettings, type Command, dataSettings, json, textOf, wholeNumberOf } from '../support/command.js';
-import { print, printFields, printRows } from '../support/print.js';
+import { print, printError, printFields, printJsonLine, printRows } from '../support/print.js';
 import { storedSize } from '../support/stored-size.js';
 
 const DEFAULT_JOBS = 100;
@@ -107,7 +107,11 @@ const logs: Command = {
     const limit = wholeNumberOf(flags, '--lines', 0, MAX_LINES) ?? DEFAULT_LINES;
     const { createLineFormatter } = await import('../../telemetry/logger.js');
     const format = createLineFormatter(process.stdout.isTTY === true);
-    const write = (line: string): void => print(flags['--json'] ? line : format(line).trimEnd());
+    const write = (line: string): void => {
+      if (flags['--json']) printJsonLine(line);
+      // Colors are control sequences as well.
+      else process.stdout.write(`${format(line).trimEnd()}\n`);
+    };
     const latest = await askServer<LogLines>(config.dataDir, 'logs', { after: 0, wait: false });
     if (limit > 0) for (const line of latest.lines.slice(-limit)) write(line);
     if (flags['--follow']) await follow(config.dataDir, latest.next, write);
@@ -123,11 +127,11 @@ const follow = async (dataDir: string, start: number, write: (line: string) => v
       answer = await askServer<LogLines>(dataDir, 'logs', { after, wait: true });
     } catch (error) {
       if (!isKinoraError(error, 'unavailable')) throw error;
-      process.stderr.write('The server stopped.\n');
+      printError('The server stopped.');
       return;
     }
     const missed = answer.next - after - answer.lines.length;
-    if (missed > 0) process.stderr.write(`${missed} lines came too fast and are not shown.\n`);
+    if (missed > 0) printError(`${missed} lines came too fast and are not shown.`);
     for (const line of answer.lines) write(line);
     after = answer.next;
   }

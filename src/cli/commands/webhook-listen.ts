@@ -6,7 +6,7 @@ import { newSigningSecret } from '../../lib/ids.js';
 import { connectApi } from '../support/api-client.js';
 import { apiSettings, type Command, json, textOf, usageError } from '../support/command.js';
 import { type ApiEvent, followEvents } from '../support/follow-events.js';
-import { print } from '../support/print.js';
+import { print, printError, printJsonLine } from '../support/print.js';
 
 /** Longer than the server waits, because a developer may stop in a debugger. */
 const LIMIT_MS = 30_000;
@@ -98,15 +98,17 @@ export const listen: Command = {
       const time = systemClock.now().toISOString();
       const { id, type, object } = event;
       if (flags['--json']) {
-        print(JSON.stringify({ time, event: id, type, object: object.id, attempt: number, outcome, result: end }));
+        printJsonLine(
+          JSON.stringify({ time, event: id, type, object: object.id, attempt: number, outcome, result: end }),
+        );
       } else {
         const attempt = number > 1 ? `, attempt ${number}` : '';
         print(`${time}  ${type}  ${object.id}  ${outcome} after ${durationMs} ms${attempt}: ${end}`);
       }
     };
     const events = followEvents(api, {
-      onReady: () => process.stderr.write(`Signing secret: ${secret}\nEvents go to ${url}. Press Ctrl-C to stop.\n`),
-      onWaiting: () => process.stderr.write('The server does not answer; waiting for it.\n'),
+      onReady: () => printError(`Signing secret: ${secret}\nEvents go to ${url}. Press Ctrl-C to stop.`),
+      onWaiting: () => printError('The server does not answer; waiting for it.'),
     });
     for await (const event of events) {
       if (!types || types.includes(event.type)) await forward(event, { url, secret, report });

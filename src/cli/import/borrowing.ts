@@ -26,10 +26,15 @@ export interface BorrowingOptions {
   /** The pause between two looks at a master that is made; it doubles up to `maxPollMs`. */
   readonly pollMs?: number;
   readonly maxPollMs?: number;
+  /** How long the source may take to make a master. */
+  readonly masterLimitMs?: number;
 }
 
+/** Half a day of video is copied in less, on a busy source too. */
+const MASTER_LIMIT_MS = 3_600_000;
+
 export const createBorrowing = (options: BorrowingOptions): Borrowing => {
-  const { api, assetId, save, signal, pollMs = 500, maxPollMs = 10_000 } = options;
+  const { api, assetId, save, signal, pollMs = 500, maxPollMs = 10_000, masterLimitMs = MASTER_LIMIT_MS } = options;
   const path = `/video/v1/assets/${assetId}`;
   let borrowed = options.borrowed;
 
@@ -42,10 +47,13 @@ export const createBorrowing = (options: BorrowingOptions): Borrowing => {
     api.call<SourceAsset>('PUT', `${path}/master-access`, { master_access: access });
 
   const waitForMaster = async (): Promise<{ readonly url: string } | string> => {
+    let waitedMs = 0;
     for (let waitMs = pollMs; ; waitMs = Math.min(waitMs * 2, maxPollMs)) {
       const { master } = await find();
       if (master?.status === 'ready' && master.url !== undefined) return { url: master.url };
       if (master?.status === 'errored') return 'The source could not make the master file.';
+      if (waitedMs >= masterLimitMs) return 'The source did not make the master file in time.';
+      waitedMs += waitMs;
       await sleep(waitMs, undefined, { signal }).catch((cause: unknown) => {
         throw new KinoraError('cancelled', { cause });
       });

@@ -89,14 +89,20 @@ async function* findAssets({ api }: ImportOptions, ids: readonly string[]): Asyn
 /** By cursor where the source has one: pages by number shift when assets are added meanwhile. */
 async function* listAssets({ api }: ImportOptions): AsyncGenerator<SourceAsset> {
   let cursor: string | undefined;
+  const seen = new Set<string>();
   for (let page = 1; ; page += 1) {
     const from = cursor === undefined ? `page=${page}` : `cursor=${encodeURIComponent(cursor)}`;
     const { data, next_cursor: next } = await api.call<SourceAsset[]>('GET', `/video/v1/assets?limit=${PAGE}&${from}`);
-    yield* data;
-    if (next === null || data.length === 0 || (next === undefined && data.length < PAGE)) return;
+    const fresh = newOf(data, seen);
+    yield* fresh;
+    if (next === null || fresh.length === 0 || (next === undefined && data.length < PAGE)) return;
     cursor = next;
   }
 }
+
+/** Those that no page before had. A source that ignores the page or repeats a cursor would never end. */
+const newOf = <T extends { readonly id: string }>(page: readonly T[], seen: Set<string>): T[] =>
+  page.filter(({ id }) => !seen.has(id) && seen.add(id));
 
 const preview = async ({ server, ...options }: ImportOptions, source: SourceAsset): Promise<Moved> => {
   const { state, asset } = await server('import status', { assetId: source.id });
@@ -136,15 +142,17 @@ interface SourceRestriction {
 /** Tokens name restrictions by their IDs, so these stay. Returns the number of those that are new here. */
 const importRestrictions = async ({ api, server, environmentId, isDryRun }: ImportOptions): Promise<number> => {
   let count = 0;
+  const seen = new Set<string>();
   for (let page = 1; ; page += 1) {
     const path = `/video/v1/playback-restrictions?limit=${PAGE}&page=${page}`;
     const { data } = await api.call<SourceRestriction[]>('GET', path);
-    for (const { id, referrer, user_agent } of data) {
+    const fresh = newOf(data, seen);
+    for (const { id, referrer, user_agent } of fresh) {
       const rules = { referrer, ...(user_agent && { user_agent }) };
       const isNew = isDryRun || (await server('import restriction', { environmentId, id, rules }));
       if (isNew) count += 1;
     }
-    if (data.length < PAGE) return count;
+    if (data.length < PAGE || fresh.length === 0) return count;
   }
 };
 

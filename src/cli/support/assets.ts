@@ -96,6 +96,8 @@ export const problemsOf = (asset: ApiAsset): readonly string[] => {
 export const watchAssets = async (api: ApiCall, ids: readonly string[], progress: Progress): Promise<ApiAsset[]> => {
   const assets = new Map<string, ApiAsset>();
   const pending = new Set(ids);
+  /** Without a terminal, each line that is shown stays, so only changes are. */
+  const shown = new Map<string, string>();
   let vainPolls = 0;
   while (pending.size > 0) {
     try {
@@ -105,13 +107,16 @@ export const watchAssets = async (api: ApiCall, ids: readonly string[], progress
         if (asset.status !== 'preparing') pending.delete(id);
         const count =
           ids.length > 1 && process.stderr.isTTY ? `${ids.length - pending.size} of ${ids.length} done  ` : '';
-        progress.show(`${count}${id}  ${describeState(asset)}`);
+        const line = `${count}${id}  ${describeState(asset)}`;
+        if (shown.get(id) !== line) progress.show(line);
+        shown.set(id, line);
       }
       vainPolls = 0;
       if (pending.size > 0) await delay(POLL_MS);
     } catch (error) {
       vainPolls += 1;
       if (!isKinoraError(error, 'unavailable') || vainPolls > MAX_VAIN_POLLS) throw error;
+      shown.clear();
       progress.show('waiting for the server');
       await delay(backoffMs(vainPolls, PAUSE));
     }

@@ -1,17 +1,28 @@
+import { terminalJson, terminalLine, terminalText } from '../../lib/terminal-text.js';
 import type { Flags } from './command.js';
 
+// Text often comes from others, such as titles and responses, so all output of commands goes through these functions.
+
 export const print = (text: string): void => {
-  process.stdout.write(`${text}\n`);
+  process.stdout.write(`${terminalText(text)}\n`);
 };
 
-export const printJson = (value: unknown): void => print(JSON.stringify(value, null, 2));
+/** Messages and questions, on standard error. */
+export const printError = (text: string): void => {
+  process.stderr.write(`${terminalText(text)}\n`);
+};
 
-/** Control characters, which titles may contain, would steer the terminal. */
-export const printable = (text: string): string => text.replaceAll(/\p{Cc}/gu, ' ');
+/** One value over several lines. */
+export const printJson = (value: unknown): void => printJsonLine(JSON.stringify(value, null, 2));
+
+/** A line that is JSON already. */
+export const printJsonLine = (json: string): void => {
+  process.stdout.write(`${terminalJson(json)}\n`);
+};
 
 /** Columns are as wide as their longest cell. */
 export const printTable = (cells: readonly (readonly string[])[]): void => {
-  const rows = cells.map((row) => row.map(printable));
+  const rows = cells.map((row) => row.map(terminalLine));
   const widths = rows[0]?.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0))) ?? [];
   for (const row of rows)
     print(

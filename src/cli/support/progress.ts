@@ -1,3 +1,5 @@
+import { terminalLine } from '../../lib/terminal-text.js';
+
 const BAR_CHARACTERS = 24;
 
 /** Shows how long work proceeds, on standard error. */
@@ -15,7 +17,7 @@ export const createProgress = (): Progress => {
   let last = '';
   const show = (text: string): void => {
     // A line that wraps could not be replaced.
-    const line = isTTY ? text.slice(0, columns - 1) : text;
+    const line = terminalLine(isTTY ? text.slice(0, columns - 1) : text);
     if (line !== last) process.stderr.write(isTTY ? `\r\x1b[K${line}` : `${line}\n`);
     last = line;
   };

@@ -1,3 +1,4 @@
+import { isWebUrl } from '../../api/validate/formats.js';
 import { Problems } from '../../api/validate/problems.js';
 import type { Queryable, Transaction } from '../../db/database.js';
 import { findAssetById, insertAsset, lockAssetForUpdate } from '../../db/tables/assets/asset.js';
@@ -35,6 +36,7 @@ type Context = Pick<DomainContext, 'database' | 'queue' | 'clock' | 'artifactUrl
 export const importAsset = (context: Context, order: ImportOrder): Promise<void> =>
   context.database.transaction(async (tx) => {
     checkIds(order);
+    checkUrls(order);
     const { id, environmentId, sourceUrl } = order;
     const known = await findImport(tx, id);
     const existing = await findAssetById(tx, id);
@@ -66,6 +68,17 @@ const checkIds = (order: ImportOrder): void => {
   const wrong = idsOf(order).find((id) => !isId(id));
   if (wrong === undefined) return;
   throw new KinoraError('invalid_parameters', { messages: [`${JSON.stringify(wrong)} is not an ID of a known form.`] });
+};
+
+/**
+ * The source names the files, so the other forms of URLs that a user of this server may write would read what the source
+ * can't: assets and buckets of this server.
+ */
+const checkUrls = ({ url: main, tracks }: ImportOrder): void => {
+  const wrong = [main, ...tracks.map(({ url }) => url)].find((url) => !isWebUrl(url));
+  if (wrong === undefined) return;
+  const messages = [`The source names ${JSON.stringify(wrong)} as a file: that is not an HTTP or HTTPS URL.`];
+  throw new KinoraError('invalid_parameters', { messages });
 };
 
 const insert = async (context: Context, tx: Transaction, order: ImportOrder): Promise<void> => {

@@ -7,6 +7,8 @@ import type { Logger } from '../../telemetry/logger.js';
 const KEPT_CHANGES = 1000;
 /** Each is a connection; a browser opens at most six to one host. */
 const MAX_STREAMS = 500;
+/** Tabs of one browser, also over HTTP/2, and those that it closed a moment ago. */
+const MAX_STREAMS_OF_SESSION = 24;
 /** Proxies close connections that are silent for a minute. */
 const HEARTBEAT_MS = 15_000;
 
@@ -32,8 +34,10 @@ export interface ChangeStreams {
   announce(announcement: Announcement): void;
   /** Says that changes were missed which nobody knows, to those that are connected and to those that come back. */
   reset(): void;
-  /** False when there are too many. `lastEventId` is what a reconnecting browser sends. */
-  add(connection: Connection, session: Session, lastEventId: string | undefined): boolean;
+  /** False when there are too many, of all sessions or of this one. */
+  hasRoom(session: Session): boolean;
+  /** `lastEventId` is what a reconnecting browser sends. */
+  add(connection: Connection, session: Session, lastEventId: string | undefined): void;
   /** Ends the streams of a session; its browser connects again if the session still exists. */
   closeSession(key: string): void;
   /** Sends a heartbeat and ends the streams of sessions that have ended: one query for all of them. */
@@ -100,8 +104,11 @@ export const createChangeStreams = (sessions: Pick<Sessions, 'listLive'>, logger
   return {
     announce,
     reset,
+    hasRoom: ({ key }) => {
+      const own = [...streams].filter(({ session }) => session.key === key);
+      return streams.size < MAX_STREAMS && own.length < MAX_STREAMS_OF_SESSION;
+    },
     add: (connection, session, lastEventId) => {
-      if (streams.size >= MAX_STREAMS) return false;
       const stream: Stream = { connection, session, isBehind: false };
       streams.add(stream);
       beating ??= setInterval(() => {
@@ -123,7 +130,6 @@ export const createChangeStreams = (sessions: Pick<Sessions, 'listLive'>, logger
       if (!missed) sendReset(stream);
       for (const { number, announcement } of missed ?? [])
         if (isFor(stream, announcement)) send(stream, textOf(number, announcement));
-      return true;
     },
     closeSession: (key) => {
       for (const { connection, session } of streams) if (session.key === key) connection.end();

@@ -3,6 +3,7 @@ import type { Authenticate } from '../../domain/access/authenticate.js';
 import { KinoraError } from '../../lib/errors.js';
 import { errorHeaders, toKinoraError } from '../plugins/errors.js';
 import { createIdentifyCaller } from '../plugins/find-session.js';
+import { logFailure } from '../plugins/log-failure.js';
 import { accessRoutes } from './access-routes.js';
 import { consoleAssetRoutes } from './asset-routes.js';
 import type { ConsoleDeps } from './console-deps.js';
@@ -44,7 +45,7 @@ const consoleCalls =
 const answerErrors = (app: FastifyInstance): void => {
   app.setErrorHandler((error, request, reply) => {
     const shown = toKinoraError(error);
-    if (shown.status >= 500) request.log.error({ error, ...shown.details }, 'request failed');
+    logFailure(request.log, error, shown.status);
     return reply
       .code(shown.status)
       .headers({ ...errorHeaders(shown), ...reply.getHeaders() } as Record<string, string>)

@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { CHANGES, readChange } from '../../db/tables/server/change.js';
+import { KinoraError } from '../../lib/errors.js';
 import { findSession } from '../plugins/find-session.js';
 import { limitStall } from '../plugins/receive-limit.js';
 import { type ChangeStreams, createChangeStreams } from './change-streams.js';
@@ -23,16 +24,15 @@ export const streamRoutes = async (app: FastifyInstance, deps: ConsoleDeps): Pro
 
   app.get('/stream', { exposeHeadRoute: false }, async (request, reply) => {
     const session = await findSession(request, sessions);
+    if (!streams.hasRoom(session))
+      throw new KinoraError('unavailable', { messages: ['Too many pages of the console are open'] });
     const lastEventId = request.headers['last-event-id'];
     reply.hijack();
     const { raw } = reply;
     const headers = { ...reply.getHeaders(), 'content-type': 'text/event-stream', 'x-accel-buffering': 'no' };
     raw.writeHead(200, headers as Record<string, string>);
     limitStall(raw);
-    if (!streams.add(raw, session, typeof lastEventId === 'string' ? lastEventId : undefined)) {
-      logger.warn({}, 'too many streams of the console');
-      raw.end();
-    }
+    streams.add(raw, session, typeof lastEventId === 'string' ? lastEventId : undefined);
   });
   return streams;
 };

@@ -7,13 +7,14 @@ import { type Checks, healthRoutes, type Tolerances } from '../ops/health.js';
 import { isApiPath, routedPath } from '../plugins/api-paths.js';
 import { createHttpApp } from '../plugins/create-http-app.js';
 import { errorAnswer, toKinoraError } from '../plugins/errors.js';
+import { logFailure } from '../plugins/log-failure.js';
 import { refuseHost } from '../plugins/malformed-requests.js';
 import { measureRequests } from '../plugins/measure-requests.js';
 import { isReading } from '../plugins/reading-methods.js';
 import { discardUnread, limitReceiving, limitStall } from '../plugins/receive-limit.js';
 import { logRequests } from '../plugins/request-log.js';
 import { usePartBuffers } from '../stream/part-buffers.js';
-import { sendPlaybackError } from '../stream/playback-error.js';
+import { playbackError, sendPlaybackError } from '../stream/playback-error.js';
 import { type EdgeSegmentDeps, edgeSegments } from './edge-segments.js';
 import { createForward } from './forward.js';
 
@@ -41,9 +42,12 @@ export const createEdgeApp = (deps: EdgeDeps): FastifyInstance => {
     !(isReading(method) || method === 'OPTIONS' || (method === 'POST' && CHALLENGE.test(routedPath(url))));
   const sendError = (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
     const shown = toKinoraError(error);
-    if (shown.status >= 500) request.log.warn({ error, ...shown.details }, 'request failed');
-    if (!isRefused(request)) return sendPlaybackError(reply, shown);
+    if (!isRefused(request)) {
+      logFailure(request.log, error, playbackError(shown).status);
+      return sendPlaybackError(reply, shown);
+    }
     const { status, headers, body } = errorAnswer(shown);
+    logFailure(request.log, error, status);
     return reply
       .code(status)
       .headers({ ...headers, 'Cache-Control': 'no-store' })

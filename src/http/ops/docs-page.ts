@@ -8,9 +8,9 @@ import fastify, {
 } from 'fastify';
 import type { OpenApiDocument } from '../../api/openapi/openapi-document.js';
 import { KinoraError } from '../../lib/errors.js';
-import { toKinoraError } from '../plugins/errors.js';
+import { logFailure } from '../plugins/log-failure.js';
 import { limitStall } from '../plugins/receive-limit.js';
-import { sendPlaybackError } from '../stream/playback-error.js';
+import { playbackError, sendPlaybackError } from '../stream/playback-error.js';
 
 declare global {
   /** Set by docs/docs.js in the browser: a plugin of Swagger UI. */
@@ -42,7 +42,7 @@ const startPage = async (document: OpenApiDocument, log: FastifyBaseLogger): Pro
   const app = fastify({ routerOptions: { ignoreTrailingSlash: true } });
   app.setNotFoundHandler((_, reply) => sendPlaybackError(reply, new KinoraError('not_found')));
   app.setErrorHandler((error, _, reply) => {
-    if (toKinoraError(error).status >= 500) log.error({ error }, 'request failed');
+    logFailure(log, error, playbackError(error).status);
     return sendPlaybackError(reply, error);
   });
   app.addHook('onSend', async (_, reply, payload) => {

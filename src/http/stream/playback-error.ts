@@ -9,7 +9,7 @@ export interface PlaybackError {
   readonly body: { readonly code: number; readonly message: string };
 }
 
-/** Codes are those of `google.rpc.Code`. */
+/** Codes are those of `google.rpc.Code`. Failures of other kinds are not the viewer's. */
 const playbackCodes: Partial<Record<ErrorCode, number>> = {
   invalid_parameters: 3,
   forbidden: 7,
@@ -18,8 +18,17 @@ const playbackCodes: Partial<Record<ErrorCode, number>> = {
   asset_not_ready: 9,
   range_not_satisfiable: 11,
   payload_too_large: 3,
+  unsupported_media_type: 3,
+  request_timeout: 4,
+  too_many_requests: 8,
   unavailable: 14,
   upstream_refused: 14,
+};
+
+/** In place of those of the API. */
+const playbackMessages: Partial<Record<ErrorCode, string>> = {
+  not_found: 'Not Found',
+  unsupported_media_type: 'Content-Type is not a valid media type',
 };
 
 /** Failures that are not meant for viewers become an internal error that does not reveal its cause. */
@@ -27,7 +36,7 @@ export const playbackError = (error: unknown): PlaybackError => {
   const shown = toKinoraError(error);
   const code = playbackCodes[shown.code];
   if (code === undefined) return { status: 500, headers: {}, body: { code: 13, message: 'Internal error' } };
-  const message = shown.code === 'not_found' ? 'Not Found' : shown.messages[0]!;
+  const message = playbackMessages[shown.code] ?? shown.messages[0]!;
   return { status: shown.status, headers: errorHeaders(shown), body: { code, message } };
 };
 

@@ -3,11 +3,15 @@ import { runCli } from '../../support/processes/run-cli.js';
 import { type Booted, boot } from '../../support/servers/boot.js';
 import { type Receiver, startReceiver } from '../../support/servers/webhook-receiver.js';
 
+/** Clears the screen, sets the title, goes back to the start of the line, and turns the text around, with C0, C1 and UAX 9. */
+const STEERING = 'a\x1b[2Jb\x1b]0;title\x07c\rd\x08e\u009b2Jf\u202eg\u2066h\u2028i\x7f\nj\tk';
+
 let server: Booted;
 let receiver: Receiver;
 beforeAll(async () => {
   receiver = await startReceiver((_, response, { path }) => {
-    response.writeHead(path === '/bad' ? 500 : 200).end(path === '/bad' ? 'no room' : 'thank you');
+    const bodies: Record<string, string> = { '/bad': 'no room', '/steering': STEERING, '/steering-bad': STEERING };
+    response.writeHead(path.endsWith('bad') ? 500 : 200).end(bodies[path] ?? 'thank you');
   });
   server = await boot({ options: { ALLOW_PRIVATE_SOURCES: '127.0.0.0/8,::1/128' } });
 });
@@ -41,6 +45,17 @@ describe('kinora webhook', { timeout: 240_000 }, () => {
     expect((await kinora('deliveries', id)).stdout).toMatch(/succeeded +1 +status 200 +- +kinora\.webhook\.test/);
     expect(await kinora('delete', id)).toMatchObject({ status: 0, stdout: `${id} is deleted.\n` });
     expect((await kinora('list')).stdout).not.toContain(receiver.url);
+  });
+
+  it('prints nothing that steers the terminal', async () => {
+    const shown = 'a [2Jb ]0;title c d e 2Jf g h i \nj\tk';
+    const id = await create(`${receiver.url}/steering`);
+    expect((await kinora('test', id)).stdout).toContain(`\n${shown}\n`);
+    const json = (await kinora('test', id, '--json')).stdout;
+    expect(JSON.parse(json).attempts[0].response_body).toBe(STEERING);
+    expect(json).not.toMatch(/(?!\n)[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/u);
+    const refused = await kinora('test', await create(`${receiver.url}/steering-bad`));
+    expect(refused.stderr).toContain(shown);
   });
 
   it('says what went wrong', async () => {

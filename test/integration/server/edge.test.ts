@@ -55,6 +55,22 @@ afterAll(async () => {
   await cleanUpServers();
 });
 
+it.each(['not a type', '/', 'a/b/c', ';;;'])('refuses a license request with the Content-Type %s', async (type) => {
+  for (const { url } of [origin, edge]) {
+    for (const system of ['clearkey', 'widevine', 'nonsense']) {
+      const answer = await fetch(`${url}/license/${system}/${drmId}`, {
+        method: 'POST',
+        headers: { 'content-type': type },
+        body: '{}',
+      });
+      expect([answer.status, await answer.json()]).toEqual([
+        415,
+        { code: 3, message: 'Content-Type is not a valid media type' },
+      ]);
+    }
+  }
+});
+
 const tokenOf = (seconds: number, claims: object = {}): string =>
   signToken(key, { sub: signedId, aud: 'v', exp: inSeconds(seconds), kid: key.keyId, ...claims });
 

@@ -1,7 +1,14 @@
-import { readFile, stat } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createServerCalls } from '#kinora/cli/import/server-calls.js';
+import { newId } from '#kinora/lib/ids.js';
+import { createDiskBlobStore } from '#kinora/storage/disk-blob-store.js';
+import { sourceKey } from '#kinora/storage/keys.js';
+import { withLinkedSources } from '#kinora/storage/linked-sources.js';
 import { createObjectClient, type ObjectClient } from '#kinora/storage/s3-client.js';
+import { createLogger } from '#kinora/telemetry/logger.js';
 import { type FixtureName, fixture } from '../../support/media/fixtures.js';
 import { fetchBytes, mediaPlaylists, playAll, segmentsOf } from '../../support/players/play.js';
 import { runCli } from '../../support/processes/run-cli.js';
@@ -126,6 +133,50 @@ describe.runIf(swiftPath)('sources in buckets of KINORA_SOURCE_BUCKETS', () => {
       outside,
     ]);
   });
+
+  it('opens no object outside the buckets, whatever names it', async () => {
+    await makeBucket(swift.settings('secrets'));
+    const secrets = await createObjectClient({ ...swift.settings('secrets'), prefix: '' });
+    await secrets.put('payroll.mp4', await readFile(await fixture('long-index-first.mp4')));
+    const logger = createLogger('error', 'json');
+    const secret = { bucket: 'secrets', key: 'payroll.mp4' };
+    const dir = await mkdtemp(join(tmpdir(), 'kinora-linked-'));
+    const open = (bucket: string) =>
+      withLinkedSources({
+        ...{ blobs: createDiskBlobStore(dir), logger, dir: join(dir, '.linked'), maxLocalBytes: 2 ** 30 },
+        places: [{ bucket, prefix: '' }],
+        clientOf: async () => secrets,
+      });
+    const key = sourceKey('an-asset');
+    const wide = await open('secrets');
+    await wide.linked.link(key, { ...secret, ...(await wide.linked.find(secret))! });
+    expect(await wide.blobs.stat(key)).toBeDefined();
+    const narrow = await open('masters');
+    await expect(narrow.linked.find(secret)).rejects.toMatchObject({ code: 'invalid_input' });
+    expect(await narrow.blobs.stat(key)).toBeUndefined();
+    expect(await narrow.blobs.read(key)).toBeUndefined();
+    await expect(narrow.blobs.openLocal(key, { ranges: [] })).rejects.toMatchObject({ code: 'not_found' });
+    secrets.close();
+    await rm(dir, { recursive: true });
+  });
+
+  it.each(['s3://masters/films/long-index-first.mp4', 's3://secrets/payroll.mp4', 'mux://assets/abc', 'file:///etc/hosts'])(
+    'is not reached by a server from which assets are imported: %s',
+    async (url) => {
+      const { signal } = new AbortController();
+      const call = createServerCalls({ dataDir, signal, onAway: () => undefined });
+      const { id: environmentId } = await call('import target', {});
+      const order = { environmentId, sourceUrl: 'https://source.example', id: newId(), url: 'https://source.example/a' };
+      const lists = { playbackIds: [], tracks: [], renditions: [] };
+      const rest = { createdAtSeconds: 0, mainTracks: {}, mainAudio: {}, settings: {} as never };
+      const track = { id: newId(), type: 'text', url, name: 'a', languageCode: 'en' } as const;
+      for (const changed of [{ url }, { tracks: [track] }, { tracks: [{ ...track, isPlaylist: true as const }] }])
+        await expect(call('import asset', { ...order, ...lists, ...rest, ...changed })).rejects.toMatchObject({
+          code: 'invalid_parameters',
+          messages: [expect.stringContaining('not an HTTP or HTTPS URL')],
+        });
+    },
+  );
 
   it('is tried by kinora doctor', async () => {
     const settings = { ...options, DATA_DIR: join(dataDir, 'none'), SOURCE_BUCKETS: 's3://masters/films,s3://no-such' };
