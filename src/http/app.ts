@@ -120,7 +120,10 @@ export const createApp = (deps: AppDeps): FastifyInstance => {
 const apiRoutes = (app: FastifyInstance, deps: AppDeps): void => {
   const limitRate = createRateLimit(deps.rateLimits ?? {}, deps.clock);
   const authenticate = createAuthenticate(deps.database, deps.clock);
-  const sessions = createSessions(deps.database, deps.clock, deps.sessionCookie);
+  const sessions = createSessions(deps.database, deps.clock, {
+    name: deps.sessionCookie,
+    apiUrl: deps.apiUrl,
+  });
   const route = operationRoutes(app, createIdentifyCaller(authenticate, sessions), limitRate);
   assetRoutes(route, deps);
   playbackIdRoutes(route, deps);

@@ -1,4 +1,4 @@
-import { accessSync, chmodSync, constants, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { accessSync, chmodSync, constants, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { cachedDataVersionTag } from 'node:v8';
@@ -40,6 +40,8 @@ const store = (compiled: Map<string, Script>): void => {
 
 const read = (path: string): Buffer | undefined => {
   try {
+    // Anything but a file, such as a pipe, would be waited for.
+    if (!statSync(path).isFile()) return undefined;
     const stored = readFileSync(path);
     const code = stored.subarray(0, stored.length / 2);
     return code.equals(stored.subarray(code.length)) ? code : undefined;

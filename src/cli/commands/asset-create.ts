@@ -37,8 +37,7 @@ const startAsset = async (api: ApiCall, source: Source, flags: Flags, progress: 
 
 /** A failure of one of several sources, which are labeled; the others are not affected. */
 const report = (label: string | undefined, messages: readonly string[]): void => {
-  for (const message of messages)
-    printError(`kinora: ${label === undefined ? '' : `${label}: `}${message}`);
+  for (const message of messages) printError(`kinora: ${label === undefined ? '' : `${label}: `}${message}`);
 };
 
 export const createAssets: Command = {

@@ -46,9 +46,16 @@ export interface Session {
   readonly canAdminister: boolean;
 }
 
+/** The cookie that browsers keep the secret in. */
+export interface SessionCookie {
+  readonly name: string;
+  /** The URL of this server, which tells whether browsers reach it over HTTPS. Only called once the server listens. */
+  apiUrl(): string;
+}
+
 export interface Sessions {
   /** Of the cookie that holds the secret of a session. */
-  readonly cookieName: string;
+  readonly cookie: SessionCookie;
   /**
    * Takes the link and opens a session in the default environment. Returns the secret for the cookie.
    * @throws KinoraError `unauthorized` with the reason
@@ -98,7 +105,7 @@ export const isCsrfToken = ({ csrfToken }: Session, given: string | undefined): 
 export const sessionCookieName = (installationSecret: string): string =>
   `kinora_session_${createHmac('sha256', installationSecret).update('session cookie').digest('hex').slice(0, 12)}`;
 
-export const createSessions = (database: Database, clock: Clock, cookieName: string): Sessions => {
+export const createSessions = (database: Database, clock: Clock, cookie: SessionCookie): Sessions => {
   const db = database.queryable;
   const cache = new LRUCache<string, Session>({
     max: MAX_CACHED,
@@ -165,7 +172,7 @@ export const createSessions = (database: Database, clock: Clock, cookieName: str
   };
 
   return {
-    cookieName,
+    cookie,
     openWithLink: async (code) => {
       const codeHash = hashSecret(code);
       const { now } = times();

@@ -66,7 +66,7 @@ export const sessionRoutes = (
     }
     const session = await sessions.get(secret);
     logger.info({ remote_address: request.ip, token_id: session.caller.tokenId }, 'console sign-in');
-    setSessionCookie({ request, reply, name: sessions.cookieName, apiUrl: apiUrl() }, secret);
+    setSessionCookie(request, reply, sessions.cookie, secret);
     return reply.code(201).send(answer(session));
   });
 
@@ -85,7 +85,7 @@ export const sessionRoutes = (
     const session = await findSession(request, sessions);
     await sessions.end(session);
     streams.closeSession(session.key);
-    removeSessionCookie({ request, reply, name: sessions.cookieName, apiUrl: apiUrl() });
+    removeSessionCookie(request, reply, sessions.cookie);
     return reply.code(204).send();
   });
 };

@@ -11,7 +11,7 @@ import { readSessionCookie } from './session-cookie.js';
  * @throws KinoraError `unauthorized`; `forbidden` without the token
  */
 export const findSession = async (request: FastifyRequest, sessions: Sessions): Promise<Session> => {
-  const secret = readSessionCookie(request, sessions.cookieName);
+  const secret = readSessionCookie(request, sessions.cookie);
   if (secret === undefined) {
     throw new KinoraError('unauthorized', { messages: ['Sign in to the console first.'] });
   }
@@ -32,6 +32,6 @@ export const createIdentifyCaller =
   (authenticate: Authenticate, sessions: Sessions): IdentifyCaller =>
   async (request) => {
     const { authorization } = request.headers;
-    const hasSession = authorization === undefined && readSessionCookie(request, sessions.cookieName) !== undefined;
+    const hasSession = authorization === undefined && readSessionCookie(request, sessions.cookie) !== undefined;
     return hasSession ? (await findSession(request, sessions)).caller : authenticate(authorization);
   };

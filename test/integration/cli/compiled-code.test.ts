@@ -15,7 +15,12 @@ const dist = dirname(dirname(build.program));
 const bundle = join(dist, 'bundle');
 
 const run = (...args: string[]): string =>
-  execFileSync(process.execPath, args, { encoding: 'utf8', env: {}, stdio: ['ignore', 'pipe', 'pipe'] }).trim();
+  execFileSync(process.execPath, args, {
+    encoding: 'utf8',
+    env: {},
+    stdio: ['ignore', 'pipe', 'pipe'],
+    timeout: 60_000,
+  }).trim();
 const version = (...flags: string[]): string => run(...flags, build.program, '--version');
 /** Each file's inode, which changes when it is replaced. */
 const stored = (): Map<string, number> =>
@@ -53,6 +58,20 @@ it('of processes with other flags is beside it', () => {
   const both = stored();
   expect(both.size).toBe(2 * first.size);
   for (const [name, ino] of first) expect(both.get(name)).toBe(ino);
+});
+
+it('that is a pipe or a folder does not keep a process from starting', () => {
+  version();
+  for (const name of stored().keys()) {
+    rmSync(join(bundle, name));
+    execFileSync('mkfifo', [join(bundle, name)]);
+  }
+  expect(version()).toBe(kinoraVersion());
+  for (const name of stored().keys()) {
+    rmSync(join(bundle, name));
+    mkdirSync(join(bundle, name));
+  }
+  expect(version()).toBe(kinoraVersion());
 });
 
 it('is replaced when it is damaged', () => {

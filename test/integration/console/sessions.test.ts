@@ -188,7 +188,28 @@ describe('a session', () => {
   it('has a Secure cookie behind HTTPS, trusted proxy or not', async () => {
     const headers = { ...elsewhere(), 'x-forwarded-proto': 'https' };
     const response = await openSession(api, { link: await newLink() }, headers);
-    expect(response.headers.get('set-cookie')).toMatch(/; Secure$/);
+    const cookie = response.headers.get('set-cookie')!;
+    expect(cookie).toMatch(/^__Host-kinora_session_[0-9a-f]{12}=[\w-]{75}; Path=\/; .*; Secure$/);
+    const [pair] = cookie.split(';') as [string];
+    expect((await whoami({ ...headers, cookie: pair })).status).toBe(200);
+    // A page of another host below the same domain can set a cookie without the prefix.
+    expect((await whoami({ ...headers, cookie: pair.replace('__Host-', '') })).status).toBe(401);
+    expect((await whoami({ cookie: pair })).status).toBe(401);
+  });
+
+  it('accepts none of several cookies', async () => {
+    const newCookie = async (): Promise<string> =>
+      (await openSession(api, { link: await newLink() }, elsewhere())).headers.get('set-cookie')!.split(';')[0]!;
+    const [own, other] = [await newCookie(), await newCookie()];
+    const several = [
+      'The browser has several sessions of the console. Delete the cookies of this site, and sign in again.',
+    ];
+    const invalid = own.replace(/=.*/, '=guessed');
+    for (const cookie of [`${other}; ${own}`, `${invalid}; a=b; ${own}`, `${own};${invalid}`])
+      await expectError(await whoami({ cookie }), 401, 'unauthorized', several);
+    expect((await whoami({ cookie: `${own}; ${own}` })).status).toBe(200);
+    const authorization = `Basic ${btoa(api.token)}`;
+    expect((await whoami({ authorization, cookie: `${other}; ${own}` })).status).toBe(200);
   });
 });
 

@@ -131,3 +131,18 @@ it('does not delay the end of the server', async () => {
   await own.stop();
   expect(await body).toContain('event: open');
 });
+
+it('refuses more streams of one session than a browser has, and none of others', async () => {
+  const [greedy, other] = [await signIn(api), await signIn(api)];
+  const tabs: Awaited<ReturnType<typeof openStream>>[] = [];
+  for (let number = 0; number < 24; number++) tabs.push(await openStream(greedy));
+  expect(tabs.map(({ response }) => response.status)).toEqual(tabs.map(() => 200));
+  const refused = await fetch(`${api.origin}/console/api/stream`, { headers: { cookie: greedy.cookie } });
+  expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '2']);
+  expect(await refused.json()).toEqual({
+    error: { type: 'unavailable', messages: ['Too many pages of the console are open'] },
+  });
+  const allowed = await openStream(other);
+  expect(allowed.response.status).toBe(200);
+  for (const tab of [...tabs, allowed]) tab.close();
+});

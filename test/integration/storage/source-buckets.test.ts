@@ -160,23 +160,25 @@ describe.runIf(swiftPath)('sources in buckets of KINORA_SOURCE_BUCKETS', () => {
     await rm(dir, { recursive: true });
   });
 
-  it.each(['s3://masters/films/long-index-first.mp4', 's3://secrets/payroll.mp4', 'mux://assets/abc', 'file:///etc/hosts'])(
-    'is not reached by a server from which assets are imported: %s',
-    async (url) => {
-      const { signal } = new AbortController();
-      const call = createServerCalls({ dataDir, signal, onAway: () => undefined });
-      const { id: environmentId } = await call('import target', {});
-      const order = { environmentId, sourceUrl: 'https://source.example', id: newId(), url: 'https://source.example/a' };
-      const lists = { playbackIds: [], tracks: [], renditions: [] };
-      const rest = { createdAtSeconds: 0, mainTracks: {}, mainAudio: {}, settings: {} as never };
-      const track = { id: newId(), type: 'text', url, name: 'a', languageCode: 'en' } as const;
-      for (const changed of [{ url }, { tracks: [track] }, { tracks: [{ ...track, isPlaylist: true as const }] }])
-        await expect(call('import asset', { ...order, ...lists, ...rest, ...changed })).rejects.toMatchObject({
-          code: 'invalid_parameters',
-          messages: [expect.stringContaining('not an HTTP or HTTPS URL')],
-        });
-    },
-  );
+  it.each([
+    's3://masters/films/long-index-first.mp4',
+    's3://secrets/payroll.mp4',
+    'mux://assets/abc',
+    'file:///etc/hosts',
+  ])('is not reached by a server from which assets are imported: %s', async (url) => {
+    const { signal } = new AbortController();
+    const call = createServerCalls({ dataDir, signal, onAway: () => undefined });
+    const { id: environmentId } = await call('import target', {});
+    const order = { environmentId, sourceUrl: 'https://source.example', id: newId(), url: 'https://source.example/a' };
+    const lists = { playbackIds: [], tracks: [], renditions: [] };
+    const rest = { createdAtSeconds: 0, mainTracks: {}, mainAudio: {}, settings: {} as never };
+    const track = { id: newId(), type: 'text', url, name: 'a', languageCode: 'en' } as const;
+    for (const changed of [{ url }, { tracks: [track] }, { tracks: [{ ...track, isPlaylist: true as const }] }])
+      await expect(call('import asset', { ...order, ...lists, ...rest, ...changed })).rejects.toMatchObject({
+        code: 'invalid_parameters',
+        messages: [expect.stringContaining('not an HTTP or HTTPS URL')],
+      });
+  });
 
   it('is tried by kinora doctor', async () => {
     const settings = { ...options, DATA_DIR: join(dataDir, 'none'), SOURCE_BUCKETS: 's3://masters/films,s3://no-such' };
