@@ -19,7 +19,7 @@ export const terminalJson = (json: string): string =>
 
 /** JSON whose strings have no steering characters, neither as they are nor escaped, but for line breaks and tabs. */
 export const plainJson = (json: string): string =>
-  terminalJson(json).replaceAll(/\\(?:u[0-9a-f]{4}|.)/gi, (escape) => {
-    const char = JSON.parse(`"${escape}"`) as string;
-    return terminalText(char) === char ? escape : ' ';
+  terminalJson(json).replaceAll(/\\(?:u[0-9a-f]{4}|.)/gi, (sequence) => {
+    const char = JSON.parse(`"${sequence}"`) as string;
+    return terminalText(char) === char ? sequence : ' ';
   });
