@@ -5,7 +5,7 @@ import { isId } from '../../lib/ids.js';
 import { administer } from '../support/administer.js';
 import { askServer } from '../support/ask-server.js';
 import { blobSettings, type Command, dataSettings, json, textOf, wholeNumberOf } from '../support/command.js';
-import { print, printError, printFields, printJsonLine, printRows } from '../support/print.js';
+import { printError, printFields, printJsonLine, printRows } from '../support/print.js';
 import { storedSize } from '../support/stored-size.js';
 
 const DEFAULT_JOBS = 100;
