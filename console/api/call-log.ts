@@ -5,6 +5,8 @@ export interface ApiCall {
   readonly method: string;
   readonly path: string;
   readonly body?: unknown;
+  /** Fields that the server does not know. */
+  readonly warning?: string;
 }
 
 const KEPT = 20;

@@ -68,7 +68,8 @@ export const request = async <T = undefined>(
     throw new ServerAwayError();
   });
   if (answer.ok) {
-    if (method !== 'GET') rememberCall({ method, path, body });
+    const warning = answer.headers.get('kinora-warning');
+    if (method !== 'GET') rememberCall({ method, path, body, ...(warning !== null && { warning }) });
     const text = await answer.text();
     return (text === '' ? undefined : JSON.parse(text)) as T;
   }

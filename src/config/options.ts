@@ -145,6 +145,13 @@ export const options = {
     secret: true,
     doc: 'A token with every permission, for automation and tests. The server creates it at startup if it does not exist.',
   },
+  strictFields: {
+    kind: boolean,
+    variable: 'KINORA_STRICT_FIELDS',
+    section: 'Access',
+    default: 'false',
+    doc: 'Refuse API requests with fields that do not exist. Otherwise they are ignored, and the response has the header `Kinora-Warning`.',
+  },
   rateLimitPost: {
     kind: rate,
     variable: 'KINORA_RATE_LIMIT_POST',

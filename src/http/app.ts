@@ -22,6 +22,7 @@ import { createRateLimit } from './plugins/rate-limit.js';
 import { isReading } from './plugins/reading-methods.js';
 import { answerExpectations, discardUnread, limitReceiving, limitStall } from './plugins/receive-limit.js';
 import { logRequests } from './plugins/request-log.js';
+import { unknownOperation } from './plugins/unknown-operation.js';
 import { directiveRoutes } from './robots/directives.js';
 import { robotsJobRoutes } from './robots/jobs.js';
 import { usePartBuffers } from './stream/part-buffers.js';
@@ -51,7 +52,7 @@ const REQUEST_TIMEOUT_MS = 60_000;
 export const createApp = (deps: AppDeps): FastifyInstance => {
   const does = (role: string): boolean => deps.roles?.has(role) ?? true;
   const app = createHttpApp(deps, BODY_LIMIT_BYTES, (request, reply) =>
-    sendError(new KinoraError('not_found'), request, reply),
+    sendError(unknownOperation(request), request, reply),
   );
 
   const isPageCall = findPageCalls(app);
@@ -79,7 +80,7 @@ export const createApp = (deps: AppDeps): FastifyInstance => {
     return sendPlaybackError(reply, shown);
   };
   app.setErrorHandler(sendError);
-  app.setNotFoundHandler((request, reply) => sendError(new KinoraError('not_found'), request, reply));
+  app.setNotFoundHandler((request, reply) => sendError(unknownOperation(request), request, reply));
 
   logRequests(app, deps.logger);
   if (deps.metrics) measureRequests(app, deps.metrics);
@@ -92,10 +93,11 @@ export const createApp = (deps: AppDeps): FastifyInstance => {
       reply.header('Allow', 'GET, HEAD');
       throw new KinoraError('method_not_allowed');
     }
-    if (request.is404 && !ofApi) throw new KinoraError('not_found');
+    if (request.is404 && !ofApi) throw unknownOperation(request);
     if (!ofApi || request.routeOptions.config.operation) return done();
-    const allowed = does('api') ? allowedMethods(request.url) : [];
-    if (allowed.length === 0) throw new KinoraError('not_found');
+    if (!does('api')) throw new KinoraError('not_found');
+    const allowed = allowedMethods(request.url);
+    if (allowed.length === 0) throw unknownOperation(request);
     reply.header('Allow', allowed.join(', '));
     throw new KinoraError('method_not_allowed');
   });
@@ -124,7 +126,8 @@ const apiRoutes = (app: FastifyInstance, deps: AppDeps): void => {
     name: deps.sessionCookie,
     apiUrl: deps.apiUrl,
   });
-  const route = operationRoutes(app, createIdentifyCaller(authenticate, sessions), limitRate);
+  const identifyCaller = createIdentifyCaller(authenticate, sessions);
+  const route = operationRoutes(app, { identifyCaller, limitRate, strictFields: deps.strictFields ?? false });
   assetRoutes(route, deps);
   playbackIdRoutes(route, deps);
   masterAndShotsRoutes(route, deps);

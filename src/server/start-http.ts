@@ -49,6 +49,7 @@ export const startHttp = async (
     sessionCookie: sessionCookieName(parts.installationSecret),
     metrics,
     trustedProxies: config.trustedProxies,
+    strictFields: config.strictFields,
     ...(streamUrl && { streamUrl }),
     ...(imageUrl && { imageUrl }),
     rateLimits: {

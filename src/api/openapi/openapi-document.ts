@@ -23,6 +23,12 @@ const descriptions: Readonly<Record<OperationId, Description>> = {
   ...robotsOperations,
 };
 
+/** The schema of an operation's request bodies; undefined when it reads none. */
+export const requestSchemaOf = (id: OperationId): TSchema | undefined => {
+  const { body } = descriptions[id];
+  return body === 'none' ? undefined : body;
+};
+
 type Json = Record<string, unknown>;
 
 export interface DocumentedOperation {

@@ -33,7 +33,8 @@ export const writeManifest = async (
     audioTracks: await listWholeAudio(playable, playables),
     textTracks: listText(playable),
     modifiers,
-    hasPreviews: !playable.early,
+    // Previews are not encrypted, so those of a DRM playback ID are for tokens that ask for them, as in HLS.
+    hasPreviews: !playable.early && (playable.policy !== 'drm' || modifiers.rokuTrickPlay),
     ...(keys && { keys }),
     uri: (child, file) => {
       const segments = child.window && `${child.window.first}-${child.window.end}`;

@@ -1,5 +1,7 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { requestSchemaOf } from '../../api/openapi/openapi-document.js';
 import { type Operation, type OperationId, operations, pathWith } from '../../api/operations.js';
+import { findUnknownFields, sentenceOf, warningOf } from '../../api/unknown-fields.js';
 import type { Caller } from '../../domain/access/authenticate.js';
 import { KinoraError } from '../../lib/errors.js';
 import type { IdentifyCaller } from './find-session.js';
@@ -27,11 +29,27 @@ type OperationHandler = (request: ApiRequest) => Promise<object | undefined>;
 
 export type Route = (id: OperationId, handler: OperationHandler) => void;
 
+interface OperationChecks {
+  readonly identifyCaller: IdentifyCaller;
+  readonly limitRate: LimitRate;
+  readonly strictFields: boolean;
+}
+
 /** Connects operations of the table to their handlers: credentials, rate and permission are checked before the body is read. */
 export const operationRoutes =
-  (app: FastifyInstance, identifyCaller: IdentifyCaller, limitRate: LimitRate): Route =>
+  (app: FastifyInstance, { identifyCaller, limitRate, strictFields }: OperationChecks): Route =>
   (id, handler) => {
     const operation: Operation = operations[id];
+    const schema = requestSchemaOf(id);
+    /** @throws KinoraError `invalid_parameters` when unknown fields are refused */
+    const checkFields = (request: FastifyRequest, reply: FastifyReply): void => {
+      const fields = schema ? findUnknownFields(schema, request.body) : [];
+      if (fields.length === 0) return;
+      if (strictFields) throw new KinoraError('invalid_parameters', { messages: fields.map(sentenceOf) });
+      const warning = warningOf(fields);
+      request.log.warn({ operation: id, warning }, 'request with unknown fields');
+      void reply.header('Kinora-Warning', warning);
+    };
     const { permission, otherPermission = permission } = operation;
     const callers = new WeakMap<FastifyRequest, Caller>();
     app.route({
@@ -47,6 +65,7 @@ export const operationRoutes =
         callers.set(request, caller);
       },
       handler: async (request, reply) => {
+        checkFields(request, reply);
         const body = await handler({
           caller: callers.get(request)!,
           params: request.params as Record<string, string>,

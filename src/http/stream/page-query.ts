@@ -57,5 +57,7 @@ export const withQuery = (url: string, parameters: Readonly<Record<string, strin
 export const ownPoster = (poster: string | undefined, origin: string): string | undefined => {
   if (!poster || !URL.canParse(origin) || !URL.canParse(poster, origin)) return undefined;
   const url = new URL(poster, origin);
-  return url.host === new URL(origin).host ? url.pathname + url.search : undefined;
+  // As a reference, a path that begins with two slashes would name another host.
+  const isOwn = url.host === new URL(origin).host && !url.pathname.startsWith('//');
+  return isOwn ? url.pathname + url.search : undefined;
 };

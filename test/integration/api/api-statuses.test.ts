@@ -134,10 +134,32 @@ describe('unknown paths', () => {
   ])('of the API are %s %s not found, even without credentials', async (method, path) => {
     const text = await raw(`${method} ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
     expect(text).toMatch(/^HTTP\/1.1 404 /);
-    expect(text).toContain(JSON.stringify({ error: { type: 'not_found', messages: [NOT_FOUND] } }));
+    const { error } = JSON.parse(text.slice(text.indexOf('\r\n\r\n')));
+    expect([error.type, error.messages]).toEqual(['not_found', [expect.any(String)]]);
+    expect(error.messages[0].startsWith(`There is no operation ${method} ${path}.`)).toBe(true);
+    expect(error.messages[0]).toMatch(/ See \/docs for all operations\.$/);
     expect(text).toMatch(/^cache-control: no-store$/im);
     expect(text).toMatch(/^x-request-id: [0-9a-f-]{36}$/im);
     expect(text).not.toMatch(/^access-control-/im);
+  });
+
+  it.each([
+    ['GET', '/video/v1/live-streams', 'live streams'],
+    ['PUT', `/video/v1/live-streams/${UNKNOWN}/complete`, 'live streams'],
+    ['POST', '/video/v1/web-inputs', 'web inputs'],
+    ['POST', '/video/v1/spaces', 'spaces'],
+    ['GET', '/data/v1/video-views?filters[]=a', 'viewing data (Mux Data)'],
+  ])('that the Mux API has say what is missing: %s %s', async (method, path, what) => {
+    await expectError(await api.callAs(undefined, method, path), 404, 'not_found', [
+      `There is no operation ${method} ${path.split('?')[0]}. Kinora has no ${what}. See /docs for all operations.`,
+    ]);
+  });
+
+  it('are shortened in the message', async () => {
+    const response = await api.callAs(undefined, 'GET', `/video/v1/${'a'.repeat(5000)}`);
+    await expectError(response, 404, 'not_found', [
+      `There is no operation GET /video/v1/${'a'.repeat(90)}…. See /docs for all operations.`,
+    ]);
   });
 
   it.each(['http://x/video/v1/assets?limit=1', '/%76ideo/v1/assets?limit=1'])(
@@ -158,7 +180,9 @@ describe('unknown paths', () => {
 
   it('with a body that cannot be read are still not found', async () => {
     const response = await api.call('POST', '/video/v1/nonsense', '{', { 'content-type': 'text/plain' });
-    await expectError(response, 404, 'not_found', [NOT_FOUND]);
+    await expectError(response, 404, 'not_found', [
+      'There is no operation POST /video/v1/nonsense. See /docs for all operations.',
+    ]);
   });
 
   it.each(['/a/b', '/a/b/c/d/e', '/%ff'])('of playback have the shape of playback: %s', async (path) => {
@@ -172,7 +196,9 @@ describe('unknown paths', () => {
   it.each(['POST', 'PUT', 'PATCH', 'DELETE', 'PROPFIND'])('to change have the shape of the API: %s', async (method) => {
     for (const path of ['/_unknown_path', '/a/b/c/d/e', '/%ff']) {
       const response = await fetch(`${api.origin}${path}`, { method });
-      await expectError(response, 404, 'not_found', [NOT_FOUND]);
+      await expectError(response, 404, 'not_found', [
+        `There is no operation ${method} ${path}. See /docs for all operations.`,
+      ]);
       expect(response.headers.get('cache-control')).toBe('no-store');
     }
   });

@@ -153,6 +153,16 @@ describe('of a signed id', () => {
   });
 });
 
+test('of a DRM id has previews, which are not encrypted, for tokens that ask for them only', async () => {
+  const setsOf = async (claims: object): Promise<string[]> => {
+    const path = `/${asset.drmId}.mpd?token=${token(claims, asset.drmId)}`;
+    return [...filesOf(await parse(await get(path)), `${server.origin}${path}`).keys()];
+  };
+  expect(await setsOf({})).not.toContain('images');
+  expect(await setsOf({ roku_trick_play: true })).toContain('images');
+  expect(await setsOf({ roku_trick_play: false })).not.toContain('images');
+});
+
 test('of a DRM id tells of the keys that its init segments name', async () => {
   const path = `/${asset.drmId}.mpd?token=${token({}, asset.drmId)}`;
   const root = await parse(await get(path));

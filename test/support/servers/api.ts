@@ -34,7 +34,8 @@ import { openTestDatabase } from './database.js';
 
 const CLOSE_LIMIT_MS = 10_000;
 
-interface ApiOptions extends Pick<AppDeps, 'rateLimits' | 'trustedProxies' | 'consoleDir' | 'streamUrl'> {
+interface ApiOptions
+  extends Pick<AppDeps, 'rateLimits' | 'strictFields' | 'trustedProxies' | 'consoleDir' | 'streamUrl'> {
   /** The largest upload; 1 MiB when absent. */
   readonly maxUploadBytes?: number;
   /** Migrated; an embedded one when absent. Closed by `stop`. */

@@ -19,7 +19,10 @@ const Api = ({ asset }: { readonly asset: Asset }): ReactNode => {
           <div className="stack">
             {own.map((call, index) => (
               // biome-ignore lint/suspicious/noArrayIndexKey: calls have no name, and the list only grows at its start.
-              <CodeBlock key={own.length - index} text={curlOf(call)} what={`call ${own.length - index}`} />
+              <div key={own.length - index}>
+                <CodeBlock text={curlOf(call)} what={`call ${own.length - index}`} />
+                {call.warning !== undefined && <p>Ignored: {call.warning}</p>}
+              </div>
             ))}
           </div>
         </Section>
