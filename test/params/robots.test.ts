@@ -381,7 +381,7 @@ describe('a job', () => {
         {
           error: {
             type: 'not_found',
-            messages: ["The requested resource either doesn't exist or you don't have access to it."],
+            messages: [`There is no operation ${method} ${JOBS}/${path}. See /docs for all operations.`],
           },
         },
       ]);

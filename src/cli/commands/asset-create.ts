@@ -66,8 +66,8 @@ export const createAssets: Command = {
   run: async ({ config, args, flags }) => {
     const api = await connectApi(config);
     const sources = await listSources(args, (folder, count) => {
-      const files = count === 1 ? '1 file is' : `${count} files are`;
-      printError(`${folder}: ${files} left out, without a known extension of video or audio.`);
+      const [files, are] = count === 1 ? ['file', 'is'] : ['files', 'are'];
+      printError(`${folder}: ${count} ${files} without a known extension of video or audio ${are} left out.`);
     });
     if (flags['--title'] !== undefined && sources.length > 1) throw usageError('--title needs exactly one source.');
     const isSingle = sources.length === 1;
