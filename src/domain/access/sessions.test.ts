@@ -27,7 +27,8 @@ it.each(changes)('does not keep a session that was %s while it was read', async 
       });
     return rows;
   });
-  const open = () => createSessions({ queryable } as Database, systemClock, 'session');
+  const cookie = { name: 'session', apiUrl: () => 'http://localhost' };
+  const open = () => createSessions({ queryable } as Database, systemClock, cookie);
   const session = await open().get('secret');
   const sessions = open();
   isSlow = true;

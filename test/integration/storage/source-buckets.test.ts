@@ -155,7 +155,7 @@ describe.runIf(swiftPath)('sources in buckets of KINORA_SOURCE_BUCKETS', () => {
     await expect(narrow.linked.find(secret)).rejects.toMatchObject({ code: 'invalid_input' });
     expect(await narrow.blobs.stat(key)).toBeUndefined();
     expect(await narrow.blobs.read(key)).toBeUndefined();
-    await expect(narrow.blobs.openLocal(key, { ranges: [] })).rejects.toMatchObject({ code: 'not_found' });
+    await expect(narrow.blobs.openLocal(key, [])).rejects.toMatchObject({ code: 'not_found' });
     secrets.close();
     await rm(dir, { recursive: true });
   });
