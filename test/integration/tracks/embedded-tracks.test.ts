@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -14,7 +14,10 @@ const audio = [
   { codec: 'aac', language: 'fre', title: 'Commentaire' },
 ];
 
+const LANGUAGES = ['eng', 'fre', 'ger', 'spa', 'ita', 'por', 'dut', 'swe'];
+
 let server: Booted;
+let files: readonly string[];
 let origin: Origin;
 let folder: string;
 beforeAll(async () => {
@@ -30,7 +33,12 @@ beforeAll(async () => {
     ],
   });
   const mp4 = makeEmbeddedFile(folder, 'a.mp4', { audio, text: [{ codec: 'mov_text', language: 'por' }] });
-  origin = await serveFiles([await matroska, await mp4]);
+  const many = makeEmbeddedFile(folder, 'many.mkv', {
+    audio: Array.from({ length: 18 }, (_, at) => ({ codec: 'flac', language: LANGUAGES[at % LANGUAGES.length]! })),
+    text: Array.from({ length: 52 }, (_, at) => ({ codec: 'subrip', language: LANGUAGES[at % LANGUAGES.length]! })),
+  });
+  files = [await matroska, await mp4, await many];
+  origin = await serveFiles(files);
   server = await boot();
 });
 afterAll(async () => {
@@ -141,4 +149,46 @@ test('an MP4 file has chapters and timed text; clips cut them', { timeout: LIMIT
   expect(tracksOf(clip, 'audio').at(-1)).toMatchObject({ status: 'ready', name: 'Commentaire' });
   expect(await textOf(clip, tracksOf(clip, 'text')[0]!)).toContain('00:00:02.000 --> 00:00:04.000\nDeux\nlignes\n');
   expect(await warningsOf(clip)).toEqual([]);
+});
+
+test('a file with more streams than become tracks is ready, with a warning', { timeout: LIMIT_MS }, async () => {
+  const asset = await create({ url: `${origin.url}/2`, embedded_tracks: true });
+  const ready = (type: string) => tracksOf(asset, type).filter(({ status, primary }) => status === 'ready' && !primary);
+  expect([ready('text').length, ready('audio').length]).toEqual([50, 16]);
+  const names = asset.tracks!.map(({ type, name }) => `${type} ${name}`);
+  expect(new Set(names).size).toBe(names.length);
+  const playlist = await (await fetch(`${playbackOf(asset)}.m3u8`)).text();
+  expect(playlist.match(/TYPE=AUDIO/g)).toHaveLength(17);
+  expect(playlist.match(/TYPE=SUBTITLES/g)).toHaveLength(50);
+  const last = tracksOf(asset, 'text').at(-1)!;
+  expect(await textOf(asset, last)).toBe(CUES);
+  expect((await warningsOf(asset)).toSorted()).toEqual([
+    'The audio stream 18 (French, flac) was left out. At most 16 audio streams of a file become tracks. Add others as inputs of their own.',
+    'The subtitle streams 69 (Spanish, subrip), 70 (German, subrip) were left out. At most 50 text streams of a file become tracks. Add others as inputs of their own.',
+  ]);
+});
+
+test('an upload has the tracks of its file, and one that is deleted does not return', {
+  timeout: LIMIT_MS,
+}, async () => {
+  const settings = { inputs: [{ embedded_tracks: true }], playback_policies: ['public'] };
+  const created = await api(server, 'POST', '/video/v1/uploads', { cors_origin: '*', new_asset_settings: settings });
+  const { data: upload } = (await created.json()) as { data: { id: string; url: string } };
+  expect((await fetch(upload.url, { method: 'PUT', body: await readFile(files[1]!) })).status).toBe(200);
+  const found = (await (await api(server, 'GET', `/video/v1/uploads/${upload.id}`)).json()) as {
+    data: { asset_id: string };
+  };
+  const asset = await withTracks(server, await settled(server, found.data.asset_id, LIMIT_MS));
+  const [text] = tracksOf(asset, 'text');
+  const dub = tracksOf(asset, 'audio').at(-1)!;
+  expect([text!.name, dub.name]).toEqual(['Portuguese', 'Commentaire']);
+  for (const { id } of [text!, dub])
+    expect((await api(server, 'DELETE', `/video/v1/assets/${asset.id}/tracks/${id}`)).status).toBe(204);
+  const left = await withTracks(server, asset);
+  expect(left.tracks!.map(({ type }) => type)).toEqual(['video', 'audio']);
+  const playlist = await (await fetch(`${playbackOf(left)}.m3u8`)).text();
+  expect(playlist).not.toContain('TYPE=SUBTITLES');
+  // The file that the deleted audio was a stream of still plays.
+  expect((await fetch(`${playbackOf(left)}.m3u8`)).status).toBe(200);
+  expect((await api(server, 'DELETE', `/video/v1/assets/${asset.id}`)).status).toBe(204);
 });

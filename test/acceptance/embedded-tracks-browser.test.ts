@@ -1,0 +1,115 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { makeEmbeddedFile } from '../support/media/embedded-file.js';
+import { smallWindow, startChromium, watch } from '../support/players/chromium.js';
+import { servePage } from '../support/players/page-site.js';
+import { type Booted, boot } from '../support/servers/boot.js';
+import type { Origin } from '../support/servers/origin.js';
+import { createAsset, serveFiles, settled } from '../support/wire/create-asset.js';
+import { withTracks } from '../support/wire/tracks.js';
+
+interface Track {
+  readonly language: string;
+}
+interface Player {
+  attach(video: HTMLVideoElement): Promise<void>;
+  load(url: string): Promise<void>;
+  getTextTracks(): Track[];
+  selectTextTrack(track: Track): void;
+  getVariantTracks(): (Track & { readonly active: boolean })[];
+  selectVariantTrack(track: Track, clearBuffer: boolean): void;
+}
+type ShakaPage = Window & { shaka: { Player: new () => Player }; embedded: Player };
+
+let server: Booted;
+let files: Origin;
+let site: Origin;
+let browser: Browser;
+let folder: string;
+let playbackId: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'kinora-embedded-'));
+  const path = await makeEmbeddedFile(folder, 'film.mkv', {
+    audio: [
+      { codec: 'aac', language: 'eng', disposition: 'default' },
+      { codec: 'aac', language: 'fre' },
+    ],
+    text: [
+      { codec: 'ass', language: 'ger' },
+      { codec: 'subrip', language: 'fre' },
+    ],
+  });
+  files = await serveFiles([path]);
+  site = await servePage('<!doctype html><video muted></video><script src="/shaka.js"></script>', {
+    '/shaka.js': 'shaka-player/dist/shaka-player.compiled.js',
+  });
+  server = await boot();
+  browser = await startChromium();
+  const inputs = [{ url: `${files.url}/0`, embedded_tracks: true }];
+  const { id } = await createAsset(server, { inputs, playback_policies: ['public'] });
+  const asset = await withTracks(server, await settled(server, id));
+  playbackId = asset.playback_ids![0]!.id;
+});
+afterAll(async () => {
+  await browser?.close();
+  await server?.stop();
+  await site?.stop();
+  await files?.stop();
+  await rm(folder, { recursive: true, force: true });
+});
+
+test('the player page shows the cues and the chapters of a file', { timeout: 240_000 }, async () => {
+  const page = await (await browser.newContext()).newPage();
+  const watched = watch(page);
+  await page.goto(`${server.url}/${playbackId}`);
+  await page.waitForFunction(() => document.querySelector('video')!.textTracks.length === 2);
+  await page.evaluate(() => {
+    const video = document.querySelector('video')!;
+    video.pause();
+    [...video.textTracks].find(({ language }) => language === 'fr')!.mode = 'showing';
+    video.currentTime = 5.5;
+  });
+  await page.waitForFunction(() => {
+    const showing = [...document.querySelector('video')!.textTracks].find(({ mode }) => mode === 'showing');
+    return [...(showing?.activeCues ?? [])].some((cue) => (cue as VTTCue).text === 'Deux\nlignes');
+  });
+  await page.getByRole('button', { name: 'Settings' }).click();
+  const chapters = page.getByLabel('Chapter');
+  await chapters.waitFor();
+  expect(await chapters.locator('option').allTextContents()).toEqual(['Début: one', 'The rest']);
+  expect(watched.problems).toEqual([]);
+});
+
+test('Shaka Player selects the languages of a file', { timeout: 240_000 }, async () => {
+  const page = await (await browser.newContext(smallWindow)).newPage();
+  const watched = watch(page);
+  await page.goto(`${site.url}/`);
+  await page.evaluate(async (url) => {
+    const shaka = window as unknown as ShakaPage;
+    const player = new shaka.shaka.Player();
+    shaka.embedded = player;
+    const video = document.querySelector('video')!;
+    await player.attach(video);
+    await player.load(url);
+    player.selectVariantTrack(player.getVariantTracks().find(({ language }) => language === 'fr')!, true);
+    player.selectTextTrack(player.getTextTracks().find(({ language }) => language === 'de')!);
+    video.currentTime = 5.2;
+    await video.play();
+  }, `${server.url}/${playbackId}.m3u8`);
+  await page.waitForFunction(() => {
+    const showing = [...document.querySelector('video')!.textTracks].flatMap((track) => [...(track.activeCues ?? [])]);
+    return showing.some((cue) => (cue as VTTCue).text.includes('lignes'));
+  });
+  const active = () =>
+    page.evaluate(() =>
+      (window as unknown as ShakaPage).embedded
+        .getVariantTracks()
+        .filter((track) => track.active)
+        .map(({ language }) => language),
+    );
+  expect(await active()).toEqual(['fr']);
+  expect(watched.problems).toEqual([]);
+});
