@@ -67,11 +67,13 @@ export const chooseEmbedded = (facts: SourceFacts, plan: Plan, wanted: boolean):
 
 const tell = (kind: string, streams: readonly (TextFacts | AudioFacts)[], remedy: string): SourceWarning[] => {
   if (streams.length === 0) return [];
-  const list = streams.map((stream) => {
+  const list = streams.flatMap((stream) => {
     const code = languageOf(stream.language);
-    return `${stream.streamIndex} (${code === 'und' ? 'unknown language' : languageName(code)}, ${stream.codec})`;
+    const label = `(${code === 'und' ? 'unknown language' : languageName(code)}, ${stream.codec})`;
+    const right = 'rightStreamIndex' in stream ? [stream.rightStreamIndex] : [];
+    return [stream.streamIndex, ...right].map((index) => `${index} ${label}`);
   });
-  const [which, are] = streams.length === 1 ? ['stream', 'was'] : ['streams', 'were'];
+  const [which, are] = list.length === 1 ? ['stream', 'was'] : ['streams', 'were'];
   return [{ type: 'stream_dropped', message: `The ${kind} ${which} ${list.join(', ')} ${are} left out. ${remedy}` }];
 };
 

@@ -26,6 +26,7 @@ import { MATRICES, PRIMARIES, RANGES, TRANSFERS } from '../../media/codecs/color
 import { readHvcc } from '../../media/codecs/hevc.js';
 import { findBzip2Streams } from '../../media/matroska/compression.js';
 import { isOriginalCodec } from '../../media/plan/original-decision.js';
+import { pairMono } from '../../media/source/pair-mono.js';
 import { refusals } from '../../media/source/refusals.js';
 import type {
   AudioFacts,
@@ -109,9 +110,12 @@ export const probe = async (job: ProbeJob): Promise<SourceFacts> => {
       sizeBytes,
       durationSeconds,
       ...(video && sample && { video: describeVideo(format, video, sample, isSimple(video), file) }),
-      audio: audio
-        .toSorted((a, b) => Number(b === mainAudio) - Number(a === mainAudio))
-        .map((stream) => describeAudio(stream, isSimple(stream))),
+      audio: pairMono(
+        formatName,
+        audio
+          .toSorted((a, b) => Number(b === mainAudio) - Number(a === mainAudio))
+          .map((stream) => describeAudio(stream, isSimple(stream))),
+      ),
       ...(text.length > 0 && { text }),
       ...(chapters.length > 0 && { chapters }),
       ...(unplayable.length > 0 && { unplayable }),

@@ -288,6 +288,17 @@ export const readSamples = (
 };
 
 const readUnlimited = (source: MediaSource, plan: Audio, fromSample: number, untilSample: number): Float32Array[] => {
+  const { rightStreamIndex, ...left } = plan;
+  if (rightStreamIndex === undefined) return readStream(source, plan, fromSample, untilSample);
+  const channels = [left.streamIndex, rightStreamIndex].map((streamIndex) => ({
+    ...left,
+    streamIndex,
+    channels: 1 as const,
+  }));
+  return channels.flatMap((channel) => readStream(source, channel, fromSample, untilSample));
+};
+
+const readStream = (source: MediaSource, plan: Audio, fromSample: number, untilSample: number): Float32Array[] => {
   const { sourceSampleRate: sourceRate, sampleRate: rate, channels } = plan;
   const pieces = collectPieces(source, plan, fromSample / rate - PLACE_SECONDS, untilSample / rate + PLACE_SECONDS);
   const tickSamples = (plan.sourceTimeBase.num * sourceRate) / plan.sourceTimeBase.den;

@@ -41,6 +41,7 @@ export const planAudio = (input: AudioPlanInput): AudioPlan => {
   const chunkSegments = planChunkSegments(input.videoBoundaries ?? []);
   const shared = {
     streamIndex: audio.streamIndex,
+    ...(audio.rightStreamIndex !== undefined && { rightStreamIndex: audio.rightStreamIndex }),
     formatName,
     sourceTimeBase: audio.timeBase,
     sourceSampleRate: audio.sampleRate,

@@ -157,6 +157,8 @@ export interface Gain {
 /** How an audio track is divided. It has AAC frames of 1024 samples; ticks are samples. */
 export interface AudioPlan extends Partial<Gain> {
   readonly streamIndex: number;
+  /** Present if `streamIndex` is the left channel only: the mono stream with the right one. */
+  readonly rightStreamIndex?: number;
   readonly formatName: string;
   readonly mode: 'copy' | 'encode';
   readonly sourceTimeBase: Rational;

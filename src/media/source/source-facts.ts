@@ -133,6 +133,8 @@ export interface AudioFacts extends StreamLabel {
   readonly channels: number;
   /** FFmpeg layout name: `mono`, `stereo`, `5.1` … */
   readonly channelLayout: string;
+  /** `streamIndex` is the left channel only, and this stream the right one; both are mono. */
+  readonly rightStreamIndex?: number;
   /** Bit depth; absent when the codec has none. */
   readonly sampleSizeBits?: number;
   readonly timeBase: Rational;

@@ -164,7 +164,7 @@ test('a file with more streams than become tracks is ready, with a warning', { t
   expect(await textOf(asset, last)).toBe(CUES);
   expect((await warningsOf(asset)).toSorted()).toEqual([
     'The audio stream 18 (French, flac) was left out. At most 16 audio streams of a file become tracks. Add others as inputs of their own.',
-    'The subtitle streams 69 (Spanish, subrip), 70 (German, subrip) were left out. At most 50 text streams of a file become tracks. Add others as inputs of their own.',
+    'The subtitle streams 69 (German, subrip), 70 (Spanish, subrip) were left out. At most 50 text streams of a file become tracks. Add others as inputs of their own.',
   ]);
 });
 
