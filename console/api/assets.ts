@@ -107,8 +107,11 @@ export const assetQuery = (id: string) =>
 
 export const deleteAsset = (id: string): Promise<undefined> => request('DELETE', `/video/v1/assets/${id}`);
 
-/** The title, or what comes closest. */
-export const titleOf = ({ meta, id }: Pick<Asset, 'meta' | 'id'>): string => meta?.title || id;
+/** The first characters of an ID, which tell untitled assets from each other. */
+export const shortId = (id: string): string => id.slice(0, 8);
+
+/** The title; "Untitled" and a short ID when there is none. */
+export const titleOf = ({ meta, id }: Pick<Asset, 'meta' | 'id'>): string => meta?.title || `Untitled ${shortId(id)}`;
 
 const pathOf = (id: string): string => `/video/v1/assets/${id}`;
 
@@ -176,6 +179,47 @@ export const problemQuery = (id: string) =>
   queryOptions({
     queryKey: ['asset', id, 'problem'],
     queryFn: ({ signal }) => get<Problem>(`/console/api/assets/${id}/problem`, {}, signal),
+  });
+
+/** The file that an asset is made of, and the renditions that players are offered. */
+export interface AssetMedia {
+  readonly container: string;
+  readonly size_bytes: number;
+  /** bit/s of the whole file. */
+  readonly bit_rate: number | null;
+  readonly video_codec: string | null;
+  readonly audio_codec: string | null;
+  /** Highest first. */
+  readonly renditions: readonly {
+    readonly name: string;
+    readonly width: number;
+    readonly height: number;
+    readonly codecs: string;
+    /** bit/s at most. */
+    readonly bandwidth: number;
+    /** The video of the file as it is. */
+    readonly is_copy: boolean;
+  }[];
+}
+
+/** Only for assets that are ready. */
+export const mediaQuery = (id: string) =>
+  queryOptions({
+    queryKey: ['asset', id, 'media'],
+    queryFn: ({ signal }) =>
+      get<{ data: AssetMedia }>(`/console/api/assets/${id}/media`, {}, signal).then(({ data }) => data),
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+
+/** The titles of up to 100 assets, by ID; those that have none are absent. */
+export const titlesQuery = (ids: readonly string[]) =>
+  queryOptions({
+    queryKey: ['asset', 'list', 'titles', ids],
+    queryFn: ({ signal }) =>
+      get<{ data: Readonly<Record<string, string>> }>('/console/api/titles', { ids: ids.join(',') }, signal).then(
+        ({ data }) => data,
+      ),
+    enabled: ids.length > 0,
   });
 
 /** Makes a new asset of the same input and settings. */

@@ -8,8 +8,16 @@ export interface ApiEvent {
   /** ISO 8601. */
   readonly created_at: string;
   readonly object: { readonly type: string; readonly id: string };
-  readonly data: unknown;
+  readonly data: {
+    readonly meta?: { readonly title?: string };
+    readonly new_asset_settings?: { readonly meta?: { readonly title?: string } };
+    readonly asset_id?: string;
+  };
 }
+
+/** The title that the asset or the upload of an event had then. */
+export const titleOfEvent = ({ data }: ApiEvent): string | undefined =>
+  data.meta?.title || data.new_asset_settings?.meta?.title || undefined;
 
 interface EventPage {
   readonly data: readonly ApiEvent[];

@@ -6,6 +6,7 @@ export interface Job {
   readonly queue: string;
   readonly state: 'queued' | 'active' | 'done' | 'failed' | 'cancelled';
   readonly asset_id: string | null;
+  readonly asset_title: string | null;
   readonly attempt: number;
   readonly max_attempts: number;
   /** ISO 8601. */

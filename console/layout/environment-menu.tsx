@@ -12,7 +12,7 @@ export const EnvironmentMenu = (): ReactNode => {
   if (!environments || environments.length < 2) {
     return (
       <p className="environment">
-        <span className="hidden-text">Environment: </span>
+        <span>Environment: </span>
         {environment.name}
       </p>
     );

@@ -18,9 +18,9 @@ export const UserMenu = (): ReactNode => {
         value={chosen}
         onChange={({ target }) => setTheme(target.value as Theme)}
       >
-        <option value="system">Theme: as the system</option>
-        <option value="light">Theme: light</option>
-        <option value="dark">Theme: dark</option>
+        <option value="system">Theme: System</option>
+        <option value="light">Theme: Light</option>
+        <option value="dark">Theme: Dark</option>
       </select>
       <Button look="quiet" isBusy={leave.isPending} onClick={() => leave.mutate(undefined)}>
         <LogOut aria-hidden />

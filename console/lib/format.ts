@@ -46,6 +46,17 @@ export const formatBytes = (bytes: number): string => {
   }).format(bytes / 1000 ** power);
 };
 
+const bitRates = [
+  [1_000_000, 'Mbit/s', 1],
+  [1000, 'kbit/s', 0],
+] as const;
+
+/** Such as "4.5 Mbit/s". */
+export const formatBitRate = (bitsPerSecond: number): string => {
+  const [size, unit, digits] = bitRates.find(([limit]) => bitsPerSecond >= limit) ?? bitRates[1];
+  return `${new Intl.NumberFormat(undefined, { maximumFractionDigits: digits }).format(bitsPerSecond / size)} ${unit}`;
+};
+
 const formatCount = (value: number): string => whole.format(value);
 
 /** Such as "1 asset" and "20 assets". */

@@ -103,6 +103,9 @@ export const signThumbnail = async (
   return `${url}?token=${await signToken(environmentId, id, 't', expiresAt, values)}`;
 };
 
+/** The ID of the key that this browser signs with. */
+export const signingKeyId = async (environmentId: string): Promise<string> => (await keyOf(environmentId)).id;
+
 /** The page that plays a playback ID, with the tokens that its policy asks for. */
 export const signPage = async (
   base: string,

@@ -2,8 +2,11 @@ import { Button as BaseButton } from '@base-ui/react/button';
 import type { ComponentProps, ReactNode } from 'react';
 
 export interface ButtonProps extends Omit<ComponentProps<typeof BaseButton>, 'className' | 'style'> {
-  /** `primary` for the one main action of a view, `danger` for what can't be undone, `quiet` inside rows. */
-  readonly look?: 'normal' | 'primary' | 'danger' | 'quiet';
+  /**
+   * `primary` for the one main action of a view, `quiet` inside rows. What can't be undone is red: `delete` opens the
+   * question, and `danger` confirms it.
+   */
+  readonly look?: 'normal' | 'primary' | 'delete' | 'danger' | 'quiet';
   /** While its action runs it can't be pressed again, and keeps the focus. */
   readonly isBusy?: boolean;
 }

@@ -10,6 +10,8 @@ interface Question {
   readonly text: string;
   /** The verb of the title. */
   readonly action: string;
+  /** Of the button; `danger` unless told. */
+  readonly look?: 'primary' | 'danger';
 }
 
 interface Asked extends Question {
@@ -18,7 +20,7 @@ interface Asked extends Question {
 
 const asked = createStore<Asked | undefined>(undefined);
 
-/** Asks before something that can't be undone. */
+/** Asks before something that can't be undone or may not be meant. */
 export const confirm = (question: Question): Promise<boolean> =>
   new Promise((resolve) => {
     asked.get()?.answer(false);
@@ -44,7 +46,7 @@ export const ConfirmDialog = (): ReactNode => {
           <AlertDialog.Description className="dialog-description">{question.text}</AlertDialog.Description>
           <div className="dialog-actions">
             <AlertDialog.Close className="button button-normal">Cancel</AlertDialog.Close>
-            <Button look="danger" onClick={() => question.answer(true)}>
+            <Button look={question.look ?? 'danger'} onClick={() => question.answer(true)}>
               {question.action}
             </Button>
           </div>

@@ -26,7 +26,7 @@ export const Page = ({ title, windowTitle = title, actions, above, children }: P
     <>
       {above}
       <div className="page-head">
-        <h1 ref={heading} tabIndex={-1}>
+        <h1 ref={heading} tabIndex={-1} className="long-title" title={title}>
           {title}
         </h1>
         {actions !== undefined && <div className="page-actions">{actions}</div>}

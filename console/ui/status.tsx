@@ -8,6 +8,7 @@ const looks: Readonly<Record<string, Look>> = {
   delivered: 'good',
   succeeded: 'good',
   ok: 'good',
+  done: 'good',
   errored: 'bad',
   failed: 'bad',
   error: 'bad',
@@ -22,7 +23,7 @@ interface StatusProps {
   /** A status of the API, such as `ready`. */
   readonly status: string;
   /** What is displayed in its place. */
-  readonly text?: string;
+  readonly text?: string | undefined;
   /** How much is done, from 0 to 100. */
   readonly percent?: number | undefined;
 }

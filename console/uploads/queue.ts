@@ -233,9 +233,6 @@ export const pauseAll = (): void => {
 export const resumeAll = (): void => {
   for (const { key, state } of uploads.get()) if (state === 'paused' || state === 'failed') resumeUpload(key);
 };
-export const removeSent = (): void => {
-  for (const { key, state } of uploads.get()) if (state === 'sent') removeUpload(key);
-};
 
 /** Whether leaving the page would stop something. */
 export const isUploading = (): boolean =>

@@ -2,8 +2,9 @@ import { ChevronDown, ChevronUp, Pause, Play, X } from 'lucide-react';
 import { type ReactNode, useEffect, useState, useSyncExternalStore } from 'react';
 import { useSession } from '../api/session';
 import { Button, IconButton } from '../ui/button';
-import { isUploading, pauseAll, recallInterrupted, removeSent, resumeAll, uploads } from './queue';
+import { isUploading, pauseAll, recallInterrupted, removeUpload, resumeAll, uploads } from './queue';
 import { UploadRow } from './upload-row';
+import { useOutcomes } from './use-outcomes';
 
 const summaryOf = (states: readonly string[]): string => {
   const count = (...wanted: readonly string[]): number => states.filter((state) => wanted.includes(state)).length;
@@ -11,8 +12,9 @@ const summaryOf = (states: readonly string[]): string => {
     [count('uploading', 'queued'), 'uploading'],
     [count('paused'), 'paused'],
     [count('interrupted'), 'interrupted'],
-    [count('failed'), 'failed'],
-    [count('sent'), 'uploaded'],
+    [count('failed', 'errored'), 'failed'],
+    [count('preparing'), 'preparing'],
+    [count('ready'), 'ready'],
   ] as const;
   return parts
     .filter(([number]) => number > 0)
@@ -20,11 +22,12 @@ const summaryOf = (states: readonly string[]): string => {
     .join(', ');
 };
 
-/** What is being uploaded, in the corner of every screen. */
+/** What is being uploaded and what becomes of it, in the corner of every screen. */
 export const UploadTray = (): ReactNode => {
   const { environment } = useSession();
   const items = useSyncExternalStore(uploads.subscribe, uploads.get);
   const [isOpen, setOpen] = useState(true);
+  const outcomes = useOutcomes(items);
   useEffect(() => recallInterrupted(environment.id), [environment.id]);
   useEffect(() => {
     const warn = (event: BeforeUnloadEvent): void => {
@@ -35,12 +38,16 @@ export const UploadTray = (): ReactNode => {
   }, []);
   if (items.length === 0) return null;
   const states = items.map(({ state }) => state);
+  const hide = (isHidden: (key: string) => boolean): void => {
+    for (const { key } of items) if (isHidden(key)) removeUpload(key);
+  };
+  const isReady = (key: string): boolean => outcomes.get(key)?.status === 'ready';
   const isActive = states.includes('uploading') || states.includes('queued');
   const isStopped = states.includes('paused') || states.includes('failed');
   return (
     <section className="tray" aria-label="Uploads">
       <div className="tray-head">
-        <h2 aria-live="polite">{summaryOf(states)}</h2>
+        <h2 aria-live="polite">{summaryOf(items.map(({ key, state }) => outcomes.get(key)?.status ?? state))}</h2>
         {isActive && <IconButton label="Pause all" icon={<Pause aria-hidden />} onClick={pauseAll} />}
         {!isActive && isStopped && <IconButton label="Resume all" icon={<Play aria-hidden />} onClick={resumeAll} />}
         <IconButton
@@ -50,20 +57,20 @@ export const UploadTray = (): ReactNode => {
           onClick={() => setOpen(!isOpen)}
         />
         {states.every((state) => state === 'sent') && (
-          <IconButton label="Close" icon={<X aria-hidden />} onClick={removeSent} />
+          <IconButton label="Close" icon={<X aria-hidden />} onClick={() => hide(() => true)} />
         )}
       </div>
       {isOpen && (
         <>
           <ul className="tray-list">
             {items.map((item) => (
-              <UploadRow key={item.key} item={item} />
+              <UploadRow key={item.key} item={item} outcome={outcomes.get(item.key)} />
             ))}
           </ul>
-          {states.includes('sent') && !states.every((state) => state === 'sent') && (
+          {items.some(({ key }) => isReady(key)) && !items.every(({ key }) => isReady(key)) && (
             <div className="tray-foot">
-              <Button look="quiet" onClick={removeSent}>
-                Hide those that are uploaded
+              <Button look="quiet" onClick={() => hide(isReady)}>
+                Hide those that are ready
               </Button>
             </div>
           )}

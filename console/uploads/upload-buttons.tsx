@@ -19,7 +19,7 @@ export const UploadButtons = (): ReactNode => {
     // The same file can be chosen again.
     event.target.value = '';
     if (chosen.length > 0 && wanted.length === 0) notifyError(new Error('There is no video or audio in this folder.'));
-    add.files(wanted);
+    void add.files(wanted);
   };
   return (
     <>

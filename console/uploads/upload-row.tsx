@@ -1,34 +1,38 @@
-import { useQuery } from '@tanstack/react-query';
 import { Pause, Play, X } from 'lucide-react';
 import type { ReactNode } from 'react';
 import { Link } from 'wouter';
-import { uploadQuery } from '../api/uploads';
 import { formatBytes } from '../lib/format';
 import { IconButton } from '../ui/button';
 import { ProgressBar } from '../ui/status';
 import { pauseUpload, removeUpload, resumeUpload, type UploadItem } from './queue';
+import type { Outcome } from './use-outcomes';
 
-const lineOf = ({ state, sent, size, problem }: UploadItem): string => {
+const lineOf = ({ state, sent, size, problem }: UploadItem, outcome: Outcome | undefined): string => {
   const percent = size === 0 ? 0 : Math.floor((sent / size) * 100);
   if (state === 'queued') return 'Waiting';
   if (state === 'uploading') return size === 0 ? 'Sending …' : `${percent} % of ${formatBytes(size)}`;
   if (state === 'paused') return `Paused at ${percent} %`;
   if (state === 'interrupted') return `Interrupted at ${percent} %. Choose the same file again to continue.`;
   if (state === 'failed') return problem ?? 'Failed';
-  return 'Uploaded';
+  if (outcome?.status === 'ready') return 'Ready';
+  if (outcome?.status === 'errored') return outcome.problem ?? 'The video could not be processed.';
+  return outcome?.percent ? `Uploaded. Preparing, ${Math.floor(outcome.percent)} %` : 'Uploaded. Preparing …';
 };
 
-export const UploadRow = ({ item }: { readonly item: UploadItem }): ReactNode => {
-  const { key, name, state, size, sent, uploadId } = item;
-  // The server makes the asset of the file after the last byte, and says so.
-  const { data } = useQuery({ ...uploadQuery(uploadId ?? ''), enabled: state === 'sent' && uploadId !== undefined });
-  const assetId = item.assetId ?? data?.asset_id;
-  const problem = data?.error?.message;
+interface UploadRowProps {
+  readonly item: UploadItem;
+  /** When the server has the file. */
+  readonly outcome: Outcome | undefined;
+}
+
+export const UploadRow = ({ item, outcome }: UploadRowProps): ReactNode => {
+  const { key, name, state, size, sent } = item;
+  const assetId = outcome?.assetId;
   return (
-    <li className="upload" data-state={problem === undefined ? state : 'failed'}>
+    <li className="upload" data-state={outcome?.status === 'errored' ? 'failed' : state}>
       <div className="upload-text">
         <span className="upload-name">{assetId ? <Link href={`/assets/${assetId}`}>{name}</Link> : name}</span>
-        <span className="upload-line">{problem ?? lineOf(item)}</span>
+        <span className="upload-line">{lineOf(item, outcome)}</span>
         {size > 0 && state !== 'sent' && state !== 'failed' && (
           <ProgressBar percent={(sent / size) * 100} label={`Upload of ${name}`} />
         )}

@@ -25,7 +25,7 @@ export const WindowDrop = (): ReactNode => {
       filesOf(event.dataTransfer!)
         .then((files) => {
           if (files.length === 0) throw new Error('There is no video or audio in what was dropped.');
-          add.files(files);
+          return add.files(files);
         })
         .catch(notifyError);
     };

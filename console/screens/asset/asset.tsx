@@ -1,6 +1,6 @@
 import { ArrowLeft } from 'lucide-react';
 import { type ReactNode, Suspense } from 'react';
-import { Link, useLocation } from 'wouter';
+import { Link, useLocation, useSearchParams } from 'wouter';
 import { type Asset, assetQuery, titleOf } from '../../api/assets';
 import { usePermission } from '../../api/session';
 import { Button } from '../../ui/button';
@@ -29,14 +29,15 @@ interface AssetPageProps {
   readonly part: string | undefined;
 }
 
-/** The video and its facts, and below them the parts, each with an address of its own. The video plays on between them. */
+/** The video, the parts, each with an address of its own, and the facts. The video plays on between the parts. */
 const AssetPage = ({ asset, part }: AssetPageProps): ReactNode => {
   const [, navigate] = useLocation();
   const mayWrite = usePermission('video:write');
   const { deleteAssets, progress } = useDeleteAssets(() => navigate('/assets'));
   const shown = assetParts.find(({ path }) => path === (part ?? '')) ?? assetParts[0]!;
   const Part = shown.component;
-  const Beside = shown.beside ?? Facts;
+  const [query] = useSearchParams();
+  const Tool = shown.besideQuery === undefined || query.has(shown.besideQuery) ? shown.beside : undefined;
   return (
     <PlayerProvider>
       <Page
@@ -51,33 +52,44 @@ const AssetPage = ({ asset, part }: AssetPageProps): ReactNode => {
           <>
             <Status status={asset.status} percent={percentOf(asset)} />
             {mayWrite && (
-              <Button isBusy={progress !== undefined} onClick={() => void deleteAssets([asset])}>
+              <Button look="delete" isBusy={progress !== undefined} onClick={() => void deleteAssets([asset])}>
                 Delete
               </Button>
             )}
           </>
         }
       >
-        <div className="asset-top">
+        <div className="asset-body">
           <Stage asset={asset} />
-          <Suspense fallback={<Loading />}>
-            <Beside asset={asset} />
-          </Suspense>
+          <nav className="parts" aria-label="Parts of the asset">
+            {assetParts.map(({ path, title }) => (
+              <Link
+                key={path}
+                href={`/assets/${asset.id}${path && `/${path}`}`}
+                aria-current={path === shown.path ? 'page' : undefined}
+              >
+                {title}
+              </Link>
+            ))}
+          </nav>
+          {Tool && (
+            <div className="beside">
+              <Suspense fallback={<Loading />}>
+                <Tool asset={asset} />
+              </Suspense>
+            </div>
+          )}
+          <div className="part">
+            <Suspense fallback={<Loading />}>
+              <Part asset={asset} />
+            </Suspense>
+          </div>
+          {!Tool && (
+            <div className="beside">
+              <Facts asset={asset} />
+            </div>
+          )}
         </div>
-        <nav className="parts" aria-label="Parts of the asset">
-          {assetParts.map(({ path, title }) => (
-            <Link
-              key={path}
-              href={`/assets/${asset.id}${path && `/${path}`}`}
-              aria-current={path === shown.path ? 'page' : undefined}
-            >
-              {title}
-            </Link>
-          ))}
-        </nav>
-        <Suspense fallback={<Loading />}>
-          <Part asset={asset} />
-        </Suspense>
       </Page>
     </PlayerProvider>
   );

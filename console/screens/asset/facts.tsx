@@ -1,8 +1,9 @@
+import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { Link } from 'wouter';
-import type { Asset } from '../../api/assets';
+import { type Asset, type AssetMedia, mediaQuery } from '../../api/assets';
 import { useSession } from '../../api/session';
-import { formatDate, formatDuration } from '../../lib/format';
+import { formatBitRate, formatBytes, formatDate, formatDuration } from '../../lib/format';
 import { CopyButton } from '../../ui/copy';
 
 const origins: Readonly<Record<string, string>> = {
@@ -11,7 +12,57 @@ const origins: Readonly<Record<string, string>> = {
   on_demand_clip: 'Clip of another asset',
 };
 
-const factsOf = (asset: Asset, mayOperate: boolean): readonly (readonly [name: string, value: ReactNode])[] => {
+type Fact = readonly [name: string, value: ReactNode];
+
+/** Names of codecs and containers as people write them. */
+const formats: Readonly<Record<string, string>> = {
+  h264: 'H.264',
+  hevc: 'HEVC',
+  av1: 'AV1',
+  vp8: 'VP8',
+  vp9: 'VP9',
+  prores: 'ProRes',
+  mpeg2video: 'MPEG-2',
+  mpeg4: 'MPEG-4',
+  mov: 'MP4 or MOV',
+  matroska: 'Matroska or WebM',
+};
+const formatName = (name: string): string => formats[name] ?? name.toUpperCase();
+
+const mediaFacts = (media: AssetMedia): readonly Fact[] => [
+  [
+    'Codecs',
+    [media.video_codec, media.audio_codec]
+      .filter((codec) => codec !== null)
+      .map(formatName)
+      .join(', '),
+  ],
+  [
+    'File',
+    [
+      formatName(media.container),
+      formatBytes(media.size_bytes),
+      media.bit_rate !== null && formatBitRate(media.bit_rate),
+    ]
+      .filter(Boolean)
+      .join(', '),
+  ],
+  [
+    'Renditions',
+    media.renditions.length > 0 && (
+      <ul>
+        {media.renditions.map(({ name, width, height, bandwidth, is_copy: isCopy }) => (
+          <li key={name}>
+            {width} × {height}, up to {formatBitRate(bandwidth)}
+            {isCopy && ', as in the file'}
+          </li>
+        ))}
+      </ul>
+    ),
+  ],
+];
+
+const factsOf = (asset: Asset, media: AssetMedia | undefined, mayOperate: boolean): readonly Fact[] => {
   const video = asset.tracks?.find(({ type }) => type === 'video');
   const audio = asset.tracks?.filter(({ type }) => type === 'audio') ?? [];
   const text = asset.tracks?.filter(({ type }) => type === 'text') ?? [];
@@ -19,10 +70,11 @@ const factsOf = (asset: Asset, mayOperate: boolean): readonly (readonly [name: s
   const rate = asset.max_stored_frame_rate;
   return [
     ['Duration', asset.duration === undefined ? undefined : formatDuration(asset.duration)],
-    ['Size', size && `${size}${asset.aspect_ratio ? ` (${asset.aspect_ratio})` : ''}`],
+    ['Frame size', size && `${size}${asset.aspect_ratio ? ` (${asset.aspect_ratio})` : ''}`],
     ['Frame rate', rate !== undefined && rate > 0 ? `${rate} per second` : undefined],
     ['Audio', audio.map(({ name, language_code: language }) => name ?? language).join(', ') || undefined],
     ['Text tracks', text.map(({ name, language_code: language }) => name ?? language).join(', ') || undefined],
+    ...(media ? mediaFacts(media) : []),
     ['Quality', asset.video_quality],
     ['Origin', asset.ingest_type && origins[asset.ingest_type]],
     ['Created', formatDate(asset.created_at)],
@@ -36,16 +88,20 @@ const factsOf = (asset: Asset, mayOperate: boolean): readonly (readonly [name: s
   ];
 };
 
-export const Facts = ({ asset }: { readonly asset: Asset }): ReactNode => (
-  <dl className="facts">
-    {factsOf(asset, useSession().can_administer).map(
-      ([name, value]) =>
-        value && (
-          <div key={name}>
-            <dt>{name}</dt>
-            <dd>{value}</dd>
-          </div>
-        ),
-    )}
-  </dl>
-);
+export const Facts = ({ asset }: { readonly asset: Asset }): ReactNode => {
+  const { can_administer: mayOperate } = useSession();
+  const { data: media } = useQuery({ ...mediaQuery(asset.id), enabled: asset.status === 'ready' });
+  return (
+    <dl className="facts">
+      {factsOf(asset, media, mayOperate).map(
+        ([name, value]) =>
+          value && (
+            <div key={name}>
+              <dt>{name}</dt>
+              <dd>{value}</dd>
+            </div>
+          ),
+      )}
+    </dl>
+  );
+};

@@ -11,6 +11,8 @@ interface AssetPart {
   readonly component: PartComponent;
   /** Beside the player; the facts when absent. */
   readonly beside?: PartComponent;
+  /** `beside` is shown while the query has this parameter; always when absent. */
+  readonly besideQuery?: string;
 }
 
 /** The parts of the asset's screen. A new one is a component that gets the asset, and a line here. */
@@ -22,6 +24,7 @@ export const assetParts: readonly AssetPart[] = [
     title: 'Tracks',
     component: lazy(() => import('./tracks/tracks')),
     beside: lazy(() => import('./tracks/beside-tracks')),
+    besideQuery: 'cues',
   },
   {
     path: 'frames',

@@ -14,7 +14,9 @@ const Title = ({ asset }: { readonly asset: ListedAsset }): ReactNode => {
   const percent = percentOf(asset);
   return (
     <div className="asset-title">
-      <Link href={`/assets/${asset.id}`}>{titleOf(asset)}</Link>
+      <Link href={`/assets/${asset.id}`} title={titleOf(asset)}>
+        {titleOf(asset)}
+      </Link>
       {asset.status === 'errored' && asset.errors && <p className="asset-problem">{asset.errors.messages[0]}</p>}
       {percent !== undefined && <ProgressBar percent={percent} label={`Progress of ${titleOf(asset)}`} />}
     </div>
@@ -40,7 +42,6 @@ export const assetColumns: readonly Column<ListedAsset>[] = [
     key: 'created',
     title: 'Created',
     isEnd: true,
-    isWide: true,
     sort: 'created_at',
     cell: ({ created_at: createdAt }) => <time title={formatDate(createdAt)}>{formatAgo(createdAt)}</time>,
   },

@@ -128,7 +128,7 @@ const ListHead = ({ total, rows, selected, onDeleted }: ListHeadProps): ReactNod
             : countOf(total, 'asset')}
       </p>
       {chosen.length > 0 && (
-        <Button look="danger" isBusy={progress !== undefined} onClick={() => void deleteAssets(chosen)}>
+        <Button look="delete" isBusy={progress !== undefined} onClick={() => void deleteAssets(chosen)}>
           Delete
         </Button>
       )}

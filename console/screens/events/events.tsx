@@ -1,7 +1,8 @@
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { type ReactNode, useCallback } from 'react';
 import { Link, useSearchParams } from 'wouter';
-import { type ApiEvent, type EventFilter, eventsQuery } from '../../api/events';
+import { shortId } from '../../api/assets';
+import { type ApiEvent, type EventFilter, eventsQuery, titleOfEvent } from '../../api/events';
 import { formatAgo, formatDate } from '../../lib/format';
 import { Button } from '../../ui/button';
 import { CodeBlock } from '../../ui/copy';
@@ -56,7 +57,8 @@ const EventEntry = ({ event }: { readonly event: ApiEvent }): ReactNode => (
     <summary>
       <span className="entry-title">{event.type}</span>
       <span className="entry-side">
-        {event.object.id} · <time title={formatDate(event.created_at)}>{formatAgo(event.created_at)}</time>
+        {titleOfEvent(event) ?? `${event.object.type} ${shortId(event.object.id)}`} ·{' '}
+        <time title={formatDate(event.created_at)}>{formatAgo(event.created_at)}</time>
       </span>
     </summary>
     <div className="entry-body">

@@ -1,6 +1,7 @@
 import type { ReactNode } from 'react';
 import { useCallback } from 'react';
 import { Link, useSearchParams } from 'wouter';
+import { titleOf } from '../../api/assets';
 import { type Job, type Operations, operationsQuery, type ServerFigures } from '../../api/operations';
 import { countOf, formatAgo, formatBytes, formatDate, formatDuration } from '../../lib/format';
 import { Loaded, Page, Section } from '../../ui/page';
@@ -8,13 +9,45 @@ import { SearchField } from '../../ui/search-field';
 import { ProgressBar, Status } from '../../ui/status';
 import { type Column, Table } from '../../ui/table';
 
+/** What the jobs of a queue do. */
+const jobNames: Readonly<Record<string, string>> = {
+  ingest: 'Prepare an asset',
+  transcode: 'Prepare an asset that takes long',
+  'ingest-track': 'Prepare a track',
+  'recognize-speech': 'Recognize speech',
+  'make-static-rendition': 'Make a file to download',
+  master: 'Make a master',
+  'end-master': 'Delete a master that has expired',
+  shots: 'Detect shots',
+  'directive-run': 'Advance a directive',
+  'robots-job': 'Run a workflow',
+  'time-out-upload': 'Time out an upload',
+  'settle-uploads': 'Check uploads after a start',
+  purge: 'Delete the files of an asset',
+  'purge-track': 'Delete the files of a track',
+  'purge-static-rendition': 'Delete a file to download',
+  'delete-test-asset': 'Delete a test asset',
+};
+/** Timers, which are cancelled when what they wait for happens in time. */
+const timers: readonly string[] = ['time-out-upload', 'end-master', 'delete-test-asset'];
+
+const stateOf = ({ queue, state }: Job): ReactNode => {
+  if (state === 'cancelled' && timers.includes(queue)) return <Status status="done" text="Not needed any more" />;
+  return <Status status={state} text={state === 'active' ? 'Running' : undefined} />;
+};
+
 const jobColumns: readonly Column<Job>[] = [
   {
     key: 'queue',
     title: 'Job',
-    cell: ({ queue, error }) => (
+    cell: ({ queue, error, attempt, max_attempts: most }) => (
       <div className="asset-title">
-        {queue}
+        <span title={queue}>{jobNames[queue] ?? queue}</span>
+        {attempt > 1 && (
+          <p className="soft">
+            Attempt {attempt} of {most}
+          </p>
+        )}
         {error?.message !== undefined && <p className="asset-problem">{error.message}</p>}
       </div>
     ),
@@ -22,21 +55,20 @@ const jobColumns: readonly Column<Job>[] = [
   {
     key: 'asset',
     title: 'Asset',
-    isWide: true,
-    cell: ({ asset_id: id }) => (id === null ? '–' : <Link href={`/assets/${id}`}>{id}</Link>),
+    cell: ({ asset_id: id, asset_title: title }) =>
+      id === null ? (
+        '–'
+      ) : (
+        <div className="asset-title">
+          <Link href={`/assets/${id}`}>{titleOf({ id, meta: { title: title ?? '' } })}</Link>
+        </div>
+      ),
   },
-  { key: 'state', title: 'State', cell: ({ state }) => <Status status={state} /> },
-  {
-    key: 'attempt',
-    title: 'Attempt',
-    isEnd: true,
-    cell: ({ attempt, max_attempts: most }) => `${attempt} of ${most}`,
-  },
+  { key: 'state', title: 'State', cell: stateOf },
   {
     key: 'time',
     title: 'Time',
     isEnd: true,
-    isWide: true,
     cell: ({ state, run_at: runAt, finished_at: finishedAt }) => (
       <time title={formatDate(finishedAt ?? runAt)}>
         {finishedAt === null && state === 'queued' ? 'starts ' : ''}
@@ -60,6 +92,7 @@ const OperationsScreen = (): ReactNode => {
         {(operations) => (
           <>
             {operations.server.disk_is_low && <LowDisk server={operations.server} />}
+            <Checks checks={operations.checks} />
             <Section title="Jobs">
               <div className="toolbar">
                 <SearchField label="ID of an asset" value={assetId} onChange={search} />
@@ -70,7 +103,6 @@ const OperationsScreen = (): ReactNode => {
                 <Table label="Jobs" columns={jobColumns} rows={operations.jobs} keyOf={({ id }) => id} />
               )}
             </Section>
-            <Checks checks={operations.checks} />
             <Server server={operations.server} />
           </>
         )}
@@ -89,7 +121,7 @@ const LowDisk = ({ server }: { readonly server: ServerFigures }): ReactNode => (
 
 const Checks = ({ checks }: Pick<Operations, 'checks'>): ReactNode => (
   <Section title="Checks">
-    <ul className="entries">
+    <ul className="check-list">
       {checks.map(({ name, status, problem }) => (
         <li key={name}>
           <Status status={status} text={name.replace(/^./, (first) => first.toUpperCase())} />
@@ -105,9 +137,9 @@ const Server = ({ server }: { readonly server: ServerFigures }): ReactNode => {
   const facts: readonly (readonly [string, ReactNode])[] = [
     ['Version', `Kinora ${server.version}, Node.js ${server.node_version}, process ${server.pid}`],
     ['Running for', formatDuration(server.uptime_seconds)],
-    ['Database', server.database],
+    ['Database', server.database === 'pglite' ? 'Embedded (PGlite)' : 'PostgreSQL'],
     ['Data directory', <code key="dir">{server.data_dir}</code>],
-    ['Free on the disk', formatBytes(server.disk_free_bytes)],
+    ['Free disk space', formatBytes(server.disk_free_bytes)],
     ['Memory', formatBytes(server.memory_bytes)],
     [
       'Segment cache',
@@ -118,7 +150,7 @@ const Server = ({ server }: { readonly server: ServerFigures }): ReactNode => {
     ],
     ['Media processes', countOf(server.media_processes, 'job at a time', 'jobs at a time')],
     ['Isolation', server.sandbox],
-    ['Webhooks behind by', formatDuration(server.webhook_lag_seconds)],
+    ['Webhook delay', server.webhook_lag_seconds < 1 ? 'None' : formatDuration(server.webhook_lag_seconds)],
   ];
   return (
     <Section title="Server">

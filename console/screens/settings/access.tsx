@@ -20,15 +20,18 @@ import { Status } from '../../ui/status';
 import type { Column } from '../../ui/table';
 import { idColumn, ListSection } from './list-section';
 
+/** What each permission allows. */
 const PERMISSIONS = [
-  'video:read',
-  'video:write',
-  'system:read',
-  'system:write',
-  'data:read',
-  'robots:read',
-  'robots:write',
-];
+  ['video:read', 'Read assets, uploads and usage'],
+  ['video:write', 'Create, change and delete assets and uploads'],
+  ['system:read', 'Read events, webhooks and signing keys'],
+  ['system:write', 'Create and delete webhooks and signing keys'],
+  ['data:read', 'Read viewing data'],
+  ['robots:read', 'Read the results of workflows'],
+  ['robots:write', 'Start workflows'],
+] as const;
+/** What a program needs to upload and publish videos. */
+const USUAL: readonly string[] = ['video:read', 'video:write'];
 
 const DAY_MS = 86_400_000;
 /** Days; 0 for never. */
@@ -148,8 +151,18 @@ const AddToken = ({ environments }: { readonly environments: readonly Environmen
       <SelectField name="days" label="Expires" options={EXPIRIES} />
       <fieldset className="checks">
         <legend>Permissions</legend>
-        {PERMISSIONS.map((permission) => (
-          <CheckField key={permission} name="permission" value={permission} label={permission} defaultChecked />
+        {PERMISSIONS.map(([permission, text]) => (
+          <CheckField
+            key={permission}
+            name="permission"
+            value={permission}
+            label={
+              <>
+                {permission} <span className="soft">{text}</span>
+              </>
+            }
+            defaultChecked={USUAL.includes(permission)}
+          />
         ))}
       </fieldset>
     </FormDialog>

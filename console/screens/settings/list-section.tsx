@@ -47,7 +47,12 @@ export const ListSection = <Item extends { readonly id: string }>(props: ListSec
     isEnd: true,
     cell: (item) =>
       !remove?.isDone?.(item) && (
-        <IconButton label={`${verb} ${item.id}`} icon={<Trash2 aria-hidden />} onClick={() => void ask(item.id)} />
+        <IconButton
+          look="delete"
+          label={`${verb} ${item.id}`}
+          icon={<Trash2 aria-hidden />}
+          onClick={() => void ask(item.id)}
+        />
       ),
   };
   return (

@@ -1,4 +1,4 @@
-import { type FormEvent, type ReactNode, useEffect, useState } from 'react';
+import { type ChangeEvent, type FormEvent, type ReactNode, useEffect, useState } from 'react';
 import { useLocation } from 'wouter';
 import { sentenceOf } from '../../api/client';
 import { type Credentials, signIn } from '../../api/session';
@@ -16,10 +16,14 @@ const takeLinkCode = (): string | undefined => {
   return decodeURIComponent(code);
 };
 
+/** A token as it is printed and kept in files: the ID, a colon and the secret. */
+const WHOLE_TOKEN = /^\s*([^\s:]+):(\S+)\s*$/;
+
 export const SignIn = (): ReactNode => {
   const [path, navigate] = useLocation();
-  const [link] = useState(takeLinkCode);
-  const [isBusy, setBusy] = useState(link !== undefined);
+  const [tokenId, setTokenId] = useState('');
+  const [secret, setSecret] = useState('');
+  const [isBusy, setBusy] = useState(false);
   const [problem, setProblem] = useState<string>();
 
   const enter = async (credentials: Credentials): Promise<void> => {
@@ -33,17 +37,33 @@ export const SignIn = (): ReactNode => {
       setBusy(false);
     }
   };
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the link is used once.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: each link is used once.
   useEffect(() => {
     document.title = 'Sign in · Kinora';
-    if (link !== undefined) void enter({ link });
+    const enterWithLink = (): void => {
+      const link = takeLinkCode();
+      if (link !== undefined) void enter({ link });
+    };
+    enterWithLink();
+    // A link that is opened in this tab changes the address, but doesn't load the page again.
+    window.addEventListener('hashchange', enterWithLink);
+    return () => window.removeEventListener('hashchange', enterWithLink);
   }, []);
 
+  const splitToken = (text: string): boolean => {
+    const [, id, rest] = WHOLE_TOKEN.exec(text) ?? [];
+    if (id === undefined || rest === undefined) return false;
+    setTokenId(id);
+    setSecret(rest);
+    return true;
+  };
+  const changeId = ({ target: { value } }: ChangeEvent<HTMLInputElement>): void => {
+    // Only a token that arrives at once, by pasting: while someone types, the field stays as it is.
+    if (tokenId.includes(':') || !splitToken(value)) setTokenId(value);
+  };
   const submit = (event: FormEvent<HTMLFormElement>): void => {
     event.preventDefault();
-    const data = new FormData(event.currentTarget);
-    const text = (name: string): string => String(data.get(name)).trim();
-    void enter({ token_id: text('token_id'), token_secret: text('token_secret') });
+    void enter({ token_id: tokenId.trim(), token_secret: secret.trim() });
   };
   return (
     <main className="alone">
@@ -58,6 +78,9 @@ export const SignIn = (): ReactNode => {
           <TextField
             label="Token ID"
             name="token_id"
+            value={tokenId}
+            onChange={changeId}
+            onBlur={() => splitToken(tokenId)}
             required
             autoComplete="username"
             autoCapitalize="none"
@@ -67,6 +90,8 @@ export const SignIn = (): ReactNode => {
             label="Token secret"
             name="token_secret"
             type="password"
+            value={secret}
+            onChange={({ target }) => setSecret(target.value)}
             required
             autoComplete="current-password"
           />
@@ -75,8 +100,8 @@ export const SignIn = (): ReactNode => {
           </Button>
         </form>
         <p className="field-hint">
-          Or open the link that the server prints when it starts. It works once. To make a token, run{' '}
-          <code>kinora token create</code> where the server runs.
+          Or run <code>kinora console</code> where the server runs, and open the link that it prints. It works once. To
+          make a token, run <code>kinora token create</code>.
         </p>
       </div>
     </main>

@@ -14,11 +14,11 @@ const policies = [
 
 const qualities = [['', 'Default of the environment'], ...videoQualities] as const;
 
-/** One URL a line; what is none is named. */
+/** Separates URLs at white space, and names the first text that is not a URL. */
 const readUrls = (text: string): { readonly urls: readonly string[]; readonly problem?: string } => {
   const urls = text.split(/\s+/).filter((line) => line !== '');
   const wrong = urls.find((url) => !/^https?:\/\//i.test(url) || !URL.canParse(url));
-  if (wrong !== undefined) return { urls, problem: `“${wrong}” is no URL. It has to begin with https:// or http://.` };
+  if (wrong !== undefined) return { urls, problem: `“${wrong}” is not a URL. URLs begin with https:// or http://.` };
   return urls.length === 0 ? { urls, problem: 'Enter at least one URL.' } : { urls };
 };
 
@@ -60,7 +60,7 @@ const Uploads = (): ReactNode => {
           <form className="form" onSubmit={submit}>
             <TextArea
               label="URLs"
-              hint="One a line. The server downloads the files itself."
+              hint="One per line. The server downloads the files."
               placeholder="https://example.com/video.mp4"
               value={text}
               error={problem}

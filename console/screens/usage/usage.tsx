@@ -1,5 +1,7 @@
+import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
 import { Link } from 'wouter';
+import { titleOf, titlesQuery } from '../../api/assets';
 import { type AssetUsage, type Usage, usageQuery } from '../../api/usage';
 import { countOf, formatDate, formatDuration } from '../../lib/format';
 import { Button } from '../../ui/button';
@@ -55,19 +57,27 @@ const Report = ({ usage }: { readonly usage: Usage }): ReactNode => {
     tier,
     seconds: usage.assets.reduce((sum, asset) => sum + (asset.delivered_seconds_by_resolution[tier] ?? 0), 0),
   }));
+  const listed = usage.assets.slice(0, LONGEST_LIST);
+  const { data: titles } = useQuery(titlesQuery(listed.map(({ asset_id: id }) => id)));
+  const nameOf = (id: string): string => titleOf({ id, meta: { title: titles?.[id] ?? '' } });
   const columns: readonly Column<AssetUsage>[] = [
     {
       key: 'asset',
       title: 'Asset',
       cell: ({ asset_id: id, asset_state: state }) =>
-        state === 'deleted' ? <span>{id} (deleted)</span> : <Link href={`/assets/${id}`}>{id}</Link>,
+        state === 'deleted' ? (
+          <span>{nameOf(id)} (deleted)</span>
+        ) : (
+          <div className="asset-title">
+            <Link href={`/assets/${id}`}>{titles ? nameOf(id) : '…'}</Link>
+          </div>
+        ),
     },
     {
       key: 'share',
       title: 'Share',
-      isWide: true,
       cell: ({ asset_id: id, delivered_seconds: seconds }) => (
-        <ProgressBar percent={(100 * seconds) / total} label={`Share of ${id}`} />
+        <ProgressBar percent={(100 * seconds) / total} label={`Share of ${nameOf(id)}`} />
       ),
     },
     {
@@ -97,12 +107,7 @@ const Report = ({ usage }: { readonly usage: Usage }): ReactNode => {
         </dl>
       </Section>
       <Section title="By asset" actions={<Button onClick={() => downloadCsv(usage)}>Download CSV</Button>}>
-        <Table
-          label="Usage by asset"
-          columns={columns}
-          rows={usage.assets.slice(0, LONGEST_LIST)}
-          keyOf={({ asset_id: id }) => id}
-        />
+        <Table label="Usage by asset" columns={columns} rows={listed} keyOf={({ asset_id: id }) => id} />
         {usage.assets.length > LONGEST_LIST && (
           <p>
             The {LONGEST_LIST} assets that were watched most. The CSV file has all {usage.assets.length}.

@@ -61,7 +61,7 @@ const Details = ({ webhook: { id, address, enabled } }: { readonly webhook: Webh
             <Button isBusy={toggle.isPending} onClick={() => toggle.mutate(undefined)}>
               {enabled ? 'Disable' : 'Enable'}
             </Button>
-            <Button look="danger" isBusy={remove.isPending} onClick={() => void askToRemove()}>
+            <Button look="delete" isBusy={remove.isPending} onClick={() => void askToRemove()}>
               Delete
             </Button>
           </>

@@ -1,5 +1,10 @@
 import type { AssetView } from '../../api/serialize/asset.js';
-import { type AssetSearch, countFoundAssets, listFoundAssets } from '../../db/tables/assets/asset-search.js';
+import {
+  type AssetSearch,
+  countFoundAssets,
+  findTitles,
+  listFoundAssets,
+} from '../../db/tables/assets/asset-search.js';
 import { toAssetView } from '../asset-view/get-asset.js';
 import type { DomainContext } from '../context.js';
 
@@ -17,4 +22,14 @@ export const searchAssets = async (
     countFoundAssets(db, environmentId, search),
   ]);
   return { assets: rows.map((row) => toAssetView(context, row)), total };
+};
+
+/** The titles of some assets of an environment, by ID; without those that have none. */
+export const getTitles = async (
+  { database }: DomainContext,
+  environmentId: string,
+  assetIds: readonly string[],
+): Promise<Record<string, string>> => {
+  const rows = await findTitles(database.queryable, environmentId, assetIds);
+  return Object.fromEntries(rows.map(({ id, title }) => [id, title]));
 };

@@ -1,11 +1,16 @@
 import type { FastifyInstance } from 'fastify';
 import { serializeAsset } from '../../api/serialize/asset.js';
+import { lastOf } from '../../api/validate/list-query.js';
+import { getAssetMedia } from '../../domain/assets/asset-media.js';
 import { getAssetProblem, retryAsset } from '../../domain/assets/asset-problem.js';
-import { searchAssets } from '../../domain/assets/search-assets.js';
+import { getTitles, searchAssets } from '../../domain/assets/search-assets.js';
 import { findSession, type IdentifyCaller } from '../plugins/find-session.js';
 import type { ConsoleDeps } from './console-deps.js';
 import { readAssetSearch } from './read-asset-search.js';
 import { requirePermission } from './require-permission.js';
+
+/** Of assets whose titles are asked for at once. */
+const MAX_TITLES = 100;
 
 type WithId = { Params: { id: string } };
 
@@ -24,6 +29,29 @@ export const consoleAssetRoutes = (app: FastifyInstance, deps: ConsoleDeps, iden
         poster_playback_id: view.playbackIds.find(({ policy }) => policy === 'public')?.id ?? null,
       })),
       total_row_count: total,
+    };
+  });
+
+  app.get('/titles', async (request) => {
+    const { caller } = await findSession(request, deps.sessions);
+    requirePermission(caller, 'video:read');
+    const ids = (lastOf((request.query as { ids?: unknown }).ids) ?? '').split(',').slice(0, MAX_TITLES);
+    return { data: await getTitles(deps, caller.environment.id, ids) };
+  });
+
+  app.get<WithId>('/assets/:id/media', async (request) => {
+    const { caller } = await findSession(request, deps.sessions);
+    requirePermission(caller, 'video:read');
+    const media = await getAssetMedia(deps, caller.environment.id, request.params.id);
+    return {
+      data: {
+        container: media.container,
+        size_bytes: media.sizeBytes,
+        bit_rate: media.bitRate ?? null,
+        video_codec: media.videoCodec ?? null,
+        audio_codec: media.audioCodec ?? null,
+        renditions: media.renditions.map(({ isCopy, ...rendition }) => ({ ...rendition, is_copy: isCopy })),
+      },
     };
   });
 

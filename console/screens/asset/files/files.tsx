@@ -69,7 +69,7 @@ const Renditions = ({ asset }: { readonly asset: Asset }): ReactNode => {
             </a>
           )}
           {mayWrite && (
-            <Button look="quiet" aria-label={`Delete ${name}`} onClick={() => remove.mutate(id)}>
+            <Button look="delete" aria-label={`Delete ${name}`} onClick={() => remove.mutate(id)}>
               Delete
             </Button>
           )}

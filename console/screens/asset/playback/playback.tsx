@@ -1,5 +1,5 @@
 import { type ReactNode, useState } from 'react';
-import { type Asset, addPlaybackId, deletePlaybackId, type PlaybackId, titleOf } from '../../../api/assets';
+import { type Asset, addPlaybackId, deletePlaybackId, type PlaybackId } from '../../../api/assets';
 import { usePermission, useSession } from '../../../api/session';
 import { Button } from '../../../ui/button';
 import { confirm } from '../../../ui/confirm';
@@ -20,7 +20,7 @@ const escapeHtml = (text: string): string => text.replace(/[&<>"]/g, (letter) =>
 /** The code that puts the player into a page. */
 const embedCode = (url: string, asset: Asset): string => {
   const ratio = asset.aspect_ratio?.replace(':', ' / ') ?? '16 / 9';
-  return `<iframe src="${url}" title="${escapeHtml(titleOf(asset))}" style="width: 100%; aspect-ratio: ${ratio}; border: 0" allow="autoplay; fullscreen; picture-in-picture; encrypted-media" allowfullscreen></iframe>`;
+  return `<iframe src="${url}" title="${escapeHtml(asset.meta?.title || 'Video')}" style="width: 100%; aspect-ratio: ${ratio}; border: 0" allow="autoplay; fullscreen; picture-in-picture; encrypted-media" allowfullscreen></iframe>`;
 };
 
 /** Playback IDs, and with each what is needed to use it. */
@@ -83,7 +83,7 @@ const PlaybackIdSection = ({ asset, playbackId, mayWrite }: PlaybackIdProps): Re
       title={policies[policy]}
       actions={
         mayWrite && (
-          <Button isBusy={remove.isPending} onClick={() => void ask()}>
+          <Button look="delete" isBusy={remove.isPending} onClick={() => void ask()}>
             Delete
           </Button>
         )

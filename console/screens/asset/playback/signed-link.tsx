@@ -2,7 +2,7 @@ import { type FormEvent, type ReactNode, useState } from 'react';
 import type { PlaybackId } from '../../../api/assets';
 import { usePermission, useSession } from '../../../api/session';
 import { formatDate } from '../../../lib/format';
-import { signPage } from '../../../lib/sign-token';
+import { signingKeyId, signPage } from '../../../lib/sign-token';
 import { Button } from '../../../ui/button';
 import { CodeBlock } from '../../../ui/copy';
 import { SelectField, TextField } from '../../../ui/field';
@@ -18,6 +18,7 @@ const units = [
 interface Link {
   readonly url: string;
   readonly expiresAt: number;
+  readonly keyId: string;
 }
 
 /** Makes a link that plays until it expires. */
@@ -28,7 +29,8 @@ export const SignedLink = ({ playbackId }: { readonly playbackId: PlaybackId }):
   const sign = useAction(
     async (seconds: number): Promise<Link> => {
       const expiresAt = Math.floor(Date.now() / 1000) + seconds;
-      return { url: await signPage(base, environment.id, playbackId, expiresAt), expiresAt };
+      const url = await signPage(base, environment.id, playbackId, expiresAt);
+      return { url, expiresAt, keyId: await signingKeyId(environment.id) };
     },
     { onDone: setLink },
   );
@@ -51,7 +53,8 @@ export const SignedLink = ({ playbackId }: { readonly playbackId: PlaybackId }):
         <>
           <CodeBlock text={link.url} what="signed link" />
           <p className="field-hint">
-            It plays until {formatDate(link.expiresAt)}. To end it earlier, delete the playback ID.
+            It plays until {formatDate(link.expiresAt)}. It is signed with the key <code>{link.keyId}</code>, which this
+            browser made for itself. To end it earlier, delete the key under Playback access, or the playback ID.
           </p>
         </>
       )}

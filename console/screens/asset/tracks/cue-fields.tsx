@@ -85,7 +85,7 @@ export const CueFields = ({ cue, duration, onChange, onPlay, onDelete }: CueFiel
         <Play aria-hidden />
         Play
       </Button>
-      <Button look="quiet" onClick={onDelete}>
+      <Button look="delete" onClick={onDelete}>
         <Trash2 aria-hidden />
         Delete the cue
       </Button>

@@ -113,7 +113,7 @@ const TrackActions = ({ asset, track }: TrackActionsProps): ReactNode => {
       {type === 'audio' && status === 'ready' && <GenerateSubtitles asset={asset} track={track} name={name} />}
       <EditTrack asset={asset} track={track} name={name} />
       {!primary && (
-        <Button look="quiet" isBusy={remove.isPending} aria-label={`Delete ${name}`} onClick={() => void ask()}>
+        <Button look="delete" isBusy={remove.isPending} aria-label={`Delete ${name}`} onClick={() => void ask()}>
           Delete
         </Button>
       )}

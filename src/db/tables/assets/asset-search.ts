@@ -61,3 +61,17 @@ export const countFoundAssets = async (db: Queryable, environmentId: string, sea
     .executeTakeFirstOrThrow();
   return count;
 };
+
+/** The titles of those of the assets that have one. */
+export const findTitles = (
+  db: Queryable,
+  environmentId: string,
+  assetIds: readonly string[],
+): Promise<{ id: string; title: string }[]> =>
+  db
+    .selectFrom('asset')
+    .select(['id', sql<string>`meta ->> 'title'`.as('title')])
+    .where('environment_id', '=', environmentId)
+    .where(sql<boolean>`id = any(${sql.val(assetIds)}::text[])`)
+    .where(sql<boolean>`meta ->> 'title' <> ''`)
+    .execute();

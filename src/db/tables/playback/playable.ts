@@ -76,3 +76,13 @@ export const findPlan = async (db: Queryable, assetId: string): Promise<object |
   const row = await db.selectFrom('asset_media').select('plan').where('asset_id', '=', assetId).executeTakeFirst();
   return row?.plan ?? undefined;
 };
+
+/** The state of an asset with the facts of its source and its plan, which are null until they are known. */
+export const findMedia = (db: Queryable, environmentId: string, assetId: string) =>
+  db
+    .selectFrom('asset')
+    .leftJoin('asset_media', 'asset_media.asset_id', 'asset.id')
+    .select(['asset.status', 'asset_media.facts', 'asset_media.plan'])
+    .where('asset.id', '=', assetId)
+    .where('asset.environment_id', '=', environmentId)
+    .executeTakeFirst();
