@@ -1,6 +1,7 @@
 import type Hls from 'hls.js';
 import { type Chapter, chapterAt, loadChapters } from './chapters.js';
-import { formatTime } from './format-time.js';
+import { formatProgress, formatTime } from './format-time.js';
+import { addHelp } from './help.js';
 import { addKeys } from './keys.js';
 import { addJumps, addMenus } from './menus.js';
 import { element, page, root } from './page-data.js';
@@ -56,19 +57,31 @@ const addVolume = (video: HTMLVideoElement) => {
     setFill(slider, '--filled', shown);
     button.ariaPressed = String(video.muted);
   };
+  /** The volume that muting goes back to; a slider that is dragged to zero passes by all others. */
+  let lastVolume = video.volume;
   const set = (volume: number): void => {
-    video.volume = Math.min(1, Math.max(0, Math.round(volume * 100) / 100));
-    video.muted = video.volume === 0;
+    const rounded = Math.min(1, Math.max(0, Math.round(volume * 100) / 100));
+    video.volume = rounded || lastVolume;
+    video.muted = rounded === 0;
+  };
+  const keepVolume = (): void => {
+    if (!video.muted) lastVolume = video.volume;
   };
   const toggleMute = (): void => {
     video.muted = !video.muted;
-    if (!video.muted && video.volume === 0) video.volume = 1;
+  };
+  const change = (by: number): void => {
+    // The first step after muting only brings the sound back.
+    if (video.muted) video.muted = by < 0;
+    else set(video.volume + by);
+    keepVolume();
   };
   video.addEventListener('volumechange', update);
   slider.addEventListener('input', () => set(Number(slider.value)));
+  slider.addEventListener('change', keepVolume);
   button.addEventListener('click', toggleMute);
   update();
-  return { toggleMute, change: (by: number) => set((video.muted ? 0 : video.volume) + by) };
+  return { toggleMute, change };
 };
 
 const bufferedUntil = ({ buffered, currentTime }: HTMLVideoElement): number => {
@@ -86,7 +99,7 @@ const addSeek = (video: HTMLVideoElement, chapters: () => readonly Chapter[]): v
   const update = (): void => {
     slider.max = String(duration() || 1);
     slider.value = String(video.currentTime);
-    const [at, all] = [formatTime(video.currentTime), formatTime(duration())];
+    const [at, all] = formatProgress(video.currentTime, duration());
     slider.ariaValueText = `${at} of ${all}`;
     setFill(slider, '--filled', video.currentTime / duration());
     setFill(slider, '--buffered', bufferedUntil(video) / duration());
@@ -105,10 +118,12 @@ const addSeek = (video: HTMLVideoElement, chapters: () => readonly Chapter[]): v
     const title = chapterAt(chapters(), seconds)?.title;
     element('preview-text').textContent = title ? `${formatTime(seconds)} ${title}` : formatTime(seconds);
     preview.hidden = false;
-    void showFrame(seconds).then(() => {
+    const place = (): void => {
       const half = preview.offsetWidth / 2;
       preview.style.left = `${Math.min(width - half, Math.max(half, share * width))}px`;
-    });
+    };
+    place();
+    void showFrame(seconds).then(place);
   });
   for (const event of ['pointerleave', 'pointercancel'])
     slider.addEventListener(event, () => {
@@ -187,6 +202,9 @@ export const addControls = (video: HTMLVideoElement, hls: Hls | undefined): void
     video.currentTime = Math.max(0, Math.min(seconds, video.duration || 0));
   };
   addSeek(video, () => chapters);
+  const seekBy = (seconds: number): void => seekTo(video.currentTime + seconds);
+  onClick('back', () => seekBy(-10));
+  onClick('forward', () => seekBy(10));
   addAirplay(video);
   addClicks(video, togglePlay, toggleFullscreen);
   addKeys({
@@ -195,7 +213,8 @@ export const addControls = (video: HTMLVideoElement, hls: Hls | undefined): void
     toggleText: text.toggle,
     toggleFullscreen,
     togglePip,
-    seekBy: (seconds) => seekTo(video.currentTime + seconds),
+    toggleHelp: addHelp(),
+    seekBy,
     seekToShare: (share) => seekTo(share * video.duration),
     changeVolume: volume.change,
     changeSpeed: speed.change,

@@ -5,6 +5,7 @@ export interface Actions {
   toggleText(): void;
   toggleFullscreen(): void;
   togglePip(): void;
+  toggleHelp(): void;
   seekBy(seconds: number): void;
   /** From 0 to 1 of the video. */
   seekToShare(share: number): void;
@@ -19,6 +20,7 @@ const keyActions = (actions: Actions): Readonly<Record<string, (event: KeyboardE
   c: actions.toggleText,
   f: actions.toggleFullscreen,
   i: actions.togglePip,
+  '?': actions.toggleHelp,
   j: () => actions.seekBy(-10),
   l: () => actions.seekBy(10),
   ArrowLeft: ({ shiftKey }) => actions.seekBy(shiftKey ? -10 : -5),

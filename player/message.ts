@@ -10,12 +10,27 @@ const MESSAGES: Readonly<Record<string, string>> = {
 export const UNPLAYABLE = 'The video could not be played.';
 export const UNSUPPORTED = 'This browser cannot play the video.';
 
+/** What a viewer can do about a 403, by the reason that playlists give. */
+const REASONS: Readonly<Record<string, string>> = {
+  'Token is missing': 'This video can only be watched with a signed link, and the link has no token.',
+  'Token has expired': 'The link to this video has expired. Ask whoever sent it for a new one.',
+  'Token is not yet valid': 'The link to this video is not valid yet.',
+  'Token subject does not match': 'This link was made for another video.',
+  'Playback is restricted': 'This video may not be watched from this page or with this app.',
+};
+/** Other reasons say that something is wrong with the token, which only whoever made the link can repair. */
+const BAD_TOKEN = 'The link to this video is not valid. Ask whoever sent it for a new one.';
+
+/** The sentence for a page that was refused. */
+export const messageForRefusal = (reason: string): string =>
+  reason === '' ? messageFor(403) : `${REASONS[reason] ?? BAD_TOKEN} (${reason})`;
+
 /** The sentence for the HTTP status of a playlist, segment or license, or for `errored`. */
 export const messageFor = (status: string | number | undefined): string => MESSAGES[String(status)] ?? UNPLAYABLE;
 
 /** Shows a sentence in place of the video. */
 export const showMessage = (text: string): void => {
-  for (const shown of root.querySelectorAll('video, #start, #controls, #menu')) shown.remove();
+  for (const shown of root.querySelectorAll('video, #start, #controls, #menu, #help')) shown.remove();
   const message = element('message');
   message.textContent = text;
   message.hidden = false;

@@ -4,6 +4,8 @@ export interface PageData {
   readonly source: string;
   /** The HTTP status of the playlist, or `errored` when it will never play. */
   readonly status: string;
+  /** Why the status is 403, as the playlist says it. */
+  readonly reason: string;
   readonly title: string;
   /** The URL of the image to show before playback. */
   readonly poster: string;

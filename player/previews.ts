@@ -1,23 +1,30 @@
 import { element } from './page-data.js';
 import { parseStoryboard, type Tile } from './storyboard.js';
 
+/** The tiles, when their image can be shown. The server makes the image when it is asked for first, which may take seconds. */
 const load = async (url: string): Promise<Tile[]> => {
   const answer = await fetch(url);
-  return answer.ok ? parseStoryboard(await answer.text(), answer.url) : [];
+  const tiles = answer.ok ? parseStoryboard(await answer.text(), answer.url) : [];
+  for (const sheet of new Set(tiles.map((tile) => tile.url))) await Object.assign(new Image(), { src: sheet }).decode();
+  return tiles;
 };
 
 /**
- * Returns a function that shows the frame at a time. The storyboard is made and loaded when it is needed first; the video
- * plays without it.
+ * Returns a function that shows the frame at a time as soon as there is one; until then the time stands alone. The
+ * storyboard is loaded when it is needed first; the video plays without it.
  */
 export const createPreviews = (url: string): ((seconds: number) => Promise<void>) => {
   let tiles: Promise<Tile[]> | undefined;
+  let wanted = 0;
   return async (seconds) => {
     if (url === '') return;
+    wanted = seconds;
     tiles ??= load(url).catch(() => []);
-    const tile = (await tiles).findLast(({ startSeconds }) => startSeconds <= seconds);
+    const tile = (await tiles).findLast(({ startSeconds }) => startSeconds <= wanted);
     if (!tile) return;
-    Object.assign(element('preview-image').style, {
+    const image = element('preview-image');
+    image.hidden = false;
+    Object.assign(image.style, {
       width: `${tile.width}px`,
       height: `${tile.height}px`,
       backgroundImage: `url("${tile.url}")`,

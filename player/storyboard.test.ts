@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { formatTime } from './format-time.js';
+import { formatProgress, formatTime } from './format-time.js';
 import { parseStoryboard } from './storyboard.js';
 
 it('reads the tiles of a storyboard, with URLs of its own place', () => {
@@ -23,4 +23,15 @@ it.each([
   [Number.NaN, '0:00'],
 ])('writes %d seconds as %s', (seconds, text) => {
   expect(formatTime(seconds)).toBe(text);
+});
+
+it.each([
+  [0, 39.7, ['0:00', '0:40']],
+  [39.2, 39.7, ['0:39', '0:40']],
+  [39.7, 39.7, ['0:40', '0:40']],
+  [19.9, 20.2, ['0:19', '0:20']],
+  [20.2, 20.2, ['0:20', '0:20']],
+  [0, 0, ['0:00', '0:00']],
+])('writes %d of %d seconds as %j', (seconds, duration, texts) => {
+  expect(formatProgress(seconds, duration)).toEqual(texts);
 });

@@ -1,7 +1,8 @@
 import type { CachedFile, SegmentStore } from '../cache/segment-store.js';
 import type { Clock } from '../lib/clock.js';
 import { KinoraError } from '../lib/errors.js';
-import { parseThumbnailParameters } from '../media/image/parameters.js';
+import { parseStoryboardFormat, parseStoryboardWindow, parseThumbnailParameters } from '../media/image/parameters.js';
+import { planStoryboard } from '../media/image/storyboard.js';
 import { verifyImage } from '../media/image/verifier.js';
 import { GENERATION } from '../media/plan/generation.js';
 import { type MediaPool, mediaPriority } from '../pool/media-pool.js';
@@ -10,7 +11,7 @@ import { readResult } from '../pool/read-result.js';
 import type { BlobStore } from '../storage/blob-store.js';
 import { type EarlySources, refuseWithdrawn } from './early-sources.js';
 import { createFileMaker } from './file-maker.js';
-import { displayedSpans, imageFile, type PlannedImage, planThumbnail } from './image-jobs.js';
+import { displayedSpans, imageFile, type PlannedImage, planSpriteSheet, planThumbnail } from './image-jobs.js';
 import { openFrames } from './open-frames.js';
 import { type PlayableAsset, videoFileOf } from './playable-asset.js';
 import type { SegmentRequest } from './produce-segment.js';
@@ -30,6 +31,11 @@ export interface ImageProducer {
    * default thumbnail time.
    */
   warmPoster(asset: PlayableAsset, seconds?: number): void;
+  /**
+   * Makes the sprite sheet that players show over the time slider, when no other work is waiting. At most
+   * `MAX_WARM_SHEETS` wait; further ones are made when a player asks for them.
+   */
+  warmStoryboard(asset: PlayableAsset): void;
 }
 
 export interface ImageProducerDeps {
@@ -43,6 +49,8 @@ export interface ImageProducerDeps {
 
 /** The largest lossless still: 4096 x 4096 of noise. */
 const MAX_IMAGE_BYTES = 64 * 2 ** 20;
+/** A sheet takes seconds of processor time; many files that arrive at once don't keep a server busy with them. */
+const MAX_WARM_SHEETS = 8;
 /** These take seconds each. A request that finds this many waiting is refused immediately. */
 const MAX_WAITING_LONG = 64;
 
@@ -56,6 +64,7 @@ export const createImageProducer = ({
 }: ImageProducerDeps): ImageProducer => {
   const maker = createFileMaker({ store, pool, clock });
   let waitingLong = 0;
+  let warmSheets = 0;
 
   const producer: ImageProducer = {
     async image(asset, image, { signal, priority } = {}) {
@@ -109,6 +118,20 @@ export const createImageProducer = ({
       const poster = planThumbnail(video, parseThumbnailParameters({}), seconds ?? durationSeconds / 2, 'webp');
       // Nobody has requested it yet; a request will try again and get its own error.
       producer.image(asset, poster, { priority: mediaPriority.background }).catch(() => undefined);
+    },
+    warmStoryboard(asset) {
+      const { video, durationSeconds } = asset.plan;
+      if (!video || warmSheets >= MAX_WARM_SHEETS) return;
+      const storyboard = planStoryboard(video, parseStoryboardWindow({}, durationSeconds));
+      const sheet = planSpriteSheet(video, storyboard, parseStoryboardFormat(undefined));
+      warmSheets += 1;
+      producer
+        .image(asset, sheet, { priority: mediaPriority.background })
+        // Nobody has requested it yet; a request will try again and get its own error.
+        .catch(() => undefined)
+        .finally(() => {
+          warmSheets -= 1;
+        });
     },
   };
   return producer;

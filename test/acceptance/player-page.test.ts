@@ -163,6 +163,10 @@ test('buttons play, mute, fill the screen and show the picture in picture', { ti
   await page.getByRole('slider', { name: 'Seek' }).fill('7.5');
   await untilVideo((of) => Math.abs(of.currentTime - 7.5) < 0.1);
   await page.getByText('0:07 / 0:20').waitFor();
+  await page.getByRole('button', { name: 'Forward 10 seconds' }).click();
+  await untilVideo((of) => Math.abs(of.currentTime - 17.5) < 0.2);
+  await page.getByRole('button', { name: 'Back 10 seconds' }).click();
+  await untilVideo((of) => Math.abs(of.currentTime - 7.5) < 0.2);
   await page.getByRole('button', { name: 'Full screen', pressed: false }).click();
   await untilFullscreen(true);
   await page.getByRole('button', { name: 'Full screen', pressed: true }).click();
@@ -300,6 +304,15 @@ test('keys do what they do on other players', { timeout: 240_000 }, async () => 
   await untilVideo((of) => of.volume === 0.95);
   await page.keyboard.press('ArrowUp');
   await untilVideo((of) => of.volume === 1);
+  // Muting keeps the volume, and the first step up brings it back.
+  await page.getByRole('slider', { name: 'Volume' }).fill('0.4');
+  await page.keyboard.press('m');
+  await page.keyboard.press('ArrowUp');
+  await untilVideo((of) => !of.muted && of.volume === 0.4);
+  await page.getByRole('slider', { name: 'Volume' }).fill('0');
+  await untilVideo((of) => of.muted);
+  await page.keyboard.press('m');
+  await untilVideo((of) => !of.muted && of.volume === 0.4);
   await page.keyboard.press('>');
   await untilVideo((of) => of.playbackRate === 1.25);
   await page.keyboard.press('<');
@@ -313,6 +326,62 @@ test('keys do what they do on other players', { timeout: 240_000 }, async () => 
   await page.keyboard.press('f');
   await untilFullscreen(false);
   expectOwn();
+});
+
+test('a title stands over the video, and ? lists the keys', { timeout: 240_000 }, async () => {
+  await openPaused();
+  const heading = page.getByRole('heading', { level: 1, name: TITLE });
+  expect((await heading.boundingBox())!.height).toBeGreaterThan(20);
+  const help = page.getByRole('dialog', { name: 'Keyboard shortcuts' });
+  await page.keyboard.press('?');
+  await help.getByText('Back or forward 10 seconds').waitFor();
+  expect(await violations()).toEqual([]);
+  await page.keyboard.press('?');
+  await help.waitFor({ state: 'hidden' });
+  await page.getByRole('button', { name: 'Settings' }).click();
+  await page.getByRole('button', { name: 'Keyboard shortcuts' }).click();
+  await help.waitFor();
+  await page.keyboard.press('Escape');
+  await help.waitFor({ state: 'hidden' });
+  expectOwn();
+});
+
+test('the time stands alone over the slider until its frame has been loaded', { timeout: 240_000 }, async () => {
+  await openPaused();
+  let send = (): void => undefined;
+  const held = new Promise<void>((resolve) => {
+    send = resolve;
+  });
+  await page.route('**/storyboard.jpg*', async (route) => {
+    await held;
+    await route.continue();
+  });
+  const asked = page.waitForRequest('**/storyboard.jpg*');
+  await page.getByRole('slider', { name: 'Seek' }).hover({ position: { x: 400, y: 20 } });
+  await asked;
+  const preview = page.locator('#preview');
+  expect(await preview.textContent()).toMatch(/\d:\d\d/);
+  expect((await preview.boundingBox())!.height).toBeLessThan(40);
+  send();
+  await expect.poll(async () => (await preview.boundingBox())!.height, { timeout: 60_000 }).toBeGreaterThan(60);
+});
+
+test('a page that is refused says why', { timeout: 240_000 }, async () => {
+  const { id } = await mux.video.assets.createPlaybackId(assetId, { policy: 'signed' });
+  const { id: keyId, private_key: keySecret } = await mux.system.signingKeys.create();
+  const sign = (of: string, expiration: string) =>
+    mux.jwt.signPlaybackId(of, { keyId, keySecret: keySecret!, type: 'video', expiration });
+  for (const [query, sentence] of [
+    ['', /only be watched with a signed link/],
+    [`?token=${await sign(id, '-1h')}`, /has expired/],
+    [`?token=${await sign(publicId, '1h')}`, /was made for another video/],
+    ['?token=x.y.z', /is not valid/],
+  ] as const) {
+    await newPage(`${server.url}/${id}${query}`);
+    await page.locator('#message').getByText(sentence).waitFor();
+    expect(await violations()).toEqual([]);
+    await page.context().close();
+  }
 });
 
 test('the query sets start, sound, repetition and poster', { timeout: 240_000 }, async () => {

@@ -57,7 +57,7 @@ const EventEntry = ({ event }: { readonly event: ApiEvent }): ReactNode => (
     <summary>
       <span className="entry-title">{event.type}</span>
       <span className="entry-side">
-        {titleOfEvent(event) ?? `${event.object.type} ${shortId(event.object.id)}`} ·{' '}
+        <span className="entry-name">{titleOfEvent(event) ?? `${event.object.type} ${shortId(event.object.id)}`}</span>
         <time title={formatDate(event.created_at)}>{formatAgo(event.created_at)}</time>
       </span>
     </summary>

@@ -56,9 +56,7 @@ const jobColumns: readonly Column<Job>[] = [
     key: 'asset',
     title: 'Asset',
     cell: ({ asset_id: id, asset_title: title }) =>
-      id === null ? (
-        '–'
-      ) : (
+      id !== null && (
         <div className="asset-title">
           <Link href={`/assets/${id}`}>{titleOf({ id, meta: { title: title ?? '' } })}</Link>
         </div>
@@ -145,7 +143,9 @@ const Server = ({ server }: { readonly server: ServerFigures }): ReactNode => {
       'Segment cache',
       <span key="cache" className="bar">
         <ProgressBar percent={used} label="Segment cache in use" />
-        {formatBytes(server.cache_bytes)} of {formatBytes(server.cache_limit_bytes)}
+        <span>
+          {formatBytes(server.cache_bytes)} of {formatBytes(server.cache_limit_bytes)}
+        </span>
       </span>,
     ],
     ['Media processes', countOf(server.media_processes, 'job at a time', 'jobs at a time')],

@@ -38,6 +38,8 @@ export interface PageState {
   readonly status: number;
   /** The status is final. */
   readonly errored?: boolean;
+  /** Why the status is 403; the playlist's response says the same. */
+  readonly reason?: string;
   /** What plays; undefined when the page says why nothing does. */
   readonly playable?: Playable;
   /** Key systems with a license URL for the playback ID; undefined without DRM. */
@@ -90,13 +92,14 @@ export const createPlayerPage = ({ access, template, originOf, imageUrl }: PageD
     request: Request,
     reply: FastifyReply,
     playbackId: string,
-    { status, errored, playable, keySystems }: PageState,
+    { status, errored, reason = '', playable, keySystems }: PageState,
   ): Promise<FastifyReply> => {
     const tokens = pageTokens(request.query);
     const source = `/${encodeURIComponent(playbackId)}.m3u8${playlistQuery(request.url, tokens.playback)}`;
     const values: Record<string, string> = {
       source,
       status: errored ? 'errored' : String(status),
+      reason,
       keySystems: keySystems?.join(' ') ?? '',
       licenseToken: (keySystems && tokens.license) ?? '',
       ...(playable

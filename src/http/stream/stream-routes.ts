@@ -104,12 +104,12 @@ export const streamRoutes = (deps: StreamDeps): FastifyPluginAsync => {
             return { status: 200, playable, keySystems: keys && keySystemsOf(keys) };
           },
           async (error: unknown): Promise<PageState> => {
-            const { status } = playbackError(error);
+            const { status, body } = playbackError(error);
             // For the log, and for a header that says when to retry.
             if (status >= 500) throw error;
             const errored =
               isKinoraError(error, 'asset_not_ready') && (await playables.find(playbackId))?.status === 'errored';
-            return { status, errored };
+            return { status, errored, ...(status === 403 && { reason: body.message }) };
           },
         );
         return sendPage(request, reply, playbackId, state);

@@ -36,7 +36,7 @@ export interface IngestDeps {
   readonly usesEmbeddedTracks: boolean;
   readonly pool: MediaPool;
   readonly producer: SegmentProducer;
-  readonly images: Pick<ImageProducer, 'warmPoster'>;
+  readonly images: Pick<ImageProducer, 'warmPoster' | 'warmStoryboard'>;
   /** A directory that media processes may write to. */
   readonly temporaryDir: string;
   /** Media processes that one ingest may use at the same time. */

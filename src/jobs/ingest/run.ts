@@ -222,4 +222,5 @@ const publish = async (context: IngestContext, { plan, facts }: Planned, started
   const elapsedMs = Math.round(clock.monotonicMs() - startedMs);
   logger.info({ elapsed_ms: elapsedMs, duration_s: plan.durationSeconds }, 'asset ready');
   images.warmPoster({ id: assetId, plan }, asset.thumbnail_time ?? undefined);
+  images.warmStoryboard({ id: assetId, plan });
 };

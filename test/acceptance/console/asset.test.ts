@@ -42,6 +42,13 @@ it('plays the asset, changes its title and shows the call that did it', async ()
   await player.waitFor();
   await expect.poll(() => player.evaluate((video: HTMLVideoElement) => video.readyState)).toBeGreaterThan(0);
   await expectAccessible(page);
+  const facts = page.locator('.facts');
+  await facts.getByText('H.264, AAC').waitFor();
+  await facts.getByText(/^MP4 or MOV, [\d.,]+ [kM]B, [\d.,]+ [kM]bit\/s$/).waitFor();
+  await facts
+    .getByText(/^\d+ × \d+, up to [\d.,]+ [kM]bit\/s/)
+    .first()
+    .waitFor();
 
   await page.getByLabel('Title').fill('Harbour walk');
   await page.keyboard.press('Enter');
@@ -63,6 +70,8 @@ it('makes a signed link that plays until it expires', async () => {
   await page.getByLabel('Unit').selectOption('seconds');
   await page.getByRole('button', { name: 'Make a signed link' }).click();
   const text = (await page.getByRole('region', { name: 'signed link', exact: true }).textContent())!.trim();
+  const { kid } = JSON.parse(atob(new URL(text).searchParams.get('token')!.split('.')[0]!));
+  await page.getByText(`It is signed with the key ${kid}`).waitFor();
   const playlist = new URL(text);
   playlist.pathname += '.m3u8';
   expect((await fetch(playlist)).status).toBe(200);
@@ -90,7 +99,7 @@ it('makes a file and the master; the buttons become links', async () => {
 
 it('says in one click why a file failed, at which step and by which request, and tries again', async () => {
   await page.getByRole('link', { name: 'Assets', exact: true }).first().click();
-  await page.getByRole('link', { name: broken.id }).click();
+  await page.getByRole('link', { name: `Untitled ${broken.id.slice(0, 8)}` }).click();
   const problem = page.getByRole('region', { name: 'Problem' });
   await problem.getByText(broken.errors!.messages[0]!).waitFor();
   await problem.getByText('probe', { exact: true }).waitFor();

@@ -86,7 +86,7 @@ it('the command of the empty list creates an asset, which appears and becomes re
     { env: { ...process.env, TOKEN_ID: server.token.id, TOKEN_SECRET: server.token.secret } },
   );
   const { id } = JSON.parse(stdout).data;
-  const row = page.getByRole('row', { name: id });
+  const row = page.getByRole('row', { name: `Untitled ${id.slice(0, 8)}` });
   await row.getByText('Preparing').waitFor();
   release();
   await row.getByText('Ready').waitFor();
@@ -188,14 +188,15 @@ it('dates and numbers are written as in the language and the time zone of the br
     locale: 'de-DE',
     timezoneId: 'America/New_York',
   });
-  const time = page.getByRole('row', { name: first.id }).locator('time');
+  const name = `Untitled ${first.id.slice(0, 8)}`;
+  const time = page.getByRole('row', { name }).locator('time');
   const format = new Intl.DateTimeFormat('de-DE', {
     ...{ dateStyle: 'medium', timeStyle: 'short', timeZone: 'America/New_York' },
   });
   const expected = format.format(new Date(Number(first.created_at) * 1000));
   expect(await time.getAttribute('title')).toBe(expected);
   expect(await time.textContent()).toMatch(/^(vor \d+ (Sekunden?|Minuten?)|jetzt)$/);
-  await page.getByRole('link', { name: first.id }).click();
+  await page.getByRole('link', { name }).click();
   await page.getByText(expected).waitFor();
   await page.context().close();
 });
@@ -230,4 +231,37 @@ it('no screen scrolls sideways at 390 pixels, however long the words are', async
   await page.goto(`${server.url}/console`);
   await page.getByRole('heading', { name: 'Sign in' }).waitFor();
   await expectAccessible(page);
+});
+
+it('at 390 pixels lists are cards, titles have at most two lines, parts stand before facts, and buttons beside URLs', async () => {
+  const title =
+    'Annual general meeting, third session of the morning, with questions from the floor and a closing statement';
+  const body = { inputs: [{ url: `${origin.url}/waves.mp4` }], playback_policies: ['public'], meta: { title } };
+  const { id } = await settled(server, (await createAsset(server, body)).id);
+  const { page } = await openConsole(browser, server, `/assets?search=annual`, {
+    viewport: { width: 390, height: 844 },
+  });
+  const boxOf = async (locator: Locator) => (await locator.boundingBox())!;
+  const linesOf = (locator: Locator): Promise<number> =>
+    locator.evaluate((of) => Math.round(of.clientHeight / Number.parseFloat(getComputedStyle(of).lineHeight)));
+  const row = page.getByRole('row', { name: title });
+  expect(await linesOf(row.getByRole('link'))).toBe(2);
+  for (const text of [row.getByText('Ready'), row.locator('time'), row.getByText(/^0:\d\d$/)]) {
+    const { x, width } = await boxOf(text);
+    expect(x + width).toBeLessThanOrEqual(390);
+  }
+  // A card has its texts below the title, not beside it.
+  expect((await boxOf(row.getByText('Ready'))).y).toBeGreaterThan((await boxOf(row.getByRole('link'))).y + 20);
+  await page.getByRole('button', { name: 'Title' }).click();
+  await page.waitForURL(/sort=-title/);
+
+  await page.goto(`${server.url}/console/assets/${id}/playback`);
+  expect(await linesOf(page.getByRole('heading', { level: 1 }))).toBe(2);
+  const parts = page.getByRole('navigation', { name: 'Parts of the asset' });
+  expect((await boxOf(parts)).y).toBeLessThan((await boxOf(page.getByText('Asset ID'))).y);
+  const url = await boxOf(page.getByRole('region', { name: 'HLS link' }));
+  const button = await boxOf(page.getByRole('button', { name: 'Copy HLS link' }));
+  expect(url.x + url.width).toBeLessThanOrEqual(button.x);
+  await expectAccessible(page);
+  await page.context().close();
 });

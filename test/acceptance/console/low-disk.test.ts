@@ -25,7 +25,7 @@ it.runIf(isMounted)('operations warn when the disk is almost full, and no longer
   const filler = join(dir, 'filler');
   try {
     await app.open('/operations', 'Operations');
-    await app.page.getByText('Free on the disk').waitFor();
+    await app.page.getByText('Free disk space').waitFor();
     expect(await warning.count()).toBe(0);
     const { bavail, bsize } = statfsSync(dir);
     writeFileSync(filler, Buffer.alloc(bavail * bsize - 900 * MIB));

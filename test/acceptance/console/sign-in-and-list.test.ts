@@ -49,6 +49,34 @@ it('signs in with a link, without typing and once; a wrong token says so', async
   await page.getByRole('heading', { name: 'Sign in' }).waitFor();
 });
 
+it('takes the links that are opened one after another in the same tab, and a whole token in the field of its ID', async () => {
+  const link = async (code: string) => `${api.origin}/console/login#${code}`;
+  const page = await (await browser.newContext()).newPage();
+  await page.goto(await link('expired'));
+  await page
+    .getByRole('alert')
+    .getByText(/used|expired/)
+    .waitFor();
+  await page.getByText('kinora console').waitFor();
+  await page.goto(await link(await createConsoleLink(api.database, api.clock)));
+  await page.getByRole('table', { name: 'Assets' }).waitFor();
+
+  await page.getByRole('button', { name: 'Sign out' }).click();
+  await page.getByLabel('Token ID').fill(api.token);
+  expect(await page.getByLabel('Token ID').inputValue()).toBe(server.token.id);
+  expect(await page.getByLabel('Token secret').inputValue()).toBe(server.token.secret);
+  // Typed letter by letter, it is split when the field is left.
+  await page.getByLabel('Token secret').fill('');
+  await page.getByLabel('Token ID').fill('');
+  await page.getByLabel('Token ID').pressSequentially(api.token);
+  expect(await page.getByLabel('Token ID').inputValue()).toBe(api.token);
+  await page.keyboard.press('Tab');
+  expect(await page.getByLabel('Token ID').inputValue()).toBe(server.token.id);
+  await page.keyboard.press('Enter');
+  await page.getByRole('table', { name: 'Assets' }).waitFor();
+  await page.context().close();
+});
+
 it('loads less than 150 kB, from this server only, under its strict policy', async () => {
   const { page } = await openConsole(browser, server);
   await page.getByRole('table', { name: 'Assets' }).waitFor();
@@ -108,7 +136,7 @@ it('finds assets among 10,000 with the keyboard, by status in one click, and del
   await page.getByRole('button', { name: 'Errored' }).click();
   await page.getByText('200 assets').waitFor();
   expect(new URL(page.url()).search).toBe('?status=errored');
-  const boxes = table.getByRole('checkbox', { name: /^Select Title|^Select A/ });
+  const boxes = table.getByRole('checkbox', { name: /^Select (Title|Untitled)/ });
   for (let row = 0; row < 20; row++) await boxes.nth(row).check();
   await page.getByText('20 assets selected').waitFor();
   await page.getByRole('button', { name: 'Delete' }).click();

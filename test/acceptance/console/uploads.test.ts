@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { fixture } from '../../support/media/fixtures.js';
 import { startChromium } from '../../support/players/chromium.js';
 import { expectAccessible, openConsole } from '../../support/players/console-page.js';
 import { type Api, startApi } from '../../support/servers/api.js';
@@ -62,7 +63,7 @@ it('an empty list shows where to drop files and the command; 50 files are upload
   await choose(page, files);
   await page.getByRole('link', { name: 'Upload', exact: true }).click();
   await page.getByRole('heading', { name: 'Upload', exact: true }).waitFor();
-  await trayOf(page).getByRole('heading', { name: '50 uploaded' }).waitFor({ timeout: 200_000 });
+  await trayOf(page).getByRole('heading', { name: '50 failed' }).waitFor({ timeout: 200_000 });
   await expectAccessible(page);
   await page.context().close();
 });
@@ -101,7 +102,7 @@ it('continues a file that a reload interrupted at 40 % when it is chosen again; 
     .waitFor();
   await limitUpload(-1);
   await page.getByRole('button', { name: 'Resume large.mp4' }).click();
-  await trayOf(page).getByRole('heading', { name: '1 uploaded' }).waitFor();
+  await trayOf(page).getByRole('heading', { name: '1 failed' }).waitFor();
 });
 
 it('takes folders that are dropped anywhere, and URLs', async () => {
@@ -111,14 +112,14 @@ it('takes folders that are dropped anywhere, and URLs', async () => {
   for (const name of ['beach.mp4', 'day 2/boat.mov', 'notes.txt', '.hidden.mp4'])
     await writeFile(join(dropped, name), `content of ${name}`);
   await drop(page, dropped);
-  await trayOf(page).getByRole('heading', { name: '2 uploaded' }).waitFor();
+  await trayOf(page).getByRole('heading', { name: '2 failed' }).waitFor();
   await page.getByText('Drop to upload').waitFor({ state: 'hidden' });
 
   await page.getByRole('link', { name: 'Upload', exact: true }).click();
   await page.getByLabel('Who may watch').selectOption('signed');
   await page.getByRole('textbox', { name: 'URLs' }).fill('https://example.com/pier.mp4 ftp://example.com/x.mp4');
   await page.getByRole('button', { name: 'Create assets' }).click();
-  await page.getByText('“ftp://example.com/x.mp4” is no URL.').waitFor();
+  await page.getByText('“ftp://example.com/x.mp4” is not a URL. URLs begin with https:// or http://.').waitFor();
   await page.getByRole('textbox', { name: 'URLs' }).fill('https://example.com/pier.mp4\nhttps://example.com/gulls.mp4');
   await page.getByRole('button', { name: 'Create assets' }).click();
   await trayOf(page).getByText('gulls').first().waitFor();
@@ -134,6 +135,37 @@ it('takes folders that are dropped anywhere, and URLs', async () => {
   await expect.poll(titlesOf).toEqual(expect.arrayContaining(['pier.mp4,signed', 'gulls.mp4,signed']));
 });
 
+it('follows an upload until its asset is ready or errored, and asks before a file that is no media is sent', async () => {
+  const { page } = await openConsole(browser, server, '/uploads');
+  const tray = trayOf(page);
+  const [bad, notes] = [join(folder, 'talk.mp4'), join(folder, 'notes.docx')];
+  await writeFile(bad, 'This is not a video.');
+  await writeFile(notes, 'These are notes.');
+  await choose(page, [await fixture('h264-aac.mp4'), bad]);
+  await tray.getByRole('heading', { name: '1 failed, 1 ready' }).waitFor({ timeout: 120_000 });
+  expect(await tray.getByText('Uploaded').count()).toBe(0);
+  await tray.locator('.upload', { hasText: 'talk.mp4' }).getByText('not a valid video').waitFor();
+  await tray.locator('.upload', { hasText: 'h264-aac.mp4' }).getByText('Ready').waitFor();
+  await expectAccessible(page);
+  await tray.getByRole('button', { name: 'Hide those that are ready' }).click();
+  await tray.getByRole('heading', { name: '1 failed' }).waitFor();
+  await tray.getByRole('link', { name: 'talk.mp4' }).click();
+  await page.getByRole('region', { name: 'Problem' }).getByText('not a valid video').waitFor();
+  await page.goBack();
+
+  const question = page.getByRole('alertdialog', { name: 'Upload “notes.docx” anyway?' });
+  await choose(page, notes);
+  await question.getByRole('button', { name: 'Cancel' }).click();
+  await question.waitFor({ state: 'hidden' });
+  await choose(page, [notes, bad]);
+  await question.getByRole('button', { name: 'Cancel' }).click();
+  await tray.getByRole('heading', { name: '2 failed' }).waitFor();
+  await choose(page, notes);
+  await question.getByRole('button', { name: 'Upload anyway' }).click();
+  await tray.getByRole('heading', { name: '3 failed' }).waitFor();
+  await page.context().close();
+});
+
 it('makes assets of the default quality of the environment, or of the chosen one', async () => {
   const { id: environmentId } = await api.newEnvironment('Archive', 'plus');
   const token = await api.newToken({ name: 'archive', environmentId });
@@ -142,13 +174,13 @@ it('makes assets of the default quality of the environment, or of the chosen one
   const path = join(folder, 'reef.mp4');
   await writeFile(path, 'content of the reef');
   await drop(page, path);
-  await trayOf(page).getByRole('heading', { name: '1 uploaded' }).waitFor();
+  await trayOf(page).getByRole('heading', { name: '1 failed' }).waitFor();
   const quality = page.getByLabel('Video quality');
   expect(await quality.locator('option:checked').textContent()).toBe('Default of the environment');
   await quality.selectOption('Premium');
   await page.getByRole('textbox', { name: 'URLs' }).fill('https://example.com/shoal.mp4');
   await page.getByRole('button', { name: 'Create assets' }).click();
-  await trayOf(page).getByRole('heading', { name: '2 uploaded' }).waitFor();
+  await trayOf(page).getByRole('heading', { name: '2 failed' }).waitFor();
   const { data } = await (await api.callAs(token, 'GET', '/video/v1/assets')).json();
   const qualities = data.map((asset: { meta: { title: string }; video_quality: string }) => [
     asset.meta.title,
