@@ -35,7 +35,7 @@ const keyActions = (actions: Actions): Readonly<Record<string, (event: KeyboardE
 const isOwnKey = (target: EventTarget | null, key: string): boolean => {
   if (target instanceof HTMLSelectElement) return true;
   if (target instanceof HTMLButtonElement) return key === ' ' || key === 'Enter';
-  return target instanceof HTMLInputElement && target.id === 'volume' && key.startsWith('Arrow');
+  return target instanceof HTMLInputElement && target.id === 'volume' && ['ArrowLeft', 'ArrowRight'].includes(key);
 };
 
 /** Listens in the whole page, so that a viewer doesn't have to click the video first. */

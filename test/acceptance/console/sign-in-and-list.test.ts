@@ -53,11 +53,8 @@ it('takes the links that are opened one after another in the same tab, and a who
   const link = async (code: string) => `${api.origin}/console/login#${code}`;
   const page = await (await browser.newContext()).newPage();
   await page.goto(await link('expired'));
-  await page
-    .getByRole('alert')
-    .getByText(/used|expired/)
-    .waitFor();
-  await page.getByText('kinora console').waitFor();
+  await page.locator('[role=alert] .notice-error').waitFor();
+  await page.locator('.field-hint').getByText('kinora console').waitFor();
   await page.goto(await link(await createConsoleLink(api.database, api.clock)));
   await page.getByRole('table', { name: 'Assets' }).waitFor();
 
