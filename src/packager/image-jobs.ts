@@ -159,6 +159,14 @@ export const displayedSpans = (job: PlannedImage['job'], { timescale }: VideoPla
   return [{ streams, fromSeconds: from / timescale, untilSeconds: until / timescale }];
 };
 
+/** Databases return the properties of a stored plan in another order. */
+const sortProperties = (_: string, value: unknown): unknown =>
+  value !== null && typeof value === 'object' && !Array.isArray(value)
+    ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
+    : value;
+
 /** Equal jobs make equal images. */
-export const imageFile = ({ job }: PlannedImage): string =>
-  `${job.kind}-${createHash('sha256').update(JSON.stringify(job)).digest('hex').slice(0, 32)}.${job.format}`;
+export const imageFile = ({ job }: PlannedImage): string => {
+  const text = JSON.stringify(job, sortProperties);
+  return `${job.kind}-${createHash('sha256').update(text).digest('hex').slice(0, 32)}.${job.format}`;
+};

@@ -7,6 +7,7 @@ import { fixture } from '../../support/media/fixtures.js';
 import { startChromium } from '../../support/players/chromium.js';
 import { expectAccessible, openConsole } from '../../support/players/console-page.js';
 import { type Api, startApi } from '../../support/servers/api.js';
+import { boot } from '../../support/servers/boot.js';
 
 const LARGE_BYTES = 4_000_000;
 
@@ -63,7 +64,7 @@ it('an empty list shows where to drop files and the command; 50 files are upload
   await choose(page, files);
   await page.getByRole('link', { name: 'Upload', exact: true }).click();
   await page.getByRole('heading', { name: 'Upload', exact: true }).waitFor();
-  await trayOf(page).getByRole('heading', { name: '50 failed' }).waitFor({ timeout: 200_000 });
+  await trayOf(page).getByRole('heading', { name: '50 preparing' }).waitFor({ timeout: 200_000 });
   await expectAccessible(page);
   await page.context().close();
 });
@@ -102,7 +103,7 @@ it('continues a file that a reload interrupted at 40 % when it is chosen again; 
     .waitFor();
   await limitUpload(-1);
   await page.getByRole('button', { name: 'Resume large.mp4' }).click();
-  await trayOf(page).getByRole('heading', { name: '1 failed' }).waitFor();
+  await trayOf(page).getByRole('heading', { name: '1 preparing' }).waitFor();
 });
 
 it('takes folders that are dropped anywhere, and URLs', async () => {
@@ -112,7 +113,7 @@ it('takes folders that are dropped anywhere, and URLs', async () => {
   for (const name of ['beach.mp4', 'day 2/boat.mov', 'notes.txt', '.hidden.mp4'])
     await writeFile(join(dropped, name), `content of ${name}`);
   await drop(page, dropped);
-  await trayOf(page).getByRole('heading', { name: '2 failed' }).waitFor();
+  await trayOf(page).getByRole('heading', { name: '2 preparing' }).waitFor();
   await page.getByText('Drop to upload').waitFor({ state: 'hidden' });
 
   await page.getByRole('link', { name: 'Upload', exact: true }).click();
@@ -136,7 +137,8 @@ it('takes folders that are dropped anywhere, and URLs', async () => {
 });
 
 it('follows an upload until its asset is ready or errored, and asks before a file that is no media is sent', async () => {
-  const { page } = await openConsole(browser, server, '/uploads');
+  const booted = await boot();
+  const { page } = await openConsole(browser, booted, '/uploads');
   const tray = trayOf(page);
   const [bad, notes] = [join(folder, 'talk.mp4'), join(folder, 'notes.docx')];
   await writeFile(bad, 'This is not a video.');
@@ -164,6 +166,7 @@ it('follows an upload until its asset is ready or errored, and asks before a fil
   await question.getByRole('button', { name: 'Upload anyway' }).click();
   await tray.getByRole('heading', { name: '3 failed' }).waitFor();
   await page.context().close();
+  await booted.stop();
 });
 
 it('makes assets of the default quality of the environment, or of the chosen one', async () => {
@@ -174,13 +177,13 @@ it('makes assets of the default quality of the environment, or of the chosen one
   const path = join(folder, 'reef.mp4');
   await writeFile(path, 'content of the reef');
   await drop(page, path);
-  await trayOf(page).getByRole('heading', { name: '1 failed' }).waitFor();
+  await trayOf(page).getByRole('heading', { name: '1 preparing' }).waitFor();
   const quality = page.getByLabel('Video quality');
   expect(await quality.locator('option:checked').textContent()).toBe('Default of the environment');
   await quality.selectOption('Premium');
   await page.getByRole('textbox', { name: 'URLs' }).fill('https://example.com/shoal.mp4');
   await page.getByRole('button', { name: 'Create assets' }).click();
-  await trayOf(page).getByRole('heading', { name: '2 failed' }).waitFor();
+  await trayOf(page).getByRole('heading', { name: '2 preparing' }).waitFor();
   const { data } = await (await api.callAs(token, 'GET', '/video/v1/assets')).json();
   const qualities = data.map((asset: { meta: { title: string }; video_quality: string }) => [
     asset.meta.title,

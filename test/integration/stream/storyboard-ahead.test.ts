@@ -17,7 +17,7 @@ afterAll(async () => {
 });
 
 const sheets = async (): Promise<string[]> =>
-  (await readdir(server.dataDir, { recursive: true })).filter((path) => /storyboard-\w+\.jpg$/.test(path));
+  (await readdir(server.dataDir, { recursive: true })).filter((path) => /storyboard-\w+\.jpg~/.test(path));
 
 it('makes the sprite sheet that players ask for once an asset is ready, before any asks', async () => {
   const inputs = [{ url: `${origin.url}/0` }];
