@@ -12,18 +12,18 @@ export const UNSUPPORTED = 'This browser cannot play the video.';
 
 /** What a viewer can do about a 403, by the reason that playlists give. */
 const REASONS: Readonly<Record<string, string>> = {
-  'Token is missing': 'This video can only be watched with a signed link, and the link has no token.',
-  'Token has expired': 'The link to this video has expired. Ask whoever sent it for a new one.',
-  'Token is not yet valid': 'The link to this video is not valid yet.',
-  'Token subject does not match': 'This link was made for another video.',
-  'Playback is restricted': 'This video may not be watched from this page or with this app.',
+  'Token is missing': 'It can only be watched with a signed link, and this link has no token.',
+  'Token has expired': 'The link has expired. Ask whoever sent it for a new one.',
+  'Token is not yet valid': 'The link is not valid yet.',
+  'Token subject does not match': 'The link was made for another video.',
+  'Playback is restricted': 'It may not be watched on this page or with this app.',
 };
 /** Other reasons say that something is wrong with the token, which only whoever made the link can repair. */
-const BAD_TOKEN = 'The link to this video is not valid. Ask whoever sent it for a new one.';
+const BAD_TOKEN = 'The link is not valid. Ask whoever sent it for a new one.';
 
 /** The sentence for a page that was refused. */
 export const messageForRefusal = (reason: string): string =>
-  reason === '' ? messageFor(403) : `${REASONS[reason] ?? BAD_TOKEN} (${reason})`;
+  [messageFor(403), reason && (REASONS[reason] ?? BAD_TOKEN)].join(' ').trim();
 
 /** The sentence for the HTTP status of a playlist, segment or license, or for `errored`. */
 export const messageFor = (status: string | number | undefined): string => MESSAGES[String(status)] ?? UNPLAYABLE;

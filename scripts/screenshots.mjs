@@ -131,7 +131,7 @@ const takeScreenshots = async (kinora, files) => {
     );
     await shoot(page, 'console-upload.png');
     await limitUpload(-1);
-    await page.getByRole('heading', { name: `${files.length} uploaded` }).waitFor();
+    await page.getByRole('heading', { name: `${files.length} ready` }).waitFor();
     await page.getByRole('link', { name: 'Assets', exact: true }).first().click();
     await untilReady(kinora.url);
     await page.getByRole('region', { name: 'Uploads' }).getByRole('button', { name: 'Close' }).click();

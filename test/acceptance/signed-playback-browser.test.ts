@@ -67,7 +67,7 @@ test('without a token, or with one whose key is gone, it says that there is no a
     const answer = await page.goto(`${server.url}/${signedId}${query}`);
     expect(answer!.status()).toBe(403);
     await page.waitForSelector('#message:not([hidden])');
-    expect(await page.textContent('#message')).toBe(noAccess);
+    expect(await page.textContent('#message')).toContain(noAccess);
     expect(await page.content()).not.toContain('For members');
   }
 });
@@ -88,5 +88,5 @@ test('a restriction judges the page that the player runs on', { timeout: 240_000
   const elsewhere = await newToken({ playback_restriction_id: (await create(['example.com'])).id });
   await page.goto(`${server.url}/${signedId}?token=${elsewhere.token}`);
   await page.waitForSelector('#message:not([hidden])');
-  expect(await page.textContent('#message')).toBe(noAccess);
+  expect(await page.textContent('#message')).toContain(noAccess);
 });
