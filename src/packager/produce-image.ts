@@ -33,7 +33,8 @@ export interface ImageProducer {
   warmPoster(asset: PlayableAsset, seconds?: number): void;
   /**
    * Makes the sprite sheet that players show over the time slider, when no other work is waiting. At most
-   * `MAX_WARM_SHEETS` wait; further ones are made when a player asks for them.
+   * `MAX_WARM_SHEETS` wait; others, and those that a restart drops, are made when a player asks. It is not a job of the
+   * queue, because the cache may lose every image and make it again.
    */
   warmStoryboard(asset: PlayableAsset): void;
 }
