@@ -35,7 +35,12 @@ export const startApiLoad = (server: Server, sourceUrl: string): ApiLoad => {
   let isEnded = false;
 
   const request = async (method: string, path: string, body?: object): Promise<string | undefined> => {
-    const answer = await api(server, method, path, body);
+    // Fails while no server listens.
+    const answer = await api(server, method, path, body).catch(() => undefined);
+    if (!answer) {
+      refusals += 1;
+      return undefined;
+    }
     const text = await answer.text();
     if (answer.ok) return (JSON.parse(text) as { data: { id: string } }).data.id;
     refusals += 1;
@@ -52,8 +57,8 @@ export const startApiLoad = (server: Server, sourceUrl: string): ApiLoad => {
       const before = refusals;
       await create('/video/v1/uploads', {}, uploads);
       await request('GET', '/video/v1/assets');
-      await request('GET', `/video/v1/uploads/${uploads[round % uploads.length]}`);
-      if (assets.length === 0 || round % 20 === 0)
+      if (uploads.length > 0) await request('GET', `/video/v1/uploads/${uploads[round % uploads.length]}`);
+      if (round % 50 === 0)
         await create(
           '/video/v1/assets',
           { inputs: [{ url: sourceUrl }], playback_policies: ['public'], passthrough: 'x'.repeat(200) },
@@ -63,7 +68,7 @@ export const startApiLoad = (server: Server, sourceUrl: string): ApiLoad => {
       await pause(20);
     }
   };
-  const running = loop();
+  const running = Promise.all([loop(), loop(), loop()]);
   // A failure is thrown where the load is ended.
   running.catch(() => undefined);
 
