@@ -272,6 +272,9 @@ export const blobs: Kind<'file' | BucketPlace> = {
   parse: (value) => {
     if (value === 'file') return value;
     const [, bucket, prefix = ''] = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:\/(.*?))?\/*$/.exec(value) ?? [];
+    const [, name] = /^s3:\/\/([a-z0-9.-]+)(?:\/|$)/.exec(value) ?? [];
+    if (name !== undefined && bucket === undefined)
+      throw wrong('in a bucket whose name has 3 to 63 characters and begins and ends with a letter or a digit', value);
     const isClean = prefix === '' || prefix.split('/').every((part) => /^(?!\.)[A-Za-z0-9._-]+$/.test(part));
     if (bucket !== undefined && isClean) return { bucket, prefix };
     throw wrong('file or s3://bucket/prefix with letters, digits, ".", "_" and "-"', value);

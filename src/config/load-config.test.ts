@@ -218,6 +218,13 @@ describe('loadConfig', () => {
       expect(problemsOf({ env: { KINORA_BLOBS: value } })[0]).toContain('must be file or s3://bucket/prefix');
   });
 
+  it('says what is wrong with the name of a bucket', () => {
+    for (const value of ['s3://b/p', 's3://b', `s3://${'a'.repeat(64)}/p`, 's3://-videos'])
+      expect(problemsOf({ env: { KINORA_BLOBS: value } })[0]).toContain(
+        'in a bucket whose name has 3 to 63 characters',
+      );
+  });
+
   it('refuses settings of S3 that would have no effect', () => {
     const blobs = { KINORA_BLOBS: 's3://videos' };
     const id = { KINORA_S3_ACCESS_KEY_ID: 'id' };

@@ -225,6 +225,12 @@ const database: Check = async (context) => {
   }
 };
 
+/** What is in the database is not checked when it can't be opened: that has one cause and one remedy. */
+const databaseAndContents: Check = async (context) => {
+  const findings = await database(context);
+  return findings.some(({ level }) => level === 'fail') ? findings : [...findings, ...(await drm(context))];
+};
+
 /** Opens the settings of each configuration, which shows that they belong to this installation. */
 const drm: Check = async (context) => {
   const { dataDir, databaseUrl } = context.config;
@@ -349,8 +355,7 @@ export const checks: readonly Check[] = [
   privacy,
   lockAndPort,
   media,
-  database,
-  drm,
+  databaseAndContents,
   clock,
   publicUrl,
   privateSources,
