@@ -47,8 +47,8 @@ const describe = async (format: FormatContext): Promise<readonly string[]> => {
  * a value, the end of the line is a piece of its own.
  */
 const parse = (lines: readonly string[]): ChapterFacts[] => {
-  // Streams follow the chapters, and have titles too.
-  const streams = lines.findIndex((line) => /^\s*Stream #/.test(line));
+  // Streams follow the chapters, and have titles too. A title that begins alike has no indentation.
+  const streams = lines.findIndex((line) => /^ {2,}Stream #\d+$/.test(line));
   const text = lines
     .slice(0, streams < 0 ? undefined : streams)
     .map((line) => line || '\n')

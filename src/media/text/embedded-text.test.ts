@@ -34,6 +34,24 @@ test('ASS loses its styles and drawings', () => {
   expect(parseSubtitles(written)?.cues.map(({ text }) => text)).toEqual(['Hello,\nyou there']);
 });
 
+test('ASS keeps the text beside drawings and comments', () => {
+  const event = (text: string) => `0,0,Default,,0,0,0,,${text}`;
+  const written = collect('ass', [
+    [0, 1, event('before{\\p1}m 0 0 l 10 0{\\p0} after')],
+    [1, 1, event('a } b{ comment { of one }, c')],
+    [2, 1, event('{\\pos(1,2)\\pbo3}text {open')],
+  ]);
+  const texts = parseSubtitles(written)?.cues.map(({ text }) => text);
+  expect(texts).toEqual(['before after', 'a } b, c', 'text {open']);
+});
+
+test('a packet of many brackets is read in one pass', { timeout: 5_000 }, () => {
+  const collector = new TextCollector('ass', 4 * 2 ** 20);
+  const bytes = Buffer.from(`0,0,Default,,0,0,0,,${'{'.repeat(2 ** 20)}`);
+  for (let at = 0; at < 40; at += 1) collector.add({ startSeconds: at, durationSeconds: 1, bytes });
+  expect(collector.finish().length).toBeLessThan(40 * 2 ** 17);
+});
+
 test('3GPP timed text: empty samples are gaps, styles are dropped', () => {
   const written = collect('mov_text', [
     [0, 1, sample(Buffer.alloc(0))],

@@ -26,6 +26,9 @@ export const isReadableText = (codec: string): boolean => Object.hasOwn(readers,
 /** A cue without an end is displayed until the next one, and at most this long. */
 const MAX_OPEN_SECONDS = 10;
 
+/** Of a packet, more than any cue displays. */
+const MAX_PACKET_BYTES = 2 ** 16;
+
 /** Writes the packets of a text stream as a file: WebVTT for WebVTT, SubRip otherwise. */
 export class TextCollector {
   private readonly cues: { readonly start: number; readonly end: number; readonly body: string; settings: string }[] =
@@ -39,7 +42,7 @@ export class TextCollector {
   ) {}
 
   add({ startSeconds, durationSeconds, bytes, settings = '' }: TextPacket): void {
-    const body = (readers[this.codec]?.(bytes) ?? '')
+    const body = (readers[this.codec]?.(bytes.subarray(0, MAX_PACKET_BYTES)) ?? '')
       .split(/\r\n?|\n/)
       .filter((line) => line.trim() !== '')
       .join('\n');
@@ -66,14 +69,23 @@ export class TextCollector {
 const decode = (bytes: Uint8Array): string => new TextDecoder().decode(bytes);
 
 /**
- * The text of an event, which follows eight fields in Matroska and in FFmpeg. Styles and positions are dropped, and so
- * are drawings, which consist of coordinates.
+ * The text of an event, which follows eight fields in Matroska and in FFmpeg. Styles, positions and comments are dropped,
+ * and so are drawings, which consist of coordinates. Without expressions that search for closing braces: their time would
+ * grow with the square of the length.
  */
 const plainAss = (event: string): string => {
-  const text = event.split(',').slice(8).join(',');
-  if (/\{[^}]*\\p[1-9]/.test(text)) return '';
+  let isDrawing = false;
+  const pieces = event.split(',').slice(8).join(',').split('}');
+  const text = pieces.map((piece, at) => {
+    const isClosed = at < pieces.length - 1;
+    const open = isClosed ? piece.indexOf('{') : -1;
+    const visible = isDrawing ? '' : open >= 0 ? piece.slice(0, open) : `${piece}${isClosed ? '}' : ''}`;
+    const mode = open >= 0 ? [...piece.slice(open).matchAll(/\\p(\d)/g)].at(-1)?.[1] : undefined;
+    if (mode !== undefined) isDrawing = mode !== '0';
+    return visible;
+  });
   return text
-    .replace(/\{[^}]*\}/g, '')
+    .join('')
     .replace(/\\n|\\N/g, '\n')
     .replaceAll('\\h', ' ');
 };

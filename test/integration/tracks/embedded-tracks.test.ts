@@ -9,6 +9,8 @@ import { api, createAsset, serveFiles, settled, type WireAsset } from '../../sup
 import { withTracks } from '../../support/wire/tracks.js';
 
 const LIMIT_MS = 240_000;
+/** One character less than the limit of titles. */
+const LONG_TITLE = 'x'.repeat(254);
 const audio = [
   { codec: 'aac', language: 'eng', disposition: 'default' },
   { codec: 'aac', language: 'fre', title: 'Commentaire' },
@@ -29,7 +31,7 @@ beforeAll(async () => {
       { codec: 'ass', language: 'ger', disposition: 'hearing_impaired' },
       { codec: 'webvtt', title: 'Signs & songs' },
       { codec: 'subrip', language: 'fre', disposition: 'forced' },
-      { codec: 'copy', language: 'spa' },
+      { codec: 'copy', language: 'spa', title: `${LONG_TITLE}🎬 2` },
     ],
   });
   const mp4 = makeEmbeddedFile(folder, 'a.mp4', { audio, text: [{ codec: 'mov_text', language: 'por' }] });
@@ -121,7 +123,7 @@ test('without a request, warnings name the streams', { timeout: LIMIT_MS }, asyn
     { type: 'text', encoding: 'ass', language_code: 'de' },
     { type: 'text', encoding: 'webvtt', name: 'Signs & songs' },
     { type: 'text', encoding: 'subrip', language_code: 'fr' },
-    { type: 'text', encoding: 'hdmv_pgs_subtitle', language_code: 'es' },
+    { type: 'text', encoding: 'hdmv_pgs_subtitle', language_code: 'es', name: LONG_TITLE },
   ]);
 });
 
@@ -130,7 +132,7 @@ test('an MP4 file has chapters and timed text; clips cut them', { timeout: LIMIT
   const metadata = async (of: WireAsset) => (await fetch(`${playbackOf(of)}/metadata.json`)).json();
   expect(await metadata(asset)).toMatchObject([
     { titles: [{ title: 'Début: one' }], 'start-time': 0, duration: 4 },
-    { titles: [{ title: 'The rest' }], 'start-time': 4, duration: 4 },
+    { titles: [{ title: 'Stream #2: the rest' }], 'start-time': 4, duration: 4 },
   ]);
   const [text] = tracksOf(asset, 'text');
   expect(text).toMatchObject({ status: 'ready', name: 'Portuguese', language_code: 'pt' });
@@ -144,7 +146,7 @@ test('an MP4 file has chapters and timed text; clips cut them', { timeout: LIMIT
   const clip = await create({ url: `mux://assets/${asset.id}`, start_time: 3, end_time: 7 });
   expect(await metadata(clip)).toMatchObject([
     { titles: [{ title: 'Début: one' }], 'start-time': 0, duration: 1 },
-    { titles: [{ title: 'The rest' }], 'start-time': 1, duration: 3 },
+    { titles: [{ title: 'Stream #2: the rest' }], 'start-time': 1, duration: 3 },
   ]);
   expect(tracksOf(clip, 'audio').at(-1)).toMatchObject({ status: 'ready', name: 'Commentaire' });
   expect(await textOf(clip, tracksOf(clip, 'text')[0]!)).toContain('00:00:02.000 --> 00:00:04.000\nDeux\nlignes\n');

@@ -25,7 +25,7 @@ title=Début: one
 TIMEBASE=1/1000
 START=4000
 END=8000
-title=The rest
+title=Stream #2: the rest
 `;
 
 /** Segments of a picture-based stream (PGS): a composition without pictures, and its end, at 1 and at 2 seconds. */
