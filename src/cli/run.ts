@@ -2,6 +2,7 @@ import { type Environment, readEnvironment } from '../config/environment.js';
 import { loadConfig } from '../config/load-config.js';
 import { flagOf, options } from '../config/options.js';
 import { isKinoraError } from '../lib/errors.js';
+import { noSpaceReason } from '../lib/no-space.js';
 import { kinoraVersion } from '../lib/version.js';
 import { complete } from './complete.js';
 import { completeIds } from './complete-ids.js';
@@ -10,6 +11,7 @@ import { usageError } from './support/command.js';
 import { print, printError } from './support/print.js';
 
 const exitStatusOf = (error: unknown): number => {
+  if (noSpaceReason(error) !== undefined) return 1;
   if (isKinoraError(error, 'config_invalid')) return 2;
   return isKinoraError(error, 'data_dir_in_use') ? 75 : 1;
 };
@@ -47,6 +49,8 @@ const run = async (argv: readonly string[]): Promise<number> => {
 
 /** One sentence for expected failures and system errors; the whole stack for everything else. */
 const explain = (error: unknown): string => {
+  const noSpace = noSpaceReason(error);
+  if (noSpace !== undefined) return `kinora: A disk is full; free space or inodes on it (${noSpace}).`;
   if (isKinoraError(error)) {
     const cause = error.cause instanceof Error ? ` (${error.cause.message})` : '';
     return `${error.messages.map((message) => `kinora: ${message}`).join('\n')}${cause}`;

@@ -7,6 +7,7 @@ import type { Database } from './database.js';
 const DIRECTORY = new URL('./migrations/', import.meta.url);
 /** An arbitrary fixed number: servers that start on one database at the same time migrate one after the other. */
 const LOCK = 7_204_611;
+const INSUFFICIENT_PRIVILEGE = '42501';
 
 interface Migration {
   readonly name: string;
@@ -61,10 +62,20 @@ interface Applied {
  * Updates the tables to the version of this build: runs every file of `migrations/` once, in order, each in its own
  * transaction. Returns the names of those that it ran. Servers of older builds can use the database in the meantime and
  * afterwards, unless a file needs a newer one.
- * @throws KinoraError `config_invalid` when an applied file was changed or the database has migrations with which this
- * build can't work
+ * @throws KinoraError `config_invalid` when an applied file was changed, the database has migrations with which this build
+ * can't work, or its user must not change the tables
  */
 export const migrate = async (database: Database, directory: URL = DIRECTORY): Promise<readonly string[]> => {
+  try {
+    return await applyMigrations(database, directory);
+  } catch (cause) {
+    if (!(cause instanceof Error && 'code' in cause && cause.code === INSUFFICIENT_PRIVILEGE)) throw cause;
+    const message = "The database user can't change Kinora's tables: make it their owner, or connect as their owner.";
+    throw new KinoraError('config_invalid', { messages: [message], cause });
+  }
+};
+
+const applyMigrations = async (database: Database, directory: URL): Promise<readonly string[]> => {
   const migrations = await readMigrations(directory);
   const ran: string[] = [];
   await database.queryable.connection().execute(async (connection) => {

@@ -55,6 +55,15 @@ const engineModule = (): Promise<WebAssembly.Module> => {
   return compiled;
 };
 
+/** "No space left on device" in WebAssembly, whose errors have only a number. */
+const ERRNO_NOSPC = 51;
+const asError = (thrown: unknown): Error => {
+  if (thrown instanceof Error) return thrown;
+  const { errno } = thrown as { readonly errno?: number };
+  const reason = errno === ERRNO_NOSPC ? 'No space left on device' : `error number ${errno}`;
+  return new Error(`the database engine could not use its files: ${reason}`);
+};
+
 /** Starts the engine's thread; `onStarting` receives the worker before it is ready. */
 export const startWorker = async (directory: string, onStarting?: (worker: Worker) => void): Promise<Worker> => {
   const worker = new Worker(new URL('./pglite-worker.js', import.meta.url), {
@@ -63,7 +72,7 @@ export const startWorker = async (directory: string, onStarting?: (worker: Worke
   onStarting?.(worker);
   await new Promise<void>((resolve, reject) => {
     worker.once('message', () => resolve());
-    worker.once('error', reject);
+    worker.once('error', (thrown) => reject(asError(thrown)));
     worker.once('exit', (code) => reject(new Error(`the database engine ended with code ${code} while it opened`)));
   }).catch(async (error) => {
     await worker.terminate();
@@ -191,9 +200,21 @@ const createDirectory = async (directory: string, logger: Logger): Promise<void>
   const fresh = `${directory}.new-${process.pid}`;
   // Runs in a separate process: initdb uses 800 MB, and a thread would leave 100 MB of it in the server for good.
   // The process lives for seconds: optimizing its WebAssembly takes 2 of the 5 s of CPU time without any benefit.
-  const child = fork(new URL('./create-pglite.js', import.meta.url), [fresh], { execArgv: ['--liftoff-only'] });
-  const [code] = await once(child, 'exit');
-  if (code !== 0) throw new Error(`the process that creates the database ended with code ${code}`);
+  const child = fork(new URL('./create-pglite.js', import.meta.url), [fresh], {
+    execArgv: ['--liftoff-only'],
+    stdio: ['ignore', 'inherit', 'pipe', 'ipc'],
+  });
+  let errorText = '';
+  child.stderr!.on('data', (chunk) => {
+    errorText += chunk;
+  });
+  const [code, signal] = await once(child, 'close');
+  if (code !== 0) {
+    await rm(fresh, { recursive: true, force: true });
+    throw new Error(
+      `the process that creates the database ended with ${signal ?? `code ${code}`}: ${errorText.trim()}`,
+    );
+  }
   await syncTree(fresh);
   await rename(fresh, directory);
   await syncPath(parent);

@@ -1,5 +1,6 @@
 import pg from 'pg';
-import { KinoraError } from '../lib/errors.js';
+import { isDatabaseUnavailable } from '../lib/database-unavailable.js';
+import { isKinoraError, KinoraError } from '../lib/errors.js';
 import type { Logger } from '../telemetry/logger.js';
 import { createPool } from './create-pool.js';
 import type { Database } from './database.js';
@@ -12,13 +13,51 @@ const RECONNECT_MS = 1_000;
 /** Also for waiting until a connection of the pool is free. */
 const CONNECT_TIMEOUT_MS = 15_000;
 
-const checkVersion = async (pool: pg.Pool): Promise<void> => {
-  const { rows } = await pool.query<{ version: string }>("select current_setting('server_version_num') as version");
-  const major = Math.floor(Number(rows[0]?.version) / 10_000);
-  if (major >= MINIMUM_VERSION) return;
-  throw new KinoraError('config_invalid', {
-    messages: [`The database server is PostgreSQL ${major}; Kinora needs version ${MINIMUM_VERSION} or newer.`],
-  });
+const configInvalid = (message: string, cause?: unknown): KinoraError =>
+  new KinoraError('config_invalid', { messages: [message], cause });
+
+const checkServer = async (pool: pg.Pool): Promise<void> => {
+  const { rows } = await pool.query<{ version: string; user: string; schema: string | null; may_create: boolean }>(
+    `select current_setting('server_version_num') as version, current_user as user, current_schema() as schema,
+       coalesce(has_schema_privilege(current_schema(), 'create'), false) as may_create`,
+  );
+  const { version, user, schema, may_create: mayCreate } = rows[0]!;
+  const major = Math.floor(Number(version) / 10_000);
+  if (major < MINIMUM_VERSION)
+    throw configInvalid(
+      `The database server is PostgreSQL ${major}; Kinora needs version ${MINIMUM_VERSION} or newer.`,
+    );
+  if (!mayCreate)
+    throw configInvalid(
+      `The user ${user} can't create tables in the database: make it the owner of the database, or run: grant usage, create on schema ${schema ?? 'public'} to "${user}".`,
+    );
+};
+
+/** Says in one sentence what to change when the server refuses the first connection or can't be reached. */
+const explainRefusal = (cause: unknown, url: string): KinoraError => {
+  // Not connected: it says where the driver finds the server, without the password.
+  const { host, port, user, database } = new pg.Client({ connectionString: url });
+  const code = cause instanceof Error && 'code' in cause ? cause.code : undefined;
+  const place = `The database server at ${host}:${port}`;
+  if (isDatabaseUnavailable(cause)) {
+    // An error that stands for several, one for each address, has no message.
+    const reason = cause.message || code;
+    const messages = [`${place} can't be used now (${reason}): start it, or correct KINORA_DATABASE_URL.`];
+    return new KinoraError('unavailable', { messages });
+  }
+  switch (code) {
+    case '3D000':
+      return configInvalid(`${place} has no database "${database}": create it, or correct KINORA_DATABASE_URL.`);
+    case '28P01':
+      return configInvalid(
+        `${place} rejects the password or does not know the user "${user}": correct KINORA_DATABASE_URL, or the user.`,
+      );
+    default:
+      return configInvalid(
+        `${place} refuses the user "${user}": correct KINORA_DATABASE_URL, or what the server allows.`,
+        cause,
+      );
+  }
 };
 
 /** Keeps a dedicated connection for LISTEN, because pooled connections are shared, and reconnects when it is lost. */
@@ -117,17 +156,20 @@ const createListener = (url: string, logger: Logger) => {
   };
 };
 
-/** An external PostgreSQL server. */
+/**
+ * An external PostgreSQL server.
+ * @throws KinoraError `config_invalid` when it refuses the user or is not suitable, `unavailable` when it can't be reached
+ */
 export const openPostgres = async (url: string, logger: Logger): Promise<Database> => {
   const pool = createPool(
     { connectionString: url, max: POOL_SIZE, connectionTimeoutMillis: CONNECT_TIMEOUT_MS },
     logger,
   );
   try {
-    await checkVersion(pool);
+    await checkServer(pool);
   } catch (error) {
     await pool.end();
-    throw error;
+    throw isKinoraError(error) ? error : explainRefusal(error, url);
   }
   const listener = createListener(url, logger);
   const endWatch = endSilentConnections(pool, { url, logger, onSilent: listener.renew });

@@ -1,12 +1,13 @@
 import { readdir } from 'node:fs/promises';
 import { repairLooseModes } from '../db/data-dir.js';
 import { acquireDataDirLock } from '../db/data-dir-lock.js';
-import { tryListen } from '../lib/try-listen.js';
+import { KinoraError } from '../lib/errors.js';
+import { findListenProblem } from './listen-problem.js';
 import type { Base } from './parts.js';
 
 /**
  * Locks the data directory and checks that the server can listen. `isFresh` when it was empty.
- * @throws KinoraError `data_dir_in_use`, `config_invalid`
+ * @throws KinoraError `data_dir_in_use`, `config_invalid`, or `unavailable` when the port is in use
  */
 export const openDataDir = async ({ config, logger, phases }: Base): Promise<{ isFresh: boolean }> => {
   const lock = await acquireDataDirLock(config.dataDir, () => {
@@ -21,12 +22,15 @@ export const openDataDir = async ({ config, logger, phases }: Base): Promise<{ i
     logger.warn({ entries: repaired.length, first: repaired[0] }, 'file permissions of other users removed');
   if (left.length > 0) logger.warn({ entries: left }, 'data directory accessible to other users');
   // Checked before anything is created: a first start that can't listen leaves nothing behind.
-  for (const [host, port] of [
-    [config.host, config.port],
-    [config.metricsHost, config.metricsPort],
+  for (const [host, port, option] of [
+    [config.host, config.port, 'KINORA_'],
+    [config.metricsHost, config.metricsPort, 'KINORA_METRICS_'],
   ] as const) {
-    const problem = port === undefined ? undefined : await tryListen(host, port);
-    if (problem) throw problem;
+    const problem = port === undefined ? undefined : await findListenProblem(host, port, option);
+    if (!problem) continue;
+    // A port that is in use may be free later.
+    const kind = problem.code === 'EADDRINUSE' ? 'unavailable' : 'config_invalid';
+    throw new KinoraError(kind, { messages: [`${problem.text}; ${problem.fix}.`] });
   }
   return { isFresh };
 };

@@ -6,9 +6,9 @@ import type { ServerStatus } from '../../control/control-handlers.js';
 import { findLooseModes } from '../../db/data-dir.js';
 import { systemClock } from '../../lib/clock.js';
 import { isKinoraError } from '../../lib/errors.js';
-import { tryListen } from '../../lib/try-listen.js';
 import { kinoraVersion } from '../../lib/version.js';
 import { chooseSandbox } from '../../pool/sandbox.js';
+import { findListenProblem } from '../../server/listen-problem.js';
 import { openBucket, readBucket, s3ServiceOf, s3SettingsOf } from '../../server/open-blobs.js';
 import { isProgram } from '../../speech/command-transcriber.js';
 import { describeTranscriber, localModelPath } from '../../speech/create-transcriber.js';
@@ -130,13 +130,6 @@ const sourceBuckets: Check = async ({ config, server }) => {
   return findings;
 };
 
-const portFixes: Readonly<Record<string, string>> = {
-  EADDRINUSE: 'another program listens there: stop it or set KINORA_PORT',
-  EACCES: 'ports below 1024 need a privilege: set KINORA_PORT to a higher one',
-  EADDRNOTAVAIL: 'this machine has no such address: set KINORA_HOST to 127.0.0.1 or 0.0.0.0',
-  ENOTFOUND: 'the name does not resolve: set KINORA_HOST to an address of this machine',
-};
-
 const lockAndPort: Check = async ({ config: { dataDir, host, port }, server }) => {
   if (server) return [ok('Data directory is in use by a running server')];
   try {
@@ -146,14 +139,8 @@ const lockAndPort: Check = async ({ config: { dataDir, host, port }, server }) =
       return [warn(reasonOf(error), 'wait if a server is starting or stopping; otherwise end that process')];
     return [fail(`The data directory can't be locked: ${reasonOf(error)}`, 'install util-linux (flock)')];
   }
-  const problem = await tryListen(host, port);
-  if (problem === undefined) return [ok(`${host}:${port} is free`)];
-  return [
-    fail(
-      `${host}:${port} is not available (${problem.code})`,
-      portFixes[problem.code ?? ''] ?? 'set KINORA_HOST and KINORA_PORT',
-    ),
-  ];
+  const problem = await findListenProblem(host, port);
+  return [problem ? fail(problem.text, problem.fix) : ok(`${host}:${port} is free`)];
 };
 
 /** Without a server, starts a media process that encodes a frame, which also shows that the FFmpeg addon loads. */
@@ -220,7 +207,7 @@ const database: Check = async (context) => {
     const fix =
       databaseUrl === undefined
         ? 'restore a backup, or use the version of Kinora that created it'
-        : 'check KINORA_DATABASE_URL and that the server runs';
+        : 'docs/operating/postgresql.md describes what the server must allow';
     return [fail(`Database: ${reasonOf(error)}`, fix)];
   }
 };

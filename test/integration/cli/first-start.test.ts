@@ -29,7 +29,10 @@ describe('the first start', { timeout: 240_000 }, () => {
     const env = { KINORA_DATA_DIR: dataDir, KINORA_SAMPLE: 'false' };
     const refused = await runCli(['serve', '--port', String((other.address() as AddressInfo).port)], env);
     other.close();
-    expect(refused).toMatchObject({ status: 1, stderr: expect.stringContaining('in use by another program') });
+    expect(refused).toMatchObject({
+      status: 1,
+      stderr: expect.stringContaining('another program listens there: stop it or set KINORA_PORT.'),
+    });
     expect(readdirSync(dataDir)).toEqual(['lock']);
     await fillDataDir(dataDir);
     const server = await startServer({ dataDir, options: { TOKEN: undefined } });
