@@ -237,6 +237,12 @@ describe('files that say wrong things of their key frames', () => {
   }, 120_000);
 });
 
+test('the only frame of a raw stream lasts as long as its frame rate says', async () => {
+  const { counters, plan } = await play('one-frame.h264');
+  expect(counters).toHaveLength(1);
+  expect(plan.durationSeconds).toBeCloseTo(0.04, 3);
+});
+
 test('a raw stream that states no frame rate keeps every frame, at 25 a second, and a warning says so', async () => {
   const { counters, plan, access } = await play('no-rate.hevc');
   expect(access).toMatch(/no exact seeking/);

@@ -118,7 +118,8 @@ class ChunkWriter {
   private encoder: FragmentEncoder | undefined;
   private startTicks = 0;
   private lastTicks = 0;
-  private step = 1;
+  /** How long the last frame is displayed, in ticks: as long as the one before, or as the frame rate says. */
+  private step: number;
   private sequence: number;
 
   constructor(
@@ -134,6 +135,7 @@ class ChunkWriter {
       timescale: timeBase.den,
       threads,
     };
+    this.step = frameRate.num > 0 ? Math.max(Math.round((timeBase.den * frameRate.den) / frameRate.num), 1) : 1;
     this.sequence = job.firstSequence;
     const avcc = readEncoderConfig(this.settings);
     const init = writeVideoInit({ timescale: timeBase.den, width, height, avcc, color: 'bt709' });

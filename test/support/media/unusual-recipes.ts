@@ -70,6 +70,8 @@ export const unusual = {
       options: { preset: 'ultrafast', 'x265-params': 'log-level=none:pools=none:frame-threads=1:vui-timing-info=0' },
     },
   },
+  /** One frame, whose duration follows from the frame rate alone. */
+  'one-frame.h264': { muxer: 'h264', seconds: 0.04, video: { ...small, encoder: 'libx264' } },
   'encrypted.mp4': {
     muxer: 'mp4',
     muxerOptions: {
