@@ -88,6 +88,7 @@ const commandPage = () => `# Commands
 
 <!-- Written by \`npm run generate\` from src/cli/commands.ts; edit that table instead. -->
 
+\`kinora\` is \`npx kinora\` in the directory of a clone, and \`docker exec kinora kinora\` for a container of that name.
 \`kinora --help\` lists the commands, and \`kinora <command> --help\` the flags and examples of one. Results go to
 standard output, everything else to standard error; with \`--json\` the results are JSON. On a terminal, progress is a
 bar; elsewhere it is lines.

@@ -89,7 +89,7 @@ export const options = {
     kind: signingSecret,
     variable: 'KINORA_EDGE_SECRET',
     section: 'Server',
-    doc: 'What edges and their origin share: set the same value on all servers. URLs in signed playlists are then signed with it; those from before end. `openssl rand -hex 32` makes one.',
+    doc: 'What edges and their origin share: set the same value on all servers. URLs in signed playlists are then signed with it; signed playlists that are already loaded stop working. `openssl rand -hex 32` makes one.',
     secret: true,
   },
   cacheTag: {

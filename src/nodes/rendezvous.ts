@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 
 /**
- * Orders servers by a hash of each one's ID and of what is looked for. All servers agree on the order without talking
- * to each other, and when one comes or goes, only its own share moves.
+ * Rendezvous (HRW) hashing: orders nodes by hash(node ID, key). All nodes agree on the order without messages, and when
+ * one joins or leaves, only its own share of the keys moves.
  */
 export const rendezvous = <N extends { readonly id: string }>(nodes: readonly N[], key: string): N[] => {
   const weightOf = ({ id }: N): string => createHash('sha256').update(`${id} ${key}`).digest('hex');

@@ -70,14 +70,14 @@ export const readBucket = async (settings: S3Settings): Promise<void> => {
 const START_TRIES = 12;
 const START_RETRY = { baseMs: 250, maxMs: 10_000 };
 
-/** The same at the start of a server, which waits for a service that is away. */
+/** The same at the start of a server, which waits for a service that is unavailable. */
 const openBucketWhenThere = async (settings: S3Settings, logger: Logger): Promise<ObjectClient> => {
   for (let tries = 1; ; tries += 1) {
     try {
       return await openBucket(settings);
     } catch (error) {
       if (!isKinoraError(error, 'unavailable') || tries === START_TRIES) throw error;
-      logger.warn({ reason: error.messages[0], tries, of: START_TRIES }, 'S3 is away, trying again');
+      logger.warn({ reason: error.messages[0], tries, of: START_TRIES }, 'S3 is unavailable, trying again');
       await pause(backoffMs(tries, START_RETRY));
     }
   }

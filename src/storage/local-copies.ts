@@ -116,7 +116,7 @@ export const createLocalCopies = async ({ objects, dir, maxBytes }: LocalCopiesO
     yield* object.chunks;
   };
 
-  /** Closes what nobody reads, and removes it if it is forgotten. */
+  /** Closes an unused copy and deletes it if it was evicted. */
   const rest = async (copy: Copy): Promise<void> => {
     if (copy.isForgotten && copy.leases === 0) copy.stopped.abort();
     await copy.blocks?.untilNoRequests();

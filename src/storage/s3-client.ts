@@ -64,9 +64,9 @@ export interface ObjectClient {
 }
 
 const CONNECT_MS = 5000;
-/** The longest time without a byte, until an answer begins … */
+/** The longest time without a byte, before the response begins. */
 const STALL_MS = 30_000;
-/** … and in its body: a viewer may wait for it. The rest is asked for again. */
+/** The same in its body, which a viewer may wait for. The rest is then requested again. */
 const BODY_STALL_MS = 10_000;
 /** For a whole request without the body of its response: a part over a slow line. */
 const REQUEST_MS = 5 * 60_000;

@@ -74,9 +74,10 @@ beforeAll(async () => {
     page: (path) => {
       const attributes = new URLSearchParams(path.slice(path.indexOf('?') + 1));
       const written = [...attributes].map(([name, value]) => `${name}="${value}"`).join(' ');
+      const tracking = attributes.has('tracked') ? '' : 'disable-tracking';
       return (
         '<!doctype html><style>body{margin:0}mux-player{width:960px;height:540px}</style>' +
-        `<script src="/mux-player.js"></script><mux-player custom-domain="${DOMAIN}" disable-tracking muted ${written}></mux-player>`
+        `<script src="/mux-player.js"></script><mux-player custom-domain="${DOMAIN}" ${tracking} muted ${written}></mux-player>`
       );
     },
   });
@@ -168,6 +169,29 @@ const expectPreview = async (page: Page): Promise<void> => {
   // 50 tiles of 20.01 s.
   await expect.poll(() => counterSeen(page, 'media-preview-thumbnail'), PATIENTLY).toBe(300);
 };
+
+test('mux-player sends data about viewers to Mux unless disable-tracking is set', { timeout: LIMIT_MS }, async () => {
+  const toMux = async (attributes: Record<string, string>): Promise<string[]> => {
+    const context = await browser.newContext({ ignoreHTTPSErrors: true });
+    const page = await context.newPage();
+    const hosts: string[] = [];
+    await page.route(/litix\.io/, (route) => {
+      hosts.push(new URL(route.request().url()).hostname);
+      return route.fulfill({ body: '' });
+    });
+    await page.route('https://www.gstatic.com/**', (route) => route.fulfill({ body: '' }));
+    await page.goto(`https://${PAGES}/?${new URLSearchParams({ 'playback-id': publicId, ...attributes })}`);
+    await inPlayer(page, (player) => player.play());
+    await playAt(page, 2);
+    // It sends the rest when the page is left.
+    await page.goto('about:blank');
+    if ('tracked' in attributes) await expect.poll(() => hosts, PATIENTLY).not.toEqual([]);
+    await context.close();
+    return hosts;
+  };
+  expect(await toMux({ tracked: '' })).toContainEqual(expect.stringMatching(/litix\.io$/));
+  expect(await toMux({})).toEqual([]);
+});
 
 test('mux-player plays a public id, with poster, previews and menus', { timeout: LIMIT_MS }, async () => {
   const { page, watched } = await open({ 'playback-id': publicId });

@@ -10,7 +10,7 @@ export interface EdgeReports {
 }
 
 const REPORT_MS = 10_000;
-/** About 20 MB, while the origin is away. */
+/** About 20 MB, while the origin is unavailable. */
 const MAX_WAITING = 100_000;
 
 /** @param report sends a body to a path of the origin */

@@ -32,7 +32,7 @@ export interface UploadLease extends WriteJournal {
   release(): Promise<void>;
 }
 
-/** Allows one server per upload. Rows of the database are the only authority; calls make it quick. */
+/** Allows one server per upload. The row decides who holds the lease; NOTIFY only speeds up the hand-over. */
 export interface UploadLeases {
   /**
    * Asks a silent holder to let go, and then takes over.

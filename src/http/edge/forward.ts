@@ -7,7 +7,7 @@ import type { Origin, OriginAnswer } from '../../net/fetch-origin.js';
 import { forwardedHeaders, passThrough, returnedHeaders } from '../pass-through.js';
 import { sendPrepared } from '../stream/send-text.js';
 
-/** They would make the answer a part, or none. */
+/** With these headers the origin may send 206 or 304, which can't be cached. */
 const CONDITIONS = ['range', 'if-range', 'if-none-match', 'if-modified-since', 'if-match', 'if-unmodified-since'];
 
 /** Playlists and images; about what 10,000 of them take. */
@@ -35,7 +35,7 @@ const freshSeconds = (cacheControl: unknown): number | undefined => {
   return maxAge === undefined ? undefined : Math.min(Number(maxAge), MAX_FRESH_SECONDS);
 };
 
-/** Sends the origin's answer; small public answers are kept for a moment, and for longer while the origin is away. */
+/** Sends the origin's answer; small public answers are kept for a moment, and for longer while the origin is unavailable. */
 export const createForward = (origin: Origin, clock: Clock) => {
   const kept = new LRUCache<string, Kept>({ maxSize: KEPT_BYTES, sizeCalculation: ({ body }) => body.length + 1000 });
   const inFlight = new Map<string, Promise<Kept | undefined>>();

@@ -114,7 +114,7 @@ const openTarget = async (
     kept.set(upload.id, { target, stop, continueWith: (lease) => shared?.continueWith(lease) ?? true });
   };
 
-  /** Looks for the index in what has arrived. */
+  /** Searches the received bytes for the moov box. */
   const look = async (): Promise<void> => {
     if (write.offsetBytes < lookAtBytes) return;
     if (!deps.playsEarly) return storeFirst('KINORA_RANGE_SOURCES is false');

@@ -78,7 +78,7 @@ describe.runIf(swiftPath)('the setup of blobs in S3', () => {
     proxy.isAway = true;
     const logger = memoryLogger();
     const starting = boot({ options: { ...options, S3_ENDPOINT: proxy.url }, logger });
-    const isTold = () => logger.lines.find(({ message }) => message === 'S3 is away, trying again');
+    const isTold = () => logger.lines.find(({ message }) => message === 'S3 is unavailable, trying again');
     await until('the log says so', isTold);
     expect(isTold()?.fields.reason).toMatch(
       /does not answer \(ECONNRESET\). Start the service or correct KINORA_S3_ENDPOINT/,
