@@ -1,6 +1,7 @@
 import { type Environment, readEnvironment } from '../config/environment.js';
 import { loadConfig } from '../config/load-config.js';
 import { flagOf, options } from '../config/options.js';
+import { isDatabaseUnavailable } from '../lib/database-unavailable.js';
 import { isKinoraError } from '../lib/errors.js';
 import { noSpaceReason } from '../lib/no-space.js';
 import { kinoraVersion } from '../lib/version.js';
@@ -60,6 +61,8 @@ const explain = (error: unknown): string => {
     const { address, port } = error as Error & { address: string; port: number };
     return `kinora: Port ${port} of ${address} is in use by another program; choose another port with --port or KINORA_PORT.`;
   }
+  if (isDatabaseUnavailable(error))
+    return `kinora: The database can't be used now (${error.message}); kinora doctor may find the cause.`;
   const isRefusal = typeof (error as NodeJS.ErrnoException).syscall === 'string';
   return isRefusal ? `kinora: ${error.message}; kinora doctor may find the cause.` : (error.stack ?? error.message);
 };

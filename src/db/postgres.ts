@@ -41,7 +41,7 @@ const explainRefusal = (cause: unknown, url: string): KinoraError => {
   const place = `The database server at ${host}:${port}`;
   if (isDatabaseUnavailable(cause)) {
     // An error that stands for several, one for each address, has no message.
-    const reason = cause.message || code;
+    const reason = (cause as Error).message || code;
     const messages = [`${place} can't be used now (${reason}): start it, or correct KINORA_DATABASE_URL.`];
     return new KinoraError('unavailable', { messages });
   }

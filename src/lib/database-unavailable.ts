@@ -11,7 +11,7 @@ const LOST_CONNECTION =
   /^(?:Connection terminated|timeout exceeded when trying to connect|timeout expired|Client has encountered|Client was closed|driver has already been destroyed|Cannot use a pool after calling end)/;
 
 /** Whether a query failed because the database could not be reached, not because of the query. */
-export const isDatabaseUnavailable = (error: unknown): error is Error =>
+export const isDatabaseUnavailable = (error: unknown): boolean =>
   error instanceof Error &&
   (('code' in error && typeof error.code === 'string' && UNREACHABLE.test(error.code)) ||
     LOST_CONNECTION.test(error.message));

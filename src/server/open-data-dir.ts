@@ -5,9 +5,12 @@ import { KinoraError } from '../lib/errors.js';
 import { findListenProblem } from './listen-problem.js';
 import type { Base } from './parts.js';
 
+/** The port may be free later, an address that moves between machines may arrive, and the name may resolve. */
+const TRANSIENT: ReadonlySet<string> = new Set(['EADDRINUSE', 'EADDRNOTAVAIL', 'EAI_AGAIN']);
+
 /**
  * Locks the data directory and checks that the server can listen. `isFresh` when it was empty.
- * @throws KinoraError `data_dir_in_use`, `config_invalid`, or `unavailable` when the port is in use
+ * @throws KinoraError `data_dir_in_use`, `config_invalid`, or `unavailable` when it can't listen now but may later
  */
 export const openDataDir = async ({ config, logger, phases }: Base): Promise<{ isFresh: boolean }> => {
   const lock = await acquireDataDirLock(config.dataDir, () => {
@@ -28,8 +31,7 @@ export const openDataDir = async ({ config, logger, phases }: Base): Promise<{ i
   ] as const) {
     const problem = port === undefined ? undefined : await findListenProblem(host, port, option);
     if (!problem) continue;
-    // A port that is in use may be free later.
-    const kind = problem.code === 'EADDRINUSE' ? 'unavailable' : 'config_invalid';
+    const kind = TRANSIENT.has(problem.code) ? 'unavailable' : 'config_invalid';
     throw new KinoraError(kind, { messages: [`${problem.text}; ${problem.fix}.`] });
   }
   return { isFresh };

@@ -28,14 +28,14 @@ const refuse = async (status: number, sentence: RegExp, env: Record<string, stri
 };
 
 describe('kinora serve, with an address that it can not listen on', () => {
+  // Too long for a name, so no name server is asked.
+  const noName = `${'x'.repeat(64)}.invalid`;
+
   it.each([
-    [['--host', '192.0.2.1'], /192\.0\.2\.1:0 is not available \(EADDRNOTAVAIL\); .* set KINORA_HOST to /],
-    [
-      ['--host', 'nowhere.invalid'],
-      /nowhere\.invalid:0 is not available \((ENOTFOUND|EAI_AGAIN)\); .* set KINORA_HOST to /,
-    ],
-    [['--metrics-host', '192.0.2.1', '--metrics-port', '0'], /\(EADDRNOTAVAIL\); .* set KINORA_METRICS_HOST to /],
-  ])('%j', (args, sentence) => refuse(2, sentence, {}, args));
+    [1, ['--host', '192.0.2.1'], /192\.0\.2\.1:0 is not available \(EADDRNOTAVAIL\); .* set KINORA_HOST to /],
+    [1, ['--metrics-host', '192.0.2.1', '--metrics-port', '0'], /\(EADDRNOTAVAIL\); .* set KINORA_METRICS_HOST to /],
+    [2, ['--host', noName], /x\.invalid:0 is not available \(ENOTFOUND\); .* set KINORA_HOST to /],
+  ])('status %i for %j', (status, args, sentence) => refuse(status, sentence, {}, args));
 });
 
 describe('kinora serve, with a PostgreSQL server that it can not reach', () => {
@@ -69,7 +69,9 @@ describe.runIf(hasPostgres())('kinora serve, with a PostgreSQL server that refus
       create role shut login;
       create role reader login;
       create role stranger login;
-      grant create on schema public to stranger;
+      create role standby login;
+      alter role standby set default_transaction_read_only = on;
+      grant create on schema public to stranger, standby;
       create table schema_migration (name text)`);
     const { rows } = await client.query<{ path: string }>("select current_setting('hba_file') as path");
     const rules = ['host all locked all scram-sha-256', 'host all shut all reject', 'host all all all trust'];
@@ -102,6 +104,11 @@ describe.runIf(hasPostgres())('kinora serve, with a PostgreSQL server that refus
     const url = new URL(owner);
     const env = { KINORA_DATABASE_URL: `postgres://${user}@${url.host}/${database}` };
     await refuse(2, sentence, env);
+  });
+
+  it('a server that only reads', async () => {
+    const env = { KINORA_DATABASE_URL: `postgres://standby@${new URL(owner).host}/kinora` };
+    await refuse(1, /The database can't be used now \(cannot execute .* in a read-only transaction\);/, env);
   });
 });
 
