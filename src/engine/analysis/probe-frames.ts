@@ -17,6 +17,7 @@ import type { VideoFacts } from '../../media/source/source-facts.js';
 import { NO_PTS, newFrame, newPacket } from '../ffmpeg/av.js';
 import { openDecoder, openSource, readPacket } from '../ffmpeg/open-source.js';
 import { lookAtAll } from '../ffmpeg/staged-ranges.js';
+import { dropsUndecodable } from '../ffmpeg/stream-traits.js';
 import { isIntra } from '../video/reader.js';
 
 /**
@@ -35,6 +36,7 @@ export interface FrameSample {
   readonly closedCaptions: boolean;
   /** See `VideoFacts`. */
   readonly unmarkedStart: boolean;
+  readonly closedStart: boolean;
   /** See `VideoFacts`. */
   readonly decodeTimesOnly: boolean;
 }
@@ -78,6 +80,8 @@ export const sampleFrames = (format: FormatContext, stream: Stream): FrameSample
   /** The time of the first packet, when that packet is not marked as a key frame. */
   let unmarkedPts: bigint | undefined;
   let unmarkedStart = false;
+  let keyPts = NO_PTS;
+  let closedStart = false;
   let hasOneTime = true;
   let goesBack = false;
   let latestPts = NO_PTS;
@@ -88,6 +92,7 @@ export const sampleFrames = (format: FormatContext, stream: Stream): FrameSample
       interlaced ||= (frame.flags & AV_FRAME_FLAG_INTERLACED) !== 0;
       closedCaptions ||= frame.getSideData(AV_FRAME_DATA_A53_CC) !== null;
       unmarkedStart ||= frame.pts === unmarkedPts && isIntra(frame);
+      closedStart ||= frame.pts !== NO_PTS && frame.pts < keyPts && dropsUndecodable(stream);
       goesBack ||= frame.pts < latestPts;
       latestPts = frame.pts;
       frame.unref();
@@ -100,6 +105,7 @@ export const sampleFrames = (format: FormatContext, stream: Stream): FrameSample
       packets += 1;
       hasOneTime &&= packet.pts !== NO_PTS && packet.pts === packet.dts;
       if (packets === 1 && !packet.isKeyframe && packet.pts !== NO_PTS) unmarkedPts = packet.pts;
+      if (packets === 1 && packet.isKeyframe) keyPts = packet.pts;
       // A packet that fails here fails again in the sanity check, which judges it.
       decoder.sendPacketSync(packet);
     }
@@ -109,7 +115,7 @@ export const sampleFrames = (format: FormatContext, stream: Stream): FrameSample
   decoder.sendPacketSync(null);
   receive();
   const decodeTimesOnly = hasOneTime && goesBack;
-  return { ...(first && { first }), count, interlaced, closedCaptions, unmarkedStart, decodeTimesOnly };
+  return { ...(first && { first }), count, interlaced, closedCaptions, unmarkedStart, closedStart, decodeTimesOnly };
 };
 
 export interface InspectedFile {

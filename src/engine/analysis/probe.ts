@@ -263,6 +263,7 @@ const describeVideo = (
     ...(avcc && { avcc: Buffer.from(avcc).toString('base64') }),
     ...(!crop && describeDecoder(format, stream, file)),
     ...(sample.unmarkedStart && { unmarkedStart: true }),
+    ...(sample.closedStart && { closedStart: true }),
     ...(sample.decodeTimesOnly && { decodeTimesOnly: true }),
     // What FFmpeg reports for raw streams that have no rate.
     ...(stream.rFrameRate.num > MAX_FRAME_RATE * stream.rFrameRate.den && { frameRateAssumed: true }),

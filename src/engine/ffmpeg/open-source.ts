@@ -121,7 +121,11 @@ export const readOnly = (format: FormatContext, streamIndexes: readonly number[]
  * Opens a decoder for the stream. The caller frees it with `freeContext`.
  * @throws KinoraError `media_failed`
  */
-export const openDecoder = (stream: Stream, threads: number): CodecContext => {
+export const openDecoder = (
+  stream: Stream,
+  threads: number,
+  options: Readonly<Record<string, number>> = {},
+): CodecContext => {
   const codec = findDecoder(stream);
   if (codec === undefined) throw failMedia(`decode ${codecNameOf(stream)}`, 'no decoder');
   const context = new CodecContext();
@@ -131,7 +135,8 @@ export const openDecoder = (stream: Stream, threads: number): CodecContext => {
     context.pktTimebase = stream.timeBase;
     context.threadCount = threads;
     context.threadType = (FF_THREAD_FRAME | FF_THREAD_SLICE) as typeof FF_THREAD_FRAME;
-    if (stream.codecpar.codecType === AVMEDIA_TYPE_VIDEO) setOptions(context, { max_pixels: MAX_DECODED_PIXELS });
+    if (stream.codecpar.codecType === AVMEDIA_TYPE_VIDEO)
+      setOptions(context, { max_pixels: MAX_DECODED_PIXELS, ...options });
     check(context.open2Sync(codec, null), `open decoder ${codecNameOf(stream)}`);
   } catch (error) {
     context.freeContext();

@@ -1,4 +1,5 @@
 import type { Frame } from 'node-av/lib';
+import { compare } from '../../media/source/rational.js';
 import type { DisplayedAt, ImageSource } from '../../pool/protocol.js';
 import { failMedia } from '../ffmpeg/av.js';
 import { filterRange } from './filter-range.js';
@@ -7,8 +8,7 @@ import type { VideoReader } from './reader.js';
 
 /** @throws KinoraError `media_failed` when the plan uses another time base */
 export const checkTimeBase = (reader: VideoReader, { timeBase }: Pick<ImageSource, 'timeBase'>): void => {
-  const { num, den } = reader.timeBase;
-  if (num !== timeBase.num || den !== timeBase.den) throw failMedia('image', 'the time base of the stream has changed');
+  if (compare(reader.timeBase, timeBase) !== 0) throw failMedia('image', 'the time base of the stream has changed');
 };
 
 type FrameSource = Omit<ImageSource, 'outPath'>;

@@ -13,6 +13,7 @@ import type { MediaSource } from '../../pool/protocol.js';
 import { check, failMedia, isDrained, NO_PTS, newFrame, newPacket } from '../ffmpeg/av.js';
 import { OpenCache } from '../ffmpeg/open-cache.js';
 import { openDecoder, openSource, readOnly, readPacket, streamAt } from '../ffmpeg/open-source.js';
+import { dropsUndecodable, hasNoTimes } from '../ffmpeg/stream-traits.js';
 
 /** A decoded frame and its presentation time in stream ticks. The reader owns the frame. */
 export interface DecodedFrame {
@@ -172,7 +173,8 @@ export class VideoReader {
     try {
       this.stream = streamAt(this.format, this.streamIndex);
       readOnly(this.format, [this.streamIndex]);
-      this.decoder = openDecoder(this.stream, this.threads);
+      // Without times, H.264 does not show how many frames are reordered; a decoder that learns it drops a frame.
+      this.decoder = openDecoder(this.stream, this.threads, hasNoTimes(this.format) ? { strict: 1 } : {});
     } catch (error) {
       this.format.closeInputSync();
       throw error;
@@ -293,7 +295,7 @@ export class VideoReader {
    * any key frame lack their references.
    */
   private isDecodable(frame: Frame, pts: number): boolean {
-    if (isIntra(frame)) return true;
+    if (isIntra(frame) || dropsUndecodable(this.stream)) return true;
     return this.keyPts !== undefined && (this.isAvi || !this.fromStart || pts >= this.keyPts);
   }
 

@@ -1,5 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import type { Frame } from 'node-av/lib';
+import { compare } from '../../media/source/rational.js';
 import type { VideoSegmentJob, VideoSegmentResult } from '../../pool/protocol.js';
 import { cloneFrame, failMedia } from '../ffmpeg/av.js';
 import { copySegment } from './copy-segment.js';
@@ -53,9 +54,7 @@ const encodeSegment = (job: VideoSegmentJob, reader: VideoReader): VideoSegmentR
   const { startTicks, endTicks, timeBase, originTicks, rendition, threads } = job;
   if (rendition.encoder === undefined) throw failMedia('segment', 'no encoder settings');
   const { width, height, filters, frameRate, encoder: settings } = rendition;
-  if (reader.timeBase.num !== timeBase.num || reader.timeBase.den !== timeBase.den) {
-    throw failMedia('segment', 'the time base of the stream has changed');
-  }
+  if (compare(reader.timeBase, timeBase) !== 0) throw failMedia('segment', 'the time base of the stream has changed');
   const toTicks = (pts: number): number => pts * timeBase.num - originTicks;
   const toPts = (ticks: number): number => Math.ceil((ticks + originTicks) / timeBase.num);
   /** The time at which the segment's first frame began. */

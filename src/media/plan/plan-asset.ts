@@ -1,11 +1,12 @@
 import { AAC_FRAME_SAMPLES } from '../codecs/aac.js';
 import { avcCodecs } from '../codecs/avc.js';
-import { findConstantRate, isMovFormat, isMpegStreamFormat, listFrames } from '../source/frames.js';
-import { compare, reduce, rescale, toNumber } from '../source/rational.js';
+import { findConstantRate, isMpegStreamFormat, listFrames } from '../source/frames.js';
+import { compare, reduce, refine, rescale, toNumber } from '../source/rational.js';
 import type { Rational, SourceFacts, VideoFacts } from '../source/source-facts.js';
 import type { SourceIndex, StreamIndex } from '../source/source-index.js';
 import { type AudioPlanInput, planAudio } from './audio-plan.js';
 import { type CopyDecision, type CopyInput, decideCopy } from './copy-decision.js';
+import { countLostFrames, holdFrames } from './frame-packets.js';
 import { countFrames, planGrid } from './grid.js';
 import {
   displaySize,
@@ -57,6 +58,11 @@ export interface ClipRange {
 /** The demuxer of the mezzanine, a fragmented MP4. */
 const MEZZANINE_FORMAT = 'mov,mp4,m4a,3gp,3g2,mj2';
 const TEST_ASSET_SECONDS = 10;
+/**
+ * The timeline has at least this many ticks per second: the end of audio, and the repeats of the last frame, lie between
+ * the ticks of AVI and Ogg, which are as long as a frame.
+ */
+const MIN_TIMESCALE = 1_000;
 /** For audio-only clips. */
 const CLIP_TIMESCALE = 48_000;
 const CLIP_TOLERANCE_TICKS = 0.01;
@@ -68,9 +74,6 @@ const CLIP_TOLERANCE_TICKS = 0.01;
 const MAX_REORDER_SECONDS = 1 / 15;
 /** A clip begins with its first frame; a frame that is displayed for longer than this is cut instead. */
 const LONG_FRAME_SECONDS = 0.25;
-/** Codecs whose packets each contain exactly one frame in MP4, MOV and Matroska. */
-export const ONE_FRAME_PACKETS: ReadonlySet<string> = new Set(['h264', 'hevc', 'vp9', 'av1', 'prores', 'mjpeg']);
-
 /** The video stream of any file. */
 interface FrameSource {
   readonly access: VideoPlan['access'];
@@ -219,7 +222,7 @@ const findFrames = ({
         index: index.video,
         display: displaySize(video),
       };
-  const frames = source && listFrames(source.index, source.formatName);
+  const frames = source && listFrames(source.index, source.formatName, !mezzanine && video.closedStart);
   return frames && frames.length > 0 ? { ...source, frames } : undefined;
 };
 
@@ -231,7 +234,8 @@ const planVideo = (
   endSeconds: number,
 ): VideoPlan => {
   const { settings } = input;
-  const { timeBase, index } = source;
+  const { index } = source;
+  const timeBase = refine(source.timeBase, MIN_TIMESCALE);
   const timescale = timeBase.den;
   const originTicks = rescale(1, zero, { num: 1, den: timescale });
   const toTimeline = (pts: number): number => pts * timeBase.num - originTicks;
@@ -245,6 +249,7 @@ const planVideo = (
   frameTicks[0] = 0;
   const frameRate = findFrameRate(source, facts);
   const filters = planFilters(input, facts, source.display);
+  const lostFrames = source.access === 'mezzanine' ? countLostFrames(input, source.frames) : 0;
   const peakFrameRate = findPeakRate(frameTicks, timescale);
   const isVariable = peakFrameRate * frameRate.den > frameRate.num;
   const ladder = planLadder({ frame: source.display, frameRate, peakFrameRate, ...settings });
@@ -262,7 +267,7 @@ const planVideo = (
     timescale,
   };
   const { copy, original, boundaries } = planCopies(copyInput, source.access, began);
-  const longestTicks = longestFrame(frameTicks) * top.frameStep;
+  const longestTicks = longestFrame(frameTicks, endTicks) * top.frameStep;
   const reorderTicks = Math.min(longestTicks, Math.ceil(MAX_REORDER_SECONDS * timescale));
   const encoded = (copy.copy ? limitRungs(ladder.slice(0, -1), copy.bandwidth) : ladder).map((rung) =>
     reordered(rung, reorderTicks),
@@ -284,10 +289,13 @@ const planVideo = (
     timescale,
     originTicks,
     boundaries,
-    ...(countsFrames(source, facts) && { frameCounts: countFrames(frameTicks, boundaries) }),
+    ...((source.access === 'mezzanine' || holdFrames(source.formatName, facts)) && {
+      frameCounts: countFrames(frameTicks, boundaries),
+    }),
     ...(isMpegStreamFormat(source.formatName) && { seekPoints: findSeekPoints(index, boundaries, toTimeline) }),
     lastFrameTicks: frameTicks.at(-1)!,
     ...(began !== undefined && { firstFrameTicks: began }),
+    ...(lostFrames > 0 && { lostFrames }),
     frameRate,
     ...(isVariable && { peakFrameRate }),
     filters,
@@ -327,10 +335,12 @@ const tellOriginal = (original: CopyDecision | undefined): string => {
 /**
  * The longest display duration of a frame in ticks, which is how much later B-frames are decoded: with two in a row,
  * at most one frame precedes a frame that is displayed before it. A longer one, such as the last frame of a file whose
- * audio is longer, is not reordered.
+ * audio is longer, is not reordered. A single frame is repeated until the end.
  */
-const longestFrame = (frameTicks: Float64Array): number =>
-  frameTicks.reduce((longest, ticks, index) => Math.max(longest, (frameTicks[index + 1] ?? ticks) - ticks), 0);
+const longestFrame = (frameTicks: Float64Array, endTicks: number): number =>
+  frameTicks.length === 1
+    ? endTicks
+    : frameTicks.reduce((longest, ticks, index) => Math.max(longest, (frameTicks[index + 1] ?? ticks) - ticks), 0);
 
 const copyRendition = (
   { name, width, height, frameStep }: VideoRendition,
@@ -370,11 +380,6 @@ export const sourceFilters = ({ interlaced, color, rotation, flipHorizontal }: V
   const toneMap = HDR_TRANSFERS[color.transfer];
   return { deinterlace: interlaced, ...(toneMap && { toneMap }), color, rotation, flipHorizontal, testMark: false };
 };
-
-/** A packet of a program stream may contain several frames, or, if interlaced, half a frame. */
-const countsFrames = ({ access, formatName }: FrameSource, { codec, interlaced }: VideoFacts): boolean =>
-  access === 'mezzanine' ||
-  ((isMovFormat(formatName) || formatName.startsWith('matroska')) && ONE_FRAME_PACKETS.has(codec) && !interlaced);
 
 /** For each segment, the last key frame that is displayed at or before its start. */
 const findSeekPoints = (

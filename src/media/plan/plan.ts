@@ -27,7 +27,10 @@ export interface VideoPlan {
   readonly access: 'source' | 'mezzanine';
   readonly formatName: string;
   readonly streamIndex: number;
-  /** Time base of the stream; a timeline tick is 1/timescale s and `ticks = pts * timeBase.num - originTicks`. */
+  /**
+   * Time base of the stream, not in lowest terms if it is coarse; a timeline tick is 1/timescale s and
+   * `ticks = pts * timeBase.num - originTicks`.
+   */
   readonly timeBase: Rational;
   /** = timeBase.den */
   readonly timescale: number;
@@ -43,6 +46,8 @@ export interface VideoPlan {
   readonly lastFrameTicks: number;
   /** For a clip that begins during a long frame: the negative start time of that frame, which is displayed at zero. */
   readonly firstFrameTicks?: number;
+  /** Frames of the source that a mezzanine lacks, because they could not be decoded. */
+  readonly lostFrames?: number;
   /** Average frame rate of the source. */
   readonly frameRate: Rational;
   /** Frames in the busiest second, of a source whose rate varies. */

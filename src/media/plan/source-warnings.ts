@@ -4,7 +4,7 @@ import type { Plan } from './plan.js';
 
 /** What is told with `video.asset.warning` about a source. */
 export interface SourceWarning {
-  readonly type: 'stream_dropped' | 'colors_changed' | 'frame_rate_assumed';
+  readonly type: 'stream_dropped' | 'colors_changed' | 'frame_rate_assumed' | 'frames_lost';
   /** A sentence for the owner of the file. */
   readonly message: string;
 }
@@ -14,6 +14,7 @@ export const describeWarnings = (facts: SourceFacts, plan: Plan): SourceWarning[
   ...describeDropped(facts, plan),
   ...describeColors(facts, plan),
   ...describeFrameRate(facts, plan),
+  ...describeLost(plan),
 ];
 
 /** The video and audio streams that an asset can't use. */
@@ -47,4 +48,12 @@ const describeFrameRate = ({ video }: SourceFacts, plan: Plan): SourceWarning[] 
     `The file does not state the frame rate of its video, so ${Math.round((num / den) * 1000) / 1000} frames a second are assumed. ` +
     'If that is wrong, put the video into a file that has times, such as MP4 or Matroska.';
   return [{ type: 'frame_rate_assumed', message }];
+};
+
+const describeLost = ({ video }: Plan): SourceWarning[] => {
+  const lost = video?.lostFrames ?? 0;
+  if (lost === 0) return [];
+  const frames = lost === 1 ? '1 frame' : `${lost} frames`;
+  const message = `${frames} of the video could not be decoded and ${lost === 1 ? 'was' : 'were'} left out.`;
+  return [{ type: 'frames_lost', message }];
 };

@@ -10,13 +10,14 @@ export const isMatroskaFormat = (formatName: string): boolean => formatName.spli
 export const isMpegStreamFormat = (formatName: string): boolean => formatName === 'mpegts' || formatName === 'mpeg';
 
 /**
- * Times (stream ticks, ascending) of the displayed frames. Frames before the first key frame can't be decoded; in MP4
- * and MOV, negative times are before the edit.
+ * Times (stream ticks, ascending) of the displayed frames. Frames before the first key frame can't be decoded, unless
+ * they belong to its closed GOP (`closedStart`); in MP4 and MOV, negative times are before the edit.
  */
-export const listFrames = (index: StreamIndex, formatName: string): Float64Array => {
+export const listFrames = (index: StreamIndex, formatName: string, closedStart = false): Float64Array => {
   const firstKey = index.key.indexOf(1);
   if (firstKey === -1) return new Float64Array();
-  const earliest = Math.max(index.pts[firstKey]!, isMovFormat(formatName) ? 0 : Number.NEGATIVE_INFINITY);
+  const decodable = closedStart && firstKey === 0 ? Number.NEGATIVE_INFINITY : index.pts[firstKey]!;
+  const earliest = Math.max(decodable, isMovFormat(formatName) ? 0 : Number.NEGATIVE_INFINITY);
   return index.pts.filter((pts) => pts >= earliest).sort();
 };
 

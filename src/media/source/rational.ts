@@ -15,6 +15,12 @@ export const compare = (a: Rational, b: Rational): number => {
   return difference < 0n ? -1 : difference > 0n ? 1 : 0;
 };
 
+/** The same fraction of a second with at least `minDen` ticks per second: a finer clock, on which every tick of `timeBase` lies. */
+export const refine = ({ num, den }: Rational, minDen: number): Rational => {
+  const factor = Math.max(Math.ceil(minDen / den), 1);
+  return { num: num * factor, den: den * factor };
+};
+
 export const toNumber = ({ num, den }: Rational): number => num / den;
 
 /** Converts `ticks` from time base `from` to `to`. Computed exactly, then rounded to the nearest tick (halves up). */

@@ -116,6 +116,8 @@ export interface VideoFacts {
   readonly unseekable?: true;
   /** The first packet contains a key frame but is not marked as one. */
   readonly unmarkedStart?: boolean;
+  /** MPEG-1 and MPEG-2: frames before the first key frame belong to its closed GOP and can be decoded. */
+  readonly closedStart?: true;
   /** Declared stream bit rate in bit/s, 0 when unknown. */
   readonly bitRate: number;
   /** True when a decoded frame or packet side data carries CEA-608/708 captions. */

@@ -34,6 +34,8 @@ const heightOf = (playlist: string): number | undefined => {
   return height === undefined ? undefined : Number(height);
 };
 
+export const isVideoPlaylist = (playlist: string): boolean => heightOf(playlist) !== undefined;
+
 /** Leaves out every video rendition but the lowest. */
 export const lowestOnly = (playlists: readonly string[]): string[] => {
   const lowest = Math.min(...playlists.map((playlist) => heightOf(playlist) ?? Number.POSITIVE_INFINITY));
