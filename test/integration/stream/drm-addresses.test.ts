@@ -80,14 +80,14 @@ describe('nothing in the clear', () => {
 
   const names = [
     ...['', '/', '.m3u8', '.mp4', '/highest.mp4', '/high.mp4', '/medium.mp4', '/low.mp4', '/capped-1080p.mp4'],
-    ...['/1080p.mp4', '/270p.mp4', '/audio.m4a', '/audio.mp3', '/master.mp4', '/source', '/source.mp4', '/download'],
-    ...['/init.mp4', '/0.m4s', '/270p/0.m4s', '/2/270p/init.mp4', '/2/270p/0.m4s', '/2/270p/0.ts', '/2/270p/0.mp4'],
+    ...['/1080p.mp4', '/370p.mp4', '/audio.m4a', '/audio.mp3', '/master.mp4', '/source', '/source.mp4', '/download'],
+    ...['/init.mp4', '/0.m4s', '/370p/0.m4s', '/3/270p/init.mp4', '/3/270p/0.m4s', '/3/270p/0.ts', '/3/270p/0.mp4'],
     ...[
-      '/2/270p',
-      '/2/270p/playlist.m3u8',
-      '/2/audio/0.m4s',
-      '/2/source/0.m4s',
-      '/2/270p/0.m4s/0.m4s',
+      '/3/270p',
+      '/3/270p/playlist.m3u8',
+      '/3/audio/0.m4s',
+      '/3/source/0.m4s',
+      '/3/270p/0.m4s/0.m4s',
       '/1/270p/0.m4s',
     ],
     ...[
@@ -154,7 +154,7 @@ describe('nothing in the clear', () => {
       `${drmId}.mp4`,
       `.${drmId}`,
     ])
-      for (const name of ['.m3u8', '/highest.mp4', '/2/270p/0.m4s'])
+      for (const name of ['.m3u8', '/highest.mp4', '/3/270p/0.m4s'])
         expect((await sendRaw(server.origin, path(name, good, id))).status, `${id}${name}`).toBe(404);
   });
 

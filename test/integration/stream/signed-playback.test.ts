@@ -169,7 +169,7 @@ test('a child address is good for itself alone', async () => {
   ).toBe(invalid);
   expect(await answer(withSignature())).toBe('403 Token is missing');
   expect(await answer(`${url.origin}${url.pathname}`)).toBe('403 Token is missing');
-  expect(await answer(url.href.replace('/2/', '/3/'))).toBe(invalid);
+  expect(await answer(url.href.replace('/3/', '/4/'))).toBe(invalid);
   expect(await answer(masterOf('', `&signature=${url.searchParams.get('signature')}`))).toBe('403 Token is missing');
   expect(await answer(`/${asset.signedId}/metadata.json${url.search}`)).toBe(invalid);
   expect(await answer(`/${asset.signedId}/720p.mp4${url.search}`)).toBe('403 Token is missing');

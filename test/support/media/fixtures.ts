@@ -196,9 +196,6 @@ const encoded = {
   'audio-shorter.mp4': { ...mp4, video: h264, audio: { ...aac, seconds: 3.2 } },
   'video-late.mp4': { ...mp4, video: { ...h264, startSeconds: 0.7 }, audio: aac },
   'video-only.mp4': { ...mp4, video: h264 },
-  // Of these, other files are made.
-  'gops-b-frames.mp4': { ...mp4, seconds: 1.2, video: { ...h264, width: 640, height: 360, gop: 12 } },
-  'gops-in-order.mp4': { ...mp4, seconds: 1.2, video: { ...h264, width: 640, height: 360, gop: 12, bFrames: 0 } },
   'audio-only.mp3': { muxer: 'mp3', seconds: 12, audio: mp3 },
   'audio-only.m4a': { muxer: 'ipod', seconds: 12, audio: aac },
   'audio-only.flac': { muxer: 'flac', seconds: 12, audio: flac },

@@ -20,7 +20,7 @@ export const same = 'the segment itself';
 const alterations: readonly [string, (of: Altered) => string, string][] = [
   ['as it is', (of) => `${of.segment}?${of.query}`, same],
   // Another spelling of the same address is that address.
-  ['with escaped letters', (of) => `${of.rendition('%32%370p').replace('/2/', '/%32/')}?${of.query}`, same],
+  ['with escaped letters', (of) => `${of.rendition('%32%370p').replace('/3/', '/%33/')}?${of.query}`, same],
   [
     'with an escaped name of its signature',
     (of) => `${of.segment}?${of.query.replace('signature', 'signatur%65')}`,
@@ -40,10 +40,10 @@ const alterations: readonly [string, (of: Altered) => string, string][] = [
   ['that climbs with backslashes', (of) => `${of.rendition('270p\\..\\1080p')}?${of.query}`, refused],
   ['with an overlong escape', (of) => `${of.rendition('270p/%c0%ae%c0%ae')}?${of.query}`, unknown],
   ['with a broken escape', (of) => `${of.segment}%zz?${of.query}`, unknown],
-  ['with a doubled slash', (of) => `${of.segment.replace('/2/', '//2/')}?${of.query}`, bare],
+  ['with a doubled slash', (of) => `${of.segment.replace('/3/', '//3/')}?${of.query}`, bare],
   ['with a slash before it', (of) => `/${of.segment}?${of.query}`, unknown],
-  ['with another plan', (of) => `${of.segment.replace('/2/', '/3/')}?${of.query}`, refused],
-  ['with the plan spelt 01', (of) => `${of.segment.replace('/2/', '/02/')}?${of.query}`, refused],
+  ['with another plan', (of) => `${of.segment.replace('/3/', '/4/')}?${of.query}`, refused],
+  ['with the plan spelt 03', (of) => `${of.segment.replace('/3/', '/03/')}?${of.query}`, refused],
   ['with the number spelt 00', (of) => `${of.segment.replace('0.m4s', '00.m4s')}?${of.query}`, unknown],
   ['with the number -1', (of) => `${of.segment.replace('0.m4s', '-1.m4s')}?${of.query}`, unknown],
   ['with a number behind the last', (of) => `${of.segment.replace('0.m4s', '9999.m4s')}?${of.query}`, unknown],
