@@ -174,11 +174,11 @@ it.each(['closed.ts', 'closed.mkv', 'closed.m2v'])('%s: B-frames before the firs
   const cut = fromSecondGop(readFileSync(at('open.m2v')));
   writeFileSync(at('closed.m2v'), cut);
   if (name !== 'closed.m2v') run('-fflags', '+genpts', '-i', at('closed.m2v'), '-c', 'copy', at(name));
-  const pictures = cut.toString('latin1').split('\0\0\x01\0').length - 1;
+  const frames = cut.toString('latin1').split('\0\0\x01\0').length - 1;
   const asset = await ingest(name);
   // The first two lack what they were predicted from, so their counters can't be read.
   const times = await frameTimes(await playlistOf(asset));
-  expect(times).toHaveLength(pictures);
+  expect(times).toHaveLength(frames);
   times.forEach((seconds, frame) => {
     expect(Math.abs(seconds - times[0]! - frame / 25), `frame ${frame}`).toBeLessThan(0.0011);
   });

@@ -22,14 +22,16 @@ const paintFrame = (counter: number): Buffer => {
 
 const FRAME_RATE = 25;
 
+const FFMPEG = 'ffmpeg';
+
 /** Encodes `count` frames with the `ffmpeg` command, 25 per second. */
 export const encodeFrames = (path: string, count: number, args: readonly string[]): void => {
   const input = Buffer.concat(Array.from({ length: count }, (_, counter) => paintFrame(counter)));
   const raw = ['-f', 'rawvideo', '-pix_fmt', 'yuv420p', '-s', `${WIDTH}x${HEIGHT}`, '-r', String(FRAME_RATE)];
-  execFileSync('ffmpeg', ['-v', 'error', '-y', ...raw, '-i', '-', '-threads', '1', ...args, path], { input });
+  execFileSync(FFMPEG, ['-v', 'error', '-y', ...raw, '-i', '-', '-threads', '1', ...args, path], { input });
 };
 
-export const run = (...args: string[]): void => void execFileSync('ffmpeg', ['-v', 'error', '-y', ...args]);
+export const run = (...args: string[]): void => void execFileSync(FFMPEG, ['-v', 'error', '-y', ...args]);
 
 const u32 = (...values: number[]): Buffer => {
   const bytes = Buffer.alloc(4 * values.length);
@@ -91,7 +93,7 @@ const displayOrder = (stbl: Buffer, count: number): number[] => {
  * A copy of a file with one video track, its `moov` at the end, with other times. Frames are decoded as late as possible
  * without negative offsets.
  */
-export const withTimes = (source: Buffer, timing: Timing): Buffer => {
+const withTimes = (source: Buffer, timing: Timing): Buffer => {
   const { timescale, durations, edit } = timing;
   const moovAt = source.lastIndexOf('moov') - 4;
   const moov = source.subarray(moovAt);
