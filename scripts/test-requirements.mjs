@@ -33,7 +33,11 @@ const needs = [
     packages: ['pocketsphinx', 'pocketsphinx-en-us'],
     suites: 'recognition of real speech',
   },
-  { program: 'ffmpeg', packages: ['ffmpeg'], suites: 'voices of real speech, playback with ffmpeg' },
+  {
+    program: 'ffmpeg',
+    packages: ['ffmpeg'],
+    suites: 'voices of real speech, playback with ffmpeg, unusual times, embedded tracks, pairs of mono streams',
+  },
   { program: 'nginx', packages: ['nginx-light'], suites: 'the shipped nginx configuration' },
   { program: 'caddy', packages: ['caddy'], suites: 'the shipped Caddy configuration' },
   {

@@ -2,14 +2,17 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, test as anyTest, beforeAll, expect } from 'vitest';
 import { makeEmbeddedFile } from '../support/media/embedded-file.js';
+import { ffmpegPath } from '../support/media/ffmpeg-command.js';
 import { smallWindow, startChromium, watch } from '../support/players/chromium.js';
 import { servePage } from '../support/players/page-site.js';
 import { type Booted, boot } from '../support/servers/boot.js';
 import type { Origin } from '../support/servers/origin.js';
 import { createAsset, serveFiles, settled } from '../support/wire/create-asset.js';
 import { withTracks } from '../support/wire/tracks.js';
+
+const test = anyTest.skipIf(!ffmpegPath);
 
 interface Track {
   readonly language: string;

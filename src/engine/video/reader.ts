@@ -78,6 +78,8 @@ export class VideoReader {
   private lastDelta = 1;
   /** Times of the packets that were decoded but not returned, ascending; see `reorderTimes`. */
   private packetTimes: number[] = [];
+  /** In AVI: the decode times of the last packets, from that of the last returned frame on. */
+  private decodeTimes: number[] = [];
   /** Packets and frames found damaged since the last seek. */
   errors = 0;
   /** Byte position of the last packet that was read. */
@@ -255,6 +257,7 @@ export class VideoReader {
     this.behindPts = undefined;
     this.keyPts = undefined;
     this.lastPts = undefined;
+    this.decodeTimes = [];
     this.fromStart = false;
     this.started = false;
     this.drained = false;
@@ -322,6 +325,7 @@ export class VideoReader {
         const time = packet.pts === NO_PTS || this.isAvi ? packet.dts : packet.pts;
         this.keyPts = time === NO_PTS ? Number.POSITIVE_INFINITY : Number(time);
       }
+      if (this.isAvi && packet.dts !== NO_PTS) this.decodeTimes.push(Number(packet.dts));
       if (this.decoder.sendPacketSync(packet) < 0) this.countError('packet cannot be decoded');
       else if (this.reorderTimes && packet.pts !== NO_PTS) {
         this.packetTimes.push(Number(packet.pts));
@@ -348,19 +352,34 @@ export class VideoReader {
   private timeOf(frame: Frame): number {
     const reordered = this.packetTimes.shift();
     if (reordered !== undefined) return reordered;
-    // AVI stores no presentation times: the decoder returns a frame `hasBFrames` packets after its position.
-    const time = this.isAvi ? frame.pktDts : frame.bestEffortTimestamp;
+    const time = this.isAvi ? this.aviTimeOf(frame) : frame.bestEffortTimestamp;
     const duration = Number(frame.duration);
     const { num, den } = this.stream.timeBase;
     // Without a rate in a raw stream, FFmpeg reports a tick after the frames that it has probed.
     const step = duration * num * MAX_FRAME_RATE >= den ? duration : this.lastDelta;
     // The only frame after a seek, returned at the end of the file: learning its time requires a seek further back.
     if (time === NO_PTS && this.lastPts === undefined && !this.fromStart) return Number.POSITIVE_INFINITY;
-    const pts =
-      time === NO_PTS ? (this.lastPts ?? -step) + step : Number(time) - (this.isAvi ? this.decoder.hasBFrames : 0);
+    const pts = time === NO_PTS ? (this.lastPts ?? -step) + step : Number(time);
     if (this.lastPts !== undefined && pts > this.lastPts) this.lastDelta = pts - this.lastPts;
     this.lastPts = pts;
     return pts;
+  }
+
+  /**
+   * AVI stores no presentation times: the frames use the decode times in order, and the decoder returns a frame
+   * `hasBFrames` packets after its position. How many ticks a packet takes depends on the file.
+   */
+  private aviTimeOf(frame: Frame): number | typeof NO_PTS {
+    const last = this.lastPts;
+    if (frame.pktDts === NO_PTS) {
+      // At the end of the file no packet follows the frame.
+      const next = last === undefined ? undefined : this.decodeTimes.find((time) => time > last);
+      return next ?? NO_PTS;
+    }
+    const dts = Number(frame.pktDts);
+    const place = this.decodeTimes.indexOf(dts) - this.decoder.hasBFrames;
+    if (place > 0) this.decodeTimes.splice(0, place);
+    return place >= 0 ? this.decodeTimes[0]! : dts - this.decoder.hasBFrames;
   }
 }
 

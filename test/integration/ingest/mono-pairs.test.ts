@@ -3,11 +3,14 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, test as anyTest, beforeAll, expect } from 'vitest';
+import { ffmpegPath } from '../../support/media/ffmpeg-command.js';
 import { type Booted, boot } from '../../support/servers/boot.js';
 import type { Origin } from '../../support/servers/origin.js';
 import { createAsset, serveFiles, settled } from '../../support/wire/create-asset.js';
 import { withTracks } from '../../support/wire/tracks.js';
+
+const test = anyTest.skipIf(!ffmpegPath);
 
 const run = promisify(execFile);
 const RATE = 48_000;

@@ -1,7 +1,8 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, it as anyIt, beforeAll, describe, expect } from 'vitest';
+import { ffmpegPath } from '../../support/media/ffmpeg-command.js';
 import { readFrameCounters } from '../../support/media/measure.js';
 import {
   type ExpectedFrame,
@@ -16,6 +17,8 @@ import { type Booted, boot } from '../../support/servers/boot.js';
 import { type SlowOrigin, startSlowOrigin } from '../../support/servers/slow-origin.js';
 import { api, createAsset } from '../../support/wire/create-asset.js';
 import { withFiles } from '../../support/wire/static-renditions.js';
+
+const it = anyIt.skipIf(!ffmpegPath);
 
 const FRAMES = 48;
 

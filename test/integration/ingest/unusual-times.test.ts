@@ -1,7 +1,8 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, it as anyIt, beforeAll, describe, expect } from 'vitest';
+import { ffmpegPath } from '../../support/media/ffmpeg-command.js';
 import { readFrameCounters } from '../../support/media/measure.js';
 import {
   encodeFrames,
@@ -16,6 +17,8 @@ import { type Booted, boot } from '../../support/servers/boot.js';
 import { type SlowOrigin, startSlowOrigin } from '../../support/servers/slow-origin.js';
 import { createAsset, settled, type WireAsset } from '../../support/wire/create-asset.js';
 import { eventsOf } from '../../support/wire/events.js';
+
+const it = anyIt.skipIf(!ffmpegPath);
 
 let server: Booted;
 let origin: SlowOrigin;
@@ -109,6 +112,30 @@ describe('a last frame that is displayed for long in a container with coarse tim
     expect(times.slice(0, 7).map((seconds) => Math.round(seconds))).toEqual(numbers(0, 7));
     expect(times.at(-1)).toBeLessThan(6.3);
   });
+});
+
+describe('AVI with B-frames', () => {
+  it.each([
+    ['half.avi', 50],
+    ['whole.avi', 25],
+  ] as const)('%s: frames are played at their times in a file of %i ticks a second', async (name, rate) => {
+    encodeFrames(at('reordered.mp4'), 150, ['-c:v', 'libx264', '-bf', '2', '-g', '50']);
+    run('-i', at('reordered.mp4'), '-c', 'copy', at('half.avi'));
+    run('-r', '25', '-i', at('half.avi'), '-c:v', 'mpeg4', '-q:v', '2', '-bf', '2', '-g', '50', at('whole.avi'));
+    const file = readFileSync(at(name));
+    // The rate in the header of the stream; the scale is 1.
+    expect(file.readUInt32LE(file.indexOf('strh') + 32)).toBe(rate);
+    await expectAll(await ingest(name), numbers(0, 150), (counter) => counter / 25);
+  });
+});
+
+it('a subtitle that ends after 99 hours does not make a short file too long', async () => {
+  encodeFrames(at('short.mp4'), 150, ['-c:v', 'libx264', '-g', '50']);
+  writeFileSync(at('late.srt'), '1\n00:00:05,000 --> 99:00:00,000\nStill here\n');
+  run('-i', at('short.mp4'), '-i', at('late.srt'), '-c:v', 'copy', '-c:s', 'subrip', at('late.mkv'));
+  const asset = await ingest('late.mkv');
+  expect(asset.duration).toBeCloseTo(6, 1);
+  await expectAll(asset, numbers(0, 150), (counter) => counter / 25);
 });
 
 describe('an elementary stream that declares no frame rate', () => {

@@ -1,12 +1,15 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, test as anyTest, beforeAll, expect } from 'vitest';
 import { makeEmbeddedFile } from '../../support/media/embedded-file.js';
+import { ffmpegPath } from '../../support/media/ffmpeg-command.js';
 import { type Booted, boot } from '../../support/servers/boot.js';
 import type { Origin } from '../../support/servers/origin.js';
 import { api, createAsset, serveFiles, settled, type WireAsset } from '../../support/wire/create-asset.js';
 import { withTracks } from '../../support/wire/tracks.js';
+
+const test = anyTest.skipIf(!ffmpegPath);
 
 const LIMIT_MS = 240_000;
 /** One character less than the limit of titles. */

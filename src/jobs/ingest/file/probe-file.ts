@@ -1,5 +1,5 @@
 import { KinoraError } from '../../../lib/errors.js';
-import { isMpegStreamFormat } from '../../../media/source/frames.js';
+import { isMatroskaFormat, isMpegStreamFormat } from '../../../media/source/frames.js';
 import type { SourceFacts } from '../../../media/source/source-facts.js';
 import { mediaPriority } from '../../../pool/media-pool.js';
 import type { MediaSource } from '../../../pool/protocol.js';
@@ -38,9 +38,17 @@ export const probeFile = (
 /** @throws KinoraError `invalid_input` */
 export const checkLimits = (facts: SourceFacts): void => {
   if (facts.refusal) refuse(...facts.refusal);
-  // The apparent duration of an MPEG stream is the difference of two time stamps, and one may be wrong, so the plan
-  // is checked instead.
-  if (!isMpegStreamFormat(facts.formatName)) checkDuration(facts.durationSeconds);
+  checkDuration(declaredSeconds(facts));
+};
+
+/** How long the video and the audio are according to the file; 0 when that is unknown, because the plan is checked later. */
+const declaredSeconds = ({ formatName, durationSeconds, video, audio, text }: SourceFacts): number => {
+  // The apparent duration of an MPEG stream is the difference of two time stamps, and one may be wrong.
+  if (isMpegStreamFormat(formatName)) return 0;
+  // Matroska only declares when the last stream ends, and the last cue of subtitles may end at any time.
+  if (isMatroskaFormat(formatName) && text) return 0;
+  const longest = Math.max(video?.durationSeconds ?? 0, ...audio.map((stream) => stream.durationSeconds));
+  return longest > 0 ? Math.min(longest, durationSeconds) : durationSeconds;
 };
 
 /** @throws KinoraError `invalid_input` */
