@@ -32,8 +32,8 @@ export interface ImageProducer {
    */
   warmPoster(asset: PlayableAsset, seconds?: number): void;
   /**
-   * Makes the sprite sheet that players show over the time slider, when no other work is waiting. At most
-   * `MAX_WARM_SHEETS` wait; others, and those that a restart drops, are made when a player asks. It is not a job of the
+   * Makes the sprite sheet that players show over the time slider, when no other work is waiting and sources are on this
+   * machine. At most `MAX_WARM_SHEETS` wait; others, and those that a restart drops, are made when a player asks. It is not a job of the
    * queue, because the cache may lose every image and make it again.
    */
   warmStoryboard(asset: PlayableAsset): void;
@@ -122,7 +122,8 @@ export const createImageProducer = ({
     },
     warmStoryboard(asset) {
       const { video, durationSeconds } = asset.plan;
-      if (!video || warmSheets >= MAX_WARM_SHEETS) return;
+      // Its frames are spread over the file, of which a copy from a bucket has only parts.
+      if (!video || !blobs.isLocal || warmSheets >= MAX_WARM_SHEETS) return;
       const storyboard = planStoryboard(video, parseStoryboardWindow({}, durationSeconds));
       const sheet = planSpriteSheet(video, storyboard, parseStoryboardFormat(undefined));
       warmSheets += 1;

@@ -38,6 +38,7 @@ beforeAll(async () => {
   const video = readFileSync(await fixture('h264-aac.mp4'));
   files.set('/leds.mp4', video);
   files.set('/talk.mov', readFileSync(await fixture('h264-index-at-end.mov')));
+  files.set('/film.mkv', readFileSync(await fixture('h264-mp3.mkv')));
   files.set('/talk.es.m4a', readFileSync(await fixture('audio-only.m4a')));
   files.set('/talk.fr.vtt', Buffer.from('WEBVTT\n\n00:00.000 --> 00:02.000\nBonjour\n'));
   files.set(
