@@ -1,6 +1,6 @@
 import { CSPProvider } from '@base-ui/react/csp-provider';
 import { QueryClientProvider, useQuery } from '@tanstack/react-query';
-import { type ReactNode, Suspense } from 'react';
+import { type ReactNode, Suspense, useState } from 'react';
 import { Redirect, Route, Router, Switch, useLocation } from 'wouter';
 import { queryClient } from './api/query-client';
 import { sessionQuery } from './api/session';
@@ -8,7 +8,7 @@ import { Layout } from './layout/layout';
 import { ScreenBoundary } from './layout/screen-boundary';
 import { firstScreen, screens } from './screens';
 import { NotFound } from './screens/not-found';
-import { SignIn } from './screens/sign-in/sign-in';
+import { hasLinkCode, SignIn } from './screens/sign-in/sign-in';
 import { ConfirmDialog } from './ui/confirm';
 import { ErrorNotice, Loading } from './ui/page';
 import { Toasts } from './ui/toast';
@@ -29,6 +29,8 @@ export const App = (): ReactNode => (
 const Gate = (): ReactNode => {
   const { data: session, error, refetch } = useQuery(sessionQuery);
   const [path] = useLocation();
+  // A link replaces the session of this browser; why it can't is said instead of displaying that session.
+  const [cameWithLink] = useState(hasLinkCode);
   if (session === undefined) {
     return (
       <main className="alone">
@@ -36,7 +38,7 @@ const Gate = (): ReactNode => {
       </main>
     );
   }
-  if (session === null) return <SignIn />;
+  if (session === null || (cameWithLink && path === '/login')) return <SignIn />;
   return (
     <Layout key={session.environment.id}>
       <ScreenBoundary path={path}>

@@ -187,6 +187,13 @@ const hideWhenIdle = (): void => {
   show();
 };
 
+/** Tells the style sheet how high the controls are: in a narrow window the buttons need several rows. */
+const showControls = (): void => {
+  const controls = element('controls');
+  controls.hidden = false;
+  new ResizeObserver(() => root.style.setProperty('--controls-height', `${controls.offsetHeight}px`)).observe(controls);
+};
+
 /**
  * Adds the controls. They listen to the video and command it; what it plays is none of their business.
  * @param hls what plays the video; undefined if the browser does so itself
@@ -220,7 +227,7 @@ export const addControls = (video: HTMLVideoElement, hls: Hls | undefined): void
     changeSpeed: speed.change,
   });
   hideWhenIdle();
-  element('controls').hidden = false;
+  showControls();
   if (navigator.mediaSession) {
     const artwork = page.poster === '' ? [] : [{ src: page.poster }];
     navigator.mediaSession.metadata = new MediaMetadata({ title: page.title, artwork });

@@ -10,6 +10,8 @@ interface Question {
   readonly text: string;
   /** The verb of the title. */
   readonly action: string;
+  /** The other button; `Cancel` unless told. */
+  readonly refusal?: string;
   /** Of the button; `danger` unless told. */
   readonly look?: 'primary' | 'danger';
 }
@@ -45,7 +47,7 @@ export const ConfirmDialog = (): ReactNode => {
           <AlertDialog.Title className="dialog-title">{question.title}</AlertDialog.Title>
           <AlertDialog.Description className="dialog-description">{question.text}</AlertDialog.Description>
           <div className="dialog-actions">
-            <AlertDialog.Close className="button button-normal">Cancel</AlertDialog.Close>
+            <AlertDialog.Close className="button button-normal">{question.refusal ?? 'Cancel'}</AlertDialog.Close>
             <Button look={question.look ?? 'danger'} onClick={() => question.answer(true)}>
               {question.action}
             </Button>

@@ -145,6 +145,27 @@ test('menus choose subtitles, audio and speed', { timeout: 240_000 }, async () =
   expectOwn();
 });
 
+test('subtitles are above the controls, also in a narrow window', { timeout: 240_000 }, async () => {
+  await newPage(`${server.url}/${publicId}?autoplay=false&muted`, { viewport: { width: 390, height: 844 } });
+  await untilVideo((of) => of.readyState >= HTMLMediaElement.HAVE_FUTURE_DATA);
+  await page.keyboard.press('k');
+  await untilVideo((of) => of.currentTime > 0);
+  await page.keyboard.press('k');
+  await untilVideo((of) => of.paused);
+  const slider = (await page.locator('#seek').boundingBox())!;
+  const above = { ...slider, y: slider.y - 100, height: 100 };
+  const pictures = async () => {
+    await page.waitForTimeout(500);
+    return Promise.all([slider, above].map((clip) => page.screenshot({ clip })));
+  };
+  const without = await pictures();
+  await page.keyboard.press('c');
+  await untilDisplayed([CAPTION]);
+  const withCaption = await pictures();
+  expect(withCaption[1]!.equals(without[1]!)).toBe(false);
+  expect(withCaption[0]!.equals(without[0]!)).toBe(true);
+});
+
 test('buttons play, mute, fill the screen and show the picture in picture', { timeout: 240_000 }, async () => {
   await openPaused();
   await page.getByRole('button', { name: 'Start the video' }).click();

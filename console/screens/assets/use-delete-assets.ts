@@ -20,7 +20,7 @@ export const useDeleteAssets = (onDeleted: () => void): DeleteAssets => {
     const what = assets.length === 1 ? `“${titleOf(assets[0]!)}”` : countOf(assets.length, 'asset');
     const isConfirmed = await confirm({
       title: `Delete ${what}?`,
-      text: 'Their files are removed, and players stop at once. This cannot be undone.',
+      text: `${assets.length === 1 ? 'Its' : 'Their'} files are removed within minutes, and players stop at once. This cannot be undone.`,
       action: 'Delete',
     });
     if (!isConfirmed) return;

@@ -5,13 +5,16 @@ import { type Credentials, signIn } from '../../api/session';
 import { Button } from '../../ui/button';
 import { TextField } from '../../ui/field';
 
+/** Whether the address is a link that signs in. */
+export const hasLinkCode = (): boolean => location.pathname.endsWith('/login') && location.hash.length > 1;
+
 /**
  * The code of the link that the server prints when it starts: `/console/login#CODE`. It works once, so it is taken out of
  * the address before it is used, and asking for it again answers nothing.
  */
 const takeLinkCode = (): string | undefined => {
+  if (!hasLinkCode()) return undefined;
   const code = location.hash.slice(1);
-  if (!location.pathname.endsWith('/login') || code === '') return undefined;
   history.replaceState(null, '', location.pathname);
   return decodeURIComponent(code);
 };

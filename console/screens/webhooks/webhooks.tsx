@@ -61,6 +61,11 @@ const Webhooks = (): ReactNode => {
 };
 export default Webhooks;
 
+const problemOf = ({ message }: Error): string =>
+  message === 'address is not allowed'
+    ? 'The address is on a private network. Set KINORA_ALLOW_PRIVATE_SOURCES to allow it.'
+    : message;
+
 const AddWebhook = ({ isOpen, onClose }: { readonly isOpen: boolean; readonly onClose: () => void }): ReactNode => {
   const [secret, setSecret] = useState<string>();
   const add = useAction(createWebhook, {
@@ -87,7 +92,7 @@ const AddWebhook = ({ isOpen, onClose }: { readonly isOpen: boolean; readonly on
             type="url"
             required
             placeholder="https://example.com/webhooks"
-            error={add.error?.message}
+            error={add.error && problemOf(add.error)}
           />
           <div className="dialog-actions">
             <Button onClick={close}>Cancel</Button>

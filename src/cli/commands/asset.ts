@@ -75,7 +75,7 @@ const show: Command = {
       ...Object.fromEntries(
         (asset.playback_ids ?? []).map(({ id, policy }) => [`${policy} playback`, playerUrl(config, id)]),
       ),
-      problem: asset.status === 'errored' ? problemsOf(asset).join('; ') : undefined,
+      problem: asset.status === 'errored' ? problemsOf(asset).join(' ') : undefined,
     });
     return 0;
   },

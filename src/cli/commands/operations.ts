@@ -48,7 +48,7 @@ const jobs: Command = {
       `${job.attempt} of ${job.max_attempts}`,
       job.created_at,
       job.finished_at ?? '-',
-      job.error?.messages.join('; ') ?? '-',
+      job.error?.messages.join(' ') ?? '-',
     ]);
     return 0;
   },

@@ -40,9 +40,16 @@ export const assetPath = (id: string): string => {
   throw new KinoraError('not_found', { messages: [`There is no asset with the id ${JSON.stringify(id)}.`] });
 };
 
-/** @throws KinoraError `not_found` */
-export const getAsset = async (api: ApiCall, id: string): Promise<ApiAsset> =>
-  (await api<ApiAsset>('GET', assetPath(id))).data;
+/** @throws KinoraError `not_found`, with advice */
+export const getAsset = async (api: ApiCall, id: string): Promise<ApiAsset> => {
+  const path = assetPath(id);
+  const { data } = await api<ApiAsset>('GET', path).catch((error: unknown) => {
+    if (!isKinoraError(error, 'not_found')) throw error;
+    const advice = 'Is it a playback ID? kinora asset list shows asset IDs.';
+    throw new KinoraError('not_found', { messages: [...error.messages, advice] });
+  });
+  return data;
+};
 
 /** The flags that choose assets. */
 export const assetFilters: Readonly<Record<string, string | Flag>> = {

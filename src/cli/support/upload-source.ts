@@ -146,5 +146,5 @@ const storedBytesOf = ({ status, headers }: Response): number | undefined => {
 
 const refusal = async (answer: Response): Promise<KinoraError> => {
   const body = (await answer.json().catch(() => undefined)) as { error?: { messages?: string[] } } | undefined;
-  return unusable(body?.error?.messages?.join('; ') ?? `The server answered the upload with status ${answer.status}.`);
+  return unusable(body?.error?.messages?.join(' ') ?? `The server answered the upload with status ${answer.status}.`);
 };

@@ -71,7 +71,7 @@ it('makes a signed link that plays until it expires', async () => {
   await page.getByRole('button', { name: 'Make a signed link' }).click();
   const text = (await page.getByRole('region', { name: 'signed link', exact: true }).textContent())!.trim();
   const { kid } = JSON.parse(atob(new URL(text).searchParams.get('token')!.split('.')[0]!));
-  await page.getByText(`It is signed with the key ${kid}`).waitFor();
+  await page.getByText(`Signed with a signing key of this browser (${kid}). Delete that key`).waitFor();
   const playlist = new URL(text);
   playlist.pathname += '.m3u8';
   expect((await fetch(playlist)).status).toBe(200);

@@ -259,6 +259,10 @@ it('at 390 pixels lists are cards, titles have at most two lines, parts stand be
   expect(await linesOf(page.getByRole('heading', { level: 1 }))).toBe(2);
   const parts = page.getByRole('navigation', { name: 'Parts of the asset' });
   expect((await boxOf(parts)).y).toBeLessThan((await boxOf(page.getByText('Asset ID'))).y);
+  for (const part of await parts.getByRole('link').all()) {
+    const { x, width } = await boxOf(part);
+    expect(x + width).toBeLessThanOrEqual(390);
+  }
   const url = await boxOf(page.getByRole('region', { name: 'HLS link' }));
   const button = await boxOf(page.getByRole('button', { name: 'Copy HLS link' }));
   expect(url.x + url.width).toBeLessThanOrEqual(button.x);

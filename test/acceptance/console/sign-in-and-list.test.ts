@@ -49,6 +49,35 @@ it('signs in with a link, without typing and once; a wrong token says so', async
   await page.getByRole('heading', { name: 'Sign in' }).waitFor();
 });
 
+it('a link replaces the session of this browser; one that was used says so', async () => {
+  const link = `${api.origin}/console/login#${await createConsoleLink(api.database, api.clock)}`;
+  const { page } = await openConsole(browser, server);
+  const sessionCookie = async () => (await page.context().cookies()).map(({ value }) => value);
+  const before = await sessionCookie();
+  await page.goto(link);
+  await page.getByRole('table', { name: 'Assets' }).waitFor();
+  expect(new URL(page.url()).hash).toBe('');
+  expect(await sessionCookie()).not.toEqual(before);
+  await page.goto(link);
+  await page
+    .getByRole('alert')
+    .getByText(/used|expired/)
+    .waitFor();
+  expect(new URL(page.url()).pathname).toBe('/console/login');
+  await page.goto(`${api.origin}/console/`);
+  await page.getByRole('table', { name: 'Assets' }).waitFor();
+  await page.context().close();
+});
+
+it('a webhook with a private address says which option allows it', async () => {
+  const { page } = await openConsole(browser, server, '/webhooks');
+  await page.getByRole('button', { name: 'Add webhook' }).click();
+  await page.getByLabel('Address').fill('http://10.1.2.3/in');
+  await page.getByRole('button', { name: 'Add', exact: true }).click();
+  await page.getByText('Set KINORA_ALLOW_PRIVATE_SOURCES to allow it.').waitFor();
+  await page.context().close();
+});
+
 it('takes the links that are opened one after another in the same tab, and a whole token in the field of its ID', async () => {
   const link = async (code: string) => `${api.origin}/console/login#${code}`;
   const page = await (await browser.newContext()).newPage();

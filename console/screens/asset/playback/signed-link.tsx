@@ -53,8 +53,8 @@ export const SignedLink = ({ playbackId }: { readonly playbackId: PlaybackId }):
         <>
           <CodeBlock text={link.url} what="signed link" />
           <p className="field-hint">
-            It plays until {formatDate(link.expiresAt)}. It is signed with the key <code>{link.keyId}</code>, which this
-            browser made for itself. To end it earlier, delete the key under Playback access, or the playback ID.
+            It plays until {formatDate(link.expiresAt)}. Signed with a signing key of this browser (
+            <code>{link.keyId}</code>). Delete that key under Playback access to end all links made here.
           </p>
         </>
       )}
