@@ -154,14 +154,14 @@ test('subtitles are above the controls, also in a narrow window', { timeout: 240
   await untilVideo((of) => of.paused);
   const slider = (await page.locator('#seek').boundingBox())!;
   const above = { ...slider, y: slider.y - 100, height: 100 };
-  const pictures = async () => {
+  const screenshots = async () => {
     await page.waitForTimeout(500);
     return Promise.all([slider, above].map((clip) => page.screenshot({ clip })));
   };
-  const without = await pictures();
+  const without = await screenshots();
   await page.keyboard.press('c');
   await untilDisplayed([CAPTION]);
-  const withCaption = await pictures();
+  const withCaption = await screenshots();
   expect(withCaption[1]!.equals(without[1]!)).toBe(false);
   expect(withCaption[0]!.equals(without[0]!)).toBe(true);
 });

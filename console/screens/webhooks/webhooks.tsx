@@ -92,7 +92,7 @@ const AddWebhook = ({ isOpen, onClose }: { readonly isOpen: boolean; readonly on
             type="url"
             required
             placeholder="https://example.com/webhooks"
-            error={add.error && problemOf(add.error)}
+            error={add.error ? problemOf(add.error) : undefined}
           />
           <div className="dialog-actions">
             <Button onClick={close}>Cancel</Button>

@@ -71,7 +71,7 @@ describe('kinora serve', { timeout: 240_000 }, () => {
     });
     expect(taken).toMatchObject({
       status: 1,
-      stderr: expect.stringMatching(/^kinora: Port \d+ of 127\.0\.0\.1 is in use .*KINORA_PORT/m),
+      stderr: expect.stringMatching(/^kinora: 127\.0\.0\.1:\d+ is not available \(EADDRINUSE\).* KINORA_PORT/m),
     });
 
     first.child.kill('SIGTERM');
