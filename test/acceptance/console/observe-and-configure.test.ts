@@ -278,8 +278,9 @@ it('operations show the jobs of an asset, checks and figures of the server', asy
   await app.open('/operations', 'Operations');
   await page.getByRole('searchbox').fill(asset.id);
   await page.getByRole('row', { name: /Prepare an asset.*Waves.*Done/ }).waitFor();
-  const headings = await page.getByRole('heading', { level: 2 }).allTextContents();
-  expect(headings.filter((text) => ['Checks', 'Jobs', 'Server'].includes(text))).toEqual(['Checks', 'Jobs', 'Server']);
+  const sections = ['Checks', 'Jobs', 'Server'];
+  const headings = () => page.getByRole('heading', { level: 2 }).allTextContents();
+  await expect.poll(async () => (await headings()).filter((text) => sections.includes(text))).toEqual(sections);
   await page.getByText('Background jobs').waitFor();
   await page.getByText(server.dataDir).waitFor();
   await expectAccessible(page);
