@@ -82,7 +82,7 @@ test('the player page shows the cues and the chapters of a file', { timeout: 240
   await page.getByRole('button', { name: 'Settings' }).click();
   const chapters = page.getByLabel('Chapter');
   await chapters.waitFor();
-  expect(await chapters.locator('option').allTextContents()).toEqual(['Début: one', 'The rest']);
+  expect(await chapters.locator('option').allTextContents()).toEqual(['Début: one', 'Stream #2: the rest']);
   expect(watched.problems).toEqual([]);
 });
 
