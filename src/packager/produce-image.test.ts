@@ -12,7 +12,7 @@ it('makes few sprite sheets before anyone asks, after all other work, and never 
     clock: systemClock,
     earlySources: createEarlySources(),
     sourceRanges: { ofVideo: async () => undefined },
-    blobs: { openLocal: async () => ({ path: '/source', release: async () => undefined }) },
+    blobs: { isLocal: true, openLocal: async () => ({ path: '/source', release: async () => undefined }) },
     pool: {
       run: ({ kind }: MediaJob, { priority }: RunOptions) => {
         run.push({ kind, priority });
