@@ -57,9 +57,10 @@ const explain = (error: unknown): string => {
     return `${error.messages.map((message) => `kinora: ${message}`).join('\n')}${cause}`;
   }
   if (!(error instanceof Error)) return String(error);
+  // The ports were free when each was checked: another program has taken one since, or both options name the same.
   if ((error as NodeJS.ErrnoException).code === 'EADDRINUSE') {
     const { address, port } = error as Error & { address: string; port: number };
-    return `kinora: Port ${port} of ${address} is in use by another program; choose another port with --port or KINORA_PORT.`;
+    return `kinora: ${address}:${port} is in use by another program or by Kinora itself; change KINORA_PORT or KINORA_METRICS_PORT.`;
   }
   if (isDatabaseUnavailable(error))
     return `kinora: The database can't be used now (${error.message}); kinora doctor may find the cause.`;

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { runCli, startCli } from '../../support/processes/run-cli.js';
+import { freePort } from '../../support/servers/free-port.js';
 
 const directory = mkdtempSync(join(tmpdir(), 'kinora-cli-'));
 const env = { KINORA_DATA_DIR: join(directory, 'data'), KINORA_PORT: '0', KINORA_SAMPLE: 'false' };
@@ -84,5 +85,19 @@ describe('kinora serve', { timeout: 240_000 }, () => {
     expect(await second.exited).toBe(0);
     // The log is not mixed into the answer.
     expect(second.output()).not.toContain('"level"');
+  });
+
+  it.each([
+    ['server', {}],
+    ['edge', { KINORA_ROLES: 'edge', KINORA_EDGE_ORIGIN: 'http://127.0.0.1:1', KINORA_EDGE_SECRET: 'e'.repeat(32) }],
+  ])('names both options when the metrics get the port of the %s', async (kind, role) => {
+    const port = String(await freePort());
+    const places = { KINORA_DATA_DIR: join(directory, kind), KINORA_PORT: port, KINORA_METRICS_PORT: port };
+    expect(await runCli(['serve'], { ...env, ...places, ...role })).toMatchObject({
+      status: 1,
+      stderr: expect.stringMatching(
+        new RegExp(`^kinora: 127\\.0\\.0\\.1:${port} is in use.* KINORA_PORT or KINORA_METRICS_PORT\\.$`, 'm'),
+      ),
+    });
   });
 });
