@@ -22,6 +22,16 @@ export const loadChapters = async (url: string): Promise<readonly Chapter[]> => 
   }
 };
 
+/** CSS backgrounds that mark on a slider where the chapters start. The start of the video needs no mark. */
+export const marksOf = (chapters: readonly Chapter[], durationSeconds: number): string =>
+  chapters
+    .filter(({ startSeconds }) => startSeconds > 0 && startSeconds < durationSeconds)
+    .map(
+      ({ startSeconds }) =>
+        `linear-gradient(#000, #000) ${(startSeconds / durationSeconds) * 100}% center / 3px 4px no-repeat`,
+    )
+    .join(', ') || 'none';
+
 /** The chapter at a time. */
 export const chapterAt = (chapters: readonly Chapter[], seconds: number): Chapter | undefined =>
   // A jump may end a little before its time.

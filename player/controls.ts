@@ -1,5 +1,5 @@
 import type Hls from 'hls.js';
-import { type Chapter, chapterAt, loadChapters } from './chapters.js';
+import { type Chapter, chapterAt, loadChapters, marksOf } from './chapters.js';
 import { formatProgress, formatTime } from './format-time.js';
 import { addHelp } from './help.js';
 import { addKeys } from './keys.js';
@@ -100,11 +100,12 @@ const addSeek = (video: HTMLVideoElement, chapters: () => readonly Chapter[]): v
     slider.max = String(duration() || 1);
     slider.value = String(video.currentTime);
     const [at, all] = formatProgress(video.currentTime, duration());
-    slider.ariaValueText = `${at} of ${all}`;
     setFill(slider, '--filled', video.currentTime / duration());
     setFill(slider, '--buffered', bufferedUntil(video) / duration());
     element('time').textContent = `${at} / ${all}`;
-    element('chapter').textContent = chapterAt(chapters(), video.currentTime)?.title ?? '';
+    const title = chapterAt(chapters(), video.currentTime)?.title ?? '';
+    slider.ariaValueText = [`${at} of ${all}`, title].filter(Boolean).join(', ');
+    element('chapter').textContent = title;
   };
   for (const event of ['timeupdate', 'durationchange', 'progress', 'seeking', 'seeked'])
     video.addEventListener(event, update);
@@ -238,6 +239,7 @@ export const addControls = (video: HTMLVideoElement, hls: Hls | undefined): void
     () =>
       void loadChapters(page.chapters).then((loaded) => {
         chapters = loaded;
+        element('seek').style.setProperty('--marks', marksOf(loaded, video.duration));
         addJumps('chapters', loaded, (seconds) => {
           seekTo(seconds);
           video.play().catch(() => undefined);

@@ -50,6 +50,9 @@ test('a viewer jumps to a chapter on the player page', async () => {
   const page = await (await browser.newContext()).newPage();
   const watched = watch(page);
   await page.goto(`${server.url}/${asset.playback_ids![0]!.id}`);
+  const slider = page.getByLabel('Seek');
+  const marks = () => slider.evaluate((seek) => getComputedStyle(seek).backgroundPosition.split(', ').slice(0, -1));
+  await expect.poll(marks).toEqual([expect.stringMatching(/^[56]\d(\.\d+)?% 50%$/)]);
   await page.getByRole('button', { name: 'Settings' }).click();
   const menu = page.getByLabel('Chapter');
   await menu.waitFor();
@@ -57,5 +60,6 @@ test('a viewer jumps to a chapter on the player page', async () => {
   await menu.selectOption({ label: '<b>Gulls</b>' });
   await page.waitForFunction(() => document.querySelector('video')!.currentTime > 12);
   await page.waitForFunction(() => document.querySelector('#chapter')!.textContent === '<b>Gulls</b>');
+  expect(await slider.evaluate((seek) => seek.ariaValueText)).toMatch(/ of .*, <b>Gulls<\/b>$/);
   expect(watched.problems).toEqual([]);
 });

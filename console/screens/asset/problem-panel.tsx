@@ -9,6 +9,12 @@ import { Button } from '../../ui/button';
 import { CodeBlock, CopyButton } from '../../ui/copy';
 import { useAction } from '../../ui/use-action';
 
+/** What `kinora` advises too. */
+const adviceOf = ({ errors }: Asset): string | undefined =>
+  errors?.messages.includes('The input URL is not allowed.')
+    ? 'To import from a private address, start the server with --allow-private-sources.'
+    : undefined;
+
 /** Why the asset has failed, at which step, and what can be done about it. */
 export const ProblemPanel = ({ asset }: { readonly asset: Asset }): ReactNode => {
   const [, navigate] = useLocation();
@@ -25,12 +31,14 @@ export const ProblemPanel = ({ asset }: { readonly asset: Asset }): ReactNode =>
     ['Stage', problem?.stage],
     ['Time', problem?.occurred_at && formatDate(problem.occurred_at)],
   ] as const;
+  const advice = adviceOf(asset);
   return (
     <section className="stage problem" aria-label="Problem">
       <p className="problem-sentence">
         <CircleAlert aria-hidden />
         {problem?.sentence ?? asset.errors?.messages.join(' ') ?? 'The asset has failed.'}
       </p>
+      {advice && <p>{advice}</p>}
       <dl className="facts">
         {facts.map(
           ([name, value]) =>

@@ -117,6 +117,22 @@ it('says in one click why a file failed, at which step and by which request, and
   expect((await getAsset(server, broken.id)).status).toBe('errored');
 });
 
+it('says which option allows an input at a private address, as the command line does', async () => {
+  const strict = await boot({ options: { ALLOW_PRIVATE_SOURCES: 'false' } });
+  try {
+    const { id } = await createAsset(strict, { inputs: [{ url: `${origin.url}/0.mp4` }] });
+    await settled(strict, id);
+    const opened = await openConsole(browser, strict, `/assets/${id}`);
+    const problem = opened.page.getByRole('region', { name: 'Problem' });
+    await problem
+      .getByText('To import from a private address, start the server with --allow-private-sources.')
+      .waitFor();
+    await opened.page.context().close();
+  } finally {
+    await strict.stop();
+  }
+});
+
 it('changes the title while the asset is being prepared', async () => {
   let release = (): void => undefined;
   const released = new Promise<void>((resolve) => {
