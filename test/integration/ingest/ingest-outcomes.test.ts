@@ -3,7 +3,13 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { fixture } from '../../support/media/fixtures.js';
 import { type Origin, startOrigin } from '../../support/servers/origin.js';
-import { cleanUpServers, makeDataDir, type ServerProcess, startServer } from '../../support/servers/server-process.js';
+import {
+  cleanUpServers,
+  makeDataDir,
+  type ServerProcess,
+  startServer,
+  until,
+} from '../../support/servers/server-process.js';
 import { paddedMp4, type SlowOrigin, startSlowOrigin } from '../../support/servers/slow-origin.js';
 import { createAsset, getAsset, settled, type WireAsset } from '../../support/wire/create-asset.js';
 import { expectStoryboardAt } from '../../support/wire/storyboard.js';
@@ -83,7 +89,7 @@ describe('an input that cannot be used', () => {
     for (const asset of created)
       expect(asset).toMatchObject({ status: 'preparing', progress: { state: 'ingesting', progress: 0 } });
     for (const [index, message] of Object.values(expected).entries()) {
-      const asset = await settled(server, created[index]!.id, 45_000);
+      const asset = await settled(server, created[index]!.id);
       expect(asset.errors, Object.keys(expected)[index]).toEqual({ type: 'invalid_input', messages: [message] });
       expect(asset).toMatchObject({ status: 'errored', progress: { state: 'errored', progress: -1 } });
       expect(asset).not.toHaveProperty('duration');
@@ -147,7 +153,7 @@ describe('the log', () => {
     const { id } = await create(`${source.href}?signature=hidden-signature`);
     await settled(server, id);
     // The line follows the state.
-    await delay(50);
+    await until('the line is written', () => linesOf(id).some(({ msg }) => msg === 'asset ready'));
     const messages = linesOf(id).map(({ msg }) => String(msg));
     // Whether it plays early is known while the file is stored.
     const isEarly = (message: string) => /early/.test(message);

@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { acquireServerLock, type LockMode, type ServerLock } from '#kinora/db/server-lock.js';
@@ -77,9 +76,11 @@ describe.skipIf(!hasPostgres())('servers on one PostgreSQL database', () => {
       `select pg_advisory_lock((classid::bigint << 32) | objid::bigint) from pg_locks
         where locktype = 'advisory' and granted and database = (select oid from pg_database where datname = 'taken')`,
     );
-    await delay(300);
     const killer = new pg.Client({ connectionString: url });
     await killer.connect();
+    const waiting = `select 1 from pg_locks where locktype = 'advisory' and not granted
+      and database = (select oid from pg_database where datname = 'taken')`;
+    await vi.waitFor(async () => expect((await killer.query(waiting)).rowCount).toBe(1), { timeout: 120_000 });
     await killer.query(
       "select pg_terminate_backend(pid) from pg_stat_activity where datname = 'taken' and application_name like 'kinora-%'",
     );

@@ -98,7 +98,7 @@ describe('a server that is asked to stop', () => {
       return { status: response.status, complete: length === Number(response.headers.get('content-length')) };
     });
     // Long enough for the requests to arrive, too short for the segments to be made.
-    await delay(50);
+    await Promise.all([delay(50), fetch(`${server.url}/readyz`)]);
     await stopCleanly();
     for (const answer of await Promise.all(answers)) expect(answer).toEqual({ status: 200, complete: true });
     expect(await findJob('transcode', transcoded.id)).toEqual({ state: 'queued', attempt: 0, worker: null });
