@@ -206,7 +206,7 @@ describeOnBothEngines('database', (database) => {
 
   it('tells how far a clock is ahead of its own', async () => {
     const clockAhead = (ms: number) => ({ ...systemClock, now: () => new Date(Date.now() + ms) });
-    expect(Math.abs(await clockDifferenceMs(database(), systemClock))).toBeLessThan(50);
+    expect(Math.abs(await clockDifferenceMs(database(), systemClock))).toBeLessThan(5000);
     const ahead = await clockDifferenceMs(database(), clockAhead(3_600_000));
     expect(Math.round(ahead / 60_000)).toBe(60);
     const behind = await clockDifferenceMs(database(), clockAhead(-3_600_000));

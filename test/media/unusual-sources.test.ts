@@ -212,24 +212,24 @@ describe('files that say wrong things of their key frames', () => {
 
   test('the first key frame is not marked: nothing is left out', async () => {
     expect((await play('unmarked-start.mp4')).counters).toEqual(numbers(300));
-  }, 60_000);
+  });
 
   test('a stream that begins between two key frames begins with the second', async () => {
     const { counters } = await play('mid-gop.ts');
     expect(counters).toEqual(numbers(180).slice(60));
-  }, 60_000);
+  });
 
   test('a transport stream whose first key frame alone restores the whole frame is read once in order', async () => {
     const { counters, access } = await play('intra-refresh.ts');
     expect(access).toBe('key frames do not restore the whole frame');
     expect(counters).toEqual(numbers(200));
-  }, 60_000);
+  });
 
   test('a long transport stream needs no index', async () => {
     const { counters, access } = await play('long.ts');
     expect(access).toBe('direct');
     expect(counters).toEqual(numbers(1100));
-  }, 60_000);
+  });
 
   test('a long file without an index is read once in order', async () => {
     const { counters, access } = await play('without-index.avi');

@@ -42,7 +42,7 @@ describe('commands beside a running server', { timeout: 240_000 }, () => {
       stderr: 'kinora: An environment with the name Staging already exists.\n',
     });
     await succeed(['token', 'revoke', token.split(':')[0]!], dataDir);
-    await expect.poll(async () => (await whoami()).status, { timeout: 20_000 }).toBe(401);
+    await expect.poll(async () => (await whoami()).status).toBe(401);
 
     const lists = async () => [await succeed(['token', 'list'], dataDir), await succeed(['env', 'list'], dataDir)];
     const beside = await lists();
@@ -85,7 +85,7 @@ describe('commands beside a running server', { timeout: 240_000 }, () => {
       }
     };
     const writing = write();
-    await expect.poll(() => uploads.length, { timeout: 60_000 }).toBeGreaterThan(3);
+    await expect.poll(() => uploads.length).toBeGreaterThan(3);
     const before = [...uploads];
     const saved = join(directory, 'saved');
     await succeed(['backup', saved], dataDir).finally(() => {

@@ -65,8 +65,8 @@ it('an asset is made while another one is transcoded without end', async () => {
   const bytes = Buffer.concat([await readFile(await fixture('animation.gif')), Buffer.from('hostile:mezzanine:hang')]);
   const long = [await create(origin.add('a.gif', bytes)), await create(origin.add('b.gif', bytes))];
   const states = async () => Promise.all(long.map(async (id) => (await getAsset(server, id)).progress.state));
-  await until('one is transcoded', async () => (await states()).includes('transcoding'), 60_000);
-  await until('no job is left before a new one', async () => (await jobsBefore()) === 0, 60_000);
+  await until('one is transcoded', async () => (await states()).includes('transcoding'));
+  await until('no job is left before a new one', async () => (await jobsBefore()) === 0);
   expect((await settled(server, await createStandard())).status).toBe('ready');
   for (const id of long) expect((await getAsset(server, id)).status).toBe('preparing');
 }, 120_000);
@@ -84,8 +84,8 @@ it('an asset is made while the loudness of others is measured without end', asyn
     const infos = await Promise.all(long.map((id) => getInputInfo(id)));
     return infos.every(([input]) => input?.file !== undefined);
   };
-  await until('both are probed', areProbed, 60_000);
-  await until('no job is left before a new one', async () => (await jobsBefore()) === 0, 60_000);
+  await until('both are probed', areProbed);
+  await until('no job is left before a new one', async () => (await jobsBefore()) === 0);
   expect((await settled(server, await createStandard())).status).toBe('ready');
   for (const id of long) expect((await getAsset(server, id)).status).toBe('preparing');
 });
@@ -94,7 +94,7 @@ it('an asset is made while the downloads of others stand still', async () => {
   const bytes = await readFile(await fixture('long.mp4'));
   const held = ['c.mp4', 'd.mp4', 'e.mp4'];
   const ids = await Promise.all(held.map((name) => create(origin.add(name, bytes, 1000))));
-  await until('all are downloaded', () => held.every((name) => origin.requestsOf(name).length > 0), 60_000);
+  await until('all are downloaded', () => held.every((name) => origin.requestsOf(name).length > 0));
   // Downloads stay in the queue, in places of their own.
   expect(await jobsBefore()).toBe(held.length);
   expect((await settled(server, await createStandard())).status).toBe('ready');

@@ -41,7 +41,7 @@ afterAll(async () => {
 
 const settle = async (inputs: readonly object[]) => {
   const asset = await createAsset(server, { inputs, playback_policies: ['public'] });
-  return settled(server, asset.id, 60_000);
+  return settled(server, asset.id);
 };
 const url = (file: keyof typeof FILES) => `${origin.url}/${FILES[file]}`;
 /** The whole lower half. */
@@ -173,7 +173,7 @@ test.each([
     playback_policies: ['public'],
     copy_overlays: false,
   });
-  const plain = await settled(server, clipped.id, 60_000);
+  const plain = await settled(server, clipped.id);
   expect(plain.errors).toBeUndefined();
   const [laidId, plainId] = [laid.playback_ids![0]!.id, plain.playback_ids![0]!.id];
   const expectPlace = (box: readonly number[], { width, height }: Grey, label: string): void => {

@@ -31,7 +31,7 @@ describe('files that were never completed', { timeout: 240_000 }, () => {
     });
     expect(await settled(server, created.id)).toMatchObject({ status: 'errored' });
     expect(origin.requests.length).toBeGreaterThan(2);
-    await expect.poll(() => readdirSync(join(server.dataDir, 'blobs', '.partial')), { timeout: 60_000 }).toEqual([]);
+    await expect.poll(() => readdirSync(join(server.dataDir, 'blobs', '.partial'))).toEqual([]);
     await server.stop();
   });
 

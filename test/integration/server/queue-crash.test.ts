@@ -52,7 +52,7 @@ it.skipIf(!hasPostgres())('does every job although workers are killed, and ends 
     }
     const count = async (state: string) =>
       (await sql<{ n: number }>`select count(*) as n from job where state = ${state}`.execute(db)).rows[0]!.n;
-    const deadlineMs = performance.now() + 50_000;
+    const deadlineMs = performance.now() + 150_000;
     while ((await count('done')) < JOBS) {
       if (performance.now() > deadlineMs) break;
       await new Promise((resolve) => setTimeout(resolve, 50));

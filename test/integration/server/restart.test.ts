@@ -62,7 +62,7 @@ const expectReady = async (id: string): Promise<WireAsset> => {
   expect(asset.playback_ids).toHaveLength(1);
   // Temporary files are removed beside the steps that follow.
   for (const folder of [join(dataDir, 'cache', 'tmp'), join(dataDir, 'blobs', '.partial')])
-    await expect.poll(() => filesBelow(folder), { timeout: 60_000 }).toEqual([]);
+    await expect.poll(() => filesBelow(folder)).toEqual([]);
   return asset;
 };
 
