@@ -10,6 +10,8 @@ type Server = Pick<Booted, 'url' | 'token'>;
 export interface ApiLoad {
   /** Waits until the fault shows: a request was refused after the call. */
   refused(): Promise<void>;
+  /** The longest that a response took, in milliseconds, also of the requests that still wait. */
+  slowestMs(): number;
   /** Waits, for at most the time that a server may take after a fault, until everything works without a refusal. */
   works(): Promise<void>;
   /** Ends the load. All that was acknowledged must be there, all assets must become ready, and no answer may be a surprise. */
@@ -29,14 +31,20 @@ export const startApiLoad = (server: Server, sourceUrl: string): ApiLoad => {
   const uploads: string[] = [];
   const assets: string[] = [];
   const surprises: string[] = [];
+  const waiting = new Set<{ startMs: number }>();
+  let slowestMs = 0;
   let refusals = 0;
   /** Calls in a row without a refusal, of each kind. */
   let rounds = 0;
   let isEnded = false;
 
   const request = async (method: string, path: string, body?: object): Promise<string | undefined> => {
+    const call = { startMs: performance.now() };
+    waiting.add(call);
     // Fails while no server listens.
     const answer = await api(server, method, path, body).catch(() => undefined);
+    waiting.delete(call);
+    slowestMs = Math.max(slowestMs, performance.now() - call.startMs);
     if (!answer) {
       refusals += 1;
       return undefined;
@@ -76,6 +84,10 @@ export const startApiLoad = (server: Server, sourceUrl: string): ApiLoad => {
     refused: async () => {
       const before = refusals;
       await until('a request is refused', () => refusals > before);
+    },
+    slowestMs: () => {
+      const nowMs = performance.now();
+      return Math.max(slowestMs, ...[...waiting].map(({ startMs }) => nowMs - startMs));
     },
     works: async () => {
       rounds = 0;
