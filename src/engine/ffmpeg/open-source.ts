@@ -1,4 +1,10 @@
-import { AVDISCARD_ALL, AVMEDIA_TYPE_VIDEO, FF_THREAD_FRAME, FF_THREAD_SLICE } from 'node-av/constants';
+import {
+  AV_CODEC_FLAG_UNALIGNED,
+  AVDISCARD_ALL,
+  AVMEDIA_TYPE_VIDEO,
+  FF_THREAD_FRAME,
+  FF_THREAD_SLICE,
+} from 'node-av/constants';
 import { CodecContext, Dictionary, FormatContext, InputFormat, type Packet, type Stream } from 'node-av/lib';
 import { missingRanges } from '../../lib/byte-ranges.js';
 import { isMatroskaFormat } from '../../media/source/frames.js';
@@ -135,8 +141,11 @@ export const openDecoder = (
     context.pktTimebase = stream.timeBase;
     context.threadCount = threads;
     context.threadType = (FF_THREAD_FRAME | FF_THREAD_SLICE) as typeof FF_THREAD_FRAME;
-    if (stream.codecpar.codecType === AVMEDIA_TYPE_VIDEO)
+    if (stream.codecpar.codecType === AVMEDIA_TYPE_VIDEO) {
+      // Otherwise the decoder crops the left side only where rows stay aligned, and shows the rest.
+      context.setFlags(AV_CODEC_FLAG_UNALIGNED);
       setOptions(context, { max_pixels: MAX_DECODED_PIXELS, ...options });
+    }
     check(context.open2Sync(codec, null), `open decoder ${codecNameOf(stream)}`);
   } catch (error) {
     context.freeContext();

@@ -1,0 +1,48 @@
+import { execFileSync } from 'node:child_process';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { VideoReader } from '#kinora/engine/video/reader.js';
+import { probeFile, withFolder } from '../support/media/video-run.js';
+
+const ffmpeg = (...args: string[]): Buffer =>
+  execFileSync('ffmpeg', ['-v', 'error', '-nostdin', '-y', ...args], { maxBuffer: 1 << 26 });
+
+const ENCODERS = {
+  h264: ['libx264', '-pix_fmt', 'yuv420p'],
+  hevc: ['libx265', '-pix_fmt', 'yuv420p', '-x265-params', 'log-level=none'],
+  'hevc 10-bit': ['libx265', '-pix_fmt', 'yuv420p10le', '-x265-params', 'log-level=none'],
+} as const;
+
+/** Pixels that the SPS cuts from the left, right, top and bottom of 352x288. */
+const CROPS = [
+  [2, 0, 0, 0],
+  [26, 26, 0, 0],
+  [32, 18, 0, 0],
+  [64, 0, 20, 34],
+  [0, 40, 18, 0],
+] as const;
+
+describe.each(Object.entries(ENCODERS))('%s', (name, encoder) => {
+  test('the cropping of the SPS is applied to the pixel, whatever its size', async () => {
+    await withFolder(async (folder) => {
+      const whole = join(folder, 'whole.mp4');
+      const size = 'testsrc=size=352x288:rate=10:duration=0.5';
+      ffmpeg('-f', 'lavfi', '-i', size, '-c:v', ...encoder, '-preset', 'ultrafast', whole);
+      for (const [left, right, top, bottom] of CROPS) {
+        const path = join(folder, `${left}-${right}-${top}-${bottom}.mp4`);
+        const metadata = `crop_left=${left}:crop_right=${right}:crop_top=${top}:crop_bottom=${bottom}`;
+        ffmpeg('-i', whole, '-c', 'copy', '-bsf:v', `${name.slice(0, 4)}_metadata=${metadata}`, path);
+        const expected = { width: 352 - left - right, height: 288 - top - bottom };
+        const { video } = await probeFile(path);
+        expect(video, path).toMatchObject({ ...expected, sampleAspect: { num: 1, den: 1 } });
+        const cut = `crop=${expected.width}:${expected.height}:${left}:${top}:exact=1`;
+        const pixels = ffmpeg('-i', whole, '-vf', cut, '-frames:v', '1', '-f', 'rawvideo', '-');
+        const reader = new VideoReader({ path }, 0, 1);
+        const { frame } = reader.take()!;
+        expect({ width: frame.width, height: frame.height }, path).toEqual(expected);
+        expect(frame.toBuffer().equals(pixels), path).toBe(true);
+        reader.close();
+      }
+    });
+  });
+});
