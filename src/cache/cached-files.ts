@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto';
 import { renameSync, statSync } from 'node:fs';
-import { mkdir, readFile, rm, utimes, writeFile } from 'node:fs/promises';
+import { readFile, rm, utimes, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Clock } from '../lib/clock.js';
 import { KinoraError } from '../lib/errors.js';
 import { newUuid } from '../lib/ids.js';
+import { makeDirectory } from '../lib/make-directory.js';
 import type { Logger } from '../telemetry/logger.js';
 import { type CacheEntry, createCacheIndex } from './cache-index.js';
 import { keyPath, storedName } from './cache-path.js';
@@ -132,7 +133,7 @@ export const openCachedFiles = async (options: CachedFilesOptions): Promise<Cach
     // In the same directory, where no media process can write. The next start removes what a killed commit left.
     const unfinished = `${target}.${newUuid()}`;
     try {
-      await mkdir(dirname(target), { recursive: true });
+      await makeDirectory(dirname(target));
       await writeFile(unfinished, bytes);
       if (isRemoved()) throw new KinoraError('not_found');
       // Nothing is awaited from here to `published`, so the first of two productions of a key wins.

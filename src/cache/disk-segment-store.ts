@@ -1,6 +1,7 @@
-import { mkdir, readdir, rm } from 'node:fs/promises';
+import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { KinoraError } from '../lib/errors.js';
+import { makeDirectory } from '../lib/make-directory.js';
 import { assertSafeKey, assetOf, assetPath, isOfRendition, keyPath } from './cache-path.js';
 import { type CachedFilesOptions, openCachedFiles } from './cached-files.js';
 import { createProductions } from './productions.js';
@@ -17,7 +18,7 @@ export type SegmentStoreOptions = CachedFilesOptions;
 export const createSegmentStore = async (options: SegmentStoreOptions): Promise<SegmentStore> => {
   const { dir, maxBytes, logger } = options;
   const temporaryDir = join(dir, 'tmp');
-  await mkdir(temporaryDir, { recursive: true });
+  await makeDirectory(temporaryDir);
   // Removes only its content: the directory itself may already be mounted into the media processes.
   for (const name of await readdir(temporaryDir)) await rm(join(temporaryDir, name), { recursive: true, force: true });
 

@@ -56,7 +56,7 @@ export const createProductions = ({ files, dir, temporaryDir, logger }: Producti
     const full = isNoSpace(error) || bavail * bsize < FULL_BELOW_BYTES;
     if (!full) return error;
     const evicted = await files.evict(files.totalBytes * EMERGENCY_EVICT_TO);
-    logger.error({ err: error, evicted_files: evicted }, 'segment cache disk full');
+    logger.error({ err: error, dir, evicted_files: evicted }, 'disk of the cache full: free space or inodes on it');
     return new KinoraError('unavailable', { cause: error, details: { stage: 'cache', evicted } });
   };
 

@@ -1,20 +1,11 @@
 import { chmodSync, existsSync, lstatSync, readdirSync } from 'node:fs';
-import { mkdir, stat } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { KinoraError } from '../lib/errors.js';
+import { makeDirectory } from '../lib/make-directory.js';
 
 /** All permissions of the group and of others. */
 const OTHERS = 0o077;
 const OTHERS_WRITE = 0o022;
-
-/** Does not use `mkdir` with `recursive`: that loops forever where a file system fails with ENOENT, as /proc does. */
-const makeDirectory = async (path: string): Promise<void> => {
-  const parent = dirname(path);
-  if (!existsSync(parent)) await makeDirectory(parent);
-  await mkdir(path, { mode: 0o700 }).catch(async (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EEXIST' || !(await stat(path)).isDirectory()) throw error;
-  });
-};
 
 /**
  * Creates the data directory if it is missing.
@@ -22,7 +13,7 @@ const makeDirectory = async (path: string): Promise<void> => {
  */
 export const makeDataDir = async (dataDir: string): Promise<void> => {
   try {
-    await makeDirectory(dataDir);
+    await makeDirectory(dataDir, 0o700);
   } catch (cause) {
     throw new KinoraError('config_invalid', {
       messages: [

@@ -1,11 +1,12 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { constants, existsSync } from 'node:fs';
-import { cp, mkdir, readdir, readFile, rename, rm } from 'node:fs/promises';
+import { cp, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { systemClock } from '../lib/clock.js';
 import { KinoraError } from '../lib/errors.js';
+import { makeDirectory } from '../lib/make-directory.js';
 import { syncPath } from '../lib/sync-path.js';
 import type { Logger } from '../telemetry/logger.js';
 import { createPool } from './create-pool.js';
@@ -192,7 +193,7 @@ const syncTree = async (directory: string): Promise<void> => {
 const createDirectory = async (directory: string, logger: Logger): Promise<void> => {
   logger.info({}, 'creating the database (only once, takes some seconds)');
   const parent = dirname(directory);
-  await mkdir(parent, { recursive: true });
+  await makeDirectory(parent);
   for (const name of await readdir(parent)) {
     if (name.startsWith(`${basename(directory)}.new-`))
       await rm(join(parent, name), { recursive: true, force: true, maxRetries: 5 });

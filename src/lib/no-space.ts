@@ -1,16 +1,18 @@
+import { constants } from 'node:os';
+
 /** No room, no inodes, or the quota of a user is used up. */
 const CODES: readonly unknown[] = ['ENOSPC', 'EDQUOT'];
+/** Node.js has no code for a used up quota. */
+const NUMBERS: readonly unknown[] = [-constants.errno.ENOSPC, -constants.errno.EDQUOT];
 /** FFmpeg, and programs of others, only say it. */
 const MESSAGE = /No space left on device|Disk quota exceeded/;
-
-/** Whether text of a program says that it could not store a file for want of space. */
-export const saysNoSpace = (text: string): boolean => MESSAGE.test(text);
 
 /** One line that says what failed, or caused the failure, because a file system has no space left; undefined otherwise. */
 export const noSpaceReason = (error: unknown): string | undefined => {
   for (let cause: unknown = error; cause instanceof Error; cause = cause.cause) {
     if ('code' in cause && CODES.includes(cause.code)) return cause.message;
-    const line = cause.message.split('\n').find(saysNoSpace);
+    if ('errno' in cause && NUMBERS.includes(cause.errno)) return cause.message;
+    const line = cause.message.split('\n').find((text) => MESSAGE.test(text));
     if (line !== undefined) return line.trim();
   }
   return undefined;

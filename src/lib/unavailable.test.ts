@@ -1,3 +1,4 @@
+import { constants } from 'node:os';
 import { expect, test } from 'vitest';
 import { KinoraError } from './errors.js';
 import { isUnavailable } from './unavailable.js';
@@ -15,6 +16,10 @@ test.each([
   ['a connection that was not made in time', new Error('timeout expired')],
   ['a full disk', coded('ENOSPC')],
   ['a used up quota', coded('EDQUOT')],
+  [
+    'a used up quota, as Node.js tells of it',
+    Object.assign(coded('UNKNOWN', 'UNKNOWN: unknown error, write'), { errno: -constants.errno.EDQUOT }),
+  ],
   ['what a full disk has caused', new Error('not stored', { cause: coded('ENOSPC') })],
   ['a program without space', new Error('Error writing trailer: No space left on device')],
   ['what was found before', new KinoraError('unavailable')],

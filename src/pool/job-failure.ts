@@ -1,5 +1,4 @@
 import { KinoraError } from '../lib/errors.js';
-import { saysNoSpace } from '../lib/no-space.js';
 import { refusals } from '../media/source/refusals.js';
 import type { Outcome } from './media-process.js';
 import type { MediaJob } from './protocol.js';
@@ -20,6 +19,9 @@ export const jobFailure = ({ kind }: MediaJob, outcome: Exclude<Outcome, { type:
     return new KinoraError('range_missing', { details: { kind, missing: outcome.missing } });
   if (outcome.code === 'invalid_input') return new KinoraError('invalid_input', { messages: [outcome.message] });
   const details = { kind, reason: outcome.message };
-  if (saysNoSpace(outcome.message)) return new KinoraError('unavailable', { details });
+  if (outcome.code === 'no_space') {
+    const cause = Object.assign(new Error(outcome.message), { code: 'ENOSPC' });
+    return new KinoraError('unavailable', { cause, details: { kind } });
+  }
   return new KinoraError('media_failed', { details, failure: outcome.clean ? 'fail' : 'defect' });
 };

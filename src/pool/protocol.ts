@@ -491,7 +491,7 @@ export type FromChild =
       readonly id: number;
       readonly message: string;
       readonly clean: boolean;
-      readonly code?: 'invalid_input' | 'range_missing';
+      readonly code?: 'invalid_input' | 'range_missing' | 'no_space';
       /** Present with `range_missing`. */
       readonly missing?: ByteRanges;
       readonly rssBytes: number;

@@ -1,11 +1,12 @@
 import { existsSync } from 'node:fs';
-import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { silenceS3ClientNotice } from '../config/environment.js';
 import type { Config } from '../config/options.js';
 import { backoffMs } from '../lib/backoff.js';
 import { isKinoraError, KinoraError } from '../lib/errors.js';
+import { makeDirectory } from '../lib/make-directory.js';
 import type { BlobStore, LinkedSources } from '../storage/blob-store.js';
 import { checkBucket, checkReadable, describeBucket } from '../storage/check-bucket.js';
 import { createDiskBlobStore } from '../storage/disk-blob-store.js';
@@ -109,7 +110,7 @@ const keepPlace = async (blobDir: string, settings: S3Settings | undefined): Pro
 
 /** `blobDir` has the blobs, or what is unfinished and copied of them. */
 const openOwnBlobs = async ({ config, logger, phases }: Base, blobDir: string): Promise<BlobStore> => {
-  await mkdir(blobDir, { recursive: true });
+  await makeDirectory(blobDir);
   const settings = s3SettingsOf(config);
   const objects = settings && (await openBucketWhenThere(settings, logger));
   if (objects) phases.push({ name: 'S3', end: () => objects.close() });

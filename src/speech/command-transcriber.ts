@@ -1,10 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { accessSync, constants } from 'node:fs';
-import { mkdir, mkdtemp, open, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, open, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { KinoraError } from '../lib/errors.js';
 import { findTool } from '../lib/find-tool.js';
 import { lowerPriority } from '../lib/lower-priority.js';
+import { makeDirectory } from '../lib/make-directory.js';
 import { parseTranscript } from '../media/speech/parse-transcript.js';
 import type { Transcript } from '../media/speech/word.js';
 import {
@@ -52,7 +53,7 @@ export const createCommandTranscriber = (options: CommandOptions): Transcriber =
     if (!isProgram(program)) throw speechFailure(NOT_STARTED, 'fail', { program, reason: 'not there or no program' });
   },
   transcribe: async (window, { language, phrases, signal }) => {
-    await mkdir(options.directory, { recursive: true, mode: 0o700 });
+    await makeDirectory(options.directory, 0o700);
     const directory = await mkdtemp(join(options.directory, 'window-'));
     try {
       const paths = { audio: join(directory, 'audio.wav'), output: join(directory, 'output') };

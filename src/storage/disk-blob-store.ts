@@ -1,7 +1,8 @@
-import { mkdir, open, rename, rm, stat } from 'node:fs/promises';
+import { open, rename, rm, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { Readable } from 'node:stream';
 import { KinoraError } from '../lib/errors.js';
+import { makeDirectory } from '../lib/make-directory.js';
 import { syncPath } from '../lib/sync-path.js';
 import type { BlobStore } from './blob-store.js';
 import { ifPresent } from './if-present.js';
@@ -20,7 +21,7 @@ export const createDiskBlobStore = (rootDir: string): BlobStore => {
 
   const publish = async (partial: string, target: string): Promise<void> => {
     const directory = dirname(target);
-    await mkdir(directory, { recursive: true });
+    await makeDirectory(directory);
     await rename(partial, target);
     // The new name, and any directories created for it, must survive a power failure too.
     for (let path = directory; ; path = dirname(path)) {

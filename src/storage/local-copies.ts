@@ -1,7 +1,8 @@
-import { type FileHandle, mkdir, open as openFile, rename, rm } from 'node:fs/promises';
+import { type FileHandle, open as openFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ByteRange, ByteRanges } from '../lib/byte-ranges.js';
 import { isKinoraError, KinoraError } from '../lib/errors.js';
+import { makeDirectory } from '../lib/make-directory.js';
 import type { LocalBlob } from './blob-store.js';
 import { type BlockFetcher, createBlockFetcher, MAX_REQUEST_BYTES } from './block-fetcher.js';
 import type { ObjectClient, ObjectInfo, OpenObject } from './s3-client.js';
@@ -46,7 +47,7 @@ type Begun = ObjectInfo & { readonly first?: { readonly start: number; readonly 
 
 export const createLocalCopies = async ({ objects, dir, maxBytes }: LocalCopiesOptions): Promise<LocalCopies> => {
   await rm(dir, { recursive: true, force: true });
-  await mkdir(dir, { recursive: true });
+  await makeDirectory(dir);
   /** In the order of their last use. */
   const copies = new Map<string, Promise<Copy>>();
   /** Those of `copies` that exist. */

@@ -1,8 +1,9 @@
-import { mkdir, open as openFile, rm, stat, truncate } from 'node:fs/promises';
+import { open as openFile, rm, stat, truncate } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { LimitFunction } from 'p-limit';
 import { KinoraError } from '../lib/errors.js';
 import { newId } from '../lib/ids.js';
+import { makeDirectory } from '../lib/make-directory.js';
 import type { BlobWrite, SharedState, SharedWrite, WriteJournal } from './blob-store.js';
 import { openDiskBlobWrite } from './disk-blob-write.js';
 import { ifPresent } from './if-present.js';
@@ -48,7 +49,7 @@ const MAX_TRIES = 3;
 export const createSharedWrites = async (options: SharedWritesOptions): Promise<SharedWrites> => {
   const { objects, dir } = options;
   await rm(dir, { recursive: true, force: true });
-  await mkdir(dir, { recursive: true });
+  await makeDirectory(dir);
   const suspended = new Map<string, LocalFile>();
 
   const take = (key: string): LocalFile | undefined => {

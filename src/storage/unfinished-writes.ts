@@ -1,6 +1,7 @@
-import { mkdir, readdir, rm } from 'node:fs/promises';
+import { readdir, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { KinoraError } from '../lib/errors.js';
+import { makeDirectory } from '../lib/make-directory.js';
 import type { BlobWrite } from './blob-store.js';
 import { openDiskBlobWrite, STAGED_SUFFIX } from './disk-blob-write.js';
 import { HOLES_SUFFIX } from './hole-record.js';
@@ -59,7 +60,7 @@ export const createUnfinishedWrites = (
       if (writing.has(path)) throw new KinoraError('unavailable', { details: { stage: 'blob is being written', key } });
       writing.add(path);
       try {
-        await mkdir(partialDir, { recursive: true });
+        await makeDirectory(partialDir);
         const synced = resumes ? await openSyncedRecord(path) : undefined;
         const publisher = publisherOf(key, path);
         return await openDiskBlobWrite({

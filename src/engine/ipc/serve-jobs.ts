@@ -2,6 +2,7 @@ import { Socket } from 'node:net';
 import type { ByteRanges } from '../../lib/byte-ranges.js';
 import { isKinoraError } from '../../lib/errors.js';
 import { createLineReader } from '../../lib/line-reader.js';
+import { isNoSpace } from '../../lib/no-space.js';
 import type { FromChild, MediaJob, MediaResults, ToChild } from '../../pool/protocol.js';
 
 export interface HandlerContext {
@@ -32,6 +33,7 @@ const failure = (id: number, thrown: unknown): FromChild => {
     message: clean ? error.message : (error.stack ?? error.message),
     clean,
     rssBytes: process.memoryUsage.rss(),
+    ...(isNoSpace(error) && { code: 'no_space' }),
     ...(isKinoraError(error, 'invalid_input') && { code: 'invalid_input' }),
     ...(isKinoraError(error, 'range_missing') && {
       code: 'range_missing',
