@@ -22,7 +22,6 @@ export interface Track {
   readonly max_height?: number;
   readonly max_frame_rate?: number;
   readonly max_channels?: number;
-  readonly error?: { readonly type: string; readonly messages: readonly string[] };
 }
 
 export interface StaticRendition {
@@ -180,6 +179,21 @@ export const problemQuery = (id: string) =>
     queryKey: ['asset', id, 'problem'],
     queryFn: ({ signal }) => get<Problem>(`/console/api/assets/${id}/problem`, {}, signal),
   });
+
+/** Why tracks have failed, by the ID of the track. */
+export const trackErrorsQuery = ({ id, tracks = [] }: Asset) => {
+  const failed = tracks.filter(({ status }) => status === 'errored').map((track) => track.id);
+  return queryOptions({
+    queryKey: ['asset', id, 'track-errors', failed],
+    queryFn: ({ signal }) =>
+      get<{ data: Readonly<Record<string, { readonly messages: readonly string[] }>> }>(
+        `/console/api/assets/${id}/track-errors`,
+        {},
+        signal,
+      ).then(({ data }) => data),
+    enabled: failed.length > 0,
+  });
+};
 
 /** The file that an asset is made of, and the renditions that players are offered. */
 export interface AssetMedia {

@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { serializeAsset } from '../../api/serialize/asset.js';
 import { lastOf } from '../../api/validate/list-query.js';
+import { getAsset } from '../../domain/asset-view/get-asset.js';
 import { getAssetMedia } from '../../domain/assets/asset-media.js';
 import { getAssetProblem, retryAsset } from '../../domain/assets/asset-problem.js';
 import { getTitles, searchAssets } from '../../domain/assets/search-assets.js';
@@ -53,6 +54,14 @@ export const consoleAssetRoutes = (app: FastifyInstance, deps: ConsoleDeps, iden
         renditions: media.renditions.map(({ isCopy, ...rendition }) => ({ ...rendition, is_copy: isCopy })),
       },
     };
+  });
+
+  // Elsewhere only events include them.
+  app.get<WithId>('/assets/:id/track-errors', async (request) => {
+    const { caller } = await findSession(request, deps.sessions);
+    requirePermission(caller, 'video:read');
+    const { tracks } = await getAsset(deps, caller.environment.id, request.params.id);
+    return { data: Object.fromEntries(tracks.flatMap(({ id, error }) => (error ? [[id, error]] : []))) };
   });
 
   app.get<WithId>('/assets/:id/problem', async (request) => {

@@ -267,5 +267,32 @@ it('at 390 pixels lists are cards, titles have at most two lines, parts stand be
   const button = await boxOf(page.getByRole('button', { name: 'Copy HLS link' }));
   expect(url.x + url.width).toBeLessThanOrEqual(button.x);
   await expectAccessible(page);
+
+  await page.goto(`${server.url}/console/uploads`);
+  for (const name of ['Who may watch', 'Video quality']) {
+    const select = page.getByLabel(name);
+    const { width } = await boxOf(select);
+    const needed = await select.evaluate((of) => {
+      of.style.width = 'max-content';
+      return of.getBoundingClientRect().width;
+    });
+    expect(width, name).toBeGreaterThanOrEqual(needed);
+  }
   await page.context().close();
+});
+
+it('devices without keys have no hints about keys', async () => {
+  const body = { inputs: [{ url: `${origin.url}/waves.mp4` }], meta: { title: 'Waves' } };
+  const { id } = await settled(server, (await createAsset(server, body)).id);
+  for (const hasTouch of [false, true]) {
+    const { page } = await openConsole(browser, server, '/assets', { hasTouch, isMobile: hasTouch });
+    const key = page.locator('kbd').first();
+    for (const path of ['/assets', `/assets/${id}/frames`]) {
+      await page.goto(`${server.url}/console${path}`);
+      await key.waitFor({ state: 'attached' });
+      expect(await key.isVisible(), path).toBe(!hasTouch);
+    }
+    await page.getByText('Both frames are part of the clip.').waitFor();
+    await page.context().close();
+  }
 });

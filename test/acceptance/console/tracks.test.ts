@@ -285,7 +285,7 @@ it('renames, asks for generated subtitles and deletes', async () => {
   await dialog.getByLabel('Spoken language').selectOption('de');
   await dialog.getByRole('button', { name: 'Generate' }).click();
   // No speech recognition is configured.
-  await row('German.*generated.*Errored').waitFor();
+  await row('German.*generated.*Errored.*Speech recognition is not available').waitFor();
   await page.getByRole('button', { name: 'Delete Français' }).click();
   await page.getByRole('alertdialog').getByRole('button', { name: 'Delete' }).click();
   await row('Français').waitFor({ state: 'detached' });

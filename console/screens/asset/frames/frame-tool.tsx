@@ -90,8 +90,11 @@ const Tool = ({ asset }: { readonly asset: Asset }): ReactNode => {
         </Button>
       </div>
       <p className="field-hint">
-        <kbd>,</kbd> <kbd>.</kbd> go to the previous and the next frame. <kbd>I</kbd> and <kbd>O</kbd> start and end the
-        clip at this frame; both frames are part of it.
+        <span className="key-hint">
+          <kbd>,</kbd> <kbd>.</kbd> go to the previous and the next frame. <kbd>I</kbd> and <kbd>O</kbd> start and end the
+          clip at this frame.{' '}
+        </span>
+        Both frames are part of the clip.
       </p>
       <p className="field-hint" role="status">
         {clip.start !== undefined && `The clip starts at ${formatCueTime(clip.start)}. `}

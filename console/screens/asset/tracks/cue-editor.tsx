@@ -164,7 +164,7 @@ interface Saving {
 const toCue = ({ key: _, ...cue }: EditedCue): Cue => cue;
 
 const CueKeys = (): ReactNode => (
-  <p className="field-hint">
+  <p className="field-hint key-hint">
     <kbd>↑</kbd> <kbd>↓</kbd> choose a cue. <kbd>Alt</kbd> <kbd>↑</kbd> <kbd>↓</kbd> move it 0.1 s later or earlier,
     with <kbd>Shift</kbd> 0.5 s. <kbd>Ctrl</kbd> <kbd>S</kbd> saves, <kbd>Esc</kbd> closes.
   </p>

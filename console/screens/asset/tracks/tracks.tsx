@@ -1,6 +1,7 @@
+import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { Link } from 'wouter';
-import type { Asset, Track } from '../../../api/assets';
+import { type Asset, type Track, trackErrorsQuery } from '../../../api/assets';
 import { usePermission } from '../../../api/session';
 import { deleteTrack } from '../../../api/tracks';
 import { Button } from '../../../ui/button';
@@ -45,13 +46,23 @@ const columns: readonly Column<Track>[] = [
   },
   { key: 'language', title: 'Language', isWide: true, cell: ({ language_code: language }) => language ?? '–' },
   { key: 'details', title: 'Details', isWide: true, cell: detailsOf },
-  { key: 'status', title: 'Status', cell: ({ status = 'ready' }) => <Status status={status} /> },
 ];
 
 /** The video, its audio and its texts. */
 const Tracks = ({ asset }: { readonly asset: Asset }): ReactNode => {
   const mayWrite = usePermission('video:write');
+  const { data: errors } = useQuery(trackErrorsQuery(asset));
   if (asset.status !== 'ready') return <p>Tracks can be added when the asset is ready.</p>;
+  const status: Column<Track> = {
+    key: 'status',
+    title: 'Status',
+    cell: ({ id, status = 'ready' }) => (
+      <>
+        <Status status={status} />
+        {errors?.[id] && <p className="field-error">{errors[id].messages.join(' ')}</p>}
+      </>
+    ),
+  };
   const actions: Column<Track> = {
     key: 'actions',
     title: 'Actions',
@@ -73,7 +84,7 @@ const Tracks = ({ asset }: { readonly asset: Asset }): ReactNode => {
     >
       <Table
         label="Tracks"
-        columns={mayWrite ? [...columns, actions] : columns}
+        columns={mayWrite ? [...columns, status, actions] : [...columns, status]}
         rows={asset.tracks ?? []}
         keyOf={({ id }) => id}
       />
