@@ -112,6 +112,8 @@ export const shortId = (id: string): string => id.slice(0, 8);
 /** The title; "Untitled" and a short ID when there is none. */
 export const titleOf = ({ meta, id }: Pick<Asset, 'meta' | 'id'>): string => meta?.title || `Untitled ${shortId(id)}`;
 
+export const deletedTitleOf = (id: string): string => `Deleted asset ${shortId(id)}`;
+
 const pathOf = (id: string): string => `/video/v1/assets/${id}`;
 
 interface AssetChange {

@@ -6,6 +6,7 @@ export interface Job {
   readonly queue: string;
   readonly state: 'queued' | 'active' | 'done' | 'failed' | 'cancelled';
   readonly asset_id: string | null;
+  /** Empty if the asset has none; null if it was deleted. */
   readonly asset_title: string | null;
   readonly attempt: number;
   readonly max_attempts: number;

@@ -32,8 +32,9 @@ export interface GuardedResponse {
 const MAX_REDIRECTS = 5;
 const CONNECT_LIMIT_MS = 10_000;
 
-const notAllowed = (reason: string): KinoraError =>
-  new KinoraError('invalid_input', { messages: ['The input URL is not allowed.'], details: { reason } });
+/** @param cause only for the log and administrators */
+const notAllowed = (reason: string, cause?: Error): KinoraError =>
+  new KinoraError('invalid_input', { messages: ['The input URL is not allowed.'], details: { reason }, cause });
 
 const basicCredentials = (url: URL): string | undefined => {
   if (url.username === '' && url.password === '') return undefined;
@@ -108,7 +109,8 @@ export const createGuardedGet = (options: GuardedGetOptions) => {
     using limited = createLinkedAbort(signal, CONNECT_LIMIT_MS);
     const addresses = await resolveHost(url, limited.signal, options.resolve);
     if (!options.allowedUrls.has(url.href) && !addresses.every(({ address }) => options.isAllowedAddress(address))) {
-      throw notAllowed('address');
+      const advice = '--allow-private-sources (KINORA_ALLOW_PRIVATE_SOURCES) allows it';
+      throw notAllowed('address', new Error(`${url.hostname} has a private address; ${advice}`));
     }
     return addresses;
   };

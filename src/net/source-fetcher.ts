@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isKinoraError, KinoraError } from '../lib/errors.js';
+import { failureFields } from '../lib/failure-fields.js';
 import { createLinkedAbort } from '../lib/linked-abort.js';
 import type { Logger } from '../telemetry/logger.js';
 import { createAddressPolicy } from './address.js';
@@ -68,7 +69,7 @@ export const createSourceFetcher = (options: SourceFetcherOptions): SourceFetche
         mostBytes = Math.max(mostBytes, receivedBytes);
         if (download.signal.aborted || tries >= MAX_TRIES || !isWorthAnotherTry(error)) throw error;
         const { host } = new URL(download.url);
-        logger.warn({ err: error, host, received_bytes: receivedBytes }, 'download interrupted, retrying');
+        logger.warn({ host, received_bytes: receivedBytes, ...failureFields(error) }, 'download interrupted, retrying');
         await sleep(retryDelayMs * 3 ** (tries - 1), undefined, { signal: download.signal });
       }
     }
@@ -111,11 +112,6 @@ export const createSourceFetcher = (options: SourceFetcherOptions): SourceFetche
           isKinoraError(failure, 'invalid_input') || !onValidator
             ? download.target.discard()
             : download.target.suspend();
-        if (isKinoraError(failure, 'invalid_input') && failure.details?.reason === 'address')
-          logger.warn(
-            { host: new URL(url).host },
-            'source at a private address refused; --allow-private-sources (KINORA_ALLOW_PRIVATE_SOURCES) allows it',
-          );
         // The first failure is the cause; the next `resumeWrite` finds any remaining bytes.
         await close.catch((problem: unknown) => logger.warn({ err: problem }, 'unfinished download not removed'));
         throw failure;

@@ -101,7 +101,9 @@ export const createExecutor = ({ db, clock, metrics, isStopped }: ExecutorOption
       if (await settle(run, () => retryJob(db, run.leaseId, { runAt, error: stored, isRetry }))) ended(run, 'retried');
       return;
     }
-    run.logger[failure === 'fail' ? 'info' : 'error']({ err: error }, 'The job failed');
+    // `onFailed` logs the reason of a failure that was to be expected.
+    if (failure !== 'fail' || !run.worker.onFailed)
+      run.logger[failure === 'fail' ? 'info' : 'error']({ err: error }, 'The job failed');
     // Stored first, so that if the process dies now, the job is still known to have failed.
     if (await settle(run, () => markJobFailing(db, run.leaseId, stored))) await fail(run, job, error);
   };

@@ -45,7 +45,7 @@ export type JobHandler<P = never> = (job: Job<P>, context: JobContext) => Promis
  * `KinoraError.failure` decides what happens after a failed run. `defect` is retried with backoff until
  * `maxAttempts`; `retry` is retried for hours; a run whose worker was lost is retried up to twenty times. Each is
  * counted separately. `fail` ends the job immediately. `onFailed` runs after the last try, so that no resource stays
- * "preparing" forever.
+ * "preparing" forever, and logs the reason.
  */
 export interface QueueWorker {
   readonly queue: JobQueue<never>;

@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react';
 import { useCallback } from 'react';
 import { Link, useSearchParams } from 'wouter';
-import { titleOf } from '../../api/assets';
+import { deletedTitleOf, titleOf } from '../../api/assets';
 import { type Job, type Operations, operationsQuery, type ServerFigures } from '../../api/operations';
 import { countOf, formatAgo, formatBytes, formatDate, formatDuration } from '../../lib/format';
 import { Loaded, Page, Section } from '../../ui/page';
@@ -58,7 +58,7 @@ const jobColumns: readonly Column<Job>[] = [
     cell: ({ asset_id: id, asset_title: title }) =>
       id !== null && (
         <div className="asset-title">
-          <Link href={`/assets/${id}`}>{titleOf({ id, meta: { title: title ?? '' } })}</Link>
+          {title === null ? deletedTitleOf(id) : <Link href={`/assets/${id}`}>{titleOf({ id, meta: { title } })}</Link>}
         </div>
       ),
   },

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
 import { Link } from 'wouter';
-import { titleOf, titlesQuery } from '../../api/assets';
+import { deletedTitleOf, titleOf, titlesQuery } from '../../api/assets';
 import { type AssetUsage, type Usage, usageQuery } from '../../api/usage';
 import { countOf, formatDate, formatDuration } from '../../lib/format';
 import { Button } from '../../ui/button';
@@ -59,26 +59,25 @@ const Report = ({ usage }: { readonly usage: Usage }): ReactNode => {
   }));
   const listed = usage.assets.slice(0, LONGEST_LIST);
   const { data: titles } = useQuery(titlesQuery(listed.map(({ asset_id: id }) => id)));
-  const nameOf = (id: string): string => titleOf({ id, meta: { title: titles?.[id] ?? '' } });
+  const nameOf = ({ asset_id: id, asset_state: state }: AssetUsage): string =>
+    state === 'deleted' ? deletedTitleOf(id) : titleOf({ id, meta: { title: titles?.[id] ?? '' } });
   const columns: readonly Column<AssetUsage>[] = [
     {
       key: 'asset',
       title: 'Asset',
-      cell: ({ asset_id: id, asset_state: state }) =>
-        state === 'deleted' ? (
-          <span>{nameOf(id)} (deleted)</span>
+      cell: (of) =>
+        of.asset_state === 'deleted' ? (
+          <span>{nameOf(of)}</span>
         ) : (
           <div className="asset-title">
-            <Link href={`/assets/${id}`}>{titles ? nameOf(id) : '…'}</Link>
+            <Link href={`/assets/${of.asset_id}`}>{titles ? nameOf(of) : '…'}</Link>
           </div>
         ),
     },
     {
       key: 'share',
       title: 'Share',
-      cell: ({ asset_id: id, delivered_seconds: seconds }) => (
-        <ProgressBar percent={(100 * seconds) / total} label={`Share of ${nameOf(id)}`} />
-      ),
+      cell: (of) => <ProgressBar percent={(100 * of.delivered_seconds) / total} label={`Share of ${nameOf(of)}`} />,
     },
     {
       key: 'time',

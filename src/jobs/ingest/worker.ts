@@ -1,5 +1,6 @@
 import { queues } from '../../domain/queues.js';
 import { causeChain } from '../../lib/cause-chain.js';
+import { failureFields } from '../../lib/failure-fields.js';
 import { createLimiter } from '../../lib/limiter.js';
 import { type MediaPool, mediaPriority } from '../../pool/media-pool.js';
 import type { Job, JobContext, Queue, QueueWorker } from '../../queue/queue.js';
@@ -60,7 +61,7 @@ const createWorker = (deps: IngestDeps, queue: Pick<Queue, 'enqueue'>, concurren
     }
   },
   onFailed: async (job: Job<IngestPayload>, error) => {
-    deps.logger.warn({ asset_id: job.payload.assetId, job_id: job.id, err: error }, 'ingest failed');
+    deps.logger.warn({ asset_id: job.payload.assetId, job_id: job.id, ...failureFields(error) }, 'ingest failed');
     const stored = await deps.blobs.stat(sourceKey(job.payload.assetId));
     await deps.state.fail(job.payload.assetId, error, {
       jobId: job.id,

@@ -284,6 +284,14 @@ it('operations show the jobs of an asset, checks and figures of the server', asy
   await page.getByText('Background jobs').waitFor();
   await page.getByText(server.dataDir).waitFor();
   await expectAccessible(page);
+
+  expect((await api(server, 'DELETE', `/video/v1/assets/${asset.id}`)).status).toBe(204);
+  const deleted = `Deleted asset ${asset.id.slice(0, 8)}`;
+  await app.open(`/operations?asset=${asset.id}`, 'Operations');
+  await page.getByRole('row', { name: new RegExp(`Prepare an asset.*${deleted}`) }).waitFor();
+  await app.open('/usage', 'Usage');
+  await page.getByRole('row', { name: deleted }).waitFor();
+  expect(await page.getByRole('link', { name: deleted }).count()).toBe(0);
 });
 
 it('an upload that arrived in time leaves no job that looks cancelled', async () => {

@@ -97,6 +97,21 @@ describe('an input that cannot be used', () => {
       const playback = await fetch(`${server.url}/${asset.playback_ids![0]!.id}.m3u8`);
       expect(playback.status).toBe(412);
     }
+    // The log has one line for each, which is short unless FFmpeg has more to say.
+    const failures = () => server.log().filter(({ msg }) => msg === 'ingest failed' || msg === 'The job failed');
+    await until('all are logged', () => failures().length >= created.length);
+    expect(
+      failures()
+        .map((line) => line.asset_id)
+        .sort(),
+    ).toEqual(created.map(({ id }) => id).sort());
+    for (const [index, message] of Object.values(expected).entries()) {
+      if (message !== NOT_ALLOWED && !message.startsWith(NOT_DOWNLOADED)) continue;
+      const line = failures().find((failure) => failure.asset_id === created[index]!.id)!;
+      expect(JSON.stringify(line).length, message).toBeLessThan(800);
+      expect(line.reason).toContain(message);
+      if (message === NOT_ALLOWED) expect(line.reason).toContain('--allow-private-sources');
+    }
     const page = await create(`${statuses.url}/200`);
     expect((await settled(server, page.id)).errors).toEqual({
       type: 'invalid_input',

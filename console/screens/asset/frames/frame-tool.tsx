@@ -91,8 +91,8 @@ const Tool = ({ asset }: { readonly asset: Asset }): ReactNode => {
       </div>
       <p className="field-hint">
         <span className="key-hint">
-          <kbd>,</kbd> <kbd>.</kbd> go to the previous and the next frame. <kbd>I</kbd> and <kbd>O</kbd> start and end the
-          clip at this frame.{' '}
+          <kbd>,</kbd> <kbd>.</kbd> go to the previous and the next frame. <kbd>I</kbd> and <kbd>O</kbd> start and end
+          the clip at this frame.{' '}
         </span>
         Both frames are part of the clip.
       </p>

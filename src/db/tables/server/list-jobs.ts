@@ -8,6 +8,7 @@ export interface ListedJob {
   readonly state: Row<'job'>['state'];
   /** The asset that the job works for; null if it works for none. */
   readonly asset_id: string | null;
+  /** Empty if the asset has none; null if it was deleted. */
   readonly asset_title: string | null;
   /** Of `max_attempts`: runs that were lost with their server, or only waited for something, do not count. */
   readonly attempt: number;
@@ -25,7 +26,8 @@ export const listJobs = async (
   { assetId, state, limit }: { assetId?: string | undefined; state?: string | undefined; limit: number },
 ): Promise<ListedJob[]> => {
   const { rows } = await sql<ListedJob>`
-    select listed.id, queue, state, asset_id, asset.meta ->> 'title' as asset_title,
+    select listed.id, queue, state, asset_id,
+      case when asset.id is not null then coalesce(asset.meta ->> 'title', '') end as asset_title,
       attempt - losses - retries as attempt, max_attempts, listed.created_at, run_at, finished_at, listed.error
     from (
       select job.*, coalesce(payload->>'assetId', track.asset_id, robots_job.asset_id) as asset_id

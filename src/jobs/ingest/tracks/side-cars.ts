@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Row } from '../../../db/schema.js';
 import { isKinoraError, KinoraError } from '../../../lib/errors.js';
+import { failureFields } from '../../../lib/failure-fields.js';
 import { createLinkedAbort } from '../../../lib/linked-abort.js';
 import type { Plan } from '../../../media/plan/plan.js';
 import { trackPrefix } from '../../../storage/keys.js';
@@ -38,7 +39,7 @@ export const startSideCars = (deps: TrackIngestDeps & { readonly signal: AbortSi
       await ingestTrack({ ...deps, track, plan: () => plan, signal: anyEnd });
     } catch (error) {
       if (anyEnd.aborted) return;
-      deps.logger.warn({ err: error, track_id: track.id }, 'track of creation request failed');
+      deps.logger.warn({ track_id: track.id, ...failureFields(error) }, 'track of creation request failed');
       // The owner of the file should be told now. Anything else is retried when the asset is ready.
       const isFinal = isKinoraError(error, 'invalid_input') || isKinoraError(error, 'source_unreachable');
       if (!isFinal) return;

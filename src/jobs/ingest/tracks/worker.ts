@@ -1,5 +1,6 @@
 import { queues, type TrackPayload } from '../../../domain/queues.js';
 import { KinoraError } from '../../../lib/errors.js';
+import { failureFields } from '../../../lib/failure-fields.js';
 import { alternateAudioRendition } from '../../../media/plan/find-segment.js';
 import type { Job, JobContext, QueueWorker } from '../../../queue/queue.js';
 import { trackPrefix } from '../../../storage/keys.js';
@@ -33,7 +34,7 @@ export const createTrackWorkers = (deps: TrackIngestDeps): QueueWorker[] => [
       }
     },
     onFailed: async (job: Job<TrackPayload>, error) => {
-      deps.logger.warn({ track_id: job.payload.trackId, job_id: job.id, err: error }, 'track failed');
+      deps.logger.warn({ track_id: job.payload.trackId, job_id: job.id, ...failureFields(error) }, 'track failed');
       const track = await deps.state.find(job.payload.trackId);
       await deps.state.fail(job.payload.trackId, error);
       if (track) await deps.blobs.discardUnfinished(trackPrefix(track.asset_id, track.id));
