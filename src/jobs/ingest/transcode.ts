@@ -17,16 +17,21 @@ export const transcode = async (
   logger.info({ reason, sequential }, 'mezzanine needed');
   await state.setProgress(assetId, 'transcoding', 0);
   let percent = 0;
+  // One write after the other: on two connections, the first could be the last to arrive.
+  let writes = Promise.resolve();
   const onProgress = (fraction: number): void => {
     const now = Math.floor(fraction * 100);
     if (now <= percent) return;
     percent = now;
-    state.setProgress(assetId, 'transcoding', now).catch((error: unknown) => {
-      // This is only for display; the next percent is written again.
-      logger.warn({ err: error }, 'progress not stored');
-    });
+    writes = writes
+      .then(() => state.setProgress(assetId, 'transcoding', now))
+      .catch((error: unknown) => {
+        // This is only for display; the next percent is written again.
+        logger.warn({ err: error }, 'progress not stored');
+      });
   };
-  const mezzanine = await makeMezzanine(context, { assetId, path, facts, index, sequential, tier, onProgress });
+  const work = makeMezzanine(context, { assetId, path, facts, index, sequential, tier, onProgress });
+  const mezzanine = await work.finally(() => writes);
   await state.setProgress(assetId, 'ingesting', 0);
   return mezzanine;
 };
