@@ -47,11 +47,11 @@ describe.runIf(swiftPath !== undefined && nginxPath !== undefined && hasPostgres
     await origin?.stop();
   });
 
-  const encodes = async (): Promise<number> => {
+  const sumOf = async (metric: RegExp): Promise<number> => {
     const texts = await Promise.all(
       printed.nodes.map(async ({ metricsUrl }) => (await fetchBytes(metricsUrl)).toString()),
     );
-    return texts.reduce((sum, text) => sum + Number(/_factor_count\{kind="encode"\} (\d+)/.exec(text)?.[1] ?? 0), 0);
+    return texts.reduce((sum, text) => sum + Number(metric.exec(text)?.[1] ?? 0), 0);
   };
   /** What went wrong, if every try did. */
   const ask = async (url: string, tries: number): Promise<string[]> => {
@@ -96,7 +96,11 @@ describe.runIf(swiftPath !== undefined && nginxPath !== undefined && hasPostgres
     const segments = addresses.filter((address) => /\/\d+p\/\d+\.m4s/.test(address)).length;
     expect(segments).toBeGreaterThan(10);
     expect(await watch('', 1)).toEqual([]);
-    expect((await encodes()) / segments).toBeLessThanOrEqual(1.01);
+    // On a busy machine, a server may answer another one too late; the segment is made again then.
+    const late = await sumOf(/^kinora_node_requests_total\{outcome="failed"\} (\d+)/m);
+    expect(late).toBeLessThan(segments / 10);
+    const encoded = await sumOf(/_factor_count\{kind="encode"\} (\d+)/);
+    expect((encoded - late) / segments).toBeLessThanOrEqual(1.01);
   });
 
   test('all servers are restarted one after the other: no request fails', async () => {

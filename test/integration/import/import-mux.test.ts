@@ -209,12 +209,19 @@ describe('an import with obstacles', () => {
     const asset = ofKind('no playback ID, with text');
     const before = await borrowedOf(asset);
     const end = new AbortController();
+    let release!: () => void;
+    // The text is one of the files, so the import cannot end.
+    proxy.held = new Promise((resolve) => {
+      release = resolve;
+    });
     const stopped = importAll({ assetIds: [asset.id], signal: end.signal }, other);
     const outcome = stopped.catch((error: { code: string }) => error.code);
     await until('a temporary playback ID', async () => (await borrowedOf(asset)).playback_ids.length > 0);
     end.abort();
     expect(await outcome).toBe('cancelled');
     expect(await borrowedOf(asset)).toMatchObject({ master_access: 'temporary', playback_ids: [{ policy: 'public' }] });
+    proxy.held = undefined;
+    release();
     const report = await importAll({ assetIds: [asset.id] }, other);
     expect(report.assets).toMatchObject([{ outcome: 'imported', notes: [] }]);
     expect(await borrowedOf(asset)).toEqual(before);

@@ -123,9 +123,9 @@ describe('an input that cannot be used', () => {
   });
 });
 
-/** Every state that the API showed, without repetition, until the asset was settled. */
-const watchProgress = async (id: string): Promise<WireAsset['progress'][]> => {
-  const seen: WireAsset['progress'][] = [];
+/** Every state that the API showed, without repetition, from the creation of an asset until it was settled. */
+const watchProgress = async ({ id, progress: first }: WireAsset): Promise<WireAsset['progress'][]> => {
+  const seen = [first];
   for (;;) {
     const { status, progress } = await getAsset(server, id);
     const last = seen.at(-1);
@@ -138,7 +138,7 @@ const watchProgress = async (id: string): Promise<WireAsset['progress'][]> => {
 describe('progress', () => {
   it('stays at ingesting 0 until a standard input is complete', async () => {
     const asset = await create(files.add('standard.mp4', await readFile(await fixture('h264-aac.mp4'))));
-    expect(await watchProgress(asset.id)).toEqual([
+    expect(await watchProgress(asset)).toEqual([
       { state: 'ingesting', progress: 0 },
       { state: 'completed', progress: 100 },
     ]);
@@ -146,15 +146,22 @@ describe('progress', () => {
   });
 
   it('rises while the frames are transcoded', async () => {
-    const { id } = await create(files.add('one-key-frame.mp4', await readFile(await fixture('one-key-frame.mp4'))));
-    const seen = await watchProgress(id);
-    const states = seen.map(({ state }) => state).filter((state, at, all) => state !== all[at - 1]);
-    expect(states).toEqual(['ingesting', 'transcoding', 'ingesting', 'completed']);
-    const percents = seen.filter(({ state }) => state === 'transcoding').map(({ progress }) => progress);
-    expect(percents.length).toBeGreaterThan(3);
-    expect(percents).toEqual([...percents].sort((a, b) => a - b));
-    expect(percents.at(-1)).toBeLessThanOrEqual(100);
-    expect(await getAsset(server, id)).toMatchObject({ non_standard_input_reasons: { video_gop_size: 'high' } });
+    const url = files.add('one-key-frame.mp4', await readFile(await fixture('one-key-frame.mp4')));
+    const order = ['ingesting', 'transcoding', 'ingesting', 'completed'];
+    // Requests can miss a short state of one asset, but not of each.
+    const hasSeenAll = async (): Promise<boolean> => {
+      const asset = await create(url);
+      const seen = await watchProgress(asset);
+      const states = seen.map(({ state }) => state).filter((state, at, all) => state !== all[at - 1]);
+      expect([order, ['ingesting', 'transcoding', 'completed'], ['ingesting', 'completed']]).toContainEqual(states);
+      const percents = seen.filter(({ state }) => state === 'transcoding').map(({ progress }) => progress);
+      expect(percents).toEqual([...percents].sort((a, b) => a - b));
+      for (const percent of percents) expect(percent).toBeLessThanOrEqual(100);
+      const { non_standard_input_reasons: reasons } = await getAsset(server, asset.id);
+      expect(reasons).toEqual({ video_gop_size: 'high' });
+      return states.length === order.length && percents.length > 3;
+    };
+    await until('every state is seen', hasSeenAll);
   });
 });
 

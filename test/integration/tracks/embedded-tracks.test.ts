@@ -7,6 +7,7 @@ import { ffmpegPath } from '../../support/media/ffmpeg-command.js';
 import { type Booted, boot } from '../../support/servers/boot.js';
 import type { Origin } from '../../support/servers/origin.js';
 import { api, createAsset, serveFiles, settled, type WireAsset } from '../../support/wire/create-asset.js';
+import { eventsOf } from '../../support/wire/events.js';
 import { withTracks } from '../../support/wire/tracks.js';
 
 const test = anyTest.skipIf(!ffmpegPath);
@@ -62,14 +63,10 @@ const tracksOf = ({ tracks = [] }: WireAsset, type: string) => tracks.filter((tr
 const playbackOf = ({ playback_ids: ids }: WireAsset): string => `${server.url}/${ids![0]!.id}`;
 const textOf = async (asset: WireAsset, track: Record<string, unknown>): Promise<string> =>
   (await fetch(`${playbackOf(asset)}/text/${track.id}.vtt`)).text();
-const warningsOf = async ({ id }: WireAsset): Promise<string[]> => {
-  const events = (await (await api(server, 'GET', '/system/v1/events?limit=100')).json()) as {
-    data: { type: string; object: { id: string }; data: { warning?: { message: string } } }[];
-  };
-  return events.data
-    .filter(({ type, object }) => type === 'video.asset.warning' && object.id === id)
-    .map(({ data }) => data.warning!.message);
-};
+const warningsOf = async ({ id }: WireAsset): Promise<string[]> =>
+  (await eventsOf(server, id))
+    .filter(({ type }) => type === 'video.asset.warning')
+    .map(({ data }) => (data.warning as { message: string }).message);
 
 const CUES = `WEBVTT
 

@@ -68,7 +68,8 @@ describe('a program', () => {
     const message = 'The speech recognition program did not end in time.';
     const hanging = createCommandTranscriber({
       command: ['/bin/sh', '-c', `sleep 987654 & echo $! >> ${log}.pids; wait`, '{audio}'],
-      timeoutMs: 700,
+      // Long enough for the shell to start its program.
+      timeoutMs: 5000,
       directory: join(directory, 'windows'),
     });
     await expect(hanging.transcribe(window, options())).rejects.toMatchObject({

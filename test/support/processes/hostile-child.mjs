@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync, writeSync } from 'node:fs';
 import { createConnection } from 'node:net';
 import { constants, getPriority, networkInterfaces, setPriority } from 'node:os';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { serveJobs } from '#kinora/engine/ipc/serve-jobs.js';
 import { KinoraError } from '#kinora/lib/errors.js';
 
@@ -44,6 +45,11 @@ const orders = {
   },
   spin: (text) => {
     spin(Number(text));
+    return { pid: process.pid };
+  },
+  // Until the file exists, which takes no CPU time.
+  wait: async (path) => {
+    while (!existsSync(path)) await sleep(10);
     return { pid: process.pid };
   },
   invalid: () => {

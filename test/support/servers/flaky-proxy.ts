@@ -8,6 +8,8 @@ export interface FlakyProxy {
   target: string;
   /** While true, the first answer to each request fails: a limit, an error of the server, or half of a file. */
   isFlaky: boolean;
+  /** Files are not sent before. */
+  held: Promise<void> | undefined;
   /** Failures by kind. */
   readonly failed: Record<'limited' | 'unavailable' | 'cut', number>;
   stop(): Promise<void>;
@@ -28,6 +30,7 @@ export const startFlakyProxy = async (): Promise<FlakyProxy> => {
   };
 
   const forward = async (request: IncomingMessage, response: ServerResponse, isCut: boolean): Promise<void> => {
+    if (isFile(request.url!)) await proxy.held;
     const { host: _host, connection: _connection, ...headers } = request.headers;
     const sent = await buffer(request);
     const answer = await fetch(`${proxy.target}${request.url}`, {
@@ -54,6 +57,8 @@ export const startFlakyProxy = async (): Promise<FlakyProxy> => {
     if (isFailing && !isFile(request.url!)) fail(request, response);
     else forward(request, response, isFailing).catch(() => response.destroy());
   });
-  const proxy: FlakyProxy = { url: origin.url, target: '', isFlaky: false, failed, stop: origin.stop };
+  const proxy: FlakyProxy = {
+    ...{ url: origin.url, target: '', isFlaky: false, held: undefined, failed, stop: origin.stop },
+  };
   return proxy;
 };
