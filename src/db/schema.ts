@@ -83,6 +83,7 @@ export interface Schema {
     directives: JSONColumnType<string[]> | null;
     chapters: JSONColumnType<StoredChapters> | null;
     request_id: string | null;
+    frames_lost: string | null;
   };
   asset_failure: {
     asset_id: string;

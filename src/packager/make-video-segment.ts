@@ -1,6 +1,7 @@
 import type { CacheKey } from '../cache/segment-store.js';
 import { MIN_PEAK_SECONDS } from '../media/plan/grid.js';
 import type { VideoPlan, VideoRendition } from '../media/plan/plan.js';
+import type { SegmentLoss } from '../media/plan/source-warnings.js';
 import { readResult } from '../pool/read-result.js';
 import type { BlobStore } from '../storage/blob-store.js';
 import type { Logger } from '../telemetry/logger.js';
@@ -12,10 +13,12 @@ import { tighterEncoder, videoSegmentJob } from './segment-jobs.js';
 import type { SourceRanges } from './source-ranges.js';
 import { MAX_SEGMENT_BYTES, verifyVideoSegment } from './verify-segment.js';
 
-interface VideoSegmentDeps {
+export interface VideoSegmentDeps {
   readonly blobs: BlobStore;
   readonly sourceRanges: SourceRanges;
   readonly logger: Logger;
+  /** Called with what a segment lacks. The segment is only stored when this has resolved; it must not reject. */
+  readonly onFramesLost?: (assetId: string, loss: SegmentLoss) => Promise<void>;
 }
 
 interface VideoSegment {
@@ -32,7 +35,7 @@ const FRAMES = { video: true, audio: false };
 
 /** Makes one segment of a video rendition and commits it. */
 export const makeVideoSegment = async (
-  { blobs, sourceRanges, logger }: VideoSegmentDeps,
+  { blobs, sourceRanges, logger, onFramesLost }: VideoSegmentDeps,
   segment: VideoSegment,
   key: CacheKey,
   work: Work,
@@ -46,7 +49,11 @@ export const makeVideoSegment = async (
     (ranges) => openFrames(blobs, asset, ranges),
     needed,
     async (frames) => {
-      const bytes = await encodeWithinBandwidth(segment, frames, untilSeconds - fromSeconds, work, logger);
+      const { bytes, missing } = await encodeWithinBandwidth(segment, frames, untilSeconds - fromSeconds, work, logger);
+      if (missing !== 0) {
+        logger.warn({ asset_id: asset.id, segment: number, missing }, 'segment frame count differs from plan');
+      }
+      if (missing > 0) await onFramesLost?.(asset.id, { frames: missing, fromSeconds, untilSeconds });
       await work.production.commit(key, bytes);
     },
   );
@@ -59,7 +66,7 @@ const encodeWithinBandwidth = async (
   seconds: number,
   work: Work,
   logger: Logger,
-): Promise<Uint8Array> => {
+): Promise<{ readonly bytes: Uint8Array; readonly missing: number }> => {
   let encoder = rendition.encoder;
   const isLast = number + 2 === video.boundaries.length;
   const peakSeconds = Math.max(seconds, isLast ? MIN_LAST_PEAK_SECONDS : MIN_PEAK_SECONDS);
@@ -68,17 +75,14 @@ const encodeWithinBandwidth = async (
     const target = { source, overlayPaths, outPath, ...(encoder && { encoder }) };
     const result = await work.run(videoSegmentJob(video, rendition, number, target));
     const bytes = await readResult(outPath, MAX_SEGMENT_BYTES);
-    const difference = verifyVideoSegment(bytes, video, rendition, number, result);
-    if (difference > 0) {
-      logger.warn({ asset_id: asset.id, segment: number, difference }, 'segment frame count differs from plan');
-    }
+    const missing = verifyVideoSegment(bytes, video, rendition, number, result);
     const factor = (bytes.length * 8) / peakSeconds / rendition.bandwidth;
-    if (factor <= 1 || !encoder) return bytes;
+    if (factor <= 1 || !encoder) return { bytes, missing };
     const fields = { asset_id: asset.id, rendition: rendition.name, segment: number, factor, attempt };
     if (attempt === MAX_SIZE_TRIES) {
       // Larger than promised is still better for a viewer than a hole.
       logger.warn(fields, 'segment still exceeds bandwidth');
-      return bytes;
+      return { bytes, missing };
     }
     logger.info(fields, 'segment exceeds bandwidth, encoding again');
     encoder = tighterEncoder(encoder, factor, attempt);

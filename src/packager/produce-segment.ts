@@ -6,18 +6,15 @@ import { audioChunkRange } from '../media/plan/audio-chunks.js';
 import { AUDIO_RENDITION, findSegment, type SegmentTarget } from '../media/plan/find-segment.js';
 import { GENERATION } from '../media/plan/generation.js';
 import { type MediaPool, type MediaPriority, mediaPriority } from '../pool/media-pool.js';
-import type { BlobStore } from '../storage/blob-store.js';
-import type { Logger } from '../telemetry/logger.js';
 import type { Metrics } from '../telemetry/metrics.js';
 import { type EarlySources, refuseWithdrawn } from './early-sources.js';
 import { createFileMaker } from './file-maker.js';
 import { makeAudioChunk } from './make-audio-chunk.js';
 import { makeInit } from './make-init.js';
-import { makeVideoSegment } from './make-video-segment.js';
+import { makeVideoSegment, type VideoSegmentDeps } from './make-video-segment.js';
 import { type PlayableAsset, videoFileOf, videoKey } from './playable-asset.js';
 import { createReadAhead } from './read-ahead.js';
 import type { SegmentPeers } from './segment-peers.js';
-import type { SourceRanges } from './source-ranges.js';
 
 export interface SegmentRequest {
   /** Ends this caller's wait. The work itself ends when nobody else waits for it. */
@@ -44,14 +41,11 @@ export interface SegmentProducer {
   stop(): void;
 }
 
-export interface SegmentProducerDeps {
+export interface SegmentProducerDeps extends VideoSegmentDeps {
   readonly store: SegmentStore;
   readonly pool: MediaPool;
-  readonly blobs: BlobStore;
   readonly earlySources: Pick<EarlySources, 'isWithdrawn'>;
-  readonly sourceRanges: SourceRanges;
   readonly clock: Clock;
-  readonly logger: Logger;
   readonly metrics?: Metrics;
   /** Absent when this is the only server. */
   readonly peers?: SegmentPeers;

@@ -11,7 +11,10 @@ export const MAX_SEGMENT_BYTES = 256 * 2 ** 20;
 /** Some undecodable frames of a damaged source are displayed longer or skipped; more is a segment that must not be kept. */
 const MAX_MISSING = 0.1;
 
-/** @returns by how many frames the segment differs from the source's own count, or 0 when that is unknown. */
+/**
+ * @returns how many frames of the source the segment lacks: negative when it has more than the source counts, 0 when the
+ * source doesn't count them.
+ */
 export const verifyVideoSegment = (
   bytes: Uint8Array,
   video: VideoPlan,
@@ -28,8 +31,8 @@ export const verifyVideoSegment = (
     ...(reorderTicks !== undefined && { reorderTicks }),
   });
   const expected = video.frameCounts?.[number] ?? result.frameCount;
-  const difference = Math.abs(result.frameCount - expected);
-  if (difference > expected * MAX_MISSING) {
+  const missing = expected - result.frameCount;
+  if (Math.abs(missing) > expected * MAX_MISSING) {
     const details = {
       kind: 'video-segment',
       stage: 'verify',
@@ -39,7 +42,7 @@ export const verifyVideoSegment = (
     };
     throw new KinoraError('media_failed', { details });
   }
-  return difference;
+  return missing;
 };
 
 export const verifyVideoInit = (bytes: Uint8Array, video: VideoPlan, rendition: VideoRendition): void =>

@@ -1,5 +1,6 @@
 import type { Database } from '../db/database.js';
 import { getInstallationSecret } from '../db/tables/server/installation.js';
+import { warnFramesLost } from '../domain/assets/warn-frames-lost.js';
 import type { DomainContext } from '../domain/context.js';
 import { createContentKeys } from '../domain/drm/content-keys.js';
 import { accessRowsOf, createAccessCheck } from '../domain/playback/check-access.js';
@@ -39,6 +40,7 @@ export const connectParts = async (
   const nodes = connectNodes(base, database, { installationSecret, early: () => earlySources.ids() });
   const producer = createSegmentProducer({
     ...{ store, pool, blobs, earlySources, sourceRanges, clock, logger, metrics },
+    onFramesLost: (assetId, loss) => warnFramesLost({ database, clock, logger }, assetId, loss),
     ...(nodes && { peers: nodes.peers }),
   });
   phases.push({ name: 'segment producer', end: () => producer.stop() });

@@ -1,5 +1,5 @@
 import type { EarlyPlayback, MainTrackIds, NewRow, Row, StoredChapters } from '../../db/schema.js';
-import { findAssetById, saveChapters } from '../../db/tables/assets/asset.js';
+import { findAssetById, saveChapters, saveFramesLost } from '../../db/tables/assets/asset.js';
 import { insertAssetFailure } from '../../db/tables/assets/asset-failure.js';
 import {
   countCrash,
@@ -127,9 +127,10 @@ export const createIngestState = (
         const { chapters } = ready;
         if (chapters.length > 0) await saveChapters(tx, assetId, { id: newId(), chapters });
         await recordAssetEvent(context, tx, 'video.asset.ready', assetId);
-        const asset = ready.warnings.length > 0 && (await findAssetById(tx, assetId));
-        for (const warning of asset ? ready.warnings : [])
-          await recordAssetWarning(context, tx, asset as Row<'asset'>, warning);
+        for (const warning of [...ready.warnings, ...earlyLoss(changed, ready.warnings)]) {
+          if (warning.type === 'frames_lost') await saveFramesLost(tx, assetId, warning.message);
+          await recordAssetWarning(context, tx, changed, warning);
+        }
         await startPostReadyWork(context, tx, assetId);
         return true;
       });
@@ -156,6 +157,10 @@ export const createIngestState = (
     },
   };
 };
+
+/** What segments lacked that were made before the asset was ready; the ingest tells more if it has counted the lost frames. */
+const earlyLoss = ({ frames_lost: message }: Row<'asset'>, warnings: readonly SourceWarning[]): SourceWarning[] =>
+  message === null || warnings.some(({ type }) => type === 'frames_lost') ? [] : [{ type: 'frames_lost', message }];
 
 /** The step after the last result that is stored. */
 const stageOf = (media: IngestRow['media'] | undefined): 'probe' | 'plan' | 'segments' => {

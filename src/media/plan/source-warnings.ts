@@ -9,6 +9,15 @@ export interface SourceWarning {
   readonly message: string;
 }
 
+/** Frames that a segment lacks because they could not be decoded. */
+export interface SegmentLoss {
+  /** At least 1. */
+  readonly frames: number;
+  /** The start and the end of the segment in the asset. */
+  readonly fromSeconds: number;
+  readonly untilSeconds: number;
+}
+
 /** Everything about a source that an asset does not show as it is in the file. */
 export const describeWarnings = (facts: SourceFacts, plan: Plan): SourceWarning[] => [
   ...describeDropped(facts, plan),
@@ -53,7 +62,17 @@ const describeFrameRate = ({ video }: SourceFacts, plan: Plan): SourceWarning[] 
 const describeLost = ({ video }: Plan): SourceWarning[] => {
   const lost = video?.lostFrames ?? 0;
   if (lost === 0) return [];
-  const frames = lost === 1 ? '1 frame' : `${lost} frames`;
-  const message = `${frames} of the video could not be decoded and ${lost === 1 ? 'was' : 'were'} left out.`;
-  return [{ type: 'frames_lost', message }];
+  return [{ type: 'frames_lost', message: tellLost(lost, 'the video') }];
+};
+
+/** What is told about the first segment of an asset that lacks frames. */
+export const describeSegmentLoss = ({ frames, fromSeconds, untilSeconds }: SegmentLoss): SourceWarning => {
+  const [from, until] = [fromSeconds, untilSeconds].map((seconds) => Math.round(seconds * 10) / 10);
+  const message = `${tellLost(frames, `the video between ${from} s and ${until} s`)} Other parts may lack frames too.`;
+  return { type: 'frames_lost', message };
+};
+
+const tellLost = (lost: number, what: string): string => {
+  const [frames, were] = lost === 1 ? ['1 frame', 'was'] : [`${lost} frames`, 'were'];
+  return `${frames} of ${what} could not be decoded and ${were} left out.`;
 };

@@ -16,7 +16,8 @@ import { fetchBytes, isVideoPlaylist, mediaPlaylists, segmentsOf } from '../../s
 import { type Booted, boot } from '../../support/servers/boot.js';
 import { type SlowOrigin, startSlowOrigin } from '../../support/servers/slow-origin.js';
 import { createAsset, settled, type WireAsset } from '../../support/wire/create-asset.js';
-import { eventsOf } from '../../support/wire/events.js';
+import { eventsOf, eventTypes } from '../../support/wire/events.js';
+import { filesOf, withFiles } from '../../support/wire/static-renditions.js';
 
 const it = anyIt.skipIf(!ffmpegPath);
 
@@ -211,19 +212,66 @@ it.each(['closed.ts', 'closed.mkv', 'closed.m2v'])('%s: B-frames before the firs
   });
 });
 
-it('frames that cannot be decoded are counted in a warning', async () => {
-  encodeFrames(at('damaged.mov'), 150, ['-c:v', 'mjpeg', '-q:v', '2']);
-  const bytes = readFileSync(at('damaged.mov'));
+/** Motion JPEG whose listed frames are overwritten with zeros. */
+const writeDamaged = (name: string, count: number, damaged: readonly number[]): void => {
+  encodeFrames(at(name), count, ['-c:v', 'mjpeg', '-q:v', '2']);
+  const bytes = readFileSync(at(name));
   let start = bytes.indexOf('ffd8ff', 0, 'hex');
-  for (let frame = 0; frame < 84; frame++) {
+  for (let frame = 0; frame <= Math.max(...damaged); frame++) {
     const next = bytes.indexOf('ffd8ff', start + 3, 'hex');
-    if (frame > 80) bytes.fill(0, start, next);
+    if (damaged.includes(frame)) bytes.fill(0, start, next);
     start = next;
   }
-  writeFileSync(at('damaged.mov'), bytes);
+  writeFileSync(at(name), bytes);
+};
+
+it('frames that cannot be decoded are counted in a warning', async () => {
+  writeDamaged('damaged.mov', 150, [81, 82, 83]);
   const asset = await ingest('damaged.mov');
   await expectAll(asset, [...numbers(0, 81), ...numbers(84, 150)], (counter) => counter / 25);
   expect(await warningsOf(asset)).toEqual([
     { type: 'frames_lost', message: '3 frames of the video could not be decoded and were left out.' },
   ]);
+});
+
+describe('frames that are lost where the ingest did not look', () => {
+  const damaged = [150, 151, 350, 351, 352];
+  beforeAll(() => writeDamaged('late-damage.mov', 500, damaged));
+
+  it('are told once, before the first segment without them is sent', async () => {
+    const asset = await ingest('late-damage.mov');
+    expect(await warningsOf(asset)).toEqual([]);
+    const first = (await segmentsOf(await playlistOf(asset))).find((url) => url.endsWith('/2.m4s'))!;
+    expect((await fetchBytes(first)).length).toBeGreaterThan(0);
+    const warning = {
+      type: 'frames_lost',
+      message:
+        '2 frames of the video between 4 s and 8 s could not be decoded and were left out. Other parts may lack frames too.',
+    };
+    expect(await warningsOf(asset)).toEqual([warning]);
+    const kept = numbers(0, 500).filter((frame) => !damaged.includes(frame));
+    await expectAll(asset, kept, (counter) => counter / 25);
+    expect(await warningsOf(asset)).toEqual([warning]);
+  });
+
+  it('are told after `ready` when the ingest makes the segment', async () => {
+    writeDamaged('early-damage.mov', 500, [50]);
+    const asset = await ingest('early-damage.mov');
+    const second = (await segmentsOf(await playlistOf(asset))).find((url) => url.endsWith('/1.m4s'))!;
+    expect((await fetchBytes(second)).length).toBeGreaterThan(0);
+    expect((await eventTypes(server, asset.id)).slice(-2)).toEqual(['ready', 'warning']);
+    const message =
+      '1 frame of the video between 1 s and 4 s could not be decoded and was left out. Other parts may lack frames too.';
+    expect(await warningsOf(asset)).toEqual([{ type: 'frames_lost', message }]);
+  });
+
+  it('are told once when only a static rendition is made', async () => {
+    const url = origin.add('file.mov', readFileSync(at('late-damage.mov')));
+    const { id } = await createAsset(server, { inputs: [{ url }], static_renditions: [{ resolution: 'highest' }] });
+    const asset = await withFiles(server, id);
+    expect(filesOf(asset).map(({ status }) => status)).toEqual(['ready']);
+    expect(await warningsOf(asset)).toEqual([
+      { type: 'frames_lost', message: expect.stringContaining('frames of the video between') },
+    ]);
+  });
 });

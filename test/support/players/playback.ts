@@ -23,7 +23,7 @@ import { createServiceCaller } from '#kinora/net/service-caller.js';
 import { createEarlySources } from '#kinora/packager/early-sources.js';
 import { createTextParser } from '#kinora/packager/parse-text.js';
 import { createImageProducer } from '#kinora/packager/produce-image.js';
-import { createSegmentProducer } from '#kinora/packager/produce-segment.js';
+import { createSegmentProducer, type SegmentProducerDeps } from '#kinora/packager/produce-segment.js';
 import { createSourceRanges } from '#kinora/packager/source-ranges.js';
 import { createTextTracks } from '#kinora/packager/text-tracks.js';
 import { createMediaPool } from '#kinora/pool/create-media-pool.js';
@@ -40,11 +40,15 @@ export interface PreparedAsset {
   readonly drmId: string;
 }
 
+type PlaybackOptions = Parameters<typeof startApi>[0] &
+  Pick<SegmentProducerDeps, 'onFramesLost'> & { readonly allowServices?: boolean; readonly serviceLimitMs?: number };
+
 export const startPlayback = async ({
   allowServices = true,
   serviceLimitMs,
+  onFramesLost,
   ...options
-}: Parameters<typeof startApi>[0] & { readonly allowServices?: boolean; readonly serviceLimitMs?: number } = {}) => {
+}: PlaybackOptions = {}) => {
   const dir = await mkdtemp(join(tmpdir(), 'kinora-playback-'));
   const logger = memoryLogger();
   const blobDir = join(dir, 'blobs');
@@ -69,6 +73,7 @@ export const startPlayback = async ({
     sourceRanges,
     clock: systemClock,
     logger,
+    ...(onFramesLost && { onFramesLost }),
   });
   const images = createImageProducer({ store, pool, blobs, earlySources, sourceRanges, clock: systemClock });
   // The routes need these before the API has made the database.

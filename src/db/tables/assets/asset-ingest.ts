@@ -74,16 +74,22 @@ type PreparingChange = Partial<
   >
 >;
 
-/** Changes an asset only while it is preparing; `ready` and `errored` are final. False when nothing was changed. */
-export const updatePreparing = async (db: Queryable, assetId: string, change: PreparingChange): Promise<boolean> => {
-  const result = await db
+/**
+ * Changes an asset only while it is preparing; `ready` and `errored` are final. Returns the changed row, or undefined when
+ * nothing was changed.
+ */
+export const updatePreparing = (
+  db: Queryable,
+  assetId: string,
+  change: PreparingChange,
+): Promise<Row<'asset'> | undefined> =>
+  db
     .updateTable('asset')
     .set(change)
     .where('id', '=', assetId)
     .where('status', '=', 'preparing')
+    .returningAll()
     .executeTakeFirst();
-  return result.numUpdatedRows > 0n;
-};
 
 /** Saves what probing found in the input at `position`; the main input is at 0. */
 export const saveInputFile = async (db: Queryable, assetId: string, file: object, position = 0): Promise<void> => {

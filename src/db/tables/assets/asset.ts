@@ -78,6 +78,19 @@ export const saveChapters = async (db: Queryable, id: string, chapters: StoredCh
     .execute();
 };
 
+/**
+ * Saves the message of the warning that frames were lost. Returns the changed row, or undefined when there is a message
+ * already, or the asset was deleted.
+ */
+export const saveFramesLost = (tx: Transaction, id: string, message: string): Promise<Row<'asset'> | undefined> =>
+  tx
+    .updateTable('asset')
+    .set({ frames_lost: message })
+    .where('id', '=', id)
+    .where('frames_lost', 'is', null)
+    .returningAll()
+    .executeTakeFirst();
+
 /** Removes the asset and, by cascade, all rows that belong to it. */
 export const removeAsset = async (db: Queryable, id: string): Promise<void> => {
   await db.deleteFrom('asset').where('id', '=', id).execute();
