@@ -82,7 +82,9 @@ export const sampleFrames = (format: FormatContext, stream: Stream): FrameSample
   let unmarkedStart = false;
   let keyPts = NO_PTS;
   let closedStart = false;
-  let hasOneTime = true;
+  /** Matroska and NUT store presentation times alone, so decode times tell nothing. */
+  let isAscending = true;
+  let packetPts = NO_PTS;
   let goesBack = false;
   let latestPts = NO_PTS;
   const receive = (): void => {
@@ -103,7 +105,8 @@ export const sampleFrames = (format: FormatContext, stream: Stream): FrameSample
     if (readPacket(format, packet) < 0) break;
     if (packet.streamIndex === stream.index) {
       packets += 1;
-      hasOneTime &&= packet.pts !== NO_PTS && packet.pts === packet.dts;
+      isAscending &&= packet.pts !== NO_PTS && packet.pts >= packetPts;
+      packetPts = packet.pts;
       if (packets === 1 && !packet.isKeyframe && packet.pts !== NO_PTS) unmarkedPts = packet.pts;
       if (packets === 1 && packet.isKeyframe) keyPts = packet.pts;
       // A packet that fails here fails again in the sanity check, which judges it.
@@ -114,7 +117,7 @@ export const sampleFrames = (format: FormatContext, stream: Stream): FrameSample
   }
   decoder.sendPacketSync(null);
   receive();
-  const decodeTimesOnly = hasOneTime && goesBack;
+  const decodeTimesOnly = isAscending && goesBack;
   return { ...(first && { first }), count, interlaced, closedCaptions, unmarkedStart, closedStart, decodeTimesOnly };
 };
 

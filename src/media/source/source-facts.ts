@@ -108,7 +108,7 @@ export interface VideoFacts {
   readonly idrKeyFrames?: boolean;
   /** Other codecs: a packet is marked as a key frame but does not contain one. */
   readonly falseKeyFrames?: true;
-  /** Packets have decode times alone, but frames are displayed in another order. */
+  /** Presentation times ascend in the order of decoding, but frames are displayed in another order. */
   readonly decodeTimesOnly?: true;
   /** The file does not state a frame rate, nor times from which it follows. */
   readonly frameRateAssumed?: true;

@@ -130,6 +130,13 @@ describe('AVI with B-frames', () => {
   });
 });
 
+describe('B-frames whose presentation times are those at which they are decoded', () => {
+  it.each(['decoded.mkv', 'decoded.nut', 'decoded.flv', 'decoded.ts', 'decoded.mp4'])('%s', async (name) => {
+    encodeFrames(at(name), 150, ['-c:v', 'libx264', '-bf', '2', '-g', '50', '-bsf:v', 'setts=pts=DTS']);
+    await expectAll(await ingest(name), numbers(0, 150), (counter) => counter / 25);
+  });
+});
+
 it('a subtitle that ends after 99 hours does not make a short file too long', async () => {
   encodeFrames(at('short.mp4'), 150, ['-c:v', 'libx264', '-g', '50']);
   writeFileSync(at('late.srt'), '1\n00:00:05,000 --> 99:00:00,000\nStill here\n');
