@@ -102,10 +102,15 @@ const start = (command: string) => {
   child.stdout.on('data', (chunk) => (output += chunk));
   child.stderr.on('data', (chunk) => (output += chunk));
   const isPrinted = (pattern: RegExp) =>
-    until(`${command} prints ${pattern}`, () => {
-      if (child.exitCode !== null) throw new Error(`${command} ended: ${output}`);
-      return pattern.test(output);
-    });
+    // The first start builds the product.
+    until(
+      `${command} prints ${pattern}`,
+      () => {
+        if (child.exitCode !== null) throw new Error(`${command} ended: ${output}`);
+        return pattern.test(output);
+      },
+      300_000,
+    );
   return { isPrinted, output: () => output };
 };
 
