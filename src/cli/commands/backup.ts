@@ -1,9 +1,10 @@
 import { existsSync } from 'node:fs';
-import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
+import { readdir, rm, writeFile } from 'node:fs/promises';
 import { join, relative, resolve } from 'node:path';
 import { connectControl } from '../../control/control-client.js';
 import { isSnapshot } from '../../control/snapshot-name.js';
 import { systemClock } from '../../lib/clock.js';
+import { makeDirectory } from '../../lib/make-directory.js';
 import { openBucket, s3SettingsOf } from '../../server/open-blobs.js';
 import { describeBucket } from '../../storage/check-bucket.js';
 import { ASSETS_PREFIX } from '../../storage/keys.js';
@@ -41,7 +42,7 @@ const copyInstallation = async (
   isLeftOut: (path: string) => boolean,
 ): Promise<void> => {
   if (databaseUrl !== undefined) {
-    await mkdir(files.data, { recursive: true, mode: 0o700 });
+    await makeDirectory(files.data, 0o700);
     await dumpDatabase(databaseUrl, files.dump);
     return copyBesideServer(dataDir, files.data, isLeftOut);
   }

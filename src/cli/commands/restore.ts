@@ -2,6 +2,7 @@ import { constants, existsSync } from 'node:fs';
 import { cp, mkdir, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { KinoraError } from '../../lib/errors.js';
+import { makeDirectory } from '../../lib/make-directory.js';
 import { openBucket, s3SettingsOf } from '../../server/open-blobs.js';
 import { describeBucket } from '../../storage/check-bucket.js';
 import { ASSETS_PREFIX } from '../../storage/keys.js';
@@ -81,7 +82,7 @@ export const restore: Command = {
       throw usageError(`${dataDir} is not empty: set KINORA_DATA_DIR to a new directory.`);
     }
     const incoming = `${dataDir}.restore-${process.pid}`;
-    await mkdir(dirname(dataDir), { recursive: true });
+    await makeDirectory(dirname(dataDir));
     try {
       await mkdir(incoming, { mode: 0o700 });
       await cp(files.data, incoming, { recursive: true, mode: constants.COPYFILE_FICLONE });

@@ -1,6 +1,7 @@
 import { constants } from 'node:fs';
-import { copyFile, mkdir, readdir } from 'node:fs/promises';
+import { copyFile, readdir } from 'node:fs/promises';
 import { join, relative } from 'node:path';
+import { makeDirectory } from '../../lib/make-directory.js';
 
 interface CopyOptions {
   /** Names to leave out, relative to the tree. */
@@ -16,7 +17,7 @@ export const copyTree = async (from: string, to: string, { skip, mayShrink }: Co
     throw error;
   };
   const copy = async (source: string, target: string): Promise<void> => {
-    await mkdir(target, { recursive: true, mode: 0o700 });
+    await makeDirectory(target, 0o700);
     const entries = await readdir(source, { withFileTypes: true }).catch((error) => unlessGone(error, []));
     for (const entry of entries) {
       const path = join(source, entry.name);

@@ -1,6 +1,6 @@
 import type { Transaction } from '../../db/database.js';
 import { insertTracks } from '../../db/tables/assets/track.js';
-import { holdReadyTracks, insertTrackMedia } from '../../db/tables/assets/track-media.js';
+import { holdTracks, insertTrackMedia } from '../../db/tables/assets/track-media.js';
 import { newId } from '../../lib/ids.js';
 import type { AudioPlan } from '../../media/plan/plan.js';
 import { COPIED_POSITION } from '../tracks/copied-position.js';
@@ -9,14 +9,19 @@ import { claimName } from '../tracks/track-name.js';
 /**
  * Gives a clip the text and alternate audio tracks that are ready on its source. Until the ingest has cut them, they
  * refer to the same files; the source's tracks may be deleted in the meantime. `taken` lists the names that the clip
- * already uses.
+ * already uses. Returns the names of those that are not ready, which the clip will not have.
  */
 export const copyTracks = async (
   tx: Transaction,
   clip: { readonly id: string; readonly sourceId: string },
   taken: { readonly text: Set<string>; readonly audio: Set<string> },
-): Promise<void> => {
-  for (const source of await holdReadyTracks(tx, clip.sourceId)) {
+): Promise<string[]> => {
+  const pending: string[] = [];
+  for (const source of await holdTracks(tx, clip.sourceId)) {
+    if (source.status === 'preparing') {
+      pending.push(source.name ?? source.id);
+      continue;
+    }
     const { type, language_code, language_confidence, text_type, text_source, closed_captions, passthrough } = source;
     if (type === 'video') continue;
     const id = newId();
@@ -48,4 +53,5 @@ export const copyTracks = async (
       }),
     });
   }
+  return pending;
 };

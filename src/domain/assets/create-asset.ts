@@ -6,7 +6,7 @@ import { insertAsset } from '../../db/tables/assets/asset.js';
 import { insertAssetInputs } from '../../db/tables/assets/asset-input.js';
 import { newId } from '../../lib/ids.js';
 import { viewMaster } from '../asset-view/artifacts.js';
-import { recordAssetEvent } from '../asset-view/record-asset-event.js';
+import { recordAssetEvent, recordAssetWarning } from '../asset-view/record-asset-event.js';
 import type { DomainContext } from '../context.js';
 import { makePlaybackIds } from '../playback/playback-ids.js';
 import { queues } from '../queues.js';
@@ -87,15 +87,26 @@ export const insertNewAsset = async (
   if (clippedId !== undefined) await attachClip(tx, environmentId, { id: assetId, sourceId: clippedId }, request);
   await insertAssetInputs(tx, assetId, request.inputs);
   const names = await insertSideCars(tx, assetId, request.inputs);
-  if (clippedId !== undefined) await copyTracks(tx, { id: assetId, sourceId: clippedId }, names);
+  const clip = clippedId !== undefined && { id: assetId, sourceId: clippedId };
+  const pending = clip ? await copyTracks(tx, clip, names) : [];
   const renditions = await insertRequestedRenditions(context, tx, assetId, request.staticRenditions);
   const policies = [...request.playbackPolicies.map((policy) => ({ policy })), ...request.advancedPlaybackPolicies];
   const playbackIds = await makePlaybackIds(tx, { environmentId, assetId, createdAt }, policies, reserved);
   await context.queue.enqueue(queues.ingest, { assetId }, {}, tx);
   if (request.test) await limitTestAsset(context, tx, asset);
   await recordAssetEvent(context, tx, 'video.asset.created', assetId);
+  if (pending.length > 0) await recordAssetWarning(context, tx, asset, describePending(pending));
   for (const rendition of renditions) await recordRenditionEvent(context, tx, environmentId, 'created', rendition);
   return { asset, playbackIds, tracks: [], master: viewMaster(context, asset), renditions };
+};
+
+const MAX_NAMES = 10;
+
+const describePending = (names: readonly string[]): { readonly type: string; readonly message: string } => {
+  const more = names.length > MAX_NAMES ? [`${names.length - MAX_NAMES} more`] : [];
+  const list = [...names.slice(0, MAX_NAMES), ...more].join(', ');
+  const message = `The clip lacks tracks that its source has still to prepare: ${list}. Clip it again when they are ready.`;
+  return { type: 'tracks_missing', message };
 };
 
 /** What a new asset lacks until it is prepared. */

@@ -255,6 +255,11 @@ test('a track that fails leaves the asset and the other tracks alone', async () 
 test('a server of subtitles that does not answer delays nothing else; deletion stops the wait', async () => {
   const asset = await make('video.mp4', [text('silent.srt', { name: 'a' }), text('en.vtt', { name: 'b' })]);
   expect(textTracks(asset).map(({ status }) => status)).toEqual(['preparing', 'ready']);
+  const clip = await createAsset(server, { inputs: [{ url: `mux://assets/${asset.id}`, start_time: 0, end_time: 2 }] });
+  expect(textTracks(await settled(server, clip.id))).toMatchObject([{ name: 'b' }]);
+  const warnings = (await eventsOf(clip.id)).filter(({ type }) => type === 'video.asset.warning');
+  const message = 'The clip lacks tracks that its source has still to prepare: a. Clip it again when they are ready.';
+  expect(warnings.map(({ data }) => data.warning)).toEqual([{ type: 'tracks_missing', message }]);
   await mux.video.assets.deleteTrack(asset.id, textTracks(asset)[0]!.id as string);
   expect(textTracks(await getAsset(server, asset.id)).map(({ name }) => name)).toEqual(['b']);
   const events = await eventsOf(textTracks(asset)[0]!.id as string);

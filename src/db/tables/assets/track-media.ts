@@ -57,17 +57,23 @@ export const insertTrackMedia = async (tx: Transaction, row: NewRow<'track_media
 export type TrackWithMedia = Row<'track'> & Nullable<Row<'track_media'>>;
 
 /**
- * Lists the ready text and alternate audio tracks in creation order, and prevents their deletion until the transaction
- * ends.
+ * Lists the text and alternate audio tracks that are ready or still preparing in creation order, and prevents their deletion
+ * until the transaction ends.
  */
-export const holdReadyTracks = (tx: Transaction, assetId: string): Promise<TrackWithMedia[]> =>
+export const holdTracks = (tx: Transaction, assetId: string): Promise<TrackWithMedia[]> =>
   tx
     .selectFrom('track')
     .leftJoin('track_media', 'track_media.track_id', 'track.id')
     .selectAll(['track', 'track_media'])
     .where('track.asset_id', '=', assetId)
-    .where('track.status', '=', 'ready')
-    .where((of) => of.or([of('track.type', '=', 'text'), of('track_media.plan', 'is not', null)]))
+    .where((of) =>
+      of.or([
+        of('track.status', '=', 'preparing').and('track.type', '!=', 'video'),
+        of('track.status', '=', 'ready').and(
+          of.or([of('track.type', '=', 'text'), of('track_media.plan', 'is not', null)]),
+        ),
+      ]),
+    )
     .orderBy('track.seq')
     .forKeyShare('track')
     .execute();
