@@ -18,8 +18,8 @@ export interface ApiLoad {
   check(): Promise<void>;
 }
 
-/** Writes must work again this long after a fault, on a busy machine too. */
-const RECOVERY_MS = 60_000;
+/** Writes must work again this long after a fault. */
+const RECOVERY_MS = 15_000;
 
 /** What `/readyz` says: undefined when ready. */
 export const notReady = async (server: Server): Promise<string | undefined> => {
