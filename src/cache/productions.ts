@@ -40,6 +40,10 @@ export interface Productions {
   stop(): Promise<void>;
 }
 
+/** A source that is copied to this machine may lack space on another disk than the cache. */
+const NO_SPACE_ADVICE =
+  'no space for a file: delete files from the disk of the cache, or from the one that the error names';
+
 export const createProductions = ({ files, dir, temporaryDir, logger }: ProductionOptions): Productions => {
   const inFlight = new Map<string, Running>();
   const running = new Set<Running>();
@@ -56,7 +60,7 @@ export const createProductions = ({ files, dir, temporaryDir, logger }: Producti
     const full = isNoSpace(error) || bavail * bsize < FULL_BELOW_BYTES;
     if (!full) return error;
     const evicted = await files.evict(files.totalBytes * EMERGENCY_EVICT_TO);
-    logger.error({ err: error, dir, evicted_files: evicted }, 'disk of the cache full: free space or inodes on it');
+    logger.error({ err: error, cache: dir, evicted_files: evicted }, NO_SPACE_ADVICE);
     return new KinoraError('unavailable', { cause: error, details: { stage: 'cache', evicted } });
   };
 

@@ -50,7 +50,8 @@ export const createRenditionWorkers = (deps: RenditionDeps, concurrency: number)
     },
     onFailed: async (job: Job<RenditionJob>, error) => {
       const { assetId, renditionId } = job.payload;
-      deps.logger.warn({ asset_id: assetId, rendition_id: renditionId, err: error }, 'static rendition failed');
+      const fields = { asset_id: assetId, rendition_id: renditionId, job_id: job.id };
+      deps.logger.warn({ ...fields, err: error }, 'static rendition failed');
       await deps.state.fail(renditionId, error);
       const failed = await deps.state.find(renditionId);
       if (failed?.rendition.status !== 'ready') await deps.blobs.deletePrefix(renditionPrefix(assetId, renditionId));

@@ -109,8 +109,8 @@ export const createGuardedGet = (options: GuardedGetOptions) => {
     using limited = createLinkedAbort(signal, CONNECT_LIMIT_MS);
     const addresses = await resolveHost(url, limited.signal, options.resolve);
     if (!options.allowedUrls.has(url.href) && !addresses.every(({ address }) => options.isAllowedAddress(address))) {
-      const advice = '--allow-private-sources (KINORA_ALLOW_PRIVATE_SOURCES) allows it';
-      throw notAllowed('address', new Error(`${url.hostname} has a private address; ${advice}`));
+      const advice = '--allow-private-sources (KINORA_ALLOW_PRIVATE_SOURCES) allows private ones';
+      throw notAllowed('address', new Error(`${url.hostname} has an address that is not allowed; ${advice}`));
     }
     return addresses;
   };

@@ -101,7 +101,7 @@ export const TrackAnswer = Fields(
         description: 'How much of the speech is recognized, in percent. Present while subtitles are generated',
       }),
     ),
-    error: Optional(failure('Why the track could not be made. Present when it is `errored`')),
+    error: Optional(failure('Why the track could not be made. Only in events about a track that is `errored`')),
   },
   { title: 'Track', description: 'The video, an audio track or a text track of an asset' },
 );

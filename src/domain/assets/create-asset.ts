@@ -105,7 +105,7 @@ const MAX_NAMES = 10;
 const describePending = (names: readonly string[]): { readonly type: string; readonly message: string } => {
   const more = names.length > MAX_NAMES ? [`${names.length - MAX_NAMES} more`] : [];
   const list = [...names.slice(0, MAX_NAMES), ...more].join(', ');
-  const message = `The clip lacks tracks that its source has still to prepare: ${list}. Clip it again when they are ready.`;
+  const message = `The clip lacks tracks that were not ready in its source: ${list}. Create the clip again when they are.`;
   return { type: 'tracks_missing', message };
 };
 

@@ -95,8 +95,10 @@ export const sampleFrames = (format: FormatContext, stream: Stream): FrameSample
       closedCaptions ||= frame.getSideData(AV_FRAME_DATA_A53_CC) !== null;
       unmarkedStart ||= frame.pts === unmarkedPts && isIntra(frame);
       closedStart ||= frame.pts !== NO_PTS && frame.pts < keyPts && dropsUndecodable(stream);
-      goesBack ||= frame.pts < latestPts;
-      latestPts = frame.pts;
+      if (frame.pts !== NO_PTS) {
+        goesBack ||= frame.pts < latestPts;
+        latestPts = frame.pts;
+      }
       frame.unref();
     }
   };

@@ -12,26 +12,32 @@ export const transcode = async (
   index: SourceIndex,
   { reason, sequential }: Problem,
 ): Promise<MezzanineVideo> => {
-  const { assetId, state, logger } = context;
+  const { assetId, state, signal, logger } = context;
   await refuseTranscoding(context, reason);
   logger.info({ reason, sequential }, 'mezzanine needed');
   await state.setProgress(assetId, 'transcoding', 0);
   let percent = 0;
-  // One write after the other: on two connections, the first could be the last to arrive.
-  let writes = Promise.resolve();
+  let written = 0;
+  let writing: Promise<void> | undefined;
+  // One write at a time: on two connections, the first could be the last to arrive.
+  const write = async (): Promise<void> => {
+    while (written < percent && !signal.aborted) {
+      written = percent;
+      await state.setProgress(assetId, 'transcoding', written).catch((error: unknown) => {
+        // This is only for display; the next percent is written again.
+        logger.warn({ err: error }, 'progress not stored');
+      });
+    }
+    writing = undefined;
+  };
   const onProgress = (fraction: number): void => {
     const now = Math.floor(fraction * 100);
     if (now <= percent) return;
     percent = now;
-    writes = writes
-      .then(() => state.setProgress(assetId, 'transcoding', now))
-      .catch((error: unknown) => {
-        // This is only for display; the next percent is written again.
-        logger.warn({ err: error }, 'progress not stored');
-      });
+    writing ??= write();
   };
   const work = makeMezzanine(context, { assetId, path, facts, index, sequential, tier, onProgress });
-  const mezzanine = await work.finally(() => writes);
+  const mezzanine = await work.finally(() => writing);
   await state.setProgress(assetId, 'ingesting', 0);
   return mezzanine;
 };

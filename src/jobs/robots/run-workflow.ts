@@ -23,8 +23,8 @@ export const createRobotsWorkers = (deps: RobotsDeps): QueueWorker[] => [
     queue: queues.advanceRun,
     concurrency: 1,
     handler: (job: Job<{ runId: string }>) => advanceRun(deps.context, job.payload.runId),
-    onFailed: async ({ payload: { runId } }: Job<{ runId: string }>, error) => {
-      deps.logger.error({ run_id: runId, err: error }, 'directive run failed');
+    onFailed: async ({ id, payload: { runId } }: Job<{ runId: string }>, error) => {
+      deps.logger.error({ run_id: runId, job_id: id, err: error }, 'directive run failed');
       await failRun(deps.context, runId);
     },
   },

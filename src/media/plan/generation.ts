@@ -4,4 +4,4 @@
  * (`node-av`), since an init segment of one build must never be combined with segments of another, other settings in
  * `engine/`, or other boxes.
  */
-export const GENERATION = 3;
+export const GENERATION = 4;

@@ -292,7 +292,7 @@ it('devices without keys have no hints about keys', async () => {
       await key.waitFor({ state: 'attached' });
       expect(await key.isVisible(), path).toBe(!hasTouch);
     }
-    await page.getByText('Both frames are part of the clip.').waitFor();
+    await page.getByText('The clip includes the frames at which it starts and ends.').waitFor();
     await page.context().close();
   }
 });

@@ -70,6 +70,9 @@ describe.runIf(disk)('a full disk of blobs and cache', () => {
   const unavailable = { code: 14, message: 'Service temporarily unavailable' };
 
   it.each(FILLS)('%s: images and segments are refused while they cannot be made', async (fill) => {
+    const advised = (): number =>
+      server.log().filter(({ msg }) => String(msg).startsWith('no space for a file: delete files from')).length;
+    const before = advised();
     for (const url of urls) {
       emptyCache();
       disk![fill]();
@@ -78,8 +81,7 @@ describe.runIf(disk)('a full disk of blobs and cache', () => {
       const answer = await fetch(url);
       expect([url, answer.status, (await answer.arrayBuffer()).byteLength > 0]).toEqual([url, 200, true]);
     }
-    const advice = 'disk of the cache full: free space or inodes on it';
-    expect(server.log().filter(({ msg }) => msg === advice).length).toBeGreaterThanOrEqual(urls.length);
+    expect(advised() - before).toBeGreaterThanOrEqual(urls.length);
   });
 
   it.each(FILLS)('%s: an upload is refused while it cannot be stored, and continues', async (fill) => {

@@ -20,7 +20,7 @@ describe.skipIf(!hasPostgres())('a transaction whose connection is silent', () =
     network = await startCutProxy(Number(url.port));
     url.port = new URL(network.url).port;
     const pool = createPool({ connectionString: url.href, max: 1 }, quietLogger);
-    const options = { url: url.href, logger: quietLogger, onSilent: () => undefined, checkMs: 100, limitMs: 500 };
+    const options = { url: url.href, logger: quietLogger, onSilent: () => undefined, checkMs: 100, limitMs: 2000 };
     const endWatch = endSilentConnections(pool, options);
     database = createDatabase({
       engine: 'postgres',

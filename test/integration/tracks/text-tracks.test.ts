@@ -258,7 +258,7 @@ test('a server of subtitles that does not answer delays nothing else; deletion s
   const clip = await createAsset(server, { inputs: [{ url: `mux://assets/${asset.id}`, start_time: 0, end_time: 2 }] });
   expect(textTracks(await settled(server, clip.id))).toMatchObject([{ name: 'b' }]);
   const warnings = (await eventsOf(clip.id)).filter(({ type }) => type === 'video.asset.warning');
-  const message = 'The clip lacks tracks that its source has still to prepare: a. Clip it again when they are ready.';
+  const message = 'The clip lacks tracks that were not ready in its source: a. Create the clip again when they are.';
   expect(warnings.map(({ data }) => data.warning)).toEqual([{ type: 'tracks_missing', message }]);
   await mux.video.assets.deleteTrack(asset.id, textTracks(asset)[0]!.id as string);
   expect(textTracks(await getAsset(server, asset.id)).map(({ name }) => name)).toEqual(['b']);

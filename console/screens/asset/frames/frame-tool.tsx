@@ -94,7 +94,7 @@ const Tool = ({ asset }: { readonly asset: Asset }): ReactNode => {
           <kbd>,</kbd> <kbd>.</kbd> go to the previous and the next frame. <kbd>I</kbd> and <kbd>O</kbd> start and end
           the clip at this frame.{' '}
         </span>
-        Both frames are part of the clip.
+        The clip includes the frames at which it starts and ends.
       </p>
       <p className="field-hint" role="status">
         {clip.start !== undefined && `The clip starts at ${formatCueTime(clip.start)}. `}
