@@ -110,7 +110,7 @@ export const createGuardedGet = (options: GuardedGetOptions) => {
     const addresses = await resolveHost(url, limited.signal, options.resolve);
     if (!options.allowedUrls.has(url.href) && !addresses.every(({ address }) => options.isAllowedAddress(address))) {
       const advice = '--allow-private-sources (KINORA_ALLOW_PRIVATE_SOURCES) allows private ones';
-      throw notAllowed('address', new Error(`${url.hostname} has an address that is not allowed; ${advice}`));
+      throw notAllowed('address', new Error(`${url.host} has an address that is not allowed; ${advice}`));
     }
     return addresses;
   };
