@@ -1,5 +1,6 @@
 /** No init segment or segment of a DRM playback id is sent unencrypted, whatever address is tried. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { GENERATION } from '#kinora/media/plan/generation.js';
 import { fixture } from '../../support/media/fixtures.js';
 import { planFile } from '../../support/media/video-run.js';
 import {
@@ -81,13 +82,21 @@ describe('nothing in the clear', () => {
   const names = [
     ...['', '/', '.m3u8', '.mp4', '/highest.mp4', '/high.mp4', '/medium.mp4', '/low.mp4', '/capped-1080p.mp4'],
     ...['/1080p.mp4', '/370p.mp4', '/audio.m4a', '/audio.mp3', '/master.mp4', '/source', '/source.mp4', '/download'],
-    ...['/init.mp4', '/0.m4s', '/370p/0.m4s', '/3/270p/init.mp4', '/3/270p/0.m4s', '/3/270p/0.ts', '/3/270p/0.mp4'],
     ...[
-      '/3/270p',
-      '/3/270p/playlist.m3u8',
-      '/3/audio/0.m4s',
-      '/3/source/0.m4s',
-      '/3/270p/0.m4s/0.m4s',
+      '/init.mp4',
+      '/0.m4s',
+      '/370p/0.m4s',
+      `/${GENERATION}/270p/init.mp4`,
+      `/${GENERATION}/270p/0.m4s`,
+      `/${GENERATION}/270p/0.ts`,
+      `/${GENERATION}/270p/0.mp4`,
+    ],
+    ...[
+      `/${GENERATION}/270p`,
+      `/${GENERATION}/270p/playlist.m3u8`,
+      `/${GENERATION}/audio/0.m4s`,
+      `/${GENERATION}/source/0.m4s`,
+      `/${GENERATION}/270p/0.m4s/0.m4s`,
       '/1/270p/0.m4s',
     ],
     ...[
@@ -154,7 +163,7 @@ describe('nothing in the clear', () => {
       `${drmId}.mp4`,
       `.${drmId}`,
     ])
-      for (const name of ['.m3u8', '/highest.mp4', '/3/270p/0.m4s'])
+      for (const name of ['.m3u8', '/highest.mp4', `/${GENERATION}/270p/0.m4s`])
         expect((await sendRaw(server.origin, path(name, good, id))).status, `${id}${name}`).toBe(404);
   });
 

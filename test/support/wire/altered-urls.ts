@@ -1,5 +1,7 @@
 /** What becomes of the address of a signed segment that somebody alters. */
 
+import { GENERATION } from '#kinora/media/plan/generation.js';
+
 export interface SegmentAddress {
   readonly id: string;
   /** Of another asset. */
@@ -12,6 +14,9 @@ export interface SegmentAddress {
 
 type Altered = SegmentAddress & { rendition(name: string): string };
 
+/** The part of the path that names what the segment is made from. */
+const PLAN = `/${GENERATION}/`;
+
 const refused = '403 Token signature is invalid';
 const bare = '403 Token is missing';
 const unknown = '404 Not Found';
@@ -20,7 +25,7 @@ export const same = 'the segment itself';
 const alterations: readonly [string, (of: Altered) => string, string][] = [
   ['as it is', (of) => `${of.segment}?${of.query}`, same],
   // Another spelling of the same address is that address.
-  ['with escaped letters', (of) => `${of.rendition('%32%370p').replace('/3/', '/%33/')}?${of.query}`, same],
+  ['with escaped letters', (of) => `${of.rendition('%32%370p').replace(PLAN, `/%3${GENERATION}/`)}?${of.query}`, same],
   [
     'with an escaped name of its signature',
     (of) => `${of.segment}?${of.query.replace('signature', 'signatur%65')}`,
@@ -40,10 +45,10 @@ const alterations: readonly [string, (of: Altered) => string, string][] = [
   ['that climbs with backslashes', (of) => `${of.rendition('270p\\..\\1080p')}?${of.query}`, refused],
   ['with an overlong escape', (of) => `${of.rendition('270p/%c0%ae%c0%ae')}?${of.query}`, unknown],
   ['with a broken escape', (of) => `${of.segment}%zz?${of.query}`, unknown],
-  ['with a doubled slash', (of) => `${of.segment.replace('/3/', '//3/')}?${of.query}`, bare],
+  ['with a doubled slash', (of) => `${of.segment.replace(PLAN, `/${PLAN}`)}?${of.query}`, bare],
   ['with a slash before it', (of) => `/${of.segment}?${of.query}`, unknown],
-  ['with another plan', (of) => `${of.segment.replace('/3/', '/4/')}?${of.query}`, refused],
-  ['with the plan spelt 03', (of) => `${of.segment.replace('/3/', '/03/')}?${of.query}`, refused],
+  ['with another plan', (of) => `${of.segment.replace(PLAN, `/${GENERATION + 1}/`)}?${of.query}`, refused],
+  ['with the plan spelt with a zero', (of) => `${of.segment.replace(PLAN, `/0${GENERATION}/`)}?${of.query}`, refused],
   ['with the number spelt 00', (of) => `${of.segment.replace('0.m4s', '00.m4s')}?${of.query}`, unknown],
   ['with the number -1', (of) => `${of.segment.replace('0.m4s', '-1.m4s')}?${of.query}`, unknown],
   ['with a number behind the last', (of) => `${of.segment.replace('0.m4s', '9999.m4s')}?${of.query}`, unknown],
