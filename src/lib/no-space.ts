@@ -2,7 +2,7 @@ import { constants } from 'node:os';
 
 /** No room, no inodes, or the quota of a user is used up. */
 const CODES: readonly unknown[] = ['ENOSPC', 'EDQUOT'];
-/** Node.js has no code for a used up quota. */
+/** Node.js has no name for the code of a used-up quota. */
 const NUMBERS: readonly unknown[] = [-constants.errno.ENOSPC, -constants.errno.EDQUOT];
 /** FFmpeg, and programs of others, only say it. */
 const MESSAGE = /No space left on device|Disk quota exceeded/;

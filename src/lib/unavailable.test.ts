@@ -17,7 +17,7 @@ test.each([
   ['a full disk', coded('ENOSPC')],
   ['a used up quota', coded('EDQUOT')],
   [
-    'a used up quota, as Node.js tells of it',
+    'a used-up quota, as Node.js reports it',
     Object.assign(coded('UNKNOWN', 'UNKNOWN: unknown error, write'), { errno: -constants.errno.EDQUOT }),
   ],
   ['what a full disk has caused', new Error('not stored', { cause: coded('ENOSPC') })],

@@ -158,7 +158,7 @@ export const createIngestState = (
   };
 };
 
-/** What segments lacked that were made before the asset was ready; the ingest tells more if it has counted the lost frames. */
+/** The loss in segments made before the asset was ready, unless the ingest itself has counted the lost frames. */
 const earlyLoss = ({ frames_lost: message }: Row<'asset'>, warnings: readonly SourceWarning[]): SourceWarning[] =>
   message === null || warnings.some(({ type }) => type === 'frames_lost') ? [] : [{ type: 'frames_lost', message }];
 

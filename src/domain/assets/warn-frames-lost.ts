@@ -9,8 +9,8 @@ import type { DomainContext } from '../context.js';
 const MAX_WAIT_MS = 2000;
 
 /**
- * Records the warning `frames_lost`, unless the asset had it before. That of an asset that is not ready is recorded by the
- * ingest. Never rejects: it resolves once that is committed, or when the database fails or takes longer than two seconds.
+ * Records the warning `frames_lost`, unless the asset has had it. While the asset is not ready, only the message is saved, and
+ * the ingest records the warning. Never rejects: it resolves when this is committed, the database fails, or two seconds pass.
  */
 export const warnFramesLost = async (
   { database, clock, logger }: Pick<DomainContext, 'database' | 'clock'> & { readonly logger: Logger },

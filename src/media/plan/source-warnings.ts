@@ -65,7 +65,7 @@ const describeLost = ({ video }: Plan): SourceWarning[] => {
   return [{ type: 'frames_lost', message: tellLost(lost, 'the video') }];
 };
 
-/** What is told about the first segment of an asset that lacks frames. */
+/** The warning about the first segment of an asset that lacks frames. */
 export const describeSegmentLoss = ({ frames, fromSeconds, untilSeconds }: SegmentLoss): SourceWarning => {
   const [from, until] = [fromSeconds, untilSeconds].map((seconds) => Math.round(seconds * 10) / 10);
   const message = `${tellLost(frames, `the video between ${from} s and ${until} s`)} Other parts may lack frames too.`;
