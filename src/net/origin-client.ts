@@ -1,4 +1,4 @@
-import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http';
+import { Agent as HttpAgent, request as httpRequest, type IncomingMessage, type OutgoingHttpHeaders } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { Readable } from 'node:stream';
 import { KinoraError } from '../lib/errors.js';
@@ -28,7 +28,7 @@ export const createOriginClient = (baseUrl: string, { bodyStallMs = BODY_STALL_M
         ...{ agent, method, host: base.hostname.replace(/^\[|\]$/g, ''), path: prefix + path },
         ...(base.port && { port: base.port }),
         ...(signal && { signal }),
-        headers: { ...given, ...sizes, host: base.host } as Record<string, string>,
+        headers: { ...given, ...sizes, host: base.host } as OutgoingHttpHeaders,
       });
       sent.setTimeout(ANSWER_LIMIT_MS, () => sent.destroy(new Error('the origin did not answer in time')));
       sent.once('response', (answer) => resolve({ answer }));

@@ -80,7 +80,7 @@ test('one call signs for every kind; a restriction holds for images as well', as
     params: { playback_restriction_id: id },
   });
   const status = async (file: string, token: string | undefined, referer?: string) => {
-    const headers = referer === undefined ? {} : { referer };
+    const headers: HeadersInit = referer === undefined ? {} : { referer };
     return (await fetch(`${server.url}/${signedId}${file}?token=${token}`, { headers })).status;
   };
   for (const [file, token] of [

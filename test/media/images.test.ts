@@ -378,7 +378,12 @@ test('test assets carry their mark in every image', async () => {
     const [width, height] = [Math.round(from.width / 6), Math.round(from.height / 8)];
     return crop(from, from.width - width, from.height - height, width, height);
   };
-  for (const query of [{ time: 1 }, { time: 1, width: 1000 }, { time: 1, width: 300, height: 300 }]) {
+  const queries: Record<string, number>[] = [
+    { time: 1 },
+    { time: 1, width: 1000 },
+    { time: 1, width: 300, height: 300 },
+  ];
+  for (const query of queries) {
     const [before, after] = [image(makeThumbnail(plain, query)), image(makeThumbnail(marked, query))];
     expect(difference(corner(after), corner(before)), JSON.stringify(query)).toBeGreaterThan(5);
   }

@@ -146,13 +146,13 @@ describe('completion of IDs', () => {
   });
 
   it('is silent when the server is away, does not answer, or refuses', async () => {
-    for (const wrong of [
+    const servers: Record<string, string>[] = [
       { KINORA_PUBLIC_URL: 'http://127.0.0.1:1' },
       { KINORA_PUBLIC_URL: mute.url },
       { KINORA_TOKEN: 'a:b' },
       { KINORA_PORT: 'no number' },
-    ])
-      expect(await lines(['asset', 'show', ''], wrong)).toEqual(['']);
+    ];
+    for (const wrong of servers) expect(await lines(['asset', 'show', ''], wrong)).toEqual(['']);
     expect(await lines(['token', 'revoke', ''], { KINORA_DATA_DIR: cwd })).toEqual(['']);
   });
 
